@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// AsyncValue: a reference-counted value that becomes available later, exactly once, as a T or as an error.
+
+#ifndef TANDEM_ASYNC_VALUE_H_
+#define TANDEM_ASYNC_VALUE_H_
+
+#include <atomic>
+#include <cassert>
+#include <concepts>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tandem/ref_counted.h"
+#include "tandem/status.h"
+
+namespace tandem {
+
+// A continuation, linked into the value it waits for without an allocation. It must stay alive until `Run` or `Drop` is
+// called; exactly one of them is, once, and it may free the waiter.
+class Waiter {
+ public:
+  // The value is available. Called on the thread that made it so.
+  virtual void Run() = 0;
+  // The value was destroyed while still pending: nothing will come any more.
+  virtual void Drop() = 0;
+
+ protected:
+  ~Waiter() = default;
+
+ private:
+  friend class AsyncValue;
+  friend class ContinuationGuard;
+  Waiter* next_ = nullptr;
+};
+
+// Life of a value: unconstructed -> constructed -> concrete or error; constructed may be skipped. "Available" means
+// concrete or error; these are final (AV-1). All methods may be called from any thread unless they say otherwise.
+class AsyncValue {
+ public:
+  enum class State : uint8_t { kUnconstructed = 0, kConstructed = 1, kConcrete = 2, kError = 3 };
+
+  AsyncValue(const AsyncValue&) = delete;
+  AsyncValue& operator=(const AsyncValue&) = delete;
+
+  void AddRef() const { refs_.fetch_add(1, std::memory_order_relaxed); }
+  void DropRef() const {
+    if (refs_.load(std::memory_order_acquire) == 1 || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete this;
+    }
+  }
+  // True if the caller's reference is the only one.
+  bool IsUnique() const { return refs_.load(std::memory_order_acquire) == 1; }
+
+  State state() const { return static_cast<State>(waiters_and_state_.load(std::memory_order_acquire) & kStateMask); }
+  bool IsAvailable() const { return state() >= State::kConcrete; }
+  bool IsConcrete() const { return state() == State::kConcrete; }
+  bool IsError() const { return state() == State::kError; }
+
+  // The error; the state must be kError.
+  const Status& GetError() const {
+    assert(IsError());
+    return Resolved()->error_;
+  }
+
+  // The value itself, or the one an indirect value was resolved to.
+  const AsyncValue* Resolved() const { return forward_ == nullptr ? this : forward_; }
+  AsyncValue* Resolved() { return forward_ == nullptr ? this : forward_; }
+
+  // Runs `waiter` at once if available, else when the value becomes so, on the resolving thread, after at most
+  // ContinuationGuard::kMaxDepth nested continuations (AV-3, AV-4).
+  void AndThen(Waiter& waiter);
+
+  // The same for a callable `void()`. False if no memory could be had for keeping it: then it was not and will never
+  // be called. It is destroyed uncalled if the value is destroyed while pending.
+  template <std::invocable F>
+  [[nodiscard]] bool AndThen(F&& fn);
+
+  // Ends the pending state with an error. The value must be pending.
+  void SetError(Status error);
+
+  // Live values in this process, and whether they are counted in this build (AV-6).
+  static int64_t NumLive();
+  static bool CountsLive();
+
+ protected:
+  AsyncValue() { CountLive(1); }
+  explicit AsyncValue(State state) : waiters_and_state_(static_cast<uintptr_t>(state)) { CountLive(1); }
+  virtual ~AsyncValue();
+
+  // Publishes the final state and runs the waiters.
+  void Publish(State state);
+  // The same for a value that no other thread can have seen, and that has no waiters: a plain store.
+  void PublishUnshared(State state) {
+    assert(waiters_and_state_.load(std::memory_order_relaxed) <= 1);
+    waiters_and_state_.store(static_cast<uintptr_t>(state), std::memory_order_release);
+  }
+  // unconstructed -> constructed; waiters stay.
+  void MarkConstructed();
+
+  Status error_;                   // written before kError is published
+  AsyncValue* forward_ = nullptr;  // of an indirect value: written before its final state is published; owned
+
+ private:
+  static constexpr uintptr_t kStateMask = 3;
+  static_assert(alignof(Waiter) >= 4, "the state is kept in the low bits of a waiter's address");
+
+#ifdef TANDEM_LEAK_ACCOUNTING
+  static void CountLive(int delta);
+#else
+  static void CountLive(int) {}
+#endif
+
+  mutable std::atomic<uint32_t> refs_{1};
+  std::atomic<uintptr_t> waiters_and_state_{0};
+};
+
+// Bounds the nesting of continuations. While a thread is kMaxDepth deep, further waiters join a list of the thread that
+// the outermost level runs before it returns: a chain of any length resolves with bounded stack and no allocation.
+class ContinuationGuard {
+ public:
+  static constexpr int kMaxDepth = 16;
+
+ private:
+  friend class AsyncValue;
+  // Runs the list of waiters linked by `next_`.
+  static void RunAll(Waiter* waiters);
+};
+
+// The value without its type: an error usable as any AsyncValueRef<T>.
+class ErrorAsyncValue final : public AsyncValue {
+ public:
+  explicit ErrorAsyncValue(Status error) : AsyncValue(State::kError) { error_ = std::move(error); }
+};
+
+// An AsyncValue that holds a T in place.
+template <typename T>
+class ConcreteAsyncValue : public AsyncValue {
+ public:
+  // Unconstructed.
+  ConcreteAsyncValue() {}
+  // Constructed, but not yet available.
+  struct Constructed {};
+  template <typename... Args>
+  explicit ConcreteAsyncValue(Constructed, Args&&... args)
+      : AsyncValue(State::kConstructed), constructed_(true), value_(std::forward<Args>(args)...) {}
+  // Available.
+  struct Available {};
+  template <typename... Args>
+  explicit ConcreteAsyncValue(Available, Args&&... args)
+      : AsyncValue(State::kConcrete), constructed_(true), value_(std::forward<Args>(args)...) {}
+
+  // Constructs the T while the value stays pending. Only the producer calls it, once.
+  template <typename... Args>
+  T& Construct(Args&&... args) {
+    assert(!constructed_);
+    new (&value_) T(std::forward<Args>(args)...);
+    constructed_ = true;
+    MarkConstructed();
+    return value_;
+  }
+  // Ends the pending state of a constructed value.
+  void SetConcrete() {
+    assert(constructed_);
+    Publish(State::kConcrete);
+  }
+  // The same while the producer holds the only reference.
+  void SetConcreteUnshared() {
+    assert(constructed_);
+    PublishUnshared(State::kConcrete);
+  }
+  template <typename... Args>
+  void Emplace(Args&&... args) {
+    Construct(std::forward<Args>(args)...);
+    SetConcrete();
+  }
+
+  // Whether `value()` may be called: known to the producer at once, to others by `state()`. An error keeps what was
+  // constructed before it.
+  bool IsConstructed() const { return constructed_; }
+  T& value() {
+    assert(constructed_);
+    return value_;
+  }
+  const T& value() const {
+    assert(constructed_);
+    return value_;
+  }
+
+ protected:
+  ~ConcreteAsyncValue() override {
+    if (constructed_) value_.~T();
+  }
+
+ private:
+  bool constructed_ = false;
+  union {
+    T value_;
+  };
+};
+
+// Resolves once to another value (AV-2).
+class IndirectAsyncValue final : public AsyncValue {
+ public:
+  IndirectAsyncValue() = default;
+  // Follows `target`: becomes available when it does, with the same content. Chains of indirect values collapse, so
+  // that one step leads to the content. Called once, instead of SetError. Takes over one reference.
+  void ForwardTo(RcRef<AsyncValue> target);
+
+ private:
+  ~IndirectAsyncValue() override;
+  class Link;
+  void Finish(AsyncValue* target);
+};
+
+// A typed reference to an async value, or null. What it points to is a ConcreteAsyncValue<T>, an ErrorAsyncValue, or an
+// IndirectAsyncValue leading to one of them.
+template <typename T>
+class AsyncValueRef {
+ public:
+  AsyncValueRef() = default;
+  explicit AsyncValueRef(RcRef<AsyncValue> value) : value_(std::move(value)) {}
+
+  // An already available value or error. When memory is exhausted all of them give the out-of-memory error value.
+  template <typename... Args>
+  static AsyncValueRef MakeAvailable(Args&&... args) {
+    return OrOutOfMemory(new (std::nothrow) ConcreteAsyncValue<T>(typename ConcreteAsyncValue<T>::Available{},
+                                                                  std::forward<Args>(args)...));
+  }
+  static AsyncValueRef MakeError(Status error) {
+    return OrOutOfMemory(new (std::nothrow) ErrorAsyncValue(std::move(error)));
+  }
+
+  bool IsValid() const { return static_cast<bool>(value_); }
+  bool IsAvailable() const { return value_->IsAvailable(); }
+  bool IsConcrete() const { return value_->IsConcrete(); }
+  bool IsError() const { return value_->IsError(); }
+  const Status& GetError() const { return value_->GetError(); }
+
+  // The content; the state must be kConcrete.
+  const T& get() const {
+    assert(IsConcrete());
+    return static_cast<const ConcreteAsyncValue<T>*>(value_->Resolved())->value();
+  }
+  const T* operator->() const { return &get(); }
+  const T& operator*() const { return get(); }
+
+  void AndThen(Waiter& waiter) const { value_->AndThen(waiter); }
+  template <std::invocable F>
+  [[nodiscard]] bool AndThen(F&& fn) const {
+    return value_->AndThen(std::forward<F>(fn));
+  }
+
+  AsyncValueRef CopyRef() const { return AsyncValueRef(value_); }
+  AsyncValue* value() const { return value_.get(); }
+  RcRef<AsyncValue> TakeValue() && { return std::move(value_); }
+  void reset() { value_.reset(); }
+
+ private:
+  static AsyncValueRef OrOutOfMemory(AsyncValue* value);
+  RcRef<AsyncValue> value_;
+};
+
+// The ready-made ResourceExhausted value; adds a reference.
+RcRef<AsyncValue> OutOfMemoryAsyncValue();
+
+template <typename T>
+AsyncValueRef<T> AsyncValueRef<T>::OrOutOfMemory(AsyncValue* value) {
+  return AsyncValueRef(value != nullptr ? RcRef<AsyncValue>::Take(value) : OutOfMemoryAsyncValue());
+}
+
+// A value with its producer's end: `AsyncPromise<int> p; use(p.ref()); p.value().Emplace(3);`
+template <typename T>
+RcRef<ConcreteAsyncValue<T>> MakeUnconstructed() {
+  return MakeRef<ConcreteAsyncValue<T>>();
+}
+
+namespace internal {
+template <typename F>
+class CallableWaiter final : public Waiter {
+ public:
+  explicit CallableWaiter(F fn) : fn_(std::move(fn)) {}
+  void Run() override {
+    F fn = std::move(fn_);
+    delete this;
+    fn();
+  }
+  void Drop() override { delete this; }
+
+ private:
+  F fn_;
+};
+}  // namespace internal
+
+template <std::invocable F>
+bool AsyncValue::AndThen(F&& fn) {
+  if (IsAvailable()) {
+    std::forward<F>(fn)();
+    return true;
+  }
+  auto* waiter = new (std::nothrow) internal::CallableWaiter<std::remove_cvref_t<F>>(std::forward<F>(fn));
+  if (waiter == nullptr) return false;
+  AndThen(*waiter);
+  return true;
+}
+
+}  // namespace tandem
+
+#endif  // TANDEM_ASYNC_VALUE_H_

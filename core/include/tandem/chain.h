@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Chain: a value without content that orders side effects: an op that takes a chain starts after what it stands for.
+
+#ifndef TANDEM_CHAIN_H_
+#define TANDEM_CHAIN_H_
+
+#include "tandem/async_value.h"
+
+namespace tandem {
+
+struct Chain {};
+
+// A chain that is already resolved.
+inline AsyncValueRef<Chain> MakeReadyChain() { return AsyncValueRef<Chain>::MakeAvailable(); }
+
+}  // namespace tandem
+
+#endif  // TANDEM_CHAIN_H_

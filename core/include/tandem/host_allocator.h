@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// HostAllocator: memory for tensor data on the host; keeps freed blocks for reuse, with a limit and statistics.
+
+#ifndef TANDEM_HOST_ALLOCATOR_H_
+#define TANDEM_HOST_ALLOCATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "tandem/ref_counted.h"
+#include "tandem/status.h"
+#include "tandem/tensor.h"
+
+namespace tandem {
+
+// Host memory of a tensor, aligned to kTensorDataAlignment. Header and data are one block.
+class HostBuffer : public TensorStorage {
+ public:
+  void* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ protected:
+  HostBuffer(void* data, size_t size, bool external) : TensorStorage(external), data_(data), size_(size) {}
+
+ private:
+  void* data_;
+  size_t size_;
+};
+
+// Thread-safe. Shared: buffers keep what they need of it alive, so they may outlive the runtime that made them.
+class HostAllocator : public RefCounted<HostAllocator> {
+ public:
+  struct Options {
+    size_t memory_limit = SIZE_MAX;               // bytes of live buffers; beyond it allocation fails
+    size_t cache_limit = size_t{256} << 20;       // bytes of freed blocks kept for reuse
+    size_t min_cached_size = size_t{4} << 10;     // smaller blocks go straight to the system allocator
+  };
+  struct Stats {
+    size_t bytes_in_use = 0;
+    size_t peak_bytes_in_use = 0;
+    size_t bytes_cached = 0;
+    uint64_t num_allocations = 0;  // buffers handed out
+    uint64_t num_cache_hits = 0;   // of these, served from a kept block
+  };
+
+  static RcRef<HostAllocator> Create(const Options& options);
+
+  // A buffer of `size` bytes, uninitialised, with room to read (not write) past its end up to the next multiple of
+  // kTensorDataAlignment. ResourceExhausted, naming size, use and limit, if the limit or the system does not allow it;
+  // kept blocks are given back to the system before that.
+  StatusOr<RcRef<HostBuffer>> Allocate(size_t size);
+
+  // A buffer over memory of someone else's; `release` is called once when the last reference is gone, on whatever
+  // thread drops it (also when this function fails). Never taken over for results (TH-5).
+  static StatusOr<RcRef<HostBuffer>> WrapExternal(void* data, size_t size, std::function<void()> release);
+
+  Stats stats() const;
+  void set_memory_limit(size_t bytes);
+  // Gives kept blocks back to the system.
+  void Trim();
+
+ private:
+  friend class RefCounted<HostAllocator>;
+  class Impl;
+  explicit HostAllocator(Impl* impl) : impl_(impl) {}
+  ~HostAllocator();
+  Impl* impl_;
+};
+
+}  // namespace tandem
+
+#endif  // TANDEM_HOST_ALLOCATOR_H_

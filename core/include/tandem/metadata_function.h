@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Metadata functions: plain typed functions from argument metadata and attributes to result metadata, shared by every
+// handler on every target (MD-1), and the adapter that erases their signatures.
+
+#ifndef TANDEM_METADATA_FUNCTION_H_
+#define TANDEM_METADATA_FUNCTION_H_
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "tandem/op_attrs.h"
+#include "tandem/status.h"
+#include "tandem/tensor.h"
+#include "tandem/tensor_metadata.h"
+
+namespace tandem {
+
+// What an erased metadata function gets. Arguments are in order of the definition, variadic ones spread out.
+struct MetadataFrame {
+  std::span<const TensorMetadata* const> args;
+  // Content of the arguments that the definition calls host inputs (axes, shapes, ...): available host tensors. Null
+  // at every other position.
+  std::span<const Tensor* const> values;
+  const OpAttrsRef& attrs;
+  // One per result; the function fills all of them.
+  std::span<TensorMetadata> results;
+};
+
+using MetadataFunction = Status (*)(const MetadataFrame&);
+
+// Parameter of a metadata function that stands for all remaining arguments.
+class VariadicMetadata {
+ public:
+  explicit VariadicMetadata(std::span<const TensorMetadata* const> args) : args_(args) {}
+  size_t size() const { return args_.size(); }
+  const TensorMetadata& operator[](size_t i) const { return *args_[i]; }
+
+ private:
+  std::span<const TensorMetadata* const> args_;
+};
+
+// Parameter of a metadata function for a host input: metadata and content of a small host tensor of i32 or i64 (or
+// whatever the definition allows).
+class HostInput {
+ public:
+  HostInput(const TensorMetadata& metadata, const Tensor* value) : metadata_(&metadata), value_(value) {}
+  const TensorMetadata& metadata() const { return *metadata_; }
+  const Tensor& tensor() const { return *value_; }
+  int64_t size() const { return metadata_->num_elements(); }
+  // Element `i` of an integer tensor in row-major order.
+  int64_t Int(int64_t i) const;
+  // The only element of a tensor that has one; `name` is the argument's, for the error.
+  StatusOr<int64_t> Scalar(std::string_view name) const;
+
+ private:
+  const TensorMetadata* metadata_;
+  const Tensor* value_;
+};
+
+namespace internal {
+
+template <typename T>
+inline constexpr bool kIsMetadataParameter = std::is_same_v<T, TensorMetadata> || std::is_same_v<T, OpAttrsRef> ||
+                                             std::is_same_v<T, VariadicMetadata> || std::is_same_v<T, HostInput> ||
+                                             std::is_same_v<T, std::span<TensorMetadata>> ||
+                                             std::is_same_v<T, MetadataFrame>;
+
+template <typename T>
+struct MetadataResult {
+  static constexpr bool kValid = false;
+};
+template <>
+struct MetadataResult<Status> {
+  static constexpr bool kValid = true;
+  static Status Store(Status status, const MetadataFrame&) { return status; }
+};
+template <>
+struct MetadataResult<StatusOr<TensorMetadata>> {
+  static constexpr bool kValid = true;
+  static Status Store(const StatusOr<TensorMetadata>& result, const MetadataFrame& frame) {
+    if (!result.ok()) return result.status();
+    frame.results[0] = *result;
+    return Status();
+  }
+};
+template <>
+struct MetadataResult<TensorMetadata> {
+  static constexpr bool kValid = true;
+  static Status Store(const TensorMetadata& result, const MetadataFrame& frame) {
+    frame.results[0] = result;
+    return Status();
+  }
+};
+template <size_t N>
+struct MetadataResult<StatusOr<std::array<TensorMetadata, N>>> {
+  static constexpr bool kValid = true;
+  static Status Store(const StatusOr<std::array<TensorMetadata, N>>& results, const MetadataFrame& frame) {
+    if (!results.ok()) return results.status();
+    for (size_t i = 0; i < N; ++i) frame.results[i] = (*results)[i];
+    return Status();
+  }
+};
+
+// Hands out one argument of the call per parameter, in order; attributes and results take none.
+template <typename Parameter>
+decltype(auto) MetadataArgument(const MetadataFrame& frame, size_t& next) {
+  if constexpr (std::is_same_v<Parameter, TensorMetadata>) {
+    return *frame.args[next++];
+  } else if constexpr (std::is_same_v<Parameter, HostInput>) {
+    const size_t i = next++;
+    return HostInput(*frame.args[i], frame.values[i]);
+  } else if constexpr (std::is_same_v<Parameter, VariadicMetadata>) {
+    const size_t first = std::exchange(next, frame.args.size());
+    return VariadicMetadata(frame.args.subspan(first));
+  } else if constexpr (std::is_same_v<Parameter, OpAttrsRef>) {
+    return frame.attrs;
+  } else if constexpr (std::is_same_v<Parameter, MetadataFrame>) {
+    return (frame);
+  } else {
+    return std::span<TensorMetadata>(frame.results);
+  }
+}
+
+template <auto fn, typename Result, typename... Parameters>
+constexpr MetadataFunction EraseMetadata(Result (*)(Parameters...)) {
+  static_assert((kIsMetadataParameter<std::remove_cvref_t<Parameters>> && ...),
+                "a metadata function takes const TensorMetadata&, HostInput, VariadicMetadata, const OpAttrsRef&, "
+                "std::span<TensorMetadata> (the results) or const MetadataFrame&");
+  static_assert(MetadataResult<Result>::kValid,
+                "a metadata function returns TensorMetadata, StatusOr<TensorMetadata>, "
+                "StatusOr<std::array<TensorMetadata, N>>, or Status with a std::span<TensorMetadata> parameter");
+  return [](const MetadataFrame& frame) -> Status {
+    // Braced initialisation evaluates left to right, so each parameter gets its own argument. The definition has
+    // already fixed their number.
+    size_t next = 0;
+    std::tuple<decltype(MetadataArgument<std::remove_cvref_t<Parameters>>(frame, next))...> arguments{
+        MetadataArgument<std::remove_cvref_t<Parameters>>(frame, next)...};
+    return MetadataResult<Result>::Store(std::apply(fn, arguments), frame);
+  };
+}
+
+}  // namespace internal
+
+// The erased form of a metadata function: `EraseMetadataFunction<&MatMulMetadata>()`.
+template <auto fn>
+constexpr MetadataFunction EraseMetadataFunction() {
+  return internal::EraseMetadata<fn>(fn);
+}
+
+}  // namespace tandem
+
+#endif  // TANDEM_METADATA_FUNCTION_H_

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// OpDef: what an op is, independent of any device: its signature, attributes, documentation and metadata function.
+
+#ifndef TANDEM_OP_DEF_H_
+#define TANDEM_OP_DEF_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tandem/dtype.h"
+#include "tandem/metadata_function.h"
+#include "tandem/op_attrs.h"
+#include "tandem/status.h"
+
+namespace tandem {
+
+// One input or output of the definition. Exactly one of `dtype`, `type_attr`, `type_list_attr`, `any_dtype` says what
+// its elements are; `number_attr` makes it a sequence of tensors of the same dtype.
+struct ArgDef {
+  std::string name;
+  DType dtype = DType::kInvalid;  // fixed
+  int type_attr = -1;             // index into OpDef::attrs
+  int type_list_attr = -1;        // one tensor for each dtype of the list
+  int number_attr = -1;           // "N * T"
+  bool any_dtype = false;         // outputs only: the metadata function decides
+  bool host_input = false;        // inputs only: its content decides the result's shape; lives on the host
+
+  bool IsVariadic() const { return number_attr >= 0 || type_list_attr >= 0; }
+};
+
+enum class AttrKind : uint8_t { kType, kInt, kFloat, kBool, kString, kShape, kTensor, kFunction, kAny };
+
+// One attribute of the definition. Values given in a call have the attribute types dtype (kType), i64 (kInt), f32
+// (kFloat), bool, string, shape, tensor and function; lists are arrays of these.
+struct AttrDef {
+  std::string name;
+  AttrKind kind = AttrKind::kInt;
+  bool is_list = false;
+  DTypeSet allowed_dtypes = DTypeSet::All();  // kType
+  std::vector<std::string> allowed_strings;   // kString; empty: any
+  bool has_minimum = false;
+  int64_t minimum = 0;   // of the value (kInt), or of the length (lists)
+  bool has_default = false;
+  bool inferred = false;  // its value follows from the inputs, and a call need not set it
+  std::string spec;       // as written
+};
+
+// Immutable once registered. Built by OpDefBuilder.
+struct OpDef {
+  std::string name;  // "tf.MatMul"
+  std::vector<ArgDef> inputs;
+  std::vector<ArgDef> outputs;
+  std::vector<AttrDef> attrs;
+  std::string doc;  // first sentence is the summary
+  bool has_side_effects = false;
+  MetadataFunction metadata = nullptr;  // null: the result's metadata comes with its data (MD-3)
+  bool has_host_inputs = false;
+  // The type attribute by whose value kernels are looked up: "T" if there is one, else the first; -1 if none.
+  int kernel_type_attr = -1;
+  // Values of the attributes that have defaults, by name.
+  RcRef<const FrozenOpAttrs> defaults;
+
+  bool HasVariadicInputs() const;
+  bool HasVariadicOutputs() const;
+  // Index of the attribute, or -1.
+  int FindAttr(std::string_view attr_name) const;
+};
+
+// Collects the parts of a definition in the grammar of TensorFlow's op definitions and checks them together.
+//
+//   OpDefBuilder("tf.MatMul").Input("a: T").Input("b: T").Output("product: T")
+//       .Attr("T: {half, float, double, int32}").Attr("transpose_a: bool = false")
+//       .Metadata<&MatMulMetadata>().Doc("Multiplies two matrices.")
+//
+// Argument specs are "name: TYPE", "name: N * TYPE" or "name: LIST", where TYPE is a dtype ("float", "f32") or a type
+// attribute, N an int attribute and LIST a list(type) attribute; an output may be "name: any". Attribute specs are
+// "name: KIND", with KIND one of type, int, float, bool, string, shape, tensor, func, any, list(KIND), a set of dtypes
+// "{half, float}", a set of strings "{'SAME', 'VALID'}", numbertype, realnumbertype; then optionally ">= 1" and
+// "= default".
+class OpDefBuilder {
+ public:
+  explicit OpDefBuilder(std::string_view name) : name_(name) {}
+
+  OpDefBuilder& Input(std::string_view spec);
+  // An input whose content decides the result's shape (axes, sizes). Handlers get it as an available host tensor.
+  OpDefBuilder& HostInput(std::string_view spec);
+  OpDefBuilder& Output(std::string_view spec);
+  OpDefBuilder& Attr(std::string_view spec);
+  OpDefBuilder& Doc(std::string_view text);
+  // Whether a call needs a chain (CH-1).
+  OpDefBuilder& SideEffects();
+  template <auto fn>
+  OpDefBuilder& Metadata() {
+    metadata_ = EraseMetadataFunction<fn>();
+    return *this;
+  }
+  // An already erased one, for ops defined at run time.
+  OpDefBuilder& Metadata(MetadataFunction fn) {
+    metadata_ = fn;
+    return *this;
+  }
+
+  // The parsed definition. On failure one error whose message lists every faulty spec with its reason.
+  StatusOr<OpDef> Build() const;
+  std::string_view name() const { return name_; }
+
+ private:
+  std::string name_;
+  std::vector<std::pair<std::string, bool>> inputs_;  // spec, host input
+  std::vector<std::string> outputs_;
+  std::vector<std::string> attrs_;
+  std::string doc_;
+  bool side_effects_ = false;
+  MetadataFunction metadata_ = nullptr;
+};
+
+}  // namespace tandem
+
+#endif  // TANDEM_OP_DEF_H_

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// OpRegistry: the op definitions a runtime knows, filled by explicit calls.
+
+#ifndef TANDEM_OP_REGISTRY_H_
+#define TANDEM_OP_REGISTRY_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tandem/op_def.h"
+#include "tandem/status.h"
+
+namespace tandem {
+
+// All methods are thread-safe. Definitions live as long as the registry; pointers to them stay valid.
+class OpRegistry {
+ public:
+  using Watcher = std::function<void(const OpDef&)>;
+
+  OpRegistry() = default;
+  OpRegistry(const OpRegistry&) = delete;
+  OpRegistry& operator=(const OpRegistry&) = delete;
+
+  // AlreadyExists if the name is taken; InvalidArgument with all faults of the definition if it does not parse.
+  Status Register(const OpDefBuilder& builder);
+  // Registers all; stops at nothing and reports every failure in one error.
+  Status RegisterAll(std::initializer_list<OpDefBuilder> builders);
+
+  // Null if there is none.
+  const OpDef* Find(std::string_view name) const;
+  // Sorted by name.
+  std::vector<const OpDef*> List() const;
+
+  // Notes that selective registration left the op out of this build (OR-4), so that asking for it says so (EX-4).
+  void MarkLeftOut(std::string_view name);
+  // Why `name` cannot be run: "left out of this build", or "no such op" with the nearest defined name.
+  Status NotFoundError(std::string_view name) const;
+
+  // `watcher` hears of every later registration, on the registering thread, until the registry dies or RemoveWatcher.
+  // It may read the registry but not register.
+  int AddWatcher(Watcher watcher);
+  void RemoveWatcher(int id);
+
+  // The whole registry as JSON, sorted, one op a line: what the typed op functions and the op reference are generated
+  // from (OR-5). The format is described in docs of the implementation file.
+  std::string ToJson() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<const OpDef>, std::less<>> defs_;
+  std::set<std::string, std::less<>> left_out_;
+  std::map<int, Watcher> watchers_;
+  int next_watcher_ = 0;
+};
+
+}  // namespace tandem
+
+#endif  // TANDEM_OP_REGISTRY_H_

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Status: an error as a value (code, message, op, location, cause), or success in one null pointer.
+
+#ifndef TANDEM_STATUS_H_
+#define TANDEM_STATUS_H_
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tandem/location.h"
+#include "tandem/message.h"
+
+namespace tandem {
+
+enum class StatusCode : uint8_t {
+  kOk = 0,
+  kCancelled,
+  kUnknown,
+  kInvalidArgument,
+  kDeadlineExceeded,
+  kNotFound,
+  kAlreadyExists,
+  kResourceExhausted,
+  kFailedPrecondition,
+  kOutOfRange,
+  kUnimplemented,
+  kInternal,
+  kUnavailable,
+  kDataLoss,
+};
+
+// "InvalidArgument" and so on.
+std::string_view StatusCodeName(StatusCode code);
+
+// One word. Copies share an immutable, reference-counted payload; any thread may copy, read and destroy its own
+// Status. When memory for a payload cannot be had, the status becomes the ready-made "out of memory" error: making an
+// error never fails and never aborts.
+class [[nodiscard]] Status {
+ public:
+  constexpr Status() = default;
+  Status(const Status& other) : payload_(other.payload_) { AddRef(); }
+  Status(Status&& other) noexcept : payload_(std::exchange(other.payload_, nullptr)) {}
+  ~Status() { DropRef(); }
+  Status& operator=(Status other) noexcept {
+    std::swap(payload_, other.payload_);
+    return *this;
+  }
+
+  // An error. `code` must not be kOk. The message follows ER-2: lower case, what was expected, what was given, no
+  // full stop; `op` is put in front in brackets if it is not empty.
+  static Status Error(StatusCode code, std::string_view message, std::string_view op = {}, Location location = {},
+                      Status cause = {});
+  // ResourceExhausted "out of memory"; needs no allocation.
+  static Status OutOfMemory();
+
+  bool ok() const { return payload_ == nullptr; }
+  StatusCode code() const;
+  // "[tf.MatMul] inner dimensions must agree, ..."; empty if ok.
+  std::string_view message() const;
+  // The message without the op in brackets.
+  std::string_view detail() const;
+  // "tf.MatMul", or empty.
+  std::string_view op() const;
+  DecodedLocation location() const;
+  // The error that led to this one, or ok.
+  const Status& cause() const;
+
+  // This error with op and location filled in where it lacks them; ok stays ok.
+  Status WithContext(std::string_view op, Location location) const;
+  // This error with `cause` as the cause, if it has none yet; ok stays ok.
+  Status WithCause(Status cause) const;
+
+  // "InvalidArgument: [op] text (file:line:column)", then one "caused by" line per cause.
+  std::string ToString() const;
+
+  // Same error object, not merely equal text.
+  friend bool operator==(const Status& a, const Status& b) { return a.payload_ == b.payload_; }
+
+ private:
+  friend struct StatusPayload;
+  explicit Status(const struct StatusPayload* payload) : payload_(payload) {}
+  void AddRef() const {
+    if (payload_ != nullptr) AddRefSlow();
+  }
+  void DropRef() {
+    if (payload_ != nullptr) DropRefSlow();
+  }
+  void AddRefSlow() const;
+  void DropRefSlow();
+
+  const struct StatusPayload* payload_ = nullptr;
+};
+
+// Formats `parts` with MessageBuilder: `InvalidArgument("expected rank 2, got ", shape)`.
+template <typename... Parts>
+Status MakeError(StatusCode code, const Parts&... parts) {
+  MessageBuilder text;
+  text.Append(parts...);
+  return Status::Error(code, text.view());
+}
+template <typename... Parts>
+Status InvalidArgument(const Parts&... parts) {
+  return MakeError(StatusCode::kInvalidArgument, parts...);
+}
+template <typename... Parts>
+Status ResourceExhausted(const Parts&... parts) {
+  return MakeError(StatusCode::kResourceExhausted, parts...);
+}
+template <typename... Parts>
+Status FailedPrecondition(const Parts&... parts) {
+  return MakeError(StatusCode::kFailedPrecondition, parts...);
+}
+template <typename... Parts>
+Status Internal(const Parts&... parts) {
+  return MakeError(StatusCode::kInternal, parts...);
+}
+
+// A T or an error.
+template <typename T>
+class [[nodiscard]] StatusOr {
+ public:
+  StatusOr(Status error) : status_(std::move(error)) {  // NOLINT(google-explicit-constructor)
+    assert(!status_.ok());
+  }
+  template <typename U = T>
+    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, StatusOr> &&
+             !std::is_same_v<std::remove_cvref_t<U>, Status>)
+  StatusOr(U&& value) : value_(std::forward<U>(value)) {}  // NOLINT(google-explicit-constructor)
+  StatusOr(const StatusOr& other) : status_(other.status_) {
+    if (ok()) new (&value_) T(other.value_);
+  }
+  StatusOr(StatusOr&& other) noexcept : status_(other.status_) {
+    if (ok()) new (&value_) T(std::move(other.value_));
+  }
+  ~StatusOr() {
+    if (ok()) value_.~T();
+  }
+  StatusOr& operator=(StatusOr other) noexcept {
+    this->~StatusOr();
+    return *new (this) StatusOr(std::move(other));
+  }
+
+  bool ok() const { return status_.ok(); }
+  const Status& status() const { return status_; }
+
+  // The value; the status must be ok.
+  T& value() & {
+    assert(ok());
+    return value_;
+  }
+  const T& value() const& {
+    assert(ok());
+    return value_;
+  }
+  T&& value() && {
+    assert(ok());
+    return std::move(value_);
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  Status status_;
+  union {
+    T value_;
+  };
+};
+
+}  // namespace tandem
+
+// Returns from the enclosing function if `expr` is an error.
+#define TANDEM_RETURN_IF_ERROR(expr)                                 \
+  do {                                                               \
+    if (::tandem::Status tandem_status = (expr); !tandem_status.ok()) \
+      return tandem_status;                                          \
+  } while (false)
+
+// `TANDEM_ASSIGN_OR_RETURN(auto x, F())`: declares x from a StatusOr, or returns its error.
+#define TANDEM_ASSIGN_OR_RETURN(declaration, expr) \
+  TANDEM_ASSIGN_OR_RETURN_IMPL(TANDEM_CONCAT(tandem_status_or_, __LINE__), declaration, expr)
+#define TANDEM_ASSIGN_OR_RETURN_IMPL(tmp, declaration, expr) \
+  auto tmp = (expr);                                         \
+  if (!tmp.ok()) return tmp.status();                        \
+  declaration = std::move(tmp).value()
+#define TANDEM_CONCAT(a, b) TANDEM_CONCAT_IMPL(a, b)
+#define TANDEM_CONCAT_IMPL(a, b) a##b
+
+#endif  // TANDEM_STATUS_H_

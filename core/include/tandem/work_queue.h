@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// WorkQueue: where work runs that is too long for the calling thread.
+
+#ifndef TANDEM_WORK_QUEUE_H_
+#define TANDEM_WORK_QUEUE_H_
+
+#include <chrono>
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "tandem/async_value.h"
+#include "tandem/status.h"
+
+namespace tandem {
+
+// A unit of work that is linked into the queue without an allocation. It must stay alive until Run is called, which
+// may free it.
+class Task {
+ public:
+  virtual void Run() = 0;
+
+ protected:
+  ~Task() = default;
+
+ private:
+  friend class TaskList;
+  Task* next_ = nullptr;
+};
+
+// First-in, first-out list of tasks; not thread-safe.
+class TaskList {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  void PushBack(Task& task) {
+    task.next_ = nullptr;
+    (tail_ == nullptr ? head_ : tail_->next_) = &task;
+    tail_ = &task;
+  }
+  Task* PopFront() {
+    Task* task = head_;
+    if (task != nullptr) {
+      head_ = task->next_;
+      if (head_ == nullptr) tail_ = nullptr;
+    }
+    return task;
+  }
+
+ private:
+  Task* head_ = nullptr;
+  Task* tail_ = nullptr;
+};
+
+// All methods may be called from any thread, tasks included, unless they say otherwise. The destructor quiesces.
+class WorkQueue {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  virtual ~WorkQueue() = default;
+
+  // Runs `task` some time later on a worker. Tasks must not block other than by Await.
+  virtual void AddTask(Task& task) = 0;
+  // The same for a callable. It runs at once, on the calling thread, if no memory can be had to keep it.
+  template <std::invocable F>
+  void AddTask(F&& fn);
+
+  // Runs `fn`, which may block (file or network input, waiting for a timer), apart from the workers. False if this
+  // queue has no threads for that or cannot get one; `fn` was then not run.
+  [[nodiscard]] virtual bool AddBlockingTask(std::function<void()> fn) = 0;
+
+  // Returns when all values are available (AV-7). A worker helps with queued tasks meanwhile. FailedPrecondition if
+  // this thread can neither wait nor make progress (a browser's main thread); DeadlineExceeded past `deadline`.
+  virtual Status Await(std::span<const AsyncValue* const> values, Deadline deadline = Deadline::max()) = 0;
+
+  // Returns when no task is queued or running, apart from the caller's own if it is a worker.
+  virtual void Quiesce() = 0;
+
+  // Runs one queued task on the calling thread; false if none was queued. For helping, and for event loops.
+  virtual bool RunOneTask() = 0;
+
+  // How many tasks can run at the same time; at least 1.
+  virtual int ParallelismLevel() const = 0;
+  // Whether the calling thread is one of this queue's workers.
+  virtual bool IsWorkerThread() const = 0;
+  // Whether a non-worker thread may be made to wait (false on a browser's main thread).
+  virtual bool MayBlock() const = 0;
+};
+
+// A queue that runs its tasks inside Await, Quiesce and RunOneTask on whatever thread calls these. With `may_block`
+// false, Await fails where it would have to wait for something that no queued task brings about.
+std::unique_ptr<WorkQueue> CreateSingleThreadedWorkQueue(bool may_block = true);
+
+#if !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
+// Workers on Eigen's work-stealing thread pool. `num_threads` <= 0 means one per core.
+std::unique_ptr<WorkQueue> CreateMultiThreadedWorkQueue(int num_threads = 0);
+#endif
+
+namespace internal {
+template <typename F>
+class CallableTask final : public Task {
+ public:
+  explicit CallableTask(F fn) : fn_(std::move(fn)) {}
+  void Run() override {
+    F fn = std::move(fn_);
+    delete this;
+    fn();
+  }
+
+ private:
+  F fn_;
+};
+}  // namespace internal
+
+template <std::invocable F>
+void WorkQueue::AddTask(F&& fn) {
+  using Callable = internal::CallableTask<std::remove_cvref_t<F>>;
+  if (auto* task = new (std::nothrow) Callable(std::forward<F>(fn))) {
+    AddTask(static_cast<Task&>(*task));
+  } else {
+    std::forward<F>(fn)();
+  }
+}
+
+}  // namespace tandem
+
+#endif  // TANDEM_WORK_QUEUE_H_
