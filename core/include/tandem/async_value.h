@@ -60,6 +60,9 @@ class AsyncValue {
   bool IsConcrete() const { return state() == State::kConcrete; }
   bool IsError() const { return state() == State::kError; }
 
+  // Whether the value holds its T, be it pending, concrete or an error that came later.
+  bool HasContent() const { return state() != State::kUnconstructed && Resolved()->constructed_; }
+
   // The error; the state must be kError.
   const Status& GetError() const {
     assert(IsError());
@@ -88,11 +91,15 @@ class AsyncValue {
 
  protected:
   AsyncValue() { CountLive(1); }
-  explicit AsyncValue(State state) : waiters_and_state_(static_cast<uintptr_t>(state)) { CountLive(1); }
+  AsyncValue(State state, bool constructed)
+      : constructed_(constructed), waiters_and_state_(static_cast<uintptr_t>(state)) {
+    CountLive(1);
+  }
   virtual ~AsyncValue();
 
-  // Publishes the final state and runs the waiters.
+  // Publishes the final state and runs the waiters; the second form drops the caller's reference in between.
   void Publish(State state);
+  void PublishAndDropRef(State state);
   // The same for a value that no other thread can have seen, and that has no waiters: a plain store.
   void PublishUnshared(State state) {
     assert(waiters_and_state_.load(std::memory_order_relaxed) <= 1);
@@ -101,6 +108,7 @@ class AsyncValue {
   // unconstructed -> constructed; waiters stay.
   void MarkConstructed();
 
+  bool constructed_ = false;       // whether a T lives in the derived class
   Status error_;                   // written before kError is published
   AsyncValue* forward_ = nullptr;  // of an indirect value: written before its final state is published; owned
 
@@ -114,6 +122,9 @@ class AsyncValue {
   static void CountLive(int) {}
 #endif
 
+  // Sets the final state; the waiters in the order they came, linked.
+  Waiter* Seal(State state);
+
   mutable std::atomic<uint32_t> refs_{1};
   std::atomic<uintptr_t> waiters_and_state_{0};
 };
@@ -124,6 +135,10 @@ class ContinuationGuard {
  public:
   static constexpr int kMaxDepth = 16;
 
+  // Runs what this thread has put off. Whoever is about to wait inside a continuation calls it first, since what it
+  // waits for may be among them.
+  static void RunDeferred();
+
  private:
   friend class AsyncValue;
   // Runs the list of waiters linked by `next_`.
@@ -133,7 +148,7 @@ class ContinuationGuard {
 // The value without its type: an error usable as any AsyncValueRef<T>.
 class ErrorAsyncValue final : public AsyncValue {
  public:
-  explicit ErrorAsyncValue(Status error) : AsyncValue(State::kError) { error_ = std::move(error); }
+  explicit ErrorAsyncValue(Status error) : AsyncValue(State::kError, false) { error_ = std::move(error); }
 };
 
 // An AsyncValue that holds a T in place.
@@ -146,12 +161,12 @@ class ConcreteAsyncValue : public AsyncValue {
   struct Constructed {};
   template <typename... Args>
   explicit ConcreteAsyncValue(Constructed, Args&&... args)
-      : AsyncValue(State::kConstructed), constructed_(true), value_(std::forward<Args>(args)...) {}
+      : AsyncValue(State::kConstructed, true), value_(std::forward<Args>(args)...) {}
   // Available.
   struct Available {};
   template <typename... Args>
   explicit ConcreteAsyncValue(Available, Args&&... args)
-      : AsyncValue(State::kConcrete), constructed_(true), value_(std::forward<Args>(args)...) {}
+      : AsyncValue(State::kConcrete, true), value_(std::forward<Args>(args)...) {}
 
   // Constructs the T while the value stays pending. Only the producer calls it, once.
   template <typename... Args>
@@ -167,6 +182,12 @@ class ConcreteAsyncValue : public AsyncValue {
     assert(constructed_);
     Publish(State::kConcrete);
   }
+  // The same, giving up the producer's reference before the waiters run, so that one of them may find the value unique
+  // and take over its content. Use instead of SetConcrete and DropRef.
+  void SetConcreteAndDropRef() {
+    assert(constructed_);
+    PublishAndDropRef(State::kConcrete);
+  }
   // The same while the producer holds the only reference.
   void SetConcreteUnshared() {
     assert(constructed_);
@@ -178,9 +199,7 @@ class ConcreteAsyncValue : public AsyncValue {
     SetConcrete();
   }
 
-  // Whether `value()` may be called: known to the producer at once, to others by `state()`. An error keeps what was
-  // constructed before it.
-  bool IsConstructed() const { return constructed_; }
+  // `HasContent()` must be true; an error keeps what was constructed before it.
   T& value() {
     assert(constructed_);
     return value_;
@@ -196,7 +215,6 @@ class ConcreteAsyncValue : public AsyncValue {
   }
 
  private:
-  bool constructed_ = false;
   union {
     T value_;
   };
@@ -247,6 +265,11 @@ class AsyncValueRef {
   }
   const T* operator->() const { return &get(); }
   const T& operator*() const { return get(); }
+  // The content if there is one already, even if the value is pending or an error; else null.
+  const T* FindContent() const {
+    if (!value_->HasContent()) return nullptr;
+    return &static_cast<const ConcreteAsyncValue<T>*>(value_->Resolved())->value();
+  }
 
   void AndThen(Waiter& waiter) const { value_->AndThen(waiter); }
   template <std::invocable F>
@@ -272,7 +295,7 @@ AsyncValueRef<T> AsyncValueRef<T>::OrOutOfMemory(AsyncValue* value) {
   return AsyncValueRef(value != nullptr ? RcRef<AsyncValue>::Take(value) : OutOfMemoryAsyncValue());
 }
 
-// A value with its producer's end: `AsyncPromise<int> p; use(p.ref()); p.value().Emplace(3);`
+// A pending value, for its producer; null when memory is exhausted.
 template <typename T>
 RcRef<ConcreteAsyncValue<T>> MakeUnconstructed() {
   return MakeRef<ConcreteAsyncValue<T>>();

@@ -9,7 +9,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -34,6 +36,15 @@ struct MetadataFrame {
 
 using MetadataFunction = Status (*)(const MetadataFrame&);
 
+// What a typed metadata function relies on; OpDefBuilder checks the definition against it, so that the erased function
+// need not check its frame.
+struct MetadataSignature {
+  int num_args = 0;        // parameters that stand for one argument each: the first ones
+  uint32_t host_args = 0;  // bit i is set if parameter i is a HostInput
+  bool takes_all = false;  // whether it sees the further arguments
+  int num_results = -1;    // -1: it fills however many the frame has
+};
+
 // Parameter of a metadata function that stands for all remaining arguments.
 class VariadicMetadata {
  public:
@@ -53,9 +64,10 @@ class HostInput {
   const TensorMetadata& metadata() const { return *metadata_; }
   const Tensor& tensor() const { return *value_; }
   int64_t size() const { return metadata_->num_elements(); }
-  // Element `i` of an integer tensor in row-major order.
+  // Element `i` in row-major order of a tensor of one of kIntDTypes; u64 values above 2^63-1 saturate.
   int64_t Int(int64_t i) const;
-  // The only element of a tensor that has one; `name` is the argument's, for the error.
+  // The only element of a tensor of one of kIntDTypes that has one; else InvalidArgument, which calls the argument
+  // `name`.
   StatusOr<int64_t> Scalar(std::string_view name) const;
 
  private:
@@ -66,23 +78,25 @@ class HostInput {
 namespace internal {
 
 template <typename T>
-inline constexpr bool kIsMetadataParameter = std::is_same_v<T, TensorMetadata> || std::is_same_v<T, OpAttrsRef> ||
-                                             std::is_same_v<T, VariadicMetadata> || std::is_same_v<T, HostInput> ||
-                                             std::is_same_v<T, std::span<TensorMetadata>> ||
-                                             std::is_same_v<T, MetadataFrame>;
+inline constexpr bool kIsMetadataParameter =
+    std::is_same_v<T, TensorMetadata> || std::is_same_v<T, OpAttrsRef> || std::is_same_v<T, VariadicMetadata> ||
+    std::is_same_v<T, HostInput> || std::is_same_v<T, std::span<TensorMetadata>> || std::is_same_v<T, MetadataFrame>;
 
 template <typename T>
 struct MetadataResult {
   static constexpr bool kValid = false;
+  static constexpr int kCount = 0;
 };
 template <>
 struct MetadataResult<Status> {
   static constexpr bool kValid = true;
+  static constexpr int kCount = 0;
   static Status Store(Status status, const MetadataFrame&) { return status; }
 };
 template <>
 struct MetadataResult<StatusOr<TensorMetadata>> {
   static constexpr bool kValid = true;
+  static constexpr int kCount = 1;
   static Status Store(const StatusOr<TensorMetadata>& result, const MetadataFrame& frame) {
     if (!result.ok()) return result.status();
     frame.results[0] = *result;
@@ -92,6 +106,7 @@ struct MetadataResult<StatusOr<TensorMetadata>> {
 template <>
 struct MetadataResult<TensorMetadata> {
   static constexpr bool kValid = true;
+  static constexpr int kCount = 1;
   static Status Store(const TensorMetadata& result, const MetadataFrame& frame) {
     frame.results[0] = result;
     return Status();
@@ -100,6 +115,7 @@ struct MetadataResult<TensorMetadata> {
 template <size_t N>
 struct MetadataResult<StatusOr<std::array<TensorMetadata, N>>> {
   static constexpr bool kValid = true;
+  static constexpr int kCount = N;
   static Status Store(const StatusOr<std::array<TensorMetadata, N>>& results, const MetadataFrame& frame) {
     if (!results.ok()) return results.status();
     for (size_t i = 0; i < N; ++i) frame.results[i] = (*results)[i];
@@ -127,11 +143,48 @@ decltype(auto) MetadataArgument(const MetadataFrame& frame, size_t& next) {
   }
 }
 
+// Whether every parameter that takes an argument comes before the one that takes all that are left.
+template <typename... Parameters>
+constexpr bool RemainingArgumentsAreLast() {
+  bool all_taken = false;
+  bool in_order = true;
+  const auto visit = [&]<typename Parameter>(std::type_identity<Parameter>) {
+    constexpr bool kTakesRest = std::is_same_v<Parameter, VariadicMetadata>;
+    constexpr bool kTakesOne = std::is_same_v<Parameter, TensorMetadata> || std::is_same_v<Parameter, HostInput>;
+    if (all_taken && (kTakesRest || kTakesOne)) in_order = false;
+    all_taken = all_taken || kTakesRest;
+  };
+  (visit(std::type_identity<Parameters>()), ...);
+  return in_order;
+}
+
+template <typename Result, typename... Parameters>
+constexpr MetadataSignature SignatureOf(Result (*)(Parameters...)) {
+  static_assert(sizeof...(Parameters) <= 32, "a metadata function has at most 32 parameters");
+  MetadataSignature signature;
+  signature.num_results = MetadataResult<Result>::kCount;
+  const auto visit = [&]<typename Parameter>(std::type_identity<Parameter>) {
+    constexpr bool kHost = std::is_same_v<Parameter, HostInput>;
+    constexpr bool kFrame = std::is_same_v<Parameter, MetadataFrame>;
+    if constexpr (kHost) signature.host_args |= uint32_t{1} << signature.num_args;
+    if constexpr (kHost || std::is_same_v<Parameter, TensorMetadata>) ++signature.num_args;
+    if constexpr (kFrame || std::is_same_v<Parameter, VariadicMetadata>) signature.takes_all = true;
+    if constexpr (std::is_same_v<Result, Status> && (kFrame || std::is_same_v<Parameter, std::span<TensorMetadata>>)) {
+      signature.num_results = -1;
+    }
+  };
+  (visit(std::type_identity<std::remove_cvref_t<Parameters>>()), ...);
+  return signature;
+}
+
 template <auto fn, typename Result, typename... Parameters>
 constexpr MetadataFunction EraseMetadata(Result (*)(Parameters...)) {
   static_assert((kIsMetadataParameter<std::remove_cvref_t<Parameters>> && ...),
                 "a metadata function takes const TensorMetadata&, HostInput, VariadicMetadata, const OpAttrsRef&, "
                 "std::span<TensorMetadata> (the results) or const MetadataFrame&");
+  static_assert(RemainingArgumentsAreLast<std::remove_cvref_t<Parameters>...>(),
+                "in a metadata function no TensorMetadata, HostInput or second VariadicMetadata may follow a "
+                "VariadicMetadata, which takes all remaining arguments");
   static_assert(MetadataResult<Result>::kValid,
                 "a metadata function returns TensorMetadata, StatusOr<TensorMetadata>, "
                 "StatusOr<std::array<TensorMetadata, N>>, or Status with a std::span<TensorMetadata> parameter");
@@ -151,6 +204,12 @@ constexpr MetadataFunction EraseMetadata(Result (*)(Parameters...)) {
 template <auto fn>
 constexpr MetadataFunction EraseMetadataFunction() {
   return internal::EraseMetadata<fn>(fn);
+}
+
+// What the function relies on: `MetadataSignatureOf<&MatMulMetadata>()`.
+template <auto fn>
+constexpr MetadataSignature MetadataSignatureOf() {
+  return internal::SignatureOf(fn);
 }
 
 }  // namespace tandem

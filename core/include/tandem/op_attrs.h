@@ -10,86 +10,37 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <type_traits>
+#include <utility>
 
-#include "tandem/dtype.h"
+#include "tandem/attr_entry.h"
+#include "tandem/frozen_op_attrs.h"
 #include "tandem/message.h"
 #include "tandem/ref_counted.h"
-#include "tandem/tensor_metadata.h"
-#include "tandem/tensor_shape.h"
 
 namespace tandem {
 
-class FrozenOpAttrs;
-class OpAttrsRef;
-
-enum class AttrType : uint8_t { kBool, kI32, kI64, kF32, kF64, kDType, kString, kShape, kTensor, kFunction, kAttrs };
-
-// "bool", "i32", ... "tensor", "function", "attrs".
-std::string_view AttrTypeName(AttrType type);
-
-// A dense constant as an attribute: row-major elements of `metadata`; for dtype string, `strings` holds the elements
-// and `data` is unused. The attribute set copies what the views show.
-struct TensorAttr {
-  TensorMetadata metadata;
-  const void* data = nullptr;
-  std::span<const std::string_view> strings;
-};
-
-// The name of a function of a program.
-struct FunctionAttr {
-  std::string_view name;
-};
-
-// One attribute as it is stored. Scalars are arrays of length one that are marked as scalars. The views point into the
-// attribute set they come from.
-struct AttrEntry {
-  std::string_view name;
-  AttrType type;
-  bool is_array;
-  uint32_t size;     // number of elements; 1 for a scalar
-  const void* data;  // `size` elements of the C++ type stored for `type`
-};
-
-// C++ types of attributes: bool, int32_t, int64_t, float, double, DType, std::string_view, TensorShape, TensorAttr,
-// FunctionAttr and (as OpAttrsRef) nested lists. Arrays are std::span<const T> of these.
-template <typename T>
-struct AttrTypeOf;
-#define TANDEM_ATTR_TYPE(cpp_type, enumerator)                \
-  template <>                                                 \
-  struct AttrTypeOf<cpp_type> {                               \
-    static constexpr AttrType value = AttrType::enumerator;   \
-  };
-TANDEM_ATTR_TYPE(bool, kBool)
-TANDEM_ATTR_TYPE(int32_t, kI32)
-TANDEM_ATTR_TYPE(int64_t, kI64)
-TANDEM_ATTR_TYPE(float, kF32)
-TANDEM_ATTR_TYPE(double, kF64)
-TANDEM_ATTR_TYPE(DType, kDType)
-TANDEM_ATTR_TYPE(std::string_view, kString)
-TANDEM_ATTR_TYPE(TensorShape, kShape)
-TANDEM_ATTR_TYPE(TensorAttr, kTensor)
-TANDEM_ATTR_TYPE(FunctionAttr, kFunction)
-TANDEM_ATTR_TYPE(OpAttrsRef, kAttrs)
-#undef TANDEM_ATTR_TYPE
-
-template <typename T>
-concept AttrValue = requires { AttrTypeOf<T>::value; };
-
 // A mutable set (AT-1): up to kInlineEntries entries and kInlineBytes bytes of names and values need no heap; the next
-// entry or byte moves everything to the heap, and every entry stays readable. Owned and used by one thread.
+// entry or byte moves everything to the heap, and every entry stays readable. What counts as bytes: the characters of
+// names; sizeof(T) for each element of a value, except that a scalar string or function name counts its characters
+// alone; the characters of the strings of an array; the elements of a tensor. Padding does not count. A nested list
+// counts as one OpAttrsRef: what it refers to is a frozen copy with a block of its own.
+//
+// Owned and used by one thread. Spans, views and entries got from the set are valid until the next successful Set.
 class OpAttrs {
  public:
   static constexpr int kInlineEntries = 6;
   static constexpr size_t kInlineBytes = 128;
 
-  OpAttrs() = default;
-  ~OpAttrs();
+  OpAttrs() : entries_(inline_entries_) {}
+  ~OpAttrs() {
+    if (heap_ != nullptr || has_nested_) Clear();
+  }
   OpAttrs(const OpAttrs&) = delete;
   OpAttrs& operator=(const OpAttrs&) = delete;
 
-  // Copies name and value into the set. False, and no change, if the name is already set, or if memory for it cannot
-  // be had (then `out_of_memory()` is true from there on and Execute reports it).
+  // Copies name and value into the set; either may be a view into this same set. A nested list is frozen and stored
+  // without attached defaults. False, and no change, if the name is already set, or if memory for it cannot be had
+  // (then `out_of_memory()` is true from there on and Execute reports it).
   template <AttrValue T>
   bool Set(std::string_view name, const T& value) {
     return SetRaw(name, AttrTypeOf<T>::value, /*is_array=*/false, &value, 1);
@@ -102,35 +53,54 @@ class OpAttrs {
 
   // False if missing, of another type, or an array; `value` is then left alone. Views point into this set.
   template <AttrValue T>
-  bool Get(std::string_view name, T* value) const;
+  bool Get(std::string_view name, T* value) const {
+    return internal::GetAttr(Find(name), value);
+  }
   template <AttrValue T>
-  bool GetArray(std::string_view name, std::span<const T>* values) const;
+  bool GetArray(std::string_view name, std::span<const T>* values) const {
+    return internal::GetAttrArray(Find(name), values);
+  }
 
   // Null if missing.
-  const AttrEntry* Find(std::string_view name) const;
+  const AttrEntry* Find(std::string_view name) const { return internal::FindAttr(entries(), name); }
   // In order of setting.
-  std::span<const AttrEntry> entries() const;
+  std::span<const AttrEntry> entries() const { return {entries_, size_}; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   bool out_of_memory() const { return out_of_memory_; }
-  // Whether everything is still on the stack.
+  // Whether everything but nested lists is still on the stack.
   bool is_inline() const { return heap_ == nullptr; }
 
-  // An immutable copy, sorted by name, in one heap allocation; the same one again until the next Set (AT-3). An empty
-  // set gives an empty reference without allocating. If memory cannot be had, the result's `out_of_memory()` is true.
+  // An immutable copy, sorted by name, in one heap allocation; the same one again until the next successful Set (AT-3).
+  // An empty set gives an empty reference without allocating. If memory cannot be had, now or in a Set before, the
+  // result is empty and its `out_of_memory()` is true.
   OpAttrsRef Freeze() const;
 
  private:
-  bool SetRaw(std::string_view name, AttrType type, bool is_array, const void* values, size_t count);
+  struct Heap;  // the storage after the move
 
-  struct Heap;  // the storage after the move; see op_attrs.cc
-  AttrEntry inline_entries_[kInlineEntries];
-  alignas(8) unsigned char inline_bytes_[kInlineBytes];
-  uint32_t size_ = 0;
-  uint32_t inline_used_ = 0;
-  bool out_of_memory_ = false;
+  // Storage that is enough for kInlineBytes that count: what does not count is at most a string_view and 8 bytes of
+  // padding an entry.
+  static constexpr size_t kInlineStorage = kInlineBytes + kInlineEntries * (sizeof(std::string_view) + 8);
+
+  bool SetRaw(std::string_view name, AttrType type, bool is_array, const void* values, size_t count);
+  // A larger block with copies of all entries, and room for one more of `bytes`; null if memory cannot be had.
+  Heap* CopyToHeap(size_t bytes) const;
+  // Destroys the values and gives back the heap block; the set must not be used after it.
+  void Clear();
+
+  AttrEntry* entries_;
   Heap* heap_ = nullptr;
+  size_t used_ = 0;  // bytes of storage
   mutable RcRef<const FrozenOpAttrs> frozen_;
+  uint32_t size_ = 0;
+  uint16_t inline_payload_ = 0;  // of the bytes in inline storage, those that count against kInlineBytes
+  bool has_nested_ = false;
+  bool out_of_memory_ = false;
+  union {
+    AttrEntry inline_entries_[kInlineEntries];  // the first `size_` exist, as long as there is no heap block
+  };
+  alignas(8) unsigned char inline_bytes_[kInlineStorage];
 };
 
 // A set of attributes to read: refers to an OpAttrs on someone's stack, or shares a frozen set (then it owns a
@@ -138,18 +108,19 @@ class OpAttrs {
 // them, so that metadata functions and kernels see every attribute of the definition.
 class OpAttrsRef {
  public:
-  OpAttrsRef();
-  OpAttrsRef(const OpAttrs& attrs);  // NOLINT(google-explicit-constructor)
-  explicit OpAttrsRef(RcRef<const FrozenOpAttrs> frozen);
-  OpAttrsRef(const OpAttrsRef&);
-  OpAttrsRef(OpAttrsRef&&) noexcept;
-  OpAttrsRef& operator=(OpAttrsRef) noexcept;
-  ~OpAttrsRef();
+  OpAttrsRef() = default;
+  OpAttrsRef(const OpAttrs& attrs) : mutable_(&attrs) {}  // NOLINT(google-explicit-constructor)
+  explicit OpAttrsRef(RcRef<const FrozenOpAttrs> frozen) : frozen_(std::move(frozen)) {}
 
+  // As in OpAttrs. An attribute of the call hides the default of that name even if its type is another.
   template <AttrValue T>
-  bool Get(std::string_view name, T* value) const;
+  bool Get(std::string_view name, T* value) const {
+    return internal::GetAttr(Find(name), value);
+  }
   template <AttrValue T>
-  bool GetArray(std::string_view name, std::span<const T>* values) const;
+  bool GetArray(std::string_view name, std::span<const T>* values) const {
+    return internal::GetAttrArray(Find(name), values);
+  }
   // The attribute, or `fallback` if `Get` is false.
   template <AttrValue T>
   T GetOr(std::string_view name, T fallback) const {
@@ -157,61 +128,48 @@ class OpAttrsRef {
     return fallback;
   }
 
-  const AttrEntry* Find(std::string_view name) const;
+  // The call's own entry, else the default, else null.
+  const AttrEntry* Find(std::string_view name) const {
+    const AttrEntry* entry = nullptr;
+    if (mutable_ != nullptr) {
+      entry = mutable_->Find(name);
+    } else if (frozen_) {
+      entry = frozen_->Find(name);
+    }
+    return entry == nullptr && defaults_ != nullptr ? defaults_->Find(name) : entry;
+  }
   // The call's own entries, without defaults; sorted by name if frozen, else in order of setting.
-  std::span<const AttrEntry> entries() const;
+  std::span<const AttrEntry> entries() const {
+    if (mutable_ != nullptr) return mutable_->entries();
+    return frozen_ ? frozen_->entries() : std::span<const AttrEntry>();
+  }
   bool empty() const { return entries().empty(); }
-  bool IsFrozen() const { return frozen_ || mutable_ == nullptr; }
-  bool out_of_memory() const;
+  bool IsFrozen() const { return mutable_ == nullptr; }
+  // Whether memory ran out for an attribute or for a frozen copy, so that the set is incomplete.
+  bool out_of_memory() const { return out_of_memory_ || (mutable_ != nullptr && mutable_->out_of_memory()); }
 
-  // A frozen set adds a reference, a mutable one is frozen (AT-3). Attached defaults stay attached.
+  // A frozen set adds a reference, a mutable one is frozen (AT-3), which only its owner's thread may do. Attached
+  // defaults stay attached.
   OpAttrsRef Freeze() const;
-  // The same attributes over `defaults`, which must outlive the result.
-  OpAttrsRef WithDefaults(const FrozenOpAttrs* defaults) const;
+  // The same attributes over `defaults`, which must outlive the result; null for none.
+  OpAttrsRef WithDefaults(const FrozenOpAttrs* defaults) const {
+    OpAttrsRef result(*this);
+    result.defaults_ = defaults;
+    return result;
+  }
 
  private:
+  friend class OpAttrs;
+
+  // At most one of these two is set.
   const OpAttrs* mutable_ = nullptr;
   RcRef<const FrozenOpAttrs> frozen_;
   const FrozenOpAttrs* defaults_ = nullptr;
   bool out_of_memory_ = false;
 };
 
-// "{axis = 1, keep_dims = true}", sorted by name.
+// "{axis = 1, keep_dims = true}": the call's own entries, sorted by name.
 void AppendTo(MessageBuilder& out, const OpAttrsRef& attrs);
-// The value alone: "1", "[1,2]", "\"text\"", "f32", "shape [2,3]".
-void AppendTo(MessageBuilder& out, const AttrEntry& entry);
-
-namespace internal {
-template <typename T>
-bool GetAttr(const AttrEntry* entry, T* value) {
-  if (entry == nullptr || entry->is_array || entry->type != AttrTypeOf<T>::value) return false;
-  *value = *static_cast<const T*>(entry->data);
-  return true;
-}
-template <typename T>
-bool GetAttrArray(const AttrEntry* entry, std::span<const T>* values) {
-  if (entry == nullptr || !entry->is_array || entry->type != AttrTypeOf<T>::value) return false;
-  *values = {static_cast<const T*>(entry->data), entry->size};
-  return true;
-}
-}  // namespace internal
-
-template <AttrValue T>
-bool OpAttrs::Get(std::string_view name, T* value) const {
-  return internal::GetAttr(Find(name), value);
-}
-template <AttrValue T>
-bool OpAttrs::GetArray(std::string_view name, std::span<const T>* values) const {
-  return internal::GetAttrArray(Find(name), values);
-}
-template <AttrValue T>
-bool OpAttrsRef::Get(std::string_view name, T* value) const {
-  return internal::GetAttr(Find(name), value);
-}
-template <AttrValue T>
-bool OpAttrsRef::GetArray(std::string_view name, std::span<const T>* values) const {
-  return internal::GetAttrArray(Find(name), values);
-}
 
 }  // namespace tandem
 

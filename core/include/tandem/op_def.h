@@ -7,8 +7,10 @@
 #define TANDEM_OP_DEF_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tandem/dtype.h"
@@ -43,7 +45,7 @@ struct AttrDef {
   DTypeSet allowed_dtypes = DTypeSet::All();  // kType
   std::vector<std::string> allowed_strings;   // kString; empty: any
   bool has_minimum = false;
-  int64_t minimum = 0;   // of the value (kInt), or of the length (lists)
+  int64_t minimum = 0;  // of the value (kInt), or of the length (lists)
   bool has_default = false;
   bool inferred = false;  // its value follows from the inputs, and a call need not set it
   std::string spec;       // as written
@@ -61,7 +63,7 @@ struct OpDef {
   bool has_host_inputs = false;
   // The type attribute by whose value kernels are looked up: "T" if there is one, else the first; -1 if none.
   int kernel_type_attr = -1;
-  // Values of the attributes that have defaults, by name.
+  // Values of the attributes that have defaults, by name; null if none has.
   RcRef<const FrozenOpAttrs> defaults;
 
   bool HasVariadicInputs() const;
@@ -77,10 +79,12 @@ struct OpDef {
 //       .Metadata<&MatMulMetadata>().Doc("Multiplies two matrices.")
 //
 // Argument specs are "name: TYPE", "name: N * TYPE" or "name: LIST", where TYPE is a dtype ("float", "f32") or a type
-// attribute, N an int attribute and LIST a list(type) attribute; an output may be "name: any". Attribute specs are
+// attribute, N an int attribute with a minimum and LIST a list(type) attribute; an output may be "name: any". So that
+// arguments can be told apart, all inputs that vary in number do so by the same attribute. Attribute specs are
 // "name: KIND", with KIND one of type, int, float, bool, string, shape, tensor, func, any, list(KIND), a set of dtypes
-// "{half, float}", a set of strings "{'SAME', 'VALID'}", numbertype, realnumbertype; then optionally ">= 1" and
-// "= default".
+// "{half, float}", a set of strings "{'SAME', 'VALID'}", numbertype, realnumbertype; then optionally ">= 1" (of an int,
+// or of a list's length) and "= default": true, 3, 1e-5, 'text', "text", DT_FLOAT or float, [2, -1] (a shape; -1 is
+// unknown), [1, 2] (a list), 'name' (a func). Tensors and values of any kind have no default.
 class OpDefBuilder {
  public:
   explicit OpDefBuilder(std::string_view name) : name_(name) {}
@@ -96,11 +100,13 @@ class OpDefBuilder {
   template <auto fn>
   OpDefBuilder& Metadata() {
     metadata_ = EraseMetadataFunction<fn>();
+    metadata_signature_ = MetadataSignatureOf<fn>();
     return *this;
   }
-  // An already erased one, for ops defined at run time.
+  // An already erased one, for ops defined at run time; whether it fits the definition is not checked.
   OpDefBuilder& Metadata(MetadataFunction fn) {
     metadata_ = fn;
+    metadata_signature_.reset();
     return *this;
   }
 
@@ -116,6 +122,7 @@ class OpDefBuilder {
   std::string doc_;
   bool side_effects_ = false;
   MetadataFunction metadata_ = nullptr;
+  std::optional<MetadataSignature> metadata_signature_;
 };
 
 }  // namespace tandem

@@ -7,6 +7,7 @@
 #define TANDEM_OP_REGISTRY_H_
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,7 +32,7 @@ class OpRegistry {
 
   // AlreadyExists if the name is taken; InvalidArgument with all faults of the definition if it does not parse.
   Status Register(const OpDefBuilder& builder);
-  // Registers all; stops at nothing and reports every failure in one error.
+  // Registers all; stops at nothing and reports every failure in one error, whose code is that of the first.
   Status RegisterAll(std::initializer_list<OpDefBuilder> builders);
 
   // Null if there is none.
@@ -41,20 +42,23 @@ class OpRegistry {
 
   // Notes that selective registration left the op out of this build (OR-4), so that asking for it says so (EX-4).
   void MarkLeftOut(std::string_view name);
-  // Why `name` cannot be run: "left out of this build", or "no such op" with the nearest defined name.
+  // Why `name` cannot be run: FailedPrecondition if it was left out of this build, else NotFound with the nearest
+  // defined name if one is reasonably near. Does not throw when memory is exhausted.
   Status NotFoundError(std::string_view name) const;
 
-  // `watcher` hears of every later registration, on the registering thread, until the registry dies or RemoveWatcher.
-  // It may read the registry but not register.
+  // `watcher` hears of every later registration, on the registering thread, one at a time, until the registry dies or
+  // RemoveWatcher returns. It may read the registry, but neither register nor add or remove watchers.
   int AddWatcher(Watcher watcher);
   void RemoveWatcher(int id);
 
   // The whole registry as JSON, sorted, one op a line: what the typed op functions and the op reference are generated
-  // from (OR-5). The format is described in docs of the implementation file.
+  // from (OR-5). The format is described in op_registry_json.cc.
   std::string ToJson() const;
 
  private:
-  mutable std::mutex mutex_;
+  // Taken before mutex_ by registrations and changes of watchers, and held while watchers run.
+  std::mutex watch_mutex_;
+  mutable std::mutex mutex_;  // guards defs_ and left_out_
   std::map<std::string, std::unique_ptr<const OpDef>, std::less<>> defs_;
   std::set<std::string, std::less<>> left_out_;
   std::map<int, Watcher> watchers_;

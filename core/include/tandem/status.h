@@ -43,7 +43,7 @@ std::string_view StatusCodeName(StatusCode code);
 // error never fails and never aborts.
 class [[nodiscard]] Status {
  public:
-  constexpr Status() = default;
+  constexpr Status() : payload_(nullptr) {}
   Status(const Status& other) : payload_(other.payload_) { AddRef(); }
   Status(Status&& other) noexcept : payload_(std::exchange(other.payload_, nullptr)) {}
   ~Status() { DropRef(); }
@@ -94,7 +94,7 @@ class [[nodiscard]] Status {
   void AddRefSlow() const;
   void DropRefSlow();
 
-  const struct StatusPayload* payload_ = nullptr;
+  const struct StatusPayload* payload_;
 };
 
 // Formats `parts` with MessageBuilder: `InvalidArgument("expected rank 2, got ", shape)`.

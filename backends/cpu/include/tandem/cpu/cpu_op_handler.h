@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The op handler of the CPU.
+
+#ifndef TANDEM_CPU_CPU_OP_HANDLER_H_
+#define TANDEM_CPU_CPU_OP_HANDLER_H_
+
+#include "tandem/core_runtime.h"
+#include "tandem/kernel_op_handler.h"
+#include "tandem/status.h"
+
+namespace tandem {
+
+// Makes the handler "cpu" with all CPU kernels and adds it to `runtime`, falling back to `fallback` (null: the null
+// handler). Its tensors live on the host's device.
+StatusOr<KernelOpHandler*> CreateCpuOpHandler(CoreRuntime& runtime, OpHandler* fallback = nullptr);
+
+}  // namespace tandem
+
+#endif  // TANDEM_CPU_CPU_OP_HANDLER_H_

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+
+# The compiler settings of Tandem's own targets; none of them reaches a consumer.
+
+# Every target: C++20, warnings. Tests, examples and benchmarks too.
+function(tandem_target target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE -Wall -Wextra)
+  if(TANDEM_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()
+
+# The libraries: errors are values, and there is no run-time type information to pay for.
+function(tandem_library target)
+  tandem_target(${target})
+  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
+endfunction()
+
+# A program that links the libraries. Its classes may derive from theirs, which have no type information to refer to.
+function(tandem_program target)
+  tandem_target(${target})
+  target_compile_options(${target} PRIVATE -fno-rtti)
+endfunction()

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// CoreRuntime: op definitions, op handlers and the host they share; the place op calls enter.
+
+#ifndef TANDEM_CORE_RUNTIME_H_
+#define TANDEM_CORE_RUNTIME_H_
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tandem/host_context.h"
+#include "tandem/op_handler.h"
+#include "tandem/op_registry.h"
+
+namespace tandem {
+
+// Thread-safe. Several may live in a process (WQ-3). Tensor handles may outlive their runtime, but then may only be
+// destroyed; pending ops are cancelled by the destructor.
+class CoreRuntime {
+ public:
+  explicit CoreRuntime(HostContext::Options options);
+  ~CoreRuntime();
+  CoreRuntime(const CoreRuntime&) = delete;
+  CoreRuntime& operator=(const CoreRuntime&) = delete;
+
+  HostContext& host() { return host_; }
+  OpRegistry& registry() { return registry_; }
+
+  // Takes ownership and makes the handler findable by its name. The first registration of a name wins: a later one
+  // is kept alive, and works where it is used directly, but is not findable (OH-5).
+  OpHandler* AddHandler(std::unique_ptr<OpHandler> handler);
+  // Null if there is none.
+  OpHandler* FindHandler(std::string_view name) const;
+  // Always there (OH-2).
+  OpHandler& null_handler() { return *null_handler_; }
+
+  // Executes an op by name. See the contract's section EX. `op_handler` null is an InvalidArgument error.
+  void Execute(std::string_view op_name, OpHandler* op_handler, Location loc, std::span<TensorHandle> arguments,
+               const OpAttrsRef& attrs, std::span<TensorHandle> results, AsyncValueRef<Chain>* chain = nullptr) {
+    Execute(ExecutionContext(host_, loc), op_name, op_handler, arguments, attrs, results, chain);
+  }
+  void Execute(const ExecutionContext& exec, std::string_view op_name, OpHandler* op_handler,
+               std::span<TensorHandle> arguments, const OpAttrsRef& attrs, std::span<TensorHandle> results,
+               AsyncValueRef<Chain>* chain = nullptr);
+
+  // Resolves an op once, for calling it many times (EX-9).
+  StatusOr<Op> MakeOp(std::string_view op_name, OpHandler* op_handler);
+
+ private:
+  HostContext host_;
+  OpRegistry registry_;
+  OpHandler* null_handler_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<OpHandler>> handlers_;  // in order of addition
+};
+
+}  // namespace tandem
+
+#endif  // TANDEM_CORE_RUNTIME_H_

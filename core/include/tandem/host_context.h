@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// HostContext: what all op calls of a runtime share on the host: work queue, memory, errors, cancellation, limits.
+
+#ifndef TANDEM_HOST_CONTEXT_H_
+#define TANDEM_HOST_CONTEXT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+
+#include "tandem/device.h"
+#include "tandem/execution_context.h"
+#include "tandem/host_allocator.h"
+#include "tandem/tensor_conversions.h"
+#include "tandem/tensor_handle.h"
+#include "tandem/tracer.h"
+#include "tandem/work_queue.h"
+
+namespace tandem {
+
+class PendingOps;
+
+// Thread-safe. Destroying it cancels what is pending and quiesces the queue; no thread may be calling into it then.
+class HostContext {
+ public:
+  using DiagnosticHandler = std::function<void(const Status&)>;
+  using PrintSink = std::function<void(std::string_view)>;
+
+  struct Options {
+    std::unique_ptr<WorkQueue> work_queue;   // default: multi-threaded where there are threads
+    DiagnosticHandler diagnostic_handler;    // hears each error once, when it arises, on the thread it arises on (ER-4)
+    PrintSink print;                         // where printing ops write; default: nowhere
+    HostAllocator::Options allocator;
+    // Work of a higher estimated cost goes to the queue (EX-7); about nanoseconds on one core.
+    int64_t inline_cost_limit = 20'000;
+    // Bounds of what is pending or queued (EX-11).
+    int64_t max_pending_ops = int64_t{1} << 20;
+    int64_t max_pending_bytes = sizeof(void*) == 8 ? int64_t{8} << 30 : int64_t{1} << 29;
+  };
+
+  explicit HostContext(Options options);
+  ~HostContext();
+  HostContext(const HostContext&) = delete;
+  HostContext& operator=(const HostContext&) = delete;
+
+  WorkQueue& work_queue() const { return *options_.work_queue; }
+  HostAllocator& allocator() const { return *allocator_; }
+  // Main memory, named "cpu".
+  const Device& device() const { return device_; }
+  TensorConversions& conversions() { return conversions_; }
+  Tracer& tracer() { return tracer_; }
+  PendingOps& pending_ops() { return *pending_ops_; }
+  int64_t inline_cost_limit() const { return options_.inline_cost_limit; }
+  void Print(std::string_view text) const {
+    if (options_.print) options_.print(text);
+  }
+
+  // Tells the diagnostic handler; gives the error back for passing on.
+  Status EmitError(Status error) const;
+
+  // Waits for all values (AV-7); see WorkQueue::Await for what it returns.
+  Status Await(std::span<const AsyncValue* const> values,
+               WorkQueue::Deadline deadline = WorkQueue::Deadline::max()) const;
+  // Waits for one tensor: ok if concrete, else its error, or why waiting failed. Null handles are an error.
+  Status Await(const TensorHandle& handle) const;
+  // Waits until nothing is queued or running.
+  void Quiesce() const { work_queue().Quiesce(); }
+
+  // Makes every pending op's outputs Cancelled errors at once and drops its inputs; until Restart every call gives
+  // Cancelled handles (CA-1). Ops from before a Restart stay cancelled (CA-2).
+  void CancelExecution(std::string_view reason);
+  void Restart();
+  // Ok, or the error that new calls get. One load while nothing is cancelled.
+  Status CheckActive() const;
+
+  // Whether calls must leave the fast path: cancelled, or traced. One relaxed load.
+  bool NeedsAttention() const { return attention_.load(std::memory_order_acquire) != 0; }
+  bool IsCancelled() const { return (attention_.load(std::memory_order_acquire) & kCancelledBit) != 0; }
+  // Tracing may be switched at any time (TR-1).
+  bool IsTracing() const { return (attention_.load(std::memory_order_relaxed) & kTracingBit) != 0; }
+  void StartTracing();
+  void StopTracing();
+
+ private:
+  static constexpr uint32_t kCancelledBit = 1;
+  static constexpr uint32_t kTracingBit = 2;
+
+  std::atomic<uint32_t> attention_{0};  // read by every call, hardly ever written
+  Options options_;
+  RcRef<HostAllocator> allocator_;
+  Device device_;
+  TensorConversions conversions_;
+  Tracer tracer_;
+  std::unique_ptr<PendingOps> pending_ops_;
+  mutable std::mutex cancel_mutex_;
+  Status cancel_reason_;
+};
+
+}  // namespace tandem
+
+#endif  // TANDEM_HOST_CONTEXT_H_

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Kernel: one device's code for an op, erased from a plain typed function; KernelFrame: one call of it.
+//
+// A kernel is a function (or a closure, see MakeKernel) whose parameters are, in any order:
+//   DenseArg             next argument, as a dense tensor of the device; scalar host tensors are expanded
+//   const Tensor&        next argument in whatever representation it has
+//   VariadicArgs         all remaining arguments, dense
+//   const OpAttrsRef&    attributes, with the definition's defaults
+//   KernelFrame&         everything else: result metadata, allocation and forwarding, context
+// and which returns one of
+//   Status                           results were set through the frame; an error is the error of all unset results
+//   StatusOr<Tensor>                 the only result
+//   StatusOr<std::array<Tensor, N>>  all results
+//   AsyncValueRef<Tensor>            the only result, maybe still pending (DI-5)
+// Anything else fails to compile with one sentence that says so (DI-1). Optional inputs are variadic ones of length
+// zero or one.
+
+#ifndef TANDEM_KERNEL_H_
+#define TANDEM_KERNEL_H_
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "tandem/chain.h"
+#include "tandem/execution_context.h"
+#include "tandem/function_ref.h"
+#include "tandem/host_tensors.h"
+#include "tandem/op_attrs.h"
+#include "tandem/op_def.h"
+#include "tandem/tensor_handle.h"
+
+namespace tandem {
+
+class OpHandler;
+
+// One call of a kernel. Lives for the call; used by the thread that runs the kernel.
+class KernelFrame {
+ public:
+  KernelFrame(const ExecutionContext& exec, OpHandler& handler, const OpDef& def, std::span<TensorHandle> args,
+              const OpAttrsRef& attrs, std::span<TensorValue* const> results)
+      : exec_(exec), handler_(handler), def_(def), args_(args), attrs_(attrs), results_(results) {}
+
+  const ExecutionContext& exec() const { return exec_; }
+  HostContext& host() const { return exec_.host(); }
+  // The handler whose kernel this is: the way to a device's context (DI-4).
+  OpHandler& handler() const { return handler_; }
+  const OpDef& def() const { return def_; }
+  const OpAttrsRef& attrs() const { return attrs_; }
+
+  size_t num_args() const { return args_.size(); }
+  const Tensor& arg(size_t i) const { return args_[i].tensor(); }
+
+  size_t num_results() const { return results_.size(); }
+  // Known if the op has a metadata function.
+  const TensorMetadata& result_metadata(size_t i) const { return results_[i]->value().metadata(); }
+
+  // The memory for dense host result `i`, uninitialised, by its metadata; null after an allocation failure, which is
+  // then already the result's error.
+  void* AllocateResult(size_t i);
+  // The same, but taking over the memory of one of the `candidates` (argument positions) where TH-5 allows it: the
+  // kernel must write each element after it has read the elements of all arguments that it is computed from.
+  void* ForwardOrAllocateResult(size_t i, std::initializer_list<size_t> candidates);
+  template <typename T>
+  T* AllocateResult(size_t i) {
+    return static_cast<T*>(AllocateResult(i));
+  }
+  template <typename T>
+  T* ForwardOrAllocateResult(size_t i, std::initializer_list<size_t> candidates) {
+    return static_cast<T*>(ForwardOrAllocateResult(i, candidates));
+  }
+  // Sets result `i`, whose dtype and shape must be what the metadata function said, if there is one.
+  void SetResult(size_t i, Tensor tensor);
+  // Result `i` becomes `value`, available later. The kernel keeps nothing of the frame.
+  void SetResult(size_t i, AsyncValueRef<Tensor> value);
+  void SetError(size_t i, Status error);
+  // The effect of a side-effecting op ends when `chain` resolves rather than when the kernel returns.
+  void SetChain(AsyncValueRef<Chain> chain) { chain_ = std::move(chain); }
+
+  // Splits [0, n) over the work queue, about `cost_per_item` nanoseconds each; runs inline if that is not worth it.
+  void ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const;
+
+  // An error once the host or the request was cancelled; for long kernels to poll (CA-4).
+  Status CheckActive() const;
+
+ private:
+  friend class KernelOp;
+  static constexpr size_t kTrackedResults = 64;
+
+  const ExecutionContext& exec_;
+  OpHandler& handler_;
+  const OpDef& def_;
+  std::span<TensorHandle> args_;
+  const OpAttrsRef& attrs_;
+  std::span<TensorValue* const> results_;
+  AsyncValueRef<Chain> chain_;
+  // Results that are not simply "has a payload": errors and values still to come, by position.
+  struct Late;
+  Late* late_ = nullptr;
+  void AddLate(size_t i, Status error, AsyncValueRef<Tensor> value);
+  bool late_lost_ = false;  // memory for the list itself could not be had
+};
+
+// A dense tensor argument, as a kernel's parameter.
+class DenseArg {
+ public:
+  explicit DenseArg(const Tensor& tensor) : tensor_(&tensor) {}
+  const Tensor& tensor() const { return *tensor_; }
+  const TensorMetadata& metadata() const { return tensor_->metadata(); }
+  const TensorShape& shape() const { return tensor_->shape(); }
+  DType dtype() const { return tensor_->dtype(); }
+  int64_t size() const { return tensor_->num_elements(); }
+  template <typename T>
+  const T* data() const {
+    return static_cast<const T*>(tensor_->data());
+  }
+
+ private:
+  const Tensor* tensor_;
+};
+
+// What an op costs on one core, about nanoseconds, from metadata alone (EX-7).
+struct CostModel {
+  float per_element = 0.5f;  // of arguments and results
+  // For costs that are not linear in the elements; overrides `per_element`.
+  double (*estimate)(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results) = nullptr;
+};
+
+// An erased kernel. Immutable and copyable; copies share the closure.
+class Kernel {
+ public:
+  using Function = Status (*)(const void* closure, KernelFrame& frame);
+
+  Kernel() = default;
+  Kernel(Function function, std::shared_ptr<const void> closure) : function_(function), closure_(std::move(closure)) {}
+
+  Status Run(KernelFrame& frame) const { return function_(closure_.get(), frame); }
+  bool IsValid() const { return function_ != nullptr; }
+
+  Kernel WithCost(CostModel cost) && {
+    cost_ = cost;
+    return std::move(*this);
+  }
+  Kernel WithCost(float per_element) && { return std::move(*this).WithCost(CostModel{per_element, nullptr}); }
+  const CostModel& cost() const { return cost_; }
+
+ private:
+  Function function_ = nullptr;
+  std::shared_ptr<const void> closure_;
+  CostModel cost_;
+};
+
+namespace internal {
+
+// Keeps what an argument needs while the kernel runs.
+template <typename Parameter>
+struct KernelParameter {
+  static constexpr bool kValid = false;
+};
+template <>
+struct KernelParameter<const Tensor&> {
+  static constexpr bool kValid = true;
+  Status Prepare(KernelFrame& frame, size_t& next) {
+    tensor = &frame.arg(next++);
+    return Status();
+  }
+  const Tensor& Get(KernelFrame&) { return *tensor; }
+  const Tensor* tensor;
+};
+// `frame.arg(i)` as a dense host tensor; `expanded` keeps the elements of a scalar host tensor.
+Status RequireDense(KernelFrame& frame, size_t i, const Tensor** dense, std::unique_ptr<Tensor>& expanded);
+template <>
+struct KernelParameter<DenseArg> {
+  static constexpr bool kValid = true;
+  Status Prepare(KernelFrame& frame, size_t& next) {
+    const size_t i = next++;
+    tensor = &frame.arg(i);
+    if (tensor->IsA(kDenseHost)) [[likely]] return Status();
+    return RequireDense(frame, i, &tensor, expanded);
+  }
+  DenseArg Get(KernelFrame&) { return DenseArg(*tensor); }
+  const Tensor* tensor;
+  std::unique_ptr<Tensor> expanded;
+};
+template <>
+struct KernelParameter<const OpAttrsRef&> {
+  static constexpr bool kValid = true;
+  Status Prepare(KernelFrame&, size_t&) { return Status(); }
+  const OpAttrsRef& Get(KernelFrame& frame) { return frame.attrs(); }
+};
+template <>
+struct KernelParameter<KernelFrame&> {
+  static constexpr bool kValid = true;
+  Status Prepare(KernelFrame&, size_t&) { return Status(); }
+  KernelFrame& Get(KernelFrame& frame) { return frame; }
+};
+
+template <typename Result>
+struct KernelResult {
+  static constexpr bool kValid = false;
+};
+template <>
+struct KernelResult<Status> {
+  static constexpr bool kValid = true;
+  static Status Store(KernelFrame&, Status status) { return status; }
+};
+template <>
+struct KernelResult<StatusOr<Tensor>> {
+  static constexpr bool kValid = true;
+  static Status Store(KernelFrame& frame, StatusOr<Tensor> result) {
+    if (!result.ok()) return result.status();
+    frame.SetResult(0, std::move(*result));
+    return Status();
+  }
+};
+template <size_t N>
+struct KernelResult<StatusOr<std::array<Tensor, N>>> {
+  static constexpr bool kValid = true;
+  static Status Store(KernelFrame& frame, StatusOr<std::array<Tensor, N>> results) {
+    if (!results.ok()) return results.status();
+    for (size_t i = 0; i < N; ++i) frame.SetResult(i, std::move((*results)[i]));
+    return Status();
+  }
+};
+template <>
+struct KernelResult<AsyncValueRef<Tensor>> {
+  static constexpr bool kValid = true;
+  static Status Store(KernelFrame& frame, AsyncValueRef<Tensor> result) {
+    frame.SetResult(0, std::move(result));
+    return Status();
+  }
+};
+
+template <typename Result, typename... Parameters>
+struct KernelAdapter {
+  static_assert((KernelParameter<Parameters>::kValid && ...),
+                "a kernel takes DenseArg, const Tensor&, VariadicArgs, const OpAttrsRef& or KernelFrame&");
+  static_assert(KernelResult<Result>::kValid,
+                "a kernel returns Status, StatusOr<Tensor>, StatusOr<std::array<Tensor, N>> or AsyncValueRef<Tensor>");
+
+  template <typename Fn>
+  static Status Call(const Fn& fn, KernelFrame& frame) {
+    return CallIndexed(fn, frame, std::index_sequence_for<Parameters...>());
+  }
+
+ private:
+  template <typename Fn, size_t... I>
+  static Status CallIndexed(const Fn& fn, KernelFrame& frame, std::index_sequence<I...>) {
+    std::tuple<KernelParameter<Parameters>...> parameters;
+    size_t next = 0;
+    Status status;
+    // Left to right, so that each parameter takes its own argument; stops at the first that does not fit.
+    if (!((status = std::get<I>(parameters).Prepare(frame, next), status.ok()) && ...)) return status;
+    return KernelResult<Result>::Store(frame, fn(std::get<I>(parameters).Get(frame)...));
+  }
+};
+
+template <typename Signature>
+struct KernelSignature;
+template <typename Result, typename... Parameters>
+struct KernelSignature<Result (*)(Parameters...)> {
+  using Adapter = KernelAdapter<Result, Parameters...>;
+};
+template <typename Class, typename Result, typename... Parameters>
+struct KernelSignature<Result (Class::*)(Parameters...) const> {
+  using Adapter = KernelAdapter<Result, Parameters...>;
+};
+
+}  // namespace internal
+
+// All remaining arguments of a variadic op, dense.
+class VariadicArgs {
+ public:
+  explicit VariadicArgs(std::span<const Tensor* const> tensors) : tensors_(tensors) {}
+  size_t size() const { return tensors_.size(); }
+  DenseArg operator[](size_t i) const { return DenseArg(*tensors_[i]); }
+
+ private:
+  std::span<const Tensor* const> tensors_;
+};
+
+namespace internal {
+template <>
+struct KernelParameter<VariadicArgs> {
+  static constexpr bool kValid = true;
+  Status Prepare(KernelFrame& frame, size_t& next);
+  VariadicArgs Get(KernelFrame&) { return VariadicArgs({tensors.get(), size}); }
+  size_t size = 0;
+  std::unique_ptr<const Tensor*[]> tensors;
+  std::unique_ptr<std::unique_ptr<Tensor>[]> expanded;  // only if one of them is a scalar host tensor
+};
+}  // namespace internal
+
+// The kernel of a plain function: `MakeKernel<&MatMulKernel>()`.
+template <auto fn>
+Kernel MakeKernel() {
+  return Kernel(
+      [](const void*, KernelFrame& frame) { return internal::KernelSignature<decltype(fn)>::Adapter::Call(fn, frame); },
+      nullptr);
+}
+
+// The kernel of a closure, which it keeps (DI-6). It must be callable from several threads at once.
+template <typename Closure>
+Kernel MakeKernel(Closure closure) {
+  return Kernel(
+      [](const void* object, KernelFrame& frame) {
+        const auto& fn = *static_cast<const Closure*>(object);
+        return internal::KernelSignature<decltype(&Closure::operator())>::Adapter::Call(fn, frame);
+      },
+      std::make_shared<const Closure>(std::move(closure)));
+}
+
+}  // namespace tandem
+
+#endif  // TANDEM_KERNEL_H_

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// KernelOpHandler: an op handler made of a device and a table of kernels; the base of every device's handler.
+
+#ifndef TANDEM_KERNEL_OP_HANDLER_H_
+#define TANDEM_KERNEL_OP_HANDLER_H_
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "tandem/kernel.h"
+#include "tandem/op_handler.h"
+
+namespace tandem {
+
+// The kernels of one op, by the dtype of its kernel type attribute (OpDef::kernel_type_attr); ops without one use
+// DType::kInvalid.
+using KernelsByDType = std::array<Kernel, kNumDTypes>;
+
+// Thread-safe.
+class KernelOpHandler : public OpHandler {
+ public:
+  struct Policy {
+    // Whether long kernels go to the work queue. False for devices that queue by themselves (DI-4).
+    bool use_work_queue = true;
+    // Whether an op that only the fallback can run may have its arguments moved to the fallback's device and its
+    // results back; otherwise arguments on another device are an error (EX-13).
+    bool transfer_for_fallback = false;
+  };
+
+  // `device` outlives the handler.
+  KernelOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback, const Device& device,
+                  Policy policy);
+
+  // Adds a kernel for the dtypes. AlreadyExists if one of them has a kernel. The op need not be defined yet.
+  Status AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel);
+  // For ops without a type attribute.
+  Status AddKernel(std::string_view op_name, Kernel kernel);
+
+  StatusOr<Op> MakeOp(std::string_view op_name) override;
+  const Device* device() const override { return &device_; }
+
+ private:
+  StatusOr<Op> MakeFallbackOp(std::string_view op_name);
+
+  const Device& device_;
+  const Policy policy_;
+  std::mutex mutex_;
+  // Kernels are immutable once an op was resolved from them; a later addition makes a new table.
+  std::map<std::string, std::shared_ptr<const KernelsByDType>, std::less<>> kernels_;
+};
+
+}  // namespace tandem
+
+#endif  // TANDEM_KERNEL_OP_HANDLER_H_

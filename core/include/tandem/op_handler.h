@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// OpHandler: the interface of a device or of a layer over another handler; Op: an op bound to a handler.
+
+#ifndef TANDEM_OP_HANDLER_H_
+#define TANDEM_OP_HANDLER_H_
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tandem/chain.h"
+#include "tandem/execution_context.h"
+#include "tandem/name_table.h"
+#include "tandem/op_attrs.h"
+#include "tandem/op_def.h"
+#include "tandem/ref_counted.h"
+#include "tandem/status.h"
+#include "tandem/tensor_handle.h"
+
+namespace tandem {
+
+class CoreRuntime;
+class OpHandler;
+
+// One call. `args` are consumed (EX-2); `results` are filled (EX-3); `chain` may be null (CH-2).
+struct OpInvocation {
+  const ExecutionContext& exec;
+  std::span<TensorHandle> args;
+  const OpAttrsRef& attrs;
+  std::span<TensorHandle> results;
+  AsyncValueRef<Chain>* chain;
+};
+
+// What an Op does when called. Immutable after construction, so that any number of threads may invoke it at once.
+class OpImpl : public RefCounted<OpImpl> {
+ public:
+  // `name` is the definition's, which lives as long as the registry.
+  explicit OpImpl(std::string_view name) : name_(name) {}
+  virtual ~OpImpl() = default;
+  // Obeys EX, MD, DI and CH of the contract.
+  virtual void Invoke(const OpInvocation& invocation) const = 0;
+  std::string_view name() const { return name_; }
+
+ private:
+  friend class RefCounted<OpImpl>;
+  void Destroy() { delete this; }
+  std::string_view name_;
+};
+
+// A resolved op (EX-9): may be kept, copied and called from any thread while its runtime lives.
+class Op {
+ public:
+  Op() = default;
+  explicit Op(RcRef<const OpImpl> impl) : impl_(std::move(impl)) {}
+
+  void operator()(const ExecutionContext& exec, std::span<TensorHandle> args, const OpAttrsRef& attrs,
+                  std::span<TensorHandle> results, AsyncValueRef<Chain>* chain = nullptr) const {
+    impl_->Invoke({exec, args, attrs, results, chain});
+  }
+  void operator()(const OpInvocation& invocation) const { impl_->Invoke(invocation); }
+
+  bool IsValid() const { return static_cast<bool>(impl_); }
+  std::string_view name() const { return impl_->name(); }
+  const RcRef<const OpImpl>& impl() const { return impl_; }
+
+ private:
+  RcRef<const OpImpl> impl_;
+};
+
+// Thread-safe. Owned by the runtime it is added to.
+class OpHandler {
+ public:
+  // `fallback` is asked for ops this handler lacks; null only for the null handler. Both belong to `runtime`.
+  OpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback)
+      : name_(name), runtime_(runtime), fallback_(fallback) {}
+  virtual ~OpHandler() = default;
+  OpHandler(const OpHandler&) = delete;
+  OpHandler& operator=(const OpHandler&) = delete;
+
+  // Resolves name, metadata function and kernel. One of the three errors of EX-4 if the op cannot run here.
+  virtual StatusOr<Op> MakeOp(std::string_view op_name) = 0;
+
+  // Resolves by name, from a table after the first time, and invokes.
+  void Execute(std::string_view op_name, const OpInvocation& invocation);
+
+  // Where this handler's ops expect their arguments and leave their results; null if it has no device of its own.
+  virtual const Device* device() const { return fallback_ == nullptr ? nullptr : fallback_->device(); }
+
+  const std::string& name() const { return name_; }
+  CoreRuntime& runtime() const { return runtime_; }
+  OpHandler* fallback() const { return fallback_; }
+
+ private:
+  const OpImpl* ResolveSlow(std::string_view op_name, const OpInvocation& invocation);
+
+  const std::string name_;
+  CoreRuntime& runtime_;
+  OpHandler* const fallback_;
+  NameTable<const OpImpl> resolved_;
+};
+
+// Makes every result and the chain, if given, one and the same error, drops the arguments and tells the diagnostic
+// handler (EX-2, EX-3). `error` gets the op and the call's location where it lacks them.
+void FailInvocation(const OpInvocation& invocation, std::string_view op_name, Status error);
+
+// The end of every chain of handlers: knows no op, and says why an op cannot run (EX-4).
+std::unique_ptr<OpHandler> CreateNullOpHandler(CoreRuntime& runtime);
+
+}  // namespace tandem
+
+#endif  // TANDEM_OP_HANDLER_H_

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// RequestContext: a group of op calls that can be cancelled, and given a deadline, together.
+
+#ifndef TANDEM_REQUEST_CONTEXT_H_
+#define TANDEM_REQUEST_CONTEXT_H_
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "tandem/ref_counted.h"
+#include "tandem/status.h"
+
+namespace tandem {
+
+class HostContext;
+
+// Thread-safe. The host must outlive every use other than dropping references.
+class RequestContext : public RefCounted<RequestContext> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Options {
+    Clock::time_point deadline = Clock::time_point::max();
+    std::shared_ptr<void> data;  // whatever the request carries along; kernels find it by `data()`
+  };
+  // Where the queue has threads for it, a pending op fails at the deadline; elsewhere when the queue is next run.
+  static StatusOr<RcRef<RequestContext>> Create(HostContext& host, Options options);
+
+  // Makes the outputs of this request's pending ops Cancelled errors at once and of its later ops immediately (CA-3).
+  // The first reason counts.
+  void Cancel(std::string_view reason);
+
+  // Ok, or why no more ops of this request run: cancelled or past its deadline. Long kernels poll this (CA-4).
+  Status CheckActive();
+
+  HostContext& host() const { return host_; }
+  void* data() const { return options_.data.get(); }
+  Clock::time_point deadline() const { return options_.deadline; }
+
+ private:
+  friend class RefCounted<RequestContext>;
+  RequestContext(HostContext& host, Options options) : host_(host), options_(std::move(options)) {}
+  ~RequestContext() = default;
+  void Destroy() { delete this; }
+  void End(Status reason);
+
+  HostContext& host_;
+  const Options options_;
+  std::atomic<bool> ended_{false};
+  std::mutex mutex_;
+  Status reason_;
+};
+
+}  // namespace tandem
+
+#endif  // TANDEM_REQUEST_CONTEXT_H_

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Error text on the stack: number formatting and the cut at capacity.
+
+#include "tandem/message.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+namespace tandem {
+
+void MessageBuilder::AppendText(std::string_view text) {
+  static constexpr std::string_view kCut = "...";
+  const size_t room = kCapacity - size_;
+  if (text.size() <= room) {
+    std::memcpy(text_ + size_, text.data(), text.size());
+    size_ += text.size();
+    return;
+  }
+  std::memcpy(text_ + size_, text.data(), room);
+  size_ = kCapacity;
+  std::memcpy(text_ + kCapacity - kCut.size(), kCut.data(), kCut.size());
+}
+
+namespace {
+template <typename Number>
+void AppendNumber(MessageBuilder& out, Number value) {
+  char digits[40];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), value).ptr;
+  out.AppendText({digits, static_cast<size_t>(end - digits)});
+}
+
+template <typename Float>
+void AppendFloat(MessageBuilder& out, Float value) {
+  if (std::isnan(value)) {
+    out.AppendText("nan");
+  } else if (std::isinf(value)) {
+    out.AppendText(value < 0 ? "-inf" : "inf");
+  } else {
+    AppendNumber(out, value);
+  }
+}
+}  // namespace
+
+void AppendTo(MessageBuilder& out, bool value) { out.AppendText(value ? "true" : "false"); }
+void AppendTo(MessageBuilder& out, double value) { AppendFloat(out, value); }
+void AppendTo(MessageBuilder& out, float value) { AppendFloat(out, value); }
+
+void AppendTo(MessageBuilder& out, std::span<const int64_t> values) {
+  out.AppendText("[");
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) out.AppendText(",");
+    internal::AppendSigned(out, values[i]);
+  }
+  out.AppendText("]");
+}
+
+namespace internal {
+void AppendSigned(MessageBuilder& out, int64_t value) { AppendNumber(out, value); }
+void AppendUnsigned(MessageBuilder& out, uint64_t value) { AppendNumber(out, value); }
+}  // namespace internal
+
+}  // namespace tandem

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+
+# Installs the Debian packages that Tandem is built and tested with, as far as they are missing. Nothing else is changed.
+# usage: tools/setup.sh [--check]    --check only says what is missing, and fails if anything is
+
+set -euo pipefail
+
+packages=(
+  g++ g++-multilib               # the compiler, and its 32-bit libraries
+  cmake ninja-build ccache       # the build
+  libeigen3-dev libhwy-dev       # CPU kernels
+  libgtest-dev googletest        # unit tests; the sources are for the 32-bit build
+  libbenchmark-dev               # tests/bench
+  nlohmann-json3-dev             # JSON
+  libcli11-dev zlib1g-dev        # examples
+  clang-format git python3       # checks and reports
+)
+
+check_only=false
+case "${1:-}" in
+  "") ;;
+  --check) check_only=true ;;
+  *)
+    echo "usage: tools/setup.sh [--check]" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "setup: this is not a Debian system; install what these packages hold by other means, and then set" >&2
+  echo "setup: TANDEM_SKIP_SETUP=1 for the other scripts: ${packages[*]}" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [[ "$state" == installed ]] || missing+=("$package")
+done
+
+if ((${#missing[@]} == 0)); then
+  echo "setup: all ${#packages[@]} packages are installed"
+  exit 0
+fi
+echo "setup: missing: ${missing[*]}"
+if $check_only; then
+  echo "setup: run tools/setup.sh to install them" >&2
+  exit 1
+fi
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "setup: not root, and there is no sudo; run as root: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+echo "setup: apt-get update"
+if ! "${as_root[@]}" apt-get update -qq; then
+  echo "setup: the package lists could not be brought up to date; going on with those that are there" >&2
+fi
+echo "setup: apt-get install ${missing[*]}"
+if ! "${as_root[@]}" env DEBIAN_FRONTEND="$DEBIAN_FRONTEND" apt-get install -y -qq --no-install-recommends \
+  "${missing[@]}" </dev/null; then
+  echo "setup: apt-get failed (see above); check the network and /etc/apt/sources.list, then run tools/setup.sh again" >&2
+  exit 1
+fi
+echo "setup: done"
