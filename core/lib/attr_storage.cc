@@ -17,27 +17,6 @@
 namespace tandem::internal {
 namespace {
 
-// Size of the types that are copied as they are; 0 for those that refer to something.
-constexpr size_t PlainSize(AttrType type) {
-  switch (type) {
-    case AttrType::kBool:
-      return sizeof(bool);
-    case AttrType::kI32:
-      return sizeof(int32_t);
-    case AttrType::kI64:
-      return sizeof(int64_t);
-    case AttrType::kF32:
-      return sizeof(float);
-    case AttrType::kF64:
-      return sizeof(double);
-    case AttrType::kDType:
-      return sizeof(DType);
-    case AttrType::kShape:
-      return sizeof(TensorShape);
-    default:
-      return 0;
-  }
-}
 static_assert(std::is_trivially_copyable_v<TensorShape> && std::is_trivially_copyable_v<TensorAttr> &&
               std::is_trivially_destructible_v<TensorAttr>);
 
@@ -68,7 +47,7 @@ class EntryWriter {
       case AttrType::kAttrs:
         return CopyNested(Values<OpAttrsRef>(source));
       default:
-        return CopyPlain(source.data, uint64_t{source.size} * PlainSize(source.type), kAttrAlignment);
+        return CopyPlain(source.data, uint64_t{source.size} * PlainAttrSize(source.type), kAttrAlignment);
     }
   }
 

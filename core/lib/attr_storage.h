@@ -23,6 +23,28 @@ inline constexpr size_t kMaxAttrBytes = static_cast<size_t>(PTRDIFF_MAX / 4) & ~
 
 constexpr size_t AlignAttr(size_t bytes) { return (bytes + kAttrAlignment - 1) & ~(kAttrAlignment - 1); }
 
+// Size of the types that are copied as they are; 0 for those that refer to something.
+constexpr size_t PlainAttrSize(AttrType type) {
+  switch (type) {
+    case AttrType::kBool:
+      return sizeof(bool);
+    case AttrType::kI32:
+      return sizeof(int32_t);
+    case AttrType::kI64:
+      return sizeof(int64_t);
+    case AttrType::kF32:
+      return sizeof(float);
+    case AttrType::kF64:
+      return sizeof(double);
+    case AttrType::kDType:
+      return sizeof(DType);
+    case AttrType::kShape:
+      return sizeof(TensorShape);
+    default:
+      return 0;
+  }
+}
+
 struct AttrSize {
   size_t bytes;    // to be stored; a multiple of kAttrAlignment, at most kMaxAttrBytes
   size_t payload;  // of these, what counts against OpAttrs::kInlineBytes

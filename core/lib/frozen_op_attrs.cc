@@ -41,9 +41,8 @@ RcRef<const FrozenOpAttrs> FrozenOpAttrs::Create(std::span<const AttrEntry> entr
   AttrEntry* sorted = reinterpret_cast<AttrEntry*>(set + 1);
   std::copy(entries.begin(), entries.end(), sorted);
   std::sort(sorted, sorted + size, NameLess);
-  assert(std::adjacent_find(sorted, sorted + size, [](const AttrEntry& a, const AttrEntry& b) {
-           return a.name == b.name;
-         }) == sorted + size);
+  assert(std::adjacent_find(sorted, sorted + size,
+                            [](const AttrEntry& a, const AttrEntry& b) { return a.name == b.name; }) == sorted + size);
   unsigned char* storage = static_cast<unsigned char*>(memory) + header;
   for (AttrEntry& entry : std::span(sorted, size)) {
     const AttrEntry source = entry;

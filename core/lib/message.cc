@@ -5,9 +5,9 @@
 
 #include "tandem/message.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
 namespace tandem {
 
@@ -15,13 +15,13 @@ void MessageBuilder::AppendText(std::string_view text) {
   static constexpr std::string_view kCut = "...";
   const size_t room = kCapacity - size_;
   if (text.size() <= room) {
-    std::memcpy(text_ + size_, text.data(), text.size());
+    std::copy(text.begin(), text.end(), text_ + size_);
     size_ += text.size();
     return;
   }
-  std::memcpy(text_ + size_, text.data(), room);
+  std::copy_n(text.begin(), room, text_ + size_);
   size_ = kCapacity;
-  std::memcpy(text_ + kCapacity - kCut.size(), kCut.data(), kCut.size());
+  std::copy(kCut.begin(), kCut.end(), text_ + kCapacity - kCut.size());
 }
 
 namespace {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <new>
 
 #include "attr_storage.h"
@@ -25,9 +26,28 @@ struct OpAttrs::Heap {
   unsigned char* bytes() { return reinterpret_cast<unsigned char*>(this) + HeaderSize(entry_capacity); }
 };
 
+inline bool OpAttrs::SetInlineScalar(const AttrEntry& source) {
+  const size_t value_size = internal::PlainAttrSize(source.type);
+  if (value_size == 0 || source.is_array || heap_ != nullptr || size_ == kInlineEntries) return false;
+  if (source.name.size() > kInlineBytes - value_size) return false;
+  const size_t payload = value_size + source.name.size();
+  if (payload > kInlineBytes - inline_payload_) return false;
+  unsigned char* storage = inline_bytes_ + used_;
+  char* name = reinterpret_cast<char*>(storage + value_size);
+  std::memcpy(storage, source.data, value_size);
+  if (!source.name.empty()) std::memcpy(name, source.name.data(), source.name.size());
+  new (&inline_entries_[size_]) AttrEntry{{name, source.name.size()}, source.type, false, 1, storage};
+  frozen_.reset();
+  ++size_;
+  used_ += internal::AlignAttr(payload);
+  inline_payload_ += static_cast<uint16_t>(payload);
+  return true;
+}
+
 bool OpAttrs::SetRaw(std::string_view name, AttrType type, bool is_array, const void* values, size_t count) {
   if (Find(name) != nullptr) return false;
   const AttrEntry source{name, type, is_array, static_cast<uint32_t>(count), values};
+  if (SetInlineScalar(source)) return true;
   internal::AttrSize size;
   if (source.size != count || !internal::MeasureAttr(source, &size)) {
     out_of_memory_ = true;

@@ -113,8 +113,7 @@ class Assembly {
 Status Assembly::ClaimName(const std::string& name, std::string_view what) {
   const auto [entry, inserted] = names_.emplace(name, what);
   if (inserted) return Status();
-  return InvalidArgument("the name ", name, " is already that of an ",
-                         entry->second);
+  return InvalidArgument("the name ", name, " is already that of an ", entry->second);
 }
 
 void Assembly::AddAttr(const std::string& spec) {
@@ -198,8 +197,8 @@ Status Assembly::ResolveNumber(const ParsedArg& parsed, ArgDef* arg) const {
   if (index < 0) return InvalidArgument(number, " is not an attribute of the op");
   const AttrDef& attr = def_.attrs[index];
   if (attr.kind != AttrKind::kInt || attr.is_list || !attr.has_minimum || attr.minimum < 0) {
-    return InvalidArgument("expected an attribute such as \"", number, ": int >= 1\" before '*', got \"",
-                           attr.spec, "\"");
+    return InvalidArgument("expected an attribute such as \"", number, ": int >= 1\" before '*', got \"", attr.spec,
+                           "\"");
   }
   arg->number_attr = index;
   return Status();
@@ -229,11 +228,8 @@ void Assembly::CheckMetadata(const MetadataSignature& signature) {
   if (!args_ok_) return;
   int64_t num_args = 0;  // that every call has
   size_t num_leading = 0;
-  for (const ArgDef& arg : def_.inputs) {
-    const int count = CountAttr(arg);
-    if (count < 0 && num_leading == static_cast<size_t>(num_args)) ++num_leading;
-    num_args += count < 0 ? 1 : def_.attrs[count].minimum;
-  }
+  while (num_leading < def_.inputs.size() && !def_.inputs[num_leading].IsVariadic()) ++num_leading;
+  for (const ArgDef& arg : def_.inputs) num_args += arg.IsVariadic() ? def_.attrs[CountAttr(arg)].minimum : 1;
   if (signature.num_args > num_args) {
     AddFault("metadata function: takes ", signature.num_args, " arguments, the op has ",
              def_.HasVariadicInputs() ? "at least " : "", num_args);
@@ -267,10 +263,8 @@ Status Assembly::SetDefaults() {
     if (attr.def.has_default && !internal::AddDefault(attr, defaults)) return Status::OutOfMemory();
   }
   if (defaults.empty()) return Status();
-  const OpAttrsRef frozen = defaults.Freeze();
-  if (frozen.out_of_memory()) return Status::OutOfMemory();
-  def_.defaults = frozen.frozen();
-  return Status();
+  def_.defaults = FrozenOpAttrs::Create(defaults.entries());
+  return def_.defaults ? Status() : Status::OutOfMemory();
 }
 
 }  // namespace
@@ -286,6 +280,9 @@ StatusOr<OpDef> OpDefBuilder::Build() const {
     assembly.AddFault("name \"", name_, "\": expected prefix.Name of letters, digits and underscores");
   }
   for (const std::string& spec : attrs_) assembly.AddAttr(spec);
+  if (attrs_.size() > OpDef::kMaxAttrs) {
+    assembly.AddFault("expected at most ", OpDef::kMaxAttrs, " attributes, got ", attrs_.size());
+  }
   for (const auto& [spec, host_input] : inputs_) assembly.AddInput(spec, host_input);
   for (const std::string& spec : outputs_) assembly.AddOutput(spec);
   assembly.CheckVariadicInputs();

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <clocale>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -124,26 +123,38 @@ Status ParseInt(Scanner& in, std::string_view what, int64_t* out) {
   return Status();
 }
 
-// Whether it is -?D+(.D*)? or -?.D+, with or without an exponent.
-bool IsDecimalNumber(std::string_view text) {
-  const auto skip_digits = [&text] {
+// The decimal number `text` as digits and a power of ten: "-15e-4" for "-1.5e-3". Empty if it is not one.
+std::string WithoutDecimalPoint(std::string_view text) {
+  std::string result;
+  const auto take_digits = [&] {
     const size_t size = std::min(text.find_first_not_of("0123456789"), text.size());
+    result += text.substr(0, size);
     text.remove_prefix(size);
-    return size > 0;
+    return static_cast<int64_t>(size);
   };
-  if (text.starts_with('-')) text.remove_prefix(1);
-  bool has_digits = skip_digits();
+  if (text.starts_with('-')) {
+    result += '-';
+    text.remove_prefix(1);
+  }
+  int64_t num_digits = take_digits();
+  int64_t exponent = 0;
   if (text.starts_with('.')) {
     text.remove_prefix(1);
-    has_digits = skip_digits() || has_digits;
+    const int64_t num_decimals = take_digits();
+    num_digits += num_decimals;
+    exponent = -num_decimals;
   }
-  if (!has_digits) return false;
+  if (num_digits == 0) return {};
   if (text.starts_with('e') || text.starts_with('E')) {
-    text.remove_prefix(1);
-    if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-    if (!skip_digits()) return false;
+    text.remove_prefix(text.substr(1).starts_with('+') ? 2 : 1);
+    int32_t written = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), written);
+    if (error != std::errc()) return {};
+    text.remove_prefix(static_cast<size_t>(stop - text.data()));
+    exponent += written;
   }
-  return text.empty();
+  if (!text.empty()) return {};
+  return result + 'e' + std::to_string(exponent);
 }
 
 Status ParseFloat(Scanner& in, float* out) {
@@ -158,13 +169,10 @@ Status ParseFloat(Scanner& in, float* out) {
     *out = std::numeric_limits<float>::quiet_NaN();
     return Status();
   }
-  if (!IsDecimalNumber(text)) return before.Unexpected("a number");
   // strtof reads the decimal point of the C locale, which the program around us may have changed.
-  std::string localised(text);
-  if (const size_t point = localised.find('.'); point != std::string::npos) {
-    localised.replace(point, 1, std::localeconv()->decimal_point);
-  }
-  *out = std::strtof(localised.c_str(), nullptr);
+  const std::string digits = WithoutDecimalPoint(text);
+  if (digits.empty()) return before.Unexpected("a number");
+  *out = std::strtof(digits.c_str(), nullptr);
   if (std::isinf(*out)) return InvalidArgument("number ", text, " does not fit in f32");
   return Status();
 }
@@ -203,7 +211,8 @@ Status ParseShape(Scanner& in, TensorShape* out) {
     while (!in.Consume("}")) {
       Scanner before = in;
       const std::string_view field = in.Word();
-      if (field == "unknown_rank") return InvalidArgument("a shape of unknown rank has no value, leave the default out");
+      if (field == "unknown_rank")
+        return InvalidArgument("a shape of unknown rank has no value, leave the default out");
       if (field != "dim") return before.Unexpected("'dim' or '}'");
       TANDEM_RETURN_IF_ERROR(in.Expect("{"));
       TANDEM_RETURN_IF_ERROR(in.Expect("size"));
@@ -368,7 +377,8 @@ Status ParseKind(Scanner& in, AttrDef* def) {
 }
 
 Status ParseMinimum(Scanner& in, AttrDef* def) {
-  if (!def->is_list && def->kind != AttrKind::kInt) return InvalidArgument("only int and list attributes have a minimum");
+  if (!def->is_list && def->kind != AttrKind::kInt)
+    return InvalidArgument("only int and list attributes have a minimum");
   TANDEM_RETURN_IF_ERROR(ParseInt(in, "the minimum as an integer", &def->minimum));
   if (def->is_list && def->minimum < 0) {
     return InvalidArgument("expected a minimum length of at least 0, got ", def->minimum);

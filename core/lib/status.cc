@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <new>
 
 namespace tandem {
@@ -67,8 +66,7 @@ StatusPayload* NewPayload(const Parts& parts, Status cause) {
   char* text = reinterpret_cast<char*>(payload + 1);
   payload->text = text;
   const auto append = [&text](std::string_view part) {
-    std::memcpy(text, part.data(), part.size());
-    text += part.size();
+    text = std::copy(part.begin(), part.end(), text);
   };
   if (!parts.op.empty()) {
     append("[");

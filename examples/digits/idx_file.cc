@@ -8,11 +8,13 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -173,6 +175,27 @@ Status CheckMagic(const ByteSource& source, const uint8_t* magic, size_t rank) {
   return Status();
 }
 
+// The product of `dims`, which is not 0 and no more than the file can hold after its header.
+StatusOr<uint64_t> CountElements(const ByteSource& source, std::span<const uint32_t> dims, uint64_t header_size) {
+  const uint64_t available = source.MaxUnpackedSize() - std::min(source.MaxUnpackedSize(), header_size);
+  std::array<int64_t, kMaxRank> shape;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 0) return source.ErrorAt(4 + 4 * i, "expected dimension ", i, " of at least 1, got 0");
+    shape[i] = dims[i];
+  }
+  uint64_t size = 1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    // A quotient cannot overflow, whatever the dimensions promise.
+    if (size > available / dims[i]) {
+      return source.ErrorAt(4 + 4 * i, "expected dimensions that a file of ", source.file_size(), " bytes",
+                            source.is_gzip() ? " of gzip data" : "", " can hold, got ",
+                            std::span<const int64_t>(shape.data(), dims.size()));
+    }
+    size *= dims[i];
+  }
+  return size;
+}
+
 // Reads a whole u8 IDX file of `rank` dimensions, none of them 0.
 StatusOr<ByteBuffer> ReadIdx(const std::string& path, size_t rank, uint32_t* dims) {
   ByteSource source;
@@ -182,21 +205,9 @@ StatusOr<ByteBuffer> ReadIdx(const std::string& path, size_t rank, uint32_t* dim
   TANDEM_RETURN_IF_ERROR(CheckMagic(source, header, rank));
   TANDEM_RETURN_IF_ERROR(ReadHeaderPart(source, 4, "dimensions", header + 4, 4 * rank));
 
+  for (size_t i = 0; i < rank; ++i) dims[i] = BigEndian32(header + 4 + 4 * i);
   const uint64_t header_size = 4 + 4 * rank;
-  const uint64_t available = source.MaxUnpackedSize() > header_size ? source.MaxUnpackedSize() - header_size : 0;
-  uint64_t size = 1;
-  for (size_t i = 0; i < rank; ++i) {
-    const uint64_t offset = 4 + 4 * i;
-    dims[i] = BigEndian32(header + offset);
-    if (dims[i] == 0) return source.ErrorAt(offset, "expected dimension ", i, " of at least 1, got 0");
-    // A quotient cannot overflow, whatever the dimensions promise.
-    if (size > available / dims[i]) {
-      return source.ErrorAt(offset, "expected a file that can hold its elements, got dimension ", i, " of ", dims[i],
-                            " (after ", size, " elements of the dimensions before it) in ", source.file_size(),
-                            " bytes", source.is_gzip() ? " of gzip data" : "");
-    }
-    size *= dims[i];
-  }
+  TANDEM_ASSIGN_OR_RETURN(const uint64_t size, CountElements(source, std::span(dims, rank), header_size));
 
   TANDEM_ASSIGN_OR_RETURN(ByteBuffer data, ByteBuffer::Allocate(size));
   TANDEM_ASSIGN_OR_RETURN(const size_t got, source.Read(data.data(), data.size()));

@@ -349,7 +349,8 @@ Status CheckRanges(const std::string& path, std::vector<TensorEntry>& entries, c
             [](const TensorEntry& a, const TensorEntry& b) { return *a.range < *b.range; });
   uint64_t end_of_previous = 0;
   for (const TensorEntry& entry : entries) {
-    const auto [begin, end] = *entry.range;
+    const uint64_t begin = entry.range->first;
+    const uint64_t end = entry.range->second;
     const auto fail = [&](const auto&... parts) {
       return MakeError(StatusCode::kDataLoss, path, ": tensor ", Quoted(entry.name), ": ", parts..., ", got [", begin,
                        ", ", end, "]");

@@ -75,7 +75,9 @@ TANDEM_ATTR_TYPE(OpAttrsRef, kAttrs)
 #undef TANDEM_ATTR_TYPE
 
 template <typename T>
-concept AttrValue = requires { AttrTypeOf<T>::value; };
+concept AttrValue = requires {
+  AttrTypeOf<T>::value;
+};
 
 namespace internal {
 

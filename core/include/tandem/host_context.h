@@ -24,6 +24,7 @@
 
 namespace tandem {
 
+class DeadlineWatcher;
 class PendingOps;
 
 // Thread-safe. Destroying it cancels what is pending and quiesces the queue; no thread may be calling into it then.
@@ -56,6 +57,7 @@ class HostContext {
   TensorConversions& conversions() { return conversions_; }
   Tracer& tracer() { return tracer_; }
   PendingOps& pending_ops() { return *pending_ops_; }
+  DeadlineWatcher& deadlines() { return *deadlines_; }
   int64_t inline_cost_limit() const { return options_.inline_cost_limit; }
   void Print(std::string_view text) const {
     if (options_.print) options_.print(text);
@@ -98,6 +100,7 @@ class HostContext {
   TensorConversions conversions_;
   Tracer tracer_;
   std::unique_ptr<PendingOps> pending_ops_;
+  std::unique_ptr<DeadlineWatcher> deadlines_;
   mutable std::mutex cancel_mutex_;
   Status cancel_reason_;
 };

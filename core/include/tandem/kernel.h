@@ -10,7 +10,7 @@
 //   const OpAttrsRef&    attributes, with the definition's defaults
 //   KernelFrame&         everything else: result metadata, allocation and forwarding, context
 // and which returns one of
-//   Status                           results were set through the frame; an error is the error of all unset results
+//   Status                           results were set through the frame; an error is the error of every result (DI-2)
 //   StatusOr<Tensor>                 the only result
 //   StatusOr<std::array<Tensor, N>>  all results
 //   AsyncValueRef<Tensor>            the only result, maybe still pending (DI-5)
@@ -47,6 +47,11 @@ class KernelFrame {
   KernelFrame(const ExecutionContext& exec, OpHandler& handler, const OpDef& def, std::span<TensorHandle> args,
               const OpAttrsRef& attrs, std::span<TensorValue* const> results)
       : exec_(exec), handler_(handler), def_(def), args_(args), attrs_(attrs), results_(results) {}
+  KernelFrame(const KernelFrame&) = delete;
+  KernelFrame& operator=(const KernelFrame&) = delete;
+  ~KernelFrame() {
+    if (late_ != nullptr) FreeLate();
+  }
 
   const ExecutionContext& exec() const { return exec_; }
   HostContext& host() const { return exec_.host(); }
@@ -92,7 +97,17 @@ class KernelFrame {
 
  private:
   friend class KernelOp;
-  static constexpr size_t kTrackedResults = 64;
+  // A result that is not simply a tensor by now: an error, or a value still to come.
+  struct Late {
+    size_t result;
+    Status error;
+    AsyncValueRef<Tensor> value;
+    Late* next;
+  };
+  bool AllocateDenseResult(size_t i);
+  void AddLate(size_t i, Status error, AsyncValueRef<Tensor> value);
+  Late* FindLate(size_t i) const;
+  void FreeLate();
 
   const ExecutionContext& exec_;
   OpHandler& handler_;
@@ -101,11 +116,9 @@ class KernelFrame {
   const OpAttrsRef& attrs_;
   std::span<TensorValue* const> results_;
   AsyncValueRef<Chain> chain_;
-  // Results that are not simply "has a payload": errors and values still to come, by position.
-  struct Late;
   Late* late_ = nullptr;
-  void AddLate(size_t i, Status error, AsyncValueRef<Tensor> value);
-  bool late_lost_ = false;  // memory for the list itself could not be had
+  bool late_lost_ = false;   // memory for a Late could not be had: no result can be trusted
+  bool error_told_ = false;  // the kernel's own error has reached the diagnostic handler
 };
 
 // A dense tensor argument, as a kernel's parameter.

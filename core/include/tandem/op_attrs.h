@@ -84,6 +84,8 @@ class OpAttrs {
   static constexpr size_t kInlineStorage = kInlineBytes + kInlineEntries * (sizeof(std::string_view) + 8);
 
   bool SetRaw(std::string_view name, AttrType type, bool is_array, const void* values, size_t count);
+  // The common case of SetRaw; false, and nothing done, if it is not: a plain scalar that stays on the stack.
+  bool SetInlineScalar(const AttrEntry& source);
   // A larger block with copies of all entries, and room for one more of `bytes`; null if memory cannot be had.
   Heap* CopyToHeap(size_t bytes) const;
   // Destroys the values and gives back the heap block; the set must not be used after it.

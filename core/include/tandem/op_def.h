@@ -53,11 +53,13 @@ struct AttrDef {
 
 // Immutable once registered. Built by OpDefBuilder.
 struct OpDef {
+  static constexpr int kMaxAttrs = 32;
+
   std::string name;  // "tf.MatMul"
   std::vector<ArgDef> inputs;
   std::vector<ArgDef> outputs;
-  std::vector<AttrDef> attrs;
-  std::string doc;  // first sentence is the summary
+  std::vector<AttrDef> attrs;  // at most kMaxAttrs
+  std::string doc;             // first sentence is the summary
   bool has_side_effects = false;
   MetadataFunction metadata = nullptr;  // null: the result's metadata comes with its data (MD-3)
   bool has_host_inputs = false;

@@ -19,7 +19,7 @@ namespace tandem {
 
 class HostContext;
 
-// Thread-safe. The host must outlive every use other than dropping references.
+// Thread-safe. The host must outlive it.
 class RequestContext : public RefCounted<RequestContext> {
  public:
   using Clock = std::chrono::steady_clock;
@@ -45,9 +45,9 @@ class RequestContext : public RefCounted<RequestContext> {
  private:
   friend class RefCounted<RequestContext>;
   RequestContext(HostContext& host, Options options) : host_(host), options_(std::move(options)) {}
-  ~RequestContext() = default;
-  void Destroy() { delete this; }
-  void End(Status reason);
+  ~RequestContext();
+  // Sets the reason if there is none yet and cancels the pending ops.
+  Status End(Status reason);
 
   HostContext& host_;
   const Options options_;

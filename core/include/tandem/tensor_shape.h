@@ -77,7 +77,7 @@ class TensorShape {
 
   int64_t num_elements_ = 1;  // kInvalid if the shape is
   int32_t rank_ = 0;
-  int64_t dims_[kMaxRank];
+  int64_t dims_[kMaxRank] = {};
 };
 
 // The common shape of two shapes under NumPy broadcasting: aligned at the last dimension, 1 stretches. Invalid

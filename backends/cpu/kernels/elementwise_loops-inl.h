@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Rows made of functions of single elements, once per instruction set: included between Highway's target changes.
+
+#if defined(TANDEM_ELEMENTWISE_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TANDEM_ELEMENTWISE_LOOPS_INL_H_
+#undef TANDEM_ELEMENTWISE_LOOPS_INL_H_
+#else
+#define TANDEM_ELEMENTWISE_LOOPS_INL_H_
+#endif
+
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "kernels/elementwise_rows.h"
+
+// The iterations of the loop that follows do not depend on each other: an element that is written is at most the one
+// that was just read.
+#undef TANDEM_INDEPENDENT
+#ifdef __clang__
+#define TANDEM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TANDEM_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+// By memcpy, since the memory may hold elements of another type by now (forwarding) and need not be aligned.
+template <typename T>
+HWY_INLINE T LoadElement(const void* elements, int64_t i) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(elements) + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+template <typename T>
+HWY_INLINE void StoreElement(T value, void* elements, int64_t i) {
+  std::memcpy(static_cast<char*>(elements) + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+// Fn has a static Apply(T), which gives an element of the result.
+template <typename Fn, typename T>
+void UnaryRow(const void* const* operands, void* out, int64_t n) {
+  const void* x = operands[0];
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) StoreElement(Fn::Apply(LoadElement<T>(x, i)), out, i);
+}
+
+template <typename Fn, typename T>
+void BinaryRow(const void* const* operands, void* out, int64_t n) {
+  const void* x = operands[0];
+  const void* y = operands[1];
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) StoreElement(Fn::Apply(LoadElement<T>(x, i), LoadElement<T>(y, i)), out, i);
+}
+
+// A row of reals applied to the real and imaginary parts of complex numbers.
+template <Row row>
+void PairsRow(const void* const* operands, void* out, int64_t n) {
+  row(operands, out, 2 * n);
+}
+
+}  // namespace
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard, per target

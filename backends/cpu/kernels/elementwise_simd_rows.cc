@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Arithmetic, comparison and selection: plain loops that the compiler turns into vectors, once per instruction set.
+//
+// Adding an op: its function of one element (or two), and a line in ListRows.
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/elementwise_rows.h"
+#include "kernels/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise_simd_rows.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// After the above.
+#include "kernels/elementwise_loops-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Wide enough that products of T do not overflow a signed type by promotion.
+template <typename T>
+using Unsigned = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
+
+struct Add {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return static_cast<T>(x + y);
+  }
+};
+
+struct Sub {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return static_cast<T>(x - y);
+  }
+};
+
+struct Mul {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<Unsigned<T>>(x) * static_cast<Unsigned<T>>(y));
+    } else {
+      return x * y;
+    }
+  }
+  static HWY_INLINE Complex64 Apply(Complex64 x, Complex64 y) {
+    return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+  }
+};
+
+struct Div {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return x / y;
+  }
+};
+
+struct SquaredDifference {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    const T difference = static_cast<T>(x - y);
+    return Mul::Apply(difference, difference);
+  }
+  static HWY_INLINE Complex64 Apply(Complex64 x, Complex64 y) {
+    const float re = x.re - y.re;
+    const float im = x.im - y.im;
+    return {re * re + im * im, 0.0f};
+  }
+};
+
+// A NaN is not equal to itself, and is passed on from either side.
+struct Maximum {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return (x > y) | (x != x) ? x : y;
+  }
+};
+
+struct Minimum {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return (x < y) | (x != x) ? x : y;
+  }
+};
+
+struct Equal {
+  template <typename T>
+  static HWY_INLINE uint8_t Apply(T x, T y) {
+    return x == y;
+  }
+  static HWY_INLINE uint8_t Apply(Complex64 x, Complex64 y) { return (x.re == y.re) & (x.im == y.im); }
+};
+
+struct NotEqual {
+  template <typename T>
+  static HWY_INLINE uint8_t Apply(T x, T y) {
+    return x != y;
+  }
+  static HWY_INLINE uint8_t Apply(Complex64 x, Complex64 y) { return (x.re != y.re) | (x.im != y.im); }
+};
+
+struct Less {
+  template <typename T>
+  static HWY_INLINE uint8_t Apply(T x, T y) {
+    return x < y;
+  }
+};
+
+struct LessEqual {
+  template <typename T>
+  static HWY_INLINE uint8_t Apply(T x, T y) {
+    return x <= y;
+  }
+};
+
+struct LogicalAnd {
+  static HWY_INLINE uint8_t Apply(uint8_t x, uint8_t y) { return x & y; }
+};
+
+struct LogicalOr {
+  static HWY_INLINE uint8_t Apply(uint8_t x, uint8_t y) { return x | y; }
+};
+
+struct LogicalNot {
+  static HWY_INLINE uint8_t Apply(uint8_t x) { return x ^ 1; }
+};
+
+struct Same {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    return x;
+  }
+};
+
+struct Neg {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(0u - x);
+    } else {
+      return -x;
+    }
+  }
+};
+
+struct Abs {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    if constexpr (std::is_integral_v<T>) {
+      return x < 0 ? static_cast<T>(Unsigned<T>{0} - static_cast<Unsigned<T>>(x)) : x;
+    } else {
+      return std::fabs(x);
+    }
+  }
+};
+
+struct Sign {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    const T sign = static_cast<T>((x > 0) - (x < 0));
+    return x == x ? sign : x;
+  }
+};
+
+struct Square {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    return Mul::Apply(x, x);
+  }
+};
+
+struct Reciprocal {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    return T{1} / x;
+  }
+};
+
+struct Relu {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    return x <= 0 ? T{0} : x;
+  }
+};
+
+struct Floor {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    return std::floor(x);
+  }
+};
+
+struct Ceil {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    return std::ceil(x);
+  }
+};
+
+// From 1 / epsilon on there are no fractions. Below, adding and subtracting it rounds as the hardware does: to nearest,
+// halves to even.
+struct Round {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    constexpr T kWhole = T{1} / std::numeric_limits<T>::epsilon();
+    const T magnitude = std::fabs(x);
+    const T rounded = std::copysign((magnitude + kWhole) - kWhole, x);
+    return magnitude < kWhole ? rounded : x;
+  }
+};
+
+struct IsNan {
+  template <typename T>
+  static HWY_INLINE uint8_t Apply(T x) {
+    return x != x;
+  }
+};
+
+struct IsInf {
+  template <typename T>
+  static HWY_INLINE uint8_t Apply(T x) {
+    return std::fabs(x) == std::numeric_limits<T>::infinity();
+  }
+};
+
+struct IsFinite {
+  template <typename T>
+  static HWY_INLINE uint8_t Apply(T x) {
+    return std::fabs(x) < std::numeric_limits<T>::infinity();
+  }
+};
+
+// Square roots by Highway: the compiler will not make vectors of std::sqrt, which has errno to set.
+struct Sqrt {
+  template <class D, class V>
+  static HWY_INLINE V Apply(D, V x) {
+    return hn::Sqrt(x);
+  }
+};
+
+struct Rsqrt {
+  template <class D, class V>
+  static HWY_INLINE V Apply(D d, V x) {
+    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Sqrt(x));
+  }
+};
+
+template <typename Fn, class D, typename T>
+HWY_INLINE int64_t ApplyVectors(D d, const T* x, T* out, int64_t i, int64_t n) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (; i + lanes <= n; i += lanes) hn::StoreU(Fn::Apply(d, hn::LoadU(d, x + i)), d, out + i);
+  return i;
+}
+
+template <typename Fn, typename T>
+void VectorRow(const void* const* operands, void* out, int64_t n) {
+  const T* x = static_cast<const T*>(operands[0]);
+  T* to = static_cast<T*>(out);
+  const int64_t done = ApplyVectors<Fn>(hn::ScalableTag<T>(), x, to, 0, n);
+  ApplyVectors<Fn>(hn::CappedTag<T, 1>(), x, to, done, n);
+}
+
+// Operands: the condition (bool), what is taken where it is true, what is taken where it is false.
+template <typename T>
+void SelectRow(const void* const* operands, void* out, int64_t n) {
+  const void* condition = operands[0];
+  const void* x = operands[1];
+  const void* y = operands[2];
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    const T a = LoadElement<T>(x, i);
+    const T b = LoadElement<T>(y, i);
+    StoreElement(LoadElement<uint8_t>(condition, i) != 0 ? a : b, out, i);
+  }
+}
+
+// Dtypes of elements that T represents as far as bits go, for functions that do not care.
+template <typename T>
+constexpr DTypeSet SameSize() {
+  if constexpr (sizeof(T) == 1) return {DType::kBool, DType::kU8, DType::kI8};
+  if constexpr (sizeof(T) == 2) return {DType::kU16, DType::kI16, DType::kF16, DType::kBF16};
+  if constexpr (sizeof(T) == 4) return {DType::kU32, DType::kI32, DType::kF32};
+  if constexpr (sizeof(T) == 8) return {DType::kU64, DType::kI64, DType::kF64, DType::kC64};
+}
+
+template <typename T>
+constexpr DTypeSet ExactDType() {
+  if constexpr (std::is_same_v<T, Complex64>) {
+    return {DType::kC64};
+  } else {
+    return {kDTypeOf<T>};
+  }
+}
+
+// Collects rows for one op after the other.
+class Rows {
+ public:
+  explicit Rows(RowSink sink) : sink_(sink) {}
+
+  template <typename Fn, typename... T>
+  void Unary(const char* op, float cost = 0.02f) const {
+    (Emit<T>(op, 1, ExactDType<T>(), &UnaryRow<Fn, T>, cost), ...);
+  }
+  template <typename Fn, typename... T>
+  void Binary(const char* op, float cost = 0.02f) const {
+    (Emit<T>(op, 2, ExactDType<T>(), &BinaryRow<Fn, T>, cost), ...);
+  }
+  template <typename Fn, typename... T>
+  void Vector(const char* op, float cost) const {
+    (Emit<T>(op, 1, ExactDType<T>(), &VectorRow<Fn, T>, cost), ...);
+  }
+  // Of integers of either sign, by the unsigned type of the same size.
+  template <typename Fn>
+  void UnaryWrapping(const char* op, DTypeSet dtypes) const {
+    Emit<void>(op, 1, SameSize<uint8_t>() & dtypes, &UnaryRow<Fn, uint8_t>);
+    Emit<void>(op, 1, SameSize<uint16_t>() & dtypes, &UnaryRow<Fn, uint16_t>);
+    Emit<void>(op, 1, SameSize<uint32_t>() & dtypes, &UnaryRow<Fn, uint32_t>);
+    Emit<void>(op, 1, SameSize<uint64_t>() & dtypes, &UnaryRow<Fn, uint64_t>);
+  }
+  template <typename Fn>
+  void BinaryWrapping(const char* op, DTypeSet dtypes) const {
+    Emit<void>(op, 2, SameSize<uint8_t>() & dtypes, &BinaryRow<Fn, uint8_t>);
+    Emit<void>(op, 2, SameSize<uint16_t>() & dtypes, &BinaryRow<Fn, uint16_t>);
+    Emit<void>(op, 2, SameSize<uint32_t>() & dtypes, &BinaryRow<Fn, uint32_t>);
+    Emit<void>(op, 2, SameSize<uint64_t>() & dtypes, &BinaryRow<Fn, uint64_t>);
+  }
+  // x OP y and y OP x.
+  template <typename Fn>
+  void Ordering(const char* op, const char* swapped_op) const {
+    OrderingOf<Fn, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(op,
+                                                                                                           swapped_op);
+  }
+  void Pairs(const char* op, int num_operands, Row row) const { Emit<void>(op, num_operands, {DType::kC64}, row); }
+  template <typename... T>
+  void Select(const char* op) const {
+    (Emit<void>(op, 3, SameSize<T>(), &SelectRow<T>), ...);
+  }
+
+ private:
+  template <typename T>
+  void Emit(const char* op, int num_operands, DTypeSet dtypes, Row row, float cost = 0.02f, bool swaps = false) const {
+    if (!dtypes.IsEmpty()) sink_({op, num_operands, dtypes, row, cost, std::is_same_v<T, float>, swaps});
+  }
+  template <typename Fn, typename... T>
+  void OrderingOf(const char* op, const char* swapped_op) const {
+    (Emit<T>(op, 2, ExactDType<T>(), &BinaryRow<Fn, T>), ...);
+    (Emit<T>(swapped_op, 2, ExactDType<T>(), &BinaryRow<Fn, T>, 0.02f, /*swaps=*/true), ...);
+  }
+
+  RowSink sink_;
+};
+
+void ListArithmetic(const Rows& rows) {
+  rows.BinaryWrapping<Add>("tf.AddV2", kIntDTypes);
+  rows.Binary<Add, float, double>("tf.AddV2");
+  rows.Pairs("tf.AddV2", 2, &PairsRow<&BinaryRow<Add, float>>);
+  rows.BinaryWrapping<Sub>("tf.Sub", kIntDTypes);
+  rows.Binary<Sub, float, double>("tf.Sub");
+  rows.Pairs("tf.Sub", 2, &PairsRow<&BinaryRow<Sub, float>>);
+  rows.BinaryWrapping<Mul>("tf.Mul", kIntDTypes);
+  rows.Binary<Mul, float, double, Complex64>("tf.Mul");
+  rows.BinaryWrapping<SquaredDifference>("tf.SquaredDifference", kSignedIntDTypes);
+  rows.Binary<SquaredDifference, float, double, Complex64>("tf.SquaredDifference");
+  rows.Binary<Div, float, double>("tf.RealDiv", 0.2f);
+  rows.Binary<Maximum, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(
+      "tf.Maximum");
+  rows.Binary<Minimum, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(
+      "tf.Minimum");
+}
+
+void ListComparisons(const Rows& rows) {
+  constexpr DTypeSet kBitsDecide = kIntDTypes | DTypeSet{DType::kBool};
+  rows.BinaryWrapping<Equal>("tf.Equal", kBitsDecide);
+  rows.Binary<Equal, float, double, Complex64>("tf.Equal");
+  rows.BinaryWrapping<NotEqual>("tf.NotEqual", kBitsDecide);
+  rows.Binary<NotEqual, float, double, Complex64>("tf.NotEqual");
+  rows.Ordering<Less>("tf.Less", "tf.Greater");
+  rows.Ordering<LessEqual>("tf.LessEqual", "tf.GreaterEqual");
+  rows.Binary<LogicalAnd, bool>("tf.LogicalAnd");
+  rows.Binary<LogicalOr, bool>("tf.LogicalOr");
+  rows.Unary<LogicalNot, bool>("tf.LogicalNot");
+  rows.Unary<IsNan, float, double>("tf.IsNan");
+  rows.Unary<IsInf, float, double>("tf.IsInf");
+  rows.Unary<IsFinite, float, double>("tf.IsFinite");
+  rows.Select<uint8_t, uint16_t, uint32_t, uint64_t>("tf.SelectV2");
+}
+
+void ListUnary(const Rows& rows) {
+  rows.Unary<Abs, int8_t, int16_t, int32_t, int64_t, float, double>("tf.Abs");
+  rows.UnaryWrapping<Neg>("tf.Neg", kSignedIntDTypes);
+  rows.Unary<Neg, float, double>("tf.Neg");
+  rows.Pairs("tf.Neg", 1, &PairsRow<&UnaryRow<Neg, float>>);
+  rows.Unary<Sign, int8_t, int16_t, int32_t, int64_t, float, double>("tf.Sign");
+  rows.UnaryWrapping<Square>("tf.Square", kIntDTypes);
+  rows.Unary<Square, float, double, Complex64>("tf.Square");
+  rows.Vector<Sqrt, float, double>("tf.Sqrt", 0.3f);
+  rows.Vector<Rsqrt, float, double>("tf.Rsqrt", 0.5f);
+  rows.Unary<Reciprocal, float, double>("tf.Reciprocal", 0.2f);
+  rows.UnaryWrapping<Same>("tf.Relu", kUnsignedIntDTypes);
+  rows.Unary<Relu, int8_t, int16_t, int32_t, int64_t, float, double>("tf.Relu");
+  rows.Unary<Floor, float, double>("tf.Floor");
+  rows.Unary<Ceil, float, double>("tf.Ceil");
+  rows.UnaryWrapping<Same>("tf.Round", kSignedIntDTypes);
+  rows.Unary<Round, float, double>("tf.Round");
+  rows.Pairs("tf.Round", 1, &PairsRow<&UnaryRow<Round, float>>);
+}
+
+}  // namespace
+
+void ListRows(RowSink sink) {
+  const Rows rows(sink);
+  ListArithmetic(rows);
+  ListComparisons(rows);
+  ListUnary(rows);
+}
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tandem::cpu {
+
+namespace {
+HWY_EXPORT(ListRows);
+}  // namespace
+
+void ListSimdRows(RowSink sink) { HWY_DYNAMIC_DISPATCH(ListRows)(sink); }
+
+}  // namespace tandem::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Lines of text for op calls, and for results when they come.
+
+#include "tandem/logging_op_handler.h"
+
+#include <atomic>
+#include <mutex>
+#include <new>
+
+#include "tandem/host_context.h"
+#include "tandem/host_tensors.h"
+
+namespace tandem {
+
+namespace {
+
+// Outlives the handler while results that are to be printed are pending.
+class Log : public RefCounted<Log> {
+ public:
+  explicit Log(LoggingOptions options) : options_(std::move(options)) {}
+
+  int64_t NextNumber() { return next_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  bool synchronous() const { return options_.synchronous; }
+
+  void WriteCall(int64_t number, std::string_view op, const OpInvocation& invocation) {
+    {
+      MessageBuilder line;
+      line.Append("[", number, "] ", op);
+      if (!invocation.attrs.empty()) line.Append(" ", invocation.attrs);
+      Write(line.view());
+    }
+    for (size_t i = 0; i < invocation.args.size(); ++i) WriteHandle(number, "input", i, invocation.args[i]);
+  }
+
+  void WriteHandle(int64_t number, std::string_view what, size_t i, const TensorHandle& handle) {
+    MessageBuilder line;
+    line.Append("[", number, "]   ", what, " ", i, ": ");
+    if (handle.IsValid() && handle.IsConcrete()) {
+      AppendTensor(line, handle.tensor(), options_.max_elements);
+    } else {
+      line.Append(handle);
+    }
+    Write(line.view());
+  }
+
+ private:
+  friend class RefCounted<Log>;
+  ~Log() = default;
+
+  void Write(std::string_view line) {
+    const std::lock_guard lock(mutex_);
+    if (options_.sink) options_.sink(line);
+  }
+
+  const LoggingOptions options_;
+  std::atomic<int64_t> next_{0};
+  std::mutex mutex_;
+};
+
+class LoggingOp final : public OpImpl {
+ public:
+  LoggingOp(RcRef<const OpImpl> op, RcRef<Log> log) : OpImpl(op->name()), op_(std::move(op)), log_(std::move(log)) {}
+
+  void Invoke(const OpInvocation& invocation) const override {
+    const int64_t number = log_->NextNumber();
+    log_->WriteCall(number, name(), invocation);
+    op_->Invoke(invocation);
+    for (size_t i = 0; i < invocation.results.size(); ++i) WriteResult(number, i, invocation);
+  }
+
+ private:
+  void WriteResult(int64_t number, size_t i, const OpInvocation& invocation) const {
+    const TensorHandle& result = invocation.results[i];
+    if (log_->synchronous()) {
+      // What keeps the wait from ending is not the op's error; the line then shows the result as pending.
+      static_cast<void>(invocation.exec.host().Await(result));
+    }
+    if (log_->synchronous() || result.IsAvailable()) return log_->WriteHandle(number, "output", i, result);
+    // The waiter has a handle of its own, which keeps the result from being taken over until it is printed.
+    auto write = [log = log_, number, i, handle = result.CopyRef()] { log->WriteHandle(number, "output", i, handle); };
+    if (!result.value().AndThen(std::move(write))) log_->WriteHandle(number, "output", i, result);
+  }
+
+  const RcRef<const OpImpl> op_;
+  const RcRef<Log> log_;
+};
+
+class LoggingOpHandler final : public OpHandler {
+ public:
+  LoggingOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler& delegate, RcRef<Log> log)
+      : OpHandler(name, runtime, &delegate), log_(std::move(log)) {}
+
+  StatusOr<Op> MakeOp(std::string_view op_name) override {
+    TANDEM_ASSIGN_OR_RETURN(Op op, fallback()->MakeOp(op_name));
+    RcRef<const OpImpl> logging = MakeRef<const LoggingOp>(op.impl(), log_);
+    if (!logging) return Status::OutOfMemory();
+    return Op(std::move(logging));
+  }
+
+ private:
+  const RcRef<Log> log_;
+};
+
+template <typename T>
+void AppendElement(MessageBuilder& out, T value) {
+  if constexpr (sizeof(T) == 2 && !std::is_integral_v<T>) {
+    out.Append(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+    out.Append("(", value.real(), ", ", value.imag(), ")");
+  } else {
+    out.Append(value);
+  }
+}
+
+void AppendElementAt(MessageBuilder& out, const Tensor& tensor, int64_t i) {
+  switch (tensor.dtype()) {
+#define TANDEM_APPEND_ELEMENT(name, type) \
+  case DType::name: return AppendElement(out, static_cast<const type*>(tensor.data())[i]);
+    TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_APPEND_ELEMENT)
+#undef TANDEM_APPEND_ELEMENT
+    case DType::kString: {
+      out.Append("\"", StringHostView(tensor)[i], "\"");
+      return;
+    }
+    case DType::kInvalid: return;
+  }
+}
+
+}  // namespace
+
+void AppendTensor(MessageBuilder& out, const Tensor& tensor, int max_elements) {
+  out.Append(tensor.metadata());
+  if (tensor.IsA(kSparseCooHost)) {
+    const SparseCooView sparse(tensor);
+    out.Append(" sparse, indices ");
+    AppendTensor(out, sparse.indices(), max_elements);
+    out.Append(", values ");
+    return AppendTensor(out, sparse.values(), max_elements);
+  }
+  if (tensor.IsA(kScalarHost)) {
+    out.Append(" = all ");
+    return AppendElementAt(out, tensor, 0);
+  }
+  if (!tensor.IsA(kDenseHost) && !tensor.IsA(kStringHost)) {
+    out.Append(" as ", tensor.type().name());
+    return;
+  }
+  out.Append(" = [");
+  const int64_t shown = std::min<int64_t>(tensor.num_elements(), max_elements);
+  for (int64_t i = 0; i < shown; ++i) {
+    if (i > 0) out.Append(", ");
+    AppendElementAt(out, tensor, i);
+  }
+  out.Append(shown < tensor.num_elements() ? ", ...]" : "]");
+}
+
+std::unique_ptr<OpHandler> CreateLoggingOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler& delegate,
+                                                  LoggingOptions options) {
+  return std::make_unique<LoggingOpHandler>(name, runtime, delegate, MakeRef<Log>(std::move(options)));
+}
+
+}  // namespace tandem

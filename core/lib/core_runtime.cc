@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Handlers by name, and the entry of op calls.
+
+#include "tandem/core_runtime.h"
+
+namespace tandem {
+
+CoreRuntime::CoreRuntime(HostContext::Options options) : host_(std::move(options)) {
+  null_handler_ = AddHandler(CreateNullOpHandler(*this));
+}
+
+CoreRuntime::~CoreRuntime() {
+  // What is pending refers to handlers and definitions, so it ends before they do.
+  host_.CancelExecution("the runtime is being destroyed");
+  host_.Quiesce();
+  // A handler may use those added before it.
+  while (!handlers_.empty()) handlers_.pop_back();
+}
+
+OpHandler* CoreRuntime::AddHandler(std::unique_ptr<OpHandler> handler) {
+  const std::lock_guard lock(mutex_);
+  handlers_.push_back(std::move(handler));
+  return handlers_.back().get();
+}
+
+OpHandler* CoreRuntime::FindHandler(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  for (const std::unique_ptr<OpHandler>& handler : handlers_) {
+    if (handler->name() == name) return handler.get();
+  }
+  return nullptr;
+}
+
+void CoreRuntime::Execute(const ExecutionContext& exec, std::string_view op_name, OpHandler* op_handler,
+                          std::span<TensorHandle> arguments, const OpAttrsRef& attrs, std::span<TensorHandle> results,
+                          AsyncValueRef<Chain>* chain) {
+  const OpInvocation invocation = {exec, arguments, attrs, results, chain};
+  if (op_handler == nullptr) [[unlikely]] {
+    return FailInvocation(invocation, op_name, InvalidArgument("expected an op handler, got null"));
+  }
+  op_handler->Execute(op_name, invocation);
+}
+
+StatusOr<Op> CoreRuntime::MakeOp(std::string_view op_name, OpHandler* op_handler) {
+  if (op_handler == nullptr) {
+    return InvalidArgument("expected an op handler, got null").WithContext(op_name, Location());
+  }
+  StatusOr<Op> op = op_handler->MakeOp(op_name);
+  if (op.ok()) return op;
+  return op.status().WithContext(op_name, Location());
+}
+
+}  // namespace tandem

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What kernels ask of their frame: memory for results, forwarding, work in parallel.
+
+#include "tandem/kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "op_signature.h"
+#include "tandem/host_context.h"
+#include "tandem/parallel_for.h"
+
+namespace tandem {
+
+namespace {
+// About the cost of handing a piece of work to another thread and hearing of its end, in nanoseconds.
+constexpr double kWorthSplitting = 20'000;
+
+// Whether the argument's memory may become the result's (TH-5).
+bool MayTakeOver(const TensorHandle& arg, const TensorMetadata& result) {
+  const AsyncValue& value = *arg.value().value();
+  if (!value.IsUnique() || value.Resolved() != &value) return false;
+  const Tensor& tensor = arg.tensor();
+  const RcRef<TensorStorage>& storage = tensor.storage();
+  return storage && storage->IsUnique() && !storage->is_external() && tensor.IsA(kDenseHost) &&
+         DTypeSize(tensor.dtype()) == DTypeSize(result.dtype) && tensor.shape() == result.shape;
+}
+}  // namespace
+
+bool KernelFrame::AllocateDenseResult(size_t i) {
+  Status status = AllocateDenseIn(results_[i]->value(), host().allocator());
+  if (status.ok()) [[likely]] return true;
+  SetError(i, std::move(status));
+  return false;
+}
+
+void* KernelFrame::AllocateResult(size_t i) {
+  return AllocateDenseResult(i) ? results_[i]->value().mutable_data() : nullptr;
+}
+
+void* KernelFrame::ForwardOrAllocateResult(size_t i, std::initializer_list<size_t> candidates) {
+  Tensor& result = results_[i]->value();
+  if (result.metadata().byte_size() > Tensor::kInlineBytes) {
+    for (size_t candidate : candidates) {
+      if (!MayTakeOver(args_[candidate], result.metadata())) continue;
+      const Tensor& source = args_[candidate].tensor();
+      result.UseStorage(kDenseHost, const_cast<void*>(source.data()), source.storage());
+      return result.mutable_data();
+    }
+  }
+  return AllocateResult(i);
+}
+
+void KernelFrame::SetResult(size_t i, Tensor tensor) {
+  Tensor& result = results_[i]->value();
+  if (def_.metadata != nullptr && !(tensor.metadata() == result.metadata())) {
+    return SetError(i, Internal("kernel must give result ", i, " as ", result.metadata(), ", gave ",
+                                tensor.metadata()));
+  }
+  result = std::move(tensor);
+}
+
+void KernelFrame::SetResult(size_t i, AsyncValueRef<Tensor> value) { AddLate(i, Status(), std::move(value)); }
+
+void KernelFrame::SetError(size_t i, Status error) { AddLate(i, std::move(error), {}); }
+
+void KernelFrame::AddLate(size_t i, Status error, AsyncValueRef<Tensor> value) {
+  auto* late = new (std::nothrow) Late{i, std::move(error), std::move(value), late_};
+  late_lost_ |= late == nullptr;
+  if (late != nullptr) late_ = late;
+}
+
+KernelFrame::Late* KernelFrame::FindLate(size_t i) const {
+  Late* late = late_;
+  while (late != nullptr && late->result != i) late = late->next;
+  return late;
+}
+
+void KernelFrame::FreeLate() {
+  while (late_ != nullptr) delete std::exchange(late_, late_->next);
+}
+
+void KernelFrame::ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const {
+  if (n <= 0) return;
+  WorkQueue& queue = exec_.work_queue();
+  if (cost_per_item * static_cast<double>(n) <= 2 * kWorthSplitting || queue.ParallelismLevel() == 1) {
+    return fn(0, n);
+  }
+  const double items = std::ceil(kWorthSplitting / std::max(cost_per_item, 1e-6));
+  tandem::ParallelFor(queue, n, static_cast<int64_t>(std::min(items, static_cast<double>(n))), fn);
+}
+
+Status KernelFrame::CheckActive() const {
+  TANDEM_RETURN_IF_ERROR(host().CheckActive());
+  return exec_.request() == nullptr ? Status() : exec_.request()->CheckActive();
+}
+
+namespace internal {
+
+Status RequireDense(KernelFrame& frame, size_t i, const Tensor** dense, std::unique_ptr<Tensor>& expanded) {
+  const Tensor& arg = frame.arg(i);
+  if (arg.IsA(kDenseHost)) return Status();
+  if (!arg.IsA(kScalarHost)) {
+    return InvalidArgument("argument ", i, " (", OpSignature(frame.def()).InputName(i, frame.num_args()),
+                           ") must be a dense tensor, got ", arg.metadata(), " as ", arg.type().name());
+  }
+  TANDEM_ASSIGN_OR_RETURN(Tensor tensor, ToDense(arg, frame.host().allocator()));
+  expanded.reset(new (std::nothrow) Tensor(std::move(tensor)));
+  if (expanded == nullptr) return Status::OutOfMemory();
+  *dense = expanded.get();
+  return Status();
+}
+
+Status KernelParameter<VariadicArgs>::Prepare(KernelFrame& frame, size_t& next) {
+  const size_t first = std::exchange(next, frame.num_args());
+  size = frame.num_args() - first;
+  tensors.reset(new (std::nothrow) const Tensor*[size]);
+  if (tensors == nullptr) return Status::OutOfMemory();
+  for (size_t i = 0; i < size; ++i) {
+    tensors[i] = &frame.arg(first + i);
+    if (tensors[i]->IsA(kDenseHost)) continue;
+    if (expanded == nullptr) expanded.reset(new (std::nothrow) std::unique_ptr<Tensor>[size]);
+    if (expanded == nullptr) return Status::OutOfMemory();
+    TANDEM_RETURN_IF_ERROR(RequireDense(frame, first + i, &tensors[i], expanded[i]));
+  }
+  return Status();
+}
+
+}  // namespace internal
+
+}  // namespace tandem

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// KernelOp: an op bound to a handler with kernels; carries one call from Execute to its kernel.
+
+#ifndef TANDEM_CORE_LIB_KERNEL_OP_H_
+#define TANDEM_CORE_LIB_KERNEL_OP_H_
+
+#include <chrono>
+#include <memory>
+#include <span>
+
+#include "op_signature.h"
+#include "small_array.h"
+#include "tandem/kernel_op_handler.h"
+
+namespace tandem {
+
+// Arguments and results beyond these counts cost a heap allocation for the arrays of the call.
+inline constexpr size_t kUsualArgs = 8;
+inline constexpr size_t kUsualResults = 4;
+
+class KernelOp final : public OpImpl {
+ public:
+  // `fallback`, maybe null, runs the calls for whose dtype there is no kernel.
+  KernelOp(KernelOpHandler& handler, const OpDef& def, std::shared_ptr<const KernelsByDType> kernels,
+           RcRef<const OpImpl> fallback, bool use_work_queue);
+
+  void Invoke(const OpInvocation& invocation) const override;
+
+  const OpDef& def() const { return def_; }
+  const OpSignature& signature() const { return signature_; }
+  const OpImpl* fallback() const { return fallback_.get(); }
+  OpHandler& handler() const { return handler_; }
+  const Device* device() const { return handler_.device(); }
+
+  // What the metadata function and the kernel table say to one call whose metadata is known.
+  struct Plan {
+    const Kernel* kernel = nullptr;  // null: for the fallback
+    bool is_long = false;            // goes to the work queue
+  };
+  // Checks the call and fills `results` (dtypes only, if the op has no metadata function). `values` has the host
+  // inputs' tensors.
+  StatusOr<Plan> MakePlan(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
+                          std::span<const Tensor* const> values, const OpAttrsRef& attrs,
+                          std::span<TensorMetadata> results) const;
+
+  // Runs the kernel on concrete arguments, traced if tracing is on; `called` is when the op was issued, if that was
+  // earlier. The kernel's own error is returned with op and location.
+  using Clock = std::chrono::steady_clock;
+  Status RunKernel(const Kernel& kernel, KernelFrame& frame, Clock::time_point called) const;
+  // The end of result `i` of a frame after RunKernel, which returned `status`: makes `value` concrete or an error, now
+  // or when the kernel's own async value resolves. `metadata`, if not null, is resolved first. Errors are told to the
+  // diagnostic handler, each once.
+  static void FinishResult(KernelFrame& frame, size_t i, const Status& status, RcRef<TensorValue> value,
+                           RcRef<ConcreteAsyncValue<TensorMetadata>> metadata);
+  // The chain that follows from a frame after RunKernel, for ops with side effects.
+  static AsyncValueRef<Chain> FinishChain(KernelFrame& frame, const Status& status);
+
+ private:
+  // The state of a call's inputs: the first fault, or what is still pending.
+  struct Inputs {
+    Status fault;                           // the call itself is wrong
+    const AsyncValue* error = nullptr;      // an input is an error
+    bool pending = false;
+  };
+  Inputs Inspect(const OpInvocation& invocation) const;
+  Status NullArgument(size_t i, size_t num_args) const;
+  Status ForeignArgument(size_t i, const TensorHandle& arg, size_t num_args) const;
+
+  static void TellOnce(KernelFrame& frame, const Status& error);
+
+  // Whether metadata function and checks need not wait for an argument.
+  bool CanPlan(std::span<TensorHandle> args) const;
+  void Dispatch(const OpInvocation& invocation, bool pending) const;
+  void RunInline(const OpInvocation& invocation, const Kernel& kernel, std::span<const TensorMetadata> metadata) const;
+
+  KernelOpHandler& handler_;
+  const OpDef& def_;
+  const OpSignature signature_;
+  const std::shared_ptr<const KernelsByDType> kernels_;
+  const RcRef<const OpImpl> fallback_;
+  const bool use_work_queue_;
+};
+
+// Issues a call whose inputs are pending, or that is too long for the calling thread: makes its results, and takes over
+// its arguments until it can run. `plan` and the results' `metadata` are given if they are known already.
+void InvokePending(const KernelOp& op, const OpInvocation& invocation, const KernelOp::Plan* plan,
+                   std::span<const TensorMetadata> metadata);
+
+// Results and chain become one error that is already known to the diagnostic handler (it comes from an input).
+void PropagateError(const OpInvocation& invocation, const Status& error);
+
+// Makes `to` (pending, without waiters' knowledge of its source) what `from` becomes, sharing the tensor's storage.
+// `metadata`, if not null, is resolved first.
+void ForwardTensor(AsyncValueRef<Tensor> from, RcRef<TensorValue> to,
+                   RcRef<ConcreteAsyncValue<TensorMetadata>> metadata);
+
+}  // namespace tandem
+
+#endif  // TANDEM_CORE_LIB_KERNEL_OP_H_

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Kernel tables, and ops that only the fallback can run.
+
+#include "tandem/kernel_op_handler.h"
+
+#include "kernel_op.h"
+#include "tandem/core_runtime.h"
+
+namespace tandem {
+
+namespace {
+
+// Runs an op of a fallback on another device: moves the arguments there and the results back, each by an explicit
+// transfer (OH-2, EX-13).
+class TransferringOp final : public OpImpl {
+ public:
+  TransferringOp(RcRef<const OpImpl> op, const Device& here, const Device& there)
+      : OpImpl(op->name()), op_(std::move(op)), here_(here), there_(there) {}
+
+  void Invoke(const OpInvocation& invocation) const override {
+    for (TensorHandle& arg : invocation.args) {
+      if (arg.IsValid()) arg = arg.TransferTo(invocation.exec, there_);
+    }
+    op_->Invoke(invocation);
+    for (TensorHandle& result : invocation.results) result = result.TransferTo(invocation.exec, here_);
+  }
+
+ private:
+  const RcRef<const OpImpl> op_;
+  const Device& here_;
+  const Device& there_;
+};
+
+}  // namespace
+
+KernelOpHandler::KernelOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback,
+                                 const Device& device, Policy policy)
+    : OpHandler(name, runtime, fallback == nullptr ? &runtime.null_handler() : fallback), device_(device),
+      policy_(policy) {}
+
+Status KernelOpHandler::AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel) {
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(op_name);
+  auto table = std::make_shared<KernelsByDType>(found == kernels_.end() ? KernelsByDType() : *found->second);
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (!dtypes.Contains(dtype)) continue;
+    if ((*table)[i].IsValid()) {
+      return MakeError(StatusCode::kAlreadyExists, "op handler ", std::string_view(name()),
+                       " must have one kernel per dtype, got a second one of ", op_name, " for ", dtype);
+    }
+    (*table)[i] = kernel;
+  }
+  kernels_.insert_or_assign(std::string(op_name), std::move(table));
+  return Status();
+}
+
+Status KernelOpHandler::AddKernel(std::string_view op_name, Kernel kernel) {
+  return AddKernel(op_name, DTypeSet{DType::kInvalid}, std::move(kernel));
+}
+
+StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
+  const OpDef* def = runtime().registry().Find(op_name);
+  if (def == nullptr) return runtime().registry().NotFoundError(op_name);
+  std::shared_ptr<const KernelsByDType> kernels;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(op_name);
+    if (found != kernels_.end()) kernels = found->second;
+  }
+  StatusOr<Op> fallback_op = MakeFallbackOp(op_name);
+  if (kernels == nullptr) {
+    if (fallback_op.ok() || fallback_op.status().code() != StatusCode::kUnimplemented) return fallback_op;
+    return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(name()),
+                     " has no kernel for this op");
+  }
+  RcRef<const OpImpl> fallback_impl;
+  if (fallback_op.ok()) fallback_impl = fallback_op->impl();
+  RcRef<const KernelOp> op =
+      MakeRef<const KernelOp>(*this, *def, std::move(kernels), std::move(fallback_impl), policy_.use_work_queue);
+  if (!op) return Status::OutOfMemory();
+  return Op(std::move(op));
+}
+
+StatusOr<Op> KernelOpHandler::MakeFallbackOp(std::string_view op_name) {
+  TANDEM_ASSIGN_OR_RETURN(Op op, fallback()->MakeOp(op_name));
+  const Device* there = fallback()->device();
+  if (there == nullptr || there == &device_ || !policy_.transfer_for_fallback) return op;
+  RcRef<const OpImpl> transferring = MakeRef<const TransferringOp>(op.impl(), device_, *there);
+  if (!transferring) return Status::OutOfMemory();
+  return Op(std::move(transferring));
+}
+
+}  // namespace tandem

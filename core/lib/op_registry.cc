@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// OpRegistry: definitions by name, watchers, and the errors for names that are not there.
+
+#include "tandem/op_registry.h"
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+namespace tandem {
+
+Status OpRegistry::Register(const OpDefBuilder& builder) {
+  TANDEM_ASSIGN_OR_RETURN(OpDef built, builder.Build());
+  auto owned = std::make_unique<const OpDef>(std::move(built));
+  const OpDef& def = *owned;
+  const std::lock_guard watch_lock(watch_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!defs_.try_emplace(def.name, std::move(owned)).second) {
+      return Status::Error(StatusCode::kAlreadyExists, "an op of this name is already defined", builder.name());
+    }
+  }
+  for (const auto& [id, watcher] : watchers_) watcher(def);
+  return Status();
+}
+
+Status OpRegistry::RegisterAll(std::initializer_list<OpDefBuilder> builders) {
+  Status first;
+  std::string faults;
+  int num_failed = 0;
+  for (const OpDefBuilder& builder : builders) {
+    const Status status = Register(builder);
+    if (status.ok()) continue;
+    if (num_failed++ == 0) {
+      first = status;
+    } else {
+      faults += "; ";
+    }
+    faults += status.message();
+  }
+  return num_failed <= 1 ? first : Status::Error(first.code(), faults);
+}
+
+const OpDef* OpRegistry::Find(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto entry = defs_.find(name);
+  return entry == defs_.end() ? nullptr : entry->second.get();
+}
+
+std::vector<const OpDef*> OpRegistry::List() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const OpDef*> list;
+  list.reserve(defs_.size());
+  for (const auto& [name, def] : defs_) list.push_back(def.get());
+  return list;
+}
+
+void OpRegistry::MarkLeftOut(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  left_out_.emplace(name);
+}
+
+int OpRegistry::AddWatcher(Watcher watcher) {
+  const std::lock_guard lock(watch_mutex_);
+  watchers_.emplace(next_watcher_, std::move(watcher));
+  return next_watcher_++;
+}
+
+void OpRegistry::RemoveWatcher(int id) {
+  const std::lock_guard lock(watch_mutex_);
+  watchers_.erase(id);
+}
+
+namespace {
+
+constexpr size_t kMaxCompared = 64;  // longer names are not compared
+constexpr int kFar = INT_MAX;
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Optimal string alignment distance (insertions, deletions, substitutions, swaps of neighbours), ignoring case.
+int EditDistance(std::string_view a, std::string_view b) {
+  int rows[3][kMaxCompared + 1];
+  int* before_last = rows[0];
+  int* last = rows[1];
+  int* current = rows[2];
+  for (size_t j = 0; j <= b.size(); ++j) last[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    current[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool equal = Lower(a[i - 1]) == Lower(b[j - 1]);
+      current[j] = std::min({last[j] + 1, current[j - 1] + 1, last[j - 1] + (equal ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && Lower(a[i - 1]) == Lower(b[j - 2]) && Lower(a[i - 2]) == Lower(b[j - 1]);
+      if (swapped) current[j] = std::min(current[j], before_last[j - 2] + 1);
+    }
+    std::swap(before_last, last);
+    std::swap(last, current);
+  }
+  return last[b.size()];
+}
+
+// "tf.AddV2" in parts: "tf", "Add", "V2".
+struct NameParts {
+  std::string_view prefix;
+  std::string_view stem;
+  std::string_view version;
+};
+
+NameParts SplitName(std::string_view name) {
+  NameParts parts;
+  const size_t dot = name.find('.');
+  if (dot != name.npos) parts.prefix = name.substr(0, dot);
+  parts.stem = dot == name.npos ? name : name.substr(dot + 1);
+  const size_t last = parts.stem.find_last_not_of("0123456789");
+  if (last != parts.stem.npos && last > 0 && last + 1 < parts.stem.size() && parts.stem[last] == 'V') {
+    parts.version = parts.stem.substr(last);
+    parts.stem.remove_suffix(parts.version.size());
+  }
+  return parts;
+}
+
+// How little `name` looks like a slip for `defined`: a missing or different version or prefix weighs less than
+// different case, and that less than a misspelt letter. kFar if it does not look like one.
+int SlipCost(std::string_view name, std::string_view defined) {
+  if (name.size() > kMaxCompared || defined.size() > kMaxCompared || name == defined) return kFar;
+  const NameParts given = SplitName(name);
+  const NameParts wanted = SplitName(defined);
+  const int edits = EditDistance(given.stem, wanted.stem);
+  if (edits > std::min<int>(3, static_cast<int>(given.stem.size()) / 3)) return kFar;
+  int cost = edits * 8;
+  if (edits == 0 && given.stem != wanted.stem) cost += 4;
+  if (given.version != wanted.version) cost += 1;
+  if (given.prefix != wanted.prefix) cost += given.prefix.empty() ? 1 : 3;
+  return cost;
+}
+
+}  // namespace
+
+Status OpRegistry::NotFoundError(std::string_view name) const {
+  if (name.empty()) return MakeError(StatusCode::kNotFound, "expected the name of an op, got an empty one");
+  const std::lock_guard lock(mutex_);
+  if (left_out_.contains(name) && !defs_.contains(name)) {
+    return FailedPrecondition("op ", name, " was left out of this build by selective registration");
+  }
+  std::string_view nearest;
+  int least = kFar;
+  for (const auto& [defined, def] : defs_) {
+    const int cost = SlipCost(name, defined);
+    if (cost >= least) continue;
+    least = cost;
+    nearest = defined;
+  }
+  if (least == kFar) return MakeError(StatusCode::kNotFound, "op ", name, " is not defined");
+  return MakeError(StatusCode::kNotFound, "op ", name, " is not defined, did you mean ", nearest);
+}
+
+}  // namespace tandem

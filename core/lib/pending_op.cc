@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// A call that waits: for its inputs' metadata, then for the inputs themselves, then in the work queue (EX-8, MD-4).
+
+#include <atomic>
+#include <new>
+
+#include "kernel_op.h"
+#include "pending_ops.h"
+#include "small_array.h"
+#include "tandem/core_runtime.h"
+
+namespace tandem {
+
+namespace {
+
+using MetadataValue = ConcreteAsyncValue<TensorMetadata>;
+
+// Makes `to` what `from` becomes.
+void ForwardChain(AsyncValueRef<Chain> from, RcRef<ConcreteAsyncValue<Chain>> to) {
+  AsyncValue* source = from.value();
+  auto pass = [from = std::move(from), to] {
+    if (from.IsError()) {
+      to->SetError(from.GetError());
+    } else {
+      to->Emplace();
+    }
+  };
+  if (!source->AndThen(std::move(pass))) to->SetError(Status::OutOfMemory());
+}
+
+// One thread at a time works on the op, whoever has moved it to kAdvancing or kStarted; that thread alone touches the
+// members below `state_`. Everyone who may still call it holds a reference.
+class PendingOp final : public RefCounted<PendingOp>, public Waiter, public Task, public CancellableOp {
+ public:
+  PendingOp(const KernelOp& op, const ExecutionContext& exec, OpAttrsRef attrs)
+      : op_(RcRef<const KernelOp>::Share(&op)), exec_(exec), attrs_(std::move(attrs)) {
+    if (exec.host().IsTracing()) called_ = KernelOp::Clock::now();
+  }
+
+  // Makes the results and the chain to come; the results' metadata is known if `metadata` is not empty.
+  [[nodiscard]] bool MakeResults(const OpInvocation& invocation, std::span<const TensorMetadata> metadata);
+  // Takes the caller's arguments and gives it the results. Cannot fail.
+  void TakeOver(const OpInvocation& invocation);
+  // `plan` is given if metadata and dtypes have been checked already.
+  void Start(PendingOps& pending, int64_t bytes, const KernelOp::Plan* plan);
+
+  void Run() override;  // as a Waiter, and as a Task
+  void Drop() override { RefCounted::DropRef(); }
+  void AddRef() override { RefCounted::AddRef(); }
+  void DropRef() override { RefCounted::DropRef(); }
+  void Cancel(const Status& reason) override;
+  const RequestContext* request() const override { return exec_.request(); }
+
+ private:
+  friend class RefCounted<PendingOp>;
+  enum class State : uint8_t { kWaiting, kAdvancing, kCancelRequested, kStarted, kDone };
+
+  ~PendingOp() = default;
+  bool Move(State from, State to) { return state_.compare_exchange_strong(from, to, std::memory_order_acq_rel); }
+
+  void Advance();
+  void WaitFor(AsyncValue* value);
+  AsyncValue* NextMetadataDependency();
+  AsyncValue* NextDependency();
+  const AsyncValue* FirstError();
+  Status PlanLate();
+  void Launch();
+  void RunOnFallback();
+  void RunKernel();
+  // The ways the op ends; they give up the caller's reference.
+  void Finish(KernelFrame& frame, const Status& status);
+  void Fail(const Status& error);
+  void Leave();
+
+  std::atomic<State> state_{State::kAdvancing};
+  RcRef<const KernelOp> op_;
+  ExecutionContext exec_;
+  OpAttrsRef attrs_;
+  SmallArray<TensorHandle, kUsualArgs> args_;
+  SmallArray<RcRef<TensorValue>, kUsualResults> results_;
+  SmallArray<RcRef<MetadataValue>, 1> result_metadata_;  // empty if the metadata is known
+  AsyncValueRef<Chain> chain_in_;
+  RcRef<ConcreteAsyncValue<Chain>> chain_out_;
+  PendingOps* pending_ = nullptr;
+  int64_t bytes_ = 0;
+  KernelOp::Plan plan_;
+  bool planned_ = false;
+  bool queued_ = false;
+  Status cancel_reason_;  // written before kCancelRequested
+  KernelOp::Clock::time_point called_;
+};
+
+bool PendingOp::MakeResults(const OpInvocation& invocation, std::span<const TensorMetadata> metadata) {
+  const size_t num_results = invocation.results.size();
+  if (!args_.Init(invocation.args.size()) || !results_.Init(num_results) ||
+      !result_metadata_.Init(metadata.empty() ? num_results : 0)) {
+    return false;
+  }
+  for (size_t i = 0; i < num_results; ++i) {
+    if (metadata.empty()) {
+      result_metadata_[i] = MakeUnconstructed<TensorMetadata>();
+      results_[i] = MakeUnconstructed<Tensor>();
+      if (!result_metadata_[i]) return false;
+    } else {
+      results_[i] = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata[i], op_->device());
+    }
+    if (!results_[i]) return false;
+  }
+  if (!op_->def().has_side_effects) return true;
+  chain_out_ = MakeUnconstructed<Chain>();
+  return static_cast<bool>(chain_out_);
+}
+
+void PendingOp::TakeOver(const OpInvocation& invocation) {
+  for (size_t i = 0; i < args_.size(); ++i) args_[i] = std::move(invocation.args[i]);
+  for (size_t i = 0; i < results_.size(); ++i) {
+    RcRef<AsyncValue> metadata;
+    if (result_metadata_.size() > 0) metadata = result_metadata_[i];
+    invocation.results[i] = TensorHandle(AsyncValueRef<TensorMetadata>(std::move(metadata)),
+                                         AsyncValueRef<Tensor>(RcRef<AsyncValue>(results_[i])), op_->device());
+  }
+  if (invocation.chain == nullptr) return;
+  chain_in_ = invocation.chain->CopyRef();
+  if (chain_out_) *invocation.chain = AsyncValueRef<Chain>(RcRef<AsyncValue>(chain_out_));
+}
+
+void PendingOp::Start(PendingOps& pending, int64_t bytes, const KernelOp::Plan* plan) {
+  pending_ = &pending;
+  bytes_ = bytes;
+  if (plan != nullptr) {
+    plan_ = *plan;
+    planned_ = true;
+  }
+  if (Status active = pending.Add(*this, exec_); !active.ok()) {
+    return Fail(exec_.host().EmitError(active.WithContext(op_->name(), exec_.location())));
+  }
+  Advance();
+}
+
+void PendingOp::Run() {
+  if (queued_) {
+    if (!Move(State::kWaiting, State::kStarted)) return RefCounted::DropRef();
+    return RunKernel();
+  }
+  if (!Move(State::kWaiting, State::kAdvancing)) return RefCounted::DropRef();
+  Advance();
+}
+
+// Runs in state kAdvancing with one reference of its own, and gives both up.
+void PendingOp::Advance() {
+  if (const AsyncValue* error = FirstError()) return Fail(error->GetError());
+  if (!planned_ && op_->def().metadata != nullptr) {
+    if (AsyncValue* missing = NextMetadataDependency()) return WaitFor(missing);
+    if (const AsyncValue* error = FirstError()) return Fail(error->GetError());
+    if (Status status = PlanLate(); !status.ok()) return Fail(status);
+  }
+  if (AsyncValue* missing = NextDependency()) return WaitFor(missing);
+  if (const AsyncValue* error = FirstError()) return Fail(error->GetError());
+  if (!planned_) {
+    if (Status status = PlanLate(); !status.ok()) return Fail(status);
+  }
+  Launch();
+}
+
+void PendingOp::WaitFor(AsyncValue* value) {
+  // Once the op is in kWaiting, cancellation may drop the arguments, so this thread needs a reference of its own.
+  const RcRef<AsyncValue> awaited = RcRef<AsyncValue>::Share(value);
+  if (!Move(State::kAdvancing, State::kWaiting)) return Fail(cancel_reason_);
+  awaited->AndThen(*this);
+}
+
+AsyncValue* PendingOp::NextMetadataDependency() {
+  for (size_t i = 0; i < args_.size(); ++i) {
+    const TensorHandle& arg = args_[i];
+    if (op_->signature().IsHostInput(i, args_.size())) {
+      if (!arg.IsAvailable()) return arg.value().value();
+    } else if (!arg.IsMetadataAvailable() && !arg.metadata_value()->IsAvailable()) {
+      return arg.metadata_value();
+    }
+  }
+  return nullptr;
+}
+
+AsyncValue* PendingOp::NextDependency() {
+  for (TensorHandle& arg : args_) {
+    if (!arg.IsAvailable()) return arg.value().value();
+  }
+  return chain_in_.IsValid() && !chain_in_.IsAvailable() ? chain_in_.value() : nullptr;
+}
+
+// The first input that is an error by now: a tensor, metadata that will never be, or the chain.
+const AsyncValue* PendingOp::FirstError() {
+  for (TensorHandle& arg : args_) {
+    if (arg.IsError()) return arg.value().value();
+    if (arg.metadata_value()->IsError()) return arg.metadata_value();
+  }
+  return chain_in_.IsValid() && chain_in_.IsError() ? chain_in_.value() : nullptr;
+}
+
+// Makes the plan now that the metadata is known, and publishes the results' metadata. Errors are new ones, and told.
+Status PendingOp::PlanLate() {
+  SmallArray<const TensorMetadata*, kUsualArgs> args;
+  SmallArray<const Tensor*, kUsualArgs> values;
+  SmallArray<TensorMetadata, kUsualResults> metadata;
+  if (!args.Init(args_.size()) || !values.Init(op_->def().has_host_inputs ? args_.size() : 0) ||
+      !metadata.Init(results_.size())) {
+    return exec_.host().EmitError(Status::OutOfMemory());
+  }
+  for (size_t i = 0; i < args_.size(); ++i) args[i] = &args_[i].metadata();
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = op_->signature().IsHostInput(i, args_.size()) ? &args_[i].tensor() : nullptr;
+  }
+  StatusOr<KernelOp::Plan> plan = op_->MakePlan(exec_, args.span(), values.span(), attrs_, metadata.span());
+  if (!plan.ok()) return exec_.host().EmitError(plan.status().WithContext(op_->name(), exec_.location()));
+  plan_ = *plan;
+  planned_ = true;
+  for (size_t i = 0; i < results_.size(); ++i) {
+    results_[i]->Construct(metadata[i], op_->device());
+    // Without a metadata function the metadata comes with the data (MD-3).
+    if (op_->def().metadata != nullptr) std::exchange(result_metadata_[i], nullptr)->Emplace(metadata[i]);
+  }
+  return Status();
+}
+
+void PendingOp::Launch() {
+  if (plan_.kernel == nullptr) {
+    if (!Move(State::kAdvancing, State::kStarted)) return Fail(cancel_reason_);
+    return RunOnFallback();
+  }
+  if (plan_.is_long) {
+    queued_ = true;
+    if (!Move(State::kAdvancing, State::kWaiting)) return Fail(cancel_reason_);
+    return exec_.work_queue().AddTask(static_cast<Task&>(*this));
+  }
+  if (!Move(State::kAdvancing, State::kStarted)) return Fail(cancel_reason_);
+  RunKernel();
+}
+
+void PendingOp::RunKernel() {
+  SmallArray<TensorValue*, kUsualResults> values;
+  if (!values.Init(results_.size())) return Fail(exec_.host().EmitError(Status::OutOfMemory()));
+  for (size_t i = 0; i < results_.size(); ++i) values[i] = results_[i].get();
+  KernelFrame frame(exec_, op_->handler(), op_->def(), args_.span(), attrs_, values.span());
+  const Status status = op_->RunKernel(*plan_.kernel, frame, called_);
+  Finish(frame, status);
+}
+
+void PendingOp::Finish(KernelFrame& frame, const Status& status) {
+  state_.store(State::kDone, std::memory_order_release);
+  // The inputs go first: dependents that run while results are published may then reuse their memory.
+  for (TensorHandle& arg : args_) arg.reset();
+  Leave();
+  for (size_t i = 0; i < results_.size(); ++i) {
+    RcRef<MetadataValue> metadata;
+    if (result_metadata_.size() > 0) metadata = std::move(result_metadata_[i]);
+    KernelOp::FinishResult(frame, i, status, std::move(results_[i]), std::move(metadata));
+  }
+  if (chain_out_) {
+    AsyncValueRef<Chain> end = KernelOp::FinishChain(frame, status);
+    ForwardChain(std::move(end), std::move(chain_out_));
+  }
+  RefCounted::DropRef();
+}
+
+void PendingOp::RunOnFallback() {
+  SmallArray<TensorHandle, kUsualResults> results;
+  if (!results.Init(results_.size())) return Fail(exec_.host().EmitError(Status::OutOfMemory()));
+  AsyncValueRef<Chain> chain = std::move(chain_in_);
+  op_->fallback()->Invoke({exec_, args_.span(), attrs_, results.span(), chain_out_ ? &chain : nullptr});
+  state_.store(State::kDone, std::memory_order_release);
+  Leave();
+  for (size_t i = 0; i < results_.size(); ++i) {
+    RcRef<MetadataValue> metadata;
+    if (result_metadata_.size() > 0) metadata = std::move(result_metadata_[i]);
+    ForwardTensor(results[i].value().CopyRef(), std::move(results_[i]), std::move(metadata));
+    results[i].reset();
+  }
+  if (chain_out_) ForwardChain(std::move(chain), std::move(chain_out_));
+  RefCounted::DropRef();
+}
+
+void PendingOp::Cancel(const Status& reason) {
+  cancel_reason_ = reason.WithContext(op_->name(), exec_.location());
+  for (State state = state_.load(std::memory_order_acquire); state == State::kWaiting || state == State::kAdvancing;) {
+    const State next = state == State::kWaiting ? State::kDone : State::kCancelRequested;
+    if (!state_.compare_exchange_weak(state, next, std::memory_order_acq_rel)) continue;
+    if (next == State::kDone) {
+      RefCounted::AddRef();
+      Fail(cancel_reason_);
+    }
+    return;
+  }
+}
+
+void PendingOp::Fail(const Status& error) {
+  state_.store(State::kDone, std::memory_order_release);
+  const Status reason = error;  // may be a member, or belong to an input
+  for (TensorHandle& arg : args_) arg.reset();
+  chain_in_.reset();
+  Leave();
+  for (size_t i = 0; i < results_.size(); ++i) {
+    if (result_metadata_.size() > 0 && result_metadata_[i]) std::move(result_metadata_[i])->SetError(reason);
+    std::move(results_[i])->SetError(reason);
+  }
+  if (chain_out_) std::move(chain_out_)->SetError(reason);
+  RefCounted::DropRef();
+}
+
+void PendingOp::Leave() {
+  if (pending_ == nullptr) return;
+  pending_->Remove(*this);
+  std::exchange(pending_, nullptr)->Release(bytes_);
+}
+
+}  // namespace
+
+void InvokePending(const KernelOp& op, const OpInvocation& invocation, const KernelOp::Plan* plan,
+                   std::span<const TensorMetadata> metadata) {
+  const ExecutionContext& exec = invocation.exec;
+  int64_t bytes = 0;
+  for (const TensorMetadata& result : metadata) bytes += static_cast<int64_t>(result.byte_size());
+  PendingOps& pending = exec.host().pending_ops();
+  if (Status admitted = pending.Admit(exec, bytes); !admitted.ok()) {
+    return FailInvocation(invocation, op.name(), std::move(admitted));
+  }
+  OpAttrsRef attrs = invocation.attrs.WithDefaults(op.def().defaults.get()).Freeze();
+  RcRef<PendingOp> call;
+  if (!attrs.out_of_memory()) call = MakeRef<PendingOp>(op, exec, std::move(attrs));
+  if (!call || !call->MakeResults(invocation, metadata)) {
+    pending.Release(bytes);
+    return FailInvocation(invocation, op.name(), Status::OutOfMemory());
+  }
+  call->TakeOver(invocation);
+  call.release()->Start(pending, bytes, plan);
+}
+
+}  // namespace tandem

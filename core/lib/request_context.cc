@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Requests: cancelled by their owner, or by time.
+
+#include "tandem/request_context.h"
+
+#include "deadline_watcher.h"
+#include "pending_ops.h"
+#include "tandem/host_context.h"
+
+namespace tandem {
+
+StatusOr<RcRef<RequestContext>> RequestContext::Create(HostContext& host, Options options) {
+  auto request = RcRef<RequestContext>::Take(new (std::nothrow) RequestContext(host, std::move(options)));
+  if (!request) return Status::OutOfMemory();
+  if (request->deadline() != Clock::time_point::max()) host.deadlines().Watch(*request);
+  return request;
+}
+
+RequestContext::~RequestContext() {
+  if (deadline() != Clock::time_point::max()) host_.deadlines().Forget(*this);
+}
+
+void RequestContext::Cancel(std::string_view reason) {
+  static_cast<void>(End(Status::Error(StatusCode::kCancelled, reason)));
+}
+
+Status RequestContext::CheckActive() {
+  if (!ended_.load(std::memory_order_acquire)) {
+    if (deadline() == Clock::time_point::max() || Clock::now() < deadline()) return Status();
+    return End(MakeError(StatusCode::kDeadlineExceeded, "the deadline of the request has passed"));
+  }
+  const std::lock_guard lock(mutex_);
+  return reason_;
+}
+
+Status RequestContext::End(Status reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!reason_.ok()) return reason_;
+    reason_ = host_.EmitError(std::move(reason));
+    ended_.store(true, std::memory_order_release);
+    reason = reason_;
+  }
+  // The last reference to this request may be one of its pending ops: nothing of it is used from here on.
+  host_.pending_ops().Cancel(reason, this);
+  return reason;
+}
+
+}  // namespace tandem

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Ops that change how a tensor is represented on the host, and nothing else.
+
+#include "tandem/metadata_functions.h"
+#include "tandem/op_families.h"
+
+namespace tandem {
+namespace {
+
+OpDefBuilder ConversionDef(std::string_view name) {
+  return OpDefBuilder(name).Input("x: T").Output("y: T").Attr("T: type").Metadata<&UnchangedMetadata>();
+}
+
+}  // namespace
+
+Status RegisterConversionOps(OpRegistry& registry) {
+  return registry.RegisterAll({
+      ConversionDef("tandem.ToDense")
+          .Doc(R"(Gives a tensor with all its elements in memory.
+
+x: Dense, scalar or sparse on the host. A dense or a string tensor is given as it is.)"),
+      ConversionDef("tandem.ToScalar")
+          .Doc(R"(Gives a tensor that keeps one value for its whole shape.
+
+x: Dense or scalar on the host, with all elements equal, bit for bit; anything else is an error.)"),
+      ConversionDef("tandem.ToSparseCoo")
+          .Doc(R"(Gives a tensor that keeps the coordinates and values of the elements that are not zero.
+
+x: Dense, scalar or sparse on the host.)"),
+  });
+}
+
+}  // namespace tandem

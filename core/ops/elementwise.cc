@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Element-wise ops: unary, binary with broadcasting, comparisons, Cast, SelectV2, AddN.
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "tandem/metadata_functions.h"
+#include "tandem/op_def.h"
+#include "tandem/op_families.h"
+
+namespace tandem {
+
+namespace {
+
+constexpr std::string_view kBool = "";  // no type attribute: the op is defined for bool alone
+constexpr std::string_view kReal = "{u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64}";
+constexpr std::string_view kNumeric = "{u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64}";
+constexpr std::string_view kSignedNumeric = "{i8, i16, i32, i64, f16, bf16, f32, f64, c64}";
+constexpr std::string_view kSignedReal = "{i8, i16, i32, i64, f16, bf16, f32, f64}";
+constexpr std::string_view kFloat = "{f16, bf16, f32, f64}";
+constexpr std::string_view kFloatOrComplex = "{f16, bf16, f32, f64, c64}";
+constexpr std::string_view kAny = "type";
+
+// A definition without arguments of its own yet: `dtypes` are those of the type attribute T.
+OpDefBuilder Define(std::string_view name, std::string_view dtypes, std::string_view doc) {
+  OpDefBuilder builder(name);
+  if (!dtypes.empty()) builder.Attr("T: " + std::string(dtypes));
+  builder.Doc(doc);
+  return builder;
+}
+
+// y = f(x).
+OpDefBuilder Unary(std::string_view name, std::string_view dtypes, std::string_view doc) {
+  const std::string_view type = dtypes.empty() ? "bool" : "T";
+  return Define(name, dtypes, doc)
+      .Input("x: " + std::string(type))
+      .Output("y: " + std::string(type))
+      .Metadata<&UnchangedMetadata>();
+}
+
+// y = f(x), a bool for each element.
+OpDefBuilder Predicate(std::string_view name, std::string_view dtypes, std::string_view doc) {
+  return Define(name, dtypes, doc).Input("x: T").Output("y: bool").Metadata<&PredicateMetadata>();
+}
+
+// z = f(x, y), with broadcasting.
+OpDefBuilder Binary(std::string_view name, std::string_view dtypes, std::string_view doc) {
+  const std::string_view type = dtypes.empty() ? "bool" : "T";
+  return Define(name, dtypes, doc)
+      .Input("x: " + std::string(type))
+      .Input("y: " + std::string(type))
+      .Output("z: " + std::string(type))
+      .Metadata<&BroadcastMetadata>();
+}
+
+// z = f(x, y), with broadcasting, a bool for each pair of elements.
+OpDefBuilder Comparison(std::string_view name, std::string_view dtypes, std::string_view doc) {
+  return Define(name, dtypes, doc)
+      .Input("x: T")
+      .Input("y: T")
+      .Output("z: bool")
+      .Metadata<&BroadcastPredicateMetadata>();
+}
+
+StatusOr<TensorMetadata> EqualityMetadata(const TensorMetadata& x, const TensorMetadata& y, const OpAttrsRef& attrs) {
+  StatusOr<TensorMetadata> result = BroadcastPredicateMetadata(x, y);
+  if (result.ok() || attrs.GetOr("incompatible_shape_error", true)) return result;
+  return TensorMetadata(DType::kBool, TensorShape());
+}
+
+OpDefBuilder Equality(std::string_view name, std::string_view doc) {
+  return Comparison(name, kAny, doc).Attr("incompatible_shape_error: bool = true").Metadata<&EqualityMetadata>();
+}
+
+StatusOr<TensorMetadata> CastMetadata(const TensorMetadata& x, const OpAttrsRef& attrs) {
+  DType dtype = DType::kInvalid;
+  if (!attrs.Get("DstT", &dtype)) return InvalidArgument("attribute DstT must be a dtype");
+  return TensorMetadata(dtype, x.shape);
+}
+
+StatusOr<TensorMetadata> SelectMetadata(const TensorMetadata& condition, const TensorMetadata& t,
+                                        const TensorMetadata& e) {
+  if (condition.shape == t.shape && t.shape == e.shape) return t;
+  const StatusOr<TensorShape> values = BroadcastShapes(t.shape, e.shape);
+  if (values.ok()) {
+    const StatusOr<TensorShape> all = BroadcastShapes(condition.shape, *values);
+    if (all.ok()) return TensorMetadata(t.dtype, *all);
+  }
+  return InvalidArgument("shapes must be broadcast compatible, got condition: ", condition, ", t: ", t, ", e: ", e);
+}
+
+StatusOr<TensorMetadata> AddNMetadata(VariadicMetadata inputs) {
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i].shape == inputs[0].shape) continue;
+    return InvalidArgument("inputs must have the same shape, got inputs[0]: ", inputs[0], ", inputs[", i,
+                           "]: ", inputs[i]);
+  }
+  return inputs[0];
+}
+
+Status RegisterUnaryOps(OpRegistry& registry) {
+  return registry.RegisterAll({
+      Unary("tf.Abs", kSignedReal,
+            "Absolute value. The smallest integer of a dtype has none and stays as it is."),
+      Unary("tf.Neg", kSignedNumeric, "Negation. Integers wrap around."),
+      Unary("tf.Sign", kSignedNumeric,
+            "Sign: -1, 0 or 1; NaN stays NaN. Of a complex number that is not 0, the number over its absolute value."),
+      Unary("tf.Square", kNumeric, "Product of each element with itself. Integers wrap around."),
+      Unary("tf.Sqrt", kFloatOrComplex, "Square root; NaN below 0."),
+      Unary("tf.Rsqrt", kFloatOrComplex, "One over the square root; NaN below 0, infinity at 0."),
+      Unary("tf.Reciprocal", kFloatOrComplex, "One over each element; infinity at 0."),
+      Unary("tf.Exp", kFloatOrComplex, "e to the power of each element."),
+      Unary("tf.Expm1", kFloatOrComplex, "exp(x) - 1, accurate also near 0."),
+      Unary("tf.Log", kFloatOrComplex, "Natural logarithm; NaN below 0, minus infinity at 0."),
+      Unary("tf.Log1p", kFloatOrComplex, "log(1 + x), accurate also near 0."),
+      Unary("tf.Sin", kFloatOrComplex, "Sine of an angle in radians; NaN for infinities."),
+      Unary("tf.Cos", kFloatOrComplex, "Cosine of an angle in radians; NaN for infinities."),
+      Unary("tf.Tanh", kFloatOrComplex, "Hyperbolic tangent."),
+      Unary("tf.Sigmoid", kFloatOrComplex, "Logistic function 1 / (1 + exp(-x))."),
+      Unary("tf.Erf", kFloat, "Gauss error function."),
+      Unary("tf.Relu", kReal, "The larger of each element and 0; NaN stays NaN."),
+      Unary("tf.Floor", kFloat, "Largest whole number that is not above the element."),
+      Unary("tf.Ceil", kFloat, "Smallest whole number that is not below the element."),
+      Unary("tf.Round", kSignedNumeric,
+            "Nearest whole number, halves to the even one. Of a complex number, real and imaginary part each."),
+      Unary("tf.LogicalNot", kBool, "True where the element is false."),
+      Predicate("tf.IsNan", kFloat, "True where the element is NaN."),
+      Predicate("tf.IsInf", kFloat, "True where the element is infinite, of either sign."),
+      Predicate("tf.IsFinite", kFloat, "True where the element is neither infinite nor NaN."),
+      OpDefBuilder("tf.Cast")
+          .Input("x: SrcT")
+          .Output("y: DstT")
+          .Attr("SrcT: {bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64}")
+          .Attr("DstT: {bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64}")
+          .Attr("Truncate: bool = false")
+          .Metadata<&CastMetadata>()
+          .Doc("Converts each element to the dtype DstT. Integers wrap around. Floating point to integer drops the "
+               "fraction; values out of range give the nearest integer that is in range, NaN gives 0. Towards narrower "
+               "floating point it rounds to nearest, halves to even, or towards 0 if Truncate is set. To bool it is "
+               "true where the element is not 0. Complex to real drops the imaginary part."),
+  });
+}
+
+Status RegisterBinaryOps(OpRegistry& registry) {
+  return registry.RegisterAll({
+      Binary("tf.AddV2", kNumeric, "Sum, with broadcasting. Integers wrap around."),
+      Binary("tf.Sub", kNumeric, "Difference x - y, with broadcasting. Integers wrap around."),
+      Binary("tf.Mul", kNumeric, "Product, with broadcasting. Integers wrap around."),
+      Binary("tf.RealDiv", kFloatOrComplex,
+             "Quotient x / y of floating-point numbers, with broadcasting; division by 0 follows IEEE 754."),
+      Binary("tf.FloorDiv", kReal,
+             "Floor of the quotient x / y, with broadcasting. An integer divisor of 0 is an error; the smallest integer "
+             "over -1 wraps around. Floating-point division by 0 follows IEEE 754."),
+      Binary("tf.FloorMod", kReal,
+             "Remainder of x / y that has the sign of y, with broadcasting. An integer divisor of 0 is an error, a "
+             "floating-point one gives NaN."),
+      Binary("tf.Maximum", kReal, "The larger of x and y, with broadcasting; NaN if either is."),
+      Binary("tf.Minimum", kReal, "The smaller of x and y, with broadcasting; NaN if either is."),
+      Binary("tf.Pow", kSignedNumeric,
+             "x to the power of y, with broadcasting. Integers wrap around; a negative exponent of integers is an "
+             "error."),
+      Binary("tf.SquaredDifference", kSignedNumeric,
+             "(x - y) * (x - y), with broadcasting; of complex numbers, times the conjugate. Integers wrap around."),
+      Binary("tf.LogicalAnd", kBool, "True where both x and y are, with broadcasting."),
+      Binary("tf.LogicalOr", kBool, "True where x or y is, with broadcasting."),
+      Equality("tf.Equal",
+               "True where x is equal to y, with broadcasting. NaN is equal to nothing. If the shapes do not fit and "
+               "incompatible_shape_error is false, the result is the scalar false rather than an error."),
+      Equality("tf.NotEqual",
+               "True where x is not equal to y, with broadcasting. NaN is equal to nothing. If the shapes do not fit "
+               "and incompatible_shape_error is false, the result is the scalar true rather than an error."),
+      Comparison("tf.Less", kReal, "True where x < y, with broadcasting; false where either is NaN."),
+      Comparison("tf.LessEqual", kReal, "True where x <= y, with broadcasting; false where either is NaN."),
+      Comparison("tf.Greater", kReal, "True where x > y, with broadcasting; false where either is NaN."),
+      Comparison("tf.GreaterEqual", kReal, "True where x >= y, with broadcasting; false where either is NaN."),
+  });
+}
+
+}  // namespace
+
+Status RegisterElementwiseOps(OpRegistry& registry) {
+  TANDEM_RETURN_IF_ERROR(RegisterUnaryOps(registry));
+  TANDEM_RETURN_IF_ERROR(RegisterBinaryOps(registry));
+  return registry.RegisterAll({
+      OpDefBuilder("tf.SelectV2")
+          .Input("condition: bool")
+          .Input("t: T")
+          .Input("e: T")
+          .Output("output: T")
+          .Attr("T: type")
+          .Metadata<&SelectMetadata>()
+          .Doc("Elements of t where the condition is true, else of e; all three broadcast."),
+      OpDefBuilder("tf.AddN")
+          .Input("inputs: N * T")
+          .Output("sum: T")
+          .Attr("N: int >= 1")
+          .Attr("T: " + std::string(kNumeric))
+          .Metadata<&AddNMetadata>()
+          .Doc("Sum of tensors of the same shape, without broadcasting. Integers wrap around; f16 and bf16 round once."),
+  });
+}
+
+}  // namespace tandem

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Random ops that are pure functions of their seed; philox.h says which bits they give.
+
+#include "host_vector.h"
+#include "tandem/op_families.h"
+
+namespace tandem {
+namespace {
+
+StatusOr<TensorMetadata> StatelessRandomMetadata(HostInput shape, const TensorMetadata& seed,
+                                                 const OpAttrsRef& attrs) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorShape result, ReadHostShape(shape, "shape"));
+  if (seed.rank() != 1 || seed.dim(0) != 2) return InvalidArgument("seed must have shape [2], got seed: ", seed);
+  return TensorMetadata(attrs.GetOr("dtype", DType::kF32), result);
+}
+
+OpDefBuilder StatelessRandomDef(std::string_view name) {
+  return OpDefBuilder(name)
+      .HostInput("shape: T")
+      .Input("seed: Tseed")
+      .Output("output: dtype")
+      .Attr("dtype: {half, bfloat16, float, double} = DT_FLOAT")
+      .Attr("T: {int32, int64} = DT_INT32")
+      .Attr("Tseed: {int32, int64} = DT_INT64")
+      .Metadata<&StatelessRandomMetadata>();
+}
+
+}  // namespace
+
+Status RegisterRandomOps(OpRegistry& registry) {
+  return registry.RegisterAll({
+      StatelessRandomDef("tf.StatelessRandomUniform")
+          .Doc(R"(Draws numbers evenly from [0, 1), the same ones for the same seed on every device.
+
+The generator is Philox4x32-10. Element i of f32, f16 and bf16 is made of word i % 4 of block i / 4, and is the word's
+lowest 23, 10 or 7 bits (the mantissa) times 2^-23, 2^-10 or 2^-7. Element i of f64 is made of words 2j and 2j + 1 of
+block i / 2, where j = i % 2: the lowest 20 bits of the first, then the 32 bits of the second, times 2^-52.
+
+shape: The sizes of the result, at most 8, each at least 0.
+seed: Shape [2]. The generator starts at a key and a counter made of both numbers, sign-extended to 64 bits: Philox
+  with key (0x3ec8f720, 0x02461e29) of the counter that has the first number in its lower and the second in its upper
+  half gives the words m; then the key is (m0, m1), and block b has the counter (b mod 2^32, b / 2^32, m2, m3).)"),
+      StatelessRandomDef("tf.StatelessRandomNormal")
+          .Doc(R"(Draws numbers from the normal distribution of mean 0 and variance 1, the same ones for the same seed.
+
+Pairs of the numbers u, v that tf.StatelessRandomUniform gives for the same seed and shape in f32 (or f64, for a result
+of f64) become pairs of normal ones by the transformation of Box and Muller: r * sin(2 pi v), r * cos(2 pi v), where
+r = sqrt(-2 log(max(u, 1e-7))). Those of f16 and bf16 are the ones of f32, rounded. Logarithm, sine and cosine are
+polynomials in IEEE additions, multiplications and divisions without fused multiply-add, so that every target that
+rounds these (and the square root) correctly gives the same bits.
+
+shape: The sizes of the result, at most 8, each at least 0.
+seed: Shape [2], as for tf.StatelessRandomUniform.)"),
+  });
+}
+
+}  // namespace tandem
