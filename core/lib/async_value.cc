@@ -44,9 +44,7 @@ int64_t AsyncValue::NumLive() { return 0; }
 bool AsyncValue::CountsLive() { return false; }
 #endif
 
-AsyncValue::~AsyncValue() {
-  CountLive(-1);
-  const uintptr_t word = waiters_and_state_.load(std::memory_order_relaxed);
+void AsyncValue::DropWaiters(uintptr_t word) {
   auto* waiter = reinterpret_cast<Waiter*>(word & ~kStateMask);
   while (waiter != nullptr) {
     Waiter* next = waiter->next_;

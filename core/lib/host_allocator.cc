@@ -144,6 +144,8 @@ class HostAllocator::Impl {
  private:
   class Buffer;
 
+  // All of a request for `size` bytes but its shard. What was allocated under one is freed under the same.
+  Request Describe(size_t size) const;
   void* TryAllocate(const Request& request);
   void* TakeFromShard(const Request& request);
   void* PopKept(const Request& request);
@@ -179,7 +181,10 @@ class HostAllocator::Impl {
 class HostAllocator::Impl::Buffer final : public HostBuffer {
  public:
   // A block is aligned as `operator new` does by itself, which is much cheaper than asking it for more.
-  static constexpr size_t HeaderBytes() { return sizeof(Buffer) + kAlignment - __STDCPP_DEFAULT_NEW_ALIGNMENT__; }
+  static constexpr size_t HeaderBytes() {
+    constexpr size_t kGiven = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+    return (sizeof(Buffer) + kGiven - 1) / kGiven * kGiven + kAlignment - kGiven;
+  }
 
   static Buffer* Create(void* block, Impl* impl, const Request& request) {
     const uintptr_t header_end = reinterpret_cast<uintptr_t>(block) + sizeof(Buffer);
@@ -189,38 +194,34 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
 
  private:
   Buffer(Impl* impl, void* data, const Request& request)
-      : HostBuffer(data, request.size, /*external=*/false),
-        impl_(impl),
-        shard_(request.shard),
-        capacity_(request.capacity) {}
+      : HostBuffer(data, request.size, /*external=*/false), impl_(impl), shard_(request.shard) {}
 
   void Free() override {
     Impl* const impl = impl_;
     Shard* const shard = shard_;
     const size_t bytes = size();
-    const size_t capacity = capacity_;
     this->~Buffer();
-    auto* block = new (static_cast<void*>(this)) FreeBlock{nullptr, capacity};
+    auto* block = new (static_cast<void*>(this)) FreeBlock{nullptr, impl->Describe(bytes).capacity};
     shard == nullptr ? impl->FreeLarge(block, bytes) : impl->Free(shard, block, bytes);
   }
 
   Impl* const impl_;
   Shard* const shard_;
-  const size_t capacity_;
 };
+
+Request HostAllocator::Impl::Describe(size_t size) const {
+  const size_t capacity = std::max((size + kAlignment - 1) & ~(kAlignment - 1), kAlignment);
+  if (size < min_kept_size_) return {size, capacity, 0, false, nullptr};
+  const SizeClass size_class = SizeClassOf(capacity);
+  return {size, size_class.capacity, size_class.index, true, nullptr};
+}
 
 StatusOr<RcRef<HostBuffer>> HostAllocator::Impl::Allocate(size_t size) {
   if (size > size_t{PTRDIFF_MAX} - kAlignment) {
     Trim();
     return Exhausted(size);
   }
-  Request request{size, std::max((size + kAlignment - 1) & ~(kAlignment - 1), kAlignment), 0, size >= min_kept_size_,
-                  nullptr};
-  if (request.is_keepable) {
-    const SizeClass size_class = SizeClassOf(request.capacity);
-    request.capacity = size_class.capacity;
-    request.size_class = size_class.index;
-  }
+  Request request = Describe(size);
   if (size <= kMaxShardBytes) request.shard = &shards_[internal::ShardOfThisThread(kNumShards)];
 
   void* block = TryAllocate(request);

@@ -103,8 +103,8 @@ void PropagateError(const OpInvocation& invocation, const Status& error) {
 
 KernelOp::KernelOp(KernelOpHandler& handler, const OpDef& def, std::shared_ptr<const KernelsByDType> kernels,
                    RcRef<const OpImpl> fallback, bool use_work_queue)
-    : OpImpl(def.name), handler_(handler), def_(def), signature_(def), kernels_(std::move(kernels)),
-      fallback_(std::move(fallback)), use_work_queue_(use_work_queue) {}
+    : OpImpl(def.name), handler_(handler), device_(handler.device()), def_(def), signature_(def), kernels_(std::move(kernels)),
+      fallback_(std::move(fallback)), use_work_queue_(use_work_queue), small_(DescribeSmall(def)) {}
 
 Status KernelOp::NullArgument(size_t i, size_t num_args) const {
   return InvalidArgument("argument ", i, " (", signature_.InputName(i, num_args),
@@ -123,7 +123,7 @@ KernelOp::Inputs KernelOp::Inspect(const OpInvocation& invocation) const {
   const size_t num_args = invocation.args.size();
   inputs.fault = signature_.CheckArgumentCount(num_args);
   if (!inputs.fault.ok()) [[unlikely]] return inputs;
-  const Device* device = handler_.device();
+  const Device* device = device_;
   for (size_t i = 0; i < num_args; ++i) {
     const TensorHandle& arg = invocation.args[i];
     if (!arg.IsValid()) [[unlikely]] {
@@ -160,6 +160,7 @@ KernelOp::Inputs KernelOp::Inspect(const OpInvocation& invocation) const {
 }
 
 void KernelOp::Invoke(const OpInvocation& invocation) const {
+  if (small_.applies && InvokeSmall(invocation)) [[likely]] return;
   const ExecutionContext& exec = invocation.exec;
   if (exec.host().NeedsAttention() || exec.request() != nullptr) [[unlikely]] {
     Status active = exec.host().CheckActive();
@@ -251,7 +252,7 @@ void KernelOp::RunInline(const OpInvocation& invocation, const Kernel& kernel,
   const size_t num_results = metadata.size();
   SmallArray<TensorValue*, kUsualResults> results;
   if (!results.Init(num_results)) return FailInvocation(invocation, name(), Status::OutOfMemory());
-  const Device* device = handler_.device();
+  const Device* device = device_;
   for (size_t i = 0; i < num_results; ++i) {
     results[i] = new (std::nothrow) TensorValue(TensorValue::Constructed{}, metadata[i], device);
     if (results[i] == nullptr) [[unlikely]] {

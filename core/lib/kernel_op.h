@@ -32,7 +32,7 @@ class KernelOp final : public OpImpl {
   const OpSignature& signature() const { return signature_; }
   const OpImpl* fallback() const { return fallback_.get(); }
   OpHandler& handler() const { return handler_; }
-  const Device* device() const { return handler_.device(); }
+  const Device* device() const { return device_; }
 
   // What the metadata function and the kernel table say to one call whose metadata is known.
   struct Plan {
@@ -70,17 +70,37 @@ class KernelOp final : public OpImpl {
 
   static void TellOnce(KernelFrame& frame, const Status& error);
 
+  // Runs the most common call from start to end: few available arguments of the expected dtypes, one result, nothing
+  // that needs attention. False, with nothing changed, for every other call and every faulty one: those take the
+  // general path, which alone reports errors.
+  bool InvokeSmall(const OpInvocation& invocation) const;
+
   // Whether metadata function and checks need not wait for an argument.
   bool CanPlan(std::span<TensorHandle> args) const;
   void Dispatch(const OpInvocation& invocation, bool pending) const;
   void RunInline(const OpInvocation& invocation, const Kernel& kernel, std::span<const TensorMetadata> metadata) const;
 
   KernelOpHandler& handler_;
+  const Device* const device_;
   const OpDef& def_;
   const OpSignature signature_;
   const std::shared_ptr<const KernelsByDType> kernels_;
   const RcRef<const OpImpl> fallback_;
   const bool use_work_queue_;
+
+  // What InvokeSmall needs to know of the definition.
+  static constexpr size_t kSmallArgs = 3;
+  struct Small {
+    bool applies = false;
+    uint8_t num_args = 0;
+    uint8_t kernel_arg = 0;         // whose dtype selects the kernel
+    uint8_t result_arg = 0;         // whose dtype is the result's, if `result_dtype` is not fixed
+    DType result_dtype = DType::kInvalid;
+    uint8_t like[kSmallArgs] = {};  // the earlier argument, or itself, whose dtype this one must have
+    DTypeSet allowed[kSmallArgs];
+  };
+  static Small DescribeSmall(const OpDef& def);
+  const Small small_;
 };
 
 // Issues a call whose inputs are pending, or that is too long for the calling thread: makes its results, and takes over

@@ -96,13 +96,14 @@ void TaskCount::WaitForNone(FunctionRef<void(AwaitEvent&)> sleep) {
   int own_tasks = 0;
   TaskFrame* const top = this_thread.top_task;
   TaskFrame* marked_until = top;
+  AwaitEvent event;
   for (; marked_until != nullptr; marked_until = marked_until->below) {
     if (marked_until->queue != queue_) continue;
+    event.is_in_task_ = true;
     if (marked_until->waits_for_all) break;
     marked_until->waits_for_all = true;
     ++own_tasks;
   }
-  AwaitEvent event;
   {
     std::lock_guard lock(mutex_);
     waiting_tasks_ += own_tasks;
@@ -127,11 +128,18 @@ void TaskCount::EndQuiesceIfDone() {
   EndQuiesceIfDoneLocked();
 }
 
+// Tasks that wait here do not wait for each other; a thread outside waits for them, too.
 void TaskCount::EndQuiesceIfDoneLocked() {
-  if (unfinished_.load(std::memory_order_seq_cst) != waiting_tasks_) return;
-  while (AwaitEvent* event = quiescer_list_) {
-    quiescer_list_ = event->next_quiescer_;
-    event->Run();
+  const int unfinished = unfinished_.load(std::memory_order_seq_cst);
+  if (unfinished != waiting_tasks_) return;
+  AwaitEvent** link = &quiescer_list_;
+  while (AwaitEvent* event = *link) {
+    if (unfinished == 0 || event->is_in_task_) {
+      *link = event->next_quiescer_;
+      event->Run();
+    } else {
+      link = &event->next_quiescer_;
+    }
   }
 }
 

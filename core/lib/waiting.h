@@ -55,7 +55,9 @@ class AwaitEvent final : public Waiter {
   bool listed_ = false;  // guarded by the SleeperList
   AwaitEvent* previous_sleeper_ = nullptr;
   AwaitEvent* next_sleeper_ = nullptr;
-  AwaitEvent* next_quiescer_ = nullptr;  // guarded by the TaskCount
+
+  bool is_in_task_ = false;  // this and the next guarded by the TaskCount
+  AwaitEvent* next_quiescer_ = nullptr;
 };
 
 // Threads asleep on an event that may be called to run tasks. Thread-safe.

@@ -179,8 +179,8 @@ OpDefBuilder RangeDef() {
       .Metadata<&RangeMetadata>()
       .Doc(R"(Counts from one number up or down to another, which is left out, in steps of one size.
 
-Element i is start + i * delta, computed in f64 and rounded once for the floating-point dtypes of up to 32 bits. The
-number of elements is |(limit - start) / delta|, computed in the dtype of the inputs and rounded up.
+Element i is start + i * delta, for floating-point dtypes computed in f64 and then rounded (to f16 and bf16 by way of
+f32). The number of elements is |(limit - start) / delta|, computed in the dtype of the inputs and rounded up.
 
 start: One number.
 limit: One number: not below `start` if delta is positive, not above it if delta is negative.

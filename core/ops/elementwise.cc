@@ -139,8 +139,9 @@ Status RegisterUnaryOps(OpRegistry& registry) {
           .Metadata<&CastMetadata>()
           .Doc("Converts each element to the dtype DstT. Integers wrap around. Floating point to integer drops the "
                "fraction; values out of range give the nearest integer that is in range, NaN gives 0. Towards narrower "
-               "floating point it rounds to nearest, halves to even, or towards 0 if Truncate is set. To bool it is "
-               "true where the element is not 0. Complex to real drops the imaginary part."),
+               "floating point it rounds to nearest, halves to even; if Truncate is set, it drops the bits of the "
+               "fraction that there is no room for. To bool it is true where the element is not 0. Complex to real "
+               "drops the imaginary part."),
   });
 }
 

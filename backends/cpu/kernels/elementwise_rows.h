@@ -6,11 +6,14 @@
 #ifndef TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_ROWS_H_
 #define TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_ROWS_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/elementwise_blocks.h"
 #include "tandem/dtype.h"
 #include "tandem/function_ref.h"
+#include "tandem/status.h"
 
 namespace tandem::cpu {
 
@@ -20,14 +23,19 @@ struct Complex64 {
   float im;
 };
 
+// Looks at the `n` elements of an op's last operand before anything is computed from them.
+using OperandCheck = Status (*)(const void* elements, int64_t n);
+
 struct RowEntry {
   const char* op;
   int num_operands;
-  DTypeSet dtypes;      // of the kernels that it serves
+  DTypeSet dtypes;       // of the kernels that it serves
   Row row;
-  float cost;           // nanoseconds an element, besides the access to memory
-  bool serves_half;     // f16 and bf16 as well, by way of f32
-  bool swaps = false;   // the operands change places: x > y is y < x
+  float cost = 0.02f;    // nanoseconds an element on one core, besides the access to memory
+  bool is_float = false;  // takes f32: serves f16 and bf16 as well, converted
+  bool gives_bool = false;
+  bool swaps = false;  // the operands change places: x > y is y < x
+  OperandCheck check = nullptr;
 };
 
 using RowSink = FunctionRef<void(const RowEntry&)>;
@@ -37,9 +45,25 @@ void ListSimdRows(RowSink sink);
 // Rows that gain nothing from vectors: integer division, functions of the C library, most of complex arithmetic.
 void ListScalarRows(RowSink sink);
 
-// How to convert elements of `from` to `to`, which differ and are not strings; for the best instruction set of this
-// machine. `truncate`: rounds towards 0 where a wider floating-point number becomes a narrower one.
-RowFunction CastFunction(DType from, DType to, bool truncate);
+// The rows that convert elements, for the best instruction set of this machine.
+struct CastRows {
+  CastRows();
+
+  // How to convert elements of `from` to `to`, which differ and are not strings. `truncate`: where a wider
+  // floating-point number becomes a narrower one, what the narrower one's fraction has no bits for is dropped instead
+  // of rounded.
+  RowFunction Function(DType from, DType to, bool truncate) const;
+  Row Direct(DType from, DType to) const { return direct[static_cast<size_t>(from)][static_cast<size_t>(to)]; }
+
+  // Null where there is no direct way; then there is one through f32.
+  std::array<std::array<Row, kNumDTypes>, kNumDTypes> direct = {};
+  // These clear the bits that the narrower type has no room for.
+  Row clear_f32_for_f16;
+  Row clear_f32_for_bf16;
+  Row clear_f64_for_f16;
+  Row clear_f64_for_bf16;
+  Row clear_f64_for_f32;
+};
 
 }  // namespace tandem::cpu
 

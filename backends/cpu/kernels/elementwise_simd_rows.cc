@@ -5,6 +5,7 @@
 //
 // Adding an op: its function of one element (or two), and a line in ListRows.
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -74,6 +75,61 @@ struct SquaredDifference {
     const float re = x.re - y.re;
     const float im = x.im - y.im;
     return {re * re + im * im, 0.0f};
+  }
+};
+
+// The sign bit of `sign` added to `magnitude`, which is not negative.
+template <typename T>
+HWY_INLINE T WithSign(T magnitude, T sign) {
+  using Bits = Unsigned<T>;
+  constexpr Bits kSignBit = Bits{1} << (8 * sizeof(T) - 1);
+  return std::bit_cast<T>(std::bit_cast<Bits>(magnitude) | (std::bit_cast<Bits>(sign) & kSignBit));
+}
+
+// From 1 / epsilon on there are no fractions. Below, adding and subtracting it rounds as the hardware does: to nearest,
+// halves to even. (Functions of the C library would not become vectors.)
+template <typename T>
+inline constexpr T kWhole = T{1} / std::numeric_limits<T>::epsilon();
+
+template <typename T>
+HWY_INLINE T RoundSmall(T x) {
+  return WithSign((std::fabs(x) + kWhole<T>)-kWhole<T>, x);
+}
+
+// `small` where `x` may have a fraction, else x; bit by bit, since the compiler would make a branch of a choice.
+template <typename T>
+HWY_INLINE T SmallOr(T small, T x) {
+  using Bits = Unsigned<T>;
+  const Bits is_small = Bits{0} - static_cast<Bits>(std::fabs(x) < kWhole<T>);
+  return std::bit_cast<T>((std::bit_cast<Bits>(small) & is_small) | (std::bit_cast<Bits>(x) & ~is_small));
+}
+
+struct Round {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    return SmallOr(RoundSmall(x), x);
+  }
+};
+
+struct Ceil {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    const T rounded = RoundSmall(x);
+    return SmallOr(WithSign(std::fabs(rounded + (rounded < x ? T{1} : T{0})), x), x);
+  }
+};
+
+struct Floor {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    return -Ceil::Apply(-x);
+  }
+};
+
+struct FloorDiv {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return Floor::Apply(x / y);
   }
 };
 
@@ -166,8 +222,9 @@ struct Abs {
 struct Sign {
   template <typename T>
   static HWY_INLINE T Apply(T x) {
-    const T sign = static_cast<T>((x > 0) - (x < 0));
-    return x == x ? sign : x;
+    const T positive = x > 0 ? T{1} : T{0};
+    const T negative = x < 0 ? T{1} : T{0};
+    return x == x ? static_cast<T>(positive - negative) : x;
   }
 };
 
@@ -189,32 +246,6 @@ struct Relu {
   template <typename T>
   static HWY_INLINE T Apply(T x) {
     return x <= 0 ? T{0} : x;
-  }
-};
-
-struct Floor {
-  template <typename T>
-  static HWY_INLINE T Apply(T x) {
-    return std::floor(x);
-  }
-};
-
-struct Ceil {
-  template <typename T>
-  static HWY_INLINE T Apply(T x) {
-    return std::ceil(x);
-  }
-};
-
-// From 1 / epsilon on there are no fractions. Below, adding and subtracting it rounds as the hardware does: to nearest,
-// halves to even.
-struct Round {
-  template <typename T>
-  static HWY_INLINE T Apply(T x) {
-    constexpr T kWhole = T{1} / std::numeric_limits<T>::epsilon();
-    const T magnitude = std::fabs(x);
-    const T rounded = std::copysign((magnitude + kWhole) - kWhole, x);
-    return magnitude < kWhole ? rounded : x;
   }
 };
 
@@ -301,59 +332,75 @@ constexpr DTypeSet ExactDType() {
   }
 }
 
-// Collects rows for one op after the other.
+// Tells the sink of the rows of one op after the other.
 class Rows {
  public:
   explicit Rows(RowSink sink) : sink_(sink) {}
 
   template <typename Fn, typename... T>
   void Unary(const char* op, float cost = 0.02f) const {
-    (Emit<T>(op, 1, ExactDType<T>(), &UnaryRow<Fn, T>, cost), ...);
+    (sink_(Of<T>({.op = op,
+                  .num_operands = 1,
+                  .dtypes = ExactDType<T>(),
+                  .row = &UnaryRow<Fn, T>,
+                  .cost = cost,
+                  .gives_bool = std::is_same_v<decltype(Fn::Apply(T())), uint8_t>})),
+     ...);
   }
   template <typename Fn, typename... T>
-  void Binary(const char* op, float cost = 0.02f) const {
-    (Emit<T>(op, 2, ExactDType<T>(), &BinaryRow<Fn, T>, cost), ...);
+  void Binary(const char* op, float cost = 0.02f, bool swaps = false) const {
+    (sink_(Of<T>({.op = op,
+                  .num_operands = 2,
+                  .dtypes = ExactDType<T>(),
+                  .row = &BinaryRow<Fn, T>,
+                  .cost = cost,
+                  .gives_bool = std::is_same_v<decltype(Fn::Apply(T(), T())), uint8_t>,
+                  .swaps = swaps})),
+     ...);
   }
+  // By Highway's vectors.
   template <typename Fn, typename... T>
   void Vector(const char* op, float cost) const {
-    (Emit<T>(op, 1, ExactDType<T>(), &VectorRow<Fn, T>, cost), ...);
+    (sink_(Of<T>({.op = op, .num_operands = 1, .dtypes = ExactDType<T>(), .row = &VectorRow<Fn, T>, .cost = cost})),
+     ...);
   }
-  // Of integers of either sign, by the unsigned type of the same size.
+  // Of `dtypes`, integers of either sign, by the unsigned type of the same size.
   template <typename Fn>
   void UnaryWrapping(const char* op, DTypeSet dtypes) const {
-    Emit<void>(op, 1, SameSize<uint8_t>() & dtypes, &UnaryRow<Fn, uint8_t>);
-    Emit<void>(op, 1, SameSize<uint16_t>() & dtypes, &UnaryRow<Fn, uint16_t>);
-    Emit<void>(op, 1, SameSize<uint32_t>() & dtypes, &UnaryRow<Fn, uint32_t>);
-    Emit<void>(op, 1, SameSize<uint64_t>() & dtypes, &UnaryRow<Fn, uint64_t>);
+    BySize(op, 1, dtypes, &UnaryRow<Fn, uint8_t>, &UnaryRow<Fn, uint16_t>, &UnaryRow<Fn, uint32_t>,
+           &UnaryRow<Fn, uint64_t>);
   }
   template <typename Fn>
   void BinaryWrapping(const char* op, DTypeSet dtypes) const {
-    Emit<void>(op, 2, SameSize<uint8_t>() & dtypes, &BinaryRow<Fn, uint8_t>);
-    Emit<void>(op, 2, SameSize<uint16_t>() & dtypes, &BinaryRow<Fn, uint16_t>);
-    Emit<void>(op, 2, SameSize<uint32_t>() & dtypes, &BinaryRow<Fn, uint32_t>);
-    Emit<void>(op, 2, SameSize<uint64_t>() & dtypes, &BinaryRow<Fn, uint64_t>);
+    BySize(op, 2, dtypes, &BinaryRow<Fn, uint8_t>, &BinaryRow<Fn, uint16_t>, &BinaryRow<Fn, uint32_t>,
+           &BinaryRow<Fn, uint64_t>);
   }
-  // x OP y and y OP x.
+  void BySize(const char* op, int num_operands, DTypeSet dtypes, Row row1, Row row2, Row row4, Row row8) const {
+    sink_({.op = op, .num_operands = num_operands, .dtypes = SameSize<uint8_t>() & dtypes, .row = row1});
+    sink_({.op = op, .num_operands = num_operands, .dtypes = SameSize<uint16_t>() & dtypes, .row = row2});
+    sink_({.op = op, .num_operands = num_operands, .dtypes = SameSize<uint32_t>() & dtypes, .row = row4});
+    sink_({.op = op, .num_operands = num_operands, .dtypes = SameSize<uint64_t>() & dtypes, .row = row8});
+  }
+  // Of all real dtypes: Fn(x, y), and Fn(y, x) for the other op.
   template <typename Fn>
   void Ordering(const char* op, const char* swapped_op) const {
     OrderingOf<Fn, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(op,
                                                                                                            swapped_op);
   }
-  void Pairs(const char* op, int num_operands, Row row) const { Emit<void>(op, num_operands, {DType::kC64}, row); }
-  template <typename... T>
-  void Select(const char* op) const {
-    (Emit<void>(op, 3, SameSize<T>(), &SelectRow<T>), ...);
+  void One(const char* op, int num_operands, DType dtype, Row row) const {
+    sink_({.op = op, .num_operands = num_operands, .dtypes = {dtype}, .row = row});
   }
 
  private:
   template <typename T>
-  void Emit(const char* op, int num_operands, DTypeSet dtypes, Row row, float cost = 0.02f, bool swaps = false) const {
-    if (!dtypes.IsEmpty()) sink_({op, num_operands, dtypes, row, cost, std::is_same_v<T, float>, swaps});
+  static RowEntry Of(RowEntry entry) {
+    entry.is_float = std::is_same_v<T, float>;
+    return entry;
   }
   template <typename Fn, typename... T>
   void OrderingOf(const char* op, const char* swapped_op) const {
-    (Emit<T>(op, 2, ExactDType<T>(), &BinaryRow<Fn, T>), ...);
-    (Emit<T>(swapped_op, 2, ExactDType<T>(), &BinaryRow<Fn, T>, 0.02f, /*swaps=*/true), ...);
+    Binary<Fn, T...>(op);
+    Binary<Fn, T...>(swapped_op, 0.02f, /*swaps=*/true);
   }
 
   RowSink sink_;
@@ -362,15 +409,16 @@ class Rows {
 void ListArithmetic(const Rows& rows) {
   rows.BinaryWrapping<Add>("tf.AddV2", kIntDTypes);
   rows.Binary<Add, float, double>("tf.AddV2");
-  rows.Pairs("tf.AddV2", 2, &PairsRow<&BinaryRow<Add, float>>);
+  rows.One("tf.AddV2", 2, DType::kC64, &PairsRow<&BinaryRow<Add, float>>);
   rows.BinaryWrapping<Sub>("tf.Sub", kIntDTypes);
   rows.Binary<Sub, float, double>("tf.Sub");
-  rows.Pairs("tf.Sub", 2, &PairsRow<&BinaryRow<Sub, float>>);
+  rows.One("tf.Sub", 2, DType::kC64, &PairsRow<&BinaryRow<Sub, float>>);
   rows.BinaryWrapping<Mul>("tf.Mul", kIntDTypes);
   rows.Binary<Mul, float, double, Complex64>("tf.Mul");
   rows.BinaryWrapping<SquaredDifference>("tf.SquaredDifference", kSignedIntDTypes);
   rows.Binary<SquaredDifference, float, double, Complex64>("tf.SquaredDifference");
   rows.Binary<Div, float, double>("tf.RealDiv", 0.2f);
+  rows.Binary<FloorDiv, float, double>("tf.FloorDiv", 0.2f);
   rows.Binary<Maximum, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(
       "tf.Maximum");
   rows.Binary<Minimum, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(
@@ -385,20 +433,21 @@ void ListComparisons(const Rows& rows) {
   rows.Binary<NotEqual, float, double, Complex64>("tf.NotEqual");
   rows.Ordering<Less>("tf.Less", "tf.Greater");
   rows.Ordering<LessEqual>("tf.LessEqual", "tf.GreaterEqual");
-  rows.Binary<LogicalAnd, bool>("tf.LogicalAnd");
-  rows.Binary<LogicalOr, bool>("tf.LogicalOr");
-  rows.Unary<LogicalNot, bool>("tf.LogicalNot");
+  rows.One("tf.LogicalAnd", 2, DType::kBool, &BinaryRow<LogicalAnd, uint8_t>);
+  rows.One("tf.LogicalOr", 2, DType::kBool, &BinaryRow<LogicalOr, uint8_t>);
+  rows.One("tf.LogicalNot", 1, DType::kBool, &UnaryRow<LogicalNot, uint8_t>);
   rows.Unary<IsNan, float, double>("tf.IsNan");
   rows.Unary<IsInf, float, double>("tf.IsInf");
   rows.Unary<IsFinite, float, double>("tf.IsFinite");
-  rows.Select<uint8_t, uint16_t, uint32_t, uint64_t>("tf.SelectV2");
+  rows.BySize("tf.SelectV2", 3, DTypeSet::All(), &SelectRow<uint8_t>, &SelectRow<uint16_t>, &SelectRow<uint32_t>,
+              &SelectRow<uint64_t>);
 }
 
 void ListUnary(const Rows& rows) {
   rows.Unary<Abs, int8_t, int16_t, int32_t, int64_t, float, double>("tf.Abs");
   rows.UnaryWrapping<Neg>("tf.Neg", kSignedIntDTypes);
   rows.Unary<Neg, float, double>("tf.Neg");
-  rows.Pairs("tf.Neg", 1, &PairsRow<&UnaryRow<Neg, float>>);
+  rows.One("tf.Neg", 1, DType::kC64, &PairsRow<&UnaryRow<Neg, float>>);
   rows.Unary<Sign, int8_t, int16_t, int32_t, int64_t, float, double>("tf.Sign");
   rows.UnaryWrapping<Square>("tf.Square", kIntDTypes);
   rows.Unary<Square, float, double, Complex64>("tf.Square");
@@ -411,7 +460,7 @@ void ListUnary(const Rows& rows) {
   rows.Unary<Ceil, float, double>("tf.Ceil");
   rows.UnaryWrapping<Same>("tf.Round", kSignedIntDTypes);
   rows.Unary<Round, float, double>("tf.Round");
-  rows.Pairs("tf.Round", 1, &PairsRow<&UnaryRow<Round, float>>);
+  rows.One("tf.Round", 1, DType::kC64, &PairsRow<&UnaryRow<Round, float>>);
 }
 
 }  // namespace

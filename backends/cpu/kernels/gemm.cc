@@ -26,6 +26,9 @@ constexpr int64_t kCacheBytes = int64_t{256} << 10;
 constexpr int64_t kMinTaskProducts = int64_t{1} << 20;
 constexpr int64_t kMinTaskElements = int64_t{1} << 15;  // the same for packing, and for vectors times matrices
 
+// Up to so many products, matrices in the cache are multiplied as they lie.
+constexpr int64_t kMaxDirectProducts = int64_t{1} << 20;
+
 constexpr int64_t DivideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, multiple) * multiple; }
 
@@ -256,7 +259,7 @@ class PackedProduct {
 template <typename T>
 bool IsDirectBetter(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64_t k, const MatrixView<T>& b) {
   if (kernels.direct_cols == 0 || b.col_stride != 1 || n % kernels.direct_cols != 0) return false;
-  return m <= 2 * kernels.panel_rows || n <= kernels.panel_cols || !ProductExceeds(n, k, m, TANDEM_DIRECT_LIMIT);
+  return m <= 2 * kernels.panel_rows || n <= kernels.panel_cols || !ProductExceeds(n, k, m, kMaxDirectProducts);
 }
 
 }  // namespace

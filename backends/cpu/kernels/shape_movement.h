@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What kernels that move elements without looking at them share: elements by size, strided copies, shared memory.
+// What kernels that move elements without looking at them share: elements by size, and memory that two tensors share.
 
 #ifndef TANDEM_BACKENDS_CPU_KERNELS_SHAPE_MOVEMENT_H_
 #define TANDEM_BACKENDS_CPU_KERNELS_SHAPE_MOVEMENT_H_
@@ -11,19 +11,20 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "tandem/kernel.h"
 
 namespace tandem::cpu {
 
 // The elements of an argument as bytes. Dense tensors are read in place, scalar host tensors expanded; of strings the
-// elements are views into the tensor.
+// elements are std::string_views into the tensor.
 class ElementSource {
  public:
   // InvalidArgument for other types of tensors; ResourceExhausted.
   Status Init(KernelFrame& frame, size_t arg);
 
-  // The dense tensor read in place; null for strings.
+  // The dense tensor that is read; null for strings.
   const Tensor* dense() const { return dense_; }
   const std::byte* data() const { return data_; }
   size_t element_size() const { return element_size_; }
@@ -41,7 +42,7 @@ class ElementSink {
  public:
   // Memory for result `i`, by its metadata. False after a failure, which is then already the result's error.
   [[nodiscard]] bool Init(KernelFrame& frame, size_t i);
-  // After all elements are written; makes the tensor of a string result.
+  // To be called after all elements are written; makes the tensor of a string result.
   void Finish(KernelFrame& frame);
 
   std::byte* data() const { return data_; }
@@ -52,55 +53,50 @@ class ElementSink {
   std::unique_ptr<std::string_view[]> strings_;
 };
 
-// A copy of elements from one strided view of memory to another. A dimension's stride may be 0 in the source.
-class StridedCopy {
- public:
-  // Tiling splits every dimension in two.
-  static constexpr int kMaxRank = 2 * TensorShape::kMaxRank;
-  // No dimension of a tensor that is being moved is larger than this, and no stride either.
-  explicit StridedCopy(size_t element_size) : element_size_(static_cast<ptrdiff_t>(element_size)) {}
-
-  // Adds the next dimension inwards; strides in elements. At most kMaxRank dimensions that are not of size 1.
-  void AddDim(int64_t size, int64_t dst_stride, int64_t src_stride);
-
-  // Copies, in parallel if it is large. The views must not overlap.
-  void Run(const KernelFrame& frame, void* dst, const void* src) const;
-
- private:
-  struct Dim {
-    int64_t size;
-    ptrdiff_t dst_stride;  // bytes
-    ptrdiff_t src_stride;
-  };
-  class Walk;
-
-  void RunContiguous(const KernelFrame& frame, std::byte* dst, const std::byte* src) const;
-  bool RunTransposed(const KernelFrame& frame, std::byte* dst, const std::byte* src) const;
-  void RunStrided(const KernelFrame& frame, std::byte* dst, const std::byte* src) const;
-
-  ptrdiff_t element_size_;
-  int rank_ = 0;
-  bool empty_ = false;
-  Dim dims_[kMaxRank];  // outermost first; adjacent ones that could be one are one; none of size 1
+// An element of 16 bytes.
+struct Bytes16 {
+  uint64_t halves[2];
 };
 
-// Bytes copied per nanosecond by one core, about.
+// Calls fn(std::type_identity<T>()) with an unsigned type, or Bytes16, of 1, 2, 4, 8 or 16 bytes.
+template <typename Fn>
+decltype(auto) WithElementType(size_t element_size, Fn fn) {
+  switch (element_size) {
+    case 1:
+      return fn(std::type_identity<uint8_t>());
+    case 2:
+      return fn(std::type_identity<uint16_t>());
+    case 4:
+      return fn(std::type_identity<uint32_t>());
+    case 8:
+      return fn(std::type_identity<uint64_t>());
+    default:
+      return fn(std::type_identity<Bytes16>());
+  }
+}
+
+// Writes `count` copies of the element at `value`.
+void FillElements(std::byte* out, int64_t count, const void* value, size_t element_size);
+
+// Bytes that one core copies per nanosecond, about.
 inline constexpr double kCopyBytesPerNanosecond = 10;
 
-// The same elements under another metadata with as many elements of the same dtype; shares the storage.
+// Cost of a kernel that writes each element of its results once.
+double MovementCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results);
+
+// Whether the tensor's elements are in row-major order in memory or one for all, so that WithMetadata makes sense.
+bool IsReshapable(const Tensor& tensor);
+// The same elements under another metadata, of the same dtype and number of elements; shares the storage.
 Tensor WithMetadata(const Tensor& tensor, const TensorMetadata& metadata);
 
-// Whether `size` bytes at `offset` of a dense tensor are better shared than copied: they keep the alignment that tensor
-// data has, and are large enough to be worth keeping the whole storage alive.
+// Whether `size` bytes at `offset` of a dense tensor are better shared than copied: they are aligned as tensor data
+// must be, and large enough to be worth keeping the whole storage alive.
 bool MayShare(const Tensor& dense, size_t offset, size_t size);
-// The tensor that has the elements at `offset` bytes of `dense` on; MayShare must have allowed it.
+// The tensor whose elements begin `offset` bytes into `dense`; MayShare must have allowed it.
 Tensor MakeView(const Tensor& dense, const TensorMetadata& metadata, size_t offset);
 
 // If argument `arg` is a scalar host tensor: makes every result one, with the same value, and returns true.
 bool SpreadScalar(KernelFrame& frame, size_t arg);
-
-// Cost of a kernel that writes each element of its results once.
-double MovementCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results);
 
 }  // namespace tandem::cpu
 

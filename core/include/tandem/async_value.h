@@ -95,7 +95,11 @@ class AsyncValue {
       : constructed_(constructed), waiters_and_state_(static_cast<uintptr_t>(state)) {
     CountLive(1);
   }
-  virtual ~AsyncValue();
+  virtual ~AsyncValue() {
+    CountLive(-1);
+    const uintptr_t word = waiters_and_state_.load(std::memory_order_relaxed);
+    if (word > kStateMask) [[unlikely]] DropWaiters(word);
+  }
 
   // Publishes the final state and runs the waiters; the second form drops the caller's reference in between.
   void Publish(State state);
@@ -124,6 +128,7 @@ class AsyncValue {
 
   // Sets the final state; the waiters in the order they came, linked.
   Waiter* Seal(State state);
+  static void DropWaiters(uintptr_t word);
 
   mutable std::atomic<uint32_t> refs_{1};
   std::atomic<uintptr_t> waiters_and_state_{0};

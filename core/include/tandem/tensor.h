@@ -116,6 +116,9 @@ class Tensor {
   }
 
  private:
+  friend class KernelOp;  // fills in the metadata of a tensor that nobody else has seen
+  explicit Tensor(const Device* device) : device_(device) {}
+
   void CopyInline(const Tensor& other) {
     if (!other.IsInline()) return;
     std::memcpy(inline_data_, other.inline_data_, kInlineBytes);

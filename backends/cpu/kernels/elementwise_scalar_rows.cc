@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Rows that are computed one element after the other: integer division and powers, functions of the C library, complex
+// functions (in f64, rounded once).
+
+#include <cmath>
+#include <complex>
+#include <type_traits>
+
+#include "kernels/elementwise_rows.h"
+#include "kernels/simd_targets.h"
+// After the above.
+#include "kernels/elementwise_loops-inl.h"
+
+namespace tandem::cpu {
+
+namespace {
+
+using HWY_NAMESPACE::BinaryRow;
+using HWY_NAMESPACE::UnaryRow;
+
+template <typename T>
+Status CheckDivisors(const void* elements, int64_t n) {
+  const T* divisors = static_cast<const T*>(elements);
+  bool has_zero = false;
+  for (int64_t i = 0; i < n; ++i) has_zero |= divisors[i] == 0;
+  return has_zero ? InvalidArgument("integer division by zero") : Status();
+}
+
+// The smallest integer over -1 wraps around.
+struct FloorDiv {
+  template <typename T>
+  static Status Check(const void* elements, int64_t n) {
+    return CheckDivisors<T>(elements, n);
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    if constexpr (std::is_unsigned_v<T>) {
+      return x / y;
+    } else {
+      if (y == -1) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x));
+      const T quotient = static_cast<T>(x / y);
+      return quotient - (x % y != 0 && (x < 0) != (y < 0) ? 1 : 0);
+    }
+  }
+};
+
+struct FloorMod {
+  template <typename T>
+  static Status Check(const void* elements, int64_t n) {
+    return CheckDivisors<T>(elements, n);
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    if constexpr (std::is_unsigned_v<T>) {
+      return x % y;
+    } else {
+      const T remainder = y == -1 ? 0 : static_cast<T>(x % y);
+      return remainder != 0 && (remainder < 0) != (y < 0) ? static_cast<T>(remainder + y) : remainder;
+    }
+  }
+  static double Apply(double x, double y) { return WithSignOf(y, std::fmod(x, y)); }
+  static float Apply(float x, float y) {
+    // Below the limit the quotient is not rounded to a whole number that it is not, and the product is exact.
+    constexpr double kLimit = 0x1p28;
+    const double quotient = static_cast<double>(x) / static_cast<double>(y);
+    if (!(std::fabs(quotient) < kLimit && std::fabs(y) <= std::numeric_limits<float>::max())) {
+      return WithSignOf(y, std::fmod(x, y));
+    }
+    return WithSignOf(y, static_cast<float>(x - std::trunc(quotient) * static_cast<double>(y)));
+  }
+
+ private:
+  template <typename T>
+  static T WithSignOf(T y, T remainder) {
+    return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
+  }
+};
+
+// Of integers by squaring.
+struct Pow {
+  template <typename T>
+  static Status Check(const void* elements, int64_t n) {
+    const T* exponents = static_cast<const T*>(elements);
+    for (int64_t i = 0; i < n; ++i) {
+      if (exponents[i] < 0) return InvalidArgument("exponents of integers must not be negative, got ", exponents[i]);
+    }
+    return Status();
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    if constexpr (std::is_integral_v<T>) {
+      using Bits = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
+      Bits result = 1;
+      auto base = static_cast<Bits>(x);
+      for (auto exponent = static_cast<Bits>(y); exponent != 0; exponent >>= 1) {
+        if ((exponent & 1) != 0) result *= base;
+        base *= base;
+      }
+      return static_cast<T>(result);
+    } else {
+      return std::pow(x, y);
+    }
+  }
+};
+
+struct Exp {
+  template <typename T>
+  static T Apply(T x) {
+    return std::exp(x);
+  }
+};
+
+struct Expm1 {
+  template <typename T>
+  static T Apply(T x) {
+    return std::expm1(x);
+  }
+};
+
+struct Log {
+  template <typename T>
+  static T Apply(T x) {
+    return std::log(x);
+  }
+};
+
+struct Log1p {
+  template <typename T>
+  static T Apply(T x) {
+    return std::log1p(x);
+  }
+};
+
+struct Sin {
+  template <typename T>
+  static T Apply(T x) {
+    return std::sin(x);
+  }
+};
+
+struct Cos {
+  template <typename T>
+  static T Apply(T x) {
+    return std::cos(x);
+  }
+};
+
+struct Tanh {
+  template <typename T>
+  static T Apply(T x) {
+    return std::tanh(x);
+  }
+};
+
+struct Sigmoid {
+  template <typename T>
+  static T Apply(T x) {
+    return T{1} / (T{1} + std::exp(-x));
+  }
+};
+
+struct Erf {
+  template <typename T>
+  static T Apply(T x) {
+    return std::erf(x);
+  }
+};
+
+using Complex128 = std::complex<double>;
+
+// By Smith, "Algorithm 116: complex division" (1962), so that infinite parts do not make everything NaN; by 0 as the
+// real parts do.
+Complex128 Divide(Complex128 x, Complex128 y) {
+  const double re = y.real();
+  const double im = y.imag();
+  if (re == 0 && im == 0) return {x.real() / std::fabs(re), x.imag() / std::fabs(re)};
+  if (std::fabs(re) >= std::fabs(im)) {
+    const double ratio = im / re;
+    const double scale = re + im * ratio;
+    return {(x.real() + x.imag() * ratio) / scale, (x.imag() - x.real() * ratio) / scale};
+  }
+  const double ratio = re / im;
+  const double scale = im + re * ratio;
+  return {(x.real() * ratio + x.imag()) / scale, (x.imag() * ratio - x.real()) / scale};
+}
+
+Complex128 ComplexSign(Complex128 x) {
+  const double magnitude = std::sqrt(x.real() * x.real() + x.imag() * x.imag());
+  return magnitude == 0 ? Complex128(0) : Complex128(x.real() / magnitude, x.imag() / magnitude);
+}
+
+Complex128 ComplexSquareRoot(Complex128 x) { return std::sqrt(x); }
+Complex128 ComplexReciprocal(Complex128 x) { return Divide(1, x); }
+Complex128 ComplexRsqrt(Complex128 x) { return Divide(1, std::sqrt(x)); }
+Complex128 ComplexExp(Complex128 x) { return std::exp(x); }
+Complex128 ComplexLog(Complex128 x) { return std::log(x); }
+Complex128 ComplexSin(Complex128 x) { return std::sin(x); }
+Complex128 ComplexCos(Complex128 x) { return std::cos(x); }
+Complex128 ComplexTanh(Complex128 x) { return std::tanh(x); }
+Complex128 ComplexSigmoid(Complex128 x) { return Divide(1, 1.0 + std::exp(-x)); }
+Complex128 ComplexPow(Complex128 x, Complex128 y) {
+  // std::pow gives NaN for a base of 0.
+  if (x == 0.0 && y.imag() == 0) return std::pow(x.real(), y.real());
+  return std::pow(x, y);
+}
+
+// exp(re) * (cos(im) + i sin(im)) - 1 without the cancellation of the real part.
+Complex128 ComplexExpm1(Complex128 x) {
+  const double half = std::sin(x.imag() / 2);
+  const double growth = std::expm1(x.real());
+  return {growth * std::cos(x.imag()) - 2 * half * half, (growth + 1) * std::sin(x.imag())};
+}
+
+// log |1 + x| as half of log1p(|1 + x|^2 - 1), for the same reason.
+Complex128 ComplexLog1p(Complex128 x) {
+  const double re = x.real();
+  const double im = x.imag();
+  return {std::log1p(re * (re + 2) + im * im) / 2, std::atan2(im, re + 1)};
+}
+
+template <Complex128 (*fn)(Complex128)>
+struct ComplexUnary {
+  static Complex64 Apply(Complex64 x) {
+    const Complex128 y = fn({x.re, x.im});
+    return {static_cast<float>(y.real()), static_cast<float>(y.imag())};
+  }
+};
+
+template <Complex128 (*fn)(Complex128, Complex128)>
+struct ComplexBinary {
+  static Complex64 Apply(Complex64 x, Complex64 y) {
+    const Complex128 z = fn({x.re, x.im}, {y.re, y.im});
+    return {static_cast<float>(z.real()), static_cast<float>(z.imag())};
+  }
+};
+
+template <typename Fn, typename... T>
+void Unary(RowSink sink, const char* op, float cost) {
+  (sink({.op = op,
+         .num_operands = 1,
+         .dtypes = {kDTypeOf<T>},
+         .row = &UnaryRow<Fn, T>,
+         .cost = cost,
+         .is_float = std::is_same_v<T, float>}),
+   ...);
+}
+
+template <typename Fn, typename... T>
+void Binary(RowSink sink, const char* op, float cost) {
+  (sink({.op = op,
+         .num_operands = 2,
+         .dtypes = {kDTypeOf<T>},
+         .row = &BinaryRow<Fn, T>,
+         .cost = cost,
+         .is_float = std::is_same_v<T, float>}),
+   ...);
+}
+
+template <typename Fn, typename... T>
+void CheckedIntegers(RowSink sink, const char* op, float cost) {
+  (sink({.op = op,
+         .num_operands = 2,
+         .dtypes = {kDTypeOf<T>},
+         .row = &BinaryRow<Fn, T>,
+         .cost = cost,
+         .check = &Fn::template Check<T>}),
+   ...);
+}
+
+template <Complex128 (*fn)(Complex128)>
+void Complex(RowSink sink, const char* op, float cost) {
+  sink({.op = op,
+        .num_operands = 1,
+        .dtypes = {DType::kC64},
+        .row = &UnaryRow<ComplexUnary<fn>, Complex64>,
+        .cost = cost});
+}
+
+template <Complex128 (*fn)(Complex128, Complex128)>
+void Complex(RowSink sink, const char* op, float cost) {
+  sink({.op = op,
+        .num_operands = 2,
+        .dtypes = {DType::kC64},
+        .row = &BinaryRow<ComplexBinary<fn>, Complex64>,
+        .cost = cost});
+}
+
+void ListComplexRows(RowSink sink) {
+  Complex<&Divide>(sink, "tf.RealDiv", 5);
+  Complex<&ComplexPow>(sink, "tf.Pow", 100);
+  Complex<&ComplexSign>(sink, "tf.Sign", 5);
+  Complex<&ComplexSquareRoot>(sink, "tf.Sqrt", 20);
+  Complex<&ComplexRsqrt>(sink, "tf.Rsqrt", 25);
+  Complex<&ComplexReciprocal>(sink, "tf.Reciprocal", 5);
+  Complex<&ComplexExp>(sink, "tf.Exp", 30);
+  Complex<&ComplexExpm1>(sink, "tf.Expm1", 60);
+  Complex<&ComplexLog>(sink, "tf.Log", 40);
+  Complex<&ComplexLog1p>(sink, "tf.Log1p", 40);
+  Complex<&ComplexSin>(sink, "tf.Sin", 50);
+  Complex<&ComplexCos>(sink, "tf.Cos", 50);
+  Complex<&ComplexTanh>(sink, "tf.Tanh", 50);
+  Complex<&ComplexSigmoid>(sink, "tf.Sigmoid", 40);
+}
+
+}  // namespace
+
+void ListScalarRows(RowSink sink) {
+  CheckedIntegers<FloorDiv, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(
+      sink, "tf.FloorDiv", 2);
+  CheckedIntegers<FloorMod, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(
+      sink, "tf.FloorMod", 2);
+  Binary<FloorMod, float>(sink, "tf.FloorMod", 4);
+  Binary<FloorMod, double>(sink, "tf.FloorMod", 20);
+  CheckedIntegers<Pow, int8_t, int16_t, int32_t, int64_t>(sink, "tf.Pow", 4);
+  Binary<Pow, float, double>(sink, "tf.Pow", 15);
+  Unary<Exp, float, double>(sink, "tf.Exp", 4);
+  Unary<Expm1, float, double>(sink, "tf.Expm1", 10);
+  Unary<Log, float, double>(sink, "tf.Log", 5);
+  Unary<Log1p, float, double>(sink, "tf.Log1p", 10);
+  Unary<Sin, float, double>(sink, "tf.Sin", 8);
+  Unary<Cos, float, double>(sink, "tf.Cos", 8);
+  Unary<Tanh, float, double>(sink, "tf.Tanh", 15);
+  Unary<Sigmoid, float, double>(sink, "tf.Sigmoid", 5);
+  Unary<Erf, float, double>(sink, "tf.Erf", 10);
+  ListComplexRows(sink);
+}
+
+}  // namespace tandem::cpu

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Elements as bytes, and tensors that share memory.
+
+#include "kernels/shape_movement.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "tandem/host_context.h"
+
+namespace tandem::cpu {
+namespace {
+
+// Below this a copy costs about what sharing does, and does not keep a large tensor alive for a few of its elements.
+constexpr size_t kMinSharedBytes = 4096;
+
+std::unique_ptr<std::string_view[]> AllocateViews(int64_t count) {
+  if (static_cast<uint64_t>(count) > PTRDIFF_MAX / sizeof(std::string_view)) return nullptr;
+  return std::unique_ptr<std::string_view[]>(new (std::nothrow) std::string_view[static_cast<size_t>(count)]);
+}
+
+}  // namespace
+
+Status ElementSource::Init(KernelFrame& frame, size_t arg) {
+  const Tensor& tensor = frame.arg(arg);
+  if (tensor.IsA(kStringHost)) {
+    strings_ = AllocateViews(tensor.num_elements());
+    if (strings_ == nullptr) return Status::OutOfMemory();
+    const StringHostView strings(tensor);
+    for (int64_t i = 0; i < strings.size(); ++i) strings_[i] = strings[i];
+    data_ = reinterpret_cast<const std::byte*>(strings_.get());
+    element_size_ = sizeof(std::string_view);
+    return Status();
+  }
+  dense_ = &tensor;
+  if (!tensor.IsA(kDenseHost)) TANDEM_RETURN_IF_ERROR(internal::RequireDense(frame, arg, &dense_, expanded_));
+  data_ = static_cast<const std::byte*>(dense_->data());
+  element_size_ = DTypeSize(tensor.dtype());
+  return Status();
+}
+
+bool ElementSink::Init(KernelFrame& frame, size_t i) {
+  result_ = i;
+  const TensorMetadata& metadata = frame.result_metadata(i);
+  if (metadata.dtype != DType::kString) {
+    data_ = static_cast<std::byte*>(frame.AllocateResult(i));
+    return data_ != nullptr;
+  }
+  strings_ = AllocateViews(metadata.num_elements());
+  if (strings_ == nullptr) {
+    frame.SetError(i, Status::OutOfMemory());
+    return false;
+  }
+  data_ = reinterpret_cast<std::byte*>(strings_.get());
+  return true;
+}
+
+void ElementSink::Finish(KernelFrame& frame) {
+  if (strings_ == nullptr) return;
+  const TensorShape& shape = frame.result_metadata(result_).shape;
+  StatusOr<Tensor> tensor = MakeString(shape, {strings_.get(), static_cast<size_t>(shape.num_elements())},
+                                       frame.host().device(), frame.host().allocator());
+  if (tensor.ok()) {
+    frame.SetResult(result_, std::move(*tensor));
+  } else {
+    frame.SetError(result_, tensor.status());
+  }
+}
+
+void FillElements(std::byte* out, int64_t count, const void* value, size_t element_size) {
+  WithElementType(element_size, [&]<typename T>(std::type_identity<T>) {
+    T element;
+    std::memcpy(&element, value, sizeof(T));
+    const auto size = static_cast<size_t>(count);
+    for (size_t i = 0; i < size; ++i) std::memcpy(out + i * sizeof(T), &element, sizeof(T));
+  });
+}
+
+double MovementCost(std::span<const TensorMetadata* const>, std::span<const TensorMetadata> results) {
+  constexpr double kNanosecondsPerString = 20;
+  double cost = 0;
+  for (const TensorMetadata& result : results) {
+    cost += result.dtype == DType::kString ? kNanosecondsPerString * static_cast<double>(result.num_elements())
+                                           : static_cast<double>(result.byte_size()) / kCopyBytesPerNanosecond;
+  }
+  return cost;
+}
+
+bool IsReshapable(const Tensor& tensor) {
+  return tensor.IsA(kDenseHost) || tensor.IsA(kScalarHost) || tensor.IsA(kStringHost);
+}
+
+Tensor WithMetadata(const Tensor& tensor, const TensorMetadata& metadata) {
+  if (!tensor.IsInline()) {
+    return Tensor(metadata, tensor.device(), tensor.type(), const_cast<void*>(tensor.data()), tensor.storage());
+  }
+  Tensor result(metadata, tensor.device());
+  std::memcpy(result.UseInlineData(tensor.type()), tensor.data(), Tensor::kInlineBytes);
+  return result;
+}
+
+bool MayShare(const Tensor& dense, size_t offset, size_t size) {
+  if (dense.IsInline() || size < kMinSharedBytes) return false;
+  return (reinterpret_cast<uintptr_t>(dense.data()) + offset) % kTensorDataAlignment == 0;
+}
+
+Tensor MakeView(const Tensor& dense, const TensorMetadata& metadata, size_t offset) {
+  auto* data = static_cast<std::byte*>(const_cast<void*>(dense.data())) + offset;
+  return Tensor(metadata, dense.device(), kDenseHost, data, dense.storage());
+}
+
+bool SpreadScalar(KernelFrame& frame, size_t arg) {
+  const Tensor& scalar = frame.arg(arg);
+  if (!scalar.IsA(kScalarHost)) return false;
+  for (size_t i = 0; i < frame.num_results(); ++i) {
+    StatusOr<Tensor> result = MakeScalar(frame.result_metadata(i), scalar.data(), *scalar.device());
+    if (result.ok()) {
+      frame.SetResult(i, std::move(*result));
+    } else {
+      frame.SetError(i, result.status());
+    }
+  }
+  return true;
+}
+
+}  // namespace tandem::cpu

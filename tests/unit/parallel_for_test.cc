@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// ParallelFor: the ranges it makes, and that it ends wherever it is called (WQ-2).
+
+#include "tandem/parallel_for.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+thread_local bool no_memory = false;
+}  // namespace
+
+// Only the form that the runtime uses where memory may be missing.
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return no_memory ? nullptr : ::operator new(size); }
+
+namespace tandem {
+namespace {
+
+using Ranges = std::vector<std::pair<int64_t, int64_t>>;
+
+// The ranges that `fn` was called with, in ascending order.
+Ranges RangesOf(WorkQueue& queue, int64_t n, int64_t grain) {
+  std::mutex mutex;
+  Ranges ranges;
+  ParallelFor(queue, n, grain, [&](int64_t begin, int64_t end) {
+    std::lock_guard lock(mutex);
+    ranges.emplace_back(begin, end);
+  });
+  std::sort(ranges.begin(), ranges.end());
+  return ranges;
+}
+
+// Number of workers; 0 stands for the single-threaded queue.
+class ParallelForTest : public testing::TestWithParam<int> {
+ protected:
+  std::unique_ptr<WorkQueue> queue_ =
+      GetParam() == 0 ? CreateSingleThreadedWorkQueue() : CreateMultiThreadedWorkQueue(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(Workers, ParallelForTest, testing::Values(0, 1, 2, 4));
+
+TEST_P(ParallelForTest, RangesAreDisjointAndCoverAll) {
+  for (int64_t n : {1, 2, 63, 64, 65, 1000, 4099}) {
+    for (int64_t grain : {1, 7, 64, 5000}) {
+      int64_t next = 0;
+      for (const auto& [begin, end] : RangesOf(*queue_, n, grain)) {
+        ASSERT_EQ(begin, next);
+        ASSERT_LT(begin, end);
+        next = end;
+      }
+      ASSERT_EQ(next, n) << "grain " << grain;
+    }
+  }
+}
+
+TEST_P(ParallelForTest, RangesBeginAtMultiplesOfTheGrainAndHoldOneUnlessLast) {
+  const Ranges ranges = RangesOf(*queue_, 10007, 10);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const auto [begin, end] = ranges[i];
+    EXPECT_EQ(begin % 10, 0);
+    if (i + 1 < ranges.size()) {
+      EXPECT_GE(end - begin, 10);
+    }
+  }
+}
+
+TEST_P(ParallelForTest, ManyMoreThanIntMaxElementsAreCovered) {
+  const int64_t n = (int64_t{1} << 62) + 12345;
+  std::atomic<int64_t> covered = 0;
+  ParallelFor(*queue_, n, int64_t{1} << 33, [&](int64_t begin, int64_t end) { covered += end - begin; });
+  EXPECT_EQ(covered, n);
+}
+
+TEST_P(ParallelForTest, LargestGrainIsOneRange) {
+  EXPECT_EQ(RangesOf(*queue_, 1000, INT64_MAX), (Ranges{{0, 1000}}));
+  EXPECT_EQ(RangesOf(*queue_, INT64_MAX, INT64_MAX), (Ranges{{0, INT64_MAX}}));
+}
+
+TEST_P(ParallelForTest, NothingToDoCallsNothing) {
+  EXPECT_TRUE(RangesOf(*queue_, 0, 1).empty());
+  EXPECT_TRUE(RangesOf(*queue_, -5, 1).empty());
+}
+
+TEST_P(ParallelForTest, WhatTheRangesWroteIsSeenAfterwards) {
+  std::vector<int> data(100000, 0);
+  for (int round = 1; round <= 20; ++round) {
+    ParallelFor(*queue_, static_cast<int64_t>(data.size()), 100, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) ++data[static_cast<size_t>(i)];
+    });
+    ASSERT_TRUE(std::all_of(data.begin(), data.end(), [&](int x) { return x == round; }));
+  }
+}
+
+// WQ-2
+TEST_P(ParallelForTest, WQ2_MayBeNested) {
+  std::atomic<int64_t> sum = 0;
+  ParallelFor(*queue_, 20, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      ParallelFor(*queue_, 20, 1, [&](int64_t inner_begin, int64_t inner_end) {
+        for (int64_t j = inner_begin; j < inner_end; ++j) {
+          ParallelFor(*queue_, 10, 1, [&](int64_t b, int64_t e) { sum += e - b; });
+        }
+      });
+    }
+  });
+  EXPECT_EQ(sum, 4000);
+}
+
+// WQ-2
+TEST_P(ParallelForTest, WQ2_MayBeCalledFromTasksAndThreadsAtOnce) {
+  std::atomic<int64_t> sum = 0;
+  auto add_all = [&] {
+    for (int i = 0; i < 50; ++i) {
+      ParallelFor(*queue_, 100, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back(add_all);
+  for (int i = 0; i < 5; ++i) queue_->AddTask(add_all);
+  for (std::thread& thread : threads) thread.join();
+  queue_->Quiesce();
+  EXPECT_EQ(sum, 8 * 50 * 100);
+}
+
+// WQ-2
+TEST_P(ParallelForTest, WQ2_RangesMayAwaitTasks) {
+  std::atomic<int> failures = 0;
+  ParallelFor(*queue_, 50, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      auto value = MakeUnconstructed<int>();
+      queue_->AddTask([value] { value->Emplace(1); });
+      const AsyncValue* const awaited = value.get();
+      failures += !queue_->Await({&awaited, 1}).ok();
+    }
+  });
+  EXPECT_EQ(failures, 0);
+}
+
+// WQ-2
+TEST_P(ParallelForTest, WQ2_DoesNotWaitForHelpersThatCannotStart) {
+  const int workers = GetParam();
+  std::latch started(workers);
+  std::latch release(1);
+  for (int i = 0; i < workers; ++i) {
+    queue_->AddTask([&] {
+      started.count_down();
+      release.wait();
+    });
+  }
+  started.wait();
+  int64_t sum = 0;  // not atomic: nobody else can take part
+  ParallelFor(*queue_, 1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  EXPECT_EQ(sum, 1000);
+  release.count_down();
+  queue_->Quiesce();
+}
+
+// ER-5
+TEST_P(ParallelForTest, ER5_WithoutMemoryTheCallerDoesItAll) {
+  int64_t sum = 0;  // not atomic: nobody else can take part
+  no_memory = true;
+  ParallelFor(*queue_, 1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  no_memory = false;
+  EXPECT_EQ(sum, 1000);
+}
+
+}  // namespace
+}  // namespace tandem
