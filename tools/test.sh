@@ -57,7 +57,7 @@ done
 mkdir -p build/checks
 for check in tools/check_*.sh; do
   name=$(basename "$check" .sh)
-  stage "$name" "build/checks/$name.log" "$check" || failed_checks=$((failed_checks + 1))
+  TANDEM_PRESET=${presets[0]} stage "$name" "build/checks/$name.log" "$check" || failed_checks=$((failed_checks + 1))
 done
 
 printf '\n'

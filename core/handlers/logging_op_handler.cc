@@ -5,6 +5,7 @@
 
 #include "tandem/logging_op_handler.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <new>
@@ -77,7 +78,7 @@ class LoggingOp final : public OpImpl {
       // What keeps the wait from ending is not the op's error; the line then shows the result as pending.
       static_cast<void>(invocation.exec.host().Await(result));
     }
-    if (log_->synchronous() || result.IsAvailable()) return log_->WriteHandle(number, "output", i, result);
+    if (log_->synchronous() || !result.IsValid() || result.IsAvailable()) return log_->WriteHandle(number, "output", i, result);
     // The waiter has a handle of its own, which keeps the result from being taken over until it is printed.
     auto write = [log = log_, number, i, handle = result.CopyRef()] { log->WriteHandle(number, "output", i, handle); };
     if (!result.value().AndThen(std::move(write))) log_->WriteHandle(number, "output", i, result);
@@ -120,10 +121,8 @@ void AppendElementAt(MessageBuilder& out, const Tensor& tensor, int64_t i) {
   case DType::name: return AppendElement(out, static_cast<const type*>(tensor.data())[i]);
     TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_APPEND_ELEMENT)
 #undef TANDEM_APPEND_ELEMENT
-    case DType::kString: {
-      out.Append("\"", StringHostView(tensor)[i], "\"");
-      return;
-    }
+    case DType::kString:
+      return AppendQuoted(out, StringHostView(tensor)[i]);
     case DType::kInvalid: return;
   }
 }
@@ -148,12 +147,13 @@ void AppendTensor(MessageBuilder& out, const Tensor& tensor, int max_elements) {
     return;
   }
   out.Append(" = [");
-  const int64_t shown = std::min<int64_t>(tensor.num_elements(), max_elements);
-  for (int64_t i = 0; i < shown; ++i) {
+  const int64_t shown = std::clamp<int64_t>(max_elements, 0, tensor.num_elements());
+  for (int64_t i = 0; i < shown && out.view().size() < MessageBuilder::kCapacity; ++i) {
     if (i > 0) out.Append(", ");
     AppendElementAt(out, tensor, i);
   }
-  out.Append(shown < tensor.num_elements() ? ", ...]" : "]");
+  if (shown < tensor.num_elements()) out.Append(shown > 0 ? ", ..." : "...");
+  out.Append("]");
 }
 
 std::unique_ptr<OpHandler> CreateLoggingOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler& delegate,

@@ -18,6 +18,8 @@ struct Continuations {
   int depth = 0;
   Waiter* deferred = nullptr;       // first of the waiters that are due but too deep to run
   Waiter** deferred_end = nullptr;  // where the next one is linked; null while the list is empty
+  bool dropping = false;
+  Waiter* to_drop = nullptr;  // of values that died while a waiter of another was told so
 };
 thread_local constinit Continuations continuations;
 
@@ -44,14 +46,7 @@ int64_t AsyncValue::NumLive() { return 0; }
 bool AsyncValue::CountsLive() { return false; }
 #endif
 
-void AsyncValue::DropWaiters(uintptr_t word) {
-  auto* waiter = reinterpret_cast<Waiter*>(word & ~kStateMask);
-  while (waiter != nullptr) {
-    Waiter* next = waiter->next_;
-    waiter->Drop();
-    waiter = next;
-  }
-}
+void AsyncValue::DropWaiters(uintptr_t word) { ContinuationGuard::DropAll(InOrder(word)); }
 
 void AsyncValue::AndThen(Waiter& waiter) {
   uintptr_t word = waiters_and_state_.load(std::memory_order_acquire);
@@ -70,6 +65,10 @@ void AsyncValue::AndThen(Waiter& waiter) {
 Waiter* AsyncValue::Seal(State state) {
   const uintptr_t word = waiters_and_state_.exchange(static_cast<uintptr_t>(state), std::memory_order_acq_rel);
   assert((word & kStateMask) < static_cast<uintptr_t>(State::kConcrete) && "a value becomes available only once");
+  return InOrder(word);
+}
+
+Waiter* AsyncValue::InOrder(uintptr_t word) {
   auto* waiter = reinterpret_cast<Waiter*>(word & ~kStateMask);
   Waiter* in_order = nullptr;  // the list has the latest waiter first
   while (waiter != nullptr) {
@@ -102,23 +101,34 @@ void AsyncValue::SetError(Status error) {
   Publish(State::kError);
 }
 
+bool ContinuationGuard::IsInside() { return continuations.depth > 0; }
+
+bool ContinuationGuard::Enter() {
+  if (continuations.depth >= kMaxDepth) return false;
+  ++continuations.depth;
+  return true;
+}
+
+void ContinuationGuard::Leave() {
+  // Deferred waiters run one level deep, so that each of them has the full depth for its own continuations.
+  if (continuations.depth == 1) RunDeferred();
+  --continuations.depth;
+}
+
 void ContinuationGuard::RunAll(Waiter* waiters) {
-  Continuations& thread = continuations;
-  if (thread.depth >= kMaxDepth) {
+  if (!Enter()) {
+    Continuations& thread = continuations;
     (thread.deferred_end == nullptr ? thread.deferred : *thread.deferred_end) = waiters;
     while (waiters->next_ != nullptr) waiters = waiters->next_;
     thread.deferred_end = &waiters->next_;
     return;
   }
-  ++thread.depth;
   while (waiters != nullptr) {
     Waiter* next = waiters->next_;
     waiters->Run();
     waiters = next;
   }
-  // Deferred waiters run one level deep, so that each of them has the full depth for its own continuations.
-  if (thread.depth == 1) RunDeferred();
-  --thread.depth;
+  Leave();
 }
 
 void ContinuationGuard::RunDeferred() {
@@ -129,6 +139,23 @@ void ContinuationGuard::RunDeferred() {
     if (thread.deferred == nullptr) thread.deferred_end = nullptr;
     due->Run();
   }
+}
+
+void ContinuationGuard::DropAll(Waiter* waiters) {
+  Continuations& thread = continuations;
+  if (waiters == nullptr) return;
+  Waiter* last = waiters;
+  while (last->next_ != nullptr) last = last->next_;
+  last->next_ = thread.to_drop;
+  thread.to_drop = waiters;
+  // What a dropped waiter held may have been the last reference to a value with waiters of its own.
+  if (thread.dropping) return;
+  thread.dropping = true;
+  while (Waiter* waiter = thread.to_drop) {
+    thread.to_drop = waiter->next_;
+    waiter->Drop();
+  }
+  thread.dropping = false;
 }
 
 // Waits for the target on behalf of an indirect value. Holds references to both until then.

@@ -19,28 +19,6 @@ void AppendFloat(MessageBuilder& out, T value) {
   if (digits.view().find_first_of(".en") == std::string_view::npos) out.AppendText(".0");
 }
 
-void AppendQuoted(MessageBuilder& out, std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
-  out.Append('"');
-  for (const char c : text) {
-    const unsigned char byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out.Append('\\', c);
-    } else if (c == '\n') {
-      out.Append("\\n");
-    } else if (c == '\t') {
-      out.Append("\\t");
-    } else if (c == '\r') {
-      out.Append("\\r");
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out.Append("\\x", kHex[byte >> 4], kHex[byte & 0xF]);
-    } else {
-      out.Append(c);
-    }
-  }
-  out.Append('"');
-}
-
 void AppendValue(MessageBuilder& out, bool value) { out.AppendText(value ? "true" : "false"); }
 void AppendValue(MessageBuilder& out, int32_t value) { out.Append(value); }
 void AppendValue(MessageBuilder& out, int64_t value) { out.Append(value); }

@@ -13,8 +13,7 @@ CoreRuntime::CoreRuntime(HostContext::Options options) : host_(std::move(options
 
 CoreRuntime::~CoreRuntime() {
   // What is pending refers to handlers and definitions, so it ends before they do.
-  host_.CancelExecution("the runtime is being destroyed");
-  host_.Quiesce();
+  host_.Shutdown();
   // A handler may use those added before it.
   while (!handlers_.empty()) handlers_.pop_back();
 }

@@ -85,7 +85,7 @@ class SpinLock {
 // The buffers of one group of threads, or the large ones. A buffer returns to the account it came from.
 struct Account {
   size_t in_use = 0;   // bytes
-  size_t high = 0;     // most bytes in use since the peak was last computed
+  size_t high = 0;     // most bytes in use since the peak was last computed; not used for the large ones
   size_t allowed = 0;  // bytes that may be in use without asking; not used for the large ones
   size_t cached = 0;   // bytes of kept blocks
   uint64_t allocations = 0;
@@ -340,14 +340,13 @@ void HostAllocator::Impl::WithdrawAllowancesLocked() {
 // Called before the large buffers change, so that their sum with each shard's highest use is what it was meanwhile:
 // exact for one thread, for several at most too high by what they freed in this time.
 void HostAllocator::Impl::FoldPeakLocked() {
-  size_t high = large_.high;
+  size_t high = large_.in_use;
   for (size_t i = 0; i < num_used_; ++i) {
     std::lock_guard lock(used_[i]->lock);
     Account& account = used_[i]->account;
     high += account.high;
     account.high = account.in_use;
   }
-  large_.high = large_.in_use;
   peak_ = std::max(peak_, high);
 }
 

@@ -5,6 +5,8 @@
 
 #include "tandem/host_context.h"
 
+#include <algorithm>
+
 #include "deadline_watcher.h"
 #include "pending_ops.h"
 #include "tandem/host_tensors.h"
@@ -37,8 +39,7 @@ HostContext::HostContext(Options options)
 }
 
 HostContext::~HostContext() {
-  CancelExecution("the runtime is being destroyed");
-  Quiesce();
+  Shutdown();
   deadlines_.reset();
   options_.work_queue.reset();  // its tasks may still use what is destroyed below
 }
@@ -50,8 +51,12 @@ Status HostContext::EmitError(Status error) const {
 
 Status HostContext::Await(std::span<const AsyncValue* const> values, WorkQueue::Deadline deadline) const {
   ContinuationGuard::RunDeferred();
-  deadlines_->CheckNow();
-  return work_queue().Await(values, deadline);
+  for (;;) {
+    // A request whose deadline nobody watches may hold what is awaited: then this thread looks at the time.
+    const WorkQueue::Deadline next = deadlines_->CheckNow();
+    Status status = work_queue().Await(values, std::min(deadline, next));
+    if (status.code() != StatusCode::kDeadlineExceeded || next >= deadline) return status;
+  }
 }
 
 Status HostContext::Await(const TensorHandle& handle) const {
@@ -61,19 +66,36 @@ Status HostContext::Await(const TensorHandle& handle) const {
   return handle.IsError() ? handle.GetError() : Status();
 }
 
-void HostContext::CancelExecution(std::string_view reason) {
+void HostContext::CancelExecution(std::string_view reason) { Cancel(reason, /*tell_in_any_case=*/true); }
+
+void HostContext::Cancel(std::string_view reason, bool tell_in_any_case) {
   Status error;
+  uint32_t epoch;
+  bool is_new;
   {
     const std::lock_guard lock(cancel_mutex_);
-    if (cancel_reason_.ok()) cancel_reason_ = EmitError(Status::Error(StatusCode::kCancelled, reason));
+    is_new = cancel_reason_.ok();
+    if (is_new) cancel_reason_ = Status::Error(StatusCode::kCancelled, reason);
     error = cancel_reason_;
+    epoch = pending_ops_->epoch();
     attention_.fetch_or(kCancelledBit, std::memory_order_seq_cst);
   }
-  pending_ops_->Cancel(error, nullptr);
+  // Without the lock: the diagnostic handler may cancel, too.
+  if (is_new && (tell_in_any_case || pending_ops_->num_ops() > 0)) static_cast<void>(EmitError(error));
+  pending_ops_->CancelEpoch(error, epoch);
+}
+
+void HostContext::Shutdown() {
+  // What nobody waits for is not worth an error.
+  Cancel("the runtime is being destroyed", /*tell_in_any_case=*/false);
+  // Other threads may be in the middle of an op that a value of theirs set going.
+  pending_ops_->AwaitNone();
+  Quiesce();
 }
 
 void HostContext::Restart() {
   const std::lock_guard lock(cancel_mutex_);
+  if (!cancel_reason_.ok()) pending_ops_->BeginEpoch();
   cancel_reason_ = Status();
   attention_.fetch_and(~kCancelledBit, std::memory_order_seq_cst);
 }

@@ -56,14 +56,22 @@ void* KernelFrame::ForwardOrAllocateResult(size_t i, std::initializer_list<size_
 
 void KernelFrame::SetResult(size_t i, Tensor tensor) {
   Tensor& result = results_[i]->value();
-  if (def_.metadata != nullptr && !(tensor.metadata() == result.metadata())) {
+  if (def_.metadata != nullptr) {
+    if (tensor.metadata() == result.metadata()) [[likely]] return result.TakePayload(std::move(tensor));
     return SetError(i, Internal("kernel must give result ", i, " as ", result.metadata(), ", gave ",
                                 tensor.metadata()));
+  }
+  if (result.dtype() != DType::kInvalid && result.dtype() != tensor.dtype()) {
+    return SetError(i, Internal("kernel must give result ", i, " as ", result.dtype(), ", gave ", tensor.metadata()));
   }
   result = std::move(tensor);
 }
 
-void KernelFrame::SetResult(size_t i, AsyncValueRef<Tensor> value) { AddLate(i, Status(), std::move(value)); }
+void KernelFrame::SetResult(size_t i, AsyncValueRef<Tensor> value) {
+  // Null is what a kernel has when memory for a value of its own could not be had.
+  if (!value.IsValid()) return SetError(i, Internal("kernel gave no value for result ", i));
+  AddLate(i, Status(), std::move(value));
+}
 
 void KernelFrame::SetError(size_t i, Status error) { AddLate(i, std::move(error), {}); }
 

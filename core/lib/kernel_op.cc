@@ -7,92 +7,25 @@
 
 #include <new>
 
+#include "late_value.h"
 #include "tandem/core_runtime.h"
 
 namespace tandem {
 
 namespace {
 
-// Passes a tensor on from one async value to another, or the error that came instead.
-class Forwarder final : public Waiter {
- public:
-  // `op` and `location` are for errors that have not been told to `host` yet; null: they have.
-  struct Origin {
-    const HostContext* host = nullptr;
-    std::string_view op;
-    Location location;
-  };
-
-  Forwarder(AsyncValueRef<Tensor> from, RcRef<TensorValue> to, RcRef<ConcreteAsyncValue<TensorMetadata>> metadata,
-            Origin origin)
-      : from_(std::move(from)), to_(std::move(to)), metadata_(std::move(metadata)), origin_(origin) {}
-
-  void Run() override {
-    Pass(std::move(from_), std::move(to_), std::move(metadata_), origin_);
-    delete this;
-  }
-  void Drop() override { delete this; }
-
-  static void Start(AsyncValueRef<Tensor> from, RcRef<TensorValue> to,
-                    RcRef<ConcreteAsyncValue<TensorMetadata>> metadata, Origin origin) {
-    if (from.IsAvailable()) return Pass(std::move(from), std::move(to), std::move(metadata), origin);
-    auto* forwarder = new (std::nothrow) Forwarder(from.CopyRef(), to, metadata, origin);
-    if (forwarder == nullptr) return Fail(Status::OutOfMemory(), *to, metadata.get());
-    from.AndThen(*forwarder);
-  }
-
- private:
-  static void Fail(const Status& error, TensorValue& to, ConcreteAsyncValue<TensorMetadata>* metadata) {
-    if (metadata != nullptr) metadata->SetError(error);
-    to.SetError(error);
-  }
-
-  static void Pass(AsyncValueRef<Tensor> from, RcRef<TensorValue> to,
-                   RcRef<ConcreteAsyncValue<TensorMetadata>> metadata, const Origin& origin) {
-    if (from.IsError()) {
-      Status error = from.GetError();
-      if (origin.host != nullptr) error = origin.host->EmitError(error.WithContext(origin.op, origin.location));
-      return Fail(error, *to, metadata.get());
-    }
-    const Tensor& tensor = from.get();
-    if (metadata) {
-      metadata->Emplace(tensor.metadata());
-    } else if (!(to->value().metadata() == tensor.metadata())) {
-      return Fail(Internal("kernel must give ", to->value().metadata(), ", gave ", tensor.metadata())
-                      .WithContext(origin.op, origin.location),
-                  *to, nullptr);
-    }
-    if (to->HasContent()) {
-      to->value() = tensor;
-    } else {
-      to->Construct(tensor);
-    }
-    from.reset();
-    to.release()->SetConcreteAndDropRef();
-  }
-
-  AsyncValueRef<Tensor> from_;
-  RcRef<TensorValue> to_;
-  RcRef<ConcreteAsyncValue<TensorMetadata>> metadata_;
-  Origin origin_;
-};
-
 double EstimateCost(const Kernel& kernel, std::span<const TensorMetadata* const> args,
                     std::span<const TensorMetadata> results) {
   const CostModel& cost = kernel.cost();
   if (cost.estimate != nullptr) return cost.estimate(args, results);
-  int64_t elements = 0;
-  for (const TensorMetadata* arg : args) elements += arg->num_elements();
-  for (const TensorMetadata& result : results) elements += result.num_elements();
-  return static_cast<double>(elements) * cost.per_element;
+  // Unsigned, since the scalar host tensors of one call may together have more elements than can be counted.
+  uint64_t elements = 0;
+  for (const TensorMetadata* arg : args) elements += static_cast<uint64_t>(arg->num_elements());
+  for (const TensorMetadata& result : results) elements += static_cast<uint64_t>(result.num_elements());
+  return static_cast<double>(static_cast<int64_t>(elements)) * cost.per_element;
 }
 
 }  // namespace
-
-void ForwardTensor(AsyncValueRef<Tensor> from, RcRef<TensorValue> to,
-                   RcRef<ConcreteAsyncValue<TensorMetadata>> metadata) {
-  Forwarder::Start(std::move(from), std::move(to), std::move(metadata), {});
-}
 
 void PropagateError(const OpInvocation& invocation, const Status& error) {
   const AsyncValueRef<Tensor> value = AsyncValueRef<Tensor>::MakeError(error);
@@ -176,6 +109,21 @@ void KernelOp::Invoke(const OpInvocation& invocation) const {
   Dispatch(invocation, inputs.pending);
 }
 
+Status KernelOp::GetHostInputs(std::span<const TensorHandle> args, std::span<const Tensor*> values) const {
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = nullptr;
+    if (!signature_.IsHostInput(i, args.size())) continue;
+    const Tensor& tensor = args[i].tensor();
+    if (!tensor.IsA(kDenseHost) && !tensor.IsA(kScalarHost) && !tensor.IsA(kStringHost)) {
+      return InvalidArgument("argument ", i, " (", signature_.InputName(i, args.size()),
+                             ") must be a dense tensor on the host, got ", tensor.metadata(), " as ",
+                             tensor.type().name());
+    }
+    values[i] = &tensor;
+  }
+  return Status();
+}
+
 StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
                                             std::span<const Tensor* const> values, const OpAttrsRef& attrs,
                                             std::span<TensorMetadata> results) const {
@@ -196,11 +144,10 @@ StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::s
   const Kernel& kernel = (*kernels_)[static_cast<size_t>(dtype)];
   if (!kernel.IsValid()) [[unlikely]] {
     if (fallback_) return plan;
-    return Status::Error(StatusCode::kUnimplemented,
-                         MessageBuilder()
-                             .Append("op handler ", std::string_view(handler_.name()), " has no kernel for dtype ",
-                                     dtype)
-                             .view());
+    MessageBuilder what;
+    dtype == DType::kInvalid ? what.Append("this op") : what.Append("dtype ", dtype);
+    return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(handler_.name()),
+                     " has no kernel for ", what.view());
   }
   plan.kernel = &kernel;
   plan.is_long = use_work_queue_ &&
@@ -230,8 +177,9 @@ void KernelOp::Dispatch(const OpInvocation& invocation, bool pending) const {
   for (size_t i = 0; i < num_args; ++i) {
     args[i] = pending ? &invocation.args[i].metadata() : &invocation.args[i].tensor().metadata();
   }
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = signature_.IsHostInput(i, num_args) ? &invocation.args[i].tensor() : nullptr;
+  if (values.size() > 0) {
+    Status readable = GetHostInputs(invocation.args, values.span());
+    if (!readable.ok()) return FailInvocation(invocation, name(), std::move(readable));
   }
   const OpAttrsRef attrs = invocation.attrs.WithDefaults(def_.defaults.get());
   StatusOr<Plan> plan = MakePlan(invocation.exec, args.span(), values.span(), attrs, metadata.span());
@@ -269,18 +217,24 @@ void KernelOp::RunInline(const OpInvocation& invocation, const Kernel& kernel,
       invocation.results[i] = TensorHandle(AsyncValueRef<Tensor>(RcRef<AsyncValue>(std::move(value))), device);
       continue;
     }
-    // Without a metadata function, the metadata of a value still to come is still to come, too.
+    // Without a metadata function, the metadata of a value still to come is still to come, too, and that of an error is
+    // not known.
     RcRef<ConcreteAsyncValue<TensorMetadata>> pending_metadata;
-    const KernelFrame::Late* late = frame.FindLate(i);
-    if (def_.metadata == nullptr && late != nullptr && late->value.IsValid()) {
+    if (def_.metadata == nullptr) {
       pending_metadata = MakeUnconstructed<TensorMetadata>();
-      if (!pending_metadata) frame.SetError(i, Status::OutOfMemory());
+      if (!pending_metadata) {
+        TellOnce(frame, Status::OutOfMemory().WithContext(name(), invocation.exec.location()));
+        invocation.results[i] = TensorHandle(AsyncValueRef<Tensor>(OutOfMemoryAsyncValue()), device);
+        continue;
+      }
     }
     invocation.results[i] = TensorHandle(AsyncValueRef<TensorMetadata>(RcRef<AsyncValue>(pending_metadata)),
                                          AsyncValueRef<Tensor>(RcRef<AsyncValue>(value)), device);
     FinishResult(frame, i, status, std::move(value), std::move(pending_metadata));
   }
-  if (def_.has_side_effects) *invocation.chain = FinishChain(frame, status);
+  if (def_.has_side_effects || (num_results == 0 && !status.ok())) {
+    *invocation.chain = ChainAfter(frame, status, std::move(*invocation.chain));
+  }
   for (TensorHandle& arg : invocation.args) arg.reset();
 }
 
@@ -302,24 +256,28 @@ Status KernelOp::RunKernel(const Kernel& kernel, KernelFrame& frame, Clock::time
   return status;
 }
 
+bool KernelOp::IsPlain(const KernelFrame& frame, const Status& status) {
+  bool is_plain = status.ok() && frame.late_ == nullptr && !frame.late_lost_ && !frame.chain_.IsValid();
+  for (const TensorValue* result : frame.results_) is_plain = is_plain && result->value().HasPayload();
+  return is_plain;
+}
+
 void KernelOp::FinishResult(KernelFrame& frame, size_t i, const Status& status, RcRef<TensorValue> value,
                             RcRef<ConcreteAsyncValue<TensorMetadata>> metadata) {
+  const std::string_view op = frame.def().name;
+  const Location location = frame.exec().location();
   KernelFrame::Late* late = frame.FindLate(i);
   Status error;
   if (late != nullptr && !late->error.ok()) {
-    error = frame.host().EmitError(late->error.WithContext(frame.def().name, frame.exec().location()));
-  } else if (!status.ok()) {
-    error = status;
-    TellOnce(frame, error);
-  } else if (frame.late_lost_) {
-    error = Status::OutOfMemory();
+    error = frame.host().EmitError(late->error.WithContext(op, location));
+  } else if (!status.ok() || frame.late_lost_) {
+    error = status.ok() ? Status::OutOfMemory().WithContext(op, location) : status;
     TellOnce(frame, error);
   } else if (late != nullptr) {
-    return Forwarder::Start(std::move(late->value), std::move(value), std::move(metadata),
-                            {&frame.host(), frame.def().name, frame.exec().location()});
+    return ForwardTensor({frame.exec(), op, /*errors_are_known=*/false}, std::move(late->value), std::move(value),
+                         std::move(metadata));
   } else if (!value->value().HasPayload()) {
-    error = frame.host().EmitError(
-        Internal("kernel gave no value for result ", i).WithContext(frame.def().name, frame.exec().location()));
+    error = frame.host().EmitError(Internal("kernel gave no value for result ", i).WithContext(op, location));
   }
   if (!error.ok()) {
     if (metadata) metadata->SetError(error);
@@ -335,12 +293,29 @@ void KernelOp::TellOnce(KernelFrame& frame, const Status& error) {
   static_cast<void>(frame.host().EmitError(error));
 }
 
-AsyncValueRef<Chain> KernelOp::FinishChain(KernelFrame& frame, const Status& status) {
+void KernelOp::FinishChain(KernelFrame& frame, const Status& status, RcRef<ConcreteAsyncValue<Chain>> chain) {
   if (!status.ok()) {
     TellOnce(frame, status);
-    return AsyncValueRef<Chain>::MakeError(status);
+    chain->SetError(status);
+  } else if (frame.chain_.IsValid()) {
+    ForwardChain({frame.exec(), frame.def().name, /*errors_are_known=*/false}, std::move(frame.chain_),
+                 std::move(chain));
+  } else {
+    chain->Emplace();
   }
-  return frame.chain_.IsValid() ? std::move(frame.chain_) : MakeReadyChain();
+}
+
+AsyncValueRef<Chain> KernelOp::ChainAfter(KernelFrame& frame, const Status& status, AsyncValueRef<Chain> before) {
+  // The effect is done, as is what `before` stands for.
+  if (status.ok() && !frame.chain_.IsValid() && before.IsValid()) return before;
+  RcRef<ConcreteAsyncValue<Chain>> chain = MakeUnconstructed<Chain>();
+  if (!chain) {
+    TellOnce(frame, status.ok() ? Status::OutOfMemory().WithContext(frame.def().name, frame.exec().location()) : status);
+    return AsyncValueRef<Chain>(OutOfMemoryAsyncValue());
+  }
+  AsyncValueRef<Chain> after{RcRef<AsyncValue>(chain)};
+  FinishChain(frame, status, std::move(chain));
+  return after;
 }
 
 }  // namespace tandem

@@ -45,6 +45,9 @@ class KernelOp final : public OpImpl {
                           std::span<const Tensor* const> values, const OpAttrsRef& attrs,
                           std::span<TensorMetadata> results) const;
 
+  // Fills `values`, if it is not empty, for MakePlan; the host inputs are concrete. An error if one cannot be read.
+  Status GetHostInputs(std::span<const TensorHandle> args, std::span<const Tensor*> values) const;
+
   // Runs the kernel on concrete arguments, traced if tracing is on; `called` is when the op was issued, if that was
   // earlier. The kernel's own error is returned with op and location.
   using Clock = std::chrono::steady_clock;
@@ -54,8 +57,10 @@ class KernelOp final : public OpImpl {
   // diagnostic handler, each once.
   static void FinishResult(KernelFrame& frame, size_t i, const Status& status, RcRef<TensorValue> value,
                            RcRef<ConcreteAsyncValue<TensorMetadata>> metadata);
-  // The chain that follows from a frame after RunKernel, for ops with side effects.
-  static AsyncValueRef<Chain> FinishChain(KernelFrame& frame, const Status& status);
+  // The same for the chain of an op that has side effects or no results.
+  static void FinishChain(KernelFrame& frame, const Status& status, RcRef<ConcreteAsyncValue<Chain>> chain);
+  // Whether FinishResult and FinishChain have nothing to tell the host.
+  static bool IsPlain(const KernelFrame& frame, const Status& status);
 
  private:
   // The state of a call's inputs: the first fault, or what is still pending.
@@ -69,6 +74,8 @@ class KernelOp final : public OpImpl {
   Status ForeignArgument(size_t i, const TensorHandle& arg, size_t num_args) const;
 
   static void TellOnce(KernelFrame& frame, const Status& error);
+  // The chain after a frame that ran when `before` had resolved.
+  static AsyncValueRef<Chain> ChainAfter(KernelFrame& frame, const Status& status, AsyncValueRef<Chain> before);
 
   // Runs the most common call from start to end: few available arguments of the expected dtypes, one result, nothing
   // that needs attention. False, with nothing changed, for every other call and every faulty one: those take the
@@ -110,11 +117,6 @@ void InvokePending(const KernelOp& op, const OpInvocation& invocation, const Ker
 
 // Results and chain become one error that is already known to the diagnostic handler (it comes from an input).
 void PropagateError(const OpInvocation& invocation, const Status& error);
-
-// Makes `to` (pending, without waiters' knowledge of its source) what `from` becomes, sharing the tensor's storage.
-// `metadata`, if not null, is resolved first.
-void ForwardTensor(AsyncValueRef<Tensor> from, RcRef<TensorValue> to,
-                   RcRef<ConcreteAsyncValue<TensorMetadata>> metadata);
 
 }  // namespace tandem
 

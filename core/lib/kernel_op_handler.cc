@@ -16,22 +16,46 @@ namespace {
 // transfer (OH-2, EX-13).
 class TransferringOp final : public OpImpl {
  public:
-  TransferringOp(RcRef<const OpImpl> op, const Device& here, const Device& there)
-      : OpImpl(op->name()), op_(std::move(op)), here_(here), there_(there) {}
+  TransferringOp(const OpDef& def, RcRef<const OpImpl> op, const Device& here, const Device& there)
+      : OpImpl(op->name()), signature_(def), op_(std::move(op)), here_(here), there_(there) {}
 
   void Invoke(const OpInvocation& invocation) const override {
-    for (TensorHandle& arg : invocation.args) {
-      if (arg.IsValid()) arg = arg.TransferTo(invocation.exec, there_);
+    const size_t num_args = invocation.args.size();
+    for (size_t i = 0; i < num_args; ++i) {
+      TensorHandle& arg = invocation.args[i];
+      const Device& host = invocation.exec.host().device();
+      // Host inputs are wanted where their content can be read.
+      if (arg.IsValid()) arg = arg.TransferTo(invocation.exec, signature_.IsHostInput(i, num_args) ? host : there_);
     }
     op_->Invoke(invocation);
     for (TensorHandle& result : invocation.results) result = result.TransferTo(invocation.exec, here_);
   }
 
  private:
+  const OpSignature signature_;
   const RcRef<const OpImpl> op_;
   const Device& here_;
   const Device& there_;
 };
+
+// Whether every call of the op has what the kernel takes, and wants what it gives.
+Status CheckFits(const KernelSignature& signature, const OpDef& def) {
+  int64_t num_args = 0;
+  for (const ArgDef& input : def.inputs) {
+    const int count_attr = input.number_attr >= 0 ? input.number_attr : input.type_list_attr;
+    num_args += count_attr < 0 ? 1 : def.attrs[static_cast<size_t>(count_attr)].minimum;
+  }
+  if (signature.num_args > num_args) {
+    return Internal("kernel takes ", signature.num_args, " arguments, the op has ",
+                    def.HasVariadicInputs() ? "at least " : "", num_args);
+  }
+  if (signature.num_results < 0) return Status();
+  if (def.HasVariadicOutputs()) {
+    return Internal("kernel gives ", signature.num_results, " results, the op has a varying number");
+  }
+  if (static_cast<size_t>(signature.num_results) == def.outputs.size()) return Status();
+  return Internal("kernel gives ", signature.num_results, " results, the op has ", def.outputs.size());
+}
 
 }  // namespace
 
@@ -70,11 +94,16 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
     const auto found = kernels_.find(op_name);
     if (found != kernels_.end()) kernels = found->second;
   }
-  StatusOr<Op> fallback_op = MakeFallbackOp(op_name);
+  StatusOr<Op> fallback_op = MakeFallbackOp(*def);
+  // Other errors are no answer to whether the fallback has the op.
+  if (!fallback_op.ok() && fallback_op.status().code() != StatusCode::kUnimplemented) return fallback_op;
   if (kernels == nullptr) {
-    if (fallback_op.ok() || fallback_op.status().code() != StatusCode::kUnimplemented) return fallback_op;
+    if (fallback_op.ok()) return fallback_op;
     return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(name()),
                      " has no kernel for this op");
+  }
+  for (const Kernel& kernel : *kernels) {
+    if (kernel.IsValid()) TANDEM_RETURN_IF_ERROR(CheckFits(kernel.signature(), *def));
   }
   RcRef<const OpImpl> fallback_impl;
   if (fallback_op.ok()) fallback_impl = fallback_op->impl();
@@ -84,11 +113,11 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   return Op(std::move(op));
 }
 
-StatusOr<Op> KernelOpHandler::MakeFallbackOp(std::string_view op_name) {
-  TANDEM_ASSIGN_OR_RETURN(Op op, fallback()->MakeOp(op_name));
+StatusOr<Op> KernelOpHandler::MakeFallbackOp(const OpDef& def) {
+  TANDEM_ASSIGN_OR_RETURN(Op op, fallback()->MakeOp(def.name));
   const Device* there = fallback()->device();
   if (there == nullptr || there == &device_ || !policy_.transfer_for_fallback) return op;
-  RcRef<const OpImpl> transferring = MakeRef<const TransferringOp>(op.impl(), device_, *there);
+  RcRef<const OpImpl> transferring = MakeRef<const TransferringOp>(def, op.impl(), device_, *there);
   if (!transferring) return Status::OutOfMemory();
   return Op(std::move(transferring));
 }

@@ -43,7 +43,7 @@ bool KernelOp::InvokeSmall(const OpInvocation& invocation) const {
   const ExecutionContext& exec = invocation.exec;
   const size_t num_args = small_.num_args;
   if (exec.host().NeedsAttention() || exec.request() != nullptr || invocation.args.size() != num_args ||
-      invocation.results.size() != 1 || invocation.chain != nullptr || !invocation.attrs.empty()) {
+      invocation.results.size() != 1 || invocation.chain != nullptr || !invocation.attrs.IsUntouched()) {
     return false;
   }
   const Device* const device = device_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Error text on the stack: number formatting and the cut at capacity.
+// Error text on the stack: formatting of numbers and quoted text, and the cut at capacity.
 
 #include "tandem/message.h"
 
@@ -12,7 +12,6 @@
 namespace tandem {
 
 void MessageBuilder::AppendText(std::string_view text) {
-  static constexpr std::string_view kCut = "...";
   const size_t room = kCapacity - size_;
   if (text.size() <= room) {
     std::copy(text.begin(), text.end(), text_ + size_);
@@ -21,7 +20,10 @@ void MessageBuilder::AppendText(std::string_view text) {
   }
   std::copy_n(text.begin(), room, text_ + size_);
   size_ = kCapacity;
-  std::copy(kCut.begin(), kCut.end(), text_ + kCapacity - kCut.size());
+  size_t cut = kCapacity - 3;
+  // Not inside a character, which has up to three continuation bytes.
+  for (int i = 0; i < 3 && (static_cast<unsigned char>(text_[cut]) & 0xC0) == 0x80; ++i) --cut;
+  std::fill(text_ + cut, text_ + kCapacity, '.');
 }
 
 namespace {
@@ -55,6 +57,29 @@ void AppendTo(MessageBuilder& out, std::span<const int64_t> values) {
     internal::AppendSigned(out, values[i]);
   }
   out.AppendText("]");
+}
+
+void AppendQuoted(MessageBuilder& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out.Append('"');
+  for (const char c : text) {
+    if (out.view().size() == MessageBuilder::kCapacity) break;
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out.Append('\\', c);
+    } else if (c == '\n') {
+      out.Append("\\n");
+    } else if (c == '\t') {
+      out.Append("\\t");
+    } else if (c == '\r') {
+      out.Append("\\r");
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out.Append("\\x", kHex[byte >> 4], kHex[byte & 0xF]);
+    } else {
+      out.Append(c);
+    }
+  }
+  out.Append('"');
 }
 
 namespace internal {

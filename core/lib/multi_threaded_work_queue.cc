@@ -9,6 +9,11 @@
 // carries on: one of the pool's, or a stand-in when all of the pool's are waiting. It does not run tasks on top of the
 // waiting one if that can be helped: a task that needs the waiting one would bury it on the same stack for ever.
 
+#if defined(__GNUC__) && !defined(__clang__)
+// The thread sanitizer does not model fences. Eigen's pool has them to lose no wake-up, not to publish data.
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+
 #if !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
 
 #include <algorithm>
@@ -99,6 +104,7 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   using WorkQueue::AddTask;
   void AddTask(Task& task) override;
   bool AddBlockingTask(std::function<void()> fn) override;
+  bool AddBackgroundTask(std::function<void()> fn) override;
   Status Await(std::span<const AsyncValue* const> values, Deadline deadline) override;
   void Quiesce() override;
   bool RunOneTask() override;
@@ -114,6 +120,7 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   };
 
   class BlockingTask;
+  class BackgroundTask;
   class StandIn final : public Task {
    public:
     explicit StandIn(MultiThreadedWorkQueue* queue) : queue_(queue) {}
@@ -321,6 +328,27 @@ bool MultiThreadedWorkQueue::AddBlockingTask(std::function<void()> fn) {
   if (extra_threads_.Start(*task)) return true;
   delete task;
   count_.Finish();
+  return false;
+}
+
+// Not counted, so it is no task that Quiesce or Await would have to know of.
+class MultiThreadedWorkQueue::BackgroundTask final : public Task {
+ public:
+  explicit BackgroundTask(std::function<void()> fn) : fn_(std::move(fn)) {}
+  void Run() override {
+    fn_();
+    delete this;
+  }
+
+ private:
+  const std::function<void()> fn_;
+};
+
+bool MultiThreadedWorkQueue::AddBackgroundTask(std::function<void()> fn) {
+  auto* task = new (std::nothrow) BackgroundTask(std::move(fn));
+  if (task == nullptr) return false;
+  if (extra_threads_.Start(*task)) return true;
+  delete task;
   return false;
 }
 

@@ -6,6 +6,7 @@
 #include "op_signature.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tandem {
 
@@ -26,12 +27,8 @@ AttrType StoredType(AttrKind kind) {
   return AttrType::kAttrs;
 }
 
-// The dtypes of a list(type) attribute of this call.
-std::span<const DType> TypeList(const AttrDef& attr, const OpAttrsRef& attrs) {
-  std::span<const DType> dtypes;
-  attrs.GetArray(attr.name, &dtypes);
-  return dtypes;
-}
+// The attribute that says how many tensors a variadic input stands for.
+int CountAttr(const ArgDef& input) { return input.number_attr >= 0 ? input.number_attr : input.type_list_attr; }
 
 }  // namespace
 
@@ -55,14 +52,15 @@ OpSignature::OpSignature(const OpDef& def) : def_(def) {
   simple_ = !variadic_inputs_ && !variadic_outputs_;
 }
 
-Status OpSignature::WrongCount(std::string_view what, size_t expected, size_t given) const {
+Status OpSignature::WrongCount(std::string_view what, uint64_t expected, size_t given) const {
   return InvalidArgument("expected ", expected, " ", what, expected == 1 ? "" : "s", ", got ", given);
 }
 
 Status OpSignature::CheckArgumentCountSlow(size_t num_args) const {
   if (!variadic_inputs_) return WrongCount("argument", num_fixed_inputs_, num_args);
   if (num_args < num_fixed_inputs_) {
-    return InvalidArgument("expected at least ", num_fixed_inputs_, " arguments, got ", num_args);
+    return InvalidArgument("expected at least ", num_fixed_inputs_, " argument", num_fixed_inputs_ == 1 ? "" : "s",
+                           ", got ", num_args);
   }
   return Status();
 }
@@ -85,7 +83,7 @@ std::string_view OpSignature::InputName(size_t position, size_t num_args) const 
 
 StatusOr<DType> OpSignature::Bind(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
                                   std::span<TensorMetadata> results) const {
-  if (simple_ && !has_required_attrs_ && attrs.empty()) [[likely]] return BindSimple(args, attrs, results);
+  if (simple_ && !has_required_attrs_ && attrs.IsUntouched()) [[likely]] return BindSimple(args, attrs, results);
   return BindGeneral(args, attrs, results);
 }
 
@@ -125,28 +123,38 @@ StatusOr<DType> OpSignature::BindGeneral(std::span<const TensorMetadata* const> 
   for (int i = 0; i < OpDef::kMaxAttrs; ++i) {
     bindings.types[i] = DType::kInvalid;
     bindings.numbers[i] = -1;
+    bindings.lists[i] = kNoList;
   }
   TANDEM_RETURN_IF_ERROR(CheckAttrValues(attrs));
   TANDEM_RETURN_IF_ERROR(BindInputs(args, attrs, bindings));
   TANDEM_RETURN_IF_ERROR(BindAttrs(attrs, bindings));
-  TANDEM_RETURN_IF_ERROR(BindOutputs(attrs, bindings, results));
+  TANDEM_RETURN_IF_ERROR(BindOutputs(args, attrs, bindings, results));
   return def_.kernel_type_attr < 0 ? DType::kInvalid : bindings.types[def_.kernel_type_attr];
 }
 
 StatusOr<size_t> OpSignature::SequenceLength(const ArgDef& input, size_t num_args, const OpAttrsRef& attrs) const {
-  int64_t explicit_length = -1;
-  if (input.number_attr >= 0) {
-    attrs.Get(def_.attrs[input.number_attr].name, &explicit_length);
-  } else if (const AttrEntry* entry = attrs.Find(def_.attrs[input.type_list_attr].name)) {
-    explicit_length = entry->size;
-  }
-  if (explicit_length >= 0) return static_cast<size_t>(explicit_length);
+  const size_t num_sequences = static_cast<size_t>(num_variadic_inputs_);
   const size_t left = num_args - num_fixed_inputs_;
-  if (left % num_variadic_inputs_ != 0) {
-    return InvalidArgument("expected ", num_variadic_inputs_, " sequences of equal length, got ", left,
+  const size_t length = left / num_sequences;
+  const bool is_even = left % num_sequences == 0;
+  const AttrDef& attr = def_.attrs[static_cast<size_t>(CountAttr(input))];
+  // What the call says must agree with its arguments; a default need not.
+  if (const AttrEntry* entry = internal::FindAttr(attrs.entries(), attr.name)) {
+    const int64_t given = attr.is_list ? entry->size : *static_cast<const int64_t*>(entry->data);
+    if (!is_even || !std::cmp_equal(length, given)) {
+      return InvalidArgument("expected ", given, " arguments for ", input.name, " as attribute ", attr.name,
+                             " says, got ", left, num_sequences == 1 ? "" : " for all sequences");
+    }
+  }
+  if (!is_even) {
+    return InvalidArgument("expected ", num_sequences, " sequences of equal length, got ", left,
                            " arguments for them");
   }
-  return left / num_variadic_inputs_;
+  if (attr.has_minimum && std::cmp_less(length, attr.minimum)) {
+    return InvalidArgument("expected at least ", attr.minimum, " argument", attr.minimum == 1 ? "" : "s", " for ",
+                           input.name, ", got ", length);
+  }
+  return length;
 }
 
 Status OpSignature::BindInputs(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
@@ -154,39 +162,51 @@ Status OpSignature::BindInputs(std::span<const TensorMetadata* const> args, cons
   size_t position = 0;
   for (const ArgDef& input : def_.inputs) {
     size_t count = 1;
-    std::span<const DType> list;
     if (input.IsVariadic()) {
       TANDEM_ASSIGN_OR_RETURN(count, SequenceLength(input, args.size(), attrs));
-      if (count > args.size() - position) {
-        return InvalidArgument("expected ", count, " arguments for ", input.name, ", got ", args.size() - position);
-      }
-      const int number = input.number_attr >= 0 ? input.number_attr : input.type_list_attr;
-      const AttrDef& length_attr = def_.attrs[number];
-      if (length_attr.has_minimum && static_cast<int64_t>(count) < length_attr.minimum) {
-        return InvalidArgument("expected at least ", length_attr.minimum, " arguments for ", input.name, ", got ",
-                               count);
-      }
-      bindings.numbers[number] = static_cast<int64_t>(count);
-      if (input.type_list_attr >= 0) list = TypeList(length_attr, attrs);
+      bindings.numbers[CountAttr(input)] = static_cast<int64_t>(count);
+    }
+    if (input.type_list_attr >= 0) {
+      TANDEM_RETURN_IF_ERROR(BindList(input, position, args.subspan(position, count), args, attrs, bindings));
+      position += count;
+      continue;
     }
     for (size_t i = 0; i < count; ++i, ++position) {
       const TensorMetadata& given = *args[position];
       if (input.type_attr >= 0) {
         TANDEM_RETURN_IF_ERROR(BindType(input.type_attr, position, input, given, args, bindings));
-      } else if (input.type_list_attr >= 0) {
-        const DTypeSet allowed = def_.attrs[input.type_list_attr].allowed_dtypes;
-        if (!allowed.Contains(given.dtype) || (!list.empty() && list[i] != given.dtype)) {
-          MessageBuilder expected;
-          list.empty() ? expected.Append("one of ", allowed) : expected.Append(list[i]);
-          return InvalidArgument("argument ", position, " (", input.name, ") must be ", expected.view(), ", got ",
-                                 given);
-        }
       } else if (input.dtype != given.dtype) {
         return InvalidArgument("argument ", position, " (", input.name, ") must be ", input.dtype, ", got ", given);
       }
     }
   }
-  if (position != args.size()) return WrongCount("argument", position, args.size());
+  return Status();
+}
+
+// The sequence `given` begins at `position`. Its dtypes are those that the call lists, or those of an earlier sequence
+// with the same list.
+Status OpSignature::BindList(const ArgDef& input, size_t position, std::span<const TensorMetadata* const> given,
+                             std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
+                             Bindings& bindings) const {
+  const AttrDef& attr = def_.attrs[static_cast<size_t>(input.type_list_attr)];
+  std::span<const DType> list;
+  internal::GetAttrArray(internal::FindAttr(attrs.entries(), attr.name), &list);
+  size_t& first = bindings.lists[input.type_list_attr];
+  if (first == kNoList) first = position;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const DType dtype = given[i]->dtype;
+    const DType like = list.empty() ? args[first + i]->dtype : list[i];
+    if (dtype == like && attr.allowed_dtypes.Contains(dtype)) continue;
+    MessageBuilder expected;
+    if (!attr.allowed_dtypes.Contains(dtype)) {
+      expected.Append("one of ", attr.allowed_dtypes);
+    } else {
+      expected.Append(like);
+      if (list.empty()) expected.Append(" like argument ", first + i);
+    }
+    return InvalidArgument("argument ", position + i, " (", input.name, ") must be ", expected.view(), ", got ",
+                           *given[i]);
+  }
   return Status();
 }
 
@@ -217,8 +237,10 @@ Status OpSignature::BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const
     const AttrDef& attr = def_.attrs[i];
     const AttrEntry* entry = attrs.Find(attr.name);
     if (entry == nullptr) {
-      if (!attr.inferred) return InvalidArgument("attribute ", attr.name, " is required, expected ", attr.spec);
-      continue;
+      // A type that follows from a sequence follows from nothing if that is empty.
+      const bool is_bound = attr.kind != AttrKind::kType || attr.is_list || bindings.types[i] != DType::kInvalid;
+      if (attr.inferred && is_bound) continue;
+      return InvalidArgument("attribute ", attr.name, " is required, expected ", attr.spec);
     }
     if (attr.kind == AttrKind::kType && !attr.is_list) {
       DType value = DType::kInvalid;
@@ -238,26 +260,35 @@ Status OpSignature::BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const
   return Status();
 }
 
-Status OpSignature::BindOutputs(const OpAttrsRef& attrs, const Bindings& bindings,
-                                std::span<TensorMetadata> results) const {
-  size_t expected = 0;
-  const auto length = [&](const ArgDef& output) -> size_t {
-    if (output.number_attr >= 0) return static_cast<size_t>(std::max<int64_t>(bindings.numbers[output.number_attr], 0));
-    return output.type_list_attr >= 0 ? TypeList(def_.attrs[output.type_list_attr], attrs).size() : 1;
+Status OpSignature::BindOutputs(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
+                                const Bindings& bindings, std::span<TensorMetadata> results) const {
+  // The dtypes of a list that no input has come from the call or the defaults.
+  const auto list_of = [&](const ArgDef& output) {
+    std::span<const DType> list;
+    attrs.GetArray(def_.attrs[static_cast<size_t>(output.type_list_attr)].name, &list);
+    return list;
   };
+  const auto length = [&](const ArgDef& output) -> uint64_t {
+    if (!output.IsVariadic()) return 1;
+    const int64_t count = bindings.numbers[CountAttr(output)];
+    return count >= 0 || output.number_attr >= 0 ? static_cast<uint64_t>(std::max<int64_t>(count, 0))
+                                                 : list_of(output).size();
+  };
+  uint64_t expected = 0;
   for (const ArgDef& output : def_.outputs) {
-    if (__builtin_add_overflow(expected, length(output), &expected)) expected = SIZE_MAX;
+    if (__builtin_add_overflow(expected, length(output), &expected)) expected = UINT64_MAX;
   }
   if (expected != results.size()) return WrongCount("result", expected, results.size());
   size_t position = 0;
   for (const ArgDef& output : def_.outputs) {
-    const size_t count = length(output);
+    const uint64_t count = length(output);
     for (size_t i = 0; i < count; ++i) {
       DType& dtype = results[position++].dtype;
       if (output.type_attr >= 0) {
         dtype = bindings.types[output.type_attr];
       } else if (output.type_list_attr >= 0) {
-        dtype = TypeList(def_.attrs[output.type_list_attr], attrs)[i];
+        const bool from_inputs = bindings.numbers[output.type_list_attr] >= 0;
+        dtype = from_inputs ? args[bindings.lists[output.type_list_attr] + i]->dtype : list_of(output)[i];
       } else {
         dtype = output.dtype;
       }

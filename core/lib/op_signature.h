@@ -40,10 +40,12 @@ class OpSignature {
   }
 
  private:
+  static constexpr size_t kNoList = SIZE_MAX;
   // What the call has bound so far, by attribute index.
   struct Bindings {
     DType types[OpDef::kMaxAttrs];
-    int64_t numbers[OpDef::kMaxAttrs];
+    int64_t numbers[OpDef::kMaxAttrs];  // counts and integers; -1 if not bound
+    size_t lists[OpDef::kMaxAttrs];     // of a list(type) that an input has: where its arguments begin
   };
 
   Status CheckArgumentCountSlow(size_t num_args) const;
@@ -52,7 +54,10 @@ class OpSignature {
   StatusOr<DType> BindGeneral(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
                               std::span<TensorMetadata> results) const;
   Status BindInputs(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs, Bindings& bindings) const;
-  Status BindOutputs(const OpAttrsRef& attrs, const Bindings& bindings, std::span<TensorMetadata> results) const;
+  Status BindOutputs(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs, const Bindings& bindings,
+                     std::span<TensorMetadata> results) const;
+  Status BindList(const ArgDef& input, size_t position, std::span<const TensorMetadata* const> given,
+                  std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs, Bindings& bindings) const;
   Status BindType(int attr, size_t position, const ArgDef& input, const TensorMetadata& given,
                   std::span<const TensorMetadata* const> args, Bindings& bindings) const;
   Status BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const;
@@ -60,7 +65,7 @@ class OpSignature {
   Status CheckAttr(const AttrEntry& entry) const;
   StatusOr<size_t> SequenceLength(const ArgDef& input, size_t num_args, const OpAttrsRef& attrs) const;
   const ArgDef& InputAt(size_t position, size_t num_args) const;
-  Status WrongCount(std::string_view what, size_t expected, size_t given) const;
+  Status WrongCount(std::string_view what, uint64_t expected, size_t given) const;
 
   const OpDef& def_;
   size_t num_fixed_inputs_ = 0;

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "kernel_op.h"
+#include "late_value.h"
 #include "pending_ops.h"
 #include "small_array.h"
 #include "tandem/core_runtime.h"
@@ -17,25 +18,12 @@ namespace {
 
 using MetadataValue = ConcreteAsyncValue<TensorMetadata>;
 
-// Makes `to` what `from` becomes.
-void ForwardChain(AsyncValueRef<Chain> from, RcRef<ConcreteAsyncValue<Chain>> to) {
-  AsyncValue* source = from.value();
-  auto pass = [from = std::move(from), to] {
-    if (from.IsError()) {
-      to->SetError(from.GetError());
-    } else {
-      to->Emplace();
-    }
-  };
-  if (!source->AndThen(std::move(pass))) to->SetError(Status::OutOfMemory());
-}
-
 // One thread at a time works on the op, whoever has moved it to kAdvancing or kStarted; that thread alone touches the
 // members below `state_`. Everyone who may still call it holds a reference.
 class PendingOp final : public RefCounted<PendingOp>, public Waiter, public Task, public CancellableOp {
  public:
   PendingOp(const KernelOp& op, const ExecutionContext& exec, OpAttrsRef attrs)
-      : op_(RcRef<const KernelOp>::Share(&op)), exec_(exec), attrs_(std::move(attrs)) {
+      : op_(RcRef<const KernelOp>::Share(&op)), location_(exec.location()), exec_(exec), attrs_(std::move(attrs)) {
     if (exec.host().IsTracing()) called_ = KernelOp::Clock::now();
   }
 
@@ -65,17 +53,27 @@ class PendingOp final : public RefCounted<PendingOp>, public Waiter, public Task
   AsyncValue* NextMetadataDependency();
   AsyncValue* NextDependency();
   const AsyncValue* FirstError();
+  // Completes a new error and tells the diagnostic handler.
+  Status Tell(const Status& error) const {
+    return exec_.host().EmitError(error.WithContext(op_->name(), location_));
+  }
   Status PlanLate();
   void Launch();
+  void Enqueue();
   void RunOnFallback();
   void RunKernel();
   // The ways the op ends; they give up the caller's reference.
   void Finish(KernelFrame& frame, const Status& status);
   void Fail(const Status& error);
+  // Nothing of the host is used after this.
   void Leave();
+  RcRef<MetadataValue> TakeMetadata(size_t i) {
+    return result_metadata_.size() > 0 ? std::move(result_metadata_[i]) : nullptr;
+  }
 
   std::atomic<State> state_{State::kAdvancing};
-  RcRef<const KernelOp> op_;
+  const RcRef<const KernelOp> op_;
+  const Location location_;
   ExecutionContext exec_;
   OpAttrsRef attrs_;
   SmallArray<TensorHandle, kUsualArgs> args_;
@@ -108,7 +106,8 @@ bool PendingOp::MakeResults(const OpInvocation& invocation, std::span<const Tens
     }
     if (!results_[i]) return false;
   }
-  if (!op_->def().has_side_effects) return true;
+  // Where an op without results can leave its error, it does (DI-2).
+  if (invocation.chain == nullptr || (!op_->def().has_side_effects && num_results > 0)) return true;
   chain_out_ = MakeUnconstructed<Chain>();
   return static_cast<bool>(chain_out_);
 }
@@ -134,7 +133,7 @@ void PendingOp::Start(PendingOps& pending, int64_t bytes, const KernelOp::Plan* 
     planned_ = true;
   }
   if (Status active = pending.Add(*this, exec_); !active.ok()) {
-    return Fail(exec_.host().EmitError(active.WithContext(op_->name(), exec_.location())));
+    return Fail(Tell(active));
   }
   Advance();
 }
@@ -193,7 +192,7 @@ AsyncValue* PendingOp::NextDependency() {
 // The first input that is an error by now: a tensor, metadata that will never be, or the chain.
 const AsyncValue* PendingOp::FirstError() {
   for (TensorHandle& arg : args_) {
-    if (arg.IsError()) return arg.value().value();
+    if (arg.value().IsError()) return arg.value().value();
     if (arg.metadata_value()->IsError()) return arg.metadata_value();
   }
   return chain_in_.IsValid() && chain_in_.IsError() ? chain_in_.value() : nullptr;
@@ -206,14 +205,12 @@ Status PendingOp::PlanLate() {
   SmallArray<TensorMetadata, kUsualResults> metadata;
   if (!args.Init(args_.size()) || !values.Init(op_->def().has_host_inputs ? args_.size() : 0) ||
       !metadata.Init(results_.size())) {
-    return exec_.host().EmitError(Status::OutOfMemory());
+    return Tell(Status::OutOfMemory());
   }
   for (size_t i = 0; i < args_.size(); ++i) args[i] = &args_[i].metadata();
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = op_->signature().IsHostInput(i, args_.size()) ? &args_[i].tensor() : nullptr;
-  }
+  if (Status status = op_->GetHostInputs(args_.span(), values.span()); !status.ok()) return Tell(status);
   StatusOr<KernelOp::Plan> plan = op_->MakePlan(exec_, args.span(), values.span(), attrs_, metadata.span());
-  if (!plan.ok()) return exec_.host().EmitError(plan.status().WithContext(op_->name(), exec_.location()));
+  if (!plan.ok()) return Tell(plan.status());
   plan_ = *plan;
   planned_ = true;
   for (size_t i = 0; i < results_.size(); ++i) {
@@ -225,22 +222,28 @@ Status PendingOp::PlanLate() {
 }
 
 void PendingOp::Launch() {
-  if (plan_.kernel == nullptr) {
-    if (!Move(State::kAdvancing, State::kStarted)) return Fail(cancel_reason_);
-    return RunOnFallback();
-  }
-  if (plan_.is_long) {
-    queued_ = true;
-    if (!Move(State::kAdvancing, State::kWaiting)) return Fail(cancel_reason_);
-    return exec_.work_queue().AddTask(static_cast<Task&>(*this));
-  }
+  if (plan_.kernel != nullptr && plan_.is_long) return Enqueue();
   if (!Move(State::kAdvancing, State::kStarted)) return Fail(cancel_reason_);
-  RunKernel();
+  plan_.kernel == nullptr ? RunOnFallback() : RunKernel();
+}
+
+void PendingOp::Enqueue() {
+  queued_ = true;
+  // Once the op is in kWaiting it may be cancelled, and with it the host gone before the queue has taken the task.
+  PendingOps& pending = *pending_;
+  WorkQueue& queue = exec_.work_queue();
+  pending.Hold();
+  if (Move(State::kAdvancing, State::kWaiting)) {
+    queue.AddTask(static_cast<Task&>(*this));
+  } else {
+    Fail(cancel_reason_);
+  }
+  pending.Release(0);
 }
 
 void PendingOp::RunKernel() {
   SmallArray<TensorValue*, kUsualResults> values;
-  if (!values.Init(results_.size())) return Fail(exec_.host().EmitError(Status::OutOfMemory()));
+  if (!values.Init(results_.size())) return Fail(Tell(Status::OutOfMemory()));
   for (size_t i = 0; i < results_.size(); ++i) values[i] = results_[i].get();
   KernelFrame frame(exec_, op_->handler(), op_->def(), args_.span(), attrs_, values.span());
   const Status status = op_->RunKernel(*plan_.kernel, frame, called_);
@@ -248,41 +251,37 @@ void PendingOp::RunKernel() {
 }
 
 void PendingOp::Finish(KernelFrame& frame, const Status& status) {
+  const bool is_plain = KernelOp::IsPlain(frame, status);
   state_.store(State::kDone, std::memory_order_release);
   // The inputs go first: dependents that run while results are published may then reuse their memory.
   for (TensorHandle& arg : args_) arg.reset();
-  Leave();
+  if (is_plain) Leave();
   for (size_t i = 0; i < results_.size(); ++i) {
-    RcRef<MetadataValue> metadata;
-    if (result_metadata_.size() > 0) metadata = std::move(result_metadata_[i]);
-    KernelOp::FinishResult(frame, i, status, std::move(results_[i]), std::move(metadata));
+    KernelOp::FinishResult(frame, i, status, std::move(results_[i]), TakeMetadata(i));
   }
-  if (chain_out_) {
-    AsyncValueRef<Chain> end = KernelOp::FinishChain(frame, status);
-    ForwardChain(std::move(end), std::move(chain_out_));
-  }
+  if (chain_out_) KernelOp::FinishChain(frame, status, std::move(chain_out_));
+  if (!is_plain) Leave();
   RefCounted::DropRef();
 }
 
 void PendingOp::RunOnFallback() {
   SmallArray<TensorHandle, kUsualResults> results;
-  if (!results.Init(results_.size())) return Fail(exec_.host().EmitError(Status::OutOfMemory()));
+  if (!results.Init(results_.size())) return Fail(Tell(Status::OutOfMemory()));
   AsyncValueRef<Chain> chain = std::move(chain_in_);
   op_->fallback()->Invoke({exec_, args_.span(), attrs_, results.span(), chain_out_ ? &chain : nullptr});
   state_.store(State::kDone, std::memory_order_release);
-  Leave();
+  const LateOrigin origin = {exec_, op_->name(), /*errors_are_known=*/true};
   for (size_t i = 0; i < results_.size(); ++i) {
-    RcRef<MetadataValue> metadata;
-    if (result_metadata_.size() > 0) metadata = std::move(result_metadata_[i]);
-    ForwardTensor(results[i].value().CopyRef(), std::move(results_[i]), std::move(metadata));
+    ForwardTensor(origin, results[i].value().CopyRef(), std::move(results_[i]), TakeMetadata(i));
     results[i].reset();
   }
-  if (chain_out_) ForwardChain(std::move(chain), std::move(chain_out_));
+  if (chain_out_) ForwardChain(origin, std::move(chain), std::move(chain_out_));
+  Leave();
   RefCounted::DropRef();
 }
 
 void PendingOp::Cancel(const Status& reason) {
-  cancel_reason_ = reason.WithContext(op_->name(), exec_.location());
+  cancel_reason_ = reason.WithContext(op_->name(), location_);
   for (State state = state_.load(std::memory_order_acquire); state == State::kWaiting || state == State::kAdvancing;) {
     const State next = state == State::kWaiting ? State::kDone : State::kCancelRequested;
     if (!state_.compare_exchange_weak(state, next, std::memory_order_acq_rel)) continue;
@@ -294,6 +293,7 @@ void PendingOp::Cancel(const Status& reason) {
   }
 }
 
+// The error has been told.
 void PendingOp::Fail(const Status& error) {
   state_.store(State::kDone, std::memory_order_release);
   const Status reason = error;  // may be a member, or belong to an input
@@ -301,7 +301,7 @@ void PendingOp::Fail(const Status& error) {
   chain_in_.reset();
   Leave();
   for (size_t i = 0; i < results_.size(); ++i) {
-    if (result_metadata_.size() > 0 && result_metadata_[i]) std::move(result_metadata_[i])->SetError(reason);
+    if (RcRef<MetadataValue> metadata = TakeMetadata(i)) metadata->SetError(reason);
     std::move(results_[i])->SetError(reason);
   }
   if (chain_out_) std::move(chain_out_)->SetError(reason);
@@ -309,9 +309,10 @@ void PendingOp::Fail(const Status& error) {
 }
 
 void PendingOp::Leave() {
-  if (pending_ == nullptr) return;
   pending_->Remove(*this);
-  std::exchange(pending_, nullptr)->Release(bytes_);
+  // The op may stay in the list of a value that comes much later; it keeps no request alive until then.
+  exec_ = ExecutionContext(exec_.host(), location_);
+  pending_->Release(bytes_);
 }
 
 }  // namespace
@@ -319,8 +320,7 @@ void PendingOp::Leave() {
 void InvokePending(const KernelOp& op, const OpInvocation& invocation, const KernelOp::Plan* plan,
                    std::span<const TensorMetadata> metadata) {
   const ExecutionContext& exec = invocation.exec;
-  int64_t bytes = 0;
-  for (const TensorMetadata& result : metadata) bytes += static_cast<int64_t>(result.byte_size());
+  const int64_t bytes = PendingOps::CountBytes(metadata);
   PendingOps& pending = exec.host().pending_ops();
   if (Status admitted = pending.Admit(exec, bytes); !admitted.ok()) {
     return FailInvocation(invocation, op.name(), std::move(admitted));

@@ -5,77 +5,139 @@
 
 #include "pending_ops.h"
 
+#include <chrono>
+
 #include "tandem/host_context.h"
 
 namespace tandem {
 
 namespace {
+
+// Whether this thread is running queued work to make room; ops that it issues meanwhile do not nest another such loop.
+thread_local constinit bool makes_room = false;
+
 // The reason not to run anything for this call, or ok.
 Status CheckCallActive(const ExecutionContext& exec) {
   TANDEM_RETURN_IF_ERROR(exec.host().CheckActive());
   return exec.request() == nullptr ? Status() : exec.request()->CheckActive();
 }
+
+// Runs queued work until `done`; false if none is left.
+template <typename Done>
+bool RunTasksUntil(WorkQueue& queue, Done done) {
+  makes_room = true;
+  bool is_done = false;
+  while (!is_done && queue.RunOneTask()) {
+    ContinuationGuard::RunDeferred();
+    is_done = done();
+  }
+  makes_room = false;
+  return is_done;
+}
+
 }  // namespace
 
-bool PendingOps::TryAdmit(int64_t bytes) {
-  const int64_t ops_before = num_ops_.fetch_add(1, std::memory_order_relaxed);
+int64_t PendingOps::CountBytes(std::span<const TensorMetadata> results) {
+  constexpr uint64_t kMost = uint64_t{1} << 42;
+  uint64_t bytes = 0;
+  for (const TensorMetadata& result : results) bytes = std::min(kMost, bytes + std::min<uint64_t>(kMost, result.byte_size()));
+  return static_cast<int64_t>(bytes);
+}
+
+bool PendingOps::TryAdmit(int64_t bytes, int64_t times_the_limit) {
+  const int64_t ops_before = ops_.fetch_add(kOneOp, std::memory_order_relaxed) / kOneOp;
   const int64_t bytes_before = num_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  if (ops_before == 0 || (ops_before < max_ops_ && bytes <= max_bytes_ - bytes_before)) return true;
+  if (ops_before == 0 ||
+      (ops_before / times_the_limit < max_ops_ && bytes_before / times_the_limit <= max_bytes_ - bytes)) {
+    return true;
+  }
+  // Wakes nobody: that would only make others try as much in vain.
   num_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-  num_ops_.fetch_sub(1, std::memory_order_relaxed);
+  ops_.fetch_sub(kOneOp, std::memory_order_relaxed);
   return false;
 }
 
 Status PendingOps::Admit(const ExecutionContext& exec, int64_t bytes) {
   if (TryAdmit(bytes)) [[likely]] return Status();
   WorkQueue& queue = exec.work_queue();
-  ContinuationGuard::RunDeferred();
-  // Running queued work here makes room without anybody's help.
-  while (queue.RunOneTask()) {
-    if (TryAdmit(bytes)) return Status();
+  // A continuation, or work that is run to make room, must leave the stack before others can go on: it does not wait.
+  const bool is_nested = makes_room || ContinuationGuard::IsInside();
+  if (!is_nested) {
+    ContinuationGuard::RunDeferred();
+    if (RunTasksUntil(queue, [&] { return TryAdmit(bytes); })) return Status();
   }
-  if (queue.IsWorkerThread()) {
-    // A worker must not wait for other workers. The overshoot is bounded: one op a worker.
-    num_ops_.fetch_add(1, std::memory_order_relaxed);
-    num_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-    return Status();
+  if (is_nested || queue.IsWorkerThread()) {
+    if (TryAdmit(bytes, 2)) return Status();
+  } else if (queue.MayBlock()) {
+    return AwaitRoom(exec, bytes);
   }
-  if (!queue.MayBlock()) {
-    return ResourceExhausted("expected at most ", max_ops_, " pending ops and ", max_bytes_,
-                             " bytes of pending results, got one more op with ", bytes,
-                             " bytes; await some results before issuing more");
-  }
+  return ResourceExhausted("expected at most ", max_ops_, " pending ops and ", max_bytes_,
+                           " bytes of pending results, got one more op with ", bytes,
+                           " bytes; await some results before issuing more");
+}
+
+Status PendingOps::AwaitRoom(const ExecutionContext& exec, int64_t bytes) {
   std::unique_lock lock(room_mutex_);
-  num_waiting_.fetch_add(1, std::memory_order_seq_cst);
+  BeginWaitLocked();
   Status active;
-  while (!TryAdmit(bytes)) {
-    active = CheckCallActive(exec);
-    if (!active.ok()) break;
-    // Wakes now and then: another thread may have queued work on a queue that nobody runs but us.
-    room_.wait_for(lock, std::chrono::milliseconds(10));
+  for (;;) {
+    const uint64_t wakes = num_wakes_;
     lock.unlock();
-    while (queue.RunOneTask()) {
-    }
+    // Not under the lock: this may end the request, which then cancels its ops.
+    active = CheckCallActive(exec);
+    const bool is_over = !active.ok() || TryAdmit(bytes) ||
+                         RunTasksUntil(exec.work_queue(), [&] { return TryAdmit(bytes); });
     lock.lock();
+    if (is_over) break;
+    // Looks again now and then: time may end the request, and another thread may have queued work that only we run.
+    room_.wait_for(lock, std::chrono::milliseconds(10), [&] { return num_wakes_ != wakes; });
   }
-  num_waiting_.fetch_sub(1, std::memory_order_relaxed);
+  EndWaitLocked();
   return active;
+}
+
+void PendingOps::BeginWaitLocked() {
+  if (num_waiting_++ == 0) ops_.fetch_or(kSomeoneWaits, std::memory_order_acq_rel);
+}
+void PendingOps::EndWaitLocked() {
+  if (--num_waiting_ == 0) ops_.fetch_and(~kSomeoneWaits, std::memory_order_acq_rel);
 }
 
 void PendingOps::Release(int64_t bytes) {
   num_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-  num_ops_.fetch_sub(1, std::memory_order_seq_cst);
-  if (num_waiting_.load(std::memory_order_seq_cst) == 0) [[likely]] return;
+  int64_t ops = ops_.load(std::memory_order_relaxed);
+  while ((ops & kSomeoneWaits) == 0) {
+    if (ops_.compare_exchange_weak(ops, ops - kOneOp, std::memory_order_acq_rel)) return;
+  }
+  // Who waits for the last op destroys this object, but not before the lock is free again.
   const std::lock_guard lock(room_mutex_);
+  ops_.fetch_sub(kOneOp, std::memory_order_acq_rel);
+  ++num_wakes_;
   room_.notify_all();
+}
+
+void PendingOps::WakeAll() {
+  const std::lock_guard lock(room_mutex_);
+  ++num_wakes_;
+  room_.notify_all();
+}
+
+void PendingOps::AwaitNone() {
+  std::unique_lock lock(room_mutex_);
+  BeginWaitLocked();
+  room_.wait(lock, [this] { return ops_.load(std::memory_order_acquire) < kOneOp; });
+  EndWaitLocked();
 }
 
 Status PendingOps::Add(CancellableOp& op, const ExecutionContext& exec) {
   op.shard_ = next_shard_.fetch_add(1, std::memory_order_relaxed) % kNumShards;
   Shard& shard = shards_[op.shard_];
   const std::lock_guard lock(shard.mutex);
+  op.epoch_ = epoch();
   // Cancelling first says so and then takes each shard's lock: either it finds this op, or this call sees the reason.
-  TANDEM_RETURN_IF_ERROR(CheckCallActive(exec));
+  // Deadlines are left to others, since to end a request takes these locks, too.
+  TANDEM_RETURN_IF_ERROR(exec.host().CheckActive());
+  if (exec.request() != nullptr) TANDEM_RETURN_IF_ERROR(exec.request()->CheckNotEnded());
   op.previous_ = nullptr;
   op.next_ = shard.first;
   if (shard.first != nullptr) shard.first->previous_ = &op;
@@ -93,14 +155,15 @@ void PendingOps::Remove(CancellableOp& op) {
   if (op.next_ != nullptr) op.next_->previous_ = op.previous_;
 }
 
-void PendingOps::Cancel(const Status& reason, const RequestContext* request) {
+void PendingOps::Cancel(const Status& reason, const RequestContext* request, uint32_t epoch) {
   for (Shard& shard : shards_) {
     CancellableOp* cancelled = nullptr;
     {
       const std::lock_guard lock(shard.mutex);
       for (CancellableOp* op = shard.first; op != nullptr;) {
         CancellableOp* next = op->next_;
-        if (request == nullptr || op->request() == request) {
+        // Epochs may wrap around.
+        if (request != nullptr ? op->request() == request : static_cast<int32_t>(epoch - op->epoch_) >= 0) {
           (op->previous_ == nullptr ? shard.first : op->previous_->next_) = next;
           if (next != nullptr) next->previous_ = op->previous_;
           op->linked_ = false;
@@ -119,8 +182,7 @@ void PendingOps::Cancel(const Status& reason, const RequestContext* request) {
       op->DropRef();
     }
   }
-  const std::lock_guard lock(room_mutex_);
-  room_.notify_all();
+  WakeAll();
 }
 
 }  // namespace tandem

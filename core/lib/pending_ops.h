@@ -6,14 +6,17 @@
 #ifndef TANDEM_CORE_LIB_PENDING_OPS_H_
 #define TANDEM_CORE_LIB_PENDING_OPS_H_
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <span>
 
 #include "tandem/execution_context.h"
 #include "tandem/request_context.h"
 #include "tandem/status.h"
+#include "tandem/tensor_metadata.h"
 #include "tandem/work_queue.h"
 
 namespace tandem {
@@ -36,28 +39,43 @@ class CancellableOp {
   CancellableOp* next_ = nullptr;
   CancellableOp* next_cancelled_ = nullptr;
   uint32_t shard_ = 0;
+  uint32_t epoch_ = 0;
   bool linked_ = false;
 };
 
-// Thread-safe.
+// Thread-safe. Whoever has counted an op by Admit or Hold may use the host until it calls Release.
 class PendingOps {
  public:
   PendingOps(int64_t max_ops, int64_t max_bytes) : max_ops_(max_ops), max_bytes_(max_bytes) {}
 
-  // Makes room for one op whose results take `bytes`: at the limit a plain thread waits, a worker runs queued work, and
-  // where neither is possible the result is ResourceExhausted (EX-11). A single op is admitted whatever its size.
+  // What the results of an op count for. Cut where no sum of them can overflow.
+  static int64_t CountBytes(std::span<const TensorMetadata> results);
+
+  // Makes room for one op whose results take `bytes`: at the limit a plain thread waits; a worker, or a continuation,
+  // on whose end others may be waiting, runs queued work and then may go up to twice the limit; where neither is
+  // possible the result is ResourceExhausted (EX-11). A single op is admitted whatever its size.
   Status Admit(const ExecutionContext& exec, int64_t bytes);
+  // Counts one more op without asking for room.
+  void Hold() { ops_.fetch_add(kOneOp, std::memory_order_relaxed); }
+  // Gives back what Admit or Hold took. The host may be destroyed as soon as nobody has anything to give back.
   void Release(int64_t bytes);
 
-  // Links an admitted op, unless the host or the op's request is cancelled: then the error.
+  // Links a counted op, unless the host or the op's request is cancelled: then the error.
   Status Add(CancellableOp& op, const ExecutionContext& exec);
   // Idempotent.
   void Remove(CancellableOp& op);
 
-  // Cancels what is linked; only the ops of `request` if it is not null.
-  void Cancel(const Status& reason, const RequestContext* request);
+  // Cancels what was linked in this epoch or before, or the ops of a request.
+  void CancelEpoch(const Status& reason, uint32_t epoch) { Cancel(reason, nullptr, epoch); }
+  void CancelRequest(const Status& reason, const RequestContext& request) { Cancel(reason, &request, 0); }
+  // Ops linked from here on are not reached by a CancelEpoch that began before (CA-2).
+  uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+  void BeginEpoch() { epoch_.fetch_add(1, std::memory_order_acq_rel); }
 
-  int64_t num_ops() const { return num_ops_.load(std::memory_order_relaxed); }
+  // Waits until no op is left. All must have been cancelled; what is left are those that another thread is just ending.
+  void AwaitNone();
+
+  int64_t num_ops() const { return ops_.load(std::memory_order_relaxed) / kOneOp; }
 
  private:
   static constexpr uint32_t kNumShards = 16;
@@ -65,17 +83,29 @@ class PendingOps {
     std::mutex mutex;
     CancellableOp* first = nullptr;
   };
+  // `ops_` is the number of ops in these units, plus kSomeoneWaits: one exchange gives back an op and sees whether
+  // anybody must be woken, after which nothing of this object is used.
+  static constexpr int64_t kOneOp = 2;
+  static constexpr int64_t kSomeoneWaits = 1;
 
-  bool TryAdmit(int64_t bytes);
+  bool TryAdmit(int64_t bytes, int64_t times_the_limit = 1);
+  Status AwaitRoom(const ExecutionContext& exec, int64_t bytes);
+  void Cancel(const Status& reason, const RequestContext* request, uint32_t epoch);
+  void BeginWaitLocked();
+  void EndWaitLocked();
+  void WakeAll();
 
   const int64_t max_ops_;
   const int64_t max_bytes_;
-  std::atomic<int64_t> num_ops_{0};
+  std::atomic<int64_t> ops_{0};
   std::atomic<int64_t> num_bytes_{0};
-  std::atomic<int> num_waiting_{0};
   std::atomic<uint32_t> next_shard_{0};
+  std::atomic<uint32_t> epoch_{0};
   std::mutex room_mutex_;
   std::condition_variable room_;
+  // Guarded by room_mutex_.
+  int num_waiting_ = 0;
+  uint64_t num_wakes_ = 0;
   Shard shards_[kNumShards];
 };
 

@@ -27,24 +27,29 @@ void RequestContext::Cancel(std::string_view reason) {
 }
 
 Status RequestContext::CheckActive() {
-  if (!ended_.load(std::memory_order_acquire)) {
-    if (deadline() == Clock::time_point::max() || Clock::now() < deadline()) return Status();
-    return End(MakeError(StatusCode::kDeadlineExceeded, "the deadline of the request has passed"));
-  }
+  if (ended_.load(std::memory_order_acquire)) return CheckNotEnded();
+  if (deadline() == Clock::time_point::max() || Clock::now() < deadline()) return Status();
+  return End(MakeError(StatusCode::kDeadlineExceeded, "the deadline of the request has passed"));
+}
+
+Status RequestContext::CheckNotEnded() const {
+  if (!ended_.load(std::memory_order_acquire)) return Status();
   const std::lock_guard lock(mutex_);
   return reason_;
 }
 
 Status RequestContext::End(Status reason) {
+  HostContext& host = host_;
   {
     const std::lock_guard lock(mutex_);
     if (!reason_.ok()) return reason_;
-    reason_ = host_.EmitError(std::move(reason));
+    reason_ = reason;
     ended_.store(true, std::memory_order_release);
-    reason = reason_;
   }
+  // Without the lock: the diagnostic handler may ask for, or cancel, this same request.
+  reason = host.EmitError(std::move(reason));
   // The last reference to this request may be one of its pending ops: nothing of it is used from here on.
-  host_.pending_ops().Cancel(reason, this);
+  host.pending_ops().CancelRequest(reason, *this);
   return reason;
 }
 

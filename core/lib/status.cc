@@ -38,7 +38,8 @@ namespace {
 
 constexpr std::string_view kOutOfMemoryText = "out of memory";
 
-constinit const StatusPayload kOutOfMemoryPayload = {
+// Constants, also in their destruction: nothing of them runs before main or at exit.
+constexpr StatusPayload kOutOfMemoryPayload = {
     .is_static = true,
     .code = StatusCode::kResourceExhausted,
     .message_size = kOutOfMemoryText.size(),
@@ -46,7 +47,7 @@ constinit const StatusPayload kOutOfMemoryPayload = {
     .cause = Status(),
 };
 
-constinit const Status kOkStatus;
+constexpr Status kOkStatus;
 
 struct Parts {
   StatusCode code;
@@ -142,16 +143,17 @@ const Status& Status::cause() const { return ok() ? kOkStatus : payload_->cause;
 Status Status::WithContext(std::string_view op, Location location) const {
   if (ok()) return *this;
   const bool adds_op = payload_->op_size == 0 && !op.empty();
-  const bool adds_location = payload_->file_size == 0 && location.IsKnown();
-  if (!adds_op && !adds_location) return *this;
-  const Parts parts = {payload_->code, adds_op ? op : this->op(), detail(),
-                       adds_location ? location.Decode() : this->location()};
+  DecodedLocation place = this->location();
+  const bool lacks_location = !place.IsKnown();
+  if (lacks_location) place = location.Decode();
+  if (!adds_op && !(lacks_location && place.IsKnown())) return *this;
+  const Parts parts = {payload_->code, adds_op ? op : this->op(), detail(), place};
   const StatusPayload* payload = NewPayload(parts, payload_->cause);
   return payload != nullptr ? Status(payload) : *this;
 }
 
 Status Status::WithCause(Status cause) const {
-  if (ok() || !payload_->cause.ok()) return *this;
+  if (ok() || cause.ok() || !payload_->cause.ok()) return *this;
   const StatusPayload* payload = NewPayload({payload_->code, op(), detail(), location()}, std::move(cause));
   return payload != nullptr ? Status(payload) : *this;
 }

@@ -31,13 +31,23 @@ AsyncValueRef<Tensor> Available(StatusOr<Tensor> tensor) {
   if (!tensor.ok()) return AsyncValueRef<Tensor>::MakeError(tensor.status());
   return AsyncValueRef<Tensor>::MakeAvailable(std::move(*tensor));
 }
-AsyncValueRef<Tensor> ConvertToDense(const ExecutionContext& exec, const Tensor& from, const Device&) {
+// These convert where the tensor is: what is known of a host type does not say how to reach another device.
+Status RequireSameDevice(const Tensor& from, const Device& target) {
+  if (from.device() == &target) return Status();
+  return MakeError(StatusCode::kUnimplemented, "tensors of host types must stay on their device ",
+                   from.device()->name(), ", got a transfer to ", target.name(),
+                   target.name() == from.device()->name() ? " of another runtime" : "");
+}
+AsyncValueRef<Tensor> ConvertToDense(const ExecutionContext& exec, const Tensor& from, const Device& target) {
+  if (Status same = RequireSameDevice(from, target); !same.ok()) return AsyncValueRef<Tensor>::MakeError(same);
   return Available(ToDense(from, exec.host().allocator()));
 }
-AsyncValueRef<Tensor> ConvertToScalar(const ExecutionContext&, const Tensor& from, const Device&) {
+AsyncValueRef<Tensor> ConvertToScalar(const ExecutionContext&, const Tensor& from, const Device& target) {
+  if (Status same = RequireSameDevice(from, target); !same.ok()) return AsyncValueRef<Tensor>::MakeError(same);
   return Available(ToScalar(from));
 }
-AsyncValueRef<Tensor> ConvertToSparseCoo(const ExecutionContext& exec, const Tensor& from, const Device&) {
+AsyncValueRef<Tensor> ConvertToSparseCoo(const ExecutionContext& exec, const Tensor& from, const Device& target) {
+  if (Status same = RequireSameDevice(from, target); !same.ok()) return AsyncValueRef<Tensor>::MakeError(same);
   return Available(ToSparseCoo(from, exec.host().allocator()));
 }
 

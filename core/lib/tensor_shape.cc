@@ -16,6 +16,7 @@ void TensorShape::Recount() {
   // Zero dimensions are left out of the overflow check's product, so that validity does not depend on their place.
   int64_t product = 1;
   bool has_zero = false;
+  if (has_more_dims_) return;
   for (int64_t dim : dims()) {
     if (dim < 0 || (dim > 0 && __builtin_mul_overflow(product, dim, &product))) {
       num_elements_ = kInvalid;

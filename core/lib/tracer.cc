@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <new>
 
 namespace tandem {
@@ -28,19 +27,40 @@ uint32_t ThisThreadNumber() {
   return number;
 }
 
-void AppendQuoted(std::string& out, std::string_view text) {
+// Bytes of the character of UTF-8 that `text` begins with; 0 if it is not one.
+size_t CharacterSize(std::string_view text) {
+  const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return 1;
+  const size_t size = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+  if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < size) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // Forms that are too long, halves of UTF-16 pairs, and numbers above 0x10FFFF.
+  if ((byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xED && byte(1) >= 0xA0) ||
+      (byte(0) == 0xF0 && byte(1) < 0x90) || (byte(0) == 0xF4 && byte(1) >= 0x90)) {
+    return 0;
+  }
+  return size;
+}
+
+// As a JSON string; bytes that are not UTF-8 become replacement characters.
+void AppendJsonString(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
+  while (!text.empty()) {
+    const size_t size = CharacterSize(text);
+    const auto byte = static_cast<unsigned char>(text[0]);
+    if (size == 0) {
+      out += "\\ufffd";
+    } else if (byte == '"' || byte == '\\') {
+      out.append(1, '\\').append(1, text[0]);
     } else if (byte < 0x20) {
       out.append("\\u00").append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);
     } else {
-      out += c;
+      out.append(text.substr(0, size));
     }
+    text.remove_prefix(std::max<size_t>(size, 1));
   }
   out += '"';
 }
@@ -71,8 +91,7 @@ void Tracer::Record(const TraceEvent& event) {
   char* end = reinterpret_cast<char*>(entry + 1);
   for (int i = 0; i < 4; ++i) {
     entry->sizes[i] = static_cast<uint32_t>(texts[i].size());
-    std::memcpy(end, texts[i].data(), texts[i].size());
-    end += texts[i].size();
+    end = std::copy(texts[i].begin(), texts[i].end(), end);
   }
   (first_ == nullptr ? first_ : last_->next) = entry;
   last_ = entry;
@@ -110,17 +129,17 @@ std::string Tracer::ToJson() const {
     };
     json += entry == first_ ? "\n" : ",\n";
     json += "{\"ph\":\"X\",\"pid\":1,\"tid\":" + std::to_string(entry->thread) + ",\"name\":";
-    AppendQuoted(json, take(0));
+    AppendJsonString(json, take(0));
     json += ",\"cat\":\"op\",\"ts\":";
     AppendMicroseconds(json, entry->started - origin);
     json += ",\"dur\":";
     AppendMicroseconds(json, entry->ended - entry->started);
     json += ",\"args\":{\"device\":";
-    AppendQuoted(json, take(1));
+    AppendJsonString(json, take(1));
     json += ",\"inputs\":";
-    AppendQuoted(json, take(2));
+    AppendJsonString(json, take(2));
     json += ",\"attrs\":";
-    AppendQuoted(json, take(3));
+    AppendJsonString(json, take(3));
     json += ",\"queued_us\":";
     AppendMicroseconds(json, entry->started - entry->called);
     json += "}}";

@@ -20,7 +20,7 @@ Status RegisterConversionOps(OpRegistry& registry) {
       ConversionDef("tandem.ToDense")
           .Doc(R"(Gives a tensor with all its elements in memory.
 
-x: Dense, scalar or sparse on the host. A dense or a string tensor is given as it is.)"),
+x: Dense, scalar or sparse on the host; anything else, such as strings, is an error.)"),
       ConversionDef("tandem.ToScalar")
           .Doc(R"(Gives a tensor that keeps one value for its whole shape.
 
@@ -28,7 +28,7 @@ x: Dense or scalar on the host, with all elements equal, bit for bit; anything e
       ConversionDef("tandem.ToSparseCoo")
           .Doc(R"(Gives a tensor that keeps the coordinates and values of the elements that are not zero.
 
-x: Dense, scalar or sparse on the host.)"),
+x: Dense, scalar or sparse on the host; anything else, such as strings, is an error.)"),
   });
 }
 

@@ -103,8 +103,7 @@ StatusOr<TensorMetadata> AddNMetadata(VariadicMetadata inputs) {
 
 Status RegisterUnaryOps(OpRegistry& registry) {
   return registry.RegisterAll({
-      Unary("tf.Abs", kSignedReal,
-            "Absolute value. The smallest integer of a dtype has none and stays as it is."),
+      Unary("tf.Abs", kSignedReal, "Absolute value. The smallest integer of a dtype has none and stays as it is."),
       Unary("tf.Neg", kSignedNumeric, "Negation. Integers wrap around."),
       Unary("tf.Sign", kSignedNumeric,
             "Sign: -1, 0 or 1; NaN stays NaN. Of a complex number that is not 0, the number over its absolute value."),
@@ -152,9 +151,10 @@ Status RegisterBinaryOps(OpRegistry& registry) {
       Binary("tf.Mul", kNumeric, "Product, with broadcasting. Integers wrap around."),
       Binary("tf.RealDiv", kFloatOrComplex,
              "Quotient x / y of floating-point numbers, with broadcasting; division by 0 follows IEEE 754."),
-      Binary("tf.FloorDiv", kReal,
-             "Floor of the quotient x / y, with broadcasting. An integer divisor of 0 is an error; the smallest integer "
-             "over -1 wraps around. Floating-point division by 0 follows IEEE 754."),
+      Binary(
+          "tf.FloorDiv", kReal,
+          "Floor of the quotient x / y, with broadcasting. An integer divisor of 0 is an error; the smallest integer "
+          "over -1 wraps around. Floating-point division by 0 follows IEEE 754."),
       Binary("tf.FloorMod", kReal,
              "Remainder of x / y that has the sign of y, with broadcasting. An integer divisor of 0 is an error, a "
              "floating-point one gives NaN."),
@@ -200,7 +200,8 @@ Status RegisterElementwiseOps(OpRegistry& registry) {
           .Attr("N: int >= 1")
           .Attr("T: " + std::string(kNumeric))
           .Metadata<&AddNMetadata>()
-          .Doc("Sum of tensors of the same shape, without broadcasting. Integers wrap around; f16 and bf16 round once."),
+          .Doc(
+              "Sum of tensors of the same shape, without broadcasting. Integers wrap around; f16 and bf16 round once."),
   });
 }
 

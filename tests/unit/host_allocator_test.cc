@@ -72,7 +72,7 @@ TEST(HostAllocatorTest, SmallBuffersCostOneRequestToTheSystem) {
 
 TEST(HostAllocatorTest, FreedBlocksAreUsedAgain) {
   const auto allocator = HostAllocator::Create({});
-  for (size_t size : {4 * kKiB, 20 * kKiB, 40 * kKiB, 5 * kMiB}) {
+  for (size_t size : {5 * kKiB, 20 * kKiB, 40 * kKiB, 5 * kMiB}) {
     const HostAllocator::Stats before = allocator->stats();
     const void* const first = Allocate(*allocator, size)->data();
     EXPECT_GE(allocator->stats().bytes_cached - before.bytes_cached, size);

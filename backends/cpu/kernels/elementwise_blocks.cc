@@ -46,12 +46,13 @@ struct ElementwiseLoop::Buffers {
 };
 
 ElementwiseLoop::ElementwiseLoop(const RowFunction& function, std::span<const Operand> operands,
-                                 std::span<const size_t> operand_sizes, const TensorShape& result, size_t result_size)
+                                 const TensorShape& result, size_t result_size)
     : function_(function), num_operands_(static_cast<int>(operands.size())), result_size_(result_size) {
   size_t widest = std::max<size_t>({1, function.widened_size, function.unnarrowed_size});
   for (int i = 0; i < num_operands_; ++i) {
     data_[i] = operands[i].data;
-    sizes_[i] = operand_sizes[i];
+    sizes_[i] = operands[i].element_size;
+    is_whole_[i] = !operands[i].is_single && operands[i].shape->num_elements() == result.num_elements();
     widest = std::max(widest, sizes_[i]);
   }
   block_ = static_cast<int64_t>(kBufferBytes / widest);
@@ -109,7 +110,8 @@ void ElementwiseLoop::Advance(Dims& index, int64_t n) const {
   }
 }
 
-// Copies elements of kSize bytes along the two innermost dimensions at a time: whole rows where it can, else part of one.
+// Copies elements of kSize bytes along the two innermost dimensions at a time: whole rows where it can, else part of
+// one.
 template <size_t kSize>
 void ElementwiseLoop::Expand(int operand, Dims index, int64_t n, std::byte* out) const {
   const Dims& strides = strides_[operand];
@@ -125,6 +127,8 @@ void ElementwiseLoop::Expand(int operand, Dims index, int64_t n, std::byte* out)
     if (strides[inner] == 0) {
       std::byte* to = out;
       for (int64_t r = 0; r < rows; ++r, to += length * kSize) Fill<kSize>(from + r * step * kSize, length, to);
+    } else if (step == row && rows > 1) {
+      std::memcpy(out, from, rows * length * kSize);
     } else if (step == 0) {
       Repeat(from, length * kSize, rows * length * kSize, out);
     } else {
@@ -152,32 +156,35 @@ void ElementwiseLoop::ExpandAny(int operand, const Dims& index, int64_t n, std::
   }
 }
 
-const void* ElementwiseLoop::Read(int operand, const Dims& index, int64_t n, Buffers& all_buffers) const {
+const void* ElementwiseLoop::Read(int operand, int64_t position, const Dims& index, int64_t n, Buffers& buffers) const {
+  if (!is_whole_[operand]) return ReadStretched(operand, index, n, buffers);
+  const void* elements = data_[operand] + position * static_cast<int64_t>(sizes_[operand]);
+  if (function_.widen == nullptr) return elements;
+  std::byte* widened = buffers.operands[operand].widened;
+  function_.widen(&elements, widened, n);
+  return widened;
+}
+
+const void* ElementwiseLoop::ReadStretched(int operand, const Dims& index, int64_t n, Buffers& all_buffers) const {
   Buffers::Operand& buffers = all_buffers.operands[operand];
   const Dims& strides = strides_[operand];
   const std::byte* from = data_[operand];
   for (int axis = 0; axis < rank_; ++axis) from += index[axis] * strides[axis] * static_cast<int64_t>(sizes_[operand]);
   const bool in_one_row = index[rank_ - 1] + n <= dims_[rank_ - 1];
-  if (in_one_row && strides[rank_ - 1] == 0) {
-    if (buffers.single != from || buffers.num_filled < n) {
-      buffers.single = from;
-      buffers.num_filled = n;
+  const bool is_single = in_one_row && strides[rank_ - 1] == 0;
+  if (!is_single || buffers.single != from || buffers.num_filled < n) {
+    const void* elements = from;
+    if (is_single || !in_one_row) {
       ExpandAny(operand, index, n, buffers.expanded);
-      const void* filled = buffers.expanded;
-      if (function_.widen != nullptr) function_.widen(&filled, buffers.widened, n);
+      elements = buffers.expanded;
+    } else if (function_.widen == nullptr) {
+      return elements;
     }
-    return function_.widen == nullptr ? buffers.expanded : buffers.widened;
+    if (function_.widen != nullptr) function_.widen(&elements, buffers.widened, n);
+    buffers.single = is_single ? from : nullptr;
+    buffers.num_filled = n;
   }
-  const void* elements = from;
-  if (!in_one_row) {
-    buffers.single = nullptr;
-    ExpandAny(operand, index, n, buffers.expanded);
-    elements = buffers.expanded;
-  }
-  if (function_.widen == nullptr) return elements;
-  buffers.single = nullptr;
-  function_.widen(&elements, buffers.widened, n);
-  return buffers.widened;
+  return function_.widen == nullptr ? buffers.expanded : buffers.widened;
 }
 
 void ElementwiseLoop::Compute(int64_t begin, int64_t end, std::byte* out) const {
@@ -189,7 +196,7 @@ void ElementwiseLoop::Compute(int64_t begin, int64_t end, std::byte* out) const 
     int64_t n = std::min(block_, end - begin);
     if (row >= kLongRow) n = std::min(n, row - index[rank_ - 1]);
     std::array<const void*, kMaxOperands> operands;
-    for (int i = 0; i < num_operands_; ++i) operands[i] = Read(i, index, n, buffers);
+    for (int i = 0; i < num_operands_; ++i) operands[i] = Read(i, begin, index, n, buffers);
     std::byte* to = out + begin * static_cast<int64_t>(result_size_);
     if (function_.narrow == nullptr) {
       function_.row(operands.data(), to, n);

@@ -40,16 +40,17 @@ struct RowFunction {
 struct Operand {
   const std::byte* data;
   const TensorShape* shape;
+  size_t element_size;
   bool is_single;
 };
 
 // One element-wise computation. Immutable; ranges may be computed by several threads at once.
 class ElementwiseLoop {
  public:
-  // `operands` broadcast to `result`, which has elements; at most kMaxOperands of them, with elements of
-  // `operand_sizes` bytes. What the arguments refer to must outlive the loop, but for the shapes.
-  ElementwiseLoop(const RowFunction& function, std::span<const Operand> operands,
-                  std::span<const size_t> operand_sizes, const TensorShape& result, size_t result_size);
+  // `operands`, at most kMaxOperands, broadcast to `result`, which has elements, of `result_size` bytes each. The
+  // function and the data of the operands must outlive the loop.
+  ElementwiseLoop(const RowFunction& function, std::span<const Operand> operands, const TensorShape& result,
+                  size_t result_size);
 
   // Computes the elements [begin, end), in row-major order, of the result at `out`. The result may be in the memory of
   // an operand that has its shape and elements of its size.
@@ -62,7 +63,8 @@ class ElementwiseLoop {
   void SetDims(std::span<const Operand> operands, const TensorShape& result);
   void Locate(int64_t position, Dims& index) const;
   void Advance(Dims& index, int64_t n) const;
-  const void* Read(int operand, const Dims& index, int64_t n, Buffers& buffers) const;
+  const void* Read(int operand, int64_t position, const Dims& index, int64_t n, Buffers& buffers) const;
+  const void* ReadStretched(int operand, const Dims& index, int64_t n, Buffers& buffers) const;
   template <size_t kSize>
   void Expand(int operand, Dims index, int64_t n, std::byte* out) const;
   void ExpandAny(int operand, const Dims& index, int64_t n, std::byte* out) const;
@@ -74,6 +76,7 @@ class ElementwiseLoop {
   int rank_ = 0;
   Dims dims_;
   std::array<Dims, kMaxOperands> strides_;
+  std::array<bool, kMaxOperands> is_whole_;  // has every element of the result, in its order
   std::array<const std::byte*, kMaxOperands> data_;
   std::array<size_t, kMaxOperands> sizes_;
   size_t result_size_;

@@ -41,8 +41,8 @@ struct ToBool {
   }
 };
 
-// Floating point to integer: the limits of the integer beyond them, 0 for NaN. Converts what is in range in any case and
-// corrects it by masks, since the compiler would make a branch around the conversion.
+// Floating point to integer: the limits of the integer beyond them, 0 for NaN. Converts what is in range in any case
+// and corrects it by masks, since the compiler would make a branch around the conversion.
 template <typename To>
 struct Saturate {
   template <typename From>
@@ -52,8 +52,8 @@ struct Saturate {
     using Bits = std::make_unsigned_t<Wide>;
     constexpr To kMax = std::numeric_limits<To>::max();
     constexpr int kLostBits = std::numeric_limits<To>::digits - std::numeric_limits<From>::digits;
-    constexpr To kLastBits = kLostBits > 0 ? static_cast<To>(kMax >> std::max(kLostBits, 0) << std::max(kLostBits, 0))
-                                           : kMax;
+    constexpr To kLastBits =
+        kLostBits > 0 ? static_cast<To>(kMax >> std::max(kLostBits, 0) << std::max(kLostBits, 0)) : kMax;
     constexpr From kFirst = static_cast<From>(std::numeric_limits<To>::min());
     constexpr From kLast = static_cast<From>(kLastBits);  // the last that From represents
     const From from_first = x > kFirst ? x : kFirst;

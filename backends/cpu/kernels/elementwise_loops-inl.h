@@ -3,11 +3,12 @@
 
 // Rows made of functions of single elements, once per instruction set: included between Highway's target changes.
 
-#if defined(TANDEM_ELEMENTWISE_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TANDEM_ELEMENTWISE_LOOPS_INL_H_
-#undef TANDEM_ELEMENTWISE_LOOPS_INL_H_
+// NOLINT(build/header_guard): per-target guard as in Highway's own headers.
+#if defined(TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_LOOPS_INL_H_
+#undef TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_LOOPS_INL_H_
 #else
-#define TANDEM_ELEMENTWISE_LOOPS_INL_H_
+#define TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_LOOPS_INL_H_
 #endif
 
 #include <cstring>
@@ -66,4 +67,4 @@ void PairsRow(const void* const* operands, void* out, int64_t n) {
 }  // namespace tandem::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard, per target
+#endif  // per-target guard

@@ -29,9 +29,9 @@ using OperandCheck = Status (*)(const void* elements, int64_t n);
 struct RowEntry {
   const char* op;
   int num_operands;
-  DTypeSet dtypes;       // of the kernels that it serves
+  DTypeSet dtypes;  // of the kernels that it serves; empty: the op has no type attribute
   Row row;
-  float cost = 0.02f;    // nanoseconds an element on one core, besides the access to memory
+  float cost = 0.02f;     // nanoseconds an element on one core, besides the access to memory
   bool is_float = false;  // takes f32: serves f16 and bf16 as well, converted
   bool gives_bool = false;
   bool swaps = false;  // the operands change places: x > y is y < x
@@ -42,7 +42,9 @@ using RowSink = FunctionRef<void(const RowEntry&)>;
 
 // Rows that the compiler makes vectors of, for the best instruction set of this machine.
 void ListSimdRows(RowSink sink);
-// Rows that gain nothing from vectors: integer division, functions of the C library, most of complex arithmetic.
+// Elementary functions, for that set too.
+void ListMathRows(RowSink sink);
+// Rows that gain little from vectors: integer division, powers, most of complex arithmetic.
 void ListScalarRows(RowSink sink);
 
 // The rows that convert elements, for the best instruction set of this machine.

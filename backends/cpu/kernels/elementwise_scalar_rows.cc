@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Rows that are computed one element after the other: integer division and powers, functions of the C library, complex
-// functions (in f64, rounded once).
+// Rows that are computed one element after the other: division with a remainder, powers, and complex functions (in f64,
+// rounded once).
 
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/elementwise_rows.h"
@@ -105,69 +106,6 @@ struct Pow {
   }
 };
 
-struct Exp {
-  template <typename T>
-  static T Apply(T x) {
-    return std::exp(x);
-  }
-};
-
-struct Expm1 {
-  template <typename T>
-  static T Apply(T x) {
-    return std::expm1(x);
-  }
-};
-
-struct Log {
-  template <typename T>
-  static T Apply(T x) {
-    return std::log(x);
-  }
-};
-
-struct Log1p {
-  template <typename T>
-  static T Apply(T x) {
-    return std::log1p(x);
-  }
-};
-
-struct Sin {
-  template <typename T>
-  static T Apply(T x) {
-    return std::sin(x);
-  }
-};
-
-struct Cos {
-  template <typename T>
-  static T Apply(T x) {
-    return std::cos(x);
-  }
-};
-
-struct Tanh {
-  template <typename T>
-  static T Apply(T x) {
-    return std::tanh(x);
-  }
-};
-
-struct Sigmoid {
-  template <typename T>
-  static T Apply(T x) {
-    return T{1} / (T{1} + std::exp(-x));
-  }
-};
-
-struct Erf {
-  template <typename T>
-  static T Apply(T x) {
-    return std::erf(x);
-  }
-};
-
 using Complex128 = std::complex<double>;
 
 // By Smith, "Algorithm 116: complex division" (1962), so that infinite parts do not make everything NaN; by 0 as the
@@ -237,17 +175,6 @@ struct ComplexBinary {
 };
 
 template <typename Fn, typename... T>
-void Unary(RowSink sink, const char* op, float cost) {
-  (sink({.op = op,
-         .num_operands = 1,
-         .dtypes = {kDTypeOf<T>},
-         .row = &UnaryRow<Fn, T>,
-         .cost = cost,
-         .is_float = std::is_same_v<T, float>}),
-   ...);
-}
-
-template <typename Fn, typename... T>
 void Binary(RowSink sink, const char* op, float cost) {
   (sink({.op = op,
          .num_operands = 2,
@@ -307,23 +234,14 @@ void ListComplexRows(RowSink sink) {
 }  // namespace
 
 void ListScalarRows(RowSink sink) {
-  CheckedIntegers<FloorDiv, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(
-      sink, "tf.FloorDiv", 2);
-  CheckedIntegers<FloorMod, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(
-      sink, "tf.FloorMod", 2);
+  CheckedIntegers<FloorDiv, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(sink,
+                                                                                                      "tf.FloorDiv", 2);
+  CheckedIntegers<FloorMod, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(sink,
+                                                                                                      "tf.FloorMod", 2);
   Binary<FloorMod, float>(sink, "tf.FloorMod", 4);
   Binary<FloorMod, double>(sink, "tf.FloorMod", 20);
   CheckedIntegers<Pow, int8_t, int16_t, int32_t, int64_t>(sink, "tf.Pow", 4);
   Binary<Pow, float, double>(sink, "tf.Pow", 15);
-  Unary<Exp, float, double>(sink, "tf.Exp", 4);
-  Unary<Expm1, float, double>(sink, "tf.Expm1", 10);
-  Unary<Log, float, double>(sink, "tf.Log", 5);
-  Unary<Log1p, float, double>(sink, "tf.Log1p", 10);
-  Unary<Sin, float, double>(sink, "tf.Sin", 8);
-  Unary<Cos, float, double>(sink, "tf.Cos", 8);
-  Unary<Tanh, float, double>(sink, "tf.Tanh", 15);
-  Unary<Sigmoid, float, double>(sink, "tf.Sigmoid", 5);
-  Unary<Erf, float, double>(sink, "tf.Erf", 10);
   ListComplexRows(sink);
 }
 

@@ -24,8 +24,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 // Wide enough that products of T do not overflow a signed type by promotion.
 template <typename T>
 using Unsigned = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
@@ -270,36 +268,6 @@ struct IsFinite {
   }
 };
 
-// Square roots by Highway: the compiler will not make vectors of std::sqrt, which has errno to set.
-struct Sqrt {
-  template <class D, class V>
-  static HWY_INLINE V Apply(D, V x) {
-    return hn::Sqrt(x);
-  }
-};
-
-struct Rsqrt {
-  template <class D, class V>
-  static HWY_INLINE V Apply(D d, V x) {
-    return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Sqrt(x));
-  }
-};
-
-template <typename Fn, class D, typename T>
-HWY_INLINE int64_t ApplyVectors(D d, const T* x, T* out, int64_t i, int64_t n) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (; i + lanes <= n; i += lanes) hn::StoreU(Fn::Apply(d, hn::LoadU(d, x + i)), d, out + i);
-  return i;
-}
-
-template <typename Fn, typename T>
-void VectorRow(const void* const* operands, void* out, int64_t n) {
-  const T* x = static_cast<const T*>(operands[0]);
-  T* to = static_cast<T*>(out);
-  const int64_t done = ApplyVectors<Fn>(hn::ScalableTag<T>(), x, to, 0, n);
-  ApplyVectors<Fn>(hn::CappedTag<T, 1>(), x, to, done, n);
-}
-
 // Operands: the condition (bool), what is taken where it is true, what is taken where it is false.
 template <typename T>
 void SelectRow(const void* const* operands, void* out, int64_t n) {
@@ -358,12 +326,6 @@ class Rows {
                   .swaps = swaps})),
      ...);
   }
-  // By Highway's vectors.
-  template <typename Fn, typename... T>
-  void Vector(const char* op, float cost) const {
-    (sink_(Of<T>({.op = op, .num_operands = 1, .dtypes = ExactDType<T>(), .row = &VectorRow<Fn, T>, .cost = cost})),
-     ...);
-  }
   // Of `dtypes`, integers of either sign, by the unsigned type of the same size.
   template <typename Fn>
   void UnaryWrapping(const char* op, DTypeSet dtypes) const {
@@ -376,19 +338,26 @@ class Rows {
            &BinaryRow<Fn, uint64_t>);
   }
   void BySize(const char* op, int num_operands, DTypeSet dtypes, Row row1, Row row2, Row row4, Row row8) const {
-    sink_({.op = op, .num_operands = num_operands, .dtypes = SameSize<uint8_t>() & dtypes, .row = row1});
-    sink_({.op = op, .num_operands = num_operands, .dtypes = SameSize<uint16_t>() & dtypes, .row = row2});
-    sink_({.op = op, .num_operands = num_operands, .dtypes = SameSize<uint32_t>() & dtypes, .row = row4});
-    sink_({.op = op, .num_operands = num_operands, .dtypes = SameSize<uint64_t>() & dtypes, .row = row8});
+    const auto tell = [&](DTypeSet same_size, Row row) {
+      const DTypeSet served = same_size & dtypes;
+      if (!served.IsEmpty()) sink_({.op = op, .num_operands = num_operands, .dtypes = served, .row = row});
+    };
+    tell(SameSize<uint8_t>(), row1);
+    tell(SameSize<uint16_t>(), row2);
+    tell(SameSize<uint32_t>(), row4);
+    tell(SameSize<uint64_t>(), row8);
   }
   // Of all real dtypes: Fn(x, y), and Fn(y, x) for the other op.
   template <typename Fn>
   void Ordering(const char* op, const char* swapped_op) const {
     OrderingOf<Fn, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(op,
-                                                                                                           swapped_op);
+                                                                                                            swapped_op);
   }
-  void One(const char* op, int num_operands, DType dtype, Row row) const {
-    sink_({.op = op, .num_operands = num_operands, .dtypes = {dtype}, .row = row});
+  void Complex(const char* op, int num_operands, Row row) const {
+    sink_({.op = op, .num_operands = num_operands, .dtypes = {DType::kC64}, .row = row});
+  }
+  void Untyped(const char* op, int num_operands, Row row) const {
+    sink_({.op = op, .num_operands = num_operands, .dtypes = {}, .row = row});
   }
 
  private:
@@ -409,10 +378,10 @@ class Rows {
 void ListArithmetic(const Rows& rows) {
   rows.BinaryWrapping<Add>("tf.AddV2", kIntDTypes);
   rows.Binary<Add, float, double>("tf.AddV2");
-  rows.One("tf.AddV2", 2, DType::kC64, &PairsRow<&BinaryRow<Add, float>>);
+  rows.Complex("tf.AddV2", 2, &PairsRow<&BinaryRow<Add, float>>);
   rows.BinaryWrapping<Sub>("tf.Sub", kIntDTypes);
   rows.Binary<Sub, float, double>("tf.Sub");
-  rows.One("tf.Sub", 2, DType::kC64, &PairsRow<&BinaryRow<Sub, float>>);
+  rows.Complex("tf.Sub", 2, &PairsRow<&BinaryRow<Sub, float>>);
   rows.BinaryWrapping<Mul>("tf.Mul", kIntDTypes);
   rows.Binary<Mul, float, double, Complex64>("tf.Mul");
   rows.BinaryWrapping<SquaredDifference>("tf.SquaredDifference", kSignedIntDTypes);
@@ -433,9 +402,9 @@ void ListComparisons(const Rows& rows) {
   rows.Binary<NotEqual, float, double, Complex64>("tf.NotEqual");
   rows.Ordering<Less>("tf.Less", "tf.Greater");
   rows.Ordering<LessEqual>("tf.LessEqual", "tf.GreaterEqual");
-  rows.One("tf.LogicalAnd", 2, DType::kBool, &BinaryRow<LogicalAnd, uint8_t>);
-  rows.One("tf.LogicalOr", 2, DType::kBool, &BinaryRow<LogicalOr, uint8_t>);
-  rows.One("tf.LogicalNot", 1, DType::kBool, &UnaryRow<LogicalNot, uint8_t>);
+  rows.Untyped("tf.LogicalAnd", 2, &BinaryRow<LogicalAnd, uint8_t>);
+  rows.Untyped("tf.LogicalOr", 2, &BinaryRow<LogicalOr, uint8_t>);
+  rows.Untyped("tf.LogicalNot", 1, &UnaryRow<LogicalNot, uint8_t>);
   rows.Unary<IsNan, float, double>("tf.IsNan");
   rows.Unary<IsInf, float, double>("tf.IsInf");
   rows.Unary<IsFinite, float, double>("tf.IsFinite");
@@ -447,12 +416,10 @@ void ListUnary(const Rows& rows) {
   rows.Unary<Abs, int8_t, int16_t, int32_t, int64_t, float, double>("tf.Abs");
   rows.UnaryWrapping<Neg>("tf.Neg", kSignedIntDTypes);
   rows.Unary<Neg, float, double>("tf.Neg");
-  rows.One("tf.Neg", 1, DType::kC64, &PairsRow<&UnaryRow<Neg, float>>);
+  rows.Complex("tf.Neg", 1, &PairsRow<&UnaryRow<Neg, float>>);
   rows.Unary<Sign, int8_t, int16_t, int32_t, int64_t, float, double>("tf.Sign");
   rows.UnaryWrapping<Square>("tf.Square", kIntDTypes);
   rows.Unary<Square, float, double, Complex64>("tf.Square");
-  rows.Vector<Sqrt, float, double>("tf.Sqrt", 0.3f);
-  rows.Vector<Rsqrt, float, double>("tf.Rsqrt", 0.5f);
   rows.Unary<Reciprocal, float, double>("tf.Reciprocal", 0.2f);
   rows.UnaryWrapping<Same>("tf.Relu", kUnsignedIntDTypes);
   rows.Unary<Relu, int8_t, int16_t, int32_t, int64_t, float, double>("tf.Relu");
@@ -460,7 +427,7 @@ void ListUnary(const Rows& rows) {
   rows.Unary<Ceil, float, double>("tf.Ceil");
   rows.UnaryWrapping<Same>("tf.Round", kSignedIntDTypes);
   rows.Unary<Round, float, double>("tf.Round");
-  rows.One("tf.Round", 1, DType::kC64, &PairsRow<&UnaryRow<Round, float>>);
+  rows.Complex("tf.Round", 1, &PairsRow<&UnaryRow<Round, float>>);
 }
 
 }  // namespace

@@ -163,8 +163,7 @@ class PackedProduct {
 
  private:
   // Whether sums can be kept in C itself.
-  static constexpr bool kInPlace =
-      std::is_same_v<S, T> || (std::is_integral_v<S> && sizeof(S) == sizeof(T));
+  static constexpr bool kInPlace = std::is_same_v<S, T> || (std::is_integral_v<S> && sizeof(S) == sizeof(T));
 
   void PackSlice() {
     const int64_t a_width = kernels_.panel_rows;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/simd_targets.h"
 
@@ -16,12 +17,11 @@
 #define HWY_TARGET_INCLUDE "kernels/gemm_kernels.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/simd_partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
 inline constexpr bool kVectors32 = false;
@@ -34,7 +34,7 @@ inline constexpr bool kHasVectors = kVectors32 && (std::is_same_v<T, float> || s
 
 // Whether Multiply takes matrices that are not packed.
 template <typename T>
-inline constexpr bool kHasDirect = kHasVectors<T> && std::is_floating_point_v<T>;
+inline constexpr bool kHasDirect = kHasVectors<T> ? std::is_floating_point_v<T> : false;
 
 // Rows of a register tile: rows times two vectors of sums, two of B and one of A fill the registers.
 #if HWY_TARGET == HWY_AVX3
@@ -44,17 +44,12 @@ inline constexpr int kVectorTileRows = 6;
 #else
 inline constexpr int kVectorTileRows = 4;
 #endif
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-inline constexpr bool kFastMasks = true;  // masked loads that do not touch what is masked out
-#else
-inline constexpr bool kFastMasks = false;
-#endif
 
 inline constexpr int kTileVectors = 2;
 template <typename T>
 inline constexpr int kTileRows = kHasVectors<T> ? kVectorTileRows : 4;
 template <typename T>
-inline constexpr int kTileCols = kHasVectors<T> ? kTileVectors * HWY_LANES(T) : 8;
+inline constexpr int kTileCols = kHasVectors<T> ? HWY_LANES(T) * kTileVectors : 8;
 
 template <typename T>
 HWY_INLINE T ScalarMulAdd(T x, T y, T sum) {
@@ -86,24 +81,6 @@ void PlainTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, const T* HWY_REST
 }
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V LoadFirst(D d, size_t count, const hn::TFromD<D>* from) {
-  if constexpr (kFastMasks) return hn::MaskedLoad(hn::FirstN(d, count), d, from);
-  if (count == HWY_LANES(hn::TFromD<D>)) return hn::LoadU(d, from);
-  alignas(64) hn::TFromD<D> lanes[HWY_LANES(hn::TFromD<D>)] = {};
-  for (size_t i = 0; i < count; ++i) lanes[i] = from[i];
-  return hn::Load(d, lanes);
-}
-
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE void StoreFirst(V v, D d, size_t count, hn::TFromD<D>* to) {
-  if constexpr (kFastMasks) return hn::BlendedStore(v, hn::FirstN(d, count), d, to);
-  if (count == HWY_LANES(hn::TFromD<D>)) return hn::StoreU(v, d, to);
-  alignas(64) hn::TFromD<D> lanes[HWY_LANES(hn::TFromD<D>)];
-  hn::Store(v, d, lanes);
-  for (size_t i = 0; i < count; ++i) to[i] = lanes[i];
-}
 
 template <class V>
 HWY_INLINE V VectorMulAdd(V x, V y, V sum) {
@@ -330,7 +307,7 @@ void TransposeSquare(const T*, int64_t, T*, int64_t);  // never called
 template <typename T, int kWidth>
 void TransposePanel(const T* from, int64_t stride, int64_t width, int64_t depth, T* to) {
   int64_t i = 0;
-  if constexpr (kTransposeSize<T> > 1) {
+  if constexpr (kTransposeSize < T >> 1) {
     constexpr int kSize = kTransposeSize<T>;
     for (; i + kSize <= width; i += kSize) {
       const T* rows = from + i * stride;
@@ -534,10 +511,10 @@ constexpr GemmKernels<S> MakeKernels() {
   X(U64, uint64_t)                   \
   X(C64, std::complex<float>)
 
-#define TANDEM_DEFINE_TABLE(name, type)                                 \
-  const GemmKernels<type>& GemmKernels##name() {                        \
-    static constexpr GemmKernels<type> kKernels = MakeKernels<type>();  \
-    return kKernels;                                                    \
+#define TANDEM_DEFINE_TABLE(name, type)                                \
+  const GemmKernels<type>& GemmKernels##name() {                       \
+    static constexpr GemmKernels<type> kKernels = MakeKernels<type>(); \
+    return kKernels;                                                   \
   }
 TANDEM_FOR_EACH_GEMM_TYPE(TANDEM_DEFINE_TABLE)
 #undef TANDEM_DEFINE_TABLE
@@ -549,11 +526,11 @@ HWY_AFTER_NAMESPACE();
 
 namespace tandem::cpu {
 
-#define TANDEM_DISPATCH_TABLE(name, type)                 \
-  HWY_EXPORT(GemmKernels##name);                          \
-  template <>                                             \
-  const GemmKernels<type>& GetGemmKernels<type>() {       \
-    return HWY_DYNAMIC_DISPATCH(GemmKernels##name)();     \
+#define TANDEM_DISPATCH_TABLE(name, type)             \
+  HWY_EXPORT(GemmKernels##name);                      \
+  template <>                                         \
+  const GemmKernels<type>& GetGemmKernels<type>() {   \
+    return HWY_DYNAMIC_DISPATCH(GemmKernels##name)(); \
   }
 TANDEM_FOR_EACH_GEMM_TYPE(TANDEM_DISPATCH_TABLE)
 #undef TANDEM_DISPATCH_TABLE

@@ -24,17 +24,16 @@ int64_t NumRows(std::span<const Dim> outer) {
 }
 
 // The items are numbered through rows of `row_size` items; `outer` are the dimensions of the rows. Calls
-// fn(dst, src, row, begin, end) for each stretch of [begin, end) that lies within one row, with the addresses at which
+// fn(dst, src, begin, end) for each stretch of [begin, end) that lies within one row, with the addresses at which
 // the row begins.
 template <typename Fn>
 void ForEachStretch(std::span<const Dim> outer, int64_t row_size, std::byte* dst, const std::byte* src, int64_t begin,
                     int64_t end, const Fn& fn) {
-  int64_t row = begin / row_size;
-  int64_t column = begin - row * row_size;
+  int64_t rest = begin / row_size;  // the number of the row
+  int64_t column = begin - rest * row_size;
   int64_t index[StridedCopy::kMaxRank];
   ptrdiff_t dst_offset = 0;
   ptrdiff_t src_offset = 0;
-  int64_t rest = row;
   for (size_t i = outer.size(); i-- > 0;) {
     index[i] = rest % outer[i].size;
     rest /= outer[i].size;
@@ -43,10 +42,9 @@ void ForEachStretch(std::span<const Dim> outer, int64_t row_size, std::byte* dst
   }
   while (begin < end) {
     const int64_t stop = std::min(row_size, column + (end - begin));
-    fn(dst + dst_offset, src + src_offset, row, column, stop);
+    fn(dst + dst_offset, src + src_offset, column, stop);
     begin += stop - column;
     column = 0;
-    ++row;
     for (size_t i = outer.size(); i-- > 0;) {
       dst_offset += outer[i].dst_stride;
       src_offset += outer[i].src_stride;
@@ -64,7 +62,7 @@ void CopyRows(const KernelFrame& frame, std::span<const Dim> outer, int64_t row_
   const double cost = 1 / kCopyBytesPerNanosecond + kNanosecondsPerRow / static_cast<double>(row_bytes);
   frame.ParallelFor(NumRows(outer) * row_bytes, cost, [&](int64_t begin, int64_t end) {
     ForEachStretch(outer, row_bytes, dst, src, begin, end,
-                   [](std::byte* to, const std::byte* from, int64_t, int64_t first, int64_t last) {
+                   [](std::byte* to, const std::byte* from, int64_t first, int64_t last) {
                      std::memcpy(to + first, from + first, static_cast<size_t>(last - first));
                    });
   });
@@ -106,7 +104,7 @@ void CopyStrided(const KernelFrame& frame, std::span<const Dim> dims, std::byte*
   const Dim& inner = dims.back();
   frame.ParallelFor(NumRows(outer) * inner.size, kNanosecondsPerElement, [&](int64_t begin, int64_t end) {
     ForEachStretch(outer, inner.size, dst, src, begin, end,
-                   [&inner](std::byte* to, const std::byte* from, int64_t, int64_t first, int64_t last) {
+                   [&inner](std::byte* to, const std::byte* from, int64_t first, int64_t last) {
                      CopyElements<T>(inner, to, from, first, last);
                    });
   });
@@ -184,6 +182,32 @@ void TransposePart(const Plane& plane, std::byte* dst, const std::byte* src, int
   }
 }
 
+// Tiles in each direction that are done together, so that their pages stay known to the processor.
+constexpr int64_t kSquare = 8;
+
+// The part of a plane from tile (first_down, first_along) on, up to kSquare tiles each way; addresses are the plane's.
+template <typename T>
+void TransposeSquare(const Plane& plane, std::byte* dst, const std::byte* src, int64_t first_down,
+                     int64_t first_along) {
+  constexpr int64_t kSide = kTile<T>;
+  const int64_t down_end = std::min(plane.down.size, (first_down + kSquare) * kSide);
+  const int64_t along_end = std::min(plane.along.size, (first_along + kSquare) * kSide);
+  for (int64_t x = first_down * kSide; x < down_end; x += kSide) {
+    const int64_t down = std::min(kSide, down_end - x);
+    for (int64_t y = first_along * kSide; y < along_end; y += kSide) {
+      const int64_t along = std::min(kSide, along_end - y);
+      const auto [tile_x, tile_y] = std::pair(static_cast<ptrdiff_t>(x), static_cast<ptrdiff_t>(y));
+      std::byte* to = dst + tile_x * plane.down.dst_stride + tile_y * plane.along.dst_stride;
+      const std::byte* from = src + tile_x * plane.down.src_stride + tile_y * plane.along.src_stride;
+      if (down == kSide && along == kSide) {
+        TransposeTile<T>(plane, to, from);
+      } else {
+        TransposePart<T>(plane, to, from, down, along);
+      }
+    }
+  }
+}
+
 template <typename T>
 void CopyTransposed(const KernelFrame& frame, std::span<const Dim> dims, size_t down, std::byte* dst,
                     const std::byte* src) {
@@ -193,27 +217,18 @@ void CopyTransposed(const KernelFrame& frame, std::span<const Dim> dims, size_t 
   for (size_t i = 0; i + 1 < dims.size(); ++i) {
     if (i != down) outer[rank++] = dims[i];
   }
-  // Row r of tiles is number r % num_down in its plane.
-  constexpr int64_t kSide = kTile<T>;
+  const std::span<const Dim> planes(outer, rank);
+  constexpr int64_t kSide = kTile<T> * kSquare;
   const int64_t num_down = (plane.down.size + kSide - 1) / kSide;
   const int64_t num_along = (plane.along.size + kSide - 1) / kSide;
-  outer[rank++] = {num_down, kSide * plane.down.dst_stride, kSide * plane.down.src_stride};
-  const std::span<const Dim> rows(outer, rank);
-  const double cost = 2 * sizeof(T) * kSide * kSide / kCopyBytesPerNanosecond;
-  frame.ParallelFor(NumRows(rows) * num_along, cost, [&](int64_t begin, int64_t end) {
-    ForEachStretch(rows, num_along, dst, src, begin, end,
-                   [&](std::byte* to, const std::byte* from, int64_t row, int64_t first, int64_t last) {
-                     const int64_t height = std::min(kSide, plane.down.size - row % num_down * kSide);
-                     for (int64_t tile = first; tile < last; ++tile) {
-                       const auto y = static_cast<ptrdiff_t>(tile * kSide);
-                       const int64_t width = std::min<int64_t>(kSide, plane.along.size - y);
-                       std::byte* tile_dst = to + y * plane.along.dst_stride;
-                       const std::byte* tile_src = from + y * plane.along.src_stride;
-                       if (height == kSide && width == kSide) {
-                         TransposeTile<T>(plane, tile_dst, tile_src);
-                       } else {
-                         TransposePart<T>(plane, tile_dst, tile_src, height, width);
-                       }
+  const auto bytes_per_square = static_cast<double>(sizeof(T)) * std::min(kSide, plane.down.size) *
+                                std::min(kSide, plane.along.size);
+  const double cost = 2 * bytes_per_square / kCopyBytesPerNanosecond;
+  frame.ParallelFor(NumRows(planes) * num_down * num_along, cost, [&](int64_t begin, int64_t end) {
+    ForEachStretch(planes, num_down * num_along, dst, src, begin, end,
+                   [&](std::byte* to, const std::byte* from, int64_t first, int64_t last) {
+                     for (int64_t i = first; i < last; ++i) {
+                       TransposeSquare<T>(plane, to, from, i / num_along * kSquare, i % num_along * kSquare);
                      }
                    });
   });

@@ -23,8 +23,8 @@ namespace tandem::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Coefficients, lowest degree first, and constants of the reductions. In the comments, r and z are the variables of the
-// polynomials and e is the largest error relative to the function.
+// Constants of the reductions, and coefficients, lowest degree first; e is a polynomial's largest error relative to the
+// function that it serves.
 template <typename T>
 struct MathConstants;
 
@@ -32,22 +32,23 @@ template <>
 struct MathConstants<float> {
   static constexpr int kMantissaBits = 23;
   static constexpr int kBias = 127;
-  static constexpr float kRounding = 0x1.8p23f;  // adding it leaves the nearest integer in the low bits
-  static constexpr float kExpOverflow = 89.0f;    // e^x overflows from here on
+  static constexpr float kRounding = 0x1.8p23f;    // adding it leaves the nearest integer in the low bits
+  static constexpr float kExpOverflow = 89.0f;     // e^x overflows from here on
   static constexpr float kExpUnderflow = -104.0f;  // e^x rounds to zero
   static constexpr float kExpm1Least = -18.0f;     // e^x - 1 rounds to -1
   static constexpr float kTanhLimit = 10.0f;       // tanh rounds to 1
   static constexpr float kTiny = 0x1p-13f;         // sin x and log(1 + x) are x to within half an ULP below its square
   static constexpr float kLn2High = 0x1.63p-1f;    // few bits, so that multiples are exact
   static constexpr float kLn2Low = -0x1.bd0106p-13f;
-  static constexpr float kExp[] = {0x1.000000p-1f, 0x1.555556p-3f, 0x1.5554aep-5f,   // (e^r - 1 - r) / r^2,
-                                   0x1.111090p-7f, 0x1.6d74ccp-10f, 0x1.a1a220p-13f};  // |r| <= ln(2)/2; e = 2^-31
-  static constexpr float kLog[] = {0x1.55557ap-1f, 0x1.995e9cp-2f, 0x1.31e678p-2f};    // (2 artanh(s) / s - 2) / z,
-                                                                                       // z = s^2; e = 2^-30
-  static constexpr float kSin[] = {-0x1.555546p-3f, 0x1.110756p-7f, -0x1.994b40p-13f};  // (sin(r) / r - 1) / z,
-                                                                                        // z = r^2; e = 2^-28
-  static constexpr float kCos[] = {0x1.55554ap-5f, -0x1.6c0c82p-10f, 0x1.99ff40p-16f};  // (cos r - 1 + z/2) / z^2,
-                                                                                        // z = r^2; e = 2^-33
+  // (e^r - 1 - r) / r^2 for |r| <= ln(2)/2; e = 2^-31.
+  static constexpr float kExp[] = {0x1.000000p-1f, 0x1.555556p-3f,  0x1.5554aep-5f,
+                                   0x1.111090p-7f, 0x1.6d74ccp-10f, 0x1.a1a220p-13f};
+  // (2 artanh(s) / s - 2) / z in z = s^2, for |s| <= 0.172; e = 2^-30.
+  static constexpr float kLog[] = {0x1.55557ap-1f, 0x1.995e9cp-2f, 0x1.31e678p-2f};
+  // (sin(r) / r - 1) / z in z = r^2, for |r| <= pi/4; e = 2^-28.
+  static constexpr float kSin[] = {-0x1.555546p-3f, 0x1.110756p-7f, -0x1.994b40p-13f};
+  // (cos(r) - 1 + z/2) / z^2 in z = r^2, for |r| <= pi/4; e = 2^-33.
+  static constexpr float kCos[] = {0x1.55554ap-5f, -0x1.6c0c82p-10f, 0x1.99ff40p-16f};
 };
 
 template <>
@@ -62,17 +63,18 @@ struct MathConstants<double> {
   static constexpr double kTiny = 0x1p-28;
   static constexpr double kLn2High = 0x1.62e42feep-1;
   static constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
-  static constexpr double kExp[] = {0x1.0000000000000p-1,  0x1.5555555555559p-3,  0x1.555555555555ap-5,  // e = 2^-61
+  // As above, with e = 2^-61, 2^-59, 2^-58 and 2^-64.
+  static constexpr double kExp[] = {0x1.0000000000000p-1,  0x1.5555555555559p-3,  0x1.555555555555ap-5,
                                     0x1.111111110f699p-7,  0x1.6c16c16c14440p-10, 0x1.a01a01afeeff0p-13,
                                     0x1.a01a01b0bbebdp-16, 0x1.71ddf8383da13p-19, 0x1.27e4c596df9b7p-22,
                                     0x1.af5ef2e26d772p-26, 0x1.1f95724f7a876p-29};
-  static constexpr double kLog[] = {0x1.5555555555593p-1, 0x1.999999997fb2fp-2, 0x1.2492494217c5fp-2,  // e = 2^-59
+  static constexpr double kLog[] = {0x1.5555555555593p-1, 0x1.999999997fb2fp-2, 0x1.2492494217c5fp-2,
                                     0x1.c71c51e7dd727p-3, 0x1.7466463115dfep-3, 0x1.39a0f49f99580p-3,
                                     0x1.2f0d91daaa638p-3};
-  static constexpr double kSin[] = {-0x1.5555555555549p-3, 0x1.111111110f841p-7,  -0x1.a01a019c0a255p-13,  // e = 2^-58
+  static constexpr double kSin[] = {-0x1.5555555555549p-3, 0x1.111111110f841p-7,   -0x1.a01a019c0a255p-13,
                                     0x1.71de3570fae11p-19, -0x1.ae5e60c2d5f74p-26, 0x1.5d915da0e156cp-33};
-  static constexpr double kCos[] = {0x1.555555555554cp-5,  -0x1.6c16c16c15140p-10, 0x1.a01a019cab749p-16,  // e = 2^-64
-                                    -0x1.27e4f8053414ep-22, 0x1.1ee9e890fa1ddp-29, -0x1.8facd17c1a88ap-37};
+  static constexpr double kCos[] = {0x1.555555555554cp-5,   -0x1.6c16c16c15140p-10, 0x1.a01a019cab749p-16,
+                                    -0x1.27e4f8053414ep-22, 0x1.1ee9e890fa1ddp-29,  -0x1.8facd17c1a88ap-37};
 };
 
 template <class D, class V = hn::Vec<D>, typename T = hn::TFromD<D>, size_t kCount>
@@ -338,10 +340,10 @@ HWY_INLINE V VectorTrigonometric(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorErf(D d, V x) {
   // erf(x) / x - 1 in x^2, for |x| <= 1; e = 2^-29.
-  static constexpr float kSmall[] = {0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2d20p-4f, -0x1.b7fbb4p-6f,
+  static constexpr float kSmall[] = {0x1.06eba8p-3f, -0x1.81273ep-2f,  0x1.ce2d20p-4f, -0x1.b7fbb4p-6f,
                                      0x1.5419f6p-8f, -0x1.a485ecp-11f, 0x1.4ae4cep-14f};
   // -log(1 - erf(x)) in x, for x in [1, 3.95]; e = 2^-29 relative to erf.
-  static constexpr float kLarge[] = {0x1.6626acp-12f, 0x1.2088e8p+0f, 0x1.46baf4p-1f, 0x1.a65306p-4f,
+  static constexpr float kLarge[] = {0x1.6626acp-12f, 0x1.2088e8p+0f, 0x1.46baf4p-1f,  0x1.a65306p-4f,
                                      -0x1.65cb02p-6f, 0x1.825a0cp-9f, -0x1.86dbfep-13f};
   const V one = hn::Set(d, 1.0f);
   const V a = AtMost(d, hn::Abs(x), 3.95f);  // where erf rounds to 1

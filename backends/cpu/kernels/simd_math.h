@@ -19,15 +19,15 @@ namespace tandem::cpu::simd {
 //
 // Worst error in ULP of the result, on every instruction set (the unit tests measure it by dense sweeps):
 //            f32   f64   method
-//   Exp      1.0   1.0   x = k ln 2 + r in two parts, polynomial for e^r, scaling in two steps
-//   Expm1    1.5   1.5   the same, keeping e^r - 1
+//   Exp      1.0   1.0   x = k ln 2 + r, polynomial for e^r, scaling by 2^k in two steps
+//   Expm1    1.5   2.0   the same, keeping e^r - 1
 //   Log      1.0   1.0   x = 2^k m, m in [sqrt(1/2), sqrt(2)), series in (m - 1) / (m + 1) as in fdlibm's e_log.c
-//   Log1p    1.0   1.0   the same for 1 + x, with a correction for the rounding of that sum
-//   Sin,Cos  1.5   1.5   reduction by pi/2 in parts after Cody and Waite; std::sin, std::cos for huge arguments and,
-//                        in f64, next to multiples of pi/2
-//   Tanh     3.0   3.0   from Expm1, as in fdlibm's s_tanh.c
-//   Sigmoid  3.0   3.0   from Exp(-|x|)
-//   Erf      1.5   *     x P(x^2) below 1, 1 - exp(-Q(|x|)) above; f64: * std::erf
+//   Log1p    1.0   1.0   the same for 1 + x, with a correction for the rounding of that sum as in fdlibm's s_log1p.c
+//   Sin,Cos  1.6   2.5   reduction by pi/2 in parts after Cody and Waite; std::sin, std::cos for |x| > 2^20 and, in
+//                        f64, next to multiples of pi/2
+//   Tanh     2.5   2.5   from Expm1, as in fdlibm's s_tanh.c
+//   Sigmoid  2.5   2.5   from Exp(-|x|)
+//   Erf      1.5         x + x P(x^2) below 1, 1 - exp(-Q(|x|)) above; f64: std::erf
 //   Sqrt     0.5   0.5   the processor's instruction
 //   Rsqrt    1.5   1.5   1 / Sqrt
 // Polynomials are minimax in the relative error of the function, found with Remez' algorithm. Where the instruction

@@ -77,8 +77,9 @@ class AsyncValue {
   // ContinuationGuard::kMaxDepth nested continuations (AV-3, AV-4).
   void AndThen(Waiter& waiter);
 
-  // The same for a callable `void()`. False if no memory could be had for keeping it: then it was not and will never
-  // be called. It is destroyed uncalled if the value is destroyed while pending.
+  // The same for a callable `void()`. False if no memory could be had for keeping it (which is needed if the value is
+  // pending, or the nesting too deep): then it was not and will never be called. It is destroyed uncalled if the value
+  // is destroyed while pending.
   template <std::invocable F>
   [[nodiscard]] bool AndThen(F&& fn);
 
@@ -128,17 +129,24 @@ class AsyncValue {
 
   // Sets the final state; the waiters in the order they came, linked.
   Waiter* Seal(State state);
+  // Tells the waiters of a value that died pending, in the order they came.
   static void DropWaiters(uintptr_t word);
+  // The waiters in `word`, linked in the order they came.
+  static Waiter* InOrder(uintptr_t word);
 
   mutable std::atomic<uint32_t> refs_{1};
   std::atomic<uintptr_t> waiters_and_state_{0};
 };
 
 // Bounds the nesting of continuations. While a thread is kMaxDepth deep, further waiters join a list of the thread that
-// the outermost level runs before it returns: a chain of any length resolves with bounded stack and no allocation.
+// the outermost level runs before it returns: a chain of any length resolves with bounded stack and no allocation. The
+// same holds for chains of values that are destroyed while pending.
 class ContinuationGuard {
  public:
   static constexpr int kMaxDepth = 16;
+
+  // Whether this thread is running a continuation: others may be due that run only when it returns.
+  static bool IsInside();
 
   // Runs what this thread has put off. Whoever is about to wait inside a continuation calls it first, since what it
   // waits for may be among them.
@@ -148,6 +156,11 @@ class ContinuationGuard {
   friend class AsyncValue;
   // Runs the list of waiters linked by `next_`.
   static void RunAll(Waiter* waiters);
+  // Begins a level of nesting, or is false at kMaxDepth. Leave ends it, and runs what is put off if it was the outermost.
+  static bool Enter();
+  static void Leave();
+  // Drops the list of waiters linked by `next_`.
+  static void DropAll(Waiter* waiters);
 };
 
 // The value without its type: an error usable as any AsyncValueRef<T>.
@@ -325,8 +338,9 @@ class CallableWaiter final : public Waiter {
 
 template <std::invocable F>
 bool AsyncValue::AndThen(F&& fn) {
-  if (IsAvailable()) {
+  if (IsAvailable() && ContinuationGuard::Enter()) {
     std::forward<F>(fn)();
+    ContinuationGuard::Leave();
     return true;
   }
   auto* waiter = new (std::nothrow) internal::CallableWaiter<std::remove_cvref_t<F>>(std::forward<F>(fn));

@@ -36,16 +36,19 @@ class HostAllocator : public RefCounted<HostAllocator> {
   struct Options {
     size_t memory_limit = SIZE_MAX;               // bytes of live buffers; beyond it allocation fails
     size_t cache_limit = size_t{256} << 20;       // bytes of freed blocks kept for reuse
-    size_t min_cached_size = size_t{4} << 10;     // smaller blocks go straight to the system allocator
+    size_t min_cached_size = 512;                 // smaller blocks go straight to the system allocator
   };
+  // While other threads allocate, the numbers need not belong to one and the same moment.
   struct Stats {
-    size_t bytes_in_use = 0;
-    size_t peak_bytes_in_use = 0;
+    size_t bytes_in_use = 0;       // as asked for, without headers and rounding
+    size_t peak_bytes_in_use = 0;  // exact for one thread; with several, too high by at most the small buffers (up to
+                                   // 32 KiB each) that they held at different times
     size_t bytes_cached = 0;
     uint64_t num_allocations = 0;  // buffers handed out
     uint64_t num_cache_hits = 0;   // of these, served from a kept block
   };
 
+  // Null if memory is exhausted.
   static RcRef<HostAllocator> Create(const Options& options);
 
   // A buffer of `size` bytes, uninitialised, with room to read (not write) past its end up to the next multiple of
@@ -54,7 +57,8 @@ class HostAllocator : public RefCounted<HostAllocator> {
   StatusOr<RcRef<HostBuffer>> Allocate(size_t size);
 
   // A buffer over memory of someone else's; `release` is called once when the last reference is gone, on whatever
-  // thread drops it (also when this function fails). Never taken over for results (TH-5).
+  // thread drops it (also when this function fails). Never taken over for results (TH-5). `data` may have any alignment
+  // and no room past its end. Status::OutOfMemory() is the only error.
   static StatusOr<RcRef<HostBuffer>> WrapExternal(void* data, size_t size, std::function<void()> release);
 
   Stats stats() const;

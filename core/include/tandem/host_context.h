@@ -27,7 +27,8 @@ namespace tandem {
 class DeadlineWatcher;
 class PendingOps;
 
-// Thread-safe. Destroying it cancels what is pending and quiesces the queue; no thread may be calling into it then.
+// Thread-safe. Destroying it cancels what is pending and quiesces the queue; no thread may be calling into it then, but
+// others may be making values available that its ops wait for.
 class HostContext {
  public:
   using DiagnosticHandler = std::function<void(const Status&)>;
@@ -73,6 +74,8 @@ class HostContext {
   Status Await(const TensorHandle& handle) const;
   // Waits until nothing is queued or running.
   void Quiesce() const { work_queue().Quiesce(); }
+  // Cancels for good, and waits until no op uses the host any more. Not for a kernel or a task to call.
+  void Shutdown();
 
   // Makes every pending op's outputs Cancelled errors at once and drops its inputs; until Restart every call gives
   // Cancelled handles (CA-1). Ops from before a Restart stay cancelled (CA-2).
@@ -92,6 +95,8 @@ class HostContext {
  private:
   static constexpr uint32_t kCancelledBit = 1;
   static constexpr uint32_t kTracingBit = 2;
+
+  void Cancel(std::string_view reason, bool tell_in_any_case);
 
   std::atomic<uint32_t> attention_{0};  // read by every call, hardly ever written
   Options options_;

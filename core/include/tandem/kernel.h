@@ -146,16 +146,24 @@ struct CostModel {
   double (*estimate)(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results) = nullptr;
 };
 
+// What a kernel relies on; checked against the definition when an op is resolved, so that calls need not check it.
+struct KernelSignature {
+  int num_args = 0;      // parameters that stand for one argument each
+  int num_results = -1;  // -1: as many as the frame has
+};
+
 // An erased kernel. Immutable and copyable; copies share the closure.
 class Kernel {
  public:
   using Function = Status (*)(const void* closure, KernelFrame& frame);
 
   Kernel() = default;
-  Kernel(Function function, std::shared_ptr<const void> closure) : function_(function), closure_(std::move(closure)) {}
+  Kernel(Function function, std::shared_ptr<const void> closure, KernelSignature signature)
+      : function_(function), closure_(std::move(closure)), signature_(signature) {}
 
   Status Run(KernelFrame& frame) const { return function_(closure_.get(), frame); }
   bool IsValid() const { return function_ != nullptr; }
+  const KernelSignature& signature() const { return signature_; }
 
   Kernel WithCost(CostModel cost) && {
     cost_ = cost;
@@ -168,6 +176,18 @@ class Kernel {
   Function function_ = nullptr;
   std::shared_ptr<const void> closure_;
   CostModel cost_;
+  KernelSignature signature_;
+};
+
+// All remaining arguments of a variadic op, dense.
+class VariadicArgs {
+ public:
+  explicit VariadicArgs(std::span<const Tensor* const> tensors) : tensors_(tensors) {}
+  size_t size() const { return tensors_.size(); }
+  DenseArg operator[](size_t i) const { return DenseArg(*tensors_[i]); }
+
+ private:
+  std::span<const Tensor* const> tensors_;
 };
 
 namespace internal {
@@ -203,6 +223,15 @@ struct KernelParameter<DenseArg> {
   std::unique_ptr<Tensor> expanded;
 };
 template <>
+struct KernelParameter<VariadicArgs> {
+  static constexpr bool kValid = true;
+  Status Prepare(KernelFrame& frame, size_t& next);
+  VariadicArgs Get(KernelFrame&) { return VariadicArgs({tensors.get(), size}); }
+  size_t size = 0;
+  std::unique_ptr<const Tensor*[]> tensors;
+  std::unique_ptr<std::unique_ptr<Tensor>[]> expanded;  // only if one of them is a scalar host tensor
+};
+template <>
 struct KernelParameter<const OpAttrsRef&> {
   static constexpr bool kValid = true;
   Status Prepare(KernelFrame&, size_t&) { return Status(); }
@@ -222,11 +251,13 @@ struct KernelResult {
 template <>
 struct KernelResult<Status> {
   static constexpr bool kValid = true;
+  static constexpr int kCount = -1;
   static Status Store(KernelFrame&, Status status) { return status; }
 };
 template <>
 struct KernelResult<StatusOr<Tensor>> {
   static constexpr bool kValid = true;
+  static constexpr int kCount = 1;
   static Status Store(KernelFrame& frame, StatusOr<Tensor> result) {
     if (!result.ok()) return result.status();
     frame.SetResult(0, std::move(*result));
@@ -236,6 +267,7 @@ struct KernelResult<StatusOr<Tensor>> {
 template <size_t N>
 struct KernelResult<StatusOr<std::array<Tensor, N>>> {
   static constexpr bool kValid = true;
+  static constexpr int kCount = N;
   static Status Store(KernelFrame& frame, StatusOr<std::array<Tensor, N>> results) {
     if (!results.ok()) return results.status();
     for (size_t i = 0; i < N; ++i) frame.SetResult(i, std::move((*results)[i]));
@@ -245,22 +277,53 @@ struct KernelResult<StatusOr<std::array<Tensor, N>>> {
 template <>
 struct KernelResult<AsyncValueRef<Tensor>> {
   static constexpr bool kValid = true;
+  static constexpr int kCount = 1;
   static Status Store(KernelFrame& frame, AsyncValueRef<Tensor> result) {
     frame.SetResult(0, std::move(result));
     return Status();
   }
 };
 
+// Whether every parameter that takes an argument comes before the one that takes all that are left.
+template <typename... Parameters>
+constexpr bool RemainingTensorsAreLast() {
+  bool all_taken = false;
+  bool in_order = true;
+  const auto visit = [&]<typename Parameter>(std::type_identity<Parameter>) {
+    constexpr bool kTakesRest = std::is_same_v<Parameter, VariadicArgs>;
+    constexpr bool kTakesOne = std::is_same_v<Parameter, DenseArg> || std::is_same_v<Parameter, const Tensor&>;
+    in_order = in_order && !(all_taken && (kTakesRest || kTakesOne));
+    all_taken = all_taken || kTakesRest;
+  };
+  (visit(std::type_identity<Parameters>()), ...);
+  return in_order;
+}
+
 template <typename Result, typename... Parameters>
 struct KernelAdapter {
-  static_assert((KernelParameter<Parameters>::kValid && ...),
+  static constexpr bool kHasValidParameters = (KernelParameter<Parameters>::kValid && ...);
+  static constexpr bool kHasValidResult = KernelResult<Result>::kValid;
+  static_assert(kHasValidParameters,
                 "a kernel takes DenseArg, const Tensor&, VariadicArgs, const OpAttrsRef& or KernelFrame&");
-  static_assert(KernelResult<Result>::kValid,
+  static_assert(RemainingTensorsAreLast<Parameters...>(),
+                "in a kernel no DenseArg, const Tensor& or second VariadicArgs may follow a VariadicArgs, which takes "
+                "all remaining arguments");
+  static_assert(kHasValidResult,
                 "a kernel returns Status, StatusOr<Tensor>, StatusOr<std::array<Tensor, N>> or AsyncValueRef<Tensor>");
+
+  static constexpr KernelSignature Signature() {
+    constexpr int kNumArgs =
+        (0 + ... + int{std::is_same_v<Parameters, DenseArg> || std::is_same_v<Parameters, const Tensor&>});
+    if constexpr (kHasValidResult) return {kNumArgs, KernelResult<Result>::kCount};
+    return {};
+  }
 
   template <typename Fn>
   static Status Call(const Fn& fn, KernelFrame& frame) {
-    return CallIndexed(fn, frame, std::index_sequence_for<Parameters...>());
+    if constexpr (kHasValidParameters && kHasValidResult) {
+      return CallIndexed(fn, frame, std::index_sequence_for<Parameters...>());
+    }
+    return Status();
   }
 
  private:
@@ -275,59 +338,54 @@ struct KernelAdapter {
   }
 };
 
-template <typename Signature>
-struct KernelSignature;
-template <typename Result, typename... Parameters>
-struct KernelSignature<Result (*)(Parameters...)> {
+template <typename Function>
+struct KernelFunction {
+  using Adapter = KernelAdapter<Status>;
+  static constexpr bool kValid = false;
+};
+template <typename Result, typename... Parameters, bool is_noexcept>
+struct KernelFunction<Result (*)(Parameters...) noexcept(is_noexcept)> {
   using Adapter = KernelAdapter<Result, Parameters...>;
-};
-template <typename Class, typename Result, typename... Parameters>
-struct KernelSignature<Result (Class::*)(Parameters...) const> {
-  using Adapter = KernelAdapter<Result, Parameters...>;
-};
-
-}  // namespace internal
-
-// All remaining arguments of a variadic op, dense.
-class VariadicArgs {
- public:
-  explicit VariadicArgs(std::span<const Tensor* const> tensors) : tensors_(tensors) {}
-  size_t size() const { return tensors_.size(); }
-  DenseArg operator[](size_t i) const { return DenseArg(*tensors_[i]); }
-
- private:
-  std::span<const Tensor* const> tensors_;
-};
-
-namespace internal {
-template <>
-struct KernelParameter<VariadicArgs> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame& frame, size_t& next);
-  VariadicArgs Get(KernelFrame&) { return VariadicArgs({tensors.get(), size}); }
-  size_t size = 0;
-  std::unique_ptr<const Tensor*[]> tensors;
-  std::unique_ptr<std::unique_ptr<Tensor>[]> expanded;  // only if one of them is a scalar host tensor
 };
+template <typename Class, typename Result, typename... Parameters, bool is_noexcept>
+struct KernelFunction<Result (Class::*)(Parameters...) const noexcept(is_noexcept)> {
+  using Adapter = KernelAdapter<Result, Parameters...>;
+  static constexpr bool kValid = true;
+};
+
+template <typename Closure>
+struct KernelClosure : KernelFunction<void> {};
+template <typename Closure>
+  requires requires { &Closure::operator(); }
+struct KernelClosure<Closure> : KernelFunction<decltype(&Closure::operator())> {};
+
 }  // namespace internal
 
 // The kernel of a plain function: `MakeKernel<&MatMulKernel>()`.
 template <auto fn>
 Kernel MakeKernel() {
+  using Function = internal::KernelFunction<decltype(fn)>;
+  static_assert(Function::kValid, "MakeKernel<&F>() takes a plain function F");
   return Kernel(
-      [](const void*, KernelFrame& frame) { return internal::KernelSignature<decltype(fn)>::Adapter::Call(fn, frame); },
-      nullptr);
+      [](const void*, KernelFrame& frame) {
+        if constexpr (Function::kValid) return Function::Adapter::Call(fn, frame);
+        return Status();
+      },
+      nullptr, Function::Adapter::Signature());
 }
 
 // The kernel of a closure, which it keeps (DI-6). It must be callable from several threads at once.
 template <typename Closure>
 Kernel MakeKernel(Closure closure) {
+  using Function = internal::KernelClosure<Closure>;
+  static_assert(Function::kValid, "MakeKernel(closure) takes an object with one operator(), which is const");
   return Kernel(
       [](const void* object, KernelFrame& frame) {
-        const auto& fn = *static_cast<const Closure*>(object);
-        return internal::KernelSignature<decltype(&Closure::operator())>::Adapter::Call(fn, frame);
+        if constexpr (Function::kValid) return Function::Adapter::Call(*static_cast<const Closure*>(object), frame);
+        return Status();
       },
-      std::make_shared<const Closure>(std::move(closure)));
+      std::make_shared<const Closure>(std::move(closure)), Function::Adapter::Signature());
 }
 
 }  // namespace tandem

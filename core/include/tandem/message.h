@@ -14,8 +14,8 @@
 
 namespace tandem {
 
-// Appends text to a fixed buffer; what does not fit is cut and the text then ends in "...". A type takes part by an
-// overload `void AppendTo(MessageBuilder&, const T&)` in its own namespace.
+// Appends text to a fixed buffer; what does not fit is cut, at a character of UTF-8, and the text then ends in "...". A
+// type takes part by an overload `void AppendTo(MessageBuilder&, const T&)` in its own namespace.
 class MessageBuilder {
  public:
   static constexpr size_t kCapacity = 1536;
@@ -62,6 +62,9 @@ void AppendTo(MessageBuilder& out, Int value) {
 
 // "[1,2,3]"
 void AppendTo(MessageBuilder& out, std::span<const int64_t> values);
+
+// The text in double quotes and on one line: quotes, backslashes and control characters are escaped as in C.
+void AppendQuoted(MessageBuilder& out, std::string_view text);
 
 }  // namespace tandem
 

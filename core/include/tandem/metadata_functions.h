@@ -14,8 +14,8 @@
 
 namespace tandem {
 
-// The common shape of two arguments under NumPy broadcasting; if there is none, InvalidArgument that calls them by their
-// names.
+// The common shape of two arguments under NumPy broadcasting; if there is none, InvalidArgument that calls them by
+// their names.
 StatusOr<TensorShape> BroadcastArguments(std::string_view x_name, const TensorMetadata& x, std::string_view y_name,
                                          const TensorMetadata& y);
 

@@ -68,6 +68,8 @@ class OpAttrs {
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   bool out_of_memory() const { return out_of_memory_; }
+  // Whether nothing has been set, nor lost for want of memory.
+  bool is_untouched() const { return (size_ | uint32_t{out_of_memory_}) == 0; }
   // Whether everything but nested lists is still on the stack.
   bool is_inline() const { return heap_ == nullptr; }
 
@@ -146,6 +148,8 @@ class OpAttrsRef {
     return frozen_ ? frozen_->entries() : std::span<const AttrEntry>();
   }
   bool empty() const { return entries().empty(); }
+  // Whether the call gave no attribute, and none was lost for want of memory: then the defaults are all there is.
+  bool IsUntouched() const { return mutable_ != nullptr ? mutable_->is_untouched() : !frozen_ && !out_of_memory_; }
   bool IsFrozen() const { return mutable_ == nullptr; }
   // Whether memory ran out for an attribute or for a frozen copy, so that the set is incomplete.
   bool out_of_memory() const { return out_of_memory_ || (mutable_ != nullptr && mutable_->out_of_memory()); }

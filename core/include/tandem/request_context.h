@@ -37,6 +37,8 @@ class RequestContext : public RefCounted<RequestContext> {
 
   // Ok, or why no more ops of this request run: cancelled or past its deadline. Long kernels poll this (CA-4).
   Status CheckActive();
+  // The same without looking at the time: ends nothing.
+  Status CheckNotEnded() const;
 
   HostContext& host() const { return host_; }
   void* data() const { return options_.data.get(); }
@@ -44,6 +46,7 @@ class RequestContext : public RefCounted<RequestContext> {
 
  private:
   friend class RefCounted<RequestContext>;
+  friend class DeadlineWatcher;
   RequestContext(HostContext& host, Options options) : host_(host), options_(std::move(options)) {}
   ~RequestContext();
   // Sets the reason if there is none yet and cancels the pending ops.
@@ -52,8 +55,13 @@ class RequestContext : public RefCounted<RequestContext> {
   HostContext& host_;
   const Options options_;
   std::atomic<bool> ended_{false};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Status reason_;
+
+  // Of the DeadlineWatcher.
+  bool is_watched_ = false;
+  RequestContext* earlier_ = nullptr;
+  RequestContext* later_ = nullptr;
 };
 
 }  // namespace tandem

@@ -9,8 +9,10 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "tandem/location.h"
@@ -46,7 +48,7 @@ class [[nodiscard]] Status {
   constexpr Status() : payload_(nullptr) {}
   Status(const Status& other) : payload_(other.payload_) { AddRef(); }
   Status(Status&& other) noexcept : payload_(std::exchange(other.payload_, nullptr)) {}
-  ~Status() { DropRef(); }
+  constexpr ~Status() { DropRef(); }
   Status& operator=(Status other) noexcept {
     std::swap(payload_, other.payload_);
     return *this;
@@ -88,7 +90,7 @@ class [[nodiscard]] Status {
   void AddRef() const {
     if (payload_ != nullptr) AddRefSlow();
   }
-  void DropRef() {
+  constexpr void DropRef() {
     if (payload_ != nullptr) DropRefSlow();
   }
   void AddRefSlow() const;

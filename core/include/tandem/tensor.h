@@ -114,6 +114,14 @@ class Tensor {
     data_ = data;
     storage_ = std::move(storage);
   }
+  // Gives a tensor without payload that of `other`, which has the same metadata. Own metadata and device are not even
+  // written: other threads may be reading them through handles to the pending result.
+  void TakePayload(Tensor other) {
+    type_ = other.type_;
+    data_ = other.data_;
+    storage_ = std::move(other.storage_);
+    CopyInline(other);
+  }
 
  private:
   friend class KernelOp;  // fills in the metadata of a tensor that nobody else has seen

@@ -66,10 +66,11 @@ class TensorHandle {
 
   // The rest needs a valid handle.
 
-  bool IsAvailable() const { return value_.IsAvailable(); }
+  bool IsAvailable() const { return value_.IsAvailable() || IsMetadataError(); }
   bool IsConcrete() const { return value_.IsConcrete(); }
-  bool IsError() const { return value_.IsError(); }
-  const Status& GetError() const { return value_.GetError(); }
+  // An error in the metadata is one of the tensor, which may become it a moment later (TH-4).
+  bool IsError() const { return value_.IsError() || IsMetadataError(); }
+  const Status& GetError() const { return value_.IsError() ? value_.GetError() : metadata_.GetError(); }
   // The tensor; the handle must be concrete.
   const Tensor& tensor() const { return value_.get(); }
   const AsyncValueRef<Tensor>& value() const { return value_; }
@@ -90,8 +91,8 @@ class TensorHandle {
   const Device* device() const { return device_; }
 
   // This tensor on `device` in representation `type` (TH-6): the same reference if it is that already, an error if this
-  // is one, otherwise a copy that becomes available later, with its metadata known at once if this one's is. The
-  // conversion is an op call of its own: it is traced and cancelled like one.
+  // is one, otherwise a copy that may become available later, with its metadata known at once if this one's is. The
+  // conversion is an op call of its own, "tandem.Transfer": it is traced and cancelled, and counts as pending, like one.
   TensorHandle TransferTo(const ExecutionContext& exec, const Device& device, const TensorType& type) const;
   TensorHandle TransferTo(const ExecutionContext& exec, const Device& device) const {
     return TransferTo(exec, device, device.dense_type());
@@ -99,6 +100,7 @@ class TensorHandle {
 
  private:
   const TensorMetadata* FindMetadata() const;
+  bool IsMetadataError() const { return metadata_.IsValid() && metadata_.IsError(); }
 
   AsyncValueRef<Tensor> value_;
   AsyncValueRef<TensorMetadata> metadata_;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 
 #include "tandem/message.h"
 #include "tandem/status.h"
@@ -45,6 +46,7 @@ class TensorShape {
 
   void Append(int64_t dim) {
     if (rank_ == kMaxRank) {
+      has_more_dims_ = true;
       num_elements_ = kInvalid;
       return;
     }
@@ -76,7 +78,8 @@ class TensorShape {
   void Recount();
 
   int64_t num_elements_ = 1;  // kInvalid if the shape is
-  int32_t rank_ = 0;
+  int16_t rank_ = 0;
+  bool has_more_dims_ = false;  // than it can keep: invalid for good
   int64_t dims_[kMaxRank] = {};
 };
 

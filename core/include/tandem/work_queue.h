@@ -57,7 +57,8 @@ class TaskList {
   Task* tail_ = nullptr;
 };
 
-// All methods may be called from any thread, tasks included, unless they say otherwise. The destructor quiesces.
+// All methods may be called from any thread, tasks included, unless they say otherwise. The destructor quiesces; it
+// must not run in a task of the queue.
 class WorkQueue {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
@@ -73,12 +74,17 @@ class WorkQueue {
   // Runs `fn`, which may block (file or network input, waiting for a timer), apart from the workers. False if this
   // queue has no threads for that or cannot get one; `fn` was then not run.
   [[nodiscard]] virtual bool AddBlockingTask(std::function<void()> fn) = 0;
+  // The same for work that goes on until its owner ends it, before the queue is destroyed: Quiesce does not wait for it.
+  [[nodiscard]] virtual bool AddBackgroundTask(std::function<void()>) { return false; }
 
-  // Returns when all values are available (AV-7). A worker helps with queued tasks meanwhile. FailedPrecondition if
-  // this thread can neither wait nor make progress (a browser's main thread); DeadlineExceeded past `deadline`.
+  // Returns when all values are available (AV-7), errors included; the caller holds references to them. Queued tasks
+  // run meanwhile even if this thread is the only worker: another thread stands in for it, or it runs them itself where
+  // no thread can be had. FailedPrecondition if this thread can neither wait nor make progress (a browser's main
+  // thread); DeadlineExceeded past `deadline`.
   virtual Status Await(std::span<const AsyncValue* const> values, Deadline deadline = Deadline::max()) = 0;
 
-  // Returns when no task is queued or running, apart from the caller's own if it is a worker.
+  // Returns when no task is queued or running, blocking ones included. Inside a task, that task and others that are
+  // inside Quiesce do not count.
   virtual void Quiesce() = 0;
 
   // Runs one queued task on the calling thread; false if none was queued. For helping, and for event loops.
@@ -86,7 +92,7 @@ class WorkQueue {
 
   // How many tasks can run at the same time; at least 1.
   virtual int ParallelismLevel() const = 0;
-  // Whether the calling thread is one of this queue's workers.
+  // Whether the calling thread is one of this queue's workers; in a single-threaded queue, whether it is in a task.
   virtual bool IsWorkerThread() const = 0;
   // Whether a non-worker thread may be made to wait (false on a browser's main thread).
   virtual bool MayBlock() const = 0;
@@ -97,7 +103,8 @@ class WorkQueue {
 std::unique_ptr<WorkQueue> CreateSingleThreadedWorkQueue(bool may_block = true);
 
 #if !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
-// Workers on Eigen's work-stealing thread pool. `num_threads` <= 0 means one per core.
+// Workers on Eigen's work-stealing thread pool. `num_threads` <= 0 means one per core; there are fewer if the system
+// gives no more, and if it gives none the queue is a single-threaded one.
 std::unique_ptr<WorkQueue> CreateMultiThreadedWorkQueue(int num_threads = 0);
 #endif
 

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Moving a tensor to another device or representation (TH-6): at once if the tensor is there and the conversion does not
+// take time of its own, else as a pending op, which waits for the one and then for the other.
+
+#include <atomic>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "pending_ops.h"
+#include "tandem/host_context.h"
+#include "tandem/tensor_handle.h"
+
+namespace tandem {
+
+namespace {
+
+using MetadataValue = ConcreteAsyncValue<TensorMetadata>;
+using Clock = TraceEvent::Clock;
+
+constexpr std::string_view kTransferName = "tandem.Transfer";
+
+struct Target {
+  const Device* device;
+  const TensorType* type;
+
+  bool IsMetBy(const Tensor& tensor) const { return tensor.IsA(*type) && tensor.device() == device; }
+};
+
+// Completes an error and tells the diagnostic handler.
+Status TellError(const ExecutionContext& exec, const Status& error) {
+  return exec.host().EmitError(error.WithContext(kTransferName, exec.location()));
+}
+
+// Starts the conversion; `called` is when the transfer was asked for. Errors have not been told yet.
+AsyncValueRef<Tensor> Convert(const ExecutionContext& exec, const Tensor& tensor, const Target& target,
+                              Clock::time_point called) {
+  if (target.IsMetBy(tensor)) return AsyncValueRef<Tensor>::MakeAvailable(tensor);
+  HostContext& host = exec.host();
+  const TensorConversion conversion = host.conversions().Find(tensor.type(), *target.type);
+  if (conversion == nullptr) {
+    return AsyncValueRef<Tensor>::MakeError(MakeError(
+        StatusCode::kUnimplemented, "expected a registered conversion, got ", tensor.metadata(), " as ",
+        tensor.type().name(), " on ", tensor.device()->name(), " to become ", target.type->name(), " on ",
+        target.device->name()));
+  }
+  const bool is_traced = host.IsTracing();
+  const Clock::time_point started = is_traced ? Clock::now() : Clock::time_point();
+  AsyncValueRef<Tensor> converted = conversion(exec, tensor, *target.device);
+  if (!converted.IsValid()) {
+    converted = AsyncValueRef<Tensor>::MakeError(Internal("conversion must give a value, gave a null reference"));
+  }
+  if (!is_traced) return converted;
+  const Clock::time_point ended = Clock::now();
+  MessageBuilder input;
+  input.Append(tensor.metadata());
+  MessageBuilder attrs;
+  attrs.Append("{from = ", tensor.type().name(), ", to = ", target.type->name(), "}");
+  host.tracer().Record({kTransferName, target.device->name(), input.view(), attrs.view(),
+                        called == Clock::time_point() ? started : called, started, ended});
+  return converted;
+}
+
+// Ok if the available value is what was asked for; else an error, which has been told.
+Status CheckConverted(const ExecutionContext& exec, const AsyncValueRef<Tensor>& converted,
+                      const TensorMetadata& metadata, const Target& target) {
+  if (converted.IsError()) return TellError(exec, converted.GetError());
+  const Tensor& tensor = *converted;
+  if (tensor.metadata() == metadata && target.IsMetBy(tensor)) return Status();
+  return TellError(exec, Internal("conversion must give ", metadata, " as ", target.type->name(), " on ",
+                                  target.device->name(), ", gave ", tensor.metadata()));
+}
+
+// One thread at a time works on the transfer, whoever has moved it to kAdvancing; that thread alone touches the members
+// below `state_`. Everyone who may still call it holds a reference.
+class PendingTransfer final : public RefCounted<PendingTransfer>, public Waiter, public CancellableOp {
+ public:
+  // Either `source` is pending, or `converted` is and `source` null.
+  PendingTransfer(const ExecutionContext& exec, const Target& target, TensorHandle source,
+                  AsyncValueRef<Tensor> converted)
+      : location_(exec.location()),
+        target_(target),
+        exec_(exec),
+        source_(std::move(source)),
+        converted_(std::move(converted)) {
+    if (exec.host().IsTracing()) called_ = Clock::now();
+  }
+
+  // Makes the result to come; its metadata is known if `metadata` is not null. Null if memory is exhausted.
+  TensorHandle MakeResult(const TensorMetadata* metadata);
+  // For an admitted op; gives up the caller's reference.
+  void Start(PendingOps& pending, int64_t bytes);
+
+  void Run() override;
+  void Drop() override { RefCounted::DropRef(); }
+  void AddRef() override { RefCounted::AddRef(); }
+  void DropRef() override { RefCounted::DropRef(); }
+  void Cancel(const Status& reason) override;
+  const RequestContext* request() const override { return exec_->request(); }
+
+ private:
+  friend class RefCounted<PendingTransfer>;
+  enum class State : uint8_t { kWaiting, kAdvancing, kCancelRequested, kDone };
+
+  ~PendingTransfer() = default;
+  bool Move(State from, State to) { return state_.compare_exchange_strong(from, to, std::memory_order_acq_rel); }
+
+  void Advance();
+  void WaitFor(AsyncValue* value);
+  // The ways the transfer ends; they give up the caller's reference.
+  void Deliver();
+  void Fail(Status error);
+  // Nothing of the host is used after this.
+  void Leave();
+
+  const Location location_;
+  const Target target_;
+  std::atomic<State> state_{State::kAdvancing};
+  std::optional<ExecutionContext> exec_;  // until the end: what is cancelled keeps no request alive
+  TensorHandle source_;                   // null once it has been converted
+  AsyncValueRef<Tensor> converted_;       // null until then
+  RcRef<TensorValue> result_;
+  RcRef<MetadataValue> result_metadata_;  // null once the metadata is known
+  PendingOps* pending_ = nullptr;
+  int64_t bytes_ = 0;
+  Status cancel_reason_;  // written before kCancelRequested
+  Clock::time_point called_;
+};
+
+TensorHandle PendingTransfer::MakeResult(const TensorMetadata* metadata) {
+  if (metadata != nullptr) {
+    result_ = MakeRef<TensorValue>(TensorValue::Constructed{}, *metadata, target_.device);
+  } else {
+    result_metadata_ = MakeUnconstructed<TensorMetadata>();
+    if (result_metadata_) result_ = MakeUnconstructed<Tensor>();
+  }
+  if (!result_) return TensorHandle();
+  return TensorHandle(AsyncValueRef<TensorMetadata>(RcRef<AsyncValue>(result_metadata_)),
+                      AsyncValueRef<Tensor>(RcRef<AsyncValue>(result_)), target_.device);
+}
+
+void PendingTransfer::Start(PendingOps& pending, int64_t bytes) {
+  pending_ = &pending;
+  bytes_ = bytes;
+  if (const Status active = pending.Add(*this, *exec_); !active.ok()) return Fail(TellError(*exec_, active));
+  Advance();
+}
+
+void PendingTransfer::Run() {
+  if (!Move(State::kWaiting, State::kAdvancing)) return RefCounted::DropRef();
+  Advance();
+}
+
+// Runs in state kAdvancing with one reference of its own, and gives both up.
+void PendingTransfer::Advance() {
+  if (source_.IsValid()) {
+    const bool is_available = source_.IsAvailable();
+    if (source_.IsError()) return Fail(source_.GetError());
+    if (result_metadata_ && source_.IsMetadataAvailable()) {
+      result_->Construct(source_.metadata(), target_.device);
+      std::exchange(result_metadata_, nullptr)->Emplace(source_.metadata());
+    }
+    if (!is_available) return WaitFor(result_metadata_ ? source_.metadata_value() : source_.value().value());
+    converted_ = Convert(*exec_, source_.tensor(), target_, called_);
+    source_.reset();
+  }
+  if (!converted_.IsAvailable()) return WaitFor(converted_.value());
+  Deliver();
+}
+
+void PendingTransfer::WaitFor(AsyncValue* value) {
+  // Once the transfer is in kWaiting, cancellation may drop the source, so this thread needs a reference of its own.
+  const RcRef<AsyncValue> awaited = RcRef<AsyncValue>::Share(value);
+  if (!Move(State::kAdvancing, State::kWaiting)) return Fail(cancel_reason_);
+  awaited->AndThen(*this);
+}
+
+void PendingTransfer::Cancel(const Status& reason) {
+  cancel_reason_ = reason.WithContext(kTransferName, location_);
+  for (State state = state_.load(std::memory_order_acquire); state == State::kWaiting || state == State::kAdvancing;) {
+    const State next = state == State::kWaiting ? State::kDone : State::kCancelRequested;
+    if (!state_.compare_exchange_weak(state, next, std::memory_order_acq_rel)) continue;
+    if (next == State::kDone) {
+      RefCounted::AddRef();
+      Fail(cancel_reason_);
+    }
+    return;
+  }
+}
+
+void PendingTransfer::Deliver() {
+  const AsyncValueRef<Tensor> converted = std::move(converted_);
+  Status error = CheckConverted(*exec_, converted, result_->value().metadata(), target_);
+  if (!error.ok()) return Fail(std::move(error));
+  Leave();
+  result_->value().TakePayload(*converted);
+  result_.release()->SetConcreteAndDropRef();
+  RefCounted::DropRef();
+}
+
+void PendingTransfer::Fail(Status error) {
+  source_.reset();
+  converted_.reset();
+  Leave();
+  if (result_metadata_) std::exchange(result_metadata_, nullptr)->SetError(error);
+  std::exchange(result_, nullptr)->SetError(std::move(error));
+  RefCounted::DropRef();
+}
+
+void PendingTransfer::Leave() {
+  state_.store(State::kDone, std::memory_order_release);
+  pending_->Remove(*this);
+  exec_.reset();
+  pending_->Release(bytes_);
+}
+
+// Issues what cannot be done at once. `source` is a valid handle; `converted` is null if it has not been converted yet.
+TensorHandle TransferLater(const ExecutionContext& exec, const TensorHandle& source, AsyncValueRef<Tensor> converted,
+                           const Target& target) {
+  const TensorMetadata* metadata = source.IsMetadataAvailable() ? &source.metadata() : nullptr;
+  const int64_t bytes = metadata == nullptr ? 0 : PendingOps::CountBytes({metadata, 1});
+  PendingOps& pending = exec.host().pending_ops();
+  if (Status admitted = pending.Admit(exec, bytes); !admitted.ok()) {
+    return TensorHandle::MakeError(TellError(exec, admitted));
+  }
+  TensorHandle waits_for = converted.IsValid() ? TensorHandle() : source.CopyRef();
+  auto transfer = MakeRef<PendingTransfer>(exec, target, std::move(waits_for), std::move(converted));
+  TensorHandle result;
+  if (transfer) result = transfer->MakeResult(metadata);
+  if (!result.IsValid()) {
+    pending.Release(bytes);
+    return TensorHandle::MakeError(TellError(exec, Status::OutOfMemory()));
+  }
+  transfer.release()->Start(pending, bytes);
+  return result;
+}
+
+}  // namespace
+
+TensorHandle TensorHandle::TransferTo(const ExecutionContext& exec, const Device& device,
+                                      const TensorType& type) const {
+  if (!IsValid()) return MakeError(TellError(exec, InvalidArgument("expected a tensor, got a null handle")));
+  if (IsError()) return CopyRef();
+  const Target target = {&device, &type};
+  const bool is_concrete = IsConcrete();
+  if (is_concrete && target.IsMetBy(tensor())) return CopyRef();
+  Status active = exec.host().CheckActive();
+  if (active.ok() && exec.request() != nullptr) active = exec.request()->CheckActive();
+  if (!active.ok()) return MakeError(TellError(exec, active));
+  if (!is_concrete) return TransferLater(exec, *this, {}, target);
+  AsyncValueRef<Tensor> converted = Convert(exec, tensor(), target, {});
+  if (!converted.IsAvailable()) return TransferLater(exec, *this, std::move(converted), target);
+  Status error = CheckConverted(exec, converted, metadata(), target);
+  return error.ok() ? TensorHandle(std::move(converted), &device) : MakeError(std::move(error));
+}
+
+}  // namespace tandem

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Ops for tests and examples: one of every kind that the runtime tells apart.
+
+#include <cstdint>
+#include <span>
+
+#include "tandem/metadata_functions.h"
+#include "tandem/op_families.h"
+
+namespace tandem {
+namespace {
+
+DType DTypeOfValues(AttrType type) {
+  switch (type) {
+    case AttrType::kBool:
+      return DType::kBool;
+    case AttrType::kI32:
+      return DType::kI32;
+    case AttrType::kI64:
+      return DType::kI64;
+    case AttrType::kF32:
+      return DType::kF32;
+    case AttrType::kF64:
+      return DType::kF64;
+    case AttrType::kString:
+      return DType::kString;
+    default:
+      return DType::kInvalid;
+  }
+}
+
+StatusOr<TensorMetadata> CreateDenseTensorMetadata(const OpAttrsRef& attrs) {
+  std::span<const int64_t> dims;
+  attrs.GetArray("shape", &dims);
+  const TensorShape shape(dims);
+  TANDEM_RETURN_IF_ERROR(shape.Validate());
+  const AttrEntry* values = attrs.Find("values");
+  const DType dtype = DTypeOfValues(values->type);
+  if (dtype == DType::kInvalid) {
+    return InvalidArgument("attribute values must be of bool, i32, i64, f32, f64 or string, got ",
+                           AttrTypeName(values->type));
+  }
+  const int64_t count = shape.num_elements();
+  if (values->size != count && values->size != 1) {
+    MessageBuilder expected;
+    expected.Append(count);
+    if (count != 1) expected.Append(" elements or 1");
+    return InvalidArgument("attribute values must have ", expected.view(), " for shape ", shape, ", got ",
+                           values->size);
+  }
+  return TensorMetadata(dtype, shape);
+}
+
+StatusOr<TensorMetadata> AddMetadata(const TensorMetadata& x, const TensorMetadata& y) {
+  if (x.shape == y.shape) return x;
+  return InvalidArgument("shapes must be equal, got x: ", x, ", y: ", y);
+}
+
+Status ErrorTensorMetadata(const TensorMetadata& x, std::span<TensorMetadata> results) {
+  for (TensorMetadata& result : results) result = x;
+  return Status();
+}
+
+Status PrintMetadata(const TensorMetadata&) { return Status(); }
+
+OpDefBuilder CreateDenseTensorDef() {
+  return OpDefBuilder("test.create_dense_tensor")
+      .Output("tensor: any")
+      .Attr("shape: list(int)")
+      .Attr("values: any")
+      .Metadata<&CreateDenseTensorMetadata>()
+      .Doc(R"(Makes a dense tensor of attributes.
+
+shape: The sizes.
+values: A list with an element for each of the tensor, in row-major order, or one value for all of them; of bool, i32,
+  i64, f32, f64 or strings, which the tensor then is of.)");
+}
+
+OpDefBuilder AddDef(std::string_view name, std::string_view doc) {
+  return OpDefBuilder(name)
+      .Input("x: T")
+      .Input("y: T")
+      .Output("z: T")
+      .Attr("T: {float, int32}")
+      .Metadata<&AddMetadata>()
+      .Doc(doc);
+}
+
+}  // namespace
+
+Status RegisterTestOps(OpRegistry& registry) {
+  return registry.RegisterAll({
+      CreateDenseTensorDef(),
+      AddDef("test.add", "Sum of two tensors of the same shape, of which each may be a scalar host tensor."),
+      AddDef("test.add.denseonly",
+             "Sum of two tensors of the same shape, by a kernel that knows nothing but dense tensors."),
+      OpDefBuilder("test.odd_collector")
+          .Input("x: int32")
+          .Output("y: int32")
+          .Doc("The odd elements of a vector, in order; the result's shape depends on the data."),
+      OpDefBuilder("test.error.tensor")
+          .Input("x: T")
+          .Output("values: num_values * T")
+          .Output("error: T")
+          .Attr("T: type")
+          .Attr("num_values: int >= 0 = 0")
+          .Metadata<&ErrorTensorMetadata>()
+          .Doc("Gives its argument as each of `values`, and an error as its last result."),
+      OpDefBuilder("test.async.noop")
+          .Input("x: T")
+          .Output("y: T")
+          .Attr("T: type")
+          .Metadata<&UnchangedMetadata>()
+          .Doc("Gives its argument, some time later, from a task of the work queue."),
+      OpDefBuilder("test.print")
+          .Input("x: T")
+          .Attr("T: type")
+          .SideEffects()
+          .Metadata<&PrintMetadata>()
+          .Doc("Prints a tensor: dtype, shape and its first elements, on a line."),
+  });
+}
+
+}  // namespace tandem

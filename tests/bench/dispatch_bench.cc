@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What one op call costs: by name, made once, in chains, from several threads, while its input is pending.
+
+#include <benchmark/benchmark.h>
+
+#include <numeric>
+#include <vector>
+
+#include "heap_count.h"
+#include "tandem/cpu/cpu_op_handler.h"
+#include "tandem/eager.h"
+#include "tandem/op_families.h"
+#include "tandem/ops.h"
+
+namespace tandem {
+namespace {
+
+// One runtime for all benchmarks, since several of them call it from several threads. Ends with the program.
+struct Fixture {
+  Fixture() : runtime(std::move(eager::Runtime::Create({.num_threads = 1}).value())) {
+    op = runtime->core().MakeOp("tf.AddV2", &runtime->handler()).value();
+  }
+  static Fixture& Get() {
+    static Fixture fixture;
+    return fixture;
+  }
+
+  eager::Tensor Input(int64_t elements) {
+    const std::vector<float> ones(static_cast<size_t>(elements), 1.0f);
+    return runtime->FromValues<float>(std::span(ones), elements == 1 ? TensorShape() : TensorShape({elements}));
+  }
+  ExecutionContext Context(std::source_location where = std::source_location::current()) {
+    return ExecutionContext(runtime->host(), where);
+  }
+
+  std::unique_ptr<eager::Runtime> runtime;
+  Op op;
+};
+
+void CountHeap(benchmark::State& state, uint64_t before, int64_t ops) {
+  state.counters["heap_per_op"] = benchmark::Counter(
+      static_cast<double>(bench::heap_calls - before) / static_cast<double>(ops), benchmark::Counter::kAvgThreads);
+}
+
+void AddByName(benchmark::State& state) {
+  Fixture& fixture = Fixture::Get();
+  CoreRuntime& core = fixture.runtime->core();
+  OpHandler* handler = &fixture.runtime->handler();
+  const eager::Tensor x = fixture.Input(state.range(0));
+  const eager::Tensor y = fixture.Input(state.range(0));
+  const uint64_t heap_before = bench::heap_calls;
+  for (auto _ : state) {
+    TensorHandle args[] = {x.handle().CopyRef(), y.handle().CopyRef()};
+    TensorHandle result;
+    core.Execute("tf.AddV2", handler, Location::Current(), args, OpAttrsRef(), {&result, 1});
+    benchmark::DoNotOptimize(result);
+  }
+  CountHeap(state, heap_before, state.iterations());
+}
+BENCHMARK(AddByName)->Arg(1)->Arg(16)->Arg(1024);
+
+void AddMade(benchmark::State& state) {
+  Fixture& fixture = Fixture::Get();
+  const eager::Tensor x = fixture.Input(state.range(0));
+  const eager::Tensor y = fixture.Input(state.range(0));
+  const uint64_t heap_before = bench::heap_calls;
+  for (auto _ : state) {
+    TensorHandle args[] = {x.handle().CopyRef(), y.handle().CopyRef()};
+    TensorHandle result;
+    fixture.op(fixture.Context(), args, OpAttrsRef(), {&result, 1});
+    benchmark::DoNotOptimize(result);
+  }
+  CountHeap(state, heap_before, state.iterations());
+}
+BENCHMARK(AddMade)->Arg(1)->Arg(16)->Arg(1024)->ThreadRange(1, 4);
+
+// Each op takes the result of the one before, and is given the last reference to it.
+void AddChain100(benchmark::State& state) {
+  static constexpr int kLength = 100;
+  Fixture& fixture = Fixture::Get();
+  const eager::Tensor x = fixture.Input(state.range(0));
+  const uint64_t heap_before = bench::heap_calls;
+  for (auto _ : state) {
+    TensorHandle sum = x.handle().CopyRef();
+    for (int i = 0; i < kLength; ++i) {
+      TensorHandle args[] = {std::move(sum), x.handle().CopyRef()};
+      fixture.op(fixture.Context(), args, OpAttrsRef(), {&sum, 1});
+    }
+    benchmark::DoNotOptimize(sum);
+  }
+  CountHeap(state, heap_before, state.iterations() * kLength);
+  state.counters["ns_per_op"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * kLength * 1e-9,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(AddChain100)->Arg(1)->Arg(16)->Arg(1024);
+
+// Through the typed functions.
+void EagerAdd(benchmark::State& state) {
+  Fixture& fixture = Fixture::Get();
+  const eager::Tensor x = fixture.Input(state.range(0));
+  const eager::Tensor y = fixture.Input(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(add(x, y));
+}
+BENCHMARK(EagerAdd)->Arg(1)->Arg(16)->Arg(1024);
+
+// An op with attributes, which stay on the stack.
+void MatMulWithAttrs(benchmark::State& state) {
+  Fixture& fixture = Fixture::Get();
+  const Op op = fixture.runtime->core().MakeOp("tf.MatMul", &fixture.runtime->handler()).value();
+  const eager::Tensor x = fixture.runtime->FromValues<float>({1, 2, 3, 4}, {2, 2});
+  const uint64_t heap_before = bench::heap_calls;
+  for (auto _ : state) {
+    TensorHandle args[] = {x.handle().CopyRef(), x.handle().CopyRef()};
+    TensorHandle result;
+    OpAttrs attrs;
+    attrs.Set("transpose_a", true);
+    op(fixture.Context(), args, attrs, {&result, 1});
+    benchmark::DoNotOptimize(result);
+  }
+  CountHeap(state, heap_before, state.iterations());
+}
+BENCHMARK(MatMulWithAttrs);
+
+// A chain that waits for its first input, then runs as one continuation after the other.
+void PendingChain(benchmark::State& state) {
+  Fixture& fixture = Fixture::Get();
+  const eager::Tensor x = fixture.Input(1);
+  const auto length = static_cast<int>(state.range(0));
+  for (auto _ : state) {
+    auto first = MakeRef<TensorValue>(TensorValue::Constructed{}, x.handle().tensor());
+    TensorHandle sum(AsyncValueRef<Tensor>(RcRef<AsyncValue>(first)), x.handle().device());
+    for (int i = 0; i < length; ++i) {
+      TensorHandle args[] = {std::move(sum), x.handle().CopyRef()};
+      fixture.op(fixture.Context(), args, OpAttrsRef(), {&sum, 1});
+    }
+    first->SetConcrete();
+    benchmark::DoNotOptimize(sum);
+  }
+  state.counters["ns_per_op"] = benchmark::Counter(static_cast<double>(state.iterations()) * length * 1e-9,
+                                                   benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(PendingChain)->Arg(100)->Arg(10000);
+
+// Work that goes to the queue and is waited for.
+void QueuedAdd(benchmark::State& state) {
+  Fixture& fixture = Fixture::Get();
+  const eager::Tensor x = fixture.Input(state.range(0));
+  for (auto _ : state) {
+    const eager::Tensor sum = add(x, x);
+    if (!sum.Await().ok()) state.SkipWithError("add failed");
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0) * 12);
+}
+BENCHMARK(QueuedAdd)->Arg(1 << 16)->Arg(1 << 24)->UseRealTime();
+
+void SetAttrs(benchmark::State& state) {
+  static constexpr std::string_view kNames[] = {"a", "b", "c", "d", "e", "f"};
+  for (auto _ : state) {
+    OpAttrs attrs;
+    for (int64_t i = 0; i < state.range(0); ++i) attrs.Set(kNames[i], i);
+    benchmark::DoNotOptimize(attrs);
+  }
+}
+BENCHMARK(SetAttrs)->Arg(1)->Arg(6);
+
+void FreezeAttrs(benchmark::State& state) {
+  for (auto _ : state) {
+    OpAttrs attrs;
+    attrs.Set("transpose_a", true);
+    benchmark::DoNotOptimize(attrs.Freeze());
+  }
+}
+BENCHMARK(FreezeAttrs);
+
+void AsyncValueResolve(benchmark::State& state) {
+  for (auto _ : state) {
+    auto value = MakeUnconstructed<int>();
+    int seen = 0;
+    benchmark::DoNotOptimize(value->AndThen([&] { ++seen; }));
+    value->Emplace(1);
+    benchmark::DoNotOptimize(seen);
+  }
+}
+BENCHMARK(AsyncValueResolve);
+
+void AsyncValueCopyRef(benchmark::State& state) {
+  const auto value = AsyncValueRef<int>::MakeAvailable(1);
+  for (auto _ : state) benchmark::DoNotOptimize(value.CopyRef());
+}
+BENCHMARK(AsyncValueCopyRef);
+
+void AsyncValueIndirect(benchmark::State& state) {
+  const auto target = AsyncValueRef<int>::MakeAvailable(1);
+  for (auto _ : state) {
+    auto value = MakeRef<IndirectAsyncValue>();
+    value->ForwardTo(RcRef<AsyncValue>::Share(target.value()));
+    benchmark::DoNotOptimize(value);
+  }
+}
+BENCHMARK(AsyncValueIndirect);
+
+}  // namespace
+}  // namespace tandem

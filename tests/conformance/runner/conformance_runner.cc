@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Runs conformance cases on one device and says which fail.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance_case.h"
+#include "report.h"
+#include "session.h"
+#include "target.h"
+
+namespace tandem::conformance {
+namespace {
+
+struct Settings {
+  std::string device = "cpu";
+  std::string filter;
+  std::string report;
+  std::string targets = TANDEM_CONFORMANCE_TARGETS;
+  std::vector<std::string> files;
+};
+
+class Runner {
+ public:
+  explicit Runner(const Settings& settings)
+      : session_(settings.device), target_(std::filesystem::path(settings.targets) / settings.device),
+        report_(settings.device) {
+    if (!settings.filter.empty()) filter_.emplace(settings.filter);
+  }
+
+  void RunFile(const std::string& file) {
+    std::ifstream stream(file);
+    if (!stream) return Fail(file, "cannot be read");
+    std::string line;
+    std::set<std::string> names;
+    for (int64_t number = 1; std::getline(stream, line); ++number) {
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      const std::string place = file + ":" + std::to_string(number);
+      try {
+        const ConformanceCase conformance_case = ParseCase(line);
+        if (!names.insert(conformance_case.name).second) {
+          throw std::runtime_error("there is another case named " + conformance_case.name);
+        }
+        RunCase(place, conformance_case);
+      } catch (const std::exception& error) {
+        Fail(place, error.what());
+      }
+    }
+    if (names.empty()) Fail(file, "has no cases");
+  }
+
+  const Report& report() const { return report_; }
+
+ private:
+  void RunCase(const std::string& place, const ConformanceCase& conformance_case) {
+    const auto matches = [&](const std::string& text) { return std::regex_search(text, *filter_); };
+    if (filter_ && !matches(conformance_case.name) && !matches(conformance_case.op)) return;
+    const auto add = [&](Outcome outcome, const CaseResult& result, const std::string& reason) {
+      if (outcome == Outcome::kFailed) Print(place, conformance_case.name + ": " + reason);
+      report_.Add(place, conformance_case.name, conformance_case.op, session_.KernelDType(conformance_case), outcome,
+                  result.worst_ulp, reason);
+    };
+    if (const std::string* reason = target_.unsupported.FindReason(conformance_case)) {
+      return add(Outcome::kSkipped, {}, *reason);
+    }
+    const CaseResult result = session_.Run(conformance_case);
+    const std::string* expected_failure = target_.expected_failures.FindReason(conformance_case);
+    if (expected_failure == nullptr) {
+      return add(result.failure.empty() ? Outcome::kPassed : Outcome::kFailed, result, result.failure);
+    }
+    if (!result.failure.empty()) return add(Outcome::kSkipped, {}, *expected_failure);
+    add(Outcome::kFailed, result, "passed, though it is listed as an expected failure: " + *expected_failure);
+  }
+
+  void Fail(const std::string& place, const std::string& reason) {
+    Print(place, reason);
+    report_.AddBadLine(place, reason);
+  }
+  static void Print(const std::string& place, const std::string& reason) {
+    std::printf("%s: %s\n", place.c_str(), reason.c_str());
+  }
+
+  Session session_;
+  const Target target_;
+  std::optional<std::regex> filter_;
+  Report report_;
+};
+
+int Run(const Settings& settings) {
+  std::optional<Runner> runner(settings);
+  for (const std::string& file : settings.files) runner->RunFile(file);
+  const Report report = runner->report();
+  runner.reset();
+  if (!settings.report.empty()) report.Write(settings.report);
+  std::printf("%s%s\n", report.WorstUlpLines().c_str(), report.TotalLine().c_str());
+  if (AsyncValue::CountsLive() && AsyncValue::NumLive() != 0) {
+    std::fprintf(stderr, "AV-6: async values still live at the end: %lld, expected 0\n",
+                 static_cast<long long>(AsyncValue::NumLive()));
+    return 1;
+  }
+  return report.total().failed == 0 ? 0 : 1;
+}
+
+int Main(int argc, char** argv) {
+  Settings settings;
+  CLI::App app("Runs conformance cases on one device.");
+  app.add_option("--device", settings.device, "Which device: cpu")->capture_default_str();
+  app.add_option("--filter", settings.filter, "Run only cases whose name or op has a match of this regular expression");
+  app.add_option("--report", settings.report, "Write counts, worst errors and failures to this file, as JSON");
+  app.add_option("--targets", settings.targets, "Folder with one folder a device, of the lists of what it lacks")
+      ->capture_default_str();
+  app.add_option("files", settings.files, "Case files, as tests/conformance/cases/elementwise.jsonl")->required();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return Run(settings);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "conformance_runner: %s\n", error.what());
+    return 2;
+  }
+}
+
+}  // namespace
+}  // namespace tandem::conformance
+
+int main(int argc, char** argv) { return tandem::conformance::Main(argc, argv); }

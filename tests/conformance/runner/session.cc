@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// One call for each run of a case, and everything that is checked about it.
+
+#include "session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "case_attrs.h"
+#include "comparison.h"
+#include "tandem/cpu/cpu_op_handler.h"
+#include "tandem/host_tensors.h"
+#include "tandem/op_families.h"
+
+namespace tandem::conformance {
+namespace {
+
+HostContext::Options SessionOptions() {
+  HostContext::Options options;
+  options.work_queue = CreateMultiThreadedWorkQueue(2);
+  options.inline_cost_limit = 2000;   // so that cases of some hundred elements go to the work queue, too
+  options.allocator.min_cached_size = 0;  // so that results get the blocks that guards were laid in
+  return options;
+}
+
+void ThrowIfError(const Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+
+template <typename T>
+T ValueOrThrow(StatusOr<T> value) {
+  ThrowIfError(value.status());
+  return std::move(*value);
+}
+
+std::string TextOf(std::string_view what, size_t i, std::string_view text) {
+  return std::string(what) + " " + std::to_string(i) + ": " + std::string(text);
+}
+
+}  // namespace
+
+// Lays guard bytes behind the place where a result will be, as far as that can be foreseen: the allocator gives a block
+// again that was given back last, so blocks of the results' sizes are filled and given back.
+class Session::OutputGuards {
+ public:
+  OutputGuards(std::span<const TensorSpec> outputs, HostAllocator& allocator) {
+    std::vector<RcRef<HostBuffer>> buffers;
+    for (const TensorSpec& output : outputs) {
+      if (output.bytes.size() <= Tensor::kInlineBytes) continue;
+      buffers.push_back(ValueOrThrow(allocator.Allocate(output.bytes.size())));
+      std::memset(buffers.back()->data(), kGuard, RoundUp(output.bytes.size()));
+      places_.push_back(buffers.back()->data());
+    }
+    while (!buffers.empty()) buffers.pop_back();
+  }
+
+  // Whether `result`, if it is in one of the places, left the bytes behind it alone.
+  bool AreIntact(const Tensor& result) const {
+    if (!result.IsA(kDenseHost) || std::ranges::find(places_, result.data()) == places_.end()) return true;
+    const auto* bytes = static_cast<const unsigned char*>(result.data());
+    const size_t size = result.metadata().byte_size();
+    return std::all_of(bytes + size, bytes + RoundUp(size), [](unsigned char byte) { return byte == kGuard; });
+  }
+
+ private:
+  static constexpr unsigned char kGuard = 0xA5;
+  static size_t RoundUp(size_t size) {
+    return (size + kTensorDataAlignment - 1) / kTensorDataAlignment * kTensorDataAlignment;
+  }
+  std::vector<const void*> places_;
+};
+
+Session::Session(const std::string& device) : runtime_(SessionOptions()) {
+  ThrowIfError(RegisterAllOps(runtime_.registry()));
+  if (device != "cpu") throw std::runtime_error("unknown device \"" + device + "\", expected cpu");
+  handler_ = ValueOrThrow(CreateCpuOpHandler(runtime_));
+}
+
+std::string Session::KernelDType(const ConformanceCase& conformance_case) const {
+  const OpDef* def = const_cast<CoreRuntime&>(runtime_).registry().Find(conformance_case.op);
+  if (def == nullptr) return {};
+  for (size_t i = 0; def->kernel_type_attr >= 0 && i < std::min(def->inputs.size(), conformance_case.inputs.size());
+       ++i) {
+    if (def->inputs[i].type_attr != def->kernel_type_attr) continue;
+    return std::string(DTypeName(conformance_case.inputs[i].metadata.dtype));
+  }
+  if (!conformance_case.outputs.empty()) {
+    return std::string(DTypeName(conformance_case.outputs[0].metadata.dtype));
+  }
+  return {};
+}
+
+CaseResult Session::Run(const ConformanceCase& conformance_case) {
+  CaseResult external = RunOnce(conformance_case, Memory::kExternal);
+  if (!external.failure.empty()) return external;
+  CaseResult own = RunOnce(conformance_case, Memory::kRuntime);
+  own.worst_ulp = std::max(own.worst_ulp, external.worst_ulp);
+  return own;
+}
+
+CaseResult Session::RunOnce(const ConformanceCase& conformance_case, Memory memory) {
+  const int64_t live_before = AsyncValue::NumLive();
+  const size_t bytes_before = runtime_.host().allocator().stats().bytes_in_use;
+  CaseResult result = Call(conformance_case, memory);
+  runtime_.host().Quiesce();
+  const int64_t live = AsyncValue::NumLive() - live_before;
+  const size_t bytes = runtime_.host().allocator().stats().bytes_in_use - bytes_before;
+  if (result.failure.empty() && AsyncValue::CountsLive() && live != 0) {
+    result.failure = std::to_string(live) + " async values are left";
+  }
+  if (result.failure.empty() && bytes != 0) result.failure = std::to_string(bytes) + " bytes of tensors are left";
+  return result;
+}
+
+CaseResult Session::Call(const ConformanceCase& conformance_case, Memory memory) {
+  const OpDef* def = runtime_.registry().Find(conformance_case.op);
+  OpAttrs attrs;
+  SetAttrs(conformance_case.attrs, def, attrs);
+  std::vector<TensorHandle> args = MakeInputs(conformance_case, memory);
+  std::vector<TensorHandle> kept;
+  if (!conformance_case.HasTag("inplace")) {
+    for (const TensorHandle& arg : args) kept.push_back(arg.CopyRef());
+  }
+  const int num_results = def == nullptr ? 1 : CountResults(*def, conformance_case.attrs, args.size());
+  std::vector<TensorHandle> results(static_cast<size_t>(num_results));
+  AsyncValueRef<Chain> chain;
+  const bool needs_chain = num_results == 0 || (def != nullptr && def->has_side_effects);
+  if (needs_chain) chain = MakeReadyChain();
+
+  const OutputGuards guards(conformance_case.outputs, runtime_.host().allocator());
+  runtime_.Execute(conformance_case.op, handler_, Location(), args, attrs, results, needs_chain ? &chain : nullptr);
+
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].IsValid()) return {TextOf("argument", i, "is not consumed")};
+  }
+  CaseResult result = conformance_case.error ? CheckError(*conformance_case.error, results, chain)
+                                             : CheckResults(conformance_case, results, chain, guards);
+  for (size_t i = 0; i < kept.size() && result.failure.empty(); ++i) {
+    if (!IsSame(conformance_case.inputs[i], kept[i].tensor())) result.failure = TextOf("argument", i, "was changed");
+  }
+  return result;
+}
+
+TensorHandle Session::MakeInput(const TensorSpec& spec, Memory memory) {
+  HostContext& host = runtime_.host();
+  if (spec.metadata.dtype == DType::kString) {
+    const std::vector<std::string_view> strings(spec.strings.begin(), spec.strings.end());
+    return TensorHandle::MakeAvailable(
+        ValueOrThrow(MakeString(spec.metadata.shape, strings, host.device(), host.allocator())));
+  }
+  if (memory == Memory::kRuntime) {
+    return TensorHandle::MakeAvailable(
+        ValueOrThrow(MakeDense(spec.metadata, spec.bytes, host.device(), host.allocator())));
+  }
+  auto* bytes = new std::byte[spec.bytes.size()];
+  std::ranges::copy(spec.bytes, bytes);
+  RcRef<HostBuffer> buffer =
+      ValueOrThrow(HostAllocator::WrapExternal(bytes, spec.bytes.size(), [bytes] { delete[] bytes; }));
+  return TensorHandle::MakeAvailable(Tensor(spec.metadata, &host.device(), kDenseHost, bytes, std::move(buffer)));
+}
+
+std::vector<TensorHandle> Session::MakeInputs(const ConformanceCase& conformance_case, Memory memory) {
+  const std::vector<TensorSpec>& specs = conformance_case.inputs;
+  const bool share = conformance_case.HasTag("alias");
+  std::vector<TensorHandle> handles;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const size_t first = share ? static_cast<size_t>(std::ranges::find(specs, specs[i]) - specs.begin()) : i;
+    handles.push_back(first < i ? handles[first].CopyRef() : MakeInput(specs[i], memory));
+  }
+  return handles;
+}
+
+CaseResult Session::CheckResults(const ConformanceCase& conformance_case, std::span<const TensorHandle> results,
+                                 const AsyncValueRef<Chain>& chain, const OutputGuards& guards) {
+  HostContext& host = runtime_.host();
+  CaseResult result;
+  if (conformance_case.outputs.size() > results.size()) {
+    return {"expected " + std::to_string(conformance_case.outputs.size()) + " results, the op has " +
+            std::to_string(results.size())};
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Status status = host.Await(results[i]);
+    if (i >= conformance_case.outputs.size()) continue;
+    if (!status.ok()) return {TextOf("result", i, status.ToString())};
+    const Tensor& actual = results[i].tensor();
+    if (!(results[i].metadata() == actual.metadata())) return {TextOf("result", i, "metadata is not the tensor's")};
+    const bool is_string = actual.dtype() == DType::kString;
+    const Tensor dense = is_string ? actual : ValueOrThrow(ToDense(actual, host.allocator()));
+    const Comparison comparison = Compare(conformance_case.outputs[i], dense, conformance_case.tolerance,
+                                          /*is_strict=*/conformance_case.HasTag("special"));
+    result.worst_ulp = std::max(result.worst_ulp, comparison.worst_ulp);
+    if (!comparison.difference.empty()) return {TextOf("result", i, comparison.difference), result.worst_ulp};
+    if (!guards.AreIntact(actual)) return {TextOf("result", i, "bytes behind it were written")};
+  }
+  if (chain.IsValid()) {
+    const AsyncValue* const value = chain.value();
+    if (const Status status = host.Await({&value, 1}); !status.ok()) return {"chain: " + status.ToString()};
+    if (chain.IsError()) return {"chain: " + chain.GetError().ToString()};
+  }
+  return result;
+}
+
+CaseResult Session::CheckError(const std::string& expected, std::span<const TensorHandle> results,
+                               const AsyncValueRef<Chain>& chain) {
+  const auto differs = [&](const Status& status) -> std::optional<std::string> {
+    if (status.ok()) return "expected the error \"" + expected + "\", got none";
+    if (status.message() == expected) return std::nullopt;
+    return "expected the error \"" + expected + "\", got \"" + std::string(status.message()) + "\"";
+  };
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (const auto text = differs(runtime_.host().Await(results[i]))) return {TextOf("result", i, *text)};
+  }
+  if (chain.IsValid()) {
+    const AsyncValue* const value = chain.value();
+    Status status = runtime_.host().Await({&value, 1});
+    if (status.ok() && chain.IsError()) status = chain.GetError();
+    if (const auto text = differs(status)) return {"chain: " + *text};
+  }
+  return {};
+}
+
+}  // namespace tandem::conformance

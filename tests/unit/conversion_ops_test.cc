@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The ops that convert between the host's tensor types (TH-9).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "op_test_fixture.h"
+
+namespace tandem {
+namespace {
+
+class ConversionOpsTest : public OpTest {};
+
+TEST_F(ConversionOpsTest, ToDenseExpandsAScalar) {
+  const TensorHandle y = Run("tandem.ToDense", {Spread<float>({2, 3}, 1.5f)});
+  EXPECT_EQ(MetadataOf(y), "f32[2,3]");
+  EXPECT_TRUE(y.tensor().IsA(kDenseHost));
+  EXPECT_EQ(Values<float>(y), std::vector<float>(6, 1.5f));
+}
+
+TEST_F(ConversionOpsTest, ToDenseOfADenseTensorShares) {
+  const TensorHandle x = Dense<float>({100}, std::vector<float>(100, 2));
+  EXPECT_EQ(Run("tandem.ToDense", {x}).tensor().data(), x.tensor().data());
+}
+
+TEST_F(ConversionOpsTest, SparseTensorsKeepWhatIsNotZero) {
+  const TensorHandle sparse = Run("tandem.ToSparseCoo", {Dense<int32_t>({2, 3}, {0, 5, 0, 6, 0, 7})});
+  EXPECT_EQ(MetadataOf(sparse), "i32[2,3]");
+  ASSERT_TRUE(sparse.tensor().IsA(kSparseCooHost));
+  const SparseCooView view(sparse.tensor());
+  const std::span<const int64_t> indices = DenseData<int64_t>(view.indices());
+  EXPECT_EQ(std::vector<int64_t>(indices.begin(), indices.end()), (std::vector<int64_t>{0, 1, 1, 0, 1, 2}));
+  const std::span<const int32_t> values = DenseData<int32_t>(view.values());
+  EXPECT_EQ(std::vector<int32_t>(values.begin(), values.end()), (std::vector<int32_t>{5, 6, 7}));
+}
+
+TEST_F(ConversionOpsTest, SparseAndBackIsTheSameTensor) {
+  const std::vector<float> values = {0, 1, 0, 0, -2, 0, 0, 0};
+  const TensorHandle dense = Run("tandem.ToDense", {Run("tandem.ToSparseCoo", {Dense<float>({2, 2, 2}, values)})});
+  EXPECT_TRUE(dense.tensor().IsA(kDenseHost));
+  EXPECT_EQ(Values<float>(dense), values);
+}
+
+TEST_F(ConversionOpsTest, ToSparseCooOfAScalarHostTensor) {
+  const TensorHandle sparse = Run("tandem.ToSparseCoo", {Spread<float>({2, 2}, 3)});
+  EXPECT_EQ(SparseCooView(sparse.tensor()).num_values(), 4);
+  EXPECT_EQ(SparseCooView(Run("tandem.ToSparseCoo", {Spread<float>({2, 2}, 0)}).tensor()).num_values(), 0);
+}
+
+TEST_F(ConversionOpsTest, ToScalarTakesEqualElements) {
+  const TensorHandle y = Run("tandem.ToScalar", {Dense<int64_t>({2, 2}, {7, 7, 7, 7})});
+  EXPECT_EQ(MetadataOf(y), "i64[2,2]");
+  EXPECT_TRUE(y.tensor().IsA(kScalarHost));
+  EXPECT_EQ(Values<int64_t>(y), std::vector<int64_t>(4, 7));
+  EXPECT_TRUE(Run("tandem.ToScalar", {Spread<float>({2}, 1)}).tensor().IsA(kScalarHost));
+}
+
+TEST_F(ConversionOpsTest, ToScalarRejectsWhatIsNotOneValue) {
+  EXPECT_EQ(ErrorOf(Run("tandem.ToScalar", {Dense<float>({3}, {1, 1, 2})})),
+            "[tandem.ToScalar] all elements must be equal to become a scalar host tensor, got f32[3] whose element 2 "
+            "differs from the first");
+  EXPECT_EQ(ErrorOf(Run("tandem.ToScalar", {Dense<float>({2}, {0.0f, -0.0f})})),
+            "[tandem.ToScalar] all elements must be equal to become a scalar host tensor, got f32[2] whose element 1 "
+            "differs from the first");
+  EXPECT_EQ(ErrorOf(Run("tandem.ToScalar", {Dense<float>({0}, {})})),
+            "[tandem.ToScalar] a scalar host tensor needs a value, got f32[0]");
+}
+
+TEST_F(ConversionOpsTest, StringsHaveNoOtherForm) {
+  const TensorHandle x = Strings({2}, {"a", "b"});
+  EXPECT_EQ(ErrorOf(Run("tandem.ToDense", {x})),
+            "[tandem.ToDense] only scalar and sparse tensors convert to dense ones, got string[2] as string_host");
+  EXPECT_EQ(ErrorOf(Run("tandem.ToScalar", {x})),
+            "[tandem.ToScalar] only dense tensors convert to scalar host tensors, got string[2] as string_host");
+  EXPECT_EQ(ErrorOf(Run("tandem.ToSparseCoo", {x})),
+            "[tandem.ToSparseCoo] only dense and scalar tensors convert to sparse ones, got string[2] as string_host");
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+
+# Writes the files that follow from the op registry: native/include/tandem/ops.h and core/ops/README.md.
+# usage: tools/generate.sh [OUTPUT_DIR]    by default the source tree
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+out=${1:-.}
+preset=${TANDEM_PRESET:-release}
+[[ -f build/$preset/build.ninja ]] || cmake --preset "$preset" >/dev/null
+cmake --build --preset "$preset" --target tandem_registry_json >/dev/null
+mkdir -p "$out/native/include/tandem" "$out/core/ops"
+registry=$(mktemp)
+trap 'rm -f "$registry"' EXIT
+"build/$preset/tools/tandem_registry_json" >"$registry"
+python3 tools/generate_ops.py "$registry" "$out"
