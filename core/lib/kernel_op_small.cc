@@ -61,7 +61,7 @@ bool KernelOp::InvokeSmall(const OpInvocation& invocation) const {
   const Kernel& kernel = (*kernels_)[static_cast<size_t>(kernel_dtype)];
   if (!kernel.IsValid() || kernel.cost().estimate != nullptr) return false;
 
-  auto* result = new (std::nothrow) TensorValue(TensorValue::Constructed{}, Tensor(device));
+  auto* result = new (std::nothrow) TensorValue(TensorValue::Constructed{}, device);
   if (result == nullptr) return false;
   auto owned = RcRef<TensorValue>::Take(result);
   TensorMetadata& metadata = result->value().metadata_;

@@ -31,7 +31,7 @@ void* CountOrAbort(std::size_t size, std::size_t alignment = 1) {
   return memory;
 }
 
-// Times per op, best of the repetitions (the one that others disturbed least), by name.
+// Times per op on the processor, best of the repetitions (the one that others disturbed least), by name.
 class RatioReporter final : public benchmark::ConsoleReporter {
  public:
   void ReportRuns(const std::vector<Run>& runs) override {
@@ -39,7 +39,7 @@ class RatioReporter final : public benchmark::ConsoleReporter {
     for (const Run& run : runs) {
       if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
       const auto items = run.counters.find("ns_per_op");
-      const double time = items != run.counters.end() ? items->second.value : run.GetAdjustedRealTime();
+      const double time = items != run.counters.end() ? items->second.value : run.GetAdjustedCPUTime();
       const auto [entry, is_new] = best_.emplace(run.run_name.function_name + Args(run), time);
       if (!is_new && time < entry->second) entry->second = time;
     }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "failing_heap.h"
 #include "op_test_fixture.h"
 
 namespace tandem {
@@ -646,6 +647,36 @@ TEST_F(ShapeOpsTest, ShapeAndSizeMustFitInTheirDType) {
             "[tf.Size] the number of elements must fit in i32, got input: u8[2147483648]; set out_type to i64");
   EXPECT_EQ(Values<int64_t>(Run("tf.Size", {x}, Attrs("out_type", DType::kI64))),
             (std::vector<int64_t>{int64_t{1} << 31}));
+}
+
+// ER-5: with strings, which need memory for views as well as for results.
+TEST_F(ShapeOpsTest, EveryAllocationMayFail) {
+  const TensorHandle x = Strings({2, 2}, {"a", "b", "c", "d"});
+  const TensorHandle zero = Scalar<int32_t>(0);
+  const TensorHandle swapped = I32({1, 0});
+  const TensorHandle twice = I32({2, 1});
+  const TensorHandle one = I32({1, 1});
+  const TensorHandle paddings = Dense<int32_t>({2, 2}, {1, 0, 0, 1});
+  const TensorHandle spread = Spread<float>({50, 2}, 1);
+  const OpAttrsRef two = Attrs("num_split", 2);
+  const auto expect_out_of_memory_or_value = [&](std::string_view op, const OpArgs& args, int num_results,
+                                                 const OpAttrsRef& attrs = {}) {
+    const int failures = FailEachAllocation([&] {
+      for (const TensorHandle& result : RunN(op, OpArgs(args.CopyRef()), num_results, attrs)) {
+        const StatusCode code = ErrorCodeOf(result);
+        EXPECT_TRUE(code == StatusCode::kOk || code == StatusCode::kResourceExhausted) << op;
+      }
+    });
+    EXPECT_GT(failures, 1) << op;
+  };
+  expect_out_of_memory_or_value("tf.Transpose", {x, swapped}, 1);
+  expect_out_of_memory_or_value("tf.ConcatV2", {x, x, zero}, 1);
+  expect_out_of_memory_or_value("tf.ConcatV2", {spread, spread, zero}, 1);
+  expect_out_of_memory_or_value("tf.Pack", {x, x}, 1);
+  expect_out_of_memory_or_value("tf.Split", {zero, x}, 2, two);
+  expect_out_of_memory_or_value("tf.Slice", {x, one, one}, 1);
+  expect_out_of_memory_or_value("tf.Tile", {x, twice}, 1);
+  expect_out_of_memory_or_value("tf.Pad", {x, paddings}, 1);
 }
 
 }  // namespace

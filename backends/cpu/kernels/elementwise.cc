@@ -68,10 +68,25 @@ void ComputeDense(const KernelFrame& frame, Row row, float cost, std::span<const
   });
 }
 
+// The common smallest case: one element, so that every argument has one, and nothing to convert. False if an argument
+// is neither dense nor a scalar.
+bool ComputeOne(KernelFrame& frame, Row row, bool swaps) {
+  const size_t num_operands = frame.num_args();
+  std::array<const void*, kMaxOperands> elements;
+  for (size_t i = 0; i < num_operands; ++i) {
+    const Tensor& arg = frame.arg(i);
+    if (!arg.IsA(kDenseHost) && !arg.IsA(kScalarHost)) [[unlikely]] return false;
+    elements[swaps ? 1 - i : i] = arg.data();
+  }
+  if (void* out = frame.AllocateResult(0)) row(elements.data(), out, 1);
+  return true;
+}
+
 // Result 0 from all arguments, in their order or, if there are two and `swaps`, the other way round.
 Status Compute(KernelFrame& frame, const RowFunction& function, float cost, bool swaps) {
   const TensorMetadata& result = frame.result_metadata(0);
   const int64_t n = result.num_elements();
+  if (n == 1 && !function.ConvertsAny() && ComputeOne(frame, function.row, swaps)) return Status();
   const size_t num_operands = frame.num_args();
   std::array<Operand, kMaxOperands> storage;
   const std::span operands(storage.data(), num_operands);

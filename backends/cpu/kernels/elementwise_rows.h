@@ -31,10 +31,10 @@ struct RowEntry {
   int num_operands;
   DTypeSet dtypes;  // of the kernels that it serves; empty: the op has no type attribute
   Row row;
-  float cost = 0.02f;     // nanoseconds an element on one core, besides the access to memory
-  bool is_float = false;  // takes f32: serves f16 and bf16 as well, converted
-  bool gives_bool = false;
-  bool swaps = false;  // the operands change places: x > y is y < x
+  float cost = 0.02f;       // nanoseconds an element on one core, besides the access to memory
+  bool is_float = false;    // takes f32: serves f16 and bf16 as well, converted
+  bool gives_bool = false;  // if it is_float
+  bool swaps = false;       // the operands change places: x > y is y < x
   OperandCheck check = nullptr;
 };
 

@@ -3,7 +3,7 @@
 
 // Arithmetic, comparison and selection: plain loops that the compiler turns into vectors, once per instruction set.
 //
-// Adding an op: its function of one element (or two), and a line in ListRows.
+// Adding an op: its function of one element (or two), and a line in one of the List functions below.
 
 #include <bit>
 #include <cmath>

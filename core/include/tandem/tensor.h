@@ -60,6 +60,8 @@ class Tensor {
  public:
   static constexpr size_t kInlineBytes = 64;
 
+  // Without metadata and payload, for KernelOp.
+  explicit Tensor(const Device* device) : device_(device) {}
   // Without payload: what a pending result is before its kernel ran.
   Tensor(const TensorMetadata& metadata, const Device* device) : metadata_(metadata), device_(device) {}
   // With a payload in `storage`; `data` is the address of the first element for host tensors, opaque otherwise.
@@ -125,7 +127,6 @@ class Tensor {
 
  private:
   friend class KernelOp;  // fills in the metadata of a tensor that nobody else has seen
-  explicit Tensor(const Device* device) : device_(device) {}
 
   void CopyInline(const Tensor& other) {
     if (!other.IsInline()) return;

@@ -1,0 +1,544 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+"""Cases of the element-wise ops."""
+
+import cmath
+import math
+
+import numpy
+
+import elementary
+import elementwise_cast
+import elementwise_select
+from case_suite import Suite, Tensor, common_errors, drawn, from_array, scalar, specials, varied, vector
+from number_formats import (DTYPES, FLOATS, INTS, NUMBERS, REALS, SIGNED_INTS, Fraction, convert, int_range, limits,
+                            round_complex, round_to, wrap)
+
+FLOAT_OR_COMPLEX = FLOATS + ["c64"]
+SIGNED_REALS = [dtype for dtype in REALS if dtype not in ("u8", "u16", "u32", "u64")]
+SIGNED_NUMBERS = SIGNED_REALS + ["c64"]
+
+# ---- What one element becomes: functions of the dtype and of elements, which give a number still to be rounded.
+
+
+def exactly(x, y, ieee, exact):
+    """The result of an operation of finite numbers, exactly; by IEEE 754 in f64 where it is no number, or zero."""
+    result = ieee(x, y)
+    return result if result == 0 or not math.isfinite(result) else exact(Fraction(x), Fraction(y))
+
+
+def ieee_divide(x, y):
+    if y != 0 or math.isnan(x):
+        return x / y if y != 0 else math.nan
+    return math.nan if x == 0 else math.copysign(math.inf, x) * math.copysign(1.0, y)
+
+
+def complex_parts(function):
+    """An operation that treats the parts of complex numbers alike."""
+
+    def of_parts(*args):
+        return complex(function(*[a.real for a in args]), function(*[a.imag for a in args]))
+
+    return of_parts
+
+
+def add(dtype, x, y):
+    if dtype == "c64":
+        return complex_parts(lambda a, b: round_to("f32", Fraction(a) + Fraction(b)))(x, y)
+    return x + y if dtype in INTS else exactly(x, y, lambda a, b: a + b, lambda a, b: a + b)
+
+
+def negate(dtype, x):
+    return complex(-x.real, -x.imag) if dtype == "c64" else -x
+
+
+def subtract(dtype, x, y):
+    return x - y if dtype in INTS else add(dtype, x, negate(dtype, y))
+
+
+def exact_complex(x):
+    return Fraction(x.real), Fraction(x.imag)
+
+
+def multiply(dtype, x, y):
+    if dtype == "c64":
+        (a, b), (c, d) = exact_complex(x), exact_complex(y)
+        return complex(round_to("f32", a * c - b * d), round_to("f32", a * d + b * c))
+    return x * y if dtype in INTS else exactly(x, y, lambda a, b: a * b, lambda a, b: a * b)
+
+
+def divide(dtype, x, y):
+    if dtype == "c64":
+        (a, b), (c, d) = exact_complex(x), exact_complex(y)
+        norm = c * c + d * d
+        return complex(round_to("f32", (a * c + b * d) / norm), round_to("f32", (b * c - a * d) / norm))
+    return exactly(x, y, ieee_divide, lambda a, b: a / b)
+
+
+def squared_difference(dtype, x, y):
+    if dtype in INTS:
+        return (x - y) ** 2
+    if dtype == "c64":
+        (a, b), (c, d) = exact_complex(x), exact_complex(y)
+        return complex(round_to("f32", (a - c) ** 2 + (b - d) ** 2), 0.0)
+    return exactly(x, y, lambda a, b: (a - b) * (a - b), lambda a, b: (a - b) ** 2)
+
+
+def floor_divide(dtype, x, y):
+    if dtype in INTS:
+        return x // y
+    quotient = round_to(dtype, divide(dtype, x, y))
+    return float(math.floor(quotient)) if math.isfinite(quotient) and quotient != 0 else quotient
+
+
+def floor_mod(dtype, x, y):
+    if dtype in INTS:
+        return x % y
+    if math.isnan(x) or math.isnan(y) or math.isinf(x) or y == 0:
+        return math.nan
+    remainder = math.fmod(x, y)
+    if remainder == 0 or (remainder < 0) == (y < 0):
+        return remainder
+    return y if math.isinf(y) else Fraction(remainder) + Fraction(y)
+
+
+def maximum(_, x, y):
+    return math.nan if x != x or y != y else max(x, y)
+
+
+def minimum(_, x, y):
+    return math.nan if x != x or y != y else min(x, y)
+
+
+def power(dtype, x, y):
+    if dtype in INTS:
+        return pow(x, y, 1 << 64)
+    if dtype == "c64":
+        return round_complex(complex(x) ** complex(y))
+    return elementary.power(x, y)
+
+
+def sign(dtype, x):
+    if dtype == "c64":
+        return round_complex(x / abs(x)) if x != 0 else 0j
+    return x if x != x else (x > 0) - (x < 0)
+
+
+def rounded(dtype, x):
+    if dtype == "c64":
+        return complex(rounded("f32", x.real), rounded("f32", x.imag))
+    if dtype in INTS or x == 0 or not math.isfinite(x):
+        return x
+    return math.copysign(float(round(x)), x)
+
+
+def toward(function):
+    def apply(_, x):
+        return x if x == 0 or not math.isfinite(x) else math.copysign(float(function(x)), x)
+
+    return apply
+
+
+def with_complex(real, complex_function):
+    """A function of elementary.py, and that of complex numbers to f64."""
+
+    def apply(dtype, x):
+        return round_complex(complex_function(x)) if dtype == "c64" else real(x)
+
+    return apply
+
+
+def complex_expm1(x):
+    half = math.sin(x.imag / 2)
+    return complex(math.expm1(x.real) * math.cos(x.imag) - 2 * half * half, math.exp(x.real) * math.sin(x.imag))
+
+
+# Op, dtypes, function, tolerance in ULP (f16 and bf16: 1), where most of its values are. None: a bool for each element.
+UNARY = [
+    ("Abs", SIGNED_REALS, lambda _, x: abs(x), 0, (-9, 9)),
+    ("Neg", SIGNED_NUMBERS, negate, 0, (-9, 9)),
+    ("Sign", SIGNED_NUMBERS, sign, 0, (-9, 9)),
+    ("Square", NUMBERS, lambda dtype, x: multiply(dtype, x, x), 0, (-9, 9)),
+    ("Sqrt", FLOAT_OR_COMPLEX, with_complex(elementary.sqrt, cmath.sqrt), 0, (0, 50)),
+    ("Rsqrt", FLOAT_OR_COMPLEX, with_complex(elementary.rsqrt, lambda x: 1 / cmath.sqrt(x)), 2, (0.01, 50)),
+    ("Reciprocal", FLOAT_OR_COMPLEX, lambda dtype, x: divide(dtype, 1.0, x), 0, (-9, 9)),
+    ("Exp", FLOAT_OR_COMPLEX, with_complex(elementary.exp, cmath.exp), 4, (-20, 20)),
+    ("Expm1", FLOAT_OR_COMPLEX, with_complex(elementary.expm1, complex_expm1), 4, (-2, 2)),
+    ("Log", FLOAT_OR_COMPLEX, with_complex(elementary.log, cmath.log), 4, (0, 30)),
+    ("Log1p", FLOAT_OR_COMPLEX, with_complex(elementary.log1p, lambda x: cmath.log(1 + x)), 4, (-0.99, 3)),
+    ("Sin", FLOAT_OR_COMPLEX, with_complex(elementary.sin, cmath.sin), 4, (-10, 10)),
+    ("Cos", FLOAT_OR_COMPLEX, with_complex(elementary.cos, cmath.cos), 4, (-10, 10)),
+    ("Tanh", FLOAT_OR_COMPLEX, with_complex(elementary.tanh, cmath.tanh), 4, (-5, 5)),
+    ("Sigmoid", FLOAT_OR_COMPLEX, with_complex(elementary.sigmoid, lambda x: 1 / (1 + cmath.exp(-x))), 4, (-9, 9)),
+    ("Erf", FLOATS, lambda _, x: elementary.erf(x), 4, (-4, 4)),
+    ("Relu", REALS, lambda _, x: x if x > 0 or x != x else 0, 0, (-9, 9)),
+    ("Floor", FLOATS, toward(math.floor), 0, (-9, 9)),
+    ("Ceil", FLOATS, toward(math.ceil), 0, (-9, 9)),
+    ("Round", SIGNED_NUMBERS, rounded, 0, (-9, 9)),
+    ("LogicalNot", ["bool"], lambda _, x: not x, 0, None),
+]
+PREDICATES = [
+    ("IsNan", FLOATS, lambda _, x: math.isnan(x), 0, (-9, 9)),
+    ("IsInf", FLOATS, lambda _, x: math.isinf(x), 0, (-9, 9)),
+    ("IsFinite", FLOATS, lambda _, x: math.isfinite(x), 0, (-9, 9)),
+]
+BINARY = [
+    ("AddV2", NUMBERS, add, 0),
+    ("Sub", NUMBERS, subtract, 0),
+    ("Mul", NUMBERS, multiply, 0),
+    ("RealDiv", FLOAT_OR_COMPLEX, divide, 0),
+    ("FloorDiv", REALS, floor_divide, 0),
+    ("FloorMod", REALS, floor_mod, 0),
+    ("Maximum", REALS, maximum, 0),
+    ("Minimum", REALS, minimum, 0),
+    ("Pow", SIGNED_NUMBERS, power, 4),
+    ("SquaredDifference", SIGNED_NUMBERS, squared_difference, 2),
+    ("LogicalAnd", ["bool"], lambda _, x, y: x and y, 0),
+    ("LogicalOr", ["bool"], lambda _, x, y: x or y, 0),
+]
+COMPARISONS = [
+    ("Equal", DTYPES, lambda _, x, y: x == y, 0),
+    ("NotEqual", DTYPES, lambda _, x, y: x != y, 0),
+    ("Less", REALS, lambda _, x, y: x < y, 0),
+    ("LessEqual", REALS, lambda _, x, y: x <= y, 0),
+    ("Greater", REALS, lambda _, x, y: x > y, 0),
+    ("GreaterEqual", REALS, lambda _, x, y: x >= y, 0),
+]
+
+
+def mapped(function, out_dtype, *tensors):
+    """The function of each element, with broadcasting; of the first tensor's dtype."""
+    dtype = tensors[0].dtype
+    arrays = numpy.broadcast_arrays(*[tensor.array() for tensor in tensors])
+    out = numpy.empty(arrays[0].shape, dtype=object)
+    for index in numpy.ndindex(out.shape):
+        out[index] = convert(out_dtype, function(dtype, *[array[index] for array in arrays]))
+    return from_array(out_dtype, out)
+
+
+def tolerance_for(dtype, ulp, exact=True):
+    if dtype in INTS or dtype == "bool":
+        return 0
+    if dtype == "c64":
+        return 4 if not exact else ulp
+    return min(ulp, 1) if dtype in ("f16", "bf16") else ulp
+
+
+def usual_values(dtype, span, count=33):
+    """Numbers of a dtype over an interval, with more of them close to 0."""
+    if dtype in INTS or dtype == "bool":
+        return varied(dtype, (count,), seed=7)
+    low, high = span
+    if dtype == "c64":
+        scale = min(3.0, high)
+        parts = [-1, -0.75, -0.25, 0.125, 0.5, 1]
+        return vector(dtype, [complex(scale * a, scale * b) for a in parts for b in parts])
+    steps = [low + (high - low) * i / (count - 1) for i in range(count)]
+    small = [high * 2.0**-k for k in (4, 8, 12, 20)] + [low * 2.0**-k for k in (5, 9, 13, 21)]
+    return vector(dtype, [round_to(dtype, value) for value in steps + small])
+
+
+def unary_values(suite, op, dtypes, function, ulp, span, gives_bool):
+    for dtype in dtypes:
+        x = usual_values(dtype, span)
+        out = "bool" if gives_bool else dtype
+        tolerance = 0 if gives_bool else tolerance_for(dtype, ulp, exact=op in ("Neg", "Round"))
+        suite.case(f"{op}_{dtype}", f"tf.{op}", [x], mapped(function, out, x), ulp=tolerance)
+        if dtype in FLOATS:
+            zero_sign_is_open = ["Relu"]
+            values = [v for v in specials(dtype) if op not in zero_sign_is_open or v != 0 or math.copysign(1, v) > 0]
+            x = vector(dtype, values)
+            suite.case(f"{op}_{dtype}_special", f"tf.{op}", [x], mapped(function, out, x), ulp=tolerance,
+                       tags=["special"])
+
+
+def unary_shapes(suite, op, dtypes, function, ulp, span, gives_bool):
+    dtype = "f32" if "f32" in dtypes else dtypes[0]
+    out = "bool" if gives_bool else dtype
+    tolerance = 0 if gives_bool else tolerance_for(dtype, ulp)
+
+    def some(shape, seed=3):
+        if dtype == "bool":
+            return varied(dtype, shape, seed)
+        return drawn(dtype, shape, seed, *span)
+
+    for rank, shape in enumerate([(), (5,), (2, 3), (2, 1, 3), (1, 2, 2, 2), (2, 1, 2, 1, 2), (1, 2, 1, 3, 1, 2)]):
+        x = some(shape)
+        suite.case(f"{op}_rank{rank}", f"tf.{op}", [x], mapped(function, out, x), ulp=tolerance)
+    for name, shape in [("empty", (0,)), ("empty_middle", (2, 0, 3))]:
+        x = some(shape)
+        suite.case(f"{op}_{name}", f"tf.{op}", [x], mapped(function, out, x), tags=["empty"])
+    x = some((37,))
+    suite.case(f"{op}_inplace", f"tf.{op}", [x], mapped(function, out, x), ulp=tolerance, tags=["inplace"])
+    x = some((7, 149), seed=11)
+    suite.case(f"{op}_large", f"tf.{op}", [x], mapped(function, out, x), ulp=tolerance, tags=["large"])
+
+
+def unary_errors(suite, op, dtypes):
+    dtype = "f32" if "f32" in dtypes else dtypes[0]
+    attrs = "no attributes" if dtypes == ["bool"] else "one of T"
+    common_errors(suite, f"tf.{op}", [varied(dtype, (3,))], ["x"], dtypes, required=attrs)
+    if dtypes != ["bool"]:
+        wrong = "f64" if dtype != "f64" else "f32"
+        if wrong in dtypes:
+            suite.error(f"{op}_attr_contradicts", f"tf.{op}", [varied(dtype, (3,))],
+                        f"attribute T must be {dtype} like the arguments, got {wrong}", {"T": wrong})
+
+
+# Shapes of two arguments that broadcast.
+BROADCASTS = {
+    "row": ((2, 3), (3,)),
+    "column": ((2, 3), (2, 1)),
+    "outer": ((4, 1), (1, 5)),
+    "outer_reverse": ((1, 5), (4, 1)),
+    "scalar_left": ((), (2, 3)),
+    "scalar_right": ((2, 3), ()),
+    "one_left": ((1,), (2, 3)),
+    "scalars": ((), ()),
+    "middle": ((2, 1, 4), (3, 1)),
+    "rank4": ((2, 1, 3, 1), (1, 4, 1, 2)),
+    "rank5": ((2, 1, 2, 1, 3), (2, 1, 3, 1)),
+    "rank6": ((1, 2, 1, 2, 1, 2), (2, 1, 2, 1, 2, 1)),
+    "rank8": ((1, 2, 1, 1, 2, 1, 2, 1), (2, 1, 1, 2, 1, 2, 1, 1)),
+    "empty": ((0, 3), (3,)),
+    "empty_by_one": ((2, 0), (2, 1)),
+    "empty_both": ((0,), (1,)),
+}
+
+
+def divisor(op, tensor):
+    """A tensor that may stand on the right of the op: without zeros, or negative exponents."""
+    if op in ("FloorDiv", "FloorMod", "RealDiv"):
+        one = complex(1) if tensor.dtype == "c64" else convert(tensor.dtype, 1)
+        return Tensor(tensor.dtype, tensor.shape, [value if value != 0 else one for value in tensor.values])
+    if op == "Pow" and tensor.dtype in INTS:
+        return Tensor(tensor.dtype, tensor.shape, [abs(value) % 70 for value in tensor.values])
+    if op == "Pow" and tensor.dtype == "c64":
+        return Tensor(tensor.dtype, tensor.shape, [value / 4 for value in tensor.values])
+    return tensor
+
+
+def dividend(op, tensor):
+    """A tensor that may stand on the left: whole numbers to be divided, so that quotients are not nearly whole."""
+    if op == "Pow" and tensor.dtype in FLOATS:
+        return Tensor(tensor.dtype, tensor.shape, [abs(value) for value in tensor.values])
+    if op == "Pow" and tensor.dtype == "c64":
+        return Tensor(tensor.dtype, tensor.shape, [value if value != 0 else complex(1) for value in tensor.values])
+    return tensor
+
+
+def binary_values(suite, op, dtypes, function, ulp, gives_bool):
+    for dtype in dtypes:
+        x = dividend(op, varied(dtype, (40,), seed=5))
+        y = divisor(op, varied(dtype, (40,), seed=9))
+        if gives_bool:  # some are equal
+            y = Tensor(dtype, y.shape, [a if i % 3 == 0 else b for i, (a, b) in enumerate(zip(x.values, y.values))])
+        out = "bool" if gives_bool else dtype
+        tolerance = 0 if gives_bool else tolerance_for(dtype, ulp, exact=op in ("AddV2", "Sub", "Mul"))
+        suite.case(f"{op}_{dtype}", f"tf.{op}", [x, y], mapped(function, out, x, y), ulp=tolerance)
+        if dtype not in FLOATS:
+            continue
+        pairs = [(a, b) for a in special_operands(dtype) for b in special_operands(dtype)]
+        if op in ("Maximum", "Minimum"):  # of which zero they give is left open
+            pairs = [(a, b) for a, b in pairs if not a == b == 0]
+        if op in ("FloorDiv", "FloorMod"):
+            # Quotients that round to a whole number which they are not, and signs of zero, are left open.
+            pairs = [(a, b) for a, b in pairs if keeps_whole(dtype, a, b)]
+        x = vector(dtype, [a for a, _ in pairs])
+        y = vector(dtype, [b for _, b in pairs])
+        suite.case(f"{op}_{dtype}_special", f"tf.{op}", [x, y], mapped(function, out, x, y), ulp=tolerance,
+                   tags=["special"] if op not in ("FloorMod",) else [])
+
+
+def special_operands(dtype):
+    tiny, _, normal, largest, epsilon = limits(dtype)
+    return [0.0, -0.0, 1.0, -1.0, 1.5, -2.0, tiny, -normal, largest, -largest, 1 + epsilon, math.inf, -math.inf, math.nan]
+
+
+def keeps_whole(dtype, x, y):
+    if y == 0 or not math.isfinite(x) or not math.isfinite(y):
+        return True
+    exact = Fraction(x) / Fraction(y)
+    quotient = round_to(dtype, exact)
+    return math.isfinite(quotient) and math.floor(exact) == math.floor(quotient)
+
+
+def binary_shapes(suite, op, dtypes, function, ulp, gives_bool):
+    dtype = "f32" if "f32" in dtypes else dtypes[0]
+    out = "bool" if gives_bool else dtype
+    tolerance = 0 if gives_bool else tolerance_for(dtype, ulp)
+
+    def call(name, x, y, tags=(), dtype_out=out):
+        suite.case(f"{op}_{name}", f"tf.{op}", [x, y], mapped(function, dtype_out, x, y), ulp=tolerance, tags=tags)
+
+    def operands(x_shape, y_shape, dtype=dtype):
+        return dividend(op, varied(dtype, x_shape, seed=21)), divisor(op, varied(dtype, y_shape, seed=22))
+
+    for name, (x_shape, y_shape) in BROADCASTS.items():
+        call(name, *operands(x_shape, y_shape), tags=["broadcast"] + (["empty"] if 0 in x_shape else []))
+    x = divisor(op, dividend(op, varied(dtype, (3, 5), seed=23)))
+    call("alias", x, x, tags=["alias"])
+    call("alias_inplace", x, x, tags=["alias", "inplace"])
+    call("inplace", *operands((6, 7), (6, 7)), tags=["inplace"])
+    call("inplace_right", *operands((7,), (6, 7)), tags=["inplace", "broadcast"])
+    if dtype != "bool":
+        low = 0.5 if op in ("Pow", "RealDiv", "FloorMod") else -3
+        if op == "FloorDiv":
+            x, y = drawn(dtype, (1013,), 31, -9, 9), vector(dtype, [float(2 ** (i % 5 - 2)) for i in range(1013)])
+        else:
+            x, y = drawn(dtype, (1013,), 31, low, 3), drawn(dtype, (1013,), 32, low, 3)
+        if op == "FloorMod":
+            y = vector(dtype, [float(2 ** (i % 5 - 2)) for i in range(1013)])
+        call("large", x, y, tags=["large"])
+        x, y = drawn(dtype, (33, 31), 33, low, 3), divisor(op, drawn(dtype, (31,), 34, 1, 2))
+        if op in ("FloorDiv", "FloorMod"):
+            y = vector(dtype, [float(2 ** (i % 5 - 2)) for i in range(31)])
+        call("large_row", x, y, tags=["large", "broadcast"])
+    else:
+        call("large", varied(dtype, (1013,), 31), varied(dtype, (1013,), 32), tags=["large"])
+    # Broadcasting of every element size.
+    for other in [d for d in ("u8", "i16", "f16", "i32", "i64", "f64", "c64", "string") if d in dtypes]:
+        x, y = operands((3, 1), (1, 4), other)
+        tolerance = 0 if gives_bool else tolerance_for(other, ulp, exact=op in ("AddV2", "Sub", "Mul"))
+        call(f"outer_{other}", x, y, tags=["broadcast"], dtype_out="bool" if gives_bool else other)
+
+
+def binary_errors(suite, op, dtypes):
+    dtype = "f32" if "f32" in dtypes else dtypes[0]
+    name = f"tf.{op}"
+    good = [divisor(op, varied(dtype, (2, 3))), divisor(op, varied(dtype, (2, 3)))]
+    attrs = "one of T" if dtypes != ["bool"] else "no attributes"
+    if op in ("Equal", "NotEqual"):
+        attrs = "one of T, incompatible_shape_error"
+    common_errors(suite, name, good, ["x", "y"], dtypes, required=attrs)
+    for label, x_shape, y_shape in [("rows", (2, 3), (2,)), ("inner", (2, 3), (2, 4)), ("empty", (0,), (2,)),
+                                    ("rank6", (1, 1, 1, 1, 1, 2), (3,))]:
+        x, y = varied(dtype, x_shape), varied(dtype, y_shape)
+        suite.error(f"{op}_shapes_{label}", name, [x, y],
+                    f"shapes must be broadcast compatible, got x: {x}, y: {y}")
+    if dtypes != ["bool"]:
+        y = varied("i32", (2, 3))
+        suite.error(f"{op}_mixed_dtypes", name, [good[0], y], f"argument 1 (y) must be f32 like argument 0 (x), got {y}")
+        suite.error(f"{op}_attr_contradicts", name, good, "attribute T must be f32 like the arguments, got i32",
+                    {"T": "i32"})
+    else:
+        y = varied("i32", (2, 3))
+        suite.error(f"{op}_wrong_right", name, [good[0], y], f"argument 1 (y) must be bool, got {y}")
+
+
+def integer_errors(suite):
+    for op in ("FloorDiv", "FloorMod"):
+        for dtype in INTS:
+            x = vector(dtype, [1, 2, 3])
+            y = vector(dtype, [1, 0, 2])
+            suite.error(f"{op}_{dtype}_by_zero", f"tf.{op}", [x, y], "integer division by zero")
+        suite.error(f"{op}_by_scalar_zero", f"tf.{op}", [vector("i32", [1, 2]), scalar("i32", 0)],
+                    "integer division by zero")
+        empty = vector("i32", [])
+        suite.case(f"{op}_empty_by_zero", f"tf.{op}", [empty, scalar("i32", 0)], empty, tags=["empty"])
+    for dtype in SIGNED_INTS:
+        suite.error(f"Pow_{dtype}_negative", "tf.Pow", [vector(dtype, [2, 3]), vector(dtype, [1, -1])],
+                    "exponents of integers must not be negative, got -1")
+
+
+# Integers at the ends of their range, whose results wrap around or need more bits than the dtype.
+def integer_extremes(suite):
+    functions = {"AddV2": add, "Sub": subtract, "Mul": multiply, "FloorDiv": floor_divide, "FloorMod": floor_mod,
+                 "Maximum": maximum, "Minimum": minimum, "SquaredDifference": squared_difference,
+                 "Less": COMPARISONS[2][2], "GreaterEqual": COMPARISONS[5][2]}
+    for dtype in INTS:
+        low, high = int_range(dtype)
+        values = sorted({low, low + 1, high, high - 1, 0, 1, wrap(dtype, -1), 2, 7, high // 2})
+        for op, function in functions.items():
+            if op == "SquaredDifference" and dtype not in SIGNED_INTS:
+                continue
+            pairs = [(a, b) for a in values for b in values if b != 0 or not op.startswith("Floor")]
+            x, y = vector(dtype, [a for a, _ in pairs]), vector(dtype, [b for _, b in pairs])
+            out = "bool" if op in ("Less", "GreaterEqual") else dtype
+            suite.case(f"{op}_{dtype}_extremes", f"tf.{op}", [x, y], mapped(function, out, x, y), tags=["extremes"])
+
+
+def more_arguments(suite):
+    """Where elementary functions are hard: large and tiny arguments, and those next to where they overflow."""
+    hard = {
+        "Exp": [88.7, 88.72283, 88.73, -87.3, -87.4, -95.0, -103.9, -104.0, 1e-10, -1e-30],
+        "Expm1": [88.7, 88.73, -17.0, -19.0, 1e-4, -1e-4, 1e-10, -1e-30, 0.34657, -0.34658],
+        "Log": [1e-45, 1e-40, 1.1754944e-38, 0.9999999, 1.0000001, 0.70710677, 1.4142135, 1e30, 3.4e38],
+        "Log1p": [-0.9999999, 1e-10, -1e-30, 1e-4, 1e30, 3.4e38, 0.4142135, -0.2928932],
+        "Sin": [1e-20, 3.1415927, 6.2831855, 1.5707964, 100.0, 1000.5, 12345.678, 1e5, 1e6, 1e10, 1e20, 3e38],
+        "Cos": [1e-20, 3.1415927, 6.2831855, 1.5707964, 100.0, 1000.5, 12345.678, 1e5, 1e6, 1e10, 1e20, 3e38],
+        "Tanh": [1e-20, 1e-4, 0.0005, 0.625, 9.0, 9.01, 10.0, 30.0, 89.0, 1e30],
+        "Sigmoid": [-88.0, -90.0, -103.0, -110.0, 17.0, 89.0, 1e-20, 1e30, -1e30],
+        "Erf": [1e-20, 1e-3, 0.84375, 1.25, 2.857, 3.9, 4.0, 6.0, 9.0, 1e30],
+        "Sqrt": [1e-45, 1e-40, 2.0, 3.0, 1e30, 3.4e38],
+        "Rsqrt": [1e-45, 1e-40, 2.0, 3.0, 1e30, 3.4e38],
+    }
+    for op, dtypes, function, ulp, _ in UNARY:
+        for dtype in ["f32", "f64"] if op in hard else []:
+            signs = [1.0] if op in ("Log", "Sqrt", "Rsqrt", "Exp", "Expm1", "Log1p", "Sigmoid") else [1.0, -1.0]
+            values = [round_to(dtype, s * v) for v in hard[op] for s in signs]
+            if dtype == "f64":
+                values += {"Exp": [709.7, 709.79, -708.4, -740.0, -745.2, -746.0], "Log": [5e-324, 1e-310, 1e308],
+                           "Sin": [1e22, 1e300], "Cos": [1e22, 1e300], "Tanh": [19.0, 22.0],
+                           "Sigmoid": [-708.0, -740.0, -750.0], "Erf": [5.5, 5.92]}.get(op, [])
+            x = vector(dtype, values)
+            suite.case(f"{op}_{dtype}_hard", f"tf.{op}", [x], mapped(function, dtype, x), ulp=ulp, tags=["special"])
+
+
+def power_cases(suite):
+    pairs = [(2.0, 0.5), (-2.0, 3.0), (-2.0, 2.0), (-8.0, 1 / 3), (0.5, -3.0), (10.0, 10.0), (1.0000001, 1e6), (3.0, -70.0),
+             (0.0, 2.0), (-0.0, 3.0), (-0.0, -3.0), (0.0, -2.0), (math.inf, -1.0), (-math.inf, 3.0), (-math.inf, 2.0),
+             (math.nan, 0.0), (1.0, math.nan), (-1.0, math.inf), (0.5, math.inf), (2.0, -math.inf), (2.0, 128.0)]
+    for dtype in FLOATS:
+        x = vector(dtype, [round_to(dtype, a) for a, _ in pairs])
+        y = vector(dtype, [round_to(dtype, b) for _, b in pairs])
+        suite.case(f"Pow_{dtype}_table", "tf.Pow", [x, y], mapped(power, dtype, x, y), ulp=tolerance_for(dtype, 4),
+                   tags=["special"])
+    for exponent in (0, 1, 2, 3, 5, 7, 63, 64):
+        x = varied("i32", (12,), seed=exponent + 1)
+        suite.case(f"Pow_i32_to_{exponent}", "tf.Pow", [x, scalar("i32", exponent)],
+                   mapped(power, "i32", x, scalar("i32", exponent)), tags=["broadcast"])
+
+
+def incompatible_shapes(suite):
+    x, y = varied("f32", (2, 3)), varied("f32", (4,))
+    for op, result in [("Equal", False), ("NotEqual", True)]:
+        for dtype in ("f32", "string", "bool"):
+            x, y = varied(dtype, (2, 3)), varied(dtype, (4,))
+            suite.case(f"{op}_{dtype}_incompatible", f"tf.{op}", [x, y], scalar("bool", result),
+                       {"incompatible_shape_error": False})
+        suite.error(f"{op}_incompatible_error", f"tf.{op}", [x, y],
+                    f"shapes must be broadcast compatible, got x: {x}, y: {y}", {"incompatible_shape_error": True})
+        x = varied("f32", (2, 3))
+        suite.case(f"{op}_compatible_tolerant", f"tf.{op}", [x, x],
+                   Tensor("bool", (2, 3), [op == "Equal"] * 6), {"incompatible_shape_error": False}, tags=["alias"])
+
+
+def unknown_ops(suite):
+    x = varied("f32", (2,))
+    suite.error("unknown_op", "tf.NoSuchOperation", [x], "op tf.NoSuchOperation is not defined")
+    suite.error("misspelt_op", "tf.Tahn", [x], "op tf.Tahn is not defined, did you mean tf.Tanh")
+    suite.error("op_without_version", "tf.Add", [x, x], "op tf.Add is not defined, did you mean tf.AddV2")
+
+
+def suite():
+    result = Suite()
+    for op, dtypes, function, ulp, span in UNARY + PREDICATES:
+        gives_bool = (op, dtypes, function, ulp, span) in PREDICATES
+        unary_values(result, op, dtypes, function, ulp, span, gives_bool)
+        unary_shapes(result, op, dtypes, function, ulp, span, gives_bool)
+        unary_errors(result, op, dtypes)
+    for op, dtypes, function, ulp in BINARY + COMPARISONS:
+        gives_bool = (op, dtypes, function, ulp) in COMPARISONS
+        binary_values(result, op, dtypes, function, ulp, gives_bool)
+        binary_shapes(result, op, dtypes, function, ulp, gives_bool)
+        binary_errors(result, op, dtypes)
+    integer_errors(result)
+    integer_extremes(result)
+    more_arguments(result)
+    power_cases(result)
+    incompatible_shapes(result)
+    elementwise_cast.add_cases(result)
+    elementwise_select.add_cases(result)
+    unknown_ops(result)
+    return result

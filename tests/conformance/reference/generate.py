@@ -1,0 +1,30 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+"""Writes the case files, the same ones on every machine.
+
+usage: generate.py [OUTPUT_DIR [FAMILY...]]    by default all, to ../cases
+"""
+
+import importlib
+import pathlib
+import sys
+
+FAMILIES = ["elementwise"]
+
+
+def main():
+    here = pathlib.Path(__file__).resolve().parent
+    output = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here.parent / "cases"
+    output.mkdir(parents=True, exist_ok=True)
+    total = 0
+    for family in sys.argv[2:] or FAMILIES:
+        suite = importlib.import_module(family + "_cases" if family == "random" else family).suite()
+        suite.write(output / f"{family}.jsonl")
+        total += len(suite.cases)
+        print(f"{family}: {len(suite.cases)} cases")
+    print(f"{total} cases")
+
+
+if __name__ == "__main__":
+    main()

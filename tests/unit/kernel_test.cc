@@ -1,0 +1,718 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Kernels: what they take and give, closures, mixed and late results (DI-1 to DI-6), and whose memory they may take over
+// (TH-5).
+
+#include "tandem/kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test_runtime.h"
+
+namespace tandem {
+namespace {
+
+// Defines "t.Op" with float inputs and outputs, without a metadata function.
+void DefineOp(TestRuntime& rt, int num_inputs, int num_outputs, Kernel kernel) {
+  OpDefBuilder builder("t.Op");
+  for (int i = 0; i < num_inputs; ++i) builder.Input(TextOf("x", i, ": float"));
+  for (int i = 0; i < num_outputs; ++i) builder.Output(TextOf("y", i, ": float"));
+  rt.Define(builder, std::move(kernel));
+}
+
+float First(const Tensor& tensor) { return DenseData<float>(tensor)[0]; }
+
+StatusOr<Tensor> MakeOne(KernelFrame& frame, float value) {
+  return MakeDense({DType::kF32, {1}}, std::as_bytes(std::span(&value, 1)), frame.host().device(),
+                   frame.host().allocator());
+}
+
+StatusOr<Tensor> Identity(const Tensor& x) { return x; }
+
+// DI-1: parameters.
+
+TEST(KernelTest, DI1_ParametersTakeArgumentsInOrderWhateverStandsBetween) {
+  TestRuntime rt;
+  std::string seen;
+  rt.Define(OpDefBuilder("t.Op").Input("a: float").Input("b: float").Input("c: float").Output("y: float").Attr("n: int"),
+            MakeKernel([&seen](const OpAttrsRef& attrs, const Tensor& a, KernelFrame& frame, DenseArg b,
+                               const OpAttrsRef&, DenseArg c) {
+              seen = TextOf(First(a), " ", b.data<float>()[0], " ", First(c.tensor()), " ", attrs.GetOr<int64_t>("n", 0),
+                            " ", frame.num_args(), " ", std::string_view(frame.def().name));
+              return MakeOne(frame, 0);
+            }));
+  OpAttrs attrs;
+  attrs.Set("n", int64_t{9});
+  EXPECT_TRUE(rt.Call("t.Op", {rt.F32({1}), rt.F32({2}), rt.F32({3})}, attrs).IsConcrete());
+  EXPECT_EQ(seen, "1 2 3 9 3 t.Op");
+}
+
+TEST(KernelTest, DI1_DenseArgExpandsScalarHostTensors) {
+  TestRuntime rt;
+  std::vector<float> seen;
+  bool was_dense = false;
+  DefineOp(rt, 1, 1, MakeKernel([&](DenseArg x, KernelFrame& frame) {
+             seen.assign(x.data<float>(), x.data<float>() + x.size());
+             was_dense = x.tensor().IsA(kDenseHost);
+             EXPECT_EQ(TextOf(x.metadata()), "f32[2,2]");
+             EXPECT_EQ(x.dtype(), DType::kF32);
+             EXPECT_EQ(x.shape(), TensorShape({2, 2}));
+             return MakeOne(frame, 0);
+           }));
+  EXPECT_TRUE(rt.Call("t.Op", {rt.Spread({2, 2}, 5)}).IsConcrete());
+  EXPECT_EQ(seen, (std::vector<float>{5, 5, 5, 5}));
+  EXPECT_TRUE(was_dense);
+}
+
+TEST(KernelTest, DI1_TensorParameterTakesAnyRepresentation) {
+  TestRuntime rt;
+  std::vector<std::string> seen;
+  DefineOp(rt, 1, 1, MakeKernel([&seen](const Tensor& x) -> StatusOr<Tensor> {
+             seen.emplace_back(x.type().name());
+             return x;
+           }));
+  const auto sparse = [&] {
+    return std::move(*MakeSparseCoo({DType::kF32, {4}}, rt.MakeTensor<int64_t>({1, 1}, {2}),
+                                    rt.MakeTensor<float>({1}, {7}), rt.host().device()));
+  };
+  Args inputs(rt.F32({1}), rt.Spread({2}, 1), TensorHandle::MakeAvailable(sparse()));
+  for (TensorHandle& arg : inputs.span()) {
+    EXPECT_TRUE(rt.Call("t.Op", {std::move(arg)}).IsConcrete());
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"dense_host", "scalar_host", "sparse_coo_host"}));
+}
+
+TEST(KernelTest, DI1_DenseArgRefusesWhatIsNotDense) {
+  TestRuntime rt;
+  DefineOp(rt, 2, 1, MakeKernel([](DenseArg x, DenseArg) -> StatusOr<Tensor> { return x.tensor(); }));
+  TensorHandle sparse = TensorHandle::MakeAvailable(
+      std::move(*MakeSparseCoo({DType::kF32, {4}}, rt.MakeTensor<int64_t>({1, 1}, {2}), rt.MakeTensor<float>({1}, {7}),
+                               rt.host().device())));
+  EXPECT_EQ(rt.ErrorOf(rt.Call("t.Op", {rt.F32({1}), std::move(sparse)})),
+            "[t.Op] argument 1 (x1) must be a dense tensor, got f32[4] as sparse_coo_host");
+}
+
+TEST(KernelTest, DI1_DenseArgRefusesStringTensors) {
+  TestRuntime rt;
+  rt.Define(OpDefBuilder("t.Op").Input("x: string").Output("y: string"),
+            MakeKernel([](DenseArg x) -> StatusOr<Tensor> { return x.tensor(); }));
+  const std::string_view texts[] = {"a"};
+  TensorHandle text = TensorHandle::MakeAvailable(
+      std::move(*MakeString({1}, texts, rt.host().device(), rt.host().allocator())));
+  EXPECT_EQ(rt.ErrorOf(rt.Call("t.Op", {std::move(text)})),
+            "[t.Op] argument 0 (x) must be a dense tensor, got string[1] as string_host");
+}
+
+class VariadicKernelTest : public testing::Test {
+ protected:
+  VariadicKernelTest() {
+    rt_.Define(OpDefBuilder("t.Op").Input("head: float").Input("rest: N * float").Output("y: float").Attr("N: int >= 0"),
+               MakeKernel([this](DenseArg head, VariadicArgs rest, KernelFrame& frame) {
+                 sums_.clear();
+                 for (size_t i = 0; i < rest.size(); ++i) {
+                   float sum = 0;
+                   for (int64_t k = 0; k < rest[i].size(); ++k) sum += rest[i].data<float>()[k];
+                   sums_.push_back(sum);
+                 }
+                 return MakeOne(frame, head.data<float>()[0]);
+               }));
+  }
+  TestRuntime rt_;
+  std::vector<float> sums_;
+};
+
+TEST_F(VariadicKernelTest, DI1_VariadicArgsTakeWhatIsLeft) {
+  EXPECT_EQ(rt_.Values(rt_.Call("t.Op", {rt_.F32({1}), rt_.F32({2, 3}), rt_.F32({4})})), std::vector<float>{1});
+  EXPECT_EQ(sums_, (std::vector<float>{5, 4}));
+}
+
+TEST_F(VariadicKernelTest, DI1_OptionalInputIsVariadicOfLengthZero) {
+  EXPECT_EQ(rt_.Values(rt_.Call("t.Op", {rt_.F32({1})})), std::vector<float>{1});
+  EXPECT_TRUE(sums_.empty());
+}
+
+TEST_F(VariadicKernelTest, DI1_VariadicArgsExpandScalarHostTensors) {
+  EXPECT_TRUE(rt_.Call("t.Op", {rt_.F32({1}), rt_.Spread({3}, 2), rt_.F32({4}), rt_.Spread({2}, 1)}).IsConcrete());
+  EXPECT_EQ(sums_, (std::vector<float>{6, 4, 2}));
+}
+
+TEST_F(VariadicKernelTest, DI1_VariadicArgsRefuseWhatIsNotDense) {
+  TensorHandle sparse = TensorHandle::MakeAvailable(
+      std::move(*MakeSparseCoo({DType::kF32, {4}}, rt_.MakeTensor<int64_t>({1, 1}, {2}),
+                               rt_.MakeTensor<float>({1}, {7}), rt_.host().device())));
+  EXPECT_EQ(rt_.ErrorOf(rt_.Call("t.Op", {rt_.F32({1}), rt_.F32({1}), std::move(sparse)})),
+            "[t.Op] argument 2 (rest) must be a dense tensor, got f32[4] as sparse_coo_host");
+}
+
+TEST_F(VariadicKernelTest, DI1_HundredsOfArguments) {
+  Args args(rt_.F32({1}));
+  for (int i = 0; i < 500; ++i) args.Add(rt_.F32({static_cast<float>(i)}));
+  EXPECT_TRUE(rt_.Call("t.Op", std::move(args)).IsConcrete());
+  ASSERT_EQ(sums_.size(), 500u);
+  EXPECT_EQ(sums_[499], 499.0f);
+}
+
+// DI-1: results.
+
+StatusOr<std::array<TensorMetadata, 2>> SameAndOne(const TensorMetadata& x) {
+  return std::array<TensorMetadata, 2>{x, TensorMetadata(x.dtype, {1})};
+}
+
+TEST(KernelTest, DI1_StatusResultsAreSetThroughTheFrame) {
+  TestRuntime rt;
+  rt.Define(OpDefBuilder("t.Op").Input("x: float").Output("y: float").Output("z: float").Metadata<&SameAndOne>(),
+            MakeKernel([](DenseArg x, KernelFrame& frame) {
+              EXPECT_EQ(frame.num_results(), 2u);
+              EXPECT_EQ(TextOf(frame.result_metadata(1)), "f32[1]");
+              float* y = frame.AllocateResult<float>(0);
+              for (int64_t i = 0; i < x.size(); ++i) y[i] = -x.data<float>()[i];
+              *frame.AllocateResult<float>(1) = static_cast<float>(x.size());
+              return Status();
+            }));
+  const std::vector<TensorHandle> results = rt.CallN("t.Op", {rt.F32({1, 2})}, 2);
+  EXPECT_EQ(rt.Values(results[0]), (std::vector<float>{-1, -2}));
+  EXPECT_EQ(rt.Values(results[1]), std::vector<float>{2});
+}
+
+TEST(KernelTest, DI1_ArrayOfResults) {
+  TestRuntime rt;
+  DefineOp(rt, 1, 2, MakeKernel([](const Tensor& x, KernelFrame& frame) -> StatusOr<std::array<Tensor, 2>> {
+             TANDEM_ASSIGN_OR_RETURN(Tensor one, MakeOne(frame, 1));
+             return std::array<Tensor, 2>{x, one};
+           }));
+  const std::vector<TensorHandle> results = rt.CallN("t.Op", {rt.F32({5, 6})}, 2);
+  EXPECT_EQ(rt.Values(results[0]), (std::vector<float>{5, 6}));
+  EXPECT_EQ(rt.Values(results[1]), std::vector<float>{1});
+}
+
+TEST(KernelTest, DI1_ResultsMustBeWhatTheMetadataFunctionSaid) {
+  TestRuntime rt;
+  rt.Define(OpDefBuilder("t.Op").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
+            MakeKernel([](KernelFrame& frame) { return MakeOne(frame, 1); }));
+  constexpr std::string_view kError = "[t.Op] kernel must give result 0 as f32[2], gave f32[1]";
+  EXPECT_EQ(rt.ErrorOf(rt.Call("t.Op", {rt.F32({1, 2})})), kError);
+  Promise promise = rt.MakePromise({DType::kF32, {2}});
+  const TensorHandle late = rt.Call("t.Op", {promise.Handle()});
+  promise.Resolve(rt.Filled(2, 1));
+  EXPECT_EQ(rt.ErrorOf(late), kError);
+  EXPECT_EQ(rt.CodeOf(late), StatusCode::kInternal);
+}
+
+TEST(KernelTest, DI1_ResultsMustHaveTheDTypeOfTheDefinition) {
+  TestRuntime rt;
+  rt.Define(OpDefBuilder("t.Op").Input("x: float").Output("y: int32"), MakeKernel<&Identity>());
+  EXPECT_EQ(rt.ErrorOf(rt.Call("t.Op", {rt.F32({1, 2})})), "[t.Op] kernel must give result 0 as i32, gave f32[2]");
+  rt.Define(OpDefBuilder("t.Any").Input("x: float").Output("y: any"), MakeKernel<&Identity>());
+  EXPECT_EQ(TextOf(rt.Call("t.Any", {rt.F32({1, 2})})), "f32[2] on cpu");
+}
+
+TEST(KernelTest, DI1_ResultsThatTheKernelForgets) {
+  TestRuntime rt;
+  DefineOp(rt, 1, 2, MakeKernel([](const Tensor& x, KernelFrame& frame) {
+             frame.SetResult(0, x);
+             return Status();
+           }));
+  const std::vector<TensorHandle> results = rt.CallN("t.Op", {rt.F32({1})}, 2);
+  EXPECT_EQ(rt.Values(results[0]), std::vector<float>{1});
+  EXPECT_EQ(rt.ErrorOf(results[1]), "[t.Op] kernel gave no value for result 1");
+  EXPECT_EQ(rt.told(), std::vector<std::string>{"[t.Op] kernel gave no value for result 1"});
+}
+
+// What a kernel takes and gives is held against the definition before it can run.
+TEST(KernelTest, DI1_KernelsThatDoNotFitTheDefinitionAreNotResolved) {
+  TestRuntime rt;
+  const auto error = [&rt](const OpDefBuilder& builder, Kernel kernel) {
+    rt.Define(builder, std::move(kernel));
+    return std::string(rt.runtime().MakeOp(builder.name(), &rt.cpu()).status().message());
+  };
+  const auto two_args = [](DenseArg, const Tensor&, KernelFrame&) { return Status(); };
+  const auto two_results = [](KernelFrame&) -> StatusOr<std::array<Tensor, 2>> { return Internal("not run"); };
+  const auto late_result = [](KernelFrame&) { return AsyncValueRef<Tensor>(); };
+  EXPECT_EQ(error(OpDefBuilder("t.A").Input("x: float").Output("y: float"), MakeKernel(two_args)),
+            "[t.A] kernel takes 2 arguments, the op has 1");
+  EXPECT_EQ(error(OpDefBuilder("t.B").Input("x: N * float").Output("y: float").Attr("N: int >= 1"),
+                  MakeKernel(two_args)),
+            "[t.B] kernel takes 2 arguments, the op has at least 1");
+  EXPECT_EQ(error(OpDefBuilder("t.C").Input("x: N * float").Output("y: float").Attr("N: int >= 2"),
+                  MakeKernel(two_args)),
+            "");
+  EXPECT_EQ(error(OpDefBuilder("t.D").Output("y: float"), MakeKernel(two_results)),
+            "[t.D] kernel gives 2 results, the op has 1");
+  EXPECT_EQ(error(OpDefBuilder("t.E").SideEffects(), MakeKernel(late_result)),
+            "[t.E] kernel gives 1 results, the op has 0");
+  EXPECT_EQ(error(OpDefBuilder("t.F").Output("y: N * float").Attr("N: int >= 0"), MakeKernel(late_result)),
+            "[t.F] kernel gives 1 results, the op has a varying number");
+}
+
+Status NoexceptKernel(KernelFrame& frame) noexcept {
+  frame.SetError(0, Internal("called"));
+  return Status();
+}
+
+TEST(KernelTest, DI1_NoexceptKernelsAreKernels) {
+  TestRuntime rt;
+  DefineOp(rt, 0, 1, MakeKernel<&NoexceptKernel>());
+  EXPECT_EQ(rt.ErrorOf(rt.Call("t.Op", {})), "[t.Op] called");
+  rt.Define(OpDefBuilder("t.Closure").Output("y: float"),
+            MakeKernel([](KernelFrame& frame) noexcept { return NoexceptKernel(frame); }));
+  EXPECT_EQ(rt.ErrorOf(rt.Call("t.Closure", {})), "[t.Closure] called");
+}
+
+// DI-2, DI-3: errors.
+
+TEST(KernelTest, DI2_AFailedKernelEndsAllItsResults) {
+  TestRuntime rt;
+  DefineOp(rt, 1, 3, MakeKernel([](const Tensor& x, KernelFrame& frame) -> Status {
+             frame.SetResult(0, x);
+             return InvalidArgument("x is not right");
+           }));
+  const std::source_location site = std::source_location::current();
+  const std::vector<TensorHandle> results = rt.CallN("t.Op", {rt.F32({1})}, 3, {}, nullptr, site);
+  for (const TensorHandle& result : results) {
+    ASSERT_TRUE(result.IsError());
+    EXPECT_TRUE(result.GetError() == results[0].GetError());
+    EXPECT_EQ(result.GetError().message(), "[t.Op] x is not right");
+    EXPECT_EQ(result.GetError().op(), "t.Op");
+    EXPECT_EQ(result.GetError().location().line, site.line());
+  }
+  EXPECT_EQ(rt.told().size(), 1u);
+}
+
+TEST(KernelTest, DI2_AFailedKernelWithoutResultsEndsItsChain) {
+  TestRuntime rt;
+  rt.Define(OpDefBuilder("t.Pure").Input("x: float"), MakeKernel<&test_ops::Refuse>());
+  rt.Define(OpDefBuilder("t.Effect").Input("x: float").SideEffects(), MakeKernel<&test_ops::Refuse>());
+  for (const std::string_view op : {"t.Pure", "t.Effect"}) {
+    AsyncValueRef<Chain> now = MakeReadyChain();
+    rt.CallN(op, {rt.F32({1})}, 0, {}, &now);
+    Promise promise = rt.MakePromise({DType::kF32, {1}});
+    AsyncValueRef<Chain> late = MakeReadyChain();
+    rt.CallN(op, {promise.Handle()}, 0, {}, &late);
+    promise.Resolve(rt.Filled(1, 1));
+    for (const AsyncValueRef<Chain>* chain : {&now, &late}) {
+      EXPECT_EQ(rt.AwaitChain(*chain).message(), TextOf("[", op, "] refused"));
+    }
+  }
+  EXPECT_EQ(rt.told().size(), 4u);
+}
+
+TEST(KernelTest, DI3_EachResultStandsForItself) {
+  TestRuntime rt;
+  DefineOp(rt, 1, 3, MakeKernel([](const Tensor& x, KernelFrame& frame) {
+             frame.SetResult(0, x);
+             frame.SetError(1, InvalidArgument("the middle one"));
+             frame.SetResult(2, x);
+             return Status();
+           }));
+  Promise promise = rt.MakePromise({DType::kF32, {1}});
+  const std::vector<TensorHandle> late = rt.CallN("t.Op", {promise.Handle()}, 3);
+  const std::vector<TensorHandle> now = rt.CallN("t.Op", {rt.F32({4})}, 3);
+  promise.Resolve(rt.Filled(1, 4));
+  for (const std::vector<TensorHandle>& results : {std::cref(now), std::cref(late)}) {
+    EXPECT_EQ(rt.Values(results[0]), std::vector<float>{4});
+    EXPECT_EQ(rt.ErrorOf(results[1]), "[t.Op] the middle one");
+    EXPECT_EQ(rt.Values(results[2]), std::vector<float>{4});
+  }
+  EXPECT_EQ(rt.told().size(), 2u);
+  EXPECT_EQ(rt.Values(rt.Call("t.Add", {late[0], now[2]})), std::vector<float>{8});
+  EXPECT_EQ(rt.ErrorOf(rt.Call("t.Add", {late[1], now[2]})), "[t.Op] the middle one");
+}
+
+// DI-5: late results.
+
+// An op whose kernel gives `value`, which the test resolves.
+class LateKernelTest : public testing::Test {
+ protected:
+  LateKernelTest() : value_(MakeUnconstructed<Tensor>()) {
+    const auto kernel = [this](const Tensor&) { return AsyncValueRef<Tensor>(RcRef<AsyncValue>(value_)); };
+    rt_.Define(OpDefBuilder("t.Late").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
+               MakeKernel(kernel));
+    rt_.Define(OpDefBuilder("t.LateUnknown").Input("x: float").Output("y: float"), MakeKernel(kernel));
+  }
+  TestRuntime rt_;
+  RcRef<TensorValue> value_;
+};
+
+TEST_F(LateKernelTest, DI5_ConsumersSeeTheResultWhenItIsConcrete) {
+  const TensorHandle result = rt_.Call("t.Late", {rt_.F32({1, 2})});
+  const TensorHandle sum = rt_.Call("t.Add", {result, rt_.F32({1, 1})});
+  EXPECT_EQ(TextOf(result), "pending f32[2] on cpu");
+  value_->Construct(rt_.MakeTensor<float>({2}, {5, 6}));
+  EXPECT_FALSE(result.IsAvailable()) << "constructed is not concrete";
+  value_->SetConcrete();
+  EXPECT_EQ(rt_.Values(result), (std::vector<float>{5, 6}));
+  EXPECT_EQ(rt_.Values(sum), (std::vector<float>{6, 7}));
+}
+
+TEST_F(LateKernelTest, DI5_MetadataComesWithTheTensorWithoutAFunction) {
+  const TensorHandle result = rt_.Call("t.LateUnknown", {rt_.F32({1, 2})});
+  const TensorHandle sum = rt_.Call("t.Add", {result, rt_.F32({1, 1, 1})});
+  EXPECT_EQ(TextOf(result), "pending, metadata pending on cpu");
+  value_->Emplace(rt_.MakeTensor<float>({3}, {5, 6, 7}));
+  EXPECT_EQ(TextOf(result), "f32[3] on cpu");
+  EXPECT_EQ(rt_.Values(sum), (std::vector<float>{6, 7, 8}));
+}
+
+TEST_F(LateKernelTest, DI5_ResolvedByAThreadOfTheKernel) {
+  TestRuntime rt;
+  std::vector<std::thread> threads;
+  rt.Define(OpDefBuilder("t.Threaded").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
+            MakeKernel([&threads](const Tensor& x) {
+              RcRef<TensorValue> value = MakeUnconstructed<Tensor>();
+              threads.emplace_back([value, x] { value->Emplace(x); });
+              return AsyncValueRef<Tensor>(RcRef<AsyncValue>(std::move(value)));
+            }));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(rt.Values(rt.Call("t.Threaded", {rt.F32({float(i)})})), std::vector<float>{float(i)});
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(LateKernelTest, DI5_AvailableAtOnce) {
+  value_->Emplace(rt_.MakeTensor<float>({2}, {5, 6}));
+  EXPECT_EQ(rt_.Values(rt_.Call("t.Late", {rt_.F32({1, 2})})), (std::vector<float>{5, 6}));
+  EXPECT_EQ(rt_.Values(rt_.Call("t.LateUnknown", {rt_.F32({1, 2})})), (std::vector<float>{5, 6}));
+}
+
+TEST_F(LateKernelTest, DI5_PendingInputsThenALateResult) {
+  Promise promise = rt_.MakePromise();
+  const TensorHandle known = rt_.Call("t.Late", {promise.Handle()});
+  const TensorHandle unknown = rt_.Call("t.LateUnknown", {promise.Handle()});
+  promise.Resolve(rt_.Filled(2, 1));
+  EXPECT_EQ(TextOf(known), "pending f32[2] on cpu");
+  EXPECT_EQ(TextOf(unknown), "pending, metadata pending on cpu");
+  value_->Emplace(rt_.MakeTensor<float>({2}, {5, 6}));
+  EXPECT_EQ(rt_.Values(known), (std::vector<float>{5, 6}));
+  EXPECT_EQ(rt_.Values(unknown), (std::vector<float>{5, 6}));
+}
+
+TEST_F(LateKernelTest, DI5_ErrorsGetOpAndLocationAndAreTold) {
+  const std::source_location site = std::source_location::current();
+  const TensorHandle known = rt_.Call("t.Late", {rt_.F32({1, 2})}, {}, nullptr, site);
+  const TensorHandle unknown = rt_.Call("t.LateUnknown", {rt_.F32({1, 2})}, {}, nullptr, site);
+  value_->SetError(Internal("lost"));
+  EXPECT_EQ(rt_.ErrorOf(known), "[t.Late] lost");
+  EXPECT_EQ(known.GetError().location().line, site.line());
+  EXPECT_EQ(rt_.ErrorOf(unknown), "[t.LateUnknown] lost");
+  EXPECT_FALSE(unknown.IsMetadataAvailable());
+  EXPECT_EQ(rt_.told(), (std::vector<std::string>{"[t.Late] lost", "[t.LateUnknown] lost"}));
+}
+
+TEST_F(LateKernelTest, DI5_WrongMetadataIsAnErrorThatIsTold) {
+  const TensorHandle result = rt_.Call("t.Late", {rt_.F32({1, 2})});
+  value_->Emplace(rt_.MakeTensor<float>({3}, {5, 6, 7}));
+  EXPECT_EQ(rt_.ErrorOf(result), "[t.Late] kernel must give f32[2] on cpu, gave f32[3] on cpu");
+  EXPECT_EQ(rt_.told().size(), 1u);
+}
+
+TEST_F(LateKernelTest, DI5_WrongDTypeOrDeviceIsAnError) {
+  const TensorHandle result = rt_.Call("t.LateUnknown", {rt_.F32({1, 2})});
+  value_->Emplace(rt_.MakeTensor<int32_t>({3}, {5, 6, 7}));
+  EXPECT_EQ(rt_.ErrorOf(result), "[t.LateUnknown] kernel must give f32 on cpu, gave i32[3] on cpu");
+  TestRuntime other;
+  value_ = MakeUnconstructed<Tensor>();
+  const TensorHandle next = rt_.Call("t.Late", {rt_.F32({1, 2})});
+  value_->Emplace(other.MakeTensor<float>({2}, {5, 6}));
+  EXPECT_EQ(rt_.ErrorOf(next), "[t.Late] kernel must give f32[2] on cpu, gave f32[2] on cpu");
+}
+
+TEST_F(LateKernelTest, DI5_ATensorWithoutPayloadIsAnError) {
+  const TensorHandle result = rt_.Call("t.Late", {rt_.F32({1, 2})});
+  value_->Emplace(TensorMetadata(DType::kF32, {2}), &rt_.host().device());
+  EXPECT_EQ(rt_.ErrorOf(result), "[t.Late] kernel gave a tensor without a value");
+}
+
+TEST_F(LateKernelTest, DI5_NoValueAtAllIsAnError) {
+  value_.reset();
+  EXPECT_EQ(rt_.ErrorOf(rt_.Call("t.Late", {rt_.F32({1})})), "[t.Late] kernel gave no value for result 0");
+  EXPECT_EQ(rt_.ErrorOf(rt_.Call("t.LateUnknown", {rt_.F32({1})})),
+            "[t.LateUnknown] kernel gave no value for result 0");
+}
+
+TEST_F(LateKernelTest, DI3_LateAndImmediateResultsAndErrors) {
+  rt_.Define(OpDefBuilder("t.Mixed").Input("x: float").Output("a: float").Output("b: float").Output("c: float"),
+             MakeKernel([this](const Tensor& x, KernelFrame& frame) {
+               frame.SetResult(0, AsyncValueRef<Tensor>(RcRef<AsyncValue>(value_)));
+               frame.SetResult(1, x);
+               frame.SetError(2, Internal("third"));
+               return Status();
+             }));
+  const std::vector<TensorHandle> results = rt_.CallN("t.Mixed", {rt_.F32({3})}, 3);
+  EXPECT_FALSE(results[0].IsAvailable());
+  EXPECT_EQ(rt_.Values(results[1]), std::vector<float>{3});
+  EXPECT_EQ(rt_.ErrorOf(results[2]), "[t.Mixed] third");
+  value_->Emplace(rt_.MakeTensor<float>({1}, {8}));
+  EXPECT_EQ(rt_.Values(results[0]), std::vector<float>{8});
+}
+
+// DI-6: closures.
+
+TEST(KernelTest, DI6_ClosuresAreKeptAsLongAsTheyAreNeeded) {
+  auto state = std::make_shared<std::atomic<int>>(0);
+  const std::weak_ptr<std::atomic<int>> watch = state;
+  {
+    TestRuntime rt;
+    DefineOp(rt, 1, 1, MakeKernel([state = std::move(state)](const Tensor& x) -> StatusOr<Tensor> {
+               ++*state;
+               return x;
+             }));
+    const StatusOr<Op> op = rt.runtime().MakeOp("t.Op", &rt.cpu());
+    ASSERT_TRUE(op.ok());
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(rt.Call("t.Op", {rt.F32({1})}).IsConcrete());
+    EXPECT_EQ(*watch.lock(), 3);
+  }
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST(KernelTest, DI6_OpsAreDefinedAtRunTime) {
+  TestRuntime rt;
+  EXPECT_EQ(rt.CodeOf(rt.Call("t.New", {rt.F32({1})})), StatusCode::kNotFound);
+  for (const float factor : {2.0f, 3.0f}) {
+    rt.Define(OpDefBuilder(TextOf("t.Times", factor)).Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
+              MakeKernel([factor](DenseArg x, KernelFrame& frame) {
+                if (float* y = frame.AllocateResult<float>(0)) *y = factor * *x.data<float>();
+                return Status();
+              }));
+  }
+  EXPECT_EQ(rt.Values(rt.Call("t.Times2", {rt.F32({5})})), std::vector<float>{10});
+  EXPECT_EQ(rt.Values(rt.Call("t.Times3", {rt.F32({5})})), std::vector<float>{15});
+}
+
+TEST(KernelTest, DI4_KernelsFindTheirHandlerHostAndContext) {
+  TestRuntime rt;
+  DefineOp(rt, 1, 1, MakeKernel([&rt](const Tensor& x, KernelFrame& frame) -> StatusOr<Tensor> {
+             EXPECT_EQ(&frame.handler(), &rt.cpu());
+             EXPECT_EQ(&frame.host(), &rt.host());
+             EXPECT_TRUE(frame.exec().location().IsKnown());
+             EXPECT_TRUE(frame.CheckActive().ok());
+             return x;
+           }));
+  EXPECT_TRUE(rt.Call("t.Op", {rt.F32({1})}).IsConcrete());
+}
+
+TEST(KernelTest, DI1_ParallelForCoversTheRangeOnce) {
+  TestRuntime rt;
+  DefineOp(rt, 0, 1, MakeKernel([](KernelFrame& frame) {
+             std::vector<std::atomic<int>> hits(10'000);
+             for (const double cost : {0.0, 1.0, 1000.0}) {
+               for (std::atomic<int>& hit : hits) hit = 0;
+               frame.ParallelFor(std::ssize(hits), cost, [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
+               });
+               for (const std::atomic<int>& hit : hits) EXPECT_EQ(hit, 1);
+             }
+             frame.ParallelFor(0, 1000, [](int64_t, int64_t) { ADD_FAILURE() << "there is nothing to do"; });
+             return MakeOne(frame, 1);
+           }));
+  EXPECT_TRUE(rt.Call("t.Op", {}).IsConcrete());
+}
+
+// TH-5: taking over an argument's memory. The tensors are too large to live inside their values.
+
+constexpr int64_t kLarge = 64;
+
+const void* DataOf(const TensorHandle& handle) { return handle.tensor().data(); }
+
+class ForwardingTest : public testing::TestWithParam<bool> {
+ protected:
+  // x + y by t.Add, whose kernel offers both; the arguments are available, or (if the parameter is set) y is pending.
+  TensorHandle Add(TensorHandle x, TensorHandle y) {
+    if (!GetParam()) return rt_.Call("t.Add", {std::move(x), std::move(y)});
+    Promise promise = rt_.MakePromise(y.metadata());
+    TensorHandle sum = rt_.Call("t.Add", {std::move(x), promise.Handle()});
+    Tensor late = y.tensor();
+    y.reset();
+    promise.Resolve(std::move(late));
+    return sum;
+  }
+  TensorHandle Large(float value) { return TensorHandle::MakeAvailable(rt_.Filled(kLarge, value)); }
+
+  TestRuntime rt_;
+};
+INSTANTIATE_TEST_SUITE_P(Pending, ForwardingTest, testing::Bool());
+
+TEST_P(ForwardingTest, TH5_TheLastReferenceIsTakenOver) {
+  TensorHandle x = Large(1);
+  const void* data = DataOf(x);
+  const TensorHandle sum = Add(std::move(x), rt_.Spread({kLarge}, 2));
+  EXPECT_EQ(rt_.Values(sum)[kLarge - 1], 3.0f);
+  EXPECT_EQ(DataOf(sum), data);
+}
+
+TEST_P(ForwardingTest, TH5_AnyCandidateWillDo) {
+  TensorHandle y = Large(1);
+  const void* data = DataOf(y);
+  const TensorHandle sum = Add(rt_.Spread({kLarge}, 2), std::move(y));
+  EXPECT_EQ(DataOf(sum), data);
+}
+
+TEST_P(ForwardingTest, TH5_ASharedHandleIsNotTakenOver) {
+  const TensorHandle x = Large(1);
+  const TensorHandle sum = Add(x.CopyRef(), rt_.Spread({kLarge}, 2));
+  EXPECT_NE(DataOf(sum), DataOf(x));
+  EXPECT_EQ(rt_.Values(x)[0], 1.0f);
+  EXPECT_EQ(rt_.Values(sum)[0], 3.0f);
+}
+
+TEST_P(ForwardingTest, TH5_ASharedBufferIsNotTakenOver) {
+  const Tensor kept = rt_.Filled(kLarge, 1);
+  const TensorHandle sum = Add(TensorHandle::MakeAvailable(kept), rt_.Spread({kLarge}, 2));
+  EXPECT_NE(DataOf(sum), kept.data());
+  EXPECT_EQ(First(kept), 1.0f);
+}
+
+TEST_P(ForwardingTest, TH5_TheSameTensorTwiceIsNotTakenOver) {
+  TensorHandle x = Large(1);
+  const void* data = DataOf(x);
+  TensorHandle again = x.CopyRef();
+  const TensorHandle sum = Add(std::move(x), std::move(again));
+  EXPECT_NE(DataOf(sum), data);
+  EXPECT_EQ(rt_.Values(sum)[0], 2.0f);
+}
+
+TEST_P(ForwardingTest, TH5_ExternalMemoryIsNotTakenOver) {
+  alignas(kTensorDataAlignment) float memory[kLarge];
+  std::fill_n(memory, kLarge, 1.0f);
+  bool released = false;
+  StatusOr<RcRef<HostBuffer>> buffer =
+      HostAllocator::WrapExternal(memory, sizeof(memory), [&released] { released = true; });
+  ASSERT_TRUE(buffer.ok());
+  TensorHandle x = TensorHandle::MakeAvailable(Tensor({DType::kF32, {kLarge}}, &rt_.host().device(), kDenseHost, memory,
+                                                      std::move(*buffer)));
+  const TensorHandle sum = Add(std::move(x), rt_.Spread({kLarge}, 2));
+  EXPECT_NE(DataOf(sum), memory);
+  EXPECT_EQ(memory[0], 1.0f);
+  EXPECT_TRUE(released) << "the argument was consumed";
+}
+
+TEST_P(ForwardingTest, TH5_ASliceOfALivingParentIsNotTakenOver) {
+  const Tensor parent = rt_.Filled(2 * kLarge, 1);
+  auto* middle = static_cast<float*>(const_cast<void*>(parent.data())) + kLarge;
+  TensorHandle slice = TensorHandle::MakeAvailable(
+      Tensor({DType::kF32, {kLarge}}, &rt_.host().device(), kDenseHost, middle, parent.storage()));
+  const TensorHandle sum = Add(std::move(slice), rt_.Spread({kLarge}, 2));
+  EXPECT_NE(DataOf(sum), middle);
+  EXPECT_EQ(DenseData<float>(parent)[2 * kLarge - 1], 1.0f);
+}
+
+TEST_P(ForwardingTest, TH5_ASliceWhoseParentIsGoneMayBeTakenOver) {
+  const float* middle = nullptr;
+  TensorHandle slice;
+  {
+    const Tensor parent = rt_.Filled(2 * kLarge, 1);
+    auto* data = static_cast<float*>(const_cast<void*>(parent.data())) + kLarge;
+    middle = data;
+    slice = TensorHandle::MakeAvailable(
+        Tensor({DType::kF32, {kLarge}}, &rt_.host().device(), kDenseHost, data, parent.storage()));
+  }
+  const TensorHandle sum = Add(std::move(slice), rt_.Spread({kLarge}, 2));
+  EXPECT_EQ(DataOf(sum), middle);
+  EXPECT_EQ(rt_.Values(sum)[kLarge - 1], 3.0f);
+}
+
+TEST_P(ForwardingTest, TH5_SomebodyElsesWaiterKeepsTheTensor) {
+  Promise promise = rt_.MakePromise({DType::kF32, {kLarge}});
+  TensorHandle kept = promise.Handle();
+  const TensorHandle sum = rt_.Call("t.Add", {kept, rt_.Spread({kLarge}, 2)});
+  promise.Resolve(rt_.Filled(kLarge, 1));
+  EXPECT_NE(DataOf(sum), DataOf(kept));
+  EXPECT_EQ(rt_.Values(kept)[0], 1.0f);
+}
+
+TEST_P(ForwardingTest, TH5_AChainOfPendingOpsReusesOneBuffer) {
+  Promise promise = rt_.MakePromise({DType::kF32, {kLarge}});
+  TensorHandle last = promise.Handle();
+  for (int i = 0; i < 5; ++i) last = rt_.Call("t.Add", {std::move(last), rt_.Spread({kLarge}, 1)});
+  Tensor tensor = rt_.Filled(kLarge, 0);
+  const void* data = tensor.data();
+  promise.Resolve(std::move(tensor));
+  EXPECT_EQ(DataOf(last), data);
+  EXPECT_EQ(rt_.Values(last)[0], 5.0f);
+}
+
+TEST(ForwardingRulesTest, TH5_OnlyTheSameShapeAndElementSize) {
+  TestRuntime rt;
+  // Gives [n] of dtype `to` the memory of x if it may.
+  const auto define = [&rt](std::string_view name, std::string_view to, MetadataFunction metadata) {
+    rt.Define(OpDefBuilder(name).Input("x: float").Output(TextOf("y: ", to)).Metadata(metadata),
+              MakeKernel([](DenseArg x, KernelFrame& frame) {
+                const void* from = x.data<float>();
+                void* data = frame.ForwardOrAllocateResult(0, {0});
+                if (data == nullptr) return Status();
+                const bool is_same = data == from;
+                std::fill_n(static_cast<unsigned char*>(data), frame.result_metadata(0).byte_size(), is_same ? 1 : 0);
+                return Status();
+              }));
+  };
+  const auto was_taken = [&rt](std::string_view name) {
+    const TensorHandle result = rt.Call(name, {rt.Dense<float>({8, 8}, std::vector<float>(64, 1))});
+    EXPECT_TRUE(result.IsConcrete());
+    return *static_cast<const unsigned char*>(result.tensor().data()) == 1;
+  };
+  define("t.Same", "float", [](const MetadataFrame& frame) {
+    frame.results[0] = *frame.args[0];
+    return Status();
+  });
+  define("t.Int", "int32", [](const MetadataFrame& frame) {
+    frame.results[0] = {DType::kI32, {8, 8}};
+    return Status();
+  });
+  define("t.Half", "half", [](const MetadataFrame& frame) {
+    frame.results[0] = {DType::kF16, {8, 8}};
+    return Status();
+  });
+  define("t.Flat", "float", [](const MetadataFrame& frame) {
+    frame.results[0] = {DType::kF32, {64}};
+    return Status();
+  });
+  EXPECT_TRUE(was_taken("t.Same"));
+  EXPECT_TRUE(was_taken("t.Int")) << "the dtype may differ, its size not";
+  EXPECT_FALSE(was_taken("t.Half"));
+  EXPECT_FALSE(was_taken("t.Flat"));
+}
+
+TEST(ForwardingRulesTest, TH5_OneArgumentServesOneResult) {
+  TestRuntime rt;
+  rt.Define(OpDefBuilder("t.Two").Input("x: float").Output("y: float").Output("z: float").Metadata(
+                [](const MetadataFrame& frame) {
+                  for (TensorMetadata& result : frame.results) result = *frame.args[0];
+                  return Status();
+                }),
+            MakeKernel([](DenseArg, KernelFrame& frame) {
+              std::fill_n(frame.ForwardOrAllocateResult<float>(0, {0}), kLarge, 1.0f);
+              std::fill_n(frame.ForwardOrAllocateResult<float>(1, {0}), kLarge, 2.0f);
+              return Status();
+            }));
+  TensorHandle x = TensorHandle::MakeAvailable(rt.Filled(kLarge, 0));
+  const void* data = DataOf(x);
+  const std::vector<TensorHandle> results = rt.CallN("t.Two", {std::move(x)}, 2);
+  EXPECT_EQ(DataOf(results[0]), data);
+  EXPECT_NE(DataOf(results[1]), data);
+  EXPECT_EQ(rt.Values(results[0])[0], 1.0f);
+  EXPECT_EQ(rt.Values(results[1])[0], 2.0f);
+}
+
+// A tensor is immutable once it is available, also for those that share it through a late result.
+TEST(ForwardingRulesTest, TH5_ATensorGivenByAnIdentityKernelIsShared) {
+  TestRuntime rt;
+  DefineOp(rt, 1, 1, MakeKernel<&Identity>());
+  const TensorHandle x = TensorHandle::MakeAvailable(rt.Filled(kLarge, 1));
+  TensorHandle same = rt.Call("t.Op", {x});
+  EXPECT_EQ(DataOf(same), DataOf(x));
+  const TensorHandle sum = rt.Call("t.Add", {std::move(same), rt.Spread({kLarge}, 2)});
+  EXPECT_NE(DataOf(sum), DataOf(x));
+  EXPECT_EQ(rt.Values(x)[0], 1.0f);
+}
+
+}  // namespace
+}  // namespace tandem
