@@ -17,12 +17,10 @@ OpDefBuilder ConversionDef(std::string_view name) {
 
 Status RegisterConversionOps(OpRegistry& registry) {
   return registry.RegisterAll({
-      ConversionDef("tandem.ToDense")
-          .Doc(R"(Gives a tensor with all its elements in memory.
+      ConversionDef("tandem.ToDense").Doc(R"(Gives a tensor with all its elements in memory.
 
 x: Dense, scalar or sparse on the host; anything else, such as strings, is an error.)"),
-      ConversionDef("tandem.ToScalar")
-          .Doc(R"(Gives a tensor that keeps one value for its whole shape.
+      ConversionDef("tandem.ToScalar").Doc(R"(Gives a tensor that keeps one value for its whole shape.
 
 x: Dense or scalar on the host, with all elements equal, bit for bit; anything else is an error.)"),
       ConversionDef("tandem.ToSparseCoo")

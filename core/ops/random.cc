@@ -9,8 +9,7 @@
 namespace tandem {
 namespace {
 
-StatusOr<TensorMetadata> StatelessRandomMetadata(HostInput shape, const TensorMetadata& seed,
-                                                 const OpAttrsRef& attrs) {
+StatusOr<TensorMetadata> StatelessRandomMetadata(HostInput shape, const TensorMetadata& seed, const OpAttrsRef& attrs) {
   TANDEM_ASSIGN_OR_RETURN(const TensorShape result, ReadHostShape(shape, "shape"));
   if (seed.rank() != 1 || seed.dim(0) != 2) return InvalidArgument("seed must have shape [2], got seed: ", seed);
   return TensorMetadata(attrs.GetOr("dtype", DType::kF32), result);

@@ -228,8 +228,7 @@ StatusOr<TensorMetadata> PackMetadata(VariadicMetadata values, const OpAttrsRef&
   const TensorMetadata& first = values[0];
   for (size_t i = 1; i < values.size(); ++i) {
     if (values[i].shape == first.shape) continue;
-    return InvalidArgument("values must have the same shape, got values[0]: ", first, ", values[", i,
-                           "]: ", values[i]);
+    return InvalidArgument("values must have the same shape, got values[0]: ", first, ", values[", i, "]: ", values[i]);
   }
   TANDEM_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAttr(attrs, "axis"), first.rank() + 1, "axis"));
   return TensorMetadata(first.dtype, InsertDim(first.shape, axis, static_cast<int64_t>(values.size())));
@@ -239,8 +238,7 @@ Status UnpackMetadata(const TensorMetadata& value, const OpAttrsRef& attrs, std:
   if (value.rank() == 0) return InvalidArgument("value must have at least one dimension, got value: ", value);
   TANDEM_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAttr(attrs, "axis"), value.rank(), "axis"));
   if (value.dim(axis) != static_cast<int64_t>(results.size())) {
-    return InvalidArgument("dimension ", axis, " of value must be num, got value: ", value,
-                           ", num: ", results.size());
+    return InvalidArgument("dimension ", axis, " of value must be num, got value: ", value, ", num: ", results.size());
   }
   for (TensorMetadata& result : results) result = TensorMetadata(value.dtype, RemoveDim(value.shape, axis));
   return Status();

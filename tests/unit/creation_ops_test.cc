@@ -32,8 +32,8 @@ constexpr DType kFixedDTypes[] = {TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_DTYPE_CASE)
 
 TEST_F(CreationOpsTest, ConstGivesACopyOfItsValue) {
   std::vector<float> values = {1, 2, 3, 4, 5, 6};
-  const TensorHandle x = Run("tf.Const", {}, Attrs("value", TensorAttr{{DType::kF32, {2, 3}}, values.data(), {}},
-                                                   "dtype", DType::kF32));
+  const TensorHandle x =
+      Run("tf.Const", {}, Attrs("value", TensorAttr{{DType::kF32, {2, 3}}, values.data(), {}}, "dtype", DType::kF32));
   values[0] = 7;
   EXPECT_EQ(MetadataOf(x), "f32[2,3]");
   EXPECT_EQ(Values<float>(x), (std::vector<float>{1, 2, 3, 4, 5, 6}));
@@ -51,22 +51,22 @@ TEST_F(CreationOpsTest, ConstOfEveryDType) {
 
 TEST_F(CreationOpsTest, ConstOfStringsAndOfNothing) {
   const std::string_view strings[] = {"a", "", "long enough to need memory of its own"};
-  const TensorHandle x = Run("tf.Const", {}, Attrs("value", TensorAttr{{DType::kString, {3}}, nullptr, strings},
-                                                   "dtype", DType::kString));
+  const TensorHandle x =
+      Run("tf.Const", {}, Attrs("value", TensorAttr{{DType::kString, {3}}, nullptr, strings}, "dtype", DType::kString));
   EXPECT_EQ(StringValues(x), (std::vector<std::string>(std::begin(strings), std::end(strings))));
-  EXPECT_EQ(MetadataOf(Run("tf.Const", {}, Attrs("value", TensorAttr{{DType::kF32, {0, 3}}, nullptr, {}}, "dtype",
-                                                 DType::kF32))),
+  EXPECT_EQ(MetadataOf(Run("tf.Const", {},
+                           Attrs("value", TensorAttr{{DType::kF32, {0, 3}}, nullptr, {}}, "dtype", DType::kF32))),
             "f32[0,3]");
 }
 
 TEST_F(CreationOpsTest, ConstRejectsValuesThatAreNotWhatTheySay) {
   const float value = 1;
-  EXPECT_EQ(ErrorOf(Run("tf.Const", {}, Attrs("value", TensorAttr{{DType::kF32, {}}, &value, {}}, "dtype",
-                                              DType::kI32))),
-            "[tf.Const] value must be of the dtype that attribute dtype says, got value: f32[], dtype: i32");
-  EXPECT_EQ(ErrorOf(Run("tf.Const", {}, Attrs("value", TensorAttr{{DType::kF32, {2}}, nullptr, {}}, "dtype",
-                                              DType::kF32))),
-            "[tf.Const] value must come with its elements, got f32[2] without");
+  EXPECT_EQ(
+      ErrorOf(Run("tf.Const", {}, Attrs("value", TensorAttr{{DType::kF32, {}}, &value, {}}, "dtype", DType::kI32))),
+      "[tf.Const] value must be of the dtype that attribute dtype says, got value: f32[], dtype: i32");
+  EXPECT_EQ(
+      ErrorOf(Run("tf.Const", {}, Attrs("value", TensorAttr{{DType::kF32, {2}}, nullptr, {}}, "dtype", DType::kF32))),
+      "[tf.Const] value must come with its elements, got f32[2] without");
 }
 
 TEST_F(CreationOpsTest, FillKeepsItsValueOnce) {
@@ -117,9 +117,9 @@ TEST_F(CreationOpsTest, RangeOverTheWholeOfInt64) {
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(Values<int64_t>(Range<int64_t>(kMin, kMax, kMax)), (std::vector<int64_t>{kMin, -1, kMax - 1}));
   EXPECT_EQ(Values<int64_t>(Range<int64_t>(kMax, kMin, kMin)), (std::vector<int64_t>{kMax, -1}));
-  EXPECT_EQ(ErrorOf(Range<int64_t>(kMin, kMax, 1)),
-            TextOf("[tf.Range] there must be at most 2^63-1 elements, got start: ", kMin, ", limit: ", kMax,
-                   ", delta: 1"));
+  EXPECT_EQ(
+      ErrorOf(Range<int64_t>(kMin, kMax, 1)),
+      TextOf("[tf.Range] there must be at most 2^63-1 elements, got start: ", kMin, ", limit: ", kMax, ", delta: 1"));
 }
 
 TEST_F(CreationOpsTest, RangeOfFloatingPointNumbers) {
@@ -158,8 +158,8 @@ TEST_F(CreationOpsTest, ZerosLikeAndOnesLikeOfEveryDType) {
   const std::vector<std::byte> bytes(100 * 8, std::byte{1});
   for (const DType dtype : kFixedDTypes) {
     const TensorMetadata metadata(dtype, {100});
-    const TensorHandle x = Available(MakeDense(metadata, std::span(bytes).first(metadata.byte_size()),
-                                               host().device(), host().allocator()));
+    const TensorHandle x = Available(
+        MakeDense(metadata, std::span(bytes).first(metadata.byte_size()), host().device(), host().allocator()));
     const size_t numbers = dtype == DType::kC64 ? 200 : 100;  // as doubles
     EXPECT_EQ(Doubles(Run("tf.ZerosLike", {x})), std::vector<double>(numbers, 0)) << TextOf(dtype);
     std::vector<double> ones(numbers, 1);
@@ -189,7 +189,8 @@ TEST_F(CreationOpsTest, OnesLikeTakesOverABufferThatNobodyElseHas) {
 }
 
 TEST_F(CreationOpsTest, OneHotAlongTheLastAxis) {
-  const TensorHandle y = Run("tf.OneHot", {I32({0, 2, -1, 3}), Scalar<int32_t>(3), Scalar<float>(5), Scalar<float>(-1)});
+  const TensorHandle y =
+      Run("tf.OneHot", {I32({0, 2, -1, 3}), Scalar<int32_t>(3), Scalar<float>(5), Scalar<float>(-1)});
   EXPECT_EQ(MetadataOf(y), "f32[4,3]");
   EXPECT_EQ(Values<float>(y), (std::vector<float>{5, -1, -1, -1, -1, 5, -1, -1, -1, -1, -1, -1}));
 }
@@ -224,13 +225,13 @@ TEST_F(CreationOpsTest, OneHotOfEveryIndexDTypeAndOfStrings) {
   EXPECT_EQ(Doubles(Run("tf.OneHot", {Scalar<uint8_t>(1), depth, Scalar<double>(1), Scalar<double>(0)})), expected);
   EXPECT_EQ(Doubles(Run("tf.OneHot", {Scalar<int8_t>(1), depth, Scalar<bool>(true), Scalar<bool>(false)})), expected);
   EXPECT_EQ(Doubles(Run("tf.OneHot", {Scalar<int32_t>(1), depth, Scalar<uint8_t>(1), Scalar<uint8_t>(0)})), expected);
-  EXPECT_EQ(Doubles(Run("tf.OneHot", {Scalar<int64_t>(1), depth, Scalar<Float16>(Float16(1)),
-                                      Scalar<Float16>(Float16(0))})),
-            expected);
+  EXPECT_EQ(
+      Doubles(Run("tf.OneHot", {Scalar<int64_t>(1), depth, Scalar<Float16>(Float16(1)), Scalar<Float16>(Float16(0))})),
+      expected);
   EXPECT_EQ(StringValues(Run("tf.OneHot", {Scalar<int64_t>(1), depth, Strings({}, {"on"}), Strings({}, {"off"})})),
             (std::vector<std::string>{"off", "on", "off"}));
-  EXPECT_EQ(Doubles(Run("tf.OneHot", {Spread<int64_t>({2}, 0), Scalar<int32_t>(1), Spread<float>({}, 2),
-                                      Spread<float>({}, 0)})),
+  EXPECT_EQ(Doubles(Run("tf.OneHot",
+                        {Spread<int64_t>({2}, 0), Scalar<int32_t>(1), Spread<float>({}, 2), Spread<float>({}, 0)})),
             (std::vector<double>{2, 2}));
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "failing_heap.h"
 #include "op_test_fixture.h"
 
 namespace tandem {
@@ -52,21 +53,22 @@ TEST_F(IndexingOpsTest, GatherTakesIndicesOfAnyShape) {
   const TensorHandle scalar = Run("tf.GatherV2", {x, Scalar<int64_t>(2), Scalar<int32_t>(0)});
   EXPECT_EQ(MetadataOf(scalar), "f32[]");
   EXPECT_EQ(Values<float>(scalar), (std::vector<float>{2}));
-  const TensorHandle matrix =
-      Run("tf.GatherV2", {x, Dense<int16_t>({2, 2}, {3, 2, 1, 0}), Scalar<int32_t>(0)});
+  const TensorHandle matrix = Run("tf.GatherV2", {x, Dense<int16_t>({2, 2}, {3, 2, 1, 0}), Scalar<int32_t>(0)});
   EXPECT_EQ(MetadataOf(matrix), "f32[2,2]");
   EXPECT_EQ(Values<float>(matrix), (std::vector<float>{3, 2, 1, 0}));
 }
 
 TEST_F(IndexingOpsTest, GatherWithinBatches) {
-  const TensorHandle y = Run("tf.GatherV2", {Counting({2, 3}), Dense<int32_t>({2, 2}, {2, 0, 1, 1}), Scalar<int32_t>(1)},
-                             Attrs("batch_dims", 1));
+  const TensorHandle y =
+      Run("tf.GatherV2", {Counting({2, 3}), Dense<int32_t>({2, 2}, {2, 0, 1, 1}), Scalar<int32_t>(1)},
+          Attrs("batch_dims", 1));
   EXPECT_EQ(MetadataOf(y), "f32[2,2]");
   EXPECT_EQ(Values<float>(y), (std::vector<float>{2, 0, 4, 4}));
   // params [2, 2, 3, 2], one batch dimension, one outer dimension, slices of two
   for (const int batch_dims : {1, -1}) {
-    const TensorHandle z = Run("tf.GatherV2", {Counting({2, 2, 3, 2}), Dense<int32_t>({2, 1}, {2, 1}), Scalar<int32_t>(2)},
-                               Attrs("batch_dims", batch_dims));
+    const TensorHandle z =
+        Run("tf.GatherV2", {Counting({2, 2, 3, 2}), Dense<int32_t>({2, 1}, {2, 1}), Scalar<int32_t>(2)},
+            Attrs("batch_dims", batch_dims));
     EXPECT_EQ(MetadataOf(z), "f32[2,2,1,2]");
     EXPECT_EQ(Values<float>(z), (std::vector<float>{4, 5, 10, 11, 14, 15, 20, 21})) << batch_dims;
   }
@@ -75,8 +77,8 @@ TEST_F(IndexingOpsTest, GatherWithinBatches) {
 // Slices of 1 to 48 bytes, which are copied in different ways.
 template <typename T>
 class IndexingOpsDTypeTest : public IndexingOpsTest {};
-using GatheredTypes = testing::Types<bool, uint8_t, int16_t, Float16, BFloat16, uint32_t, float, int64_t, double,
-                                     std::complex<float>>;
+using GatheredTypes =
+    testing::Types<bool, uint8_t, int16_t, Float16, BFloat16, uint32_t, float, int64_t, double, std::complex<float>>;
 TYPED_TEST_SUITE(IndexingOpsDTypeTest, GatheredTypes);
 
 TYPED_TEST(IndexingOpsDTypeTest, GatherOfEverySliceSize) {
@@ -157,18 +159,18 @@ TEST_F(IndexingOpsTest, UniqueKeepsTheOrderOfFirstAppearance) {
 
 TEST_F(IndexingOpsTest, UniqueOfEveryDType) {
   const std::vector<int64_t> numbers = {0, 1, 0, 1, 1};
-#define TANDEM_UNIQUE_CASE(name, type)                                                                          \
-  {                                                                                                             \
-    const type zero(0);                                                                                         \
-    const type one(1);                                                                                          \
-    const type content[] = {one, zero, one, zero, zero};                                                        \
-    const std::vector<TensorHandle> results =                                                                   \
+#define TANDEM_UNIQUE_CASE(name, type)                                                                           \
+  {                                                                                                              \
+    const type zero(0);                                                                                          \
+    const type one(1);                                                                                           \
+    const type content[] = {one, zero, one, zero, zero};                                                         \
+    const std::vector<TensorHandle> results =                                                                    \
         RunN("tf.Unique", {Dense<type>({5}, std::span<const type>(content))}, 2, Attrs("out_idx", DType::kI64)); \
-    EXPECT_EQ(MetadataOf(results[0]), TextOf(DType::name, "[2]"));                                              \
-    const std::vector<double> y = Doubles(results[0]);                                                          \
-    EXPECT_EQ(y.front(), 1);                                                                                    \
-    EXPECT_EQ(y.back(), 0);                                                                                     \
-    EXPECT_EQ(Values<int64_t>(results[1]), numbers) << #type;                                                   \
+    EXPECT_EQ(MetadataOf(results[0]), TextOf(DType::name, "[2]"));                                               \
+    const std::vector<double> y = Doubles(results[0]);                                                           \
+    EXPECT_EQ(y.front(), 1);                                                                                     \
+    EXPECT_EQ(y.back(), 0);                                                                                      \
+    EXPECT_EQ(Values<int64_t>(results[1]), numbers) << #type;                                                    \
   }
   TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_UNIQUE_CASE)
 #undef TANDEM_UNIQUE_CASE
@@ -182,7 +184,8 @@ TEST_F(IndexingOpsTest, UniqueOfStrings) {
 }
 
 TEST_F(IndexingOpsTest, UniqueComparesLikeEquality) {
-  const std::vector<TensorHandle> results = RunN("tf.Unique", {Dense<double>({6}, {0.0, -0.0, kNan, 1, kNan, -0.0})}, 2);
+  const std::vector<TensorHandle> results =
+      RunN("tf.Unique", {Dense<double>({6}, {0.0, -0.0, kNan, 1, kNan, -0.0})}, 2);
   EXPECT_EQ(MetadataOf(results[0]), "f64[4]");
   EXPECT_FALSE(std::signbit(Values<double>(results[0])[0]));
   EXPECT_EQ(Values<int32_t>(results[1]), (std::vector<int32_t>{0, 0, 1, 2, 3, 0}));
@@ -230,15 +233,15 @@ TEST_F(IndexingOpsTest, WhereListsIndicesInOrder) {
   EXPECT_EQ(Values<int64_t>(y), (std::vector<int64_t>{0, 0, 0, 2, 1, 2}));
 }
 
-TEST_F(IndexingOpsTest, WhereOfEveryDType) {
-#define TANDEM_WHERE_CASE(name, type)                                                                   \
-  {                                                                                                     \
-    const type content[] = {type(1), type(0), type(1)};                                                 \
-    EXPECT_EQ(Values<int64_t>(Run("tf.Where", {Dense<type>({3}, std::span<const type>(content))})),     \
-              (std::vector<int64_t>{0, 2}))                                                             \
-        << #type;                                                                                       \
+TEST_F(IndexingOpsTest, WhereOfEveryDType){
+#define TANDEM_WHERE_CASE(name, type)                                                               \
+  {                                                                                                 \
+    const type content[] = {type(1), type(0), type(1)};                                             \
+    EXPECT_EQ(Values<int64_t>(Run("tf.Where", {Dense<type>({3}, std::span<const type>(content))})), \
+              (std::vector<int64_t>{0, 2}))                                                         \
+        << #type;                                                                                   \
   }
-  TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_WHERE_CASE)
+    TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_WHERE_CASE)
 #undef TANDEM_WHERE_CASE
 }
 
@@ -273,6 +276,25 @@ TEST_F(IndexingOpsTest, WhereInParallel) {
     if (values[i] != 0) pairs.insert(pairs.end(), {static_cast<int64_t>(i / 3), static_cast<int64_t>(i % 3)});
   }
   EXPECT_EQ(Values<int64_t>(Run("tf.Where", {Dense<float>({100000, 3}, values)})), pairs);
+}
+
+// ER-5: each allocation of Unique, whose table grows, fails once; either result is then an error.
+TEST_F(IndexingOpsTest, EveryAllocationOfUniqueMayFail) {
+  std::vector<int32_t> values(200);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i);
+  const TensorHandle numbers = Dense<int32_t>({200}, values);
+  const TensorHandle strings = Strings({3}, {"a", "b", "a"});
+  for (const TensorHandle* x : {&numbers, &strings}) {
+    const int failures = FailEachAllocation([&] {
+      const std::vector<TensorHandle> results = RunN("tf.Unique", {*x}, 2);
+      for (const TensorHandle& result : results) {
+        const StatusCode code = ErrorCodeOf(result);
+        EXPECT_TRUE(code == StatusCode::kOk || code == StatusCode::kResourceExhausted);
+      }
+    });
+    EXPECT_GT(failures, 3);
+  }
+  EXPECT_EQ(MetadataOf(RunN("tf.Unique", {numbers}, 2)[0]), "i32[200]") << "the runtime is usable afterwards";
 }
 
 }  // namespace

@@ -178,8 +178,8 @@ double Moment(const std::vector<double>& values, double center, int power) {
   return sum / static_cast<double>(values.size());
 }
 
-// Largest distance of the sample's distribution function from `cdf` (Kolmogorov and Smirnov), times sqrt(n). It is above
-// 2 with a probability of 0.0007.
+// Largest distance of the sample's distribution function from `cdf` (Kolmogorov and Smirnov), times sqrt(n). It is
+// above 2 with a probability of 0.0007.
 template <typename Cdf>
 double KolmogorovSmirnov(std::vector<double> values, const Cdf& cdf) {
   std::sort(values.begin(), values.end());

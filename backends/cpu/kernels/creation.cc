@@ -13,6 +13,9 @@
 namespace tandem::cpu {
 namespace {
 
+// Of overwriting a tensor, for each of its elements and the argument's.
+constexpr float kFillCost = 0.2f;
+
 StatusOr<Tensor> IdentityKernel(const Tensor& input) { return input; }
 
 Status ConstKernel(KernelFrame& frame) {
@@ -85,9 +88,8 @@ Status ZerosLikeKernel(KernelFrame& frame) {
   auto* out = static_cast<std::byte*>(frame.ForwardOrAllocateResult(0, {0}));
   if (out == nullptr) return Status();
   const auto size = static_cast<int64_t>(frame.result_metadata(0).byte_size());
-  frame.ParallelFor(size, 1 / kCopyBytesPerNanosecond, [&](int64_t begin, int64_t end) {
-    std::memset(out + begin, 0, static_cast<size_t>(end - begin));
-  });
+  frame.ParallelFor(size, 1 / kCopyBytesPerNanosecond,
+                    [&](int64_t begin, int64_t end) { std::memset(out + begin, 0, static_cast<size_t>(end - begin)); });
   return Status();
 }
 
@@ -163,26 +165,28 @@ Status AnyOneHotKernel(DenseArg indices, KernelFrame& frame) {
   }
 }
 
+template <typename T>
+Status AddRange(KernelOpHandler& handler) {
+  return handler.AddKernel("tf.Range", {kDTypeOf<T>}, MakeKernel<&RangeKernel<T>>().WithCost({0, &MovementCost}));
+}
+
 Status RegisterRange(KernelOpHandler& handler) {
-  const auto add = [&handler]<typename... T>(std::type_identity<T>...) {
-    Status status;
-    static_cast<void>(
-        ((status = handler.AddKernel("tf.Range", {kDTypeOf<T>},
-                                     MakeKernel<&RangeKernel<T>>().WithCost({0, &MovementCost})),
-          status.ok()) &&
-         ...));
-    return status;
-  };
-  return add(std::type_identity<BFloat16>(), std::type_identity<Float16>(), std::type_identity<float>(),
-             std::type_identity<double>(), std::type_identity<int8_t>(), std::type_identity<int16_t>(),
-             std::type_identity<int32_t>(), std::type_identity<int64_t>(), std::type_identity<uint16_t>(),
-             std::type_identity<uint32_t>());
+  TANDEM_RETURN_IF_ERROR(AddRange<BFloat16>(handler));
+  TANDEM_RETURN_IF_ERROR(AddRange<Float16>(handler));
+  TANDEM_RETURN_IF_ERROR(AddRange<float>(handler));
+  TANDEM_RETURN_IF_ERROR(AddRange<double>(handler));
+  TANDEM_RETURN_IF_ERROR(AddRange<int8_t>(handler));
+  TANDEM_RETURN_IF_ERROR(AddRange<int16_t>(handler));
+  TANDEM_RETURN_IF_ERROR(AddRange<int32_t>(handler));
+  TANDEM_RETURN_IF_ERROR(AddRange<int64_t>(handler));
+  TANDEM_RETURN_IF_ERROR(AddRange<uint16_t>(handler));
+  return AddRange<uint32_t>(handler);
 }
 
 Status RegisterOnesLike(KernelOpHandler& handler) {
-#define TANDEM_ADD_ONES_LIKE(name, type)                          \
+#define TANDEM_ADD_ONES_LIKE(name, type)                                 \
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.OnesLike", {DType::name}, \
-                                           MakeKernel<&OnesLikeKernel<type>>().WithCost({0, &MovementCost})));
+                                           MakeKernel<&OnesLikeKernel<type>>().WithCost(kFillCost)));
   TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_ADD_ONES_LIKE)
 #undef TANDEM_ADD_ONES_LIKE
   return Status();
@@ -201,7 +205,7 @@ Status RegisterCreationKernels(KernelOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(add("tf.Const", string, MakeKernel<&StringConstKernel>(), kMovement));
   TANDEM_RETURN_IF_ERROR(add("tf.Fill", fixed, MakeKernel<&FillKernel>(), {0, nullptr}));
   TANDEM_RETURN_IF_ERROR(add("tf.Fill", string, MakeKernel<&StringFillKernel>(), kMovement));
-  TANDEM_RETURN_IF_ERROR(add("tf.ZerosLike", fixed, MakeKernel<&ZerosLikeKernel>(), kMovement));
+  TANDEM_RETURN_IF_ERROR(add("tf.ZerosLike", fixed, MakeKernel<&ZerosLikeKernel>(), {kFillCost, nullptr}));
   TANDEM_RETURN_IF_ERROR(add("tf.ZerosLike", string, MakeKernel<&EmptyStringsKernel>(), kMovement));
   TANDEM_RETURN_IF_ERROR(add("tf.OneHot", DTypeSet::All(), MakeKernel<&AnyOneHotKernel>(), kMovement));
   TANDEM_RETURN_IF_ERROR(add("tf.Identity", DTypeSet::All(), MakeKernel<&IdentityKernel>(), {0, nullptr}));

@@ -144,8 +144,7 @@ uint64_t NonZeroBits(DType dtype) {
 
 // Writes the indices in `shape` of the elements in [begin, end) that are not zero.
 template <typename Bits>
-void WriteIndices(const Bits* elements, Bits mask, const TensorShape& shape, int64_t begin, int64_t end,
-                  int64_t* out) {
+void WriteIndices(const Bits* elements, Bits mask, const TensorShape& shape, int64_t begin, int64_t end, int64_t* out) {
   if (begin == end) return;
   const int rank = shape.rank();
   int64_t index[TensorShape::kMaxRank];
@@ -186,8 +185,7 @@ StatusOr<Tensor> FindNonZero(DenseArg input, KernelFrame& frame) {
   for (int64_t part = 0; part < parts; ++part) first_row[part + 1] += first_row[part];
   const TensorShape& shape = input.shape();
   const TensorMetadata metadata(DType::kI64, {first_row[parts], shape.rank()});
-  TANDEM_ASSIGN_OR_RETURN(Tensor result,
-                          AllocateDense(metadata, frame.host().device(), frame.host().allocator()));
+  TANDEM_ASSIGN_OR_RETURN(Tensor result, AllocateDense(metadata, frame.host().device(), frame.host().allocator()));
   auto* out = static_cast<int64_t*>(result.mutable_data());
   frame.ParallelFor(parts, cost_per_part, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
@@ -215,8 +213,8 @@ StatusOr<Tensor> WhereKernel(DenseArg input, KernelFrame& frame) {
 
 Status RegisterIndexingKernels(KernelOpHandler& handler) {
   const DTypeSet fixed = kNumericDTypes | DTypeSet{DType::kBool};
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.GatherV2", DTypeSet::All(),
-                                           MakeKernel<&GatherKernel>().WithCost({0, &MovementCost})));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.GatherV2", DTypeSet::All(), MakeKernel<&GatherKernel>().WithCost({0, &MovementCost})));
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Where", fixed, MakeKernel<&WhereKernel>().WithCost(2)));
   return RegisterUniqueKernels(handler);
 }

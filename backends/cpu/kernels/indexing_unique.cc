@@ -128,14 +128,12 @@ template <typename T>
 Status FindUnique(KernelFrame& frame, UniqueTable<T>& table) {
   const TensorShape& shape = frame.arg(0).shape();
   const DType out_idx = frame.attrs().GetOr("out_idx", DType::kI32);
-  TANDEM_ASSIGN_OR_RETURN(
-      Tensor numbers, AllocateDense({out_idx, shape}, frame.host().device(), frame.host().allocator()));
+  TANDEM_ASSIGN_OR_RETURN(Tensor numbers,
+                          AllocateDense({out_idx, shape}, frame.host().device(), frame.host().allocator()));
   if (out_idx == DType::kI32) {
-    TANDEM_RETURN_IF_ERROR(
-        NumberElements(table, shape.num_elements(), static_cast<int32_t*>(numbers.mutable_data())));
+    TANDEM_RETURN_IF_ERROR(NumberElements(table, shape.num_elements(), static_cast<int32_t*>(numbers.mutable_data())));
   } else {
-    TANDEM_RETURN_IF_ERROR(
-        NumberElements(table, shape.num_elements(), static_cast<int64_t*>(numbers.mutable_data())));
+    TANDEM_RETURN_IF_ERROR(NumberElements(table, shape.num_elements(), static_cast<int64_t*>(numbers.mutable_data())));
   }
   frame.SetResult(1, std::move(numbers));
   return Status();
@@ -151,8 +149,8 @@ Status UniqueKernel(DenseArg x, KernelFrame& frame) {
   TANDEM_RETURN_IF_ERROR(CheckVector(x.tensor()));
   UniqueTable<T> table(x.data<T>());
   TANDEM_RETURN_IF_ERROR(FindUnique(frame, table));
-  TANDEM_ASSIGN_OR_RETURN(Tensor y, AllocateDense({x.dtype(), {table.size()}}, frame.host().device(),
-                                                  frame.host().allocator()));
+  TANDEM_ASSIGN_OR_RETURN(Tensor y,
+                          AllocateDense({x.dtype(), {table.size()}}, frame.host().device(), frame.host().allocator()));
   T* out = static_cast<T*>(y.mutable_data());
   for (int64_t i = 0; i < table.size(); ++i) out[i] = table[i];
   frame.SetResult(0, std::move(y));
@@ -170,9 +168,8 @@ Status UniqueStringsKernel(const Tensor& x, KernelFrame& frame) {
   UniqueTable<std::string_view> table(views.get());
   TANDEM_RETURN_IF_ERROR(FindUnique(frame, table));
   for (int64_t i = 0; i < table.size(); ++i) distinct[static_cast<size_t>(i)] = table[i];
-  TANDEM_ASSIGN_OR_RETURN(Tensor y,
-                          MakeString({table.size()}, {distinct.get(), static_cast<size_t>(table.size())},
-                                     frame.host().device(), frame.host().allocator()));
+  TANDEM_ASSIGN_OR_RETURN(Tensor y, MakeString({table.size()}, {distinct.get(), static_cast<size_t>(table.size())},
+                                               frame.host().device(), frame.host().allocator()));
   frame.SetResult(0, std::move(y));
   return Status();
 }

@@ -147,8 +147,8 @@ HWY_INLINE void StoreInOrder(const Numbers<float, 4>& numbers, float* out) {
   const hn::CappedTag<float, kBatchBlocks> d;
   const auto& n = numbers.number;
   for (size_t b = 0; b < kBatchBlocks; b += hn::Lanes(d)) {
-    hn::StoreInterleaved4(hn::Load(d, n[0] + b), hn::Load(d, n[1] + b), hn::Load(d, n[2] + b), hn::Load(d, n[3] + b),
-                          d, out + 4 * b);
+    hn::StoreInterleaved4(hn::Load(d, n[0] + b), hn::Load(d, n[1] + b), hn::Load(d, n[2] + b), hn::Load(d, n[3] + b), d,
+                          out + 4 * b);
   }
 }
 HWY_INLINE void StoreInOrder(const Numbers<double, 2>& numbers, double* out) {
@@ -359,9 +359,8 @@ double RandomCost(std::span<const TensorMetadata* const>, std::span<const Tensor
 Status RegisterRandomKernels(KernelOpHandler& handler) {
   // By the dtype of the shape, which is the definition's T; the result's dtype is looked at in the kernel.
   const DTypeSet shape_dtypes = {DType::kI32, DType::kI64};
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.StatelessRandomUniform", shape_dtypes,
-                        MakeKernel<&StatelessRandomKernel<false>>().WithCost({0, &RandomCost})));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.StatelessRandomUniform", shape_dtypes,
+                                           MakeKernel<&StatelessRandomKernel<false>>().WithCost({0, &RandomCost})));
   return handler.AddKernel("tf.StatelessRandomNormal", shape_dtypes,
                            MakeKernel<&StatelessRandomKernel<true>>().WithCost({0, &RandomCost}));
 }

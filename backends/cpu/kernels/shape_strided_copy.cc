@@ -221,8 +221,8 @@ void CopyTransposed(const KernelFrame& frame, std::span<const Dim> dims, size_t 
   constexpr int64_t kSide = kTile<T> * kSquare;
   const int64_t num_down = (plane.down.size + kSide - 1) / kSide;
   const int64_t num_along = (plane.along.size + kSide - 1) / kSide;
-  const auto bytes_per_square = static_cast<double>(sizeof(T)) * std::min(kSide, plane.down.size) *
-                                std::min(kSide, plane.along.size);
+  const auto bytes_per_square =
+      static_cast<double>(sizeof(T)) * std::min(kSide, plane.down.size) * std::min(kSide, plane.along.size);
   const double cost = 2 * bytes_per_square / kCopyBytesPerNanosecond;
   frame.ParallelFor(NumRows(planes) * num_down * num_along, cost, [&](int64_t begin, int64_t end) {
     ForEachStretch(planes, num_down * num_along, dst, src, begin, end,

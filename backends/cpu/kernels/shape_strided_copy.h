@@ -21,8 +21,8 @@ class StridedCopy {
   // Elements of 1, 2, 4, 8 or 16 bytes, at any alignment.
   explicit StridedCopy(size_t element_size) : element_size_(static_cast<ptrdiff_t>(element_size)) {}
 
-  // Adds the next dimension inwards; strides in elements, 0 in the source to repeat it. At most kMaxRank dimensions that
-  // are not of size 1.
+  // Adds the next dimension inwards; strides in elements, 0 in the source to repeat it. At most kMaxRank dimensions
+  // that are not of size 1.
   void AddDim(int64_t size, int64_t dst_stride, int64_t src_stride);
 
   // Whether both views are the same elements in the same order without gaps.
@@ -38,9 +38,7 @@ class StridedCopy {
   };
 
  private:
-  bool IsContiguous(const Dim& dim) const {
-    return dim.dst_stride == element_size_ && dim.src_stride == element_size_;
-  }
+  bool IsContiguous(const Dim& dim) const { return dim.dst_stride == element_size_ && dim.src_stride == element_size_; }
 
   ptrdiff_t element_size_;
   int rank_ = 0;

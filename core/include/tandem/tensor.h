@@ -128,11 +128,19 @@ class Tensor {
  private:
   friend class KernelOp;  // fills in the metadata of a tensor that nobody else has seen
 
+// The bytes that a small payload leaves are copied with it, whatever they are.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
   void CopyInline(const Tensor& other) {
     if (!other.IsInline()) return;
     std::memcpy(inline_data_, other.inline_data_, kInlineBytes);
     data_ = inline_data_;
   }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
   TensorMetadata metadata_;
   const Device* device_;

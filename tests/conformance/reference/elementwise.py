@@ -417,10 +417,10 @@ def binary_errors(suite, op, dtypes):
         suite.error(f"{op}_shapes_{label}", name, [x, y],
                     f"shapes must be broadcast compatible, got x: {x}, y: {y}")
     if dtypes != ["bool"]:
-        y = varied("i32", (2, 3))
+        y = varied("f64", (2, 3))
         suite.error(f"{op}_mixed_dtypes", name, [good[0], y], f"argument 1 (y) must be f32 like argument 0 (x), got {y}")
-        suite.error(f"{op}_attr_contradicts", name, good, "attribute T must be f32 like the arguments, got i32",
-                    {"T": "i32"})
+        suite.error(f"{op}_attr_contradicts", name, good, "attribute T must be f32 like the arguments, got f64",
+                    {"T": "f64"})
     else:
         y = varied("i32", (2, 3))
         suite.error(f"{op}_wrong_right", name, [good[0], y], f"argument 1 (y) must be bool, got {y}")

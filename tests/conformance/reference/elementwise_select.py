@@ -86,8 +86,8 @@ def add_n_cases(suite):
     x, y = varied("f32", (2, 3)), varied("f32", (3,))
     suite.error("AddN_shapes", "tf.AddN", [x, x, y],
                 f"inputs must have the same shape, got inputs[0]: {x}, inputs[2]: {y}")
-    suite.error("AddN_none", "tf.AddN", [], "expected at least 1 arguments for inputs, got 0")
-    suite.error("AddN_wrong_N", "tf.AddN", [x, x], "expected 3 arguments for inputs, got 2", {"N": 3})
+    suite.error("AddN_none", "tf.AddN", [], "expected at least 1 argument for inputs, got 0")
+    suite.error("AddN_wrong_N", "tf.AddN", [x, x], "expected 3 arguments for inputs as attribute N says, got 2", {"N": 3})
     suite.error("AddN_N_0", "tf.AddN", [x], "attribute N must be at least 1, got 0", {"N": 0})
     other = varied("i32", (2, 3))
     suite.error("AddN_mixed_dtypes", "tf.AddN", [x, other],

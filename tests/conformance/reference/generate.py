@@ -10,7 +10,7 @@ import importlib
 import pathlib
 import sys
 
-FAMILIES = ["elementwise"]
+FAMILIES = ["elementwise", "shape"]
 
 
 def main():
