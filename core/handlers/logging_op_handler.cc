@@ -78,7 +78,9 @@ class LoggingOp final : public OpImpl {
       // What keeps the wait from ending is not the op's error; the line then shows the result as pending.
       static_cast<void>(invocation.exec.host().Await(result));
     }
-    if (log_->synchronous() || !result.IsValid() || result.IsAvailable()) return log_->WriteHandle(number, "output", i, result);
+    if (log_->synchronous() || !result.IsValid() || result.IsAvailable()) {
+      return log_->WriteHandle(number, "output", i, result);
+    }
     // The waiter has a handle of its own, which keeps the result from being taken over until it is printed.
     auto write = [log = log_, number, i, handle = result.CopyRef()] { log->WriteHandle(number, "output", i, handle); };
     if (!result.value().AndThen(std::move(write))) log_->WriteHandle(number, "output", i, result);

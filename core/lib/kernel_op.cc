@@ -29,6 +29,9 @@ double EstimateCost(const Kernel& kernel, std::span<const TensorMetadata* const>
 
 void PropagateError(const OpInvocation& invocation, const Status& error) {
   const AsyncValueRef<Tensor> value = AsyncValueRef<Tensor>::MakeError(error);
+  if (!(value.GetError() == error)) [[unlikely]] {  // memory for it could not be had, which is another one
+    static_cast<void>(invocation.exec.host().EmitError(value.GetError()));
+  }
   for (TensorHandle& result : invocation.results) result = TensorHandle(value.CopyRef(), nullptr);
   if (invocation.chain != nullptr) *invocation.chain = AsyncValueRef<Chain>(RcRef<AsyncValue>::Share(value.value()));
   for (TensorHandle& arg : invocation.args) arg.reset();
@@ -279,13 +282,9 @@ void KernelOp::FinishResult(KernelFrame& frame, size_t i, const Status& status, 
   } else if (!value->value().HasPayload()) {
     error = frame.host().EmitError(Internal("kernel gave no value for result ", i).WithContext(op, location));
   }
-  if (!error.ok()) {
-    if (metadata) metadata->SetError(error);
-    value->SetError(error);
-    return;
-  }
-  if (metadata) metadata->Emplace(value->value().metadata());
-  value.release()->SetConcreteAndDropRef();
+  if (error.ok()) return Publish(std::move(value), std::move(metadata));
+  if (metadata) metadata->SetError(error);
+  value->SetError(error);
 }
 
 void KernelOp::TellOnce(KernelFrame& frame, const Status& error) {

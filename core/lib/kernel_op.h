@@ -59,8 +59,13 @@ class KernelOp final : public OpImpl {
                            RcRef<ConcreteAsyncValue<TensorMetadata>> metadata);
   // The same for the chain of an op that has side effects or no results.
   static void FinishChain(KernelFrame& frame, const Status& status, RcRef<ConcreteAsyncValue<Chain>> chain);
-  // Whether FinishResult and FinishChain have nothing to tell the host.
+  // Whether every result has its value and nothing is late. Then Publish does for FinishResult, and neither it nor
+  // FinishChain uses the host or the definition.
   static bool IsPlain(const KernelFrame& frame, const Status& status);
+  static void Publish(RcRef<TensorValue> value, RcRef<ConcreteAsyncValue<TensorMetadata>> metadata) {
+    if (metadata) metadata->Emplace(value->value().metadata());
+    value.release()->SetConcreteAndDropRef();
+  }
 
  private:
   // The state of a call's inputs: the first fault, or what is still pending.

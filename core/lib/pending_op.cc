@@ -257,7 +257,11 @@ void PendingOp::Finish(KernelFrame& frame, const Status& status) {
   for (TensorHandle& arg : args_) arg.reset();
   if (is_plain) Leave();
   for (size_t i = 0; i < results_.size(); ++i) {
-    KernelOp::FinishResult(frame, i, status, std::move(results_[i]), TakeMetadata(i));
+    if (is_plain) {
+      KernelOp::Publish(std::move(results_[i]), TakeMetadata(i));
+    } else {
+      KernelOp::FinishResult(frame, i, status, std::move(results_[i]), TakeMetadata(i));
+    }
   }
   if (chain_out_) KernelOp::FinishChain(frame, status, std::move(chain_out_));
   if (!is_plain) Leave();

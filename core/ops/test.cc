@@ -44,11 +44,8 @@ StatusOr<TensorMetadata> CreateDenseTensorMetadata(const OpAttrsRef& attrs) {
   }
   const int64_t count = shape.num_elements();
   if (values->size != count && values->size != 1) {
-    MessageBuilder expected;
-    expected.Append(count);
-    if (count != 1) expected.Append(" elements or 1");
-    return InvalidArgument("attribute values must have ", expected.view(), " for shape ", shape, ", got ",
-                           values->size);
+    return InvalidArgument("attribute values must have ", count, count == 1 ? " element" : " elements or 1",
+                           " for shape ", shape, ", got ", values->size);
   }
   return TensorMetadata(dtype, shape);
 }

@@ -16,8 +16,10 @@ namespace tandem {
 // What the calling thread has taken from the heap, and may still take.
 struct ThreadHeap {
   int64_t num_allocations = 0;
+  int64_t num_throwing = 0;  // of these, by the forms of new that may not fail
   int64_t num_failures = 0;
-  int64_t allowed = -1;  // allocations before the first that fails, and all after it; negative: none fails
+  int64_t allowed = -1;   // allocations before the first that fails, and all after it; negative: none fails
+  bool fails_once = false;  // only that first one fails
 };
 inline thread_local constinit ThreadHeap thread_heap;
 
@@ -55,33 +57,73 @@ int FailEachAllocation(F&& fn) {
 
 }  // namespace tandem
 
-// Not inlined: the compiler would take the halves of a pair for parts of two.
-[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  tandem::ThreadHeap& heap = tandem::thread_heap;
-  if (heap.allowed == 0) {
-    ++heap.num_failures;
-    return nullptr;
-  }
-  if (heap.allowed > 0) --heap.allowed;
-  ++heap.num_allocations;
-  return std::malloc(size == 0 ? 1 : size);
+namespace tandem::internal {
+
+inline bool HeapFailsNow() {
+  ThreadHeap& heap = thread_heap;
+  if (heap.allowed < 0 || (heap.allowed > 0 && heap.allowed-- > 0)) return false;
+  ++heap.num_failures;
+  if (heap.fails_once) heap.allowed = -1;
+  return true;
 }
-// The form that may not fail.
-[[gnu::noinline]] void* operator new(size_t size) {
-  ++tandem::thread_heap.num_allocations;
-  void* memory = std::malloc(size == 0 ? 1 : size);
+inline void* TakeFromHeap(size_t size, size_t alignment) {
+  ++thread_heap.num_allocations;
+  if (size == 0) size = 1;
+  if (alignment <= alignof(max_align_t)) return std::malloc(size);
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+inline void* TakeFromHeapOrAbort(size_t size, size_t alignment) {
+  ++thread_heap.num_throwing;
+  void* memory = TakeFromHeap(size, alignment);
   if (memory == nullptr) std::abort();
   return memory;
 }
-[[gnu::noinline]] void* operator new[](size_t size) { return operator new(size); }
-[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t& nothrow) noexcept {
+
+}  // namespace tandem::internal
+
+// Not inlined: the compiler would take the halves of a pair for parts of two. An array goes through the form of a
+// single object.
+#define TANDEM_TEST_HEAP [[gnu::noinline]]
+
+// The forms that may fail.
+TANDEM_TEST_HEAP void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return tandem::internal::HeapFailsNow() ? nullptr : tandem::internal::TakeFromHeap(size, 1);
+}
+TANDEM_TEST_HEAP void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  if (tandem::internal::HeapFailsNow()) return nullptr;
+  return tandem::internal::TakeFromHeap(size, static_cast<size_t>(alignment));
+}
+TANDEM_TEST_HEAP void* operator new[](size_t size, const std::nothrow_t& nothrow) noexcept {
   return operator new(size, nothrow);
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void* operator new[](size_t size, std::align_val_t alignment, const std::nothrow_t& nothrow) noexcept {
+  return operator new(size, alignment, nothrow);
+}
+// The forms that may not.
+TANDEM_TEST_HEAP void* operator new(size_t size) { return tandem::internal::TakeFromHeapOrAbort(size, 1); }
+TANDEM_TEST_HEAP void* operator new(size_t size, std::align_val_t alignment) {
+  return tandem::internal::TakeFromHeapOrAbort(size, static_cast<size_t>(alignment));
+}
+TANDEM_TEST_HEAP void* operator new[](size_t size) { return operator new(size); }
+TANDEM_TEST_HEAP void* operator new[](size_t size, std::align_val_t alignment) { return operator new(size, alignment); }
+
+TANDEM_TEST_HEAP void operator delete(void* memory) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+TANDEM_TEST_HEAP void operator delete[](void* memory) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+
+#undef TANDEM_TEST_HEAP
 
 #endif  // TANDEM_TESTS_UNIT_FAILING_HEAP_H_

@@ -42,7 +42,7 @@ TEST_F(TestOpsTest, WrongCreations) {  // MD-2, TH-8, ER-2
   EXPECT_EQ(ErrorOf(Create({2, 2}, std::vector<float>{1, 2, 3})),
             "[test.create_dense_tensor] attribute values must have 4 elements or 1 for shape [2,2], got 3");
   EXPECT_EQ(ErrorOf(Create({1}, std::vector<float>{})),
-            "[test.create_dense_tensor] attribute values must have 1 for shape [1], got 0");
+            "[test.create_dense_tensor] attribute values must have 1 element for shape [1], got 0");
   EXPECT_EQ(ErrorOf(Create({1}, DType::kF32)),
             "[test.create_dense_tensor] attribute values must be of bool, i32, i64, f32, f64 or string, got dtype");
   EXPECT_EQ(ErrorCodeOf(Create({-1}, 1.0f)), StatusCode::kInvalidArgument);
@@ -124,7 +124,7 @@ TEST_F(TestOpsTest, Print) {  // CH-3
   EXPECT_EQ(printed(), "f32[2] = [1, 2.5]\nstring[] = [\"text\"]\n");
 }
 
-TEST_F(TestOpsTest, EveryKernelHasADefinition) {
+TEST_F(TestOpsTest, EveryDefinitionHasAKernel) {
   for (const OpDef* def : runtime().registry().List()) {
     EXPECT_FALSE(def->doc.empty()) << def->name;
     EXPECT_TRUE(cpu()->MakeOp(def->name).ok()) << def->name;

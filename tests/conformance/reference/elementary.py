@@ -87,13 +87,18 @@ def _sin_cos_series(x, digits):
     return sin, cos
 
 
+def _turn(sin, cos, quarters):
+    """(sin, cos) of an angle that is larger by some quarters of a turn."""
+    return [(sin, cos), (cos, -sin), (-sin, -cos), (-cos, sin)][quarters % 4]
+
+
 def _sin_cos(x):
     digits = _digits_for(x) + 40
     with _in_precision(digits):
         half_pi = _pi(digits) / 2
         quarters = (Decimal(x) / half_pi).to_integral_value()
         sin, cos = _sin_cos_series(Decimal(x) - quarters * half_pi, digits + 20)
-        return [(sin, cos), (cos, -sin), (-sin, -cos), (-cos, sin)][int(quarters) % 4]
+        return _turn(sin, cos, int(quarters))
 
 
 def sin(x):
@@ -167,3 +172,12 @@ def power(x, y):
     with _in_precision(DIGITS + 20):
         magnitude = _exp(Decimal(y) * abs(Decimal(x)).ln())
         return -magnitude if x < 0 and y % 2 == 1 else magnitude
+
+
+def sin_cos_of_turns(turns):
+    """(sin, cos) of a float that is a part of a full turn."""
+    with _in_precision(DIGITS + 40):
+        quarters = (4 * Decimal(turns)).to_integral_value()
+        angle = (4 * Decimal(turns) - quarters) * _pi(DIGITS + 40) / 2
+        sin_rest, cos_rest = _sin_cos_series(angle, DIGITS + 60)
+        return _turn(sin_rest, cos_rest, int(quarters))

@@ -10,7 +10,10 @@ import importlib
 import pathlib
 import sys
 
-FAMILIES = ["elementwise", "shape"]
+# Case file and module.
+FAMILIES = {"conversion": "conversion", "creation": "creation", "elementwise": "elementwise", "indexing": "indexing",
+            "linalg": "linalg", "nn": "nn", "random": "random_numbers", "reduction": "reduction", "shape": "shape",
+            "side_effect": "side_effect", "test": "test_ops"}
 
 
 def main():
@@ -19,7 +22,7 @@ def main():
     output.mkdir(parents=True, exist_ok=True)
     total = 0
     for family in sys.argv[2:] or FAMILIES:
-        suite = importlib.import_module(family + "_cases" if family == "random" else family).suite()
+        suite = importlib.import_module(FAMILIES[family]).suite()
         suite.write(output / f"{family}.jsonl")
         total += len(suite.cases)
         print(f"{family}: {len(suite.cases)} cases")

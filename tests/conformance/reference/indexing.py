@@ -88,7 +88,7 @@ def gather_errors(suite):
     wrong("axis_vector", params, indices, vector("i32", [0, 1]), "expected one integer for axis, got i32[2]")
     wrong("float_indices", params, vector("f32", [0.0]), 0, "argument 1 (indices) must be one of {i16, i32, i64}, got f32[1]")
     for name, batch_dims, axis in [("after_axis", 1, 0), ("beyond_rank", 2, 1), ("negative", -2, 1)]:
-        wrong(f"batch_{name}", params, indices, axis, "batch_dims must be at most axis and the rank of indices, got "
+        wrong(f"wrong_batch_{name}", params, indices, axis, "batch_dims must be at most axis and the rank of indices, got "
               f"batch_dims: {batch_dims}, axis: {axis}, params: f32[4,3], indices: i32[2]", {"batch_dims": batch_dims})
     wrong("batch_mismatch", params, Tensor("i32", (2, 2), [0] * 4), 1,
           "params and indices must agree in the first 1 dimensions, got params: f32[4,3], indices: i32[2,2]",

@@ -109,7 +109,7 @@ def _spell_real(dtype, value):
         short = float(f"{value:.{digits}g}")
         if round_to(dtype, short) == value:
             return short
-    raise ValueError(f"{value!r} is no {dtype}")
+    raise AssertionError(value)
 
 
 def spell(dtype, value):
@@ -118,8 +118,10 @@ def spell(dtype, value):
         return [value]
     if dtype == "bool":
         return [int(value)]
+    if dtype in FLOAT_FORMATS and math.isfinite(value) and round_to(dtype, value) != value:
+        raise ValueError(f"{value!r} is no {dtype}")
     if dtype == "c64":
-        return [_spell_real("f32", value.real), _spell_real("f32", value.imag)]
+        return spell("f32", value.real) + spell("f32", value.imag)
     if dtype in INT_FORMATS:
         if not int_range(dtype)[0] <= value <= int_range(dtype)[1]:
             raise ValueError(f"{value} is no {dtype}")

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+"""Cases of the random ops, whose numbers follow from the generator's definition.
+
+Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+"""
+
+import decimal
+import math
+
+import elementary
+from case_suite import Suite, Tensor, common_errors, scalar, vector
+from number_formats import FLOATS, round_to
+
+Decimal = decimal.Decimal
+MASK32 = 0xFFFFFFFF
+
+
+def philox(counter, key):
+    """The four words of a counter (four words, lowest first) under a key (two words)."""
+    counter, key = list(counter), list(key)
+    for _ in range(10):
+        a, b = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = [b >> 32 ^ counter[1] ^ key[0], b & MASK32, a >> 32 ^ counter[3] ^ key[1], a & MASK32]
+        key = [(key[0] + 0x9E3779B9) & MASK32, (key[1] + 0xBB67AE85) & MASK32]
+    return counter
+
+
+# Known answers of the generator's authors (Random123, kat_vectors).
+assert philox([0] * 4, [0] * 2) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+assert philox([MASK32] * 4, [MASK32] * 2) == [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]
+
+
+def words(seed, count):
+    """The first words of the stream of a seed, a pair of signed 64-bit integers."""
+    halves = [part >> shift & MASK32 for part in seed for shift in (0, 32)]
+    mixed = philox(halves, [0x3EC8F720, 0x02461E29])
+    result = []
+    for block in range((count + 3) // 4):
+        result += philox([block & MASK32, block >> 32, mixed[2], mixed[3]], mixed[:2])
+    return result[:count]
+
+
+def uniform(seed, count, dtype):
+    if dtype == "f64":
+        drawn = words(seed, 2 * count)
+        return [((high & 0xFFFFF) << 32 | low) * 2.0**-52 for high, low in zip(drawn[0::2], drawn[1::2])]
+    bits = {"f32": 23, "f16": 10, "bf16": 7}[dtype]
+    return [(word & ((1 << bits) - 1)) * 2.0**-bits for word in words(seed, count)]
+
+
+def normal(seed, count, dtype):
+    source = "f64" if dtype == "f64" else "f32"
+    even = count + count % 2
+    numbers = uniform(seed, even, source)
+    result = []
+    with decimal.localcontext(decimal.Context(prec=50)):
+        for u, v in zip(numbers[0::2], numbers[1::2]):
+            radius = (-2 * Decimal(elementary.log(max(u, round_to(source, 1e-7))))).sqrt()
+            sin, cos = elementary.sin_cos_of_turns(v)
+            result += [radius * sin, radius * cos]
+    return [round_to(dtype, round_to(source, number)) for number in result[:count]]
+
+
+def cases(suite, op, function):
+    def call(name, shape, seed, dtype=None, shape_dtype="i32", seed_dtype="i64", tags=()):
+        out = dtype or "f32"
+        count = math.prod(shape)
+        y = Tensor(out, shape, function(seed, count, out))
+        tolerance = {}
+        if op.endswith("Normal"):
+            tolerance = {"ulp": 1 if out in ("f16", "bf16") else 4, "abs_tolerance": 2.0**-50 if out == "f64" else 2.0**-21}
+        suite.case(f"{op}_{name}", f"tf.{op}", [vector(shape_dtype, list(shape)), vector(seed_dtype, list(seed))], y,
+                   dtype and {"dtype": dtype}, tags=list(tags) + (["empty"] if count == 0 else []), **tolerance)
+
+    for dtype in FLOATS:
+        for count in (1, 2, 3, 4, 5, 31):
+            call(f"{dtype}_{count}", (count,), (1, 2), dtype)
+        call(f"{dtype}_large", (300,), (17, -5), dtype, tags=["large"])
+    call("default_dtype", (6,), (1, 2))
+    for name, seed in [("zero", (0, 0)), ("one", (0, 1)), ("swapped", (1, 0)), ("negative", (-1, -2)), ("large", (2**62 + 3, -(2**63))),
+                       ("high_half", (2**32, 2**33))]:
+        call(f"seed_{name}", (5,), seed)
+    call("seed_i32", (5,), (7, -7), seed_dtype="i32")
+    call("seed_i64_negative", (5,), (7, -7))
+    for shape in [(), (2, 3), (2, 1, 3), (1, 2, 2, 2), (2, 1, 2, 1, 2), (1, 2, 1, 3, 1, 2), (0,), (2, 0, 3)]:
+        call(f"of_{'x'.join(map(str, shape)) or 'scalar'}", shape, (3, 4))
+    call("shape_i64", (2, 3), (3, 4), shape_dtype="i64")
+    seed = vector("i64", [1, 2])
+
+    def wrong(name, shape, seed, text, attrs=None):
+        suite.error(f"{op}_{name}", f"tf.{op}", [shape, seed], text, attrs)
+
+    wrong("seed_of_three", vector("i32", [2]), vector("i64", [1, 2, 3]), "seed must have shape [2], got seed: i64[3]")
+    wrong("seed_scalar", vector("i32", [2]), scalar("i64", 1), "seed must have shape [2], got seed: i64[]")
+    wrong("negative_shape", vector("i32", [2, -3]), seed, "dimension 1 of shape [2,-3] must not be negative")
+    wrong("scalar_shape", scalar("i32", 2), seed, "shape must be a vector, got shape: i32[]")
+    wrong("rank9", vector("i32", [1] * 9), seed, "shape must have at most 8 elements, got shape: i32[9]")
+    wrong("overflow", vector("i64", [2**40, 2**40]), seed, f"shape [{2**40},{2**40}] must have at most 2^63-1 elements")
+    wrong("dtype_i32", vector("i32", [2]), seed, "attribute dtype must be one of {f16, bf16, f32, f64}, got i32",
+          {"dtype": "i32"})
+    wrong("seed_float", vector("i32", [2]), vector("f32", [1.0, 2.0]), "argument 1 (seed) must be one of {i32, i64}, got f32[2]")
+    common_errors(suite, f"tf.{op}", [vector("i32", [2]), seed], ["shape"], ["i32", "i64"],
+                  required="one of dtype, T, Tseed")
+
+
+def suite():
+    result = Suite()
+    cases(result, "StatelessRandomUniform", uniform)
+    cases(result, "StatelessRandomNormal", normal)
+    return result
