@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
-"""Adds up the GoogleTest cases of builds that tools/test.sh ran.
+"""Adds up the GoogleTest and conformance cases of builds that tools/test.sh ran.
 
 usage: count_tests.py [--also-failed N] BUILD_DIR...
 
-Reads BUILD_DIR/reports: ctest.xml (CTest's JUnit report) and, for each program that GoogleTest runs, PROGRAM.json.
+Reads BUILD_DIR/reports: ctest.xml (CTest's JUnit report) and, for each test of it that runs GoogleTest or
+conformance_runner, TEST.json.
 A program that failed without reporting a failed case (it crashed, left a value alive, or is an example) counts as one
 failed case, and so does a build without reports. The last line printed is "N passed, N failed, N skipped"; the exit
 status is 1 if any failed or none passed.
@@ -19,7 +20,10 @@ import xml.etree.ElementTree as ElementTree
 
 
 def count_cases(report):
-    """[passed, failed, skipped] of one GoogleTest JSON report; disabled cases count as skipped."""
+    """[passed, failed, skipped] of one JSON report, of conformance_runner or GoogleTest (whose disabled cases count as
+    skipped)."""
+    if "testsuites" not in report:
+        return [report["passed"], report["failed"], report["skipped"]]
     counts = [0, 0, 0]
     for suite in report.get("testsuites", []):
         for case in suite.get("testsuite", []):
@@ -46,7 +50,7 @@ def count_build(build_dir):
         ok = program.get("status") == "run"
         try:
             cases = count_cases(json.loads((reports / f"{name}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+        except (OSError, ValueError, KeyError):
             cases = [0, 0, 0]
         if not ok and cases[1] == 0:
             cases[1] = 1

@@ -14,8 +14,9 @@ packages=(
   libgtest-dev googletest        # unit tests; the sources are for the 32-bit build
   libbenchmark-dev               # tests/bench
   nlohmann-json3-dev             # JSON
-  libcli11-dev zlib1g-dev        # examples
+  libcli11-dev zlib1g-dev        # examples, tests/conformance
   clang-format git python3       # checks and reports
+  python3-numpy                  # the reference of tests/conformance
 )
 
 check_only=false

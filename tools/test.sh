@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 
 # Installs what is missing, builds Tandem in each preset and runs its tests and examples, then checks format and
-# generated files. The last line is the count of GoogleTest cases over all presets; a stage that failed without a failed
+# generated files. The last line is the count of GoogleTest and conformance cases over all presets; a stage that failed without a failed
 # case, such as a build, a crash, an example or a check, counts as one failed.
 # usage: tools/test.sh [preset...]    by default: release asan tsan m32 (see CMakePresets.json)
 #   TANDEM_JOBS=N          parallel jobs, 2 by default
@@ -27,18 +27,22 @@ done
 
 summary=()
 failed_checks=0
-# The log goes to a file that only a failure shows.
+# The log goes to a file that only a failure shows, or a command that says by exit status 77 that it was skipped.
 stage() {  # NAME LOG COMMAND...
-  local name=$1 log=$2 start=$SECONDS outcome=ok
+  local name=$1 log=$2 start=$SECONDS outcome=ok status=0
   shift 2
   printf 'test: %s\n' "$name"
-  "$@" >"$log" 2>&1 </dev/null || outcome=FAILED
-  if [[ $outcome == FAILED ]]; then
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  if ((status == 77)); then
+    outcome=SKIPPED
+    tail -n 1 "$log"
+  elif ((status != 0)); then
+    outcome=FAILED
     tail -n 200 "$log"
     printf 'test: %s failed; everything it said is in %s\n' "$name" "$log"
   fi
-  summary+=("$(printf '%-28s %-6s %5d s' "$name" "$outcome" $((SECONDS - start)))")
-  [[ $outcome == ok ]]
+  summary+=("$(printf '%-28s %-7s %5d s' "$name" "$outcome" $((SECONDS - start)))")
+  [[ $outcome != FAILED ]]
 }
 
 [[ -n "${TANDEM_SKIP_SETUP:-}" ]] || tools/setup.sh

@@ -31,8 +31,8 @@ Status RegisterKernels(KernelOpHandler& handler) {
 }  // namespace
 
 StatusOr<KernelOpHandler*> CreateCpuOpHandler(CoreRuntime& runtime, OpHandler* fallback) {
-  auto handler = std::make_unique<KernelOpHandler>("cpu", runtime, fallback, runtime.host().device(),
-                                                   KernelOpHandler::Policy());
+  auto handler =
+      std::make_unique<KernelOpHandler>("cpu", runtime, fallback, runtime.host().device(), KernelOpHandler::Policy());
   TANDEM_RETURN_IF_ERROR(RegisterKernels(*handler));
   return static_cast<KernelOpHandler*>(runtime.AddHandler(std::move(handler)));
 }

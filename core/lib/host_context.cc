@@ -26,6 +26,11 @@ HostContext::Options WithDefaults(HostContext::Options options) {
 }
 }  // namespace
 
+Status ExecutionContext::CheckActive() const {
+  TANDEM_RETURN_IF_ERROR(host_->CheckActive());
+  return request_ ? request_->CheckActive() : Status();
+}
+
 WorkQueue& ExecutionContext::work_queue() const { return queue_ != nullptr ? *queue_ : host_->work_queue(); }
 
 HostContext::HostContext(Options options)

@@ -32,7 +32,8 @@ bool MayTakeOver(const TensorHandle& arg, const TensorMetadata& result) {
 
 bool KernelFrame::AllocateDenseResult(size_t i) {
   Status status = AllocateDenseIn(results_[i]->value(), host().allocator());
-  if (status.ok()) [[likely]] return true;
+  if (status.ok()) [[likely]]
+    return true;
   SetError(i, std::move(status));
   return false;
 }
@@ -57,9 +58,10 @@ void* KernelFrame::ForwardOrAllocateResult(size_t i, std::initializer_list<size_
 void KernelFrame::SetResult(size_t i, Tensor tensor) {
   Tensor& result = results_[i]->value();
   if (def_.metadata != nullptr) {
-    if (tensor.metadata() == result.metadata()) [[likely]] return result.TakePayload(std::move(tensor));
-    return SetError(i, Internal("kernel must give result ", i, " as ", result.metadata(), ", gave ",
-                                tensor.metadata()));
+    if (tensor.metadata() == result.metadata()) [[likely]]
+      return result.TakePayload(std::move(tensor));
+    return SetError(i,
+                    Internal("kernel must give result ", i, " as ", result.metadata(), ", gave ", tensor.metadata()));
   }
   if (result.dtype() != DType::kInvalid && result.dtype() != tensor.dtype()) {
     return SetError(i, Internal("kernel must give result ", i, " as ", result.dtype(), ", gave ", tensor.metadata()));
@@ -101,10 +103,7 @@ void KernelFrame::ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(
   tandem::ParallelFor(queue, n, static_cast<int64_t>(std::min(items, static_cast<double>(n))), fn);
 }
 
-Status KernelFrame::CheckActive() const {
-  TANDEM_RETURN_IF_ERROR(host().CheckActive());
-  return exec_.request() == nullptr ? Status() : exec_.request()->CheckActive();
-}
+Status KernelFrame::CheckActive() const { return exec_.CheckActive(); }
 
 namespace internal {
 

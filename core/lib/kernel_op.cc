@@ -39,8 +39,15 @@ void PropagateError(const OpInvocation& invocation, const Status& error) {
 
 KernelOp::KernelOp(KernelOpHandler& handler, const OpDef& def, std::shared_ptr<const KernelsByDType> kernels,
                    RcRef<const OpImpl> fallback, bool use_work_queue)
-    : OpImpl(def.name), handler_(handler), device_(handler.device()), def_(def), signature_(def), kernels_(std::move(kernels)),
-      fallback_(std::move(fallback)), use_work_queue_(use_work_queue), small_(DescribeSmall(def)) {}
+    : OpImpl(def.name),
+      handler_(handler),
+      device_(handler.device()),
+      def_(def),
+      signature_(def),
+      kernels_(std::move(kernels)),
+      fallback_(std::move(fallback)),
+      use_work_queue_(use_work_queue),
+      small_(DescribeSmall(def)) {}
 
 Status KernelOp::NullArgument(size_t i, size_t num_args) const {
   return InvalidArgument("argument ", i, " (", signature_.InputName(i, num_args),
@@ -58,7 +65,8 @@ KernelOp::Inputs KernelOp::Inspect(const OpInvocation& invocation) const {
   Inputs inputs;
   const size_t num_args = invocation.args.size();
   inputs.fault = signature_.CheckArgumentCount(num_args);
-  if (!inputs.fault.ok()) [[unlikely]] return inputs;
+  if (!inputs.fault.ok()) [[unlikely]]
+    return inputs;
   const Device* device = device_;
   for (size_t i = 0; i < num_args; ++i) {
     const TensorHandle& arg = invocation.args[i];
@@ -72,8 +80,8 @@ KernelOp::Inputs KernelOp::Inspect(const OpInvocation& invocation) const {
       if (inputs.error == nullptr) inputs.error = &value;
       continue;
     }
-    if (arg.device() != device && !(signature_.IsHostInput(i, num_args) &&
-                                    arg.device() == &invocation.exec.host().device())) [[unlikely]] {
+    if (arg.device() != device &&
+        !(signature_.IsHostInput(i, num_args) && arg.device() == &invocation.exec.host().device())) [[unlikely]] {
       inputs.fault = ForeignArgument(i, arg, num_args);
       return inputs;
     }
@@ -96,15 +104,16 @@ KernelOp::Inputs KernelOp::Inspect(const OpInvocation& invocation) const {
 }
 
 void KernelOp::Invoke(const OpInvocation& invocation) const {
-  if (small_.applies && InvokeSmall(invocation)) [[likely]] return;
+  if (small_.applies && InvokeSmall(invocation)) [[likely]]
+    return;
   const ExecutionContext& exec = invocation.exec;
   if (exec.host().NeedsAttention() || exec.request() != nullptr) [[unlikely]] {
-    Status active = exec.host().CheckActive();
-    if (active.ok() && exec.request() != nullptr) active = exec.request()->CheckActive();
+    Status active = exec.CheckActive();
     if (!active.ok()) return FailInvocation(invocation, name(), std::move(active));
   }
   Inputs inputs = Inspect(invocation);
-  if (!inputs.fault.ok()) [[unlikely]] return FailInvocation(invocation, name(), std::move(inputs.fault));
+  if (!inputs.fault.ok()) [[unlikely]]
+    return FailInvocation(invocation, name(), std::move(inputs.fault));
   if (inputs.error != nullptr) [[unlikely]] {
     const Status error = inputs.error->GetError();  // a copy: its owner is among the arguments that are dropped
     return PropagateError(invocation, error);
@@ -137,7 +146,8 @@ StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::s
     for (size_t i = 0; i < results.size(); ++i) defined[i] = results[i].dtype;
     TANDEM_RETURN_IF_ERROR(def_.metadata({args, values, attrs, results}));
     for (size_t i = 0; i < results.size(); ++i) {
-      if (!results[i].IsValid()) [[unlikely]] return results[i].Validate();
+      if (!results[i].IsValid()) [[unlikely]]
+        return results[i].Validate();
       if (results[i].dtype != defined[i] && defined[i] != DType::kInvalid) [[unlikely]] {
         return Internal("metadata function must give result ", i, " as ", defined[i], ", gave ", results[i]);
       }
@@ -153,8 +163,8 @@ StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::s
                      " has no kernel for ", what.view());
   }
   plan.kernel = &kernel;
-  plan.is_long = use_work_queue_ &&
-                 EstimateCost(kernel, args, results) > static_cast<double>(exec.host().inline_cost_limit());
+  plan.is_long =
+      use_work_queue_ && EstimateCost(kernel, args, results) > static_cast<double>(exec.host().inline_cost_limit());
   return plan;
 }
 
@@ -186,9 +196,11 @@ void KernelOp::Dispatch(const OpInvocation& invocation, bool pending) const {
   }
   const OpAttrsRef attrs = invocation.attrs.WithDefaults(def_.defaults.get());
   StatusOr<Plan> plan = MakePlan(invocation.exec, args.span(), values.span(), attrs, metadata.span());
-  if (!plan.ok()) [[unlikely]] return FailInvocation(invocation, name(), plan.status());
+  if (!plan.ok()) [[unlikely]]
+    return FailInvocation(invocation, name(), plan.status());
   if (pending) return InvokePending(*this, invocation, &*plan, metadata.span());
-  if (plan->kernel == nullptr) [[unlikely]] return fallback_->Invoke(invocation);
+  if (plan->kernel == nullptr) [[unlikely]]
+    return fallback_->Invoke(invocation);
   if (plan->is_long) {
     // Without a metadata function the results' metadata is not known before the kernel has run.
     if (def_.metadata == nullptr) return InvokePending(*this, invocation, nullptr, {});
@@ -244,7 +256,8 @@ void KernelOp::RunInline(const OpInvocation& invocation, const Kernel& kernel,
 Status KernelOp::RunKernel(const Kernel& kernel, KernelFrame& frame, Clock::time_point called) const {
   if (!frame.host().IsTracing()) [[likely]] {
     Status status = kernel.Run(frame);
-    if (!status.ok()) [[unlikely]] status = status.WithContext(name(), frame.exec().location());
+    if (!status.ok()) [[unlikely]]
+      status = status.WithContext(name(), frame.exec().location());
     return status;
   }
   const Clock::time_point started = Clock::now();
@@ -309,7 +322,8 @@ AsyncValueRef<Chain> KernelOp::ChainAfter(KernelFrame& frame, const Status& stat
   if (status.ok() && !frame.chain_.IsValid() && before.IsValid()) return before;
   RcRef<ConcreteAsyncValue<Chain>> chain = MakeUnconstructed<Chain>();
   if (!chain) {
-    TellOnce(frame, status.ok() ? Status::OutOfMemory().WithContext(frame.def().name, frame.exec().location()) : status);
+    TellOnce(frame,
+             status.ok() ? Status::OutOfMemory().WithContext(frame.def().name, frame.exec().location()) : status);
     return AsyncValueRef<Chain>(OutOfMemoryAsyncValue());
   }
   AsyncValueRef<Chain> after{RcRef<AsyncValue>(chain)};

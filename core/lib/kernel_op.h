@@ -70,8 +70,8 @@ class KernelOp final : public OpImpl {
  private:
   // The state of a call's inputs: the first fault, or what is still pending.
   struct Inputs {
-    Status fault;                           // the call itself is wrong
-    const AsyncValue* error = nullptr;      // an input is an error
+    Status fault;                       // the call itself is wrong
+    const AsyncValue* error = nullptr;  // an input is an error
     bool pending = false;
   };
   Inputs Inspect(const OpInvocation& invocation) const;
@@ -105,8 +105,8 @@ class KernelOp final : public OpImpl {
   struct Small {
     bool applies = false;
     uint8_t num_args = 0;
-    uint8_t kernel_arg = 0;         // whose dtype selects the kernel
-    uint8_t result_arg = 0;         // whose dtype is the result's, if `result_dtype` is not fixed
+    uint8_t kernel_arg = 0;  // whose dtype selects the kernel
+    uint8_t result_arg = 0;  // whose dtype is the result's, if `result_dtype` is not fixed
     DType result_dtype = DType::kInvalid;
     uint8_t like[kSmallArgs] = {};  // the earlier argument, or itself, whose dtype this one must have
     DTypeSet allowed[kSmallArgs];

@@ -20,6 +20,10 @@ class TransferringOp final : public OpImpl {
       : OpImpl(op->name()), signature_(def), op_(std::move(op)), here_(here), there_(there) {}
 
   void Invoke(const OpInvocation& invocation) const override {
+    // One error for the call, not one for each transfer.
+    if (Status active = invocation.exec.CheckActive(); !active.ok()) {
+      return FailInvocation(invocation, name(), std::move(active));
+    }
     const size_t num_args = invocation.args.size();
     for (size_t i = 0; i < num_args; ++i) {
       TensorHandle& arg = invocation.args[i];
@@ -59,9 +63,10 @@ Status CheckFits(const KernelSignature& signature, const OpDef& def) {
 
 }  // namespace
 
-KernelOpHandler::KernelOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback,
-                                 const Device& device, Policy policy)
-    : OpHandler(name, runtime, fallback == nullptr ? &runtime.null_handler() : fallback), device_(device),
+KernelOpHandler::KernelOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback, const Device& device,
+                                 Policy policy)
+    : OpHandler(name, runtime, fallback == nullptr ? &runtime.null_handler() : fallback),
+      device_(device),
       policy_(policy) {}
 
 Status KernelOpHandler::AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel) {
@@ -99,8 +104,7 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   if (!fallback_op.ok() && fallback_op.status().code() != StatusCode::kUnimplemented) return fallback_op;
   if (kernels == nullptr) {
     if (fallback_op.ok()) return fallback_op;
-    return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(name()),
-                     " has no kernel for this op");
+    return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(name()), " has no kernel for this op");
   }
   for (const Kernel& kernel : *kernels) {
     if (kernel.IsValid()) TANDEM_RETURN_IF_ERROR(CheckFits(kernel.signature(), *def));

@@ -73,8 +73,12 @@ void LateTarget::Become(RcRef<AsyncValue> from) {
 class LateValue final : public RefCounted<LateValue>, public Waiter, public CancellableOp {
  public:
   LateValue(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarget to)
-      : exec_(origin.exec), location_(origin.exec.location()), op_(origin.op),
-        errors_are_known_(origin.errors_are_known), from_(std::move(from)), to_(std::move(to)) {}
+      : exec_(origin.exec),
+        location_(origin.exec.location()),
+        op_(origin.op),
+        errors_are_known_(origin.errors_are_known),
+        from_(std::move(from)),
+        to_(std::move(to)) {}
 
   static void Start(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarget to);
 

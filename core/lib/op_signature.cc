@@ -14,15 +14,24 @@ namespace {
 
 AttrType StoredType(AttrKind kind) {
   switch (kind) {
-    case AttrKind::kType: return AttrType::kDType;
-    case AttrKind::kInt: return AttrType::kI64;
-    case AttrKind::kFloat: return AttrType::kF32;
-    case AttrKind::kBool: return AttrType::kBool;
-    case AttrKind::kString: return AttrType::kString;
-    case AttrKind::kShape: return AttrType::kShape;
-    case AttrKind::kTensor: return AttrType::kTensor;
-    case AttrKind::kFunction: return AttrType::kFunction;
-    case AttrKind::kAny: break;
+    case AttrKind::kType:
+      return AttrType::kDType;
+    case AttrKind::kInt:
+      return AttrType::kI64;
+    case AttrKind::kFloat:
+      return AttrType::kF32;
+    case AttrKind::kBool:
+      return AttrType::kBool;
+    case AttrKind::kString:
+      return AttrType::kString;
+    case AttrKind::kShape:
+      return AttrType::kShape;
+    case AttrKind::kTensor:
+      return AttrType::kTensor;
+    case AttrKind::kFunction:
+      return AttrType::kFunction;
+    case AttrKind::kAny:
+      break;
   }
   return AttrType::kAttrs;
 }
@@ -83,7 +92,8 @@ std::string_view OpSignature::InputName(size_t position, size_t num_args) const 
 
 StatusOr<DType> OpSignature::Bind(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
                                   std::span<TensorMetadata> results) const {
-  if (simple_ && !has_required_attrs_ && attrs.IsUntouched()) [[likely]] return BindSimple(args, attrs, results);
+  if (simple_ && !has_required_attrs_ && attrs.IsUntouched()) [[likely]]
+    return BindSimple(args, attrs, results);
   return BindGeneral(args, attrs, results);
 }
 
@@ -147,8 +157,7 @@ StatusOr<size_t> OpSignature::SequenceLength(const ArgDef& input, size_t num_arg
     }
   }
   if (!is_even) {
-    return InvalidArgument("expected ", num_sequences, " sequences of equal length, got ", left,
-                           " arguments for them");
+    return InvalidArgument("expected ", num_sequences, " sequences of equal length, got ", left, " arguments for them");
   }
   if (attr.has_minimum && std::cmp_less(length, attr.minimum)) {
     return InvalidArgument("expected at least ", attr.minimum, " argument", attr.minimum == 1 ? "" : "s", " for ",
@@ -215,8 +224,8 @@ Status OpSignature::BindType(int attr, size_t position, const ArgDef& input, con
   const AttrDef& type = def_.attrs[attr];
   DType& bound = bindings.types[attr];
   if (!type.allowed_dtypes.Contains(given.dtype)) {
-    return InvalidArgument("argument ", position, " (", input.name, ") must be one of ", type.allowed_dtypes,
-                           ", got ", given);
+    return InvalidArgument("argument ", position, " (", input.name, ") must be one of ", type.allowed_dtypes, ", got ",
+                           given);
   }
   if (bound == DType::kInvalid) {
     bound = given.dtype;
@@ -226,8 +235,8 @@ Status OpSignature::BindType(int attr, size_t position, const ArgDef& input, con
   for (size_t first = 0; first < position; ++first) {
     const ArgDef& earlier = InputAt(first, args.size());
     if (earlier.type_attr != attr) continue;
-    return InvalidArgument("argument ", position, " (", input.name, ") must be ", bound, " like argument ", first,
-                           " (", earlier.name, "), got ", given);
+    return InvalidArgument("argument ", position, " (", input.name, ") must be ", bound, " like argument ", first, " (",
+                           earlier.name, "), got ", given);
   }
   return Internal("type ", type.name, " is bound to no argument");
 }

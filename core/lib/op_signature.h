@@ -23,7 +23,8 @@ class OpSignature {
 
   // Ok if the number of arguments can be right; what variadic inputs leave open is checked by Bind.
   Status CheckArgumentCount(size_t num_args) const {
-    if (num_args == num_fixed_inputs_ && !variadic_inputs_) [[likely]] return Status();
+    if (num_args == num_fixed_inputs_ && !variadic_inputs_) [[likely]]
+      return Status();
     return CheckArgumentCountSlow(num_args);
   }
 

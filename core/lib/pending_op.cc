@@ -54,9 +54,7 @@ class PendingOp final : public RefCounted<PendingOp>, public Waiter, public Task
   AsyncValue* NextDependency();
   const AsyncValue* FirstError();
   // Completes a new error and tells the diagnostic handler.
-  Status Tell(const Status& error) const {
-    return exec_.host().EmitError(error.WithContext(op_->name(), location_));
-  }
+  Status Tell(const Status& error) const { return exec_.host().EmitError(error.WithContext(op_->name(), location_)); }
   Status PlanLate();
   void Launch();
   void Enqueue();

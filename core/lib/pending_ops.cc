@@ -16,12 +16,6 @@ namespace {
 // Whether this thread is running queued work to make room; ops that it issues meanwhile do not nest another such loop.
 thread_local constinit bool makes_room = false;
 
-// The reason not to run anything for this call, or ok.
-Status CheckCallActive(const ExecutionContext& exec) {
-  TANDEM_RETURN_IF_ERROR(exec.host().CheckActive());
-  return exec.request() == nullptr ? Status() : exec.request()->CheckActive();
-}
-
 // Runs queued work until `done`; false if none is left.
 template <typename Done>
 bool RunTasksUntil(WorkQueue& queue, Done done) {
@@ -40,7 +34,8 @@ bool RunTasksUntil(WorkQueue& queue, Done done) {
 int64_t PendingOps::CountBytes(std::span<const TensorMetadata> results) {
   constexpr uint64_t kMost = uint64_t{1} << 42;
   uint64_t bytes = 0;
-  for (const TensorMetadata& result : results) bytes = std::min(kMost, bytes + std::min<uint64_t>(kMost, result.byte_size()));
+  for (const TensorMetadata& result : results)
+    bytes = std::min(kMost, bytes + std::min<uint64_t>(kMost, result.byte_size()));
   return static_cast<int64_t>(bytes);
 }
 
@@ -58,7 +53,8 @@ bool PendingOps::TryAdmit(int64_t bytes, int64_t times_the_limit) {
 }
 
 Status PendingOps::Admit(const ExecutionContext& exec, int64_t bytes) {
-  if (TryAdmit(bytes)) [[likely]] return Status();
+  if (TryAdmit(bytes)) [[likely]]
+    return Status();
   WorkQueue& queue = exec.work_queue();
   // A continuation, or work that is run to make room, must leave the stack before others can go on: it does not wait.
   const bool is_nested = makes_room || ContinuationGuard::IsInside();
@@ -84,9 +80,9 @@ Status PendingOps::AwaitRoom(const ExecutionContext& exec, int64_t bytes) {
     const uint64_t wakes = num_wakes_;
     lock.unlock();
     // Not under the lock: this may end the request, which then cancels its ops.
-    active = CheckCallActive(exec);
-    const bool is_over = !active.ok() || TryAdmit(bytes) ||
-                         RunTasksUntil(exec.work_queue(), [&] { return TryAdmit(bytes); });
+    active = exec.CheckActive();
+    const bool is_over =
+        !active.ok() || TryAdmit(bytes) || RunTasksUntil(exec.work_queue(), [&] { return TryAdmit(bytes); });
     lock.lock();
     if (is_over) break;
     // Looks again now and then: time may end the request, and another thread may have queued work that only we run.

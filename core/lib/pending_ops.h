@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// PendingOps: the ops of a host that wait for inputs or in the queue: their number is bounded, and all can be cancelled.
+// PendingOps: the ops of a host that wait for inputs or in the queue: their number is bounded, and all can be
+// cancelled.
 
 #ifndef TANDEM_CORE_LIB_PENDING_OPS_H_
 #define TANDEM_CORE_LIB_PENDING_OPS_H_

@@ -158,6 +158,10 @@ Status Status::WithCause(Status cause) const {
   return payload != nullptr ? Status(payload) : *this;
 }
 
+Status internal::MissingValueError() {
+  return Status::Error(StatusCode::kInternal, "expected a value or an error, got an ok status");
+}
+
 std::string Status::ToString() const {
   if (ok()) return "Ok";
   std::string text;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Moving a tensor to another device or representation (TH-6): at once if the tensor is there and the conversion does not
-// take time of its own, else as a pending op, which waits for the one and then for the other.
+// Moving a tensor to another device or representation (TH-6): at once if the tensor is there and the conversion does
+// not take time of its own, else as a pending op, which waits for the one and then for the other.
 
 #include <atomic>
 #include <new>
@@ -41,10 +41,10 @@ AsyncValueRef<Tensor> Convert(const ExecutionContext& exec, const Tensor& tensor
   HostContext& host = exec.host();
   const TensorConversion conversion = host.conversions().Find(tensor.type(), *target.type);
   if (conversion == nullptr) {
-    return AsyncValueRef<Tensor>::MakeError(MakeError(
-        StatusCode::kUnimplemented, "expected a registered conversion, got ", tensor.metadata(), " as ",
-        tensor.type().name(), " on ", tensor.device()->name(), " to become ", target.type->name(), " on ",
-        target.device->name()));
+    return AsyncValueRef<Tensor>::MakeError(
+        MakeError(StatusCode::kUnimplemented, "expected a registered conversion, got ", tensor.metadata(), " as ",
+                  tensor.type().name(), " on ", tensor.device()->name(), " to become ", target.type->name(), " on ",
+                  target.device->name()));
   }
   const bool is_traced = host.IsTracing();
   const Clock::time_point started = is_traced ? Clock::now() : Clock::time_point();

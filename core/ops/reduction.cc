@@ -108,7 +108,8 @@ OpDefBuilder ArgReduction(std::string_view name, std::string_view largest, std::
       .Metadata<&ArgReductionMetadata>()
       .Doc("Index of the " + std::string(largest) + R"( element along one dimension.
 
-Of equal elements the first counts. The first NaN, if there is one, counts as the )" + std::string(largest) + R"( element.
+Of equal elements the first counts. The first NaN, if there is one, counts as the )" +
+           std::string(largest) + R"( element.
 
 input: Of rank 1 at least.
 dimension: One number in [-rank, rank), counted from the end if negative; that dimension must not be empty.

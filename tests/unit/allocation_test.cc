@@ -76,8 +76,13 @@ TEST_F(BudgetTest, EX10_OneWhereAnArgumentIsTakenOver) {
 }
 
 TEST_F(BudgetTest, EX10_NoneForAttributes) {
-  rt_.Define(OpDefBuilder("t.Attrs").Input("x: float").Output("y: float").Attr("i: int = 1").Attr("s: string = 'a'")
-                 .Attr("l: list(int) = []").Metadata<&test_ops::Same>(),
+  rt_.Define(OpDefBuilder("t.Attrs")
+                 .Input("x: float")
+                 .Output("y: float")
+                 .Attr("i: int = 1")
+                 .Attr("s: string = 'a'")
+                 .Attr("l: list(int) = []")
+                 .Metadata<&test_ops::Same>(),
              MakeKernel([](const Tensor& x) -> StatusOr<Tensor> { return x; }));
   TensorHandle result;
   TensorHandle args[1] = {rt_.F32({1})};
@@ -210,7 +215,10 @@ void DefineEffect(World& w) {
 }
 void DefineVariadic(World& w) {
   for (size_t i = 0; i < 20; ++i) w.args[i] = i % 5 == 0 ? w.rt.Spread({100}, 1) : w.rt.F32({1});
-  w.rt.Define(OpDefBuilder("t.Variadic").Input("x: N * float").Output("y: N2 * float").Attr("N: int >= 1")
+  w.rt.Define(OpDefBuilder("t.Variadic")
+                  .Input("x: N * float")
+                  .Output("y: N2 * float")
+                  .Attr("N: int >= 1")
                   .Attr("N2: int >= 1 = 10"),
               MakeKernel([](VariadicArgs x, KernelFrame& frame) {
                 for (size_t i = 0; i < frame.num_results(); ++i) frame.SetResult(i, x[i].tensor());
@@ -228,15 +236,15 @@ void DefineFallback(World& w) {
   w.far_device.emplace("far:0", kFar);
   EXPECT_TRUE(w.rt.host().conversions().Register(kDenseHost, kFar, &Recast).ok());
   EXPECT_TRUE(w.rt.host().conversions().Register(kFar, kDenseHost, &Recast).ok());
-  auto far = std::make_unique<KernelOpHandler>("far", w.rt.runtime(), nullptr, *w.far_device,
-                                               KernelOpHandler::Policy());
-  EXPECT_TRUE(far->AddKernel("t.Add", {DType::kF32}, MakeKernel([](const Tensor& x, const Tensor&) -> StatusOr<Tensor> {
-                               return x;
-                             })).ok());
+  auto far =
+      std::make_unique<KernelOpHandler>("far", w.rt.runtime(), nullptr, *w.far_device, KernelOpHandler::Policy());
+  EXPECT_TRUE(far->AddKernel("t.Add", {DType::kF32},
+                             MakeKernel([](const Tensor& x, const Tensor&) -> StatusOr<Tensor> { return x; }))
+                  .ok());
   OpHandler* fallback = w.rt.runtime().AddHandler(std::move(far));
-  auto near = std::make_unique<KernelOpHandler>(
-      "near", w.rt.runtime(), fallback, w.rt.host().device(),
-      KernelOpHandler::Policy{.use_work_queue = true, .transfer_for_fallback = true});
+  auto near =
+      std::make_unique<KernelOpHandler>("near", w.rt.runtime(), fallback, w.rt.host().device(),
+                                        KernelOpHandler::Policy{.use_work_queue = true, .transfer_for_fallback = true});
   EXPECT_TRUE(near->AddKernel("t.Add", {DType::kI32}, MakeKernel<&test_ops::Add<int32_t>>()).ok());
   w.handler = w.rt.runtime().AddHandler(std::move(near));
 }
@@ -273,7 +281,10 @@ void CallWithOneLongAttr(World& w) {
 }
 void DefineLongAttr(World& w) {
   TwoSmallWarm(w);
-  w.rt.Define(OpDefBuilder("t.LongAttr").Input("x: float").Output("y: float").Attr("s: string = 'default'")
+  w.rt.Define(OpDefBuilder("t.LongAttr")
+                  .Input("x: float")
+                  .Output("y: float")
+                  .Attr("s: string = 'default'")
                   .Metadata<&test_ops::Same>(),
               MakeKernel([](const Tensor& x, const OpAttrsRef& attrs) -> StatusOr<Tensor> {
                 if (attrs.GetOr<std::string_view>("s", "").size() != 300) return Internal("the attribute is lost");
@@ -289,9 +300,9 @@ void DefineHostInput(World& w) {
   w.tensor = w.rt.MakeTensor<int32_t>({1}, {1});
   w.args[0] = w.rt.F32({1});
   w.args[1] = w.promise.Handle();
-  w.rt.Define(OpDefBuilder("t.Resize").Input("x: float").HostInput("size: int32").Output("y: float")
-                  .Metadata<&Resized>(),
-              MakeKernel([](const Tensor& x, const Tensor&) -> StatusOr<Tensor> { return x; }));
+  w.rt.Define(
+      OpDefBuilder("t.Resize").Input("x: float").HostInput("size: int32").Output("y: float").Metadata<&Resized>(),
+      MakeKernel([](const Tensor& x, const Tensor&) -> StatusOr<Tensor> { return x; }));
 }
 
 const Scenario kScenarios[] = {
@@ -540,8 +551,8 @@ class FailingHeapTest : public testing::TestWithParam<std::tuple<Scenario, bool>
     EXPECT_EQ(world.rt.Values(next), std::vector<float>{3}) << "usable afterwards";
   }
 };
-INSTANTIATE_TEST_SUITE_P(Scenarios, FailingHeapTest,
-                         testing::Combine(testing::ValuesIn(kScenarios), testing::Bool()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Scenarios, FailingHeapTest, testing::Combine(testing::ValuesIn(kScenarios), testing::Bool()),
+                         [](const auto& info) {
                            return std::string(std::get<0>(info.param).name) +
                                   (std::get<1>(info.param) ? "AndAllAfterIt" : "");
                          });

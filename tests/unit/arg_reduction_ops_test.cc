@@ -42,8 +42,8 @@ std::vector<int64_t> Reference(const TensorShape& shape, const std::vector<doubl
 
 template <typename T>
 class ArgReductionDTypesTest : public ArgReductionOpsTest {};
-using RealTypes =
-    testing::Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, Float16, BFloat16, float, double>;
+using RealTypes = testing::Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, Float16,
+                                 BFloat16, float, double>;
 TYPED_TEST_SUITE(ArgReductionDTypesTest, RealTypes);
 
 TYPED_TEST(ArgReductionDTypesTest, EveryDimension) {
@@ -65,7 +65,8 @@ TYPED_TEST(ArgReductionDTypesTest, EveryDimension) {
 }
 
 TYPED_TEST(ArgReductionDTypesTest, LargestAndSmallestNumbers) {
-  using Limits = std::numeric_limits<std::conditional_t<sizeof(TypeParam) == 2 && !std::is_integral_v<TypeParam>, float, TypeParam>>;
+  using Limits = std::numeric_limits<
+      std::conditional_t<sizeof(TypeParam) == 2 && !std::is_integral_v<TypeParam>, float, TypeParam>>;
   const auto low = static_cast<TypeParam>(std::is_integral_v<TypeParam> ? Limits::min() : -Limits::infinity());
   const auto high = static_cast<TypeParam>(std::is_integral_v<TypeParam> ? Limits::max() : Limits::infinity());
   const std::vector<TypeParam> values = {low, high, low, high};
@@ -104,9 +105,8 @@ TEST_F(ArgReductionOpsTest, TheFirstNanCounts) {
 
 // Shapes that are cut into chunks of rows and tiles of columns.
 TEST_F(ArgReductionOpsTest, LargeShapes) {
-  for (const TensorShape& shape :
-       {TensorShape{200'000}, TensorShape{2, 150'000}, TensorShape{40'000, 5}, TensorShape{2'000, 300},
-        TensorShape{3, 1'000, 257}}) {
+  for (const TensorShape& shape : {TensorShape{200'000}, TensorShape{2, 150'000}, TensorShape{40'000, 5},
+                                   TensorShape{2'000, 300}, TensorShape{3, 1'000, 257}}) {
     std::vector<double> numbers;
     for (int64_t i = 0; i < shape.num_elements(); ++i) numbers.push_back(static_cast<double>(i * 7919 % 100'003));
     const std::vector<float> values(numbers.begin(), numbers.end());

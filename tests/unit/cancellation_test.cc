@@ -512,10 +512,10 @@ TEST(CancellationLoadTest, CA5_CancelAndRestartWhileThreadsIssueOps) {
           request->Cancel("never resolved");
         }
         const Status status = rt.host().Await(last);
-        const bool is_right = status.ok() ? DenseData<float>(last.tensor())[0] == 9.0f
-                                          : status.code() == StatusCode::kCancelled ||
-                                                status.code() == StatusCode::kDeadlineExceeded ||
-                                                status.message() == "failed";
+        const bool is_right = status.ok()
+                                  ? DenseData<float>(last.tensor())[0] == 9.0f
+                                  : status.code() == StatusCode::kCancelled ||
+                                        status.code() == StatusCode::kDeadlineExceeded || status.message() == "failed";
         if (!is_right) ++num_wrong;
       }
     });

@@ -25,13 +25,20 @@ struct Row {
 };
 // Numbers are part of the binary formats.
 constexpr Row kRows[] = {
-    {DType::kBool, 1, "bool", "bool", 1},       {DType::kU8, 2, "u8", "uint8", 1},
-    {DType::kI8, 3, "i8", "int8", 1},           {DType::kU16, 4, "u16", "uint16", 2},
-    {DType::kI16, 5, "i16", "int16", 2},        {DType::kI32, 6, "i32", "int32", 4},
-    {DType::kU32, 7, "u32", "uint32", 4},       {DType::kI64, 8, "i64", "int64", 8},
-    {DType::kU64, 9, "u64", "uint64", 8},       {DType::kF16, 10, "f16", "half", 2},
-    {DType::kBF16, 11, "bf16", "bfloat16", 2},  {DType::kF32, 12, "f32", "float", 4},
-    {DType::kF64, 13, "f64", "double", 8},      {DType::kC64, 14, "c64", "complex64", 8},
+    {DType::kBool, 1, "bool", "bool", 1},
+    {DType::kU8, 2, "u8", "uint8", 1},
+    {DType::kI8, 3, "i8", "int8", 1},
+    {DType::kU16, 4, "u16", "uint16", 2},
+    {DType::kI16, 5, "i16", "int16", 2},
+    {DType::kI32, 6, "i32", "int32", 4},
+    {DType::kU32, 7, "u32", "uint32", 4},
+    {DType::kI64, 8, "i64", "int64", 8},
+    {DType::kU64, 9, "u64", "uint64", 8},
+    {DType::kF16, 10, "f16", "half", 2},
+    {DType::kBF16, 11, "bf16", "bfloat16", 2},
+    {DType::kF32, 12, "f32", "float", 4},
+    {DType::kF64, 13, "f64", "double", 8},
+    {DType::kC64, 14, "c64", "complex64", 8},
     {DType::kString, 15, "string", "string", 0},
 };
 
@@ -63,7 +70,8 @@ TEST(DTypeTest, InvalidHasANameThatIsNotParsed) {
 }
 
 TEST(DTypeTest, OtherNamesAreNotParsed) {
-  for (const std::string_view name : {"", " ", "invalid", "F32", "f32 ", "f3", "f322", "float32x", "DT_FLOAT", "none"}) {
+  for (const std::string_view name :
+       {"", " ", "invalid", "F32", "f32 ", "f3", "f322", "float32x", "DT_FLOAT", "none"}) {
     EXPECT_EQ(ParseDType(name), std::nullopt) << name;
   }
   EXPECT_EQ(ParseDType(std::string_view("f32\0", 4)), std::nullopt);
@@ -140,8 +148,7 @@ TEST(DTypeSetTest, NamedSets) {
 TEST(DTypeSetTest, TextIsInOrderOfNumbers) {
   EXPECT_EQ(Text(DTypeSet()), "{}");
   EXPECT_EQ(Text(DTypeSet{DType::kF64, DType::kF32}), "{f32, f64}");
-  EXPECT_EQ(Text(DTypeSet::All()),
-            "{bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64, string}");
+  EXPECT_EQ(Text(DTypeSet::All()), "{bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64, string}");
 }
 
 }  // namespace

@@ -47,8 +47,7 @@ TEST(ExecuteTest, EX1_AnyThreadMayCallTheSameHandlerAtTheSameTime) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kCalls; ++i) {
-        const TensorHandle sum =
-            rt.Call(i % 2 == 0 ? "t.Add" : "t.LongAdd", {rt.F32({float(t)}), rt.F32({float(i)})});
+        const TensorHandle sum = rt.Call(i % 2 == 0 ? "t.Add" : "t.LongAdd", {rt.F32({float(t)}), rt.F32({float(i)})});
         if (rt.Values(sum) == std::vector<float>{float(t + i)}) ++num_right;
       }
     });
@@ -236,10 +235,10 @@ TEST(ExecuteTest, EX7_CostDecidesWhereWorkRuns) {
   rt.Define(OpDefBuilder("t.Linear").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
             MakeKernel(kernel).WithCost(1.0f));
   rt.Define(OpDefBuilder("t.Estimated").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
-            MakeKernel(kernel).WithCost(CostModel{
-                0, [](std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results) {
-                  return args[0]->num_elements() + results[0].num_elements() > 10 ? 101.0 : 100.0;
-                }}));
+            MakeKernel(kernel).WithCost(
+                CostModel{0, [](std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results) {
+                            return args[0]->num_elements() + results[0].num_elements() > 10 ? 101.0 : 100.0;
+                          }}));
   const auto runs_here = [&](std::string_view op, int64_t size) {
     static_cast<void>(rt.Values(rt.Call(op, {TensorHandle::MakeAvailable(rt.Filled(size, 1))})));
     return ran_on == std::this_thread::get_id();
@@ -372,8 +371,7 @@ TEST(ExecuteTest, EX9_MakeOpFailsLikeExecute) {
 class OtherDevice {
  public:
   explicit OtherDevice(TestRuntime& rt) : device_("gpu:0", kType) {
-    auto handler =
-        std::make_unique<KernelOpHandler>("gpu", rt.runtime(), nullptr, device_, KernelOpHandler::Policy());
+    auto handler = std::make_unique<KernelOpHandler>("gpu", rt.runtime(), nullptr, device_, KernelOpHandler::Policy());
     handler_ = handler.get();
     rt.runtime().AddHandler(std::move(handler));
   }
@@ -416,7 +414,8 @@ TEST(ExecuteTest, EX13_TensorsWithoutADeviceAreAnError) {
   tandem::Tensor tensor({DType::kF32, {1}}, nullptr);
   std::memset(tensor.UseInlineData(kDenseHost), 0, tandem::Tensor::kInlineBytes);
   const TensorHandle result = rt.Call("t.Add", {TensorHandle::MakeAvailable(std::move(tensor)), rt.F32({1})});
-  EXPECT_EQ(rt.ErrorOf(result), "[t.Add] argument 0 (x) must be on device cpu, got a tensor on no device; transfer it first");
+  EXPECT_EQ(rt.ErrorOf(result),
+            "[t.Add] argument 0 (x) must be on device cpu, got a tensor on no device; transfer it first");
 }
 
 }  // namespace

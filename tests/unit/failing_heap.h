@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// A heap that counts and fails on demand: replaces the operators new and delete of the one test program that includes it.
+// A heap that counts and fails on demand: replaces the operators new and delete of the one test program that includes
+// it.
 
 #ifndef TANDEM_TESTS_UNIT_FAILING_HEAP_H_
 #define TANDEM_TESTS_UNIT_FAILING_HEAP_H_
@@ -18,7 +19,7 @@ struct ThreadHeap {
   int64_t num_allocations = 0;
   int64_t num_throwing = 0;  // of these, by the forms of new that may not fail
   int64_t num_failures = 0;
-  int64_t allowed = -1;   // allocations before the first that fails, and all after it; negative: none fails
+  int64_t allowed = -1;     // allocations before the first that fails, and all after it; negative: none fails
   bool fails_once = false;  // only that first one fails
 };
 inline thread_local constinit ThreadHeap thread_heap;

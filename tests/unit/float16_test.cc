@@ -95,8 +95,8 @@ TYPED_TEST(Float16Test, EveryValueComesBackFromFloat) {
 }
 
 TYPED_TEST(Float16Test, NeighboursTiesAndTheFloatsBesideThemRound) {
-  const auto infinity = static_cast<uint16_t>(((1 << (15 - this->kFormat.mantissa_bits)) - 1)
-                                              << this->kFormat.mantissa_bits);
+  const auto infinity =
+      static_cast<uint16_t>(((1 << (15 - this->kFormat.mantissa_bits)) - 1) << this->kFormat.mantissa_bits);
   for (int i = 0; i < infinity; ++i) {
     const double low = ReferenceValue(static_cast<uint16_t>(i), this->kFormat);
     const double high = i + 1 < infinity ? ReferenceValue(static_cast<uint16_t>(i + 1), this->kFormat)
@@ -158,11 +158,11 @@ TEST(Float16LimitsTest, HalfOverflowsHalfwayToTheNextPowerOfTwo) {
 
 TEST(Float16LimitsTest, HalfSubnormalsRoundToEven) {
   EXPECT_EQ(Float16(0x1p-24f).bits, 1u);
-  EXPECT_EQ(Float16(0x1p-25f).bits, 0u);                            // a tie with zero
+  EXPECT_EQ(Float16(0x1p-25f).bits, 0u);  // a tie with zero
   EXPECT_EQ(Float16(std::nextafter(0x1p-25f, 1.0f)).bits, 1u);
-  EXPECT_EQ(Float16(0x1.8p-24f).bits, 2u);                          // a tie between 1 and 2
-  EXPECT_EQ(Float16(0x1.ff8p-15f).bits, 0x3FFu);                    // the largest subnormal
-  EXPECT_EQ(Float16(0x1.ffcp-15f).bits, 0x400u);                    // a tie with the smallest normal number
+  EXPECT_EQ(Float16(0x1.8p-24f).bits, 2u);        // a tie between 1 and 2
+  EXPECT_EQ(Float16(0x1.ff8p-15f).bits, 0x3FFu);  // the largest subnormal
+  EXPECT_EQ(Float16(0x1.ffcp-15f).bits, 0x400u);  // a tie with the smallest normal number
 }
 
 TEST(Float16LimitsTest, BrainOverflowsToInfinity) {

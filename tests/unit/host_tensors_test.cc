@@ -423,8 +423,9 @@ TEST_F(HostTensorsTest, ConversionsOfEmptyAndRankZeroTensors) {
 
 // TH-9: converting drops nothing.
 TEST_F(HostTensorsTest, OnlyEqualElementsBecomeAScalar) {
-  EXPECT_EQ(Fault(ToScalar(host_.Dense<float>({3}, {1, 1, 2}))),
-            "all elements must be equal to become a scalar host tensor, got f32[3] whose element 2 differs from the first");
+  EXPECT_EQ(
+      Fault(ToScalar(host_.Dense<float>({3}, {1, 1, 2}))),
+      "all elements must be equal to become a scalar host tensor, got f32[3] whose element 2 differs from the first");
   EXPECT_NE(Fault(ToScalar(host_.Dense<float>({2}, {0.0f, -0.0f}))), "ok");
   EXPECT_EQ(Fault(ToScalar(host_.Dense<float>({2}, {NAN, NAN}))), "ok");
 }

@@ -36,8 +36,8 @@ struct HostMemory {
 
   template <typename T>
   Tensor Dense(const TensorShape& shape, std::initializer_list<T> values) const {
-    StatusOr<Tensor> tensor = MakeDense({kDTypeOf<T>, shape}, std::as_bytes(std::span(values.begin(), values.size())),
-                                        device, *allocator);
+    StatusOr<Tensor> tensor =
+        MakeDense({kDTypeOf<T>, shape}, std::as_bytes(std::span(values.begin(), values.size())), device, *allocator);
     EXPECT_TRUE(tensor.ok()) << tensor.status().ToString();
     return *std::move(tensor);
   }

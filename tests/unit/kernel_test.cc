@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Kernels: what they take and give, closures, mixed and late results (DI-1 to DI-6), and whose memory they may take over
-// (TH-5).
+// Kernels: what they take and give, closures, mixed and late results (DI-1 to DI-6), and whose memory they may take
+// over (TH-5).
 
 #include "tandem/kernel.h"
 
@@ -44,13 +44,14 @@ StatusOr<Tensor> Identity(const Tensor& x) { return x; }
 TEST(KernelTest, DI1_ParametersTakeArgumentsInOrderWhateverStandsBetween) {
   TestRuntime rt;
   std::string seen;
-  rt.Define(OpDefBuilder("t.Op").Input("a: float").Input("b: float").Input("c: float").Output("y: float").Attr("n: int"),
-            MakeKernel([&seen](const OpAttrsRef& attrs, const Tensor& a, KernelFrame& frame, DenseArg b,
-                               const OpAttrsRef&, DenseArg c) {
-              seen = TextOf(First(a), " ", b.data<float>()[0], " ", First(c.tensor()), " ", attrs.GetOr<int64_t>("n", 0),
-                            " ", frame.num_args(), " ", std::string_view(frame.def().name));
-              return MakeOne(frame, 0);
-            }));
+  rt.Define(
+      OpDefBuilder("t.Op").Input("a: float").Input("b: float").Input("c: float").Output("y: float").Attr("n: int"),
+      MakeKernel([&seen](const OpAttrsRef& attrs, const Tensor& a, KernelFrame& frame, DenseArg b, const OpAttrsRef&,
+                         DenseArg c) {
+        seen = TextOf(First(a), " ", b.data<float>()[0], " ", First(c.tensor()), " ", attrs.GetOr<int64_t>("n", 0), " ",
+                      frame.num_args(), " ", std::string_view(frame.def().name));
+        return MakeOne(frame, 0);
+      }));
   OpAttrs attrs;
   attrs.Set("n", int64_t{9});
   EXPECT_TRUE(rt.Call("t.Op", {rt.F32({1}), rt.F32({2}), rt.F32({3})}, attrs).IsConcrete());
@@ -95,9 +96,8 @@ TEST(KernelTest, DI1_TensorParameterTakesAnyRepresentation) {
 TEST(KernelTest, DI1_DenseArgRefusesWhatIsNotDense) {
   TestRuntime rt;
   DefineOp(rt, 2, 1, MakeKernel([](DenseArg x, DenseArg) -> StatusOr<Tensor> { return x.tensor(); }));
-  TensorHandle sparse = TensorHandle::MakeAvailable(
-      std::move(*MakeSparseCoo({DType::kF32, {4}}, rt.MakeTensor<int64_t>({1, 1}, {2}), rt.MakeTensor<float>({1}, {7}),
-                               rt.host().device())));
+  TensorHandle sparse = TensorHandle::MakeAvailable(std::move(*MakeSparseCoo(
+      {DType::kF32, {4}}, rt.MakeTensor<int64_t>({1, 1}, {2}), rt.MakeTensor<float>({1}, {7}), rt.host().device())));
   EXPECT_EQ(rt.ErrorOf(rt.Call("t.Op", {rt.F32({1}), std::move(sparse)})),
             "[t.Op] argument 1 (x1) must be a dense tensor, got f32[4] as sparse_coo_host");
 }
@@ -107,8 +107,8 @@ TEST(KernelTest, DI1_DenseArgRefusesStringTensors) {
   rt.Define(OpDefBuilder("t.Op").Input("x: string").Output("y: string"),
             MakeKernel([](DenseArg x) -> StatusOr<Tensor> { return x.tensor(); }));
   const std::string_view texts[] = {"a"};
-  TensorHandle text = TensorHandle::MakeAvailable(
-      std::move(*MakeString({1}, texts, rt.host().device(), rt.host().allocator())));
+  TensorHandle text =
+      TensorHandle::MakeAvailable(std::move(*MakeString({1}, texts, rt.host().device(), rt.host().allocator())));
   EXPECT_EQ(rt.ErrorOf(rt.Call("t.Op", {std::move(text)})),
             "[t.Op] argument 0 (x) must be a dense tensor, got string[1] as string_host");
 }
@@ -116,16 +116,17 @@ TEST(KernelTest, DI1_DenseArgRefusesStringTensors) {
 class VariadicKernelTest : public testing::Test {
  protected:
   VariadicKernelTest() {
-    rt_.Define(OpDefBuilder("t.Op").Input("head: float").Input("rest: N * float").Output("y: float").Attr("N: int >= 0"),
-               MakeKernel([this](DenseArg head, VariadicArgs rest, KernelFrame& frame) {
-                 sums_.clear();
-                 for (size_t i = 0; i < rest.size(); ++i) {
-                   float sum = 0;
-                   for (int64_t k = 0; k < rest[i].size(); ++k) sum += rest[i].data<float>()[k];
-                   sums_.push_back(sum);
-                 }
-                 return MakeOne(frame, head.data<float>()[0]);
-               }));
+    rt_.Define(
+        OpDefBuilder("t.Op").Input("head: float").Input("rest: N * float").Output("y: float").Attr("N: int >= 0"),
+        MakeKernel([this](DenseArg head, VariadicArgs rest, KernelFrame& frame) {
+          sums_.clear();
+          for (size_t i = 0; i < rest.size(); ++i) {
+            float sum = 0;
+            for (int64_t k = 0; k < rest[i].size(); ++k) sum += rest[i].data<float>()[k];
+            sums_.push_back(sum);
+          }
+          return MakeOne(frame, head.data<float>()[0]);
+        }));
   }
   TestRuntime rt_;
   std::vector<float> sums_;
@@ -147,9 +148,8 @@ TEST_F(VariadicKernelTest, DI1_VariadicArgsExpandScalarHostTensors) {
 }
 
 TEST_F(VariadicKernelTest, DI1_VariadicArgsRefuseWhatIsNotDense) {
-  TensorHandle sparse = TensorHandle::MakeAvailable(
-      std::move(*MakeSparseCoo({DType::kF32, {4}}, rt_.MakeTensor<int64_t>({1, 1}, {2}),
-                               rt_.MakeTensor<float>({1}, {7}), rt_.host().device())));
+  TensorHandle sparse = TensorHandle::MakeAvailable(std::move(*MakeSparseCoo(
+      {DType::kF32, {4}}, rt_.MakeTensor<int64_t>({1, 1}, {2}), rt_.MakeTensor<float>({1}, {7}), rt_.host().device())));
   EXPECT_EQ(rt_.ErrorOf(rt_.Call("t.Op", {rt_.F32({1}), rt_.F32({1}), std::move(sparse)})),
             "[t.Op] argument 2 (rest) must be a dense tensor, got f32[4] as sparse_coo_host");
 }
@@ -240,12 +240,12 @@ TEST(KernelTest, DI1_KernelsThatDoNotFitTheDefinitionAreNotResolved) {
   const auto late_result = [](KernelFrame&) { return AsyncValueRef<Tensor>(); };
   EXPECT_EQ(error(OpDefBuilder("t.A").Input("x: float").Output("y: float"), MakeKernel(two_args)),
             "[t.A] kernel takes 2 arguments, the op has 1");
-  EXPECT_EQ(error(OpDefBuilder("t.B").Input("x: N * float").Output("y: float").Attr("N: int >= 1"),
-                  MakeKernel(two_args)),
-            "[t.B] kernel takes 2 arguments, the op has at least 1");
-  EXPECT_EQ(error(OpDefBuilder("t.C").Input("x: N * float").Output("y: float").Attr("N: int >= 2"),
-                  MakeKernel(two_args)),
-            "");
+  EXPECT_EQ(
+      error(OpDefBuilder("t.B").Input("x: N * float").Output("y: float").Attr("N: int >= 1"), MakeKernel(two_args)),
+      "[t.B] kernel takes 2 arguments, the op has at least 1");
+  EXPECT_EQ(
+      error(OpDefBuilder("t.C").Input("x: N * float").Output("y: float").Attr("N: int >= 2"), MakeKernel(two_args)),
+      "");
   EXPECT_EQ(error(OpDefBuilder("t.D").Output("y: float"), MakeKernel(two_results)),
             "[t.D] kernel gives 2 results, the op has 1");
   EXPECT_EQ(error(OpDefBuilder("t.E").SideEffects(), MakeKernel(late_result)),
@@ -587,8 +587,8 @@ TEST_P(ForwardingTest, TH5_ExternalMemoryIsNotTakenOver) {
   StatusOr<RcRef<HostBuffer>> buffer =
       HostAllocator::WrapExternal(memory, sizeof(memory), [&released] { released = true; });
   ASSERT_TRUE(buffer.ok());
-  TensorHandle x = TensorHandle::MakeAvailable(Tensor({DType::kF32, {kLarge}}, &rt_.host().device(), kDenseHost, memory,
-                                                      std::move(*buffer)));
+  TensorHandle x = TensorHandle::MakeAvailable(
+      Tensor({DType::kF32, {kLarge}}, &rt_.host().device(), kDenseHost, memory, std::move(*buffer)));
   const TensorHandle sum = Add(std::move(x), rt_.Spread({kLarge}, 2));
   EXPECT_NE(DataOf(sum), memory);
   EXPECT_EQ(memory[0], 1.0f);
@@ -683,8 +683,11 @@ TEST(ForwardingRulesTest, TH5_OnlyTheSameShapeAndElementSize) {
 
 TEST(ForwardingRulesTest, TH5_OneArgumentServesOneResult) {
   TestRuntime rt;
-  rt.Define(OpDefBuilder("t.Two").Input("x: float").Output("y: float").Output("z: float").Metadata(
-                [](const MetadataFrame& frame) {
+  rt.Define(OpDefBuilder("t.Two")
+                .Input("x: float")
+                .Output("y: float")
+                .Output("z: float")
+                .Metadata([](const MetadataFrame& frame) {
                   for (TensorMetadata& result : frame.results) result = *frame.args[0];
                   return Status();
                 }),

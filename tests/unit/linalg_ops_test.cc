@@ -58,13 +58,11 @@ TYPED_TEST(MatMulDTypesTest, AllTransposes) {
     for (const bool transpose_a : {false, true}) {
       for (const bool transpose_b : {false, true}) {
         SCOPED_TRACE(TextOf(m, "x", k, "x", n, " ", transpose_a, " ", transpose_b));
-        const TensorHandle product =
-            this->Run("tf.MatMul",
-                      {this->template Dense<TypeParam>(MatrixShape(m, k, transpose_a),
-                                                       Matrix<TypeParam>(m, k, transpose_a)),
-                       this->template Dense<TypeParam>(MatrixShape(k, n, transpose_b),
-                                                       Matrix<TypeParam>(k, n, transpose_b))},
-                      Attrs("transpose_a", transpose_a, "transpose_b", transpose_b));
+        const TensorHandle product = this->Run(
+            "tf.MatMul",
+            {this->template Dense<TypeParam>(MatrixShape(m, k, transpose_a), Matrix<TypeParam>(m, k, transpose_a)),
+             this->template Dense<TypeParam>(MatrixShape(k, n, transpose_b), Matrix<TypeParam>(k, n, transpose_b))},
+            Attrs("transpose_a", transpose_a, "transpose_b", transpose_b));
         EXPECT_EQ(this->Doubles(product), expected);
         EXPECT_EQ(this->MetadataOf(product), TextOf(TensorMetadata(kDTypeOf<TypeParam>, {m, n})));
       }
@@ -116,8 +114,7 @@ TEST_F(LinalgOpsTest, ScalarHostTensorsAreExpanded) {
 
 TEST_F(LinalgOpsTest, WrongCalls) {  // MD-2, ER-2
   const TensorHandle a = Dense<float>({2, 3}, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(ErrorOf(Run("tf.MatMul", {a, a})),
-            "[tf.MatMul] inner dimensions must agree, got a: f32[2,3], b: f32[2,3]");
+  EXPECT_EQ(ErrorOf(Run("tf.MatMul", {a, a})), "[tf.MatMul] inner dimensions must agree, got a: f32[2,3], b: f32[2,3]");
   EXPECT_EQ(ErrorOf(Run("tf.MatMul", {a, a}, Attrs("transpose_a", true, "transpose_b", true))),
             "[tf.MatMul] inner dimensions must agree, got a: f32[2,3] transposed, b: f32[2,3] transposed");
   EXPECT_EQ(ErrorOf(Run("tf.MatMul", {Scalar<float>(1), a})), "[tf.MatMul] a must be a matrix, got a: f32[]");

@@ -161,23 +161,32 @@ class LoggingOpHandlerTest : public testing::Test {
     const auto float_op = [](std::string_view name) {
       return OpDefBuilder(name).Input("x: float").Output("y: float").Metadata<&UnchangedMetadata>();
     };
-    EXPECT_TRUE(runtime_->registry()
-                    .RegisterAll({
-                        float_op("test.Increment"),
-                        float_op("test.Fail"),
-                        float_op("test.Queued"),
-                        OpDefBuilder("test.Copy").Input("x: T").Output("y: T").Attr("T: type")
-                            .Metadata<&UnchangedMetadata>(),
-                        OpDefBuilder("test.Mixed").Input("x: float").Output("y: float").Output("z: float")
-                            .Metadata<&MixedMetadata>(),
-                        OpDefBuilder("test.Reject").Input("x: float").Output("y: float").Metadata<&RejectingMetadata>(),
-                        OpDefBuilder("test.Attrs").Input("x: float").Output("y: float").Metadata<&UnchangedMetadata>()
-                            .Attr("zebra: int = 1").Attr("apple: bool = false").Attr("mango: string = ''"),
-                        OpDefBuilder("test.Effect").SideEffects(),
-                        float_op("test.Undone"),
-                    })
-                    .ok());
-    auto host = std::make_unique<KernelOpHandler>("host", *runtime_, nullptr, memory_.device, KernelOpHandler::Policy());
+    EXPECT_TRUE(
+        runtime_->registry()
+            .RegisterAll({
+                float_op("test.Increment"),
+                float_op("test.Fail"),
+                float_op("test.Queued"),
+                OpDefBuilder("test.Copy").Input("x: T").Output("y: T").Attr("T: type").Metadata<&UnchangedMetadata>(),
+                OpDefBuilder("test.Mixed")
+                    .Input("x: float")
+                    .Output("y: float")
+                    .Output("z: float")
+                    .Metadata<&MixedMetadata>(),
+                OpDefBuilder("test.Reject").Input("x: float").Output("y: float").Metadata<&RejectingMetadata>(),
+                OpDefBuilder("test.Attrs")
+                    .Input("x: float")
+                    .Output("y: float")
+                    .Metadata<&UnchangedMetadata>()
+                    .Attr("zebra: int = 1")
+                    .Attr("apple: bool = false")
+                    .Attr("mango: string = ''"),
+                OpDefBuilder("test.Effect").SideEffects(),
+                float_op("test.Undone"),
+            })
+            .ok());
+    auto host =
+        std::make_unique<KernelOpHandler>("host", *runtime_, nullptr, memory_.device, KernelOpHandler::Policy());
     EXPECT_TRUE(host->AddKernel("test.Increment", MakeKernel<&IncrementKernel>()).ok());
     EXPECT_TRUE(host->AddKernel("test.Fail", MakeKernel<&FailKernel>()).ok());
     EXPECT_TRUE(host->AddKernel("test.Queued", MakeKernel<&QueuedKernel>()).ok());
@@ -331,7 +340,7 @@ TEST_F(LoggingOpHandlerTest, ThreadsGetNumbersOfTheirOwnAndWholeLines) {
   for (const std::string& line : TakeLines()) EXPECT_TRUE(lines.insert(line).second) << line;
   EXPECT_EQ(lines.size(), 3u * kThreads * kCalls);
   for (int n = 1; n <= kThreads * kCalls; ++n) {
-    EXPECT_TRUE(lines.contains("[" + std::to_string(n) + "] test.Increment")) << n;
+    EXPECT_TRUE(lines.contains(TextOf("[", n, "] test.Increment"))) << n;
   }
 }
 
@@ -455,9 +464,9 @@ TEST_F(LoggingOpHandlerTest, KeepsNoTensorFromBeingTakenOver) {
   EXPECT_EQ(at_once.tensor().data(), data);
 
   auto value = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata, &memory_.device);
-  const TensorHandle last = Run(
-      "test.Increment",
-      Run("test.Increment", TensorHandle(AsyncValueRef<Tensor>(RcRef<AsyncValue>(value)), &memory_.device)));
+  const TensorHandle last =
+      Run("test.Increment",
+          Run("test.Increment", TensorHandle(AsyncValueRef<Tensor>(RcRef<AsyncValue>(value)), &memory_.device)));
   Tensor tensor = *AllocateDense(metadata, memory_.device, *memory_.allocator);
   std::fill_n(static_cast<float*>(tensor.mutable_data()), 100, 1.0f);
   data = tensor.data();
@@ -505,7 +514,7 @@ TEST_F(LoggingOpHandlerTest, AnOpMadeOnceIsLoggedEachTime) {
     TensorHandle arg = Floats({1});
     TensorHandle result;
     (*op)(exec, {&arg, 1}, OpAttrsRef(), {&result, 1});
-    EXPECT_EQ(TakeLines()[0], "[" + std::to_string(i) + "] test.Increment");
+    EXPECT_EQ(TakeLines()[0], TextOf("[", i, "] test.Increment"));
   }
 }
 
@@ -540,8 +549,8 @@ TEST_F(LoggingOpHandlerTest, WithoutMemoryACallFailsAndIsLogged) {
   const ExecutionContext exec(runtime_->host(), Location());
   const RcRef<TensorValue> value =
       MakeRef<TensorValue>(TensorValue::Constructed{}, TensorMetadata(DType::kF32, {2}), &memory_.device);
-  const TensorHandle sources[] = {
-      Floats({1, 2}), TensorHandle(AsyncValueRef<Tensor>(RcRef<AsyncValue>(value)), &memory_.device)};
+  const TensorHandle sources[] = {Floats({1, 2}),
+                                  TensorHandle(AsyncValueRef<Tensor>(RcRef<AsyncValue>(value)), &memory_.device)};
   for (const TensorHandle& source : sources) {
     const int failures = FailEachAllocation([&] {
       TensorHandle arg = source.CopyRef();

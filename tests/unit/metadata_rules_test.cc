@@ -223,11 +223,7 @@ TEST_F(MetadataRulesTest, MD4_LateMetadataErrorReachesDependentsOfDependents) {
 
 TEST_F(MetadataRulesTest, MD4_SideEffectingOpsWithAMetadataFunctionWaitForMetadataToo) {
   bool ran = false;
-  rt_.Define(OpDefBuilder("t.Checked")
-                 .Input("x: float")
-                 .Input("y: float")
-                 .SideEffects()
-                 .Metadata<&ShapesAgree>(),
+  rt_.Define(OpDefBuilder("t.Checked").Input("x: float").Input("y: float").SideEffects().Metadata<&ShapesAgree>(),
              MakeKernel([&ran](KernelFrame&) {
                ran = true;
                return Status();
@@ -258,9 +254,9 @@ StatusOr<TensorMetadata> Resized(const TensorMetadata& x, HostInput size) {
 class HostInputRulesTest : public MetadataRulesTest {
  protected:
   HostInputRulesTest() {
-    rt_.Define(OpDefBuilder("t.Resize").Input("x: float").HostInput("size: int32").Output("y: float")
-                   .Metadata<&Resized>(),
-               MakeKernel<&Zeros>());
+    rt_.Define(
+        OpDefBuilder("t.Resize").Input("x: float").HostInput("size: int32").Output("y: float").Metadata<&Resized>(),
+        MakeKernel<&Zeros>());
   }
 };
 

@@ -93,8 +93,9 @@ TYPED_TEST(BiasTest, GradientSumsAllButTheChannels) {
       for (size_t i = 0; i < gradient.size(); ++i) {
         expected[i / static_cast<size_t>(inner) % expected.size()] += gradient[i];
       }
-      const TensorHandle sum = this->Run(
-          "tf.BiasAddGrad", {this->template Dense<TypeParam>(shape, As<TypeParam>(gradient))}, Attrs("data_format", format));
+      const TensorHandle sum =
+          this->Run("tf.BiasAddGrad", {this->template Dense<TypeParam>(shape, As<TypeParam>(gradient))},
+                    Attrs("data_format", format));
       EXPECT_EQ(this->Doubles(sum), expected);
     }
   }
@@ -211,12 +212,12 @@ TYPED_TEST(SoftmaxTest, CrossEntropyAndItsGradient) {
         gradients.push_back(std::exp(x[row * cols + col] - log_sums[row]) - (col == label ? 1 : 0));
       }
     }
-    const TensorHandle features = this->template Dense<TypeParam>(
-        {static_cast<int64_t>(rows), static_cast<int64_t>(cols)}, As<TypeParam>(x));
+    const TensorHandle features =
+        this->template Dense<TypeParam>({static_cast<int64_t>(rows), static_cast<int64_t>(cols)}, As<TypeParam>(x));
     const std::vector<int32_t> i32_labels(labels.begin(), labels.end());
     for (const bool wide : {false, true}) {
-      const TensorHandle label_handle = wide ? this->template Dense<int64_t>({rows}, labels)
-                                             : this->template Dense<int32_t>({rows}, i32_labels);
+      const TensorHandle label_handle =
+          wide ? this->template Dense<int64_t>({rows}, labels) : this->template Dense<int32_t>({rows}, i32_labels);
       const std::vector<TensorHandle> results =
           this->RunN("tf.SparseSoftmaxCrossEntropyWithLogits", {features, label_handle}, 2);
       this->ExpectNear(this->Doubles(results[0]), losses, 16 * Tolerance<TypeParam>());
@@ -239,8 +240,8 @@ TEST_F(NnOpsTest, CrossEntropyMayTakeOverItsFeatures) {  // TH-5
 }
 
 TEST_F(NnOpsTest, CrossEntropyOfAClassThatIsFarFromLikely) {
-  const std::vector<TensorHandle> results = RunN(
-      "tf.SparseSoftmaxCrossEntropyWithLogits", {Dense<float>({1, 2}, {200, -300}), Dense<int32_t>({1}, {1})}, 2);
+  const std::vector<TensorHandle> results =
+      RunN("tf.SparseSoftmaxCrossEntropyWithLogits", {Dense<float>({1, 2}, {200, -300}), Dense<int32_t>({1}, {1})}, 2);
   EXPECT_EQ(Values<float>(results[0]), std::vector<float>{500});
   EXPECT_EQ(Values<float>(results[1]), (std::vector<float>{1, -1}));
 }

@@ -23,9 +23,10 @@ namespace {
 class NullOpHandlerTest : public testing::Test {
  protected:
   NullOpHandlerTest() : runtime_(Options()) {
-    EXPECT_TRUE(runtime_.registry()
-                    .Register(OpDefBuilder("test.Negate").Input("x: float").Output("y: float").Metadata<&UnchangedMetadata>())
-                    .ok());
+    EXPECT_TRUE(
+        runtime_.registry()
+            .Register(OpDefBuilder("test.Negate").Input("x: float").Output("y: float").Metadata<&UnchangedMetadata>())
+            .ok());
     runtime_.registry().MarkLeftOut("test.Invert");
   }
   HostContext::Options Options() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Op handlers: what one is, stacks of them, why an op cannot run, fallback by dtype and across devices (OH-1, OH-2, OH-5,
-// EX-4, EX-13).
+// Op handlers: what one is, stacks of them, why an op cannot run, fallback by dtype and across devices (OH-1, OH-2,
+// OH-5, EX-4, EX-13).
 
 #include "tandem/op_handler.h"
 
@@ -160,8 +160,8 @@ class StackTest : public testing::Test {
  protected:
   StackTest() {
     for (const std::string_view name : {"t.A", "t.B", "t.C"}) {
-      rt_.Define(OpDefBuilder(name).Input("x: T").Output("y: float").Attr("T: {float, int32, int64}")
-                     .Metadata<&AsFloat>());
+      rt_.Define(
+          OpDefBuilder(name).Input("x: T").Output("y: float").Attr("T: {float, int32, int64}").Metadata<&AsFloat>());
     }
     bottom_ = Add("bottom", nullptr);
     middle_ = Add("middle", bottom_);
@@ -231,8 +231,7 @@ TEST_F(StackTest, OH2_ErrorsOfTheFallbackAreToldOnce) {
 TEST_F(StackTest, OH2_NobodyHasIt) {
   ASSERT_TRUE(top_->AddKernel("t.A", {DType::kF32}, TagKernel(1)).ok());
   ASSERT_TRUE(bottom_->AddKernel("t.A", {DType::kI32}, TagKernel(3)).ok());
-  EXPECT_EQ(rt_.ErrorOf(CallOn(rt_, top_, "t.B", {rt_.F32({0})})),
-            "[t.B] op handler top has no kernel for this op");
+  EXPECT_EQ(rt_.ErrorOf(CallOn(rt_, top_, "t.B", {rt_.F32({0})})), "[t.B] op handler top has no kernel for this op");
   EXPECT_EQ(rt_.ErrorOf(CallOn(rt_, top_, "t.A", {rt_.Dense<int64_t>({1}, {0})})),
             "[t.A] op handler bottom has no kernel for dtype i64");
 }
@@ -301,28 +300,31 @@ class AcrossDevicesTest : public testing::TestWithParam<bool> {
     near_ = near.get();
     rt_.runtime().AddHandler(std::move(near));
     // Doubles on the far device.
-    rt_.Define(OpDefBuilder("t.Double").Input("x: T").Output("y: T").Attr("T: {float, int32}")
-                   .Metadata<&test_ops::Same>());
-    EXPECT_TRUE(far_->AddKernel("t.Double", {DType::kF32}, MakeKernel([](const Tensor& x, KernelFrame& frame)
-                                                                          -> StatusOr<Tensor> {
-                        if (!x.IsA(kFar)) return Internal("not far");
-                        Tensor y(frame.result_metadata(0), frame.handler().device());
-                        auto* data = static_cast<float*>(y.UseInlineData(kFar));
-                        for (int64_t i = 0; i < x.num_elements(); ++i) data[i] = 2 * static_cast<const float*>(x.data())[i];
-                        return y;
-                      })).ok());
+    rt_.Define(
+        OpDefBuilder("t.Double").Input("x: T").Output("y: T").Attr("T: {float, int32}").Metadata<&test_ops::Same>());
+    EXPECT_TRUE(far_->AddKernel("t.Double", {DType::kF32},
+                                MakeKernel([](const Tensor& x, KernelFrame& frame) -> StatusOr<Tensor> {
+                                  if (!x.IsA(kFar)) return Internal("not far");
+                                  Tensor y(frame.result_metadata(0), frame.handler().device());
+                                  auto* data = static_cast<float*>(y.UseInlineData(kFar));
+                                  for (int64_t i = 0; i < x.num_elements(); ++i)
+                                    data[i] = 2 * static_cast<const float*>(x.data())[i];
+                                  return y;
+                                }))
+                    .ok());
     EXPECT_TRUE(near_->AddKernel("t.Double", {DType::kI32}, MakeKernel<&test_ops::Refuse>()).ok());
     // Only on the far device, with an input that is read on the host.
-    rt_.Define(OpDefBuilder("t.Resize").Input("x: float").HostInput("size: int32").Output("y: float")
-                   .Metadata<&Resized>());
-    EXPECT_TRUE(far_->AddKernel("t.Resize", MakeKernel([](const Tensor& x, const Tensor& size, KernelFrame& frame)
-                                                           -> StatusOr<Tensor> {
-                        EXPECT_TRUE(x.IsA(kFar));
-                        EXPECT_TRUE(size.IsA(kDenseHost));
-                        Tensor y(frame.result_metadata(0), frame.handler().device());
-                        std::memset(y.UseInlineData(kFar), 0, Tensor::kInlineBytes);
-                        return y;
-                      })).ok());
+    rt_.Define(
+        OpDefBuilder("t.Resize").Input("x: float").HostInput("size: int32").Output("y: float").Metadata<&Resized>());
+    EXPECT_TRUE(far_->AddKernel("t.Resize", MakeKernel([](const Tensor& x, const Tensor& size,
+                                                          KernelFrame& frame) -> StatusOr<Tensor> {
+                                  EXPECT_TRUE(x.IsA(kFar));
+                                  EXPECT_TRUE(size.IsA(kDenseHost));
+                                  Tensor y(frame.result_metadata(0), frame.handler().device());
+                                  std::memset(y.UseInlineData(kFar), 0, Tensor::kInlineBytes);
+                                  return y;
+                                }))
+                    .ok());
   }
   bool transfers() const { return GetParam(); }
 
@@ -398,6 +400,12 @@ TEST_P(AcrossDevicesTest, EX2_EX3_FailuresInTheFallbackGiveOneErrorAndConsume) {
     EXPECT_TRUE(result.GetError() == results[0].GetError());
   }
   EXPECT_EQ(rt_.told().size(), 1u);
+}
+
+TEST_P(AcrossDevicesTest, EX3_ACancelledCallIsToldOnce) {
+  rt_.host().CancelExecution("stop");
+  EXPECT_EQ(rt_.ErrorOf(CallOn(rt_, near_, "t.Resize", {rt_.F32({3}), rt_.I32({4})})), "[t.Resize] stop");
+  EXPECT_EQ(rt_.told(), (std::vector<std::string>{"stop", "[t.Resize] stop"}));
 }
 
 }  // namespace

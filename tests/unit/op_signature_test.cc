@@ -26,7 +26,8 @@ Status CountArguments(const MetadataFrame& frame) {
 
 Status AllocateAll(KernelFrame& frame) {
   for (size_t i = 0; i < frame.num_results(); ++i) {
-    if (void* data = frame.AllocateResult(i)) std::fill_n(static_cast<char*>(data), frame.result_metadata(i).byte_size(), 0);
+    if (void* data = frame.AllocateResult(i))
+      std::fill_n(static_cast<char*>(data), frame.result_metadata(i).byte_size(), 0);
   }
   return Status();
 }
@@ -42,8 +43,8 @@ class OpSignatureTest : public testing::Test {
   Args Of(std::initializer_list<DType> dtypes) {
     Args args;
     for (DType dtype : dtypes) {
-      args.Add(TensorHandle::MakeAvailable(std::move(*AllocateDense({dtype, {2}}, rt_.host().device(),
-                                                                    rt_.host().allocator()))));
+      args.Add(TensorHandle::MakeAvailable(
+          std::move(*AllocateDense({dtype, {2}}, rt_.host().device(), rt_.host().allocator()))));
     }
     return args;
   }
@@ -119,16 +120,11 @@ TEST_F(OpSignatureTest, EX5_FixedDTypes) {
 }
 
 TEST_F(OpSignatureTest, EX5_TypesThatFollowFromArguments) {
-  Define(OpDefBuilder("t.Typed")
-             .Input("i: int32")
-             .Input("x: T")
-             .Input("y: T")
-             .Output("z: T")
-             .Attr("T: {float, double}"));
+  Define(
+      OpDefBuilder("t.Typed").Input("i: int32").Input("x: T").Input("y: T").Output("z: T").Attr("T: {float, double}"));
   EXPECT_EQ(Run("t.Typed", {kI32, kF64, kF64}), "f64[3]");
   EXPECT_EQ(Run("t.Typed", {kI32, kI64, kI64}), "[t.Typed] argument 1 (x) must be one of {f32, f64}, got i64[2]");
-  EXPECT_EQ(Run("t.Typed", {kI32, kF32, kF64}),
-            "[t.Typed] argument 2 (y) must be f32 like argument 1 (x), got f64[2]");
+  EXPECT_EQ(Run("t.Typed", {kI32, kF32, kF64}), "[t.Typed] argument 2 (y) must be f32 like argument 1 (x), got f64[2]");
   EXPECT_EQ(Run("t.Typed", {kI32, kF32, kI32}), "[t.Typed] argument 2 (y) must be one of {f32, f64}, got i32[2]");
 }
 
@@ -154,8 +150,7 @@ TEST_F(OpSignatureTest, AT6_UnknownAttribute) {
   Define(OpDefBuilder("t.Some").Input("x: float").Output("y: float").Attr("a: int = 1").Attr("b: bool = true"));
   Define(OpDefBuilder("t.NoAttrs").Input("x: float").Output("y: float"));
   EXPECT_EQ(RunWith("t.Some", {kF32}, "c", true), "[t.Some] attribute c is not defined, expected one of a, b");
-  EXPECT_EQ(RunWith("t.NoAttrs", {kF32}, "c", true),
-            "[t.NoAttrs] attribute c is not defined, expected no attributes");
+  EXPECT_EQ(RunWith("t.NoAttrs", {kF32}, "c", true), "[t.NoAttrs] attribute c is not defined, expected no attributes");
 }
 
 TEST_F(OpSignatureTest, AT6_RequiredAttribute) {
@@ -219,8 +214,7 @@ TEST_F(OpSignatureTest, AT6_Minima) {
   EXPECT_EQ(RunWith("t.Min", {kF32}, "n", int64_t{1}), "[t.Min] attribute n must be at least 2, got 1");
   EXPECT_EQ(RunWith("t.Min", {kF32}, "n", INT64_MIN),
             "[t.Min] attribute n must be at least 2, got -9223372036854775808");
-  EXPECT_EQ(RunWithList<int64_t>("t.Min", {kF32}, "l", {1}),
-            "[t.Min] length of attribute l must be at least 2, got 1");
+  EXPECT_EQ(RunWithList<int64_t>("t.Min", {kF32}, "l", {1}), "[t.Min] length of attribute l must be at least 2, got 1");
   EXPECT_EQ(RunWithList<int64_t>("t.Min", {kF32}, "l", {}), "[t.Min] length of attribute l must be at least 2, got 0");
 }
 

@@ -39,8 +39,8 @@ std::string TextOf(const Parts&... parts) {
 class OpArgs {
  public:
   template <typename... Handles>
-    requires(std::same_as<std::remove_cvref_t<Handles>, TensorHandle> && ...)
-  OpArgs(Handles&&... handles) {  // NOLINT(google-explicit-constructor)
+  requires(std::same_as<std::remove_cvref_t<Handles>, TensorHandle>&&...)
+      OpArgs(Handles&&... handles) {  // NOLINT(google-explicit-constructor)
     (Add(std::forward<Handles>(handles)), ...);
   }
   OpArgs(std::vector<TensorHandle> handles) : handles_(std::move(handles)) {}  // NOLINT(google-explicit-constructor)
@@ -114,8 +114,7 @@ class OpTest : public testing::Test {
     return Available(MakeScalar({kDTypeOf<T>, shape}, &value, host().device()));
   }
   TensorHandle Strings(const TensorShape& shape, std::initializer_list<std::string_view> values) {
-    return Available(
-        MakeString(shape, std::span(values.begin(), values.size()), host().device(), host().allocator()));
+    return Available(MakeString(shape, std::span(values.begin(), values.size()), host().device(), host().allocator()));
   }
   TensorHandle Available(StatusOr<Tensor> tensor) {
     EXPECT_TRUE(tensor.ok()) << tensor.status().ToString();
@@ -151,11 +150,14 @@ class OpTest : public testing::Test {
     std::vector<double> values;
     if (!tensor.ok()) return values;
     switch (tensor->dtype()) {
-#define TANDEM_READ_AS_DOUBLES(name, type) \
-  case DType::name: AppendAsDoubles(DenseData<type>(*tensor), values); break;
+#define TANDEM_READ_AS_DOUBLES(name, type)             \
+  case DType::name:                                    \
+    AppendAsDoubles(DenseData<type>(*tensor), values); \
+    break;
       TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_READ_AS_DOUBLES)
 #undef TANDEM_READ_AS_DOUBLES
-      default: ADD_FAILURE() << "not numbers: " << TextOf(tensor->metadata());
+      default:
+        ADD_FAILURE() << "not numbers: " << TextOf(tensor->metadata());
     }
     return values;
   }

@@ -384,7 +384,11 @@ Status AllLike(const TensorMetadata& x, std::span<TensorMetadata> results) {
 // Byte counts of results that could never be allocated.
 TEST(PendingLimitTest, EX11_HugeResultsDoNotOverflowTheCount) {
   TestRuntime rt(WithLimits(1, 100));
-  rt.Define(OpDefBuilder("t.Copies").Input("x: double").Output("a: double").Output("b: double").Output("c: double")
+  rt.Define(OpDefBuilder("t.Copies")
+                .Input("x: double")
+                .Output("a: double")
+                .Output("b: double")
+                .Output("c: double")
                 .Metadata<&AllLike>());
   rt.AddKernel("t.Copies", {DType::kInvalid}, MakeKernel([](KernelFrame& frame) {
                  for (size_t i = 0; i < frame.num_results(); ++i) frame.SetResult(i, frame.arg(0));
@@ -420,8 +424,8 @@ TEST(PendingLimitTest, EX11_ADeadlineEndsTheWaitForRoom) {
     const auto deadline = RequestContext::Clock::now() + std::chrono::milliseconds(20);
     const auto request = RequestContext::Create(rt.host(), {deadline, nullptr});
     ASSERT_TRUE(request.ok());
-    const std::vector<TensorHandle> results = rt.Execute(ExecutionContext(rt.host(), Location(), *request), "t.Add",
-                                                         {promise.Handle(), rt.F32({1})}, 1);
+    const std::vector<TensorHandle> results =
+        rt.Execute(ExecutionContext(rt.host(), Location(), *request), "t.Add", {promise.Handle(), rt.F32({1})}, 1);
     EXPECT_EQ(rt.CodeOf(results[0]), StatusCode::kDeadlineExceeded);
     EXPECT_EQ(rt.ErrorOf(results[0]), "[t.Add] the deadline of the request has passed");
     promise.Resolve(rt.Filled(1, 1));

@@ -53,7 +53,8 @@ std::vector<std::vector<double>> Groups(const TensorShape& shape, const std::vec
   std::vector<bool> reduced(static_cast<size_t>(shape.rank()));
   for (const int32_t axis : axes) reduced[static_cast<size_t>(axis < 0 ? axis + shape.rank() : axis)] = true;
   int64_t num_groups = 1;
-  for (int axis = 0; axis < shape.rank(); ++axis) num_groups *= reduced[static_cast<size_t>(axis)] ? 1 : shape.dim(axis);
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    num_groups *= reduced[static_cast<size_t>(axis)] ? 1 : shape.dim(axis);
   std::vector<std::vector<double>> groups(static_cast<size_t>(num_groups));
   for (size_t i = 0; i < values.size(); ++i) {
     int64_t rest = static_cast<int64_t>(i);
@@ -125,15 +126,17 @@ TEST_F(ReductionOpsTest, ReducesEveryOtherOfEightDimensions) {
 
 template <typename T>
 class ReductionDTypesTest : public ReductionOpsTest {};
-using RealTypes =
-    testing::Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, Float16, BFloat16, float, double>;
+using RealTypes = testing::Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, Float16,
+                                 BFloat16, float, double>;
 TYPED_TEST_SUITE(ReductionDTypesTest, RealTypes);
 
 TYPED_TEST(ReductionDTypesTest, AllOpsOverInnerOuterAndMiddleDimensions) {
   const TensorShape shape = {4, 23, 9};
   const int64_t n = shape.num_elements();
   // Sums stay below 128, so that they are exact in every dtype.
-  const std::vector<double> numbers = Sequence(n, [](int64_t i) { return i % 13 == 0 ? 3.0 : i % 17 == 0 ? 1.0 : 0.0; });
+  const std::vector<double> numbers = Sequence(n, [](int64_t i) {
+    return i % 13 == 0 ? 3.0 : i % 17 == 0 ? 1.0 : 0.0;
+  });
   const std::vector<double> factors = Sequence(n, [](int64_t i) { return i % 31 == 3 ? 2.0 : 1.0; });
   for (const std::vector<int32_t>& axes : {std::vector<int32_t>{0}, {1}, {2}, {1, 2}, {0, 2}}) {
     SCOPED_TRACE(TextOf(DTypeName(kDTypeOf<TypeParam>), " ", axes[0], " of ", axes.size()));
@@ -276,8 +279,8 @@ TEST_F(ReductionOpsTest, HalvesOfEveryKindAreRead) {
 }
 
 TEST_F(ReductionOpsTest, NanWinsInMaxAndMinWhereverItIs) {
-  for (const TensorShape& shape : {TensorShape{9, 1}, TensorShape{1'000, 1}, TensorShape{100, 3}, TensorShape{7, 200},
-                                   TensorShape{70'000, 1}}) {
+  for (const TensorShape& shape :
+       {TensorShape{9, 1}, TensorShape{1'000, 1}, TensorShape{100, 3}, TensorShape{7, 200}, TensorShape{70'000, 1}}) {
     for (const int64_t row : {int64_t{0}, shape.dim(0) / 2, shape.dim(0) - 1}) {
       SCOPED_TRACE(TextOf(shape, " row ", row));
       std::vector<double> values(static_cast<size_t>(shape.num_elements()), 1);
@@ -359,7 +362,9 @@ TEST_F(ReductionOpsTest, AScalarReducesToItself) {
 
 TEST_F(ReductionOpsTest, KeepDims) {  // MD-2
   const TensorHandle x = Dense<float>({1, 2, 3}, {1, 2, 3, 4, 5, 6});
-  const auto run = [&](const std::vector<int32_t>& axes) { return Run("tf.Sum", {x, Axes(axes)}, Attrs("keep_dims", true)); };
+  const auto run = [&](const std::vector<int32_t>& axes) {
+    return Run("tf.Sum", {x, Axes(axes)}, Attrs("keep_dims", true));
+  };
   EXPECT_EQ(MetadataOf(run({1})), "f32[1,1,3]");
   EXPECT_EQ(MetadataOf(run({0, 2})), "f32[1,2,1]");
   EXPECT_EQ(MetadataOf(run({0, 1, 2})), "f32[1,1,1]");
@@ -381,7 +386,8 @@ TEST_F(ReductionOpsTest, WrongCalls) {  // MD-2, EX-5, ER-2
             "[tf.Max] reduction_indices must name each dimension once, got dimension 1 twice for input: f32[2,3]");
   EXPECT_EQ(ErrorOf(Run("tf.Mean", {x, Dense<int32_t>({1, 1}, {0})})),
             "[tf.Mean] reduction_indices must be a scalar or a vector, got reduction_indices: i32[1,1]");
-  EXPECT_EQ(ErrorOf(Run("tf.Mean", {x, x})), "[tf.Mean] argument 1 (reduction_indices) must be one of {i32, i64}, got f32[2,3]");
+  EXPECT_EQ(ErrorOf(Run("tf.Mean", {x, x})),
+            "[tf.Mean] argument 1 (reduction_indices) must be one of {i32, i64}, got f32[2,3]");
   EXPECT_EQ(ErrorOf(Run("tf.All", {x, Axes({0})})), "[tf.All] argument 0 (input) must be bool, got f32[2,3]");
   EXPECT_EQ(ErrorOf(Run("tf.Max", {Strings({}, {"a"}), Axes({})})).substr(0, 43),
             "[tf.Max] argument 0 (input) must be one of ");

@@ -27,9 +27,7 @@ using std::string_view_literals::operator""sv;
 class FixedDecoder final : public LocationDecoder {
  public:
   FixedDecoder(std::string file, uint32_t column) : file_(std::move(file)), column_(column) {}
-  DecodedLocation Decode(uintptr_t data) const override {
-    return {file_, static_cast<uint32_t>(data), column_};
-  }
+  DecodedLocation Decode(uintptr_t data) const override { return {file_, static_cast<uint32_t>(data), column_}; }
 
  private:
   std::string file_;
@@ -259,9 +257,8 @@ TEST(StatusTest, TextHasLocationAndCauses) {
 TEST(StatusTest, ErrorTakesOneAllocation) {
   const Status cause = Internal("below");
   Status error;
-  EXPECT_EQ(CountAllocations([&] {
-              error = Status::Error(StatusCode::kInternal, "x", "tf.Add", Location::Current(), cause);
-            }),
+  EXPECT_EQ(CountAllocations(
+                [&] { error = Status::Error(StatusCode::kInternal, "x", "tf.Add", Location::Current(), cause); }),
             1);
 }
 
@@ -388,6 +385,14 @@ TEST(StatusOrTest, HoldsAValueOrAnError) {
   const StatusOr<int> failed = error;
   EXPECT_FALSE(failed.ok());
   EXPECT_EQ(failed.status(), error);
+}
+
+// ER-5: a slip of a kernel's author is an error like others, not undefined.
+TEST(StatusOrTest, AnOkStatusInPlaceOfAValueIsAnError) {
+  const StatusOr<int> missing = Status();
+  EXPECT_EQ(missing.status().code(), StatusCode::kInternal);
+  EXPECT_EQ(missing.status().message(), "expected a value or an error, got an ok status");
+  EXPECT_FALSE(WithoutMemory([] { return StatusOr<int>(Status()); }).ok());
 }
 
 TEST(StatusOrTest, HoldsMoveOnlyValues) {

@@ -95,7 +95,7 @@ class HostConversionsTest : public testing::Test {
 // TH-9
 TEST_F(HostConversionsTest, AHostHasThemFromTheStart) {
   const std::pair<const TensorType*, const TensorType*> expected[] = {
-      {&kScalarHost, &kDenseHost},     {&kSparseCooHost, &kDenseHost}, {&kDenseHost, &kScalarHost},
+      {&kScalarHost, &kDenseHost},    {&kSparseCooHost, &kDenseHost},  {&kDenseHost, &kScalarHost},
       {&kDenseHost, &kSparseCooHost}, {&kScalarHost, &kSparseCooHost},
   };
   for (const auto& [from, to] : expected) {

@@ -269,6 +269,7 @@ TEST_F(TensorHandleTest, TextIsNeverHalfOfTwoStates) {
     const TensorHandle handle = HandleTo(value);
     std::string text;
     do {
+      std::this_thread::yield();
       text = TextOf(handle);
       ASSERT_TRUE(text == "pending f32[2] on cpu" || text == "f32[2] on cpu") << text;
     } while (text != "f32[2] on cpu");
@@ -297,16 +298,18 @@ StatusOr<Tensor> CopyKernel(const Tensor& x) { return x; }
 class HandleInOpTest : public TensorHandleTest {
  protected:
   HandleInOpTest() : runtime_(Options()) {
-    auto handler = std::make_unique<KernelOpHandler>("host", runtime_, nullptr, host_.device, KernelOpHandler::Policy());
-    EXPECT_TRUE(runtime_.registry()
-                    .RegisterAll({
-                        OpDefBuilder("test.Increment").Input("x: float").Output("y: float").Metadata<&UnchangedMetadata>(),
-                        OpDefBuilder("test.Widen").Input("x: float").Output("y: double").Metadata<&Widen>(),
-                        OpDefBuilder("test.Copy").Input("x: float").Output("y: float").Metadata<&UnchangedMetadata>(),
-                        OpDefBuilder("test.Fail").Input("x: float").Output("y: float").Metadata<&UnchangedMetadata>(),
-                        OpDefBuilder("test.FailWithoutMetadata").Input("x: float").Output("y: float"),
-                    })
-                    .ok());
+    auto handler =
+        std::make_unique<KernelOpHandler>("host", runtime_, nullptr, host_.device, KernelOpHandler::Policy());
+    EXPECT_TRUE(
+        runtime_.registry()
+            .RegisterAll({
+                OpDefBuilder("test.Increment").Input("x: float").Output("y: float").Metadata<&UnchangedMetadata>(),
+                OpDefBuilder("test.Widen").Input("x: float").Output("y: double").Metadata<&Widen>(),
+                OpDefBuilder("test.Copy").Input("x: float").Output("y: float").Metadata<&UnchangedMetadata>(),
+                OpDefBuilder("test.Fail").Input("x: float").Output("y: float").Metadata<&UnchangedMetadata>(),
+                OpDefBuilder("test.FailWithoutMetadata").Input("x: float").Output("y: float"),
+            })
+            .ok());
     EXPECT_TRUE(handler->AddKernel("test.Increment", MakeKernel<&IncrementKernel>()).ok());
     EXPECT_TRUE(handler->AddKernel("test.Widen", MakeKernel<&WidenKernel>()).ok());
     EXPECT_TRUE(handler->AddKernel("test.Copy", MakeKernel<&CopyKernel>()).ok());
@@ -426,6 +429,7 @@ TEST_F(HandleInOpTest, ThreadsReadMetadataWhileTheKernelGivesItsResult) {
     const TensorHandle result = Run("test.Copy", HandleTo(value));
     std::thread writer([&] { Resolve(*value); });
     do {
+      std::this_thread::yield();
       ASSERT_TRUE(result.IsMetadataAvailable());
       ASSERT_EQ(result.metadata(), kTwoFloats);
     } while (!result.IsAvailable());

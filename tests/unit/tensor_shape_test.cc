@@ -187,8 +187,7 @@ TEST(BroadcastTest, StretchesOnesFromTheLastDimension) {
 }
 
 TEST(BroadcastTest, ShapesThatDoNotFitAreNamed) {
-  EXPECT_EQ(BroadcastShapes({2, 3}, {4}).status().message(),
-            "shapes must be broadcast compatible, got [2,3] and [4]");
+  EXPECT_EQ(BroadcastShapes({2, 3}, {4}).status().message(), "shapes must be broadcast compatible, got [2,3] and [4]");
   EXPECT_EQ(BroadcastShapes({4}, {2, 3}).status().code(), StatusCode::kInvalidArgument);
   EXPECT_FALSE(BroadcastShapes({0}, {2}).ok());
   EXPECT_FALSE(BroadcastShapes({2, 1, 3}, {3, 1, 3}).ok());
@@ -251,7 +250,8 @@ TEST(TensorMetadataTest, WhatCannotBeAddressedIsInvalid) {
     const TensorMetadata too_large(dtype, {kMost + 1});
     EXPECT_FALSE(too_large.IsValid());
     EXPECT_EQ(too_large.Validate().code(), StatusCode::kInvalidArgument);
-    EXPECT_EQ(too_large.Validate().message(), "tensor " + Text(too_large) + " is too large to be addressed, the limit is " +
+    EXPECT_EQ(too_large.Validate().message(), "tensor " + Text(too_large) +
+                                                  " is too large to be addressed, the limit is " +
                                                   std::to_string(kMost) + " elements");
   }
   // 2^32 elements of 8 bytes are 2^35 bytes, which wrap around to 0 on 32 bits.
@@ -264,8 +264,7 @@ TEST(TensorMetadataTest, InvalidShapesAndDTypesAreInvalid) {
   EXPECT_EQ(TensorMetadata(DType::kInvalid, {2}).Validate().message(),
             "a tensor must have a dtype, got [2] without one");
   EXPECT_FALSE(TensorMetadata(DType::kInvalid, {2}).IsValid());
-  EXPECT_EQ(TensorMetadata(DType::kF32, {-1}).Validate().message(),
-            "dimension 0 of shape [-1] must not be negative");
+  EXPECT_EQ(TensorMetadata(DType::kF32, {-1}).Validate().message(), "dimension 0 of shape [-1] must not be negative");
   EXPECT_FALSE(TensorMetadata(DType::kF32, {kMax, kMax}).IsValid());
   EXPECT_TRUE(TensorMetadata(DType::kF32, {0, kMax}).IsValid());
 }

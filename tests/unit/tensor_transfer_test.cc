@@ -90,7 +90,8 @@ class TensorTransferTest : public testing::Test {
   ExecutionContext Exec(const RcRef<RequestContext>& request) {
     return ExecutionContext(*host_, Location::Current(), request);
   }
-  RcRef<RequestContext> MakeRequest(RequestContext::Clock::time_point deadline = RequestContext::Clock::time_point::max()) {
+  RcRef<RequestContext> MakeRequest(
+      RequestContext::Clock::time_point deadline = RequestContext::Clock::time_point::max()) {
     StatusOr<RcRef<RequestContext>> request = RequestContext::Create(*host_, {deadline, nullptr});
     EXPECT_TRUE(request.ok());
     return *std::move(request);
@@ -210,8 +211,8 @@ TEST_F(TensorTransferTest, AConversionMustGiveWhatItIsRegisteredFor) {
 
 // EX-13: host memory of another runtime is another device.
 TEST_F(TensorTransferTest, AnotherRuntimesHostIsAnotherDevice) {
-  const TensorHandle result = TensorHandle::MakeAvailable(memory_.Scalar<float>({3}, 2))
-                                  .TransferTo(Exec(), host_->device(), kDenseHost);
+  const TensorHandle result =
+      TensorHandle::MakeAvailable(memory_.Scalar<float>({3}, 2)).TransferTo(Exec(), host_->device(), kDenseHost);
   EXPECT_EQ(result.GetError().code(), StatusCode::kUnimplemented);
 }
 

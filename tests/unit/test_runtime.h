@@ -96,8 +96,8 @@ Status Add(DenseArg x, DenseArg y, KernelFrame& frame) {
 inline StatusOr<Tensor> NonZero(DenseArg x, KernelFrame& frame) {
   int64_t count = 0;
   for (int64_t i = 0; i < x.size(); ++i) count += x.data<float>()[i] != 0;
-  TANDEM_ASSIGN_OR_RETURN(Tensor result, AllocateDense({DType::kF32, {count}}, *x.tensor().device(),
-                                                       frame.host().allocator()));
+  TANDEM_ASSIGN_OR_RETURN(Tensor result,
+                          AllocateDense({DType::kF32, {count}}, *x.tensor().device(), frame.host().allocator()));
   float* out = MutableDenseData<float>(result).data();
   for (int64_t i = 0; i < x.size(); ++i) {
     if (x.data<float>()[i] != 0) *out++ = x.data<float>()[i];

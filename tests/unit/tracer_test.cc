@@ -26,7 +26,12 @@ using std::string_view_literals::operator""sv;
 const TraceEvent::Clock::time_point kStart = TraceEvent::Clock::time_point(std::chrono::hours(5));
 
 TraceEvent Event(std::string_view name, int64_t called = 0, int64_t started = 0, int64_t ended = 0) {
-  return {name, "cpu", "f32[2]", "{}", kStart + nanoseconds(called), kStart + nanoseconds(started),
+  return {name,
+          "cpu",
+          "f32[2]",
+          "{}",
+          kStart + nanoseconds(called),
+          kStart + nanoseconds(started),
           kStart + nanoseconds(ended)};
 }
 
@@ -172,12 +177,20 @@ TEST(TracerTest, Utf8IsKept) {
 // TR-2: attributes may hold any bytes, and long ones are cut anywhere.
 TEST(TracerTest, BytesThatAreNotUtf8AreReplaced) {
   const std::string_view bad[] = {
-      "\x80", "\xff", "\xc0\x80", "\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+      "\x80",
+      "\xff",
+      "\xc0\x80",
+      "\xc3",
+      "\xe2\x82",
+      "\xf0\x9f\x98",
+      "\xe0\x80\x80",
+      "\xed\xa0\x80",
+      "\xf4\x90\x80\x80",
       "\xf8\x88\x80\x80\x80",
   };
   for (const std::string_view text : bad) {
     Tracer tracer;
-    tracer.Record(Event("<" + std::string(text) + ">"));
+    tracer.Record(Event(std::string("<").append(text).append(">")));
     const std::string json = tracer.ToJson();
     EXPECT_TRUE(JsonChecker::IsJson(json)) << json;
     const size_t first = json.find("\"name\":\"<\\ufffd");

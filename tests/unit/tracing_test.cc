@@ -74,7 +74,11 @@ TEST_F(TracingTest, TR1_CallsAreNotChangedByIt) {
 }
 
 TEST_F(TracingTest, TR2_NameDeviceShapesAndAttributes) {
-  rt_.Define(OpDefBuilder("t.Attrs").Input("x: float").Output("y: float").Attr("b: int").Attr("a: string = 'q'")
+  rt_.Define(OpDefBuilder("t.Attrs")
+                 .Input("x: float")
+                 .Output("y: float")
+                 .Attr("b: int")
+                 .Attr("a: string = 'q'")
                  .Metadata<&test_ops::Same>(),
              MakeKernel([](const Tensor& x) -> StatusOr<Tensor> { return x; }));
   rt_.host().StartTracing();

@@ -246,8 +246,8 @@ class RowKernels {
   void Add(const RowEntry& entry, DTypeSet dtypes, const RowFunction& function) {
     const bool is_bias = std::string_view(entry.op) == "tf.AddV2";
     Kernel kernel = is_bias ? MakeKernel(BiasAddKernel{function}) : MakeKernel(GradientKernel{function});
-    const Status status = handler_.AddKernel(is_bias ? "tf.BiasAdd" : entry.op, dtypes,
-                                             std::move(kernel).WithCost(kRowCost / 2));
+    const Status status =
+        handler_.AddKernel(is_bias ? "tf.BiasAdd" : entry.op, dtypes, std::move(kernel).WithCost(kRowCost / 2));
     if (status_.ok()) status_ = status;
   }
 

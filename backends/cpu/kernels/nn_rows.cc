@@ -43,9 +43,7 @@ struct SigmoidGrad {
   static HWY_INLINE T Apply(T y, T dy) {
     return dy * y * (T{1} - y);
   }
-  static HWY_INLINE Complex64 Apply(Complex64 y, Complex64 dy) {
-    return Multiply(Multiply(dy, y), {1 - y.re, -y.im});
-  }
+  static HWY_INLINE Complex64 Apply(Complex64 y, Complex64 dy) { return Multiply(Multiply(dy, y), {1 - y.re, -y.im}); }
 };
 
 struct TanhGrad {

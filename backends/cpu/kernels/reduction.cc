@@ -23,9 +23,12 @@ namespace {
 // Columns that are reduced together, so that their accumulators stay in the first-level cache.
 constexpr int64_t kMaxTileCols = 2048;
 constexpr size_t kMaxElementSize = TensorMetadata::kMaxElementSize;  // of accumulators, too
+// So many rows are always reduced together.
+constexpr int64_t kMinChunk = 32;
 // Rows of at most so many columns are taken several at a time, together of at most kNarrowTile columns.
 constexpr int64_t kNarrowCols = 64;
 constexpr int64_t kNarrowTile = 256;
+constexpr int64_t kNarrowChunk = 16384;
 // Nanoseconds that a unit of work takes besides its numbers.
 constexpr double kUnitCost = 10;
 
@@ -37,29 +40,28 @@ struct Pass {
   int64_t cols;
 };
 
-// The passes of a reduction, each over what the one before left: adjacent dimensions that are treated alike are one, and
-// the reduced ones go innermost first.
+// The passes of a reduction, each over what the one before left: adjacent dimensions that are treated alike are one,
+// and the reduced ones go innermost first.
 class Passes {
  public:
   // `shape` has elements; each consists of `parts` numbers.
   Passes(const TensorShape& shape, const ReducedDims& reduced, int64_t parts) {
-    int64_t outer = shape.num_elements();
+    int64_t outer[TensorShape::kMaxRank + 1] = {1};  // product of the dimensions before
+    for (int axis = 0; axis < shape.rank(); ++axis) outer[axis + 1] = outer[axis] * shape.dim(axis);
     int64_t rows = 1;
     int64_t cols = parts;
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
       const int64_t dim = shape.dim(axis);
       if (dim == 1) continue;
-      if (reduced[axis]) {
+      if (reduced[static_cast<size_t>(axis)]) {
         rows *= dim;
-        outer /= dim;
         continue;
       }
-      if (rows > 1) Add({outer, rows, cols});
+      if (rows > 1) Add({outer[axis + 1], rows, cols});
       rows = 1;
       cols *= dim;
-      outer /= dim;
     }
-    if (rows > 1) Add({outer, rows, cols});
+    if (rows > 1) Add({1, rows, cols});
   }
 
   int size() const { return size_; }
@@ -78,10 +80,17 @@ class Passes {
   Pass passes_[TensorShape::kMaxRank / 2];  // reduced dimensions that are not adjacent
 };
 
-// One pass cut into units: tiles of columns of chunks of rows. The sizes follow from those of the pass alone, so that the
-// order of operations does, too.
+// One pass cut into units: tiles of columns of chunks of rows. The sizes follow from those of the pass alone, so that
+// the order of operations does, too.
 struct Units {
   explicit Units(const Pass& pass) : pass(pass) {
+    const bool is_narrow = pass.cols <= kNarrowCols && pass.rows * pass.cols <= kNarrowChunk;
+    if (is_narrow || (pass.cols <= kMaxTileCols && pass.rows <= kMinChunk)) [[likely]] {  // spares the divisions
+      tile = pass.cols;
+      chunk = pass.rows;
+      tiles = chunks = 1;
+      return;
+    }
     tile = DivideUp(pass.cols, DivideUp(pass.cols, kMaxTileCols));
     tiles = DivideUp(pass.cols, tile);
     chunk = DivideUp(pass.rows, DivideUp(pass.rows, MaxChunk()));
@@ -89,9 +98,9 @@ struct Units {
   }
   // How many rows are reduced without accumulators of their own in between.
   int64_t MaxChunk() const {
-    if (pass.cols == 1) return 32768;
-    if (pass.cols <= kNarrowCols) return 16384 / pass.cols;
-    return std::clamp<int64_t>(65536 / tile, 32, 256);
+    if (pass.cols == 1) return 2 * kNarrowChunk;
+    if (pass.cols <= kNarrowCols) return kNarrowChunk / pass.cols;
+    return std::clamp<int64_t>(65536 / tile, kMinChunk, 256);
   }
 
   Pass pass;
@@ -105,8 +114,12 @@ struct Units {
 class Reducer {
  public:
   Reducer(const KernelFrame& frame, const ReductionRows& rows, int64_t count, const void* elements)
-      : frame_(frame), rows_(rows), count_(count), data_(static_cast<const std::byte*>(elements)),
-        reductions_(rows.elements), number_size_(rows.number_size) {}
+      : frame_(frame),
+        rows_(rows),
+        count_(count),
+        data_(static_cast<const std::byte*>(elements)),
+        reductions_(rows.elements),
+        number_size_(rows.number_size) {}
 
   // Leaves results in `out`; if that is null, accumulators, for the next pass.
   Status Run(Pass pass, std::byte* out) {
@@ -144,9 +157,8 @@ class Reducer {
     const Pass& pass = units.pass;
     const double cost = static_cast<double>(units.chunk * units.tile) * rows_.cost + kUnitCost;
     if (units.chunks == 1 && units.tiles == 1) {
-      return frame_.ParallelFor(pass.outer, cost, [&](int64_t begin, int64_t end) {
-        ComputeBlocks(pass, begin, end, finish, to);
-      });
+      return frame_.ParallelFor(pass.outer, cost,
+                                [&](int64_t begin, int64_t end) { ComputeBlocks(pass, begin, end, finish, to); });
     }
     frame_.ParallelFor(pass.outer * units.chunks * units.tiles, cost, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) ComputeUnit(units, unit, finish, to);
@@ -242,8 +254,7 @@ class Reducer {
 ReducedDims ReadReducedDims(const DenseArg& indices, int rank) {
   ReducedDims reduced = {};
   for (int64_t i = 0; i < indices.size(); ++i) {
-    const int64_t index =
-        indices.dtype() == DType::kI32 ? indices.data<int32_t>()[i] : indices.data<int64_t>()[i];
+    const int64_t index = indices.dtype() == DType::kI32 ? indices.data<int32_t>()[i] : indices.data<int64_t>()[i];
     reduced[static_cast<size_t>(index < 0 ? index + rank : index)] = true;
   }
   return reduced;

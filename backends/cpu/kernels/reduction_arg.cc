@@ -43,8 +43,11 @@ int64_t ReadIndex(const DenseArg& index) {
 class Search {
  public:
   Search(const KernelFrame& frame, const ArgRows& rows, const DenseArg& input, int64_t dimension, void* out)
-      : frame_(frame), functions_(rows), element_size_(static_cast<int64_t>(DTypeSize(input.dtype()))),
-        data_(input.data<std::byte>()), out_(static_cast<std::byte*>(out)) {
+      : frame_(frame),
+        functions_(rows),
+        element_size_(static_cast<int64_t>(DTypeSize(input.dtype()))),
+        data_(input.data<std::byte>()),
+        out_(static_cast<std::byte*>(out)) {
     const int rank = input.shape().rank();
     const int64_t axis = dimension < 0 ? dimension + rank : dimension;
     for (int i = 0; i < rank; ++i) {
@@ -81,9 +84,8 @@ class Search {
     const int64_t chunks = DivideUp(rows_, chunk);
     // For each tile, its candidates of each chunk.
     const int64_t num_candidates = outer_ * tiles_ * chunks * width_;
-    TANDEM_ASSIGN_OR_RETURN(
-        const RcRef<HostBuffer> buffer,
-        frame_.host().allocator().Allocate(static_cast<size_t>(num_candidates) * sizeof(int64_t)));
+    TANDEM_ASSIGN_OR_RETURN(const RcRef<HostBuffer> buffer,
+                            frame_.host().allocator().Allocate(static_cast<size_t>(num_candidates) * sizeof(int64_t)));
     auto* const candidates = static_cast<int64_t*>(buffer->data());
     ForUnits(chunks, chunk, [&](const Unit& unit) {
       const int64_t row = unit.chunk * chunk;

@@ -19,7 +19,8 @@ struct ArgRows {
 
   // For each of `cols` columns, at most kMaxCols, the row of its best element, plus `first_row`. There is at least one
   // row.
-  void (*find)(const void* data, int64_t rows, int64_t stride, int64_t cols, int64_t first_row, int64_t* best) = nullptr;
+  void (*find)(const void* data, int64_t rows, int64_t stride, int64_t cols, int64_t first_row,
+               int64_t* best) = nullptr;
   // `best` holds `count` rows of candidates: for each column rows that ascend. Leaves the best ones in its first row.
   void (*merge)(const void* data, int64_t stride, int64_t cols, int64_t count, int64_t* best) = nullptr;
 };

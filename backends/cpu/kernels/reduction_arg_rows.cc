@@ -39,9 +39,25 @@ HWY_INLINE A BestOf(const A* HWY_RESTRICT x, int64_t n) {
   }
 }
 
+// Of few contiguous elements.
+template <bool kSmallest, typename A, typename T>
+HWY_INLINE int64_t FindInOrder(const T* x, int64_t n) {
+  A best = Load<A>(x[0]);
+  int64_t best_i = 0;
+  for (int64_t i = 1; i < n; ++i) {
+    const A element = Load<A>(x[i]);
+    const bool is_better = IsBetter<kSmallest>(element, best);
+    best = is_better ? element : best;
+    best_i = is_better ? i : best_i;
+  }
+  return best_i;
+}
+
 // Of `n` contiguous elements, at least one: the block with the best element, then where in it that is.
 template <bool kSmallest, typename A, typename T>
 int64_t FindInStretch(const T* x, int64_t n) {
+  constexpr int64_t kFew = 24;
+  if (n <= kFew) return FindInOrder<kSmallest, A>(x, n);
   constexpr int64_t kBlock = 1024;
   A widened[std::is_same_v<A, T> ? 1 : kBlock];
   const auto load = [&](int64_t begin, int64_t size) -> const A* {

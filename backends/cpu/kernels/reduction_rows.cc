@@ -52,14 +52,16 @@ struct Multiply {
 struct Largest {
   template <typename A>
   static HWY_INLINE A Apply(A a, A b) {
-    return (a > b) | (a != a) ? a : b;
+    const A larger = a > b ? a : b;
+    return a != a ? a : larger;
   }
 };
 
 struct Smallest {
   template <typename A>
   static HWY_INLINE A Apply(A a, A b) {
-    return (a < b) | (a != a) ? a : b;
+    const A smaller = a < b ? a : b;
+    return a != a ? a : smaller;
   }
 };
 
@@ -117,29 +119,13 @@ HWY_INLINE T ReduceFloats(Smallest, const T* x, int64_t n) {
   return simd::Min(x, n);
 }
 
-template <typename Op, typename A, typename T>
-HWY_INLINE A ReduceStretch(const T* HWY_RESTRICT x, int64_t n) {
+template <typename Op, typename A>
+HWY_INLINE A ReduceStretch(const A* HWY_RESTRICT x, int64_t n) {
   constexpr int64_t kShort = 12;
-  if constexpr (std::is_integral_v<T> || std::is_same_v<T, Complex64>) {
-    return ReduceInOrder<Op, A>(x, n);  // of which the compiler makes vectors, since integers may be reordered
-  } else {
-    if (n <= kShort) return ReduceInOrder<Op, A>(x, n);
-    if constexpr (std::is_same_v<T, A>) {
-      return ReduceFloats(Op(), x, n);
-    } else {
-      constexpr int64_t kBlock = 1024;
-      A widened[kBlock];
-      A result{};
-      for (int64_t begin = 0; begin < n; begin += kBlock) {
-        const int64_t size = std::min(kBlock, n - begin);
-        TANDEM_COMPACT_LOOP
-        for (int64_t i = 0; i < size; ++i) widened[i] = Load<A>(x[begin + i]);
-        const A of_block = ReduceFloats(Op(), widened, size);
-        result = begin == 0 ? of_block : Op::Apply(result, of_block);
-      }
-      return result;
-    }
+  if constexpr (std::is_floating_point_v<A>) {
+    if (n > kShort) return ReduceFloats(Op(), x, n);
   }
+  return ReduceInOrder<Op, A>(x, n);  // of which the compiler makes vectors for integers, since they may be reordered
 }
 
 // RowReductions::stretches.
@@ -147,7 +133,38 @@ template <typename Op, typename A, typename T>
 void ReduceStretches(const void* data, int64_t count, int64_t n, void* accumulators) {
   const auto* x = static_cast<const T*>(data);
   auto* to = static_cast<A*>(accumulators);
-  for (int64_t i = 0; i < count; ++i, x += n) to[i] = ReduceStretch<Op, A>(x, n);
+  for (int64_t i = 0; i < count; ++i, x += n) {
+    if constexpr (std::is_same_v<T, A>) {
+      to[i] = ReduceStretch<Op>(x, n);
+    } else {
+      to[i] = ReduceInOrder<Op, A>(x, n);
+    }
+  }
+}
+
+// The same for halves, which are converted block by block: many short stretches or a part of a long one.
+template <typename Op, typename T>
+void ReduceHalfStretches(const void* data, int64_t count, int64_t n, void* accumulators) {
+  constexpr int64_t kBlock = 1024;
+  const auto* x = static_cast<const T*>(data);
+  auto* to = static_cast<float*>(accumulators);
+  float widened[kBlock];
+  const auto widen = [&](int64_t size) {
+    TANDEM_COMPACT_LOOP
+    for (int64_t i = 0; i < size; ++i) widened[i] = Load<float>(x[i]);
+    x += size;
+  };
+  const int64_t stretches = std::max<int64_t>(kBlock / n, 1);
+  for (int64_t i = 0; i < count; i += stretches) {
+    const int64_t last = std::min(i + stretches, count);
+    widen(std::min((last - i) * n, kBlock));
+    for (int64_t j = i; j < last; ++j) to[j] = ReduceStretch<Op>(widened + (j - i) * n, std::min(n, kBlock));
+    for (int64_t done = kBlock; done < n; done += kBlock) {
+      const int64_t size = std::min(kBlock, n - done);
+      widen(size);
+      to[i] = Op::Apply(to[i], ReduceStretch<Op>(widened, size));
+    }
+  }
 }
 
 template <typename T>
@@ -189,11 +206,20 @@ void StoreFloat(void* out) {
   *static_cast<T*>(out) = static_cast<T>(kDenominator != 0 ? kNumerator : kNumerator == 0 ? kNan : kNumerator * kInf);
 }
 
+void StoreComplexNan(void* out) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  *static_cast<Complex64*>(out) = {kNan, kNan};
+}
+
 // Costs: about the time to read an element, and to convert it if it is not of the accumulator's type.
 template <typename Op, typename A, typename T>
 ReductionRows Rows(void (*empty)(void*)) {
   ReductionRows rows;
-  rows.elements = {&ReduceRows<Op, A, T>, &ReduceStretches<Op, A, T>};
+  if constexpr (kIsHalf<T>) {
+    rows.elements = {&ReduceRows<Op, A, T>, &ReduceHalfStretches<Op, T>};
+  } else {
+    rows.elements = {&ReduceRows<Op, A, T>, &ReduceStretches<Op, A, T>};
+  }
   rows.accumulators = {&ReduceRows<Op, A, A>, &ReduceStretches<Op, A, A>};
   if constexpr (kIsHalf<T>) rows.finish = &Narrow<T>;
   rows.empty = empty;
@@ -256,7 +282,7 @@ ReductionRows ComplexRows(ReductionOp op) {
   if (op == ReductionOp::kProd) return Rows<Multiply, Complex64, Complex64>(&StoreFloat<Complex64, 1>);
   if (op != ReductionOp::kSum && op != ReductionOp::kMean) return ReductionRows();
   ReductionRows rows = FloatRows<float>(op);
-  rows.empty = op == ReductionOp::kSum ? &StoreFloat<Complex64, 0> : &StoreFloat<Complex64, 0, 0>;
+  rows.empty = op == ReductionOp::kSum ? &StoreFloat<Complex64, 0> : &StoreComplexNan;
   rows.parts = 2;
   return rows;
 }

@@ -45,7 +45,7 @@ Status AssertKernel(DenseArg condition, const OpAttrsRef& attrs, KernelFrame& fr
     text.Append(i == 1 ? ", got " : "; ");
     AppendTensor(text, frame.arg(i), max_elements);
   }
-  return InvalidArgument(text.view());
+  return Status::Error(StatusCode::kInvalidArgument, text.view());
 }
 
 }  // namespace

@@ -156,7 +156,8 @@ class ContinuationGuard {
   friend class AsyncValue;
   // Runs the list of waiters linked by `next_`.
   static void RunAll(Waiter* waiters);
-  // Begins a level of nesting, or is false at kMaxDepth. Leave ends it, and runs what is put off if it was the outermost.
+  // Begins a level of nesting, or is false at kMaxDepth. Leave ends it, and runs what is put off if it was the
+  // outermost.
   static bool Enter();
   static void Leave();
   // Drops the list of waiters linked by `next_`.

@@ -26,6 +26,8 @@ class ExecutionContext {
   Location location() const { return location_; }
   // Null: the call belongs to no request.
   RequestContext* request() const { return request_.get(); }
+  // Ok, or why nothing of this call runs: the host or the request was cancelled, or its deadline has passed.
+  Status CheckActive() const;
   // Where long work goes; the host's queue unless the call says otherwise.
   WorkQueue& work_queue() const;
 

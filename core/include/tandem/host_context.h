@@ -35,9 +35,9 @@ class HostContext {
   using PrintSink = std::function<void(std::string_view)>;
 
   struct Options {
-    std::unique_ptr<WorkQueue> work_queue;   // default: multi-threaded where there are threads
-    DiagnosticHandler diagnostic_handler;    // hears each error once, when it arises, on the thread it arises on (ER-4)
-    PrintSink print;                         // where printing ops write; default: nowhere
+    std::unique_ptr<WorkQueue> work_queue;  // default: multi-threaded where there are threads
+    DiagnosticHandler diagnostic_handler;   // hears each error once, when it arises, on the thread it arises on (ER-4)
+    PrintSink print;                        // where printing ops write; default: nowhere
     HostAllocator::Options allocator;
     // Work of a higher estimated cost goes to the queue (EX-7); about nanoseconds on one core.
     int64_t inline_cost_limit = 20'000;

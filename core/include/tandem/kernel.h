@@ -215,7 +215,8 @@ struct KernelParameter<DenseArg> {
   Status Prepare(KernelFrame& frame, size_t& next) {
     const size_t i = next++;
     tensor = &frame.arg(i);
-    if (tensor->IsA(kDenseHost)) [[likely]] return Status();
+    if (tensor->IsA(kDenseHost)) [[likely]]
+      return Status();
     return RequireDense(frame, i, &tensor, expanded);
   }
   DenseArg Get(KernelFrame&) { return DenseArg(*tensor); }
@@ -357,7 +358,7 @@ struct KernelFunction<Result (Class::*)(Parameters...) const noexcept(is_noexcep
 template <typename Closure>
 struct KernelClosure : KernelFunction<void> {};
 template <typename Closure>
-  requires requires { &Closure::operator(); }
+requires requires { &Closure::operator(); }
 struct KernelClosure<Closure> : KernelFunction<decltype(&Closure::operator())> {};
 
 }  // namespace internal

@@ -177,39 +177,56 @@ constexpr MetadataSignature SignatureOf(Result (*)(Parameters...)) {
   return signature;
 }
 
+// Whether a function can take this, by value or by reference to what it must not change.
+template <typename Parameter>
+inline constexpr bool kTakesMetadata = kIsMetadataParameter<std::remove_cvref_t<Parameter>>&&
+    std::is_convertible_v<const std::remove_cvref_t<Parameter>&, Parameter>;
+
 template <auto fn, typename Result, typename... Parameters>
 constexpr MetadataFunction EraseMetadata(Result (*)(Parameters...)) {
-  static_assert((kIsMetadataParameter<std::remove_cvref_t<Parameters>> && ...),
+  constexpr bool kHasValidParameters = (kTakesMetadata<Parameters> && ...);
+  constexpr bool kHasValidResult = MetadataResult<Result>::kValid;
+  static_assert(kHasValidParameters,
                 "a metadata function takes const TensorMetadata&, HostInput, VariadicMetadata, const OpAttrsRef&, "
                 "std::span<TensorMetadata> (the results) or const MetadataFrame&");
   static_assert(RemainingArgumentsAreLast<std::remove_cvref_t<Parameters>...>(),
                 "in a metadata function no TensorMetadata, HostInput or second VariadicMetadata may follow a "
                 "VariadicMetadata, which takes all remaining arguments");
-  static_assert(MetadataResult<Result>::kValid,
+  static_assert(kHasValidResult,
                 "a metadata function returns TensorMetadata, StatusOr<TensorMetadata>, "
                 "StatusOr<std::array<TensorMetadata, N>>, or Status with a std::span<TensorMetadata> parameter");
-  return [](const MetadataFrame& frame) -> Status {
-    // Braced initialisation evaluates left to right, so each parameter gets its own argument. The definition has
-    // already fixed their number.
-    size_t next = 0;
-    std::tuple<decltype(MetadataArgument<std::remove_cvref_t<Parameters>>(frame, next))...> arguments{
-        MetadataArgument<std::remove_cvref_t<Parameters>>(frame, next)...};
-    return MetadataResult<Result>::Store(std::apply(fn, arguments), frame);
-  };
+  if constexpr (kHasValidParameters && kHasValidResult) {
+    return [](const MetadataFrame& frame) -> Status {
+      // Braced initialisation evaluates left to right, so each parameter gets its own argument. The definition has
+      // already fixed their number.
+      size_t next = 0;
+      std::tuple<decltype(MetadataArgument<std::remove_cvref_t<Parameters>>(frame, next))...> arguments{
+          MetadataArgument<std::remove_cvref_t<Parameters>>(frame, next)...};
+      return MetadataResult<Result>::Store(std::apply(fn, arguments), frame);
+    };
+  }
+  return nullptr;
 }
+
+template <typename T>
+inline constexpr bool kIsFunctionPointer = std::is_pointer_v<T>&& std::is_function_v<std::remove_pointer_t<T>>;
 
 }  // namespace internal
 
 // The erased form of a metadata function: `EraseMetadataFunction<&MatMulMetadata>()`.
 template <auto fn>
 constexpr MetadataFunction EraseMetadataFunction() {
-  return internal::EraseMetadata<fn>(fn);
+  constexpr bool kIsFunction = internal::kIsFunctionPointer<decltype(fn)>;
+  static_assert(kIsFunction, "a metadata function is a plain function");
+  if constexpr (kIsFunction) return internal::EraseMetadata<fn>(fn);
+  return nullptr;
 }
 
 // What the function relies on: `MetadataSignatureOf<&MatMulMetadata>()`.
 template <auto fn>
 constexpr MetadataSignature MetadataSignatureOf() {
-  return internal::SignatureOf(fn);
+  if constexpr (internal::kIsFunctionPointer<decltype(fn)>) return internal::SignatureOf(fn);
+  return {};
 }
 
 }  // namespace tandem

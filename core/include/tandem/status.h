@@ -123,12 +123,19 @@ Status Internal(const Parts&... parts) {
   return MakeError(StatusCode::kInternal, parts...);
 }
 
+namespace internal {
+// The Internal error of a StatusOr that was made of an ok status.
+Status MissingValueError();
+}  // namespace internal
+
 // A T or an error.
 template <typename T>
 class [[nodiscard]] StatusOr {
  public:
+  // `error` must not be ok: there would be no value then, and it becomes an Internal error that says so.
   StatusOr(Status error) : status_(std::move(error)) {  // NOLINT(google-explicit-constructor)
-    assert(!status_.ok());
+    if (status_.ok()) [[unlikely]] status_ = internal::MissingValueError();
+    if (status_.ok()) __builtin_unreachable();
   }
   template <typename U = T>
     requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, StatusOr> &&

@@ -92,7 +92,8 @@ class TensorHandle {
 
   // This tensor on `device` in representation `type` (TH-6): the same reference if it is that already, an error if this
   // is one, otherwise a copy that may become available later, with its metadata known at once if this one's is. The
-  // conversion is an op call of its own, "tandem.Transfer": it is traced and cancelled, and counts as pending, like one.
+  // conversion is an op call of its own, "tandem.Transfer": it is traced, can be cancelled and counts as pending like
+  // any other.
   TensorHandle TransferTo(const ExecutionContext& exec, const Device& device, const TensorType& type) const;
   TensorHandle TransferTo(const ExecutionContext& exec, const Device& device) const {
     return TransferTo(exec, device, device.dense_type());

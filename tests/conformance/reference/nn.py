@@ -28,7 +28,7 @@ def plus(dtype, values):
         return complex(round_to("f32", sum(Fraction(v.real) for v in values)),
                        round_to("f32", sum(Fraction(v.imag) for v in values)))
     if dtype in FLOATS and (sum(values) == 0 or not math.isfinite(sum(values))):
-        return sum(values)
+        return sum(values, -0.0)
     return convert(dtype, sum(values if dtype in INTS else map(Fraction, values)))
 
 

@@ -193,7 +193,7 @@ def errors(suite, op, main, dtypes):
                     f"reduction_indices must be in [-2, 2), got {axis}")
     for label, axes in [("twice", [1, 1]), ("twice_by_sign", [-1, 1])]:
         suite.error(f"{op}_{label}", name, [x, vector("i32", axes)],
-                    f"reduction_indices must name a dimension once, got dimension 1 twice, input: {x}")
+                    f"reduction_indices must name each dimension once, got dimension 1 twice for input: {x}")
     suite.error(f"{op}_axis_of_scalar", name, [varied(main, ()), vector("i32", [0])],
                 "reduction_indices must be in [0, 0), got 0")
     suite.error(f"{op}_matrix_of_axes", name, [x, Tensor("i32", (1, 1), [0])],

@@ -38,7 +38,7 @@ def create_cases(suite):
     two = attr("f32", [1.0, 2.0])
     suite.error("create_too_few", op, [], "attribute values must have 3 elements or 1 for shape [3], got 2",
                 {"shape": [3], "values": two})
-    suite.error("create_too_many_for_one", op, [], "attribute values must have 1 for shape [], got 2",
+    suite.error("create_too_many_for_one", op, [], "attribute values must have 1 element for shape [], got 2",
                 {"shape": [], "values": two})
     suite.error("create_negative", op, [], "dimension 0 of shape [-2] must not be negative", {"shape": [-2], "values": two})
     suite.error("create_no_shape", op, [], "attribute shape is required, expected shape: list(int)", {"values": two})

@@ -182,8 +182,7 @@ int64_t SequenceLength(const ArgDef& arg, const OpDef& def, const json& attrs, s
   const int index = arg.number_attr >= 0 ? arg.number_attr : arg.type_list_attr;
   const std::string& name = def.attrs[static_cast<size_t>(index)].name;
   if (const auto given = attrs.find(name); given != attrs.end()) {
-    return given->is_array() ? static_cast<int64_t>(given->size())
-                             : Read<int64_t>(AttrKind::kInt, *given).value_or(1);
+    return given->is_array() ? static_cast<int64_t>(given->size()) : Read<int64_t>(AttrKind::kInt, *given).value_or(1);
   }
   const auto is_same = [&](const ArgDef& input) {
     return input.number_attr == arg.number_attr && input.type_list_attr == arg.type_list_attr;

@@ -13,9 +13,9 @@
 
 namespace tandem::conformance {
 
-// Sets the fields of the object `json`. A value that is not of the kind that the definition says, or of an attribute that
-// it does not have, gets the type its JSON looks like (integers i64, other numbers f32), so that wrong calls can be made.
-// Attributes of any kind are {"dtype": ..., "data": ...} with a list or one value. `def` may be null. Throws
+// Sets the fields of the object `json`. A value that is not of the kind that the definition says, or of an attribute
+// that it does not have, gets the type its JSON looks like (integers i64, other numbers f32), so that wrong calls can
+// be made. Attributes of any kind are {"dtype": ..., "data": ...} with a list or one value. `def` may be null. Throws
 // std::runtime_error for what is no attribute at all.
 void SetAttrs(const nlohmann::json& json, const OpDef* def, OpAttrs& attrs);
 

@@ -82,7 +82,10 @@ Comparison CompareFloats(const TensorSpec& expected, const void* actual, const T
     const double got = static_cast<double>(to);
     const double ulp = ErrorInUlp(want, got, dtype, tolerance.abs);
     const bool is_same_zero = !is_strict || want != 0 || got != 0 || std::signbit(want) == std::signbit(got);
-    if (ulp > tolerance.ulp || !is_same_zero) differences.Add(static_cast<int64_t>(i) / parts, want, got, ulp);
+    if (ulp > tolerance.ulp || !is_same_zero) {
+      using Shown = std::conditional_t<std::is_same_v<T, double>, double, float>;
+      differences.Add(static_cast<int64_t>(i) / parts, static_cast<Shown>(want), static_cast<Shown>(got), ulp);
+    }
     if (std::isfinite(ulp)) comparison.worst_ulp = std::max(comparison.worst_ulp, ulp);
   }
   comparison.difference = differences.Take();
@@ -136,12 +139,12 @@ Comparison Compare(const TensorSpec& expected, const Tensor& actual, const Toler
       return CompareIntegers<uint8_t>(expected, actual.data(), {});
     case DType::kC64:
       return CompareFloats<float>(expected, actual.data(), tolerance, is_strict);
-#define TANDEM_COMPARE(enumerator, type)                                                \
-  case DType::enumerator:                                                               \
-    if constexpr (std::is_integral_v<type>) {                                           \
-      return CompareIntegers<type>(expected, actual.data(), tolerance);                 \
-    } else {                                                                            \
-      return CompareFloats<type>(expected, actual.data(), tolerance, is_strict);        \
+#define TANDEM_COMPARE(enumerator, type)                                         \
+  case DType::enumerator:                                                        \
+    if constexpr (std::is_integral_v<type>) {                                    \
+      return CompareIntegers<type>(expected, actual.data(), tolerance);          \
+    } else {                                                                     \
+      return CompareFloats<type>(expected, actual.data(), tolerance, is_strict); \
     }
       TANDEM_COMPARE(kU8, uint8_t)
       TANDEM_COMPARE(kI8, int8_t)

@@ -203,8 +203,8 @@ TensorSpec ParseTensor(const json& object) {
     ParseData<float>(Required(object, "data"), 2, tensor);
   } else {
     switch (*dtype) {
-#define TANDEM_PARSE_ELEMENTS(enumerator, type)                                                  \
-  case DType::enumerator:                                                                        \
+#define TANDEM_PARSE_ELEMENTS(enumerator, type)                                                    \
+  case DType::enumerator:                                                                          \
     if constexpr (!std::is_same_v<type, std::complex<float>>) ParseElements<type>(object, tensor); \
     break;
       TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_PARSE_ELEMENTS)

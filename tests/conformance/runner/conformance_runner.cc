@@ -33,7 +33,8 @@ struct Settings {
 class Runner {
  public:
   explicit Runner(const Settings& settings)
-      : session_(settings.device), target_(std::filesystem::path(settings.targets) / settings.device),
+      : session_(settings.device),
+        target_(std::filesystem::path(settings.targets) / settings.device),
         report_(settings.device) {
     if (!settings.filter.empty()) filter_.emplace(settings.filter);
   }

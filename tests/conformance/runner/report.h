@@ -31,12 +31,14 @@ class Report {
  public:
   explicit Report(std::string_view device) : device_(device) {}
 
-  // `place` is "FILE:LINE". `dtype` is what the op's kernels are told apart by in this case; "" if there is none.
-  // `reason` says why the case failed or was skipped.
+  // `place` is "FILE:LINE". `dtype` is the one that the case is about; "" if there is none. `reason` says why
+  // the case failed or was skipped.
   void Add(std::string_view place, std::string_view name, std::string_view op, std::string_view dtype, Outcome outcome,
            double worst_ulp, std::string_view reason);
   // A line that is no case counts as a failed one.
-  void AddBadLine(std::string_view place, std::string_view reason) { Add(place, "", "", "", Outcome::kFailed, 0, reason); }
+  void AddBadLine(std::string_view place, std::string_view reason) {
+    Add(place, "", "", "", Outcome::kFailed, 0, reason);
+  }
 
   const Counts& total() const { return total_; }
   // "tf.Exp  f32 1 f64 1.5", a line for each op that gives numbers with a fraction.

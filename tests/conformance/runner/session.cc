@@ -23,7 +23,7 @@ namespace {
 HostContext::Options SessionOptions() {
   HostContext::Options options;
   options.work_queue = CreateMultiThreadedWorkQueue(2);
-  options.inline_cost_limit = 2000;   // so that cases of some hundred elements go to the work queue, too
+  options.inline_cost_limit = 2000;       // so that cases of some hundred elements go to the work queue, too
   options.allocator.min_cached_size = 0;  // so that results get the blocks that guards were laid in
   return options;
 }
@@ -81,18 +81,17 @@ Session::Session(const std::string& device) : runtime_(SessionOptions()) {
   handler_ = ValueOrThrow(CreateCpuOpHandler(runtime_));
 }
 
-std::string Session::KernelDType(const ConformanceCase& conformance_case) const {
-  const OpDef* def = const_cast<CoreRuntime&>(runtime_).registry().Find(conformance_case.op);
-  if (def == nullptr) return {};
-  for (size_t i = 0; def->kernel_type_attr >= 0 && i < std::min(def->inputs.size(), conformance_case.inputs.size());
-       ++i) {
-    if (def->inputs[i].type_attr != def->kernel_type_attr) continue;
-    return std::string(DTypeName(conformance_case.inputs[i].metadata.dtype));
+std::string Session::KernelDType(const ConformanceCase& conformance_case) {
+  const OpDef* def = runtime_.registry().Find(conformance_case.op);
+  if (def == nullptr || conformance_case.error) return {};
+  const std::vector<TensorSpec>& inputs = conformance_case.inputs;
+  const auto name = [](const TensorSpec& tensor) { return std::string(DTypeName(tensor.metadata.dtype)); };
+  for (size_t i = 0; i < std::min(def->inputs.size(), inputs.size()); ++i) {
+    const ArgDef& input = def->inputs[i];
+    if (input.type_attr >= 0 && input.type_attr == def->kernel_type_attr && !input.host_input) return name(inputs[i]);
   }
-  if (!conformance_case.outputs.empty()) {
-    return std::string(DTypeName(conformance_case.outputs[0].metadata.dtype));
-  }
-  return {};
+  if (!conformance_case.outputs.empty()) return name(conformance_case.outputs[0]);
+  return inputs.empty() ? std::string() : name(inputs[0]);
 }
 
 CaseResult Session::Run(const ConformanceCase& conformance_case) {

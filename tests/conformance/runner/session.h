@@ -29,8 +29,9 @@ class Session {
   // beyond it, and with inputs in the runtime's memory. Throws std::runtime_error if the case cannot be made a call.
   CaseResult Run(const ConformanceCase& conformance_case);
 
-  // The dtype that kernels of the op are told apart by; empty if there is none, or no such op.
-  std::string KernelDType(const ConformanceCase& conformance_case) const;
+  // The dtype that the case is about: the one by which kernels of the op are told apart, or that of the first result.
+  // Empty if there is none, and for wrong calls.
+  std::string KernelDType(const ConformanceCase& conformance_case);
 
  private:
   enum class Memory { kExternal, kRuntime };

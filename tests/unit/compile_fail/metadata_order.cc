@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // A metadata function with an argument behind those that take all the rest (MD-5).
-// expected: in a metadata function no TensorMetadata, HostInput or second VariadicMetadata may follow a VariadicMetadata, which takes all remaining arguments
+// expected: in a metadata function no TensorMetadata, HostInput or second VariadicMetadata may follow a
+// VariadicMetadata, which takes all remaining arguments
 
 #include "tandem/op_def.h"
 

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // A metadata function that takes a shape (MD-5).
-// expected: a metadata function takes const TensorMetadata&, HostInput, VariadicMetadata, const OpAttrsRef&, std::span<TensorMetadata> (the results) or const MetadataFrame&
+// expected: a metadata function takes const TensorMetadata&, HostInput, VariadicMetadata, const OpAttrsRef&,
+// std::span<TensorMetadata> (the results) or const MetadataFrame&
 
 #include "tandem/op_def.h"
 

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // A metadata function that returns a shape (MD-5).
-// expected: a metadata function returns TensorMetadata, StatusOr<TensorMetadata>, StatusOr<std::array<TensorMetadata, N>>, or Status with a std::span<TensorMetadata> parameter
+// expected: a metadata function returns TensorMetadata, StatusOr<TensorMetadata>, StatusOr<std::array<TensorMetadata,
+// N>>, or Status with a std::span<TensorMetadata> parameter
 
 #include "tandem/op_def.h"
 

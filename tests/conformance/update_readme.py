@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+"""Writes the table of ops and dtypes at the end of README.md from reports of conformance_runner for one device.
+
+usage: update_readme.py REPORT.json...
+"""
+
+import json
+import pathlib
+import sys
+
+DTYPES = ["bool", "u8", "i8", "u16", "i16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64", "c64", "string"]
+HEADING = "## Ops and dtypes\n"
+
+
+def merge(reports):
+    """Counts by op and dtype; each op is in the report of one family."""
+    ops = {}
+    for report in reports:
+        for op, dtypes in report["ops"].items():
+            for dtype, entry in dtypes.items():
+                total = ops.setdefault(op, {}).setdefault(dtype, {"passed": 0, "failed": 0, "skipped": 0, "worst_ulp": 0})
+                for key in ("passed", "failed", "skipped"):
+                    total[key] += entry[key]
+                total["worst_ulp"] = max(total["worst_ulp"], entry["worst_ulp"])
+    return ops
+
+
+def cell(entry):
+    if entry is None:
+        return ""
+    if entry["failed"]:
+        return f"{entry['failed']} failed"
+    return f"{entry['worst_ulp']:.3g}" if entry["passed"] else "skipped"
+
+
+def table(ops):
+    lines = ["| op | " + " | ".join(DTYPES) + " | cases | wrong calls |",
+             "| --- |" + " --- |" * (len(DTYPES) + 2)]
+    for op in sorted(ops):
+        cells = [cell(ops[op].get(dtype)) for dtype in DTYPES]
+        wrong_calls = ops[op].get("", {"passed": 0})["passed"]
+        right_calls = sum(entry["passed"] for dtype, entry in ops[op].items() if dtype)
+        lines.append(f"| `{op}` | " + " | ".join(cells) + f" | {right_calls} | {wrong_calls} |")
+    return "\n".join(lines)
+
+
+def main():
+    reports = [json.loads(pathlib.Path(path).read_text(encoding="utf-8")) for path in sys.argv[1:]]
+    devices = {report["device"] for report in reports}
+    if len(devices) != 1:
+        sys.exit(f"update_readme.py: expected reports of one device, got {sorted(devices)}")
+    ops = merge(reports)
+    total = {key: sum(report[key] for report in reports) for key in ("passed", "failed", "skipped")}
+    readme = pathlib.Path(__file__).resolve().parent / "README.md"
+    text = readme.read_text(encoding="utf-8").split(HEADING)[0]
+    text += f"""{HEADING}
+Written by `update_readme.py` from reports of the runner. On `{devices.pop()}`: {total['passed']} passed, {total['failed']} failed,
+{total['skipped']} skipped. The largest error in ULP of the cases of each dtype, 0 being exact; empty: no cases. Elements within a
+case's absolute tolerance are left out.
+
+{table(ops)}
+"""
+    readme.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
