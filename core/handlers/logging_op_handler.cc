@@ -120,12 +120,14 @@ void AppendElement(MessageBuilder& out, T value) {
 void AppendElementAt(MessageBuilder& out, const Tensor& tensor, int64_t i) {
   switch (tensor.dtype()) {
 #define TANDEM_APPEND_ELEMENT(name, type) \
-  case DType::name: return AppendElement(out, static_cast<const type*>(tensor.data())[i]);
+  case DType::name:                       \
+    return AppendElement(out, static_cast<const type*>(tensor.data())[i]);
     TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_APPEND_ELEMENT)
 #undef TANDEM_APPEND_ELEMENT
     case DType::kString:
       return AppendQuoted(out, StringHostView(tensor)[i]);
-    case DType::kInvalid: return;
+    case DType::kInvalid:
+      return;
   }
 }
 

@@ -13,10 +13,10 @@ struct Names {
   std::string_view tensorflow;
 };
 constexpr Names kNames[kNumDTypes] = {
-    {"invalid", ""},   {"bool", "bool"},   {"u8", "uint8"},   {"i8", "int8"},
-    {"u16", "uint16"}, {"i16", "int16"},   {"i32", "int32"},  {"u32", "uint32"},
-    {"i64", "int64"},  {"u64", "uint64"},  {"f16", "half"},   {"bf16", "bfloat16"},
-    {"f32", "float"},  {"f64", "double"},  {"c64", "complex64"}, {"string", "string"},
+    {"invalid", ""},   {"bool", "bool"},  {"u8", "uint8"},      {"i8", "int8"},
+    {"u16", "uint16"}, {"i16", "int16"},  {"i32", "int32"},     {"u32", "uint32"},
+    {"i64", "int64"},  {"u64", "uint64"}, {"f16", "half"},      {"bf16", "bfloat16"},
+    {"f32", "float"},  {"f64", "double"}, {"c64", "complex64"}, {"string", "string"},
 };
 }  // namespace
 

@@ -49,7 +49,8 @@ bool IsZeroElement(const void* element, size_t element_size) {
 
 const void* ElementAt(const Tensor& tensor, int64_t i) {
   const size_t size = DTypeSize(tensor.dtype());
-  return static_cast<const unsigned char*>(tensor.data()) + (tensor.IsA(kScalarHost) ? 0 : static_cast<size_t>(i) * size);
+  return static_cast<const unsigned char*>(tensor.data()) +
+         (tensor.IsA(kScalarHost) ? 0 : static_cast<size_t>(i) * size);
 }
 
 }  // namespace
@@ -132,8 +133,8 @@ StatusOr<Tensor> MakeSparseCoo(const TensorMetadata& metadata, Tensor indices, T
                            values.metadata());
   }
   if (!(indices.metadata() == TensorMetadata(DType::kI64, {count, rank}))) {
-    return InvalidArgument("indices of sparse ", metadata, " must be ",
-                           TensorMetadata(DType::kI64, {count, rank}), ", got ", indices.metadata());
+    return InvalidArgument("indices of sparse ", metadata, " must be ", TensorMetadata(DType::kI64, {count, rank}),
+                           ", got ", indices.metadata());
   }
   if (!indices.IsA(kDenseHost) || !values.IsA(kDenseHost)) {
     return InvalidArgument("indices and values of a sparse tensor must be dense, got ", indices.type().name(), " and ",

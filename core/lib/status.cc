@@ -66,9 +66,7 @@ StatusPayload* NewPayload(const Parts& parts, Status cause) {
   auto* payload = new (memory) StatusPayload;
   char* text = reinterpret_cast<char*>(payload + 1);
   payload->text = text;
-  const auto append = [&text](std::string_view part) {
-    text = std::copy(part.begin(), part.end(), text);
-  };
+  const auto append = [&text](std::string_view part) { text = std::copy(part.begin(), part.end(), text); };
   if (!parts.op.empty()) {
     append("[");
     append(parts.op);
@@ -90,9 +88,20 @@ StatusPayload* NewPayload(const Parts& parts, Status cause) {
 
 std::string_view StatusCodeName(StatusCode code) {
   static constexpr std::string_view kNames[] = {
-      "Ok",           "Cancelled",   "Unknown",           "InvalidArgument",    "DeadlineExceeded",
-      "NotFound",     "AlreadyExists", "ResourceExhausted", "FailedPrecondition", "OutOfRange",
-      "Unimplemented", "Internal",    "Unavailable",       "DataLoss",
+      "Ok",
+      "Cancelled",
+      "Unknown",
+      "InvalidArgument",
+      "DeadlineExceeded",
+      "NotFound",
+      "AlreadyExists",
+      "ResourceExhausted",
+      "FailedPrecondition",
+      "OutOfRange",
+      "Unimplemented",
+      "Internal",
+      "Unavailable",
+      "DataLoss",
   };
   const auto i = static_cast<size_t>(code);
   return i < std::size(kNames) ? kNames[i] : "Unknown";

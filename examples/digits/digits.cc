@@ -56,8 +56,8 @@ struct Examples {
 Examples ToTensors(Runtime& runtime, const DigitSet& set) {
   const TensorShape flat = {static_cast<int64_t>(set.count), static_cast<int64_t>(set.rows * set.cols)};
   const Tensor pictures = runtime.FromBytes(tandem::DType::kU8, std::as_bytes(set.images.bytes()), flat);
-  const Tensor labels = runtime.FromBytes(tandem::DType::kU8, std::as_bytes(set.labels.bytes()),
-                                          {static_cast<int64_t>(set.count)});
+  const Tensor labels =
+      runtime.FromBytes(tandem::DType::kU8, std::as_bytes(set.labels.bytes()), {static_cast<int64_t>(set.count)});
   return {mul(cast(pictures, tandem::DType::kF32), 1.0f / 255.0f), cast(labels, tandem::DType::kI32)};
 }
 
@@ -74,8 +74,8 @@ Status Train(Runtime& runtime, Perceptron& model, const DigitSet& set, const Set
   for (int epoch = 0; epoch < settings.epochs; ++epoch) {
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Below(static_cast<uint32_t>(i))]);
     // Smaller steps towards the end.
-    const float rate = settings.learning_rate * static_cast<float>(settings.epochs - epoch) /
-                       static_cast<float>(settings.epochs);
+    const float rate =
+        settings.learning_rate * static_cast<float>(settings.epochs - epoch) / static_cast<float>(settings.epochs);
     ProgressBar bar(stdout, "epoch " + std::to_string(epoch + 1) + "/" + std::to_string(settings.epochs), set.count);
     double mean_loss = 0;
     for (size_t b = 0; b < num_batches; ++b) {
@@ -179,9 +179,13 @@ int main(int argc, char** argv) {
   app.add_option("--save", settings.save, "file to write the weights to (safetensors)");
   app.add_option("--load", settings.load, "weights to test instead of training");
   app.add_option("--trace", settings.trace, "file to write a trace of the training to (Chrome trace JSON)");
-  app.add_option("--hidden", settings.hidden, "width of the hidden layer")->capture_default_str()->check(CLI::Range(1, 65536));
+  app.add_option("--hidden", settings.hidden, "width of the hidden layer")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 65536));
   app.add_option("--batch", settings.batch, "digits a step")->capture_default_str()->check(CLI::Range(1, 65536));
-  app.add_option("--epochs", settings.epochs, "rounds over the digits")->capture_default_str()->check(CLI::Range(1, 10000));
+  app.add_option("--epochs", settings.epochs, "rounds over the digits")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
   app.add_option("--learning-rate", settings.learning_rate, "step size at the start")->capture_default_str();
   app.add_option("--momentum", settings.momentum, "share of the last step kept")->capture_default_str();
   app.add_option("--seed", settings.seed, "of weights, order and drawn digits")->capture_default_str();

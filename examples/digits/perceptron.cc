@@ -92,7 +92,9 @@ Status Perceptron::Store(const std::string& path) const {
   const auto add_tensor = [&](const Tensor& tensor, std::string name) -> Status {
     TANDEM_ASSIGN_OR_RETURN(const std::span<const float> values, tensor.Values<float>());
     names.push_back(std::move(name));
-    tensors.push_back({names.back(), DType::kF32, tensor.Metadata()->shape,
+    tensors.push_back({names.back(),
+                       DType::kF32,
+                       tensor.Metadata()->shape,
                        {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()}});
     return Status();
   };

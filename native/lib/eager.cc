@@ -37,17 +37,18 @@ bool Represents(Number number) {
 template <typename Number>
 StatusOr<tandem::Tensor> MakeNumber(DType dtype, Number number, HostContext& host) {
   switch (dtype) {
-#define TANDEM_MAKE_NUMBER(name, type)                                                              \
-  case DType::name: {                                                                               \
-    if (!Represents<type>(number)) break;                                                           \
-    using Through = std::conditional_t<std::is_arithmetic_v<type>, Number, float>;                  \
-    const auto value = static_cast<type>(static_cast<Through>(number));                             \
+#define TANDEM_MAKE_NUMBER(name, type)                                                                   \
+  case DType::name: {                                                                                    \
+    if (!Represents<type>(number)) break;                                                                \
+    using Through = std::conditional_t<std::is_arithmetic_v<type>, Number, float>;                       \
+    const auto value = static_cast<type>(static_cast<Through>(number));                                  \
     return MakeDense({dtype, {}}, std::as_bytes(std::span(&value, 1)), host.device(), host.allocator()); \
   }
     TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_MAKE_NUMBER)
 #undef TANDEM_MAKE_NUMBER
     case DType::kString:
-    case DType::kInvalid: break;
+    case DType::kInvalid:
+      break;
   }
   return InvalidArgument("the number ", number, " cannot stand for a scalar of ", dtype);
 }
@@ -90,14 +91,15 @@ std::string Tensor::ToString(int max_elements) const {
   return std::string(text.view());
 }
 
-TensorHandle Operand::TakeHandle() { return tensor_ != nullptr ? tensor_->handle().CopyRef() : std::move(owned_).TakeHandle(); }
+TensorHandle Operand::TakeHandle() {
+  return tensor_ != nullptr ? tensor_->handle().CopyRef() : std::move(owned_).TakeHandle();
+}
 
 StatusOr<tandem::Tensor> Operand::Make(HostContext& host, DType like) const {
   if (kind_ == Kind::kInt) return MakeNumber(like == DType::kInvalid ? DType::kI32 : like, int_, host);
   if (kind_ == Kind::kFloat) return MakeNumber(like == DType::kInvalid ? DType::kF32 : like, float_, host);
-  TANDEM_ASSIGN_OR_RETURN(
-      tandem::Tensor tensor,
-      AllocateDense({DType::kI32, {static_cast<int64_t>(list_.size())}}, host.device(), host.allocator()));
+  TANDEM_ASSIGN_OR_RETURN(tandem::Tensor tensor, AllocateDense({DType::kI32, {static_cast<int64_t>(list_.size())}},
+                                                               host.device(), host.allocator()));
   for (size_t i = 0; i < list_.size(); ++i) {
     if (!std::in_range<int32_t>(list_[i])) return InvalidArgument("a list of integers must fit i32, got ", list_[i]);
     MutableDenseData<int32_t>(tensor)[i] = static_cast<int32_t>(list_[i]);

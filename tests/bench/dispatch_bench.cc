@@ -91,9 +91,8 @@ void AddChain100(benchmark::State& state) {
     benchmark::DoNotOptimize(sum);
   }
   CountHeap(state, heap_before, state.iterations() * kLength);
-  state.counters["ns_per_op"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * kLength * 1e-9,
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_op"] = benchmark::Counter(static_cast<double>(state.iterations()) * kLength * 1e-9,
+                                                   benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(AddChain100)->Arg(1)->Arg(16)->Arg(1024);
 

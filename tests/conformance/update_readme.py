@@ -20,7 +20,8 @@ def merge(reports):
     for report in reports:
         for op, dtypes in report["ops"].items():
             for dtype, entry in dtypes.items():
-                total = ops.setdefault(op, {}).setdefault(dtype, {"passed": 0, "failed": 0, "skipped": 0, "worst_ulp": 0})
+                nothing = {"passed": 0, "failed": 0, "skipped": 0, "worst_ulp": 0}
+                total = ops.setdefault(op, {}).setdefault(dtype, nothing)
                 for key in ("passed", "failed", "skipped"):
                     total[key] += entry[key]
                 total["worst_ulp"] = max(total["worst_ulp"], entry["worst_ulp"])
@@ -56,9 +57,11 @@ def main():
     readme = pathlib.Path(__file__).resolve().parent / "README.md"
     text = readme.read_text(encoding="utf-8").split(HEADING)[0]
     text += f"""{HEADING}
-Written by `update_readme.py` from reports of the runner. On `{devices.pop()}`: {total['passed']} passed, {total['failed']} failed,
-{total['skipped']} skipped. The largest error in ULP of the cases of each dtype, 0 being exact; empty: no cases. Elements within a
-case's absolute tolerance are left out.
+Written by `update_readme.py` from reports of the runner. On `{devices.pop()}`:
+{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped.
+
+For each dtype the largest error in ULP, 0 being exact; empty: no cases. Elements within a case's absolute tolerance are
+left out.
 
 {table(ops)}
 """

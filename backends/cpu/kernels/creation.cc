@@ -184,9 +184,9 @@ Status RegisterRange(KernelOpHandler& handler) {
 }
 
 Status RegisterOnesLike(KernelOpHandler& handler) {
-#define TANDEM_ADD_ONES_LIKE(name, type)                                 \
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.OnesLike", {DType::name}, \
-                                           MakeKernel<&OnesLikeKernel<type>>().WithCost(kFillCost)));
+#define TANDEM_ADD_ONES_LIKE(name, type) \
+  TANDEM_RETURN_IF_ERROR(                \
+      handler.AddKernel("tf.OnesLike", {DType::name}, MakeKernel<&OnesLikeKernel<type>>().WithCost(kFillCost)));
   TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_ADD_ONES_LIKE)
 #undef TANDEM_ADD_ONES_LIKE
   return Status();

@@ -75,7 +75,8 @@ bool ComputeOne(KernelFrame& frame, Row row, bool swaps) {
   std::array<const void*, kMaxOperands> elements;
   for (size_t i = 0; i < num_operands; ++i) {
     const Tensor& arg = frame.arg(i);
-    if (!arg.IsA(kDenseHost) && !arg.IsA(kScalarHost)) [[unlikely]] return false;
+    if (!arg.IsA(kDenseHost) && !arg.IsA(kScalarHost)) [[unlikely]]
+      return false;
     elements[swaps ? 1 - i : i] = arg.data();
   }
   if (void* out = frame.AllocateResult(0)) row(elements.data(), out, 1);

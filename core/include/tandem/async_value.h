@@ -99,7 +99,8 @@ class AsyncValue {
   virtual ~AsyncValue() {
     CountLive(-1);
     const uintptr_t word = waiters_and_state_.load(std::memory_order_relaxed);
-    if (word > kStateMask) [[unlikely]] DropWaiters(word);
+    if (word > kStateMask) [[unlikely]]
+      DropWaiters(word);
   }
 
   // Publishes the final state and runs the waiters; the second form drops the caller's reference in between.

@@ -70,10 +70,10 @@ constexpr size_t DTypeSize(DType dtype) {
 
 template <typename T>
 struct DTypeOfImpl;
-#define TANDEM_DEFINE_DTYPE_OF(name, type)         \
-  template <>                                      \
-  struct DTypeOfImpl<type> {                       \
-    static constexpr DType value = DType::name;    \
+#define TANDEM_DEFINE_DTYPE_OF(name, type)      \
+  template <>                                   \
+  struct DTypeOfImpl<type> {                    \
+    static constexpr DType value = DType::name; \
   };
 TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_DEFINE_DTYPE_OF)
 #undef TANDEM_DEFINE_DTYPE_OF

@@ -34,9 +34,9 @@ class HostBuffer : public TensorStorage {
 class HostAllocator : public RefCounted<HostAllocator> {
  public:
   struct Options {
-    size_t memory_limit = SIZE_MAX;               // bytes of live buffers; beyond it allocation fails
-    size_t cache_limit = size_t{256} << 20;       // bytes of freed blocks kept for reuse
-    size_t min_cached_size = 512;                 // smaller blocks go straight to the system allocator
+    size_t memory_limit = SIZE_MAX;          // bytes of live buffers; beyond it allocation fails
+    size_t cache_limit = size_t{256} << 20;  // bytes of freed blocks kept for reuse
+    size_t min_cached_size = 512;            // smaller blocks go straight to the system allocator
   };
   // While other threads allocate, the numbers need not belong to one and the same moment.
   struct Stats {

@@ -57,8 +57,8 @@ class RcRef {
   }
   RcRef(RcRef&& other) noexcept : ptr_(std::exchange(other.ptr_, nullptr)) {}
   template <typename U>
-    requires std::is_convertible_v<U*, T*>
-  RcRef(RcRef<U> other) : ptr_(other.release()) {}  // NOLINT(google-explicit-constructor)
+  requires std::is_convertible_v<U*, T*> RcRef(RcRef<U> other)
+      : ptr_(other.release()) {}  // NOLINT(google-explicit-constructor)
   ~RcRef() { reset(); }
 
   RcRef& operator=(RcRef other) noexcept {

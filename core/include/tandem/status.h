@@ -134,13 +134,14 @@ class [[nodiscard]] StatusOr {
  public:
   // `error` must not be ok: there would be no value then, and it becomes an Internal error that says so.
   StatusOr(Status error) : status_(std::move(error)) {  // NOLINT(google-explicit-constructor)
-    if (status_.ok()) [[unlikely]] status_ = internal::MissingValueError();
+    if (status_.ok()) [[unlikely]]
+      status_ = internal::MissingValueError();
     if (status_.ok()) __builtin_unreachable();
   }
   template <typename U = T>
-    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, StatusOr> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Status>)
-  StatusOr(U&& value) : value_(std::forward<U>(value)) {}  // NOLINT(google-explicit-constructor)
+  requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, StatusOr> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Status>) StatusOr(U&& value)
+      : value_(std::forward<U>(value)) {}  // NOLINT(google-explicit-constructor)
   StatusOr(const StatusOr& other) : status_(other.status_) {
     if (ok()) new (&value_) T(other.value_);
   }
@@ -187,10 +188,9 @@ class [[nodiscard]] StatusOr {
 }  // namespace tandem
 
 // Returns from the enclosing function if `expr` is an error.
-#define TANDEM_RETURN_IF_ERROR(expr)                                 \
-  do {                                                               \
-    if (::tandem::Status tandem_status = (expr); !tandem_status.ok()) \
-      return tandem_status;                                          \
+#define TANDEM_RETURN_IF_ERROR(expr)                                                        \
+  do {                                                                                      \
+    if (::tandem::Status tandem_status = (expr); !tandem_status.ok()) return tandem_status; \
   } while (false)
 
 // `TANDEM_ASSIGN_OR_RETURN(auto x, F())`: declares x from a StatusOr, or returns its error.

@@ -70,12 +70,18 @@ class Tensor {
       : metadata_(metadata), device_(device), type_(&type), data_(data), storage_(std::move(storage)) {}
 
   Tensor(const Tensor& other)
-      : metadata_(other.metadata_), device_(other.device_), type_(other.type_), data_(other.data_),
+      : metadata_(other.metadata_),
+        device_(other.device_),
+        type_(other.type_),
+        data_(other.data_),
         storage_(other.storage_) {
     CopyInline(other);
   }
   Tensor(Tensor&& other) noexcept
-      : metadata_(other.metadata_), device_(other.device_), type_(other.type_), data_(other.data_),
+      : metadata_(other.metadata_),
+        device_(other.device_),
+        type_(other.type_),
+        data_(other.data_),
         storage_(std::move(other.storage_)) {
     CopyInline(other);
   }

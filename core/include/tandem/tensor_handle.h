@@ -43,7 +43,8 @@ class TensorHandle {
   }
 
   TensorHandle(TensorHandle&& other) noexcept
-      : value_(std::move(other.value_)), metadata_(std::move(other.metadata_)),
+      : value_(std::move(other.value_)),
+        metadata_(std::move(other.metadata_)),
         device_(std::exchange(other.device_, nullptr)) {}
   TensorHandle& operator=(TensorHandle&& other) noexcept {
     value_ = std::move(other.value_);
@@ -53,9 +54,7 @@ class TensorHandle {
   }
 
   // Adds references; never copies data.
-  TensorHandle CopyRef() const {
-    return TensorHandle(metadata_.CopyRef(), value_.CopyRef(), device_);
-  }
+  TensorHandle CopyRef() const { return TensorHandle(metadata_.CopyRef(), value_.CopyRef(), device_); }
   void reset() {
     value_.reset();
     metadata_.reset();
@@ -83,9 +82,7 @@ class TensorHandle {
     return *metadata;
   }
   // Resolves when the metadata is known or will never be: the metadata's own value, or the tensor's.
-  AsyncValue* metadata_value() const {
-    return metadata_.IsValid() ? metadata_.value() : value_.value();
-  }
+  AsyncValue* metadata_value() const { return metadata_.IsValid() ? metadata_.value() : value_.value(); }
 
   // Where the tensor is or will be; null for errors without a place.
   const Device* device() const { return device_; }

@@ -74,7 +74,8 @@ class WorkQueue {
   // Runs `fn`, which may block (file or network input, waiting for a timer), apart from the workers. False if this
   // queue has no threads for that or cannot get one; `fn` was then not run.
   [[nodiscard]] virtual bool AddBlockingTask(std::function<void()> fn) = 0;
-  // The same for work that goes on until its owner ends it, before the queue is destroyed: Quiesce does not wait for it.
+  // The same for work that goes on until its owner ends it, before the queue is destroyed: Quiesce does not wait for
+  // it.
   [[nodiscard]] virtual bool AddBackgroundTask(std::function<void()>) { return false; }
 
   // Returns when all values are available (AV-7), errors included; the caller holds references to them. Queued tasks

@@ -75,16 +75,16 @@ class Tensor {
   TensorHandle handle_;
 };
 
-// An argument of an op function: a tensor, a number (a scalar of the other arguments' dtype, or f32 or i32 where there is
-// none), or a list of integers (i32, for axes and shapes).
+// An argument of an op function: a tensor, a number (a scalar of the other arguments' dtype, or f32 or i32 where there
+// is none), or a list of integers (i32, for axes and shapes).
 class Operand {
  public:
-  Operand(const Tensor& tensor) : tensor_(&tensor) {}                  // NOLINT(google-explicit-constructor)
-  Operand(Tensor&& tensor) : owned_(std::move(tensor)) {}              // NOLINT(google-explicit-constructor)
+  Operand(const Tensor& tensor) : tensor_(&tensor) {}      // NOLINT(google-explicit-constructor)
+  Operand(Tensor&& tensor) : owned_(std::move(tensor)) {}  // NOLINT(google-explicit-constructor)
   template <std::integral Int>
-  Operand(Int number) : kind_(Kind::kInt), int_(number) {}             // NOLINT(google-explicit-constructor)
+  Operand(Int number) : kind_(Kind::kInt), int_(number) {}  // NOLINT(google-explicit-constructor)
   template <std::floating_point Float>
-  Operand(Float number) : kind_(Kind::kFloat), float_(number) {}       // NOLINT(google-explicit-constructor)
+  Operand(Float number) : kind_(Kind::kFloat), float_(number) {}  // NOLINT(google-explicit-constructor)
   Operand(std::initializer_list<int64_t> list) : Operand(std::span(list.begin(), list.size())) {}
   Operand(std::span<const int64_t> list)  // NOLINT(google-explicit-constructor)
       : kind_(Kind::kList), list_(list.begin(), list.end()) {}
@@ -114,8 +114,9 @@ class Operand {
 class IndexOperand : public Operand {
  public:
   template <typename T>
-    requires std::constructible_from<Operand, T> && (!std::derived_from<std::remove_cvref_t<T>, Operand>)
-  IndexOperand(T&& value) : Operand(std::forward<T>(value)) {  // NOLINT(google-explicit-constructor)
+  requires std::constructible_from<Operand, T> &&
+      (!std::derived_from<std::remove_cvref_t<T>, Operand>)IndexOperand(T&& value)
+      : Operand(std::forward<T>(value)) {  // NOLINT(google-explicit-constructor)
     is_index_ = true;
   }
   IndexOperand(std::initializer_list<int64_t> list) : Operand(list) { is_index_ = true; }

@@ -22,7 +22,7 @@ namespace tandem::eager {
 
 // tandem.ToDense: Gives a tensor with all its elements in memory.
 //
-// x: Dense, scalar or sparse on the host. A dense or a string tensor is given as it is.
+// x: Dense, scalar or sparse on the host; anything else, such as strings, is an error.
 inline Tensor toDense(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tandem.ToDense", {&x}, OpAttrsRef(), where);
 }
@@ -36,7 +36,7 @@ inline Tensor toScalar(Operand x, std::source_location where = std::source_locat
 
 // tandem.ToSparseCoo: Gives a tensor that keeps the coordinates and values of the elements that are not zero.
 //
-// x: Dense, scalar or sparse on the host.
+// x: Dense, scalar or sparse on the host; anything else, such as strings, is an error.
 inline Tensor toSparseCoo(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tandem.ToSparseCoo", {&x}, OpAttrsRef(), where);
 }

@@ -81,7 +81,8 @@ def drawn(dtype, shape, seed, low, high):
     return Tensor(dtype, shape, elements, {"seed": seed, "low": low, "high": high})
 
 
-_WORDS = ["", "a", "b", "ab", "A", "\u00e4", "long enough not to fit anywhere", "0", " ", "\u6f22\u5b57", "ba", "\U0001f600"]
+_WORDS = ["", "a", "b", "ab", "A", "\u00e4", "long enough not to fit anywhere", "0", " ", "\u6f22\u5b57", "ba",
+          "\U0001f600"]
 
 
 def varied(dtype, shape, seed=1):
@@ -118,7 +119,8 @@ def varied(dtype, shape, seed=1):
 def specials(dtype):
     """The numbers of a floating-point dtype that are easily got wrong."""
     tiny, largest_subnormal, normal, largest, epsilon = limits(dtype)
-    positive = [0.0, tiny, largest_subnormal, normal, epsilon, 0.5, 1 - epsilon / 2, 1.0, 1 + epsilon, 1.5, 2.5, largest]
+    positive = [0.0, tiny, largest_subnormal, normal, epsilon, 0.5, 1 - epsilon / 2, 1.0, 1 + epsilon, 1.5, 2.5,
+                largest]
     return [sign * value for value in positive for sign in (1.0, -1.0)] + [math.inf, -math.inf, math.nan]
 
 
@@ -171,7 +173,8 @@ def common_errors(suite, op, inputs, names, dtypes, attrs=None, required=None):
     if bad is not None:
         wrong = varied(bad, inputs[0].shape)
         only = f"must be {dtypes[0]}" if len(dtypes) == 1 else f"must be one of {dtype_set(dtypes)}"
-        suite.error(f"{short}_wrong_dtype", op, [wrong] + inputs[1:], f"argument 0 ({names[0]}) {only}, got {wrong}", attrs)
+        suite.error(f"{short}_wrong_dtype", op, [wrong] + inputs[1:], f"argument 0 ({names[0]}) {only}, got {wrong}",
+                    attrs)
     if required is not None:
         suite.error(f"{short}_unknown_attr", op, inputs, f"attribute no_such is not defined, expected {required}",
                     {**(attrs or {}), "no_such": 1})

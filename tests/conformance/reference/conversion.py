@@ -44,9 +44,11 @@ def suite():
 
 def wrong(suite):
     for name, values, place in [("different", [1.0, 1.0, 2.0], 2), ("zeros", [0.0, -0.0, 0.0], 1)]:
-        suite.error(f"ToScalar_{name}", "tandem.ToScalar", [vector("f32", values)], "all elements must be equal to become "
+        suite.error(f"ToScalar_{name}", "tandem.ToScalar", [vector("f32", values)],
+                    "all elements must be equal to become "
                     f"a scalar host tensor, got f32[3] whose element {place} differs from the first")
-    suite.error("ToScalar_empty", "tandem.ToScalar", [vector("f32", [])], "a scalar host tensor needs a value, got f32[0]")
+    suite.error("ToScalar_empty", "tandem.ToScalar", [vector("f32", [])],
+                "a scalar host tensor needs a value, got f32[0]")
     suite.error("ToDense_string", "tandem.ToDense", [vector("string", ["a"])],
                 "only scalar and sparse tensors convert to dense ones, got string[1] as string_host")
     suite.error("ToScalar_string", "tandem.ToScalar", [vector("string", ["a"])],

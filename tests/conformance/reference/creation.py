@@ -36,10 +36,12 @@ def const_cases(suite):
     x = varied("f32", (2,))
     suite.error("Const_wrong_dtype", "tf.Const", [], "value must be of the dtype that attribute dtype says, got value: "
                 "f32[2], dtype: i32", {"value": x.to_json(), "dtype": "i32"})
-    suite.error("Const_no_value", "tf.Const", [], "attribute value is required, expected value: tensor", {"dtype": "f32"})
+    suite.error("Const_no_value", "tf.Const", [], "attribute value is required, expected value: tensor",
+                {"dtype": "f32"})
     suite.error("Const_no_dtype", "tf.Const", [], "attribute dtype is required, expected dtype: type",
                 {"value": x.to_json()})
-    suite.error("Const_value_number", "tf.Const", [], "attribute value must be tensor, got i64", {"value": 1, "dtype": "i32"})
+    suite.error("Const_value_number", "tf.Const", [], "attribute value must be tensor, got i64",
+                {"value": 1, "dtype": "i32"})
     suite.error("Const_with_input", "tf.Const", [x], "expected 0 arguments, got 1",
                 {"value": x.to_json(), "dtype": "f32"})
 

@@ -352,7 +352,8 @@ def binary_values(suite, op, dtypes, function, ulp, gives_bool):
 
 def special_operands(dtype):
     tiny, _, normal, largest, epsilon = limits(dtype)
-    return [0.0, -0.0, 1.0, -1.0, 1.5, -2.0, tiny, -normal, largest, -largest, 1 + epsilon, math.inf, -math.inf, math.nan]
+    return [0.0, -0.0, 1.0, -1.0, 1.5, -2.0, tiny, -normal, largest, -largest, 1 + epsilon, math.inf, -math.inf,
+            math.nan]
 
 
 def keeps_whole(dtype, x, y):
@@ -418,7 +419,8 @@ def binary_errors(suite, op, dtypes):
                     f"shapes must be broadcast compatible, got x: {x}, y: {y}")
     if dtypes != ["bool"]:
         y = varied("f64", (2, 3))
-        suite.error(f"{op}_mixed_dtypes", name, [good[0], y], f"argument 1 (y) must be f32 like argument 0 (x), got {y}")
+        suite.error(f"{op}_mixed_dtypes", name, [good[0], y],
+                    f"argument 1 (y) must be f32 like argument 0 (x), got {y}")
         suite.error(f"{op}_attr_contradicts", name, good, "attribute T must be f32 like the arguments, got f64",
                     {"T": "f64"})
     else:
@@ -486,7 +488,8 @@ def more_arguments(suite):
 
 
 def power_cases(suite):
-    pairs = [(2.0, 0.5), (-2.0, 3.0), (-2.0, 2.0), (-8.0, 1 / 3), (0.5, -3.0), (10.0, 10.0), (1.0000001, 1e6), (3.0, -70.0),
+    pairs = [(2.0, 0.5), (-2.0, 3.0), (-2.0, 2.0), (-8.0, 1 / 3), (0.5, -3.0), (10.0, 10.0), (1.0000001, 1e6),
+             (3.0, -70.0),
              (0.0, 2.0), (-0.0, 3.0), (-0.0, -3.0), (0.0, -2.0), (math.inf, -1.0), (-math.inf, 3.0), (-math.inf, 2.0),
              (math.nan, 0.0), (1.0, math.nan), (-1.0, math.inf), (0.5, math.inf), (2.0, -math.inf), (2.0, 128.0)]
     for dtype in FLOATS:

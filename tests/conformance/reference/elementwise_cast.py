@@ -50,7 +50,8 @@ def add_cases(suite):
                 exact = [1 + half * Fraction(epsilon), 1 + 3 * half * Fraction(epsilon), half * Fraction(tiny),
                          3 * half * Fraction(tiny), half * Fraction(tiny) + Fraction(tiny) / 1024,
                          Fraction(largest) + half * Fraction(largest) * Fraction(epsilon) / (2 - Fraction(epsilon)),
-                         Fraction(largest) * (1 + Fraction(epsilon) / 8), Fraction(normal) * (1 - Fraction(epsilon) / 4)]
+                         Fraction(largest) * (1 + Fraction(epsilon) / 8),
+                         Fraction(normal) * (1 - Fraction(epsilon) / 4)]
                 edges += [round_to(source, v) for v in exact] + [round_to(source, -v) for v in exact]
             x = vector(source, edges)
             suite.case(f"Cast_{source}_to_{target}_special", "tf.Cast", [x], cast(x, target), {"DstT": target},

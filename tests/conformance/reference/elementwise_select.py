@@ -21,9 +21,11 @@ def select_cases(suite):
         suite.case(f"SelectV2_{dtype}", "tf.SelectV2", [c, t, e], select(c, t, e))
         c, t, e = varied("bool", (3, 1), 1), varied(dtype, (4,), 2), varied(dtype, (), 3)
         suite.case(f"SelectV2_{dtype}_broadcast", "tf.SelectV2", [c, t, e], select(c, t, e), tags=["broadcast"])
-    shapes = {"scalars": ((), (), ()), "condition_scalar": ((), (2, 3), (2, 3)), "condition_row": ((3,), (2, 3), (2, 3)),
+    shapes = {"scalars": ((), (), ()), "condition_scalar": ((), (2, 3), (2, 3)),
+              "condition_row": ((3,), (2, 3), (2, 3)),
               "condition_larger": ((2, 3), (3,), (2, 1)), "rank6": ((1, 2, 1, 2, 1, 2), (2, 1, 2, 1, 2, 1), (2,)),
-              "empty": ((0, 3), (3,), ()), "empty_values": ((1,), (0,), (1,)), "rank3": ((2, 1, 1), (1, 3, 1), (1, 1, 4))}
+              "empty": ((0, 3), (3,), ()), "empty_values": ((1,), (0,), (1,)),
+              "rank3": ((2, 1, 1), (1, 3, 1), (1, 1, 4))}
     for name, (c_shape, t_shape, e_shape) in shapes.items():
         c, t, e = varied("bool", c_shape, 4), varied("f32", t_shape, 5), varied("f32", e_shape, 6)
         suite.case(f"SelectV2_{name}", "tf.SelectV2", [c, t, e], select(c, t, e), tags=["broadcast"])
@@ -87,13 +89,15 @@ def add_n_cases(suite):
     suite.error("AddN_shapes", "tf.AddN", [x, x, y],
                 f"inputs must have the same shape, got inputs[0]: {x}, inputs[2]: {y}")
     suite.error("AddN_none", "tf.AddN", [], "expected at least 1 argument for inputs, got 0")
-    suite.error("AddN_wrong_N", "tf.AddN", [x, x], "expected 3 arguments for inputs as attribute N says, got 2", {"N": 3})
+    suite.error("AddN_wrong_N", "tf.AddN", [x, x], "expected 3 arguments for inputs as attribute N says, got 2",
+                {"N": 3})
     suite.error("AddN_N_0", "tf.AddN", [x], "attribute N must be at least 1, got 0", {"N": 0})
     other = varied("i32", (2, 3))
     suite.error("AddN_mixed_dtypes", "tf.AddN", [x, other],
                 f"argument 1 (inputs) must be f32 like argument 0 (inputs), got {other}")
     other = varied("bool", (2, 3))
-    suite.error("AddN_bool", "tf.AddN", [other], f"argument 0 (inputs) must be one of {dtype_set(NUMBERS)}, got {other}")
+    suite.error("AddN_bool", "tf.AddN", [other],
+                f"argument 0 (inputs) must be one of {dtype_set(NUMBERS)}, got {other}")
 
 
 def add_cases(suite):

@@ -76,19 +76,23 @@ def gather_errors(suite):
     params, indices = varied("f32", (4, 3)), vector("i32", [0, 1])
     wrong("beyond", params, vector("i32", [0, 4]), 0, "indices must be in [0, 4), got 4 at position [1]")
     wrong("negative", params, vector("i32", [-1, 0]), 0, "indices must be in [0, 4), got -1 at position [0]")
-    wrong("beyond_i64", params, vector("i64", [1, 0, 2**32]), 1, f"indices must be in [0, 3), got {2**32} at position [2]")
+    wrong("beyond_i64", params, vector("i64", [1, 0, 2**32]), 1,
+          f"indices must be in [0, 3), got {2**32} at position [2]")
     wrong("beyond_i16", params, vector("i16", [0, -32768]), 1, "indices must be in [0, 3), got -32768 at position [1]")
     wrong("beyond_matrix", params, Tensor("i32", (2, 2), [0, 1, 9, 2]), 0,
           "indices must be in [0, 4), got 9 at position [1,0]")
     wrong("beyond_scalar", params, scalar("i32", 7), 0, "indices must be in [0, 4), got 7 at position []")
-    wrong("of_nothing", varied("f32", (0, 3)), vector("i32", [0]), 0, "indices must be in [0, 0), got 0 at position [0]")
+    wrong("of_nothing", varied("f32", (0, 3)), vector("i32", [0]), 0,
+          "indices must be in [0, 0), got 0 at position [0]")
     wrong("scalar_params", varied("f32", ()), indices, 0, "params must have at least one dimension, got params: f32[]")
     for axis in (2, -3):
         wrong(f"axis{axis}".replace("-", "m"), params, indices, axis, f"axis must be in [-2, 2), got {axis}")
     wrong("axis_vector", params, indices, vector("i32", [0, 1]), "expected one integer for axis, got i32[2]")
-    wrong("float_indices", params, vector("f32", [0.0]), 0, "argument 1 (indices) must be one of {i16, i32, i64}, got f32[1]")
+    wrong("float_indices", params, vector("f32", [0.0]), 0,
+          "argument 1 (indices) must be one of {i16, i32, i64}, got f32[1]")
     for name, batch_dims, axis in [("after_axis", 1, 0), ("beyond_rank", 2, 1), ("negative", -2, 1)]:
-        wrong(f"wrong_batch_{name}", params, indices, axis, "batch_dims must be at most axis and the rank of indices, got "
+        wrong(f"wrong_batch_{name}", params, indices, axis,
+              "batch_dims must be at most axis and the rank of indices, got "
               f"batch_dims: {batch_dims}, axis: {axis}, params: f32[4,3], indices: i32[2]", {"batch_dims": batch_dims})
     wrong("batch_mismatch", params, Tensor("i32", (2, 2), [0] * 4), 1,
           "params and indices must agree in the first 1 dimensions, got params: f32[4,3], indices: i32[2,2]",
@@ -123,7 +127,8 @@ def unique_cases(suite):
         call(f"{dtype}_special", vector(dtype, [0.0, -0.0, math.nan, math.inf, math.nan, -math.inf, math.inf, 1.0]),
              tags=["special"])
         call(f"{dtype}_negative_zero_first", vector(dtype, [-0.0, 0.0, 1.0]), tags=["special"])
-    call("c64_special", vector("c64", [complex(0.0, -0.0), complex(-0.0, 0.0), complex(math.nan, 0), complex(math.nan, 0)]))
+    call("c64_special",
+         vector("c64", [complex(0.0, -0.0), complex(-0.0, 0.0), complex(math.nan, 0), complex(math.nan, 0)]))
     for shape in [(), (2, 3)]:
         x = varied("f32", shape)
         suite.error(f"Unique_rank{len(shape)}", "tf.Unique", [x], f"x must be a vector, got x: {x}")

@@ -31,14 +31,16 @@ def matmul(a, b, transpose_a=False, transpose_b=False):
 
 
 def call(suite, name, a, b, transpose_a=None, transpose_b=None, tags=(), ulp=0, abs_tolerance=0):
-    attrs = {key: value for key, value in [("transpose_a", transpose_a), ("transpose_b", transpose_b)] if value is not None}
+    attrs = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+    attrs = {key: value for key, value in attrs.items() if value is not None}
     y = matmul(a, b, bool(transpose_a), bool(transpose_b))
     tags = list(tags) + (["empty"] if 0 in a.shape + b.shape else [])
     suite.case(f"MatMul_{name}", "tf.MatMul", [a, b], y, attrs, tags=tags, ulp=ulp, abs_tolerance=abs_tolerance)
 
 
 # Shapes (m, k, n) of products; the sums of some are exact in every dtype.
-SIZES = [(1, 1, 1), (1, 5, 1), (4, 1, 3), (1, 6, 7), (7, 6, 1), (2, 3, 4), (8, 8, 8), (5, 16, 17), (17, 9, 33), (33, 40, 5),
+SIZES = [(1, 1, 1), (1, 5, 1), (4, 1, 3), (1, 6, 7), (7, 6, 1), (2, 3, 4), (8, 8, 8), (5, 16, 17), (17, 9, 33),
+         (33, 40, 5),
          (3, 300, 2), (16, 64, 16), (1, 130, 31), (31, 70, 1)]
 
 

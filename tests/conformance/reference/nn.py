@@ -56,7 +56,8 @@ def bias_cases(suite):
         shape = (2, 3, 2, 1, 2, 3)[:rank]
         for data_format in ("NHWC", "NCHW"):
             channels = shape[1] if data_format == "NCHW" else shape[-1]
-            add(f"rank{rank}_{data_format.lower()}", varied("f32", shape, 3), varied("f32", (channels,), 4), data_format)
+            add(f"rank{rank}_{data_format.lower()}", varied("f32", shape, 3), varied("f32", (channels,), 4),
+                data_format)
             gradient(f"rank{rank}_{data_format.lower()}", varied("f32", shape, 3), data_format)
     for name, shape, channels in [("empty", (0, 3), 3), ("no_channels", (2, 0), 0)]:
         add(name, varied("f32", shape), varied("f32", (channels,)))
@@ -126,7 +127,8 @@ def softmax_cases(suite):
         for dtype in FLOATS:
             call(dtype, varied(dtype, (3, 5), 1))
             call(f"{dtype}_wide", varied(dtype, (2, 40), 2))
-            call(f"{dtype}_far_apart", Tensor(dtype, (3, 3), [0.0, 100.0, -100.0, 200.0, 199.0, 190.0, -250.0, -250.0, -251.0]))
+            call(f"{dtype}_far_apart",
+                 Tensor(dtype, (3, 3), [0.0, 100.0, -100.0, 200.0, 199.0, 190.0, -250.0, -250.0, -251.0]))
             rows = [[1.0, math.nan, 2.0], [math.inf, 1.0, 0.0], [math.nan, math.inf, 0.0], [1.0, 2.0, 3.0]]
             call(f"{dtype}_special", Tensor(dtype, (4, 3), [v for row in rows for v in row]), tags=["special"])
             call(f"{dtype}_largest", Tensor(dtype, (2, 2), [6e4, 6e4, -6e4, 6e4] if dtype == "f16" else
@@ -162,7 +164,8 @@ def cross_entropy_cases(suite):
         for index in ("i32", "i64"):
             call(f"{dtype}_{index}", varied(dtype, (4, 5), 1), vector(index, [0, 4, 2, 2]))
         call(f"{dtype}_wide", varied(dtype, (3, 40), 2), vector("i64", [39, 0, 17]))
-        call(f"{dtype}_far_apart", Tensor(dtype, (2, 3), [0.0, 100.0, -100.0, 200.0, 199.0, 190.0]), vector("i32", [1, 2]))
+        call(f"{dtype}_far_apart", Tensor(dtype, (2, 3), [0.0, 100.0, -100.0, 200.0, 199.0, 190.0]),
+             vector("i32", [1, 2]))
     rows = [[1.0, math.nan, 2.0], [math.inf, 1.0, 0.0]]
     nans = [math.nan] * 6
     suite.case("SparseCrossEntropy_special", f"tf.{op}", [Tensor("f32", (2, 3), [v for row in rows for v in row]),
@@ -183,7 +186,8 @@ def cross_entropy_cases(suite):
     wrong("vector", varied("f32", (3,)), labels, "features must be a matrix, got features: f32[3]")
     wrong("rank3", varied("f32", (1, 2, 3)), labels, "features must be a matrix, got features: f32[1,2,3]")
     for name, bad in [("labels_short", vector("i64", [0])), ("labels_matrix", Tensor("i64", (2, 1), [0, 1]))]:
-        wrong(name, x, bad, "labels must be a vector with one element for each row of features, got features: f32[2,3], "
+        wrong(name, x, bad,
+              "labels must be a vector with one element for each row of features, got features: f32[2,3], "
               f"labels: {bad}")
     wrong("no_classes", varied("f32", (2, 0)), labels, "features must have at least one class, got features: f32[2,0]")
     wrong("labels_float", x, vector("f32", [0.0, 1.0]), "argument 1 (labels) must be one of {i32, i64}, got f32[2]")

@@ -69,7 +69,8 @@ def cases(suite, op, function):
         y = Tensor(out, shape, function(seed, count, out))
         tolerance = {}
         if op.endswith("Normal"):
-            tolerance = {"ulp": 1 if out in ("f16", "bf16") else 4, "abs_tolerance": 2.0**-50 if out == "f64" else 2.0**-21}
+            ulp = 1 if out in ("f16", "bf16") else 4
+            tolerance = {"ulp": ulp, "abs_tolerance": 2.0**-50 if out == "f64" else 2.0**-21}
         suite.case(f"{op}_{name}", f"tf.{op}", [vector(shape_dtype, list(shape)), vector(seed_dtype, list(seed))], y,
                    dtype and {"dtype": dtype}, tags=list(tags) + (["empty"] if count == 0 else []), **tolerance)
 
@@ -78,7 +79,8 @@ def cases(suite, op, function):
             call(f"{dtype}_{count}", (count,), (1, 2), dtype)
         call(f"{dtype}_large", (300,), (17, -5), dtype, tags=["large"])
     call("default_dtype", (6,), (1, 2))
-    for name, seed in [("zero", (0, 0)), ("one", (0, 1)), ("swapped", (1, 0)), ("negative", (-1, -2)), ("large", (2**62 + 3, -(2**63))),
+    for name, seed in [("zero", (0, 0)), ("one", (0, 1)), ("swapped", (1, 0)), ("negative", (-1, -2)),
+                       ("large", (2**62 + 3, -(2**63))),
                        ("high_half", (2**32, 2**33))]:
         call(f"seed_{name}", (5,), seed)
     call("seed_i32", (5,), (7, -7), seed_dtype="i32")
@@ -99,7 +101,8 @@ def cases(suite, op, function):
     wrong("overflow", vector("i64", [2**40, 2**40]), seed, f"shape [{2**40},{2**40}] must have at most 2^63-1 elements")
     wrong("dtype_i32", vector("i32", [2]), seed, "attribute dtype must be one of {f16, bf16, f32, f64}, got i32",
           {"dtype": "i32"})
-    wrong("seed_float", vector("i32", [2]), vector("f32", [1.0, 2.0]), "argument 1 (seed) must be one of {i32, i64}, got f32[2]")
+    wrong("seed_float", vector("i32", [2]), vector("f32", [1.0, 2.0]),
+          "argument 1 (seed) must be one of {i32, i64}, got f32[2]")
     common_errors(suite, f"tf.{op}", [vector("i32", [2]), seed], ["shape"], ["i32", "i64"],
                   required="one of dtype, T, Tseed")
 

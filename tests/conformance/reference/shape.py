@@ -39,7 +39,8 @@ def reshape_cases(suite):
     for name, source, target in [
             ("scalar_to_vector", (), (1,)), ("scalar_to_rank6", (), (1,) * 6), ("to_scalar", (1, 1), ()),
             ("infer_first", (4, 6), (-1, 3)), ("infer_all", (2, 3), (-1,)), ("infer_one", (6,), (2, -1, 3)),
-            ("rank6", (2, 3, 4), (2, 1, 3, 2, 1, 2)), ("from_rank6", (1, 2, 1, 3, 1, 2), (12,)), ("rank8", (4,), (1,) * 7 + (4,)),
+            ("rank6", (2, 3, 4), (2, 1, 3, 2, 1, 2)), ("from_rank6", (1, 2, 1, 3, 1, 2), (12,)),
+            ("rank8", (4,), (1,) * 7 + (4,)),
             ("empty", (0,), (0, 5)), ("empty_to_larger", (2, 0), (0, 7, 3)), ("empty_infer", (0, 3), (-1, 3)),
             ("empty_infer_zero", (0,), (-1,)), ("same", (2, 3), (2, 3))]:
         call(name, varied("f32", source), target)
@@ -154,7 +155,8 @@ def transpose_cases(suite):
     for name, perm in [("twice", (0, 0)), ("negative", (-1, 0)), ("beyond", (0, 2))]:
         suite.error(f"Transpose_{name}", "tf.Transpose", [x, ints(perm)],
                     f"perm must have each of the dimensions of x once, got x: f32[2,3], perm: {spelt(perm)}")
-    for name, perm in [("too_short", ints((0,))), ("too_long", ints((0, 1, 2))), ("matrix", Tensor("i32", (2, 1), [0, 1]))]:
+    for name, perm in [("too_short", ints((0,))), ("too_long", ints((0, 1, 2))),
+                       ("matrix", Tensor("i32", (2, 1), [0, 1]))]:
         suite.error(f"Transpose_{name}", "tf.Transpose", [x, perm],
                     f"perm must have one element for each dimension of x, got x: f32[2,3], perm: {perm}")
     suite.error("Transpose_float", "tf.Transpose", [x, vector("f32", [1.0, 0.0])],
@@ -173,18 +175,21 @@ def slice_cases(suite):
         call(dtype, varied(dtype, (4, 5)), (1, 2), (2, 3))
         call(f"{dtype}_rows", varied(dtype, (40, 3)), (16, 0), (8, 3))
     for name, shape, begin, size in [
-            ("scalar", (), (), ()), ("vector", (9,), (3,), (4,)), ("to_end", (9,), (3,), (-1,)), ("all", (2, 3), (0, 0), (-1, -1)),
+            ("scalar", (), (), ()), ("vector", (9,), (3,), (4,)), ("to_end", (9,), (3,), (-1,)),
+            ("all", (2, 3), (0, 0), (-1, -1)),
             ("nothing", (4, 3), (2, 1), (0, 2)), ("at_end", (4,), (4,), (0,)), ("at_end_rest", (4,), (4,), (-1,)),
             ("of_empty", (0, 3), (0, 1), (0, 2)), ("column", (4, 5), (0, 3), (-1, 1)), ("row", (4, 5), (3, 0), (1, -1)),
             ("rank3", (3, 4, 5), (1, 0, 2), (2, 3, 2)), ("rank4", (2, 3, 4, 2), (0, 1, 1, 0), (2, 1, 2, 2)),
-            ("rank5", (2, 2, 3, 2, 3), (1, 0, 1, 0, 1), (1, 2, 2, -1, 2)), ("rank6", (2, 1, 3, 2, 2, 3), (0, 0, 1, 1, 0, 1), (2, 1, 2, 1, 2, 2)),
+            ("rank5", (2, 2, 3, 2, 3), (1, 0, 1, 0, 1), (1, 2, 2, -1, 2)),
+            ("rank6", (2, 1, 3, 2, 2, 3), (0, 0, 1, 1, 0, 1), (2, 1, 2, 1, 2, 2)),
             ("rank8", (2,) * 8, (0, 1) * 4, (2, 1) * 4)]:
         call(name, varied("f32", shape), begin, size)
     call("index_i64", varied("f32", (4, 5)), (1, 2), (2, -1), "i64")
     call("inplace", varied("f32", (20, 5)), (4, 0), (16, 5), tags=["inplace"])
     call("large", drawn("f32", (60, 50), 6, -1, 1), (7, 3), (31, 33), tags=["large"])
     x = varied("f32", (4, 5))
-    for name, begin, size in [("too_long", (1, 2), (2, 4)), ("negative_begin", (-1, 0), (1, 1)), ("begin_beyond", (0, 6), (1, -1)),
+    for name, begin, size in [("too_long", (1, 2), (2, 4)), ("negative_begin", (-1, 0), (1, 1)),
+                              ("begin_beyond", (0, 6), (1, -1)),
                               ("size_negative", (0, 0), (-2, 1)), ("overflow", (1, 0), (int_range("i32")[1], 1))]:
         suite.error(f"Slice_{name}", "tf.Slice", [x, ints(begin), ints(size)],
                     f"the slice must lie within input, got input: f32[4,5], begin: {spelt(begin)}, size: {spelt(size)}")
@@ -207,8 +212,10 @@ def tile_cases(suite):
     for dtype in DTYPES:
         call(dtype, varied(dtype, (2, 3)), (2, 2))
     for name, shape, multiples in [
-            ("scalar", (), ()), ("vector", (3,), (4,)), ("once", (2, 3), (1, 1)), ("rows", (2, 3), (3, 1)), ("columns", (2, 3), (1, 3)),
-            ("none", (2, 3), (0, 2)), ("of_empty", (0, 2), (3, 2)), ("rank3", (2, 1, 3), (2, 3, 1)), ("rank4", (1, 2, 1, 2), (2, 1, 3, 2)),
+            ("scalar", (), ()), ("vector", (3,), (4,)), ("once", (2, 3), (1, 1)), ("rows", (2, 3), (3, 1)),
+            ("columns", (2, 3), (1, 3)),
+            ("none", (2, 3), (0, 2)), ("of_empty", (0, 2), (3, 2)), ("rank3", (2, 1, 3), (2, 3, 1)),
+            ("rank4", (1, 2, 1, 2), (2, 1, 3, 2)),
             ("rank5", (1, 2, 1, 2, 1), (2, 1, 2, 1, 2)), ("rank6", (1, 2, 1, 1, 2, 1), (2, 1, 1, 3, 1, 2))]:
         call(name, varied("f32", shape), multiples)
     for dtype in ("i16", "i64"):
@@ -222,7 +229,8 @@ def tile_cases(suite):
                 f"dimensions at most 2^63-1, got input: f32[2,3], multiples: [{2**62},1]")
     suite.error("Tile_count_overflow", "tf.Tile", [x, ints((2**40, 2**40), "i64")],
                 f"shape [{2**41},{3 * 2**40}] must have at most 2^63-1 elements")
-    suite.error("Tile_short", "tf.Tile", [x, ints((1,))], "multiples must have one element for each dimension of input, "
+    suite.error("Tile_short", "tf.Tile", [x, ints((1,))],
+                "multiples must have one element for each dimension of input, "
                 "got input: f32[2,3], multiples: i32[1]")
     common_errors(suite, "tf.Tile", [x, ints((1, 1))], ["input"], DTYPES, required="one of T, Tmultiples")
 
@@ -240,8 +248,10 @@ def pad_cases(suite):
     for dtype in DTYPES:
         call(dtype, varied(dtype, (2, 3)), [(1, 0), (2, 1)])
     for name, shape, paddings in [
-            ("scalar", (), []), ("vector", (3,), [(2, 3)]), ("nothing", (2, 3), [(0, 0), (0, 0)]), ("before", (2, 3), [(2, 0), (0, 0)]),
-            ("after", (2, 3), [(0, 0), (0, 2)]), ("empty", (0, 2), [(1, 1), (0, 1)]), ("still_empty", (0, 2), [(0, 0), (1, 1)]),
+            ("scalar", (), []), ("vector", (3,), [(2, 3)]), ("nothing", (2, 3), [(0, 0), (0, 0)]),
+            ("before", (2, 3), [(2, 0), (0, 0)]),
+            ("after", (2, 3), [(0, 0), (0, 2)]), ("empty", (0, 2), [(1, 1), (0, 1)]),
+            ("still_empty", (0, 2), [(0, 0), (1, 1)]),
             ("rank3", (2, 1, 3), [(0, 1), (1, 0), (2, 0)]), ("rank4", (1, 2, 2, 1), [(0, 0), (1, 1), (1, 1), (0, 0)]),
             ("rank5", (1, 2, 1, 2, 1), [(1, 0), (0, 0), (0, 1), (0, 0), (1, 0)]),
             ("rank6", (1, 2, 1, 1, 2, 1), [(0, 0), (1, 0), (0, 0), (0, 1), (1, 1), (0, 0)])]:
@@ -256,12 +266,14 @@ def pad_cases(suite):
 
     wrong("negative", (2, 2), [0, 0, -1, 0], "paddings must be at least 0 and dimensions at most 2^63-1, got input: "
           "f32[2,3], paddings of dimension 1: [-1,0]")
-    wrong("dimension_overflow", (2, 2), [2**63 - 1, 0, 0, 0], "paddings must be at least 0 and dimensions at most 2^63-1, "
+    wrong("dimension_overflow", (2, 2), [2**63 - 1, 0, 0, 0],
+          "paddings must be at least 0 and dimensions at most 2^63-1, "
           f"got input: f32[2,3], paddings of dimension 0: [{2**63 - 1},0]")
     for name, shape in [("rows", (3, 2)), ("columns", (2, 3)), ("flat", (4,)), ("no_rows", (0, 2))]:
         wrong(name, shape, [0] * math.prod(shape), "paddings must have two elements for each dimension of input, got "
               f"input: f32[2,3], paddings: {Tensor('i64', shape, [0] * math.prod(shape))}")
-    common_errors(suite, "tf.Pad", [x, Tensor("i32", (2, 2), [0] * 4)], ["input"], DTYPES, required="one of T, Tpaddings")
+    common_errors(suite, "tf.Pad", [x, Tensor("i32", (2, 2), [0] * 4)], ["input"], DTYPES,
+                  required="one of T, Tpaddings")
 
 
 def broadcast_to_cases(suite):
@@ -273,9 +285,12 @@ def broadcast_to_cases(suite):
     for dtype in DTYPES:
         call(dtype, varied(dtype, (3, 1)), (2, 3, 2))
     for name, source, target in [
-            ("scalar", (), (2, 3)), ("scalar_scalar", (), ()), ("row", (3,), (2, 3)), ("column", (2, 1), (2, 3)), ("same", (2, 3), (2, 3)),
-            ("one", (1, 1), (3, 4)), ("to_empty", (1, 3), (0, 3)), ("of_empty", (0,), (2, 0)), ("one_to_zero", (1,), (0,)),
-            ("rank4", (2, 1, 2), (3, 2, 2, 2)), ("rank5", (2, 1, 1, 2), (2, 2, 2, 1, 2)), ("rank6", (2, 1, 2, 1), (1, 2, 2, 2, 2, 2)),
+            ("scalar", (), (2, 3)), ("scalar_scalar", (), ()), ("row", (3,), (2, 3)), ("column", (2, 1), (2, 3)),
+            ("same", (2, 3), (2, 3)),
+            ("one", (1, 1), (3, 4)), ("to_empty", (1, 3), (0, 3)), ("of_empty", (0,), (2, 0)),
+            ("one_to_zero", (1,), (0,)),
+            ("rank4", (2, 1, 2), (3, 2, 2, 2)), ("rank5", (2, 1, 1, 2), (2, 2, 2, 1, 2)),
+            ("rank6", (2, 1, 2, 1), (1, 2, 2, 2, 2, 2)),
             ("rank8", (2, 1), (1,) * 6 + (2, 3))]:
         call(name, varied("f32", source), target)
     call("shape_i64", varied("f32", (3, 1)), (3, 2), "i64")
@@ -296,7 +311,8 @@ def broadcast_to_cases(suite):
 
 def question_cases(suite):
     """Shape, Size, Rank."""
-    answers = {"Shape": lambda x, out: vector(out, list(x.shape)), "Size": lambda x, out: scalar(out, math.prod(x.shape)),
+    answers = {"Shape": lambda x, out: vector(out, list(x.shape)),
+               "Size": lambda x, out: scalar(out, math.prod(x.shape)),
                "Rank": lambda x, out: scalar(out, len(x.shape))}
     for op, answer in answers.items():
         for dtype in DTYPES:
@@ -307,7 +323,8 @@ def question_cases(suite):
             name = "x".join(map(str, shape)) or "scalar"
             suite.case(f"{op}_of_{name}", f"tf.{op}", [x], answer(x, "i32"), tags=tags_for(x))
             if op != "Rank":
-                suite.case(f"{op}_i64_of_{name}", f"tf.{op}", [x], answer(x, "i64"), {"out_type": "i64"}, tags=tags_for(x))
+                suite.case(f"{op}_i64_of_{name}", f"tf.{op}", [x], answer(x, "i64"), {"out_type": "i64"},
+                           tags=tags_for(x))
         attrs = "one of T" if op == "Rank" else "one of T, out_type"
         common_errors(suite, f"tf.{op}", [varied("f32", (2,))], ["input"], DTYPES, required=attrs)
         if op != "Rank":

@@ -131,7 +131,8 @@ def pack_cases(suite):
     call("large", [drawn("f32", (500,), 7, -1, 1), drawn("f32", (500,), 8, -1, 1)], 1, tags=["large"])
     x = varied("f32", (2, 3))
     for axis in (3, -4):
-        suite.error(f"Pack_{axis_name(axis)}", "tf.Pack", [x, x], f"axis must be in [-3, 3), got {axis}", {"axis": axis})
+        suite.error(f"Pack_{axis_name(axis)}", "tf.Pack", [x, x], f"axis must be in [-3, 3), got {axis}",
+                    {"axis": axis})
     y = varied("f32", (3, 2))
     suite.error("Pack_shapes", "tf.Pack", [x, x, y],
                 "values must have the same shape, got values[0]: f32[2,3], values[2]: f32[3,2]")

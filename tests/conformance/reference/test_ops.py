@@ -40,11 +40,14 @@ def create_cases(suite):
                 {"shape": [3], "values": two})
     suite.error("create_too_many_for_one", op, [], "attribute values must have 1 element for shape [], got 2",
                 {"shape": [], "values": two})
-    suite.error("create_negative", op, [], "dimension 0 of shape [-2] must not be negative", {"shape": [-2], "values": two})
+    suite.error("create_negative", op, [], "dimension 0 of shape [-2] must not be negative",
+                {"shape": [-2], "values": two})
     suite.error("create_no_shape", op, [], "attribute shape is required, expected shape: list(int)", {"values": two})
     suite.error("create_no_values", op, [], "attribute values is required, expected values: any", {"shape": [2]})
-    suite.error("create_shape_number", op, [], "attribute shape must be list(i64), got i64", {"shape": 2, "values": two})
-    suite.error("create_with_input", op, [scalar("f32", 1.0)], "expected 0 arguments, got 1", {"shape": [2], "values": two})
+    suite.error("create_shape_number", op, [], "attribute shape must be list(i64), got i64",
+                {"shape": 2, "values": two})
+    suite.error("create_with_input", op, [scalar("f32", 1.0)], "expected 0 arguments, got 1",
+                {"shape": [2], "values": two})
 
 
 def add_cases(suite):
@@ -65,7 +68,8 @@ def add_cases(suite):
         x = varied("f32", (4, 5), 3)
         call("alias", x, x, tags=["alias"])
         call("alias_inplace", x, x, tags=["alias", "inplace"])
-        call("special", vector("f32", [math.inf, math.nan, -0.0]), vector("f32", [-math.inf, 1.0, -0.0]), tags=["special"])
+        call("special", vector("f32", [math.inf, math.nan, -0.0]), vector("f32", [-math.inf, 1.0, -0.0]),
+             tags=["special"])
         call("large", varied("f32", (900,), 4), varied("f32", (900,), 5), tags=["large"])
         x, y = varied("f32", (2, 3)), varied("f32", (3,))
         suite.error(f"{short}_shapes", op, [x, y], "shapes must be equal, got x: f32[2,3], y: f32[3]")
@@ -84,7 +88,8 @@ def other_cases(suite):
     odd("empty", vector("i32", []), tags=["empty"])
     odd("inplace", varied("i32", (40,)), tags=["inplace"])
     odd("large", drawn("i32", (1500,), 3, -1000, 1000), tags=["large"])
-    suite.error("odd_collector_matrix", "test.odd_collector", [varied("i32", (2, 2))], "x must be a vector, got x: i32[2,2]")
+    suite.error("odd_collector_matrix", "test.odd_collector", [varied("i32", (2, 2))],
+                "x must be a vector, got x: i32[2,2]")
     common_errors(suite, "test.odd_collector", [vector("i32", [1])], ["x"], ["i32"], required="no attributes")
     for dtype in DTYPES:
         x = varied(dtype, (2, 3))
