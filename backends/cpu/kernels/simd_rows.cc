@@ -65,8 +65,10 @@ struct ScalarOps {
 template <typename T>
 using RowOps = std::conditional_t<std::is_same_v<T, double> && !HWY_HAVE_FLOAT64, ScalarOps<T>, VectorOps<T>>;
 
-// Elements that are added up at a stretch. Longer rows are halved until they are this short.
-constexpr int64_t kSumBlock = 2048;
+// Elements that are added up at a stretch: 32 into each lane of four vectors, so that rounding errors do not depend on
+// the width of vectors. Longer rows are halved until they are this short.
+template <typename T>
+constexpr int64_t kSumBlock = 128 * RowOps<T>::kLanes;
 
 // The sum of x, or of e^x, for a short row.
 template <bool kOfExp, typename T, class Ops = RowOps<T>>
@@ -97,8 +99,8 @@ HWY_INLINE T SumBlock(const T* x, int64_t count) {
 
 template <bool kOfExp, typename T>
 T SumRow(const T* x, int64_t count) {
-  if (count <= kSumBlock) return SumBlock<kOfExp>(x, count);
-  const int64_t half = (count / 2 + kSumBlock - 1) / kSumBlock * kSumBlock;
+  if (count <= kSumBlock<T>) return SumBlock<kOfExp>(x, count);
+  const int64_t half = (count / 2 + kSumBlock<T> - 1) / kSumBlock<T> * kSumBlock<T>;
   return SumRow<kOfExp>(x, half) + SumRow<kOfExp>(x + half, count - half);
 }
 
