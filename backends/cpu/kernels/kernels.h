@@ -11,13 +11,18 @@
 
 namespace tandem::cpu {
 
+Status RegisterConvolutionKernels(KernelOpHandler& handler);
 Status RegisterCreationKernels(KernelOpHandler& handler);
 Status RegisterElementwiseKernels(KernelOpHandler& handler);
+Status RegisterImageKernels(KernelOpHandler& handler);
 Status RegisterIndexingKernels(KernelOpHandler& handler);
 Status RegisterLinalgKernels(KernelOpHandler& handler);
 Status RegisterNnKernels(KernelOpHandler& handler);
+Status RegisterNormalizationKernels(KernelOpHandler& handler);
+Status RegisterPoolingKernels(KernelOpHandler& handler);
 Status RegisterRandomKernels(KernelOpHandler& handler);
 Status RegisterReductionKernels(KernelOpHandler& handler);
+Status RegisterScanKernels(KernelOpHandler& handler);
 Status RegisterShapeKernels(KernelOpHandler& handler);
 Status RegisterSideEffectKernels(KernelOpHandler& handler);
 Status RegisterConversionKernels(KernelOpHandler& handler);
