@@ -9,7 +9,7 @@
 // On every class, function and constant of a public header that has a definition in a source, a vtable, or an address
 // that counts. Templates and what is defined in the header whole need none.
 #if defined(__GNUC__)
-#define TANDEM_EXPORT __attribute__((visibility("default")))
+#define TANDEM_EXPORT [[gnu::visibility("default")]]
 #else
 #define TANDEM_EXPORT
 #endif
