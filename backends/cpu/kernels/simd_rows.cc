@@ -110,9 +110,9 @@ T Extreme(const T* x, int64_t count) {
   constexpr int64_t kLanes = Ops::kLanes;
   const auto choose = [](V a, V b) HWY_ATTR { return kSmallest ? Ops::Smaller(a, b) : Ops::Larger(a, b); };
   const auto choose_one = [](T a, T b) { return kSmallest ? ScalarOps<T>::Smaller(a, b) : ScalarOps<T>::Larger(a, b); };
-  constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  T result = kSmallest ? kInfinity : -kInfinity;
   if (count < kLanes) {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    T result = kSmallest ? kInfinity : -kInfinity;
     for (int64_t i = 0; i < count; ++i) result = choose_one(result, x[i]);
     return result;
   }
@@ -128,8 +128,11 @@ T Extreme(const T* x, int64_t count) {
   best1 = choose(best1, Ops::Load(x + count - kLanes));  // the rest, and some elements again
   alignas(64) T lanes[kLanes];
   Ops::Store(choose(choose(best0, best1), choose(best2, best3)), lanes);
-  for (T lane : lanes) result = choose_one(result, lane);
-  return result;
+  // In pairs, so that one choice need not wait for all those before it.
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t lane = 0; lane < half; ++lane) lanes[lane] = choose_one(lanes[lane], lanes[lane + half]);
+  }
+  return lanes[0];
 }
 
 template <typename T, class F, class Ops = RowOps<T>>
