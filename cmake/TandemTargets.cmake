@@ -17,10 +17,13 @@ function(tandem_target target)
   endif()
 endfunction()
 
-# The libraries: errors are values, and there is no run-time type information to pay for.
+# The libraries: errors are values, and there is no run-time type information to pay for. Their objects go into a shared
+# library too, which shows what TANDEM_EXPORT marks; calls among its own functions are inlined as in a program.
 function(tandem_library target)
   tandem_target(${target})
-  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
+  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti -fno-semantic-interposition)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                             VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
 # A program that links the libraries. Its classes may derive from theirs, which have no type information to refer to.

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tandem/export.h"
 #include "tandem/ref_counted.h"
 #include "tandem/status.h"
 
@@ -21,7 +22,7 @@ namespace tandem {
 
 // A continuation, linked into the value it waits for without an allocation. It must stay alive until `Run` or `Drop` is
 // called; exactly one of them is, once, and it may free the waiter.
-class Waiter {
+class TANDEM_EXPORT Waiter {
  public:
   // The value is available. Called on the thread that made it so.
   virtual void Run() = 0;
@@ -39,7 +40,7 @@ class Waiter {
 
 // Life of a value: unconstructed -> constructed -> concrete or error; constructed may be skipped. "Available" means
 // concrete or error; these are final (AV-1). All methods may be called from any thread unless they say otherwise.
-class AsyncValue {
+class TANDEM_EXPORT AsyncValue {
  public:
   enum class State : uint8_t { kUnconstructed = 0, kConstructed = 1, kConcrete = 2, kError = 3 };
 
@@ -142,7 +143,7 @@ class AsyncValue {
 // Bounds the nesting of continuations. While a thread is kMaxDepth deep, further waiters join a list of the thread that
 // the outermost level runs before it returns: a chain of any length resolves with bounded stack and no allocation. The
 // same holds for chains of values that are destroyed while pending.
-class ContinuationGuard {
+class TANDEM_EXPORT ContinuationGuard {
  public:
   static constexpr int kMaxDepth = 16;
 
@@ -166,7 +167,7 @@ class ContinuationGuard {
 };
 
 // The value without its type: an error usable as any AsyncValueRef<T>.
-class ErrorAsyncValue final : public AsyncValue {
+class TANDEM_EXPORT ErrorAsyncValue final : public AsyncValue {
  public:
   explicit ErrorAsyncValue(Status error) : AsyncValue(State::kError, false) { error_ = std::move(error); }
 };
@@ -241,7 +242,7 @@ class ConcreteAsyncValue : public AsyncValue {
 };
 
 // Resolves once to another value (AV-2).
-class IndirectAsyncValue final : public AsyncValue {
+class TANDEM_EXPORT IndirectAsyncValue final : public AsyncValue {
  public:
   IndirectAsyncValue() = default;
   // Follows `target`: becomes available when it does, with the same content. Chains of indirect values collapse, so
@@ -308,7 +309,7 @@ class AsyncValueRef {
 };
 
 // The ready-made ResourceExhausted value; adds a reference.
-RcRef<AsyncValue> OutOfMemoryAsyncValue();
+TANDEM_EXPORT RcRef<AsyncValue> OutOfMemoryAsyncValue();
 
 template <typename T>
 AsyncValueRef<T> AsyncValueRef<T>::OrOutOfMemory(AsyncValue* value) {

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "tandem/dtype.h"
+#include "tandem/export.h"
 #include "tandem/message.h"
 #include "tandem/tensor_metadata.h"
 #include "tandem/tensor_shape.h"
@@ -23,7 +24,7 @@ class OpAttrsRef;
 enum class AttrType : uint8_t { kBool, kI32, kI64, kF32, kF64, kDType, kString, kShape, kTensor, kFunction, kAttrs };
 
 // "bool", "i32", ... "tensor", "function", "attrs".
-std::string_view AttrTypeName(AttrType type);
+TANDEM_EXPORT std::string_view AttrTypeName(AttrType type);
 
 // A dense constant as an attribute: row-major elements of `metadata`; for dtype string, `strings` holds the elements
 // and `data` is unused. An attribute set copies what the views show; in the set, `data` is aligned to 8 bytes. No data
@@ -50,7 +51,7 @@ struct AttrEntry {
 };
 
 // The value alone: "1", "[1, 2]", "1.0", "\"text\"", "f32", "shape [2,3]", "tensor f32[2,2]", "@name", "{a = 1}".
-void AppendTo(MessageBuilder& out, const AttrEntry& entry);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, const AttrEntry& entry);
 
 // C++ types of attributes: bool, int32_t, int64_t, float, double, DType, std::string_view, TensorShape, TensorAttr,
 // FunctionAttr and (as OpAttrsRef) nested lists. Arrays are std::span<const T> of these.

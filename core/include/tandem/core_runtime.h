@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tandem/export.h"
 #include "tandem/host_context.h"
 #include "tandem/op_handler.h"
 #include "tandem/op_registry.h"
@@ -20,7 +21,7 @@ namespace tandem {
 
 // Thread-safe. Several may live in a process (WQ-3). Tensor handles may outlive their runtime, but then may only be
 // destroyed; pending ops are cancelled by the destructor.
-class CoreRuntime {
+class TANDEM_EXPORT CoreRuntime {
  public:
   explicit CoreRuntime(HostContext::Options options);
   ~CoreRuntime();

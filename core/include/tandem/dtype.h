@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "tandem/export.h"
 #include "tandem/float16.h"
 #include "tandem/message.h"
 
@@ -58,9 +59,9 @@ inline constexpr int kNumDTypes = 16;
   X(kC64, std::complex<float>)
 
 // "f32", "bool", ...; "invalid" for kInvalid.
-std::string_view DTypeName(DType dtype);
+TANDEM_EXPORT std::string_view DTypeName(DType dtype);
 // Accepts Tandem's names ("f32") and TensorFlow's ("float", "half", "int32", "complex64"). Empty if unknown.
-std::optional<DType> ParseDType(std::string_view name);
+TANDEM_EXPORT std::optional<DType> ParseDType(std::string_view name);
 
 // Bytes an element takes in a dense tensor; 0 for kInvalid and kString.
 constexpr size_t DTypeSize(DType dtype) {
@@ -121,9 +122,9 @@ inline constexpr DTypeSet kIntDTypes = kSignedIntDTypes | kUnsignedIntDTypes;
 inline constexpr DTypeSet kRealDTypes = kFloatDTypes | kIntDTypes;
 inline constexpr DTypeSet kNumericDTypes = kRealDTypes | DTypeSet{DType::kC64};
 
-void AppendTo(MessageBuilder& out, DType dtype);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, DType dtype);
 // "{f32, f64}"
-void AppendTo(MessageBuilder& out, DTypeSet dtypes);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, DTypeSet dtypes);
 
 }  // namespace tandem
 

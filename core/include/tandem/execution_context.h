@@ -6,6 +6,7 @@
 #ifndef TANDEM_EXECUTION_CONTEXT_H_
 #define TANDEM_EXECUTION_CONTEXT_H_
 
+#include "tandem/export.h"
 #include "tandem/location.h"
 #include "tandem/ref_counted.h"
 #include "tandem/request_context.h"
@@ -16,7 +17,7 @@ class HostContext;
 class WorkQueue;
 
 // Cheap to make and copy. The host, and the queue if given, outlive it.
-class ExecutionContext {
+class TANDEM_EXPORT ExecutionContext {
  public:
   ExecutionContext(HostContext& host, Location location) : host_(&host), location_(location) {}
   ExecutionContext(HostContext& host, Location location, RcRef<RequestContext> request, WorkQueue* queue = nullptr)

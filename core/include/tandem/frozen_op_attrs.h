@@ -12,12 +12,13 @@
 #include <string_view>
 
 #include "tandem/attr_entry.h"
+#include "tandem/export.h"
 #include "tandem/ref_counted.h"
 
 namespace tandem {
 
 // The block holds this header, the entries, then all names and values. Any thread may read it.
-class FrozenOpAttrs : public RefCounted<FrozenOpAttrs> {
+class TANDEM_EXPORT FrozenOpAttrs : public RefCounted<FrozenOpAttrs> {
  public:
   // Copies `entries`, whose names must be distinct, in one allocation; nested lists that are still mutable are frozen
   // (an allocation each, unless cached). Null if memory cannot be had.

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "tandem/export.h"
 #include "tandem/ref_counted.h"
 #include "tandem/status.h"
 #include "tandem/tensor.h"
@@ -17,7 +18,7 @@
 namespace tandem {
 
 // Host memory of a tensor, aligned to kTensorDataAlignment. Header and data are one block.
-class HostBuffer : public TensorStorage {
+class TANDEM_EXPORT HostBuffer : public TensorStorage {
  public:
   void* data() const { return data_; }
   size_t size() const { return size_; }
@@ -31,7 +32,7 @@ class HostBuffer : public TensorStorage {
 };
 
 // Thread-safe. Shared: buffers keep what they need of it alive, so they may outlive the runtime that made them.
-class HostAllocator : public RefCounted<HostAllocator> {
+class TANDEM_EXPORT HostAllocator : public RefCounted<HostAllocator> {
  public:
   struct Options {
     size_t memory_limit = SIZE_MAX;          // bytes of live buffers; beyond it allocation fails

@@ -16,6 +16,7 @@
 
 #include "tandem/device.h"
 #include "tandem/execution_context.h"
+#include "tandem/export.h"
 #include "tandem/host_allocator.h"
 #include "tandem/tensor_conversions.h"
 #include "tandem/tensor_handle.h"
@@ -29,7 +30,7 @@ class PendingOps;
 
 // Thread-safe. Destroying it cancels what is pending and quiesces the queue; no thread may be calling into it then, but
 // others may be making values available that its ops wait for.
-class HostContext {
+class TANDEM_EXPORT HostContext {
  public:
   using DiagnosticHandler = std::function<void(const Status&)>;
   using PrintSink = std::function<void(std::string_view)>;

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "tandem/export.h"
 #include "tandem/host_allocator.h"
 #include "tandem/status.h"
 #include "tandem/tensor.h"
@@ -17,32 +18,34 @@
 namespace tandem {
 
 // Row-major elements without gaps, in the tensor itself (up to Tensor::kInlineBytes) or in a HostBuffer.
-inline constexpr TensorType kDenseHost{"dense_host"};
+TANDEM_EXPORT inline constexpr TensorType kDenseHost{"dense_host"};
 // One element, in the tensor itself, that stands for every element of the shape.
-inline constexpr TensorType kScalarHost{"scalar_host"};
+TANDEM_EXPORT inline constexpr TensorType kScalarHost{"scalar_host"};
 // Immutable strings in row-major order; see StringHostView.
-inline constexpr TensorType kStringHost{"string_host"};
+TANDEM_EXPORT inline constexpr TensorType kStringHost{"string_host"};
 // Coordinates and values of the elements that are not zero; see SparseCooView.
-inline constexpr TensorType kSparseCooHost{"sparse_coo_host"};
+TANDEM_EXPORT inline constexpr TensorType kSparseCooHost{"sparse_coo_host"};
 
 // Whether the type is one of the four above.
-bool IsHostType(const TensorType& type);
+TANDEM_EXPORT bool IsHostType(const TensorType& type);
 
 // A dense tensor with uninitialised elements. The metadata must have a fixed-size dtype; it is checked (TH-8).
-StatusOr<Tensor> AllocateDense(const TensorMetadata& metadata, const Device& host, HostAllocator& allocator);
+TANDEM_EXPORT StatusOr<Tensor> AllocateDense(const TensorMetadata& metadata, const Device& host,
+                                             HostAllocator& allocator);
 // Gives `tensor`, which has valid metadata of a fixed-size dtype but no payload, uninitialised dense elements.
-Status AllocateDenseIn(Tensor& tensor, HostAllocator& allocator);
+TANDEM_EXPORT Status AllocateDenseIn(Tensor& tensor, HostAllocator& allocator);
 // A dense tensor with a copy of `bytes`, whose size must be the metadata's.
-StatusOr<Tensor> MakeDense(const TensorMetadata& metadata, std::span<const std::byte> bytes, const Device& host,
-                           HostAllocator& allocator);
+TANDEM_EXPORT StatusOr<Tensor> MakeDense(const TensorMetadata& metadata, std::span<const std::byte> bytes,
+                                         const Device& host, HostAllocator& allocator);
 // A scalar host tensor of the shape; `value` points to one element of the metadata's dtype.
-StatusOr<Tensor> MakeScalar(const TensorMetadata& metadata, const void* value, const Device& host);
+TANDEM_EXPORT StatusOr<Tensor> MakeScalar(const TensorMetadata& metadata, const void* value, const Device& host);
 // A string tensor with copies of `strings`, one per element of the shape.
-StatusOr<Tensor> MakeString(const TensorShape& shape, std::span<const std::string_view> strings, const Device& host,
-                            HostAllocator& allocator);
+TANDEM_EXPORT StatusOr<Tensor> MakeString(const TensorShape& shape, std::span<const std::string_view> strings,
+                                          const Device& host, HostAllocator& allocator);
 // A sparse tensor. `indices` is dense i64 [n, rank] with every row inside the shape, in strictly ascending row-major
 // order (so no element twice); `values` is dense [n] of the metadata's dtype.
-StatusOr<Tensor> MakeSparseCoo(const TensorMetadata& metadata, Tensor indices, Tensor values, const Device& host);
+TANDEM_EXPORT StatusOr<Tensor> MakeSparseCoo(const TensorMetadata& metadata, Tensor indices, Tensor values,
+                                             const Device& host);
 
 // Elements of a dense tensor. T must be the dtype's C++ type.
 template <typename T>
@@ -71,7 +74,7 @@ class StringHostView {
 };
 
 // Reads a sparse tensor.
-class SparseCooView {
+class TANDEM_EXPORT SparseCooView {
  public:
   explicit SparseCooView(const Tensor& tensor);
   // i64 [n, rank]
@@ -87,9 +90,9 @@ class SparseCooView {
 
 // Conversions between the host types; what is already of the target type is returned as it is. Converting drops
 // nothing: scalar from dense needs all elements to be equal, bit for bit, and fails otherwise.
-StatusOr<Tensor> ToDense(const Tensor& tensor, HostAllocator& allocator);
-StatusOr<Tensor> ToScalar(const Tensor& tensor);
-StatusOr<Tensor> ToSparseCoo(const Tensor& tensor, HostAllocator& allocator);
+TANDEM_EXPORT StatusOr<Tensor> ToDense(const Tensor& tensor, HostAllocator& allocator);
+TANDEM_EXPORT StatusOr<Tensor> ToScalar(const Tensor& tensor);
+TANDEM_EXPORT StatusOr<Tensor> ToSparseCoo(const Tensor& tensor, HostAllocator& allocator);
 
 }  // namespace tandem
 

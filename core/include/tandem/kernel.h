@@ -31,6 +31,7 @@
 
 #include "tandem/chain.h"
 #include "tandem/execution_context.h"
+#include "tandem/export.h"
 #include "tandem/function_ref.h"
 #include "tandem/host_tensors.h"
 #include "tandem/op_attrs.h"
@@ -42,7 +43,7 @@ namespace tandem {
 class OpHandler;
 
 // One call of a kernel. Lives for the call; used by the thread that runs the kernel.
-class KernelFrame {
+class TANDEM_EXPORT KernelFrame {
  public:
   KernelFrame(const ExecutionContext& exec, OpHandler& handler, const OpDef& def, std::span<TensorHandle> args,
               const OpAttrsRef& attrs, std::span<TensorValue* const> results)
@@ -208,7 +209,8 @@ struct KernelParameter<const Tensor&> {
   const Tensor* tensor;
 };
 // `frame.arg(i)` as a dense host tensor; `expanded` keeps the elements of a scalar host tensor.
-Status RequireDense(KernelFrame& frame, size_t i, const Tensor** dense, std::unique_ptr<Tensor>& expanded);
+TANDEM_EXPORT Status RequireDense(KernelFrame& frame, size_t i, const Tensor** dense,
+                                  std::unique_ptr<Tensor>& expanded);
 template <>
 struct KernelParameter<DenseArg> {
   static constexpr bool kValid = true;
@@ -224,7 +226,7 @@ struct KernelParameter<DenseArg> {
   std::unique_ptr<Tensor> expanded;
 };
 template <>
-struct KernelParameter<VariadicArgs> {
+struct TANDEM_EXPORT KernelParameter<VariadicArgs> {
   static constexpr bool kValid = true;
   Status Prepare(KernelFrame& frame, size_t& next);
   VariadicArgs Get(KernelFrame&) { return VariadicArgs({tensors.get(), size}); }

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/export.h"
 #include "tandem/kernel.h"
 #include "tandem/op_handler.h"
 
@@ -23,7 +24,7 @@ namespace tandem {
 using KernelsByDType = std::array<Kernel, kNumDTypes>;
 
 // Thread-safe.
-class KernelOpHandler : public OpHandler {
+class TANDEM_EXPORT KernelOpHandler : public OpHandler {
  public:
   struct Policy {
     // Whether long kernels go to the work queue. False for devices that queue by themselves (DI-4).

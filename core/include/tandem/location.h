@@ -11,6 +11,8 @@
 #include <source_location>
 #include <string_view>
 
+#include "tandem/export.h"
+
 namespace tandem {
 
 // A location in readable form. Line and column count from 1; 0 means unknown. The views live as long as the decoder's
@@ -25,7 +27,7 @@ struct DecodedLocation {
 
 // Turns the opaque word of a Location into a readable one. Implemented by whatever creates locations: C++ call sites
 // (built in), program files, language bindings. Must be safe to call from any thread.
-class LocationDecoder {
+class TANDEM_EXPORT LocationDecoder {
  public:
   virtual DecodedLocation Decode(uintptr_t data) const = 0;
 
@@ -56,12 +58,12 @@ class Location {
 
 namespace internal {
 // Decodes std::source_location, which both standard libraries in use implement as one pointer to static data.
-class SourceLocationDecoder final : public LocationDecoder {
+class TANDEM_EXPORT SourceLocationDecoder final : public LocationDecoder {
  public:
   constexpr SourceLocationDecoder() = default;
   DecodedLocation Decode(uintptr_t data) const override;
 };
-extern const SourceLocationDecoder kSourceLocationDecoder;
+TANDEM_EXPORT extern const SourceLocationDecoder kSourceLocationDecoder;
 }  // namespace internal
 
 inline Location::Location(std::source_location site) : decoder_(&internal::kSourceLocationDecoder) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tandem/core_runtime.h"
+#include "tandem/export.h"
 #include "tandem/op_handler.h"
 
 namespace tandem {
@@ -29,12 +30,12 @@ struct LoggingOptions {
 //   [3] tf.MatMul {transpose_a = true}
 //   [3]   input 0: f32[2,2] = [1, 2, 3, 4]
 //   [3]   output 0: f32[2,2] = [7, 10, 15, 22]
-std::unique_ptr<OpHandler> CreateLoggingOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler& delegate,
-                                                  LoggingOptions options);
+TANDEM_EXPORT std::unique_ptr<OpHandler> CreateLoggingOpHandler(std::string_view name, CoreRuntime& runtime,
+                                                                OpHandler& delegate, LoggingOptions options);
 
 // Text of a tensor: "f32[3] = [1, 2, 3]", up to `max_elements` elements. Knows the host types; others give dtype, shape
 // and type. Thread-safe.
-void AppendTensor(MessageBuilder& out, const Tensor& tensor, int max_elements);
+TANDEM_EXPORT void AppendTensor(MessageBuilder& out, const Tensor& tensor, int max_elements);
 
 }  // namespace tandem
 

@@ -12,11 +12,13 @@
 #include <span>
 #include <string_view>
 
+#include "tandem/export.h"
+
 namespace tandem {
 
 // Appends text to a fixed buffer; what does not fit is cut, at a character of UTF-8, and the text then ends in "...". A
 // type takes part by an overload `void AppendTo(MessageBuilder&, const T&)` in its own namespace.
-class MessageBuilder {
+class TANDEM_EXPORT MessageBuilder {
  public:
   static constexpr size_t kCapacity = 1536;
 
@@ -41,14 +43,14 @@ class MessageBuilder {
 inline void AppendTo(MessageBuilder& out, std::string_view text) { out.AppendText(text); }
 inline void AppendTo(MessageBuilder& out, const char* text) { out.AppendText(text); }
 inline void AppendTo(MessageBuilder& out, char c) { out.AppendText({&c, 1}); }
-void AppendTo(MessageBuilder& out, bool value);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, bool value);
 // Shortest text that reads back as the same value; "nan", "inf", "-inf".
-void AppendTo(MessageBuilder& out, double value);
-void AppendTo(MessageBuilder& out, float value);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, double value);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, float value);
 
 namespace internal {
-void AppendSigned(MessageBuilder& out, int64_t value);
-void AppendUnsigned(MessageBuilder& out, uint64_t value);
+TANDEM_EXPORT void AppendSigned(MessageBuilder& out, int64_t value);
+TANDEM_EXPORT void AppendUnsigned(MessageBuilder& out, uint64_t value);
 }  // namespace internal
 
 template <std::integral Int>
@@ -61,10 +63,10 @@ void AppendTo(MessageBuilder& out, Int value) {
 }
 
 // "[1,2,3]"
-void AppendTo(MessageBuilder& out, std::span<const int64_t> values);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, std::span<const int64_t> values);
 
 // The text in double quotes and on one line: quotes, backslashes and control characters are escaped as in C.
-void AppendQuoted(MessageBuilder& out, std::string_view text);
+TANDEM_EXPORT void AppendQuoted(MessageBuilder& out, std::string_view text);
 
 }  // namespace tandem
 

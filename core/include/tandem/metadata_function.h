@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tandem/export.h"
 #include "tandem/op_attrs.h"
 #include "tandem/status.h"
 #include "tandem/tensor.h"
@@ -58,7 +59,7 @@ class VariadicMetadata {
 
 // Parameter of a metadata function for a host input: metadata and content of a small host tensor of i32 or i64 (or
 // whatever the definition allows).
-class HostInput {
+class TANDEM_EXPORT HostInput {
  public:
   HostInput(const TensorMetadata& metadata, const Tensor* value) : metadata_(&metadata), value_(value) {}
   const TensorMetadata& metadata() const { return *metadata_; }

@@ -8,6 +8,7 @@
 
 #include <string_view>
 
+#include "tandem/export.h"
 #include "tandem/metadata_function.h"
 #include "tandem/status.h"
 #include "tandem/tensor_metadata.h"
@@ -16,20 +17,20 @@ namespace tandem {
 
 // The common shape of two arguments under NumPy broadcasting; if there is none, InvalidArgument that calls them by
 // their names.
-StatusOr<TensorShape> BroadcastArguments(std::string_view x_name, const TensorMetadata& x, std::string_view y_name,
-                                         const TensorMetadata& y);
+TANDEM_EXPORT StatusOr<TensorShape> BroadcastArguments(std::string_view x_name, const TensorMetadata& x,
+                                                       std::string_view y_name, const TensorMetadata& y);
 
 // For ops whose only result has the dtype and shape of their first argument.
-TensorMetadata UnchangedMetadata(const TensorMetadata& x);
+TANDEM_EXPORT TensorMetadata UnchangedMetadata(const TensorMetadata& x);
 
 // For ops whose only result is a bool for each element of their first argument.
-TensorMetadata PredicateMetadata(const TensorMetadata& x);
+TANDEM_EXPORT TensorMetadata PredicateMetadata(const TensorMetadata& x);
 
 // For ops of two arguments named x and y, with NumPy broadcasting, whose only result has the dtype of x.
-StatusOr<TensorMetadata> BroadcastMetadata(const TensorMetadata& x, const TensorMetadata& y);
+TANDEM_EXPORT StatusOr<TensorMetadata> BroadcastMetadata(const TensorMetadata& x, const TensorMetadata& y);
 
 // The same with a result of dtype bool.
-StatusOr<TensorMetadata> BroadcastPredicateMetadata(const TensorMetadata& x, const TensorMetadata& y);
+TANDEM_EXPORT StatusOr<TensorMetadata> BroadcastPredicateMetadata(const TensorMetadata& x, const TensorMetadata& y);
 
 }  // namespace tandem
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "tandem/attr_entry.h"
+#include "tandem/export.h"
 #include "tandem/frozen_op_attrs.h"
 #include "tandem/message.h"
 #include "tandem/ref_counted.h"
@@ -26,7 +27,7 @@ namespace tandem {
 // counts as one OpAttrsRef: what it refers to is a frozen copy with a block of its own.
 //
 // Owned and used by one thread. Spans, views and entries got from the set are valid until the next successful Set.
-class OpAttrs {
+class TANDEM_EXPORT OpAttrs {
  public:
   static constexpr int kInlineEntries = 6;
   static constexpr size_t kInlineBytes = 128;
@@ -110,7 +111,7 @@ class OpAttrs {
 // A set of attributes to read: refers to an OpAttrs on someone's stack, or shares a frozen set (then it owns a
 // reference). Reading is thread-safe. Falls back to the defaults of the op's definition where the runtime attached
 // them, so that metadata functions and kernels see every attribute of the definition.
-class OpAttrsRef {
+class TANDEM_EXPORT OpAttrsRef {
  public:
   OpAttrsRef() = default;
   OpAttrsRef(const OpAttrs& attrs) : mutable_(&attrs) {}  // NOLINT(google-explicit-constructor)
@@ -175,7 +176,7 @@ class OpAttrsRef {
 };
 
 // "{axis = 1, keep_dims = true}": the call's own entries, sorted by name.
-void AppendTo(MessageBuilder& out, const OpAttrsRef& attrs);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, const OpAttrsRef& attrs);
 
 }  // namespace tandem
 

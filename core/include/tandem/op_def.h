@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tandem/dtype.h"
+#include "tandem/export.h"
 #include "tandem/metadata_function.h"
 #include "tandem/op_attrs.h"
 #include "tandem/status.h"
@@ -52,7 +53,7 @@ struct AttrDef {
 };
 
 // Immutable once registered. Built by OpDefBuilder.
-struct OpDef {
+struct TANDEM_EXPORT OpDef {
   static constexpr int kMaxAttrs = 32;
 
   std::string name;  // "tf.MatMul"
@@ -87,7 +88,7 @@ struct OpDef {
 // "{half, float}", a set of strings "{'SAME', 'VALID'}", numbertype, realnumbertype; then optionally ">= 1" (of an int,
 // or of a list's length) and "= default": true, 3, 1e-5, 'text', "text", DT_FLOAT or float, [2, -1] (a shape; -1 is
 // unknown), [1, 2] (a list), 'name' (a func). Tensors and values of any kind have no default.
-class OpDefBuilder {
+class TANDEM_EXPORT OpDefBuilder {
  public:
   explicit OpDefBuilder(std::string_view name) : name_(name) {}
 

@@ -14,6 +14,7 @@
 
 #include "tandem/chain.h"
 #include "tandem/execution_context.h"
+#include "tandem/export.h"
 #include "tandem/name_table.h"
 #include "tandem/op_attrs.h"
 #include "tandem/op_def.h"
@@ -36,7 +37,7 @@ struct OpInvocation {
 };
 
 // What an Op does when called. Immutable after construction, so that any number of threads may invoke it at once.
-class OpImpl : public RefCounted<OpImpl> {
+class TANDEM_EXPORT OpImpl : public RefCounted<OpImpl> {
  public:
   // `name` is the definition's, which lives as long as the registry.
   explicit OpImpl(std::string_view name) : name_(name) {}
@@ -72,7 +73,7 @@ class Op {
 };
 
 // Thread-safe. Owned by the runtime it is added to.
-class OpHandler {
+class TANDEM_EXPORT OpHandler {
  public:
   // `fallback` is asked for ops this handler lacks; null only for the null handler. Both belong to `runtime`.
   OpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback)
@@ -105,10 +106,10 @@ class OpHandler {
 
 // Makes every result and the chain, if given, one and the same error, drops the arguments and tells the diagnostic
 // handler (EX-2, EX-3). `error` gets the op and the call's location where it lacks them.
-void FailInvocation(const OpInvocation& invocation, std::string_view op_name, Status error);
+TANDEM_EXPORT void FailInvocation(const OpInvocation& invocation, std::string_view op_name, Status error);
 
 // The end of every chain of handlers: knows no op, and says why an op cannot run (EX-4).
-std::unique_ptr<OpHandler> CreateNullOpHandler(CoreRuntime& runtime);
+TANDEM_EXPORT std::unique_ptr<OpHandler> CreateNullOpHandler(CoreRuntime& runtime);
 
 }  // namespace tandem
 

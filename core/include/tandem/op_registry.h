@@ -16,13 +16,14 @@
 #include <string_view>
 #include <vector>
 
+#include "tandem/export.h"
 #include "tandem/op_def.h"
 #include "tandem/status.h"
 
 namespace tandem {
 
 // All methods are thread-safe. Definitions live as long as the registry; pointers to them stay valid.
-class OpRegistry {
+class TANDEM_EXPORT OpRegistry {
  public:
   using Watcher = std::function<void(const OpDef&)>;
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "tandem/export.h"
 #include "tandem/function_ref.h"
 #include "tandem/work_queue.h"
 
@@ -17,7 +18,8 @@ namespace tandem {
 // multiples of `grain` and have at least `grain` elements except the last; `grain` >= 1 should be some ten
 // microseconds of work. May be nested and called from any thread; never deadlocks, since the caller can do all the
 // work itself, as it does when memory for helpers cannot be had.
-void ParallelFor(WorkQueue& queue, int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> fn);
+TANDEM_EXPORT void ParallelFor(WorkQueue& queue, int64_t n, int64_t grain,
+                               FunctionRef<void(int64_t begin, int64_t end)> fn);
 
 }  // namespace tandem
 

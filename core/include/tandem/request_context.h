@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "tandem/export.h"
 #include "tandem/ref_counted.h"
 #include "tandem/status.h"
 
@@ -20,7 +21,7 @@ namespace tandem {
 class HostContext;
 
 // Thread-safe. The host must outlive it.
-class RequestContext : public RefCounted<RequestContext> {
+class TANDEM_EXPORT RequestContext : public RefCounted<RequestContext> {
  public:
   using Clock = std::chrono::steady_clock;
 

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tandem/export.h"
 #include "tandem/location.h"
 #include "tandem/message.h"
 
@@ -38,12 +39,12 @@ enum class StatusCode : uint8_t {
 };
 
 // "InvalidArgument" and so on.
-std::string_view StatusCodeName(StatusCode code);
+TANDEM_EXPORT std::string_view StatusCodeName(StatusCode code);
 
 // One word. Copies share an immutable, reference-counted payload; any thread may copy, read and destroy its own
 // Status. When memory for a payload cannot be had, the status becomes the ready-made "out of memory" error: making an
 // error never fails and never aborts.
-class [[nodiscard]] Status {
+class [[nodiscard]] TANDEM_EXPORT Status {
  public:
   constexpr Status() : payload_(nullptr) {}
   Status(const Status& other) : payload_(other.payload_) { AddRef(); }
@@ -125,7 +126,7 @@ Status Internal(const Parts&... parts) {
 
 namespace internal {
 // The Internal error of a StatusOr that was made of an ok status.
-Status MissingValueError();
+TANDEM_EXPORT Status MissingValueError();
 }  // namespace internal
 
 // A T or an error.

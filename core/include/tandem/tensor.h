@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tandem/export.h"
 #include "tandem/ref_counted.h"
 #include "tandem/tensor_metadata.h"
 
@@ -36,7 +37,7 @@ class TensorType {
 inline constexpr size_t kTensorDataAlignment = 64;  // of heap data on the CPU; what DLPack and TVM ask for
 
 // Owner of a payload: host memory, a device buffer, the parts of a sparse tensor. Destroyed with its last reference.
-class TensorStorage : public RefCounted<TensorStorage> {
+class TANDEM_EXPORT TensorStorage : public RefCounted<TensorStorage> {
  public:
   // Whether the memory may be taken over for another result when this storage is referenced once (TH-5): not for
   // memory that someone outside the runtime also sees.

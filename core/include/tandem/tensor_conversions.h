@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tandem/async_value.h"
+#include "tandem/export.h"
 #include "tandem/status.h"
 #include "tandem/tensor.h"
 
@@ -23,7 +24,7 @@ using TensorConversion = AsyncValueRef<Tensor> (*)(const ExecutionContext& exec,
                                                    const Device& target);
 
 // Thread-safe.
-class TensorConversions {
+class TANDEM_EXPORT TensorConversions {
  public:
   // AlreadyExists if the pair has one.
   Status Register(const TensorType& from, const TensorType& to, TensorConversion conversion);
@@ -36,7 +37,7 @@ class TensorConversions {
 };
 
 // The conversions between host types.
-Status RegisterHostConversions(TensorConversions& conversions);
+TANDEM_EXPORT Status RegisterHostConversions(TensorConversions& conversions);
 
 }  // namespace tandem
 

@@ -12,6 +12,7 @@
 
 #include "tandem/async_value.h"
 #include "tandem/device.h"
+#include "tandem/export.h"
 #include "tandem/message.h"
 #include "tandem/tensor.h"
 
@@ -24,7 +25,7 @@ using TensorValue = ConcreteAsyncValue<Tensor>;
 // Move-only, two or three words (TH-3). Known metadata is kept beside the tensor in the tensor's own async value, which
 // a pending result has "constructed" with it; only metadata that is itself pending needs an async value of its own.
 // A handle is used by one thread at a time; handles to the same tensor may be used by different threads.
-class TensorHandle {
+class TANDEM_EXPORT TensorHandle {
  public:
   // Null: may be destroyed, assigned and asked IsValid().
   TensorHandle() = default;
@@ -108,7 +109,7 @@ class TensorHandle {
 static_assert(sizeof(TensorHandle) == 3 * sizeof(void*));  // 24 bytes on 64-bit targets, 12 on 32-bit ones
 
 // "null", "f32[2,3] on cpu", "pending f32[2,3] on cpu", "pending, metadata pending", "error: ..." (TH-7)
-void AppendTo(MessageBuilder& out, const TensorHandle& handle);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, const TensorHandle& handle);
 
 }  // namespace tandem
 

@@ -10,13 +10,14 @@
 #include <cstdint>
 
 #include "tandem/dtype.h"
+#include "tandem/export.h"
 #include "tandem/message.h"
 #include "tandem/status.h"
 #include "tandem/tensor_shape.h"
 
 namespace tandem {
 
-struct TensorMetadata {
+struct TANDEM_EXPORT TensorMetadata {
   TensorMetadata() = default;
   TensorMetadata(DType dtype, const TensorShape& shape) : dtype(dtype), shape(shape) {}
 
@@ -46,7 +47,7 @@ struct TensorMetadata {
 };
 
 // "f32[2,3]"; a scalar is "f32[]".
-void AppendTo(MessageBuilder& out, const TensorMetadata& metadata);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, const TensorMetadata& metadata);
 
 }  // namespace tandem
 

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 
+#include "tandem/export.h"
 #include "tandem/message.h"
 #include "tandem/status.h"
 
@@ -20,7 +21,7 @@ namespace tandem {
 // A plain value without allocation. A shape with a negative dimension, a rank above kMaxRank or an element count above
 // 2^63-1 (zero dimensions not counted) is *invalid* (TH-8): it may be built, passed on and printed, and whoever would
 // allocate from it asks `IsValid()` first; the runtime does so for the result of every metadata function.
-class TensorShape {
+class TANDEM_EXPORT TensorShape {
  public:
   static constexpr int kMaxRank = 8;
 
@@ -85,13 +86,13 @@ class TensorShape {
 
 // The common shape of two shapes under NumPy broadcasting: aligned at the last dimension, 1 stretches. Invalid
 // argument, naming both shapes, if they do not fit.
-StatusOr<TensorShape> BroadcastShapes(const TensorShape& a, const TensorShape& b);
+TANDEM_EXPORT StatusOr<TensorShape> BroadcastShapes(const TensorShape& a, const TensorShape& b);
 
 // `axis` in [-rank, rank) as a dimension number in [0, rank); invalid argument otherwise, naming `what`.
-StatusOr<int> NormalizeAxis(int64_t axis, int rank, std::string_view what);
+TANDEM_EXPORT StatusOr<int> NormalizeAxis(int64_t axis, int rank, std::string_view what);
 
 // "[2,3]"
-void AppendTo(MessageBuilder& out, const TensorShape& shape);
+TANDEM_EXPORT void AppendTo(MessageBuilder& out, const TensorShape& shape);
 
 }  // namespace tandem
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/export.h"
 #include "tandem/message.h"
 
 namespace tandem {
@@ -30,7 +31,7 @@ struct TraceEvent {
 };
 
 // Thread-safe. Memory that cannot be had drops events, and the count of these is in the output.
-class Tracer {
+class TANDEM_EXPORT Tracer {
  public:
   Tracer() = default;
   ~Tracer();

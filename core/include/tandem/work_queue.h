@@ -16,13 +16,14 @@
 #include <utility>
 
 #include "tandem/async_value.h"
+#include "tandem/export.h"
 #include "tandem/status.h"
 
 namespace tandem {
 
 // A unit of work that is linked into the queue without an allocation. It must stay alive until Run is called, which
 // may free it.
-class Task {
+class TANDEM_EXPORT Task {
  public:
   virtual void Run() = 0;
 
@@ -59,7 +60,7 @@ class TaskList {
 
 // All methods may be called from any thread, tasks included, unless they say otherwise. The destructor quiesces; it
 // must not run in a task of the queue.
-class WorkQueue {
+class TANDEM_EXPORT WorkQueue {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
 
@@ -101,12 +102,12 @@ class WorkQueue {
 
 // A queue that runs its tasks inside Await, Quiesce and RunOneTask on whatever thread calls these. With `may_block`
 // false, Await fails where it would have to wait for something that no queued task brings about.
-std::unique_ptr<WorkQueue> CreateSingleThreadedWorkQueue(bool may_block = true);
+TANDEM_EXPORT std::unique_ptr<WorkQueue> CreateSingleThreadedWorkQueue(bool may_block = true);
 
 #if !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
 // Workers on Eigen's work-stealing thread pool. `num_threads` <= 0 means one per core; there are fewer if the system
 // gives no more, and if it gives none the queue is a single-threaded one.
-std::unique_ptr<WorkQueue> CreateMultiThreadedWorkQueue(int num_threads = 0);
+TANDEM_EXPORT std::unique_ptr<WorkQueue> CreateMultiThreadedWorkQueue(int num_threads = 0);
 #endif
 
 namespace internal {

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "tandem/core_runtime.h"
+#include "tandem/export.h"
 #include "tandem/host_tensors.h"
 
 namespace tandem::eager {
@@ -33,7 +34,7 @@ class Runtime;
 
 // A tensor of a runtime: available, pending or an error. Copies share it. One object is used by one thread at a time;
 // copies may be used by different threads. Outlives its runtime only for being destroyed.
-class Tensor {
+class TANDEM_EXPORT Tensor {
  public:
   // Null; may be destroyed, assigned and asked IsValid().
   Tensor() = default;
@@ -77,7 +78,7 @@ class Tensor {
 
 // An argument of an op function: a tensor, a number (a scalar of the other arguments' dtype, or f32 or i32 where there
 // is none), or a list of integers (i32, for axes and shapes).
-class Operand {
+class TANDEM_EXPORT Operand {
  public:
   Operand(const Tensor& tensor) : tensor_(&tensor) {}      // NOLINT(google-explicit-constructor)
   Operand(Tensor&& tensor) : owned_(std::move(tensor)) {}  // NOLINT(google-explicit-constructor)
@@ -111,7 +112,7 @@ class Operand {
 };
 
 // An argument that says where or how many (axes, shapes): its numbers do not take the dtype of the other arguments.
-class IndexOperand : public Operand {
+class TANDEM_EXPORT IndexOperand : public Operand {
  public:
   template <typename T>
   requires std::constructible_from<Operand, T> &&
@@ -123,7 +124,7 @@ class IndexOperand : public Operand {
 };
 
 // A CoreRuntime with its CPU handler, and with every op defined. Thread-safe.
-class Runtime {
+class TANDEM_EXPORT Runtime {
  public:
   struct Options {
     // Threads for long ops; 0: one per core. 1 still is a thread of its own.
@@ -181,10 +182,10 @@ class Runtime {
 
 // What the typed op functions do: run the op on the runtime of the first tensor among the operands. Without one the
 // results are an error.
-Tensor Call(std::string_view op, std::initializer_list<Operand*> operands, const OpAttrsRef& attrs,
-            std::source_location where);
-void CallN(std::string_view op, std::span<Operand* const> operands, const OpAttrsRef& attrs, std::span<Tensor> results,
-           std::source_location where);
+TANDEM_EXPORT Tensor Call(std::string_view op, std::initializer_list<Operand*> operands, const OpAttrsRef& attrs,
+                          std::source_location where);
+TANDEM_EXPORT void CallN(std::string_view op, std::span<Operand* const> operands, const OpAttrsRef& attrs,
+                         std::span<Tensor> results, std::source_location where);
 
 template <typename T>
 StatusOr<std::span<const T>> Tensor::Values() const {

@@ -7,6 +7,7 @@
 #define TANDEM_CPU_CPU_OP_HANDLER_H_
 
 #include "tandem/core_runtime.h"
+#include "tandem/export.h"
 #include "tandem/kernel_op_handler.h"
 #include "tandem/status.h"
 
@@ -14,7 +15,7 @@ namespace tandem {
 
 // Makes the handler "cpu" with all CPU kernels and adds it to `runtime`, falling back to `fallback` (null: the null
 // handler). Its tensors live on the host's device.
-StatusOr<KernelOpHandler*> CreateCpuOpHandler(CoreRuntime& runtime, OpHandler* fallback = nullptr);
+TANDEM_EXPORT StatusOr<KernelOpHandler*> CreateCpuOpHandler(CoreRuntime& runtime, OpHandler* fallback = nullptr);
 
 }  // namespace tandem
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+
+# What `cmake --install` puts where. Component runtime: the shared library; component development: all that is needed
+# to build programs with it. No installed file has an absolute path in it, so the tree may be moved.
+
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Tandem")
+set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+install(TARGETS tandem EXPORT TandemTargets
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development
+        INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS tandem_static EXPORT TandemStaticTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
+        INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+foreach(targets TandemTargets TandemStaticTargets)
+  install(EXPORT ${targets} NAMESPACE Tandem:: DESTINATION "${package_dir}" COMPONENT development)
+endforeach()
+
+foreach(part core backends/cpu native)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${part}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+          COMPONENT development FILES_MATCHING PATTERN "*.h")
+endforeach()
+install(FILES "${PROJECT_BINARY_DIR}/core/include/tandem/version.h"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tandem" COMPONENT development)
+
+set(TANDEM_LINKS_HIGHWAY OFF)
+if(TARGET hwy::hwy)
+  set(TANDEM_LINKS_HIGHWAY ON)
+endif()
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/TandemConfig.cmake.in" TandemConfig.cmake
+                              INSTALL_DESTINATION "${package_dir}" NO_SET_AND_CHECK_MACRO)
+# While the major version is 0, each minor version may change the interface.
+write_basic_package_version_file(TandemConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/TandemConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/TandemConfigVersion.cmake"
+        DESTINATION "${package_dir}" COMPONENT development)
+
+# From where tandem.pc is to where the tree begins; there is no way if one of the two is given as an absolute path.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  message(FATAL_ERROR "CMAKE_INSTALL_LIBDIR and CMAKE_INSTALL_INCLUDEDIR must be relative to the prefix, got "
+                      "${CMAKE_INSTALL_LIBDIR} and ${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+file(RELATIVE_PATH TANDEM_PREFIX_FROM_PC "/${pkgconfig_dir}" /)
+string(REGEX REPLACE "/$" "" TANDEM_PREFIX_FROM_PC "${TANDEM_PREFIX_FROM_PC}")
+set(TANDEM_PC_CFLAGS "")
+if(TANDEM_LEAK_ACCOUNTING)
+  set(TANDEM_PC_CFLAGS " -DTANDEM_LEAK_ACCOUNTING")
+endif()
+set(TANDEM_PC_LIBS_PRIVATE "-pthread")
+if(TANDEM_LINKS_HIGHWAY)
+  string(PREPEND TANDEM_PC_LIBS_PRIVATE "-lhwy ")
+endif()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/tandem.pc.in" tandem.pc @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tandem.pc" DESTINATION "${pkgconfig_dir}" COMPONENT development)
+
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime)
+install(FILES "${PROJECT_SOURCE_DIR}/README.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
