@@ -12,7 +12,7 @@
 
 #include "kernels/image_rows.h"
 #include "kernels/kernels.h"
-#include "tandem/host_context.h"
+#include "kernels/scratch.h"
 
 namespace tandem::cpu {
 
@@ -74,22 +74,6 @@ class Scaler {
   bool align_corners_;
   bool half_pixel_centers_;
   float scale_;
-};
-
-// An array that lives as long as the call.
-template <typename T>
-class Scratch {
- public:
-  Status Init(const KernelFrame& frame, int64_t n) {
-    TANDEM_ASSIGN_OR_RETURN(buffer_, frame.host().allocator().Allocate(static_cast<size_t>(n) * sizeof(T)));
-    data_ = static_cast<T*>(buffer_->data());
-    return Status();
-  }
-  T* data() const { return data_; }
-
- private:
-  RcRef<HostBuffer> buffer_;
-  T* data_ = nullptr;
 };
 
 // One bilinear resizing: the tables of its rows and columns.
