@@ -12,8 +12,9 @@ import sys
 
 # Case file and module.
 FAMILIES = {"conversion": "conversion", "creation": "creation", "elementwise": "elementwise", "image": "image",
-            "indexing": "indexing", "linalg": "linalg", "nn": "nn", "random": "random_numbers",
-            "reduction": "reduction", "shape": "shape", "side_effect": "side_effect", "test": "test_ops"}
+            "indexing": "indexing", "linalg": "linalg", "nn": "nn", "normalization": "normalization",
+            "pooling": "pooling", "random": "random_numbers", "reduction": "reduction", "shape": "shape",
+            "side_effect": "side_effect", "test": "test_ops"}
 
 
 def main():
