@@ -63,13 +63,13 @@ def fill_cases(suite):
     suite.error("Fill_value_vector", "tf.Fill", [vector("i32", [2]), vector("f32", [1.0])],
                 "value must be a scalar, got value: f32[1]")
     suite.error("Fill_negative", "tf.Fill", [vector("i32", [2, -1]), scalar("f32", 1.0)],
-                "dimension 1 of shape [2,-1] must not be negative")
+                "sizes must be at least 0, got dims: [2,-1]")
     suite.error("Fill_scalar_dims", "tf.Fill", [scalar("i32", 2), scalar("f32", 1.0)],
                 "dims must be a vector, got dims: i32[]")
     suite.error("Fill_rank9", "tf.Fill", [vector("i32", [1] * 9), scalar("f32", 1.0)],
                 "dims must have at most 8 elements, got dims: i32[9]")
     suite.error("Fill_overflow", "tf.Fill", [vector("i64", [2**40, 2**40]), scalar("f32", 1.0)],
-                f"shape [{2**40},{2**40}] must have at most 2^63-1 elements")
+                f"there must be at most 2^63-1 elements, got dims: [{2**40},{2**40}]")
     common_errors(suite, "tf.Fill", [vector("i32", [2]), scalar("f32", 1.0)], ["dims"], ["i32", "i64"],
                   required="one of T, index_type")
 
@@ -210,7 +210,9 @@ def one_hot_cases(suite):
     wrong("float_indices", [vector("f32", [0.0]), depth, on, off],
           f"argument 0 (indices) must be one of {dtype_set(['u8', 'i8', 'i32', 'i64'])}, got f32[1]")
     wrong("rank8", [Tensor("i32", (1,) * 8, [0]), depth, on, off],
-          "a shape must have at most 8 dimensions, got one that begins with [1,1,1,1,1,1,1,1]")
+          "indices must have at most 7 dimensions, got indices: i32[1,1,1,1,1,1,1,1]")
+    wrong("count_overflow", [Tensor("i32", (0, 2**40), []), scalar("i32", 2**31 - 1), on, off],
+          "the result must have at most 2^63-1 elements, got indices: i32[0,1099511627776], depth: 2147483647")
     common_errors(suite, "tf.OneHot", [indices, depth, on, off], ["indices"], ["u8", "i8", "i32", "i64"],
                   required="one of axis, T, TI")
 

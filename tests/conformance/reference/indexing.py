@@ -98,7 +98,7 @@ def gather_errors(suite):
           "params and indices must agree in the first 1 dimensions, got params: f32[4,3], indices: i32[2,2]",
           {"batch_dims": 1})
     wrong("rank9", varied("f32", (1,) * 6), Tensor("i32", (1,) * 4, [0]), 0,
-          "a shape must have at most 8 dimensions, got one that begins with [1,1,1,1,1,1,1,1]")
+          "the result must have at most 8 dimensions, got params: f32[1,1,1,1,1,1], indices: i32[1,1,1,1]")
     common_errors(suite, "tf.GatherV2", [params, indices, scalar("i32", 0)], ["params"], DTYPES,
                   required="one of batch_dims, Tparams, Tindices, Taxis")
 
