@@ -195,7 +195,8 @@ void ElementwiseLoop::Compute(int64_t begin, int64_t end, std::byte* out) const 
   while (begin < end) {
     int64_t n = std::min(block_, end - begin);
     if (row >= kLongRow) n = std::min(n, row - index[rank_ - 1]);
-    std::array<const void*, kMaxOperands> operands;
+    std::array<const void*, kMaxOperands + 1> operands;
+    operands[num_operands_] = function_.parameter;
     for (int i = 0; i < num_operands_; ++i) operands[i] = Read(i, begin, index, n, buffers);
     std::byte* to = out + begin * static_cast<int64_t>(result_size_);
     if (function_.narrow == nullptr) {

@@ -23,7 +23,8 @@ namespace tandem::cpu {
 inline constexpr int kMaxOperands = 3;
 
 // Computes `n` contiguous elements from `n` contiguous elements of each operand. `out` may be one of the operands, if
-// elements are of the same size; otherwise it does not overlap them. No alignment is needed.
+// elements are of the same size; otherwise it does not overlap them. No alignment is needed. Behind the operands there
+// may be the address of a parameter, one for all elements.
 using Row = void (*)(const void* const* operands, void* out, int64_t n);
 
 // A Row and the conversions around it.
@@ -33,6 +34,7 @@ struct RowFunction {
   Row narrow = nullptr;  // of what `row` gives, to the result's type; null: none
   uint8_t widened_size = 0;
   uint8_t unnarrowed_size = 0;
+  const void* parameter = nullptr;  // for `row`; null: it takes none
   bool ConvertsAny() const { return widen != nullptr || narrow != nullptr; }
 };
 

@@ -14,6 +14,7 @@
 #include "tandem/dtype.h"
 #include "tandem/function_ref.h"
 #include "tandem/status.h"
+#include "tandem/tensor_shape.h"
 
 namespace tandem::cpu {
 
@@ -23,8 +24,9 @@ struct Complex64 {
   float im;
 };
 
-// Looks at the `n` elements of an op's last operand before anything is computed from them.
-using OperandCheck = Status (*)(const void* elements, int64_t n);
+// Looks at the elements of an op's last operand, a tensor of shape `shape` of which there are `n` in memory, before
+// anything is computed from them.
+using OperandCheck = Status (*)(const void* elements, int64_t n, const TensorShape& shape);
 
 struct RowEntry {
   const char* op;
@@ -36,12 +38,16 @@ struct RowEntry {
   bool gives_bool = false;  // if it is_float
   bool swaps = false;       // the operands change places: x > y is y < x
   OperandCheck check = nullptr;
+  const char* parameter = nullptr;  // a float attribute that the row gets as its parameter, an f32
+  const char* flag = nullptr;       // a bool attribute that chooses another row
+  Row row_if_flag = nullptr;
 };
 
 using RowSink = FunctionRef<void(const RowEntry&)>;
 
 // Rows that the compiler makes vectors of, for the best instruction set of this machine.
 void ListSimdRows(RowSink sink);
+void ListActivationRows(RowSink sink);
 // Elementary functions, for that set too.
 void ListMathRows(RowSink sink);
 // Rows that gain little from vectors: integer division, powers, most of complex arithmetic.

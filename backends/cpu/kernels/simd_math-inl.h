@@ -33,7 +33,7 @@ struct MathConstants<float> {
   static constexpr int kMantissaBits = 23;
   static constexpr int kBias = 127;
   static constexpr float kRounding = 0x1.8p23f;    // adding it leaves the nearest integer in the low bits
-  static constexpr float kExpOverflow = 89.0f;     // e^x overflows from here on
+  static constexpr float kExpOverflow = 89.0f;     // e^x overflows from here on, and e^(x - 1) from 1.5 above
   static constexpr float kExpUnderflow = -104.0f;  // e^x rounds to zero
   static constexpr float kExpm1Least = -18.0f;     // e^x - 1 rounds to -1
   static constexpr float kTanhLimit = 10.0f;       // tanh rounds to 1
@@ -49,6 +49,8 @@ struct MathConstants<float> {
   static constexpr float kSin[] = {-0x1.555546p-3f, 0x1.110756p-7f, -0x1.994b40p-13f};
   // (cos(r) - 1 + z/2) / z^2 in z = r^2, for |r| <= pi/4; e = 2^-33.
   static constexpr float kCos[] = {0x1.55554ap-5f, -0x1.6c0c82p-10f, 0x1.99ff40p-16f};
+  // (sinh(x) / x - 1) / z in z = x^2, for |x| <= 1; e = 2^-34.
+  static constexpr float kSinh[] = {0x1.555556p-3f, 0x1.111134p-7f, 0x1.9ffe92p-13f, 0x1.7a15b6p-19f};
 };
 
 template <>
@@ -120,6 +122,17 @@ HWY_INLINE V ReducedExpm1(D d, V x, V& k) {
   return hn::MulAdd(hn::Mul(r, r), Polynomial(d, r, C::kExp), r);
 }
 
+// y 2^k, rounded once, for a whole k of at most twice the exponent's range and y near 1.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Scale(D d, V y, V k) {
+  using T = hn::TFromD<D>;
+  // Two factors, since 2^k alone may be out of range; the first product is exact.
+  const V rounding = hn::Set(d, MathConstants<T>::kRounding);
+  const V half_rounded = hn::MulAdd(k, hn::Set(d, T{0.5}), rounding);
+  const V rest_rounded = hn::Add(hn::Sub(k, hn::Sub(half_rounded, rounding)), rounding);
+  return hn::Mul(hn::Mul(y, PowerOfTwo(d, half_rounded)), PowerOfTwo(d, rest_rounded));
+}
+
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorExp(D d, V x) {
   using T = hn::TFromD<D>;
@@ -127,11 +140,16 @@ HWY_INLINE V VectorExp(D d, V x) {
   x = AtMost(d, AtLeast(d, x, C::kExpUnderflow), C::kExpOverflow);
   V k;
   const V y = hn::Add(ReducedExpm1(d, x, k), hn::Set(d, T{1}));
-  // Two factors, since 2^k alone may be out of range; the first product is exact.
-  const V rounding = hn::Set(d, C::kRounding);
-  const V half_rounded = hn::MulAdd(k, hn::Set(d, T{0.5}), rounding);
-  const V rest_rounded = hn::Add(hn::Sub(k, hn::Sub(half_rounded, rounding)), rounding);
-  return hn::Mul(hn::Mul(y, PowerOfTwo(d, half_rounded)), PowerOfTwo(d, rest_rounded));
+  return Scale(d, y, k);
+}
+
+// e^x / 2 for x >= 0, which is in range a little longer than e^x.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V HalfExp(D d, V x) {
+  using T = hn::TFromD<D>;
+  V k;
+  const V y = ReducedExpm1(d, AtMost(d, x, MathConstants<T>::kExpOverflow + T{1.5}), k);
+  return Scale(d, hn::Add(y, hn::Set(d, T{1})), hn::Sub(k, hn::Set(d, T{1})));
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -162,6 +180,23 @@ HWY_INLINE V VectorTanh(D d, V x) {
   const V t = VectorExpm1(d, hn::IfThenElse(small, hn::Neg(twice), twice));
   const V q = hn::Div(hn::IfThenElse(small, hn::Neg(t), two), hn::Add(t, two));
   return hn::CopySign(hn::IfThenElse(small, q, hn::Sub(one, q)), x);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorCosh(D d, V x) {
+  const V e = HalfExp(d, hn::Abs(x));
+  return hn::Add(e, hn::Div(hn::Set(d, hn::TFromD<D>{0.25}), e));
+}
+
+// f32.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorSinh(D d, V x) {
+  const V a = hn::Abs(x);
+  const V e = HalfExp(d, a);
+  const V large = hn::Sub(e, hn::Div(hn::Set(d, 0.25f), e));
+  const V z = hn::Mul(x, x);
+  const V small = hn::MulAdd(hn::Mul(x, z), Polynomial(d, z, MathConstants<float>::kSinh), x);
+  return hn::IfThenElse(hn::Lt(a, hn::Set(d, 1.0f)), small, hn::CopySign(large, x));
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -224,8 +259,9 @@ HWY_INLINE V VectorLog(D d, V x) {
   return hn::IfThenElse(hn::And(hn::Gt(x, hn::Zero(d)), hn::Lt(x, infinity)), y, special);
 }
 
+// log(1 + x) + shift ln 2, for a whole shift, which is 0 where x is not large.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V VectorLog1p(D d, V x) {
+HWY_INLINE V ShiftedLog1p(D d, V x, V shift) {
   using T = hn::TFromD<D>;
   using Limits = std::numeric_limits<T>;
   const V one = hn::Set(d, T{1});
@@ -237,7 +273,8 @@ HWY_INLINE V VectorLog1p(D d, V x) {
   const V lost = hn::IfThenElse(hn::Lt(x, one), hn::Sub(x, hn::Sub(u, one)), hn::Sub(one, hn::Sub(u, x)));
   const auto near_zero = hn::Eq(k, hn::Zero(d));
   const V correction = hn::IfThenElse(near_zero, hn::Zero(d), hn::Div(lost, u));
-  const V y = CombineLog(d, k, hn::IfThenElse(near_zero, x, hn::Sub(m, one)), correction);
+  const V f = hn::IfThenElse(near_zero, x, hn::Sub(m, one));
+  const V y = CombineLog(d, hn::Add(k, shift), f, correction);
   const V minus_one = hn::Neg(one);
   const V nan_if_below = hn::IfThenElse(hn::Lt(x, minus_one), hn::Set(d, Limits::quiet_NaN()), x);
   const V special = hn::IfThenElse(hn::Eq(x, minus_one), hn::Neg(infinity), nan_if_below);
@@ -246,7 +283,14 @@ HWY_INLINE V VectorLog1p(D d, V x) {
   return hn::IfThenElse(tiny, x, hn::IfThenElse(regular, y, special));
 }
 
-// ---- Sine and cosine.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorLog1p(D d, V x) {
+  return ShiftedLog1p(d, x, hn::Zero(d));
+}
+
+// ---- Sine, cosine and tangent.
+
+enum class Trigonometric { kSine, kCosine, kTangent };
 
 // Beyond it, arguments are left to the C++ library.
 inline constexpr double kTrigonometricLimit = 0x1p20;
@@ -290,8 +334,15 @@ HWY_INLINE V ReduceFloat(D d, V x, V& k) {
 }
 #endif
 
-// y, with the lanes that `mask` says replaced by the library's sine or cosine.
-template <bool kCosine, class D, class M, class V = hn::Vec<D>>
+template <Trigonometric kFunction>
+double Exactly(double x) {
+  if constexpr (kFunction == Trigonometric::kSine) return std::sin(x);
+  if constexpr (kFunction == Trigonometric::kCosine) return std::cos(x);
+  return std::tan(x);
+}
+
+// y, with the lanes that `mask` says replaced by what the library gives.
+template <Trigonometric kFunction, class D, class M, class V = hn::Vec<D>>
 HWY_NOINLINE V ReplaceTrigonometric(D d, M mask, V x, V y) {
   using T = hn::TFromD<D>;
   alignas(64) T arguments[HWY_LANES(T)], results[HWY_LANES(T)], replaced[HWY_LANES(T)];
@@ -299,39 +350,53 @@ HWY_NOINLINE V ReplaceTrigonometric(D d, M mask, V x, V y) {
   hn::Store(y, d, results);
   hn::Store(hn::IfThenElseZero(mask, hn::Set(d, T{1})), d, replaced);
   for (size_t i = 0; i < HWY_LANES(T); ++i) {
-    const double value = static_cast<double>(arguments[i]);
-    if (replaced[i] != T{0}) results[i] = static_cast<T>(kCosine ? std::cos(value) : std::sin(value));
+    if (replaced[i] != T{0}) results[i] = static_cast<T>(Exactly<kFunction>(static_cast<double>(arguments[i])));
   }
   return hn::Load(d, results);
 }
 
-template <bool kCosine, class D, class V = hn::Vec<D>>
+// Of r with |r| <= pi/4.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V SineAndCosine(D d, V r, V& cosine) {
+  using T = hn::TFromD<D>;
+  using C = MathConstants<T>;
+  const V z = hn::Mul(r, r);
+  const V almost = hn::NegMulAdd(z, hn::Set(d, T{0.5}), hn::Set(d, T{1}));
+  cosine = hn::MulAdd(hn::Mul(z, z), Polynomial(d, z, C::kCos), almost);
+  return hn::MulAdd(hn::Mul(z, r), Polynomial(d, z, C::kSin), r);
+}
+
+template <Trigonometric kFunction, class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorTrigonometric(D d, V x) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
+  constexpr bool kCosine = kFunction == Trigonometric::kCosine;
   const hn::RebindToSigned<D> di;
-  const V one = hn::Set(d, T{1});
   V k, r;
   if constexpr (sizeof(T) == 4) {
     r = ReduceFloat(d, x, k);
   } else {
     r = ReduceByHalfPi(d, x, k);
   }
-  const V z = hn::Mul(r, r);
-  const V sine = hn::MulAdd(hn::Mul(z, r), Polynomial(d, z, C::kSin), r);
-  const V cosine = hn::MulAdd(hn::Mul(z, z), Polynomial(d, z, C::kCos), hn::NegMulAdd(z, hn::Set(d, T{0.5}), one));
+  V cosine;
+  const V sine = SineAndCosine(d, r, cosine);
   // The quadrant is in the low bits; the cosine is the sine of the next one.
   auto quadrant = hn::BitCast(di, hn::Add(k, hn::Set(d, C::kRounding)));
   if (kCosine) quadrant = hn::Add(quadrant, hn::Set(di, 1));
   const auto odd = hn::RebindMask(d, hn::Eq(hn::And(quadrant, hn::Set(di, 1)), hn::Set(di, 1)));
-  const auto sign = hn::BitCast(d, hn::ShiftLeft<8 * sizeof(T) - 2>(hn::And(quadrant, hn::Set(di, 2))));
-  V y = hn::Xor(hn::IfThenElse(odd, cosine, sine), sign);
+  V y;
+  if constexpr (kFunction == Trigonometric::kTangent) {
+    y = hn::Div(hn::IfThenElse(odd, cosine, sine), hn::IfThenElse(odd, hn::Neg(sine), cosine));
+  } else {
+    const auto sign = hn::BitCast(d, hn::ShiftLeft<8 * sizeof(T) - 2>(hn::And(quadrant, hn::Set(di, 2))));
+    y = hn::Xor(hn::IfThenElse(odd, cosine, sine), sign);
+  }
   if (!kCosine) y = hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, C::kTiny)), x, y);
   auto unfit = hn::Not(hn::Le(hn::Abs(x), hn::Set(d, static_cast<T>(kTrigonometricLimit))));
   if constexpr (sizeof(T) == 8) {  // cancellation leaves too few bits next to multiples of pi/2
     unfit = hn::Or(unfit, hn::And(hn::Lt(hn::Abs(r), hn::Set(d, 0x1p-9)), hn::Ne(k, hn::Zero(d))));
   }
-  if (!hn::AllFalse(d, unfit)) y = ReplaceTrigonometric<kCosine>(d, unfit, x, y);
+  if (!hn::AllFalse(d, unfit)) y = ReplaceTrigonometric<kFunction>(d, unfit, x, y);
   return y;
 }
 
