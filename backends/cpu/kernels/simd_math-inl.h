@@ -36,13 +36,17 @@ struct MathConstants<float> {
   static constexpr float kExpOverflow = 89.0f;     // e^x overflows from here on, and e^(x - 1) from 1.5 above
   static constexpr float kExpUnderflow = -104.0f;  // e^x rounds to zero
   static constexpr float kExpm1Least = -18.0f;     // e^x - 1 rounds to -1
-  static constexpr float kTanhLimit = 10.0f;       // tanh rounds to 1
+  static constexpr float kExpNormal = 87.0f;       // e^x and e^-x are normal numbers below it
+  static constexpr float kTanhLimit = 9.1f;        // tanh rounds to 1
   static constexpr float kTiny = 0x1p-13f;         // sin x and log(1 + x) are x to within half an ULP below its square
   static constexpr float kLn2High = 0x1.63p-1f;    // few bits, so that multiples are exact
   static constexpr float kLn2Low = -0x1.bd0106p-13f;
   // (e^r - 1 - r) / r^2 for |r| <= ln(2)/2; e = 2^-31.
   static constexpr float kExp[] = {0x1.000000p-1f, 0x1.555556p-3f,  0x1.5554aep-5f,
                                    0x1.111090p-7f, 0x1.6d74ccp-10f, 0x1.a1a220p-13f};
+  // (2^f - 1) / f for |f| <= 1/2; e = 2^-26.
+  static constexpr float kExp2m1[] = {0x1.62e430p-1f, 0x1.ebfbdep-3f,  0x1.c6af6ep-5f,
+                                      0x1.3b2ba2p-7f, 0x1.5f07b2p-10f, 0x1.430764p-13f};
   // (2 artanh(s) / s - 2) / z in z = s^2, for |s| <= 0.172; e = 2^-30.
   static constexpr float kLog[] = {0x1.55557ap-1f, 0x1.995e9cp-2f, 0x1.31e678p-2f};
   // (sin(r) / r - 1) / z in z = r^2, for |r| <= pi/4; e = 2^-28.
@@ -61,6 +65,7 @@ struct MathConstants<double> {
   static constexpr double kExpOverflow = 710.0;
   static constexpr double kExpUnderflow = -746.0;
   static constexpr double kExpm1Least = -38.0;
+  static constexpr double kExpNormal = 708.0;
   static constexpr double kTanhLimit = 20.0;
   static constexpr double kTiny = 0x1p-28;
   static constexpr double kLn2High = 0x1.62e42feep-1;
@@ -133,10 +138,28 @@ HWY_INLINE V Scale(D d, V y, V k) {
   return hn::Mul(hn::Mul(y, PowerOfTwo(d, half_rounded)), PowerOfTwo(d, rest_rounded));
 }
 
+// e^x where it is a normal number.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V NormalExp(D d, V x) {
+  using T = hn::TFromD<D>;
+  using C = MathConstants<T>;
+  const hn::RebindToSigned<D> di;
+  V k;
+  const V y = hn::Add(ReducedExpm1(d, x, k), hn::Set(d, T{1}));
+  const auto whole = hn::BitCast(di, hn::Add(k, hn::Set(d, C::kRounding)));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, y), hn::ShiftLeft<C::kMantissaBits>(whole)));
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE bool ExpsAreNormal(D d, V x) {
+  return hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, MathConstants<hn::TFromD<D>>::kExpNormal)));
+}
+
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorExp(D d, V x) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
+  if (HWY_LIKELY(ExpsAreNormal(d, x))) return NormalExp(d, x);
   x = AtMost(d, AtLeast(d, x, C::kExpUnderflow), C::kExpOverflow);
   V k;
   const V y = hn::Add(ReducedExpm1(d, x, k), hn::Set(d, T{1}));
@@ -168,18 +191,41 @@ HWY_INLINE V VectorExpm1(D d, V x) {
   return hn::Or(result, sign);  // for -0; any other result has this sign
 }
 
+// f32: m / (m + 2) with m = e^-2|x| - 1 = 2^k (2^f - 1) + (2^k - 1), since e^-2|x| = 2^(k + f).
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V VectorTanh(D d, V x) {
-  using T = hn::TFromD<D>;
-  const V one = hn::Set(d, T{1});
-  const V two = hn::Set(d, T{2});
-  const V a = AtMost(d, hn::Abs(x), MathConstants<T>::kTanhLimit);
+HWY_INLINE V FloatTanh(D d, V x) {
+  using C = MathConstants<float>;
+  const V a = AtMost(d, hn::Abs(x), C::kTanhLimit);
+  const V to_exponent = hn::Set(d, -2.885390082f);  // -2 / ln 2
+  const V rounding = hn::Set(d, C::kRounding);
+  const V rounded = hn::MulAdd(a, to_exponent, rounding);
+  const V f = hn::MulSub(a, to_exponent, hn::Sub(rounded, rounding));
+  const V scale = PowerOfTwo(d, rounded);
+  const V from_fraction = hn::Mul(f, Polynomial(d, f, C::kExp2m1));
+  const V m = hn::MulAdd(scale, from_fraction, hn::Sub(scale, hn::Set(d, 1.0f)));
+  return hn::CopySign(hn::Div(m, hn::Add(m, hn::Set(d, 2.0f))), x);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V DoubleTanh(D d, V x) {
+  const V one = hn::Set(d, 1.0);
+  const V two = hn::Set(d, 2.0);
+  const V a = AtMost(d, hn::Abs(x), MathConstants<double>::kTanhLimit);
   // Below 1, -t / (t + 2) with t = e^-2a - 1; from 1 on, 1 - 2 / (t + 2) with t = e^2a - 1.
   const auto small = hn::Lt(a, one);
   const V twice = hn::Add(a, a);
   const V t = VectorExpm1(d, hn::IfThenElse(small, hn::Neg(twice), twice));
   const V q = hn::Div(hn::IfThenElse(small, hn::Neg(t), two), hn::Add(t, two));
   return hn::CopySign(hn::IfThenElse(small, q, hn::Sub(one, q)), x);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorTanh(D d, V x) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return FloatTanh(d, x);
+  } else {
+    return DoubleTanh(d, x);
+  }
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -202,6 +248,7 @@ HWY_INLINE V VectorSinh(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorSigmoid(D d, V x) {
   const V one = hn::Set(d, hn::TFromD<D>{1});
+  if (HWY_LIKELY(ExpsAreNormal(d, x))) return hn::Div(one, hn::Add(one, NormalExp(d, hn::Neg(x))));
   const V e = VectorExp(d, hn::Neg(hn::Abs(x)));
   return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
 }
