@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+
+# Builds and runs a stranger's project that has Tandem's sources as a part of itself, through FetchContent.
+# usage: run_embedded.sh SCRATCH_DIR    CXX, CMAKE and CMAKE_CXX_COMPILER_LAUNCHER come by the environment
+
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+scratch=$1
+cmake=${CMAKE:-cmake}
+
+# Warnings as errors are no default of an embedded Tandem; with them a compiler cache has the objects already.
+rm -rf "$scratch"
+"$cmake" -S "$here/embedded" -B "$scratch" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_WARNINGS_AS_ERRORS=ON \
+  -DFETCHCONTENT_SOURCE_DIR_TANDEM="$(cd "$here/../.." && pwd)" -DCMAKE_CXX_COMPILER="${CXX:-c++}" \
+  -DCMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER:-}"
+"$cmake" --build "$scratch" -j "${TANDEM_JOBS:-2}" --target nearest_tandem nearest_tandem_static
+for variant in tandem tandem_static; do
+  "$scratch/nearest_$variant"
+done

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+
+# Installs a build, moves the tree, looks at what is in it, and builds and runs a stranger's project over it: with
+# find_package, and with nothing but the compiler and pkg-config.
+# usage: run_installed.sh BUILD_DIR SCRATCH_DIR    CXX, CMAKE and CMAKE_CXX_COMPILER_LAUNCHER come by the environment
+
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source_dir=$(cd "$here/../.." && pwd)
+build=$1
+scratch=$2
+cmake=${CMAKE:-cmake}
+cxx=${CXX:-c++}
+first=$scratch/first
+tree=$scratch/elsewhere/tandem
+
+fail() {
+  echo "run_installed: $*" >&2
+  exit 1
+}
+
+rm -rf "$scratch"
+mkdir -p "$scratch/elsewhere"
+
+# Component runtime alone: what a program needs that is there already.
+"$cmake" --install "$build" --prefix "$scratch/runtime" --component runtime >/dev/null
+unexpected=$(cd "$scratch/runtime" && find . ! -type d | grep -vE '^\./(lib[^ ]*/libtandem\.so\.[0-9.]+|share/doc/tandem/LICENSE)$' || true)
+[[ -z $unexpected ]] || fail "component runtime has $unexpected"
+
+"$cmake" --install "$build" --prefix "$first" >/dev/null
+mv "$first" "$tree"
+lib=$(dirname "$(find "$tree" -name libtandem.a)")
+for file in include/tandem/{ops,version,kernel_op_handler}.h include/tandem/cpu/cpu_op_handler.h \
+  share/doc/tandem/{LICENSE,README.md}; do
+  [[ -s $tree/$file ]] || fail "$file is missing"
+done
+
+# No path of this machine is in any file, run-time search paths included.
+if grep -rlF -e "$source_dir" -e "$build" -e "$scratch" "$tree"; then
+  fail "these have absolute paths of the source, build or install tree in them"
+fi
+
+# What the library exports is of namespace tandem, and nothing of the kernels, Highway or Eigen.
+exported=$(nm -DC --defined-only "$lib/libtandem.so" | cut -d' ' -f3-)
+[[ $(wc -l <<<"$exported") -gt 100 ]] || fail "too little is exported: $exported"
+foreign=$(grep -vE '^((vtable|typeinfo|typeinfo name) for )?tandem::' <<<"$exported" || true)
+[[ -z $foreign ]] || fail "exported without being of namespace tandem: $foreign"
+internal=$(grep -E 'tandem::cpu::|tandem::(KernelOp|PendingOps|DeadlineWatcher)::|hwy|Eigen' <<<"$exported" || true)
+[[ -z $internal ]] || fail "exported though internal: $internal"
+
+# Another minor version is refused while the major version is 0.
+mkdir "$scratch/newer"
+printf 'cmake_minimum_required(VERSION 3.20)\nproject(Newer LANGUAGES NONE)\nfind_package(Tandem 0.99 CONFIG)\n%s\n' \
+  'message(STATUS "found: ${Tandem_FOUND}")' >"$scratch/newer/CMakeLists.txt"
+"$cmake" -S "$scratch/newer" -B "$scratch/newer/build" -DCMAKE_PREFIX_PATH="$tree" 2>/dev/null |
+  grep -q 'found: 0' || fail "find_package takes an older version than it was asked for"
+
+# find_package, with the default flags and the program's own.
+"$cmake" -S "$here/installed" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$tree" -DCMAKE_BUILD_TYPE=Debug \
+  -DCMAKE_CXX_COMPILER="$cxx"
+"$cmake" --build "$scratch/cmake" -j 2
+for variant in tandem tandem_static; do
+  "$scratch/cmake/smooth_$variant" | tee "$scratch/output"
+  grep -qx 'smooth: ok' "$scratch/output" || fail "smooth_$variant did not get to its end"
+done
+readelf -d "$scratch/cmake/smooth_tandem" | grep -q 'NEEDED.*\[libtandem\.so\.[0-9]*\]' || fail "not linked by its soname"
+if readelf -d "$scratch/cmake/smooth_tandem_static" | grep 'NEEDED.*tandem'; then
+  fail "the static variant needs the shared library"
+fi
+
+# pkg-config: the compiler alone, shared and static.
+if ! command -v pkg-config >/dev/null; then
+  fail "pkg-config was not found; run tools/setup.sh"
+fi
+export PKG_CONFIG_PATH=$lib/pkgconfig
+pkg-config --exact-version "$(sed -n 's/^#define TANDEM_VERSION_STRING "\(.*\)"/\1/p' "$tree/include/tandem/version.h")" tandem
+read -ra cflags < <(pkg-config --cflags tandem)
+read -ra libs < <(pkg-config --libs tandem)
+read -ra static_libs < <(pkg-config --static --libs tandem)
+read -ra launcher <<<"${CMAKE_CXX_COMPILER_LAUNCHER:-}"
+for name in smooth devices; do
+  "${launcher[@]}" "$cxx" -std=c++20 -fvisibility=hidden "${cflags[@]}" -c "$here/installed/$name.cc" -o "$scratch/$name.o"
+done
+"$cxx" "$scratch"/{smooth,devices}.o "${libs[@]}" -o "$scratch/smooth_shared"
+LD_LIBRARY_PATH=$lib "$scratch/smooth_shared"
+"$cxx" "$scratch"/{smooth,devices}.o "${static_libs[@]/-ltandem/-l:libtandem.a}" -o "$scratch/smooth_static"
+"$scratch/smooth_static"
