@@ -12,8 +12,8 @@ import sys
 
 # Case file and module.
 FAMILIES = {"conversion": "conversion", "creation": "creation", "elementwise": "elementwise", "indexing": "indexing",
-            "linalg": "linalg", "nn": "nn", "random": "random_numbers", "reduction": "reduction", "shape": "shape",
-            "side_effect": "side_effect", "test": "test_ops"}
+            "linalg": "linalg", "nn": "nn", "random": "random_numbers", "reduction": "reduction",
+            "scan": "scan", "shape": "shape", "side_effect": "side_effect", "test": "test_ops"}
 
 
 def main():
