@@ -11,8 +11,8 @@ import pathlib
 import sys
 
 # Case file and module.
-FAMILIES = {"conversion": "conversion", "creation": "creation", "elementwise": "elementwise", "indexing": "indexing",
-            "linalg": "linalg", "nn": "nn", "random": "random_numbers", "reduction": "reduction", "shape": "shape",
+FAMILIES = {"activation": "activation", "conversion": "conversion", "creation": "creation",
+            "elementwise": "elementwise", "elementwise_math": "elementwise_math", "indexing": "indexing", "linalg": "linalg", "nn": "nn", "random": "random_numbers", "reduction": "reduction", "shape": "shape",
             "side_effect": "side_effect", "test": "test_ops"}
 
 
