@@ -12,9 +12,11 @@ import sys
 
 # Case file and module.
 FAMILIES = {
+    "activation": "activation",
     "conversion": "conversion",
     "creation": "creation",
     "elementwise": "elementwise",
+    "elementwise_math": "elementwise_math",
     "image": "image",
     "indexing": "indexing",
     "linalg": "linalg",
