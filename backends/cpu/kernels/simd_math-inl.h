@@ -92,16 +92,17 @@ HWY_INLINE V Polynomial(D d, V x, const T (&coefficients)[kCount]) {
   return sum;
 }
 
-// Both keep NaN.
+// Both keep NaN. The instructions of AVX give the second operand if there is one.
+inline constexpr bool kSecondIfNan = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3;
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V AtLeast(D d, V x, hn::TFromD<D> limit) {
   const V v = hn::Set(d, limit);
-  return hn::IfThenElse(hn::Lt(x, v), v, x);
+  return kSecondIfNan ? hn::Max(v, x) : hn::IfThenElse(hn::Lt(x, v), v, x);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V AtMost(D d, V x, hn::TFromD<D> limit) {
   const V v = hn::Set(d, limit);
-  return hn::IfThenElse(hn::Gt(x, v), v, x);
+  return kSecondIfNan ? hn::Min(v, x) : hn::IfThenElse(hn::Gt(x, v), v, x);
 }
 
 // ---- Exponential functions.
@@ -115,16 +116,23 @@ HWY_INLINE V PowerOfTwo(D d, V k_plus_rounding) {
   return hn::BitCast(d, hn::ShiftLeft<C::kMantissaBits>(hn::Add(k, hn::Set(di, C::kBias))));
 }
 
-// x = k ln 2 + r with |r| <= ln(2)/2; gives e^r - 1, and k as a floating-point number.
+// x = k ln 2 + r with |r| <= ln(2)/2; gives e^r - 1, k as a floating-point number, and k + kRounding.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V ReducedExpm1(D d, V x, V& k) {
+HWY_INLINE V ReducedExpm1(D d, V x, V& k, V& k_plus_rounding) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
   const V rounding = hn::Set(d, C::kRounding);
-  k = hn::Sub(hn::MulAdd(x, hn::Set(d, static_cast<T>(1.4426950408889634)), rounding), rounding);
+  k_plus_rounding = hn::MulAdd(x, hn::Set(d, static_cast<T>(1.4426950408889634)), rounding);
+  k = hn::Sub(k_plus_rounding, rounding);
   V r = hn::NegMulAdd(k, hn::Set(d, C::kLn2High), x);
   r = hn::NegMulAdd(k, hn::Set(d, C::kLn2Low), r);
   return hn::MulAdd(hn::Mul(r, r), Polynomial(d, r, C::kExp), r);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ReducedExpm1(D d, V x, V& k) {
+  V unused;
+  return ReducedExpm1(d, x, k, unused);
 }
 
 // y 2^k, rounded once, for a whole k of at most twice the exponent's range and y near 1.
@@ -144,10 +152,10 @@ HWY_INLINE V NormalExp(D d, V x) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
   const hn::RebindToSigned<D> di;
-  V k;
-  const V y = hn::Add(ReducedExpm1(d, x, k), hn::Set(d, T{1}));
-  const auto whole = hn::BitCast(di, hn::Add(k, hn::Set(d, C::kRounding)));
-  return hn::BitCast(d, hn::Add(hn::BitCast(di, y), hn::ShiftLeft<C::kMantissaBits>(whole)));
+  V k, k_plus_rounding;
+  const V y = hn::Add(ReducedExpm1(d, x, k, k_plus_rounding), hn::Set(d, T{1}));
+  const auto whole = hn::ShiftLeft<C::kMantissaBits>(hn::BitCast(di, k_plus_rounding));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, y), whole));
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -197,10 +205,12 @@ HWY_INLINE V FloatTanh(D d, V x) {
   using C = MathConstants<float>;
   const V a = AtMost(d, hn::Abs(x), C::kTanhLimit);
   const V to_exponent = hn::Set(d, -2.885390082f);  // -2 / ln 2
-  const V rounding = hn::Set(d, C::kRounding);
+  // With the exponent's bias, so that the low bits of the sum are those of the exponent of 2^k.
+  const V rounding = hn::Set(d, C::kRounding + C::kBias);
   const V rounded = hn::MulAdd(a, to_exponent, rounding);
   const V f = hn::MulSub(a, to_exponent, hn::Sub(rounded, rounding));
-  const V scale = PowerOfTwo(d, rounded);
+  const hn::RebindToSigned<D> di;
+  const V scale = hn::BitCast(d, hn::ShiftLeft<C::kMantissaBits>(hn::BitCast(di, rounded)));
   const V from_fraction = hn::Mul(f, Polynomial(d, f, C::kExp2m1));
   const V m = hn::MulAdd(scale, from_fraction, hn::Sub(scale, hn::Set(d, 1.0f)));
   return hn::CopySign(hn::Div(m, hn::Add(m, hn::Set(d, 2.0f))), x);
