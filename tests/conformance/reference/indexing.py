@@ -6,6 +6,8 @@ import math
 
 import numpy
 
+import indexing_choice
+import indexing_nd
 from case_suite import Suite, Tensor, common_errors, drawn, from_array, scalar, varied, vector
 from number_formats import DTYPES, FLOATS, NUMBERS
 
@@ -168,4 +170,6 @@ def suite():
     gather_cases(result)
     unique_cases(result)
     where_cases(result)
+    indexing_nd.add_cases(result)
+    indexing_choice.add_cases(result)
     return result
