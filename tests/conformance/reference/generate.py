@@ -11,7 +11,7 @@ import pathlib
 import sys
 
 # Case file and module.
-FAMILIES = {"conversion": "conversion", "creation": "creation", "elementwise": "elementwise", "indexing": "indexing",
+FAMILIES = {"conversion": "conversion", "convolution": "convolution", "creation": "creation", "elementwise": "elementwise", "indexing": "indexing",
             "linalg": "linalg", "nn": "nn", "random": "random_numbers", "reduction": "reduction", "shape": "shape",
             "side_effect": "side_effect", "test": "test_ops"}
 
