@@ -14,6 +14,7 @@ import sys
 FAMILIES = {
     "activation": "activation",
     "conversion": "conversion",
+    "convolution": "convolution",
     "creation": "creation",
     "elementwise": "elementwise",
     "elementwise_math": "elementwise_math",
