@@ -5,6 +5,7 @@
 
 #include "digits/layers.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -31,7 +32,9 @@ Tensor DrawWeights(Runtime& runtime, std::span<const int64_t> shape, int64_t inp
   return mul(statelessRandomNormal(shape, key), std::sqrt(2.0 / static_cast<double>(inputs)));
 }
 
-Tensor Zeros(Runtime& runtime, int64_t size) { return fill(runtime, {size}, runtime.Scalar(0.0f)); }
+Tensor Zeros(Runtime& runtime, int64_t size) {
+  return runtime.FromValues<float>(std::vector<float>(static_cast<size_t>(size)), {size});
+}
 
 // Weights, biases and perhaps a ReLU, which dense layers and convolutions have in common.
 class WeightedLayer : public Layer {

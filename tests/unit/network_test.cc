@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -193,9 +194,9 @@ TEST_F(NetworkTest, AugmentationMovesWhatIsThere) {
 TEST_F(NetworkTest, AugmentationKeepsAnEvenPicture) {
   Augmentation augmentation(*runtime_, 6, 6, /*seed=*/5);
   const std::vector<float> even(2 * 36, 0.75f);
-  for (float value : augmentation.Apply(Values(even, {2, 36}), 2).ToVector<float>().value()) {
-    EXPECT_FLOAT_EQ(value, 0.75f);
-  }
+  const std::vector<float> result = augmentation.Apply(Values(even, {2, 36}), 2).ToVector<float>().value();
+  ASSERT_EQ(result.size(), even.size());
+  for (float value : result) EXPECT_FLOAT_EQ(value, 0.75f);
 }
 
 TEST_F(NetworkTest, TrainingFitsAFewPictures) {
@@ -218,21 +219,21 @@ class NetworkFileTest : public NetworkTest {
  protected:
   // A whole file with the given metadata.
   Status LoadError(const std::map<std::string, std::string>& metadata) {
-    const std::string path = folder_.File("weights");
-    EXPECT_TRUE(WriteSafetensors(path, {}, metadata).ok());
-    path_ = path;
-    return Network::Load(*runtime_, path).status();
+    const Status written = WriteSafetensors(path_, {}, metadata);
+    EXPECT_TRUE(written.ok()) << written.ToString();
+    return Network::Load(*runtime_, path_).status();
   }
 
   TemporaryFolder folder_;
-  std::string path_;
+  const std::string path_ = folder_.File("weights");
 };
 
 TEST_F(NetworkFileTest, WhatIsLoadedComputesTheSame) {
   StatusOr<Network> network = Network::Create(*runtime_, "conv3:4 pool dense:6 dense:10", 9, 7, 1);
   ASSERT_TRUE(network.ok());
   const std::string path = folder_.File("weights");
-  ASSERT_TRUE(network->Store(path).ok());
+  const Status stored = network->Store(path);
+  ASSERT_TRUE(stored.ok()) << stored.ToString();
   StatusOr<Network> loaded = Network::Load(*runtime_, path);
   ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
   EXPECT_EQ(loaded->layers(), network->layers());

@@ -214,6 +214,53 @@ inline Tensor atanh(Operand x, std::source_location where = std::source_location
   return Call("tf.Atanh", {&x}, OpAttrsRef(), where);
 }
 
+struct AvgPoolAttrs {
+  std::string_view data_format = "NHWC";
+};
+// tf.AvgPool: The mean of each window on images.
+//
+// Padding does not take part: the mean is of the elements that are there. f16 and bf16 are added up in f32. Windows
+// without
+// padding must not be larger than the images.
+//
+// value: Of four dimensions; the batch and the channels may be empty.
+// ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
+// for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
+inline Tensor avgPool(Operand value, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const AvgPoolAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.AvgPool", {&value}, set, where);
+}
+
+struct AvgPoolGradAttrs {
+  std::string_view data_format = "NHWC";
+};
+// tf.AvgPoolGrad: Gradient of tf.AvgPool.
+//
+// The gradient of each window goes to its elements in equal parts; f16 and bf16 compute in f32.
+//
+// orig_input_shape: The four sizes of what was pooled.
+// grad: The gradient with regard to the result of tf.AvgPool, of the same shape.
+// ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
+// for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
+inline Tensor avgPoolGrad(IndexOperand orig_input_shape, Operand grad, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const AvgPoolGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.AvgPoolGrad", {&orig_input_shape, &grad}, set, where);
+}
+
 struct BatchMatMulAttrs {
   bool adj_x = false;
   bool adj_y = false;
@@ -328,6 +375,121 @@ inline Tensor concat(std::vector<Operand> values, IndexOperand axis, std::source
   Tensor result;
   CallN("tf.ConcatV2", operands, OpAttrsRef(), {&result, 1}, where);
   return result;
+}
+
+struct Conv2dAttrs {
+  bool use_cudnn_on_gpu = true;
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf.Conv2D: Convolution of images with a filter, which is not flipped (a cross-correlation).
+//
+// output[b, y, x, o] is the sum over i, j, c of input[b, y * stride + i * dilation - padding, x * ..., c] *
+// filter[i, j, c, o], where input is zero outside of the image. If the input has more channels than the filter's
+// dimension
+// 2, say g times as many, the convolution is grouped: both the channels of the input and those of the output are
+// divided
+// into g equal parts, and each part of the output sees its part of the input only. f16 and bf16 are summed in f32 and
+// rounded once; i32 wraps around. An error if the window is larger than the padded input by two strides or more.
+//
+// input: Images in the order of data_format.
+// filter: [rows, columns, input channels, output channels]; not empty.
+// use_cudnn_on_gpu: Accepted for compatibility; ignored.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided
+// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of
+// data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor conv2d(Operand input, Operand filter, const std::vector<int64_t>& strides, std::string_view padding, const Conv2dAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.use_cudnn_on_gpu != true) set.Set("use_cudnn_on_gpu", attrs.use_cudnn_on_gpu);
+  if (attrs.explicit_paddings != Conv2dAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != Conv2dAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.Conv2D", {&input, &filter}, set, where);
+}
+
+struct Conv2dBackpropFilterAttrs {
+  bool use_cudnn_on_gpu = true;
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf.Conv2DBackpropFilter: Gradient of tf.Conv2D with regard to its filter.
+//
+// input: That of tf.Conv2D.
+// filter_sizes: The shape of the filter: rows, columns, input channels, output channels.
+// out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.
+// use_cudnn_on_gpu: Accepted for compatibility; ignored.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided
+// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of
+// data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor conv2dBackpropFilter(Operand input, IndexOperand filter_sizes, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const Conv2dBackpropFilterAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.use_cudnn_on_gpu != true) set.Set("use_cudnn_on_gpu", attrs.use_cudnn_on_gpu);
+  if (attrs.explicit_paddings != Conv2dBackpropFilterAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != Conv2dBackpropFilterAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.Conv2DBackpropFilter", {&input, &filter_sizes, &out_backprop}, set, where);
+}
+
+struct Conv2dBackpropInputAttrs {
+  bool use_cudnn_on_gpu = true;
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf.Conv2DBackpropInput: Gradient of tf.Conv2D with regard to its input; also called transposed convolution.
+//
+// input_sizes: The shape of the input, in the order of data_format; or its rows and columns alone.
+// filter: That of tf.Conv2D: [rows, columns, input channels, output channels].
+// out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.
+// use_cudnn_on_gpu: Accepted for compatibility; ignored.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided
+// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of
+// data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor conv2dBackpropInput(IndexOperand input_sizes, Operand filter, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const Conv2dBackpropInputAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.use_cudnn_on_gpu != true) set.Set("use_cudnn_on_gpu", attrs.use_cudnn_on_gpu);
+  if (attrs.explicit_paddings != Conv2dBackpropInputAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != Conv2dBackpropInputAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.Conv2DBackpropInput", {&input_sizes, &filter, &out_backprop}, set, where);
 }
 
 // tf.Cos: Cosine of an angle in radians; NaN for infinities.
@@ -764,6 +926,66 @@ inline Tensor max(Operand input, IndexOperand reduction_indices, const MaxAttrs&
   OpAttrs set;
   if (attrs.keep_dims != false) set.Set("keep_dims", attrs.keep_dims);
   return Call("tf.Max", {&input, &reduction_indices}, set, where);
+}
+
+struct MaxPoolAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+};
+// tf.MaxPool: The largest element of each window on images.
+//
+// Padding does not take part. A window with NaN gives NaN. Windows without padding must not be larger than the images.
+//
+// input: Of four dimensions; the batch and the channels may be empty.
+// ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
+// for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind. 'EXPLICIT': the images are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
+inline Tensor maxPool(Operand input, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const MaxPoolAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != MaxPoolAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.MaxPool", {&input}, set, where);
+}
+
+struct MaxPoolGradAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+};
+// tf.MaxPoolGrad: Gradient of tf.MaxPool.
+//
+// The gradient of each window goes to the first element, row by row, that is the window's largest (NaN, if there is
+// one);
+// an element gets the sum of what its windows give it, computed in f32 for f16 and bf16.
+//
+// orig_input: What was pooled.
+// orig_output: The result of tf.MaxPool. A window without this element gives its gradient to none.
+// grad: The gradient with regard to that result, of the same shape.
+// ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
+// for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind. 'EXPLICIT': the images are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
+inline Tensor maxPoolGrad(Operand orig_input, Operand orig_output, Operand grad, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const MaxPoolGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != MaxPoolGradAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.MaxPoolGrad", {&orig_input, &orig_output, &grad}, set, where);
 }
 
 // tf.Maximum: The larger of x and y, with broadcasting; NaN if either is.
