@@ -50,7 +50,7 @@ constexpr float BFloat16BitsToFloat(uint16_t bits) { return std::bit_cast<float>
 
 }  // namespace internal
 
-// Conversion from float rounds to nearest, ties to even.
+// IEEE 754 binary16. Conversion from float rounds to nearest, ties to even.
 struct Float16 {
   Float16() = default;
   constexpr explicit Float16(float value) : bits(internal::FloatToHalfBits(value)) {}
@@ -63,6 +63,7 @@ struct Float16 {
   uint16_t bits;
 };
 
+// The upper half of binary32. Conversion from float rounds to nearest, ties to even.
 struct BFloat16 {
   BFloat16() = default;
   constexpr explicit BFloat16(float value) : bits(internal::FloatToBFloat16Bits(value)) {}

@@ -34,6 +34,7 @@ class TANDEM_EXPORT HostBuffer : public TensorStorage {
 // Thread-safe. Shared: buffers keep what they need of it alive, so they may outlive the runtime that made them.
 class TANDEM_EXPORT HostAllocator : public RefCounted<HostAllocator> {
  public:
+  // Limits, in bytes.
   struct Options {
     size_t memory_limit = SIZE_MAX;          // bytes of live buffers; beyond it allocation fails
     size_t cache_limit = size_t{256} << 20;  // bytes of freed blocks kept for reuse

@@ -35,6 +35,7 @@ class TANDEM_EXPORT HostContext {
   using DiagnosticHandler = std::function<void(const Status&)>;
   using PrintSink = std::function<void(std::string_view)>;
 
+  // What a host is made of. Every member has a default.
   struct Options {
     std::unique_ptr<WorkQueue> work_queue;  // default: multi-threaded where there are threads
     DiagnosticHandler diagnostic_handler;   // hears each error once, when it arises, on the thread it arises on (ER-4)

@@ -26,6 +26,7 @@ using KernelsByDType = std::array<Kernel, kNumDTypes>;
 // Thread-safe.
 class TANDEM_EXPORT KernelOpHandler : public OpHandler {
  public:
+  // How the device wants its ops to be run.
   struct Policy {
     // Whether long kernels go to the work queue. False for devices that queue by themselves (DI-4).
     bool use_work_queue = true;

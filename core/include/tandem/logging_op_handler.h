@@ -16,6 +16,7 @@
 
 namespace tandem {
 
+// Where the lines go, and how much they say.
 struct LoggingOptions {
   // Called with whole lines, from whatever thread has them; calls do not overlap.
   std::function<void(std::string_view)> sink;

@@ -25,6 +25,7 @@ class TANDEM_EXPORT RequestContext : public RefCounted<RequestContext> {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // What a request has from the start.
   struct Options {
     Clock::time_point deadline = Clock::time_point::max();
     std::shared_ptr<void> data;  // whatever the request carries along; kernels find it by `data()`

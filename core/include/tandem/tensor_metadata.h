@@ -17,6 +17,7 @@
 
 namespace tandem {
 
+// A plain value. It may be invalid, as its shape may be; whoever allocates from it asks first.
 struct TANDEM_EXPORT TensorMetadata {
   TensorMetadata() = default;
   TensorMetadata(DType dtype, const TensorShape& shape) : dtype(dtype), shape(shape) {}

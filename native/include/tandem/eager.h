@@ -126,6 +126,7 @@ class TANDEM_EXPORT IndexOperand : public Operand {
 // A CoreRuntime with its CPU handler, and with every op defined. Thread-safe.
 class TANDEM_EXPORT Runtime {
  public:
+  // Every member has a default.
   struct Options {
     // Threads for long ops; 0: one per core. 1 still is a thread of its own.
     int num_threads = 0;
