@@ -88,7 +88,9 @@ Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, M
     whole.x = x;
     whole.x_stride = 1;
   }
-  const int64_t grain = RoundUp(DivideUp(kMinTaskElements, k), rows ? 64 : 4);
+  // Parts that are as wide as can be, since the rows of narrow ones are far apart for their size.
+  const int64_t fair = queue == nullptr ? n : n / (2 * int64_t{queue->ParallelismLevel()});
+  const int64_t grain = RoundUp(std::max(DivideUp(kMinTaskElements, k), fair), rows ? 64 : 4);
   ForRanges(queue, n, grain, [&](int64_t begin, int64_t end) {
     GemvBlock<T> part = whole;
     part.cols = end - begin;
