@@ -137,9 +137,14 @@ template <typename T>
 void FusedEpilogue<T>::Apply(T* x, int64_t stride, int64_t rows, int64_t col, int64_t cols) const {
   constexpr int64_t kBlock = 512;
   alignas(64) T buffer[kBlock];
-  for (int64_t row = 0; row < rows; ++row, x += stride) {
-    AddBias(*this, x, bias + col, cols);
-    for (int64_t i = 0; i < cols; i += kBlock) Activate(activation, x + i, std::min(kBlock, cols - i), buffer);
+  // Short rows without gaps are activated several at a time.
+  const int64_t group = stride == cols && cols > 0 && cols < kBlock ? kBlock / cols : 1;
+  for (int64_t row = 0; row < rows; row += group, x += group * stride) {
+    const int64_t count = std::min(group, rows - row);
+    for (int64_t i = 0; i < count; ++i) AddBias(*this, x + i * stride, bias + col, cols);
+    for (int64_t i = 0; i < count * cols; i += kBlock) {
+      Activate(activation, x + i, std::min(kBlock, count * cols - i), buffer);
+    }
   }
 }
 

@@ -88,7 +88,9 @@ Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, M
     whole.x = x;
     whole.x_stride = 1;
   }
-  const int64_t grain = RoundUp(DivideUp(kMinTaskElements, k), rows ? 64 : 4);
+  // Parts that are as wide as can be, since the rows of narrow ones are far apart for their size.
+  const int64_t fair = queue == nullptr ? n : n / (2 * int64_t{queue->ParallelismLevel()});
+  const int64_t grain = RoundUp(std::max(DivideUp(kMinTaskElements, k), fair), rows ? 64 : 4);
   ForRanges(queue, n, grain, [&](int64_t begin, int64_t end) {
     GemvBlock<T> part = whole;
     part.cols = end - begin;
@@ -100,24 +102,27 @@ Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, M
   return {};
 }
 
-// Multiplies without packing: for small matrices, and where packed elements would be used too few times.
+// Multiplies without packing: for small matrices, and where packed elements would be used too few times. `packed_b`,
+// if not null, has B packed by slices of kGemmDepth.
 template <typename T>
-void MultiplyDirect(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
-                    int64_t ldc, const GemmEpilogue& epilogue) {
-  const GemmKernels<T>& kernels = GetGemmKernels<T>();
+void MultiplyDirect(const GemmKernels<T>& kernels, WorkQueue* queue, int64_t m, int64_t n, int64_t k,
+                    const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, const GemmEpilogue& epilogue,
+                    const T* packed_b) {
+  const int64_t packed_cols = packed_b == nullptr ? 0 : RoundUp(n, kernels.panel_cols);
   const auto multiply = [&](int64_t row, int64_t rows, int64_t col, int64_t cols) {
     GemmBlock<T> g = {};
     g.rows = rows;
     g.cols = cols;
     g.a_row_stride = a.row_stride;
     g.a_depth_stride = a.col_stride;
-    g.b_depth_stride = b.row_stride;
+    g.b_depth_stride = packed_b != nullptr ? kernels.panel_cols : b.row_stride;
+    g.b_packed = packed_b != nullptr;
     g.c = c + row * ldc + col;
     g.ldc = ldc;
     for (int64_t p = 0; p < k; p += kGemmDepth) {
       g.depth = std::min(kGemmDepth, k - p);
       g.a = a.data + row * a.row_stride + p * a.col_stride;
-      g.b = b.data + p * b.row_stride + col;
+      g.b = g.b_packed ? packed_b + p * packed_cols + col * g.depth : b.data + p * b.row_stride + col;
       g.accumulate = p > 0;
       kernels.multiply(g);
     }
@@ -132,6 +137,25 @@ void MultiplyDirect(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixVie
     end = std::min(end * unit, by_rows ? m : n);
     by_rows ? multiply(begin, end - begin, 0, n) : multiply(0, m, begin, end - begin);
   });
+}
+
+// The same with B packed, because its rows have gaps. Not inline, so that other ways need no room on the stack for B.
+template <typename T>
+[[gnu::noinline]] Status MultiplyWithPackedB(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a,
+                                             MatrixView<T> b, T* c, int64_t ldc, const GemmEpilogue& epilogue) {
+  const GemmKernels<T>& kernels = GetGemmKernels<T>();
+  const int64_t packed_cols = RoundUp(n, kernels.panel_cols);
+  Scratch<T> packed_b(packed_cols * k);
+  if (packed_b.data() == nullptr) return Status::OutOfMemory();
+  for (int64_t p = 0; p < k; p += kGemmDepth) {
+    const int64_t depth = std::min(kGemmDepth, k - p);
+    for (int64_t col = 0; col < n; col += kernels.panel_cols) {
+      kernels.pack_b(b.data + p * b.row_stride + col * b.col_stride, b.col_stride, b.row_stride,
+                     std::min(kernels.panel_cols, n - col), depth, packed_b.data() + p * packed_cols + col * depth);
+    }
+  }
+  MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, packed_b.data());
+  return {};
 }
 
 // One multiplication with packing. `Run` takes C by blocks, and each block by slices of kGemmDepth products.
@@ -284,11 +308,18 @@ class PackedProduct {
   int64_t first_depth_, depth_;
 };
 
-// Whether packing would cost more than it saves.
+// Whether packing A and B would cost more than it saves.
 template <typename T>
 bool IsDirectBetter(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64_t k, const MatrixView<T>& b) {
   if (kernels.direct_cols == 0 || b.col_stride != 1 || n % kernels.direct_cols != 0) return false;
   return m <= 2 * kernels.panel_rows || n <= kernels.panel_cols || !ProductExceeds(n, k, m, kMaxDirectProducts);
+}
+
+// The same of packing A, where B must be packed.
+template <typename T>
+bool IsPackingBEnough(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64_t k) {
+  if (kernels.direct_cols == 0 || k > kMaxBlockCols) return false;
+  return n <= kernels.panel_cols || !ProductExceeds(n, k, m, kMaxDirectProducts / 4);
 }
 
 }  // namespace
@@ -326,8 +357,11 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
       return MultiplyVector(queue, n, k, a, b, c, epilogue);
     }
     if (IsDirectBetter(kernels, m, n, k, b)) {
-      MultiplyDirect(queue, m, n, k, a, b, c, ldc, epilogue);
+      MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, nullptr);
       return {};
+    }
+    if (IsPackingBEnough(kernels, m, n, k)) {
+      return MultiplyWithPackedB(queue, m, n, k, a, b, c, ldc, epilogue);
     }
   }
   return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue).Run();
