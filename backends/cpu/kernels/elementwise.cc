@@ -286,11 +286,10 @@ class Registration {
   Registration(KernelOpHandler& handler, const CastRows& casts) : handler_(handler), casts_(casts) {}
 
   void Add(const RowEntry& entry) {
-    Add(entry, entry.dtypes, RowFunction{.row = entry.row});
+    Add(entry, entry.dtypes, FunctionOf(entry));
     if (!entry.is_float) return;
     for (DType half : {DType::kF16, DType::kBF16}) {
-      RowFunction function;
-      function.row = entry.row;
+      RowFunction function = FunctionOf(entry);
       function.widen = casts_.Direct(half, DType::kF32);
       function.widened_size = sizeof(float);
       if (!entry.gives_bool) {
@@ -318,6 +317,11 @@ class Registration {
     }
   }
 
+  static RowFunction FunctionOf(const RowEntry& entry) {
+    return {.row = entry.row,
+            .row_if_first_single = entry.row_if_first_single,
+            .row_if_rest_single = entry.row_if_rest_single};
+  }
   static Kernel KernelOf(const RowEntry& entry, const RowFunction& function, float cost) {
     const std::string_view op = entry.op;
     if (entry.parameter != nullptr || entry.flag != nullptr) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/elementwise_rows.h"
 #include "kernels/simd_targets.h"
@@ -29,11 +30,12 @@ struct Relu {
   }
 };
 
+// Both choices look at x, since two that follow each other become slower code.
 struct Relu6 {
   template <typename T>
   static HWY_INLINE T Apply(T x) {
     const T positive = x <= 0 ? T{0} : x;
-    return positive >= 6 ? T{6} : positive;
+    return x > 6 ? T{6} : positive;
   }
 };
 
@@ -64,6 +66,36 @@ struct Clip {
   }
 };
 
+// The same with one lower and one upper limit.
+template <typename T>
+void ClipSingleRow(const void* const* operands, void* out, int64_t n) {
+  const void* x = operands[0];
+  const T low = LoadElement<T>(operands[1], 0);
+  T high = LoadElement<T>(operands[2], 0);
+  if (high < low || low != low) high = low;
+  if (high != high) {
+    for (int64_t i = 0; i < n; ++i) StoreElement(high, out, i);
+    return;
+  }
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    const T element = LoadElement<T>(x, i);
+    const T above = element < low ? low : element;
+    StoreElement(element > high ? high : above, out, i);
+  }
+}
+
+template <typename... T>
+void ListClip(RowSink sink) {
+  (sink({.op = "tf.ClipByValue",
+         .num_operands = 3,
+         .dtypes = {kDTypeOf<T>},
+         .row = &TernaryRow<Clip, T>,
+         .row_if_rest_single = &ClipSingleRow<T>,
+         .is_float = std::is_same_v<T, float>}),
+   ...);
+}
+
 }  // namespace
 
 void ListActivations(RowSink sink) {
@@ -73,7 +105,7 @@ void ListActivations(RowSink sink) {
   rows.Unary<Softsign, float, double>("tf.Softsign", 0.2f);
   rows.Binary<LeakyRelu, float, double>("tandem.Prelu");
   rows.UnaryWithParameter<LeakyRelu, float, double>("tf.LeakyRelu", "alpha");
-  rows.TernaryReal<Clip>("tf.ClipByValue");
+  ListClip<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(sink);
   rows.Complex("tf.ClipByValue", 3, &PairsRow<&TernaryRow<Clip, float>>);
 }
 

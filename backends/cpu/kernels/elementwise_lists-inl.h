@@ -61,6 +61,8 @@ class Rows {
                   .num_operands = 2,
                   .dtypes = ExactDType<T>(),
                   .row = &BinaryRow<Fn, T>,
+                  .row_if_first_single = FirstSingle<Fn, T>(),
+                  .row_if_rest_single = SecondSingle<Fn, T>(),
                   .cost = cost,
                   .gives_bool = std::is_same_v<decltype(Fn::Apply(T(), T())), uint8_t>,
                   .swaps = swaps})),
@@ -84,11 +86,6 @@ class Rows {
                   .parameter = parameter})),
      ...);
   }
-  template <typename Fn, typename... T>
-  void Ternary(const char* op, float cost = 0.02f) const {
-    (sink_(Of<T>({.op = op, .num_operands = 3, .dtypes = ExactDType<T>(), .row = &TernaryRow<Fn, T>, .cost = cost})),
-     ...);
-  }
   // Of all real dtypes.
   template <typename Fn>
   void UnaryReal(const char* op) const {
@@ -97,10 +94,6 @@ class Rows {
   template <typename Fn>
   void BinaryReal(const char* op) const {
     Binary<Fn, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(op);
-  }
-  template <typename Fn>
-  void TernaryReal(const char* op) const {
-    Ternary<Fn, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(op);
   }
   // Of `dtypes`, integers of either sign, by the unsigned type of the same size.
   template <typename Fn>
@@ -137,6 +130,17 @@ class Rows {
   }
 
  private:
+  // Of the dtypes for which it is worth the code.
+  template <typename Fn, typename T>
+  static constexpr Row FirstSingle() {
+    if constexpr (std::is_floating_point_v<T>) return &FirstSingleRow<Fn, T>;
+    return nullptr;
+  }
+  template <typename Fn, typename T>
+  static constexpr Row SecondSingle() {
+    if constexpr (std::is_floating_point_v<T>) return &SecondSingleRow<Fn, T>;
+    return nullptr;
+  }
   template <typename T>
   static RowEntry Of(RowEntry entry) {
     entry.is_float = std::is_same_v<T, float>;

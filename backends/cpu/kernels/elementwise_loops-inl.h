@@ -58,6 +58,22 @@ void BinaryRow(const void* const* operands, void* out, int64_t n) {
 }
 
 template <typename Fn, typename T>
+void FirstSingleRow(const void* const* operands, void* out, int64_t n) {
+  const T x = LoadElement<T>(operands[0], 0);
+  const void* y = operands[1];
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) StoreElement(Fn::Apply(x, LoadElement<T>(y, i)), out, i);
+}
+
+template <typename Fn, typename T>
+void SecondSingleRow(const void* const* operands, void* out, int64_t n) {
+  const void* x = operands[0];
+  const T y = LoadElement<T>(operands[1], 0);
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) StoreElement(Fn::Apply(LoadElement<T>(x, i), y), out, i);
+}
+
+template <typename Fn, typename T>
 void TernaryRow(const void* const* operands, void* out, int64_t n) {
   const void* x = operands[0];
   const void* y = operands[1];

@@ -33,6 +33,8 @@ struct RowEntry {
   int num_operands;
   DTypeSet dtypes;  // of the kernels that it serves; empty: the op has no type attribute
   Row row;
+  Row row_if_first_single = nullptr;  // as those of RowFunction
+  Row row_if_rest_single = nullptr;
   float cost = 0.02f;       // nanoseconds an element on one core, besides the access to memory
   bool is_float = false;    // takes f32: serves f16 and bf16 as well, converted
   bool gives_bool = false;  // if it is_float

@@ -234,6 +234,8 @@ class RowKernels {
   void Add(const RowEntry& entry) {
     RowFunction function;
     function.row = entry.row;
+    function.row_if_first_single = entry.row_if_first_single;
+    function.row_if_rest_single = entry.row_if_rest_single;
     Add(entry, entry.dtypes, function);
     if (!entry.is_float) return;
     for (const DType half : {DType::kF16, DType::kBF16}) {

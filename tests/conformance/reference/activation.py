@@ -192,6 +192,13 @@ def clip_cases(suite):
         # Zeros of either sign are equal: which one is kept is left open.
         triples = [(a, b, c) for a in numbers for b in (-1.0, 0.0, -math.inf, math.nan) for c in (1.0, 0.5, math.nan)]
         call(f"{dtype}_special", *(vector(dtype, [triple[i] for triple in triples]) for i in range(3)))
+        x = vector(dtype, [v for v in specials(dtype) for _ in range(3)])
+        for name, low, high in [("no_limit", -math.inf, math.inf), ("below", -math.inf, 1.0), ("above", 0.5, math.inf),
+                                ("nan_below", math.nan, 1.0), ("nan_above", 0.5, math.nan), ("crossed", 1.0, -1.0)]:
+            call(f"{dtype}_special_scalars_{name}", x, scalar(dtype, low), scalar(dtype, high))
+    for dtype in NUMBERS:
+        low, high = (-1 + 2j, 3 - 2j) if dtype == "c64" else (3, 2)
+        call(f"{dtype}_crossed_scalars", varied(dtype, (60,), 12), scalar(dtype, low), scalar(dtype, high))
     for name, shapes in [("scalar", ((), (), ())), ("rank1", ((7,), (1,), (7,))), ("rank3", ((2, 3, 2), (3, 1), ())),
                          ("rank5", ((2, 1, 2, 1, 3), (2, 1, 3), (3,))),
                          ("rank6", ((1, 2, 1, 3, 1, 2), (2, 1, 1, 1, 2), (1,))), ("empty", ((0, 3), (3,), ())),

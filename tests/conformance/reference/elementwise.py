@@ -303,6 +303,21 @@ def power_cases(suite):
                    mapped(power, "i32", x, scalar("i32", exponent)), tags=["broadcast"])
 
 
+def long_rows(suite):
+    """Rows that are not put together to blocks, with arguments that have one element for each."""
+    shapes = {"column": ((3, 200), (3, 1)), "left_column": ((3, 1), (3, 200)), "left_scalar": ((), (300,)),
+              "right_scalar": ((300,), ()), "row": ((5, 40), (40,)), "short_column": ((7, 40), (7, 1)),
+              "middle": ((2, 1, 150), (3, 1)), "channels": ((2, 3, 6, 7), (3, 1, 1)), "outer": ((4, 1), (1, 130)),
+              "both_rows": ((2, 1, 33), (1, 3, 33)), "rank6": ((2, 1, 2, 1, 1, 35), (2, 1, 3, 1, 1))}
+    for name, (x_shape, y_shape) in shapes.items():
+        for op, dtype, function in [("Sub", "f32", subtract), ("Sub", "f16", subtract), ("Sub", "i32", subtract),
+                                    ("Greater", "f32", COMPARISONS[4][2]), ("Greater", "bf16", COMPARISONS[4][2])]:
+            x, y = varied(dtype, x_shape, 41), varied(dtype, y_shape, 42)
+            out = "bool" if op == "Greater" else dtype
+            suite.case(f"{op}_{dtype}_long_{name}", f"tf.{op}", [x, y], mapped(function, out, x, y),
+                       tags=["broadcast"])
+
+
 def incompatible_shapes(suite):
     x, y = varied("f32", (2, 3)), varied("f32", (4,))
     for op, result in [("Equal", False), ("NotEqual", True)]:
@@ -338,6 +353,7 @@ def suite():
     integer_extremes(result)
     more_arguments(result)
     power_cases(result)
+    long_rows(result)
     incompatible_shapes(result)
     elementwise_cast.add_cases(result)
     elementwise_select.add_cases(result)
