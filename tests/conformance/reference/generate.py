@@ -11,9 +11,9 @@ import pathlib
 import sys
 
 # Case file and module.
-FAMILIES = {"conversion": "conversion", "creation": "creation", "elementwise": "elementwise", "indexing": "indexing",
-            "linalg": "linalg", "nn": "nn", "random": "random_numbers", "reduction": "reduction", "shape": "shape",
-            "side_effect": "side_effect", "test": "test_ops"}
+FAMILIES = {"conversion": "conversion", "creation": "creation", "elementwise": "elementwise", "image": "image",
+            "indexing": "indexing", "linalg": "linalg", "nn": "nn", "random": "random_numbers",
+            "reduction": "reduction", "shape": "shape", "side_effect": "side_effect", "test": "test_ops"}
 
 
 def main():
