@@ -131,7 +131,7 @@ Picture Sharpen(const Picture& picture, float amount) {
 Picture Edges(const Picture& picture) {
   const Picture grey = Grayscale(picture);
   const Tensor padded = Mirror(Mirror(grey.pixels, kRowAxis, grey.rows, 1), kColAxis, grey.cols, 1);
-  // [row, column, 1, direction]: to the right, and down. The weights before a step add up to 4.
+  // [row, column, 1, direction]: to the right, and down. A step from 0 to 1 gives 4.
   const Tensor sobel =
       RuntimeOf(picture).FromValues<float>({-1, -1, 0, -2, 1, -1, -2, 0, 0, 0, 2, 0, -1, 1, 0, 2, 1, 1}, {3, 3, 1, 2});
   const Tensor gradient = mul(conv2D(padded, sobel, kEachPixel, "VALID"), 0.25f);
