@@ -7,6 +7,7 @@
 
 #include <png.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <csetjmp>
@@ -24,8 +25,30 @@ using tandem::StatusOr;
 // Deflate cannot do better than 258 bytes for two bits.
 constexpr uint64_t kMaxInflation = 1032;
 constexpr png_uint_32 kMaxSide = 1'000'000;
-// What a chunk without pixels may take; libpng asks for that much as soon as it reads the chunk's length.
+// What a chunk without pixels may unpack to.
 constexpr png_alloc_size_t kMaxChunk = 8'000'000;
+
+constexpr size_t kSignatureSize = 8;
+
+// Whether the file holds all chunks that it begins, up to the one that ends it. libpng would get memory for a chunk as
+// soon as it has read its length.
+Status CheckChunks(const std::string& path, std::span<const uint8_t> bytes) {
+  constexpr size_t kFrame = 12;  // length, type, checksum
+  size_t offset = kSignatureSize;
+  while (offset <= bytes.size() && bytes.size() - offset >= kFrame) {
+    const size_t available = bytes.size() - offset - kFrame;
+    const png_uint_32 length = png_get_uint_32(bytes.data() + offset);
+    if (length > available) {
+      return MakeError(StatusCode::kDataLoss, path, ": byte ", offset, ": expected a chunk of ", length, " bytes, got ",
+                       available, " and the end of the file");
+    }
+    if (std::memcmp(bytes.data() + offset + 4, "IEND", 4) == 0) return Status();
+    offset += kFrame + length;
+  }
+  return MakeError(StatusCode::kDataLoss, path, ": byte ", std::min(offset, bytes.size()),
+                   ": expected a whole chunk, as none has ended the PNG, got ",
+                   bytes.size() - std::min(offset, bytes.size()), " bytes and the end of the file");
+}
 
 // What libpng said; it lives longer than the call that failed.
 struct Complaint {
@@ -186,6 +209,7 @@ class Writer {
 }  // namespace
 
 StatusOr<Image> DecodePng(const std::string& path, std::span<const uint8_t> bytes) {
+  TANDEM_RETURN_IF_ERROR(CheckChunks(path, bytes));
   Reader reader(path, bytes);
   if (!reader.valid()) return Status::OutOfMemory();
   if (!reader.ReadHeader()) return reader.Error();

@@ -23,6 +23,7 @@ namespace {
 using tandem::Status;
 using tandem::StatusCode;
 using tandem::TemporaryFolder;
+using namespace std::string_literals;
 using namespace std::string_view_literals;
 
 Image Make(size_t rows, size_t cols, size_t channels, int depth) {
@@ -281,6 +282,12 @@ TEST_F(ImageFileTest, GammaDoesNotChangeSamples) {
 }
 
 TEST_F(ImageFileTest, RefusesDamagedPng) {
+  ExpectDamage("\x89PN",
+               "byte 3: expected a whole chunk, as none has ended the PNG, got 0 bytes and the end of the file");
+  ExpectDamage(Header(1, 1, 8, 0) + "\0\0\0\4IDA"s,
+               "byte 33: expected a whole chunk, as none has ended the PNG, got 7 bytes and the end of the file");
+  ExpectDamage(Header(1, 1, 8, 0) + "\xff\xff\xff\xffIDAT1234"s,
+               "byte 33: expected a chunk of 4294967295 bytes, got 0 and the end of the file");
   ExpectDamage(std::string(kSignature) + Chunk("IEND", ""),
                "byte 16: expected undamaged PNG data, got: IEND: out of place");
   ExpectDamage(Header(0, 1, 8, 0) + Pixels("\0"sv) + End(),
