@@ -168,7 +168,7 @@ double ProductCost(std::span<const TensorMetadata* const> args, std::span<const 
   const int64_t result_rows = result.dim(result.rank() - 2);
   // Of a square matrix, transposed or not, either is the inner dimension.
   const int64_t inner = rows == result_rows ? cols : rows;
-  const double cost_of_product = result.dtype == DType::kF32 ? 0.03 : 0.1;
+  const double cost_of_product = result.dtype == DType::kF32 ? 0.02 : 0.1;
   return static_cast<double>(result.num_elements()) * static_cast<double>(inner) * cost_of_product;
 }
 
