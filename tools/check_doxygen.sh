@@ -20,7 +20,7 @@ mkdir -p "$out"
 generated=build/${TANDEM_PRESET:-release}/core/include
 [[ -d $generated ]] || generated=
 run() {  # SETTING...
-  { cat docs/Doxyfile && printf '%s\n' "OUTPUT_DIRECTORY = $out" "INPUT += $generated" \
+  { cat tools/doxygen/Doxyfile && printf '%s\n' "OUTPUT_DIRECTORY = $out" "INPUT += $generated" \
     "STRIP_FROM_PATH += $generated" "STRIP_FROM_INC_PATH += $generated" "$@"; } | doxygen -
 }
 

@@ -32,10 +32,12 @@ def dtype(name):
     return "DType::kBF16" if name == "bf16" else "DType::k" + name[0].upper() + name[1:]
 
 
-def function_name(op):
-    """tf.ConcatV2 -> concat, tf._FusedMatMul -> fusedMatMul."""
-    name = re.sub(r"V\d+$", "", op.split(".", 1)[1].lstrip("_"))
-    name = name[0].lower() + name[1:]
+def function_name(op, registered):
+    """tf.ConcatV2 -> concat, tf._FusedConv2D -> fusedConv2d; tf.PadV2 -> padV2, because there is a tf.Pad as well."""
+    version = re.search(r"V\d+$", op)
+    unversioned = op[:version.start()] if version else op
+    name = (op if version and unversioned in registered else unversioned).split(".", 1)[1].lstrip("_")
+    name = name[0].lower() + re.sub(r"(?<=\d)D", "d", name[1:])
     return RENAMED.get(name, name)
 
 
@@ -84,9 +86,9 @@ def is_variadic(arg):
 
 
 class Op:
-    def __init__(self, op):
+    def __init__(self, op, registered):
         self.op = op
-        self.name = function_name(op["name"])
+        self.name = function_name(op["name"], registered)
         # Attributes that follow from the arguments are not part of the functions.
         attrs = [a for a in op["attrs"] if not a["inferred"]]
         self.required = [a for a in attrs if "default" not in a]
@@ -113,7 +115,7 @@ class Op:
             parameters.append(f"{kind} {snake(arg['name'])}")
         for attr in self.required:
             base = CPP_TYPES[attr["kind"]]
-            parameters.append(f"{'std::span<const ' + base + '>' if attr['list'] else base} {snake(attr['name'])}")
+            parameters.append(f"{'const std::vector<' + base + '>&' if attr['list'] else base} {snake(attr['name'])}")
         if self.optional:
             parameters.append(f"const {self.struct}& attrs = {{}}")
         if self.op["side_effects"]:
@@ -134,7 +136,8 @@ class Op:
         for attr in self.required:
             name = snake(attr["name"])
             if attr["list"]:
-                lines.append(f'  set.SetArray("{attr["name"]}", {name});\n')
+                base = CPP_TYPES[attr["kind"]]
+                lines.append(f'  set.SetArray("{attr["name"]}", std::span<const {base}>({name}));\n')
             else:
                 lines.append(f'  set.Set("{attr["name"]}", {name});\n')
         for attr in self.optional:
@@ -291,7 +294,8 @@ def main():
     if registry["format"] != 1:
         sys.exit(f"generate_ops: expected registry format 1, got {registry['format']}")
     root = pathlib.Path(sys.argv[2])
-    ops = [Op(op) for op in registry["ops"]]
+    registered = {op["name"] for op in registry["ops"]}
+    ops = [Op(op, registered) for op in registry["ops"]]
     write_cpp(ops, root / "native/include/tandem/ops.h")
     write_reference(ops, root / "core/ops/README.md")
 

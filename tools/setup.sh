@@ -15,6 +15,7 @@ packages=(
   libbenchmark-dev               # tests/bench
   nlohmann-json3-dev             # JSON
   libcli11-dev zlib1g-dev        # examples, tests/conformance
+  libpng-dev                     # examples/image
   clang-format git python3       # checks and reports
   doxygen pkg-config             # the reference of the headers, tests/package
   python3-numpy                  # the reference of tests/conformance

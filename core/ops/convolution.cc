@@ -3,10 +3,198 @@
 
 // Conv2D, DepthwiseConv2dNative and their gradients.
 
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "host_vector.h"
 #include "tandem/op_families.h"
+#include "tandem/window_geometry.h"
 
 namespace tandem {
+namespace {
 
-Status RegisterConvolutionOps(OpRegistry&) { return Status(); }
+Status CheckRank4(const TensorMetadata& tensor, std::string_view name) {
+  if (tensor.rank() == 4) return Status();
+  return InvalidArgument(name, " must have four dimensions, got ", name, ": ", tensor);
+}
+
+// What the arguments of a convolution and of its gradients have in common.
+struct Convolution {
+  WindowAttrs attrs;
+  TensorShape output;
+};
+
+// The convolution of `input` with `filter`, a dimension of which `depthwise` gives another meaning.
+StatusOr<Convolution> CheckConvolution(const TensorMetadata& input, const TensorMetadata& filter, bool depthwise,
+                                       const OpAttrsRef& attrs) {
+  TANDEM_RETURN_IF_ERROR(CheckRank4(input, "input"));
+  TANDEM_RETURN_IF_ERROR(CheckRank4(filter, "filter"));
+  Convolution result;
+  TANDEM_ASSIGN_OR_RETURN(result.attrs, ReadWindowAttrs(attrs));
+  if (filter.num_elements() == 0) return InvalidArgument("filter must not be empty, got filter: ", filter);
+  const int64_t channels = input.dim(result.attrs.channel_axis());
+  int64_t out_channels = filter.dim(3);
+  if (depthwise) {
+    if (channels != filter.dim(2)) {
+      return InvalidArgument("filter must have one index of dimension 2 for each channel of input, got input: ", input,
+                             ", filter: ", filter);
+    }
+    if (__builtin_mul_overflow(out_channels, channels, &out_channels)) {
+      return InvalidArgument("filter has too many output channels, got filter: ", filter);
+    }
+  } else if (channels == 0 || channels % filter.dim(2) != 0) {
+    return InvalidArgument("channels of input must be a multiple of dimension 2 of filter, got input: ", input,
+                           ", filter: ", filter);
+  } else if (out_channels % (channels / filter.dim(2)) != 0) {
+    return InvalidArgument("dimension 3 of filter must be a multiple of the ", channels / filter.dim(2),
+                           " groups of channels, got input: ", input, ", filter: ", filter);
+  }
+  TANDEM_ASSIGN_OR_RETURN(const WindowGeometry windows,
+                          MakeWindowGeometry(result.attrs, input.shape, filter.dim(0), filter.dim(1)));
+  std::array<int64_t, 4> dims = {input.dim(0)};
+  dims[static_cast<size_t>(result.attrs.row_axis())] = windows.rows.output;
+  dims[static_cast<size_t>(result.attrs.col_axis())] = windows.cols.output;
+  dims[static_cast<size_t>(result.attrs.channel_axis())] = out_channels;
+  result.output = TensorShape(dims);
+  return result;
+}
+
+template <bool depthwise>
+StatusOr<TensorMetadata> ForwardMetadata(const TensorMetadata& input, const TensorMetadata& filter,
+                                         const OpAttrsRef& attrs) {
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, CheckConvolution(input, filter, depthwise, attrs));
+  return TensorMetadata(input.dtype, convolution.output);
+}
+
+// Checks the gradient of a convolution's output against the convolution.
+Status CheckGradient(const TensorMetadata& input, const TensorMetadata& filter, const TensorMetadata& out_backprop,
+                     bool depthwise, const OpAttrsRef& attrs) {
+  TANDEM_RETURN_IF_ERROR(CheckRank4(out_backprop, "out_backprop"));
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, CheckConvolution(input, filter, depthwise, attrs));
+  if (out_backprop.shape == convolution.output) return Status();
+  return InvalidArgument("out_backprop must have the shape of the convolution's output ", convolution.output,
+                         ", got input: ", input, ", filter: ", filter, ", out_backprop: ", out_backprop);
+}
+
+// A shape with four dimensions that `input` spells out, as that of a tensor like `like`.
+StatusOr<TensorMetadata> ReadSizes(const HostInput& sizes, std::string_view name, const TensorMetadata& like) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorShape shape, ReadHostShape(sizes, name));
+  if (shape.rank() != 4) {
+    return InvalidArgument(name, " must have four elements, got ", name, ": ", sizes.metadata());
+  }
+  return TensorMetadata(like.dtype, shape);
+}
+
+template <bool depthwise>
+StatusOr<TensorMetadata> BackpropInputMetadata(const HostInput& input_sizes, const TensorMetadata& filter,
+                                               const TensorMetadata& out_backprop, const OpAttrsRef& attrs) {
+  TensorMetadata input;
+  if (!depthwise && input_sizes.metadata().rank() == 1 && input_sizes.size() == 2) {
+    // Rows and columns alone.
+    TANDEM_RETURN_IF_ERROR(CheckRank4(filter, "filter"));
+    TANDEM_RETURN_IF_ERROR(CheckRank4(out_backprop, "out_backprop"));
+    TANDEM_ASSIGN_OR_RETURN(const TensorShape sizes, ReadHostShape(input_sizes, "input_sizes"));
+    const bool channels_first = attrs.GetOr<std::string_view>("data_format", "NHWC") == "NCHW";
+    input.dtype = filter.dtype;
+    input.shape = channels_first ? TensorShape({out_backprop.dim(0), filter.dim(2), sizes.dim(0), sizes.dim(1)})
+                                 : TensorShape({out_backprop.dim(0), sizes.dim(0), sizes.dim(1), filter.dim(2)});
+  } else {
+    TANDEM_ASSIGN_OR_RETURN(input, ReadSizes(input_sizes, "input_sizes", filter));
+  }
+  TANDEM_RETURN_IF_ERROR(CheckGradient(input, filter, out_backprop, depthwise, attrs));
+  return input;
+}
+
+template <bool depthwise>
+StatusOr<TensorMetadata> BackpropFilterMetadata(const TensorMetadata& input, const HostInput& filter_sizes,
+                                                const TensorMetadata& out_backprop, const OpAttrsRef& attrs) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorMetadata filter, ReadSizes(filter_sizes, "filter_sizes", input));
+  TANDEM_RETURN_IF_ERROR(CheckGradient(input, filter, out_backprop, depthwise, attrs));
+  return filter;
+}
+
+// What all ops of the family say of their attributes.
+constexpr std::string_view kAttrsDoc = R"(
+strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is divided
+equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the order of
+data_format; 0 for batch and channels. Else empty.
+data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.)";
+
+OpDefBuilder WithWindowAttrs(OpDefBuilder builder, std::string_view doc) {
+  return builder.Attr("strides: list(int)")
+      .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
+      .Attr("explicit_paddings: list(int) = []")
+      .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+      .Attr("dilations: list(int) = [1, 1, 1, 1]")
+      .Doc(std::string(doc) + std::string(kAttrsDoc));
+}
+
+OpDefBuilder WithConvolutionAttrs(OpDefBuilder builder, std::string_view dtypes, std::string_view doc) {
+  builder.Attr(dtypes).Attr("use_cudnn_on_gpu: bool = true");
+  return WithWindowAttrs(builder, std::string(doc) + "\nuse_cudnn_on_gpu: Accepted for compatibility; ignored.");
+}
+
+OpDefBuilder Conv2DDef() {
+  return WithConvolutionAttrs(OpDefBuilder("tf.Conv2D")
+                                  .Input("input: T")
+                                  .Input("filter: T")
+                                  .Output("output: T")
+                                  .Metadata<&ForwardMetadata<false>>(),
+                              "T: {half, bfloat16, float, double, int32}",
+                              R"(Convolution of images with a filter, which is not flipped (a cross-correlation).
+
+output[b, y, x, o] is the sum over i, j, c of input[b, y * stride + i * dilation - padding, x * ..., c] *
+filter[i, j, c, o], where input is zero outside of the image. If the input has more channels than the filter's dimension
+2, say g times as many, the convolution is grouped: both the channels of the input and those of the output are divided
+into g equal parts, and each part of the output sees its part of the input only. f16 and bf16 are summed in f32 and
+rounded once; i32 wraps around. An error if the window is larger than the padded input by two strides or more.
+
+input: Images in the order of data_format.
+filter: [rows, columns, input channels, output channels]; not empty.)");
+}
+
+OpDefBuilder Conv2DBackpropInputDef() {
+  return WithConvolutionAttrs(OpDefBuilder("tf.Conv2DBackpropInput")
+                                  .HostInput("input_sizes: int32")
+                                  .Input("filter: T")
+                                  .Input("out_backprop: T")
+                                  .Output("output: T")
+                                  .Metadata<&BackpropInputMetadata<false>>(),
+                              "T: {half, bfloat16, float, double, int32}",
+                              R"(Gradient of tf.Conv2D with regard to its input; also called transposed convolution.
+
+input_sizes: The shape of the input, in the order of data_format; or its rows and columns alone.
+filter: That of tf.Conv2D: [rows, columns, input channels, output channels].
+out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.)");
+}
+
+OpDefBuilder Conv2DBackpropFilterDef() {
+  return WithConvolutionAttrs(OpDefBuilder("tf.Conv2DBackpropFilter")
+                                  .Input("input: T")
+                                  .HostInput("filter_sizes: int32")
+                                  .Input("out_backprop: T")
+                                  .Output("output: T")
+                                  .Metadata<&BackpropFilterMetadata<false>>(),
+                              "T: {half, bfloat16, float, double}",
+                              R"(Gradient of tf.Conv2D with regard to its filter.
+
+input: That of tf.Conv2D.
+filter_sizes: The shape of the filter: rows, columns, input channels, output channels.
+out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.)");
+}
+
+}  // namespace
+
+Status RegisterConvolutionOps(OpRegistry& registry) {
+  return registry.RegisterAll({
+      Conv2DDef(),
+      Conv2DBackpropInputDef(),
+      Conv2DBackpropFilterDef(),
+  });
+}
 
 }  // namespace tandem

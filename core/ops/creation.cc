@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Ops that make tensors: Const, Fill, Range, ZerosLike, OnesLike, OneHot, Identity.
+// Ops that make tensors: Const, Fill, Range, LinSpace, ZerosLike, OnesLike, OneHot, Identity.
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "host_vector.h"
+#include "result_shape.h"
 #include "tandem/host_tensors.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
@@ -120,6 +121,15 @@ StatusOr<TensorMetadata> RangeMetadata(HostInput start, HostInput limit, HostInp
   return TensorMetadata(start.metadata().dtype, TensorShape({size}));
 }
 
+StatusOr<TensorMetadata> LinSpaceMetadata(const TensorMetadata& start, const TensorMetadata& stop, HostInput num) {
+  if (start.rank() != 0 || stop.rank() != 0) {
+    return InvalidArgument("start and stop must be scalars, got start: ", start, ", stop: ", stop);
+  }
+  TANDEM_ASSIGN_OR_RETURN(const int64_t count, num.Scalar("num"));
+  if (count < 1) return InvalidArgument("num must be at least 1, got ", count);
+  return TensorMetadata(start.dtype, TensorShape({count}));
+}
+
 StatusOr<TensorMetadata> OneHotMetadata(const TensorMetadata& indices, HostInput depth, const TensorMetadata& on_value,
                                         const TensorMetadata& off_value, const OpAttrsRef& attrs) {
   TANDEM_ASSIGN_OR_RETURN(const int64_t size, depth.Scalar("depth"));
@@ -132,12 +142,9 @@ StatusOr<TensorMetadata> OneHotMetadata(const TensorMetadata& indices, HostInput
   if (given < -1 || given > indices.rank()) {
     return InvalidArgument("axis must be in [-1, ", indices.rank(), "], got ", given);
   }
-  const int axis = given == -1 ? indices.rank() : static_cast<int>(given);
-  TensorShape result;
-  for (int i = 0; i <= indices.rank(); ++i) {
-    if (i == axis) result.Append(size);
-    if (i < indices.rank()) result.Append(indices.dim(i));
-  }
+  TANDEM_RETURN_IF_ERROR(CheckHasRoom("indices", indices));
+  const TensorShape result = InsertDim(indices.shape, given == -1 ? indices.rank() : static_cast<int>(given), size);
+  TANDEM_RETURN_IF_ERROR(CheckElementCount(result, "indices: ", indices, ", depth: ", size));
   return TensorMetadata(on_value.dtype, result);
 }
 
@@ -185,6 +192,25 @@ f32). The number of elements is |(limit - start) / delta|, computed in the dtype
 start: One number.
 limit: One number: not below `start` if delta is positive, not above it if delta is negative.
 delta: One number, not 0.)");
+}
+
+OpDefBuilder LinSpaceDef() {
+  return OpDefBuilder("tf.LinSpace")
+      .Input("start: T")
+      .Input("stop: T")
+      .HostInput("num: Tidx")
+      .Output("output: T")
+      .Attr("T: {bfloat16, half, float, double}")
+      .Attr("Tidx: {int32, int64} = DT_INT32")
+      .Metadata<&LinSpaceMetadata>()
+      .Doc(R"(Divides an interval evenly by numbers, of which the first and last are its ends.
+
+Element i is start + i * (stop - start) / (num - 1), computed in f64 and then rounded (to f16 and bf16 by way of f32);
+the last one is `stop` exactly. With num 1 it is start alone.
+
+start: A scalar.
+stop: A scalar, above or below start.
+num: One number, at least 1: how many there are.)");
 }
 
 OpDefBuilder ZerosLikeDef() {
@@ -247,6 +273,7 @@ Status RegisterCreationOps(OpRegistry& registry) {
       ConstDef(),
       FillDef(),
       RangeDef(),
+      LinSpaceDef(),
       ZerosLikeDef(),
       OnesLikeDef(),
       OneHotDef(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Element-wise ops: unary, binary with broadcasting, comparisons, Cast, SelectV2, AddN.
+// Element-wise ops: unary, activations, binary with broadcasting, comparisons, Cast, SelectV2, ClipByValue, AddN.
 
 #include <array>
 #include <string>
@@ -22,6 +22,8 @@ constexpr std::string_view kSignedNumeric = "{i8, i16, i32, i64, f16, bf16, f32,
 constexpr std::string_view kSignedReal = "{i8, i16, i32, i64, f16, bf16, f32, f64}";
 constexpr std::string_view kFloat = "{f16, bf16, f32, f64}";
 constexpr std::string_view kFloatOrComplex = "{f16, bf16, f32, f64, c64}";
+constexpr std::string_view kInt = "{u8, i8, u16, i16, i32, u32, i64, u64}";
+constexpr std::string_view kRemainder = "{i32, i64, f16, bf16, f32, f64}";
 constexpr std::string_view kAny = "type";
 
 // A definition without arguments of its own yet: `dtypes` are those of the type attribute T.
@@ -39,6 +41,11 @@ OpDefBuilder Unary(std::string_view name, std::string_view dtypes, std::string_v
       .Input("x: " + std::string(type))
       .Output("y: " + std::string(type))
       .Metadata<&UnchangedMetadata>();
+}
+
+// activations = f(features).
+OpDefBuilder Activation(std::string_view name, std::string_view dtypes, std::string_view doc) {
+  return Define(name, dtypes, doc).Input("features: T").Output("activations: T").Metadata<&UnchangedMetadata>();
 }
 
 // y = f(x), a bool for each element.
@@ -92,6 +99,31 @@ StatusOr<TensorMetadata> SelectMetadata(const TensorMetadata& condition, const T
   return InvalidArgument("shapes must be broadcast compatible, got condition: ", condition, ", t: ", t, ", e: ", e);
 }
 
+StatusOr<TensorMetadata> Atan2Metadata(const TensorMetadata& y, const TensorMetadata& x) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorShape shape, BroadcastArguments("y", y, "x", x));
+  return TensorMetadata(y.dtype, shape);
+}
+
+// An error unless `limit` can be stretched to the shape of `x`.
+Status CheckBroadcastsTo(std::string_view x_name, const TensorMetadata& x, std::string_view limit_name,
+                         const TensorMetadata& limit) {
+  const StatusOr<TensorShape> shape = BroadcastShapes(x.shape, limit.shape);
+  if (shape.ok() && *shape == x.shape) return Status();
+  return InvalidArgument(limit_name, " must broadcast to the shape of ", x_name, ", got ", x_name, ": ", x, ", ",
+                         limit_name, ": ", limit);
+}
+
+StatusOr<TensorMetadata> PreluMetadata(const TensorMetadata& x, const TensorMetadata& slope) {
+  TANDEM_RETURN_IF_ERROR(CheckBroadcastsTo("x", x, "slope", slope));
+  return x;
+}
+
+StatusOr<TensorMetadata> ClipMetadata(const TensorMetadata& t, const TensorMetadata& low, const TensorMetadata& high) {
+  TANDEM_RETURN_IF_ERROR(CheckBroadcastsTo("t", t, "clip_value_min", low));
+  TANDEM_RETURN_IF_ERROR(CheckBroadcastsTo("t", t, "clip_value_max", high));
+  return t;
+}
+
 StatusOr<TensorMetadata> AddNMetadata(VariadicMetadata inputs) {
   for (size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i].shape == inputs[0].shape) continue;
@@ -117,14 +149,25 @@ Status RegisterUnaryOps(OpRegistry& registry) {
       Unary("tf.Log1p", kFloatOrComplex, "log(1 + x), accurate also near 0."),
       Unary("tf.Sin", kFloatOrComplex, "Sine of an angle in radians; NaN for infinities."),
       Unary("tf.Cos", kFloatOrComplex, "Cosine of an angle in radians; NaN for infinities."),
+      Unary("tf.Tan", kFloatOrComplex, "Tangent of an angle in radians; NaN for infinities."),
+      Unary("tf.Asin", kFloatOrComplex, "Arcsine, in [-pi/2, pi/2]; NaN for real numbers beyond -1 and 1."),
+      Unary("tf.Acos", kFloatOrComplex, "Arccosine, in [0, pi]; NaN for real numbers beyond -1 and 1."),
+      Unary("tf.Atan", kFloatOrComplex, "Arctangent, in [-pi/2, pi/2]."),
+      Unary("tf.Sinh", kFloatOrComplex, "Hyperbolic sine."),
+      Unary("tf.Cosh", kFloatOrComplex, "Hyperbolic cosine."),
       Unary("tf.Tanh", kFloatOrComplex, "Hyperbolic tangent."),
+      Unary("tf.Asinh", kFloatOrComplex, "Inverse hyperbolic sine."),
+      Unary("tf.Acosh", kFloatOrComplex, "Inverse hyperbolic cosine; NaN for real numbers below 1."),
+      Unary("tf.Atanh", kFloatOrComplex,
+            "Inverse hyperbolic tangent; infinity of the same sign at -1 and 1, NaN for real numbers beyond."),
       Unary("tf.Sigmoid", kFloatOrComplex, "Logistic function 1 / (1 + exp(-x))."),
       Unary("tf.Erf", kFloat, "Gauss error function."),
-      Unary("tf.Relu", kReal, "The larger of each element and 0; NaN stays NaN."),
       Unary("tf.Floor", kFloat, "Largest whole number that is not above the element."),
       Unary("tf.Ceil", kFloat, "Smallest whole number that is not below the element."),
       Unary("tf.Round", kSignedNumeric,
             "Nearest whole number, halves to the even one. Of a complex number, real and imaginary part each."),
+      Unary("tf.Rint", kFloat, "Nearest whole number, halves to the even one."),
+      Unary("tf.Invert", kInt, "Every bit flipped: -1 - x, where integers have a sign."),
       Unary("tf.LogicalNot", kBool, "True where the element is false."),
       Predicate("tf.IsNan", kFloat, "True where the element is NaN."),
       Predicate("tf.IsInf", kFloat, "True where the element is infinite, of either sign."),
@@ -144,6 +187,52 @@ Status RegisterUnaryOps(OpRegistry& registry) {
   });
 }
 
+Status RegisterActivations(OpRegistry& registry) {
+  return registry.RegisterAll({
+      Activation("tf.Relu", kReal, "The larger of each element and 0; NaN stays NaN."),
+      Activation("tf.Relu6", kReal, "Each element limited to [0, 6]; NaN stays NaN."),
+      Activation("tf.LeakyRelu", kFloat,
+                 "Each element that is not below 0, and alpha times those that are.\n\n"
+                 "alpha: The slope below 0, a number of any sign.")
+          .Attr("alpha: float = 0.2"),
+      Activation("tf.Elu", kFloat, "Exponential linear unit: exp(x) - 1 below 0, else x."),
+      Activation("tf.Selu", kFloat,
+                 "Scaled exponential linear unit: 1.7580993408473766 * (exp(x) - 1) below 0, else "
+                 "1.0507009873554805 * x.\n\n"
+                 "The constants keep mean 0 and variance 1 of normally distributed elements."),
+      Activation("tf.Softplus", kFloat, "log(1 + exp(x)), a smooth form of tf.Relu, without overflow."),
+      Activation("tf.Softsign", kFloat, "x / (1 + |x|); -1 and 1 for infinities."),
+      Unary("tandem.Gelu", kFloat,
+            "Gaussian error linear unit: x * (1 + erf(x / sqrt(2))) / 2.\n\n"
+            "It is accurate also where the result is tiny; minus infinity gives -0, as the limit is.\n\n"
+            "approximate: Whether to compute x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2 instead.")
+          .Attr("approximate: bool = false"),
+      OpDefBuilder("tandem.Prelu")
+          .Input("x: T")
+          .Input("slope: T")
+          .Output("y: T")
+          .Attr("T: " + std::string(kFloat))
+          .Metadata<&PreluMetadata>()
+          .Doc("Each element of x that is not below 0, and those that are times their slope.\n\n"
+               "slope: Of a shape that broadcasts to that of x, such as one number for each channel."),
+  });
+}
+
+Status RegisterBitwiseOps(OpRegistry& registry) {
+  return registry.RegisterAll({
+      Binary("tf.BitwiseAnd", kInt, "Bits that are set in both x and y, with broadcasting."),
+      Binary("tf.BitwiseOr", kInt, "Bits that are set in x or y, with broadcasting."),
+      Binary("tf.BitwiseXor", kInt, "Bits that are set in one of x and y, but not in both, with broadcasting."),
+      Binary("tf.LeftShift", kInt,
+             "x with its bits moved up y places, with broadcasting.\n\n"
+             "Zeros follow. The result is 0 where y is at least the number of bits, or negative."),
+      Binary("tf.RightShift", kInt,
+             "x with its bits moved down y places, with broadcasting.\n\n"
+             "The sign is repeated, if there is one, else zeros follow. Where y is at least the number of bits, or "
+             "negative, the result is -1 if x is below 0, else 0."),
+  });
+}
+
 Status RegisterBinaryOps(OpRegistry& registry) {
   return registry.RegisterAll({
       Binary("tf.AddV2", kNumeric, "Sum, with broadcasting. Integers wrap around."),
@@ -151,12 +240,17 @@ Status RegisterBinaryOps(OpRegistry& registry) {
       Binary("tf.Mul", kNumeric, "Product, with broadcasting. Integers wrap around."),
       Binary("tf.RealDiv", kFloatOrComplex,
              "Quotient x / y of floating-point numbers, with broadcasting; division by 0 follows IEEE 754."),
+      Binary("tf.DivNoNan", kFloatOrComplex,
+             "Quotient x / y, with broadcasting; 0 where y is 0, also if x is infinite or NaN."),
       Binary(
           "tf.FloorDiv", kReal,
           "Floor of the quotient x / y, with broadcasting. An integer divisor of 0 is an error; the smallest integer "
           "over -1 wraps around. Floating-point division by 0 follows IEEE 754."),
       Binary("tf.FloorMod", kReal,
              "Remainder of x / y that has the sign of y, with broadcasting. An integer divisor of 0 is an error, a "
+             "floating-point one gives NaN."),
+      Binary("tf.Mod", kRemainder,
+             "Remainder of x / y that has the sign of x, with broadcasting. An integer divisor of 0 is an error, a "
              "floating-point one gives NaN."),
       Binary("tf.Maximum", kReal, "The larger of x and y, with broadcasting; NaN if either is."),
       Binary("tf.Minimum", kReal, "The smaller of x and y, with broadcasting; NaN if either is."),
@@ -165,6 +259,13 @@ Status RegisterBinaryOps(OpRegistry& registry) {
              "error."),
       Binary("tf.SquaredDifference", kSignedNumeric,
              "(x - y) * (x - y), with broadcasting; of complex numbers, times the conjugate. Integers wrap around."),
+      Define("tf.Atan2", kFloat,
+             "Angle of the point (x, y) in radians, in [-pi, pi], with broadcasting.\n\n"
+             "Zeros and infinities are told apart by sign, as C does: atan2(0, -0) is pi.")
+          .Input("y: T")
+          .Input("x: T")
+          .Output("z: T")
+          .Metadata<&Atan2Metadata>(),
       Binary("tf.LogicalAnd", kBool, "True where both x and y are, with broadcasting."),
       Binary("tf.LogicalOr", kBool, "True where x or y is, with broadcasting."),
       Equality("tf.Equal",
@@ -184,8 +285,22 @@ Status RegisterBinaryOps(OpRegistry& registry) {
 
 Status RegisterElementwiseOps(OpRegistry& registry) {
   TANDEM_RETURN_IF_ERROR(RegisterUnaryOps(registry));
+  TANDEM_RETURN_IF_ERROR(RegisterActivations(registry));
   TANDEM_RETURN_IF_ERROR(RegisterBinaryOps(registry));
+  TANDEM_RETURN_IF_ERROR(RegisterBitwiseOps(registry));
   return registry.RegisterAll({
+      OpDefBuilder("tf.ClipByValue")
+          .Input("t: T")
+          .Input("clip_value_min: T")
+          .Input("clip_value_max: T")
+          .Output("output: T")
+          .Attr("T: " + std::string(kNumeric))
+          .Metadata<&ClipMetadata>()
+          .Doc("Elements of t limited to [clip_value_min, clip_value_max].\n\n"
+               "The lower limit wins where it is above the upper one. NaN in any argument gives NaN. Of complex "
+               "numbers, real and imaginary part are limited each.\n\n"
+               "clip_value_min: Of a shape that broadcasts to that of t.\n"
+               "clip_value_max: Of a shape that broadcasts to that of t."),
       OpDefBuilder("tf.SelectV2")
           .Input("condition: bool")
           .Input("t: T")

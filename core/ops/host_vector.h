@@ -48,12 +48,15 @@ inline StatusOr<HostVector> ReadHostVectorFor(const HostInput& input, std::strin
                          ": ", tensor, ", ", name, ": ", input.metadata());
 }
 
-// The shape that `input` spells out; every size must be at least 0.
+// The shape that `input` spells out: sizes of at least 0, whose product has a limit.
 inline StatusOr<TensorShape> ReadHostShape(const HostInput& input, std::string_view name) {
   TANDEM_ASSIGN_OR_RETURN(const HostVector sizes, ReadHostVector(input, name));
   const TensorShape shape(sizes.span());
-  TANDEM_RETURN_IF_ERROR(shape.Validate());
-  return shape;
+  if (shape.IsValid()) return shape;
+  for (const int64_t size : sizes.span()) {
+    if (size < 0) return InvalidArgument("sizes must be at least 0, got ", name, ": ", shape);
+  }
+  return InvalidArgument("there must be at most 2^63-1 elements, got ", name, ": ", shape);
 }
 
 }  // namespace tandem

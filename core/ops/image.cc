@@ -3,10 +3,83 @@
 
 // ResizeBilinear, ResizeNearestNeighbor.
 
+#include <string>
+#include <string_view>
+
+#include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
+namespace {
 
-Status RegisterImageOps(OpRegistry&) { return Status(); }
+StatusOr<TensorShape> ResizedShape(const TensorMetadata& images, const HostInput& size, const OpAttrsRef& attrs) {
+  if (images.rank() != 4) {
+    return InvalidArgument("images must have four dimensions, got images: ", images);
+  }
+  if (images.dim(1) == 0 || images.dim(2) == 0) {
+    return InvalidArgument("images must have at least one row and one column, got images: ", images);
+  }
+  if (size.metadata().rank() != 1 || size.size() != 2) {
+    return InvalidArgument("size must be a vector of a height and a width, got size: ", size.metadata());
+  }
+  if (size.Int(0) < 1 || size.Int(1) < 1) {
+    return InvalidArgument("size must have a height and a width of at least 1, got [", size.Int(0), ",", size.Int(1),
+                           "]");
+  }
+  if (attrs.GetOr("align_corners", false) && attrs.GetOr("half_pixel_centers", false)) {
+    return InvalidArgument("align_corners and half_pixel_centers must not both be true");
+  }
+  return TensorShape({images.dim(0), size.Int(0), size.Int(1), images.dim(3)});
+}
+
+StatusOr<TensorMetadata> ResizeBilinearMetadata(const TensorMetadata& images, HostInput size, const OpAttrsRef& attrs) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorShape shape, ResizedShape(images, size, attrs));
+  return TensorMetadata(DType::kF32, shape);
+}
+
+StatusOr<TensorMetadata> ResizeNearestNeighborMetadata(const TensorMetadata& images, HostInput size,
+                                                       const OpAttrsRef& attrs) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorShape shape, ResizedShape(images, size, attrs));
+  return TensorMetadata(images.dtype, shape);
+}
+
+OpDefBuilder Resize(std::string_view name, std::string_view output, std::string_view doc) {
+  return OpDefBuilder(name)
+      .Input("images: T")
+      .HostInput("size: int32")
+      .Output(output)
+      .Attr("T: {int8, uint8, int16, uint16, int32, int64, half, bfloat16, float, double}")
+      .Attr("align_corners: bool = false")
+      .Attr("half_pixel_centers: bool = false")
+      .Doc(std::string(doc) + R"(
+
+Where row (or column) y of the result lies between those of an image is computed in f32, with scale = height / new
+height: at y * scale; with align_corners, at y * (height - 1) / (new height - 1), if the new height is above 1; with
+half_pixel_centers, where the centre of a pixel is what is compared, see below.
+
+images: Of shape [batch, height, width, channels], with at least one row and one column.
+size: The new height and the new width, each at least 1.
+align_corners: The centres of the corner pixels stay where they are. Not together with half_pixel_centers.
+half_pixel_centers: A pixel's centre is half a pixel from its edges, as in other image libraries.)");
+}
+
+}  // namespace
+
+Status RegisterImageOps(OpRegistry& registry) {
+  return registry.RegisterAll({
+      Resize("tf.ResizeBilinear", "resized_images: float",
+             R"(Resizes images, interpolating linearly between the four nearest pixels.
+
+Computes in f32, and gives f32 for every dtype of images. With half_pixel_centers, row y is at (y + 0.5) * scale - 0.5;
+beyond the edges the pixels at the edge count. Infinities next to each other give NaN.)")
+          .Metadata<&ResizeBilinearMetadata>(),
+      Resize("tf.ResizeNearestNeighbor", "resized_images: T",
+             R"(Resizes images, taking the nearest pixel.
+
+That is the row before the place found (rounded down), or with align_corners the nearest one (halves away from 0). With
+half_pixel_centers, row y is at (y + 0.5) * scale.)")
+          .Metadata<&ResizeNearestNeighborMetadata>(),
+  });
+}
 
 }  // namespace tandem

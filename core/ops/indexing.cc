@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Ops that select elements by index or find the indices of elements: GatherV2, Unique, Where.
+// Ops that select elements by index or find the indices of elements: GatherV2, GatherNd, Unique, Where, TopKV2.
 
+#include <array>
 #include <cstdint>
+#include <limits>
 
+#include "indexing_ops.h"
+#include "result_shape.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
@@ -21,6 +25,10 @@ StatusOr<TensorMetadata> GatherMetadata(const TensorMetadata& params, const Tens
     return InvalidArgument("batch_dims must be at most axis and the rank of indices, got batch_dims: ", given,
                            ", axis: ", given_axis, ", params: ", params, ", indices: ", indices);
   }
+  if (params.rank() - 1 + indices.rank() - batch_dims > TensorShape::kMaxRank) {
+    return InvalidArgument("the result must have at most ", TensorShape::kMaxRank, " dimensions, got params: ", params,
+                           ", indices: ", indices);
+  }
   TensorShape result;
   for (int i = 0; i < gather_axis; ++i) {
     if (i < batch_dims && params.dim(i) != indices.dim(i)) {
@@ -31,6 +39,7 @@ StatusOr<TensorMetadata> GatherMetadata(const TensorMetadata& params, const Tens
   }
   for (int i = static_cast<int>(batch_dims); i < indices.rank(); ++i) result.Append(indices.dim(i));
   for (int i = gather_axis + 1; i < params.rank(); ++i) result.Append(params.dim(i));
+  TANDEM_RETURN_IF_ERROR(CheckElementCount(result, "params: ", params, ", indices: ", indices));
   return TensorMetadata(params.dtype, result);
 }
 
@@ -56,6 +65,81 @@ batch_dims: How many leading dimensions params and indices have in common, so th
   batch; at most `axis` and the rank of indices, counted from that rank if negative.)");
 }
 
+StatusOr<TensorMetadata> GatherNdMetadata(const TensorMetadata& params, const TensorMetadata& indices) {
+  if (params.rank() == 0) return InvalidArgument("params must have at least one dimension, got params: ", params);
+  TANDEM_ASSIGN_OR_RETURN(const int depth, IndexDepth(params.shape, "params", indices));
+  if (indices.rank() - 1 + params.rank() - depth > TensorShape::kMaxRank) {
+    return InvalidArgument("the result must have at most ", TensorShape::kMaxRank, " dimensions, got params: ", params,
+                           ", indices: ", indices);
+  }
+  const TensorShape result = PickedShape(params.shape, depth, indices.shape);
+  TANDEM_RETURN_IF_ERROR(CheckElementCount(result, "params: ", params, ", indices: ", indices));
+  return TensorMetadata(params.dtype, result);
+}
+
+OpDefBuilder GatherNdDef() {
+  return OpDefBuilder("tf.GatherNd")
+      .Input("params: Tparams")
+      .Input("indices: Tindices")
+      .Output("output: Tparams")
+      .Attr("Tparams: type")
+      .Attr("Tindices: {int16, int32, int64}")
+      .Metadata<&GatherNdMetadata>()
+      .Doc(R"(Picks elements or slices of a tensor by indices in several of its dimensions.
+
+The last dimension of indices holds one index for each of the first n dimensions of params; the result has the shape
+indices.shape[:-1] + params.shape[n:].
+
+params: Of rank 1 at least.
+indices: Of rank 1 at least; the size n of its last dimension is at most the rank of params. Each index is in [0, size
+  of its dimension of params); an error names the first ones that are not.)");
+}
+
+StatusOr<std::array<TensorMetadata, 2>> TopKMetadata(const TensorMetadata& input, HostInput k,
+                                                     const OpAttrsRef& attrs) {
+  if (input.rank() == 0) return InvalidArgument("input must have at least one dimension, got input: ", input);
+  TANDEM_ASSIGN_OR_RETURN(const int64_t count, k.Scalar("k"));
+  const int last = input.rank() - 1;
+  const int64_t row = input.dim(last);
+  if (count < 0 || count > row) {
+    return InvalidArgument("k must be in [0, ", row, "], the last dimension of input, got k: ", count,
+                           ", input: ", input);
+  }
+  const DType index_type = attrs.GetOr("index_type", DType::kI32);
+  const int64_t limit = index_type == DType::kI16   ? std::numeric_limits<int16_t>::max()
+                        : index_type == DType::kI32 ? std::numeric_limits<int32_t>::max()
+                                                    : std::numeric_limits<int64_t>::max();
+  if (row - 1 > limit) {
+    return InvalidArgument("indices must fit in ", index_type, ", got input: ", input,
+                           "; set index_type to a wider one");
+  }
+  TensorShape shape = input.shape;
+  shape.SetDim(last, count);
+  return std::array<TensorMetadata, 2>{TensorMetadata(input.dtype, shape), TensorMetadata(index_type, shape)};
+}
+
+OpDefBuilder TopKDef() {
+  return OpDefBuilder("tf.TopKV2")
+      .Input("input: T")
+      .HostInput("k: Tk")
+      .Output("values: T")
+      .Output("indices: index_type")
+      .Attr("sorted: bool = true")
+      .Attr("T: realnumbertype")
+      .Attr("Tk: {int16, int32, int64} = DT_INT32")
+      .Attr("index_type: {int16, int32, int64} = DT_INT32")
+      .Metadata<&TopKMetadata>()
+      .Doc(R"(Finds the k largest elements along the last dimension, and where they are.
+
+They come in descending order. Of equal elements, 0 and -0 among them, the one with the lower index comes first. NaN
+counts as larger than every number, so that it is not overlooked.
+
+input: Of rank 1 at least.
+k: One number in [0, size of the last dimension].
+sorted: False allows a device to give them in any order; this one is always given.
+index_type: The dtype of indices, in which all indices of the last dimension must fit.)");
+}
+
 OpDefBuilder UniqueDef() {
   return OpDefBuilder("tf.Unique")
       .Input("x: T")
@@ -70,6 +154,25 @@ one that came first, and every NaN is one of its own.
 
 x: A vector.
 out_idx: The dtype of idx; i32 is an error for 2^31 distinct elements or more.)");
+}
+
+OpDefBuilder UniqueV2Def() {
+  return OpDefBuilder("tf.UniqueV2")
+      .Input("x: T")
+      .HostInput("axis: Taxis")
+      .Output("y: T")
+      .Output("idx: out_idx")
+      .Attr("T: type")
+      .Attr("Taxis: {int32, int64} = DT_INT64")
+      .Attr("out_idx: {int32, int64} = DT_INT32")
+      .Doc(R"(Finds the distinct slices of a tensor along one dimension, in order of first appearance.
+
+The results' shapes depend on the data: y has the distinct slices along `axis`, and slice idx[i] of y is slice i of x.
+Slices are equal if their elements are, by ==: 0 equals -0, and a slice with a NaN equals no other one.
+
+x: Of rank 1 at least.
+axis: A vector of one number in [-rank, rank), counted from the end if negative; or an empty one, if x is a vector.
+out_idx: The dtype of idx; i32 is an error for 2^31 distinct slices or more.)");
 }
 
 OpDefBuilder WhereDef() {
@@ -87,7 +190,15 @@ input: Of any shape.)");
 }  // namespace
 
 Status RegisterIndexingOps(OpRegistry& registry) {
-  return registry.RegisterAll({GatherDef(), UniqueDef(), WhereDef()});
+  TANDEM_RETURN_IF_ERROR(RegisterScatterOps(registry));
+  return registry.RegisterAll({
+      GatherDef(),
+      GatherNdDef(),
+      TopKDef(),
+      UniqueDef(),
+      UniqueV2Def(),
+      WhereDef(),
+  });
 }
 
 }  // namespace tandem

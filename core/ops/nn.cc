@@ -13,6 +13,9 @@
 namespace tandem {
 namespace {
 
+constexpr std::string_view kFloat = "{half, bfloat16, float, double}";
+constexpr std::string_view kReal = "realnumbertype";
+
 // The dimension of `value` that biases are for. InvalidArgument if it has none.
 StatusOr<int> ChannelAxis(const TensorMetadata& value, std::string_view name, const OpAttrsRef& attrs) {
   const bool channels_first = attrs.GetOr<std::string_view>("data_format", "NHWC") == "NCHW";
@@ -65,6 +68,10 @@ StatusOr<TensorMetadata> FeaturesGradMetadata(const TensorMetadata& gradients, c
   return SameShape("gradients", gradients, "features", features);
 }
 
+StatusOr<TensorMetadata> OutputsGradMetadata(const TensorMetadata& gradients, const TensorMetadata& outputs) {
+  return SameShape("gradients", gradients, "outputs", outputs);
+}
+
 StatusOr<TensorMetadata> ValueGradMetadata(const TensorMetadata& y, const TensorMetadata& dy) {
   return SameShape("y", y, "dy", dy);
 }
@@ -83,17 +90,31 @@ logits: Of rank 1 at least.)");
 }
 
 // The gradient of an activation from that of its result and from what it was computed of.
-OpDefBuilder FeaturesGrad(std::string_view name, std::string_view doc) {
+OpDefBuilder FeaturesGrad(std::string_view name, std::string_view dtypes, std::string_view doc) {
   return OpDefBuilder(name)
       .Input("gradients: T")
       .Input("features: T")
       .Output("backprops: T")
-      .Attr("T: realnumbertype")
+      .Attr("T: " + std::string(dtypes))
       .Metadata<&FeaturesGradMetadata>()
       .Doc(std::string(doc) + R"(
 
 gradients: The gradient with regard to the activation's result.
-features: What the activation was computed of, or its result; of the same shape.)");
+features: What the activation was computed of; of the same shape.)");
+}
+
+// The gradient of an activation from that of its result and from the result.
+OpDefBuilder OutputsGrad(std::string_view name, std::string_view doc) {
+  return OpDefBuilder(name)
+      .Input("gradients: T")
+      .Input("outputs: T")
+      .Output("backprops: T")
+      .Attr("T: {half, bfloat16, float, double}")
+      .Metadata<&OutputsGradMetadata>()
+      .Doc(std::string(doc) + R"(
+
+gradients: The gradient with regard to the activation's result.
+outputs: The activation's result; of the same shape.)");
 }
 
 // The gradient of an activation from its result and the gradient of that.
@@ -167,10 +188,20 @@ Status RegisterNnOps(OpRegistry& registry) {
       Softmax("tf.Softmax", "softmax: T", "Softmax exp(x) / sum(exp(x))"),
       Softmax("tf.LogSoftmax", "logsoftmax: T", "Logarithm of the softmax, x - log(sum(exp(x))),"),
       SparseCrossEntropyDef(),
-      FeaturesGrad("tf.ReluGrad", "Gradient of tf.Relu: the gradients where features are above 0, else 0."),
-      FeaturesGrad("tf.Relu6Grad",
-                   "Gradient of the activation min(max(x, 0), 6): the gradients where features are between 0 and 6, "
-                   "else 0."),
+      FeaturesGrad("tf.ReluGrad", kReal, "Gradient of tf.Relu: the gradients where features are above 0, else 0."),
+      FeaturesGrad("tf.Relu6Grad", kReal,
+                   "Gradient of tf.Relu6: the gradients where features are between 0 and 6, else 0."),
+      FeaturesGrad("tf.LeakyReluGrad", kFloat,
+                   "Gradient of tf.LeakyRelu: the gradients where features are above 0, else alpha times them.")
+          .Attr("alpha: float = 0.2"),
+      FeaturesGrad("tf.SoftplusGrad", kFloat, "Gradient of tf.Softplus: gradients / (1 + exp(-features))."),
+      FeaturesGrad("tf.SoftsignGrad", kFloat, "Gradient of tf.Softsign: gradients / (1 + |features|)^2."),
+      OutputsGrad("tf.EluGrad",
+                  "Gradient of tf.Elu: gradients * (outputs + 1) where outputs are below 0, else the "
+                  "gradients."),
+      OutputsGrad("tf.SeluGrad",
+                  "Gradient of tf.Selu: gradients * (outputs + 1.7580993408473766) where outputs are below 0, else "
+                  "gradients * 1.0507009873554805."),
       ValueGrad("tf.SigmoidGrad", "Gradient of tf.Sigmoid: dy * y * (1 - y)."),
       ValueGrad("tf.TanhGrad", "Gradient of tf.Tanh: dy * (1 - y * y)."),
   });

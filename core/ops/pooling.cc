@@ -3,10 +3,194 @@
 
 // MaxPool, AvgPool and their gradients.
 
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "host_vector.h"
+#include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
+#include "tandem/window_geometry.h"
 
 namespace tandem {
+namespace {
 
-Status RegisterPoolingOps(OpRegistry&) { return Status(); }
+Status CheckWindow(const WindowAttrs& attrs, const std::array<int64_t, 2>& window, const OpAttrsRef& op_attrs,
+                   std::string_view name, const TensorMetadata& image) {
+  if (attrs.padding == PaddingKind::kSame) return Status();
+  std::span<const int64_t> sizes;
+  op_attrs.GetArray("ksize", &sizes);
+  for (size_t i = 0; i < 2; ++i) {
+    const auto [before, after] = attrs.explicit_paddings[i];
+    if (before >= window[i] || after >= window[i]) {
+      std::span<const int64_t> paddings;
+      op_attrs.GetArray("explicit_paddings", &paddings);
+      return InvalidArgument("explicit_paddings must be less than ksize, got explicit_paddings: ", paddings,
+                             ", ksize: ", sizes);
+    }
+    const int64_t size = image.dim(i == 0 ? attrs.row_axis() : attrs.col_axis());
+    if (window[i] - before - after > size) {
+      return InvalidArgument("windows must not be larger than the padded ", name, ", got ", name, ": ", image,
+                             ", ksize: ", sizes);
+    }
+  }
+  return Status();
+}
+
+// What pooling the images `image`, called `name`, gives.
+StatusOr<TensorMetadata> PooledMetadata(std::string_view name, const TensorMetadata& image, const OpAttrsRef& attrs) {
+  if (image.rank() != 4) return InvalidArgument(name, " must have four dimensions, got ", name, ": ", image);
+  TANDEM_ASSIGN_OR_RETURN(const WindowAttrs window_attrs, ReadWindowAttrs(attrs));
+  TANDEM_ASSIGN_OR_RETURN(const auto window, ReadSpatialAttr(attrs, "ksize", window_attrs.channels_first));
+  TANDEM_RETURN_IF_ERROR(CheckWindow(window_attrs, window, attrs, name, image));
+  TANDEM_ASSIGN_OR_RETURN(const WindowGeometry geometry,
+                          MakeWindowGeometry(window_attrs, image.shape, window[0], window[1]));
+  TensorMetadata pooled = image;
+  pooled.shape.SetDim(window_attrs.row_axis(), geometry.rows.output);
+  pooled.shape.SetDim(window_attrs.col_axis(), geometry.cols.output);
+  return pooled;
+}
+
+StatusOr<TensorMetadata> MaxPoolMetadata(const TensorMetadata& input, const OpAttrsRef& attrs) {
+  return PooledMetadata("input", input, attrs);
+}
+
+StatusOr<TensorMetadata> AvgPoolMetadata(const TensorMetadata& value, const OpAttrsRef& attrs) {
+  return PooledMetadata("value", value, attrs);
+}
+
+Status CheckPooled(std::string_view name, const TensorMetadata& value, const TensorMetadata& pooled) {
+  if (value == pooled) return Status();
+  return InvalidArgument(name, " must be ", pooled, ", like the result of pooling, got ", name, ": ", value);
+}
+
+StatusOr<TensorMetadata> MaxPoolGradMetadata(const TensorMetadata& orig_input, const TensorMetadata& orig_output,
+                                             const TensorMetadata& grad, const OpAttrsRef& attrs) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorMetadata pooled, PooledMetadata("orig_input", orig_input, attrs));
+  TANDEM_RETURN_IF_ERROR(CheckPooled("orig_output", orig_output, pooled));
+  TANDEM_RETURN_IF_ERROR(CheckPooled("grad", grad, pooled));
+  return orig_input;
+}
+
+StatusOr<TensorMetadata> AvgPoolGradMetadata(HostInput orig_input_shape, const TensorMetadata& grad,
+                                             const OpAttrsRef& attrs) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorShape shape, ReadHostShape(orig_input_shape, "orig_input_shape"));
+  const TensorMetadata value(grad.dtype, shape);
+  TANDEM_ASSIGN_OR_RETURN(const TensorMetadata pooled, PooledMetadata("orig_input", value, attrs));
+  TANDEM_RETURN_IF_ERROR(CheckPooled("grad", grad, pooled));
+  return value;
+}
+
+constexpr std::string_view kMaxPadding = "padding: {'SAME', 'VALID', 'EXPLICIT'}";
+constexpr std::string_view kAvgPadding = "padding: {'SAME', 'VALID'}";
+constexpr std::string_view kFormat = "data_format: {'NHWC', 'NCHW'} = 'NHWC'";
+
+constexpr std::string_view kWindowDoc = R"(
+ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1 for
+  batch and channels.
+padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a dimension,
+  and what they lack is divided between both sides, the odd element behind.)";
+constexpr std::string_view kExplicitDoc = R"( 'EXPLICIT': the images are
+  widened as explicit_paddings says.
+explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.)";
+constexpr std::string_view kFormatDoc = R"(
+data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].)";
+
+std::string WithWindowDoc(std::string_view doc, bool is_max) {
+  std::string result(doc);
+  result += kWindowDoc;
+  if (is_max) result += kExplicitDoc;
+  return result += kFormatDoc;
+}
+
+OpDefBuilder MaxPoolDef() {
+  return OpDefBuilder("tf.MaxPool")
+      .Input("input: T")
+      .Output("output: T")
+      .Attr("ksize: list(int) >= 4")
+      .Attr("strides: list(int) >= 4")
+      .Attr(kMaxPadding)
+      .Attr("explicit_paddings: list(int) = []")
+      .Attr(kFormat)
+      .Attr("T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16} = DT_FLOAT")
+      .Metadata<&MaxPoolMetadata>()
+      .Doc(WithWindowDoc(R"(The largest element of each window on images.
+
+Padding does not take part. A window with NaN gives NaN. Windows without padding must not be larger than the images.
+
+input: Of four dimensions; the batch and the channels may be empty.)",
+                         /*is_max=*/true));
+}
+
+OpDefBuilder AvgPoolDef() {
+  return OpDefBuilder("tf.AvgPool")
+      .Input("value: T")
+      .Output("output: T")
+      .Attr("ksize: list(int) >= 4")
+      .Attr("strides: list(int) >= 4")
+      .Attr(kAvgPadding)
+      .Attr(kFormat)
+      .Attr("T: {half, bfloat16, float, double}")
+      .Metadata<&AvgPoolMetadata>()
+      .Doc(WithWindowDoc(R"(The mean of each window on images.
+
+Padding does not take part: the mean is of the elements that are there. f16 and bf16 are added up in f32. Windows without
+padding must not be larger than the images.
+
+value: Of four dimensions; the batch and the channels may be empty.)",
+                         /*is_max=*/false));
+}
+
+OpDefBuilder MaxPoolGradDef() {
+  return OpDefBuilder("tf.MaxPoolGrad")
+      .Input("orig_input: T")
+      .Input("orig_output: T")
+      .Input("grad: T")
+      .Output("output: T")
+      .Attr("ksize: list(int) >= 4")
+      .Attr("strides: list(int) >= 4")
+      .Attr(kMaxPadding)
+      .Attr("explicit_paddings: list(int) = []")
+      .Attr(kFormat)
+      .Attr("T: realnumbertype = DT_FLOAT")
+      .Metadata<&MaxPoolGradMetadata>()
+      .Doc(WithWindowDoc(R"(Gradient of tf.MaxPool.
+
+The gradient of each window goes to the first element, row by row, that is the window's largest (NaN, if there is one);
+an element gets the sum of what its windows give it, computed in f32 for f16 and bf16.
+
+orig_input: What was pooled.
+orig_output: The result of tf.MaxPool. A window without this element gives its gradient to none.
+grad: The gradient with regard to that result, of the same shape.)",
+                         /*is_max=*/true));
+}
+
+OpDefBuilder AvgPoolGradDef() {
+  return OpDefBuilder("tf.AvgPoolGrad")
+      .HostInput("orig_input_shape: int32")
+      .Input("grad: T")
+      .Output("output: T")
+      .Attr("ksize: list(int) >= 4")
+      .Attr("strides: list(int) >= 4")
+      .Attr(kAvgPadding)
+      .Attr(kFormat)
+      .Attr("T: {half, bfloat16, float, double}")
+      .Metadata<&AvgPoolGradMetadata>()
+      .Doc(WithWindowDoc(R"(Gradient of tf.AvgPool.
+
+The gradient of each window goes to its elements in equal parts; f16 and bf16 compute in f32.
+
+orig_input_shape: The four sizes of what was pooled.
+grad: The gradient with regard to the result of tf.AvgPool, of the same shape.)",
+                         /*is_max=*/false));
+}
+
+}  // namespace
+
+Status RegisterPoolingOps(OpRegistry& registry) {
+  return registry.RegisterAll({MaxPoolDef(), MaxPoolGradDef(), AvgPoolDef(), AvgPoolGradDef()});
+}
 
 }  // namespace tandem

@@ -15,6 +15,16 @@ StatusOr<TensorMetadata> StatelessRandomMetadata(HostInput shape, const TensorMe
   return TensorMetadata(attrs.GetOr("dtype", DType::kF32), result);
 }
 
+StatusOr<TensorMetadata> RandomIntMetadata(HostInput shape, const TensorMetadata& seed, const TensorMetadata& minval,
+                                           const TensorMetadata& maxval, const OpAttrsRef& attrs) {
+  if (minval.rank() != 0 || maxval.rank() != 0) {
+    return InvalidArgument("minval and maxval must be scalars, got minval: ", minval, ", maxval: ", maxval);
+  }
+  TANDEM_ASSIGN_OR_RETURN(TensorMetadata result, StatelessRandomMetadata(shape, seed, attrs));
+  result.dtype = minval.dtype;
+  return result;
+}
+
 OpDefBuilder StatelessRandomDef(std::string_view name) {
   return OpDefBuilder(name)
       .HostInput("shape: T")
@@ -52,6 +62,26 @@ rounds these (and the square root) correctly gives the same bits.
 
 shape: The sizes of the result, at most 8, each at least 0.
 seed: Shape [2], as for tf.StatelessRandomUniform.)"),
+      OpDefBuilder("tf.StatelessRandomUniformInt")
+          .HostInput("shape: T")
+          .Input("seed: Tseed")
+          .Input("minval: dtype")
+          .Input("maxval: dtype")
+          .Output("output: dtype")
+          .Attr("dtype: {int32, int64}")
+          .Attr("T: {int32, int64}")
+          .Attr("Tseed: {int32, int64} = DT_INT64")
+          .Metadata<&RandomIntMetadata>()
+          .Doc(R"(Draws integers from [minval, maxval), the same ones for the same seed on every device.
+
+The generator is that of tf.StatelessRandomUniform. Element i of i32 is minval + w mod (maxval - minval), where w is
+word i % 4 of block i / 4; for i64, w is made of words 2j (its lower half) and 2j + 1 of block i / 2, where j = i % 2.
+So small numbers are slightly more likely where maxval - minval is no power of two.
+
+shape: The sizes of the result, at most 8, each at least 0.
+seed: Shape [2], as for tf.StatelessRandomUniform.
+minval: A scalar: the smallest number.
+maxval: A scalar above minval, itself left out.)"),
   });
 }
 

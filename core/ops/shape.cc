@@ -1,37 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Ops that rearrange elements or ask for shapes: Reshape, Transpose, ConcatV2, Slice, Pack, Shape and the like.
+// Ops that rearrange elements or ask for shapes: Reshape, Transpose, Tile, SpaceToDepth, Shape and the like.
 
 #include <cstdint>
 #include <limits>
 #include <span>
 
 #include "host_vector.h"
+#include "result_shape.h"
+#include "shape_ops.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
 namespace {
-
-int64_t IntAttr(const OpAttrsRef& attrs, std::string_view name) { return attrs.GetOr<int64_t>(name, 0); }
-
-// `shape` with one more dimension, at `axis`. Invalid if it had as many as a shape may have.
-TensorShape InsertDim(const TensorShape& shape, int axis, int64_t dim) {
-  TensorShape result;
-  for (int i = 0; i <= shape.rank(); ++i) {
-    if (i == axis) result.Append(dim);
-    if (i < shape.rank()) result.Append(shape.dim(i));
-  }
-  return result;
-}
-
-TensorShape RemoveDim(const TensorShape& shape, int axis) {
-  TensorShape result;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (i != axis) result.Append(shape.dim(i));
-  }
-  return result;
-}
 
 StatusOr<TensorMetadata> ReshapeMetadata(const TensorMetadata& tensor, HostInput shape) {
   TANDEM_ASSIGN_OR_RETURN(const HostVector sizes, ReadHostVector(shape, "shape"));
@@ -44,7 +26,9 @@ StatusOr<TensorMetadata> ReshapeMetadata(const TensorMetadata& tensor, HostInput
     if (sizes[i] == -1) unknown = i;
     result.Append(sizes[i] == -1 ? 1 : sizes[i]);
   }
-  TANDEM_RETURN_IF_ERROR(result.Validate());
+  if (!result.IsValid()) {
+    return InvalidArgument("there must be at most 2^63-1 elements, got shape: ", sizes.span());
+  }
   if (unknown >= 0) {
     const int64_t known = result.num_elements();
     if (known == 0) {
@@ -60,6 +44,7 @@ StatusOr<TensorMetadata> ReshapeMetadata(const TensorMetadata& tensor, HostInput
 }
 
 StatusOr<TensorMetadata> ExpandDimsMetadata(const TensorMetadata& input, HostInput dim) {
+  TANDEM_RETURN_IF_ERROR(CheckHasRoom("input", input));
   TANDEM_ASSIGN_OR_RETURN(const int64_t given, dim.Scalar("dim"));
   TANDEM_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, input.rank() + 1, "dim"));
   return TensorMetadata(input.dtype, InsertDim(input.shape, axis, 1));
@@ -97,65 +82,6 @@ StatusOr<TensorMetadata> TransposeMetadata(const TensorMetadata& x, HostInput pe
   return TensorMetadata(x.dtype, result);
 }
 
-// Arguments: the values, then the axis.
-Status ConcatMetadata(const MetadataFrame& frame) {
-  const size_t count = frame.args.size() - 1;
-  const TensorMetadata& first = *frame.args[0];
-  if (first.rank() == 0) {
-    return InvalidArgument("values must have at least one dimension, got values[0]: ", first);
-  }
-  TANDEM_ASSIGN_OR_RETURN(const int64_t given, HostInput(*frame.args[count], frame.values[count]).Scalar("axis"));
-  TANDEM_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, first.rank(), "axis"));
-  TensorShape result = first.shape;
-  int64_t sum = first.dim(axis);
-  for (size_t i = 1; i < count; ++i) {
-    const TensorMetadata& value = *frame.args[i];
-    if (value.rank() == first.rank()) result.SetDim(axis, value.dim(axis));
-    if (!(value.shape == result)) {
-      return InvalidArgument("values must have the same shape except for dimension ", axis, ", got values[0]: ", first,
-                             ", values[", i, "]: ", value);
-    }
-    if (__builtin_add_overflow(sum, value.dim(axis), &sum)) {
-      return InvalidArgument("dimension ", axis, " of the result must be at most 2^63-1");
-    }
-  }
-  result.SetDim(axis, sum);
-  frame.results[0] = TensorMetadata(first.dtype, result);
-  return Status();
-}
-
-Status SplitMetadata(HostInput split_dim, const TensorMetadata& value, std::span<TensorMetadata> results) {
-  if (value.rank() == 0) return InvalidArgument("value must have at least one dimension, got value: ", value);
-  TANDEM_ASSIGN_OR_RETURN(const int64_t given, split_dim.Scalar("split_dim"));
-  TANDEM_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, value.rank(), "split_dim"));
-  const auto count = static_cast<int64_t>(results.size());
-  if (value.dim(axis) % count != 0) {
-    return InvalidArgument("dimension ", axis, " of value must be divisible by num_split, got value: ", value,
-                           ", num_split: ", count);
-  }
-  TensorShape shape = value.shape;
-  shape.SetDim(axis, value.dim(axis) / count);
-  for (TensorMetadata& result : results) result = TensorMetadata(value.dtype, shape);
-  return Status();
-}
-
-StatusOr<TensorMetadata> SliceMetadata(const TensorMetadata& input, HostInput begin, HostInput size) {
-  TANDEM_ASSIGN_OR_RETURN(const HostVector begins, ReadHostVectorFor(begin, "begin", input, "input"));
-  TANDEM_ASSIGN_OR_RETURN(const HostVector sizes, ReadHostVectorFor(size, "size", input, "input"));
-  TensorShape result;
-  for (int i = 0; i < input.rank(); ++i) {
-    const int64_t dim = input.dim(i);
-    const bool fits =
-        begins[i] >= 0 && begins[i] <= dim && sizes[i] >= -1 && (sizes[i] == -1 || sizes[i] <= dim - begins[i]);
-    if (!fits) {
-      return InvalidArgument("the slice must lie within input, got input: ", input, ", begin: ", begins.span(),
-                             ", size: ", sizes.span());
-    }
-    result.Append(sizes[i] == -1 ? dim - begins[i] : sizes[i]);
-  }
-  return TensorMetadata(input.dtype, result);
-}
-
 StatusOr<TensorMetadata> TileMetadata(const TensorMetadata& input, HostInput multiples) {
   TANDEM_ASSIGN_OR_RETURN(const HostVector factors, ReadHostVectorFor(multiples, "multiples", input, "input"));
   TensorShape result;
@@ -167,27 +93,7 @@ StatusOr<TensorMetadata> TileMetadata(const TensorMetadata& input, HostInput mul
     }
     result.Append(dim);
   }
-  return TensorMetadata(input.dtype, result);
-}
-
-StatusOr<TensorMetadata> PadMetadata(const TensorMetadata& input, HostInput paddings) {
-  const TensorMetadata& given = paddings.metadata();
-  if (given.rank() != 2 || given.dim(0) != input.rank() || given.dim(1) != 2) {
-    return InvalidArgument("paddings must have two elements for each dimension of input, got input: ", input,
-                           ", paddings: ", given);
-  }
-  TensorShape result;
-  for (int i = 0; i < input.rank(); ++i) {
-    const int64_t before = paddings.Int(2 * i);
-    const int64_t after = paddings.Int(2 * i + 1);
-    int64_t dim = input.dim(i);
-    if (before < 0 || after < 0 || __builtin_add_overflow(dim, before, &dim) ||
-        __builtin_add_overflow(dim, after, &dim)) {
-      return InvalidArgument("paddings must be at least 0 and dimensions at most 2^63-1, got input: ", input,
-                             ", paddings of dimension ", i, ": [", before, ",", after, "]");
-    }
-    result.Append(dim);
-  }
+  TANDEM_RETURN_IF_ERROR(CheckElementCount(result, "input: ", input, ", multiples: ", factors.span()));
   return TensorMetadata(input.dtype, result);
 }
 
@@ -224,24 +130,58 @@ StatusOr<TensorMetadata> SizeMetadata(const TensorMetadata& input, const OpAttrs
 
 TensorMetadata RankMetadata(const TensorMetadata&) { return TensorMetadata(DType::kI32, TensorShape()); }
 
-StatusOr<TensorMetadata> PackMetadata(VariadicMetadata values, const OpAttrsRef& attrs) {
-  const TensorMetadata& first = values[0];
-  for (size_t i = 1; i < values.size(); ++i) {
-    if (values[i].shape == first.shape) continue;
-    return InvalidArgument("values must have the same shape, got values[0]: ", first, ", values[", i, "]: ", values[i]);
-  }
-  TANDEM_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAttr(attrs, "axis"), first.rank() + 1, "axis"));
-  return TensorMetadata(first.dtype, InsertDim(first.shape, axis, static_cast<int64_t>(values.size())));
+bool IsChannelsFirst(const OpAttrsRef& attrs) { return attrs.GetOr<std::string_view>("data_format", "NHWC") == "NCHW"; }
+
+Status CheckImages(const TensorMetadata& input) {
+  if (input.rank() == 4) return Status();
+  return InvalidArgument("input must have 4 dimensions, got input: ", input);
 }
 
-Status UnpackMetadata(const TensorMetadata& value, const OpAttrsRef& attrs, std::span<TensorMetadata> results) {
-  if (value.rank() == 0) return InvalidArgument("value must have at least one dimension, got value: ", value);
-  TANDEM_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAttr(attrs, "axis"), value.rank(), "axis"));
-  if (value.dim(axis) != static_cast<int64_t>(results.size())) {
-    return InvalidArgument("dimension ", axis, " of value must be num, got value: ", value, ", num: ", results.size());
+StatusOr<TensorMetadata> SpaceToDepthMetadata(const TensorMetadata& input, const OpAttrsRef& attrs) {
+  TANDEM_RETURN_IF_ERROR(CheckImages(input));
+  const auto block = attrs.GetOr<int64_t>("block_size", 0);
+  const bool channels_first = IsChannelsFirst(attrs);
+  TensorShape result = input.shape;
+  const int rows = channels_first ? 2 : 1;
+  for (int i = rows; i < rows + 2; ++i) {
+    if (input.dim(i) % block != 0) {
+      return InvalidArgument("dimension ", i, " of input must be divisible by block_size, got input: ", input,
+                             ", block_size: ", block);
+    }
+    result.SetDim(i, input.dim(i) / block);
   }
-  for (TensorMetadata& result : results) result = TensorMetadata(value.dtype, RemoveDim(value.shape, axis));
-  return Status();
+  const int channels = channels_first ? 1 : 3;
+  int64_t depth = input.dim(channels);
+  if (__builtin_mul_overflow(depth, block, &depth) || __builtin_mul_overflow(depth, block, &depth)) {
+    return InvalidArgument("channels must be at most 2^63-1, got input: ", input, ", block_size: ", block);
+  }
+  result.SetDim(channels, depth);
+  TANDEM_RETURN_IF_ERROR(CheckElementCount(result, "input: ", input, ", block_size: ", block));
+  return TensorMetadata(input.dtype, result);
+}
+
+StatusOr<TensorMetadata> DepthToSpaceMetadata(const TensorMetadata& input, const OpAttrsRef& attrs) {
+  TANDEM_RETURN_IF_ERROR(CheckImages(input));
+  const auto block = attrs.GetOr<int64_t>("block_size", 0);
+  const bool channels_first = IsChannelsFirst(attrs);
+  const int channels = channels_first ? 1 : 3;
+  int64_t square = 0;
+  if (__builtin_mul_overflow(block, block, &square) || input.dim(channels) % square != 0) {
+    return InvalidArgument("dimension ", channels, " of input must be divisible by the square of block_size, got ",
+                           "input: ", input, ", block_size: ", block);
+  }
+  TensorShape result = input.shape;
+  result.SetDim(channels, input.dim(channels) / square);
+  const int rows = channels_first ? 2 : 1;
+  for (int i = rows; i < rows + 2; ++i) {
+    int64_t dim = 0;
+    if (__builtin_mul_overflow(input.dim(i), block, &dim)) {
+      return InvalidArgument("dimensions must be at most 2^63-1, got input: ", input, ", block_size: ", block);
+    }
+    result.SetDim(i, dim);
+  }
+  TANDEM_RETURN_IF_ERROR(CheckElementCount(result, "input: ", input, ", block_size: ", block));
+  return TensorMetadata(input.dtype, result);
 }
 
 OpDefBuilder ReshapeDef() {
@@ -309,55 +249,6 @@ x: Of any shape.
 perm: Each number in [0, rank) once.)");
 }
 
-OpDefBuilder ConcatDef() {
-  return OpDefBuilder("tf.ConcatV2")
-      .Input("values: N * T")
-      .HostInput("axis: Tidx")
-      .Output("output: T")
-      .Attr("N: int >= 2")
-      .Attr("T: type")
-      .Attr("Tidx: {int32, int64} = DT_INT32")
-      .Metadata<&ConcatMetadata>()
-      .Doc(R"(Joins tensors along one of their dimensions.
-
-values: At least two tensors of one rank, at least 1, whose sizes differ in dimension `axis` at most.
-axis: One number in [-rank, rank), counted from the end if negative.)");
-}
-
-OpDefBuilder SplitDef() {
-  return OpDefBuilder("tf.Split")
-      .HostInput("split_dim: int32")
-      .Input("value: T")
-      .Output("output: num_split * T")
-      .Attr("num_split: int >= 1")
-      .Attr("T: type")
-      .Metadata<&SplitMetadata>()
-      .Doc(R"(Cuts a tensor into pieces of equal size along one dimension.
-
-Pieces that lie in one stretch of memory share it with the input where alignment allows.
-
-split_dim: One number in [-rank, rank), counted from the end if negative.
-value: Of rank 1 at least; num_split divides its dimension `split_dim`.)");
-}
-
-OpDefBuilder SliceDef() {
-  return OpDefBuilder("tf.Slice")
-      .Input("input: T")
-      .HostInput("begin: Index")
-      .HostInput("size: Index")
-      .Output("output: T")
-      .Attr("T: type")
-      .Attr("Index: {int32, int64}")
-      .Metadata<&SliceMetadata>()
-      .Doc(R"(Takes a rectangular block out of a tensor.
-
-A block that lies in one stretch of memory shares it with the input where alignment allows.
-
-input: Of any shape.
-begin: Where the block begins, one number for each dimension of the input.
-size: The size of the block in each dimension; -1 means all that follows. The block must lie within the input.)");
-}
-
 OpDefBuilder TileDef() {
   return OpDefBuilder("tf.Tile")
       .Input("input: T")
@@ -370,20 +261,6 @@ OpDefBuilder TileDef() {
 
 input: Of any shape.
 multiples: How often, at least 0: one number for each dimension of the input.)");
-}
-
-OpDefBuilder PadDef() {
-  return OpDefBuilder("tf.Pad")
-      .Input("input: T")
-      .HostInput("paddings: Tpaddings")
-      .Output("output: T")
-      .Attr("T: type")
-      .Attr("Tpaddings: {int32, int64} = DT_INT32")
-      .Metadata<&PadMetadata>()
-      .Doc(R"(Surrounds a tensor with zeros (false, empty strings).
-
-input: Of any shape.
-paddings: [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.)");
 }
 
 OpDefBuilder BroadcastToDef() {
@@ -435,55 +312,60 @@ OpDefBuilder RankDef() {
 input: Of any shape.)");
 }
 
-OpDefBuilder PackDef() {
-  return OpDefBuilder("tf.Pack")
-      .Input("values: N * T")
+OpDefBuilder BlockDef(std::string_view name) {
+  return OpDefBuilder(name)
+      .Input("input: T")
       .Output("output: T")
-      .Attr("N: int >= 1")
       .Attr("T: type")
-      .Attr("axis: int = 0")
-      .Metadata<&PackMetadata>()
-      .Doc(R"(Stacks tensors of one shape along a new dimension.
-
-values: At least one tensor, of at most 7 dimensions.
-axis: Where the new dimension is in the result, in [-(rank + 1), rank], counted from the end if negative.)");
+      .Attr("block_size: int >= 2")
+      .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'");
 }
 
-OpDefBuilder UnpackDef() {
-  return OpDefBuilder("tf.Unpack")
-      .Input("value: T")
-      .Output("output: num * T")
-      .Attr("num: int >= 0")
-      .Attr("T: type")
-      .Attr("axis: int = 0")
-      .Metadata<&UnpackMetadata>()
-      .Doc(R"(Takes a tensor apart along one dimension, which the results lack.
+OpDefBuilder SpaceToDepthDef() {
+  return BlockDef("tf.SpaceToDepth")
+      .Metadata<&SpaceToDepthMetadata>()
+      .Doc(R"(Moves square blocks of pixels into the channels.
 
-Results that lie in one stretch of memory share it with the input where alignment allows.
+The result has height and width divided by block_size, and block_size^2 times the channels: first all those of the
+block's upper left pixel, then those of the one to its right, and so on, row by row. tf.DepthToSpace is the inverse.
 
-value: Of rank 1 at least; its dimension `axis` is of size `num`.
-axis: In [-rank, rank), counted from the end if negative.)");
+input: Images, 4 dimensions; block_size divides height and width.
+block_size: Height and width of a block.
+data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)");
+}
+
+OpDefBuilder DepthToSpaceDef() {
+  return BlockDef("tf.DepthToSpace")
+      .Metadata<&DepthToSpaceMetadata>()
+      .Doc(R"(Spreads the channels of each pixel over a square block of pixels.
+
+The result has height and width multiplied by block_size, and the channels divided by block_size^2: the first of them
+become the upper left pixel of the block, the next ones the pixel to its right, and so on, row by row. tf.SpaceToDepth
+is the inverse.
+
+input: Images, 4 dimensions; block_size^2 divides the channels.
+block_size: Height and width of a block.
+data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)");
 }
 
 }  // namespace
 
 Status RegisterShapeOps(OpRegistry& registry) {
+  TANDEM_RETURN_IF_ERROR(RegisterShapePadOps(registry));
+  TANDEM_RETURN_IF_ERROR(RegisterShapePartOps(registry));
+  TANDEM_RETURN_IF_ERROR(RegisterShapeSliceOps(registry));
   return registry.RegisterAll({
       ReshapeDef(),
       ExpandDimsDef(),
       SqueezeDef(),
       TransposeDef(),
-      ConcatDef(),
-      SplitDef(),
-      SliceDef(),
       TileDef(),
-      PadDef(),
       BroadcastToDef(),
       ShapeDef(),
       SizeDef(),
       RankDef(),
-      PackDef(),
-      UnpackDef(),
+      SpaceToDepthDef(),
+      DepthToSpaceDef(),
   });
 }
 

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Trains a perceptron to read handwritten digits, op by op, and shows how well it does.
+// Trains a network to read handwritten digits, op by op, and shows how well it does.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "digits/augmentation.h"
 #include "digits/drawn_digits.h"
 #include "digits/idx_file.h"
-#include "digits/perceptron.h"
+#include "digits/network.h"
 #include "digits/progress_bar.h"
 #include "digits/report.h"
 #include "digits/terminal.h"
@@ -31,16 +35,24 @@ using tandem::eager::Runtime;
 using tandem::eager::Tensor;
 using Clock = std::chrono::steady_clock;
 
+// What --model means; see MakeLayers for the words.
+const std::map<std::string, std::string> kModels = {
+    {"cnn", "conv3:16 pool conv3:32 pool dense:128 dense:10"},
+    {"perceptron", "dense:128 dense:10"},
+};
+
 struct Settings {
   std::string data;
   std::string save;
   std::string load;
   std::string trace;
-  int64_t hidden = 128;
+  std::string model = "cnn";
+  std::string layers;
+  bool augment = true;
+  size_t digits = SIZE_MAX;
   int64_t batch = 50;
-  int epochs = 8;
-  float learning_rate = 0.1f;
-  float momentum = 0.9f;
+  int epochs = 12;
+  float learning_rate = 0.002f;
   uint32_t seed = 1;
   int threads = 0;
 };
@@ -61,47 +73,62 @@ Examples ToTensors(Runtime& runtime, const DigitSet& set) {
   return {mul(cast(pictures, tandem::DType::kF32), 1.0f / 255.0f), cast(labels, tandem::DType::kI32)};
 }
 
-Status Train(Runtime& runtime, Perceptron& model, const DigitSet& set, const Settings& settings) {
+Status Train(Runtime& runtime, Network& network, const DigitSet& set, const Settings& settings) {
   const Examples all = ToTensors(runtime, set);
-  std::vector<int32_t> order(set.count);
+  const size_t count = std::min(set.count, settings.digits);
+  const size_t batch = std::min(static_cast<size_t>(settings.batch), count);
+  const size_t num_batches = count / batch;
+  std::vector<int32_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   Pcg32 random(settings.seed, 54);
+  Augmentation augmentation(runtime, network.rows(), network.cols(), settings.seed + 1);
   const Clock::time_point start = Clock::now();
-  const int64_t ops_before = model.num_ops();
-  const size_t batch = std::min(static_cast<size_t>(settings.batch), set.count);
-  const size_t num_batches = set.count / batch;
-  int64_t batch_ops = 0;
   for (int epoch = 0; epoch < settings.epochs; ++epoch) {
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Below(static_cast<uint32_t>(i))]);
-    // Smaller steps towards the end.
-    const float rate =
-        settings.learning_rate * static_cast<float>(settings.epochs - epoch) / static_cast<float>(settings.epochs);
-    ProgressBar bar(stdout, "epoch " + std::to_string(epoch + 1) + "/" + std::to_string(settings.epochs), set.count);
+    ProgressBar bar(stdout, "epoch " + std::to_string(epoch + 1) + "/" + std::to_string(settings.epochs), count);
     double mean_loss = 0;
     for (size_t b = 0; b < num_batches; ++b) {
-      const Tensor rows = runtime.FromValues<int32_t>(std::span<const int32_t>(order).subspan(b * batch, batch),
-                                                      {static_cast<int64_t>(batch)});
-      const Tensor loss =
-          model.Train(gather(all.pictures, rows, 0), gather(all.labels, rows, 0), rate, settings.momentum);
-      batch_ops += 2;
+      const auto size = static_cast<int64_t>(batch);
+      const Tensor rows =
+          runtime.FromValues<int32_t>(std::span<const int32_t>(order).subspan(b * batch, batch), {size});
+      Tensor pictures = gather(all.pictures, rows, 0);
+      if (settings.augment) pictures = augmentation.Apply(pictures, size);
+      // Smaller steps towards the end.
+      const double done = (epoch + static_cast<double>(b) / static_cast<double>(num_batches)) / settings.epochs;
+      const auto rate = static_cast<float>(settings.learning_rate * (1 - done));
+      const Tensor loss = network.Train(pictures, gather(all.labels, rows, 0), rate);
       TANDEM_ASSIGN_OR_RETURN(const float value, loss.Item<float>());
       mean_loss += (value - mean_loss) / static_cast<double>(b + 1);
       char text[64];
       std::snprintf(text, sizeof(text), "loss %.4f", mean_loss);
-      bar.Update(b + 1 == num_batches ? set.count : (b + 1) * batch, text);
+      bar.Update(b + 1 == num_batches ? count : (b + 1) * batch, text);
     }
   }
   const double seconds = SecondsSince(start);
-  const int64_t ops = model.num_ops() - ops_before + batch_ops;
-  std::printf("trained %zu digits x %d epochs in %.1f s: %lld ops, %.0f ops/s\n", set.count, settings.epochs, seconds,
-              static_cast<long long>(ops), static_cast<double>(ops) / seconds);
+  std::printf("trained %zu digits x %d epochs in %.1f s: %.0f digits/s\n", count, settings.epochs, seconds,
+              static_cast<double>(count) * settings.epochs / seconds);
   return Status();
 }
 
-Status Evaluate(Runtime& runtime, Perceptron& model, const DigitSet& set) {
-  const Examples all = ToTensors(runtime, set);
-  TANDEM_ASSIGN_OR_RETURN(const std::vector<int64_t> predicted,
-                          argMax(model.Forward(all.pictures), 1).ToVector<int64_t>());
+// The digit that the network sees in each picture. A part at a time: activations of all of them need much memory.
+StatusOr<std::vector<int64_t>> Predict(Runtime& runtime, Network& network, const DigitSet& set) {
+  constexpr int64_t kPart = 250;
+  const Tensor pictures = ToTensors(runtime, set).pictures;
+  const auto count = static_cast<int64_t>(set.count);
+  std::vector<int64_t> predicted;
+  for (int64_t begin = 0; begin < count; begin += kPart) {
+    const Tensor part = slice(pictures, {begin, 0}, {std::min(kPart, count - begin), -1});
+    TANDEM_ASSIGN_OR_RETURN(const std::vector<int64_t> digits,
+                            argMax(network.Forward(part), 1).ToVector<int64_t>());
+    predicted.insert(predicted.end(), digits.begin(), digits.end());
+  }
+  return predicted;
+}
+
+Status Evaluate(Runtime& runtime, Network& network, const DigitSet& set) {
+  const Clock::time_point start = Clock::now();
+  TANDEM_ASSIGN_OR_RETURN(const std::vector<int64_t> predicted, Predict(runtime, network, set));
+  const double seconds = SecondsSince(start);
   ConfusionTable table;
   std::vector<Misread> misreads;
   for (size_t i = 0; i < set.count; ++i) {
@@ -112,11 +139,12 @@ Status Evaluate(Runtime& runtime, Perceptron& model, const DigitSet& set) {
   std::printf("\n%s\n", table.ToString().c_str());
   if (!misreads.empty()) {
     const size_t shown = std::min<size_t>(misreads.size(), 5);
-    std::printf("some of the %zu misread ones:\n%s\n", misreads.size(),
+    std::printf("%zu of the %zu misread ones:\n%s\n", shown, misreads.size(),
                 DrawMisreads(set, std::span(misreads).first(shown), TerminalWidth(stdout), LocaleIsUtf8()).c_str());
   }
-  std::printf("test accuracy: %.2f %% (%llu of %llu)\n", 100 * table.Accuracy(),
-              static_cast<unsigned long long>(table.correct()), static_cast<unsigned long long>(table.total()));
+  std::printf("test accuracy: %.2f %% (%llu of %llu), %.0f digits/s\n", 100 * table.Accuracy(),
+              static_cast<unsigned long long>(table.correct()), static_cast<unsigned long long>(table.total()),
+              static_cast<double>(set.count) / seconds);
   return Status();
 }
 
@@ -137,34 +165,43 @@ Status WriteTrace(Runtime& runtime, const std::string& path) {
   return Status();
 }
 
+StatusOr<Network> LoadOrCreate(Runtime& runtime, const DigitFolder& digits, const Settings& settings) {
+  const auto rows = static_cast<int64_t>(digits.train.rows);
+  const auto cols = static_cast<int64_t>(digits.train.cols);
+  TANDEM_ASSIGN_OR_RETURN(
+      Network network,
+      settings.load.empty()
+          ? Network::Create(runtime, settings.layers.empty() ? kModels.at(settings.model) : settings.layers, rows, cols,
+                            settings.seed)
+          : Network::Load(runtime, settings.load));
+  if (network.rows() != rows || network.cols() != cols || network.num_classes() != kNumClasses) {
+    return MakeError(StatusCode::kInvalidArgument, "the network must take pictures of ", rows, "x", cols,
+                     " and give ", kNumClasses, " classes, got ", network.rows(), "x", network.cols(), " and ",
+                     network.num_classes());
+  }
+  std::printf("%s: %lld parameters\n", network.layers().c_str(), static_cast<long long>(network.num_parameters()));
+  return network;
+}
+
 Status Run(const Settings& settings) {
   TANDEM_ASSIGN_OR_RETURN(const std::unique_ptr<Runtime> runtime, Runtime::Create({.num_threads = settings.threads}));
   TANDEM_ASSIGN_OR_RETURN(const DigitFolder digits, ReadOrDraw(settings));
-  const auto inputs = static_cast<int64_t>(digits.train.rows * digits.train.cols);
   std::printf("%s: %zu digits to train on, %zu to test on\n",
               settings.data.empty() ? "digits drawn from strokes" : settings.data.c_str(), digits.train.count,
               digits.test.count);
-  if (!settings.load.empty()) {
-    TANDEM_ASSIGN_OR_RETURN(Perceptron model, Perceptron::Load(*runtime, settings.load));
-    if (model.widths().front() != inputs || model.widths().back() != kNumClasses) {
-      return MakeError(StatusCode::kInvalidArgument, "weights of ", settings.load, " must take ", inputs,
-                       " inputs and give ", kNumClasses, " classes, got ", std::span<const int64_t>(model.widths()));
+  TANDEM_ASSIGN_OR_RETURN(Network network, LoadOrCreate(*runtime, digits, settings));
+  if (settings.load.empty()) {
+    if (!settings.trace.empty()) runtime->host().StartTracing();
+    TANDEM_RETURN_IF_ERROR(Train(*runtime, network, digits.train, settings));
+    if (!settings.trace.empty()) {
+      runtime->host().StopTracing();
+      TANDEM_RETURN_IF_ERROR(WriteTrace(*runtime, settings.trace));
+      std::printf("wrote the trace to %s\n", settings.trace.c_str());
     }
-    return Evaluate(*runtime, model, digits.test);
   }
-  Perceptron model(*runtime, {inputs, settings.hidden, kNumClasses}, settings.seed);
-  std::printf("perceptron %lld-%lld-%d, %lld parameters\n", static_cast<long long>(inputs),
-              static_cast<long long>(settings.hidden), kNumClasses, static_cast<long long>(model.num_parameters()));
-  if (!settings.trace.empty()) runtime->host().StartTracing();
-  TANDEM_RETURN_IF_ERROR(Train(*runtime, model, digits.train, settings));
-  if (!settings.trace.empty()) {
-    runtime->host().StopTracing();
-    TANDEM_RETURN_IF_ERROR(WriteTrace(*runtime, settings.trace));
-    std::printf("wrote the trace to %s\n", settings.trace.c_str());
-  }
-  TANDEM_RETURN_IF_ERROR(Evaluate(*runtime, model, digits.test));
+  TANDEM_RETURN_IF_ERROR(Evaluate(*runtime, network, digits.test));
   if (settings.save.empty()) return Status();
-  TANDEM_RETURN_IF_ERROR(model.Store(settings.save));
+  TANDEM_RETURN_IF_ERROR(network.Store(settings.save));
   std::printf("wrote the weights to %s\n", settings.save.c_str());
   return Status();
 }
@@ -174,20 +211,23 @@ Status Run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   digits::Settings settings;
-  CLI::App app("Trains a perceptron to read handwritten digits, every step an op call.", "digits");
+  CLI::App app("Trains a network to read handwritten digits, every step an op call.", "digits");
   app.add_option("--data", settings.data, "folder with digits in MNIST's IDX format; default: digits drawn here");
   app.add_option("--save", settings.save, "file to write the weights to (safetensors)");
   app.add_option("--load", settings.load, "weights to test instead of training");
   app.add_option("--trace", settings.trace, "file to write a trace of the training to (Chrome trace JSON)");
-  app.add_option("--hidden", settings.hidden, "width of the hidden layer")
+  app.add_option("--model", settings.model, "a convolutional network or a perceptron")
       ->capture_default_str()
-      ->check(CLI::Range(1, 65536));
+      ->check(CLI::IsMember(digits::kModels));
+  app.add_option("--layers", settings.layers, "layers of your own, such as 'conv5:8 pool dense:10'");
+  app.add_flag("!--no-augment", settings.augment, "train on the digits as they are, not turned, scaled and shifted");
+  app.add_option("--digits", settings.digits, "train on so many digits at most")
+      ->check(CLI::Range(size_t{1}, SIZE_MAX));
   app.add_option("--batch", settings.batch, "digits a step")->capture_default_str()->check(CLI::Range(1, 65536));
   app.add_option("--epochs", settings.epochs, "rounds over the digits")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
-  app.add_option("--learning-rate", settings.learning_rate, "step size at the start")->capture_default_str();
-  app.add_option("--momentum", settings.momentum, "share of the last step kept")->capture_default_str();
+  app.add_option("--learning-rate", settings.learning_rate, "of Adam, at the start")->capture_default_str();
   app.add_option("--seed", settings.seed, "of weights, order and drawn digits")->capture_default_str();
   app.add_option("--threads", settings.threads, "0: one per core")->capture_default_str()->check(CLI::Range(0, 1024));
   CLI11_PARSE(app, argc, argv);

@@ -60,23 +60,23 @@ TEST_F(ConversionOpsTest, ToScalarTakesEqualElements) {
 
 TEST_F(ConversionOpsTest, ToScalarRejectsWhatIsNotOneValue) {
   EXPECT_EQ(ErrorOf(Run("tandem.ToScalar", {Dense<float>({3}, {1, 1, 2})})),
-            "[tandem.ToScalar] all elements must be equal to become a scalar host tensor, got f32[3] whose element 2 "
+            "[tandem.ToScalar] elements of x must be equal, bit for bit, got x: f32[3], whose element 2 "
             "differs from the first");
   EXPECT_EQ(ErrorOf(Run("tandem.ToScalar", {Dense<float>({2}, {0.0f, -0.0f})})),
-            "[tandem.ToScalar] all elements must be equal to become a scalar host tensor, got f32[2] whose element 1 "
+            "[tandem.ToScalar] elements of x must be equal, bit for bit, got x: f32[2], whose element 1 "
             "differs from the first");
   EXPECT_EQ(ErrorOf(Run("tandem.ToScalar", {Dense<float>({0}, {})})),
-            "[tandem.ToScalar] a scalar host tensor needs a value, got f32[0]");
+            "[tandem.ToScalar] x must have at least one element, got x: f32[0]");
 }
 
 TEST_F(ConversionOpsTest, StringsHaveNoOtherForm) {
   const TensorHandle x = Strings({2}, {"a", "b"});
   EXPECT_EQ(ErrorOf(Run("tandem.ToDense", {x})),
-            "[tandem.ToDense] only scalar and sparse tensors convert to dense ones, got string[2] as string_host");
+            "[tandem.ToDense] x must be dense, scalar or sparse on the host, got x: string[2] as string_host");
   EXPECT_EQ(ErrorOf(Run("tandem.ToScalar", {x})),
-            "[tandem.ToScalar] only dense tensors convert to scalar host tensors, got string[2] as string_host");
+            "[tandem.ToScalar] x must be dense or scalar on the host, got x: string[2] as string_host");
   EXPECT_EQ(ErrorOf(Run("tandem.ToSparseCoo", {x})),
-            "[tandem.ToSparseCoo] only dense and scalar tensors convert to sparse ones, got string[2] as string_host");
+            "[tandem.ToSparseCoo] x must be dense, scalar or sparse on the host, got x: string[2] as string_host");
 }
 
 }  // namespace

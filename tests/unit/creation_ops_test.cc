@@ -86,7 +86,7 @@ TEST_F(CreationOpsTest, FillOfStrings) {
 
 TEST_F(CreationOpsTest, FillRejectsWrongShapesAndValues) {
   EXPECT_EQ(ErrorOf(Run("tf.Fill", {I32({2, -1}), Scalar<float>(1)})),
-            "[tf.Fill] dimension 1 of shape [2,-1] must not be negative");
+            "[tf.Fill] sizes must be at least 0, got dims: [2,-1]");
   EXPECT_EQ(ErrorOf(Run("tf.Fill", {I32({2}), Dense<float>({1}, {1})})),
             "[tf.Fill] value must be a scalar, got value: f32[1]");
   EXPECT_EQ(ErrorOf(Run("tf.Fill", {Scalar<int32_t>(2), Scalar<float>(1)})),
@@ -97,7 +97,7 @@ TEST_F(CreationOpsTest, FillRejectsWrongShapesAndValues) {
 TEST_F(CreationOpsTest, FillRejectsSizesThatOverflow) {
   const int64_t huge = int64_t{1} << 40;
   EXPECT_EQ(ErrorOf(Run("tf.Fill", {Dense<int64_t>({2}, {huge, huge}), Scalar<float>(1)})),
-            "[tf.Fill] shape [1099511627776,1099511627776] must have at most 2^63-1 elements");
+            "[tf.Fill] there must be at most 2^63-1 elements, got dims: [1099511627776,1099511627776]");
 }
 
 TEST_F(CreationOpsTest, RangeOfIntegers) {

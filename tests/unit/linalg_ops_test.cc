@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// MatMul: all dtypes and transposes against the sum of products written out, and wrong calls.
+// MatMul: all dtypes and transposes against the sum of products written out, and wrong calls; large calls of the other
+// products, in parallel, against MatMul.
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -83,6 +85,45 @@ TEST_F(LinalgOpsTest, LargeProductsInParallel) {  // EX-7
   }
   const TensorHandle x = Dense<float>({kSize, kSize}, a);
   EXPECT_EQ(Doubles(Run("tf.MatMul", {x, x})), expected);
+}
+
+TEST_F(LinalgOpsTest, LargeBatchesInParallel) {  // EX-7
+  struct Size {
+    int64_t batch, m, k, n;
+  };
+  // Shared out by products, and each by itself.
+  for (const auto& [batch, m, k, n] : {Size{60, 40, 50, 30}, Size{2, 200, 230, 210}}) {
+    const std::vector<float> a = Matrix<float>(batch * m, k, false);
+    const std::vector<float> b = Matrix<float>(batch * n, k, false);
+    std::vector<double> expected;
+    for (int64_t i = 0; i < batch; ++i) {
+      const TensorHandle x = Dense<float>({m, k}, std::span(a).subspan(i * m * k, m * k));
+      const TensorHandle y = Dense<float>({n, k}, std::span(b).subspan(i * n * k, n * k));
+      const std::vector<double> product = Doubles(Run("tf.MatMul", {x, y}, Attrs("transpose_b", true)));
+      expected.insert(expected.end(), product.begin(), product.end());
+    }
+    const TensorHandle x = Dense<float>({batch, m, k}, a);
+    const TensorHandle y = Dense<float>({batch, n, k}, b);
+    EXPECT_EQ(Doubles(Run("tf.BatchMatMulV2", {x, y}, Attrs("adj_y", true))), expected);
+    EXPECT_EQ(Doubles(Run("tf.Einsum", {x, y}, Attrs("equation", "bmk,bnk->bmn"))), expected);
+  }
+}
+
+TEST_F(LinalgOpsTest, LargeFusedProductsInParallel) {  // EX-7
+  // Packed with more than one slice of the inner dimension, a few columns, a vector.
+  for (const auto& [m, k, n] :
+       {std::array<int64_t, 3>{150, 600, 140}, {40'000, 60, 7}, {1, 3'000, 900}, {5'000, 90, 1}}) {
+    for (const bool transpose_b : {false, true}) {
+      const TensorHandle a = Dense<float>({m, k}, Matrix<float>(m, k, false));
+      const TensorHandle b = Dense<float>(MatrixShape(k, n, transpose_b), Matrix<float>(k, n, transpose_b));
+      const TensorHandle bias = Dense<float>({n}, std::vector<float>(static_cast<size_t>(n), -100.0f));
+      const TensorHandle product = Run("tf.MatMul", {a, b}, Attrs("transpose_b", transpose_b));
+      const TensorHandle expected = Run("tf.Relu", {Run("tf.BiasAdd", {product, bias})});
+      const OpAttrsRef attrs =
+          Attrs("transpose_b", transpose_b, "fused_ops", std::vector<std::string_view>{"BiasAdd", "Relu"});
+      EXPECT_TRUE(Doubles(Run("tf._FusedMatMul", {a, b, bias}, attrs)) == Doubles(expected)) << m << " " << transpose_b;
+    }
+  }
 }
 
 TEST_F(LinalgOpsTest, ComplexNumbersAreNotConjugated) {

@@ -159,7 +159,7 @@ TEST_F(RandomOpsTest, WrongShapesAndSeedsAreErrors) {
   EXPECT_EQ(ErrorOf(Run("tf.StatelessRandomUniform", {Dense<int32_t>({1}, {2}), Dense<int64_t>({1}, {1})})),
             "[tf.StatelessRandomUniform] seed must have shape [2], got seed: i64[1]");
   EXPECT_EQ(ErrorOf(Run("tf.StatelessRandomNormal", {Dense<int32_t>({1}, {-2}), Dense<int64_t>({2}, {1, 2})})),
-            "[tf.StatelessRandomNormal] dimension 0 of shape [-2] must not be negative");
+            "[tf.StatelessRandomNormal] sizes must be at least 0, got shape: [-2]");
   EXPECT_EQ(ErrorOf(Run("tf.StatelessRandomNormal", {Dense<int32_t>({1}, {2}), Dense<int64_t>({2}, {1, 2})},
                         Attrs("dtype", DType::kI32))),
             "[tf.StatelessRandomNormal] attribute dtype must be one of {f16, bf16, f32, f64}, got i32");

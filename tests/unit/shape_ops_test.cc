@@ -348,7 +348,7 @@ TEST_F(ShapeOpsTest, BroadcastToRejectsWhatDoesNotFit) {
   EXPECT_EQ(ErrorOf(Run("tf.BroadcastTo", {Counting<float>({1, 3}), I32({3})})),
             "[tf.BroadcastTo] input must be broadcastable to shape, got input: f32[1,3], shape: [3]");
   EXPECT_EQ(ErrorOf(Run("tf.BroadcastTo", {Counting<float>({1}), I32({-1})})),
-            "[tf.BroadcastTo] dimension 0 of shape [-1] must not be negative");
+            "[tf.BroadcastTo] sizes must be at least 0, got shape: [-1]");
 }
 
 // --- Shape, Size, Rank ---

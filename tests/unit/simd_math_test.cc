@@ -81,6 +81,31 @@ template <typename T>
 T ReferenceRsqrt(T x) {
   return 1 / std::sqrt(x);
 }
+template <typename T>
+T ReferenceSoftplus(T x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
+template <typename T>
+T ReferenceElu(T x) {
+  return x < 0 ? std::expm1(x) : x;
+}
+template <typename T>
+T ReferenceSelu(T x) {
+  return x < 0 ? T(1.7580993408473768599402175208123L) * std::expm1(x) : T(1.0507009873554804934193349852946L) * x;
+}
+// In more bits than T has, since relative errors of the exponent grow with it. At -inf: the limit.
+template <typename T>
+T ReferenceGelu(T x) {
+  const auto z = static_cast<long double>(x);
+  return x < -60 ? -T(0) : static_cast<T>(0.5L * z * std::erfc(-z * std::sqrt(0.5L)));
+}
+template <typename T>
+T ReferenceGeluTanh(T x) {
+  const auto z = static_cast<long double>(x);
+  const long double twice =
+      2.0L * std::sqrt(2.0L / 3.14159265358979323846264338327950288L) * (z + 0.044715L * z * z * z);
+  return x < -60 ? -T(0) : static_cast<T>(z / (1 + std::exp(-twice)));
+}
 
 const Function kFunctions[] = {
     {"exp", simd::Exp, simd::Exp, std::exp, std::exp, 1.0, 1.0},
@@ -89,11 +114,25 @@ const Function kFunctions[] = {
     {"log1p", simd::Log1p, simd::Log1p, std::log1p, std::log1p, 1.0, 1.0},
     {"sin", simd::Sin, simd::Sin, std::sin, std::sin, 1.6, 2.5},
     {"cos", simd::Cos, simd::Cos, std::cos, std::cos, 1.6, 2.5},
-    {"tanh", simd::Tanh, simd::Tanh, std::tanh, std::tanh, 2.5, 2.5},
+    {"tanh", simd::Tanh, simd::Tanh, std::tanh, std::tanh, 3.5, 2.5},
     {"sigmoid", simd::Sigmoid, simd::Sigmoid, ReferenceSigmoid, ReferenceSigmoid, 2.5, 2.5},
     {"erf", simd::Erf, simd::Erf, std::erf, std::erf, 1.5, 1.5},
     {"sqrt", simd::Sqrt, simd::Sqrt, std::sqrt, std::sqrt, 0.501, 0.501},
     {"rsqrt", simd::Rsqrt, simd::Rsqrt, ReferenceRsqrt, ReferenceRsqrt, 1.5, 1.5},
+    {"tan", simd::Tan, simd::Tan, std::tan, std::tan, 3.5, 2.0},
+    {"sinh", simd::Sinh, simd::Sinh, std::sinh, std::sinh, 2.0, 2.5},
+    {"cosh", simd::Cosh, simd::Cosh, std::cosh, std::cosh, 2.0, 2.0},
+    {"asin", simd::Asin, simd::Asin, std::asin, std::asin, 2.5, 2.0},
+    {"acos", simd::Acos, simd::Acos, std::acos, std::acos, 2.5, 2.0},
+    {"atan", simd::Atan, simd::Atan, std::atan, std::atan, 2.5, 2.0},
+    {"asinh", simd::Asinh, simd::Asinh, std::asinh, std::asinh, 3.0, 2.5},
+    {"acosh", simd::Acosh, simd::Acosh, std::acosh, std::acosh, 3.5, 2.5},
+    {"atanh", simd::Atanh, simd::Atanh, std::atanh, std::atanh, 3.0, 2.5},
+    {"softplus", simd::Softplus, simd::Softplus, ReferenceSoftplus, ReferenceSoftplus, 2.5, 3.0},
+    {"elu", simd::Elu, simd::Elu, ReferenceElu, ReferenceElu, 1.5, 2.0},
+    {"selu", simd::Selu, simd::Selu, ReferenceSelu, ReferenceSelu, 2.5, 3.0},
+    {"gelu", simd::Gelu, simd::Gelu, ReferenceGelu, ReferenceGelu, 4.0, 4.0},
+    {"gelu_tanh", simd::GeluTanh, simd::GeluTanh, ReferenceGeluTanh, ReferenceGeluTanh, 4.0, 4.0},
 };
 
 class SimdMath : public testing::TestWithParam<Function> {};
@@ -241,6 +280,38 @@ TEST_P(SimdMath, GivesTheSameAtEveryPlaceAndTouchesNothingElse) {
   ForEachInstructionSet([&](const char*) {
     ExpectIndependentOfPlace(GetParam().f32);
     ExpectIndependentOfPlace(GetParam().f64);
+  });
+}
+
+template <typename T>
+void ExpectAtan2(void (*function)(const T*, const T*, int64_t, T*), double limit) {
+  std::vector<T> values;
+  for (const T x : {T(0), T(1), T(0.5), T(3), T(1e-3), T(1e30), T(1e-30), std::numeric_limits<T>::denorm_min(),
+                    std::numeric_limits<T>::max(), std::numeric_limits<T>::infinity()}) {
+    values.insert(values.end(), {x, -x});
+  }
+  values.push_back(std::numeric_limits<T>::quiet_NaN());
+  std::mt19937 random(3);
+  for (int i = 0; i < 300; ++i) values.push_back(static_cast<T>(std::ldexp(random() - 0x1p31, -31 + i % 17 - 8)));
+  std::vector<T> x(values.size()), out(values.size());
+  double worst = 0;
+  for (const T first : values) {
+    x.assign(values.size(), first);
+    function(values.data(), x.data(), static_cast<int64_t>(values.size()), out.data());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const long double want = std::atan2(static_cast<long double>(values[i]), static_cast<long double>(first));
+      const double error = UlpError(out[i], want);
+      ASSERT_LE(error, limit) << "y = " << values[i] << ", x = " << first << " gave " << out[i];
+      worst = std::max(worst, error);
+    }
+  }
+  std::printf("atan2 %zu bytes worst %.3f ULP\n", sizeof(T), worst);
+}
+
+TEST(SimdAtan2, IsAccurateInAllQuadrantsAndAtTheirEnds) {
+  ForEachInstructionSet([](const char*) {
+    ExpectAtan2<float>(simd::Atan2, 3.0);
+    ExpectAtan2<double>(simd::Atan2, 2.0);
   });
 }
 

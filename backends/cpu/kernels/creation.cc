@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Kernels that make tensors: Const, Fill, Range, ZerosLike, OnesLike, OneHot, Identity.
+// Kernels that make tensors: Const, Fill, Range, LinSpace, ZerosLike, OnesLike, OneHot, Identity.
 
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
@@ -54,6 +55,16 @@ Status StringFillKernel(KernelFrame& frame) {
   return Status();
 }
 
+// A number of f16 or bf16 comes from f64 by way of f32.
+template <typename T>
+T RoundTo(double value) {
+  if constexpr (sizeof(T) == 2) {
+    return T(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
 template <typename T>
 Status RangeKernel(KernelFrame& frame) {
   T* out = frame.AllocateResult<T>(0);
@@ -74,13 +85,32 @@ Status RangeKernel(KernelFrame& frame) {
   frame.ParallelFor(frame.result_metadata(0).num_elements(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Arithmetic value = start + static_cast<Arithmetic>(i) * delta;
-      if constexpr (sizeof(T) == 2 && !kIsInteger) {
-        out[i] = T(static_cast<float>(value));
-      } else {
+      if constexpr (kIsInteger) {
         out[i] = static_cast<T>(value);
+      } else {
+        out[i] = RoundTo<T>(value);
       }
     }
   });
+  return Status();
+}
+
+template <typename T>
+Status LinSpaceKernel(DenseArg start_arg, DenseArg stop_arg, KernelFrame& frame) {
+  T* out = frame.AllocateResult<T>(0);
+  if (out == nullptr) return Status();
+  const int64_t last = frame.result_metadata(0).num_elements() - 1;
+  const auto start = static_cast<double>(*start_arg.data<T>());
+  const auto stop = static_cast<double>(*stop_arg.data<T>());
+  // The distance of two numbers of f64 may be too large for one.
+  const double scale = std::isfinite(stop - start) ? 1 : 0.5;
+  const double first = start * scale;
+  const double step = last == 0 ? 0 : (stop * scale - first) / static_cast<double>(last);
+  frame.ParallelFor(last, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = RoundTo<T>((first + static_cast<double>(i) * step) / scale);
+  });
+  out[last] = *stop_arg.data<T>();
+  out[0] = *start_arg.data<T>();
   return Status();
 }
 
@@ -183,6 +213,18 @@ Status RegisterRange(KernelOpHandler& handler) {
   return AddRange<uint32_t>(handler);
 }
 
+template <typename T>
+Status AddLinSpace(KernelOpHandler& handler) {
+  return handler.AddKernel("tf.LinSpace", {kDTypeOf<T>}, MakeKernel<&LinSpaceKernel<T>>().WithCost({0, &MovementCost}));
+}
+
+Status RegisterLinSpace(KernelOpHandler& handler) {
+  TANDEM_RETURN_IF_ERROR(AddLinSpace<BFloat16>(handler));
+  TANDEM_RETURN_IF_ERROR(AddLinSpace<Float16>(handler));
+  TANDEM_RETURN_IF_ERROR(AddLinSpace<float>(handler));
+  return AddLinSpace<double>(handler);
+}
+
 Status RegisterOnesLike(KernelOpHandler& handler) {
 #define TANDEM_ADD_ONES_LIKE(name, type) \
   TANDEM_RETURN_IF_ERROR(                \
@@ -210,6 +252,7 @@ Status RegisterCreationKernels(KernelOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(add("tf.OneHot", DTypeSet::All(), MakeKernel<&AnyOneHotKernel>(), kMovement));
   TANDEM_RETURN_IF_ERROR(add("tf.Identity", DTypeSet::All(), MakeKernel<&IdentityKernel>(), {0, nullptr}));
   TANDEM_RETURN_IF_ERROR(RegisterOnesLike(handler));
+  TANDEM_RETURN_IF_ERROR(RegisterLinSpace(handler));
   return RegisterRange(handler);
 }
 

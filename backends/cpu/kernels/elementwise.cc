@@ -53,15 +53,19 @@ std::byte* MakeResult(KernelFrame& frame) {
 }
 
 // `operands` all have the result's shape and are dense, and nothing is converted.
-void ComputeDense(const KernelFrame& frame, Row row, float cost, std::span<const Operand> operands, std::byte* out) {
+void ComputeDense(const KernelFrame& frame, const RowFunction& function, float cost, std::span<const Operand> operands,
+                  std::byte* out) {
+  const Row row = function.row;
   const TensorMetadata& result = frame.result_metadata(0);
-  std::array<const void*, kMaxOperands> whole;
+  std::array<const void*, kMaxOperands + 1> whole;
+  whole[operands.size()] = function.parameter;
   for (size_t i = 0; i < operands.size(); ++i) whole[i] = operands[i].data;
   constexpr int64_t kSmall = 1024;
   if (result.num_elements() <= kSmall) return row(whole.data(), out, result.num_elements());
   const auto result_size = static_cast<int64_t>(DTypeSize(result.dtype));
   frame.ParallelFor(result.num_elements(), cost, [&](int64_t begin, int64_t end) {
-    std::array<const void*, kMaxOperands> part;
+    std::array<const void*, kMaxOperands + 1> part;
+    part[operands.size()] = function.parameter;
     for (size_t i = 0; i < operands.size(); ++i)
       part[i] = operands[i].data + begin * static_cast<int64_t>(operands[i].element_size);
     row(part.data(), out + begin * result_size, end - begin);
@@ -70,16 +74,17 @@ void ComputeDense(const KernelFrame& frame, Row row, float cost, std::span<const
 
 // The common smallest case: one element, so that every argument has one, and nothing to convert. False if an argument
 // is neither dense nor a scalar.
-bool ComputeOne(KernelFrame& frame, Row row, bool swaps) {
+bool ComputeOne(KernelFrame& frame, const RowFunction& function, bool swaps) {
   const size_t num_operands = frame.num_args();
-  std::array<const void*, kMaxOperands> elements;
+  std::array<const void*, kMaxOperands + 1> elements;
+  elements[num_operands] = function.parameter;
   for (size_t i = 0; i < num_operands; ++i) {
     const Tensor& arg = frame.arg(i);
     if (!arg.IsA(kDenseHost) && !arg.IsA(kScalarHost)) [[unlikely]]
       return false;
     elements[swaps ? 1 - i : i] = arg.data();
   }
-  if (void* out = frame.AllocateResult(0)) row(elements.data(), out, 1);
+  if (void* out = frame.AllocateResult(0)) function.row(elements.data(), out, 1);
   return true;
 }
 
@@ -87,7 +92,7 @@ bool ComputeOne(KernelFrame& frame, Row row, bool swaps) {
 Status Compute(KernelFrame& frame, const RowFunction& function, float cost, bool swaps) {
   const TensorMetadata& result = frame.result_metadata(0);
   const int64_t n = result.num_elements();
-  if (n == 1 && !function.ConvertsAny() && ComputeOne(frame, function.row, swaps)) return Status();
+  if (n == 1 && !function.ConvertsAny() && ComputeOne(frame, function, swaps)) return Status();
   const size_t num_operands = frame.num_args();
   std::array<Operand, kMaxOperands> storage;
   const std::span operands(storage.data(), num_operands);
@@ -100,7 +105,7 @@ Status Compute(KernelFrame& frame, const RowFunction& function, float cost, bool
   std::byte* out = MakeResult(frame);
   if (out == nullptr || n == 0) return Status();
   if (is_dense) {
-    ComputeDense(frame, function.row, cost, operands, out);
+    ComputeDense(frame, function, cost, operands, out);
     return Status();
   }
   const ElementwiseLoop loop(function, operands, result.shape, DTypeSize(result.dtype));
@@ -119,9 +124,30 @@ struct RowKernel {
       const size_t last = frame.num_args() - 1;
       Operand operand = {};
       TANDEM_RETURN_IF_ERROR(MakeOperand(frame, last, &operand));
-      TANDEM_RETURN_IF_ERROR(check(operand.data, operand.is_single ? 1 : operand.shape->num_elements()));
+      TANDEM_RETURN_IF_ERROR(
+          check(operand.data, operand.is_single ? 1 : operand.shape->num_elements(), *operand.shape));
     }
     return Compute(frame, function, cost, swaps);
+  }
+};
+
+// Attributes decide about the row or are its parameter.
+struct AttributeKernel {
+  RowFunction function;
+  float cost;
+  const char* parameter;
+  const char* flag;
+  Row row_if_flag;
+
+  Status operator()(KernelFrame& frame) const {
+    RowFunction chosen = function;
+    float value = 0;
+    if (parameter != nullptr) {
+      value = frame.attrs().GetOr(parameter, value);
+      chosen.parameter = &value;
+    }
+    if (flag != nullptr && frame.attrs().GetOr(flag, false)) chosen.row = row_if_flag;
+    return Compute(frame, chosen, cost, /*swaps=*/false);
   }
 };
 
@@ -260,11 +286,10 @@ class Registration {
   Registration(KernelOpHandler& handler, const CastRows& casts) : handler_(handler), casts_(casts) {}
 
   void Add(const RowEntry& entry) {
-    Add(entry, entry.dtypes, RowFunction{.row = entry.row});
+    Add(entry, entry.dtypes, FunctionOf(entry));
     if (!entry.is_float) return;
     for (DType half : {DType::kF16, DType::kBF16}) {
-      RowFunction function;
-      function.row = entry.row;
+      RowFunction function = FunctionOf(entry);
       function.widen = casts_.Direct(half, DType::kF32);
       function.widened_size = sizeof(float);
       if (!entry.gives_bool) {
@@ -284,16 +309,27 @@ class Registration {
     const std::string_view op = entry.op;
     const float tensors = static_cast<float>(entry.num_operands + 1);
     const float cost = entry.cost + tensors * (kByteCost * 4 + (function.ConvertsAny() ? kConversionCost : 0));
-    const RowKernel rows = {function, cost, entry.swaps, entry.check};
-    Kernel kernel = op == "tf.Equal" || op == "tf.NotEqual"
-                        ? MakeKernel(EqualityKernel{rows, /*if_incompatible=*/op == "tf.NotEqual"})
-                        : MakeKernel(rows);
-    kernel = std::move(kernel).WithCost(cost / tensors);
+    Kernel kernel = KernelOf(entry, function, cost).WithCost(cost / tensors);
     Keep(dtypes.IsEmpty() ? handler_.AddKernel(op, std::move(kernel))
                           : handler_.AddKernel(op, dtypes, std::move(kernel)));
     if (op == "tf.AddV2") {
       Keep(handler_.AddKernel("tf.AddN", dtypes, MakeKernel(AddNKernel{function, cost / 2}).WithCost(cost / 2)));
     }
+  }
+
+  static RowFunction FunctionOf(const RowEntry& entry) {
+    return {.row = entry.row,
+            .row_if_first_single = entry.row_if_first_single,
+            .row_if_rest_single = entry.row_if_rest_single};
+  }
+  static Kernel KernelOf(const RowEntry& entry, const RowFunction& function, float cost) {
+    const std::string_view op = entry.op;
+    if (entry.parameter != nullptr || entry.flag != nullptr) {
+      return MakeKernel(AttributeKernel{function, cost, entry.parameter, entry.flag, entry.row_if_flag});
+    }
+    const RowKernel rows = {function, cost, entry.swaps, entry.check};
+    if (op != "tf.Equal" && op != "tf.NotEqual") return MakeKernel(rows);
+    return MakeKernel(EqualityKernel{rows, /*if_incompatible=*/op == "tf.NotEqual"});
   }
 
   KernelOpHandler& handler_;
@@ -308,6 +344,7 @@ Status RegisterElementwiseKernels(KernelOpHandler& handler) {
   Registration registration(handler, casts);
   const auto add = [&registration](const RowEntry& entry) { registration.Add(entry); };
   ListSimdRows(add);
+  ListActivationRows(add);
   ListMathRows(add);
   ListScalarRows(add);
   constexpr DTypeSet kString = {DType::kString};

@@ -16,6 +16,8 @@ constexpr size_t kBufferBytes = 4096;
 // Rows at least this long are computed one by one, so that an operand that is stretched along the other dimensions is
 // read where it lies; shorter ones are put together to blocks.
 constexpr int64_t kLongRow = 128;
+// The same where nothing need be copied.
+constexpr int64_t kLongDirectRow = 32;
 
 // `n` copies of an element.
 template <size_t kSize>
@@ -57,6 +59,26 @@ ElementwiseLoop::ElementwiseLoop(const RowFunction& function, std::span<const Op
   }
   block_ = static_cast<int64_t>(kBufferBytes / widest);
   SetDims(operands, result);
+  ChooseRow();
+}
+
+// Chooses the row, and whether rows can be computed where their operands lie.
+void ElementwiseLoop::ChooseRow() {
+  const int inner = rank_ - 1;
+  row_ = function_.row;
+  int num_single = 0;
+  for (int i = 0; i < num_operands_; ++i) num_single += strides_[i][inner] == 0 ? 1 : 0;
+  const bool is_first_single = strides_[0][inner] == 0;
+  Row row_for_singles = nullptr;
+  if (num_operands_ > 1 && num_single == num_operands_ - 1) {
+    if (!is_first_single) row_for_singles = function_.row_if_rest_single;
+    if (is_first_single && num_operands_ == 2) row_for_singles = function_.row_if_first_single;
+  }
+  const bool is_direct = num_single == 0 || row_for_singles != nullptr;
+  is_direct_ = is_direct && !function_.ConvertsAny() && dims_[inner] >= kLongDirectRow;
+  if (row_for_singles == nullptr || !(is_direct_ || dims_[inner] >= kLongRow)) return;
+  row_ = row_for_singles;
+  for (int i = 0; i < num_operands_; ++i) is_single_[i] = strides_[i][inner] == 0;
 }
 
 void ElementwiseLoop::SetDims(std::span<const Operand> operands, const TensorShape& result) {
@@ -94,7 +116,7 @@ void ElementwiseLoop::SetDims(std::span<const Operand> operands, const TensorSha
   for (int i = 0; i < num_operands_; ++i) std::reverse(strides_[i].begin(), strides_[i].begin() + rank_);
 }
 
-void ElementwiseLoop::Locate(int64_t position, Dims& index) const {
+void ElementwiseLoop::SetIndex(int64_t position, Dims& index) const {
   for (int axis = rank_ - 1; axis > 0; --axis) {
     index[axis] = position % dims_[axis];
     position /= dims_[axis];
@@ -156,7 +178,21 @@ void ElementwiseLoop::ExpandAny(int operand, const Dims& index, int64_t n, std::
   }
 }
 
+const std::byte* ElementwiseLoop::Locate(int operand, const Dims& index) const {
+  int64_t offset = 0;
+  for (int axis = 0; axis < rank_; ++axis) offset += index[axis] * strides_[operand][axis];
+  return data_[operand] + offset * static_cast<int64_t>(sizes_[operand]);
+}
+
+const void* ElementwiseLoop::ReadSingle(int operand, const Dims& index, Buffers& buffers) const {
+  const void* element = Locate(operand, index);
+  if (function_.widen == nullptr) return element;
+  function_.widen(&element, buffers.operands[operand].widened, 1);
+  return buffers.operands[operand].widened;
+}
+
 const void* ElementwiseLoop::Read(int operand, int64_t position, const Dims& index, int64_t n, Buffers& buffers) const {
+  if (is_single_[operand]) return ReadSingle(operand, index, buffers);
   if (!is_whole_[operand]) return ReadStretched(operand, index, n, buffers);
   const void* elements = data_[operand] + position * static_cast<int64_t>(sizes_[operand]);
   if (function_.widen == nullptr) return elements;
@@ -168,8 +204,7 @@ const void* ElementwiseLoop::Read(int operand, int64_t position, const Dims& ind
 const void* ElementwiseLoop::ReadStretched(int operand, const Dims& index, int64_t n, Buffers& all_buffers) const {
   Buffers::Operand& buffers = all_buffers.operands[operand];
   const Dims& strides = strides_[operand];
-  const std::byte* from = data_[operand];
-  for (int axis = 0; axis < rank_; ++axis) from += index[axis] * strides[axis] * static_cast<int64_t>(sizes_[operand]);
+  const std::byte* from = Locate(operand, index);
   const bool in_one_row = index[rank_ - 1] + n <= dims_[rank_ - 1];
   const bool is_single = in_one_row && strides[rank_ - 1] == 0;
   if (!is_single || buffers.single != from || buffers.num_filled < n) {
@@ -187,24 +222,55 @@ const void* ElementwiseLoop::ReadStretched(int operand, const Dims& index, int64
   return function_.widen == nullptr ? buffers.expanded : buffers.widened;
 }
 
+void ElementwiseLoop::ComputeBlock(int64_t begin, int64_t n, const Dims& index, Buffers& buffers,
+                                   std::byte* out) const {
+  std::array<const void*, kMaxOperands + 1> operands;
+  operands[num_operands_] = function_.parameter;
+  for (int i = 0; i < num_operands_; ++i) operands[i] = Read(i, begin, index, n, buffers);
+  std::byte* to = out + begin * static_cast<int64_t>(result_size_);
+  if (function_.narrow == nullptr) return row_(operands.data(), to, n);
+  row_(operands.data(), buffers.unnarrowed, n);
+  const void* unnarrowed = buffers.unnarrowed;
+  function_.narrow(&unnarrowed, to, n);
+}
+
+// The elements [begin, end), row by row along the innermost dimension; without conversions.
+void ElementwiseLoop::ComputeDirect(int64_t begin, int64_t end, std::byte* out) const {
+  Dims index;
+  SetIndex(begin, index);
+  const int inner = rank_ - 1;
+  std::array<const void*, kMaxOperands + 1> operands;
+  operands[num_operands_] = function_.parameter;
+  while (begin < end) {
+    for (int i = 0; i < num_operands_; ++i) operands[i] = Locate(i, index);
+    // From here to the end of the dimension outside the innermost one, every row is one step further.
+    const int64_t rows = inner > 0 ? dims_[inner - 1] - index[inner - 1] : 1;
+    const int64_t first = std::min(end - begin, dims_[inner] - index[inner]);
+    int64_t n = first;
+    for (int64_t r = 0; r < rows && n > 0; ++r) {
+      row_(operands.data(), out + begin * static_cast<int64_t>(result_size_), n);
+      begin += n;
+      for (int i = 0; i < num_operands_ && inner > 0; ++i) {
+        const int64_t back = r == 0 ? index[inner] * strides_[i][inner] : 0;
+        const int64_t step = (strides_[i][inner - 1] - back) * static_cast<int64_t>(sizes_[i]);
+        operands[i] = static_cast<const std::byte*>(operands[i]) + step;
+      }
+      n = std::min(end - begin, dims_[inner]);
+    }
+    SetIndex(begin, index);
+  }
+}
+
 void ElementwiseLoop::Compute(int64_t begin, int64_t end, std::byte* out) const {
+  if (is_direct_) return ComputeDirect(begin, end, out);
   Buffers buffers;
   Dims index;
-  Locate(begin, index);
+  SetIndex(begin, index);
   const int64_t row = dims_[rank_ - 1];
   while (begin < end) {
     int64_t n = std::min(block_, end - begin);
     if (row >= kLongRow) n = std::min(n, row - index[rank_ - 1]);
-    std::array<const void*, kMaxOperands> operands;
-    for (int i = 0; i < num_operands_; ++i) operands[i] = Read(i, begin, index, n, buffers);
-    std::byte* to = out + begin * static_cast<int64_t>(result_size_);
-    if (function_.narrow == nullptr) {
-      function_.row(operands.data(), to, n);
-    } else {
-      function_.row(operands.data(), buffers.unnarrowed, n);
-      const void* unnarrowed = buffers.unnarrowed;
-      function_.narrow(&unnarrowed, to, n);
-    }
+    ComputeBlock(begin, n, index, buffers, out);
     begin += n;
     Advance(index, n);
   }

@@ -23,16 +23,22 @@ namespace tandem::cpu {
 inline constexpr int kMaxOperands = 3;
 
 // Computes `n` contiguous elements from `n` contiguous elements of each operand. `out` may be one of the operands, if
-// elements are of the same size; otherwise it does not overlap them. No alignment is needed.
+// elements are of the same size; otherwise it does not overlap them. No alignment is needed. Behind the operands there
+// may be the address of a parameter, one for all elements.
 using Row = void (*)(const void* const* operands, void* out, int64_t n);
 
 // A Row and the conversions around it.
 struct RowFunction {
   Row row = nullptr;
+  // The same where there is one element, which stands for all, of the first operand or of each of the others; null:
+  // none.
+  Row row_if_first_single = nullptr;
+  Row row_if_rest_single = nullptr;
   Row widen = nullptr;   // of each operand, to the type that `row` takes; null: none
   Row narrow = nullptr;  // of what `row` gives, to the result's type; null: none
   uint8_t widened_size = 0;
   uint8_t unnarrowed_size = 0;
+  const void* parameter = nullptr;  // for `row`; null: it takes none
   bool ConvertsAny() const { return widen != nullptr || narrow != nullptr; }
 };
 
@@ -61,9 +67,14 @@ class ElementwiseLoop {
   struct Buffers;
 
   void SetDims(std::span<const Operand> operands, const TensorShape& result);
-  void Locate(int64_t position, Dims& index) const;
+  void ChooseRow();
+  void ComputeDirect(int64_t begin, int64_t end, std::byte* out) const;
+  void ComputeBlock(int64_t begin, int64_t n, const Dims& index, Buffers& buffers, std::byte* out) const;
+  const std::byte* Locate(int operand, const Dims& index) const;
+  void SetIndex(int64_t position, Dims& index) const;
   void Advance(Dims& index, int64_t n) const;
   const void* Read(int operand, int64_t position, const Dims& index, int64_t n, Buffers& buffers) const;
+  const void* ReadSingle(int operand, const Dims& index, Buffers& buffers) const;
   const void* ReadStretched(int operand, const Dims& index, int64_t n, Buffers& buffers) const;
   template <size_t kSize>
   void Expand(int operand, Dims index, int64_t n, std::byte* out) const;
@@ -76,7 +87,10 @@ class ElementwiseLoop {
   int rank_ = 0;
   Dims dims_;
   std::array<Dims, kMaxOperands> strides_;
-  std::array<bool, kMaxOperands> is_whole_;  // has every element of the result, in its order
+  std::array<bool, kMaxOperands> is_whole_;        // has every element of the result, in its order
+  std::array<bool, kMaxOperands> is_single_ = {};  // has one element for each row of the result, for a row_ that knows
+  Row row_;
+  bool is_direct_;  // rows can be computed where their operands lie
   std::array<const std::byte*, kMaxOperands> data_;
   std::array<size_t, kMaxOperands> sizes_;
   size_t result_size_;

@@ -57,6 +57,53 @@ void BinaryRow(const void* const* operands, void* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) StoreElement(Fn::Apply(LoadElement<T>(x, i), LoadElement<T>(y, i)), out, i);
 }
 
+template <typename Fn, typename T>
+void FirstSingleRow(const void* const* operands, void* out, int64_t n) {
+  const T x = LoadElement<T>(operands[0], 0);
+  const void* y = operands[1];
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) StoreElement(Fn::Apply(x, LoadElement<T>(y, i)), out, i);
+}
+
+template <typename Fn, typename T>
+void SecondSingleRow(const void* const* operands, void* out, int64_t n) {
+  const void* x = operands[0];
+  const T y = LoadElement<T>(operands[1], 0);
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) StoreElement(Fn::Apply(LoadElement<T>(x, i), y), out, i);
+}
+
+template <typename Fn, typename T>
+void TernaryRow(const void* const* operands, void* out, int64_t n) {
+  const void* x = operands[0];
+  const void* y = operands[1];
+  const void* z = operands[2];
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    StoreElement(Fn::Apply(LoadElement<T>(x, i), LoadElement<T>(y, i), LoadElement<T>(z, i)), out, i);
+  }
+}
+
+// The parameter, an f32, is the last argument.
+template <typename Fn, typename T>
+void UnaryParameterRow(const void* const* operands, void* out, int64_t n) {
+  const void* x = operands[0];
+  const T parameter = LoadElement<float>(operands[1], 0);
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) StoreElement(Fn::Apply(LoadElement<T>(x, i), parameter), out, i);
+}
+
+template <typename Fn, typename T>
+void BinaryParameterRow(const void* const* operands, void* out, int64_t n) {
+  const void* x = operands[0];
+  const void* y = operands[1];
+  const T parameter = LoadElement<float>(operands[2], 0);
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    StoreElement(Fn::Apply(LoadElement<T>(x, i), LoadElement<T>(y, i), parameter), out, i);
+  }
+}
+
 // A row of reals applied to the real and imaginary parts of complex numbers.
 template <Row row>
 void PairsRow(const void* const* operands, void* out, int64_t n) {

@@ -26,6 +26,23 @@ void Function(RowSink sink, const char* op, float f32_cost, float f64_cost) {
   sink({.op = op, .num_operands = 1, .dtypes = {DType::kF64}, .row = &MathRow<double, f64>, .cost = f64_cost});
 }
 
+template <typename T>
+void Atan2Row(const void* const* operands, void* out, int64_t n) {
+  simd::Atan2(static_cast<const T*>(operands[0]), static_cast<const T*>(operands[1]), n, static_cast<T*>(out));
+}
+
+template <typename T>
+void Gelu(RowSink sink, float cost) {
+  sink({.op = "tandem.Gelu",
+        .num_operands = 1,
+        .dtypes = {kDTypeOf<T>},
+        .row = &MathRow<T, &simd::Gelu>,
+        .cost = cost,
+        .is_float = sizeof(T) == sizeof(float),
+        .flag = "approximate",
+        .row_if_flag = &MathRow<T, &simd::GeluTanh>});
+}
+
 }  // namespace
 
 void ListMathRows(RowSink sink) {
@@ -40,6 +57,27 @@ void ListMathRows(RowSink sink) {
   Function<&simd::Tanh, &simd::Tanh>(sink, "tf.Tanh", 1.0f, 2.5f);
   Function<&simd::Sigmoid, &simd::Sigmoid>(sink, "tf.Sigmoid", 0.8f, 2.0f);
   Function<&simd::Erf, &simd::Erf>(sink, "tf.Erf", 1.0f, 10.0f);
+  Function<&simd::Tan, &simd::Tan>(sink, "tf.Tan", 1.2f, 15.0f);
+  Function<&simd::Sinh, &simd::Sinh>(sink, "tf.Sinh", 1.0f, 15.0f);
+  Function<&simd::Cosh, &simd::Cosh>(sink, "tf.Cosh", 0.8f, 2.0f);
+  Function<&simd::Asin, &simd::Asin>(sink, "tf.Asin", 0.8f, 10.0f);
+  Function<&simd::Acos, &simd::Acos>(sink, "tf.Acos", 0.8f, 10.0f);
+  Function<&simd::Atan, &simd::Atan>(sink, "tf.Atan", 0.8f, 15.0f);
+  Function<&simd::Asinh, &simd::Asinh>(sink, "tf.Asinh", 1.5f, 20.0f);
+  Function<&simd::Acosh, &simd::Acosh>(sink, "tf.Acosh", 1.5f, 20.0f);
+  Function<&simd::Atanh, &simd::Atanh>(sink, "tf.Atanh", 1.5f, 20.0f);
+  Function<&simd::Softplus, &simd::Softplus>(sink, "tf.Softplus", 1.5f, 4.0f);
+  Function<&simd::Elu, &simd::Elu>(sink, "tf.Elu", 0.8f, 2.0f);
+  Function<&simd::Selu, &simd::Selu>(sink, "tf.Selu", 0.8f, 2.0f);
+  Gelu<float>(sink, 1.2f);
+  Gelu<double>(sink, 40.0f);
+  sink({.op = "tf.Atan2",
+        .num_operands = 2,
+        .dtypes = {DType::kF32},
+        .row = &Atan2Row<float>,
+        .cost = 1.2f,
+        .is_float = true});
+  sink({.op = "tf.Atan2", .num_operands = 2, .dtypes = {DType::kF64}, .row = &Atan2Row<double>, .cost = 30});
 }
 
 }  // namespace tandem::cpu

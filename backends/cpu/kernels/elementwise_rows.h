@@ -14,6 +14,7 @@
 #include "tandem/dtype.h"
 #include "tandem/function_ref.h"
 #include "tandem/status.h"
+#include "tandem/tensor_shape.h"
 
 namespace tandem::cpu {
 
@@ -23,25 +24,32 @@ struct Complex64 {
   float im;
 };
 
-// Looks at the `n` elements of an op's last operand before anything is computed from them.
-using OperandCheck = Status (*)(const void* elements, int64_t n);
+// Looks at the elements of an op's last operand, a tensor of shape `shape` of which there are `n` in memory, before
+// anything is computed from them.
+using OperandCheck = Status (*)(const void* elements, int64_t n, const TensorShape& shape);
 
 struct RowEntry {
   const char* op;
   int num_operands;
   DTypeSet dtypes;  // of the kernels that it serves; empty: the op has no type attribute
   Row row;
+  Row row_if_first_single = nullptr;  // as those of RowFunction
+  Row row_if_rest_single = nullptr;
   float cost = 0.02f;       // nanoseconds an element on one core, besides the access to memory
   bool is_float = false;    // takes f32: serves f16 and bf16 as well, converted
   bool gives_bool = false;  // if it is_float
   bool swaps = false;       // the operands change places: x > y is y < x
   OperandCheck check = nullptr;
+  const char* parameter = nullptr;  // a float attribute that the row gets as its parameter, an f32
+  const char* flag = nullptr;       // a bool attribute that chooses another row
+  Row row_if_flag = nullptr;
 };
 
 using RowSink = FunctionRef<void(const RowEntry&)>;
 
 // Rows that the compiler makes vectors of, for the best instruction set of this machine.
 void ListSimdRows(RowSink sink);
+void ListActivationRows(RowSink sink);
 // Elementary functions, for that set too.
 void ListMathRows(RowSink sink);
 // Rows that gain little from vectors: integer division, powers, most of complex arithmetic.

@@ -4,9 +4,13 @@
 // Rows that are computed one element after the other: division with a remainder, powers, and complex functions (in f64,
 // rounded once).
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "kernels/elementwise_rows.h"
@@ -21,19 +25,33 @@ namespace {
 using HWY_NAMESPACE::BinaryRow;
 using HWY_NAMESPACE::UnaryRow;
 
+// The error for the element at `position` of the argument y, whose place is told by the indices along its dimensions.
+Status WrongY(std::string_view expected, const TensorShape& shape, int64_t position, int64_t value) {
+  std::array<int64_t, TensorShape::kMaxRank> index;
+  for (int axis = shape.rank(); axis-- > 0;) {
+    index[axis] = position % shape.dim(axis);
+    position /= shape.dim(axis);
+  }
+  if (shape.rank() == 0) return InvalidArgument("y must not be ", expected, ", got y = ", value);
+  const std::span<const int64_t> place(index.data(), static_cast<size_t>(shape.rank()));
+  return InvalidArgument("y must not be ", expected, ", got y", place, " = ", value);
+}
+
+// The first element that fails is also the first in the order of the result, where y may be repeated.
 template <typename T>
-Status CheckDivisors(const void* elements, int64_t n) {
+Status CheckDivisors(const void* elements, int64_t n, const TensorShape& shape) {
   const T* divisors = static_cast<const T*>(elements);
   bool has_zero = false;
   for (int64_t i = 0; i < n; ++i) has_zero |= divisors[i] == 0;
-  return has_zero ? InvalidArgument("integer division by zero") : Status();
+  if (!has_zero) return Status();
+  return WrongY("zero", shape, std::find(divisors, divisors + n, T{0}) - divisors, 0);
 }
 
 // The smallest integer over -1 wraps around.
 struct FloorDiv {
   template <typename T>
-  static Status Check(const void* elements, int64_t n) {
-    return CheckDivisors<T>(elements, n);
+  static Status Check(const void* elements, int64_t n, const TensorShape& shape) {
+    return CheckDivisors<T>(elements, n, shape);
   }
   template <typename T>
   static T Apply(T x, T y) {
@@ -47,45 +65,53 @@ struct FloorDiv {
   }
 };
 
-struct FloorMod {
+// The remainder has the sign of x; the smallest integer over -1 leaves 0.
+struct Mod {
   template <typename T>
-  static Status Check(const void* elements, int64_t n) {
-    return CheckDivisors<T>(elements, n);
+  static Status Check(const void* elements, int64_t n, const TensorShape& shape) {
+    return CheckDivisors<T>(elements, n, shape);
   }
   template <typename T>
   static T Apply(T x, T y) {
-    if constexpr (std::is_unsigned_v<T>) {
-      return x % y;
-    } else {
-      const T remainder = y == -1 ? 0 : static_cast<T>(x % y);
-      return remainder != 0 && (remainder < 0) != (y < 0) ? static_cast<T>(remainder + y) : remainder;
+    if constexpr (std::is_signed_v<T>) {
+      if (y == -1) return 0;
     }
+    return static_cast<T>(x % y);
   }
-  static double Apply(double x, double y) { return WithSignOf(y, std::fmod(x, y)); }
+  static double Apply(double x, double y) { return std::fmod(x, y); }
   static float Apply(float x, float y) {
     // Below the limit the quotient is not rounded to a whole number that it is not, and the product is exact.
     constexpr double kLimit = 0x1p28;
     const double quotient = static_cast<double>(x) / static_cast<double>(y);
-    if (!(std::fabs(quotient) < kLimit && std::fabs(y) <= std::numeric_limits<float>::max())) {
-      return WithSignOf(y, std::fmod(x, y));
-    }
-    return WithSignOf(y, static_cast<float>(x - std::trunc(quotient) * static_cast<double>(y)));
+    if (!(std::fabs(quotient) < kLimit && std::fabs(y) <= std::numeric_limits<float>::max())) return std::fmod(x, y);
+    return std::copysign(static_cast<float>(x - std::trunc(quotient) * static_cast<double>(y)), x);
   }
+};
 
- private:
+// The remainder has the sign of y.
+struct FloorMod {
   template <typename T>
-  static T WithSignOf(T y, T remainder) {
-    return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
+  static Status Check(const void* elements, int64_t n, const TensorShape& shape) {
+    return CheckDivisors<T>(elements, n, shape);
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T remainder = Mod::Apply(x, y);
+    if constexpr (std::is_unsigned_v<T>) {
+      return remainder;
+    } else {
+      return remainder != 0 && (remainder < 0) != (y < 0) ? static_cast<T>(remainder + y) : remainder;
+    }
   }
 };
 
 // Of integers by squaring.
 struct Pow {
   template <typename T>
-  static Status Check(const void* elements, int64_t n) {
+  static Status Check(const void* elements, int64_t n, const TensorShape& shape) {
     const T* exponents = static_cast<const T*>(elements);
     for (int64_t i = 0; i < n; ++i) {
-      if (exponents[i] < 0) return InvalidArgument("exponents of integers must not be negative, got ", exponents[i]);
+      if (exponents[i] < 0) return WrongY("negative", shape, i, exponents[i]);
     }
     return Status();
   }
@@ -124,6 +150,8 @@ Complex128 Divide(Complex128 x, Complex128 y) {
   return {(x.real() * ratio + x.imag()) / scale, (x.imag() * ratio - x.real()) / scale};
 }
 
+Complex128 DivideNoNan(Complex128 x, Complex128 y) { return y == 0.0 ? Complex128(0) : Divide(x, y); }
+
 Complex128 ComplexSign(Complex128 x) {
   const double magnitude = std::sqrt(x.real() * x.real() + x.imag() * x.imag());
   return magnitude == 0 ? Complex128(0) : Complex128(x.real() / magnitude, x.imag() / magnitude);
@@ -136,7 +164,16 @@ Complex128 ComplexExp(Complex128 x) { return std::exp(x); }
 Complex128 ComplexLog(Complex128 x) { return std::log(x); }
 Complex128 ComplexSin(Complex128 x) { return std::sin(x); }
 Complex128 ComplexCos(Complex128 x) { return std::cos(x); }
+Complex128 ComplexTan(Complex128 x) { return std::tan(x); }
+Complex128 ComplexSinh(Complex128 x) { return std::sinh(x); }
+Complex128 ComplexCosh(Complex128 x) { return std::cosh(x); }
 Complex128 ComplexTanh(Complex128 x) { return std::tanh(x); }
+Complex128 ComplexAsin(Complex128 x) { return std::asin(x); }
+Complex128 ComplexAcos(Complex128 x) { return std::acos(x); }
+Complex128 ComplexAtan(Complex128 x) { return std::atan(x); }
+Complex128 ComplexAsinh(Complex128 x) { return std::asinh(x); }
+Complex128 ComplexAcosh(Complex128 x) { return std::acosh(x); }
+Complex128 ComplexAtanh(Complex128 x) { return std::atanh(x); }
 Complex128 ComplexSigmoid(Complex128 x) { return Divide(1, 1.0 + std::exp(-x)); }
 Complex128 ComplexPow(Complex128 x, Complex128 y) {
   // std::pow gives NaN for a base of 0.
@@ -216,6 +253,7 @@ void Complex(RowSink sink, const char* op, float cost) {
 
 void ListComplexRows(RowSink sink) {
   Complex<&Divide>(sink, "tf.RealDiv", 5);
+  Complex<&DivideNoNan>(sink, "tf.DivNoNan", 5);
   Complex<&ComplexPow>(sink, "tf.Pow", 100);
   Complex<&ComplexSign>(sink, "tf.Sign", 5);
   Complex<&ComplexSquareRoot>(sink, "tf.Sqrt", 20);
@@ -227,7 +265,16 @@ void ListComplexRows(RowSink sink) {
   Complex<&ComplexLog1p>(sink, "tf.Log1p", 40);
   Complex<&ComplexSin>(sink, "tf.Sin", 50);
   Complex<&ComplexCos>(sink, "tf.Cos", 50);
+  Complex<&ComplexTan>(sink, "tf.Tan", 60);
+  Complex<&ComplexSinh>(sink, "tf.Sinh", 50);
+  Complex<&ComplexCosh>(sink, "tf.Cosh", 50);
   Complex<&ComplexTanh>(sink, "tf.Tanh", 50);
+  Complex<&ComplexAsin>(sink, "tf.Asin", 80);
+  Complex<&ComplexAcos>(sink, "tf.Acos", 80);
+  Complex<&ComplexAtan>(sink, "tf.Atan", 60);
+  Complex<&ComplexAsinh>(sink, "tf.Asinh", 80);
+  Complex<&ComplexAcosh>(sink, "tf.Acosh", 80);
+  Complex<&ComplexAtanh>(sink, "tf.Atanh", 60);
   Complex<&ComplexSigmoid>(sink, "tf.Sigmoid", 40);
 }
 
@@ -240,6 +287,9 @@ void ListScalarRows(RowSink sink) {
                                                                                                       "tf.FloorMod", 2);
   Binary<FloorMod, float>(sink, "tf.FloorMod", 4);
   Binary<FloorMod, double>(sink, "tf.FloorMod", 20);
+  CheckedIntegers<Mod, int32_t, int64_t>(sink, "tf.Mod", 2);
+  Binary<Mod, float>(sink, "tf.Mod", 4);
+  Binary<Mod, double>(sink, "tf.Mod", 20);
   CheckedIntegers<Pow, int8_t, int16_t, int32_t, int64_t>(sink, "tf.Pow", 4);
   Binary<Pow, float, double>(sink, "tf.Pow", 15);
   ListComplexRows(sink);

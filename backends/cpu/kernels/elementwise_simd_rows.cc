@@ -18,7 +18,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // After the above.
-#include "kernels/elementwise_loops-inl.h"
+#include "kernels/elementwise_lists-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
@@ -60,6 +60,15 @@ struct Div {
   template <typename T>
   static HWY_INLINE T Apply(T x, T y) {
     return x / y;
+  }
+};
+
+// A divisor of 0 gives 0, whatever it divides.
+struct DivNoNan {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    const T quotient = x / y;
+    return y == 0 ? T{0} : quotient;
   }
 };
 
@@ -184,6 +193,59 @@ struct LogicalOr {
   static HWY_INLINE uint8_t Apply(uint8_t x, uint8_t y) { return x | y; }
 };
 
+struct And {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return x & y;
+  }
+};
+
+struct Or {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return x | y;
+  }
+};
+
+struct Xor {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return x ^ y;
+  }
+};
+
+struct Invert {
+  template <typename T>
+  static HWY_INLINE T Apply(T x) {
+    return static_cast<T>(~x);
+  }
+};
+
+// By as many places as y says, taken as an unsigned number: from the number of bits on, none of them is left.
+struct LeftShift {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    constexpr T kBits = 8 * sizeof(T);
+    const auto shifted = static_cast<T>(static_cast<Unsigned<T>>(x) << (y & (kBits - 1)));
+    return y < kBits ? shifted : T{0};
+  }
+};
+
+struct RightShift {
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    using Places = std::make_unsigned_t<T>;
+    constexpr Places kBits = 8 * sizeof(T);
+    const auto places = static_cast<Places>(y);
+    if constexpr (std::is_signed_v<T>) {
+      return static_cast<T>(x >> (places < kBits ? places : kBits - 1));
+    } else {
+      const auto shifted = static_cast<T>(x >> (places & (kBits - 1)));
+      return places < kBits ? shifted : T{0};
+    }
+  }
+};
+
 struct LogicalNot {
   static HWY_INLINE uint8_t Apply(uint8_t x) { return x ^ 1; }
 };
@@ -240,13 +302,6 @@ struct Reciprocal {
   }
 };
 
-struct Relu {
-  template <typename T>
-  static HWY_INLINE T Apply(T x) {
-    return x <= 0 ? T{0} : x;
-  }
-};
-
 struct IsNan {
   template <typename T>
   static HWY_INLINE uint8_t Apply(T x) {
@@ -282,99 +337,6 @@ void SelectRow(const void* const* operands, void* out, int64_t n) {
   }
 }
 
-// Dtypes of elements that T represents as far as bits go, for functions that do not care.
-template <typename T>
-constexpr DTypeSet SameSize() {
-  if constexpr (sizeof(T) == 1) return {DType::kBool, DType::kU8, DType::kI8};
-  if constexpr (sizeof(T) == 2) return {DType::kU16, DType::kI16, DType::kF16, DType::kBF16};
-  if constexpr (sizeof(T) == 4) return {DType::kU32, DType::kI32, DType::kF32};
-  if constexpr (sizeof(T) == 8) return {DType::kU64, DType::kI64, DType::kF64, DType::kC64};
-}
-
-template <typename T>
-constexpr DTypeSet ExactDType() {
-  if constexpr (std::is_same_v<T, Complex64>) {
-    return {DType::kC64};
-  } else {
-    return {kDTypeOf<T>};
-  }
-}
-
-// Tells the sink of the rows of one op after the other.
-class Rows {
- public:
-  explicit Rows(RowSink sink) : sink_(sink) {}
-
-  template <typename Fn, typename... T>
-  void Unary(const char* op, float cost = 0.02f) const {
-    (sink_(Of<T>({.op = op,
-                  .num_operands = 1,
-                  .dtypes = ExactDType<T>(),
-                  .row = &UnaryRow<Fn, T>,
-                  .cost = cost,
-                  .gives_bool = std::is_same_v<decltype(Fn::Apply(T())), uint8_t>})),
-     ...);
-  }
-  template <typename Fn, typename... T>
-  void Binary(const char* op, float cost = 0.02f, bool swaps = false) const {
-    (sink_(Of<T>({.op = op,
-                  .num_operands = 2,
-                  .dtypes = ExactDType<T>(),
-                  .row = &BinaryRow<Fn, T>,
-                  .cost = cost,
-                  .gives_bool = std::is_same_v<decltype(Fn::Apply(T(), T())), uint8_t>,
-                  .swaps = swaps})),
-     ...);
-  }
-  // Of `dtypes`, integers of either sign, by the unsigned type of the same size.
-  template <typename Fn>
-  void UnaryWrapping(const char* op, DTypeSet dtypes) const {
-    BySize(op, 1, dtypes, &UnaryRow<Fn, uint8_t>, &UnaryRow<Fn, uint16_t>, &UnaryRow<Fn, uint32_t>,
-           &UnaryRow<Fn, uint64_t>);
-  }
-  template <typename Fn>
-  void BinaryWrapping(const char* op, DTypeSet dtypes) const {
-    BySize(op, 2, dtypes, &BinaryRow<Fn, uint8_t>, &BinaryRow<Fn, uint16_t>, &BinaryRow<Fn, uint32_t>,
-           &BinaryRow<Fn, uint64_t>);
-  }
-  void BySize(const char* op, int num_operands, DTypeSet dtypes, Row row1, Row row2, Row row4, Row row8) const {
-    const auto tell = [&](DTypeSet same_size, Row row) {
-      const DTypeSet served = same_size & dtypes;
-      if (!served.IsEmpty()) sink_({.op = op, .num_operands = num_operands, .dtypes = served, .row = row});
-    };
-    tell(SameSize<uint8_t>(), row1);
-    tell(SameSize<uint16_t>(), row2);
-    tell(SameSize<uint32_t>(), row4);
-    tell(SameSize<uint64_t>(), row8);
-  }
-  // Of all real dtypes: Fn(x, y), and Fn(y, x) for the other op.
-  template <typename Fn>
-  void Ordering(const char* op, const char* swapped_op) const {
-    OrderingOf<Fn, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(op,
-                                                                                                            swapped_op);
-  }
-  void Complex(const char* op, int num_operands, Row row) const {
-    sink_({.op = op, .num_operands = num_operands, .dtypes = {DType::kC64}, .row = row});
-  }
-  void Untyped(const char* op, int num_operands, Row row) const {
-    sink_({.op = op, .num_operands = num_operands, .dtypes = {}, .row = row});
-  }
-
- private:
-  template <typename T>
-  static RowEntry Of(RowEntry entry) {
-    entry.is_float = std::is_same_v<T, float>;
-    return entry;
-  }
-  template <typename Fn, typename... T>
-  void OrderingOf(const char* op, const char* swapped_op) const {
-    Binary<Fn, T...>(op);
-    Binary<Fn, T...>(swapped_op, 0.02f, /*swaps=*/true);
-  }
-
-  RowSink sink_;
-};
-
 void ListArithmetic(const Rows& rows) {
   rows.BinaryWrapping<Add>("tf.AddV2", kIntDTypes);
   rows.Binary<Add, float, double>("tf.AddV2");
@@ -387,11 +349,19 @@ void ListArithmetic(const Rows& rows) {
   rows.BinaryWrapping<SquaredDifference>("tf.SquaredDifference", kSignedIntDTypes);
   rows.Binary<SquaredDifference, float, double, Complex64>("tf.SquaredDifference");
   rows.Binary<Div, float, double>("tf.RealDiv", 0.2f);
+  rows.Binary<DivNoNan, float, double>("tf.DivNoNan", 0.2f);
   rows.Binary<FloorDiv, float, double>("tf.FloorDiv", 0.2f);
-  rows.Binary<Maximum, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(
-      "tf.Maximum");
-  rows.Binary<Minimum, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(
-      "tf.Minimum");
+  rows.BinaryReal<Maximum>("tf.Maximum");
+  rows.BinaryReal<Minimum>("tf.Minimum");
+}
+
+void ListBits(const Rows& rows) {
+  rows.BinaryWrapping<And>("tf.BitwiseAnd", kIntDTypes);
+  rows.BinaryWrapping<Or>("tf.BitwiseOr", kIntDTypes);
+  rows.BinaryWrapping<Xor>("tf.BitwiseXor", kIntDTypes);
+  rows.BinaryWrapping<LeftShift>("tf.LeftShift", kIntDTypes);
+  rows.Binary<RightShift, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>("tf.RightShift");
+  rows.UnaryWrapping<Invert>("tf.Invert", kIntDTypes);
 }
 
 void ListComparisons(const Rows& rows) {
@@ -421,12 +391,11 @@ void ListUnary(const Rows& rows) {
   rows.UnaryWrapping<Square>("tf.Square", kIntDTypes);
   rows.Unary<Square, float, double, Complex64>("tf.Square");
   rows.Unary<Reciprocal, float, double>("tf.Reciprocal", 0.2f);
-  rows.UnaryWrapping<Same>("tf.Relu", kUnsignedIntDTypes);
-  rows.Unary<Relu, int8_t, int16_t, int32_t, int64_t, float, double>("tf.Relu");
   rows.Unary<Floor, float, double>("tf.Floor");
   rows.Unary<Ceil, float, double>("tf.Ceil");
   rows.UnaryWrapping<Same>("tf.Round", kSignedIntDTypes);
   rows.Unary<Round, float, double>("tf.Round");
+  rows.Unary<Round, float, double>("tf.Rint");
   rows.Complex("tf.Round", 1, &PairsRow<&UnaryRow<Round, float>>);
 }
 
@@ -435,6 +404,7 @@ void ListUnary(const Rows& rows) {
 void ListRows(RowSink sink) {
   const Rows rows(sink);
   ListArithmetic(rows);
+  ListBits(rows);
   ListComparisons(rows);
   ListUnary(rows);
 }

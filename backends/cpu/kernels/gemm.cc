@@ -45,6 +45,10 @@ void ForRanges(WorkQueue* queue, int64_t n, int64_t grain, F&& fn) {
   }
 }
 
+void ApplyEpilogue(const GemmEpilogue& epilogue, void* sums, int64_t ldc, int64_t rows, int64_t col, int64_t cols) {
+  if (epilogue.apply != nullptr) epilogue.apply(epilogue.context, sums, ldc, rows, col, cols);
+}
+
 // Room for `count` elements, aligned for the cache: within the object if it suffices, else on the heap.
 template <typename T>
 class Scratch {
@@ -71,7 +75,8 @@ class Scratch {
 
 // A row vector times a matrix that has contiguous rows or columns.
 template <typename T>
-Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
+Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
+                      const GemmEpilogue& epilogue) {
   const GemmKernels<T>& kernels = GetGemmKernels<T>();
   const bool rows = b.col_stride == 1;
   Scratch<T> contiguous_x(rows || a.col_stride == 1 ? 0 : k);
@@ -83,37 +88,45 @@ Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, M
     whole.x = x;
     whole.x_stride = 1;
   }
-  const int64_t grain = RoundUp(DivideUp(kMinTaskElements, k), rows ? 64 : 4);
+  // Parts that are as wide as can be, since the rows of narrow ones are far apart for their size.
+  const int64_t fair = queue == nullptr ? n : n / (2 * int64_t{queue->ParallelismLevel()});
+  const int64_t grain = RoundUp(std::max(DivideUp(kMinTaskElements, k), fair), rows ? 64 : 4);
   ForRanges(queue, n, grain, [&](int64_t begin, int64_t end) {
     GemvBlock<T> part = whole;
     part.cols = end - begin;
     part.m = b.data + begin * b.col_stride;
     part.y = c + begin;
     (rows ? kernels.gemv_rows : kernels.gemv_columns)(part);
+    ApplyEpilogue(epilogue, part.y, n, 1, begin, end - begin);
   });
   return {};
 }
 
-// Multiplies without packing: for small matrices, and where packed elements would be used too few times.
+// Multiplies without packing: for small matrices, and where packed elements would be used too few times. `packed_b`,
+// if not null, has B packed by slices of kGemmDepth.
 template <typename T>
-void MultiplyDirect(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
-  const GemmKernels<T>& kernels = GetGemmKernels<T>();
+void MultiplyDirect(const GemmKernels<T>& kernels, WorkQueue* queue, int64_t m, int64_t n, int64_t k,
+                    const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, const GemmEpilogue& epilogue,
+                    const T* packed_b) {
+  const int64_t packed_cols = packed_b == nullptr ? 0 : RoundUp(n, kernels.panel_cols);
   const auto multiply = [&](int64_t row, int64_t rows, int64_t col, int64_t cols) {
     GemmBlock<T> g = {};
     g.rows = rows;
     g.cols = cols;
     g.a_row_stride = a.row_stride;
     g.a_depth_stride = a.col_stride;
-    g.b_depth_stride = b.row_stride;
-    g.c = c + row * n + col;
-    g.ldc = n;
+    g.b_depth_stride = packed_b != nullptr ? kernels.panel_cols : b.row_stride;
+    g.b_packed = packed_b != nullptr;
+    g.c = c + row * ldc + col;
+    g.ldc = ldc;
     for (int64_t p = 0; p < k; p += kGemmDepth) {
       g.depth = std::min(kGemmDepth, k - p);
       g.a = a.data + row * a.row_stride + p * a.col_stride;
-      g.b = b.data + p * b.row_stride + col;
+      g.b = g.b_packed ? packed_b + p * packed_cols + col * g.depth : b.data + p * b.row_stride + col;
       g.accumulate = p > 0;
       kernels.multiply(g);
     }
+    ApplyEpilogue(epilogue, g.c, ldc, rows, col, cols);
   };
   if (queue == nullptr || !ProductExceeds(m, n, k, 2 * kMinTaskProducts)) return multiply(0, m, 0, n);
   const bool by_rows = m > n;
@@ -126,14 +139,34 @@ void MultiplyDirect(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixVie
   });
 }
 
+// The same with B packed, because its rows have gaps. Not inline, so that other ways need no room on the stack for B.
+template <typename T>
+[[gnu::noinline]] Status MultiplyWithPackedB(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a,
+                                             MatrixView<T> b, T* c, int64_t ldc, const GemmEpilogue& epilogue) {
+  const GemmKernels<T>& kernels = GetGemmKernels<T>();
+  const int64_t packed_cols = RoundUp(n, kernels.panel_cols);
+  Scratch<T> packed_b(packed_cols * k);
+  if (packed_b.data() == nullptr) return Status::OutOfMemory();
+  for (int64_t p = 0; p < k; p += kGemmDepth) {
+    const int64_t depth = std::min(kGemmDepth, k - p);
+    for (int64_t col = 0; col < n; col += kernels.panel_cols) {
+      kernels.pack_b(b.data + p * b.row_stride + col * b.col_stride, b.col_stride, b.row_stride,
+                     std::min(kernels.panel_cols, n - col), depth, packed_b.data() + p * packed_cols + col * depth);
+    }
+  }
+  MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, packed_b.data());
+  return {};
+}
+
 // One multiplication with packing. `Run` takes C by blocks, and each block by slices of kGemmDepth products.
 template <typename S>
 class PackedProduct {
  public:
   using T = GemmComputeType<S>;
 
-  PackedProduct(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<S> a, MatrixView<S> b, S* c)
-      : kernels_(GetGemmKernels<S>()), m_(m), n_(n), k_(k), a_(a), b_(b), c_(c) {
+  PackedProduct(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<S> a, MatrixView<S> b, S* c, int64_t ldc,
+                const GemmEpilogue& epilogue)
+      : kernels_(GetGemmKernels<S>()), m_(m), n_(n), k_(k), a_(a), b_(b), c_(c), ldc_(ldc), epilogue_(epilogue) {
     if (queue != nullptr && ProductExceeds(m, n, k, 2 * kMinTaskProducts)) queue_ = queue;
   }
 
@@ -214,7 +247,7 @@ class PackedProduct {
   }
 
   void MultiplyTile(int64_t row, int64_t rows, int64_t col, int64_t cols) {
-    S* c = c_ + (first_row_ + row) * n_ + first_col_ + col;
+    S* c = c_ + (first_row_ + row) * ldc_ + first_col_ + col;
     GemmBlock<T> g = {};
     g.rows = rows;
     g.cols = cols;
@@ -227,16 +260,35 @@ class PackedProduct {
     g.b_depth_stride = kernels_.panel_cols;
     g.b_packed = true;
     g.accumulate = first_depth_ > 0;
+    const bool is_complete = first_depth_ + depth_ == k_;
     if constexpr (kInPlace) {
       g.c = reinterpret_cast<T*>(c);
-      g.ldc = n_;
-      kernels_.multiply(g);
+      g.ldc = ldc_;
     } else {
       g.c = sums_ + row * cols_ + col;
       g.ldc = cols_;
+    }
+    if (!is_complete || epilogue_.apply == nullptr) {
       kernels_.multiply(g);
-      if (first_depth_ + depth_ < k_) return;
-      for (int64_t i = 0; i < rows; ++i) kernels_.round(g.c + i * cols_, cols, c + i * n_);
+    } else {
+      MultiplyAndFinish(g, first_col_ + col);
+    }
+    if constexpr (!kInPlace) {
+      if (!is_complete) return;
+      for (int64_t i = 0; i < rows; ++i) kernels_.round(g.c + i * cols_, cols, c + i * ldc_);
+    }
+  }
+
+  // By so many rows at a time that they are still in the cache for the epilogue.
+  void MultiplyAndFinish(const GemmBlock<T>& whole, int64_t first_col) {
+    const int64_t step = 8 * kernels_.panel_rows;
+    GemmBlock<T> g = whole;
+    for (int64_t row = 0; row < whole.rows; row += step) {
+      g.rows = std::min(step, whole.rows - row);
+      g.a = whole.a + row * whole.depth;
+      g.c = whole.c + row * whole.ldc;
+      kernels_.multiply(g);
+      ApplyEpilogue(epilogue_, g.c, g.ldc, g.rows, first_col, g.cols);
     }
   }
 
@@ -245,6 +297,8 @@ class PackedProduct {
   const int64_t m_, n_, k_;
   const MatrixView<S> a_, b_;
   S* const c_;
+  const int64_t ldc_;
+  const GemmEpilogue& epilogue_;
   T* packed_a_;
   T* packed_b_;
   T* sums_;  // of the block of C, where C cannot hold them
@@ -254,43 +308,68 @@ class PackedProduct {
   int64_t first_depth_, depth_;
 };
 
-// Whether packing would cost more than it saves.
+// Whether packing A and B would cost more than it saves.
 template <typename T>
 bool IsDirectBetter(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64_t k, const MatrixView<T>& b) {
   if (kernels.direct_cols == 0 || b.col_stride != 1 || n % kernels.direct_cols != 0) return false;
   return m <= 2 * kernels.panel_rows || n <= kernels.panel_cols || !ProductExceeds(n, k, m, kMaxDirectProducts);
 }
 
+// The same of packing A, where B must be packed.
+template <typename T>
+bool IsPackingBEnough(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64_t k) {
+  if (kernels.direct_cols == 0 || k > kMaxBlockCols) return false;
+  return n <= kernels.panel_cols || !ProductExceeds(n, k, m, kMaxDirectProducts / 4);
+}
+
 }  // namespace
 
 template <typename T>
-Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c) {
+Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc,
+            const GemmEpilogue& epilogue) {
   if (m == 0 || n == 0) return {};
-  if (k == 0) {
-    std::fill_n(c, static_cast<size_t>(m) * static_cast<size_t>(n), T(0));
+  if (k == 0 && epilogue.apply == nullptr) {
+    for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, T(0));
     return {};
   }
-  if (n == 1 && m > 1) {  // the same as the transposed product, which has rows to vectorise
+  if (k == 0) {  // zeros for the epilogue
+    const T zero(0);
+    return Gemm<T>(queue, m, n, 1, {&zero, 0, 0}, {&zero, 0, 0}, c, ldc, epilogue);
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (n == 1 && m > 1 && ldc == 1 && epilogue.apply != nullptr) {
+      TANDEM_RETURN_IF_ERROR(Gemm<T>(queue, m, n, k, a, b, c, ldc));
+      ApplyEpilogue(epilogue, c, 1, m, 0, 1);
+      return {};
+    }
+  }
+  if (n == 1 && m > 1 && ldc == 1 && epilogue.apply == nullptr) {
+    // The same as the transposed product, which has rows to vectorise.
     std::swap(m, n);
     std::swap(a, b);
     a = a.Transposed();
     b = b.Transposed();
+    ldc = n;
   }
   if constexpr (std::is_floating_point_v<T>) {
     const GemmKernels<T>& kernels = GetGemmKernels<T>();
     if (m == 1 && kernels.gemv_rows != nullptr && (b.col_stride == 1 || b.row_stride == 1)) {
-      return MultiplyVector(queue, n, k, a, b, c);
+      return MultiplyVector(queue, n, k, a, b, c, epilogue);
     }
     if (IsDirectBetter(kernels, m, n, k, b)) {
-      MultiplyDirect(queue, m, n, k, a, b, c);
+      MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, nullptr);
       return {};
     }
+    if (IsPackingBEnough(kernels, m, n, k)) {
+      return MultiplyWithPackedB(queue, m, n, k, a, b, c, ldc, epilogue);
+    }
   }
-  return PackedProduct<T>(queue, m, n, k, a, b, c).Run();
+  return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue).Run();
 }
 
-#define TANDEM_INSTANTIATE_GEMM(T) \
-  template Status Gemm<T>(WorkQueue*, int64_t, int64_t, int64_t, MatrixView<T>, MatrixView<T>, T*);
+#define TANDEM_INSTANTIATE_GEMM(T)                                                                          \
+  template Status Gemm<T>(WorkQueue*, int64_t, int64_t, int64_t, MatrixView<T>, MatrixView<T>, T*, int64_t, \
+                          const GemmEpilogue&);
 TANDEM_INSTANTIATE_GEMM(float)
 TANDEM_INSTANTIATE_GEMM(double)
 TANDEM_INSTANTIATE_GEMM(Float16)

@@ -336,8 +336,10 @@ void ConvertAndTransposePanel(const S* from, int64_t stride, int64_t width, int6
 
 template <typename S, typename T, int kWidth>
 void Pack(const S* from, int64_t width_stride, int64_t depth_stride, int64_t width, int64_t depth, T* to) {
-  for (int64_t i = width; i < kWidth; ++i) {
-    for (int64_t p = 0; p < depth; ++p) to[p * kWidth + i] = T{};
+  if constexpr (!kFastMasks || !kHasVectors<T>) {  // else what is beyond `width` is masked out
+    for (int64_t i = width; i < kWidth; ++i) {
+      for (int64_t p = 0; p < depth; ++p) to[p * kWidth + i] = T{};
+    }
   }
   if (width_stride == 1 && width == kWidth && std::is_same_v<S, T>) {
     for (int64_t p = 0; p < depth; ++p) std::memcpy(to + p * kWidth, from + p * depth_stride, kWidth * sizeof(T));
@@ -400,7 +402,7 @@ HWY_INLINE void AddAllRows(const GemvBlock<T>& g, int64_t row, int64_t begin, in
   if (col < end) AddRows<kRows>(d, g, row, col, static_cast<size_t>(end - col));
 }
 
-// For a narrow M: y stays in registers, by as many vectors at a time as there are.
+// For an M that is narrow or in the cache: y stays in registers, by as many vectors at a time as there are.
 template <typename T>
 void GemvNarrow(const GemvBlock<T>& v) {
   constexpr int64_t kLanes = HWY_LANES(T);
@@ -425,7 +427,9 @@ void GemvNarrow(const GemvBlock<T>& v) {
 // Adds up in the order of the rows, as GemvNarrow does, so that the bits do not depend on the range of columns.
 template <typename T>
 void GemvRows(const GemvBlock<T>& g) {
-  if (g.cols <= 8 * HWY_LANES(T) && (kFastMasks || g.cols % HWY_LANES(T) == 0)) return GemvNarrow(g);
+  constexpr int64_t kCached = (int64_t{8} << 20) / sizeof(T);
+  const bool is_narrow = g.cols <= 8 * HWY_LANES(T) || g.depth <= kCached / g.cols;
+  if (is_narrow && (kFastMasks || g.cols % HWY_LANES(T) == 0)) return GemvNarrow(g);
   constexpr int64_t kRange = 1024;
   for (int64_t begin = 0; begin < g.cols; begin += kRange) {
     const int64_t end = std::min(g.cols, begin + kRange);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// GatherV2 and Where: elements by index, and indices of elements.
+// GatherV2, GatherNd and Where: elements by index, and indices of elements.
 
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/indexing_unique.h"
+#include "kernels/indexing_rows.h"
 #include "kernels/kernels.h"
 #include "kernels/shape_movement.h"
 #include "tandem/host_context.h"
@@ -14,7 +14,8 @@
 namespace tandem::cpu {
 namespace {
 
-// GatherV2 as a copy of slices: for each of `batches` and `outer` positions, one slice for each of `count` indices.
+// GatherV2, or GatherNd, as a copy of slices: for each of `batches` and `outer` positions, one slice for each of
+// `count` indices.
 struct GatherLayout {
   GatherLayout(const TensorShape& params, const TensorShape& indices, int axis, int batch_dims) {
     for (int i = 0; i < axis; ++i) (i < batch_dims ? batches : outer) *= params.dim(i);
@@ -22,6 +23,8 @@ struct GatherLayout {
     for (int i = axis + 1; i < params.rank(); ++i) slice *= params.dim(i);
     limit = params.dim(axis);
   }
+  explicit GatherLayout(const SliceNumbers& numbers)
+      : count(numbers.size()), limit(numbers.num_slices()), slice(numbers.slice_size()) {}
   int64_t batches = 1;
   int64_t outer = 1;
   int64_t count = 1;
@@ -37,15 +40,8 @@ Status CheckIndices(const DenseArg& indices, int64_t limit) {
   if (valid) return Status();
   int64_t first = 0;
   while (index[first] >= 0 && static_cast<int64_t>(index[first]) < limit) ++first;
-  const TensorShape& shape = indices.shape();
-  int64_t position[TensorShape::kMaxRank];
-  int64_t rest = first;
-  for (int i = shape.rank(); i-- > 0;) {
-    position[i] = rest % shape.dim(i);
-    rest /= shape.dim(i);
-  }
   return InvalidArgument("indices must be in [0, ", limit, "), got ", index[first], " at position ",
-                         std::span<const int64_t>(position, static_cast<size_t>(shape.rank())));
+                         Position(indices.shape(), first).span());
 }
 
 // Slices [begin, end) of the result. `bytes` is the size of a slice where Slice is void, else sizeof(Slice).
@@ -120,6 +116,20 @@ Status GatherKernel(const Tensor&, DenseArg indices, KernelFrame& frame) {
     default:
       return GatherAs<int64_t>(frame, indices);
   }
+}
+
+Status GatherNdKernel(const Tensor& params, DenseArg indices, KernelFrame& frame) {
+  SliceNumbers numbers;
+  TANDEM_RETURN_IF_ERROR(numbers.Init(indices, params.shape()));
+  if (SpreadScalar(frame, 0) || GiveEmpty(frame)) return Status();
+  ElementSource source;
+  TANDEM_RETURN_IF_ERROR(source.Init(frame, 0));
+  ElementSink sink;
+  if (!sink.Init(frame, 0)) return Status();
+  const size_t bytes = static_cast<size_t>(numbers.slice_size()) * source.element_size();
+  Gather(frame, GatherLayout(numbers), numbers.data(), bytes, source.data(), sink.data());
+  sink.Finish(frame);
+  return Status();
 }
 
 // Part `part` of [0, n) cut into `parts`.
@@ -215,7 +225,11 @@ Status RegisterIndexingKernels(KernelOpHandler& handler) {
   const DTypeSet fixed = kNumericDTypes | DTypeSet{DType::kBool};
   TANDEM_RETURN_IF_ERROR(
       handler.AddKernel("tf.GatherV2", DTypeSet::All(), MakeKernel<&GatherKernel>().WithCost({0, &MovementCost})));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.GatherNd", DTypeSet::All(), MakeKernel<&GatherNdKernel>().WithCost({0, &MovementCost})));
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Where", fixed, MakeKernel<&WhereKernel>().WithCost(2)));
+  TANDEM_RETURN_IF_ERROR(RegisterScatterKernels(handler));
+  TANDEM_RETURN_IF_ERROR(RegisterTopKKernels(handler));
   return RegisterUniqueKernels(handler);
 }
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Unique: a hash table of the distinct elements, numbered in order of first appearance.
-
-#include "kernels/indexing_unique.h"
+// Unique, UniqueV2: a hash table of the distinct elements, or slices, numbered in order of first appearance.
 
 #include <algorithm>
 #include <complex>
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <new>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
+#include "kernels/indexing_rows.h"
+#include "kernels/shape_movement.h"
+#include "kernels/shape_strided_copy.h"
 #include "tandem/host_context.h"
-#include "tandem/kernel.h"
 
 namespace tandem::cpu {
 namespace {
@@ -49,47 +49,70 @@ uint64_t Hash(T value) {
   }
 }
 
-// The distinct ones of the elements at `elements`, found by linear probing.
+// Items that are single elements.
 template <typename T>
+struct Elements {
+  uint64_t HashOf(int64_t i) const { return Hash(elements[i]); }
+  bool AreEqual(int64_t i, int64_t j) const { return elements[i] == elements[j]; }
+
+  const T* elements;
+};
+
+// Items that are slices of elements.
+template <typename T>
+struct Slices {
+  uint64_t HashOf(int64_t i) const {
+    uint64_t hash = 0;
+    for (int64_t j = 0; j < size; ++j) hash = Mix(hash * 3 + Hash(elements[i * size + j]));
+    return hash;
+  }
+  bool AreEqual(int64_t i, int64_t j) const {
+    return std::equal(elements + i * size, elements + (i + 1) * size, elements + j * size);
+  }
+
+  const T* elements;
+  int64_t size;
+};
+
+// The distinct ones of some items, found by linear probing.
+template <typename Items>
 class UniqueTable {
  public:
-  explicit UniqueTable(const T* elements) : elements_(elements) {}
+  explicit UniqueTable(const Items& items) : items_(items) {}
 
-  // The number of element `i`; -1 if memory is exhausted.
+  // The number of item `i`; -1 if memory is exhausted.
   int64_t FindOrAdd(int64_t i) {
     if (size_ >= capacity_ / 2 && !Grow()) return -1;
-    const T element = elements_[i];
     // What is not equal to itself is never found; in the table it would only be in the way.
-    if (element != element) return Add(i);
-    int64_t* slot = FindSlot(element);
+    if (!items_.AreEqual(i, i)) return Add(i);
+    int64_t* slot = FindSlot(i);
     if (*slot < 0) *slot = Add(i);
     return *slot;
   }
 
   int64_t size() const { return size_; }
-  // The distinct elements, in order of their numbers.
-  T operator[](int64_t number) const { return elements_[firsts_[number]]; }
+  // The distinct items, in order of their numbers.
+  int64_t operator[](int64_t number) const { return firsts_[static_cast<size_t>(number)]; }
 
  private:
   static constexpr int64_t kFirstCapacity = 128;
 
   int64_t Add(int64_t i) {
-    firsts_[size_] = i;
+    firsts_[static_cast<size_t>(size_)] = i;
     return size_++;
   }
-  // Where the number of the element is, or -1 in the place that it should have.
-  int64_t* FindSlot(T element) {
+  // Where the number of the item is, or -1 in the place that it should have.
+  int64_t* FindSlot(int64_t i) {
     const auto mask = static_cast<size_t>(capacity_ - 1);
-    size_t slot = static_cast<size_t>(Hash(element)) & mask;
-    while (slots_[slot] >= 0 && !((*this)[slots_[slot]] == element)) slot = (slot + 1) & mask;
+    size_t slot = static_cast<size_t>(items_.HashOf(i)) & mask;
+    while (slots_[slot] >= 0 && !items_.AreEqual((*this)[slots_[slot]], i)) slot = (slot + 1) & mask;
     return &slots_[slot];
   }
   // Doubles the capacity. False, and nothing changed, if memory is exhausted.
   bool Grow() {
     const int64_t capacity = std::max(2 * capacity_, kFirstCapacity);
-    if (static_cast<uint64_t>(capacity) > PTRDIFF_MAX / sizeof(int64_t)) return false;
-    std::unique_ptr<int64_t[]> slots(new (std::nothrow) int64_t[static_cast<size_t>(capacity)]);
-    std::unique_ptr<int64_t[]> firsts(new (std::nothrow) int64_t[static_cast<size_t>(capacity / 2)]);
+    auto slots = AllocateArray<int64_t>(capacity);
+    auto firsts = AllocateArray<int64_t>(capacity / 2);
     if (slots == nullptr || firsts == nullptr) return false;
     std::fill_n(slots.get(), capacity, int64_t{-1});
     std::copy_n(firsts_.get(), size_, firsts.get());
@@ -97,21 +120,21 @@ class UniqueTable {
     slots_ = std::move(slots);
     firsts_ = std::move(firsts);
     for (int64_t number = 0; number < size_; ++number) {
-      const T element = (*this)[number];
-      if (element == element) *FindSlot(element) = number;
+      const int64_t i = (*this)[number];
+      if (items_.AreEqual(i, i)) *FindSlot(i) = number;
     }
     return true;
   }
 
-  const T* elements_;
+  const Items& items_;
   int64_t size_ = 0;
   int64_t capacity_ = 0;               // of slots_, a power of two, of which at most half are in use
   std::unique_ptr<int64_t[]> slots_;   // numbers; -1 where it is free
-  std::unique_ptr<int64_t[]> firsts_;  // index of the element that got the number
+  std::unique_ptr<int64_t[]> firsts_;  // index of the item that got the number
 };
 
-template <typename T, typename Index>
-Status NumberElements(UniqueTable<T>& table, int64_t count, Index* numbers) {
+template <typename Table, typename Index>
+Status NumberItems(Table& table, int64_t count, Index* numbers) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t number = table.FindOrAdd(i);
     if (number < 0) return Status::OutOfMemory();
@@ -123,74 +146,135 @@ Status NumberElements(UniqueTable<T>& table, int64_t count, Index* numbers) {
   return Status();
 }
 
-// Result 1 for the elements at `elements`, and the table for result 0.
-template <typename T>
-Status FindUnique(KernelFrame& frame, UniqueTable<T>& table) {
-  const TensorShape& shape = frame.arg(0).shape();
+// The dimension along which to look, of a tensor as a matrix of `outer` times `count` slices of `inner` elements.
+struct UniqueAxis {
+  UniqueAxis(const TensorShape& shape, int axis_number) : axis(axis_number), count(shape.dim(axis_number)) {
+    for (int i = 0; i < axis; ++i) outer *= shape.dim(i);
+    for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape.dim(i);
+  }
+  int64_t slice_size() const { return outer * inner; }
+
+  int axis;
+  int64_t count;
+  int64_t outer = 1;
+  int64_t inner = 1;
+};
+
+// Result 1 for the items, and the table for result 0.
+template <typename Table>
+Status FindUnique(KernelFrame& frame, Table& table, int64_t count) {
   const DType out_idx = frame.attrs().GetOr("out_idx", DType::kI32);
   TANDEM_ASSIGN_OR_RETURN(Tensor numbers,
-                          AllocateDense({out_idx, shape}, frame.host().device(), frame.host().allocator()));
+                          AllocateDense({out_idx, {count}}, frame.host().device(), frame.host().allocator()));
   if (out_idx == DType::kI32) {
-    TANDEM_RETURN_IF_ERROR(NumberElements(table, shape.num_elements(), static_cast<int32_t*>(numbers.mutable_data())));
+    TANDEM_RETURN_IF_ERROR(NumberItems(table, count, static_cast<int32_t*>(numbers.mutable_data())));
   } else {
-    TANDEM_RETURN_IF_ERROR(NumberElements(table, shape.num_elements(), static_cast<int64_t*>(numbers.mutable_data())));
+    TANDEM_RETURN_IF_ERROR(NumberItems(table, count, static_cast<int64_t*>(numbers.mutable_data())));
   }
   frame.SetResult(1, std::move(numbers));
   return Status();
 }
 
-Status CheckVector(const Tensor& x) {
-  return x.shape().rank() == 1 ? Status() : InvalidArgument("x must be a vector, got x: ", x.metadata());
+// Writes the distinct ones of the slices at `x` to `out`.
+template <typename T, typename Table>
+void CopyDistinct(const UniqueAxis& axis, const Table& table, const T* x, T* out) {
+  for (int64_t i = 0; i < axis.outer; ++i, x += axis.count * axis.inner) {
+    for (int64_t number = 0; number < table.size(); ++number) {
+      out = std::copy_n(x + table[number] * axis.inner, axis.inner, out);
+    }
+  }
+}
+
+template <typename T, typename Table>
+Status MakeResults(KernelFrame& frame, const UniqueAxis& axis, const TensorMetadata& metadata, Table& table,
+                   const T* x) {
+  TANDEM_RETURN_IF_ERROR(FindUnique(frame, table, axis.count));
+  TensorShape shape = metadata.shape;
+  shape.SetDim(axis.axis, table.size());
+  const Device& device = frame.host().device();
+  HostAllocator& allocator = frame.host().allocator();
+  if constexpr (std::is_same_v<T, std::string_view>) {
+    const auto distinct = AllocateArray<T>(shape.num_elements());
+    if (distinct == nullptr) return Status::OutOfMemory();
+    CopyDistinct(axis, table, x, distinct.get());
+    const std::span<const T> strings(distinct.get(), static_cast<size_t>(shape.num_elements()));
+    TANDEM_ASSIGN_OR_RETURN(Tensor y, MakeString(shape, strings, device, allocator));
+    frame.SetResult(0, std::move(y));
+  } else {
+    TANDEM_ASSIGN_OR_RETURN(Tensor y, AllocateDense({metadata.dtype, shape}, device, allocator));
+    CopyDistinct(axis, table, x, static_cast<T*>(y.mutable_data()));
+    frame.SetResult(0, std::move(y));
+  }
+  return Status();
 }
 
 // T stands for every dtype that compares like it.
 template <typename T>
-Status UniqueKernel(DenseArg x, KernelFrame& frame) {
-  TANDEM_RETURN_IF_ERROR(CheckVector(x.tensor()));
-  UniqueTable<T> table(x.data<T>());
-  TANDEM_RETURN_IF_ERROR(FindUnique(frame, table));
-  TANDEM_ASSIGN_OR_RETURN(Tensor y,
-                          AllocateDense({x.dtype(), {table.size()}}, frame.host().device(), frame.host().allocator()));
-  T* out = static_cast<T*>(y.mutable_data());
-  for (int64_t i = 0; i < table.size(); ++i) out[i] = table[i];
-  frame.SetResult(0, std::move(y));
-  return Status();
+Status UniqueAlong(KernelFrame& frame, int axis_number) {
+  ElementSource source;
+  TANDEM_RETURN_IF_ERROR(source.Init(frame, 0));
+  const TensorMetadata& metadata = frame.arg(0).metadata();
+  const UniqueAxis axis(metadata.shape, axis_number);
+  const T* x = reinterpret_cast<const T*>(source.data());
+  if (metadata.rank() == 1) {
+    const Elements<T> items = {x};
+    UniqueTable<Elements<T>> table(items);
+    return MakeResults(frame, axis, metadata, table, x);
+  }
+  std::unique_ptr<T[]> moved;
+  if (axis.outer > 1) {  // each slice in one stretch
+    moved = AllocateArray<T>(metadata.num_elements());
+    if (moved == nullptr) return Status::OutOfMemory();
+    StridedCopy copy(sizeof(T));
+    copy.AddDim(axis.count, axis.slice_size(), axis.inner);
+    copy.AddDim(axis.outer, axis.inner, axis.count * axis.inner);
+    copy.AddDim(axis.inner, 1, 1);
+    copy.Run(frame, moved.get(), x);
+  }
+  const Slices<T> items = {moved != nullptr ? moved.get() : x, axis.slice_size()};
+  UniqueTable<Slices<T>> table(items);
+  return MakeResults(frame, axis, metadata, table, x);
 }
 
-Status UniqueStringsKernel(const Tensor& x, KernelFrame& frame) {
-  TANDEM_RETURN_IF_ERROR(CheckVector(x));
-  const StringHostView strings(x);
-  const auto count = static_cast<size_t>(strings.size());
-  std::unique_ptr<std::string_view[]> views(new (std::nothrow) std::string_view[count]);
-  std::unique_ptr<std::string_view[]> distinct(new (std::nothrow) std::string_view[count]);
-  if (views == nullptr || distinct == nullptr) return Status::OutOfMemory();
-  for (size_t i = 0; i < count; ++i) views[i] = strings[static_cast<int64_t>(i)];
-  UniqueTable<std::string_view> table(views.get());
-  TANDEM_RETURN_IF_ERROR(FindUnique(frame, table));
-  for (int64_t i = 0; i < table.size(); ++i) distinct[static_cast<size_t>(i)] = table[i];
-  TANDEM_ASSIGN_OR_RETURN(Tensor y, MakeString({table.size()}, {distinct.get(), static_cast<size_t>(table.size())},
-                                               frame.host().device(), frame.host().allocator()));
-  frame.SetResult(0, std::move(y));
-  return Status();
+template <typename T>
+Status UniqueKernel(const Tensor& x, KernelFrame& frame) {
+  if (x.shape().rank() != 1) return InvalidArgument("x must be a vector, got x: ", x.metadata());
+  return UniqueAlong<T>(frame, 0);
+}
+
+template <typename T>
+Status UniqueV2Kernel(const Tensor& x, const Tensor& axis, KernelFrame& frame) {
+  const int rank = x.shape().rank();
+  if (axis.shape().rank() != 1 || axis.num_elements() > 1 || (axis.num_elements() == 0 && rank != 1)) {
+    return InvalidArgument("axis must be a vector of one element, or of none if x is a vector, got x: ", x.metadata(),
+                           ", axis: ", axis.metadata());
+  }
+  if (axis.num_elements() == 0) return UniqueAlong<T>(frame, 0);
+  TANDEM_ASSIGN_OR_RETURN(const int number, NormalizeAxis(HostInput(axis.metadata(), &axis).Int(0), rank, "axis"));
+  return UniqueAlong<T>(frame, number);
+}
+
+template <typename T>
+Status AddUnique(KernelOpHandler& handler, DTypeSet dtypes) {
+  constexpr float kNanosecondsPerElement = 10;
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.Unique", dtypes, MakeKernel<&UniqueKernel<T>>().WithCost(kNanosecondsPerElement)));
+  return handler.AddKernel("tf.UniqueV2", dtypes, MakeKernel<&UniqueV2Kernel<T>>().WithCost(kNanosecondsPerElement));
 }
 
 }  // namespace
 
 Status RegisterUniqueKernels(KernelOpHandler& handler) {
-  constexpr float kNanosecondsPerElement = 10;
-  const auto add = [&](DTypeSet dtypes, Kernel kernel) {
-    return handler.AddKernel("tf.Unique", dtypes, std::move(kernel).WithCost(kNanosecondsPerElement));
-  };
-  TANDEM_RETURN_IF_ERROR(add({DType::kBool, DType::kU8, DType::kI8}, MakeKernel<&UniqueKernel<uint8_t>>()));
-  TANDEM_RETURN_IF_ERROR(add({DType::kU16, DType::kI16}, MakeKernel<&UniqueKernel<uint16_t>>()));
-  TANDEM_RETURN_IF_ERROR(add({DType::kU32, DType::kI32}, MakeKernel<&UniqueKernel<uint32_t>>()));
-  TANDEM_RETURN_IF_ERROR(add({DType::kU64, DType::kI64}, MakeKernel<&UniqueKernel<uint64_t>>()));
-  TANDEM_RETURN_IF_ERROR(add({DType::kF16}, MakeKernel<&UniqueKernel<Float16>>()));
-  TANDEM_RETURN_IF_ERROR(add({DType::kBF16}, MakeKernel<&UniqueKernel<BFloat16>>()));
-  TANDEM_RETURN_IF_ERROR(add({DType::kF32}, MakeKernel<&UniqueKernel<float>>()));
-  TANDEM_RETURN_IF_ERROR(add({DType::kF64}, MakeKernel<&UniqueKernel<double>>()));
-  TANDEM_RETURN_IF_ERROR(add({DType::kC64}, MakeKernel<&UniqueKernel<std::complex<float>>>()));
-  return add({DType::kString}, MakeKernel<&UniqueStringsKernel>());
+  TANDEM_RETURN_IF_ERROR(AddUnique<uint8_t>(handler, {DType::kBool, DType::kU8, DType::kI8}));
+  TANDEM_RETURN_IF_ERROR(AddUnique<uint16_t>(handler, {DType::kU16, DType::kI16}));
+  TANDEM_RETURN_IF_ERROR(AddUnique<uint32_t>(handler, {DType::kU32, DType::kI32}));
+  TANDEM_RETURN_IF_ERROR(AddUnique<uint64_t>(handler, {DType::kU64, DType::kI64}));
+  TANDEM_RETURN_IF_ERROR(AddUnique<Float16>(handler, {DType::kF16}));
+  TANDEM_RETURN_IF_ERROR(AddUnique<BFloat16>(handler, {DType::kBF16}));
+  TANDEM_RETURN_IF_ERROR(AddUnique<float>(handler, {DType::kF32}));
+  TANDEM_RETURN_IF_ERROR(AddUnique<double>(handler, {DType::kF64}));
+  TANDEM_RETURN_IF_ERROR(AddUnique<std::complex<float>>(handler, {DType::kC64}));
+  return AddUnique<std::string_view>(handler, {DType::kString});
 }
 
 }  // namespace tandem::cpu

@@ -29,13 +29,13 @@ constexpr float kRowCost = 0.2f;
 constexpr float kSoftmaxCost = 1.5f;
 
 // Result 0 from two operands, by a row; the result may take over the memory of the argument at position `forwarded`.
-Status ComputeRows(KernelFrame& frame, const RowFunction& function, const std::array<Operand, 2>& operands,
+Status ComputeRows(KernelFrame& frame, const RowFunction& function, float cost, const std::array<Operand, 2>& operands,
                    const TensorShape& shape, std::initializer_list<size_t> forwarded) {
   auto* out = frame.ForwardOrAllocateResult<std::byte>(0, forwarded);
   const int64_t n = shape.num_elements();
   if (out == nullptr || n == 0) return Status();
   const ElementwiseLoop loop(function, operands, shape, DTypeSize(frame.result_metadata(0).dtype));
-  frame.ParallelFor(n, kRowCost, [&](int64_t begin, int64_t end) { loop.Compute(begin, end, out); });
+  frame.ParallelFor(n, cost, [&](int64_t begin, int64_t end) { loop.Compute(begin, end, out); });
   return Status();
 }
 
@@ -57,7 +57,7 @@ struct BiasAddKernel {
     // With the dimensions after the channels, so that it broadcasts.
     TensorShape bias_shape = bias.shape();
     for (int i = axis + 1; i < shape.rank(); ++i) bias_shape.Append(1);
-    return ComputeRows(frame, add, {DenseOperand(value, shape), DenseOperand(bias, bias_shape)}, shape, {0});
+    return ComputeRows(frame, add, kRowCost, {DenseOperand(value, shape), DenseOperand(bias, bias_shape)}, shape, {0});
   }
 };
 
@@ -77,10 +77,15 @@ struct BiasAddGradKernel {
 
 struct GradientKernel {
   RowFunction function;
+  float cost;
+  const char* parameter;  // a float attribute that the row gets; null: none
 
   Status operator()(DenseArg x, DenseArg y, KernelFrame& frame) const {
     const TensorShape& shape = x.shape();
-    return ComputeRows(frame, function, {DenseOperand(x, shape), DenseOperand(y, shape)}, shape, {0, 1});
+    RowFunction with_parameter = function;
+    const float value = parameter == nullptr ? 0.0f : frame.attrs().GetOr(parameter, 0.0f);
+    with_parameter.parameter = &value;
+    return ComputeRows(frame, with_parameter, cost, {DenseOperand(x, shape), DenseOperand(y, shape)}, shape, {0, 1});
   }
 };
 
@@ -229,6 +234,8 @@ class RowKernels {
   void Add(const RowEntry& entry) {
     RowFunction function;
     function.row = entry.row;
+    function.row_if_first_single = entry.row_if_first_single;
+    function.row_if_rest_single = entry.row_if_rest_single;
     Add(entry, entry.dtypes, function);
     if (!entry.is_float) return;
     for (const DType half : {DType::kF16, DType::kBF16}) {
@@ -245,9 +252,11 @@ class RowKernels {
  private:
   void Add(const RowEntry& entry, DTypeSet dtypes, const RowFunction& function) {
     const bool is_bias = std::string_view(entry.op) == "tf.AddV2";
-    Kernel kernel = is_bias ? MakeKernel(BiasAddKernel{function}) : MakeKernel(GradientKernel{function});
+    const float cost = kRowCost + entry.cost;
+    Kernel kernel =
+        is_bias ? MakeKernel(BiasAddKernel{function}) : MakeKernel(GradientKernel{function, cost, entry.parameter});
     const Status status =
-        handler_.AddKernel(is_bias ? "tf.BiasAdd" : entry.op, dtypes, std::move(kernel).WithCost(kRowCost / 2));
+        handler_.AddKernel(is_bias ? "tf.BiasAdd" : entry.op, dtypes, std::move(kernel).WithCost(cost / 2));
     if (status_.ok()) status_ = status;
   }
 

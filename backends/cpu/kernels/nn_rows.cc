@@ -5,8 +5,11 @@
 
 #include "kernels/nn_rows.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
+#include "kernels/simd_math.h"
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -14,7 +17,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // After the above.
-#include "kernels/elementwise_loops-inl.h"
+#include "kernels/elementwise_lists-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
@@ -57,41 +60,79 @@ struct TanhGrad {
   }
 };
 
-template <typename Fn, typename T>
-RowEntry Entry(const char* op, DType dtype) {
-  RowEntry entry = {op, 2, {dtype}, &BinaryRow<Fn, T>};
-  entry.is_float = dtype == DType::kF32;
-  return entry;
-}
+struct LeakyReluGrad {
+  template <typename T>
+  static HWY_INLINE T Apply(T gradient, T feature, T slope) {
+    const T scaled = gradient * slope;
+    return feature > 0 ? gradient : scaled;
+  }
+};
 
-template <typename Fn>
-void ListReal(const char* op, RowSink sink) {
-  sink(Entry<Fn, uint8_t>(op, DType::kU8));
-  sink(Entry<Fn, int8_t>(op, DType::kI8));
-  sink(Entry<Fn, uint16_t>(op, DType::kU16));
-  sink(Entry<Fn, int16_t>(op, DType::kI16));
-  sink(Entry<Fn, uint32_t>(op, DType::kU32));
-  sink(Entry<Fn, int32_t>(op, DType::kI32));
-  sink(Entry<Fn, uint64_t>(op, DType::kU64));
-  sink(Entry<Fn, int64_t>(op, DType::kI64));
-  sink(Entry<Fn, float>(op, DType::kF32));
-  sink(Entry<Fn, double>(op, DType::kF64));
-}
+struct EluGrad {
+  template <typename T>
+  static HWY_INLINE T Apply(T gradient, T output) {
+    const T scaled = gradient * (output + T{1});
+    return output < 0 ? scaled : gradient;
+  }
+};
 
-template <typename Fn>
-void ListFloatOrComplex(const char* op, RowSink sink) {
-  sink(Entry<Fn, float>(op, DType::kF32));
-  sink(Entry<Fn, double>(op, DType::kF64));
-  sink(Entry<Fn, Complex64>(op, DType::kC64));
+struct SeluGrad {
+  template <typename T>
+  static HWY_INLINE T Apply(T gradient, T output) {
+    constexpr T kScale = static_cast<T>(1.0507009873554804934);
+    constexpr T kScaleAlpha = static_cast<T>(1.7580993408473768600);
+    const T factor = output < 0 ? output + kScaleAlpha : kScale;
+    return gradient * factor;
+  }
+};
+
+// In two steps, since the square may overflow.
+struct SoftsignGrad {
+  template <typename T>
+  static HWY_INLINE T Apply(T gradient, T feature) {
+    const T sum = T{1} + std::fabs(feature);
+    return gradient / sum / sum;
+  }
+};
+
+// gradient / (1 + e^-feature), by way of a buffer, since the result may be in the memory of an operand.
+template <typename T>
+void SoftplusGradRow(const void* const* operands, void* out, int64_t n) {
+  constexpr int64_t kBlock = 256;
+  T slope[kBlock];
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t size = std::min(kBlock, n - begin);
+    const T* gradients = static_cast<const T*>(operands[0]) + begin;
+    simd::Sigmoid(static_cast<const T*>(operands[1]) + begin, size, slope);
+    T* to = static_cast<T*>(out) + begin;
+    TANDEM_INDEPENDENT
+    for (int64_t i = 0; i < size; ++i) to[i] = gradients[i] * slope[i];
+  }
 }
 
 }  // namespace
 
 void ListGradients(RowSink sink) {
-  ListReal<ReluGrad>("tf.ReluGrad", sink);
-  ListReal<Relu6Grad>("tf.Relu6Grad", sink);
-  ListFloatOrComplex<SigmoidGrad>("tf.SigmoidGrad", sink);
-  ListFloatOrComplex<TanhGrad>("tf.TanhGrad", sink);
+  const Rows rows(sink);
+  rows.BinaryReal<ReluGrad>("tf.ReluGrad");
+  rows.BinaryReal<Relu6Grad>("tf.Relu6Grad");
+  rows.Binary<SigmoidGrad, float, double, Complex64>("tf.SigmoidGrad");
+  rows.Binary<TanhGrad, float, double, Complex64>("tf.TanhGrad");
+  rows.BinaryWithParameter<LeakyReluGrad, float, double>("tf.LeakyReluGrad", "alpha");
+  rows.Binary<EluGrad, float, double>("tf.EluGrad");
+  rows.Binary<SeluGrad, float, double>("tf.SeluGrad");
+  rows.Binary<SoftsignGrad, float, double>("tf.SoftsignGrad", 0.4f);
+  sink({.op = "tf.SoftplusGrad",
+        .num_operands = 2,
+        .dtypes = {DType::kF32},
+        .row = &SoftplusGradRow<float>,
+        .cost = 0.8f,
+        .is_float = true});
+  sink({.op = "tf.SoftplusGrad",
+        .num_operands = 2,
+        .dtypes = {DType::kF64},
+        .row = &SoftplusGradRow<double>,
+        .cost = 2});
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

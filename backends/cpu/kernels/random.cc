@@ -26,14 +26,19 @@ namespace tandem::cpu {
 
 // Blocks that are computed side by side.
 inline constexpr int kBatchBlocks = 16;
-// Elements that a batch gives: two of f64 from each block, four of the other dtypes.
-constexpr int64_t BatchSize(DType dtype) { return dtype == DType::kF64 ? 2 * kBatchBlocks : 4 * kBatchBlocks; }
+// Elements that a batch gives: two of f64 or i64 from each block, four of the other dtypes.
+constexpr int64_t BatchSize(DType dtype) {
+  return dtype == DType::kF64 || dtype == DType::kI64 ? 2 * kBatchBlocks : 4 * kBatchBlocks;
+}
 
 // What to draw.
 struct RandomSpec {
   PhiloxStream stream;
   DType dtype;
-  bool is_normal;
+  bool is_normal = false;
+  // Of integers: the smallest one and how many there are, modulo 2^64.
+  uint64_t low = 0;
+  uint64_t range = 0;
 };
 
 }  // namespace tandem::cpu
@@ -298,9 +303,37 @@ void FillAs(const RandomSpec& spec, int64_t begin, int64_t end, void* out) {
   }
 }
 
+// Batches of integers: each word, or pair of words, modulo the range.
+void FillInt32(const RandomSpec& spec, int64_t begin, int64_t end, uint32_t* out) {
+  const auto low = static_cast<uint32_t>(spec.low);
+  const auto range = static_cast<uint32_t>(spec.range);
+  for (int64_t batch = begin; batch < end; ++batch) {
+    Words words;
+    MakeWords(spec.stream, static_cast<uint64_t>(batch) * kBatchBlocks, words);
+    for (int b = 0; b < kBatchBlocks; ++b) {
+      for (int i = 0; i < 4; ++i) *out++ = low + words.word[i][b] % range;
+    }
+  }
+}
+void FillInt64(const RandomSpec& spec, int64_t begin, int64_t end, uint64_t* out) {
+  for (int64_t batch = begin; batch < end; ++batch) {
+    Words words;
+    MakeWords(spec.stream, static_cast<uint64_t>(batch) * kBatchBlocks, words);
+    for (int b = 0; b < kBatchBlocks; ++b) {
+      for (int i = 0; i < 4; i += 2) {
+        *out++ = spec.low + (words.word[i][b] | uint64_t{words.word[i + 1][b]} << 32) % spec.range;
+      }
+    }
+  }
+}
+
 // Batches [begin, end), whole ones, to `out`.
 void FillRandom(const RandomSpec& spec, int64_t begin, int64_t end, void* out) {
   switch (spec.dtype) {
+    case DType::kI32:
+      return FillInt32(spec, begin, end, static_cast<uint32_t*>(out));
+    case DType::kI64:
+      return FillInt64(spec, begin, end, static_cast<uint64_t*>(out));
     case DType::kF16:
       return FillAs<Float16>(spec, begin, end, out);
     case DType::kBF16:
@@ -327,27 +360,46 @@ uint64_t ReadSeed(const DenseArg& seed, int i) {
   return static_cast<uint64_t>(value);
 }
 
-template <bool is_normal>
-Status StatelessRandomKernel(const Tensor&, DenseArg seed, KernelFrame& frame) {
-  constexpr double kNanosecondsPerElement = is_normal ? 1.5 : 0.7;
+PhiloxStream StreamOf(const DenseArg& seed) { return MakePhiloxStream(ReadSeed(seed, 0), ReadSeed(seed, 1)); }
+
+Status Draw(KernelFrame& frame, const RandomSpec& spec, double cost_per_element) {
   auto* out = static_cast<std::byte*>(frame.AllocateResult(0));
   if (out == nullptr) return Status();
-  const TensorMetadata& metadata = frame.result_metadata(0);
-  const RandomSpec spec = {MakePhiloxStream(ReadSeed(seed, 0), ReadSeed(seed, 1)), metadata.dtype, is_normal};
+  const int64_t count = frame.result_metadata(0).num_elements();
   const int64_t batch_size = BatchSize(spec.dtype);
   const size_t element_size = DTypeSize(spec.dtype);
   const size_t batch_bytes = static_cast<size_t>(batch_size) * element_size;
-  const int64_t whole = metadata.num_elements() / batch_size;
+  const int64_t whole = count / batch_size;
   const auto fill = HWY_DYNAMIC_DISPATCH(FillRandom);
-  frame.ParallelFor(whole, kNanosecondsPerElement * static_cast<double>(batch_size), [&](int64_t begin, int64_t end) {
+  frame.ParallelFor(whole, cost_per_element * static_cast<double>(batch_size), [&](int64_t begin, int64_t end) {
     fill(spec, begin, end, out + static_cast<size_t>(begin) * batch_bytes);
   });
-  if (const int64_t rest = metadata.num_elements() % batch_size; rest > 0) {
+  if (const int64_t rest = count % batch_size; rest > 0) {
     alignas(8) std::byte batch[4 * kBatchBlocks * sizeof(float)];
     fill(spec, whole, whole + 1, batch);
     std::memcpy(out + static_cast<size_t>(whole) * batch_bytes, batch, static_cast<size_t>(rest) * element_size);
   }
   return Status();
+}
+
+template <bool is_normal>
+Status StatelessRandomKernel(const Tensor&, DenseArg seed, KernelFrame& frame) {
+  constexpr double kNanosecondsPerElement = is_normal ? 1.5 : 0.7;
+  const RandomSpec spec = {StreamOf(seed), frame.result_metadata(0).dtype, is_normal};
+  return Draw(frame, spec, kNanosecondsPerElement);
+}
+
+Status StatelessRandomIntKernel(const Tensor&, DenseArg seed, DenseArg minval, DenseArg maxval, KernelFrame& frame) {
+  constexpr double kNanosecondsPerElement = 3;
+  const auto read = [](const DenseArg& value) {
+    return value.dtype() == DType::kI32 ? *value.data<int32_t>() : *value.data<int64_t>();
+  };
+  const int64_t low = read(minval);
+  const int64_t high = read(maxval);
+  if (low >= high) return InvalidArgument("minval must be less than maxval, got minval: ", low, ", maxval: ", high);
+  const auto range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  const RandomSpec spec = {StreamOf(seed), minval.dtype(), false, static_cast<uint64_t>(low), range};
+  return Draw(frame, spec, kNanosecondsPerElement);
 }
 
 double RandomCost(std::span<const TensorMetadata* const>, std::span<const TensorMetadata> results) {
@@ -361,6 +413,8 @@ Status RegisterRandomKernels(KernelOpHandler& handler) {
   const DTypeSet shape_dtypes = {DType::kI32, DType::kI64};
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.StatelessRandomUniform", shape_dtypes,
                                            MakeKernel<&StatelessRandomKernel<false>>().WithCost({0, &RandomCost})));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.StatelessRandomUniformInt", shape_dtypes,
+                                           MakeKernel<&StatelessRandomIntKernel>().WithCost({0, &RandomCost})));
   return handler.AddKernel("tf.StatelessRandomNormal", shape_dtypes,
                            MakeKernel<&StatelessRandomKernel<true>>().WithCost({0, &RandomCost}));
 }

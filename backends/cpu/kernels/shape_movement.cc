@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "kernels/shape_strided_copy.h"
 #include "tandem/host_context.h"
 
 namespace tandem::cpu {
@@ -89,6 +90,14 @@ double MovementCost(std::span<const TensorMetadata* const>, std::span<const Tens
   return cost;
 }
 
+RowMajorStrides::RowMajorStrides(const TensorShape& shape) {
+  int64_t stride = 1;
+  for (int i = shape.rank(); i-- > 0;) {
+    values[i] = stride;
+    stride *= std::max<int64_t>(shape.dim(i), 1);
+  }
+}
+
 bool IsReshapable(const Tensor& tensor) {
   return tensor.IsA(kDenseHost) || tensor.IsA(kScalarHost) || tensor.IsA(kStringHost);
 }
@@ -124,6 +133,48 @@ bool SpreadScalar(KernelFrame& frame, size_t arg) {
     }
   }
   return true;
+}
+
+bool GiveEmpty(KernelFrame& frame) {
+  if (frame.result_metadata(0).num_elements() > 0) return false;
+  for (size_t i = 0; i < frame.num_results(); ++i) {
+    ElementSink sink;
+    if (sink.Init(frame, i)) sink.Finish(frame);
+  }
+  return true;
+}
+
+Status ReshapeArgument(KernelFrame& frame) {
+  const Tensor& tensor = frame.arg(0);
+  if (IsReshapable(tensor)) {
+    frame.SetResult(0, WithMetadata(tensor, frame.result_metadata(0)));
+    return Status();
+  }
+  ElementSource source;
+  TANDEM_RETURN_IF_ERROR(source.Init(frame, 0));
+  frame.SetResult(0, WithMetadata(*source.dense(), frame.result_metadata(0)));
+  return Status();
+}
+
+Status RunMovement(KernelFrame& frame, const ElementSource& source, const StridedCopy& copy, int64_t offset) {
+  if (copy.IsPlain()) return ReshapeArgument(frame);
+  ElementSink sink;
+  if (!sink.Init(frame, 0)) return Status();
+  copy.Run(frame, sink.data(), source.data() + static_cast<size_t>(offset) * source.element_size());
+  sink.Finish(frame);
+  return Status();
+}
+
+void TakeBlock(KernelFrame& frame, size_t i, const ElementSource& source, int64_t offset, const StridedCopy& copy) {
+  const TensorMetadata& metadata = frame.result_metadata(i);
+  const size_t byte_offset = static_cast<size_t>(offset) * source.element_size();
+  if (copy.IsPlain() && source.dense() != nullptr && MayShare(*source.dense(), byte_offset, metadata.byte_size())) {
+    return frame.SetResult(i, MakeView(*source.dense(), metadata, byte_offset));
+  }
+  ElementSink sink;
+  if (!sink.Init(frame, i)) return;
+  copy.Run(frame, sink.data(), source.data() + byte_offset);
+  sink.Finish(frame);
 }
 
 }  // namespace tandem::cpu

@@ -17,6 +17,8 @@
 
 namespace tandem::cpu {
 
+class StridedCopy;
+
 // The elements of an argument as bytes. Dense tensors are read in place, scalar host tensors expanded; of strings the
 // elements are std::string_views into the tensor.
 class ElementSource {
@@ -84,6 +86,13 @@ inline constexpr double kCopyBytesPerNanosecond = 10;
 // Cost of a kernel that writes each element of its results once.
 double MovementCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results);
 
+// Distances of neighbours in each dimension of a row-major tensor, in elements.
+struct RowMajorStrides {
+  explicit RowMajorStrides(const TensorShape& shape);
+  int64_t operator[](int i) const { return values[i]; }
+  int64_t values[TensorShape::kMaxRank];
+};
+
 // Whether the tensor's elements are in row-major order in memory or one for all, so that WithMetadata makes sense.
 bool IsReshapable(const Tensor& tensor);
 // The same elements under another metadata, of the same dtype and number of elements; shares the storage.
@@ -97,6 +106,14 @@ Tensor MakeView(const Tensor& dense, const TensorMetadata& metadata, size_t offs
 
 // If argument `arg` is a scalar host tensor: makes every result one, with the same value, and returns true.
 bool SpreadScalar(KernelFrame& frame, size_t arg);
+// If the first result has no elements, and so none of the results has: makes them, and returns true.
+bool GiveEmpty(KernelFrame& frame);
+// Result 0 is argument 0 with another shape; shares its memory.
+Status ReshapeArgument(KernelFrame& frame);
+// Result 0 is what `copy` makes of all elements of `source`, argument 0, of which it reads the one at `offset` first.
+Status RunMovement(KernelFrame& frame, const ElementSource& source, const StridedCopy& copy, int64_t offset = 0);
+// Result `i` is the block that `copy` takes out of `source` from element `offset` on; shares its memory if it may.
+void TakeBlock(KernelFrame& frame, size_t i, const ElementSource& source, int64_t offset, const StridedCopy& copy);
 
 }  // namespace tandem::cpu
 

@@ -80,7 +80,7 @@ void Store(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof(T));
 }
 
-// Bytes [first, last) of a row of single elements; each of the three loops vectorises in its own way.
+// Bytes [first, last) of a row of single elements; each of the loops vectorises in its own way.
 template <typename T>
 void CopyElements(const Dim& dim, std::byte* dst, const std::byte* src, int64_t first, int64_t last) {
   constexpr ptrdiff_t kSize = sizeof(T);
@@ -92,6 +92,8 @@ void CopyElements(const Dim& dim, std::byte* dst, const std::byte* src, int64_t 
   } else if (dim.src_stride == 0) {
     const T value = Load<T>(src);
     for (ptrdiff_t i = 0; i < count; ++i) Store(dst + i * kSize, value);
+  } else if (dim.src_stride == -kSize) {
+    for (ptrdiff_t i = 0; i < count; ++i) Store(dst + i * kSize, Load<T>(src - i * kSize));
   } else {
     for (ptrdiff_t i = 0; i < count; ++i) Store(dst + i * kSize, Load<T>(src + i * dim.src_stride));
   }

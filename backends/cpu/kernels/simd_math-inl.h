@@ -33,22 +33,28 @@ struct MathConstants<float> {
   static constexpr int kMantissaBits = 23;
   static constexpr int kBias = 127;
   static constexpr float kRounding = 0x1.8p23f;    // adding it leaves the nearest integer in the low bits
-  static constexpr float kExpOverflow = 89.0f;     // e^x overflows from here on
+  static constexpr float kExpOverflow = 89.0f;     // e^x overflows from here on, and e^(x - 1) from 1.5 above
   static constexpr float kExpUnderflow = -104.0f;  // e^x rounds to zero
   static constexpr float kExpm1Least = -18.0f;     // e^x - 1 rounds to -1
-  static constexpr float kTanhLimit = 10.0f;       // tanh rounds to 1
+  static constexpr float kExpNormal = 87.0f;       // e^x and e^-x are normal numbers below it
+  static constexpr float kTanhLimit = 9.1f;        // tanh rounds to 1
   static constexpr float kTiny = 0x1p-13f;         // sin x and log(1 + x) are x to within half an ULP below its square
   static constexpr float kLn2High = 0x1.63p-1f;    // few bits, so that multiples are exact
   static constexpr float kLn2Low = -0x1.bd0106p-13f;
   // (e^r - 1 - r) / r^2 for |r| <= ln(2)/2; e = 2^-31.
   static constexpr float kExp[] = {0x1.000000p-1f, 0x1.555556p-3f,  0x1.5554aep-5f,
                                    0x1.111090p-7f, 0x1.6d74ccp-10f, 0x1.a1a220p-13f};
+  // (2^f - 1) / f for |f| <= 1/2; e = 2^-26.
+  static constexpr float kExp2m1[] = {0x1.62e430p-1f, 0x1.ebfbdep-3f,  0x1.c6af6ep-5f,
+                                      0x1.3b2ba2p-7f, 0x1.5f07b2p-10f, 0x1.430764p-13f};
   // (2 artanh(s) / s - 2) / z in z = s^2, for |s| <= 0.172; e = 2^-30.
   static constexpr float kLog[] = {0x1.55557ap-1f, 0x1.995e9cp-2f, 0x1.31e678p-2f};
   // (sin(r) / r - 1) / z in z = r^2, for |r| <= pi/4; e = 2^-28.
   static constexpr float kSin[] = {-0x1.555546p-3f, 0x1.110756p-7f, -0x1.994b40p-13f};
   // (cos(r) - 1 + z/2) / z^2 in z = r^2, for |r| <= pi/4; e = 2^-33.
   static constexpr float kCos[] = {0x1.55554ap-5f, -0x1.6c0c82p-10f, 0x1.99ff40p-16f};
+  // (sinh(x) / x - 1) / z in z = x^2, for |x| <= 1; e = 2^-34.
+  static constexpr float kSinh[] = {0x1.555556p-3f, 0x1.111134p-7f, 0x1.9ffe92p-13f, 0x1.7a15b6p-19f};
 };
 
 template <>
@@ -59,6 +65,7 @@ struct MathConstants<double> {
   static constexpr double kExpOverflow = 710.0;
   static constexpr double kExpUnderflow = -746.0;
   static constexpr double kExpm1Least = -38.0;
+  static constexpr double kExpNormal = 708.0;
   static constexpr double kTanhLimit = 20.0;
   static constexpr double kTiny = 0x1p-28;
   static constexpr double kLn2High = 0x1.62e42feep-1;
@@ -85,16 +92,17 @@ HWY_INLINE V Polynomial(D d, V x, const T (&coefficients)[kCount]) {
   return sum;
 }
 
-// Both keep NaN.
+// Both keep NaN. The instructions of AVX give the second operand if there is one.
+inline constexpr bool kSecondIfNan = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3;
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V AtLeast(D d, V x, hn::TFromD<D> limit) {
   const V v = hn::Set(d, limit);
-  return hn::IfThenElse(hn::Lt(x, v), v, x);
+  return kSecondIfNan ? hn::Max(v, x) : hn::IfThenElse(hn::Lt(x, v), v, x);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V AtMost(D d, V x, hn::TFromD<D> limit) {
   const V v = hn::Set(d, limit);
-  return hn::IfThenElse(hn::Gt(x, v), v, x);
+  return kSecondIfNan ? hn::Min(v, x) : hn::IfThenElse(hn::Gt(x, v), v, x);
 }
 
 // ---- Exponential functions.
@@ -108,30 +116,71 @@ HWY_INLINE V PowerOfTwo(D d, V k_plus_rounding) {
   return hn::BitCast(d, hn::ShiftLeft<C::kMantissaBits>(hn::Add(k, hn::Set(di, C::kBias))));
 }
 
-// x = k ln 2 + r with |r| <= ln(2)/2; gives e^r - 1, and k as a floating-point number.
+// x = k ln 2 + r with |r| <= ln(2)/2; gives e^r - 1, k as a floating-point number, and k + kRounding.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V ReducedExpm1(D d, V x, V& k) {
+HWY_INLINE V ReducedExpm1(D d, V x, V& k, V& k_plus_rounding) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
   const V rounding = hn::Set(d, C::kRounding);
-  k = hn::Sub(hn::MulAdd(x, hn::Set(d, static_cast<T>(1.4426950408889634)), rounding), rounding);
+  k_plus_rounding = hn::MulAdd(x, hn::Set(d, static_cast<T>(1.4426950408889634)), rounding);
+  k = hn::Sub(k_plus_rounding, rounding);
   V r = hn::NegMulAdd(k, hn::Set(d, C::kLn2High), x);
   r = hn::NegMulAdd(k, hn::Set(d, C::kLn2Low), r);
   return hn::MulAdd(hn::Mul(r, r), Polynomial(d, r, C::kExp), r);
 }
 
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V VectorExp(D d, V x) {
+HWY_INLINE V ReducedExpm1(D d, V x, V& k) {
+  V unused;
+  return ReducedExpm1(d, x, k, unused);
+}
+
+// y 2^k, rounded once, for a whole k of at most twice the exponent's range and y near 1.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Scale(D d, V y, V k) {
   using T = hn::TFromD<D>;
-  using C = MathConstants<T>;
-  x = AtMost(d, AtLeast(d, x, C::kExpUnderflow), C::kExpOverflow);
-  V k;
-  const V y = hn::Add(ReducedExpm1(d, x, k), hn::Set(d, T{1}));
   // Two factors, since 2^k alone may be out of range; the first product is exact.
-  const V rounding = hn::Set(d, C::kRounding);
+  const V rounding = hn::Set(d, MathConstants<T>::kRounding);
   const V half_rounded = hn::MulAdd(k, hn::Set(d, T{0.5}), rounding);
   const V rest_rounded = hn::Add(hn::Sub(k, hn::Sub(half_rounded, rounding)), rounding);
   return hn::Mul(hn::Mul(y, PowerOfTwo(d, half_rounded)), PowerOfTwo(d, rest_rounded));
+}
+
+// e^x where it is a normal number.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V NormalExp(D d, V x) {
+  using T = hn::TFromD<D>;
+  using C = MathConstants<T>;
+  const hn::RebindToSigned<D> di;
+  V k, k_plus_rounding;
+  const V y = hn::Add(ReducedExpm1(d, x, k, k_plus_rounding), hn::Set(d, T{1}));
+  const auto whole = hn::ShiftLeft<C::kMantissaBits>(hn::BitCast(di, k_plus_rounding));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, y), whole));
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE bool ExpsAreNormal(D d, V x) {
+  return hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, MathConstants<hn::TFromD<D>>::kExpNormal)));
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorExp(D d, V x) {
+  using T = hn::TFromD<D>;
+  using C = MathConstants<T>;
+  if (HWY_LIKELY(ExpsAreNormal(d, x))) return NormalExp(d, x);
+  x = AtMost(d, AtLeast(d, x, C::kExpUnderflow), C::kExpOverflow);
+  V k;
+  const V y = hn::Add(ReducedExpm1(d, x, k), hn::Set(d, T{1}));
+  return Scale(d, y, k);
+}
+
+// e^x / 2 for x >= 0, which is in range a little longer than e^x.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V HalfExp(D d, V x) {
+  using T = hn::TFromD<D>;
+  V k;
+  const V y = ReducedExpm1(d, AtMost(d, x, MathConstants<T>::kExpOverflow + T{1.5}), k);
+  return Scale(d, hn::Add(y, hn::Set(d, T{1})), hn::Sub(k, hn::Set(d, T{1})));
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -150,12 +199,28 @@ HWY_INLINE V VectorExpm1(D d, V x) {
   return hn::Or(result, sign);  // for -0; any other result has this sign
 }
 
+// f32: m / (m + 2) with m = e^-2|x| - 1 = 2^k (2^f - 1) + (2^k - 1), since e^-2|x| = 2^(k + f).
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V VectorTanh(D d, V x) {
-  using T = hn::TFromD<D>;
-  const V one = hn::Set(d, T{1});
-  const V two = hn::Set(d, T{2});
-  const V a = AtMost(d, hn::Abs(x), MathConstants<T>::kTanhLimit);
+HWY_INLINE V FloatTanh(D d, V x) {
+  using C = MathConstants<float>;
+  const V a = AtMost(d, hn::Abs(x), C::kTanhLimit);
+  const V to_exponent = hn::Set(d, -2.885390082f);  // -2 / ln 2
+  // With the exponent's bias, so that the low bits of the sum are those of the exponent of 2^k.
+  const V rounding = hn::Set(d, C::kRounding + C::kBias);
+  const V rounded = hn::MulAdd(a, to_exponent, rounding);
+  const V f = hn::MulSub(a, to_exponent, hn::Sub(rounded, rounding));
+  const hn::RebindToSigned<D> di;
+  const V scale = hn::BitCast(d, hn::ShiftLeft<C::kMantissaBits>(hn::BitCast(di, rounded)));
+  const V from_fraction = hn::Mul(f, Polynomial(d, f, C::kExp2m1));
+  const V m = hn::MulAdd(scale, from_fraction, hn::Sub(scale, hn::Set(d, 1.0f)));
+  return hn::CopySign(hn::Div(m, hn::Add(m, hn::Set(d, 2.0f))), x);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V DoubleTanh(D d, V x) {
+  const V one = hn::Set(d, 1.0);
+  const V two = hn::Set(d, 2.0);
+  const V a = AtMost(d, hn::Abs(x), MathConstants<double>::kTanhLimit);
   // Below 1, -t / (t + 2) with t = e^-2a - 1; from 1 on, 1 - 2 / (t + 2) with t = e^2a - 1.
   const auto small = hn::Lt(a, one);
   const V twice = hn::Add(a, a);
@@ -165,8 +230,35 @@ HWY_INLINE V VectorTanh(D d, V x) {
 }
 
 template <class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorTanh(D d, V x) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return FloatTanh(d, x);
+  } else {
+    return DoubleTanh(d, x);
+  }
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorCosh(D d, V x) {
+  const V e = HalfExp(d, hn::Abs(x));
+  return hn::Add(e, hn::Div(hn::Set(d, hn::TFromD<D>{0.25}), e));
+}
+
+// f32.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorSinh(D d, V x) {
+  const V a = hn::Abs(x);
+  const V e = HalfExp(d, a);
+  const V large = hn::Sub(e, hn::Div(hn::Set(d, 0.25f), e));
+  const V z = hn::Mul(x, x);
+  const V small = hn::MulAdd(hn::Mul(x, z), Polynomial(d, z, MathConstants<float>::kSinh), x);
+  return hn::IfThenElse(hn::Lt(a, hn::Set(d, 1.0f)), small, hn::CopySign(large, x));
+}
+
+template <class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorSigmoid(D d, V x) {
   const V one = hn::Set(d, hn::TFromD<D>{1});
+  if (HWY_LIKELY(ExpsAreNormal(d, x))) return hn::Div(one, hn::Add(one, NormalExp(d, hn::Neg(x))));
   const V e = VectorExp(d, hn::Neg(hn::Abs(x)));
   return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
 }
@@ -224,8 +316,9 @@ HWY_INLINE V VectorLog(D d, V x) {
   return hn::IfThenElse(hn::And(hn::Gt(x, hn::Zero(d)), hn::Lt(x, infinity)), y, special);
 }
 
+// log(1 + x) + shift ln 2, for a whole shift, which is 0 where x is not large.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V VectorLog1p(D d, V x) {
+HWY_INLINE V ShiftedLog1p(D d, V x, V shift) {
   using T = hn::TFromD<D>;
   using Limits = std::numeric_limits<T>;
   const V one = hn::Set(d, T{1});
@@ -237,7 +330,8 @@ HWY_INLINE V VectorLog1p(D d, V x) {
   const V lost = hn::IfThenElse(hn::Lt(x, one), hn::Sub(x, hn::Sub(u, one)), hn::Sub(one, hn::Sub(u, x)));
   const auto near_zero = hn::Eq(k, hn::Zero(d));
   const V correction = hn::IfThenElse(near_zero, hn::Zero(d), hn::Div(lost, u));
-  const V y = CombineLog(d, k, hn::IfThenElse(near_zero, x, hn::Sub(m, one)), correction);
+  const V f = hn::IfThenElse(near_zero, x, hn::Sub(m, one));
+  const V y = CombineLog(d, hn::Add(k, shift), f, correction);
   const V minus_one = hn::Neg(one);
   const V nan_if_below = hn::IfThenElse(hn::Lt(x, minus_one), hn::Set(d, Limits::quiet_NaN()), x);
   const V special = hn::IfThenElse(hn::Eq(x, minus_one), hn::Neg(infinity), nan_if_below);
@@ -246,7 +340,14 @@ HWY_INLINE V VectorLog1p(D d, V x) {
   return hn::IfThenElse(tiny, x, hn::IfThenElse(regular, y, special));
 }
 
-// ---- Sine and cosine.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorLog1p(D d, V x) {
+  return ShiftedLog1p(d, x, hn::Zero(d));
+}
+
+// ---- Sine, cosine and tangent.
+
+enum class Trigonometric { kSine, kCosine, kTangent };
 
 // Beyond it, arguments are left to the C++ library.
 inline constexpr double kTrigonometricLimit = 0x1p20;
@@ -290,8 +391,15 @@ HWY_INLINE V ReduceFloat(D d, V x, V& k) {
 }
 #endif
 
-// y, with the lanes that `mask` says replaced by the library's sine or cosine.
-template <bool kCosine, class D, class M, class V = hn::Vec<D>>
+template <Trigonometric kFunction>
+double Exactly(double x) {
+  if constexpr (kFunction == Trigonometric::kSine) return std::sin(x);
+  if constexpr (kFunction == Trigonometric::kCosine) return std::cos(x);
+  return std::tan(x);
+}
+
+// y, with the lanes that `mask` says replaced by what the library gives.
+template <Trigonometric kFunction, class D, class M, class V = hn::Vec<D>>
 HWY_NOINLINE V ReplaceTrigonometric(D d, M mask, V x, V y) {
   using T = hn::TFromD<D>;
   alignas(64) T arguments[HWY_LANES(T)], results[HWY_LANES(T)], replaced[HWY_LANES(T)];
@@ -299,39 +407,53 @@ HWY_NOINLINE V ReplaceTrigonometric(D d, M mask, V x, V y) {
   hn::Store(y, d, results);
   hn::Store(hn::IfThenElseZero(mask, hn::Set(d, T{1})), d, replaced);
   for (size_t i = 0; i < HWY_LANES(T); ++i) {
-    const double value = static_cast<double>(arguments[i]);
-    if (replaced[i] != T{0}) results[i] = static_cast<T>(kCosine ? std::cos(value) : std::sin(value));
+    if (replaced[i] != T{0}) results[i] = static_cast<T>(Exactly<kFunction>(static_cast<double>(arguments[i])));
   }
   return hn::Load(d, results);
 }
 
-template <bool kCosine, class D, class V = hn::Vec<D>>
+// Of r with |r| <= pi/4.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V SineAndCosine(D d, V r, V& cosine) {
+  using T = hn::TFromD<D>;
+  using C = MathConstants<T>;
+  const V z = hn::Mul(r, r);
+  const V almost = hn::NegMulAdd(z, hn::Set(d, T{0.5}), hn::Set(d, T{1}));
+  cosine = hn::MulAdd(hn::Mul(z, z), Polynomial(d, z, C::kCos), almost);
+  return hn::MulAdd(hn::Mul(z, r), Polynomial(d, z, C::kSin), r);
+}
+
+template <Trigonometric kFunction, class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorTrigonometric(D d, V x) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
+  constexpr bool kCosine = kFunction == Trigonometric::kCosine;
   const hn::RebindToSigned<D> di;
-  const V one = hn::Set(d, T{1});
   V k, r;
   if constexpr (sizeof(T) == 4) {
     r = ReduceFloat(d, x, k);
   } else {
     r = ReduceByHalfPi(d, x, k);
   }
-  const V z = hn::Mul(r, r);
-  const V sine = hn::MulAdd(hn::Mul(z, r), Polynomial(d, z, C::kSin), r);
-  const V cosine = hn::MulAdd(hn::Mul(z, z), Polynomial(d, z, C::kCos), hn::NegMulAdd(z, hn::Set(d, T{0.5}), one));
+  V cosine;
+  const V sine = SineAndCosine(d, r, cosine);
   // The quadrant is in the low bits; the cosine is the sine of the next one.
   auto quadrant = hn::BitCast(di, hn::Add(k, hn::Set(d, C::kRounding)));
   if (kCosine) quadrant = hn::Add(quadrant, hn::Set(di, 1));
   const auto odd = hn::RebindMask(d, hn::Eq(hn::And(quadrant, hn::Set(di, 1)), hn::Set(di, 1)));
-  const auto sign = hn::BitCast(d, hn::ShiftLeft<8 * sizeof(T) - 2>(hn::And(quadrant, hn::Set(di, 2))));
-  V y = hn::Xor(hn::IfThenElse(odd, cosine, sine), sign);
+  V y;
+  if constexpr (kFunction == Trigonometric::kTangent) {
+    y = hn::Div(hn::IfThenElse(odd, cosine, sine), hn::IfThenElse(odd, hn::Neg(sine), cosine));
+  } else {
+    const auto sign = hn::BitCast(d, hn::ShiftLeft<8 * sizeof(T) - 2>(hn::And(quadrant, hn::Set(di, 2))));
+    y = hn::Xor(hn::IfThenElse(odd, cosine, sine), sign);
+  }
   if (!kCosine) y = hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, C::kTiny)), x, y);
   auto unfit = hn::Not(hn::Le(hn::Abs(x), hn::Set(d, static_cast<T>(kTrigonometricLimit))));
   if constexpr (sizeof(T) == 8) {  // cancellation leaves too few bits next to multiples of pi/2
     unfit = hn::Or(unfit, hn::And(hn::Lt(hn::Abs(r), hn::Set(d, 0x1p-9)), hn::Ne(k, hn::Zero(d))));
   }
-  if (!hn::AllFalse(d, unfit)) y = ReplaceTrigonometric<kCosine>(d, unfit, x, y);
+  if (!hn::AllFalse(d, unfit)) y = ReplaceTrigonometric<kFunction>(d, unfit, x, y);
   return y;
 }
 

@@ -13,8 +13,8 @@
 #define HWY_TARGET_INCLUDE "kernels/simd_math.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/simd_functions-inl.h"
 #include "kernels/simd_math-inl.h"
-#include "kernels/simd_partial-inl.h"
 
 // X(name, expression of the vector x with tag d, the same of a double x)
 #define TANDEM_FOR_EACH_MATH_FUNCTION(X)                                                                    \
@@ -22,56 +22,26 @@
   X(Expm1, VectorExpm1(d, x), std::expm1(x))                                                                \
   X(Log, VectorLog(d, x), std::log(x))                                                                      \
   X(Log1p, VectorLog1p(d, x), std::log1p(x))                                                                \
-  X(Sin, VectorTrigonometric<false>(d, x), std::sin(x))                                                     \
-  X(Cos, VectorTrigonometric<true>(d, x), std::cos(x))                                                      \
+  X(Sin, VectorTrigonometric<Trigonometric::kSine>(d, x), std::sin(x))                                      \
+  X(Cos, VectorTrigonometric<Trigonometric::kCosine>(d, x), std::cos(x))                                    \
   X(Tanh, VectorTanh(d, x), std::tanh(x))                                                                   \
+  X(Cosh, VectorCosh(d, x), std::cosh(x))                                                                   \
   X(Sigmoid, VectorSigmoid(d, x), x < 0.0 ? std::exp(x) / (1.0 + std::exp(x)) : 1.0 / (1.0 + std::exp(-x))) \
   X(Sqrt, hn::Sqrt(x), std::sqrt(x))                                                                        \
   X(Rsqrt, hn::Div(hn::Set(d, hn::TFromD<decltype(d)>{1}), hn::Sqrt(x)), 1.0 / std::sqrt(x))
 
+// Those whose f64 is always the library's.
+#define TANDEM_FOR_EACH_FLOAT_FUNCTION(X)                                 \
+  X(Erf, VectorErf(d, x), std::erf(x))                                    \
+  X(Tan, VectorTrigonometric<Trigonometric::kTangent>(d, x), std::tan(x)) \
+  X(Sinh, VectorSinh(d, x), std::sinh(x))
+
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
-namespace {
-
-template <typename T, typename F>
-HWY_INLINE void MapVectors(const T* x, int64_t count, T* y, F function) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t kLanes = HWY_LANES(T);
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::StoreU(function(d, hn::LoadU(d, x + i)), d, y + i);
-  if (i < count) {
-    const size_t rest = static_cast<size_t>(count - i);
-    StoreFirst(function(d, LoadFirst(d, rest, x + i)), d, rest, y + i);
-  }
-}
-
-}  // namespace
-
-#define TANDEM_DEFINE_FLOAT(name, vector, scalar)                                                 \
-  void name##F32(const float* from, int64_t count, float* to) {                                   \
-    MapVectors(from, count, to, []([[maybe_unused]] auto d, auto x) HWY_ATTR { return vector; }); \
-  }
-#if HWY_HAVE_FLOAT64
-#define TANDEM_DEFINE_DOUBLE(name, vector, scalar)                                                \
-  void name##F64(const double* from, int64_t count, double* to) {                                 \
-    MapVectors(from, count, to, []([[maybe_unused]] auto d, auto x) HWY_ATTR { return vector; }); \
-  }
-#else
-#define TANDEM_DEFINE_DOUBLE(name, vector, scalar)                \
-  void name##F64(const double* from, int64_t count, double* to) { \
-    for (int64_t i = 0; i < count; ++i) {                         \
-      const double x = from[i];                                   \
-      to[i] = scalar;                                             \
-    }                                                             \
-  }
-#endif
 
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DEFINE_FLOAT)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DEFINE_DOUBLE)
-TANDEM_DEFINE_FLOAT(Erf, VectorErf(d, x), unused)
-
-#undef TANDEM_DEFINE_FLOAT
-#undef TANDEM_DEFINE_DOUBLE
+TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_DEFINE_FLOAT)
 
 }  // namespace tandem::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -80,28 +50,20 @@ HWY_AFTER_NAMESPACE();
 
 namespace tandem::cpu {
 
-#define TANDEM_EXPORT_FUNCTION(name, vector, scalar) \
-  HWY_EXPORT(name##F32);                             \
-  HWY_EXPORT(name##F64);
-TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_EXPORT_FUNCTION)
-#undef TANDEM_EXPORT_FUNCTION
-HWY_EXPORT(ErfF32);
+TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_EXPORT_FLOAT)
+TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_EXPORT_DOUBLE)
+TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_EXPORT_FLOAT)
 
 namespace simd {
 
-#define TANDEM_DEFINE_FUNCTION(name, vector, scalar)                                                   \
-  void name(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(name##F32)(x, count, y); } \
-  void name(const double* x, int64_t count, double* y) { HWY_DYNAMIC_DISPATCH(name##F64)(x, count, y); }
-TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DEFINE_FUNCTION)
-#undef TANDEM_DEFINE_FUNCTION
-
-void Erf(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(ErfF32)(x, count, y); }
-void Erf(const double* x, int64_t count, double* y) {
-  for (int64_t i = 0; i < count; ++i) y[i] = std::erf(x[i]);
-}
+TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DISPATCH_FLOAT)
+TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DISPATCH_DOUBLE)
+TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_DISPATCH_FLOAT)
+TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_SCALAR_DOUBLE)
 
 }  // namespace simd
 }  // namespace tandem::cpu
 
 #endif  // HWY_ONCE
 #undef TANDEM_FOR_EACH_MATH_FUNCTION
+#undef TANDEM_FOR_EACH_FLOAT_FUNCTION

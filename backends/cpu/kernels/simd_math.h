@@ -17,7 +17,8 @@ namespace tandem::cpu::simd {
 // functions keep the sign of zero, log(0) = -inf, log(-1) = NaN, expm1(-inf) = -1, sin(inf) = NaN. Floating-point
 // exception flags mean nothing.
 //
-// Worst error in ULP of the result, on every instruction set (the unit tests measure it by dense sweeps):
+// Worst error in ULP of the result, on every instruction set (the unit tests measure it by dense sweeps); f64 without a
+// number is the C++ library's:
 //            f32   f64   method
 //   Exp      1.0   1.0   x = k ln 2 + r, polynomial for e^r, scaling by 2^k in two steps
 //   Expm1    1.5   2.0   the same, keeping e^r - 1
@@ -30,6 +31,21 @@ namespace tandem::cpu::simd {
 //   Erf      1.5         x + x P(x^2) below 1, 1 - exp(-Q(|x|)) above; f64: std::erf
 //   Sqrt     0.5   0.5   the processor's instruction
 //   Rsqrt    1.5   1.5   1 / Sqrt
+//   Tan      3.5         sine over cosine
+//   Sinh     2.0         a polynomial below 1, e^x / 2 - e^-x / 2 above
+//   Cosh     2.0   2.0   e^x / 2 + e^-x / 2
+//   Asin     2.5         x + x P(x^2) up to 1/2; pi/2 - 2 asin(sqrt((1 - x) / 2)) above
+//   Acos     2.5         from the same
+//   Atan     2.5         x + x P(x^2) up to 1; pi/2 - atan(1 / x) above
+//   Atan2    3.0         from Atan of the smaller over the larger
+//   Asinh    3.0         from Log1p, as in fdlibm's s_asinh.c; so are the next two
+//   Acosh    3.5
+//   Atanh    3.0
+//   Softplus 2.5   3.0   from Exp and Log1p
+//   Elu      1.5   2.0   from Expm1
+//   Selu     2.5   3.0   the same
+//   Gelu     4.0   4.0   x Phi(x), the tail of Phi as e^(-x^2/2) R(x) with an exponent in f64; f64: std::erfc
+//   GeluTanh 4.0   4.0   x / (1 + e^-2u), with an exponent in f64; f64: in twice the precision
 // Polynomials are minimax in the relative error of the function, found with Remez' algorithm. Where the instruction
 // set has no vectors of f64 (WebAssembly), f64 is the C++ library's.
 void Exp(const float* x, int64_t count, float* y);
@@ -54,6 +70,40 @@ void Sqrt(const float* x, int64_t count, float* y);
 void Sqrt(const double* x, int64_t count, double* y);
 void Rsqrt(const float* x, int64_t count, float* y);
 void Rsqrt(const double* x, int64_t count, double* y);
+void Tan(const float* x, int64_t count, float* y);
+void Tan(const double* x, int64_t count, double* y);
+void Sinh(const float* x, int64_t count, float* y);
+void Sinh(const double* x, int64_t count, double* y);
+void Cosh(const float* x, int64_t count, float* y);
+void Cosh(const double* x, int64_t count, double* y);
+void Asin(const float* x, int64_t count, float* y);
+void Asin(const double* x, int64_t count, double* y);
+void Acos(const float* x, int64_t count, float* y);
+void Acos(const double* x, int64_t count, double* y);
+void Atan(const float* x, int64_t count, float* y);
+void Atan(const double* x, int64_t count, double* y);
+void Asinh(const float* x, int64_t count, float* y);
+void Asinh(const double* x, int64_t count, double* y);
+void Acosh(const float* x, int64_t count, float* y);
+void Acosh(const double* x, int64_t count, double* y);
+void Atanh(const float* x, int64_t count, float* y);
+void Atanh(const double* x, int64_t count, double* y);
+// The angle of the point (x[i], y[i]), in [-pi, pi].
+void Atan2(const float* y, const float* x, int64_t count, float* out);
+void Atan2(const double* y, const double* x, int64_t count, double* out);
+
+// Activations: log(1 + e^x); e^x - 1 below 0, else x; that with self-normalising constants; x Phi(x), where Phi is the
+// normal distribution; and the same with tanh for Phi. The limits at infinity are those of the functions.
+void Softplus(const float* x, int64_t count, float* y);
+void Softplus(const double* x, int64_t count, double* y);
+void Elu(const float* x, int64_t count, float* y);
+void Elu(const double* x, int64_t count, double* y);
+void Selu(const float* x, int64_t count, float* y);
+void Selu(const double* x, int64_t count, double* y);
+void Gelu(const float* x, int64_t count, float* y);
+void Gelu(const double* x, int64_t count, double* y);
+void GeluTanh(const float* x, int64_t count, float* y);
+void GeluTanh(const double* x, int64_t count, double* y);
 
 // For rows of `cols` contiguous elements, row after row: e^x / sum(e^x) and x - log(sum(e^x)), computed relative to the
 // row's maximum, so that nothing overflows. A row with NaN or +inf, or with nothing but -inf, becomes NaN (the

@@ -38,9 +38,15 @@ struct VectorOps {
   static HWY_INLINE V Sub(V x, V y) { return hn::Sub(x, y); }
   static HWY_INLINE V Mul(V x, V y) { return hn::Mul(x, y); }
   static HWY_INLINE V Exp(V x) { return VectorExp(D(), x); }
-  // The larger, or NaN if one is.
-  static HWY_INLINE V Larger(V x, V y) { return hn::IfThenElse(hn::Or(hn::Gt(y, x), hn::IsNaN(y)), y, x); }
-  static HWY_INLINE V Smaller(V x, V y) { return hn::IfThenElse(hn::Or(hn::Lt(y, x), hn::IsNaN(y)), y, x); }
+  // Of numbers; what they make of NaN differs from target to target.
+  static HWY_INLINE V Max(V x, V y) { return hn::Max(x, y); }
+  static HWY_INLINE V Min(V x, V y) { return hn::Min(x, y); }
+  static HWY_INLINE T MaxOfLanes(V v) { return hn::GetLane(hn::MaxOfLanes(D(), v)); }
+  static HWY_INLINE T MinOfLanes(V v) { return hn::GetLane(hn::MinOfLanes(D(), v)); }
+  using Mask = hn::Mask<D>;
+  static HWY_INLINE Mask IsNan(V v) { return hn::IsNaN(v); }
+  static HWY_INLINE Mask Or(Mask x, Mask y) { return hn::Or(x, y); }
+  static HWY_INLINE bool AnyTrue(Mask mask) { return !hn::AllFalse(D(), mask); }
 };
 
 // The same for a single number.
@@ -58,8 +64,14 @@ struct ScalarOps {
   static V Sub(V x, V y) { return x - y; }
   static V Mul(V x, V y) { return x * y; }
   static V Exp(V x) { return std::exp(x); }
-  static V Larger(V x, V y) { return y > x || std::isnan(y) ? y : x; }
-  static V Smaller(V x, V y) { return y < x || std::isnan(y) ? y : x; }
+  static V Max(V x, V y) { return x > y ? x : y; }
+  static V Min(V x, V y) { return x < y ? x : y; }
+  static T MaxOfLanes(V v) { return v; }
+  static T MinOfLanes(V v) { return v; }
+  using Mask = bool;
+  static Mask IsNan(V v) { return std::isnan(v); }
+  static Mask Or(Mask x, Mask y) { return x || y; }
+  static bool AnyTrue(Mask mask) { return mask; }
 };
 
 template <typename T>
@@ -104,32 +116,42 @@ T SumRow(const T* x, int64_t count) {
   return SumRow<kOfExp>(x, half) + SumRow<kOfExp>(x + half, count - half);
 }
 
+// The largest or smallest of x, NaN if one is; the neutral infinity if there are none.
 template <bool kSmallest, typename T, class Ops = RowOps<T>>
 T Extreme(const T* x, int64_t count) {
   using V = typename Ops::V;
   constexpr int64_t kLanes = Ops::kLanes;
-  const auto choose = [](V a, V b) HWY_ATTR { return kSmallest ? Ops::Smaller(a, b) : Ops::Larger(a, b); };
-  const auto choose_one = [](T a, T b) { return kSmallest ? ScalarOps<T>::Smaller(a, b) : ScalarOps<T>::Larger(a, b); };
-  constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  T result = kSmallest ? kInfinity : -kInfinity;
+  const auto choose = [](V a, V b) HWY_ATTR { return kSmallest ? Ops::Min(a, b) : Ops::Max(a, b); };
   if (count < kLanes) {
-    for (int64_t i = 0; i < count; ++i) result = choose_one(result, x[i]);
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    T result = kSmallest ? kInfinity : -kInfinity;
+    for (int64_t i = 0; i < count; ++i) {
+      if (std::isnan(x[i])) return x[i];
+      result = kSmallest ? ScalarOps<T>::Min(result, x[i]) : ScalarOps<T>::Max(result, x[i]);
+    }
     return result;
   }
   V best0 = Ops::Load(x), best1 = best0, best2 = best0, best3 = best0;
+  typename Ops::Mask nan = Ops::IsNan(best0);
   int64_t i = 0;
   for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
-    best0 = choose(best0, Ops::Load(x + i));
-    best1 = choose(best1, Ops::Load(x + i + kLanes));
-    best2 = choose(best2, Ops::Load(x + i + 2 * kLanes));
-    best3 = choose(best3, Ops::Load(x + i + 3 * kLanes));
+    const V v0 = Ops::Load(x + i), v1 = Ops::Load(x + i + kLanes);
+    const V v2 = Ops::Load(x + i + 2 * kLanes), v3 = Ops::Load(x + i + 3 * kLanes);
+    best0 = choose(best0, v0);
+    best1 = choose(best1, v1);
+    best2 = choose(best2, v2);
+    best3 = choose(best3, v3);
+    nan = Ops::Or(nan, Ops::Or(Ops::Or(Ops::IsNan(v0), Ops::IsNan(v1)), Ops::Or(Ops::IsNan(v2), Ops::IsNan(v3))));
   }
-  for (; i + kLanes <= count; i += kLanes) best0 = choose(best0, Ops::Load(x + i));
-  best1 = choose(best1, Ops::Load(x + count - kLanes));  // the rest, and some elements again
-  alignas(64) T lanes[kLanes];
-  Ops::Store(choose(choose(best0, best1), choose(best2, best3)), lanes);
-  for (T lane : lanes) result = choose_one(result, lane);
-  return result;
+  const auto add_to_first = [&](V v) HWY_ATTR {
+    best0 = choose(best0, v);
+    nan = Ops::Or(nan, Ops::IsNan(v));
+  };
+  for (; i + kLanes <= count; i += kLanes) add_to_first(Ops::Load(x + i));
+  add_to_first(Ops::Load(x + count - kLanes));  // the rest, and some elements again
+  if (Ops::AnyTrue(nan)) return std::numeric_limits<T>::quiet_NaN();
+  const V best = choose(choose(best0, best1), choose(best2, best3));
+  return kSmallest ? Ops::MinOfLanes(best) : Ops::MaxOfLanes(best);
 }
 
 template <typename T, class F, class Ops = RowOps<T>>

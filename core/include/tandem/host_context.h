@@ -41,8 +41,9 @@ class TANDEM_EXPORT HostContext {
     DiagnosticHandler diagnostic_handler;   // hears each error once, when it arises, on the thread it arises on (ER-4)
     PrintSink print;                        // where printing ops write; default: nowhere
     HostAllocator::Options allocator;
-    // Work of a higher estimated cost goes to the queue (EX-7); about nanoseconds on one core.
-    int64_t inline_cost_limit = 20'000;
+    // Work of a higher estimated cost goes to the queue (EX-7); about nanoseconds on one core. Handing it over, and
+    // waking who waits for it, takes some 20,000.
+    int64_t inline_cost_limit = 50'000;
     // Bounds of what is pending or queued (EX-11).
     int64_t max_pending_ops = int64_t{1} << 20;
     int64_t max_pending_bytes = sizeof(void*) == 8 ? int64_t{8} << 30 : int64_t{1} << 29;

@@ -128,8 +128,10 @@ class TANDEM_EXPORT Runtime {
  public:
   // Every member has a default.
   struct Options {
-    // Threads for long ops; 0: one per core. 1 still is a thread of its own; see HostContext for other queues.
+    // Threads for long ops; 0: one per core. 1 still is a thread of its own.
     int num_threads = 0;
+    // Where long ops run, instead of on so many threads.
+    std::unique_ptr<WorkQueue> work_queue = nullptr;
     size_t memory_limit = SIZE_MAX;  // bytes of tensor data
     std::function<void(const Status&)> on_diagnostic = nullptr;
     std::function<void(std::string_view)> print = nullptr;  // default: standard output

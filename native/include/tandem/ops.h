@@ -20,6 +20,43 @@
 // clang-format off
 namespace tandem::eager {
 
+struct GeluAttrs {
+  bool approximate = false;
+};
+// tandem.Gelu: Gaussian error linear unit: x * (1 + erf(x / sqrt(2))) / 2.
+//
+// It is accurate also where the result is tiny; minus infinity gives -0, as the limit is.
+//
+// approximate: Whether to compute x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2 instead.
+inline Tensor gelu(Operand x, const GeluAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.approximate != false) set.Set("approximate", attrs.approximate);
+  return Call("tandem.Gelu", {&x}, set, where);
+}
+
+struct LayerNormAttrs {
+  float epsilon = 1e-05f;
+};
+// tandem.LayerNorm: Normalizes along the last dimension: y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
+//
+// Mean and variance (the mean of the squared differences from the mean) are those of each row of x; a row with NaN or
+// infinity becomes NaN. f16 and bf16 compute in f32.
+//
+// x: Of rank 1 at least.
+// scale: One element for each index of the last dimension of x, as in bias.
+inline Tensor layerNorm(Operand x, Operand scale, Operand bias, const LayerNormAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.epsilon != 1e-05f) set.Set("epsilon", attrs.epsilon);
+  return Call("tandem.LayerNorm", {&x, &scale, &bias}, set, where);
+}
+
+// tandem.Prelu: Each element of x that is not below 0, and those that are times their slope.
+//
+// slope: Of a shape that broadcasts to that of x, such as one number for each channel.
+inline Tensor prelu(Operand x, Operand slope, std::source_location where = std::source_location::current()) {
+  return Call("tandem.Prelu", {&x, &slope}, OpAttrsRef(), where);
+}
+
 // tandem.ToDense: Gives a tensor with all its elements in memory.
 //
 // x: Dense, scalar or sparse on the host; anything else, such as strings, is an error.
@@ -44,6 +81,16 @@ inline Tensor toSparseCoo(Operand x, std::source_location where = std::source_lo
 // tf.Abs: Absolute value. The smallest integer of a dtype has none and stays as it is.
 inline Tensor abs(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.Abs", {&x}, OpAttrsRef(), where);
+}
+
+// tf.Acos: Arccosine, in [0, pi]; NaN for real numbers beyond -1 and 1.
+inline Tensor acos(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Acos", {&x}, OpAttrsRef(), where);
+}
+
+// tf.Acosh: Inverse hyperbolic cosine; NaN for real numbers below 1.
+inline Tensor acosh(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Acosh", {&x}, OpAttrsRef(), where);
 }
 
 // tf.AddN: Sum of tensors of the same shape, without broadcasting. Integers wrap around; f16 and bf16 round once.
@@ -122,6 +169,16 @@ inline Tensor argMin(Operand input, IndexOperand dimension, const ArgMinAttrs& a
   return Call("tf.ArgMin", {&input, &dimension}, set, where);
 }
 
+// tf.Asin: Arcsine, in [-pi/2, pi/2]; NaN for real numbers beyond -1 and 1.
+inline Tensor asin(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Asin", {&x}, OpAttrsRef(), where);
+}
+
+// tf.Asinh: Inverse hyperbolic sine.
+inline Tensor asinh(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Asinh", {&x}, OpAttrsRef(), where);
+}
+
 struct AssertTrueAttrs {
   int64_t summarize = 3;
 };
@@ -138,6 +195,90 @@ inline void assertTrue(Runtime& runtime, Operand condition, std::vector<Operand>
   OpAttrs set;
   if (attrs.summarize != 3) set.Set("summarize", attrs.summarize);
   runtime.Execute("tf.Assert", operands, set, {}, chain, where);
+}
+
+// tf.Atan: Arctangent, in [-pi/2, pi/2].
+inline Tensor atan(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Atan", {&x}, OpAttrsRef(), where);
+}
+
+// tf.Atan2: Angle of the point (x, y) in radians, in [-pi, pi], with broadcasting.
+//
+// Zeros and infinities are told apart by sign, as C does: atan2(0, -0) is pi.
+inline Tensor atan2(Operand y, Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Atan2", {&y, &x}, OpAttrsRef(), where);
+}
+
+// tf.Atanh: Inverse hyperbolic tangent; infinity of the same sign at -1 and 1, NaN for real numbers beyond.
+inline Tensor atanh(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Atanh", {&x}, OpAttrsRef(), where);
+}
+
+struct AvgPoolAttrs {
+  std::string_view data_format = "NHWC";
+};
+// tf.AvgPool: The mean of each window on images.
+//
+// Padding does not take part: the mean is of the elements that are there. f16 and bf16 are added up in f32. Windows
+// without
+// padding must not be larger than the images.
+//
+// value: Of four dimensions; the batch and the channels may be empty.
+// ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
+// for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
+inline Tensor avgPool(Operand value, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const AvgPoolAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.AvgPool", {&value}, set, where);
+}
+
+struct AvgPoolGradAttrs {
+  std::string_view data_format = "NHWC";
+};
+// tf.AvgPoolGrad: Gradient of tf.AvgPool.
+//
+// The gradient of each window goes to its elements in equal parts; f16 and bf16 compute in f32.
+//
+// orig_input_shape: The four sizes of what was pooled.
+// grad: The gradient with regard to the result of tf.AvgPool, of the same shape.
+// ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
+// for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
+inline Tensor avgPoolGrad(IndexOperand orig_input_shape, Operand grad, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const AvgPoolGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.AvgPoolGrad", {&orig_input_shape, &grad}, set, where);
+}
+
+struct BatchMatMulAttrs {
+  bool adj_x = false;
+  bool adj_y = false;
+};
+// tf.BatchMatMulV2: Products of the matrices in the last two dimensions of two tensors, each of them adjoint first if
+// asked for.
+//
+// The dimensions before the last two are broadcast against each other. The adjoint of a matrix is its transpose, with
+// complex numbers conjugated. f16 and bf16 are summed in f32 and rounded once; integers wrap around. If the inner
+// dimension is empty, products are 0.
+//
+// x: Matrices [..., m, k], or [..., k, m] if adj_x.
+// y: Matrices [..., k, n], or [..., n, k] if adj_y.
+inline Tensor batchMatMul(Operand x, Operand y, const BatchMatMulAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.adj_x != false) set.Set("adj_x", attrs.adj_x);
+  if (attrs.adj_y != false) set.Set("adj_y", attrs.adj_y);
+  return Call("tf.BatchMatMulV2", {&x, &y}, set, where);
 }
 
 struct BiasAddAttrs {
@@ -170,6 +311,21 @@ inline Tensor biasAddGrad(Operand out_backprop, const BiasAddGradAttrs& attrs = 
   return Call("tf.BiasAddGrad", {&out_backprop}, set, where);
 }
 
+// tf.BitwiseAnd: Bits that are set in both x and y, with broadcasting.
+inline Tensor bitwiseAnd(Operand x, Operand y, std::source_location where = std::source_location::current()) {
+  return Call("tf.BitwiseAnd", {&x, &y}, OpAttrsRef(), where);
+}
+
+// tf.BitwiseOr: Bits that are set in x or y, with broadcasting.
+inline Tensor bitwiseOr(Operand x, Operand y, std::source_location where = std::source_location::current()) {
+  return Call("tf.BitwiseOr", {&x, &y}, OpAttrsRef(), where);
+}
+
+// tf.BitwiseXor: Bits that are set in one of x and y, but not in both, with broadcasting.
+inline Tensor bitwiseXor(Operand x, Operand y, std::source_location where = std::source_location::current()) {
+  return Call("tf.BitwiseXor", {&x, &y}, OpAttrsRef(), where);
+}
+
 // tf.BroadcastTo: Repeats dimensions of size 1, and the tensor as a whole, until it has a given shape.
 //
 // input: Aligned with `shape` at the last dimension, each of its sizes is 1 or that of `shape`.
@@ -197,6 +353,17 @@ inline Tensor ceil(Operand x, std::source_location where = std::source_location:
   return Call("tf.Ceil", {&x}, OpAttrsRef(), where);
 }
 
+// tf.ClipByValue: Elements of t limited to [clip_value_min, clip_value_max].
+//
+// The lower limit wins where it is above the upper one. NaN in any argument gives NaN. Of complex numbers, real and
+// imaginary part are limited each.
+//
+// clip_value_min: Of a shape that broadcasts to that of t.
+// clip_value_max: Of a shape that broadcasts to that of t.
+inline Tensor clipByValue(Operand t, Operand clip_value_min, Operand clip_value_max, std::source_location where = std::source_location::current()) {
+  return Call("tf.ClipByValue", {&t, &clip_value_min, &clip_value_max}, OpAttrsRef(), where);
+}
+
 // tf.ConcatV2: Joins tensors along one of their dimensions.
 //
 // values: At least two tensors of one rank, at least 1, whose sizes differ in dimension `axis` at most.
@@ -210,9 +377,229 @@ inline Tensor concat(std::vector<Operand> values, IndexOperand axis, std::source
   return result;
 }
 
+struct Conv2dAttrs {
+  bool use_cudnn_on_gpu = true;
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf.Conv2D: Convolution of images with a filter, which is not flipped (a cross-correlation).
+//
+// output[b, y, x, o] is the sum over i, j, c of input[b, y * stride + i * dilation - padding, x * ..., c] *
+// filter[i, j, c, o], where input is zero outside of the image. If the input has more channels than the filter's
+// dimension
+// 2, say g times as many, the convolution is grouped: both the channels of the input and those of the output are
+// divided
+// into g equal parts, and each part of the output sees its part of the input only. f16 and bf16 are summed in f32 and
+// rounded once; i32 wraps around. An error if the window is larger than the padded input by two strides or more.
+//
+// input: Images in the order of data_format.
+// filter: [rows, columns, input channels, output channels]; not empty.
+// use_cudnn_on_gpu: Accepted for compatibility; ignored.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided
+// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of
+// data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor conv2d(Operand input, Operand filter, const std::vector<int64_t>& strides, std::string_view padding, const Conv2dAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.use_cudnn_on_gpu != true) set.Set("use_cudnn_on_gpu", attrs.use_cudnn_on_gpu);
+  if (attrs.explicit_paddings != Conv2dAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != Conv2dAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.Conv2D", {&input, &filter}, set, where);
+}
+
+struct Conv2dBackpropFilterAttrs {
+  bool use_cudnn_on_gpu = true;
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf.Conv2DBackpropFilter: Gradient of tf.Conv2D with regard to its filter.
+//
+// input: That of tf.Conv2D.
+// filter_sizes: The shape of the filter: rows, columns, input channels, output channels.
+// out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.
+// use_cudnn_on_gpu: Accepted for compatibility; ignored.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided
+// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of
+// data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor conv2dBackpropFilter(Operand input, IndexOperand filter_sizes, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const Conv2dBackpropFilterAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.use_cudnn_on_gpu != true) set.Set("use_cudnn_on_gpu", attrs.use_cudnn_on_gpu);
+  if (attrs.explicit_paddings != Conv2dBackpropFilterAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != Conv2dBackpropFilterAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.Conv2DBackpropFilter", {&input, &filter_sizes, &out_backprop}, set, where);
+}
+
+struct Conv2dBackpropInputAttrs {
+  bool use_cudnn_on_gpu = true;
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf.Conv2DBackpropInput: Gradient of tf.Conv2D with regard to its input; also called transposed convolution.
+//
+// input_sizes: The shape of the input, in the order of data_format; or its rows and columns alone.
+// filter: That of tf.Conv2D: [rows, columns, input channels, output channels].
+// out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.
+// use_cudnn_on_gpu: Accepted for compatibility; ignored.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided
+// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of
+// data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor conv2dBackpropInput(IndexOperand input_sizes, Operand filter, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const Conv2dBackpropInputAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.use_cudnn_on_gpu != true) set.Set("use_cudnn_on_gpu", attrs.use_cudnn_on_gpu);
+  if (attrs.explicit_paddings != Conv2dBackpropInputAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != Conv2dBackpropInputAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.Conv2DBackpropInput", {&input_sizes, &filter, &out_backprop}, set, where);
+}
+
 // tf.Cos: Cosine of an angle in radians; NaN for infinities.
 inline Tensor cos(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.Cos", {&x}, OpAttrsRef(), where);
+}
+
+// tf.Cosh: Hyperbolic cosine.
+inline Tensor cosh(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Cosh", {&x}, OpAttrsRef(), where);
+}
+
+struct CumprodAttrs {
+  bool exclusive = false;
+  bool reverse = false;
+};
+// tf.Cumprod: Products of the elements up to each one along one dimension.
+//
+// Integers wrap around; f16 and bf16 are computed in f32, and each element of the result is rounded once.
+//
+// x: Of rank 1 at least.
+// axis: One number in [-rank, rank), counted from the end if negative.
+// exclusive: Whether an element's own value is left out, so that the first one becomes 1.
+// reverse: Whether to begin at the end of the dimension.
+inline Tensor cumprod(Operand x, IndexOperand axis, const CumprodAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.exclusive != false) set.Set("exclusive", attrs.exclusive);
+  if (attrs.reverse != false) set.Set("reverse", attrs.reverse);
+  return Call("tf.Cumprod", {&x, &axis}, set, where);
+}
+
+struct CumsumAttrs {
+  bool exclusive = false;
+  bool reverse = false;
+};
+// tf.Cumsum: Sums of the elements up to each one along one dimension.
+//
+// Integers wrap around; f16 and bf16 are computed in f32, and each element of the result is rounded once.
+//
+// x: Of rank 1 at least.
+// axis: One number in [-rank, rank), counted from the end if negative.
+// exclusive: Whether an element's own value is left out, so that the first one becomes 0.
+// reverse: Whether to begin at the end of the dimension.
+inline Tensor cumsum(Operand x, IndexOperand axis, const CumsumAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.exclusive != false) set.Set("exclusive", attrs.exclusive);
+  if (attrs.reverse != false) set.Set("reverse", attrs.reverse);
+  return Call("tf.Cumsum", {&x, &axis}, set, where);
+}
+
+struct DepthToSpaceAttrs {
+  std::string_view data_format = "NHWC";
+};
+// tf.DepthToSpace: Spreads the channels of each pixel over a square block of pixels.
+//
+// The result has height and width multiplied by block_size, and the channels divided by block_size^2: the first of
+// them
+// become the upper left pixel of the block, the next ones the pixel to its right, and so on, row by row.
+// tf.SpaceToDepth
+// is the inverse.
+//
+// input: Images, 4 dimensions; block_size^2 divides the channels.
+// block_size: Height and width of a block.
+// data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.
+inline Tensor depthToSpace(Operand input, int64_t block_size, const DepthToSpaceAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.Set("block_size", block_size);
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.DepthToSpace", {&input}, set, where);
+}
+
+// tf.DivNoNan: Quotient x / y, with broadcasting; 0 where y is 0, also if x is infinite or NaN.
+inline Tensor divNoNan(Operand x, Operand y, std::source_location where = std::source_location::current()) {
+  return Call("tf.DivNoNan", {&x, &y}, OpAttrsRef(), where);
+}
+
+// tf.Einsum: Sum of products of the elements of one or two tensors, written in Einstein's notation.
+//
+// The equation names the dimensions of each input and of the result by letters: 'ij,jk->ik' is the product of two
+// matrices. Elements that agree in all letters are multiplied; letters that the result does not have are summed over.
+// A letter that an input has twice stands for its diagonal ('ii->' is the trace); one that the result has twice makes
+// a
+// diagonal of it, with 0 elsewhere. '...' stands for any number of dimensions, which are broadcast and which the
+// result
+// must have, too. Spaces mean nothing. Sums of products are computed as tf.BatchMatMulV2 computes them, other sums as
+// tf.Sum does; f16 and bf16 are rounded after each.
+//
+// inputs: One or two tensors.
+// equation: The parts for the inputs with ',' in between, '->', and the part for the result.
+inline Tensor einsum(std::vector<Operand> inputs, std::string_view equation, std::source_location where = std::source_location::current()) {
+  std::vector<Operand*> operands;
+  for (auto& operand : inputs) operands.push_back(&operand);
+  OpAttrs set;
+  set.Set("equation", equation);
+  Tensor result;
+  CallN("tf.Einsum", operands, set, {&result, 1}, where);
+  return result;
+}
+
+// tf.Elu: Exponential linear unit: exp(x) - 1 below 0, else x.
+inline Tensor elu(Operand features, std::source_location where = std::source_location::current()) {
+  return Call("tf.Elu", {&features}, OpAttrsRef(), where);
+}
+
+// tf.EluGrad: Gradient of tf.Elu: gradients * (outputs + 1) where outputs are below 0, else the gradients.
+//
+// gradients: The gradient with regard to the activation's result.
+// outputs: The activation's result; of the same shape.
+inline Tensor eluGrad(Operand gradients, Operand outputs, std::source_location where = std::source_location::current()) {
+  return Call("tf.EluGrad", {&gradients, &outputs}, OpAttrsRef(), where);
 }
 
 struct EqualAttrs {
@@ -278,6 +665,62 @@ inline Tensor floorMod(Operand x, Operand y, std::source_location where = std::s
   return Call("tf.FloorMod", {&x, &y}, OpAttrsRef(), where);
 }
 
+struct FusedBatchNormAttrs {
+  float epsilon = 0.0001f;
+  float exponential_avg_factor = 1.0f;
+  std::string_view data_format = "NHWC";
+  bool is_training = true;
+};
+struct FusedBatchNormResults {
+  Tensor y;
+  Tensor batch_mean;
+  Tensor batch_variance;
+  Tensor reserve_space_1;
+  Tensor reserve_space_2;
+  Tensor reserve_space_3;
+};
+// tf.FusedBatchNormV3: Normalizes each channel: y = (x - mean) / sqrt(variance + epsilon) * scale + offset.
+//
+// In training, mean and variance are those of the channel's n elements (the sum of squared differences over n).
+// Results 1
+// and 2 are then the running statistics (1 - f) * old + f * new, with f = exponential_avg_factor, old from the
+// arguments,
+// and as the new variance that of a sample, n / max(n - 1, 1) times the one above; results 3 and 4 are the mean and
+// the
+// variance that y was computed with. Without elements, mean and variance are NaN.
+//
+// Otherwise mean and variance are the arguments, which results 1 to 4 repeat. Result 5 is one 0, for devices that need
+// it
+// for the gradient. f16 and bf16 compute in f32.
+//
+// x: The channels are its last dimension, or dimension 1 for 'NCHW' and 'NCDHW'.
+// scale: One element for each channel, as in offset.
+// mean: One element for each channel, as in variance; in training with exponential_avg_factor 1, not used and of any
+// length.
+inline FusedBatchNormResults fusedBatchNorm(Operand x, Operand scale, Operand offset, Operand mean, Operand variance, const FusedBatchNormAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.epsilon != 0.0001f) set.Set("epsilon", attrs.epsilon);
+  if (attrs.exponential_avg_factor != 1.0f) set.Set("exponential_avg_factor", attrs.exponential_avg_factor);
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.is_training != true) set.Set("is_training", attrs.is_training);
+  Operand* const operands[5] = {&x, &scale, &offset, &mean, &variance};
+  Tensor results[6];
+  CallN("tf.FusedBatchNormV3", {operands, 5}, set, results, where);
+  return {std::move(results[0]), std::move(results[1]), std::move(results[2]), std::move(results[3]), std::move(results[4]), std::move(results[5])};
+}
+
+// tf.GatherNd: Picks elements or slices of a tensor by indices in several of its dimensions.
+//
+// The last dimension of indices holds one index for each of the first n dimensions of params; the result has the shape
+// indices.shape[:-1] + params.shape[n:].
+//
+// params: Of rank 1 at least.
+// indices: Of rank 1 at least; the size n of its last dimension is at most the rank of params. Each index is in [0,
+// size of its dimension of params); an error names the first ones that are not.
+inline Tensor gatherNd(Operand params, Operand indices, std::source_location where = std::source_location::current()) {
+  return Call("tf.GatherNd", {&params, &indices}, OpAttrsRef(), where);
+}
+
 struct GatherAttrs {
   int64_t batch_dims = 0;
 };
@@ -313,6 +756,11 @@ inline Tensor identity(Operand input, std::source_location where = std::source_l
   return Call("tf.Identity", {&input}, OpAttrsRef(), where);
 }
 
+// tf.Invert: Every bit flipped: -1 - x, where integers have a sign.
+inline Tensor invert(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Invert", {&x}, OpAttrsRef(), where);
+}
+
 // tf.IsFinite: True where the element is neither infinite nor NaN.
 inline Tensor isFinite(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.IsFinite", {&x}, OpAttrsRef(), where);
@@ -328,6 +776,38 @@ inline Tensor isNan(Operand x, std::source_location where = std::source_location
   return Call("tf.IsNan", {&x}, OpAttrsRef(), where);
 }
 
+struct LeakyReluAttrs {
+  float alpha = 0.2f;
+};
+// tf.LeakyRelu: Each element that is not below 0, and alpha times those that are.
+//
+// alpha: The slope below 0, a number of any sign.
+inline Tensor leakyRelu(Operand features, const LeakyReluAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.alpha != 0.2f) set.Set("alpha", attrs.alpha);
+  return Call("tf.LeakyRelu", {&features}, set, where);
+}
+
+struct LeakyReluGradAttrs {
+  float alpha = 0.2f;
+};
+// tf.LeakyReluGrad: Gradient of tf.LeakyRelu: the gradients where features are above 0, else alpha times them.
+//
+// gradients: The gradient with regard to the activation's result.
+// features: What the activation was computed of; of the same shape.
+inline Tensor leakyReluGrad(Operand gradients, Operand features, const LeakyReluGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.alpha != 0.2f) set.Set("alpha", attrs.alpha);
+  return Call("tf.LeakyReluGrad", {&gradients, &features}, set, where);
+}
+
+// tf.LeftShift: x with its bits moved up y places, with broadcasting.
+//
+// Zeros follow. The result is 0 where y is at least the number of bits, or negative.
+inline Tensor leftShift(Operand x, Operand y, std::source_location where = std::source_location::current()) {
+  return Call("tf.LeftShift", {&x, &y}, OpAttrsRef(), where);
+}
+
 // tf.Less: True where x < y, with broadcasting; false where either is NaN.
 inline Tensor less(Operand x, Operand y, std::source_location where = std::source_location::current()) {
   return Call("tf.Less", {&x, &y}, OpAttrsRef(), where);
@@ -336,6 +816,19 @@ inline Tensor less(Operand x, Operand y, std::source_location where = std::sourc
 // tf.LessEqual: True where x <= y, with broadcasting; false where either is NaN.
 inline Tensor lessEqual(Operand x, Operand y, std::source_location where = std::source_location::current()) {
   return Call("tf.LessEqual", {&x, &y}, OpAttrsRef(), where);
+}
+
+// tf.LinSpace: Divides an interval evenly by numbers, of which the first and last are its ends.
+//
+// Element i is start + i * (stop - start) / (num - 1), computed in f64 and then rounded (to f16 and bf16 by way of
+// f32);
+// the last one is `stop` exactly. With num 1 it is start alone.
+//
+// start: A scalar.
+// stop: A scalar, above or below start.
+// num: One number, at least 1: how many there are.
+inline Tensor linSpace(Operand start, Operand stop, IndexOperand num, std::source_location where = std::source_location::current()) {
+  return Call("tf.LinSpace", {&start, &stop, &num}, OpAttrsRef(), where);
 }
 
 // tf.Log: Natural logarithm; NaN below 0, minus infinity at 0.
@@ -391,6 +884,33 @@ inline Tensor matMul(Operand a, Operand b, const MatMulAttrs& attrs = {}, std::s
   return Call("tf.MatMul", {&a, &b}, set, where);
 }
 
+// tf.MatrixBandPart: Matrices with everything outside a band around the main diagonal set to 0.
+//
+// The element in row i and column j is kept if i - j <= num_lower or num_lower is negative, and if j - i <= num_upper
+// or
+// num_upper is negative: 0, -1 keeps the upper triangle, 0, 0 the diagonal.
+//
+// input: Matrices [..., m, n].
+// num_lower: How many diagonals below the main one are kept, at most m; all if negative.
+// num_upper: How many diagonals above the main one are kept, at most n; all if negative.
+inline Tensor matrixBandPart(Operand input, IndexOperand num_lower, IndexOperand num_upper, std::source_location where = std::source_location::current()) {
+  return Call("tf.MatrixBandPart", {&input, &num_lower, &num_upper}, OpAttrsRef(), where);
+}
+
+// tf.MatrixDiag: Square matrices that have the given diagonals, and 0 elsewhere.
+//
+// diagonal: Vectors [..., k]; the result is [..., k, k].
+inline Tensor matrixDiag(Operand diagonal, std::source_location where = std::source_location::current()) {
+  return Call("tf.MatrixDiag", {&diagonal}, OpAttrsRef(), where);
+}
+
+// tf.MatrixDiagPart: Main diagonals of matrices.
+//
+// input: Matrices [..., m, n]; the result is [..., min(m, n)].
+inline Tensor matrixDiagPart(Operand input, std::source_location where = std::source_location::current()) {
+  return Call("tf.MatrixDiagPart", {&input}, OpAttrsRef(), where);
+}
+
 struct MaxAttrs {
   bool keep_dims = false;
 };
@@ -406,6 +926,66 @@ inline Tensor max(Operand input, IndexOperand reduction_indices, const MaxAttrs&
   OpAttrs set;
   if (attrs.keep_dims != false) set.Set("keep_dims", attrs.keep_dims);
   return Call("tf.Max", {&input, &reduction_indices}, set, where);
+}
+
+struct MaxPoolAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+};
+// tf.MaxPool: The largest element of each window on images.
+//
+// Padding does not take part. A window with NaN gives NaN. Windows without padding must not be larger than the images.
+//
+// input: Of four dimensions; the batch and the channels may be empty.
+// ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
+// for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind. 'EXPLICIT': the images are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
+inline Tensor maxPool(Operand input, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const MaxPoolAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != MaxPoolAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.MaxPool", {&input}, set, where);
+}
+
+struct MaxPoolGradAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+};
+// tf.MaxPoolGrad: Gradient of tf.MaxPool.
+//
+// The gradient of each window goes to the first element, row by row, that is the window's largest (NaN, if there is
+// one);
+// an element gets the sum of what its windows give it, computed in f32 for f16 and bf16.
+//
+// orig_input: What was pooled.
+// orig_output: The result of tf.MaxPool. A window without this element gives its gradient to none.
+// grad: The gradient with regard to that result, of the same shape.
+// ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
+// for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind. 'EXPLICIT': the images are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
+inline Tensor maxPoolGrad(Operand orig_input, Operand orig_output, Operand grad, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const MaxPoolGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != MaxPoolGradAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.MaxPoolGrad", {&orig_input, &orig_output, &grad}, set, where);
 }
 
 // tf.Maximum: The larger of x and y, with broadcasting; NaN if either is.
@@ -450,6 +1030,25 @@ inline Tensor min(Operand input, IndexOperand reduction_indices, const MinAttrs&
 // tf.Minimum: The smaller of x and y, with broadcasting; NaN if either is.
 inline Tensor minimum(Operand x, Operand y, std::source_location where = std::source_location::current()) {
   return Call("tf.Minimum", {&x, &y}, OpAttrsRef(), where);
+}
+
+// tf.MirrorPad: Surrounds a tensor with its own elements, mirrored at its edges.
+//
+// input: Of any shape.
+// paddings: [rank, 2]; row i says how many elements dimension i gets before and after its own: at least 0, and at most
+// its size, in mode REFLECT less 1.
+// mode: SYMMETRIC mirrors between the elements, so that those at the edges are repeated; REFLECT mirrors at the
+// elements at the edges, which are not.
+inline Tensor mirrorPad(Operand input, IndexOperand paddings, std::string_view mode, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.Set("mode", mode);
+  return Call("tf.MirrorPad", {&input, &paddings}, set, where);
+}
+
+// tf.Mod: Remainder of x / y that has the sign of x, with broadcasting. An integer divisor of 0 is an error, a
+// floating-point one gives NaN.
+inline Tensor mod(Operand x, Operand y, std::source_location where = std::source_location::current()) {
+  return Call("tf.Mod", {&x, &y}, OpAttrsRef(), where);
 }
 
 // tf.Mul: Product, with broadcasting. Integers wrap around.
@@ -519,6 +1118,15 @@ inline Tensor pack(std::vector<Operand> values, const PackAttrs& attrs = {}, std
 // paddings: [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.
 inline Tensor pad(Operand input, IndexOperand paddings, std::source_location where = std::source_location::current()) {
   return Call("tf.Pad", {&input, &paddings}, OpAttrsRef(), where);
+}
+
+// tf.PadV2: Surrounds a tensor with elements of one value.
+//
+// input: Of any shape.
+// paddings: [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.
+// constant_values: The value, a scalar.
+inline Tensor padV2(Operand input, IndexOperand paddings, Operand constant_values, std::source_location where = std::source_location::current()) {
+  return Call("tf.PadV2", {&input, &paddings, &constant_values}, OpAttrsRef(), where);
 }
 
 // tf.Pow: x to the power of y, with broadcasting. Integers wrap around; a negative exponent of integers is an error.
@@ -591,15 +1199,19 @@ inline Tensor reciprocal(Operand x, std::source_location where = std::source_loc
 }
 
 // tf.Relu: The larger of each element and 0; NaN stays NaN.
-inline Tensor relu(Operand x, std::source_location where = std::source_location::current()) {
-  return Call("tf.Relu", {&x}, OpAttrsRef(), where);
+inline Tensor relu(Operand features, std::source_location where = std::source_location::current()) {
+  return Call("tf.Relu", {&features}, OpAttrsRef(), where);
 }
 
-// tf.Relu6Grad: Gradient of the activation min(max(x, 0), 6): the gradients where features are between 0 and 6, else
-// 0.
+// tf.Relu6: Each element limited to [0, 6]; NaN stays NaN.
+inline Tensor relu6(Operand features, std::source_location where = std::source_location::current()) {
+  return Call("tf.Relu6", {&features}, OpAttrsRef(), where);
+}
+
+// tf.Relu6Grad: Gradient of tf.Relu6: the gradients where features are between 0 and 6, else 0.
 //
 // gradients: The gradient with regard to the activation's result.
-// features: What the activation was computed of, or its result; of the same shape.
+// features: What the activation was computed of; of the same shape.
 inline Tensor relu6Grad(Operand gradients, Operand features, std::source_location where = std::source_location::current()) {
   return Call("tf.Relu6Grad", {&gradients, &features}, OpAttrsRef(), where);
 }
@@ -607,7 +1219,7 @@ inline Tensor relu6Grad(Operand gradients, Operand features, std::source_locatio
 // tf.ReluGrad: Gradient of tf.Relu: the gradients where features are above 0, else 0.
 //
 // gradients: The gradient with regard to the activation's result.
-// features: What the activation was computed of, or its result; of the same shape.
+// features: What the activation was computed of; of the same shape.
 inline Tensor reluGrad(Operand gradients, Operand features, std::source_location where = std::source_location::current()) {
   return Call("tf.ReluGrad", {&gradients, &features}, OpAttrsRef(), where);
 }
@@ -623,6 +1235,78 @@ inline Tensor reshape(Operand tensor, IndexOperand shape, std::source_location w
   return Call("tf.Reshape", {&tensor, &shape}, OpAttrsRef(), where);
 }
 
+struct ResizeBilinearAttrs {
+  bool align_corners = false;
+  bool half_pixel_centers = false;
+};
+// tf.ResizeBilinear: Resizes images, interpolating linearly between the four nearest pixels.
+//
+// Computes in f32, and gives f32 for every dtype of images. With half_pixel_centers, row y is at (y + 0.5) * scale -
+// 0.5;
+// beyond the edges the pixels at the edge count. Infinities next to each other give NaN.
+//
+// Where row (or column) y of the result lies between those of an image is computed in f32, with scale = height / new
+// height: at y * scale; with align_corners, at y * (height - 1) / (new height - 1), if the new height is above 1; with
+// half_pixel_centers, where the centre of a pixel is what is compared, see below.
+//
+// images: Of shape [batch, height, width, channels], with at least one row and one column.
+// size: The new height and the new width, each at least 1.
+// align_corners: The centres of the corner pixels stay where they are. Not together with half_pixel_centers.
+// half_pixel_centers: A pixel's centre is half a pixel from its edges, as in other image libraries.
+inline Tensor resizeBilinear(Operand images, IndexOperand size, const ResizeBilinearAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.align_corners != false) set.Set("align_corners", attrs.align_corners);
+  if (attrs.half_pixel_centers != false) set.Set("half_pixel_centers", attrs.half_pixel_centers);
+  return Call("tf.ResizeBilinear", {&images, &size}, set, where);
+}
+
+struct ResizeNearestNeighborAttrs {
+  bool align_corners = false;
+  bool half_pixel_centers = false;
+};
+// tf.ResizeNearestNeighbor: Resizes images, taking the nearest pixel.
+//
+// That is the row before the place found (rounded down), or with align_corners the nearest one (halves away from 0).
+// With
+// half_pixel_centers, row y is at (y + 0.5) * scale.
+//
+// Where row (or column) y of the result lies between those of an image is computed in f32, with scale = height / new
+// height: at y * scale; with align_corners, at y * (height - 1) / (new height - 1), if the new height is above 1; with
+// half_pixel_centers, where the centre of a pixel is what is compared, see below.
+//
+// images: Of shape [batch, height, width, channels], with at least one row and one column.
+// size: The new height and the new width, each at least 1.
+// align_corners: The centres of the corner pixels stay where they are. Not together with half_pixel_centers.
+// half_pixel_centers: A pixel's centre is half a pixel from its edges, as in other image libraries.
+inline Tensor resizeNearestNeighbor(Operand images, IndexOperand size, const ResizeNearestNeighborAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.align_corners != false) set.Set("align_corners", attrs.align_corners);
+  if (attrs.half_pixel_centers != false) set.Set("half_pixel_centers", attrs.half_pixel_centers);
+  return Call("tf.ResizeNearestNeighbor", {&images, &size}, set, where);
+}
+
+// tf.ReverseV2: Turns the order of elements around along some dimensions.
+//
+// tensor: Of any shape.
+// axis: The dimensions, each at most once, in [-rank, rank), counted from the end if negative; none leaves the tensor
+// as it is.
+inline Tensor reverse(Operand tensor, IndexOperand axis, std::source_location where = std::source_location::current()) {
+  return Call("tf.ReverseV2", {&tensor, &axis}, OpAttrsRef(), where);
+}
+
+// tf.RightShift: x with its bits moved down y places, with broadcasting.
+//
+// The sign is repeated, if there is one, else zeros follow. Where y is at least the number of bits, or negative, the
+// result is -1 if x is below 0, else 0.
+inline Tensor rightShift(Operand x, Operand y, std::source_location where = std::source_location::current()) {
+  return Call("tf.RightShift", {&x, &y}, OpAttrsRef(), where);
+}
+
+// tf.Rint: Nearest whole number, halves to the even one.
+inline Tensor rint(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Rint", {&x}, OpAttrsRef(), where);
+}
+
 // tf.Round: Nearest whole number, halves to the even one. Of a complex number, real and imaginary part each.
 inline Tensor round(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.Round", {&x}, OpAttrsRef(), where);
@@ -633,9 +1317,39 @@ inline Tensor rsqrt(Operand x, std::source_location where = std::source_location
   return Call("tf.Rsqrt", {&x}, OpAttrsRef(), where);
 }
 
+// tf.ScatterNd: Adds elements or slices to a tensor of zeros (false) where indices say.
+//
+// What goes to the same place is added up in the order of updates, of bool the result is true if one of them is;
+// integers
+// wrap around, f16 and bf16 are rounded once.
+//
+// indices: Of rank 1 at least. Its last dimension, of size n, holds one index for each of the first n dimensions of
+// the result, each in [0, size of the dimension); an error names the first ones that are not.
+// updates: Of shape indices.shape[:-1] + shape[n:].
+// shape: The sizes of the result, at most 8, each at least 0.
+inline Tensor scatterNd(Operand indices, Operand updates, IndexOperand shape, std::source_location where = std::source_location::current()) {
+  return Call("tf.ScatterNd", {&indices, &updates, &shape}, OpAttrsRef(), where);
+}
+
 // tf.SelectV2: Elements of t where the condition is true, else of e; all three broadcast.
 inline Tensor select(Operand condition, Operand t, Operand e, std::source_location where = std::source_location::current()) {
   return Call("tf.SelectV2", {&condition, &t, &e}, OpAttrsRef(), where);
+}
+
+// tf.Selu: Scaled exponential linear unit: 1.7580993408473766 * (exp(x) - 1) below 0, else 1.0507009873554805 * x.
+//
+// The constants keep mean 0 and variance 1 of normally distributed elements.
+inline Tensor selu(Operand features, std::source_location where = std::source_location::current()) {
+  return Call("tf.Selu", {&features}, OpAttrsRef(), where);
+}
+
+// tf.SeluGrad: Gradient of tf.Selu: gradients * (outputs + 1.7580993408473766) where outputs are below 0, else
+// gradients * 1.0507009873554805.
+//
+// gradients: The gradient with regard to the activation's result.
+// outputs: The activation's result; of the same shape.
+inline Tensor seluGrad(Operand gradients, Operand outputs, std::source_location where = std::source_location::current()) {
+  return Call("tf.SeluGrad", {&gradients, &outputs}, OpAttrsRef(), where);
 }
 
 struct ShapeAttrs {
@@ -673,6 +1387,11 @@ inline Tensor sin(Operand x, std::source_location where = std::source_location::
   return Call("tf.Sin", {&x}, OpAttrsRef(), where);
 }
 
+// tf.Sinh: Hyperbolic sine.
+inline Tensor sinh(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Sinh", {&x}, OpAttrsRef(), where);
+}
+
 struct SizeAttrs {
   DType out_type = DType::kI32;
 };
@@ -704,6 +1423,50 @@ inline Tensor slice(Operand input, IndexOperand begin, IndexOperand size, std::s
 // logits: Of rank 1 at least.
 inline Tensor softmax(Operand logits, std::source_location where = std::source_location::current()) {
   return Call("tf.Softmax", {&logits}, OpAttrsRef(), where);
+}
+
+// tf.Softplus: log(1 + exp(x)), a smooth form of tf.Relu, without overflow.
+inline Tensor softplus(Operand features, std::source_location where = std::source_location::current()) {
+  return Call("tf.Softplus", {&features}, OpAttrsRef(), where);
+}
+
+// tf.SoftplusGrad: Gradient of tf.Softplus: gradients / (1 + exp(-features)).
+//
+// gradients: The gradient with regard to the activation's result.
+// features: What the activation was computed of; of the same shape.
+inline Tensor softplusGrad(Operand gradients, Operand features, std::source_location where = std::source_location::current()) {
+  return Call("tf.SoftplusGrad", {&gradients, &features}, OpAttrsRef(), where);
+}
+
+// tf.Softsign: x / (1 + |x|); -1 and 1 for infinities.
+inline Tensor softsign(Operand features, std::source_location where = std::source_location::current()) {
+  return Call("tf.Softsign", {&features}, OpAttrsRef(), where);
+}
+
+// tf.SoftsignGrad: Gradient of tf.Softsign: gradients / (1 + |features|)^2.
+//
+// gradients: The gradient with regard to the activation's result.
+// features: What the activation was computed of; of the same shape.
+inline Tensor softsignGrad(Operand gradients, Operand features, std::source_location where = std::source_location::current()) {
+  return Call("tf.SoftsignGrad", {&gradients, &features}, OpAttrsRef(), where);
+}
+
+struct SpaceToDepthAttrs {
+  std::string_view data_format = "NHWC";
+};
+// tf.SpaceToDepth: Moves square blocks of pixels into the channels.
+//
+// The result has height and width divided by block_size, and block_size^2 times the channels: first all those of the
+// block's upper left pixel, then those of the one to its right, and so on, row by row. tf.DepthToSpace is the inverse.
+//
+// input: Images, 4 dimensions; block_size divides height and width.
+// block_size: Height and width of a block.
+// data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.
+inline Tensor spaceToDepth(Operand input, int64_t block_size, const SpaceToDepthAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.Set("block_size", block_size);
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.SpaceToDepth", {&input}, set, where);
 }
 
 struct SparseSoftmaxCrossEntropyWithLogitsResults {
@@ -738,6 +1501,23 @@ inline std::vector<Tensor> split(IndexOperand split_dim, Operand value, int64_t 
   Operand* const operands[2] = {&split_dim, &value};
   std::vector<Tensor> results(num_split > 0 ? static_cast<size_t>(num_split) : 0);
   CallN("tf.Split", {operands, 2}, set, results, where);
+  return results;
+}
+
+// tf.SplitV: Cuts a tensor into pieces of given sizes along one dimension.
+//
+// Pieces that lie in one stretch of memory share it with the input where alignment allows.
+//
+// value: Of rank 1 at least.
+// size_splits: num_split sizes, each at least 0, which add up to dimension `split_dim` of value. One of them may be
+// -1: it becomes what the others leave.
+// split_dim: One number in [-rank, rank), counted from the end if negative.
+inline std::vector<Tensor> splitV(Operand value, IndexOperand size_splits, IndexOperand split_dim, int64_t num_split, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.Set("num_split", num_split);
+  Operand* const operands[3] = {&value, &size_splits, &split_dim};
+  std::vector<Tensor> results(num_split > 0 ? static_cast<size_t>(num_split) : 0);
+  CallN("tf.SplitV", {operands, 3}, set, results, where);
   return results;
 }
 
@@ -817,6 +1597,57 @@ inline Tensor statelessRandomUniform(IndexOperand shape, Operand seed, const Sta
   return Call("tf.StatelessRandomUniform", {&shape, &seed}, set, where);
 }
 
+// tf.StatelessRandomUniformInt: Draws integers from [minval, maxval), the same ones for the same seed on every device.
+//
+// The generator is that of tf.StatelessRandomUniform. Element i of i32 is minval + w mod (maxval - minval), where w is
+// word i % 4 of block i / 4; for i64, w is made of words 2j (its lower half) and 2j + 1 of block i / 2, where j = i %
+// 2.
+// So small numbers are slightly more likely where maxval - minval is no power of two.
+//
+// shape: The sizes of the result, at most 8, each at least 0.
+// seed: Shape [2], as for tf.StatelessRandomUniform.
+// minval: A scalar: the smallest number.
+// maxval: A scalar above minval, itself left out.
+inline Tensor statelessRandomUniformInt(IndexOperand shape, Operand seed, Operand minval, Operand maxval, std::source_location where = std::source_location::current()) {
+  return Call("tf.StatelessRandomUniformInt", {&shape, &seed, &minval, &maxval}, OpAttrsRef(), where);
+}
+
+struct StridedSliceAttrs {
+  int64_t begin_mask = 0;
+  int64_t end_mask = 0;
+  int64_t ellipsis_mask = 0;
+  int64_t new_axis_mask = 0;
+  int64_t shrink_axis_mask = 0;
+};
+// tf.StridedSlice: Takes elements at regular distances out of a tensor, as x[begin:end:stride, ...] does in Python.
+//
+// Position i of begin, end and strides says what to take along one dimension of the input, from the first dimension
+// on;
+// dimensions without a position are taken whole. Bit i of a mask changes what position i means. A range that shares
+// its
+// memory with the input does so where it is one stretch and alignment allows.
+//
+// input: Of any shape.
+// begin: Where each range begins, counted from the end of the dimension if negative. At most 32 numbers.
+// end: Where each range ends, itself left out, counted likewise. An index beyond an end of the dimension stops there.
+// strides: From one element to the next, not 0; negative to go backwards.
+// begin_mask: The range begins at the first element, or the last one if the stride is negative.
+// end_mask: The range goes up to the other end of the dimension.
+// ellipsis_mask: The position, of which there may be one, stands for all dimensions that have none of their own.
+// new_axis_mask: The position takes no dimension of the input; the result gets one of size 1. ellipsis_mask overrides
+// it.
+// shrink_axis_mask: The one element at `begin` is taken, and the dimension dropped; it is an error if there is no such
+// element, or if the stride is negative. Overridden by the two masks before, and overrides the others.
+inline Tensor stridedSlice(Operand input, IndexOperand begin, IndexOperand end, IndexOperand strides, const StridedSliceAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.begin_mask != 0) set.Set("begin_mask", attrs.begin_mask);
+  if (attrs.end_mask != 0) set.Set("end_mask", attrs.end_mask);
+  if (attrs.ellipsis_mask != 0) set.Set("ellipsis_mask", attrs.ellipsis_mask);
+  if (attrs.new_axis_mask != 0) set.Set("new_axis_mask", attrs.new_axis_mask);
+  if (attrs.shrink_axis_mask != 0) set.Set("shrink_axis_mask", attrs.shrink_axis_mask);
+  return Call("tf.StridedSlice", {&input, &begin, &end, &strides}, set, where);
+}
+
 // tf.Sub: Difference x - y, with broadcasting. Integers wrap around.
 inline Tensor sub(Operand x, Operand y, std::source_location where = std::source_location::current()) {
   return Call("tf.Sub", {&x, &y}, OpAttrsRef(), where);
@@ -840,6 +1671,11 @@ inline Tensor sum(Operand input, IndexOperand reduction_indices, const SumAttrs&
   return Call("tf.Sum", {&input, &reduction_indices}, set, where);
 }
 
+// tf.Tan: Tangent of an angle in radians; NaN for infinities.
+inline Tensor tan(Operand x, std::source_location where = std::source_location::current()) {
+  return Call("tf.Tan", {&x}, OpAttrsRef(), where);
+}
+
 // tf.Tanh: Hyperbolic tangent.
 inline Tensor tanh(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.Tanh", {&x}, OpAttrsRef(), where);
@@ -853,12 +1689,65 @@ inline Tensor tanhGrad(Operand y, Operand dy, std::source_location where = std::
   return Call("tf.TanhGrad", {&y, &dy}, OpAttrsRef(), where);
 }
 
+// tf.TensorScatterAdd: Adds elements or slices to a tensor where indices say.
+//
+// What goes to the same place is added up in the order of updates; of bool the result is true if one of them is.
+// Integers
+// wrap around, f16 and bf16 are rounded once.
+//
+// tensor: Of any shape.
+// indices: Of rank 1 at least. Its last dimension, of size n, holds one index for each of the first n dimensions of
+// the tensor, each in [0, size of the dimension); an error names the first ones that are not.
+// updates: Of shape indices.shape[:-1] + tensor.shape[n:].
+inline Tensor tensorScatterAdd(Operand tensor, Operand indices, Operand updates, std::source_location where = std::source_location::current()) {
+  return Call("tf.TensorScatterAdd", {&tensor, &indices, &updates}, OpAttrsRef(), where);
+}
+
+// tf.TensorScatterUpdate: Replaces elements or slices of a tensor where indices say.
+//
+// Of several updates of the same place, the last one counts.
+//
+// tensor: Of any shape.
+// indices: Of rank 1 at least. Its last dimension, of size n, holds one index for each of the first n dimensions of
+// the tensor, each in [0, size of the dimension); an error names the first ones that are not.
+// updates: Of shape indices.shape[:-1] + tensor.shape[n:].
+inline Tensor tensorScatterUpdate(Operand tensor, Operand indices, Operand updates, std::source_location where = std::source_location::current()) {
+  return Call("tf.TensorScatterUpdate", {&tensor, &indices, &updates}, OpAttrsRef(), where);
+}
+
 // tf.Tile: Repeats a tensor along each of its dimensions.
 //
 // input: Of any shape.
 // multiples: How often, at least 0: one number for each dimension of the input.
 inline Tensor tile(Operand input, IndexOperand multiples, std::source_location where = std::source_location::current()) {
   return Call("tf.Tile", {&input, &multiples}, OpAttrsRef(), where);
+}
+
+struct TopKAttrs {
+  bool sorted = true;
+  DType index_type = DType::kI32;
+};
+struct TopKResults {
+  Tensor values;
+  Tensor indices;
+};
+// tf.TopKV2: Finds the k largest elements along the last dimension, and where they are.
+//
+// They come in descending order. Of equal elements, 0 and -0 among them, the one with the lower index comes first. NaN
+// counts as larger than every number, so that it is not overlooked.
+//
+// input: Of rank 1 at least.
+// k: One number in [0, size of the last dimension].
+// sorted: False allows a device to give them in any order; this one is always given.
+// index_type: The dtype of indices, in which all indices of the last dimension must fit.
+inline TopKResults topK(Operand input, IndexOperand k, const TopKAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.sorted != true) set.Set("sorted", attrs.sorted);
+  if (attrs.index_type != DType::kI32) set.Set("index_type", attrs.index_type);
+  Operand* const operands[2] = {&input, &k};
+  Tensor results[2];
+  CallN("tf.TopKV2", {operands, 2}, set, results, where);
+  return {std::move(results[0]), std::move(results[1])};
 }
 
 // tf.Transpose: Permutes the dimensions of a tensor.
@@ -895,6 +1784,31 @@ inline UniqueResults unique(Operand x, const UniqueAttrs& attrs = {}, std::sourc
   return {std::move(results[0]), std::move(results[1])};
 }
 
+struct UniqueV2Attrs {
+  DType out_idx = DType::kI32;
+};
+struct UniqueV2Results {
+  Tensor y;
+  Tensor idx;
+};
+// tf.UniqueV2: Finds the distinct slices of a tensor along one dimension, in order of first appearance.
+//
+// The results' shapes depend on the data: y has the distinct slices along `axis`, and slice idx[i] of y is slice i of
+// x.
+// Slices are equal if their elements are, by ==: 0 equals -0, and a slice with a NaN equals no other one.
+//
+// x: Of rank 1 at least.
+// axis: A vector of one number in [-rank, rank), counted from the end if negative; or an empty one, if x is a vector.
+// out_idx: The dtype of idx; i32 is an error for 2^31 distinct slices or more.
+inline UniqueV2Results uniqueV2(Operand x, IndexOperand axis, const UniqueV2Attrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.out_idx != DType::kI32) set.Set("out_idx", attrs.out_idx);
+  Operand* const operands[2] = {&x, &axis};
+  Tensor results[2];
+  CallN("tf.UniqueV2", {operands, 2}, set, results, where);
+  return {std::move(results[0]), std::move(results[1])};
+}
+
 struct UnpackAttrs {
   int64_t axis = 0;
 };
@@ -914,6 +1828,20 @@ inline std::vector<Tensor> unpack(Operand value, int64_t num, const UnpackAttrs&
   return results;
 }
 
+// tf.UnsortedSegmentSum: Adds up the elements or slices that have the same number.
+//
+// The result has the shape [num_segments] + data.shape[rank of segment_ids:]; what no slice belongs to is 0. Integers
+// wrap
+// around, f16 and bf16 are rounded once.
+//
+// data: Its shape begins with that of segment_ids.
+// segment_ids: The number of each slice, in any order, below num_segments; an error names the first one that is not.
+// What has a negative number is left out.
+// num_segments: One number, at least 0.
+inline Tensor unsortedSegmentSum(Operand data, Operand segment_ids, IndexOperand num_segments, std::source_location where = std::source_location::current()) {
+  return Call("tf.UnsortedSegmentSum", {&data, &segment_ids, &num_segments}, OpAttrsRef(), where);
+}
+
 // tf.Where: Lists the indices of the elements that are not zero (not false), in row-major order.
 //
 // The result's shape, [number of such elements, rank of the input], depends on the data. NaN is not zero.
@@ -928,6 +1856,45 @@ inline Tensor where(Operand input, std::source_location where = std::source_loca
 // x: Of any shape; its elements do not matter.
 inline Tensor zerosLike(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.ZerosLike", {&x}, OpAttrsRef(), where);
+}
+
+struct FusedMatMulAttrs {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  std::vector<std::string_view> fused_ops = {};
+  float epsilon = 0.0001f;
+  float leakyrelu_alpha = 0.2f;
+};
+// tf._FusedMatMul: Product of two matrices with a bias added to each row, and an activation of the sums if asked for.
+//
+// The same as tf.MatMul, tf.BiasAdd and the activation one after the other, but without the tensors in between; f16
+// and
+// bf16 are rounded once, at the end. GeluExact is x * (1 + erf(x / sqrt(2))) / 2, GeluApproximate
+// x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2.
+//
+// a: A matrix [m, k], or [k, m] if transpose_a.
+// b: A matrix [k, n], or [n, k] if transpose_b.
+// args: One vector [n], the bias.
+// fused_ops: 'BiasAdd', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid',
+// 'GeluExact', 'GeluApproximate'.
+// epsilon: Has no effect: no op that can be fused takes it.
+// leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.
+inline Tensor fusedMatMul(Operand a, Operand b, std::vector<Operand> args, const FusedMatMulAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  std::vector<Operand*> operands;
+  operands.push_back(&a);
+  operands.push_back(&b);
+  for (auto& operand : args) operands.push_back(&operand);
+  OpAttrs set;
+  if (attrs.transpose_a != false) set.Set("transpose_a", attrs.transpose_a);
+  if (attrs.transpose_b != false) set.Set("transpose_b", attrs.transpose_b);
+  if (attrs.fused_ops != FusedMatMulAttrs().fused_ops) {
+    set.SetArray("fused_ops", std::span<const std::string_view>(attrs.fused_ops));
+  }
+  if (attrs.epsilon != 0.0001f) set.Set("epsilon", attrs.epsilon);
+  if (attrs.leakyrelu_alpha != 0.2f) set.Set("leakyrelu_alpha", attrs.leakyrelu_alpha);
+  Tensor result;
+  CallN("tf._FusedMatMul", operands, set, {&result, 1}, where);
+  return result;
 }
 
 }  // namespace tandem::eager

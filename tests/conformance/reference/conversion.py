@@ -45,15 +45,13 @@ def suite():
 def wrong(suite):
     for name, values, place in [("different", [1.0, 1.0, 2.0], 2), ("zeros", [0.0, -0.0, 0.0], 1)]:
         suite.error(f"ToScalar_{name}", "tandem.ToScalar", [vector("f32", values)],
-                    "all elements must be equal to become "
-                    f"a scalar host tensor, got f32[3] whose element {place} differs from the first")
+                    f"elements of x must be equal, bit for bit, got x: f32[3], whose element {place} differs from the "
+                    "first")
     suite.error("ToScalar_empty", "tandem.ToScalar", [vector("f32", [])],
-                "a scalar host tensor needs a value, got f32[0]")
-    suite.error("ToDense_string", "tandem.ToDense", [vector("string", ["a"])],
-                "only scalar and sparse tensors convert to dense ones, got string[1] as string_host")
-    suite.error("ToScalar_string", "tandem.ToScalar", [vector("string", ["a"])],
-                "only dense tensors convert to scalar host tensors, got string[1] as string_host")
-    suite.error("ToSparseCoo_string", "tandem.ToSparseCoo", [vector("string", ["a"])],
-                "only dense and scalar tensors convert to sparse ones, got string[1] as string_host")
+                "x must have at least one element, got x: f32[0]")
+    for op, types in [("ToDense", "dense, scalar or sparse"), ("ToScalar", "dense or scalar"),
+                      ("ToSparseCoo", "dense, scalar or sparse")]:
+        suite.error(f"{op}_string", f"tandem.{op}", [vector("string", ["a"])],
+                    f"x must be {types} on the host, got x: string[1] as string_host")
     for op in ("ToDense", "ToScalar", "ToSparseCoo"):
         common_errors(suite, f"tandem.{op}", [varied("f32", (2,))], ["x"], DTYPES, required="one of T")

@@ -7,7 +7,7 @@ import math
 import numpy
 
 from case_suite import Suite, Tensor, common_errors, dtype_set, drawn, from_array, scalar, specials, varied, vector
-from number_formats import DTYPES, FLOATS, NUMBERS, Fraction, convert, int_range, round_to
+from number_formats import DTYPES, FLOATS, NUMBERS, Fraction, convert, int_range, limits, round_to
 
 SHAPES = [(), (5,), (2, 3), (2, 1, 3), (1, 2, 2, 2), (2, 1, 2, 1, 2), (1, 2, 1, 3, 1, 2)]
 EMPTY_SHAPES = [(0,), (2, 0, 3)]
@@ -63,13 +63,13 @@ def fill_cases(suite):
     suite.error("Fill_value_vector", "tf.Fill", [vector("i32", [2]), vector("f32", [1.0])],
                 "value must be a scalar, got value: f32[1]")
     suite.error("Fill_negative", "tf.Fill", [vector("i32", [2, -1]), scalar("f32", 1.0)],
-                "dimension 1 of shape [2,-1] must not be negative")
+                "sizes must be at least 0, got dims: [2,-1]")
     suite.error("Fill_scalar_dims", "tf.Fill", [scalar("i32", 2), scalar("f32", 1.0)],
                 "dims must be a vector, got dims: i32[]")
     suite.error("Fill_rank9", "tf.Fill", [vector("i32", [1] * 9), scalar("f32", 1.0)],
                 "dims must have at most 8 elements, got dims: i32[9]")
     suite.error("Fill_overflow", "tf.Fill", [vector("i64", [2**40, 2**40]), scalar("f32", 1.0)],
-                f"shape [{2**40},{2**40}] must have at most 2^63-1 elements")
+                f"there must be at most 2^63-1 elements, got dims: [{2**40},{2**40}]")
     common_errors(suite, "tf.Fill", [vector("i32", [2]), scalar("f32", 1.0)], ["dims"], ["i32", "i64"],
                   required="one of T, index_type")
 
@@ -124,6 +124,56 @@ def range_cases(suite):
                 "argument 1 (limit) must be i32 like argument 0 (start), got f32[]")
     inputs = [scalar("i32", 0), scalar("i32", 5), scalar("i32", 1)]
     common_errors(suite, "tf.Range", inputs, ["start"], dtypes, required="one of Tidx")
+
+
+def lin_space_cases(suite):
+    def call(name, dtype, start, stop, num, num_dtype="i32", ulp=0, abs_tolerance=0, tags=()):
+        start, stop = round_to(dtype, start), round_to(dtype, stop)
+        finite = math.isfinite(start) and math.isfinite(stop)
+        values = [start]
+        for i in range(1, num):
+            if not finite:
+                step = (stop - start) / (num - 1)
+                values.append(start + i * step)
+            else:
+                exact = Fraction(start) + (Fraction(stop) - Fraction(start)) * i / (num - 1)
+                values.append(round_to(dtype, exact))
+        if num > 1:
+            values[-1] = stop
+        suite.case(f"LinSpace_{name}", "tf.LinSpace",
+                   [scalar(dtype, start), scalar(dtype, stop), scalar(num_dtype, num)], vector(dtype, values), ulp=ulp,
+                   abs_tolerance=abs_tolerance, tags=tags)
+
+    dtypes = ["f16", "bf16", "f32", "f64"]
+    for dtype in dtypes:
+        call(f"{dtype}_up", dtype, 1, 3, 5)
+        call(f"{dtype}_down", dtype, 2, -2, 9)
+        call(f"{dtype}_thirds", dtype, 0, 1, 4, ulp=1)
+        call(f"{dtype}_tenths", dtype, -0.3, 0.7, 11, ulp=2, abs_tolerance=2.0**-53)
+        call(f"{dtype}_one", dtype, 5, 6, 1)
+        call(f"{dtype}_two", dtype, 0.1, 0.7, 2)
+        call(f"{dtype}_same", dtype, 1.5, 1.5, 4)
+        tiny, _, _, most, _ = limits(dtype)
+        call(f"{dtype}_whole_range", dtype, -most, most, 5, ulp=1)
+        call(f"{dtype}_subnormal", dtype, tiny, 5 * tiny, 5)
+        call(f"{dtype}_infinite_stop", dtype, 1, math.inf, 4, tags=["special"])
+        call(f"{dtype}_nan_start", dtype, math.nan, 1, 3, tags=["special"])
+    call("num_i64", "f32", 0, 4, 5, "i64")
+    call("large", "f32", -10, 20, 700, ulp=1, tags=["large"])
+    call("large_f64", "f64", 3, 7, 600, ulp=1, tags=["large"])
+    start, stop, num = scalar("f32", 0.0), scalar("f32", 1.0), scalar("i32", 3)
+    for count in (0, -1):
+        suite.error(f"LinSpace_num_{count}".replace("-", "m"), "tf.LinSpace", [start, stop, scalar("i32", count)],
+                    f"num must be at least 1, got {count}")
+    suite.error("LinSpace_vector", "tf.LinSpace", [vector("f32", [0.0]), stop, num],
+                "start and stop must be scalars, got start: f32[1], stop: f32[]")
+    suite.error("LinSpace_stop_vector", "tf.LinSpace", [start, vector("f32", [0.0, 1.0]), num],
+                "start and stop must be scalars, got start: f32[], stop: f32[2]")
+    suite.error("LinSpace_num_vector", "tf.LinSpace", [start, stop, vector("i32", [1, 2])],
+                "expected one integer for num, got i32[2]")
+    suite.error("LinSpace_mixed", "tf.LinSpace", [start, scalar("f64", 1.0), num],
+                "argument 1 (stop) must be f32 like argument 0 (start), got f64[]")
+    common_errors(suite, "tf.LinSpace", [start, stop, num], ["start"], dtypes, required="one of T, Tidx")
 
 
 def like_cases(suite):
@@ -210,7 +260,9 @@ def one_hot_cases(suite):
     wrong("float_indices", [vector("f32", [0.0]), depth, on, off],
           f"argument 0 (indices) must be one of {dtype_set(['u8', 'i8', 'i32', 'i64'])}, got f32[1]")
     wrong("rank8", [Tensor("i32", (1,) * 8, [0]), depth, on, off],
-          "a shape must have at most 8 dimensions, got one that begins with [1,1,1,1,1,1,1,1]")
+          "indices must have at most 7 dimensions, got indices: i32[1,1,1,1,1,1,1,1]")
+    wrong("count_overflow", [Tensor("i32", (0, 2**40), []), scalar("i32", 2**31 - 1), on, off],
+          "the result must have at most 2^63-1 elements, got indices: i32[0,1099511627776], depth: 2147483647")
     common_errors(suite, "tf.OneHot", [indices, depth, on, off], ["indices"], ["u8", "i8", "i32", "i64"],
                   required="one of axis, T, TI")
 
@@ -220,6 +272,7 @@ def suite():
     const_cases(result)
     fill_cases(result)
     range_cases(result)
+    lin_space_cases(result)
     like_cases(result)
     identity_cases(result)
     one_hot_cases(result)

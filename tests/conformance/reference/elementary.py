@@ -13,15 +13,15 @@ Decimal = decimal.Decimal
 DIGITS = 60
 
 
-def _in_precision(digits):
+def in_precision(digits):
     context = decimal.Context(prec=digits, Emin=-999999, Emax=999999)
     return decimal.localcontext(context)
 
 
 @functools.lru_cache(None)
-def _pi(digits):
+def pi(digits):
     """By Machin: pi = 16 atan(1/5) - 4 atan(1/239)."""
-    with _in_precision(digits + 10):
+    with in_precision(digits + 10):
 
         def atan_of_inverse(n):
             power = total = Decimal(1) / n
@@ -35,12 +35,12 @@ def _pi(digits):
         return 16 * atan_of_inverse(5) - 4 * atan_of_inverse(239)
 
 
-def _digits_for(x):
+def digits_for(x):
     """Enough that nothing is lost where the result is about as small, or its argument as large, as x is."""
     return DIGITS + abs(Decimal(x).adjusted())
 
 
-def _exp(x):
+def bounded_exp(x):
     """Where e to the power of a Decimal is beyond every dtype, another such number."""
     return max(min(x, Decimal(3000)), Decimal(-3000)).exp()
 
@@ -48,15 +48,15 @@ def _exp(x):
 def exp(x):
     if not math.isfinite(x):
         return x if x != -math.inf else 0.0
-    with _in_precision(DIGITS):
-        return _exp(Decimal(x))
+    with in_precision(DIGITS):
+        return bounded_exp(Decimal(x))
 
 
 def expm1(x):
     if x == 0 or not math.isfinite(x):
         return x if x != -math.inf else -1.0
-    with _in_precision(_digits_for(x)):
-        return _exp(Decimal(x)) - 1
+    with in_precision(digits_for(x)):
+        return bounded_exp(Decimal(x)) - 1
 
 
 def log(x):
@@ -64,7 +64,7 @@ def log(x):
         return -math.inf
     if x < 0 or not math.isfinite(x):
         return x if x == math.inf else math.nan
-    with _in_precision(DIGITS):
+    with in_precision(DIGITS):
         return Decimal(x).ln()
 
 
@@ -73,7 +73,7 @@ def log1p(x):
         return -math.inf
     if x < -1 or x == 0 or not math.isfinite(x):
         return x if x == 0 or x == math.inf else math.nan
-    with _in_precision(_digits_for(x)):
+    with in_precision(digits_for(x)):
         return (1 + Decimal(x)).ln()
 
 
@@ -92,10 +92,10 @@ def _turn(sin, cos, quarters):
     return [(sin, cos), (cos, -sin), (-sin, -cos), (-cos, sin)][quarters % 4]
 
 
-def _sin_cos(x):
-    digits = _digits_for(x) + 40
-    with _in_precision(digits):
-        half_pi = _pi(digits) / 2
+def sin_cos(x):
+    digits = digits_for(x) + 40
+    with in_precision(digits):
+        half_pi = pi(digits) / 2
         quarters = (Decimal(x) / half_pi).to_integral_value()
         sin, cos = _sin_cos_series(Decimal(x) - quarters * half_pi, digits + 20)
         return _turn(sin, cos, int(quarters))
@@ -104,19 +104,19 @@ def _sin_cos(x):
 def sin(x):
     if x == 0 or not math.isfinite(x):
         return x if x == 0 else math.nan
-    return _sin_cos(x)[0]
+    return sin_cos(x)[0]
 
 
 def cos(x):
     if x == 0 or not math.isfinite(x):
         return 1.0 if x == 0 else math.nan
-    return _sin_cos(x)[1]
+    return sin_cos(x)[1]
 
 
 def tanh(x):
     if x == 0 or not math.isfinite(x):
         return math.copysign(1.0, x) if math.isinf(x) else x
-    with _in_precision(_digits_for(x)):
+    with in_precision(digits_for(x)):
         if abs(x) > 100:  # nearer to 1 than any dtype tells apart
             return Decimal(math.copysign(1, x))
         growth = (2 * Decimal(x)).exp()
@@ -126,8 +126,8 @@ def tanh(x):
 def sigmoid(x):
     if not math.isfinite(x):
         return x if math.isnan(x) else float(x > 0)
-    with _in_precision(DIGITS):
-        return 1 / (1 + _exp(-Decimal(x)))
+    with in_precision(DIGITS):
+        return 1 / (1 + bounded_exp(-Decimal(x)))
 
 
 def erf(x):
@@ -135,26 +135,26 @@ def erf(x):
         return math.copysign(1.0, x) if math.isinf(x) else x
     if abs(x) > 8:
         return Decimal(math.copysign(1, x))
-    with _in_precision(_digits_for(x) + 60):
+    with in_precision(digits_for(x) + 60):
         total, power, n = Decimal(0), Decimal(x), 0
         while abs(power) > abs(Decimal(x)) * Decimal(10) ** -(DIGITS + 30):
             total += power / (2 * n + 1)
             n += 1
             power *= -Decimal(x) * Decimal(x) / n
-        return 2 * total / _pi(DIGITS + 60).sqrt()
+        return 2 * total / pi(DIGITS + 60).sqrt()
 
 
 def sqrt(x):
     if x == 0 or not x > 0 or x == math.inf:
         return x if x == 0 or x == math.inf else math.nan
-    with _in_precision(DIGITS):
+    with in_precision(DIGITS):
         return Decimal(x).sqrt()
 
 
 def rsqrt(x):
     if x == 0 or not x > 0 or x == math.inf:
         return math.copysign(math.inf, x) if x == 0 else 0.0 if x == math.inf else math.nan
-    with _in_precision(DIGITS):
+    with in_precision(DIGITS):
         return 1 / Decimal(x).sqrt()
 
 
@@ -169,15 +169,15 @@ def power(x, y):
             return math.copysign(math.inf, x) if y % 2 == 1 else math.inf
     if x < 0 and y != int(y):
         return math.nan
-    with _in_precision(DIGITS + 20):
-        magnitude = _exp(Decimal(y) * abs(Decimal(x)).ln())
+    with in_precision(DIGITS + 20):
+        magnitude = bounded_exp(Decimal(y) * abs(Decimal(x)).ln())
         return -magnitude if x < 0 and y % 2 == 1 else magnitude
 
 
 def sin_cos_of_turns(turns):
     """(sin, cos) of a float that is a part of a full turn."""
-    with _in_precision(DIGITS + 40):
+    with in_precision(DIGITS + 40):
         quarters = (4 * Decimal(turns)).to_integral_value()
-        angle = (4 * Decimal(turns) - quarters) * _pi(DIGITS + 40) / 2
+        angle = (4 * Decimal(turns) - quarters) * pi(DIGITS + 40) / 2
         sin_rest, cos_rest = _sin_cos_series(angle, DIGITS + 60)
         return _turn(sin_rest, cos_rest, int(quarters))

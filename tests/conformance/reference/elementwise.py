@@ -5,14 +5,13 @@
 import cmath
 import math
 
-import numpy
-
 import elementary
 import elementwise_cast
 import elementwise_select
-from case_suite import Suite, Tensor, common_errors, drawn, from_array, scalar, specials, varied, vector
-from number_formats import (DTYPES, FLOATS, INTS, NUMBERS, REALS, SIGNED_INTS, Fraction, convert, int_range, limits,
-                            round_complex, round_to, wrap)
+from case_suite import Suite, Tensor, scalar, varied, vector
+from elementwise_cases import add_binary_cases, add_unary_cases, mapped, tolerance_for
+from number_formats import (DTYPES, FLOATS, INTS, NUMBERS, REALS, SIGNED_INTS, Fraction, int_range, round_complex,
+                            round_to, wrap)
 
 FLOAT_OR_COMPLEX = FLOATS + ["c64"]
 SIGNED_REALS = [dtype for dtype in REALS if dtype not in ("u8", "u16", "u32", "u64")]
@@ -102,6 +101,16 @@ def floor_mod(dtype, x, y):
     return y if math.isinf(y) else Fraction(remainder) + Fraction(y)
 
 
+def divide_no_nan(dtype, x, y):
+    return divide(dtype, x, y) if y != 0 else 0
+
+
+def truncated_mod(dtype, x, y):
+    if dtype in INTS:
+        return abs(x) % abs(y) * (1 if x >= 0 else -1)
+    return math.nan if math.isnan(x) or math.isnan(y) or math.isinf(x) or y == 0 else math.fmod(x, y)
+
+
 def maximum(_, x, y):
     return math.nan if x != x or y != y else max(x, y)
 
@@ -175,6 +184,7 @@ UNARY = [
     ("Floor", FLOATS, toward(math.floor), 0, (-9, 9)),
     ("Ceil", FLOATS, toward(math.ceil), 0, (-9, 9)),
     ("Round", SIGNED_NUMBERS, rounded, 0, (-9, 9)),
+    ("Rint", FLOATS, rounded, 0, (-9, 9)),
     ("LogicalNot", ["bool"], lambda _, x: not x, 0, None),
 ]
 PREDICATES = [
@@ -187,6 +197,8 @@ BINARY = [
     ("Sub", NUMBERS, subtract, 0),
     ("Mul", NUMBERS, multiply, 0),
     ("RealDiv", FLOAT_OR_COMPLEX, divide, 0),
+    ("DivNoNan", FLOAT_OR_COMPLEX, divide_no_nan, 0),
+    ("Mod", ["i32", "i64"] + FLOATS, truncated_mod, 0),
     ("FloorDiv", REALS, floor_divide, 0),
     ("FloorMod", REALS, floor_mod, 0),
     ("Maximum", REALS, maximum, 0),
@@ -206,255 +218,43 @@ COMPARISONS = [
 ]
 
 
-def mapped(function, out_dtype, *tensors):
-    """The function of each element, with broadcasting; of the first tensor's dtype."""
-    dtype = tensors[0].dtype
-    arrays = numpy.broadcast_arrays(*[tensor.array() for tensor in tensors])
-    out = numpy.empty(arrays[0].shape, dtype=object)
-    for index in numpy.ndindex(out.shape):
-        out[index] = convert(out_dtype, function(dtype, *[array[index] for array in arrays]))
-    return from_array(out_dtype, out)
-
-
-def tolerance_for(dtype, ulp, exact=True):
-    if dtype in INTS or dtype == "bool":
-        return 0
-    if dtype == "c64":
-        return 4 if not exact else ulp
-    return min(ulp, 1) if dtype in ("f16", "bf16") else ulp
-
-
-def usual_values(dtype, span, count=33):
-    """Numbers of a dtype over an interval, with more of them close to 0."""
-    if dtype in INTS or dtype == "bool":
-        return varied(dtype, (count,), seed=7)
-    low, high = span
-    if dtype == "c64":
-        scale = min(3.0, high)
-        parts = [-1, -0.75, -0.25, 0.125, 0.5, 1]
-        return vector(dtype, [complex(scale * a, scale * b) for a in parts for b in parts])
-    steps = [low + (high - low) * i / (count - 1) for i in range(count)]
-    small = [high * 2.0**-k for k in (4, 8, 12, 20)] + [low * 2.0**-k for k in (5, 9, 13, 21)]
-    return vector(dtype, [round_to(dtype, value) for value in steps + small])
-
-
-def unary_values(suite, op, dtypes, function, ulp, span, gives_bool):
-    for dtype in dtypes:
-        x = usual_values(dtype, span)
-        out = "bool" if gives_bool else dtype
-        tolerance = 0 if gives_bool else tolerance_for(dtype, ulp, exact=op in ("Neg", "Round"))
-        suite.case(f"{op}_{dtype}", f"tf.{op}", [x], mapped(function, out, x), ulp=tolerance)
-        if dtype in FLOATS:
-            zero_sign_is_open = ["Relu"]
-            values = [v for v in specials(dtype) if op not in zero_sign_is_open or v != 0 or math.copysign(1, v) > 0]
-            x = vector(dtype, values)
-            suite.case(f"{op}_{dtype}_special", f"tf.{op}", [x], mapped(function, out, x), ulp=tolerance,
-                       tags=["special"])
-
-
-def unary_shapes(suite, op, dtypes, function, ulp, span, gives_bool):
-    dtype = "f32" if "f32" in dtypes else dtypes[0]
-    out = "bool" if gives_bool else dtype
-    tolerance = 0 if gives_bool else tolerance_for(dtype, ulp)
-
-    def some(shape, seed=3):
-        if dtype == "bool":
-            return varied(dtype, shape, seed)
-        return drawn(dtype, shape, seed, *span)
-
-    for rank, shape in enumerate([(), (5,), (2, 3), (2, 1, 3), (1, 2, 2, 2), (2, 1, 2, 1, 2), (1, 2, 1, 3, 1, 2)]):
-        x = some(shape)
-        suite.case(f"{op}_rank{rank}", f"tf.{op}", [x], mapped(function, out, x), ulp=tolerance)
-    for name, shape in [("empty", (0,)), ("empty_middle", (2, 0, 3))]:
-        x = some(shape)
-        suite.case(f"{op}_{name}", f"tf.{op}", [x], mapped(function, out, x), tags=["empty"])
-    x = some((37,))
-    suite.case(f"{op}_inplace", f"tf.{op}", [x], mapped(function, out, x), ulp=tolerance, tags=["inplace"])
-    x = some((7, 149), seed=11)
-    suite.case(f"{op}_large", f"tf.{op}", [x], mapped(function, out, x), ulp=tolerance, tags=["large"])
-
-
-def unary_errors(suite, op, dtypes):
-    dtype = "f32" if "f32" in dtypes else dtypes[0]
-    attrs = "no attributes" if dtypes == ["bool"] else "one of T"
-    common_errors(suite, f"tf.{op}", [varied(dtype, (3,))], ["x"], dtypes, required=attrs)
-    if dtypes != ["bool"]:
-        wrong = "f64" if dtype != "f64" else "f32"
-        if wrong in dtypes:
-            suite.error(f"{op}_attr_contradicts", f"tf.{op}", [varied(dtype, (3,))],
-                        f"attribute T must be {dtype} like the arguments, got {wrong}", {"T": wrong})
-
-
-# Shapes of two arguments that broadcast.
-BROADCASTS = {
-    "row": ((2, 3), (3,)),
-    "column": ((2, 3), (2, 1)),
-    "outer": ((4, 1), (1, 5)),
-    "outer_reverse": ((1, 5), (4, 1)),
-    "scalar_left": ((), (2, 3)),
-    "scalar_right": ((2, 3), ()),
-    "one_left": ((1,), (2, 3)),
-    "scalars": ((), ()),
-    "middle": ((2, 1, 4), (3, 1)),
-    "rank4": ((2, 1, 3, 1), (1, 4, 1, 2)),
-    "rank5": ((2, 1, 2, 1, 3), (2, 1, 3, 1)),
-    "rank6": ((1, 2, 1, 2, 1, 2), (2, 1, 2, 1, 2, 1)),
-    "rank8": ((1, 2, 1, 1, 2, 1, 2, 1), (2, 1, 1, 2, 1, 2, 1, 1)),
-    "empty": ((0, 3), (3,)),
-    "empty_by_one": ((2, 0), (2, 1)),
-    "empty_both": ((0,), (1,)),
-}
-
-
-def divisor(op, tensor):
-    """A tensor that may stand on the right of the op: without zeros, or negative exponents."""
-    if op in ("FloorDiv", "FloorMod", "RealDiv"):
-        one = complex(1) if tensor.dtype == "c64" else convert(tensor.dtype, 1)
-        return Tensor(tensor.dtype, tensor.shape, [value if value != 0 else one for value in tensor.values])
-    if op == "Pow" and tensor.dtype in INTS:
-        return Tensor(tensor.dtype, tensor.shape, [abs(value) % 70 for value in tensor.values])
-    if op == "Pow" and tensor.dtype == "c64":
-        return Tensor(tensor.dtype, tensor.shape, [value / 4 for value in tensor.values])
-    return tensor
-
-
-def dividend(op, tensor):
-    """A tensor that may stand on the left: whole numbers to be divided, so that quotients are not nearly whole."""
-    if op == "Pow" and tensor.dtype in FLOATS:
-        return Tensor(tensor.dtype, tensor.shape, [abs(value) for value in tensor.values])
-    if op == "Pow" and tensor.dtype == "c64":
-        return Tensor(tensor.dtype, tensor.shape, [value if value != 0 else complex(1) for value in tensor.values])
-    return tensor
-
-
-def binary_values(suite, op, dtypes, function, ulp, gives_bool):
-    for dtype in dtypes:
-        x = dividend(op, varied(dtype, (40,), seed=5))
-        y = divisor(op, varied(dtype, (40,), seed=9))
-        if gives_bool:  # some are equal
-            y = Tensor(dtype, y.shape, [a if i % 3 == 0 else b for i, (a, b) in enumerate(zip(x.values, y.values))])
-        out = "bool" if gives_bool else dtype
-        tolerance = 0 if gives_bool else tolerance_for(dtype, ulp, exact=op in ("AddV2", "Sub", "Mul"))
-        suite.case(f"{op}_{dtype}", f"tf.{op}", [x, y], mapped(function, out, x, y), ulp=tolerance)
-        if dtype not in FLOATS:
-            continue
-        pairs = [(a, b) for a in special_operands(dtype) for b in special_operands(dtype)]
-        if op in ("Maximum", "Minimum"):  # of which zero they give is left open
-            pairs = [(a, b) for a, b in pairs if not a == b == 0]
-        if op in ("FloorDiv", "FloorMod"):
-            # Quotients that round to a whole number which they are not, and signs of zero, are left open.
-            pairs = [(a, b) for a, b in pairs if keeps_whole(dtype, a, b)]
-        x = vector(dtype, [a for a, _ in pairs])
-        y = vector(dtype, [b for _, b in pairs])
-        suite.case(f"{op}_{dtype}_special", f"tf.{op}", [x, y], mapped(function, out, x, y), ulp=tolerance,
-                   tags=["special"] if op not in ("FloorMod",) else [])
-
-
-def special_operands(dtype):
-    tiny, _, normal, largest, epsilon = limits(dtype)
-    return [0.0, -0.0, 1.0, -1.0, 1.5, -2.0, tiny, -normal, largest, -largest, 1 + epsilon, math.inf, -math.inf,
-            math.nan]
-
-
-def keeps_whole(dtype, x, y):
-    if y == 0 or not math.isfinite(x) or not math.isfinite(y):
-        return True
-    exact = Fraction(x) / Fraction(y)
-    quotient = round_to(dtype, exact)
-    return math.isfinite(quotient) and math.floor(exact) == math.floor(quotient)
-
-
-def binary_shapes(suite, op, dtypes, function, ulp, gives_bool):
-    dtype = "f32" if "f32" in dtypes else dtypes[0]
-    out = "bool" if gives_bool else dtype
-    tolerance = 0 if gives_bool else tolerance_for(dtype, ulp)
-
-    def call(name, x, y, tags=(), dtype_out=out):
-        suite.case(f"{op}_{name}", f"tf.{op}", [x, y], mapped(function, dtype_out, x, y), ulp=tolerance, tags=tags)
-
-    def operands(x_shape, y_shape, dtype=dtype):
-        return dividend(op, varied(dtype, x_shape, seed=21)), divisor(op, varied(dtype, y_shape, seed=22))
-
-    for name, (x_shape, y_shape) in BROADCASTS.items():
-        call(name, *operands(x_shape, y_shape), tags=["broadcast"] + (["empty"] if 0 in x_shape else []))
-    x = divisor(op, dividend(op, varied(dtype, (3, 5), seed=23)))
-    call("alias", x, x, tags=["alias"])
-    call("alias_inplace", x, x, tags=["alias", "inplace"])
-    call("inplace", *operands((6, 7), (6, 7)), tags=["inplace"])
-    call("inplace_right", *operands((7,), (6, 7)), tags=["inplace", "broadcast"])
-    if dtype != "bool":
-        low = 0.5 if op in ("Pow", "RealDiv", "FloorMod") else -3
-        if op == "FloorDiv":
-            x, y = drawn(dtype, (1013,), 31, -9, 9), vector(dtype, [float(2 ** (i % 5 - 2)) for i in range(1013)])
-        else:
-            x, y = drawn(dtype, (1013,), 31, low, 3), drawn(dtype, (1013,), 32, low, 3)
-        if op == "FloorMod":
-            y = vector(dtype, [float(2 ** (i % 5 - 2)) for i in range(1013)])
-        call("large", x, y, tags=["large"])
-        x, y = drawn(dtype, (33, 31), 33, low, 3), divisor(op, drawn(dtype, (31,), 34, 1, 2))
-        if op in ("FloorDiv", "FloorMod"):
-            y = vector(dtype, [float(2 ** (i % 5 - 2)) for i in range(31)])
-        call("large_row", x, y, tags=["large", "broadcast"])
-    else:
-        call("large", varied(dtype, (1013,), 31), varied(dtype, (1013,), 32), tags=["large"])
-    # Broadcasting of every element size.
-    for other in [d for d in ("u8", "i16", "f16", "i32", "i64", "f64", "c64", "string") if d in dtypes]:
-        x, y = operands((3, 1), (1, 4), other)
-        tolerance = 0 if gives_bool else tolerance_for(other, ulp, exact=op in ("AddV2", "Sub", "Mul"))
-        call(f"outer_{other}", x, y, tags=["broadcast"], dtype_out="bool" if gives_bool else other)
-
-
-def binary_errors(suite, op, dtypes):
-    dtype = "f32" if "f32" in dtypes else dtypes[0]
-    name = f"tf.{op}"
-    good = [divisor(op, varied(dtype, (2, 3))), divisor(op, varied(dtype, (2, 3)))]
-    attrs = "one of T" if dtypes != ["bool"] else "no attributes"
-    if op in ("Equal", "NotEqual"):
-        attrs = "one of T, incompatible_shape_error"
-    common_errors(suite, name, good, ["x", "y"], dtypes, required=attrs)
-    for label, x_shape, y_shape in [("rows", (2, 3), (2,)), ("inner", (2, 3), (2, 4)), ("empty", (0,), (2,)),
-                                    ("rank6", (1, 1, 1, 1, 1, 2), (3,))]:
-        x, y = varied(dtype, x_shape), varied(dtype, y_shape)
-        suite.error(f"{op}_shapes_{label}", name, [x, y],
-                    f"shapes must be broadcast compatible, got x: {x}, y: {y}")
-    if dtypes != ["bool"]:
-        y = varied("f64", (2, 3))
-        suite.error(f"{op}_mixed_dtypes", name, [good[0], y],
-                    f"argument 1 (y) must be f32 like argument 0 (x), got {y}")
-        suite.error(f"{op}_attr_contradicts", name, good, "attribute T must be f32 like the arguments, got f64",
-                    {"T": "f64"})
-    else:
-        y = varied("i32", (2, 3))
-        suite.error(f"{op}_wrong_right", name, [good[0], y], f"argument 1 (y) must be bool, got {y}")
-
-
 def integer_errors(suite):
-    for op in ("FloorDiv", "FloorMod"):
-        for dtype in INTS:
-            x = vector(dtype, [1, 2, 3])
-            y = vector(dtype, [1, 0, 2])
-            suite.error(f"{op}_{dtype}_by_zero", f"tf.{op}", [x, y], "integer division by zero")
-        suite.error(f"{op}_by_scalar_zero", f"tf.{op}", [vector("i32", [1, 2]), scalar("i32", 0)],
-                    "integer division by zero")
+    for op in ("FloorDiv", "FloorMod", "Mod"):
+        def wrong(name, x, y, place, op=op):
+            suite.error(f"{op}_{name}", f"tf.{op}", [x, y], f"y must not be zero, got y{place} = 0")
+
+        for dtype in INTS if op != "Mod" else ["i32", "i64"]:
+            wrong(f"{dtype}_by_zero", vector(dtype, [1, 2, 3]), vector(dtype, [1, 0, 2]), "[1]")
+        x = Tensor("i32", (2, 3), [1, 2, 3, 4, 5, 6])
+        wrong("by_scalar_zero", vector("i32", [1, 2]), scalar("i32", 0), "")
+        wrong("by_zeros_in_matrix", x, Tensor("i32", (2, 3), [1, 2, 3, 4, 5, 0]), "[1,2]")
+        wrong("by_first_of_zeros", x, Tensor("i32", (2, 3), [1, 2, 3, 0, 5, 0]), "[1,0]")
+        wrong("by_zero_in_row", x, vector("i32", [1, 0, 2]), "[1]")
+        wrong("by_zero_in_column", x, Tensor("i32", (2, 1), [1, 0]), "[1,0]")
+        wrong("by_zero_of_higher_rank", vector("i32", [1, 2, 3]), Tensor("i32", (2, 1, 1), [3, 0]), "[1,0,0]")
         empty = vector("i32", [])
         suite.case(f"{op}_empty_by_zero", f"tf.{op}", [empty, scalar("i32", 0)], empty, tags=["empty"])
     for dtype in SIGNED_INTS:
         suite.error(f"Pow_{dtype}_negative", "tf.Pow", [vector(dtype, [2, 3]), vector(dtype, [1, -1])],
-                    "exponents of integers must not be negative, got -1")
+                    "y must not be negative, got y[1] = -1")
+    suite.error("Pow_negative_in_matrix", "tf.Pow", [scalar("i64", 2), Tensor("i64", (2, 2), [0, 1, -7, -8])],
+                "y must not be negative, got y[1,0] = -7")
+    suite.error("Pow_negative_scalar", "tf.Pow", [vector("i32", [2, 3]), scalar("i32", -3)],
+                "y must not be negative, got y = -3")
 
 
 # Integers at the ends of their range, whose results wrap around or need more bits than the dtype.
 def integer_extremes(suite):
     functions = {"AddV2": add, "Sub": subtract, "Mul": multiply, "FloorDiv": floor_divide, "FloorMod": floor_mod,
-                 "Maximum": maximum, "Minimum": minimum, "SquaredDifference": squared_difference,
+                 "Mod": truncated_mod, "Maximum": maximum, "Minimum": minimum, "SquaredDifference": squared_difference,
                  "Less": COMPARISONS[2][2], "GreaterEqual": COMPARISONS[5][2]}
     for dtype in INTS:
         low, high = int_range(dtype)
         values = sorted({low, low + 1, high, high - 1, 0, 1, wrap(dtype, -1), 2, 7, high // 2})
         for op, function in functions.items():
-            if op == "SquaredDifference" and dtype not in SIGNED_INTS:
+            if op == "SquaredDifference" and dtype not in SIGNED_INTS or op == "Mod" and dtype not in ("i32", "i64"):
                 continue
-            pairs = [(a, b) for a in values for b in values if b != 0 or not op.startswith("Floor")]
+            pairs = [(a, b) for a in values for b in values if b != 0 or op not in ("FloorDiv", "FloorMod", "Mod")]
             x, y = vector(dtype, [a for a, _ in pairs]), vector(dtype, [b for _, b in pairs])
             out = "bool" if op in ("Less", "GreaterEqual") else dtype
             suite.case(f"{op}_{dtype}_extremes", f"tf.{op}", [x, y], mapped(function, out, x, y), tags=["extremes"])
@@ -503,6 +303,21 @@ def power_cases(suite):
                    mapped(power, "i32", x, scalar("i32", exponent)), tags=["broadcast"])
 
 
+def long_rows(suite):
+    """Rows that are not put together to blocks, with arguments that have one element for each."""
+    shapes = {"column": ((3, 200), (3, 1)), "left_column": ((3, 1), (3, 200)), "left_scalar": ((), (300,)),
+              "right_scalar": ((300,), ()), "row": ((5, 40), (40,)), "short_column": ((7, 40), (7, 1)),
+              "middle": ((2, 1, 150), (3, 1)), "channels": ((2, 3, 6, 7), (3, 1, 1)), "outer": ((4, 1), (1, 130)),
+              "both_rows": ((2, 1, 33), (1, 3, 33)), "rank6": ((2, 1, 2, 1, 1, 35), (2, 1, 3, 1, 1))}
+    for name, (x_shape, y_shape) in shapes.items():
+        for op, dtype, function in [("Sub", "f32", subtract), ("Sub", "f16", subtract), ("Sub", "i32", subtract),
+                                    ("Greater", "f32", COMPARISONS[4][2]), ("Greater", "bf16", COMPARISONS[4][2])]:
+            x, y = varied(dtype, x_shape, 41), varied(dtype, y_shape, 42)
+            out = "bool" if op == "Greater" else dtype
+            suite.case(f"{op}_{dtype}_long_{name}", f"tf.{op}", [x, y], mapped(function, out, x, y),
+                       tags=["broadcast"])
+
+
 def incompatible_shapes(suite):
     x, y = varied("f32", (2, 3)), varied("f32", (4,))
     for op, result in [("Equal", False), ("NotEqual", True)]:
@@ -520,26 +335,25 @@ def incompatible_shapes(suite):
 def unknown_ops(suite):
     x = varied("f32", (2,))
     suite.error("unknown_op", "tf.NoSuchOperation", [x], "op tf.NoSuchOperation is not defined")
-    suite.error("misspelt_op", "tf.Tahn", [x], "op tf.Tahn is not defined, did you mean tf.Tanh")
+    suite.error("misspelt_op", "tf.Sigmiod", [x], "op tf.Sigmiod is not defined, did you mean tf.Sigmoid")
     suite.error("op_without_version", "tf.Add", [x, x], "op tf.Add is not defined, did you mean tf.AddV2")
 
 
 def suite():
     result = Suite()
-    for op, dtypes, function, ulp, span in UNARY + PREDICATES:
-        gives_bool = (op, dtypes, function, ulp, span) in PREDICATES
-        unary_values(result, op, dtypes, function, ulp, span, gives_bool)
-        unary_shapes(result, op, dtypes, function, ulp, span, gives_bool)
-        unary_errors(result, op, dtypes)
-    for op, dtypes, function, ulp in BINARY + COMPARISONS:
-        gives_bool = (op, dtypes, function, ulp) in COMPARISONS
-        binary_values(result, op, dtypes, function, ulp, gives_bool)
-        binary_shapes(result, op, dtypes, function, ulp, gives_bool)
-        binary_errors(result, op, dtypes)
+    for row in UNARY:
+        add_unary_cases(result, *row)
+    for row in PREDICATES:
+        add_unary_cases(result, *row, gives_bool=True)
+    for row in BINARY:
+        add_binary_cases(result, *row)
+    for row in COMPARISONS:
+        add_binary_cases(result, *row, gives_bool=True)
     integer_errors(result)
     integer_extremes(result)
     more_arguments(result)
     power_cases(result)
+    long_rows(result)
     incompatible_shapes(result)
     elementwise_cast.add_cases(result)
     elementwise_select.add_cases(result)

@@ -11,9 +11,26 @@ import pathlib
 import sys
 
 # Case file and module.
-FAMILIES = {"conversion": "conversion", "creation": "creation", "elementwise": "elementwise", "indexing": "indexing",
-            "linalg": "linalg", "nn": "nn", "random": "random_numbers", "reduction": "reduction", "shape": "shape",
-            "side_effect": "side_effect", "test": "test_ops"}
+FAMILIES = {
+    "activation": "activation",
+    "conversion": "conversion",
+    "convolution": "convolution",
+    "creation": "creation",
+    "elementwise": "elementwise",
+    "elementwise_math": "elementwise_math",
+    "image": "image",
+    "indexing": "indexing",
+    "linalg": "linalg",
+    "nn": "nn",
+    "normalization": "normalization",
+    "pooling": "pooling",
+    "random": "random_numbers",
+    "reduction": "reduction",
+    "scan": "scan",
+    "shape": "shape",
+    "side_effect": "side_effect",
+    "test": "test_ops",
+}
 
 
 def main():

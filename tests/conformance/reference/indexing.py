@@ -6,6 +6,8 @@ import math
 
 import numpy
 
+import indexing_choice
+import indexing_nd
 from case_suite import Suite, Tensor, common_errors, drawn, from_array, scalar, varied, vector
 from number_formats import DTYPES, FLOATS, NUMBERS
 
@@ -98,7 +100,7 @@ def gather_errors(suite):
           "params and indices must agree in the first 1 dimensions, got params: f32[4,3], indices: i32[2,2]",
           {"batch_dims": 1})
     wrong("rank9", varied("f32", (1,) * 6), Tensor("i32", (1,) * 4, [0]), 0,
-          "a shape must have at most 8 dimensions, got one that begins with [1,1,1,1,1,1,1,1]")
+          "the result must have at most 8 dimensions, got params: f32[1,1,1,1,1,1], indices: i32[1,1,1,1]")
     common_errors(suite, "tf.GatherV2", [params, indices, scalar("i32", 0)], ["params"], DTYPES,
                   required="one of batch_dims, Tparams, Tindices, Taxis")
 
@@ -168,4 +170,6 @@ def suite():
     gather_cases(result)
     unique_cases(result)
     where_cases(result)
+    indexing_nd.add_cases(result)
+    indexing_choice.add_cases(result)
     return result

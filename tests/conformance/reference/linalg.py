@@ -4,30 +4,16 @@
 
 import math
 
+import linalg_diagonal
+import linalg_einsum
+import linalg_fused
 from case_suite import Suite, Tensor, common_errors, drawn, varied
-from number_formats import FLOATS, INTS, Fraction, convert, limits, round_to
+from linalg_products import batch_matmul, matmul
+from number_formats import FLOATS, limits
 
 # In the order of error texts.
 MATMUL_DTYPES = ["u8", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64", "c64"]
-
-
-def sum_of_products(dtype, xs, ys):
-    if dtype == "c64":
-        re = sum(Fraction(x.real) * Fraction(y.real) - Fraction(x.imag) * Fraction(y.imag) for x, y in zip(xs, ys))
-        im = sum(Fraction(x.real) * Fraction(y.imag) + Fraction(x.imag) * Fraction(y.real) for x, y in zip(xs, ys))
-        return complex(round_to("f32", re), round_to("f32", im))
-    if dtype in INTS:
-        return convert(dtype, sum(x * y for x, y in zip(xs, ys)))
-    if all(map(math.isfinite, xs)) and all(map(math.isfinite, ys)):
-        return round_to(dtype, sum((Fraction(x) * Fraction(y) for x, y in zip(xs, ys)), Fraction(0)))
-    return sum((x * y for x, y in zip(xs, ys)), 0.0)
-
-
-def matmul(a, b, transpose_a=False, transpose_b=False):
-    rows = a.array().T if transpose_a else a.array()
-    columns = b.array() if transpose_b else b.array().T
-    values = [sum_of_products(a.dtype, row.tolist(), column.tolist()) for row in rows for column in columns]
-    return Tensor(a.dtype, (rows.shape[0], columns.shape[0]), values)
+BATCH_MATMUL_DTYPES = ["u8", "u16", "i16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64", "c64"]
 
 
 def call(suite, name, a, b, transpose_a=None, transpose_b=None, tags=(), ulp=0, abs_tolerance=0):
@@ -109,8 +95,86 @@ def matmul_errors(suite):
                   required="one of transpose_a, transpose_b, T")
 
 
+def batch_call(suite, name, x, y, adj_x=None, adj_y=None, tags=(), ulp=0, abs_tolerance=0):
+    attrs = {key: value for key, value in [("adj_x", adj_x), ("adj_y", adj_y)] if value is not None}
+    output = batch_matmul(x, y, bool(adj_x), bool(adj_y))
+    tags = list(tags) + (["empty"] if 0 in x.shape + y.shape else [])
+    suite.case(f"BatchMatMulV2_{name}", "tf.BatchMatMulV2", [x, y], output, attrs, tags=tags, ulp=ulp,
+               abs_tolerance=abs_tolerance)
+
+
+# Batch dimensions of x and y.
+BATCHES = [((), ()), ((2,), ()), ((), (3,)), ((2,), (2,)), ((1,), (3,)), ((2, 1), (3,)), ((2, 3), (2, 3)),
+           ((2, 1, 2), (3, 1)), ((2, 1, 2), (1, 3, 1)), ((1, 2, 1, 2), (2, 1, 1, 1)), ((2, 1, 1, 2, 1), (2, 1, 1, 3)),
+           ((1, 2, 1, 2, 1, 2), (2, 1, 1, 2)), ((1, 1), (1,)), ((0,), (1,)), ((2, 0), (0,)), ((1, 2), (0, 1))]
+
+
+def batch_cases(suite):
+    for dtype in BATCH_MATMUL_DTYPES:
+        for adj_x in (False, True):
+            for adj_y in (False, True):
+                x = varied(dtype, (2, 3, 2) if adj_x else (2, 2, 3), 1)
+                y = varied(dtype, (2, 4, 3) if adj_y else (2, 3, 4), 2)
+                batch_call(suite, f"{dtype}_{'a' if adj_x else 'n'}{'a' if adj_y else 'n'}", x, y, adj_x, adj_y)
+        batch_call(suite, f"{dtype}_stretched", varied(dtype, (2, 1, 2, 2), 3), varied(dtype, (3, 2, 2), 4))
+        batch_call(suite, f"{dtype}_empty_inner", varied(dtype, (2, 2, 0)), varied(dtype, (2, 0, 3)))
+    for number, (x_batch, y_batch) in enumerate(BATCHES):
+        for adj_y in (False, True):
+            x = varied("f32", x_batch + (2, 3), 5)
+            y = varied("f32", y_batch + ((2, 3) if adj_y else (3, 2)), 6)
+            batch_call(suite, f"batch{number}{'_adj' if adj_y else ''}", x, y, False, adj_y, tags=["broadcast"])
+            x = varied("f32", x_batch + (3, 2), 5)
+            batch_call(suite, f"batch{number}_adj_x{'_adj' if adj_y else ''}", x, y, True, adj_y, tags=["broadcast"])
+    for m, k, n in SIZES[:10] + [(0, 2, 3), (2, 2, 0), (0, 0, 0)]:
+        batch_call(suite, f"f32_{m}x{k}x{n}", varied("f32", (3, m, k), 7), varied("f32", (3, k, n), 8))
+        batch_call(suite, f"f32_{m}x{k}x{n}_shared_y", varied("f32", (3, m, k), 7), varied("f32", (k, n), 8))
+        batch_call(suite, f"f32_{m}x{k}x{n}_shared_x", varied("f32", (m, k), 7), varied("f32", (3, n, k), 8), False,
+                   True)
+    for dtype in ("f32", "f16", "i32", "c64"):
+        x, y = varied(dtype, (40, 3, 5), 9), varied(dtype, (40, 5, 2), 10)
+        batch_call(suite, f"{dtype}_many", x, y, tags=["large"])
+    x, y = drawn("f32", (2, 20, 100), 7, -1, 1), drawn("f32", (2, 12, 100), 8, -1, 1)
+    batch_call(suite, "random", x, y, False, True, tags=["large"], ulp=1, abs_tolerance=math.ldexp(100.0, -23))
+    x = varied("f32", (2, 4, 4), 11)
+    batch_call(suite, "alias", x, x, tags=["alias"])
+    batch_call(suite, "alias_adjoint", x, x, True, False, tags=["alias"])
+    batch_call(suite, "inplace", x, varied("f32", (2, 4, 4), 12), tags=["inplace"])
+    batch_call(suite, "defaults_given", x, varied("f32", (2, 4, 4), 12), False, False)
+    for dtype in FLOATS:
+        x = Tensor(dtype, (1, 2, 2), [math.inf, 0.0, math.nan, -math.inf])
+        y = Tensor(dtype, (2, 2, 1), [1.0, 2.0, -0.0, -1.0])
+        batch_call(suite, f"{dtype}_special", x, y, tags=["special"])
+
+
+def batch_errors(suite):
+    def wrong(name, x, y, text, attrs=None):
+        suite.error(f"BatchMatMulV2_{name}", "tf.BatchMatMulV2", [varied("f32", x), varied("f32", y)], text, attrs)
+
+    wrong("inner", (2, 2, 3), (2, 2, 3), "inner dimensions must agree, got x: f32[2,2,3], y: f32[2,2,3]")
+    wrong("inner_adj_x", (2, 3), (3, 3), "inner dimensions must agree, got x: f32[2,3] transposed, y: f32[3,3]",
+          {"adj_x": True})
+    wrong("inner_adj", (4, 2, 3), (3, 3), "inner dimensions must agree, got x: f32[4,2,3] transposed, y: f32[3,3] "
+          "transposed", {"adj_x": True, "adj_y": True})
+    wrong("x_vector", (3,), (3, 2), "x must have at least two dimensions, got x: f32[3]")
+    wrong("y_scalar", (2, 3), (), "y must have at least two dimensions, got y: f32[]")
+    wrong("batch", (2, 2, 3), (3, 3, 2), "batch dimensions must be broadcastable, got x: f32[2,2,3], y: f32[3,3,2]")
+    wrong("batch_empty", (0, 2, 3), (2, 3, 2), "batch dimensions must be broadcastable, got x: f32[0,2,3], "
+          "y: f32[2,3,2]")
+    x, y = varied("f32", (1, 2, 3)), varied("f32", (3, 2))
+    suite.error("BatchMatMulV2_mixed_dtypes", "tf.BatchMatMulV2", [x, varied("f64", (3, 2))],
+                "argument 1 (y) must be f32 like argument 0 (x), got f64[3,2]")
+    suite.error("BatchMatMulV2_adj_int", "tf.BatchMatMulV2", [x, y], "attribute adj_y must be bool, got i64",
+                {"adj_y": 1})
+    common_errors(suite, "tf.BatchMatMulV2", [x, y], ["x"], BATCH_MATMUL_DTYPES, required="one of T, adj_x, adj_y")
+
+
 def suite():
     result = Suite()
     matmul_cases(result)
     matmul_errors(result)
+    batch_cases(result)
+    batch_errors(result)
+    linalg_fused.add_cases(result)
+    linalg_einsum.add_cases(result)
+    linalg_diagonal.add_cases(result)
     return result

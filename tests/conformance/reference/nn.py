@@ -7,6 +7,8 @@ import math
 
 import numpy
 
+import elementary
+from activation import SELU_SCALE, SELU_SCALE_ALPHA
 from case_suite import Suite, Tensor, common_errors, drawn, from_array, varied, vector
 from number_formats import FLOATS, INTS, NUMBERS, REALS, Fraction, convert, round_to
 
@@ -201,6 +203,34 @@ def features_gradient(limit):
     return apply
 
 
+def times(gradient, slope):
+    """Their product, exactly, but for what IEEE 754 decides; the slope may be a Decimal."""
+    product = gradient * float(slope)
+    return Fraction(gradient) * Fraction(slope) if product != 0 and math.isfinite(product) else product
+
+
+def leaky_relu_gradient(alpha):
+    return lambda _, gradient, features: gradient if features > 0 else times(gradient, alpha)
+
+
+def elu_gradient(_, gradient, output):
+    return times(gradient, Fraction(output) + 1 if math.isfinite(output) else output) if output < 0 else gradient
+
+
+def selu_gradient(_, gradient, output):
+    if output < 0:
+        return times(gradient, Fraction(output) + Fraction(SELU_SCALE_ALPHA) if math.isfinite(output) else output)
+    return times(gradient, SELU_SCALE)
+
+
+def softplus_gradient(_, gradient, features):
+    return times(gradient, elementary.sigmoid(features))
+
+
+def softsign_gradient(_, gradient, features):
+    return times(gradient, 1 / (1 + abs(Fraction(features))) ** 2 if math.isfinite(features) else 1 / features**2)
+
+
 def complex_fraction(x):
     return Fraction(x.real), Fraction(x.imag)
 
@@ -227,6 +257,11 @@ def one_less(x):
 GRADIENTS = [
     ("ReluGrad", ("gradients", "features"), REALS, features_gradient(None), 0),
     ("Relu6Grad", ("gradients", "features"), REALS, features_gradient(6), 0),
+    ("LeakyReluGrad", ("gradients", "features"), FLOATS, leaky_relu_gradient(round_to("f32", 0.2)), 1),
+    ("EluGrad", ("gradients", "outputs"), FLOATS, elu_gradient, 2),
+    ("SeluGrad", ("gradients", "outputs"), FLOATS, selu_gradient, 2),
+    ("SoftplusGrad", ("gradients", "features"), FLOATS, softplus_gradient, 4),
+    ("SoftsignGrad", ("gradients", "features"), FLOATS, softsign_gradient, 3),
     ("SigmoidGrad", ("y", "dy"), FLOAT_OR_COMPLEX, value_gradient(lambda y: product(y, one_less(y))), 2),
     ("TanhGrad", ("y", "dy"), FLOAT_OR_COMPLEX, value_gradient(lambda y: one_less(product(y, y))), 2),
 ]
@@ -237,9 +272,11 @@ def gradient_cases(suite):
         by_value = names[0] == "y"
 
         def call(name, x, y, tags=(), function=function, ulp=ulp, op=op, by_value=by_value):
-            values = [function(x.dtype, a, b) for a, b in zip(x.values, y.values)]
+            values = [convert(x.dtype, function(x.dtype, a, b)) for a, b in zip(x.values, y.values)]
             half = x.dtype in ("f16", "bf16")
-            precision = {"f64": 2.0**-50, "f32": 2.0**-21, "c64": 2.0**-18}.get(x.dtype, 2.0**-9) if by_value else 0
+            # Differences of the result and a constant.
+            cancels = by_value or op in ("EluGrad", "SeluGrad")
+            precision = {"f64": 2.0**-50, "f32": 2.0**-21, "c64": 2.0**-18}.get(x.dtype, 2.0**-9) if cancels else 0
             suite.case(f"{op}_{name}", f"tf.{op}", [x, y], Tensor(x.dtype, x.shape, values),
                        tags=list(tags) + tags_for(x), ulp=min(ulp, 1) if half else ulp,
                        abs_tolerance=precision)
@@ -266,7 +303,13 @@ def gradient_cases(suite):
         y = varied("f64", (2, 3))
         suite.error(f"{op}_mixed_dtypes", f"tf.{op}", [x, y],
                     f"argument 1 ({names[1]}) must be f32 like argument 0 ({names[0]}), got f64[2,3]")
-        common_errors(suite, f"tf.{op}", [x, x], names, dtypes, required="one of T")
+        required = "one of T, alpha" if op == "LeakyReluGrad" else "one of T"
+        common_errors(suite, f"tf.{op}", [x, x], names, dtypes, required=required)
+    x, y = varied("f32", (5, 8), 1), varied("f32", (5, 8), 2)
+    for alpha in (0.0, -0.5, 3.0):
+        values = [round_to("f32", leaky_relu_gradient(alpha)("f32", a, b)) for a, b in zip(x.values, y.values)]
+        suite.case(f"LeakyReluGrad_alpha_{alpha:g}", "tf.LeakyReluGrad", [x, y], Tensor("f32", (5, 8), values),
+                   {"alpha": alpha})
 
 
 def some(dtype, shape, seed, is_result):

@@ -10,7 +10,7 @@ import math
 
 import elementary
 from case_suite import Suite, Tensor, common_errors, scalar, vector
-from number_formats import FLOATS, round_to
+from number_formats import FLOATS, int_range, round_to
 
 Decimal = decimal.Decimal
 MASK32 = 0xFFFFFFFF
@@ -95,10 +95,11 @@ def cases(suite, op, function):
 
     wrong("seed_of_three", vector("i32", [2]), vector("i64", [1, 2, 3]), "seed must have shape [2], got seed: i64[3]")
     wrong("seed_scalar", vector("i32", [2]), scalar("i64", 1), "seed must have shape [2], got seed: i64[]")
-    wrong("negative_shape", vector("i32", [2, -3]), seed, "dimension 1 of shape [2,-3] must not be negative")
+    wrong("negative_shape", vector("i32", [2, -3]), seed, "sizes must be at least 0, got shape: [2,-3]")
     wrong("scalar_shape", scalar("i32", 2), seed, "shape must be a vector, got shape: i32[]")
     wrong("rank9", vector("i32", [1] * 9), seed, "shape must have at most 8 elements, got shape: i32[9]")
-    wrong("overflow", vector("i64", [2**40, 2**40]), seed, f"shape [{2**40},{2**40}] must have at most 2^63-1 elements")
+    wrong("overflow", vector("i64", [2**40, 2**40]), seed,
+          f"there must be at most 2^63-1 elements, got shape: [{2**40},{2**40}]")
     wrong("dtype_i32", vector("i32", [2]), seed, "attribute dtype must be one of {f16, bf16, f32, f64}, got i32",
           {"dtype": "i32"})
     wrong("seed_float", vector("i32", [2]), vector("f32", [1.0, 2.0]),
@@ -107,8 +108,58 @@ def cases(suite, op, function):
                   required="one of dtype, T, Tseed")
 
 
+def integers(seed, count, dtype, low, high):
+    if dtype == "i32":
+        return [low + word % (high - low) for word in words(seed, count)]
+    drawn = words(seed, 2 * count)
+    return [low + (second << 32 | first) % (high - low) for first, second in zip(drawn[0::2], drawn[1::2])]
+
+
+def integer_cases(suite):
+    op = "StatelessRandomUniformInt"
+
+    def call(name, shape, seed, dtype, low, high, shape_dtype="i32", seed_dtype="i64", tags=()):
+        count = math.prod(shape)
+        inputs = [vector(shape_dtype, list(shape)), vector(seed_dtype, list(seed)), scalar(dtype, low),
+                  scalar(dtype, high)]
+        suite.case(f"{op}_{name}", f"tf.{op}", inputs, Tensor(dtype, shape, integers(seed, count, dtype, low, high)),
+                   tags=list(tags) + (["empty"] if count == 0 else []))
+
+    for dtype in ("i32", "i64"):
+        low, high = int_range(dtype)
+        for count in (1, 2, 3, 4, 5, 31):
+            call(f"{dtype}_{count}", (count,), (1, 2), dtype, 0, 10)
+        call(f"{dtype}_large", (300,), (17, -5), dtype, -500, 12345, tags=["large"])
+        for name, bounds in [("one", (7, 8)), ("negative", (-20, -10)), ("whole", (low, high)), ("upper", (0, high)),
+                             ("lower", (low, 0)), ("last", (high - 1, high)), ("first", (low, low + 1))]:
+            call(f"{dtype}_range_{name}", (6,), (3, 4), dtype, *bounds)
+        for shape in [(), (2, 3), (2, 1, 3), (1, 2, 2, 2), (2, 1, 2, 1, 2), (1, 2, 1, 3, 1, 2), (0,), (2, 0, 3)]:
+            call(f"{dtype}_of_{'x'.join(map(str, shape)) or 'scalar'}", shape, (3, 4), dtype, -3, 4)
+        for wide in ("i32", "i64"):
+            call(f"{dtype}_shape_{wide}", (2, 3), (3, 4), dtype, 0, 9, shape_dtype=wide)
+            call(f"{dtype}_seed_{wide}", (5,), (7, -7), dtype, 0, 9, seed_dtype=wide)
+    shape, seed, low, high = vector("i32", [2]), vector("i64", [1, 2]), scalar("i32", 0), scalar("i32", 5)
+
+    def wrong(name, inputs, text):
+        suite.error(f"{op}_{name}", f"tf.{op}", inputs, text)
+
+    wrong("no_range", [shape, seed, high, high], "minval must be less than maxval, got minval: 5, maxval: 5")
+    wrong("wrong_way", [shape, seed, high, low], "minval must be less than maxval, got minval: 5, maxval: 0")
+    wrong("vector", [shape, seed, vector("i32", [0]), high],
+          "minval and maxval must be scalars, got minval: i32[1], maxval: i32[]")
+    wrong("mixed", [shape, seed, low, scalar("i64", 5)], "argument 3 (maxval) must be i32 like argument 2 (minval), got "
+          "i64[]")
+    wrong("float", [shape, seed, scalar("f32", 0.0), scalar("f32", 1.0)],
+          "argument 2 (minval) must be one of {i32, i64}, got f32[]")
+    wrong("seed_of_three", [shape, vector("i64", [1, 2, 3]), low, high], "seed must have shape [2], got seed: i64[3]")
+    wrong("negative_shape", [vector("i32", [2, -3]), seed, low, high], "sizes must be at least 0, got shape: [2,-3]")
+    common_errors(suite, f"tf.{op}", [shape, seed, low, high], ["shape"], ["i32", "i64"],
+                  required="one of dtype, T, Tseed")
+
+
 def suite():
     result = Suite()
     cases(result, "StatelessRandomUniform", uniform)
     cases(result, "StatelessRandomNormal", normal)
+    integer_cases(result)
     return result

@@ -7,7 +7,10 @@ import math
 
 import numpy
 
+import shape_blocks
+import shape_pads
 import shape_parts
+import shape_slices
 from case_suite import Suite, Tensor, common_errors, drawn, from_array, scalar, varied, vector
 from number_formats import DTYPES, FLOATS, int_range
 
@@ -59,7 +62,7 @@ def reshape_cases(suite):
         wrong(name, x, shape, f"sizes must be at least 0, or -1 for one of them, got shape: {spelt(shape)}")
     wrong("zero_and_unknown", varied("f32", (0,)), (0, -1),
           "the other sizes must not be 0 where one is -1, got shape: [0,-1]")
-    wrong("overflow", x, (2**40, 2**40), "shape [1099511627776,1099511627776] must have at most 2^63-1 elements", "i64")
+    wrong("overflow", x, (2**40, 2**40), "there must be at most 2^63-1 elements, got shape: [1099511627776,1099511627776]", "i64")
     wrong("matrix", x, Tensor("i32", (1, 2), [3, 2]), "shape must be a vector, got shape: i32[1,2]")
     wrong("scalar_shape", x, scalar("i32", 6), "shape must be a vector, got shape: i32[]")
     wrong("too_long", x, (1,) * 9, "shape must have at most 8 elements, got shape: i32[9]")
@@ -88,7 +91,7 @@ def expand_dims_cases(suite):
                     f"dim must be in [-3, 3), got {axis}")
     suite.error("ExpandDims_two", "tf.ExpandDims", [x, ints((0, 1))], "expected one integer for dim, got i32[2]")
     suite.error("ExpandDims_rank8", "tf.ExpandDims", [varied("f32", (1,) * 8), scalar("i32", 0)],
-                "a shape must have at most 8 dimensions, got one that begins with [1,1,1,1,1,1,1,1]")
+                "input must have at most 7 dimensions, got input: f32[1,1,1,1,1,1,1,1]")
     suite.error("ExpandDims_float", "tf.ExpandDims", [x, scalar("f32", 0.0)],
                 "argument 1 (dim) must be one of {i32, i64}, got f32[]")
     common_errors(suite, "tf.ExpandDims", [x, scalar("i32", 0)], ["input"], DTYPES, required="one of T, Tdim")
@@ -228,7 +231,7 @@ def tile_cases(suite):
     suite.error("Tile_dimension_overflow", "tf.Tile", [x, ints((2**62, 1), "i64")], "multiples must be at least 0 and "
                 f"dimensions at most 2^63-1, got input: f32[2,3], multiples: [{2**62},1]")
     suite.error("Tile_count_overflow", "tf.Tile", [x, ints((2**40, 2**40), "i64")],
-                f"shape [{2**41},{3 * 2**40}] must have at most 2^63-1 elements")
+                f"the result must have at most 2^63-1 elements, got input: f32[2,3], multiples: [{2**40},{2**40}]")
     suite.error("Tile_short", "tf.Tile", [x, ints((1,))],
                 "multiples must have one element for each dimension of input, "
                 "got input: f32[2,3], multiples: i32[1]")
@@ -272,6 +275,8 @@ def pad_cases(suite):
     for name, shape in [("rows", (3, 2)), ("columns", (2, 3)), ("flat", (4,)), ("no_rows", (0, 2))]:
         wrong(name, shape, [0] * math.prod(shape), "paddings must have two elements for each dimension of input, got "
               f"input: f32[2,3], paddings: {Tensor('i64', shape, [0] * math.prod(shape))}")
+    wrong("count_overflow", (2, 2), [2**40, 0, 2**40, 0], "the result must have at most 2^63-1 elements, got input: "
+          "f32[2,3], paddings: i64[2,2]")
     common_errors(suite, "tf.Pad", [x, Tensor("i32", (2, 2), [0] * 4)], ["input"], DTYPES,
                   required="one of T, Tpaddings")
 
@@ -301,11 +306,11 @@ def broadcast_to_cases(suite):
         suite.error("BroadcastTo_to_" + "x".join(map(str, shape)), "tf.BroadcastTo", [x, ints(shape)],
                     f"input must be broadcastable to shape, got input: f32[2,3], shape: {spelt(shape)}")
     suite.error("BroadcastTo_negative", "tf.BroadcastTo", [x, ints((2, -1))],
-                "dimension 1 of shape [2,-1] must not be negative")
+                "sizes must be at least 0, got shape: [2,-1]")
     suite.error("BroadcastTo_matrix", "tf.BroadcastTo", [x, Tensor("i32", (1, 2), [2, 3])],
                 "shape must be a vector, got shape: i32[1,2]")
     suite.error("BroadcastTo_overflow", "tf.BroadcastTo", [scalar("f32", 1.0), ints((2**40, 2**40), "i64")],
-                f"shape [{2**40},{2**40}] must have at most 2^63-1 elements")
+                f"there must be at most 2^63-1 elements, got shape: [{2**40},{2**40}]")
     common_errors(suite, "tf.BroadcastTo", [x, ints((2, 3))], ["input"], DTYPES, required="one of T, Tidx")
 
 
@@ -344,4 +349,7 @@ def suite():
     broadcast_to_cases(result)
     question_cases(result)
     shape_parts.add_cases(result)
+    shape_slices.add_cases(result)
+    shape_pads.add_cases(result)
+    shape_blocks.add_cases(result)
     return result

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
-"""Cases of the ops that join tensors or take them apart: ConcatV2, Split, Pack, Unpack."""
+"""Cases of the ops that join tensors or take them apart: ConcatV2, Split, SplitV, Pack, Unpack."""
 
 import numpy
 
@@ -106,6 +106,70 @@ def split_cases(suite):
                   "one of num_split, T")
 
 
+def split_v_cases(suite):
+    def call(name, x, sizes, axis, dtype="i64", tags=()):
+        known = sum(size for size in sizes if size >= 0)
+        whole = [x.shape[axis] - known if size < 0 else size for size in sizes]
+        parts = numpy.split(x.array(), numpy.cumsum(whole)[:-1], axis)
+        suite.case(f"SplitV_{name}", "tf.SplitV", [x, vector(dtype, list(sizes)), scalar("i32", axis)],
+                   [from_array(x.dtype, part) for part in parts], {"num_split": len(sizes)},
+                   tags=list(tags) + tags_for(x))
+
+    for dtype in DTYPES:
+        call(f"{dtype}_rows", varied(dtype, (6, 3)), (1, 3, 2), 0)
+        call(f"{dtype}_columns", varied(dtype, (2, 6)), (4, 2), 1)
+    for dtype in ("i8", "i32", "i64"):
+        call(f"sizes_{dtype}", varied("f32", (5,)), (2, -1), 0, dtype)
+    for axis in (0, 1, 2, -1, -2, -3):
+        call(f"rank3_{axis_name(axis)}", varied("f32", (4, 4, 4)), (3, 1), axis)
+    for rank in (1, 4, 5, 6, 8):
+        call(f"rank{rank}", varied("f32", (2, 1, 2, 1, 1, 2, 1)[:rank - 1] + (5,)), (1, 4), -1)
+    call("one_part", varied("f32", (2, 3)), (2,), 0)
+    call("one_unknown", varied("f32", (2, 3)), (-1,), 1)
+    call("some_empty", varied("f32", (4, 3)), (0, 3, 0, 1, 0), 0)
+    call("some_empty_columns", varied("i8", (3, 4)), (0, 3, 0, 1), 1)
+    call("unknown_empty", varied("f32", (4, 3)), (4, -1), 0)
+    call("unknown_first", varied("f32", (4, 3)), (-1, 1), 0)
+    call("many", varied("f32", (2, 21)), (1,) * 21, 1)
+    call("empty", varied("f32", (0, 3)), (0, 0), 0)
+    call("empty_elsewhere", varied("f32", (4, 0)), (1, 3), 0)
+    call("inplace", varied("f32", (32, 2)), (16, 16), 0, tags=["inplace"])
+    call("shared", drawn("f32", (48, 32), 9, -1, 1), (36, 12), 0, tags=["large"])
+    call("large", drawn("f32", (32, 40), 7, -1, 1), (7, 1, 32), 1, tags=["large"])
+
+    def wrong(name, x, sizes, axis, text, count=None):
+        axis = axis if isinstance(axis, Tensor) else scalar("i32", axis)
+        sizes = sizes if isinstance(sizes, Tensor) else vector("i64", list(sizes))
+        suite.error(f"SplitV_{name}", "tf.SplitV", [x, sizes, axis], text, {"num_split": count or sizes.shape[0]})
+
+    x = varied("f32", (4, 3))
+    for name, sizes in [("too_little", (1, 2)), ("too_much", (3, 2))]:
+        wrong(name, x, sizes, 0, "size_splits must add up to dimension 0 of value, got value: f32[4,3], size_splits that "
+              f"add up to {sum(sizes)}")
+    wrong("too_much_known", x, (5, -1), 0, "size_splits must add up to dimension 0 of value, or less where one is -1, got "
+          "value: f32[4,3], size_splits that add up to 5")
+    for name, sizes, size, place in [("two_unknown", (-1, -1), -1, 1), ("negative", (6, -2), -2, 1),
+                                     ("minimum", (-2**63, 4), -2**63, 0)]:
+        wrong(name, x, sizes, 0,
+              f"size_splits must be at least 0, or -1 for one of them, got {size} at position {place}")
+    wrong("overflow", x, (2**62, 2**62), 0,
+          f"size_splits must add up to at most 2^63-1, got more with {2**62} at position 1")
+    wrong("wrong_count", x, (1, 1, 2), 0,
+          "size_splits must be a vector of num_split elements, got size_splits: i64[3], num_split: 2", 2)
+    wrong("matrix", x, Tensor("i64", (1, 2), [2, 2]), 0,
+          "size_splits must be a vector of num_split elements, got size_splits: i64[1,2], num_split: 1")
+    for axis in (2, -3):
+        wrong(axis_name(axis), x, (4,), axis, f"split_dim must be in [-2, 2), got {axis}")
+    wrong("scalar", varied("f32", ()), (1,), 0, "value must have at least one dimension, got value: f32[]")
+    wrong("axis_vector", x, (4,), vector("i32", [0, 1]), "expected one integer for split_dim, got i32[2]")
+    wrong("axis_i64", x, (4,), scalar("i64", 0), "argument 2 (split_dim) must be i32, got i64[]")
+    wrong("float_sizes", x, vector("f32", [4.0]), 0, "argument 1 (size_splits) must be one of {i8, i32, i64}, got f32[1]")
+    inputs = [x, vector("i64", [4]), scalar("i32", 0)]
+    suite.error("SplitV_no_count", "tf.SplitV", inputs,
+                "attribute num_split is required, expected num_split: int >= 1")
+    common_errors(suite, "tf.SplitV", inputs, ["value"], DTYPES, {"num_split": 1}, "one of num_split, T, Tlen")
+
+
 def pack_cases(suite):
     def call(name, tensors, axis=None, tags=()):
         y = from_array(tensors[0].dtype, numpy.stack([tensor.array() for tensor in tensors], axis or 0))
@@ -140,7 +204,7 @@ def pack_cases(suite):
     suite.error("Pack_mixed_dtypes", "tf.Pack", [x, varied("f64", (2, 3))],
                 "argument 1 (values) must be f32 like argument 0 (values), got f64[2,3]")
     suite.error("Pack_rank8", "tf.Pack", [varied("f32", (1,) * 8)],
-                "a shape must have at most 8 dimensions, got one that begins with [1,1,1,1,1,1,1,1]")
+                "values[0] must have at most 7 dimensions, got values[0]: f32[1,1,1,1,1,1,1,1]")
     suite.error("Pack_axis_float", "tf.Pack", [x], "attribute axis must be i64, got f32", {"axis": 0.5})
     suite.error("Pack_axis_list", "tf.Pack", [x], "attribute axis must be i64, got list(i64)", {"axis": [0]})
     suite.error("Pack_unknown_attr", "tf.Pack", [x], "attribute no_such is not defined, expected one of N, T, axis",
@@ -182,5 +246,6 @@ def unpack_cases(suite):
 def add_cases(suite):
     concat_cases(suite)
     split_cases(suite)
+    split_v_cases(suite)
     pack_cases(suite)
     unpack_cases(suite)

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 """Shows a header to Doxygen: comments as Doxygen writes them, so that the sources need not.
 
-usage: doxygen_filter.py HEADER    (the INPUT_FILTER of docs/Doxyfile; the result goes to standard output)
+usage: filter.py HEADER    (the INPUT_FILTER of tools/doxygen/Doxyfile; the result goes to standard output)
 
 The comment that opens a file documents it, one before a declaration that declaration, one behind it likewise. Comments
 before an empty line stand for themselves, and those inside of functions are nobody else's business: they stay as they

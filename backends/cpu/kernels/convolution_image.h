@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Images as convolutions read and write them: any layout and dtype outside, channels last and the computed type inside.
+
+#ifndef TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_IMAGE_H_
+#define TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_IMAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "kernels/elementwise_blocks.h"
+#include "tandem/tensor_shape.h"
+
+namespace tandem::cpu {
+
+// Where the elements of a tensor of four dimensions lie; strides count elements.
+struct ImageLayout {
+  int64_t batch, rows, cols, channels;
+  int64_t batch_stride, row_stride, col_stride, channel_stride;
+
+  ImageLayout(const TensorShape& shape, bool channels_first);
+  // Whether a row is its pixels one after the other, each with its channels.
+  bool HasPackedPixels() const { return channels == 1 ? col_stride == 1 : channel_stride == 1; }
+};
+
+// Elements of S, which are computed with as T: S itself, unsigned integers of its size, or f32 for the 16-bit floats,
+// for which `widen` and `narrow` convert.
+struct ElementConversion {
+  Row widen = nullptr;
+  Row narrow = nullptr;
+};
+
+// Rows [row, row + num_rows) and columns [col, col + num_cols) of image `n`, which may lie outside of it, where there
+// are zeros: dense, channels last, each channel `repeat` times. `room` has num_cols * channels elements, used if
+// the layout or the elements differ.
+template <typename T>
+void LoadImage(const ImageLayout& layout, const void* data, ElementConversion conversion, int64_t n, int64_t row,
+               int64_t num_rows, int64_t col, int64_t num_cols, int64_t repeat, T* room, T* to);
+
+// The inverse: writes a row of `num_cols` pixels, dense and with channels last, to row `row` of image `n` at the
+// columns `col`, `col` + col_step, ... `room` as above.
+template <typename T>
+void StoreImageRow(const ImageLayout& layout, void* data, ElementConversion conversion, int64_t n, int64_t row,
+                   int64_t col, int64_t col_step, int64_t num_cols, T* room, const T* from);
+
+// Dense elements to data[at] and on.
+template <typename T>
+void StoreElements(ElementConversion conversion, const T* from, int64_t count, void* data, int64_t at);
+
+// Memory of one task, aligned for vectors; null data if there was none. For any element type without constructors.
+class TaskMemory {
+ public:
+  explicit TaskMemory(size_t bytes) : data_(::operator new(bytes, kAlignment, std::nothrow)) {}
+  ~TaskMemory() {
+    if (data_ != nullptr) ::operator delete(data_, kAlignment);
+  }
+  TaskMemory(const TaskMemory&) = delete;
+  TaskMemory& operator=(const TaskMemory&) = delete;
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  void* data_;
+};
+
+}  // namespace tandem::cpu
+
+#endif  // TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_IMAGE_H_

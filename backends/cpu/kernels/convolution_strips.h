@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Strips: a convolution's outputs by ranges of rows or images, whose source elements stay in the cache while they are
+// worked on.
+
+#ifndef TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_STRIPS_H_
+#define TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_STRIPS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/convolution_image.h"
+#include "kernels/convolution_taps.h"
+
+namespace tandem::cpu {
+
+// Products of two elements, and elements to copy, that make a task worth its hand-over: some ten microseconds.
+inline constexpr double kMinTaskProducts = 1 << 20;
+inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
+
+constexpr int64_t DivideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
+constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, multiple) * multiple; }
+// What `count` elements take, so that what follows is aligned for the cache.
+template <typename T>
+constexpr size_t RoundUpBytes(int64_t count) {
+  return (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
+}
+
+// Rows [row, row + num_rows) of outputs of images [image, image + num_images): all rows if it is more than one image.
+struct Strip {
+  int64_t image;
+  int64_t num_images;
+  int64_t row;
+  int64_t num_rows;
+  int64_t num_pixels;
+};
+
+template <typename T>
+class Strips {
+ public:
+  // Each source channel counts `repeat` times; `width` is the number of channels of an output.
+  Strips(const ImageLayout& source, const T* data, ElementConversion conversion, const TapAxis& rows,
+         const TapAxis& cols, int64_t repeat, int64_t width)
+      : source_(source),
+        data_(data),
+        conversion_(conversion),
+        rows_(rows),
+        cols_(cols),
+        repeat_(repeat),
+        width_(width),
+        is_in_place_(conversion.widen == nullptr && source.HasPackedPixels() && repeat == 1 && rows.IsInside() &&
+                     cols.IsInside()),
+        pitch_((is_in_place_ ? source.cols : cols.Span(cols.outputs)) * source.channels * repeat) {}
+
+  // As many outputs a strip as the second-level cache holds, unless that leaves one of `threads` without work.
+  void ChooseSize(int64_t tile_rows, int64_t threads) {
+    constexpr int64_t kCacheElements = (int64_t{192} << 10) / static_cast<int64_t>(sizeof(T));
+    const int64_t by_width = std::max(4 * tile_rows, kCacheElements / width_) / cols_.outputs;
+    const int64_t by_source = is_in_place_ ? by_width : kCacheElements / pitch_ / rows_.stride;
+    const int64_t total = source_.batch * rows_.outputs;
+    const int64_t fair = threads == 1 ? total : DivideUp(total, 4 * threads);
+    const int64_t enough = DivideUp(2 * tile_rows, cols_.outputs);
+    SetRows(std::clamp<int64_t>(std::min(by_width, by_source), 1, std::max(fair, enough)));
+  }
+  // The same for at most `pixels` outputs a strip, if a row has not more.
+  void ChooseSize(int64_t pixels) { SetRows(std::max<int64_t>(1, pixels / cols_.outputs)); }
+
+  int64_t size() const { return num_strips_; }
+  int64_t max_pixels() const { return images_a_strip_ * rows_a_strip_ * cols_.outputs; }
+  // Source elements from row to row.
+  int64_t pitch() const { return pitch_; }
+  int64_t pixel_size() const { return source_.channels * repeat_; }
+  // How many strips make a task, if an output takes so many products.
+  int64_t GrainFor(double products) const {
+    return 1 + static_cast<int64_t>(kMinTaskProducts / (static_cast<double>(max_pixels()) * products));
+  }
+
+  Strip operator[](int64_t i) const {
+    Strip strip;
+    if (rows_a_strip_ == rows_.outputs) {
+      strip.image = i * images_a_strip_;
+      strip.num_images = std::min(images_a_strip_, source_.batch - strip.image);
+      strip.row = 0;
+      strip.num_rows = rows_.outputs;
+    } else {
+      const int64_t strips_an_image = DivideUp(rows_.outputs, rows_a_strip_);
+      strip.image = i / strips_an_image;
+      strip.num_images = 1;
+      strip.row = i % strips_an_image * rows_a_strip_;
+      strip.num_rows = std::min(rows_a_strip_, rows_.outputs - strip.row);
+    }
+    strip.num_pixels = strip.num_images * strip.num_rows * cols_.outputs;
+    return strip;
+  }
+
+  // What a StripSource needs.
+  size_t MemorySize() const { return PointersSize() + LoadedSize() + RoomSize(); }
+
+ private:
+  template <typename U>
+  friend class StripSource;
+
+  void SetRows(int64_t rows) {
+    images_a_strip_ = std::clamp<int64_t>(rows / rows_.outputs, 1, source_.batch);
+    // Equal ones, rather than a small last one.
+    rows_a_strip_ = DivideUp(rows_.outputs, DivideUp(rows_.outputs, std::min(rows, rows_.outputs)));
+    num_strips_ = rows_a_strip_ == rows_.outputs ? DivideUp(source_.batch, images_a_strip_)
+                                                 : source_.batch * DivideUp(rows_.outputs, rows_a_strip_);
+  }
+  size_t PointersSize() const { return RoundUpBytes<const T*>(max_pixels()); }
+  size_t LoadedSize() const {
+    return is_in_place_ ? 0 : RoundUpBytes<T>(images_a_strip_ * rows_.Span(rows_a_strip_) * pitch_);
+  }
+  size_t RoomSize() const { return is_in_place_ ? 0 : RoundUpBytes<T>(source_.cols * source_.channels); }
+
+  const ImageLayout& source_;
+  const T* const data_;
+  const ElementConversion conversion_;
+  const TapAxis& rows_;
+  const TapAxis& cols_;
+  const int64_t repeat_;
+  const int64_t width_;
+  const bool is_in_place_;
+  const int64_t pitch_;
+  int64_t images_a_strip_ = 1;
+  int64_t rows_a_strip_ = 1;
+  int64_t num_strips_ = 0;
+};
+
+// The source elements of one strip at a time, in `memory` or where they are.
+template <typename T>
+class StripSource {
+ public:
+  StripSource(const Strips<T>& strips, std::byte* memory)
+      : strips_(strips),
+        pixels_(reinterpret_cast<const T**>(memory)),
+        loaded_(reinterpret_cast<T*>(memory + strips.PointersSize())),
+        room_(reinterpret_cast<T*>(memory + strips.PointersSize() + strips.LoadedSize())) {}
+
+  Strip Load(int64_t index) {
+    const Strip strip = strips_[index];
+    num_pixels_ = 0;
+    const int64_t span = strips_.rows_.Span(strip.num_rows);
+    for (int64_t i = 0; i < strip.num_images; ++i) {
+      const int64_t first_row = strip.row * strips_.rows_.stride + strips_.rows_.first;
+      const T* first;
+      if (strips_.is_in_place_) {
+        first = strips_.data_ + (strip.image + i) * strips_.source_.batch_stride + first_row * strips_.pitch_ +
+                strips_.cols_.first * strips_.pixel_size();
+      } else {
+        T* to = loaded_ + i * span * strips_.pitch_;
+        LoadImage<T>(strips_.source_, strips_.data_, strips_.conversion_, strip.image + i, first_row, span,
+                     strips_.cols_.first, strips_.cols_.Span(strips_.cols_.outputs), strips_.repeat_, room_, to);
+        first = to;
+      }
+      AddPixels(first, strip.num_rows);
+    }
+    return strip;
+  }
+
+  // For each output, the first source element that it sees.
+  const T* const* pixels() const { return pixels_; }
+  // Makes them the ones `offset` elements further.
+  void Shift(int64_t offset) {
+    for (int64_t i = 0; i < num_pixels_; ++i) pixels_[i] += offset;
+  }
+
+ private:
+  void AddPixels(const T* first, int64_t num_rows) {
+    const int64_t step = strips_.cols_.stride * strips_.pixel_size();
+    for (int64_t row = 0; row < num_rows; ++row) {
+      const T* pixel = first + row * strips_.rows_.stride * strips_.pitch_;
+      for (int64_t col = 0; col < strips_.cols_.outputs; ++col, pixel += step) pixels_[num_pixels_++] = pixel;
+    }
+  }
+
+  const Strips<T>& strips_;
+  const T** const pixels_;
+  T* const loaded_;
+  T* const room_;
+  int64_t num_pixels_ = 0;
+};
+
+}  // namespace tandem::cpu
+
+#endif  // TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_STRIPS_H_

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What kernels with index tensors share: rows of indices as the numbers of slices, and the parts of the family.
+
+#ifndef TANDEM_BACKENDS_CPU_KERNELS_INDEXING_ROWS_H_
+#define TANDEM_BACKENDS_CPU_KERNELS_INDEXING_ROWS_H_
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+
+#include "tandem/kernel.h"
+#include "tandem/kernel_op_handler.h"
+#include "tandem/status.h"
+
+namespace tandem::cpu {
+
+// A position in a tensor's dimensions, for error texts: the one of element `i` in row-major order.
+class Position {
+ public:
+  Position(const TensorShape& shape, int64_t i) : Position(shape, shape.rank(), i) {}
+  // In the first `rank` dimensions alone.
+  Position(const TensorShape& shape, int rank, int64_t i) : rank_(rank) {
+    for (int dim = rank; dim-- > 0;) {
+      index_[dim] = i % shape.dim(dim);
+      i /= shape.dim(dim);
+    }
+  }
+  std::span<const int64_t> span() const { return {index_, static_cast<size_t>(rank_)}; }
+
+ private:
+  int rank_;
+  int64_t index_[TensorShape::kMaxRank];
+};
+
+// A tensor taken as slices, one for each index into its first dimensions, numbered in row-major order; and which of
+// them the rows of an index tensor stand for.
+class SliceNumbers {
+ public:
+  // The last dimension of `indices`, integers, has the indices into the first dimensions of `shape`. InvalidArgument if
+  // one of them is out of range; ResourceExhausted.
+  Status Init(const DenseArg& indices, const TensorShape& shape);
+
+  int64_t num_slices() const { return num_slices_; }
+  int64_t slice_size() const { return slice_size_; }  // elements
+  // One number for each row of the indices.
+  int64_t size() const { return size_; }
+  const int64_t* data() const { return numbers_.get(); }
+
+ private:
+  template <typename Index>
+  Status Fill(const DenseArg& indices, const TensorShape& shape, int depth);
+
+  int64_t num_slices_ = 1;
+  int64_t slice_size_ = 1;
+  int64_t size_ = 0;
+  std::unique_ptr<int64_t[]> numbers_;
+};
+
+// An uninitialised array; null if memory is exhausted.
+template <typename T>
+std::unique_ptr<T[]> AllocateArray(int64_t count) {
+  if (static_cast<uint64_t>(count) > PTRDIFF_MAX / sizeof(T)) return nullptr;
+  return std::unique_ptr<T[]>(new (std::nothrow) T[static_cast<size_t>(count)]);
+}
+
+Status RegisterScatterKernels(KernelOpHandler& handler);  // ScatterNd, TensorScatterUpdate, UnsortedSegmentSum, ...
+Status RegisterTopKKernels(KernelOpHandler& handler);
+Status RegisterUniqueKernels(KernelOpHandler& handler);  // Unique, UniqueV2
+
+}  // namespace tandem::cpu
+
+#endif  // TANDEM_BACKENDS_CPU_KERNELS_INDEXING_ROWS_H_

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The vectors that pooling computes with, once per instruction set: included between Highway's target changes.
+
+// NOLINT(build/header_guard): per-target guard as in Highway's own headers.
+#if defined(TANDEM_BACKENDS_CPU_KERNELS_POOLING_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TANDEM_BACKENDS_CPU_KERNELS_POOLING_VECTORS_INL_H_
+#undef TANDEM_BACKENDS_CPU_KERNELS_POOLING_VECTORS_INL_H_
+#else
+#define TANDEM_BACKENDS_CPU_KERNELS_POOLING_VECTORS_INL_H_
+#endif
+
+#include <type_traits>
+
+#include "hwy/highway.h"
+#include "kernels/reduction_load-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Elements of type T as vectors of the type that they are computed in.
+template <typename T>
+struct PoolVectors {
+  using A = Accumulator<T>;
+  using D = hn::ScalableTag<A>;
+  using V = hn::Vec<D>;
+  using M = hn::Mask<D>;
+  static constexpr int64_t kLanes = HWY_LANES(A);
+
+  static HWY_INLINE V Load(const T* from) {
+    if constexpr (std::is_same_v<T, A>) {
+      return hn::LoadU(D(), from);
+    } else {
+      return LoadHalves(from);
+    }
+  }
+  static HWY_INLINE V LoadNumbers(const A* from) { return hn::LoadU(D(), from); }
+  static HWY_INLINE void Store(V v, A* to) { hn::StoreU(v, D(), to); }
+  static HWY_INLINE V Set(A value) { return hn::Set(D(), value); }
+  static HWY_INLINE V Add(V x, V y) { return hn::Add(x, y); }
+  static HWY_INLINE V Div(V x, V y) { return hn::Div(x, y); }
+  // The larger, or NaN if one is.
+  static HWY_INLINE V Larger(V x, V y) {
+    if constexpr (std::is_floating_point_v<A>) {
+      return hn::IfThenElse(hn::Or(hn::Gt(y, x), hn::IsNaN(y)), y, x);
+    } else {
+      return hn::Max(x, y);
+    }
+  }
+  // The numbers at even and at odd places of two vectors' worth.
+  static HWY_INLINE void LoadPairs(const A* from, V& even, V& odd) { hn::LoadInterleaved2(D(), from, even, odd); }
+  static HWY_INLINE void StorePairs(V even, V odd, A* to) { hn::StoreInterleaved2(even, odd, D(), to); }
+  static HWY_INLINE M AllTrue() { return hn::Eq(hn::Zero(D()), hn::Zero(D())); }
+  // Where both are the same number or both are NaN.
+  static HWY_INLINE M IsSame(V x, V y) {
+    if constexpr (std::is_floating_point_v<A>) {
+      return hn::Or(hn::Eq(x, y), hn::And(hn::IsNaN(x), hn::IsNaN(y)));
+    } else {
+      return hn::Eq(x, y);
+    }
+  }
+  static HWY_INLINE M And(M x, M y) { return hn::And(x, y); }
+  static HWY_INLINE M AndNot(M x, M y) { return hn::AndNot(x, y); }
+  static HWY_INLINE V OnlyWhere(M mask, V v) { return hn::IfThenElseZero(mask, v); }
+
+ private:
+  static HWY_INLINE V LoadHalves(const T* from) {
+    const hn::RebindToUnsigned<D> bits;
+    const hn::Rebind<uint16_t, D> half;
+    if constexpr (std::is_same_v<T, BFloat16>) {
+      const auto loaded = hn::PromoteTo(bits, hn::LoadU(half, &from->bits));
+      return hn::BitCast(D(), hn::ShiftLeft<16>(loaded));
+    } else {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+      const hn::Rebind<hwy::float16_t, D> f16;
+      return hn::PromoteTo(D(), hn::BitCast(f16, hn::LoadU(half, &from->bits)));
+#else
+      // As Widen does.
+      const auto loaded = hn::PromoteTo(bits, hn::LoadU(half, &from->bits));
+      const auto magnitude = hn::And(loaded, hn::Set(bits, 0x7FFFu));
+      const auto value = hn::Mul(hn::BitCast(D(), hn::ShiftLeft<13>(magnitude)), hn::Set(D(), 0x1p112f));
+      const auto special = hn::IfThenElseZero(hn::Gt(magnitude, hn::Set(bits, 0x7BFFu)), hn::Set(bits, 0x7F800000u));
+      const auto sign = hn::ShiftLeft<16>(hn::And(loaded, hn::Set(bits, 0x8000u)));
+      return hn::BitCast(D(), hn::Or(hn::Or(hn::BitCast(bits, value), special), sign));
+#endif
+    }
+  }
+};
+
+// The same for single numbers, where there are no vectors of a type.
+template <typename T>
+struct PoolNumbers {
+  using A = T;
+  using V = T;
+  using M = bool;
+  static constexpr int64_t kLanes = 1;
+  static V Load(const T* from) { return *from; }
+  static V LoadNumbers(const A* from) { return *from; }
+  static void Store(V v, A* to) { *to = v; }
+  static V Set(A value) { return value; }
+  static V Add(V x, V y) { return x + y; }
+  static V Div(V x, V y) { return x / y; }
+  static V Larger(V x, V y) { return y > x || y != y ? y : x; }
+  static void LoadPairs(const A* from, V& even, V& odd) {
+    even = from[0];
+    odd = from[1];
+  }
+  static void StorePairs(V even, V odd, A* to) {
+    to[0] = even;
+    to[1] = odd;
+  }
+  static M AllTrue() { return true; }
+  static M IsSame(V x, V y) { return x == y || (x != x && y != y); }
+  static M And(M x, M y) { return x && y; }
+  static M AndNot(M x, M y) { return !x && y; }
+  static V OnlyWhere(M mask, V v) { return mask ? v : T{0}; }
+};
+
+template <typename T>
+using PoolOps = std::conditional_t<std::is_same_v<T, double> && !HWY_HAVE_FLOAT64, PoolNumbers<T>, PoolVectors<T>>;
+
+}  // namespace
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target guard

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Passes over the layers, and the weights' file.
+
+#include "digits/network.h"
+
+#include <charconv>
+#include <utility>
+
+#include "digits/safetensors.h"
+#include "tandem/ops.h"
+
+namespace digits {
+
+using tandem::DType;
+using tandem::MakeError;
+using tandem::Status;
+using tandem::StatusCode;
+using tandem::StatusOr;
+using tandem::eager::Runtime;
+
+namespace {
+
+constexpr int64_t kMaxSide = 4096;  // rows or columns of a picture in a file
+
+StatusOr<std::string> FindText(const SafetensorsContents& file, const std::string& path, const std::string& name) {
+  const auto found = file.metadata.find(name);
+  if (found != file.metadata.end()) return found->second;
+  return MakeError(StatusCode::kDataLoss, path, " must have '", name, "' in its metadata, got none");
+}
+
+StatusOr<int64_t> FindSide(const SafetensorsContents& file, const std::string& path, const std::string& name) {
+  TANDEM_ASSIGN_OR_RETURN(const std::string text, FindText(file, path, name));
+  int64_t side = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), side);
+  if (error == std::errc() && end == text.data() + text.size() && side >= 1 && side <= kMaxSide) return side;
+  return MakeError(StatusCode::kDataLoss, name, " of ", path, " must be in [1, ", kMaxSide, "], got '", text, "'");
+}
+
+}  // namespace
+
+Network::Network(std::string text, int64_t rows, int64_t cols, std::vector<std::unique_ptr<Layer>> layers)
+    : text_(std::move(text)), rows_(rows), cols_(cols), layers_(std::move(layers)) {}
+
+StatusOr<Network> Network::Create(Runtime& runtime, const std::string& layers, int64_t rows, int64_t cols,
+                                  uint32_t seed) {
+  TANDEM_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Layer>> made,
+                          MakeLayers(runtime, layers, {.rows = rows, .cols = cols, .channels = 1}, seed));
+  return Network(layers, rows, cols, std::move(made));
+}
+
+Tensor Network::Forward(const Tensor& pictures) {
+  Tensor value = reshape(pictures, {-1, rows_, cols_, 1});
+  for (const auto& layer : layers_) value = layer->Forward(value);
+  return value;
+}
+
+Tensor Network::Train(const Tensor& pictures, const Tensor& labels, float learning_rate) {
+  auto [losses, gradient] = sparseSoftmaxCrossEntropyWithLogits(Forward(pictures), labels);
+  // Of the mean loss rather than of each one.
+  gradient = realDiv(std::move(gradient), cast(size(labels), DType::kF32));
+  for (size_t i = layers_.size(); i-- > 0;) gradient = layers_[i]->Backward(gradient, /*wants_input_gradient=*/i > 0);
+  std::vector<Parameter*> parameters;
+  for (const auto& layer : layers_) {
+    for (Parameter& parameter : layer->parameters()) parameters.push_back(&parameter);
+  }
+  adam_.Step(parameters, learning_rate);
+  return mean(std::move(losses), {0});
+}
+
+template <typename Function>
+Status Network::ForEachParameter(Function function) {
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    for (Parameter& parameter : layers_[i]->parameters()) {
+      TANDEM_RETURN_IF_ERROR(
+          function(parameter, "layer" + std::to_string(i) + "." + std::string(parameter.name)));
+    }
+  }
+  return Status();
+}
+
+int64_t Network::num_parameters() {
+  int64_t count = 0;
+  for (const auto& layer : layers_) {
+    for (const Parameter& parameter : layer->parameters()) count += parameter.value.Metadata()->num_elements();
+  }
+  return count;
+}
+
+int64_t Network::num_classes() { return layers_.back()->parameters().back().value.Metadata()->dim(0); }
+
+Status Network::Store(const std::string& path) {
+  std::vector<std::string> names;
+  names.reserve(2 * layers_.size());  // the views below stay valid
+  std::vector<TensorToStore> tensors;
+  TANDEM_RETURN_IF_ERROR(ForEachParameter([&](const Parameter& parameter, std::string name) -> Status {
+    TANDEM_ASSIGN_OR_RETURN(const std::span<const float> values, parameter.value.Values<float>());
+    names.push_back(std::move(name));
+    tensors.push_back({names.back(),
+                       DType::kF32,
+                       parameter.value.Metadata()->shape,
+                       {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()}});
+    return Status();
+  }));
+  return WriteSafetensors(path, tensors,
+                          {{"layers", text_}, {"rows", std::to_string(rows_)}, {"cols", std::to_string(cols_)}});
+}
+
+StatusOr<Network> Network::Load(Runtime& runtime, const std::string& path) {
+  TANDEM_ASSIGN_OR_RETURN(const SafetensorsContents file, ReadSafetensors(path));
+  TANDEM_ASSIGN_OR_RETURN(const std::string layers, FindText(file, path, "layers"));
+  TANDEM_ASSIGN_OR_RETURN(const int64_t rows, FindSide(file, path, "rows"));
+  TANDEM_ASSIGN_OR_RETURN(const int64_t cols, FindSide(file, path, "cols"));
+  StatusOr<Network> network = Create(runtime, layers, rows, cols, /*seed=*/0);
+  if (!network.ok()) {
+    return MakeError(StatusCode::kDataLoss, "layers of ", path, " cannot be made: ", network.status().message());
+  }
+  TANDEM_RETURN_IF_ERROR(network->ForEachParameter([&](Parameter& parameter, const std::string& name) -> Status {
+    const StoredTensor* stored = file.Find(name);
+    if (stored == nullptr) {
+      return MakeError(StatusCode::kDataLoss, path, " must have a tensor ", name, ", got none");
+    }
+    TANDEM_ASSIGN_OR_RETURN(const tandem::TensorMetadata expected, parameter.value.Metadata());
+    const tandem::TensorMetadata given(stored->dtype, stored->shape);
+    if (given.dtype != expected.dtype || given.shape != expected.shape) {
+      return MakeError(StatusCode::kDataLoss, "tensor ", name, " of ", path, " must be ", expected, ", got ", given);
+    }
+    parameter.value = runtime.FromBytes(DType::kF32, std::as_bytes(stored->bytes.bytes()), stored->shape);
+    return parameter.value.Await();
+  }));
+  return network;
+}
+
+}  // namespace digits

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Times kernels by Tandem, Eigen, libtorch and oneDNN in one run, and prints them side by side with their ratios.
+
+#include "kernel_bench.h"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string_view>
+
+namespace tandem::bench {
+
+std::vector<float> Numbers(int64_t count) {
+  std::vector<float> numbers(static_cast<size_t>(count));
+  uint32_t state = 1;
+  for (float& number : numbers) {
+    state = state * 1664525 + 1013904223;
+    number = static_cast<float>(state >> 8) * 0x1p-23f - 1;
+  }
+  return numbers;
+}
+
+namespace {
+
+constexpr double kAtMost = 1.3;  // times the better of Eigen and libtorch
+constexpr std::string_view kLibraries[] = {"tandem", "Eigen", "libtorch", "oneDNN"};
+
+void Run(benchmark::State& state, const KernelBench& bench, int threads) {
+  const std::function<void()> run = bench.prepare(threads);
+  if (run == nullptr) {
+    state.SkipWithError("the kernel failed");
+    return;
+  }
+  run();
+  for (auto _ : state) run();
+}
+
+// A kernel with a number of threads, and its best times in seconds, by library; "best" leaves out what others on the
+// machine disturbed.
+struct Row {
+  std::string kernel;
+  std::string threads;
+  std::map<std::string, double, std::less<>> seconds;
+};
+
+// Collects times, and shows only how far it is: the table says the rest.
+class TableReporter final : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      if (run.error_occurred) std::fprintf(stderr, "%s: %s\n", run.benchmark_name().c_str(), run.error_message.c_str());
+      if (run.run_type == Run::RT_Iteration && !run.error_occurred) Add(run);
+    }
+    std::fprintf(stderr, "\r%zu kernels timed", rows_.size());
+  }
+
+  void Print() const {
+    std::fprintf(stderr, "\r");
+    std::printf("%-46s %7s", "microseconds, best", "threads");
+    for (std::string_view library : kLibraries) std::printf(" %10.*s", static_cast<int>(library.size()), library.data());
+    std::printf(" %12s %10s\n", "to the best*", "to oneDNN");
+    double worst = 0;
+    int over = 0;
+    for (const Row& row : rows_) {
+      const double ratio = PrintRow(row);
+      worst = std::max(worst, ratio);
+      over += ratio > kAtMost;
+    }
+    std::printf("\n* of Eigen and libtorch. Asked: at most %.1f; worst %.2f, %d of %zu above.\n", kAtMost, worst, over,
+                rows_.size());
+  }
+
+ private:
+  void Add(const Run& run) {
+    const std::string& name = run.run_name.function_name;
+    const size_t first = name.find('/'), second = name.rfind('/');
+    const std::string kernel = name.substr(second + 1), threads = name.substr(first + 1, second - first - 1);
+    const auto found = std::find_if(rows_.begin(), rows_.end(),
+                                    [&](const Row& row) { return row.kernel == kernel && row.threads == threads; });
+    Row& row = found != rows_.end() ? *found : rows_.emplace_back(Row{kernel, threads, {}});
+    const double seconds = run.real_accumulated_time / static_cast<double>(run.iterations);
+    const auto [entry, is_new] = row.seconds.emplace(name.substr(0, first), seconds);
+    if (!is_new) entry->second = std::min(entry->second, seconds);
+  }
+
+  static double Seconds(const Row& row, std::string_view library) {
+    const auto found = row.seconds.find(library);
+    return found == row.seconds.end() ? 0 : found->second;
+  }
+
+  // The ratio to the better of Eigen and libtorch; 0 without these.
+  static double PrintRow(const Row& row) {
+    std::printf("%-46s %7s", row.kernel.c_str(), row.threads.c_str());
+    for (std::string_view library : kLibraries) {
+      const double seconds = Seconds(row, library);
+      seconds > 0 ? std::printf(" %10.1f", seconds * 1e6) : std::printf(" %10s", "-");
+    }
+    const double ours = Seconds(row, "tandem"), eigen = Seconds(row, "Eigen"), torch = Seconds(row, "libtorch");
+    const double best = eigen == 0 || torch == 0 ? std::max(eigen, torch) : std::min(eigen, torch);
+    const double ratio = best > 0 ? ours / best : 0;
+    ratio > 0 ? std::printf(" %11.2f%c", ratio, ratio > kAtMost ? '!' : ' ') : std::printf(" %11s ", "-");
+    const double dnnl = Seconds(row, "oneDNN");
+    dnnl > 0 ? std::printf(" %10.2f\n", ours / dnnl) : std::printf(" %10s\n", "-");
+    return ratio;
+  }
+
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+}  // namespace tandem::bench
+
+int main(int argc, char** argv) {
+  // Short runs, several times over and in random order, so that what disturbs one library disturbs all.
+  std::string defaults[] = {"--benchmark_min_time=0.03", "--benchmark_repetitions=5",
+                            "--benchmark_enable_random_interleaving=true"};
+  std::vector<char*> args = {argv[0]};
+  for (std::string& option : defaults) args.push_back(option.data());
+  args.insert(args.end(), argv + 1, argv + argc);
+  int count = static_cast<int>(args.size());
+  args.push_back(nullptr);
+  benchmark::Initialize(&count, args.data());
+  if (benchmark::ReportUnrecognizedArguments(count, args.data())) return 1;
+
+  std::vector<tandem::bench::KernelBench> list;
+  tandem::bench::ListTandemKernels(list);
+  tandem::bench::ListEigenKernels(list);
+#ifdef TANDEM_BENCH_TORCH
+  tandem::bench::ListTorchKernels(list);
+#endif
+#ifdef TANDEM_BENCH_DNNL
+  tandem::bench::ListDnnlKernels(list);
+#endif
+  std::stable_sort(list.begin(), list.end(), [&](const auto& x, const auto& y) { return x.kernel < y.kernel; });
+  for (const tandem::bench::KernelBench& bench : list) {
+    for (int threads : {1, 2}) {
+      const std::string name = bench.library + "/" + std::to_string(threads) + "/" + bench.kernel;
+      benchmark::RegisterBenchmark(name.c_str(), tandem::bench::Run, bench, threads)->UseRealTime();
+    }
+  }
+  tandem::bench::TableReporter reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  reporter.Print();
+  return 0;
+}
