@@ -50,6 +50,22 @@ foreign=$(grep -vE '^((vtable|typeinfo|typeinfo name) for )?tandem::' <<<"$expor
 internal=$(grep -E 'tandem::cpu::|tandem::(KernelOp|PendingOps|DeadlineWatcher)::|hwy|Eigen' <<<"$exported" || true)
 [[ -z $internal ]] || fail "exported though internal: $internal"
 
+# What a public header declares and a source defines is exported.
+defined=$(nm -C --defined-only "$lib/libtandem.a" | sed -nE 's/^[0-9a-f]+ T (tandem::.*)/\1/p' | sort -u)
+while IFS= read -r name; do
+  own=${name#tandem::}
+  own=${own#eager::}
+  if [[ $own == *::* ]]; then
+    declaration="^(class|struct) ([^:;]* )?${own%%::*}( final)?( :[^:].*)? \{"
+  else
+    declaration="^[A-Za-z][^/=]* \*?$own\("
+  fi
+  if grep -rqE --include='*.h' "$declaration" "$tree/include"; then
+    fail "$name is in a public header, but not exported: TANDEM_EXPORT is missing"
+  fi
+done < <(comm -23 <(cut -d'(' -f1 <<<"$defined" | sort -u) <(cut -d'(' -f1 <<<"$exported" | sort -u) |
+  grep -vE '^tandem::(cpu|internal|\(anonymous)')
+
 # Another minor version is refused while the major version is 0.
 mkdir "$scratch/newer"
 printf 'cmake_minimum_required(VERSION 3.20)\nproject(Newer LANGUAGES NONE)\nfind_package(Tandem 0.99 CONFIG)\n%s\n' \

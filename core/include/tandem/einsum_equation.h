@@ -10,17 +10,20 @@
 #include <span>
 #include <string_view>
 
+#include "tandem/export.h"
 #include "tandem/status.h"
 #include "tandem/tensor_metadata.h"
 
 namespace tandem {
 
-struct EinsumEquation {
+// The dimensions that have the same label are one and the same.
+struct TANDEM_EXPORT EinsumEquation {
   static constexpr int kMaxInputs = 2;
   static constexpr int kNumLetters = 52;
   // The letters, and one for each dimension that '...' can stand for, counted from the last one.
   static constexpr int kNumLabels = kNumLetters + TensorShape::kMaxRank;
 
+  // Of one tensor, a label for each dimension.
   struct Labels {
     int rank = 0;
     uint8_t of[TensorShape::kMaxRank];

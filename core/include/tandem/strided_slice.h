@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "tandem/export.h"
 #include "tandem/metadata_function.h"
 #include "tandem/op_attrs.h"
 #include "tandem/status.h"
@@ -22,7 +23,8 @@ struct SliceDim {
   int64_t size = 0;
 };
 
-struct StridedSlice {
+// What is taken of each dimension of the input, and the shape that gives.
+struct TANDEM_EXPORT StridedSlice {
   // `begin`, `end` and `strides` are vectors of integers; the masks are attributes. InvalidArgument, naming the
   // arguments by these names, if they do not fit together or to `input`.
   static StatusOr<StridedSlice> Resolve(const TensorMetadata& input, const HostInput& begin, const HostInput& end,

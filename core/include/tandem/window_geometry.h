@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tandem/export.h"
 #include "tandem/op_attrs.h"
 #include "tandem/status.h"
 #include "tandem/tensor_shape.h"
@@ -41,7 +42,7 @@ struct WindowAxis {
 // InvalidArgument, calling the dimension `name` ("rows"), if the window, stride or dilation is below 1, the input or
 // an explicit padding negative, the output would be negative, or a number overflows. Once it succeeded, any index
 // of the input that a window can name fits in int64_t.
-Status ComputeWindow(PaddingKind padding, std::string_view name, WindowAxis& axis);
+TANDEM_EXPORT Status ComputeWindow(PaddingKind padding, std::string_view name, WindowAxis& axis);
 
 // What the attributes of an op with windows of two dimensions say: strides, dilations, padding, explicit_paddings and
 // data_format, of which an op may lack any but strides and padding.
@@ -62,10 +63,11 @@ struct WindowAttrs {
 // InvalidArgument, naming the attribute, if a list has not one number for each of the four dimensions (two for
 // explicit_paddings, which must be empty unless padding is 'EXPLICIT'), a stride or dilation is below 1, a padding is
 // negative, or one of them is for batch or channels.
-StatusOr<WindowAttrs> ReadWindowAttrs(const OpAttrsRef& attrs);
+TANDEM_EXPORT StatusOr<WindowAttrs> ReadWindowAttrs(const OpAttrsRef& attrs);
 
 // Four numbers, of which those for batch and channels must be 1 and the others at least 1: {rows, columns}.
-StatusOr<std::array<int64_t, 2>> ReadSpatialAttr(const OpAttrsRef& attrs, std::string_view name, bool channels_first);
+TANDEM_EXPORT StatusOr<std::array<int64_t, 2>> ReadSpatialAttr(const OpAttrsRef& attrs, std::string_view name,
+                                                               bool channels_first);
 
 // Windows on the rows and columns of an image.
 struct WindowGeometry {
@@ -74,8 +76,8 @@ struct WindowGeometry {
 };
 
 // The windows of `window_rows` x `window_cols` on an image of this shape, which has four dimensions.
-StatusOr<WindowGeometry> MakeWindowGeometry(const WindowAttrs& attrs, const TensorShape& image, int64_t window_rows,
-                                            int64_t window_cols);
+TANDEM_EXPORT StatusOr<WindowGeometry> MakeWindowGeometry(const WindowAttrs& attrs, const TensorShape& image,
+                                                          int64_t window_rows, int64_t window_cols);
 
 }  // namespace tandem
 
