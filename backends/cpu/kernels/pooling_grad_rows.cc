@@ -203,7 +203,7 @@ struct MaxPoolGrad {
       AddVectors<Ops>(w, begin, end);
       return end;
     }
-    if constexpr (std::is_same_v<T, float> && kLanes > 4) {
+    if constexpr (std::is_same_v<A, float> && kLanes > 4) {
       if (count >= 4) {
         count >= 8 && kLanes > 8 ? AddVectors<PoolVectors<T, 8>>(w, begin, end)
                                  : AddVectors<PoolVectors<T, 4>>(w, begin, end);
@@ -225,16 +225,14 @@ struct MaxPoolGrad {
   static HWY_INLINE void AddRow(const Windows& w) {
     const WindowAxis& cols = w.plan.cols;
     int64_t done = 0;
-    if constexpr (std::is_same_v<T, A>) {
-      // Room for a whole pair behind the last window.
-      const int64_t room = cols.input + cols.pad_before - cols.window - (cols.stride - 1);
-      if (w.plan.channels == 1 && cols.stride <= 2 && room >= 0) {
-        const int64_t begin = (cols.pad_before + cols.stride - 1) / cols.stride;
-        const int64_t end = std::min(cols.output, room / cols.stride + 1);
-        if (begin < end) {
-          AddWindows(w, 0, begin);
-          done = AddInterior(w, begin, end);
-        }
+    // Room for a whole pair behind the last window.
+    const int64_t room = cols.input + cols.pad_before - cols.window - (cols.stride - 1);
+    if (w.plan.channels == 1 && cols.stride <= 2 && room >= 0) {
+      const int64_t begin = (cols.pad_before + cols.stride - 1) / cols.stride;
+      const int64_t end = std::min(cols.output, room / cols.stride + 1);
+      if (begin < end) {
+        AddWindows(w, 0, begin);
+        done = AddInterior(w, begin, end);
       }
     }
     AddWindows(w, done, cols.output);

@@ -186,7 +186,7 @@ struct Pool {
     int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
       V first, second;
-      Ops::LoadPairs(columns + 2 * i, first, second);
+      Ops::LoadNumberPairs(columns + 2 * i, first, second);
       Ops::Store(first, even + i);
       Ops::Store(second, odd + i);
     }

@@ -49,7 +49,7 @@ struct PoolVectors {
   }
   static HWY_INLINE void LoadSumPairs(const A* from, V& even, V& odd) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    LoadPairs(from, even, odd);
+    LoadNumberPairs(from, even, odd);
   }
   static HWY_INLINE V Set(A value) { return hn::Set(D(), value); }
   static HWY_INLINE V Add(V x, V y) { return hn::Add(x, y); }
@@ -62,8 +62,20 @@ struct PoolVectors {
       return hn::Max(x, y);
     }
   }
-  // The numbers at even and at odd places of two vectors' worth.
-  static HWY_INLINE void LoadPairs(const A* from, V& even, V& odd) { hn::LoadInterleaved2(D(), from, even, odd); }
+  // The elements at even and at odd places of two vectors' worth.
+  static HWY_INLINE void LoadPairs(const T* from, V& even, V& odd) {
+    if constexpr (std::is_same_v<T, A>) return LoadNumberPairs(from, even, odd);
+#if HWY_TARGET == HWY_SCALAR
+    even = Load(from);
+    odd = Load(from + 1);
+#else
+    const V lower = Load(from);
+    const V upper = Load(from + kLanes);
+    even = hn::ConcatEven(D(), upper, lower);
+    odd = hn::ConcatOdd(D(), upper, lower);
+#endif
+  }
+  static HWY_INLINE void LoadNumberPairs(const A* from, V& even, V& odd) { hn::LoadInterleaved2(D(), from, even, odd); }
   static HWY_INLINE void StorePairs(V even, V odd, A* to) { hn::StoreInterleaved2(even, odd, D(), to); }
   // In all lanes but the first `n`.
   static HWY_INLINE M AllAfter(int64_t n) { return hn::Not(hn::FirstN(D(), static_cast<size_t>(n))); }
@@ -119,10 +131,11 @@ struct PoolNumbers {
   static V Add(V x, V y) { return x + y; }
   static V Div(V x, V y) { return x / y; }
   static V Larger(V x, V y) { return y > x || y != y ? y : x; }
-  static void LoadPairs(const A* from, V& even, V& odd) {
+  static void LoadPairs(const T* from, V& even, V& odd) {
     even = from[0];
     odd = from[1];
   }
+  static void LoadNumberPairs(const A* from, V& even, V& odd) { LoadPairs(from, even, odd); }
   static void StorePairs(V even, V odd, A* to) {
     to[0] = even;
     to[1] = odd;
