@@ -12,7 +12,9 @@ import sys
 
 # Case file and module.
 FAMILIES = {"activation": "activation", "conversion": "conversion", "creation": "creation",
-            "elementwise": "elementwise", "elementwise_math": "elementwise_math", "indexing": "indexing", "linalg": "linalg", "nn": "nn", "random": "random_numbers", "reduction": "reduction", "shape": "shape",
+            "elementwise": "elementwise", "elementwise_cast": "elementwise_cast",
+            "elementwise_math": "elementwise_math", "elementwise_select": "elementwise_select", "indexing": "indexing",
+            "linalg": "linalg", "nn": "nn", "random": "random_numbers", "reduction": "reduction", "shape": "shape",
             "side_effect": "side_effect", "test": "test_ops"}
 
 
