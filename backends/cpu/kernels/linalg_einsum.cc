@@ -207,12 +207,15 @@ struct Contraction {
   }
 };
 
-// One of the factors as a batch of matrices of `down` times `across`, rearranged if it is not.
+// One of the factors as a batch of matrices of `down` times `across`, rearranged if it is not, or if neither has
+// neighbours: `stride_of_one` is what counts as the stride of a dimension without labels.
 Status MakeMatrix(const Einsum& einsum, const LabelList& batch, const LabelList& down, const LabelList& across,
-                  LabeledTensor& tensor, int64_t* down_stride, int64_t* across_stride) {
+                  int64_t stride_of_one, LabeledTensor& tensor, int64_t* down_stride, int64_t* across_stride) {
   const auto fits = [&] {
-    return einsum.Merges(down, tensor, down_stride) && einsum.Merges(across, tensor, across_stride) &&
-           (*down_stride == 1 || *across_stride == 1);
+    if (!einsum.Merges(down, tensor, down_stride) || !einsum.Merges(across, tensor, across_stride)) return false;
+    if (down.size == 0) *down_stride = stride_of_one;
+    if (across.size == 0) *across_stride = stride_of_one;
+    return *down_stride == 1 || *across_stride == 1;
   };
   if (!fits()) {
     LabelList order = batch;
@@ -235,8 +238,12 @@ Status Multiply(const Einsum& einsum, Contraction& c, const LabeledTensor& resul
     c.inner = einsum.InOrderOf(c.a, c.a.labels & c.b.labels & ~result.labels);
   }
   MatrixView<T> a, b;
-  TANDEM_RETURN_IF_ERROR(MakeMatrix(einsum, c.batch, c.rows, c.inner, c.a, &a.row_stride, &a.col_stride));
-  TANDEM_RETURN_IF_ERROR(MakeMatrix(einsum, c.batch, c.inner, c.cols, c.b, &b.row_stride, &b.col_stride));
+  // Of two vectors both must be without gaps.
+  const int64_t stride_of_one = c.rows.size == 0 && c.cols.size == 0 ? 0 : 1;
+  TANDEM_RETURN_IF_ERROR(
+      MakeMatrix(einsum, c.batch, c.rows, c.inner, stride_of_one, c.a, &a.row_stride, &a.col_stride));
+  TANDEM_RETURN_IF_ERROR(
+      MakeMatrix(einsum, c.batch, c.inner, c.cols, stride_of_one, c.b, &b.row_stride, &b.col_stride));
   a.data = reinterpret_cast<const T*>(c.a.data);
   b.data = reinterpret_cast<const T*>(c.b.data);
   const int64_t k = einsum.SizeOf(c.inner);
