@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Biases and activations of rows: what is cheap is made vectors of by the compiler, once per instruction set; the rest
+// is put together from the elementary functions of arrays.
+
+#include "kernels/fused_epilogue.h"
+
+#include <algorithm>
+
+#include "kernels/simd_math.h"
+#include "kernels/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/fused_epilogue.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+template <typename T, typename Fn>
+HWY_INLINE void Map(T* HWY_RESTRICT x, const T* HWY_RESTRICT bias, int64_t n, Fn fn) {
+  for (int64_t i = 0; i < n; ++i) x[i] = fn(x[i] + bias[i]);
+}
+
+// Adds the bias, and computes the activation if it is one of those that compare and multiply.
+template <typename T>
+void AddBias(const FusedEpilogue<T>& epilogue, T* x, const T* bias, int64_t n) {
+  switch (epilogue.activation) {
+    case Activation::kRelu:
+      return Map(x, bias, n, [](T v) { return v <= 0 ? T{0} : v; });
+    case Activation::kRelu6:
+      return Map(x, bias, n, [](T v) { return v <= 0 ? T{0} : v > 6 ? T{6} : v; });
+    case Activation::kLeakyRelu: {
+      const T alpha = epilogue.leakyrelu_alpha;
+      return Map(x, bias, n, [alpha](T v) { return v > 0 ? v : alpha * v; });
+    }
+    default:
+      return Map(x, bias, n, [](T v) { return v; });
+  }
+}
+
+}  // namespace
+
+void AddBiasF32(const FusedEpilogue<float>& epilogue, float* x, const float* bias, int64_t n) {
+  AddBias(epilogue, x, bias, n);
+}
+void AddBiasF64(const FusedEpilogue<double>& epilogue, double* x, const double* bias, int64_t n) {
+  AddBias(epilogue, x, bias, n);
+}
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tandem::cpu {
+namespace {
+
+HWY_EXPORT(AddBiasF32);
+HWY_EXPORT(AddBiasF64);
+
+void AddBias(const FusedEpilogue<float>& epilogue, float* x, const float* bias, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(AddBiasF32)(epilogue, x, bias, n);
+}
+void AddBias(const FusedEpilogue<double>& epilogue, double* x, const double* bias, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(AddBiasF64)(epilogue, x, bias, n);
+}
+
+// x < 0 ? e^x - 1 : x
+template <typename T>
+void Elu(T* x, int64_t n, T* buffer) {
+  simd::Expm1(x, n, buffer);
+  for (int64_t i = 0; i < n; ++i) x[i] = x[i] < 0 ? buffer[i] : x[i];
+}
+
+template <typename T>
+void GeluExact(T* x, int64_t n, T* buffer) {
+  constexpr T kRootOfHalf = static_cast<T>(0.70710678118654752440);
+  for (int64_t i = 0; i < n; ++i) buffer[i] = x[i] * kRootOfHalf;
+  simd::Erf(buffer, n, buffer);
+  for (int64_t i = 0; i < n; ++i) x[i] = T{0.5} * x[i] * (T{1} + buffer[i]);
+}
+
+// By (1 + tanh(u)) / 2 = sigmoid(2 u), which does not cancel.
+template <typename T>
+void GeluApproximate(T* x, int64_t n, T* buffer) {
+  constexpr T kTwoRootsOfTwoOverPi = static_cast<T>(1.59576912160573071176);
+  constexpr T kCubic = static_cast<T>(0.044715);
+  for (int64_t i = 0; i < n; ++i) buffer[i] = kTwoRootsOfTwoOverPi * (x[i] + kCubic * x[i] * x[i] * x[i]);
+  simd::Sigmoid(buffer, n, buffer);
+  for (int64_t i = 0; i < n; ++i) x[i] *= buffer[i];
+}
+
+template <typename T>
+void Activate(Activation activation, T* x, int64_t n, T* buffer) {
+  switch (activation) {
+    case Activation::kElu:
+      return Elu(x, n, buffer);
+    case Activation::kTanh:
+      return simd::Tanh(x, n, x);
+    case Activation::kSigmoid:
+      return simd::Sigmoid(x, n, x);
+    case Activation::kGeluExact:
+      return GeluExact(x, n, buffer);
+    case Activation::kGeluApproximate:
+      return GeluApproximate(x, n, buffer);
+    default:
+      return;  // done with the bias
+  }
+}
+
+}  // namespace
+
+Activation FindActivation(std::string_view name) {
+  static constexpr struct {
+    std::string_view name;
+    Activation activation;
+  } kActivations[] = {
+      {"Relu", Activation::kRelu},
+      {"Relu6", Activation::kRelu6},
+      {"Elu", Activation::kElu},
+      {"LeakyRelu", Activation::kLeakyRelu},
+      {"Tanh", Activation::kTanh},
+      {"Sigmoid", Activation::kSigmoid},
+      {"GeluExact", Activation::kGeluExact},
+      {"GeluApproximate", Activation::kGeluApproximate},
+  };
+  for (const auto& entry : kActivations) {
+    if (entry.name == name) return entry.activation;
+  }
+  return Activation::kNone;
+}
+
+template <typename T>
+void FusedEpilogue<T>::Apply(T* x, int64_t stride, int64_t rows, int64_t col, int64_t cols) const {
+  constexpr int64_t kBlock = 512;
+  alignas(64) T buffer[kBlock];
+  // Short rows without gaps are activated several at a time.
+  const int64_t group = stride == cols && cols > 0 && cols < kBlock ? kBlock / cols : 1;
+  for (int64_t row = 0; row < rows; row += group, x += group * stride) {
+    const int64_t count = std::min(group, rows - row);
+    for (int64_t i = 0; i < count; ++i) AddBias(*this, x + i * stride, bias + col, cols);
+    for (int64_t i = 0; i < count * cols; i += kBlock) {
+      Activate(activation, x + i, std::min(kBlock, count * cols - i), buffer);
+    }
+  }
+}
+
+template struct FusedEpilogue<float>;
+template struct FusedEpilogue<double>;
+
+}  // namespace tandem::cpu
+#endif  // HWY_ONCE
