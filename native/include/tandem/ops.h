@@ -561,6 +561,112 @@ inline Tensor depthToSpace(Operand input, int64_t block_size, const DepthToSpace
   return Call("tf.DepthToSpace", {&input}, set, where);
 }
 
+struct DepthwiseConv2dNativeAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf.DepthwiseConv2dNative: Convolution of each channel of images with filters of its own.
+//
+// output[b, y, x, c * multiplier + m] is the sum over i, j of input[b, y * stride + i * dilation - padding, x * ...,
+// c] *
+// filter[i, j, c, m], where input is zero outside of the image. Strides and dilations of rows and columns may differ.
+// f16
+// and bf16 are summed in f32 and rounded once. An error if the window is larger than the padded input by two strides
+// or
+// more.
+//
+// input: Images in the order of data_format.
+// filter: [rows, columns, input channels, multiplier]; not empty.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided
+// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of
+// data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor depthwiseConv2dNative(Operand input, Operand filter, const std::vector<int64_t>& strides, std::string_view padding, const DepthwiseConv2dNativeAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != DepthwiseConv2dNativeAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != DepthwiseConv2dNativeAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.DepthwiseConv2dNative", {&input, &filter}, set, where);
+}
+
+struct DepthwiseConv2dNativeBackpropFilterAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf.DepthwiseConv2dNativeBackpropFilter: Gradient of tf.DepthwiseConv2dNative with regard to its filter.
+//
+// input: That of tf.DepthwiseConv2dNative.
+// filter_sizes: The shape of the filter: rows, columns, input channels, multiplier.
+// out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided
+// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of
+// data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor depthwiseConv2dNativeBackpropFilter(Operand input, IndexOperand filter_sizes, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const DepthwiseConv2dNativeBackpropFilterAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != DepthwiseConv2dNativeBackpropFilterAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != DepthwiseConv2dNativeBackpropFilterAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.DepthwiseConv2dNativeBackpropFilter", {&input, &filter_sizes, &out_backprop}, set, where);
+}
+
+struct DepthwiseConv2dNativeBackpropInputAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf.DepthwiseConv2dNativeBackpropInput: Gradient of tf.DepthwiseConv2dNative with regard to its input.
+//
+// input_sizes: The shape of the input, in the order of data_format.
+// filter: That of tf.DepthwiseConv2dNative: [rows, columns, input channels, multiplier].
+// out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided
+// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of
+// data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor depthwiseConv2dNativeBackpropInput(IndexOperand input_sizes, Operand filter, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const DepthwiseConv2dNativeBackpropInputAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != DepthwiseConv2dNativeBackpropInputAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != DepthwiseConv2dNativeBackpropInputAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.DepthwiseConv2dNativeBackpropInput", {&input_sizes, &filter, &out_backprop}, set, where);
+}
+
 // tf.DivNoNan: Quotient x / y, with broadcasting; 0 where y is 0, also if x is infinite or NaN.
 inline Tensor divNoNan(Operand x, Operand y, std::source_location where = std::source_location::current()) {
   return Call("tf.DivNoNan", {&x, &y}, OpAttrsRef(), where);
@@ -569,13 +675,11 @@ inline Tensor divNoNan(Operand x, Operand y, std::source_location where = std::s
 // tf.Einsum: Sum of products of the elements of one or two tensors, written in Einstein's notation.
 //
 // The equation names the dimensions of each input and of the result by letters: 'ij,jk->ik' is the product of two
-// matrices. Elements that agree in all letters are multiplied; letters that the result does not have are summed over.
-// A letter that an input has twice stands for its diagonal ('ii->' is the trace); one that the result has twice makes
-// a
-// diagonal of it, with 0 elsewhere. '...' stands for any number of dimensions, which are broadcast and which the
-// result
-// must have, too. Spaces mean nothing. Sums of products are computed as tf.BatchMatMulV2 computes them, other sums as
-// tf.Sum does; f16 and bf16 are rounded after each.
+// matrices. Elements that agree in all letters are multiplied; letters that the result does not have are summed
+// over. A letter that an input has twice stands for its diagonal ('ii->' is the trace); one that the result has
+// twice makes a diagonal of it, with 0 elsewhere. '...' stands for any number of dimensions, which are broadcast and
+// which the result must have, too. Spaces mean nothing. Sums of products are computed as tf.BatchMatMulV2 computes
+// them, other sums as tf.Sum does; f16 and bf16 are rounded after each.
 //
 // inputs: One or two tensors.
 // equation: The parts for the inputs with ',' in between, '->', and the part for the result.
@@ -663,6 +767,41 @@ inline Tensor floorDiv(Operand x, Operand y, std::source_location where = std::s
 // floating-point one gives NaN.
 inline Tensor floorMod(Operand x, Operand y, std::source_location where = std::source_location::current()) {
   return Call("tf.FloorMod", {&x, &y}, OpAttrsRef(), where);
+}
+
+struct FusedBatchNormGradAttrs {
+  float epsilon = 0.0001f;
+  std::string_view data_format = "NHWC";
+  bool is_training = true;
+};
+struct FusedBatchNormGradResults {
+  Tensor x_backprop;
+  Tensor scale_backprop;
+  Tensor offset_backprop;
+  Tensor reserve_space_4;
+  Tensor reserve_space_5;
+};
+// tf.FusedBatchNormGradV3: Gradients of tf.FusedBatchNormV3 with regard to x, scale and offset.
+//
+// The gradient of the offset is the sum of y_backprop over a channel, that of the scale the sum of its products with
+// (x - mean) / sqrt(variance + epsilon). In training, the gradient of x allows for mean and variance being computed
+// from x;
+// otherwise these are constants. The last two results are empty. f16 and bf16 compute in f32.
+//
+// y_backprop: The gradient with regard to the result y.
+// x: As it was normalized, with the same scale, epsilon, data_format and is_training.
+// reserve_space_1: The mean that x was normalized with: that result of tf.FusedBatchNormV3.
+// reserve_space_2: The variance, likewise.
+// reserve_space_3: Not used on the host; that result of tf.FusedBatchNormV3, for devices that need it.
+inline FusedBatchNormGradResults fusedBatchNormGrad(Operand y_backprop, Operand x, Operand scale, Operand reserve_space_1, Operand reserve_space_2, Operand reserve_space_3, const FusedBatchNormGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.epsilon != 0.0001f) set.Set("epsilon", attrs.epsilon);
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.is_training != true) set.Set("is_training", attrs.is_training);
+  Operand* const operands[6] = {&y_backprop, &x, &scale, &reserve_space_1, &reserve_space_2, &reserve_space_3};
+  Tensor results[5];
+  CallN("tf.FusedBatchNormGradV3", {operands, 6}, set, results, where);
+  return {std::move(results[0]), std::move(results[1]), std::move(results[2]), std::move(results[3]), std::move(results[4])};
 }
 
 struct FusedBatchNormAttrs {
@@ -886,9 +1025,8 @@ inline Tensor matMul(Operand a, Operand b, const MatMulAttrs& attrs = {}, std::s
 
 // tf.MatrixBandPart: Matrices with everything outside a band around the main diagonal set to 0.
 //
-// The element in row i and column j is kept if i - j <= num_lower or num_lower is negative, and if j - i <= num_upper
-// or
-// num_upper is negative: 0, -1 keeps the upper triangle, 0, 0 the diagonal.
+// The element in row i and column j is kept if i - j <= num_lower or num_lower is negative, and if j - i <=
+// num_upper or num_upper is negative: 0, -1 keeps the upper triangle, 0, 0 the diagonal.
 //
 // input: Matrices [..., m, n].
 // num_lower: How many diagonals below the main one are kept, at most m; all if negative.
@@ -1858,6 +1996,65 @@ inline Tensor zerosLike(Operand x, std::source_location where = std::source_loca
   return Call("tf.ZerosLike", {&x}, OpAttrsRef(), where);
 }
 
+struct FusedConv2dAttrs {
+  std::vector<std::string_view> fused_ops = {};
+  float epsilon = 0.0001f;
+  float leakyrelu_alpha = 0.2f;
+  bool use_cudnn_on_gpu = true;
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf._FusedConv2D: Convolution of images, with a bias or a normalization of its channels and an activation.
+//
+// The same as tf.Conv2D followed by the fused ops one after the other, but without the tensors in between; f16 and
+// bf16 are
+// rounded once, at the end.
+//
+// input: Images in the order of data_format.
+// filter: [rows, columns, input channels, output channels]; not empty.
+// args: Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale, offset,
+// mean and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x.
+// fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh',
+// 'Sigmoid'.
+// epsilon: Added to the variance.
+// leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.
+// use_cudnn_on_gpu: Accepted for compatibility; ignored.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided
+// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of
+// data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor fusedConv2d(Operand input, Operand filter, std::vector<Operand> args, const std::vector<int64_t>& strides, std::string_view padding, const FusedConv2dAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  std::vector<Operand*> operands;
+  operands.push_back(&input);
+  operands.push_back(&filter);
+  for (auto& operand : args) operands.push_back(&operand);
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.fused_ops != FusedConv2dAttrs().fused_ops) {
+    set.SetArray("fused_ops", std::span<const std::string_view>(attrs.fused_ops));
+  }
+  if (attrs.epsilon != 0.0001f) set.Set("epsilon", attrs.epsilon);
+  if (attrs.leakyrelu_alpha != 0.2f) set.Set("leakyrelu_alpha", attrs.leakyrelu_alpha);
+  if (attrs.use_cudnn_on_gpu != true) set.Set("use_cudnn_on_gpu", attrs.use_cudnn_on_gpu);
+  if (attrs.explicit_paddings != FusedConv2dAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != FusedConv2dAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  Tensor result;
+  CallN("tf._FusedConv2D", operands, set, {&result, 1}, where);
+  return result;
+}
+
 struct FusedMatMulAttrs {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -1868,9 +2065,8 @@ struct FusedMatMulAttrs {
 // tf._FusedMatMul: Product of two matrices with a bias added to each row, and an activation of the sums if asked for.
 //
 // The same as tf.MatMul, tf.BiasAdd and the activation one after the other, but without the tensors in between; f16
-// and
-// bf16 are rounded once, at the end. GeluExact is x * (1 + erf(x / sqrt(2))) / 2, GeluApproximate
-// x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2.
+// and bf16 are rounded once, at the end. GeluExact is x * (1 + erf(x / sqrt(2))) / 2, GeluApproximate x * (1 +
+// tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2.
 //
 // a: A matrix [m, k], or [k, m] if transpose_a.
 // b: A matrix [k, n], or [n, k] if transpose_b.
