@@ -361,6 +361,13 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
       MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, nullptr);
       return {};
     }
+    // A few rows are not worth packing B for, if its columns are vectors of some length.
+    if (m <= 3 && k >= 64 && kernels.gemv_columns != nullptr && b.row_stride == 1) {
+      for (int64_t i = 0; i < m; ++i, a.data += a.row_stride, c += ldc) {
+        TANDEM_RETURN_IF_ERROR(MultiplyVector(queue, n, k, a, b, c, epilogue));
+      }
+      return {};
+    }
     if (IsPackingBEnough(kernels, m, n, k)) {
       return MultiplyWithPackedB(queue, m, n, k, a, b, c, ldc, epilogue);
     }
