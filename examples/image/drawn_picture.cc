@@ -30,7 +30,7 @@ Rgb SkyAt(float x, float y) {
   const Rgb sky = Mix({0.16f, 0.32f, 0.68f}, {0.98f, 0.78f, 0.56f}, std::clamp(y / 0.72f, 0.0f, 1.0f));
   const float sun = Distance(x, y, 0.98f, 0.26f);
   if (sun < 0.12f) return Mix({1.0f, 0.98f, 0.82f}, {1.0f, 0.84f, 0.38f}, sun / 0.12f);
-  return Mix({1.0f, 0.9f, 0.6f}, sky, std::clamp((sun - 0.12f) / 0.25f, 0.0f, 1.0f));
+  return Mix({1.0f, 0.9f, 0.6f}, sky, std::clamp((sun - 0.12f) / 0.14f, 0.0f, 1.0f));
 }
 
 // Rings whose distance shrinks outwards, in grey.

@@ -71,8 +71,8 @@ std::string CheckSize(const std::string& text) {
 }
 
 void PrintLine(const std::string& what, const std::string& size, int64_t ops, double milliseconds) {
-  std::printf("%-24s %-14s %4lld ops %9.2f ms\n", what.c_str(), size.c_str(), static_cast<long long>(ops),
-              milliseconds);
+  std::printf("%-24s %-14s %4lld %-3s %9.2f ms\n", what.c_str(), size.c_str(), static_cast<long long>(ops),
+              ops == 1 ? "op" : "ops", milliseconds);
 }
 
 std::string SizeOf(const Picture& picture) {

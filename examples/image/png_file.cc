@@ -191,6 +191,7 @@ class Writer {
     png_set_IHDR(png_, info_, static_cast<png_uint_32>(image.cols), static_cast<png_uint_32>(image.rows), image.depth,
                  kColorTypes[image.channels - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
+    png_set_compression_level(png_, 9);
     png_write_info(png_, info_);
     if (std::endian::native == std::endian::little) png_set_swap(png_);
     for (size_t y = 0; y < image.rows; ++y) {
