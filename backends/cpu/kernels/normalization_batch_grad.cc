@@ -22,7 +22,7 @@ namespace {
 // Nanoseconds an element.
 constexpr float kSumsCost = 0.2f;
 constexpr float kCombineCost = 0.25f;
-// Elements that are summed, or converted, together.
+// Elements that are summed, or converted, together: few enough for sums in f32.
 constexpr int64_t kBlock = 8192;
 
 struct ChannelSums {
