@@ -25,8 +25,6 @@ namespace {
 // Nanoseconds an element.
 constexpr float kMomentsCost = 0.2f;
 constexpr float kScaleCost = 0.2f;
-// Elements whose moments are found in two passes: they stay in the second-level cache.
-constexpr int64_t kBlock = 16384;
 // Elements that are converted together.
 constexpr int64_t kBuffer = 4096;
 
@@ -37,6 +35,8 @@ class FusedBatchNormKernel {
                     KernelFrame& frame) const;
 
  private:
+  // Elements whose moments are found in two passes: they stay in the cache, and if they are converted on the stack.
+  static constexpr int64_t kBlock = std::is_same_v<T, float> ? 16384 : 4096;
   // What every element of a channel is normalized with: an array of each, of BatchNormLayout::cols for channels last.
   struct Parameters {
     float* means;

@@ -22,8 +22,8 @@ namespace {
 // Nanoseconds an element.
 constexpr float kSumsCost = 0.2f;
 constexpr float kCombineCost = 0.25f;
-// Elements that are summed, or converted, together.
-constexpr int64_t kBlock = 8192;
+// Elements that are summed, or converted, together: few enough for sums in f32, and for the stack.
+constexpr int64_t kBlock = 4096;
 
 struct ChannelSums {
   double gradients = 0;

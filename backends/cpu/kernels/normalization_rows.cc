@@ -115,31 +115,38 @@ void ScaleElements(const T* x, int64_t n, T mean, T factor, const T* HWY_RESTRIC
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor * scales[i] + offsets[i];
 }
 
-// In sixteen sums side by side, which the compiler keeps in vectors.
 template <typename T>
-void Products(const T* HWY_RESTRICT x, const T* HWY_RESTRICT dy, int64_t n, T mean, T* sum, T* product) {
-  constexpr int64_t kSums = 16;
-  T sums[kSums] = {};
-  T products[kSums] = {};
+void Products(const T* x, const T* dy, int64_t n, T mean, T* sum, T* product) {
+  T gradients = 0;
+  T products = 0;
   int64_t i = 0;
-  for (; i + kSums <= n; i += kSums) {
-    for (int64_t j = 0; j < kSums; ++j) {
-      sums[j] += dy[i + j];
-      products[j] += dy[i + j] * (x[i + j] - mean);
+  if constexpr (std::is_same_v<T, float> || HWY_HAVE_FLOAT64) {
+    const hn::ScalableTag<T> d;
+    constexpr int64_t kLanes = HWY_LANES(T);
+    const auto m = hn::Set(d, mean);
+    auto sum0 = hn::Zero(d), sum1 = sum0, product0 = sum0, product1 = sum0;
+    const auto add = [&](auto& to, auto& to_product, int64_t at) HWY_ATTR {
+      const auto gradient = hn::LoadU(d, dy + at);
+      to = hn::Add(to, gradient);
+      to_product = hn::MulAdd(gradient, hn::Sub(hn::LoadU(d, x + at), m), to_product);
+    };
+    for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+      add(sum0, product0, i);
+      add(sum1, product1, i + kLanes);
     }
-  }
-  for (int64_t j = 0; i < n; ++i, ++j) {
-    sums[j] += dy[i];
-    products[j] += dy[i] * (x[i] - mean);
-  }
-  for (int64_t half = kSums / 2; half > 0; half /= 2) {
-    for (int64_t j = 0; j < half; ++j) {
-      sums[j] += sums[j + half];
-      products[j] += products[j + half];
+    if (i + kLanes <= n) {
+      add(sum0, product0, i);
+      i += kLanes;
     }
+    gradients = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
+    products = hn::GetLane(hn::SumOfLanes(d, hn::Add(product0, product1)));
   }
-  *sum = sums[0];
-  *product = products[0];
+  for (; i < n; ++i) {
+    gradients += dy[i];
+    products += dy[i] * (x[i] - mean);
+  }
+  *sum = gradients;
+  *product = products;
 }
 
 template <typename T>

@@ -113,6 +113,7 @@ struct MaxPoolGrad {
     const PoolPlan& plan = w.plan;
     const WindowRange x(plan.cols, i);
     const V largest = Ops::Load(w.pooled + i * plan.channels + channel);
+    const bool has_nan = Ops::HasNan(largest);
     const V gradient = Ops::Load(w.gradients + i * plan.channels + channel);
     M is_open = Ops::AllAfter(0);  // where nothing was found so far
     for (int64_t row = w.y.begin; row < std::min(w.y.end, w.band.end); ++row) {
@@ -121,7 +122,7 @@ struct MaxPoolGrad {
       const bool is_inside = row >= w.band.begin;
       A* to = is_inside ? w.band.Row(plan, row) + at : nullptr;
       for (int64_t col = 0; col < x.size(); ++col, from += plan.channels) {
-        const M is_found = Ops::And(is_open, Ops::IsSame(Ops::Load(from), largest));
+        const M is_found = Ops::And(is_open, Ops::IsSame(Ops::Load(from), largest, has_nan));
         is_open = Ops::AndNot(is_found, is_open);
         if (!is_inside) continue;
         Ops::Store(Ops::Add(Ops::LoadSums(to), Ops::OnlyWhere(is_found, gradient)), to);
@@ -155,10 +156,11 @@ struct MaxPoolGrad {
     using Vector = typename LaneOps::V;
     const WindowAxis& cols = w.plan.cols;
     const Vector largest = LaneOps::Load(w.pooled + i);
+    const bool has_nan = LaneOps::HasNan(largest);
     const Vector gradient = LaneOps::Load(w.gradients + i);
     auto is_open = LaneOps::AllAfter(skipped);
     const auto found = [&](Vector elements) HWY_ATTR {
-      const auto is_found = LaneOps::And(is_open, LaneOps::IsSame(elements, largest));
+      const auto is_found = LaneOps::And(is_open, LaneOps::IsSame(elements, largest, has_nan));
       is_open = LaneOps::AndNot(is_found, is_open);
       return LaneOps::OnlyWhere(is_found, gradient);
     };
@@ -296,8 +298,17 @@ struct AvgPoolGrad {
     const auto add = [&](int64_t image, int64_t y, const Band<A>& band) HWY_ATTR {
       const WindowRange rows(plan.rows, y);
       const int64_t at = (image * plan.rows.output + y) * plan.OutputRowSize();
-      AddColumns(plan, static_cast<const T*>(inputs.gradients) + at, rows.size(), shares, columns);
-      for (int64_t row = std::max(rows.begin, band.begin); row < std::min(rows.end, band.end); ++row) {
+      const auto* gradients = static_cast<const T*>(inputs.gradients) + at;
+      const int64_t first = std::max(rows.begin, band.begin);
+      const int64_t last = std::min(rows.end, band.end);
+      if (plan.channels == 1 && plan.cols.output == 1 && WindowRange(plan.cols, 0).size() == plan.cols.input) {
+        const A share = Load<A>(*gradients) / static_cast<A>(rows.size() * plan.cols.input);
+        A* sums = band.Row(plan, first);
+        for (int64_t i = 0; i < (last - first) * plan.cols.input; ++i) sums[i] += share;
+        return;
+      }
+      AddColumns(plan, gradients, rows.size(), shares, columns);
+      for (int64_t row = first; row < last; ++row) {
         A* HWY_RESTRICT sums = band.Row(plan, row);
         const A* HWY_RESTRICT added = columns;
         for (int64_t i = 0; i < plan.InputRowSize(); ++i) sums[i] += added[i];

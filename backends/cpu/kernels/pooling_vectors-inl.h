@@ -79,13 +79,20 @@ struct PoolVectors {
   static HWY_INLINE void StorePairs(V even, V odd, A* to) { hn::StoreInterleaved2(even, odd, D(), to); }
   // In all lanes but the first `n`.
   static HWY_INLINE M AllAfter(int64_t n) { return hn::Not(hn::FirstN(D(), static_cast<size_t>(n))); }
-  // Where both are the same number or both are NaN.
-  static HWY_INLINE M IsSame(V x, V y) {
+  static HWY_INLINE bool HasNan(V v) {
     if constexpr (std::is_floating_point_v<A>) {
-      return hn::Or(hn::Eq(x, y), hn::And(hn::IsNaN(x), hn::IsNaN(y)));
+      return !hn::AllFalse(D(), hn::IsNaN(v));
     } else {
-      return hn::Eq(x, y);
+      return false;
     }
+  }
+  // Where both are the same number or both are NaN; has_nan: HasNan(y).
+  static HWY_INLINE M IsSame(V x, V y, bool has_nan) {
+    M result = hn::Eq(x, y);
+    if constexpr (std::is_floating_point_v<A>) {
+      if (HWY_UNLIKELY(has_nan)) result = hn::Or(result, hn::And(hn::IsNaN(x), hn::IsNaN(y)));
+    }
+    return result;
   }
   static HWY_INLINE M And(M x, M y) { return hn::And(x, y); }
   static HWY_INLINE M AndNot(M x, M y) { return hn::AndNot(x, y); }
@@ -141,7 +148,8 @@ struct PoolNumbers {
     to[1] = odd;
   }
   static M AllAfter(int64_t n) { return n == 0; }
-  static M IsSame(V x, V y) { return x == y || (x != x && y != y); }
+  static bool HasNan(V v) { return v != v; }
+  static M IsSame(V x, V y, bool) { return x == y || (x != x && y != y); }
   static M And(M x, M y) { return x && y; }
   static M AndNot(M x, M y) { return !x && y; }
   static V OnlyWhere(M mask, V v) { return mask ? v : T{0}; }
