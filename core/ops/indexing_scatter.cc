@@ -58,13 +58,13 @@ OpDefBuilder ScatterNdDef() {
       .Input("updates: T")
       .HostInput("shape: Tindices")
       .Output("output: T")
-      .Attr("T: {numbertype, bool}")
+      .Attr("T: type")
       .Attr("Tindices: {int16, int32, int64}")
       .Metadata<&ScatterNdMetadata>()
-      .Doc(R"(Adds elements or slices to a tensor of zeros (false) where indices say.
+      .Doc(R"(Adds elements or slices to a tensor of zeros (false, empty strings) where indices say.
 
-What goes to the same place is added up in the order of updates, of bool the result is true if one of them is; integers
-wrap around, f16 and bf16 are rounded once.
+What goes to the same place is added up in the order of updates: of bool the result is true if one of them is, strings
+are joined. Integers wrap around, f16 and bf16 are rounded once.
 
 indices: Of rank 1 at least. Its last dimension, of size n, holds one index for each of the first n dimensions of the
   result, each in [0, size of the dimension); an error names the first ones that are not.

@@ -114,13 +114,16 @@ Status LinSpaceKernel(DenseArg start_arg, DenseArg stop_arg, KernelFrame& frame)
   const auto stop = static_cast<double>(*stop_arg.data<T>());
   // The distance of two numbers of f64 may be too large for one.
   const double scale = std::isfinite(stop - start) ? 1 : 0.5;
-  const double unscale = 1 / scale;
   const double first = start * scale;
   const double step = last == 0 ? 0 : (stop * scale - first) / static_cast<double>(last);
   frame.ParallelFor(last, 1, [&](int64_t begin, int64_t end) {
     ForEachBlock(begin, end, [&](int64_t from, int32_t count) {
-      for (int32_t i = 0; i < count; ++i) {
-        out[from + i] = RoundTo<T>((first + (static_cast<double>(from) + i) * step) * unscale);
+      T* to = out + from;
+      const auto base = static_cast<double>(from);
+      if (scale == 1) {
+        for (int32_t i = 0; i < count; ++i) to[i] = RoundTo<T>(first + (base + i) * step);
+      } else {
+        for (int32_t i = 0; i < count; ++i) to[i] = RoundTo<T>((first + (base + i) * step) / scale);
       }
     });
   });

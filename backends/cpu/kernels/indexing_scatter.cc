@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/elementwise_rows.h"
 #include "kernels/indexing_rows.h"
@@ -172,6 +174,47 @@ Status TensorScatterAddKernel(DenseArg tensor, DenseArg indices, DenseArg update
   return AccumulateAny(frame, targets, numbers.slice_size(), updates, out);
 }
 
+// Strings are added by joining them, in the order of updates.
+Status StringScatterNdKernel(DenseArg indices, const Tensor& updates, KernelFrame& frame) {
+  SliceNumbers numbers;
+  TANDEM_RETURN_IF_ERROR(numbers.Init(indices, frame.result_metadata(0).shape));
+  ElementSource source;
+  TANDEM_RETURN_IF_ERROR(source.Init(frame, 1));
+  ElementSink sink;
+  if (!sink.Init(frame, 0)) return Status();
+  const auto* strings = reinterpret_cast<const std::string_view*>(source.data());
+  auto* results = reinterpret_cast<std::string_view*>(sink.data());
+  const int64_t num_results = frame.result_metadata(0).num_elements();
+  const auto for_each = [&](const auto& fn) {
+    const int64_t size = numbers.slice_size();
+    for (int64_t i = 0; i < updates.num_elements(); ++i) fn(numbers.data()[i / size] * size + i % size, strings[i]);
+  };
+  // Of each result first how long it is, then where its next part goes in the text of all.
+  auto places = AllocateArray<int64_t>(num_results);
+  if (places == nullptr) return Status::OutOfMemory();
+  std::fill_n(places.get(), num_results, int64_t{0});
+  int64_t total = 0;
+  for_each([&](int64_t target, std::string_view update) {
+    places[static_cast<size_t>(target)] += static_cast<int64_t>(update.size());
+    total += static_cast<int64_t>(update.size());
+  });
+  const auto text = AllocateArray<char>(total);
+  if (text == nullptr) return Status::OutOfMemory();
+  int64_t begin = 0;
+  for (int64_t i = 0; i < num_results; ++i) {
+    int64_t& place = places[static_cast<size_t>(i)];
+    results[i] = std::string_view(text.get() + begin, static_cast<size_t>(place));
+    begin += std::exchange(place, begin);
+  }
+  for_each([&](int64_t target, std::string_view update) {
+    int64_t& place = places[static_cast<size_t>(target)];
+    std::copy(update.begin(), update.end(), text.get() + place);
+    place += static_cast<int64_t>(update.size());
+  });
+  sink.Finish(frame);
+  return Status();
+}
+
 void PutSlices(const KernelFrame& frame, const SliceNumbers& numbers, size_t element_size, const std::byte* updates,
                std::byte* out) {
   const size_t bytes = static_cast<size_t>(numbers.slice_size()) * element_size;
@@ -272,6 +315,7 @@ Status RegisterScatterKernels(KernelOpHandler& handler) {
     return handler.AddKernel(op_name, dtypes, std::move(kernel).WithCost(kCost));
   };
   TANDEM_RETURN_IF_ERROR(add("tf.ScatterNd", fixed, MakeKernel<&ScatterNdKernel>()));
+  TANDEM_RETURN_IF_ERROR(add("tf.ScatterNd", {DType::kString}, MakeKernel<&StringScatterNdKernel>()));
   TANDEM_RETURN_IF_ERROR(add("tf.TensorScatterAdd", fixed, MakeKernel<&TensorScatterAddKernel>()));
   TANDEM_RETURN_IF_ERROR(add("tf.TensorScatterUpdate", fixed, MakeKernel<&TensorScatterUpdateKernel>()));
   TANDEM_RETURN_IF_ERROR(add("tf.TensorScatterUpdate", {DType::kString}, MakeKernel<&StringScatterUpdateKernel>()));

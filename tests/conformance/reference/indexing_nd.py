@@ -38,6 +38,8 @@ def real_sum(dtype, values):
 def add_up(dtype, values):
     if dtype == "bool":
         return any(values)
+    if dtype == "string":
+        return "".join(values)
     if dtype in INTS:
         return wrap(dtype, sum(values))
     if dtype == "c64":
@@ -46,7 +48,7 @@ def add_up(dtype, values):
 
 
 def zero(dtype):
-    return convert(dtype, 0)
+    return "" if dtype == "string" else convert(dtype, 0)
 
 
 def add_at(dtype, array, targets):
@@ -154,7 +156,7 @@ def scatter_nd_cases(suite):
         suite.case(f"ScatterNd_{name}", "tf.ScatterNd", [indices, updates, vector(indices.dtype, list(shape))], y,
                    tags=list(tags) + tags_for(indices, y), ulp=ulp, abs_tolerance=abs_tolerance)
 
-    for dtype in ADDABLE:
+    for dtype in DTYPES:
         call(f"{dtype}_elements", spread((7,), (2, 3)), varied(dtype, (7,)), (2, 3))
         call(f"{dtype}_rows", spread((5,), (4,)), varied(dtype, (5, 3)), (4, 3))
     for dtype in ("i16", "i32", "i64"):
@@ -174,7 +176,9 @@ def scatter_nd_cases(suite):
         call(f"{dtype}_special", Tensor("i32", (6, 1), [0, 0, 1, 2, 2, 3]), vector(dtype, values), (5,))
     for dtype, one, small in [("f16", 1.0, 2.0**-11), ("bf16", 1.0, 2.0**-8)]:
         call(f"{dtype}_rounds_once", Tensor("i32", (4, 1), [0] * 4), vector(dtype, [one, small, small, small]), (2,))
-    call("same_place", Tensor("i32", (20, 1), [3] * 20), varied("i32", (20,)), (5,))
+    for dtype in ("i32", "string"):
+        call(f"{dtype}_same_place", Tensor("i32", (20, 1), [3] * 20), varied(dtype, (20,)), (5,))
+    call("string_to_empty", spread((0,), (2,)), varied("string", (0, 3)), (0, 3))
     call("inplace", spread((20,), (20,)), varied("f32", (20, 3)), (20, 3), tags=["inplace"])
     call("large_elements", spread((300,), (40,)), drawn("i32", (300,), 4, -99, 99), (40,), tags=["large"])
     call("large_rows", spread((90,), (30,)), drawn("f32", (90, 13), 4, -1, 1), (30, 13), tags=["large"],
@@ -191,8 +195,6 @@ def scatter_nd_cases(suite):
         suite.error(f"ScatterNd_{name}", "tf.ScatterNd", inputs[:2] + [vector("i32", shape)], text)
     suite.error("ScatterNd_shape_i64", "tf.ScatterNd", inputs[:2] + [vector("i64", [3, 4])],
                 "argument 2 (shape) must be i32 like argument 0 (indices), got i64[2]")
-    suite.error("ScatterNd_strings", "tf.ScatterNd", [inputs[0], varied("string", (1, 4)), inputs[2]],
-                "argument 1 (updates) must be one of {" + ", ".join(ADDABLE) + "}, got string[1,4]")
     common_errors(suite, "tf.ScatterNd", inputs, ["indices"], ["i16", "i32", "i64"], required="one of T, Tindices")
 
 
