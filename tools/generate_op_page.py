@@ -130,15 +130,18 @@ def inline(text):
 
 
 def parts_of_doc(doc, names):
-    """The paragraphs of a doc, and what it says of single arguments and attributes by name."""
-    paragraphs, described = [], {}
-    for line in re.sub(r"\n[ \t]+", " ", doc.strip()).split("\n"):
+    """The paragraphs of a doc, and what it says of single arguments and attributes by name: "name: text"."""
+    parts = [(None, [])]
+    for line in doc.strip().split("\n"):
         match = re.match(r"(\w+): (.*)", line)
         if match and match[1] in names:
-            described[match[1]] = match[2]
-        elif line:
-            paragraphs.append(line)
-    return paragraphs, described
+            parts.append((match[1], [match[2]]))
+        elif line.strip():
+            parts[-1][1].append(line.strip())
+        else:
+            parts.append((None, []))
+    paragraphs = [" ".join(lines) for name, lines in parts if name is None and lines]
+    return paragraphs, {name: " ".join(lines) for name, lines in parts if name is not None}
 
 
 def default_text(attr):
