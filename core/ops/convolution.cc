@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Conv2D, DepthwiseConv2dNative and their gradients.
+// Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D.
 
+#include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -65,6 +67,50 @@ StatusOr<TensorMetadata> ForwardMetadata(const TensorMetadata& input, const Tens
                                          const OpAttrsRef& attrs) {
   TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, CheckConvolution(input, filter, depthwise, attrs));
   return TensorMetadata(input.dtype, convolution.output);
+}
+
+// As text: "[BiasAdd, Relu]".
+struct Names {
+  std::span<const std::string_view> names;
+  friend void AppendTo(MessageBuilder& out, const Names& names) {
+    AppendTo(out, "[");
+    for (size_t i = 0; i < names.names.size(); ++i) {
+      if (i > 0) AppendTo(out, ", ");
+      AppendTo(out, names.names[i]);
+    }
+    AppendTo(out, "]");
+  }
+};
+
+StatusOr<TensorMetadata> FusedMetadata(const TensorMetadata& input, const TensorMetadata& filter, VariadicMetadata args,
+                                       const OpAttrsRef& attrs) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorMetadata output, ForwardMetadata<false>(input, filter, attrs));
+  static constexpr std::string_view kActivations[] = {"Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"};
+  std::span<const std::string_view> fused_ops;
+  attrs.GetArray("fused_ops", &fused_ops);
+  const bool is_known =
+      (fused_ops.size() == 1 || (fused_ops.size() == 2 && std::ranges::count(kActivations, fused_ops[1]) == 1)) &&
+      (fused_ops[0] == "BiasAdd" || fused_ops[0] == "FusedBatchNorm");
+  if (!is_known) {
+    return InvalidArgument(
+        "fused_ops must be BiasAdd or FusedBatchNorm, alone or followed by one of Relu, Relu6, Elu, LeakyRelu, Tanh, "
+        "Sigmoid, got fused_ops: ",
+        Names{fused_ops});
+  }
+  const bool is_bias = fused_ops[0] == "BiasAdd";
+  if (args.size() != (is_bias ? 1 : 4)) {
+    return InvalidArgument(is_bias ? "args must be one tensor, the bias, got "
+                                   : "args must be four tensors, scale, offset, mean and variance, got ",
+                           args.size());
+  }
+  constexpr std::string_view kNames[] = {"scale", "offset", "mean", "variance"};
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].rank() == 1 && args[i].dim(0) == filter.dim(3)) continue;
+    const std::string_view name = is_bias ? "bias" : kNames[i];
+    return InvalidArgument(name, " must be a vector with one element for each output channel, got filter: ", filter,
+                           ", ", name, ": ", args[i]);
+  }
+  return output;
 }
 
 // Checks the gradient of a convolution's output against the convolution.
@@ -187,6 +233,82 @@ filter_sizes: The shape of the filter: rows, columns, input channels, output cha
 out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.)");
 }
 
+OpDefBuilder DepthwiseDef() {
+  return WithWindowAttrs(OpDefBuilder("tf.DepthwiseConv2dNative")
+                             .Input("input: T")
+                             .Input("filter: T")
+                             .Output("output: T")
+                             .Attr("T: {half, bfloat16, float, double}")
+                             .Metadata<&ForwardMetadata<true>>(),
+                         R"(Convolution of each channel of images with filters of its own.
+
+output[b, y, x, c * multiplier + m] is the sum over i, j of input[b, y * stride + i * dilation - padding, x * ..., c] *
+filter[i, j, c, m], where input is zero outside of the image. Strides and dilations of rows and columns may differ. f16
+and bf16 are summed in f32 and rounded once. An error if the window is larger than the padded input by two strides or
+more.
+
+input: Images in the order of data_format.
+filter: [rows, columns, input channels, multiplier]; not empty.)");
+}
+
+OpDefBuilder DepthwiseBackpropInputDef() {
+  return WithWindowAttrs(OpDefBuilder("tf.DepthwiseConv2dNativeBackpropInput")
+                             .HostInput("input_sizes: int32")
+                             .Input("filter: T")
+                             .Input("out_backprop: T")
+                             .Output("output: T")
+                             .Attr("T: {half, bfloat16, float, double}")
+                             .Metadata<&BackpropInputMetadata<true>>(),
+                         R"(Gradient of tf.DepthwiseConv2dNative with regard to its input.
+
+input_sizes: The shape of the input, in the order of data_format.
+filter: That of tf.DepthwiseConv2dNative: [rows, columns, input channels, multiplier].
+out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.)");
+}
+
+OpDefBuilder DepthwiseBackpropFilterDef() {
+  return WithWindowAttrs(OpDefBuilder("tf.DepthwiseConv2dNativeBackpropFilter")
+                             .Input("input: T")
+                             .HostInput("filter_sizes: int32")
+                             .Input("out_backprop: T")
+                             .Output("output: T")
+                             .Attr("T: {half, bfloat16, float, double}")
+                             .Metadata<&BackpropFilterMetadata<true>>(),
+                         R"(Gradient of tf.DepthwiseConv2dNative with regard to its filter.
+
+input: That of tf.DepthwiseConv2dNative.
+filter_sizes: The shape of the filter: rows, columns, input channels, multiplier.
+out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.)");
+}
+
+OpDefBuilder FusedConv2DDef() {
+  return WithConvolutionAttrs(
+      OpDefBuilder("tf._FusedConv2D")
+          .Input("input: T")
+          .Input("filter: T")
+          .Input("args: num_args * T")
+          .Output("output: T")
+          .Attr("num_args: int >= 0")
+          .Attr("fused_ops: list(string) = []")
+          .Attr("epsilon: float = 0.0001")
+          .Attr("leakyrelu_alpha: float = 0.2")
+          .Metadata<&FusedMetadata>(),
+      "T: {half, bfloat16, float, double}",
+      R"(Convolution of images, with a bias or a normalization of its channels and an activation.
+
+The same as tf.Conv2D followed by the fused ops one after the other, but without the tensors in between; f16 and bf16 are
+rounded once, at the end.
+
+input: Images in the order of data_format.
+filter: [rows, columns, input channels, output channels]; not empty.
+args: Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale, offset, mean and
+  variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x.
+fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh',
+  'Sigmoid'.
+epsilon: Added to the variance.
+leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)");
+}
+
 }  // namespace
 
 Status RegisterConvolutionOps(OpRegistry& registry) {
@@ -194,6 +316,10 @@ Status RegisterConvolutionOps(OpRegistry& registry) {
       Conv2DDef(),
       Conv2DBackpropInputDef(),
       Conv2DBackpropFilterDef(),
+      DepthwiseDef(),
+      DepthwiseBackpropInputDef(),
+      DepthwiseBackpropFilterDef(),
+      FusedConv2DDef(),
   });
 }
 

@@ -156,15 +156,15 @@ OpDefBuilder FusedMatMulDef() {
       .Metadata<&FusedMatMulMetadata>()
       .Doc(R"(Product of two matrices with a bias added to each row, and an activation of the sums if asked for.
 
-The same as tf.MatMul, tf.BiasAdd and the activation one after the other, but without the tensors in between; f16 and
-bf16 are rounded once, at the end. GeluExact is x * (1 + erf(x / sqrt(2))) / 2, GeluApproximate
-x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2.
+The same as tf.MatMul, tf.BiasAdd and the activation one after the other, but without the tensors in between; f16
+and bf16 are rounded once, at the end. GeluExact is x * (1 + erf(x / sqrt(2))) / 2, GeluApproximate x * (1 +
+tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2.
 
 a: A matrix [m, k], or [k, m] if transpose_a.
 b: A matrix [k, n], or [n, k] if transpose_b.
 args: One vector [n], the bias.
-fused_ops: 'BiasAdd', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid', 'GeluExact',
-  'GeluApproximate'.
+fused_ops: 'BiasAdd', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid',
+  'GeluExact', 'GeluApproximate'.
 epsilon: Has no effect: no op that can be fused takes it.
 leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)");
 }
@@ -200,11 +200,11 @@ OpDefBuilder EinsumDef() {
       .Doc(R"(Sum of products of the elements of one or two tensors, written in Einstein's notation.
 
 The equation names the dimensions of each input and of the result by letters: 'ij,jk->ik' is the product of two
-matrices. Elements that agree in all letters are multiplied; letters that the result does not have are summed over.
-A letter that an input has twice stands for its diagonal ('ii->' is the trace); one that the result has twice makes a
-diagonal of it, with 0 elsewhere. '...' stands for any number of dimensions, which are broadcast and which the result
-must have, too. Spaces mean nothing. Sums of products are computed as tf.BatchMatMulV2 computes them, other sums as
-tf.Sum does; f16 and bf16 are rounded after each.
+matrices. Elements that agree in all letters are multiplied; letters that the result does not have are summed
+over. A letter that an input has twice stands for its diagonal ('ii->' is the trace); one that the result has
+twice makes a diagonal of it, with 0 elsewhere. '...' stands for any number of dimensions, which are broadcast and
+which the result must have, too. Spaces mean nothing. Sums of products are computed as tf.BatchMatMulV2 computes
+them, other sums as tf.Sum does; f16 and bf16 are rounded after each.
 
 inputs: One or two tensors.
 equation: The parts for the inputs with ',' in between, '->', and the part for the result.)");
@@ -221,8 +221,8 @@ OpDefBuilder MatrixBandPartDef() {
       .Metadata<&MatrixBandPartMetadata>()
       .Doc(R"(Matrices with everything outside a band around the main diagonal set to 0.
 
-The element in row i and column j is kept if i - j <= num_lower or num_lower is negative, and if j - i <= num_upper or
-num_upper is negative: 0, -1 keeps the upper triangle, 0, 0 the diagonal.
+The element in row i and column j is kept if i - j <= num_lower or num_lower is negative, and if j - i <=
+num_upper or num_upper is negative: 0, -1 keeps the upper triangle, 0, 0 the diagonal.
 
 input: Matrices [..., m, n].
 num_lower: How many diagonals below the main one are kept, at most m; all if negative.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// FusedBatchNormV3, LayerNorm and their gradients.
+// FusedBatchNormV3 and its gradient, LayerNorm.
 
+#include <span>
 #include <string_view>
 
 #include "tandem/metadata_functions.h"
@@ -47,6 +48,23 @@ Status FusedBatchNormMetadata(const TensorMetadata& x, const TensorMetadata& sca
   results[0] = x;
   for (size_t i = 1; i < 5; ++i) results[i] = scale;
   results[5] = TensorMetadata(DType::kF32, {});
+  return Status();
+}
+
+Status FusedBatchNormGradMetadata(const TensorMetadata& y_backprop, const TensorMetadata& x,
+                                  const TensorMetadata& scale, const TensorMetadata& mean,
+                                  const TensorMetadata& variance, const TensorMetadata&, const OpAttrsRef& attrs,
+                                  std::span<TensorMetadata> results) {
+  TANDEM_ASSIGN_OR_RETURN(const int axis, BatchNormChannelAxis(x, attrs));
+  if (!(y_backprop.shape == x.shape)) {
+    return InvalidArgument("shapes must be equal, got y_backprop: ", y_backprop, ", x: ", x);
+  }
+  TANDEM_RETURN_IF_ERROR(CheckPerChannel("scale", scale, x, axis));
+  TANDEM_RETURN_IF_ERROR(CheckPerChannel("reserve_space_1", mean, x, axis));
+  TANDEM_RETURN_IF_ERROR(CheckPerChannel("reserve_space_2", variance, x, axis));
+  results[0] = x;
+  results[1] = results[2] = scale;
+  results[3] = results[4] = TensorMetadata(DType::kF32, {0});
   return Status();
 }
 
@@ -100,6 +118,38 @@ mean: One element for each channel, as in variance; in training with exponential
   length.)");
 }
 
+OpDefBuilder FusedBatchNormGradDef() {
+  return OpDefBuilder("tf.FusedBatchNormGradV3")
+      .Input("y_backprop: T")
+      .Input("x: T")
+      .Input("scale: float")
+      .Input("reserve_space_1: U")
+      .Input("reserve_space_2: U")
+      .Input("reserve_space_3: U")
+      .Output("x_backprop: T")
+      .Output("scale_backprop: U")
+      .Output("offset_backprop: U")
+      .Output("reserve_space_4: U")
+      .Output("reserve_space_5: U")
+      .Attr("T: {half, bfloat16, float}")
+      .Attr("U: {float}")
+      .Attr("epsilon: float = 0.0001")
+      .Attr("data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'")
+      .Attr("is_training: bool = true")
+      .Metadata<&FusedBatchNormGradMetadata>()
+      .Doc(R"(Gradients of tf.FusedBatchNormV3 with regard to x, scale and offset.
+
+The gradient of the offset is the sum of y_backprop over a channel, that of the scale the sum of its products with
+(x - mean) / sqrt(variance + epsilon). In training, the gradient of x allows for mean and variance being computed from x;
+otherwise these are constants. The last two results are empty. f16 and bf16 compute in f32.
+
+y_backprop: The gradient with regard to the result y.
+x: As it was normalized, with the same scale, epsilon, data_format and is_training.
+reserve_space_1: The mean that x was normalized with: that result of tf.FusedBatchNormV3.
+reserve_space_2: The variance, likewise.
+reserve_space_3: Not used on the host; that result of tf.FusedBatchNormV3, for devices that need it.)");
+}
+
 OpDefBuilder LayerNormDef() {
   return OpDefBuilder("tandem.LayerNorm")
       .Input("x: T")
@@ -121,7 +171,7 @@ scale: One element for each index of the last dimension of x, as in bias.)");
 }  // namespace
 
 Status RegisterNormalizationOps(OpRegistry& registry) {
-  return registry.RegisterAll({FusedBatchNormDef(), LayerNormDef()});
+  return registry.RegisterAll({FusedBatchNormDef(), FusedBatchNormGradDef(), LayerNormDef()});
 }
 
 }  // namespace tandem

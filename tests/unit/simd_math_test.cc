@@ -119,20 +119,20 @@ const Function kFunctions[] = {
     {"erf", simd::Erf, simd::Erf, std::erf, std::erf, 1.5, 1.5},
     {"sqrt", simd::Sqrt, simd::Sqrt, std::sqrt, std::sqrt, 0.501, 0.501},
     {"rsqrt", simd::Rsqrt, simd::Rsqrt, ReferenceRsqrt, ReferenceRsqrt, 1.5, 1.5},
-    {"tan", simd::Tan, simd::Tan, std::tan, std::tan, 3.5, 2.0},
+    {"tan", simd::Tan, simd::Tan, std::tan, std::tan, 3.8, 2.0},
     {"sinh", simd::Sinh, simd::Sinh, std::sinh, std::sinh, 2.0, 2.5},
     {"cosh", simd::Cosh, simd::Cosh, std::cosh, std::cosh, 2.0, 2.0},
     {"asin", simd::Asin, simd::Asin, std::asin, std::asin, 2.5, 2.0},
-    {"acos", simd::Acos, simd::Acos, std::acos, std::acos, 2.5, 2.0},
-    {"atan", simd::Atan, simd::Atan, std::atan, std::atan, 2.5, 2.0},
-    {"asinh", simd::Asinh, simd::Asinh, std::asinh, std::asinh, 3.0, 2.5},
-    {"acosh", simd::Acosh, simd::Acosh, std::acosh, std::acosh, 3.5, 2.5},
-    {"atanh", simd::Atanh, simd::Atanh, std::atanh, std::atanh, 3.0, 2.5},
-    {"softplus", simd::Softplus, simd::Softplus, ReferenceSoftplus, ReferenceSoftplus, 2.5, 3.0},
+    {"acos", simd::Acos, simd::Acos, std::acos, std::acos, 1.5, 2.0},
+    {"atan", simd::Atan, simd::Atan, std::atan, std::atan, 1.8, 2.0},
+    {"asinh", simd::Asinh, simd::Asinh, std::asinh, std::asinh, 2.0, 2.5},
+    {"acosh", simd::Acosh, simd::Acosh, std::acosh, std::acosh, 2.2, 2.5},
+    {"atanh", simd::Atanh, simd::Atanh, std::atanh, std::atanh, 2.2, 2.5},
+    {"softplus", simd::Softplus, simd::Softplus, ReferenceSoftplus, ReferenceSoftplus, 2.0, 2.0},
     {"elu", simd::Elu, simd::Elu, ReferenceElu, ReferenceElu, 1.5, 2.0},
-    {"selu", simd::Selu, simd::Selu, ReferenceSelu, ReferenceSelu, 2.5, 3.0},
-    {"gelu", simd::Gelu, simd::Gelu, ReferenceGelu, ReferenceGelu, 4.0, 4.0},
-    {"gelu_tanh", simd::GeluTanh, simd::GeluTanh, ReferenceGeluTanh, ReferenceGeluTanh, 4.0, 4.0},
+    {"selu", simd::Selu, simd::Selu, ReferenceSelu, ReferenceSelu, 2.0, 2.0},
+    {"gelu", simd::Gelu, simd::Gelu, ReferenceGelu, ReferenceGelu, 3.5, 4.0},
+    {"gelu_tanh", simd::GeluTanh, simd::GeluTanh, ReferenceGeluTanh, ReferenceGeluTanh, 3.5, 3.5},
 };
 
 class SimdMath : public testing::TestWithParam<Function> {};
@@ -310,7 +310,7 @@ void ExpectAtan2(void (*function)(const T*, const T*, int64_t, T*), double limit
 
 TEST(SimdAtan2, IsAccurateInAllQuadrantsAndAtTheirEnds) {
   ForEachInstructionSet([](const char*) {
-    ExpectAtan2<float>(simd::Atan2, 3.0);
+    ExpectAtan2<float>(simd::Atan2, 1.8);
     ExpectAtan2<double>(simd::Atan2, 2.0);
   });
 }

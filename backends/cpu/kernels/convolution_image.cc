@@ -35,16 +35,6 @@ void Transpose(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T
   }
 }
 
-template <typename T>
-void WidenRun(ElementConversion conversion, const void* data, int64_t at, int64_t count, T* to) {
-  if (conversion.widen == nullptr) {
-    std::memcpy(to, static_cast<const T*>(data) + at, static_cast<size_t>(count) * sizeof(T));
-  } else {
-    const void* from = static_cast<const uint16_t*>(data) + at;
-    conversion.widen(&from, to, count);
-  }
-}
-
 // to[i * repeat + r] = from[i]
 template <typename T>
 void Repeat(const T* from, int64_t count, int64_t repeat, T* to) {
@@ -57,14 +47,14 @@ void LoadPixels(const ImageLayout& layout, const void* data, ElementConversion c
                 int64_t repeat, T* room, T* to) {
   const int64_t channels = layout.channels;
   if (layout.HasPackedPixels()) {
-    WidenRun(conversion, data, at, count * channels, repeat == 1 ? to : room);
+    LoadElements(conversion, data, at, count * channels, repeat == 1 ? to : room);
     if (repeat > 1) Repeat(room, count * channels, repeat, to);
     return;
   }
   const T* planes = static_cast<const T*>(data) + at;
   int64_t stride = layout.channel_stride;
   if (conversion.widen != nullptr) {
-    for (int64_t c = 0; c < channels; ++c) WidenRun(conversion, data, at + c * stride, count, room + c * count);
+    for (int64_t c = 0; c < channels; ++c) LoadElements(conversion, data, at + c * stride, count, room + c * count);
     planes = room;
     stride = count;
   }
@@ -80,6 +70,16 @@ void LoadPixels(const ImageLayout& layout, const void* data, ElementConversion c
 }
 
 }  // namespace
+
+template <typename T>
+void LoadElements(ElementConversion conversion, const void* data, int64_t at, int64_t count, T* to) {
+  if (conversion.widen == nullptr) {
+    std::memcpy(to, static_cast<const T*>(data) + at, static_cast<size_t>(count) * sizeof(T));
+  } else {
+    const void* from = static_cast<const uint16_t*>(data) + at;
+    conversion.widen(&from, to, count);
+  }
+}
 
 template <typename T>
 void StoreElements(ElementConversion conversion, const T* from, int64_t count, void* data, int64_t at) {
@@ -147,6 +147,7 @@ void StoreImageRow(const ImageLayout& layout, void* data, ElementConversion conv
 }
 
 #define TANDEM_INSTANTIATE_IMAGE(T)                                                                                  \
+  template void LoadElements<T>(ElementConversion, const void*, int64_t, int64_t, T*);                               \
   template void StoreElements<T>(ElementConversion, const T*, int64_t, void*, int64_t);                              \
   template void LoadImage<T>(const ImageLayout&, const void*, ElementConversion, int64_t, int64_t, int64_t, int64_t, \
                              int64_t, int64_t, T*, T*);                                                              \

@@ -45,7 +45,9 @@ template <typename T>
 void StoreImageRow(const ImageLayout& layout, void* data, ElementConversion conversion, int64_t n, int64_t row,
                    int64_t col, int64_t col_step, int64_t num_cols, T* room, const T* from);
 
-// Dense elements to data[at] and on.
+// `count` dense elements from data[at] on, and to there.
+template <typename T>
+void LoadElements(ElementConversion conversion, const void* data, int64_t at, int64_t count, T* to);
 template <typename T>
 void StoreElements(ElementConversion conversion, const T* from, int64_t count, void* data, int64_t at);
 

@@ -147,66 +147,37 @@ class StripProducts {
   using T = GemmComputeType<S>;
 
   StripProducts(const WindowProduct<S>& product, const Strips<T>& strips, const PackedFilter<S>& filter)
-      : product_(product), strips_(strips), filter_(filter), width_(product.result.channels) {
-    const ImageLayout& result = product.result;
-    const bool is_whole = product.rows.out_step == 1 && product.cols.out_step == 1 &&
-                          product.cols.outputs == result.cols && product.rows.outputs == result.rows;
-    is_in_place_ = is_whole && result.HasPackedPixels() && product.conversion.narrow == nullptr;
-    has_whole_rows_ = is_whole;
-    const size_t pixels_bytes = RoundUpBytes<T>(is_in_place_ ? 0 : strips.max_pixels() * width_);
-    memory_.emplace(strips.MemorySize() + 2 * pixels_bytes);
-    if (memory_->data() == nullptr) return;
-    pixels_ = reinterpret_cast<T*>(memory_->data() + strips.MemorySize());
-    room_ = reinterpret_cast<T*>(memory_->data() + strips.MemorySize() + pixels_bytes);
+      : product_(product),
+        strips_(strips),
+        filter_(filter),
+        result_(product.result, product.result_data, product.conversion, product.rows, product.cols,
+                strips.max_pixels()),
+        memory_(strips.MemorySize() + result_.MemorySize()) {
+    if (IsValid()) result_.SetMemory(memory_.data() + strips.MemorySize());
   }
 
-  bool IsValid() const { return memory_->data() != nullptr; }
+  bool IsValid() const { return memory_.data() != nullptr; }
 
   void Compute(int64_t index) {
-    StripSource<T> source(strips_, memory_->data());
+    StripSource<T> source(strips_, memory_.data());
     const Strip strip = source.Load(index);
-    T* pixels = pixels_;
-    if (is_in_place_) {
-      const int64_t first = strip.image * product_.result.batch_stride + strip.row * product_.result.row_stride;
-      pixels = reinterpret_cast<T*>(product_.result_data + first);
-    }
+    T* pixels = result_.Pixels(strip);
     const FilterView<S>& filter = product_.filter;
     for (int64_t group = 0; group < filter.groups; ++group) {
       if (group > 0) source.Shift(filter.depth);
-      filter_.Multiply(source.pixels(), strip.num_pixels, group, pixels + group * filter.width, width_);
+      filter_.Multiply(source.pixels(), strip.num_pixels, group, pixels + group * filter.width,
+                       product_.result.channels);
     }
     if (product_.finish != nullptr) (*product_.finish)(pixels, strip.num_pixels);
-    if (!is_in_place_) Store(strip);
+    result_.Store(strip);
   }
 
  private:
-  void Store(const Strip& strip) {
-    const int64_t cols = product_.cols.outputs;
-    const T* from = pixels_;
-    const auto store = [&](int64_t image, int64_t row, int64_t num_cols) {
-      StoreImageRow<T>(product_.result, product_.result_data, product_.conversion, image,
-                       product_.rows.out_first + row * product_.rows.out_step, product_.cols.out_first,
-                       product_.cols.out_step, num_cols, room_, from);
-      from += num_cols * width_;
-    };
-    for (int64_t image = strip.image; image < strip.image + strip.num_images; ++image) {
-      if (has_whole_rows_) {
-        store(image, strip.row, strip.num_rows * cols);
-      } else {
-        for (int64_t row = strip.row; row < strip.row + strip.num_rows; ++row) store(image, row, cols);
-      }
-    }
-  }
-
   const WindowProduct<S>& product_;
   const Strips<T>& strips_;
   const PackedFilter<S>& filter_;
-  const int64_t width_;  // of a result pixel
-  bool is_in_place_;
-  bool has_whole_rows_;
-  std::optional<TaskMemory> memory_;
-  T* pixels_ = nullptr;
-  T* room_ = nullptr;
+  StripResult<T> result_;
+  TaskMemory memory_;
 };
 
 }  // namespace

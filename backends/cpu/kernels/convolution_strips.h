@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Strips: a convolution's outputs by ranges of rows or images, whose source elements stay in the cache while they are
-// worked on.
+// Strips: a convolution's outputs by ranges of rows or images, which stay in the cache, with what they are computed
+// from, while they are worked on.
 
 #ifndef TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_STRIPS_H_
 #define TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_STRIPS_H_
@@ -181,6 +181,65 @@ class StripSource {
   T* const loaded_;
   T* const room_;
   int64_t num_pixels_ = 0;
+};
+
+// The outputs of one strip at a time, channels last: in the result, or in `memory` until they are stored there.
+template <typename T>
+class StripResult {
+ public:
+  StripResult(const ImageLayout& layout, void* data, ElementConversion conversion, const TapAxis& rows,
+              const TapAxis& cols, int64_t max_pixels)
+      : layout_(layout),
+        data_(data),
+        conversion_(conversion),
+        rows_(rows),
+        cols_(cols),
+        has_whole_rows_(rows.out_step == 1 && cols.out_step == 1 && cols.outputs == layout.cols &&
+                        rows.outputs == layout.rows),
+        is_in_place_(has_whole_rows_ && layout.HasPackedPixels() && conversion.narrow == nullptr),
+        pixels_size_(RoundUpBytes<T>(is_in_place_ ? 0 : max_pixels * layout.channels)) {}
+
+  size_t MemorySize() const { return 2 * pixels_size_; }
+  void SetMemory(std::byte* memory) {
+    pixels_ = reinterpret_cast<T*>(memory);
+    room_ = reinterpret_cast<T*>(memory + pixels_size_);
+  }
+
+  // Where to write the strip's outputs.
+  T* Pixels(const Strip& strip) const {
+    return is_in_place_ ? static_cast<T*>(data_) + strip.image * layout_.batch_stride + strip.row * layout_.row_stride
+                        : pixels_;
+  }
+
+  // Once they are all there.
+  void Store(const Strip& strip) const {
+    if (is_in_place_) return;
+    const T* from = pixels_;
+    const auto store = [&](int64_t image, int64_t row, int64_t num_cols) {
+      StoreImageRow<T>(layout_, data_, conversion_, image, rows_.out_first + row * rows_.out_step, cols_.out_first,
+                       cols_.out_step, num_cols, room_, from);
+      from += num_cols * layout_.channels;
+    };
+    for (int64_t image = strip.image; image < strip.image + strip.num_images; ++image) {
+      if (has_whole_rows_) {
+        store(image, strip.row, strip.num_rows * cols_.outputs);
+      } else {
+        for (int64_t row = strip.row; row < strip.row + strip.num_rows; ++row) store(image, row, cols_.outputs);
+      }
+    }
+  }
+
+ private:
+  const ImageLayout& layout_;
+  void* const data_;
+  const ElementConversion conversion_;
+  const TapAxis& rows_;
+  const TapAxis& cols_;
+  const bool has_whole_rows_;
+  const bool is_in_place_;
+  const size_t pixels_size_;
+  T* pixels_ = nullptr;
+  T* room_ = nullptr;
 };
 
 }  // namespace tandem::cpu

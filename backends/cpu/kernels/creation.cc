@@ -3,6 +3,7 @@
 
 // Kernels that make tensors: Const, Fill, Range, LinSpace, ZerosLike, OnesLike, OneHot, Identity.
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -65,6 +66,14 @@ T RoundTo(double value) {
   }
 }
 
+// Calls fn(from, count) for parts of [begin, end) so short that positions in them are 32-bit numbers, which vectors of
+// the baseline can convert to f64.
+template <typename Fn>
+void ForEachBlock(int64_t begin, int64_t end, const Fn& fn) {
+  constexpr int64_t kBlock = int64_t{1} << 20;
+  for (; begin < end; begin += kBlock) fn(begin, static_cast<int32_t>(std::min(kBlock, end - begin)));
+}
+
 template <typename T>
 Status RangeKernel(KernelFrame& frame) {
   T* out = frame.AllocateResult<T>(0);
@@ -83,13 +92,14 @@ Status RangeKernel(KernelFrame& frame) {
   const Arithmetic start = read(0);
   const Arithmetic delta = read(2);
   frame.ParallelFor(frame.result_metadata(0).num_elements(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Arithmetic value = start + static_cast<Arithmetic>(i) * delta;
-      if constexpr (kIsInteger) {
-        out[i] = static_cast<T>(value);
-      } else {
-        out[i] = RoundTo<T>(value);
-      }
+    if constexpr (kIsInteger) {
+      for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(start + static_cast<uint64_t>(i) * delta);
+    } else {
+      ForEachBlock(begin, end, [&](int64_t from, int32_t count) {
+        for (int32_t i = 0; i < count; ++i) {
+          out[from + i] = RoundTo<T>(start + (static_cast<double>(from) + i) * delta);
+        }
+      });
     }
   });
   return Status();
@@ -104,10 +114,15 @@ Status LinSpaceKernel(DenseArg start_arg, DenseArg stop_arg, KernelFrame& frame)
   const auto stop = static_cast<double>(*stop_arg.data<T>());
   // The distance of two numbers of f64 may be too large for one.
   const double scale = std::isfinite(stop - start) ? 1 : 0.5;
+  const double unscale = 1 / scale;
   const double first = start * scale;
   const double step = last == 0 ? 0 : (stop * scale - first) / static_cast<double>(last);
   frame.ParallelFor(last, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = RoundTo<T>((first + static_cast<double>(i) * step) / scale);
+    ForEachBlock(begin, end, [&](int64_t from, int32_t count) {
+      for (int32_t i = 0; i < count; ++i) {
+        out[from + i] = RoundTo<T>((first + (static_cast<double>(from) + i) * step) * unscale);
+      }
+    });
   });
   out[last] = *stop_arg.data<T>();
   out[0] = *start_arg.data<T>();

@@ -4,9 +4,10 @@
 // Element-wise computation over any mix of dense, stretched and single-valued operands, by means of one function over
 // contiguous elements.
 //
-// An op has one such function (a Row) per element type and instruction set, and nothing else: broadcasting and the
-// conversion of f16 and bf16 are done here, once for all, block by block in buffers that stay in the first-level cache.
-// That keeps the code small (no function per op, dtype and form of broadcasting) at the price of one more cached load.
+// An op has one such function (a Row) per element type and instruction set: broadcasting and the conversion of f16 and
+// bf16 are done here, once for all. Long rows are computed where their operands lie, everything else block by block in
+// buffers that stay in the first-level cache. That keeps the code small (no function per op, dtype and form of
+// broadcasting); ops of floats have further ones for the common case of one element that stands for a row.
 
 #ifndef TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_BLOCKS_H_
 #define TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_BLOCKS_H_

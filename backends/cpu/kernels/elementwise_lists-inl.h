@@ -122,6 +122,9 @@ class Rows {
     OrderingOf<Fn, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(op,
                                                                                                             swapped_op);
   }
+  void Float(const char* op, float cost, Row row) const {
+    sink_({.op = op, .num_operands = 2, .dtypes = {DType::kF32}, .row = row, .cost = cost, .is_float = true});
+  }
   void Complex(const char* op, int num_operands, Row row) const {
     sink_({.op = op, .num_operands = num_operands, .dtypes = {DType::kC64}, .row = row});
   }

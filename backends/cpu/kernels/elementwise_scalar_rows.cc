@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -79,13 +78,6 @@ struct Mod {
     return static_cast<T>(x % y);
   }
   static double Apply(double x, double y) { return std::fmod(x, y); }
-  static float Apply(float x, float y) {
-    // Below the limit the quotient is not rounded to a whole number that it is not, and the product is exact.
-    constexpr double kLimit = 0x1p28;
-    const double quotient = static_cast<double>(x) / static_cast<double>(y);
-    if (!(std::fabs(quotient) < kLimit && std::fabs(y) <= std::numeric_limits<float>::max())) return std::fmod(x, y);
-    return std::copysign(static_cast<float>(x - std::trunc(quotient) * static_cast<double>(y)), x);
-  }
 };
 
 // The remainder has the sign of y.
@@ -285,10 +277,8 @@ void ListScalarRows(RowSink sink) {
                                                                                                       "tf.FloorDiv", 2);
   CheckedIntegers<FloorMod, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(sink,
                                                                                                       "tf.FloorMod", 2);
-  Binary<FloorMod, float>(sink, "tf.FloorMod", 4);
   Binary<FloorMod, double>(sink, "tf.FloorMod", 20);
   CheckedIntegers<Mod, int32_t, int64_t>(sink, "tf.Mod", 2);
-  Binary<Mod, float>(sink, "tf.Mod", 4);
   Binary<Mod, double>(sink, "tf.Mod", 20);
   CheckedIntegers<Pow, int8_t, int16_t, int32_t, int64_t>(sink, "tf.Pow", 4);
   Binary<Pow, float, double>(sink, "tf.Pow", 15);

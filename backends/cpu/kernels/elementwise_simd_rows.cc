@@ -5,6 +5,7 @@
 //
 // Adding an op: its function of one element (or two), and a line in one of the List functions below.
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -139,6 +140,48 @@ struct FloorDiv {
     return Floor::Apply(x / y);
   }
 };
+
+// Whether the quotient in f64 is not rounded to a whole number that it is not, and the divisor times it is exact.
+HWY_INLINE bool HasExactRemainder(double quotient, double divisor) {
+  return (quotient < 0x1p28) & (divisor <= std::numeric_limits<float>::max());
+}
+
+// The remainder with the sign of x, or with that of y; in a buffer first, since `out` may be an operand.
+template <bool kSignOfY>
+void RemainderRow(const void* const* operands, void* out, int64_t n) {
+  constexpr int64_t kBlock = 256;
+  float rest[kBlock];
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const void* x = static_cast<const float*>(operands[0]) + begin;
+    const void* y = static_cast<const float*>(operands[1]) + begin;
+    void* to = static_cast<float*>(out) + begin;
+    const int64_t size = std::min(kBlock, n - begin);
+    int num_exact = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      const double magnitude = std::fabs(static_cast<double>(LoadElement<float>(x, i)));
+      const double divisor = std::fabs(static_cast<double>(LoadElement<float>(y, i)));
+      const double quotient = magnitude / divisor;
+      const double rounded = (quotient + kWhole<double>)-kWhole<double>;
+      const double whole = rounded - (rounded > quotient ? 1.0 : 0.0);
+      rest[i] = WithSign(static_cast<float>(magnitude - whole * divisor), LoadElement<float>(x, i));
+      num_exact += HasExactRemainder(quotient, divisor) ? 1 : 0;
+    }
+    for (int64_t i = 0; i < size && num_exact < size; ++i) {
+      const float a = LoadElement<float>(x, i);
+      const float b = LoadElement<float>(y, i);
+      if (!HasExactRemainder(std::fabs(static_cast<double>(a) / static_cast<double>(b)), std::fabs(b))) {
+        rest[i] = std::fmod(a, b);
+      }
+    }
+    TANDEM_INDEPENDENT
+    for (int64_t i = 0; i < size; ++i) {
+      const float b = LoadElement<float>(y, i);
+      const float moved = rest[i] + b;
+      const bool moves = kSignOfY & (rest[i] != 0) & ((rest[i] < 0) != (b < 0));
+      StoreElement(moves ? moved : rest[i], to, i);
+    }
+  }
+}
 
 // A NaN is not equal to itself, and is passed on from either side.
 struct Maximum {
@@ -351,6 +394,8 @@ void ListArithmetic(const Rows& rows) {
   rows.Binary<Div, float, double>("tf.RealDiv", 0.2f);
   rows.Binary<DivNoNan, float, double>("tf.DivNoNan", 0.2f);
   rows.Binary<FloorDiv, float, double>("tf.FloorDiv", 0.2f);
+  rows.Float("tf.FloorMod", 1.0f, &RemainderRow<true>);
+  rows.Float("tf.Mod", 1.0f, &RemainderRow<false>);
   rows.BinaryReal<Maximum>("tf.Maximum");
   rows.BinaryReal<Minimum>("tf.Minimum");
 }

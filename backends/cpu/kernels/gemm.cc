@@ -318,7 +318,8 @@ bool IsDirectBetter(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64_t
 // The same of packing A, where B must be packed.
 template <typename T>
 bool IsPackingBEnough(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64_t k) {
-  if (kernels.direct_cols == 0 || k > kMaxBlockCols) return false;
+  if (kernels.direct_cols == 0) return false;
+  if (ProductExceeds(RoundUp(n, kernels.panel_cols), k, sizeof(T), 4 * kCacheBytes)) return false;
   return n <= kernels.panel_cols || !ProductExceeds(n, k, m, kMaxDirectProducts / 4);
 }
 

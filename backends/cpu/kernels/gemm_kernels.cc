@@ -32,6 +32,10 @@ template <typename T>
 inline constexpr bool kHasVectors = kVectors32 && (std::is_same_v<T, float> || std::is_same_v<T, uint32_t> ||
                                                    (HWY_HAVE_FLOAT64 && std::is_same_v<T, double>));
 
+// Complex matrices are multiplied by real vectors: packed rows of B are all real parts, then all imaginary ones.
+template <typename T>
+inline constexpr bool kHasPlanes = kVectors32&& std::is_same_v<T, PlainComplex64>;
+
 // Whether Multiply takes matrices that are not packed.
 template <typename T>
 inline constexpr bool kHasDirect = kHasVectors<T> ? std::is_floating_point_v<T> : false;
@@ -39,17 +43,24 @@ inline constexpr bool kHasDirect = kHasVectors<T> ? std::is_floating_point_v<T> 
 // Rows of a register tile: rows times two vectors of sums, two of B and one of A fill the registers.
 #if HWY_TARGET == HWY_AVX3
 inline constexpr int kVectorTileRows = 12;
+inline constexpr int kPlanesTileRows = 8;
 #elif HWY_TARGET == HWY_AVX2
 inline constexpr int kVectorTileRows = 6;
+inline constexpr int kPlanesTileRows = 4;
 #else
 inline constexpr int kVectorTileRows = 4;
+inline constexpr int kPlanesTileRows = 4;
 #endif
 
 inline constexpr int kTileVectors = 2;
 template <typename T>
-inline constexpr int kTileRows = kHasVectors<T> ? kVectorTileRows : 4;
+inline constexpr int kTileRows = kHasVectors<T>  ? kVectorTileRows
+                                 : kHasPlanes<T> ? kPlanesTileRows
+                                                 : 4;
 template <typename T>
-inline constexpr int kTileCols = kHasVectors<T> ? HWY_LANES(T) * kTileVectors : 8;
+inline constexpr int kTileCols = kHasVectors<T>  ? HWY_LANES(T) * kTileVectors
+                                 : kHasPlanes<T> ? HWY_LANES(float)
+                                                 : 8;
 
 template <typename T>
 HWY_INLINE T ScalarMulAdd(T x, T y, T sum) {
@@ -177,6 +188,41 @@ HWY_INLINE void ChooseVectorTile(const GemmBlock<T>& g, const T* a, const T* b, 
   }
 }
 
+// A tile of complex numbers: kRows rows and a vector of columns.
+template <int kRows>
+void PlanesTile(const GemmBlock<PlainComplex64>& g, const PlainComplex64* HWY_RESTRICT a,
+                const PlainComplex64* HWY_RESTRICT b, PlainComplex64* c, int64_t cols) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kLanes = HWY_LANES(float);
+  V re[kRows], im[kRows];
+  HWY_UNROLL(8)
+  for (int i = 0; i < kRows; ++i) re[i] = im[i] = hn::Zero(d);
+  for (int64_t p = 0; p < g.depth; ++p, a += g.a_depth_stride, b += kLanes) {
+    const V b_re = hn::LoadU(d, &b->re);
+    const V b_im = hn::LoadU(d, &b->re + kLanes);
+    HWY_UNROLL(8)
+    for (int i = 0; i < kRows; ++i) {
+      const V a_re = hn::Set(d, a[i].re);
+      const V a_im = hn::Set(d, a[i].im);
+      re[i] = hn::NegMulAdd(a_im, b_im, hn::MulAdd(a_re, b_re, re[i]));
+      im[i] = hn::MulAdd(a_im, b_re, hn::MulAdd(a_re, b_im, im[i]));
+    }
+  }
+  alignas(64) float tile[kRows][2][kLanes];
+  HWY_UNROLL(8)
+  for (int i = 0; i < kRows; ++i) {
+    hn::Store(re[i], d, tile[i][0]);
+    hn::Store(im[i], d, tile[i][1]);
+  }
+  for (int i = 0; i < kRows; ++i, c += g.ldc) {
+    for (int j = 0; j < cols; ++j) {
+      const PlainComplex64 sum = {tile[i][0][j], tile[i][1][j]};
+      c[j] = g.accumulate ? ScalarAdd(c[j], sum) : sum;
+    }
+  }
+}
+
 #endif  // vectors
 
 template <typename T, int kRows, bool kUnitRows>
@@ -189,6 +235,10 @@ void MultiplyRows(const GemmBlock<T>& g, const T* a, T* c) {
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
     if constexpr (kHasVectors<T>) {
       ChooseVectorTile<T, kRows, kUnitRows>(g, a, b, c + j, cols);
+      continue;
+    }
+    if constexpr (kHasPlanes<T>) {
+      PlanesTile<kRows>(g, a, b, c + j, cols);
       continue;
     }
 #endif
@@ -360,6 +410,21 @@ void Pack(const S* from, int64_t width_stride, int64_t depth_stride, int64_t wid
   }
 }
 
+// One panel of B for PlanesTile: a row of kWidth complex numbers as two rows of as many reals.
+template <int kWidth>
+void PackPlanes(const std::complex<float>* from, int64_t width_stride, int64_t depth_stride, int64_t width,
+                int64_t depth, PlainComplex64* to) {
+  auto* re = reinterpret_cast<float*>(to);
+  for (int64_t p = 0; p < depth; ++p, from += depth_stride, re += 2 * kWidth) {
+    float* im = re + kWidth;
+    for (int64_t i = 0; i < width; ++i) {
+      re[i] = from[i * width_stride].real();
+      im[i] = from[i * width_stride].imag();
+    }
+    for (int64_t i = width; i < kWidth; ++i) re[i] = im[i] = 0;
+  }
+}
+
 template <typename S, typename T>
 void Round(const T* from, int64_t count, S* to) {
   for (int64_t i = 0; i < count; ++i) {
@@ -487,7 +552,11 @@ constexpr GemmKernels<S> MakeKernels() {
   if constexpr (std::is_same_v<S, T> && kHasDirect<T>) kernels.direct_cols = kFastMasks ? 1 : HWY_LANES(T);
   kernels.multiply = Multiply<T>;
   kernels.pack_a = Pack<S, T, kTileRows<T>>;
-  kernels.pack_b = Pack<S, T, kTileCols<T>>;
+  if constexpr (kHasPlanes<T>) {
+    kernels.pack_b = PackPlanes<kTileCols<T>>;
+  } else {
+    kernels.pack_b = Pack<S, T, kTileCols<T>>;
+  }
   kernels.round = Round<S, T>;
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
   if constexpr (std::is_same_v<S, T> && kHasDirect<T>) {

@@ -89,8 +89,8 @@ struct GemmKernels {
   int64_t direct_cols;
 
   void (*multiply)(const GemmBlock<T>& block);
-  // Packs one panel of A or B: to[p * panel_width + i] = from[i * width_stride + p * depth_stride] for i < width; the rest
-  // of the panel becomes zero unless `multiply` leaves it alone.
+  // Packs one panel of A or B: to[p * panel_width + i] = from[i * width_stride + p * depth_stride] for i < width; the
+  // rest of the panel becomes zero unless `multiply` leaves it alone.
   void (*pack_a)(const S* from, int64_t width_stride, int64_t depth_stride, int64_t width, int64_t depth, T* to);
   void (*pack_b)(const S* from, int64_t width_stride, int64_t depth_stride, int64_t width, int64_t depth, T* to);
   // Rounds (or truncates) `count` results to S.

@@ -183,6 +183,8 @@ PixelCopy PixelCopyOf(size_t size) {
       return &CopyPixels<3>;
     case 4:
       return &CopyPixels<4>;
+    case 6:
+      return &CopyPixels<6>;
     case 8:
       return &CopyPixels<8>;
     case 12:

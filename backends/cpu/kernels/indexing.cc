@@ -35,20 +35,29 @@ struct GatherLayout {
 template <typename Index>
 Status CheckIndices(const DenseArg& indices, int64_t limit) {
   const Index* index = indices.data<Index>();
-  bool valid = true;
-  for (int64_t i = 0; i < indices.size(); ++i) valid &= index[i] >= 0 && static_cast<int64_t>(index[i]) < limit;
-  if (valid) return Status();
+  if (AreInRange(index, indices.size(), limit)) return Status();
   int64_t first = 0;
   while (index[first] >= 0 && static_cast<int64_t>(index[first]) < limit) ++first;
   return InvalidArgument("indices must be in [0, ", limit, "), got ", index[first], " at position ",
                          Position(indices.shape(), first).span());
 }
 
-// Slices [begin, end) of the result. `bytes` is the size of a slice where Slice is void, else sizeof(Slice).
+// A slice of more than half, and at most all, of twice this many bytes.
+template <size_t kHalf>
+struct ShortSlice {};
+
+template <typename Slice>
+inline constexpr size_t kHalfOf = 0;
+template <size_t kHalf>
+inline constexpr size_t kHalfOf<ShortSlice<kHalf>> = kHalf;
+
+// Slices [begin, end) of the result. `bytes` is the size of a slice where Slice is void or a ShortSlice, else
+// sizeof(Slice).
 template <typename Slice, typename Index>
 void GatherSlices(const GatherLayout& layout, const Index* indices, size_t bytes, const std::byte* params,
                   std::byte* out, int64_t begin, int64_t end) {
-  if constexpr (!std::is_void_v<Slice>) bytes = sizeof(Slice);
+  constexpr size_t kHalf = kHalfOf<Slice>;
+  if constexpr (!std::is_void_v<Slice> && kHalf == 0) bytes = sizeof(Slice);
   int64_t group = begin / layout.count;  // number of the batch and outer position
   int64_t column = begin - group * layout.count;
   out += static_cast<size_t>(begin) * bytes;
@@ -59,7 +68,9 @@ void GatherSlices(const GatherLayout& layout, const Index* indices, size_t bytes
     const Index* index = indices + group / layout.outer * layout.count;
     for (; column < stop; ++column, out += bytes) {
       const std::byte* slice = from + static_cast<size_t>(index[column]) * bytes;
-      if constexpr (std::is_void_v<Slice>) {
+      if constexpr (kHalf > 0) {
+        CopyHalves<kHalf>(out, slice, bytes);
+      } else if constexpr (std::is_void_v<Slice>) {
         std::memcpy(out, slice, bytes);
       } else {
         std::memcpy(out, slice, sizeof(Slice));
@@ -80,6 +91,8 @@ void Gather(const KernelFrame& frame, const GatherLayout& layout, const Index* i
   };
   if (bytes <= sizeof(Bytes16) && (bytes & (bytes - 1)) == 0) {
     WithElementType(bytes, run);
+  } else if (bytes <= kMaxShortBytes) {
+    WithHalf(bytes, [&](auto half) { run(std::type_identity<ShortSlice<half()>>()); });
   } else {
     run(std::type_identity<void>());
   }

@@ -5,22 +5,32 @@
 
 #include "kernels/indexing_rows.h"
 
+#include <algorithm>
 #include <span>
+#include <type_traits>
 
 namespace tandem::cpu {
+
+bool SliceNumbers::Allocate() {
+  numbers_ = AllocateArray<int64_t>(size_);
+  data_ = numbers_.get();
+  return data_ != nullptr;
+}
 
 template <typename Index>
 Status SliceNumbers::Fill(const DenseArg& indices, const TensorShape& shape, int depth) {
   const Index* row = indices.data<Index>();
   bool valid = true;
   if (depth == 1) {
-    const int64_t dim = shape.dim(0);
-    for (int64_t i = 0; i < size_; ++i) {
-      const auto index = static_cast<int64_t>(row[i]);
-      valid &= index >= 0 && index < dim;
-      numbers_[static_cast<size_t>(i)] = index;
+    valid = AreInRange(row, size_, shape.dim(0));
+    if constexpr (std::is_same_v<Index, int64_t>) {
+      data_ = row;
+    } else if (valid) {
+      if (!Allocate()) return Status::OutOfMemory();
+      std::copy_n(row, size_, numbers_.get());
     }
   } else {
+    if (!Allocate()) return Status::OutOfMemory();
     for (int64_t i = 0; i < size_; ++i, row += depth) {
       uint64_t number = 0;
       for (int dim = 0; dim < depth; ++dim) {
@@ -57,8 +67,6 @@ Status SliceNumbers::Init(const DenseArg& indices, const TensorShape& shape) {
   size_ = 1;
   for (int i = 0; i < rank; ++i) size_ *= given.dim(i);
   for (int i = 0; i < shape.rank(); ++i) (i < depth ? num_slices_ : slice_size_) *= shape.dim(i);
-  numbers_ = AllocateArray<int64_t>(size_);
-  if (numbers_ == nullptr) return Status::OutOfMemory();
   switch (indices.dtype()) {
     case DType::kI16:
       return Fill<int16_t>(indices, shape, depth);

@@ -6,10 +6,13 @@
 #ifndef TANDEM_BACKENDS_CPU_KERNELS_INDEXING_ROWS_H_
 #define TANDEM_BACKENDS_CPU_KERNELS_INDEXING_ROWS_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
+#include <type_traits>
 
 #include "tandem/kernel.h"
 #include "tandem/kernel_op_handler.h"
@@ -47,17 +50,43 @@ class SliceNumbers {
   int64_t slice_size() const { return slice_size_; }  // elements
   // One number for each row of the indices.
   int64_t size() const { return size_; }
-  const int64_t* data() const { return numbers_.get(); }
+  // Valid as long as the index tensor, which it may be.
+  const int64_t* data() const { return data_; }
 
  private:
+  // False if memory is exhausted.
+  bool Allocate();
   template <typename Index>
   Status Fill(const DenseArg& indices, const TensorShape& shape, int depth);
 
   int64_t num_slices_ = 1;
   int64_t slice_size_ = 1;
   int64_t size_ = 0;
+  const int64_t* data_ = nullptr;
   std::unique_ptr<int64_t[]> numbers_;
 };
+
+// Whether all of `count` indices are in [0, limit).
+template <typename Index>
+bool AreInRange(const Index* indices, int64_t count, int64_t limit) {
+  using Bits = std::make_unsigned_t<Index>;
+  if (limit <= 0) return count == 0;
+  constexpr auto kMax = static_cast<int64_t>(std::numeric_limits<Index>::max());
+  const auto last = static_cast<Bits>(std::min(limit - 1, kMax));
+  bool valid = true;
+  if constexpr (std::is_unsigned_v<Index>) {
+    for (int64_t i = 0; i < count; ++i) valid &= indices[i] <= last;
+  } else {
+    // The sign bit is set where an index is negative or above the last one.
+    Bits signs = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto index = static_cast<Bits>(indices[i]);
+      signs |= static_cast<Bits>(index | static_cast<Bits>(last - index));
+    }
+    valid = (signs >> (8 * sizeof(Bits) - 1)) == 0;
+  }
+  return valid;
+}
 
 // An uninitialised array; null if memory is exhausted.
 template <typename T>

@@ -179,6 +179,13 @@ void PutSlices(const KernelFrame& frame, const SliceNumbers& numbers, size_t ele
   if (targets.num_slices == 0 || bytes == 0) return;
   constexpr double kNanosecondsPerUpdate = 3;
   const double cost = kNanosecondsPerUpdate + static_cast<double>(bytes) / kCopyBytesPerNanosecond;
+  if (bytes > sizeof(Bytes16) && bytes <= kMaxShortBytes) {
+    return WithHalf(bytes, [&](auto half) {
+      ForEachUpdate(frame, targets, cost, [&](int64_t target, int64_t i) {
+        CopyHalves<half()>(out + static_cast<size_t>(target) * bytes, updates + static_cast<size_t>(i) * bytes, bytes);
+      });
+    });
+  }
   if (bytes > sizeof(Bytes16) || (bytes & (bytes - 1)) != 0) {
     return ForEachUpdate(frame, targets, cost, [&](int64_t target, int64_t i) {
       std::memcpy(out + static_cast<size_t>(target) * bytes, updates + static_cast<size_t>(i) * bytes, bytes);

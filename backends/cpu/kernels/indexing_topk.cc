@@ -74,9 +74,68 @@ struct LongEntry {
 
 constexpr int64_t kBlock = 64;
 
+template <typename T>
+void ReadKeys(const T* elements, int64_t n, Key<T>* keys) {
+  for (int64_t i = 0; i < n; ++i) keys[i] = KeyOf(elements[i]);
+}
+
+// Whether one of the keys is above the bar. An element that is as large as the bar comes after those that are in, which
+// have lower indices.
+template <typename K>
+bool AnyPasses(const K* keys, int64_t n, K bar) {
+  int passing = 0;
+  for (int64_t i = 0; i < n; ++i) passing += keys[i] > bar;
+  return passing > 0;
+}
+
+// The most entries that are better kept in order all the time.
+constexpr int64_t kFew = 16;
+
+// The k largest entries of a row, where k is at most kFew.
+template <typename Entry>
+class FewCandidates {
+ public:
+  bool Init(int64_t, int64_t k) {
+    k_ = k;
+    return true;
+  }
+
+  template <typename T>
+  const Entry* Choose(const T* row, int64_t size) {
+    count_ = 0;
+    for (int64_t begin = 0; begin < size; begin += kBlock) {
+      const int64_t n = std::min(kBlock, size - begin);
+      Key<T> keys[kBlock];
+      ReadKeys(row + begin, n, keys);
+      int64_t i = 0;
+      for (; i < n && count_ < k_; ++i) Insert(Entry(keys[i], begin + i), count_++);
+      if (i < n && !AnyPasses(keys + i, n - i, BarFor<T>())) continue;
+      for (; i < n; ++i) {
+        if (keys[i] > BarFor<T>()) Insert(Entry(keys[i], begin + i), k_ - 1);
+      }
+    }
+    return entries_;
+  }
+
+ private:
+  template <typename T>
+  Key<T> BarFor() const {
+    return static_cast<Key<T>>(entries_[k_ - 1].key());
+  }
+  // Puts the entry in its place among those before `place`, where there is room for one more.
+  void Insert(const Entry& entry, int64_t place) {
+    for (; place > 0 && entry > entries_[place - 1]; --place) entries_[place] = entries_[place - 1];
+    entries_[place] = entry;
+  }
+
+  int64_t k_ = 0;
+  int64_t count_ = 0;
+  Entry entries_[kFew];
+};
+
 // Entries that may be among the k largest, for rows of `row` elements.
 template <typename Entry>
-class Candidates {
+class ManyCandidates {
  public:
   // False if memory is exhausted.
   bool Init(int64_t row, int64_t k) {
@@ -97,15 +156,12 @@ class Candidates {
       const int64_t n = std::min(kBlock, size - begin);
       if (count_ > capacity_ - n) bar = static_cast<Key<T>>(Shrink());
       Key<T> keys[kBlock];
-      for (int64_t i = 0; i < n; ++i) keys[i] = KeyOf(row[begin + i]);
+      ReadKeys(row + begin, n, keys);
       if (!has_bar_) {
         for (int64_t i = 0; i < n; ++i) entries_[static_cast<size_t>(count_++)] = Entry(keys[i], begin + i);
         continue;
       }
-      // An element that is as large as the bar comes after those that are in, which have lower indices.
-      int passing = 0;
-      for (int64_t i = 0; i < n; ++i) passing += keys[i] > bar;
-      if (passing == 0) continue;
+      if (!AnyPasses(keys, n, bar)) continue;
       for (int64_t i = 0; i < n; ++i) {
         if (keys[i] > bar) entries_[static_cast<size_t>(count_++)] = Entry(keys[i], begin + i);
       }
@@ -152,20 +208,20 @@ struct TopKResult {
 };
 
 // T stands for every dtype that compares like it.
-template <typename T, typename Entry>
+template <typename T, typename Candidates>
 Status ChooseRows(const KernelFrame& frame, const DenseArg& input, int64_t k, const TopKResult& result) {
   const int64_t size = input.shape().dim(input.shape().rank() - 1);
   const double cost = 0.7 * static_cast<double>(size) + 20 * static_cast<double>(k);
   std::atomic<bool> lacks_memory = false;
   frame.ParallelFor(input.size() / size, cost, [&](int64_t begin, int64_t end) {
-    Candidates<Entry> candidates;
+    Candidates candidates;
     if (!candidates.Init(size, k)) {
       lacks_memory.store(true, std::memory_order_relaxed);
       return;
     }
     for (int64_t row = begin; row < end; ++row) {
       const T* elements = input.data<T>() + row * size;
-      const Entry* chosen = candidates.Choose(elements, size);
+      const auto* chosen = candidates.Choose(elements, size);
       for (int64_t i = 0; i < k; ++i) {
         const int64_t index = chosen[i].index();
         static_cast<T*>(result.values)[row * k + i] = elements[index];
@@ -174,6 +230,12 @@ Status ChooseRows(const KernelFrame& frame, const DenseArg& input, int64_t k, co
     }
   });
   return lacks_memory.load(std::memory_order_relaxed) ? Status::OutOfMemory() : Status();
+}
+
+template <typename T, typename Entry>
+Status ChooseAny(const KernelFrame& frame, const DenseArg& input, int64_t k, const TopKResult& result) {
+  if (k <= kFew) return ChooseRows<T, FewCandidates<Entry>>(frame, input, k, result);
+  return ChooseRows<T, ManyCandidates<Entry>>(frame, input, k, result);
 }
 
 template <typename T>
@@ -187,10 +249,10 @@ Status TopKKernel(DenseArg input, KernelFrame& frame) {
   const int64_t k = shape.dim(last);
   if constexpr (sizeof(T) < 8) {
     if (input.shape().dim(last) <= std::numeric_limits<uint32_t>::max()) {
-      return ChooseRows<T, ShortEntry>(frame, input, k, result);
+      return ChooseAny<T, ShortEntry>(frame, input, k, result);
     }
   }
-  return ChooseRows<T, LongEntry>(frame, input, k, result);
+  return ChooseAny<T, LongEntry>(frame, input, k, result);
 }
 
 double TopKCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results) {

@@ -207,12 +207,15 @@ struct Contraction {
   }
 };
 
-// One of the factors as a batch of matrices of `down` times `across`, rearranged if it is not.
+// One of the factors as a batch of matrices of `down` times `across`, rearranged if it is not, or if neither has
+// neighbours: `stride_of_one` is what counts as the stride of a dimension without labels.
 Status MakeMatrix(const Einsum& einsum, const LabelList& batch, const LabelList& down, const LabelList& across,
-                  LabeledTensor& tensor, int64_t* down_stride, int64_t* across_stride) {
+                  int64_t stride_of_one, LabeledTensor& tensor, int64_t* down_stride, int64_t* across_stride) {
   const auto fits = [&] {
-    return einsum.Merges(down, tensor, down_stride) && einsum.Merges(across, tensor, across_stride) &&
-           (*down_stride == 1 || *across_stride == 1);
+    if (!einsum.Merges(down, tensor, down_stride) || !einsum.Merges(across, tensor, across_stride)) return false;
+    if (down.size == 0) *down_stride = stride_of_one;
+    if (across.size == 0) *across_stride = stride_of_one;
+    return *down_stride == 1 || *across_stride == 1;
   };
   if (!fits()) {
     LabelList order = batch;
@@ -235,8 +238,12 @@ Status Multiply(const Einsum& einsum, Contraction& c, const LabeledTensor& resul
     c.inner = einsum.InOrderOf(c.a, c.a.labels & c.b.labels & ~result.labels);
   }
   MatrixView<T> a, b;
-  TANDEM_RETURN_IF_ERROR(MakeMatrix(einsum, c.batch, c.rows, c.inner, c.a, &a.row_stride, &a.col_stride));
-  TANDEM_RETURN_IF_ERROR(MakeMatrix(einsum, c.batch, c.inner, c.cols, c.b, &b.row_stride, &b.col_stride));
+  // Of two vectors both must be without gaps.
+  const int64_t stride_of_one = c.rows.size == 0 && c.cols.size == 0 ? 0 : 1;
+  TANDEM_RETURN_IF_ERROR(
+      MakeMatrix(einsum, c.batch, c.rows, c.inner, stride_of_one, c.a, &a.row_stride, &a.col_stride));
+  TANDEM_RETURN_IF_ERROR(
+      MakeMatrix(einsum, c.batch, c.inner, c.cols, stride_of_one, c.b, &b.row_stride, &b.col_stride));
   a.data = reinterpret_cast<const T*>(c.a.data);
   b.data = reinterpret_cast<const T*>(c.b.data);
   const int64_t k = einsum.SizeOf(c.inner);
@@ -254,7 +261,7 @@ Status Multiply(const Einsum& einsum, Contraction& c, const LabeledTensor& resul
                       static_cast<T*>(out), ldc);
 }
 
-// Products without sums: element by element, broadcast, into memory in the order of the labels.
+// Products without sums: element by element, those of one input spread, into memory in the order of the labels.
 Status MultiplyElements(const Einsum& einsum, const RowFunction& multiply, Contraction& c, void* out) {
   LabelList a_order = c.batch;
   a_order.Append(c.rows);
@@ -323,29 +330,30 @@ class EinsumKernel {
     c.batch = einsum.InOrderOfResult(a.labels & b.labels);
     c.rows = einsum.InOrderOfResult(a.labels & ~b.labels);
     c.cols = einsum.InOrderOfResult(b.labels & ~a.labels);
-    const bool has_sums = (a.labels & b.labels & ~output.labels) != 0;
+    // All elements of one by all of the other are as well a product of matrices, with an inner dimension of 1.
+    const bool is_matrices = (a.labels & b.labels & ~output.labels) != 0 || (c.rows.size > 0 && c.cols.size > 0);
     c.a = std::move(a);
     c.b = std::move(b);
-    if (!has_diagonal && IsInPlace(einsum, c, has_sums, output)) return Compute(einsum, c, has_sums, output, out);
+    if (!has_diagonal && IsInPlace(einsum, c, is_matrices, output)) return Compute(einsum, c, is_matrices, output, out);
     const LabelList result_order = c.ResultOrder();
     TANDEM_ASSIGN_OR_RETURN(const RcRef<HostBuffer> buffer, einsum.Allocate(einsum.SizeOf(result_order)));
     const LabeledTensor result = einsum.Contiguous(result_order, buffer->data());
-    TANDEM_RETURN_IF_ERROR(Compute(einsum, c, has_sums, result, buffer->data()));
+    TANDEM_RETURN_IF_ERROR(Compute(einsum, c, is_matrices, result, buffer->data()));
     einsum.Copy(order, result, output, out);
     return Status();
   }
 
   // Whether products can be written where the result has them.
-  static bool IsInPlace(const Einsum& einsum, const Contraction& c, bool has_sums, const LabeledTensor& output) {
-    if (!has_sums) return einsum.IsContiguous(c.ResultOrder(), output);
+  static bool IsInPlace(const Einsum& einsum, const Contraction& c, bool is_matrices, const LabeledTensor& output) {
+    if (!is_matrices) return einsum.IsContiguous(c.ResultOrder(), output);
     int64_t stride;
     // A column of its own is computed as a row, which has no gaps.
     if (c.cols.size == 0 && c.rows.size > 0) return false;
     return einsum.IsContiguous(c.cols, output) && einsum.Merges(c.rows, output, &stride);
   }
 
-  Status Compute(const Einsum& einsum, Contraction& c, bool has_sums, const LabeledTensor& result, void* out) const {
-    return has_sums ? Multiply<T>(einsum, c, result, out) : MultiplyElements(einsum, multiply_, c, out);
+  Status Compute(const Einsum& einsum, Contraction& c, bool is_matrices, const LabeledTensor& result, void* out) const {
+    return is_matrices ? Multiply<T>(einsum, c, result, out) : MultiplyElements(einsum, multiply_, c, out);
   }
 
   ReductionRows sum_;

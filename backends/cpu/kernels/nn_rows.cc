@@ -122,12 +122,7 @@ void ListGradients(RowSink sink) {
   rows.Binary<EluGrad, float, double>("tf.EluGrad");
   rows.Binary<SeluGrad, float, double>("tf.SeluGrad");
   rows.Binary<SoftsignGrad, float, double>("tf.SoftsignGrad", 0.4f);
-  sink({.op = "tf.SoftplusGrad",
-        .num_operands = 2,
-        .dtypes = {DType::kF32},
-        .row = &SoftplusGradRow<float>,
-        .cost = 0.8f,
-        .is_float = true});
+  rows.Float("tf.SoftplusGrad", 0.8f, &SoftplusGradRow<float>);
   sink({.op = "tf.SoftplusGrad",
         .num_operands = 2,
         .dtypes = {DType::kF64},

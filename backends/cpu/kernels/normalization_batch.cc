@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <string_view>
 #include <type_traits>
@@ -28,44 +27,8 @@ constexpr float kMomentsCost = 0.2f;
 constexpr float kScaleCost = 0.2f;
 // Elements whose moments are found in two passes: they stay in the second-level cache.
 constexpr int64_t kBlock = 16384;
-constexpr int64_t kMaxTile = 256;  // columns of a block
-// Rows of fewer channels than this are taken several together.
-constexpr int64_t kMinCols = 64;
 // Elements that are converted together.
 constexpr int64_t kBuffer = 4096;
-
-constexpr int64_t DivideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
-
-// A tensor as `batch` groups of a plane for each channel, or as rows of channels; and where its channels end up when
-// rows are taken together: row `i` of them has `cols` elements, whose channels repeat, and `rest` elements are left.
-struct Layout {
-  Layout(const TensorShape& x, std::string_view format) {
-    const int last = x.rank() - 1;
-    is_channels_last = format[1] != 'C';
-    channels = x.dim(is_channels_last ? last : 1);
-    batch = x.dim(0);
-    size = x.num_elements();
-    if (size == 0) return;
-    plane = size / batch / channels;
-    repeats = std::max<int64_t>(kMinCols / channels, 1);
-    cols = channels * repeats;
-    rows = size / cols;
-    rest = size - rows * cols;
-  }
-
-  // How many elements each channel has.
-  int64_t PerChannel() const { return size == 0 ? 0 : size / channels; }
-
-  bool is_channels_last;
-  int64_t channels;
-  int64_t batch;
-  int64_t size;
-  int64_t plane = 0;
-  int64_t repeats = 0;
-  int64_t cols = 0;
-  int64_t rows = 0;
-  int64_t rest = 0;
-};
 
 template <typename T>
 class FusedBatchNormKernel {
@@ -74,19 +37,19 @@ class FusedBatchNormKernel {
                     KernelFrame& frame) const;
 
  private:
-  // What every element of a channel is normalized with: an array of each, of Layout::cols for channels last.
+  // What every element of a channel is normalized with: an array of each, of BatchNormLayout::cols for channels last.
   struct Parameters {
     float* means;
     float* factors;
     float* offsets;
   };
 
-  Status ChannelMoments(const KernelFrame& frame, const Layout& layout, const T* x, Moments* result) const;
-  Status MomentsOfColumns(const KernelFrame& frame, const Layout& layout, const T* x, Moments* result) const;
-  Status MomentsOfPlanes(const KernelFrame& frame, const Layout& layout, const T* x, Moments* result) const;
+  Status ChannelMoments(const KernelFrame& frame, const BatchNormLayout& layout, const T* x, Moments* result) const;
+  Status MomentsOfColumns(const KernelFrame& frame, const BatchNormLayout& layout, const T* x, Moments* result) const;
+  Status MomentsOfPlanes(const KernelFrame& frame, const BatchNormLayout& layout, const T* x, Moments* result) const;
   void BlockMoments(const T* x, int64_t rows, int64_t stride, int64_t cols, float* means, float* squares) const;
   Moments PlaneMoments(const T* x, int64_t n) const;
-  void Normalize(const KernelFrame& frame, const Layout& layout, const T* x, const Parameters& parameters,
+  void Normalize(const KernelFrame& frame, const BatchNormLayout& layout, const T* x, const Parameters& parameters,
                  T* out) const;
   void NormalizeRows(const T* x, int64_t rows, int64_t cols, const Parameters& parameters, T* out) const;
   void NormalizePlane(const T* x, int64_t n, float mean, float factor, float offset, T* out) const;
@@ -128,7 +91,7 @@ Status FusedBatchNormKernel<T>::operator()(DenseArg x, DenseArg scale, DenseArg 
   }
   if (out == nullptr) return Status();
   const OpAttrsRef& attrs = frame.attrs();
-  const Layout layout(x.shape(), attrs.GetOr<std::string_view>("data_format", "NHWC"));
+  const BatchNormLayout layout(x.shape(), attrs.GetOr<std::string_view>("data_format", "NHWC"));
   const int64_t channels = layout.channels;
   const T* from = x.data<T>();
   statistics[4][0] = 0;
@@ -165,37 +128,28 @@ Status FusedBatchNormKernel<T>::operator()(DenseArg x, DenseArg scale, DenseArg 
 }
 
 template <typename T>
-Status FusedBatchNormKernel<T>::ChannelMoments(const KernelFrame& frame, const Layout& layout, const T* x,
+Status FusedBatchNormKernel<T>::ChannelMoments(const KernelFrame& frame, const BatchNormLayout& layout, const T* x,
                                                Moments* result) const {
   return layout.is_channels_last ? MomentsOfColumns(frame, layout, x, result)
                                  : MomentsOfPlanes(frame, layout, x, result);
 }
 
 template <typename T>
-Status FusedBatchNormKernel<T>::MomentsOfColumns(const KernelFrame& frame, const Layout& layout, const T* x,
+Status FusedBatchNormKernel<T>::MomentsOfColumns(const KernelFrame& frame, const BatchNormLayout& layout, const T* x,
                                                  Moments* result) const {
   const int64_t cols = layout.cols;
-  const int64_t tile = std::min(cols, kMaxTile);
-  const int64_t tiles = DivideUp(cols, tile);
-  const int64_t block = kBlock / tile;  // rows
-  const int64_t blocks = DivideUp(layout.rows, block);
+  const ColumnBlocks blocks(layout, kBlock);
   Scratch<float> scratch;
-  TANDEM_RETURN_IF_ERROR(scratch.Init(frame, 2 * blocks * cols));
+  TANDEM_RETURN_IF_ERROR(scratch.Init(frame, 2 * blocks.count * cols));
   float* means = scratch.data();
-  float* squares = means + blocks * cols;
-  frame.ParallelFor(blocks * tiles, kMomentsCost * static_cast<double>(block * tile), [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t row = unit / tiles * block;
-      const int64_t col = unit % tiles * tile;
-      const int64_t to = unit / tiles * cols + col;
-      BlockMoments(x + row * cols + col, std::min(block, layout.rows - row), cols, std::min(tile, cols - col),
-                   means + to, squares + to);
-    }
+  float* squares = means + blocks.count * cols;
+  blocks.ForEach(frame, kMomentsCost, [&](const ColumnBlocks::Block& block) {
+    BlockMoments(x + block.begin, block.rows, cols, block.cols, means + block.result, squares + block.result);
   });
   const int64_t channels = layout.channels;
   int64_t count = 0;
-  for (int64_t row = 0; row < layout.rows; row += block) {
-    const int64_t added = std::min(block, layout.rows - row);
+  for (int64_t row = 0; row < layout.rows; row += blocks.rows) {
+    const int64_t added = std::min(blocks.rows, layout.rows - row);
     for (int64_t i = 0; i < layout.repeats; ++i, means += channels, squares += channels, count += added) {
       const MomentsMerge merge(count, added);
       for (int64_t c = 0; c < channels; ++c) {
@@ -230,7 +184,7 @@ void FusedBatchNormKernel<T>::BlockMoments(const T* x, int64_t rows, int64_t str
 }
 
 template <typename T>
-Status FusedBatchNormKernel<T>::MomentsOfPlanes(const KernelFrame& frame, const Layout& layout, const T* x,
+Status FusedBatchNormKernel<T>::MomentsOfPlanes(const KernelFrame& frame, const BatchNormLayout& layout, const T* x,
                                                 Moments* result) const {
   const int64_t planes = layout.batch * layout.channels;
   Scratch<Moments> scratch;
@@ -261,7 +215,7 @@ Moments FusedBatchNormKernel<T>::PlaneMoments(const T* x, int64_t n) const {
 }
 
 template <typename T>
-void FusedBatchNormKernel<T>::Normalize(const KernelFrame& frame, const Layout& layout, const T* x,
+void FusedBatchNormKernel<T>::Normalize(const KernelFrame& frame, const BatchNormLayout& layout, const T* x,
                                         const Parameters& parameters, T* out) const {
   if (layout.is_channels_last) {
     const int64_t cols = layout.cols;
@@ -329,7 +283,8 @@ Status AddBatchNorm(KernelOpHandler& handler) {
 Status RegisterBatchNormKernels(KernelOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(AddBatchNorm<Float16>(handler));
   TANDEM_RETURN_IF_ERROR(AddBatchNorm<BFloat16>(handler));
-  return AddBatchNorm<float>(handler);
+  TANDEM_RETURN_IF_ERROR(AddBatchNorm<float>(handler));
+  return RegisterBatchNormGradKernels(handler);
 }
 
 }  // namespace tandem::cpu

@@ -115,9 +115,74 @@ void ScaleElements(const T* x, int64_t n, T mean, T factor, const T* HWY_RESTRIC
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor * scales[i] + offsets[i];
 }
 
+// In sixteen sums side by side, which the compiler keeps in vectors.
+template <typename T>
+void Products(const T* HWY_RESTRICT x, const T* HWY_RESTRICT dy, int64_t n, T mean, T* sum, T* product) {
+  constexpr int64_t kSums = 16;
+  T sums[kSums] = {};
+  T products[kSums] = {};
+  int64_t i = 0;
+  for (; i + kSums <= n; i += kSums) {
+    for (int64_t j = 0; j < kSums; ++j) {
+      sums[j] += dy[i + j];
+      products[j] += dy[i + j] * (x[i + j] - mean);
+    }
+  }
+  for (int64_t j = 0; i < n; ++i, ++j) {
+    sums[j] += dy[i];
+    products[j] += dy[i] * (x[i] - mean);
+  }
+  for (int64_t half = kSums / 2; half > 0; half /= 2) {
+    for (int64_t j = 0; j < half; ++j) {
+      sums[j] += sums[j + half];
+      products[j] += products[j + half];
+    }
+  }
+  *sum = sums[0];
+  *product = products[0];
+}
+
+template <typename T>
+void ColumnProducts(const T* HWY_RESTRICT x, const T* HWY_RESTRICT dy, int64_t rows, int64_t stride, int64_t cols,
+                    const T* HWY_RESTRICT means, T* HWY_RESTRICT sums, T* HWY_RESTRICT products) {
+  for (int64_t col = 0; col < cols; ++col) sums[col] = products[col] = 0;
+  int64_t i = 0;
+  for (; i + 2 <= rows; i += 2, x += 2 * stride, dy += 2 * stride) {
+    TANDEM_COMPACT_LOOP
+    for (int64_t col = 0; col < cols; ++col) {
+      const T mean = means[col];
+      sums[col] += dy[col] + dy[col + stride];
+      products[col] += dy[col] * (x[col] - mean) + dy[col + stride] * (x[col + stride] - mean);
+    }
+  }
+  if (i == rows) return;
+  for (int64_t col = 0; col < cols; ++col) {
+    sums[col] += dy[col];
+    products[col] += dy[col] * (x[col] - means[col]);
+  }
+}
+
+template <typename T>
+void Combine(const T* x, const T* dy, int64_t n, T mean, T factor, T slope, T offset, T* y) {
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) y[i] = dy[i] * factor + (x[i] - mean) * slope + offset;
+}
+
+template <typename T>
+void CombineColumns(const T* x, const T* dy, int64_t rows, int64_t cols, const T* HWY_RESTRICT means,
+                    const T* HWY_RESTRICT factors, const T* HWY_RESTRICT slopes, const T* HWY_RESTRICT offsets, T* y) {
+  for (int64_t row = 0; row < rows; ++row, x += cols, dy += cols, y += cols) {
+    TANDEM_INDEPENDENT
+    for (int64_t col = 0; col < cols; ++col) {
+      y[col] = dy[col] * factors[col] + (x[col] - means[col]) * slopes[col] + offsets[col];
+    }
+  }
+}
+
 template <typename T>
 NormalizationRows<T> Functions() {
-  return {&Moments<T>, &ColumnMoments<T>, &Scale<T>, &ScaleColumns<T>, &ScaleElements<T>};
+  return {&Moments<T>,  &ColumnMoments<T>,  &Scale<T>,   &ScaleColumns<T>,  &ScaleElements<T>,
+          &Products<T>, &ColumnProducts<T>, &Combine<T>, &CombineColumns<T>};
 }
 
 }  // namespace

@@ -25,6 +25,15 @@ struct NormalizationRows {
                         T* y);
   // y[i] = (x[i] - mean) * factor * scales[i] + offsets[i].
   void (*scale_elements)(const T* x, int64_t n, T mean, T factor, const T* scales, const T* offsets, T* y);
+
+  // For gradients: the sums of dy[i] and of dy[i] * (x[i] - mean), for `n` numbers; for each of `cols` columns of rows.
+  void (*products)(const T* x, const T* dy, int64_t n, T mean, T* sum, T* product);
+  void (*column_products)(const T* x, const T* dy, int64_t rows, int64_t stride, int64_t cols, const T* means, T* sums,
+                          T* products);
+  // y[i] = dy[i] * factor + (x[i] - mean) * slope + offset; `y` may be `dy` as well.
+  void (*combine)(const T* x, const T* dy, int64_t n, T mean, T factor, T slope, T offset, T* y);
+  void (*combine_columns)(const T* x, const T* dy, int64_t rows, int64_t cols, const T* means, const T* factors,
+                          const T* slopes, const T* offsets, T* y);
 };
 
 // For the best instruction set of this machine. T: float, double.

@@ -114,7 +114,7 @@ struct MaxPoolGrad {
     const WindowRange x(plan.cols, i);
     const V largest = Ops::Load(w.pooled + i * plan.channels + channel);
     const V gradient = Ops::Load(w.gradients + i * plan.channels + channel);
-    M is_open = Ops::AllTrue();  // where nothing was found so far
+    M is_open = Ops::AllAfter(0);  // where nothing was found so far
     for (int64_t row = w.y.begin; row < std::min(w.y.end, w.band.end); ++row) {
       const int64_t at = x.begin * plan.channels + channel;
       const T* from = w.image + row * plan.InputRowSize() + at;
@@ -124,7 +124,7 @@ struct MaxPoolGrad {
         const M is_found = Ops::And(is_open, Ops::IsSame(Ops::Load(from), largest));
         is_open = Ops::AndNot(is_found, is_open);
         if (!is_inside) continue;
-        Ops::Store(Ops::Add(Ops::LoadNumbers(to), Ops::OnlyWhere(is_found, gradient)), to);
+        Ops::Store(Ops::Add(Ops::LoadSums(to), Ops::OnlyWhere(is_found, gradient)), to);
         to += plan.channels;
       }
     }
@@ -148,25 +148,19 @@ struct MaxPoolGrad {
     }
   }
 
-  // Whether the kLanes windows from `i` on, of one channel, lie within the row, even if their elements are taken in
-  // pairs.
-  static HWY_INLINE bool AreInside(const WindowAxis& cols, int64_t i) {
-    const int64_t last = i + kLanes - 1;
-    return last < cols.output && i * cols.stride >= cols.pad_before &&
-           last * cols.stride - cols.pad_before + cols.window + cols.stride - 1 <= cols.input;
-  }
-
-  // These windows; the stride is kStride, 1 or 2.
-  template <int64_t kStride>
-  static HWY_INLINE void AddVector(const Windows& w, int64_t i) {
+  // As many windows of one channel as LaneOps has lanes, from `i` on and without the first `skipped`. They lie within
+  // the row even if its elements are taken in pairs. The stride is kStride, 1 or 2.
+  template <class LaneOps, int64_t kStride>
+  static HWY_INLINE void AddVector(const Windows& w, int64_t i, int64_t skipped) {
+    using Vector = typename LaneOps::V;
     const WindowAxis& cols = w.plan.cols;
-    const V largest = Ops::Load(w.pooled + i);
-    const V gradient = Ops::Load(w.gradients + i);
-    M is_open = Ops::AllTrue();
-    const auto found = [&](V elements) HWY_ATTR {
-      const M is_found = Ops::And(is_open, Ops::IsSame(elements, largest));
-      is_open = Ops::AndNot(is_found, is_open);
-      return Ops::OnlyWhere(is_found, gradient);
+    const Vector largest = LaneOps::Load(w.pooled + i);
+    const Vector gradient = LaneOps::Load(w.gradients + i);
+    auto is_open = LaneOps::AllAfter(skipped);
+    const auto found = [&](Vector elements) HWY_ATTR {
+      const auto is_found = LaneOps::And(is_open, LaneOps::IsSame(elements, largest));
+      is_open = LaneOps::AndNot(is_found, is_open);
+      return LaneOps::OnlyWhere(is_found, gradient);
     };
     for (int64_t row = w.y.begin; row < std::min(w.y.end, w.band.end); ++row) {
       const int64_t at = i * kStride - cols.pad_before;
@@ -174,39 +168,74 @@ struct MaxPoolGrad {
       const bool is_inside = row >= w.band.begin;
       A* to = is_inside ? w.band.Row(w.plan, row) + at : nullptr;
       for (int64_t col = 0; col < cols.window; col += kStride) {
-        V even, odd;
+        Vector even, odd;
         if constexpr (kStride == 1) {
-          even = found(Ops::Load(from + col));
-          if (is_inside) Ops::Store(Ops::Add(Ops::LoadNumbers(to + col), even), to + col);
+          even = found(LaneOps::Load(from + col));
+          if (is_inside) LaneOps::Store(LaneOps::Add(LaneOps::LoadSums(to + col), even), to + col);
         } else {
-          Ops::LoadPairs(from + col, even, odd);
+          LaneOps::LoadPairs(from + col, even, odd);
           even = found(even);
-          odd = col + 1 < cols.window ? found(odd) : Ops::Set(A{0});
+          odd = col + 1 < cols.window ? found(odd) : LaneOps::Set(A{0});
           if (!is_inside) continue;
-          V even_sum, odd_sum;
-          Ops::LoadPairs(to + col, even_sum, odd_sum);
-          Ops::StorePairs(Ops::Add(even_sum, even), Ops::Add(odd_sum, odd), to + col);
+          Vector even_sum, odd_sum;
+          LaneOps::LoadSumPairs(to + col, even_sum, odd_sum);
+          LaneOps::StorePairs(LaneOps::Add(even_sum, even), LaneOps::Add(odd_sum, odd), to + col);
         }
       }
     }
   }
 
-  static HWY_INLINE void AddRow(const Windows& w) {
-    const PoolPlan& plan = w.plan;
-    const int64_t stride = plan.cols.stride;
-    for (int64_t i = 0; i < plan.cols.output;) {
-      if constexpr (std::is_same_v<T, A>) {
-        if (plan.channels == 1 && stride <= 2 && AreInside(plan.cols, i)) {
-          stride == 1 ? AddVector<1>(w, i) : AddVector<2>(w, i);
-          i += kLanes;
-          continue;
-        }
-      }
-      int64_t channel = 0;
-      for (; channel + kLanes <= plan.channels; channel += kLanes) AddPixel(w, i, channel);
-      for (; channel < plan.channels; ++channel) AddElement(w, i, channel);
-      ++i;
+  // Windows [begin, end) of one channel, of which there are as many as LaneOps has lanes at least.
+  template <class LaneOps>
+  static HWY_INLINE void AddVectors(const Windows& w, int64_t begin, int64_t end) {
+    const auto add = [&](int64_t i, int64_t skipped) HWY_ATTR {
+      w.plan.cols.stride == 1 ? AddVector<LaneOps, 1>(w, i, skipped) : AddVector<LaneOps, 2>(w, i, skipped);
+    };
+    int64_t i = begin;
+    for (; i + LaneOps::kLanes <= end; i += LaneOps::kLanes) add(i, 0);
+    if (i < end) add(end - LaneOps::kLanes, i - (end - LaneOps::kLanes));
+  }
+
+  // Windows [begin, end) of one channel, if there are enough for vectors. Gives the first window that is left.
+  static HWY_INLINE int64_t AddInterior(const Windows& w, int64_t begin, int64_t end) {
+    const int64_t count = end - begin;
+    if (count >= kLanes) {
+      AddVectors<Ops>(w, begin, end);
+      return end;
     }
+    if constexpr (std::is_same_v<A, float> && kLanes > 4) {
+      if (count >= 4) {
+        count >= 8 && kLanes > 8 ? AddVectors<PoolVectors<T, 8>>(w, begin, end)
+                                 : AddVectors<PoolVectors<T, 4>>(w, begin, end);
+        return end;
+      }
+    }
+    return begin;
+  }
+
+  static HWY_INLINE void AddWindows(const Windows& w, int64_t begin, int64_t end) {
+    const int64_t channels = w.plan.channels;
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t channel = 0;
+      for (; channel + kLanes <= channels; channel += kLanes) AddPixel(w, i, channel);
+      for (; channel < channels; ++channel) AddElement(w, i, channel);
+    }
+  }
+
+  static HWY_INLINE void AddRow(const Windows& w) {
+    const WindowAxis& cols = w.plan.cols;
+    int64_t done = 0;
+    // Room for a whole pair behind the last window.
+    const int64_t room = cols.input + cols.pad_before - cols.window - (cols.stride - 1);
+    if (w.plan.channels == 1 && cols.stride <= 2 && room >= 0) {
+      const int64_t begin = (cols.pad_before + cols.stride - 1) / cols.stride;
+      const int64_t end = std::min(cols.output, room / cols.stride + 1);
+      if (begin < end) {
+        AddWindows(w, 0, begin);
+        done = AddInterior(w, begin, end);
+      }
+    }
+    AddWindows(w, done, cols.output);
   }
 
   static void Rows(const PoolPlan& plan, const PoolGradInputs& inputs, int64_t begin, int64_t end, Row narrow,
@@ -237,7 +266,7 @@ struct AvgPoolGrad {
       const A count = static_cast<A>(rows * WindowRange(cols, i).size());
       for (int64_t c = i * channels; c < (i + 1) * channels; ++c) shares[c] = Load<A>(gradients[c]) / count;
     }
-    if (channels > 1) {
+    if (channels > 1 || cols.output < cols.window) {
       for (int64_t i = 0; i < cols.output; ++i) {
         const WindowRange x(cols, i);
         for (int64_t col = x.begin; col < x.end; ++col) {

@@ -153,6 +153,21 @@ struct Pool {
     }
   }
 
+  // All of `n` contiguous elements.
+  static HWY_INLINE A PoolStretch(const T* HWY_RESTRICT x, int64_t n) {
+    A result = Fn::template Identity<A>();
+    int64_t i = 0;
+    if (n >= kLanes) {
+      V results = Ops::Load(x);
+      for (i = kLanes; i + kLanes <= n; i += kLanes) results = Fn::template Apply<Ops>(results, Ops::Load(x + i));
+      A lanes[kLanes];
+      Ops::Store(results, lanes);
+      for (int64_t lane = 0; lane < kLanes; ++lane) result = Fn::ApplyOne(result, lanes[lane]);
+    }
+    for (; i < n; ++i) result = Fn::ApplyOne(result, Load<A>(x[i]));
+    return result;
+  }
+
   // Pixels i * step of `columns`, for i < count.
   static HWY_INLINE void TakeColumns(const A* HWY_RESTRICT columns, int64_t step, int64_t count, int64_t channels,
                                      A* HWY_RESTRICT out) {
@@ -171,7 +186,7 @@ struct Pool {
     int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
       V first, second;
-      Ops::LoadPairs(columns + 2 * i, first, second);
+      Ops::LoadNumberPairs(columns + 2 * i, first, second);
       Ops::Store(first, even + i);
       Ops::Store(second, odd + i);
     }
@@ -269,6 +284,12 @@ struct Pool {
                         T* out) {
     const int64_t stride = plan.InputRowSize();
     const int64_t pad = plan.cols.pad_before;
+    if (plan.channels == 1 && plan.cols.output == 1 && WindowRange(plan.cols, 0).size() == plan.cols.input) {
+      A result = PoolStretch(image + y.begin * stride, y.size() * stride);
+      if constexpr (Fn::kDivides) result /= static_cast<A>(y.size() * stride);
+      *out = static_cast<T>(result);
+      return;
+    }
     const int64_t cols = std::min(plan.cols.input, plan.ReachedCols() - pad);
     PoolColumns(image + y.begin * stride, y.size(), stride, cols * plan.channels,
                 buffers.columns + pad * plan.channels);

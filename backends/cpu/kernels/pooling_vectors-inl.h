@@ -11,6 +11,7 @@
 #define TANDEM_BACKENDS_CPU_KERNELS_POOLING_VECTORS_INL_H_
 #endif
 
+#include <atomic>
 #include <type_traits>
 
 #include "hwy/highway.h"
@@ -22,14 +23,14 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements of type T as vectors of the type that they are computed in.
-template <typename T>
+// Elements of type T as vectors, of at most kMaxLanes lanes, of the type that they are computed in.
+template <typename T, int64_t kMaxLanes = HWY_LANES(Accumulator<T>)>
 struct PoolVectors {
   using A = Accumulator<T>;
-  using D = hn::ScalableTag<A>;
+  using D = hn::CappedTag<A, static_cast<size_t>(kMaxLanes)>;
   using V = hn::Vec<D>;
   using M = hn::Mask<D>;
-  static constexpr int64_t kLanes = HWY_LANES(A);
+  static constexpr int64_t kLanes = kMaxLanes;
 
   static HWY_INLINE V Load(const T* from) {
     if constexpr (std::is_same_v<T, A>) {
@@ -40,6 +41,16 @@ struct PoolVectors {
   }
   static HWY_INLINE V LoadNumbers(const A* from) { return hn::LoadU(D(), from); }
   static HWY_INLINE void Store(V v, A* to) { hn::StoreU(v, D(), to); }
+  // Of memory that was just stored to, by vectors that begin elsewhere: Highway's pointers promise the compiler that
+  // this does not happen, and GCC 12 then reads before it stores.
+  static HWY_INLINE V LoadSums(const A* from) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return hn::LoadU(D(), from);
+  }
+  static HWY_INLINE void LoadSumPairs(const A* from, V& even, V& odd) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    LoadNumberPairs(from, even, odd);
+  }
   static HWY_INLINE V Set(A value) { return hn::Set(D(), value); }
   static HWY_INLINE V Add(V x, V y) { return hn::Add(x, y); }
   static HWY_INLINE V Div(V x, V y) { return hn::Div(x, y); }
@@ -51,10 +62,23 @@ struct PoolVectors {
       return hn::Max(x, y);
     }
   }
-  // The numbers at even and at odd places of two vectors' worth.
-  static HWY_INLINE void LoadPairs(const A* from, V& even, V& odd) { hn::LoadInterleaved2(D(), from, even, odd); }
+  // The elements at even and at odd places of two vectors' worth.
+  static HWY_INLINE void LoadPairs(const T* from, V& even, V& odd) {
+    if constexpr (std::is_same_v<T, A>) return LoadNumberPairs(from, even, odd);
+#if HWY_TARGET == HWY_SCALAR
+    even = Load(from);
+    odd = Load(from + 1);
+#else
+    const V lower = Load(from);
+    const V upper = Load(from + kLanes);
+    even = hn::ConcatEven(D(), upper, lower);
+    odd = hn::ConcatOdd(D(), upper, lower);
+#endif
+  }
+  static HWY_INLINE void LoadNumberPairs(const A* from, V& even, V& odd) { hn::LoadInterleaved2(D(), from, even, odd); }
   static HWY_INLINE void StorePairs(V even, V odd, A* to) { hn::StoreInterleaved2(even, odd, D(), to); }
-  static HWY_INLINE M AllTrue() { return hn::Eq(hn::Zero(D()), hn::Zero(D())); }
+  // In all lanes but the first `n`.
+  static HWY_INLINE M AllAfter(int64_t n) { return hn::Not(hn::FirstN(D(), static_cast<size_t>(n))); }
   // Where both are the same number or both are NaN.
   static HWY_INLINE M IsSame(V x, V y) {
     if constexpr (std::is_floating_point_v<A>) {
@@ -100,20 +124,23 @@ struct PoolNumbers {
   static constexpr int64_t kLanes = 1;
   static V Load(const T* from) { return *from; }
   static V LoadNumbers(const A* from) { return *from; }
+  static V LoadSums(const A* from) { return *from; }
+  static void LoadSumPairs(const A* from, V& even, V& odd) { LoadPairs(from, even, odd); }
   static void Store(V v, A* to) { *to = v; }
   static V Set(A value) { return value; }
   static V Add(V x, V y) { return x + y; }
   static V Div(V x, V y) { return x / y; }
   static V Larger(V x, V y) { return y > x || y != y ? y : x; }
-  static void LoadPairs(const A* from, V& even, V& odd) {
+  static void LoadPairs(const T* from, V& even, V& odd) {
     even = from[0];
     odd = from[1];
   }
+  static void LoadNumberPairs(const A* from, V& even, V& odd) { LoadPairs(from, even, odd); }
   static void StorePairs(V even, V odd, A* to) {
     to[0] = even;
     to[1] = odd;
   }
-  static M AllTrue() { return true; }
+  static M AllAfter(int64_t n) { return n == 0; }
   static M IsSame(V x, V y) { return x == y || (x != x && y != y); }
   static M And(M x, M y) { return x && y; }
   static M AndNot(M x, M y) { return !x && y; }

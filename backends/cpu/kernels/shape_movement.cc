@@ -72,12 +72,17 @@ void ElementSink::Finish(KernelFrame& frame) {
 }
 
 void FillElements(std::byte* out, int64_t count, const void* value, size_t element_size) {
+  // Elements are written one by one up to this many bytes; then these are copied, with the widest instructions there
+  // are, to what follows.
+  constexpr size_t kFirstBytes = 512;
+  const size_t bytes = static_cast<size_t>(count) * element_size;
+  const size_t first = std::min(bytes, kFirstBytes);
   WithElementType(element_size, [&]<typename T>(std::type_identity<T>) {
     T element;
     std::memcpy(&element, value, sizeof(T));
-    const auto size = static_cast<size_t>(count);
-    for (size_t i = 0; i < size; ++i) std::memcpy(out + i * sizeof(T), &element, sizeof(T));
+    for (size_t i = 0; i < first; i += sizeof(T)) std::memcpy(out + i, &element, sizeof(T));
   });
+  for (size_t done = first; done < bytes; done += first) std::memcpy(out + done, out, std::min(first, bytes - done));
 }
 
 double MovementCost(std::span<const TensorMetadata* const>, std::span<const TensorMetadata> results) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -75,6 +76,36 @@ decltype(auto) WithElementType(size_t element_size, Fn fn) {
     default:
       return fn(std::type_identity<Bytes16>());
   }
+}
+
+// Copies `bytes` bytes, more than kHalf and at most 2 * kHalf of them, as two halves that may overlap. What is copied
+// must not overlap what is written.
+template <size_t kHalf>
+void CopyHalves(std::byte* to, const std::byte* from, size_t bytes) {
+  struct Half {
+    std::byte bytes[kHalf];
+  };
+  Half first;
+  Half last;
+  std::memcpy(&first, from, kHalf);
+  std::memcpy(&last, from + bytes - kHalf, kHalf);
+  std::memcpy(to, &first, kHalf);
+  std::memcpy(to + bytes - kHalf, &last, kHalf);
+}
+
+// The most bytes that CopyHalves should copy; more are better left to memcpy.
+inline constexpr size_t kMaxShortBytes = 128;
+
+// Calls fn(std::integral_constant<size_t, half>()) with the half for CopyHalves of 2 to kMaxShortBytes bytes.
+template <typename Fn>
+decltype(auto) WithHalf(size_t bytes, Fn fn) {
+  if (bytes <= 2) return fn(std::integral_constant<size_t, 1>());
+  if (bytes <= 4) return fn(std::integral_constant<size_t, 2>());
+  if (bytes <= 8) return fn(std::integral_constant<size_t, 4>());
+  if (bytes <= 16) return fn(std::integral_constant<size_t, 8>());
+  if (bytes <= 32) return fn(std::integral_constant<size_t, 16>());
+  if (bytes <= 64) return fn(std::integral_constant<size_t, 32>());
+  return fn(std::integral_constant<size_t, 64>());
 }
 
 // Writes `count` copies of the element at `value`.

@@ -68,6 +68,25 @@ void CopyRows(const KernelFrame& frame, std::span<const Dim> outer, int64_t row_
   });
 }
 
+// The same for rows of 2 to kMaxShortBytes bytes; `rows` has at least one dimension.
+template <size_t kHalf>
+void CopyShortRows(const KernelFrame& frame, std::span<const Dim> rows, size_t row_bytes, std::byte* dst,
+                   const std::byte* src) {
+  constexpr double kNanosecondsPerRow = 2;
+  const std::span<const Dim> outer = rows.first(rows.size() - 1);
+  const Dim& inner = rows.back();
+  frame.ParallelFor(NumRows(rows), kNanosecondsPerRow, [&](int64_t begin, int64_t end) {
+    ForEachStretch(outer, inner.size, dst, src, begin, end,
+                   [&inner, row_bytes](std::byte* to, const std::byte* from, int64_t first, int64_t last) {
+                     to += static_cast<ptrdiff_t>(first) * inner.dst_stride;
+                     from += static_cast<ptrdiff_t>(first) * inner.src_stride;
+                     for (; first < last; ++first, to += inner.dst_stride, from += inner.src_stride) {
+                       CopyHalves<kHalf>(to, from, row_bytes);
+                     }
+                   });
+  });
+}
+
 template <typename T>
 T Load(const std::byte* from) {
   T value;
@@ -80,7 +99,7 @@ void Store(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof(T));
 }
 
-// Bytes [first, last) of a row of single elements; each of the loops vectorises in its own way.
+// Elements [first, last) of a row of single elements; each of the loops vectorises in its own way.
 template <typename T>
 void CopyElements(const Dim& dim, std::byte* dst, const std::byte* src, int64_t first, int64_t last) {
   constexpr ptrdiff_t kSize = sizeof(T);
@@ -90,12 +109,19 @@ void CopyElements(const Dim& dim, std::byte* dst, const std::byte* src, int64_t 
   if (dim.dst_stride != kSize) {
     for (ptrdiff_t i = 0; i < count; ++i) Store(dst + i * dim.dst_stride, Load<T>(src + i * dim.src_stride));
   } else if (dim.src_stride == 0) {
-    const T value = Load<T>(src);
-    for (ptrdiff_t i = 0; i < count; ++i) Store(dst + i * kSize, value);
+    FillElements(dst, last - first, src, sizeof(T));
+  } else if (dim.src_stride == 2 * kSize) {
+    for (ptrdiff_t i = 0; i < count; ++i) Store(dst + i * kSize, Load<T>(src + i * (2 * kSize)));
   } else if (dim.src_stride == -kSize) {
     for (ptrdiff_t i = 0; i < count; ++i) Store(dst + i * kSize, Load<T>(src - i * kSize));
   } else {
-    for (ptrdiff_t i = 0; i < count; ++i) Store(dst + i * kSize, Load<T>(src + i * dim.src_stride));
+    ptrdiff_t i = 0;
+    for (; i + 4 <= count; i += 4, src += 4 * dim.src_stride) {
+      const T loaded[] = {Load<T>(src), Load<T>(src + dim.src_stride), Load<T>(src + 2 * dim.src_stride),
+                          Load<T>(src + 3 * dim.src_stride)};
+      std::memcpy(dst + i * kSize, loaded, sizeof(loaded));
+    }
+    for (; i < count; ++i, src += dim.src_stride) Store(dst + i * kSize, Load<T>(src));
   }
 }
 
@@ -172,6 +198,35 @@ void TransposeTile(const Plane& plane, std::byte* dst, const std::byte* src) {
   }
 }
 
+// Rows of the source that become the elements of `count` neighbours in the result.
+template <typename T, int kRows>
+void Interleave(const std::byte* const (&rows)[kRows], int64_t count, std::byte* to) {
+  const auto size = static_cast<size_t>(count);
+  for (size_t x = 0; x < size; ++x) {
+    for (size_t y = 0; y < kRows; ++y) Store(to + (x * kRows + y) * sizeof(T), Load<T>(rows[y] + x * sizeof(T)));
+  }
+}
+
+// Whether the plane is so narrow that Interleave does it, which it then has done for `down` elements.
+template <typename T>
+bool InterleavePlane(const Plane& plane, std::byte* dst, const std::byte* src, int64_t down) {
+  const auto row = [&](int y) { return src + y * plane.along.src_stride; };
+  if (plane.down.dst_stride != static_cast<ptrdiff_t>(plane.along.size * sizeof(T))) return false;
+  switch (plane.along.size) {
+    case 2:
+      Interleave<T, 2>({row(0), row(1)}, down, dst);
+      return true;
+    case 3:
+      Interleave<T, 3>({row(0), row(1), row(2)}, down, dst);
+      return true;
+    case 4:
+      Interleave<T, 4>({row(0), row(1), row(2), row(3)}, down, dst);
+      return true;
+    default:
+      return false;
+  }
+}
+
 // A tile at the edge.
 template <typename T>
 void TransposePart(const Plane& plane, std::byte* dst, const std::byte* src, int64_t down, int64_t along) {
@@ -194,6 +249,11 @@ void TransposeSquare(const Plane& plane, std::byte* dst, const std::byte* src, i
   constexpr int64_t kSide = kTile<T>;
   const int64_t down_end = std::min(plane.down.size, (first_down + kSquare) * kSide);
   const int64_t along_end = std::min(plane.along.size, (first_along + kSquare) * kSide);
+  const auto first = static_cast<ptrdiff_t>(first_down * kSide);
+  if (InterleavePlane<T>(plane, dst + first * plane.down.dst_stride, src + first * plane.down.src_stride,
+                         down_end - first)) {
+    return;
+  }
   for (int64_t x = first_down * kSide; x < down_end; x += kSide) {
     const int64_t down = std::min(kSide, down_end - x);
     for (int64_t y = first_along * kSide; y < along_end; y += kSide) {
@@ -275,8 +335,13 @@ void StridedCopy::Run(const KernelFrame& frame, void* dst, const void* src) cons
     const int64_t row_bytes = dims.back().size * element_size;
     dims = dims.first(dims.size() - 1);
     // Rows of a few bytes are copied as larger elements.
-    if (dims.empty() || row_bytes > 16 || (row_bytes & (row_bytes - 1)) != 0) {
+    const bool is_element = row_bytes <= 16 && (row_bytes & (row_bytes - 1)) == 0;
+    if (dims.empty() || (!is_element && row_bytes > static_cast<int64_t>(kMaxShortBytes))) {
       return CopyRows(frame, dims, row_bytes, to, from);
+    }
+    if (!is_element) {
+      const auto size = static_cast<size_t>(row_bytes);
+      return WithHalf(size, [&](auto half) { CopyShortRows<half()>(frame, dims, size, to, from); });
     }
     element_size = static_cast<ptrdiff_t>(row_bytes);
   }

@@ -31,21 +31,21 @@ namespace tandem::cpu::simd {
 //   Erf      1.5         x + x P(x^2) below 1, 1 - exp(-Q(|x|)) above; f64: std::erf
 //   Sqrt     0.5   0.5   the processor's instruction
 //   Rsqrt    1.5   1.5   1 / Sqrt
-//   Tan      3.5         sine over cosine
+//   Tan      3.8         sine over cosine
 //   Sinh     2.0         a polynomial below 1, e^x / 2 - e^-x / 2 above
 //   Cosh     2.0   2.0   e^x / 2 + e^-x / 2
 //   Asin     2.5         x + x P(x^2) up to 1/2; pi/2 - 2 asin(sqrt((1 - x) / 2)) above
-//   Acos     2.5         from the same
-//   Atan     2.5         x + x P(x^2) up to 1; pi/2 - atan(1 / x) above
-//   Atan2    3.0         from Atan of the smaller over the larger
-//   Asinh    3.0         from Log1p, as in fdlibm's s_asinh.c; so are the next two
-//   Acosh    3.5
-//   Atanh    3.0
-//   Softplus 2.5   3.0   from Exp and Log1p
+//   Acos     1.5         from the same
+//   Atan     1.8         x + x P(x^2) up to 1; pi/2 - atan(1 / x) above
+//   Atan2    1.8         from Atan of the smaller over the larger
+//   Asinh    2.0         from Log1p, as in fdlibm's s_asinh.c; so are the next two
+//   Acosh    2.2
+//   Atanh    2.2
+//   Softplus 2.0   2.0   from Exp and Log1p
 //   Elu      1.5   2.0   from Expm1
-//   Selu     2.5   3.0   the same
-//   Gelu     4.0   4.0   x Phi(x), the tail of Phi as e^(-x^2/2) R(x) with an exponent in f64; f64: std::erfc
-//   GeluTanh 4.0   4.0   x / (1 + e^-2u), with an exponent in f64; f64: in twice the precision
+//   Selu     2.0   2.0   the same
+//   Gelu     3.5   4.0   x Phi(x), the tail of Phi as e^(-x^2/2) R(x) with an exponent in two parts; f64: std::erfc
+//   GeluTanh 3.5   3.5   x / (1 + e^-2u), with an exponent in f64; f64: in twice the precision
 // Polynomials are minimax in the relative error of the function, found with Remez' algorithm. Where the instruction
 // set has no vectors of f64 (WebAssembly), f64 is the C++ library's.
 void Exp(const float* x, int64_t count, float* y);

@@ -6,8 +6,6 @@ import cmath
 import math
 
 import elementary
-import elementwise_cast
-import elementwise_select
 from case_suite import Suite, Tensor, scalar, varied, vector
 from elementwise_cases import add_binary_cases, add_unary_cases, mapped, tolerance_for
 from number_formats import (DTYPES, FLOATS, INTS, NUMBERS, REALS, SIGNED_INTS, Fraction, int_range, round_complex,
@@ -305,9 +303,9 @@ def power_cases(suite):
 
 def long_rows(suite):
     """Rows that are not put together to blocks, with arguments that have one element for each."""
-    shapes = {"column": ((3, 200), (3, 1)), "left_column": ((3, 1), (3, 200)), "left_scalar": ((), (300,)),
-              "right_scalar": ((300,), ()), "row": ((5, 40), (40,)), "short_column": ((7, 40), (7, 1)),
-              "middle": ((2, 1, 150), (3, 1)), "channels": ((2, 3, 6, 7), (3, 1, 1)), "outer": ((4, 1), (1, 130)),
+    shapes = {"column": ((2, 130), (2, 1)), "left_column": ((2, 1), (2, 130)), "left_scalar": ((), (131,)),
+              "right_scalar": ((131,), ()), "row": ((5, 40), (40,)), "short_column": ((4, 40), (4, 1)),
+              "middle": ((1, 1, 129), (3, 1)), "channels": ((1, 3, 6, 7), (3, 1, 1)), "outer": ((3, 1), (1, 128)),
               "both_rows": ((2, 1, 33), (1, 3, 33)), "rank6": ((2, 1, 2, 1, 1, 35), (2, 1, 3, 1, 1))}
     for name, (x_shape, y_shape) in shapes.items():
         for op, dtype, function in [("Sub", "f32", subtract), ("Sub", "f16", subtract), ("Sub", "i32", subtract),
@@ -355,7 +353,5 @@ def suite():
     power_cases(result)
     long_rows(result)
     incompatible_shapes(result)
-    elementwise_cast.add_cases(result)
-    elementwise_select.add_cases(result)
     unknown_ops(result)
     return result

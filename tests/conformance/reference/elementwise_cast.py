@@ -4,7 +4,7 @@
 
 import math
 
-from case_suite import Tensor, common_errors, drawn, dtype_set, specials, varied, vector
+from case_suite import Suite, Tensor, common_errors, drawn, dtype_set, specials, varied, vector
 from number_formats import DTYPES, FLOATS, INTS, Fraction, convert, int_range, limits, round_to
 
 
@@ -30,7 +30,7 @@ def cast(tensor, target):
 CASTABLE = [dtype for dtype in DTYPES if dtype != "string"]
 
 
-def add_cases(suite):
+def cast_cases(suite):
     for source in CASTABLE:
         for target in CASTABLE:
             x = varied(source, (24,), seed=41)
@@ -89,3 +89,9 @@ def add_cases(suite):
     suite.error("Cast_truncate_not_bool", "tf.Cast", [x], "attribute Truncate must be bool, got i64",
                 {"DstT": "i32", "Truncate": 1})
     common_errors(suite, "tf.Cast", [x], ["x"], CASTABLE, {"DstT": "i32"}, "one of SrcT, DstT, Truncate")
+
+
+def suite():
+    result = Suite()
+    cast_cases(result)
+    return result

@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from case_suite import Tensor, common_errors, drawn, dtype_set, specials, varied, vector
+from case_suite import Suite, Tensor, common_errors, drawn, dtype_set, specials, varied, vector
 from number_formats import DTYPES, INTS, NUMBERS, Fraction, convert, round_to
 
 
@@ -100,6 +100,8 @@ def add_n_cases(suite):
                 f"argument 0 (inputs) must be one of {dtype_set(NUMBERS)}, got {other}")
 
 
-def add_cases(suite):
-    select_cases(suite)
-    add_n_cases(suite)
+def suite():
+    result = Suite()
+    select_cases(result)
+    add_n_cases(result)
+    return result

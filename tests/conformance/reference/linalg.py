@@ -135,6 +135,8 @@ def batch_cases(suite):
         batch_call(suite, f"{dtype}_many", x, y, tags=["large"])
     x, y = drawn("f32", (2, 20, 100), 7, -1, 1), drawn("f32", (2, 12, 100), 8, -1, 1)
     batch_call(suite, "random", x, y, False, True, tags=["large"], ulp=1, abs_tolerance=math.ldexp(100.0, -23))
+    x, y = drawn("f32", (3, 9000), 9, -1, 1), drawn("f32", (2, 9000), 10, -1, 1)
+    batch_call(suite, "long", x, y, False, True, tags=["large"], abs_tolerance=math.ldexp(9000.0, -24))
     x = varied("f32", (2, 4, 4), 11)
     batch_call(suite, "alias", x, x, tags=["alias"])
     batch_call(suite, "alias_adjoint", x, x, True, False, tags=["alias"])

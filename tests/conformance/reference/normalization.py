@@ -36,13 +36,16 @@ def moments(values):
     return Fraction(total, n * unit), Fraction(n * sum(c * c for c in counts) - total * total, (n * unit) ** 2)
 
 
+def square_root(value):
+    with decimal.localcontext(decimal.Context(prec=60)):
+        return Fraction((Decimal(value.numerator) / Decimal(value.denominator)).sqrt())
+
+
 def normalized(values, mean, variance, epsilon, scales, offsets):
     """(value - mean) / sqrt(variance + epsilon) * scale + offset, for each."""
     if isinstance(mean, float) or isinstance(variance, float):
         return [math.nan] * len(values)
-    with decimal.localcontext(decimal.Context(prec=60)):
-        square = variance + f32(epsilon)
-        deviation = Fraction((Decimal(square.numerator) / Decimal(square.denominator)).sqrt())
+    deviation = square_root(variance + f32(epsilon))
     return [(Fraction(v) - mean) / deviation * Fraction(s) + Fraction(o) if math.isfinite(v) else v
             for v, s, o in zip(values, scales, offsets)]
 
@@ -176,6 +179,8 @@ def batch_norm_cases(suite):
             both(f"{dtype}_{data_format.lower()}", x, parameters(3), data_format=data_format)
         for channels, width in [(1, 5), (5, 3), (16, 2), (65, 2), (260, 1)]:
             for data_format in ("NHWC", "NCHW"):
+                if channels > 100 and dtype == "bf16":
+                    continue
                 x = varied(dtype, shape_of(data_format, channels, 2, 1, width), channels)
                 both(f"{dtype}_{data_format.lower()}_channels{channels}", x, parameters(channels),
                      data_format=data_format)
@@ -257,8 +262,110 @@ def batch_norm_errors(suite, op):
                   required="one of T, U, epsilon, exponential_avg_factor, data_format, is_training")
 
 
+def batch_norm_grad(gradients, x, scale, mean, variance, is_training=True, epsilon=1e-4, data_format="NHWC"):
+    """The three gradients, and two empty results."""
+    rows = numpy.moveaxis(x.array(), channel_axis(data_format), 0)
+    dy_rows = numpy.moveaxis(gradients.array(), channel_axis(data_format), 0)
+    dx = numpy.empty(rows.shape, dtype=object)
+    scale_gradients, offset_gradients = [], []
+    for c in range(rows.shape[0]):
+        differences = [Fraction(v) - Fraction(mean.values[c]) for v in rows[c].reshape(-1).tolist()]
+        dy = [Fraction(v) for v in dy_rows[c].reshape(-1).tolist()]
+        square = Fraction(variance.values[c]) + f32(epsilon)
+        deviation = square_root(square)
+        total, product = sum(dy), sum(d * v for d, v in zip(dy, differences))
+        scale_gradients.append(round_to("f32", product / deviation))
+        offset_gradients.append(round_to("f32", total))
+        factor = Fraction(scale.values[c]) / deviation
+        count = len(dy)
+        channel = numpy.empty(count, dtype=object)
+        if is_training:
+            channel[:] = [factor * (d - total / count - v * product / (count * square))
+                          for d, v in zip(dy, differences)]
+        else:
+            channel[:] = [factor * d for d in dy]
+        dx[c] = channel.reshape(rows.shape[1:])
+    dx = numpy.moveaxis(dx, 0, channel_axis(data_format))
+    elements = Tensor(x.dtype, x.shape, [round_to(x.dtype, v) for v in dx.reshape(-1).tolist()])
+    return [elements, vector("f32", scale_gradients), vector("f32", offset_gradients), vector("f32", []),
+            vector("f32", [])]
+
+
+def batch_norm_grad_cases(suite):
+    op = "tf.FusedBatchNormGradV3"
+    reserve = scalar("f32", 0.0)
+
+    def call(name, x, gradients=None, tags=(), precision=None, inputs=None, **attrs):
+        channels = x.shape[channel_axis(attrs.get("data_format", "NHWC"))]
+        scale, _, mean, variance = inputs or parameters(channels)
+        gradients = gradients or varied(x.dtype, x.shape, 41)
+        for is_training in (True, False):
+            outputs = batch_norm_grad(gradients, x, scale, mean, variance, is_training, **attrs)
+            suite.case(f"FusedBatchNormGradV3_{name}_{'training' if is_training else 'inference'}", op,
+                       [gradients, x, scale, mean, variance, reserve], outputs,
+                       attrs if is_training else {"is_training": False, **attrs}, ulp=4,
+                       abs_tolerance=(precision or 1) * PRECISION[x.dtype] * 4, tags=list(tags) + tags_for(x))
+
+    for dtype in BATCH_NORM_DTYPES:
+        for data_format in ("NHWC", "NCHW", "NDHWC", "NCDHW"):
+            call(f"{dtype}_{data_format.lower()}", varied(dtype, shape_of(data_format, 3), 1), data_format=data_format)
+        for channels, width in [(1, 5), (16, 2), (65, 1), (260, 1)]:
+            for data_format in ("NHWC", "NCHW"):
+                if channels > 100 and (dtype == "bf16" or data_format == "NCHW"):
+                    continue
+                x = varied(dtype, shape_of(data_format, channels, 2, 1, width), channels)
+                call(f"{dtype}_{data_format.lower()}_channels{channels}", x, data_format=data_format)
+    for data_format in ("NHWC", "NCHW"):
+        lower = data_format.lower()
+        call(f"no_images_{lower}", varied("f32", shape_of(data_format, 3, batch=0)), data_format=data_format)
+        call(f"no_channels_{lower}", varied("f32", shape_of(data_format, 0)), data_format=data_format)
+        call(f"inplace_{lower}", varied("f32", shape_of(data_format, 5), 4), tags=["inplace"],
+             data_format=data_format)
+        call(f"large_{lower}", drawn("f32", shape_of(data_format, 6, 2, 9, 11), 5, -2, 2), tags=["large"],
+             precision=16, data_format=data_format)
+    for epsilon in (0.5, 0.0):
+        call(f"epsilon_{epsilon:g}", varied("f32", (2, 2, 2, 3), 2), epsilon=epsilon)
+    x = varied("f32", (1, 2, 3, 2), 6)
+    call("alias", x, x, ["alias"])
+    call("alias_inplace", x, x, ["alias", "inplace"])
+    # So many elements that they are summed in parts; scaled by 0, so that the first result is short to spell.
+    for dtype, data_format, channels, height, width in [("f32", "NHWC", 3, 60, 47), ("f16", "NHWC", 70, 13, 10),
+                                                        ("f32", "NHWC", 300, 7, 5), ("f32", "NCHW", 1, 91, 92),
+                                                        ("bf16", "NCHW", 1, 91, 92)]:
+        shape = shape_of(data_format, channels, 1, height, width)
+        zeros = Tensor("f32", (channels,), [0.0] * channels)
+        call(f"{dtype}_{data_format.lower()}_parts{channels}", drawn(dtype, shape, 6, 1, 3), drawn(dtype, shape, 7, 0, 1),
+             ["large"], 16, [zeros, None, *parameters(channels)[2:]], data_format=data_format)
+    batch_norm_grad_errors(suite, op, reserve)
+
+
+def batch_norm_grad_errors(suite, op, reserve):
+    x = varied("f32", (1, 2, 2, 3))
+    right = [x, x, *[varied("f32", (3,))] * 3, reserve]
+    names = ["y_backprop", "x", "scale", "reserve_space_1", "reserve_space_2"]
+
+    def wrong(name, index, bad, text, attrs=None):
+        inputs = list(right)
+        inputs[index] = bad
+        suite.error(f"FusedBatchNormGradV3_{name}", op, inputs, text, attrs)
+
+    small = varied("f32", (1, 2, 2, 1))
+    wrong("shapes", 0, small, f"shapes must be equal, got y_backprop: {small}, x: {x}")
+    matrix = varied("f32", (2, 3))
+    wrong("rank2", 1, matrix, f"x must have four dimensions for data_format NHWC, got x: {matrix}")
+    for bad in (varied("f32", (2,)), varied("f32", (1, 3))):
+        for index in (2, 3, 4):
+            wrong(f"{names[index]}_rank{len(bad.shape)}", index, bad, f"{names[index]} must be a vector with an element "
+                  f"for each index of dimension 3 of x, got x: {x}, {names[index]}: {bad}")
+    wrong("half_scale", 2, varied("f16", (3,)), "argument 2 (scale) must be f32, got f16[3]")
+    wrong("format", 2, right[2], "attribute data_format must be one of 'NHWC', 'NCHW', 'NDHWC', 'NCDHW', got 'CHWN'",
+          {"data_format": "CHWN"})
+    common_errors(suite, op, right, names, BATCH_NORM_DTYPES, required="one of T, U, epsilon, data_format, is_training")
+
+
 def suite():
     result = Suite()
     layer_norm_cases(result)
     batch_norm_cases(result)
+    batch_norm_grad_cases(result)
     return result

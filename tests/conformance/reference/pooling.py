@@ -173,15 +173,17 @@ def pooling_cases(calls):
         for data_format in FORMATS:
             lower = data_format.lower()
             for padding in PADDINGS:
-                x = varied(dtype, image_shape(data_format, 2, 4, 5, 3), 1)
+                x = varied(dtype, image_shape(data_format, 2, 3, 4, 3), 1)
                 add(f"{dtype}_{lower}_{padding.lower()}", x, (2, 2), (2, 2), padding, data_format)
         x = varied(dtype, (1, 1, 2, 70), 2)
         add(f"{dtype}_wide", x, (2, 3), (1, 2), "SAME", "NCHW")
         add(f"{dtype}_wide_step1", x, (2, 3), (1, 1), "VALID", "NCHW")
-        for channels in (8, 17, 70):
-            add(f"{dtype}_channels{channels}", varied(dtype, (1, 2, 3, channels), channels), (2, 2), (1, 1), "SAME")
+        for channels in (8, 17, 70) if dtype not in ("i16", "u32", "u64", "i64") else (9,):
+            add(f"{dtype}_channels{channels}", varied(dtype, (1, 2, 2, channels), channels), (2, 2), (1, 1), "SAME")
     window_cases(calls)
     for dtype in ("f16", "bf16"):
+        for step in (1, 2):
+            add(f"{dtype}_rows_by{step}", varied(dtype, (1, 1, 4, 43), 3), (3, 3), (step, step), "SAME", "NCHW")
         add(f"{dtype}_520_channels", varied(dtype, (1, 2, 1, 520), 4), (2, 1), (1, 1))
         add(f"{dtype}_many_rows", varied(dtype, (1, 66, 2, 1), 5), (3, 2), (2, 1), "SAME")
     for data_format in FORMATS:
@@ -193,7 +195,7 @@ def pooling_cases(calls):
             add(f"{name}_{lower}", varied("f32", image_shape(data_format, *sizes)), (2, 2), (1, 1), "SAME", data_format)
         x = varied("f32", image_shape(data_format, 1, 5, 5, 3), 6)
         add(f"inplace_{lower}", x, (1, 1), (1, 1), "VALID", data_format, tags=["inplace"])
-        x = drawn("f32", image_shape(data_format, 2, 13, 15, 6), 7, -1, 1)
+        x = drawn("f32", image_shape(data_format, 2, 11, 13, 5), 7, -1, 1)
         add(f"large_{lower}", x, (3, 3), (2, 2), "SAME", data_format, tags=["large"], is_exact=False)
         add(f"large_step1_{lower}", x, (3, 2), (1, 1), "VALID", data_format, tags=["large"], is_exact=False)
     special_cases(calls)
@@ -224,7 +226,7 @@ def window_cases(calls):
                 calls.add(f"{data_format.lower()}_{sizes[3]}_explicit_{name}", x, window, strides, list(padding),
                           data_format)
     # Wide rows of one channel, with the columns of a window in several vectors.
-    x = varied("f32", (1, 1, 4, 75), 12)
+    x = varied("f32", (1, 1, 3, 71), 12)
     for window, stride in [(2, 2), (3, 2), (3, 1), (3, 3), (5, 2), (2, 3), (4, 4), (40, 2)]:
         for padding in PADDINGS:
             calls.add(f"row_{padding.lower()}_{window}_by_{stride}", x, (2, window), (1, stride), padding, "NCHW")
@@ -237,7 +239,7 @@ def special_cases(calls):
     flat = [v for row in values for v in row]
     for dtype in FLOATS:
         for data_format in FORMATS:
-            for name, repeat in [("", 1), ("_channels", 18)] if dtype in ("f16", "f32") else [("", 1)]:
+            for name, repeat in [("", 1), ("_channels", 17)] if dtype == "f32" else [("", 1)]:
                 x = Tensor(dtype, (1, 4, 5, repeat), [v for v in flat for _ in range(repeat)])
                 if data_format == "NCHW":
                     x = Tensor(dtype, (1, repeat, 4, 5), flat * repeat)

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Depthwise convolutions by strips, as other convolutions, of which each channel of the wider side is a vector lane.
+
+#include "kernels/convolution_depthwise.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernels/convolution_depthwise_tiles.h"
+#include "kernels/convolution_strips.h"
+#include "tandem/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+// A tile of outputs; what a chunk of the gradient has at least; see WindowGradient.
+constexpr int64_t kTilePixels = 8;
+constexpr int64_t kMinChunkStrips = 4;
+constexpr int64_t kMaxChunks = 16;
+// Elements of source and result that a strip has for each product it computes weigh as much as some products do.
+constexpr double kProductsAnElement = 16;
+
+// The offsets of the taps in a strip with this pitch.
+void ListOffsets(const TapAxis& rows, const TapAxis& cols, int64_t pitch, int64_t pixel_size, int64_t* offsets) {
+  for (int64_t row = 0; row < rows.count; ++row) {
+    for (int64_t col = 0; col < cols.count; ++col) {
+      *offsets++ = row * rows.step * pitch + col * cols.step * pixel_size;
+    }
+  }
+}
+
+// out[i] = the sum of in[i * multiplier] and the following ones.
+template <typename T>
+void AddNeighbours(const T* in, int64_t count, int64_t multiplier, T* out) {
+  for (int64_t i = 0; i < count; ++i, in += multiplier) {
+    T sum = in[0];
+    for (int64_t j = 1; j < multiplier; ++j) sum += in[j];
+    out[i] = sum;
+  }
+}
+
+// The work of one thread: strip after strip.
+template <typename S>
+class DepthwiseTask {
+ public:
+  using T = GemmComputeType<S>;
+
+  DepthwiseTask(const DepthwiseProduct<S>& product, const Strips<T>& strips, const int64_t* offsets, const T* filter)
+      : product_(product),
+        strips_(strips),
+        offsets_(offsets),
+        filter_(filter),
+        result_(product.result, product.result_data, product.conversion, product.rows, product.cols,
+                strips.max_pixels()),
+        products_size_(IsAddedUp() ? RoundUpBytes<T>(strips.max_pixels() * strips.pixel_size()) : 0),
+        memory_(strips.MemorySize() + products_size_ + result_.MemorySize()) {
+    if (IsValid()) result_.SetMemory(memory_.data() + strips.MemorySize() + products_size_);
+  }
+
+  bool IsValid() const { return memory_.data() != nullptr; }
+
+  void Compute(int64_t index) {
+    StripSource<T> source(strips_, memory_.data());
+    const Strip strip = source.Load(index);
+    const DepthwiseBlock<T> block = {source.pixels(), strip.num_pixels, offsets_,
+                                     product_.rows.count * product_.cols.count, strips_.pixel_size()};
+    T* pixels = result_.Pixels(strip);
+    T* products = IsAddedUp() ? reinterpret_cast<T*>(memory_.data() + strips_.MemorySize()) : pixels;
+    GetDepthwiseTiles<T>().convolve(block, filter_, products);
+    if (IsAddedUp()) {
+      AddNeighbours(products, strip.num_pixels * product_.result.channels,
+                    product_.source.channels / product_.result.channels, pixels);
+    }
+    result_.Store(strip);
+  }
+
+ private:
+  bool IsAddedUp() const { return product_.source.channels > product_.result.channels; }
+
+  const DepthwiseProduct<S>& product_;
+  const Strips<T>& strips_;
+  const int64_t* const offsets_;
+  const T* const filter_;
+  StripResult<T> result_;
+  const size_t products_size_;
+  TaskMemory memory_;
+};
+
+// One chunk of a gradient: what it adds up, and where it keeps what it works with.
+template <typename S>
+class DepthwiseGradientTask {
+ public:
+  using T = GemmComputeType<S>;
+
+  DepthwiseGradientTask(const DepthwiseGradient<S>& gradient, const Strips<T>& strips, const int64_t* offsets)
+      : gradient_(gradient),
+        strips_(strips),
+        offsets_(offsets),
+        is_in_place_(gradient.gradient.HasPackedPixels() && gradient.conversion.widen == nullptr),
+        loaded_size_(is_in_place_ ? 0 : RoundUpBytes<T>(strips.max_pixels() * strips.pixel_size())),
+        memory_(strips.MemorySize() + 2 * loaded_size_) {}
+
+  bool IsValid() const { return memory_.data() != nullptr; }
+
+  // sums[tap, channel] = or += those of a strip.
+  void Add(int64_t index, bool accumulate, T* sums) {
+    StripSource<T> source(strips_, memory_.data());
+    const Strip strip = source.Load(index);
+    const DepthwiseBlock<T> block = {source.pixels(), strip.num_pixels, offsets_,
+                                     gradient_.rows.count * gradient_.cols.count, strips_.pixel_size()};
+    GetDepthwiseTiles<T>().sum_windows(block, LoadGradient(strip), accumulate, sums);
+  }
+
+ private:
+  const T* LoadGradient(const Strip& strip) {
+    const ImageLayout& layout = gradient_.gradient;
+    if (is_in_place_) {
+      return reinterpret_cast<const T*>(gradient_.gradient_data) + strip.image * layout.batch_stride +
+             strip.row * layout.row_stride;
+    }
+    T* loaded = reinterpret_cast<T*>(memory_.data() + strips_.MemorySize());
+    T* room = reinterpret_cast<T*>(memory_.data() + strips_.MemorySize() + loaded_size_);
+    const int64_t image_size = strip.num_rows * layout.cols * layout.channels;
+    for (int64_t i = 0; i < strip.num_images; ++i) {
+      LoadImage<T>(layout, gradient_.gradient_data, gradient_.conversion, strip.image + i, strip.row, strip.num_rows, 0,
+                   layout.cols, 1, room, loaded + i * image_size);
+    }
+    return loaded;
+  }
+
+  const DepthwiseGradient<S>& gradient_;
+  const Strips<T>& strips_;
+  const int64_t* const offsets_;
+  const bool is_in_place_;
+  const size_t loaded_size_;
+  TaskMemory memory_;
+};
+
+}  // namespace
+
+template <typename S>
+Status DepthwiseProduct<S>::Run() const {
+  if (result.channels == 0 || result.batch == 0 || rows.outputs == 0 || cols.outputs == 0) return Status();
+  const int64_t channels = std::max(source.channels, result.channels);
+  const int64_t taps = rows.count * cols.count;
+  Strips<T> strips(source, reinterpret_cast<const T*>(source_data), conversion, rows, cols, channels / source.channels,
+                   channels);
+  strips.ChooseSize(kTilePixels, queue.ParallelismLevel());
+  const size_t offsets_bytes = RoundUpBytes<int64_t>(taps);
+  const TaskMemory memory(offsets_bytes + RoundUpBytes<T>(taps * channels));
+  if (memory.data() == nullptr) return Status::OutOfMemory();
+  int64_t* offsets = reinterpret_cast<int64_t*>(memory.data());
+  T* weights = reinterpret_cast<T*>(memory.data() + offsets_bytes);
+  ListOffsets(rows, cols, strips.pitch(), strips.pixel_size(), offsets);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const int64_t row = rows.tap_first + tap / cols.count * rows.tap_step;
+    const int64_t col = cols.tap_first + tap % cols.count * cols.tap_step;
+    LoadElements(conversion, filter, (row * filter_cols + col) * channels, channels, weights + tap * channels);
+  }
+  std::atomic<bool> is_out_of_memory = false;
+  const int64_t grain =
+      strips.GrainFor((static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels));
+  ParallelFor(queue, strips.size(), grain, [&](int64_t begin, int64_t end) {
+    DepthwiseTask<S> task(*this, strips, offsets, weights);
+    if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
+    for (int64_t i = begin; i < end; ++i) task.Compute(i);
+  });
+  return is_out_of_memory.load(std::memory_order_relaxed) ? Status::OutOfMemory() : Status();
+}
+
+template <typename S>
+Status DepthwiseGradient<S>::Run() const {
+  const int64_t channels = gradient.channels;
+  const int64_t taps = rows.count * cols.count;
+  const bool is_empty = source.batch == 0 || rows.outputs == 0 || cols.outputs == 0;
+  if (is_empty || taps < filter_rows * filter_cols) std::fill_n(filter, filter_rows * filter_cols * channels, S(0));
+  if (is_empty || taps == 0) return Status();
+  Strips<T> strips(source, reinterpret_cast<const T*>(source_data), conversion, rows, cols, channels / source.channels,
+                   channels);
+  strips.ChooseSize(kTilePixels, /*threads=*/1);
+  const int64_t chunks = std::clamp<int64_t>(strips.size() / kMinChunkStrips, 1, kMaxChunks);
+  const int64_t size = taps * channels;
+  const size_t offsets_bytes = RoundUpBytes<int64_t>(taps);
+  const TaskMemory memory(offsets_bytes + RoundUpBytes<T>(chunks * size));
+  if (memory.data() == nullptr) return Status::OutOfMemory();
+  int64_t* offsets = reinterpret_cast<int64_t*>(memory.data());
+  T* sums = reinterpret_cast<T*>(memory.data() + offsets_bytes);
+  ListOffsets(rows, cols, strips.pitch(), strips.pixel_size(), offsets);
+  std::atomic<bool> is_out_of_memory = false;
+  const double products = (static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels) *
+                          static_cast<double>(DivideUp(strips.size(), chunks));
+  ParallelFor(queue, chunks, strips.GrainFor(products), [&](int64_t begin, int64_t end) {
+    DepthwiseGradientTask<S> task(*this, strips, offsets);
+    if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      const int64_t first = strips.size() * chunk / chunks;
+      for (int64_t strip = first; strip < strips.size() * (chunk + 1) / chunks; ++strip) {
+        task.Add(strip, strip > first, sums + chunk * size);
+      }
+    }
+  });
+  if (is_out_of_memory.load(std::memory_order_relaxed)) return Status::OutOfMemory();
+  for (int64_t chunk = 1; chunk < chunks; ++chunk) {
+    for (int64_t i = 0; i < size; ++i) sums[i] += sums[chunk * size + i];
+  }
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const int64_t row = rows.tap_first + tap / cols.count;
+    const int64_t col = cols.tap_first + tap % cols.count;
+    StoreElements(conversion, sums + tap * channels, channels, filter, (row * filter_cols + col) * channels);
+  }
+  return Status();
+}
+
+template struct DepthwiseProduct<float>;
+template struct DepthwiseProduct<double>;
+template struct DepthwiseProduct<Float16>;
+template struct DepthwiseProduct<BFloat16>;
+template struct DepthwiseGradient<float>;
+template struct DepthwiseGradient<double>;
+template struct DepthwiseGradient<Float16>;
+template struct DepthwiseGradient<BFloat16>;
+
+}  // namespace tandem::cpu
