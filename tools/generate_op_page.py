@@ -130,15 +130,18 @@ def inline(text):
 
 
 def parts_of_doc(doc, names):
-    """The paragraphs of a doc, and what it says of single arguments and attributes by name."""
-    paragraphs, described = [], {}
-    for line in re.sub(r"\n[ \t]+", " ", doc.strip()).split("\n"):
+    """The paragraphs of a doc, and what it says of single arguments and attributes by name: "name: text"."""
+    parts = [(None, [])]
+    for line in doc.strip().split("\n"):
         match = re.match(r"(\w+): (.*)", line)
         if match and match[1] in names:
-            described[match[1]] = match[2]
-        elif line:
-            paragraphs.append(line)
-    return paragraphs, described
+            parts.append((match[1], [match[2]]))
+        elif line.strip():
+            parts[-1][1].append(line.strip())
+        else:
+            parts.append((None, []))
+    paragraphs = [" ".join(lines) for name, lines in parts if name is None and lines]
+    return paragraphs, {name: " ".join(lines) for name, lines in parts if name is not None}
 
 
 def default_text(attr):
@@ -168,10 +171,10 @@ def rows(op, described):
         yield attr["name"], kind_text(attr), note
 
 
-def section(op):
+def section(op, registered):
     names = {arg["name"] for key in ("inputs", "outputs", "attrs") for arg in op[key]}
     paragraphs, described = parts_of_doc(op["doc"], names)
-    typed = generate_ops.Op(op)
+    typed = generate_ops.Op(op, registered)
     # What the search takes for the op's names: that of the definition and that of the function.
     searched = op["name"].lower()
     signature = ""
@@ -203,11 +206,12 @@ def main():
     registry = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
     if registry["format"] != 1:
         sys.exit(f"generate_op_page: expected registry format 1, got {registry['format']}")
+    registered = {op["name"] for op in registry["ops"]}
     ops = [op for op in registry["ops"] if not op["name"].startswith("test.")]
     page = PAGE.format(version=html.escape(sys.argv[2]), count=len(ops),
                        index="".join(f'<a href="#{html.escape(op["name"])}">{html.escape(op["name"])}</a>\n'
                                      for op in ops),
-                       sections="".join(section(op) for op in ops))
+                       sections="".join(section(op, registered) for op in ops))
     pathlib.Path(sys.argv[3]).write_text(page, encoding="utf-8")
 
 

@@ -70,8 +70,8 @@ done < <(comm -23 <(cut -d'(' -f1 <<<"$defined" | sort -u) <(cut -d'(' -f1 <<<"$
 mkdir "$scratch/newer"
 printf 'cmake_minimum_required(VERSION 3.20)\nproject(Newer LANGUAGES NONE)\nfind_package(Tandem 0.99 CONFIG)\n%s\n' \
   'message(STATUS "found: ${Tandem_FOUND}")' >"$scratch/newer/CMakeLists.txt"
-"$cmake" -S "$scratch/newer" -B "$scratch/newer/build" -DCMAKE_PREFIX_PATH="$tree" 2>/dev/null |
-  grep -q 'found: 0' || fail "find_package takes an older version than it was asked for"
+"$cmake" -S "$scratch/newer" -B "$scratch/newer/build" -DCMAKE_PREFIX_PATH="$tree" >"$scratch/output" 2>&1
+grep -q 'found: 0' "$scratch/output" || fail "find_package takes an older version than it was asked for"
 
 # find_package, with the default flags and the program's own.
 "$cmake" -S "$here/installed" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$tree" -DCMAKE_BUILD_TYPE=Debug \
@@ -81,8 +81,10 @@ for variant in tandem tandem_static; do
   "$scratch/cmake/smooth_$variant" | tee "$scratch/output"
   grep -qx 'smooth: ok' "$scratch/output" || fail "smooth_$variant did not get to its end"
 done
-readelf -d "$scratch/cmake/smooth_tandem" | grep -q 'NEEDED.*\[libtandem\.so\.[0-9]*\]' || fail "not linked by its soname"
-if readelf -d "$scratch/cmake/smooth_tandem_static" | grep 'NEEDED.*tandem'; then
+readelf -d "$scratch/cmake/smooth_tandem" >"$scratch/output"
+grep -q 'NEEDED.*\[libtandem\.so\.[0-9]*\]' "$scratch/output" || fail "not linked by its soname"
+readelf -d "$scratch/cmake/smooth_tandem_static" >"$scratch/output"
+if grep 'NEEDED.*tandem' "$scratch/output"; then
   fail "the static variant needs the shared library"
 fi
 
