@@ -24,7 +24,6 @@ using tandem::eager::Tensor;
 constexpr int kRowAxis = 1;
 constexpr int kColAxis = 2;
 constexpr int kChannelAxis = 3;
-constexpr int64_t kEachPixel[] = {1, 1, 1, 1};  // strides
 
 Runtime& RuntimeOf(const Picture& picture) { return *picture.pixels.runtime(); }
 
@@ -62,7 +61,7 @@ Tensor BlurAxis(const Tensor& pixels, int axis, int64_t size, int64_t channels, 
   for (double weight : weights) filter.insert(filter.end(), static_cast<size_t>(channels), static_cast<float>(weight));
   const tandem::TensorShape shape = {axis == kRowAxis ? taps : 1, axis == kColAxis ? taps : 1, channels, 1};
   return depthwiseConv2dNative(Mirror(pixels, axis, size, taps / 2), pixels.runtime()->FromValues<float>(filter, shape),
-                               kEachPixel, "VALID");
+                               {1, 1, 1, 1}, "VALID");
 }
 
 // How much to blur an axis before it shrinks.
@@ -109,7 +108,7 @@ StatusOr<Image> ToImage(const Picture& picture, int depth) {
 Picture Grayscale(const Picture& picture) {
   if (picture.channels == 1) return picture;
   const Tensor weights = RuntimeOf(picture).FromValues<float>({0.299f, 0.587f, 0.114f}, {1, 1, 3, 1});
-  return {conv2D(picture.pixels, weights, kEachPixel, "VALID"), picture.rows, picture.cols, 1};
+  return {conv2d(picture.pixels, weights, {1, 1, 1, 1}, "VALID"), picture.rows, picture.cols, 1};
 }
 
 Picture Invert(const Picture& picture) {
@@ -134,7 +133,7 @@ Picture Edges(const Picture& picture) {
   // [row, column, 1, direction]: to the right, and down. A step from 0 to 1 gives 4.
   const Tensor sobel =
       RuntimeOf(picture).FromValues<float>({-1, -1, 0, -2, 1, -1, -2, 0, 0, 0, 2, 0, -1, 1, 0, 2, 1, 1}, {3, 3, 1, 2});
-  const Tensor gradient = mul(conv2D(padded, sobel, kEachPixel, "VALID"), 0.25f);
+  const Tensor gradient = mul(conv2d(padded, sobel, {1, 1, 1, 1}, "VALID"), 0.25f);
   return {sqrt(sum(square(gradient), {kChannelAxis}, {.keep_dims = true})), grey.rows, grey.cols, 1};
 }
 
@@ -151,7 +150,7 @@ Picture ResizeNearest(const Picture& picture, int64_t rows, int64_t cols) {
 Picture Pixelate(const Picture& picture, int64_t size) {
   // Where the last square of a row or column is not whole, the mean is that of its part.
   const int64_t rows = (picture.rows + size - 1) / size, cols = (picture.cols + size - 1) / size;
-  const int64_t square[] = {1, size, size, 1};
+  const std::vector<int64_t> square = {1, size, size, 1};
   const Picture means = {avgPool(picture.pixels, square, square, "SAME"), rows, cols, picture.channels};
   const Picture squares = ResizeNearest(means, rows * size, cols * size);
   // "SAME" shares what is missing between both ends.
