@@ -79,7 +79,7 @@ HWY_INLINE void ConvolveTile(const DepthwiseBlock<T>& g, int64_t pixel, int64_t 
     HWY_UNROLL(2)
     for (int j = 0; j < kVectors; ++j) {
       const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
-      StoreCount(sum[i][j], d, count, out + (pixel + i) * g.channels + c + j * kLanes);
+      StoreCount(sum[i][j], d, count, out + (pixel + i) * g.out_stride + c + j * kLanes);
     }
   }
 }
@@ -181,8 +181,8 @@ void Convolve(const DepthwiseBlock<T>& g, const T* filter, T* out) {
     });
   }
 #endif
-  std::fill_n(out, g.num_pixels * g.channels, T{0});
-  for (int64_t pixel = 0; pixel < g.num_pixels; ++pixel, out += g.channels) {
+  for (int64_t pixel = 0; pixel < g.num_pixels; ++pixel, out += g.out_stride) {
+    std::fill_n(out, g.channels, T{0});
     for (int64_t tap = 0; tap < g.num_taps; ++tap) {
       const T* x = g.pixels[pixel] + g.offsets[tap];
       for (int64_t c = 0; c < g.channels; ++c) out[c] += x[c] * filter[tap * g.channels + c];
