@@ -123,13 +123,19 @@ Status CheckGradient(const TensorMetadata& input, const TensorMetadata& filter, 
                          ", got input: ", input, ", filter: ", filter, ", out_backprop: ", out_backprop);
 }
 
-// A shape with four dimensions that `input` spells out, as that of a tensor like `like`.
-StatusOr<TensorMetadata> ReadSizes(const HostInput& sizes, std::string_view name, const TensorMetadata& like) {
-  TANDEM_ASSIGN_OR_RETURN(const TensorShape shape, ReadHostShape(sizes, name));
-  if (shape.rank() != 4) {
-    return InvalidArgument(name, " must have four elements, got ", name, ": ", sizes.metadata());
+StatusOr<HostVector> ReadSizesVector(const HostInput& sizes, std::string_view name) {
+  TANDEM_ASSIGN_OR_RETURN(const HostVector dims, ReadHostVector(sizes, name));
+  for (int64_t dim : dims.span()) {
+    if (dim < 0) return InvalidArgument(name, " must not be negative, got ", name, ": ", dims.span());
   }
-  return TensorMetadata(like.dtype, shape);
+  return dims;
+}
+
+// A shape with four dimensions that `sizes` spells out, as that of a tensor like `like`.
+StatusOr<TensorMetadata> ReadSizes(const HostInput& sizes, std::string_view name, const TensorMetadata& like) {
+  TANDEM_ASSIGN_OR_RETURN(const HostVector dims, ReadSizesVector(sizes, name));
+  if (dims.size != 4) return InvalidArgument(name, " must have four elements, got ", name, ": ", sizes.metadata());
+  return TensorMetadata(like.dtype, TensorShape(dims.span()));
 }
 
 template <bool depthwise>
@@ -140,11 +146,11 @@ StatusOr<TensorMetadata> BackpropInputMetadata(const HostInput& input_sizes, con
     // Rows and columns alone.
     TANDEM_RETURN_IF_ERROR(CheckRank4(filter, "filter"));
     TANDEM_RETURN_IF_ERROR(CheckRank4(out_backprop, "out_backprop"));
-    TANDEM_ASSIGN_OR_RETURN(const TensorShape sizes, ReadHostShape(input_sizes, "input_sizes"));
+    TANDEM_ASSIGN_OR_RETURN(const HostVector sizes, ReadSizesVector(input_sizes, "input_sizes"));
     const bool channels_first = attrs.GetOr<std::string_view>("data_format", "NHWC") == "NCHW";
     input.dtype = filter.dtype;
-    input.shape = channels_first ? TensorShape({out_backprop.dim(0), filter.dim(2), sizes.dim(0), sizes.dim(1)})
-                                 : TensorShape({out_backprop.dim(0), sizes.dim(0), sizes.dim(1), filter.dim(2)});
+    input.shape = channels_first ? TensorShape({out_backprop.dim(0), filter.dim(2), sizes[0], sizes[1]})
+                                 : TensorShape({out_backprop.dim(0), sizes[0], sizes[1], filter.dim(2)});
   } else {
     TANDEM_ASSIGN_OR_RETURN(input, ReadSizes(input_sizes, "input_sizes", filter));
   }

@@ -251,7 +251,7 @@ struct FusedConv2DKernel {
 
   Status operator()(DenseArg input, DenseArg filter, VariadicArgs args, KernelFrame& frame) const {
     const int64_t channels = filter.shape().dim(3);
-    const TaskMemory memory(static_cast<size_t>(channels) * 4 * sizeof(Computed));
+    const TaskMemory memory(static_cast<uint64_t>(channels) * 4 * sizeof(Computed));
     if (memory.data() == nullptr) return Status::OutOfMemory();
     Computed* const vectors = reinterpret_cast<Computed*>(memory.data());
     for (size_t i = 0; i < args.size(); ++i) {

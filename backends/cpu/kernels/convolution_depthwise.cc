@@ -64,14 +64,25 @@ class DepthwiseTask {
   void Compute(int64_t index) {
     StripSource<T> source(strips_, memory_.data());
     const Strip strip = source.Load(index);
-    const DepthwiseBlock<T> block = {source.pixels(), strip.num_pixels, offsets_,
-                                     product_.rows.count * product_.cols.count, strips_.pixel_size()};
-    T* pixels = result_.Pixels(strip);
-    T* products = IsAddedUp() ? reinterpret_cast<T*>(memory_.data() + strips_.MemorySize()) : pixels;
-    GetDepthwiseTiles<T>().convolve(block, filter_, products);
+    DepthwiseBlock<T> block = {
+        source.pixels(),      strip.num_pixels,    offsets_, product_.rows.count * product_.cols.count,
+        strips_.pixel_size(), strips_.pixel_size()};
     if (IsAddedUp()) {
+      T* products = reinterpret_cast<T*>(memory_.data() + strips_.MemorySize());
+      GetDepthwiseTiles<T>().convolve(block, filter_, products);
       AddNeighbours(products, strip.num_pixels * product_.result.channels,
-                    product_.source.channels / product_.result.channels, pixels);
+                    product_.source.channels / product_.result.channels, result_.Pixels(strip));
+    } else if (result_.IsInPlace() || !result_.HasPlacesOfRows()) {
+      GetDepthwiseTiles<T>().convolve(block, filter_, result_.Pixels(strip));
+    } else {
+      block.num_pixels = product_.cols.outputs;
+      block.out_stride = result_.pixel_stride();
+      for (int64_t image = strip.image; image < strip.image + strip.num_images; ++image) {
+        for (int64_t row = strip.row; row < strip.row + strip.num_rows; ++row, block.pixels += block.num_pixels) {
+          GetDepthwiseTiles<T>().convolve(block, filter_, result_.Row(image, row));
+        }
+      }
+      return;
     }
     result_.Store(strip);
   }
@@ -84,7 +95,7 @@ class DepthwiseTask {
   const int64_t* const offsets_;
   const T* const filter_;
   StripResult<T> result_;
-  const size_t products_size_;
+  const uint64_t products_size_;
   TaskMemory memory_;
 };
 
@@ -108,8 +119,9 @@ class DepthwiseGradientTask {
   void Add(int64_t index, bool accumulate, T* sums) {
     StripSource<T> source(strips_, memory_.data());
     const Strip strip = source.Load(index);
-    const DepthwiseBlock<T> block = {source.pixels(), strip.num_pixels, offsets_,
-                                     gradient_.rows.count * gradient_.cols.count, strips_.pixel_size()};
+    const DepthwiseBlock<T> block = {
+        source.pixels(),      strip.num_pixels,    offsets_, gradient_.rows.count * gradient_.cols.count,
+        strips_.pixel_size(), strips_.pixel_size()};
     GetDepthwiseTiles<T>().sum_windows(block, LoadGradient(strip), accumulate, sums);
   }
 
@@ -134,7 +146,7 @@ class DepthwiseGradientTask {
   const Strips<T>& strips_;
   const int64_t* const offsets_;
   const bool is_in_place_;
-  const size_t loaded_size_;
+  const uint64_t loaded_size_;
   TaskMemory memory_;
 };
 
@@ -148,7 +160,8 @@ Status DepthwiseProduct<S>::Run() const {
   Strips<T> strips(source, reinterpret_cast<const T*>(source_data), conversion, rows, cols, channels / source.channels,
                    channels);
   strips.ChooseSize(kTilePixels, queue.ParallelismLevel());
-  const size_t offsets_bytes = RoundUpBytes<int64_t>(taps);
+  if (!strips.FitsInMemory()) return Status::OutOfMemory();
+  const uint64_t offsets_bytes = RoundUpBytes<int64_t>(taps);
   const TaskMemory memory(offsets_bytes + RoundUpBytes<T>(taps * channels));
   if (memory.data() == nullptr) return Status::OutOfMemory();
   int64_t* offsets = reinterpret_cast<int64_t*>(memory.data());
@@ -180,9 +193,10 @@ Status DepthwiseGradient<S>::Run() const {
   Strips<T> strips(source, reinterpret_cast<const T*>(source_data), conversion, rows, cols, channels / source.channels,
                    channels);
   strips.ChooseSize(kTilePixels, /*threads=*/1);
+  if (!strips.FitsInMemory()) return Status::OutOfMemory();
   const int64_t chunks = std::clamp<int64_t>(strips.size() / kMinChunkStrips, 1, kMaxChunks);
   const int64_t size = taps * channels;
-  const size_t offsets_bytes = RoundUpBytes<int64_t>(taps);
+  const uint64_t offsets_bytes = RoundUpBytes<int64_t>(taps);
   const TaskMemory memory(offsets_bytes + RoundUpBytes<T>(chunks * size));
   if (memory.data() == nullptr) return Status::OutOfMemory();
   int64_t* offsets = reinterpret_cast<int64_t*>(memory.data());

@@ -28,8 +28,14 @@ inline constexpr bool kHasTiles = false;
 template <typename T>
 inline constexpr bool kHasTiles = HWY_HAVE_FLOAT64 || !std::is_same_v<T, double>;
 
-// Pixels or taps of a tile.
+// Pixels of a tile; taps of a tile, at most.
+#if HWY_TARGET == HWY_AVX3
+inline constexpr int kTileHeight = 8;
+inline constexpr int kMaxTapHeight = 9;
+#else
 inline constexpr int kTileHeight = 4;
+inline constexpr int kMaxTapHeight = 5;
+#endif
 
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadCount(D d, size_t count, const T* from) {
@@ -49,7 +55,7 @@ HWY_INLINE void ConvolveTile(const DepthwiseBlock<T>& g, int64_t pixel, int64_t 
   constexpr int kLanes = HWY_LANES(T);
   const T* x[kHeight];
   V sum[kHeight][kVectors];
-  HWY_UNROLL(4)
+  HWY_UNROLL(9)
   for (int i = 0; i < kHeight; ++i) {
     x[i] = g.pixels[pixel + i] + c;
     HWY_UNROLL(2)
@@ -62,18 +68,18 @@ HWY_INLINE void ConvolveTile(const DepthwiseBlock<T>& g, int64_t pixel, int64_t 
     for (int j = 0; j < kVectors; ++j) {
       const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
       const V weight = LoadCount(d, count, w + j * kLanes);
-      HWY_UNROLL(4)
+      HWY_UNROLL(9)
       for (int i = 0; i < kHeight; ++i) {
         sum[i][j] = hn::MulAdd(LoadCount(d, count, x[i] + offset + j * kLanes), weight, sum[i][j]);
       }
     }
   }
-  HWY_UNROLL(4)
+  HWY_UNROLL(9)
   for (int i = 0; i < kHeight; ++i) {
     HWY_UNROLL(2)
     for (int j = 0; j < kVectors; ++j) {
       const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
-      StoreCount(sum[i][j], d, count, out + (pixel + i) * g.channels + c + j * kLanes);
+      StoreCount(sum[i][j], d, count, out + (pixel + i) * g.out_stride + c + j * kLanes);
     }
   }
 }
@@ -102,7 +108,7 @@ HWY_INLINE void SumTile(const DepthwiseBlock<T>& g, int64_t tap, int64_t c, size
   constexpr int kLanes = HWY_LANES(T);
   int64_t offset[kHeight];
   V sum[kHeight][kVectors];
-  HWY_UNROLL(4)
+  HWY_UNROLL(9)
   for (int i = 0; i < kHeight; ++i) {
     offset[i] = g.offsets[tap + i] + c;
     HWY_UNROLL(2)
@@ -115,13 +121,13 @@ HWY_INLINE void SumTile(const DepthwiseBlock<T>& g, int64_t tap, int64_t c, size
     for (int j = 0; j < kVectors; ++j) {
       const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
       const V given = LoadCount(d, count, dy + j * kLanes);
-      HWY_UNROLL(4)
+      HWY_UNROLL(9)
       for (int i = 0; i < kHeight; ++i) {
         sum[i][j] = hn::MulAdd(LoadCount(d, count, x + offset[i] + j * kLanes), given, sum[i][j]);
       }
     }
   }
-  HWY_UNROLL(4)
+  HWY_UNROLL(9)
   for (int i = 0; i < kHeight; ++i) {
     HWY_UNROLL(2)
     for (int j = 0; j < kVectors; ++j) {
@@ -136,14 +142,19 @@ template <int kVectors, typename T>
 HWY_NOINLINE void SumChannels(const DepthwiseBlock<T>& g, int64_t c, size_t last, const T* gradient, bool accumulate,
                               T* filter) {
   int64_t tap = 0;
-  for (; tap + kTileHeight <= g.num_taps; tap += kTileHeight) {
-    if (last == HWY_LANES(T)) {
-      SumTile<kTileHeight, kVectors>(g, tap, c, HWY_LANES(T), gradient, accumulate, filter);
-    } else {
-      SumTile<kTileHeight, kVectors>(g, tap, c, last, gradient, accumulate, filter);
+  const auto sum_taps = [&](auto height) {
+    constexpr int kHeight = decltype(height)::value;
+    for (; tap + kHeight <= g.num_taps; tap += kHeight) {
+      if (last == HWY_LANES(T)) {
+        SumTile<kHeight, kVectors>(g, tap, c, HWY_LANES(T), gradient, accumulate, filter);
+      } else {
+        SumTile<kHeight, kVectors>(g, tap, c, last, gradient, accumulate, filter);
+      }
     }
-  }
-  for (; tap < g.num_taps; ++tap) SumTile<1, kVectors>(g, tap, c, last, gradient, accumulate, filter);
+  };
+  sum_taps(std::integral_constant<int, kMaxTapHeight>());
+  sum_taps(std::integral_constant<int, 3>());
+  sum_taps(std::integral_constant<int, 1>());
 }
 
 #endif  // vectors
@@ -170,8 +181,8 @@ void Convolve(const DepthwiseBlock<T>& g, const T* filter, T* out) {
     });
   }
 #endif
-  std::fill_n(out, g.num_pixels * g.channels, T{0});
-  for (int64_t pixel = 0; pixel < g.num_pixels; ++pixel, out += g.channels) {
+  for (int64_t pixel = 0; pixel < g.num_pixels; ++pixel, out += g.out_stride) {
+    std::fill_n(out, g.channels, T{0});
     for (int64_t tap = 0; tap < g.num_taps; ++tap) {
       const T* x = g.pixels[pixel] + g.offsets[tap];
       for (int64_t c = 0; c < g.channels; ++c) out[c] += x[c] * filter[tap * g.channels + c];

@@ -19,11 +19,12 @@ struct DepthwiseBlock {
   const int64_t* offsets;  // of the taps
   int64_t num_taps;
   int64_t channels;
+  int64_t out_stride;  // from output to output: `channels`, or more
 };
 
 template <typename T>
 struct DepthwiseTiles {
-  // out[pixel, c] = the sum over the taps of pixels[pixel][offset + c] * filter[tap, c]; all dense.
+  // out[pixel, c] = the sum over the taps of pixels[pixel][offset + c] * filter[tap, c].
   void (*convolve)(const DepthwiseBlock<T>& block, const T* filter, T* out);
   // filter[tap, c] = or += the sum over the pixels of pixels[pixel][offset + c] * gradient[pixel, c].
   void (*sum_windows)(const DepthwiseBlock<T>& block, const T* gradient, bool accumulate, T* filter);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
 
 #include "kernels/convolution_product.h"
 #include "kernels/convolution_strips.h"
@@ -41,22 +40,22 @@ class GradientTask {
         depth_(gradient.source.channels / gradient.groups),
         width_(gradient.gradient.channels / gradient.groups),
         panel_cols_(GetGemmKernels<S>().panel_cols) {
-    const size_t addresses_bytes = RoundUpBytes<const T*>(rows.end - rows.begin);
-    const size_t packed_bytes = RoundUpBytes<T>(strips.max_pixels() * RoundUp(width_, panel_cols_));
-    const size_t runs_bytes = RoundUpBytes<GatherRun>(strips.max_pixels() / gradient.cols.outputs);
-    memory_.emplace(strips.MemorySize() + addresses_bytes + packed_bytes + runs_bytes);
-    std::byte* memory = memory_->data();
+    const uint64_t addresses_bytes = RoundUpBytes<const T*>(rows.end - rows.begin);
+    const uint64_t packed_bytes = RoundUpBytes<T>(strips.max_pixels() * RoundUp(width_, panel_cols_));
+    const uint64_t runs_bytes = RoundUpBytes<GatherRun>(strips.max_pixels() / gradient.cols.outputs);
+    memory_.Allocate(strips.MemorySize() + addresses_bytes + packed_bytes + runs_bytes);
+    std::byte* memory = memory_.data();
     if (memory == nullptr) return;
     addresses_ = reinterpret_cast<const T**>(memory + strips.MemorySize());
     packed_ = reinterpret_cast<T*>(memory + strips.MemorySize() + addresses_bytes);
     runs_ = reinterpret_cast<GatherRun*>(memory + strips.MemorySize() + addresses_bytes + packed_bytes);
   }
 
-  bool IsValid() const { return memory_->data() != nullptr; }
+  bool IsValid() const { return memory_.data() != nullptr; }
 
   // sums[taps * depth, channels], of which it writes its rows: = or +=.
   void Add(int64_t index, bool accumulate, T* sums) {
-    StripSource<T> source(strips_, memory_->data());
+    StripSource<T> source(strips_, memory_.data());
     const Strip strip = source.Load(index);
     const int64_t cols = gradient_.cols.outputs;
     const int64_t num_runs = strip.num_pixels / cols;
@@ -116,7 +115,7 @@ class GradientTask {
   const int64_t depth_;
   const int64_t width_;
   const int64_t panel_cols_;
-  std::optional<TaskMemory> memory_;
+  TaskMemory memory_;
   const T** addresses_ = nullptr;
   T* packed_ = nullptr;
   GatherRun* runs_ = nullptr;
@@ -158,6 +157,7 @@ Status WindowGradient<S>::Run() const {
   }
   Strips<T> strips(source, reinterpret_cast<const T*>(source_data), conversion, rows, cols, 1, gradient.channels);
   strips.ChooseSize(kStripPixels);
+  if (!strips.FitsInMemory()) return Status::OutOfMemory();
   const int64_t chunks = std::max<int64_t>(1, std::min({kMaxChunks, strips.size() / kMinChunkStrips,
                                                         kMaxChunksBytes / static_cast<int64_t>(sizeof(T)) / size}));
   const TaskMemory memory(RoundUpBytes<T>(chunks * size));

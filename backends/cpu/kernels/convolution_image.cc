@@ -8,32 +8,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/convolution_tiles.h"
+
 namespace tandem::cpu {
 namespace {
-
-// to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < cols: by squares that stay in the first-level
-// cache.
-template <typename T>
-void Transpose(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to, int64_t to_stride) {
-  constexpr int64_t kSquare = 16;
-  for (int64_t i0 = 0; i0 < rows; i0 += kSquare) {
-    const int64_t height = std::min(kSquare, rows - i0);
-    for (int64_t j0 = 0; j0 < cols; j0 += kSquare) {
-      const T* square = from + i0 * from_stride + j0;
-      T* turned = to + j0 * to_stride + i0;
-      const int64_t width = std::min(kSquare, cols - j0);
-      if (height == kSquare) {
-        for (int64_t j = 0; j < width; ++j) {
-          for (int64_t i = 0; i < kSquare; ++i) turned[j * to_stride + i] = square[i * from_stride + j];
-        }
-      } else {
-        for (int64_t j = 0; j < width; ++j) {
-          for (int64_t i = 0; i < height; ++i) turned[j * to_stride + i] = square[i * from_stride + j];
-        }
-      }
-    }
-  }
-}
 
 // to[i * repeat + r] = from[i]
 template <typename T>
@@ -60,7 +38,7 @@ void LoadPixels(const ImageLayout& layout, const void* data, ElementConversion c
   }
   for (int64_t r = 0; r < repeat; ++r) {
     if (repeat == 1) {
-      Transpose(planes, stride, channels, count, to, channels);
+      GetConvolutionTiles<T>().transpose(planes, stride, channels, count, to, channels);
     } else {
       for (int64_t c = 0; c < channels; ++c) {
         for (int64_t i = 0; i < count; ++i) to[(i * channels + c) * repeat + r] = planes[c * stride + i];
@@ -132,14 +110,18 @@ void StoreImageRow(const ImageLayout& layout, void* data, ElementConversion conv
     return;
   }
   if (col_step == 1 && conversion.narrow == nullptr) {
-    return Transpose(from, channels, num_cols, channels, static_cast<T*>(data) + at, layout.channel_stride);
+    return GetConvolutionTiles<T>().transpose(from, channels, num_cols, channels, static_cast<T*>(data) + at,
+                                              layout.channel_stride);
   }
-  Transpose(from, channels, num_cols, channels, room, num_cols);
+  GetConvolutionTiles<T>().transpose(from, channels, num_cols, channels, room, num_cols);
   for (int64_t c = 0; c < channels; ++c) {
     const T* plane = room + c * num_cols;
     const int64_t to = at + c * layout.channel_stride;
     if (col_step == 1) {
       StoreElements(conversion, plane, num_cols, data, to);
+    } else if (conversion.narrow == nullptr) {
+      T* pixels = static_cast<T*>(data) + to;
+      for (int64_t i = 0; i < num_cols; ++i) pixels[i * col_step] = plane[i];
     } else {
       for (int64_t i = 0; i < num_cols; ++i) StoreElements(conversion, plane + i, 1, data, to + i * col_step);
     }

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
 
 #include "kernels/convolution_strips.h"
 #include "kernels/convolution_tiles.h"
@@ -41,17 +40,17 @@ class PackedFilter {
     const int64_t num_runs = depth_ / run * pieces;
     panel_cols_ = GetGemmKernels<S>().panel_cols;
     padded_width_ = RoundUp(filter_.width, panel_cols_);
-    const size_t filter_bytes = RoundUpBytes<T>(filter_.groups * depth_ * padded_width_);
-    const size_t runs_bytes = RoundUpBytes<GatherRun>(num_runs);
-    memory_.emplace(filter_bytes + runs_bytes + RoundUpBytes<DepthBlock>(num_runs + 1));
+    const uint64_t filter_bytes = RoundUpBytes<T>(filter_.groups * depth_ * padded_width_);
+    const uint64_t runs_bytes = RoundUpBytes<GatherRun>(num_runs);
+    memory_.Allocate(filter_bytes + runs_bytes + RoundUpBytes<DepthBlock>(num_runs + 1));
     if (!IsValid()) return;
-    packed_ = reinterpret_cast<T*>(memory_->data());
-    runs_ = reinterpret_cast<GatherRun*>(memory_->data() + filter_bytes);
-    blocks_ = reinterpret_cast<DepthBlock*>(memory_->data() + filter_bytes + runs_bytes);
+    packed_ = reinterpret_cast<T*>(memory_.data());
+    runs_ = reinterpret_cast<GatherRun*>(memory_.data() + filter_bytes);
+    blocks_ = reinterpret_cast<DepthBlock*>(memory_.data() + filter_bytes + runs_bytes);
     ListRuns(pitch, run, pieces, merged);
   }
 
-  bool IsValid() const { return memory_->data() != nullptr; }
+  bool IsValid() const { return memory_.data() != nullptr; }
 
   void Pack(WorkQueue& queue) {
     const int64_t panels = padded_width_ / panel_cols_;
@@ -134,7 +133,7 @@ class PackedFilter {
   int64_t panel_cols_;
   int64_t padded_width_;
   int64_t num_blocks_ = 0;
-  std::optional<TaskMemory> memory_;
+  TaskMemory memory_;
   T* packed_ = nullptr;
   GatherRun* runs_ = nullptr;
   DepthBlock* blocks_ = nullptr;
@@ -188,6 +187,7 @@ Status WindowProduct<S>::Run() const {
   const T* elements = reinterpret_cast<const T*>(source_data);
   Strips<T> strips(source, elements, conversion, rows, cols, 1, result.channels);
   strips.ChooseSize(GetConvolutionTiles<T>().tile_rows, queue.ParallelismLevel());
+  if (!strips.FitsInMemory()) return Status::OutOfMemory();
   PackedFilter<S> packed(*this, strips.pitch());
   if (!packed.IsValid()) return Status::OutOfMemory();
   packed.Pack(queue);

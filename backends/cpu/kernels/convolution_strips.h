@@ -22,10 +22,10 @@ inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
 
 constexpr int64_t DivideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, multiple) * multiple; }
-// What `count` elements take, so that what follows is aligned for the cache.
+// What `count` elements take, so that what follows is aligned for the cache. More than memory can have if it is.
 template <typename T>
-constexpr size_t RoundUpBytes(int64_t count) {
-  return (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
+constexpr uint64_t RoundUpBytes(int64_t count) {
+  return (static_cast<uint64_t>(count) * sizeof(T) + 63) / 64 * 64;
 }
 
 // Rows [row, row + num_rows) of outputs of images [image, image + num_images): all rows if it is more than one image.
@@ -52,7 +52,7 @@ class Strips {
         width_(width),
         is_in_place_(conversion.widen == nullptr && source.HasPackedPixels() && repeat == 1 && rows.IsInside() &&
                      cols.IsInside()),
-        pitch_((is_in_place_ ? source.cols : cols.Span(cols.outputs)) * source.channels * repeat) {}
+        pitch_(is_in_place_ ? source.row_stride : PitchOf(cols.Span(cols.outputs), source.channels * repeat)) {}
 
   // As many outputs a strip as the second-level cache holds, unless that leaves one of `threads` without work.
   void ChooseSize(int64_t tile_rows, int64_t threads) {
@@ -67,6 +67,8 @@ class Strips {
   // The same for at most `pixels` outputs a strip, if a row has not more.
   void ChooseSize(int64_t pixels) { SetRows(std::max<int64_t>(1, pixels / cols_.outputs)); }
 
+  // False if where strides are huge, the padding between a strip's windows is more than memory can have.
+  bool FitsInMemory() const { return MemorySize() <= static_cast<uint64_t>(PTRDIFF_MAX) / 2; }
   int64_t size() const { return num_strips_; }
   int64_t max_pixels() const { return images_a_strip_ * rows_a_strip_ * cols_.outputs; }
   // Source elements from row to row.
@@ -95,12 +97,24 @@ class Strips {
     return strip;
   }
 
-  // What a StripSource needs.
-  size_t MemorySize() const { return PointersSize() + LoadedSize() + RoomSize(); }
+  // What a StripSource needs; as much as can be if that overflows.
+  uint64_t MemorySize() const {
+    int64_t loaded = images_a_strip_ * rows_.Span(rows_a_strip_);
+    if (!is_in_place_ && (__builtin_mul_overflow(loaded, pitch_, &loaded) || loaded > kMaxElements))
+      return UINT64_MAX / 2;
+    return PointersSize() + LoadedSize() + RoomSize();
+  }
 
  private:
   template <typename U>
   friend class StripSource;
+
+  static constexpr int64_t kMaxElements = INT64_MAX / 64;
+
+  static int64_t PitchOf(int64_t cols, int64_t channels) {
+    int64_t pitch;
+    return __builtin_mul_overflow(cols, channels, &pitch) ? kMaxElements : pitch;
+  }
 
   void SetRows(int64_t rows) {
     images_a_strip_ = std::clamp<int64_t>(rows / rows_.outputs, 1, source_.batch);
@@ -109,11 +123,11 @@ class Strips {
     num_strips_ = rows_a_strip_ == rows_.outputs ? DivideUp(source_.batch, images_a_strip_)
                                                  : source_.batch * DivideUp(rows_.outputs, rows_a_strip_);
   }
-  size_t PointersSize() const { return RoundUpBytes<const T*>(max_pixels()); }
-  size_t LoadedSize() const {
+  uint64_t PointersSize() const { return RoundUpBytes<const T*>(max_pixels()); }
+  uint64_t LoadedSize() const {
     return is_in_place_ ? 0 : RoundUpBytes<T>(images_a_strip_ * rows_.Span(rows_a_strip_) * pitch_);
   }
-  size_t RoomSize() const { return is_in_place_ ? 0 : RoundUpBytes<T>(source_.cols * source_.channels); }
+  uint64_t RoomSize() const { return is_in_place_ ? 0 : RoundUpBytes<T>(source_.cols * source_.channels); }
 
   const ImageLayout& source_;
   const T* const data_;
@@ -199,13 +213,23 @@ class StripResult {
         is_in_place_(has_whole_rows_ && layout.HasPackedPixels() && conversion.narrow == nullptr),
         pixels_size_(RoundUpBytes<T>(is_in_place_ ? 0 : max_pixels * layout.channels)) {}
 
-  size_t MemorySize() const { return 2 * pixels_size_; }
+  uint64_t MemorySize() const { return 2 * pixels_size_; }
   void SetMemory(std::byte* memory) {
     pixels_ = reinterpret_cast<T*>(memory);
     room_ = reinterpret_cast<T*>(memory + pixels_size_);
   }
 
-  // Where to write the strip's outputs.
+  // Whether outputs may be written to where they belong: all of a strip's to Pixels, or row by row to Row, pixel_stride
+  // elements from one to the next.
+  bool IsInPlace() const { return is_in_place_; }
+  bool HasPlacesOfRows() const { return layout_.HasPackedPixels() && conversion_.narrow == nullptr; }
+  T* Row(int64_t image, int64_t row) const {
+    return static_cast<T*>(data_) + image * layout_.batch_stride +
+           (rows_.out_first + row * rows_.out_step) * layout_.row_stride + cols_.out_first * layout_.col_stride;
+  }
+  int64_t pixel_stride() const { return cols_.out_step * layout_.col_stride; }
+
+  // Where to write the strip's outputs otherwise.
   T* Pixels(const Strip& strip) const {
     return is_in_place_ ? static_cast<T*>(data_) + strip.image * layout_.batch_stride + strip.row * layout_.row_stride
                         : pixels_;
@@ -237,7 +261,7 @@ class StripResult {
   const TapAxis& cols_;
   const bool has_whole_rows_;
   const bool is_in_place_;
-  const size_t pixels_size_;
+  const uint64_t pixels_size_;
   T* pixels_ = nullptr;
   T* room_ = nullptr;
 };

@@ -125,7 +125,102 @@ void LastTile(const GatheredProduct<T>& g, int64_t row, const T* b, T* c, int64_
   }
 }
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+inline constexpr int kSquare = 8;
+
+// An 8 x 8 square of f32 or u32: pairs, quadruples and halves of columns change places.
+template <typename T>
+HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  const hn::FixedTag<T, 8> d;
+  const hn::Repartition<uint64_t, decltype(d)> d64;
+  using V = hn::Vec<decltype(d)>;
+  V row[8], pair[8];
+  HWY_UNROLL(8)
+  for (int i = 0; i < 8; ++i) row[i] = hn::LoadU(d, from + i * from_stride);
+  HWY_UNROLL(4)
+  for (int i = 0; i < 8; i += 2) {
+    pair[i] = hn::InterleaveLower(d, row[i], row[i + 1]);
+    pair[i + 1] = hn::InterleaveUpper(d, row[i], row[i + 1]);
+  }
+  HWY_UNROLL(2)
+  for (int i = 0; i < 8; i += 4) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < 2; ++j) {
+      const auto low = hn::BitCast(d64, pair[i + j]);
+      const auto high = hn::BitCast(d64, pair[i + 2 + j]);
+      row[i + 2 * j] = hn::BitCast(d, hn::InterleaveLower(d64, low, high));
+      row[i + 2 * j + 1] = hn::BitCast(d, hn::InterleaveUpper(d64, low, high));
+    }
+  }
+  HWY_UNROLL(4)
+  for (int j = 0; j < 4; ++j) {
+    hn::StoreU(hn::ConcatLowerLower(d, row[4 + j], row[j]), d, to + j * to_stride);
+    hn::StoreU(hn::ConcatUpperUpper(d, row[4 + j], row[j]), d, to + (4 + j) * to_stride);
+  }
+}
+#else
+inline constexpr int kSquare = 4;
+
+template <typename T>
+HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  const hn::FixedTag<T, 4> d;
+  const auto r0 = hn::LoadU(d, from);
+  const auto r1 = hn::LoadU(d, from + from_stride);
+  const auto r2 = hn::LoadU(d, from + 2 * from_stride);
+  const auto r3 = hn::LoadU(d, from + 3 * from_stride);
+  const auto even0 = hn::InterleaveLower(d, r0, r2);
+  const auto odd0 = hn::InterleaveLower(d, r1, r3);
+  const auto even1 = hn::InterleaveUpper(d, r0, r2);
+  const auto odd1 = hn::InterleaveUpper(d, r1, r3);
+  hn::StoreU(hn::InterleaveLower(d, even0, odd0), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, even0, odd0), d, to + to_stride);
+  hn::StoreU(hn::InterleaveLower(d, even1, odd1), d, to + 2 * to_stride);
+  hn::StoreU(hn::InterleaveUpper(d, even1, odd1), d, to + 3 * to_stride);
+}
+#endif
+
 #endif  // vectors
+
+template <typename T>
+HWY_INLINE void TransposePlainly(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to,
+                                 int64_t to_stride) {
+  for (int64_t j = 0; j < cols; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] = from[i * from_stride + j];
+  }
+}
+
+template <typename T>
+void Transpose(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to, int64_t to_stride) {
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (sizeof(T) == 4) {
+    if (rows >= kSquare && cols >= kSquare) {
+      // By cache lines of the result, each of which is written at once. The last squares overlap the ones before.
+      constexpr int64_t kLine = 16;
+      for (int64_t line = 0; line < rows; line += kLine) {
+        for (int64_t left = 0; left < cols; left += kSquare) {
+          const int64_t j = std::min(left, cols - kSquare);
+          for (int64_t top = line; top < std::min(line + kLine, rows); top += kSquare) {
+            const int64_t i = std::min(top, rows - kSquare);
+            TransposeSquare(from + i * from_stride + j, from_stride, to + j * to_stride + i, to_stride);
+          }
+        }
+      }
+      return;
+    }
+    if (rows == 3 && to_stride == 3) {
+      const hn::ScalableTag<T> d;
+      constexpr int64_t kLanes = HWY_LANES(T);
+      int64_t j = 0;
+      for (; j + kLanes <= cols; j += kLanes) {
+        hn::StoreInterleaved3(hn::LoadU(d, from + j), hn::LoadU(d, from + from_stride + j),
+                              hn::LoadU(d, from + 2 * from_stride + j), d, to + 3 * j);
+      }
+      return TransposePlainly(from + j, from_stride, 3, cols - j, to + 3 * j, 3);
+    }
+  }
+#endif
+  TransposePlainly(from, from_stride, rows, cols, to, to_stride);
+}
 
 // Without Highway: for targets and types that it has no vectors for.
 template <typename T>
@@ -172,10 +267,10 @@ void Multiply(const GatheredProduct<T>& g) {
   X(F64, double)                     \
   X(U32, uint32_t)
 
-#define TANDEM_DEFINE_TABLE(name, type)                                               \
-  const ConvolutionTiles<type>& ConvolutionTiles##name() {                            \
-    static constexpr ConvolutionTiles<type> kTiles = {kMaxTileRows, &Multiply<type>}; \
-    return kTiles;                                                                    \
+#define TANDEM_DEFINE_TABLE(name, type)                                                                 \
+  const ConvolutionTiles<type>& ConvolutionTiles##name() {                                              \
+    static constexpr ConvolutionTiles<type> kTiles = {kMaxTileRows, &Multiply<type>, &Transpose<type>}; \
+    return kTiles;                                                                                      \
   }
 TANDEM_FOR_EACH_TILE_TYPE(TANDEM_DEFINE_TABLE)
 #undef TANDEM_DEFINE_TABLE

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// GatheredProduct: the inner loops of convolutions: the product of a matrix whose rows lie anywhere in an image and one
-// that is packed, compiled for several instruction sets.
+// ConvolutionTiles: the inner loops of convolutions, compiled for several instruction sets: the product of a matrix
+// whose rows lie anywhere in an image and one that is packed; and transposition, for images with the channels first.
 
 #ifndef TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_TILES_H_
 #define TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_TILES_H_
@@ -40,6 +40,8 @@ template <typename T>
 struct ConvolutionTiles {
   int64_t tile_rows;  // as many rows are computed at a time; a multiple of it is fastest
   void (*multiply)(const GatheredProduct<T>& product);
+  // to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < cols.
+  void (*transpose)(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to, int64_t to_stride);
 };
 
 // For the best instruction set of this processor; float, double and uint32_t.
