@@ -85,8 +85,8 @@ OpDefBuilder StridedSliceDef() {
       .Doc(R"(Takes elements at regular distances out of a tensor, as x[begin:end:stride, ...] does in Python.
 
 Position i of begin, end and strides says what to take along one dimension of the input, from the first dimension on;
-dimensions without a position are taken whole. Bit i of a mask changes what position i means. A range that shares its
-memory with the input does so where it is one stretch and alignment allows.
+dimensions without a position are taken whole. Bit i of a mask changes what position i means. A result that lies in one
+stretch of memory shares it with the input where alignment allows.
 
 input: Of any shape.
 begin: Where each range begins, counted from the end of the dimension if negative. At most 32 numbers.

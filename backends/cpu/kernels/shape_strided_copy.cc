@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Three ways to copy: rows of bytes, tiles that are transposed in registers, and single elements.
+// Ways to copy: rows of bytes, tiles that are transposed in registers, and single elements.
 
 #include "kernels/shape_strided_copy.h"
 

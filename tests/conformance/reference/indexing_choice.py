@@ -61,6 +61,9 @@ def top_k_cases(suite):
     call("descending_large", Tensor("i32", (900,), list(range(900, 0, -1))), 7, tags=["large"])
     call("many_large", drawn("i64", (900,), 4, -2**40, 2**40), 400, tags=["large"])
     call("most_large", drawn("f32", (900,), 4, -1, 1), 890, tags=["large"])
+    for k in (1, 3, 25):
+        call(f"parallel_{k}", drawn("f32", (40, 3001), 4, -1, 1), k, tags=["large"])
+    call("parallel_i64", drawn("i64", (30, 2000), 4, 0, 500), 20, tags=["large"])
     call("no_rows", varied("f32", (0, 3)), 2)
     call("empty_rows", varied("f32", (2, 0)), 0)
     call("inplace", varied("f32", (5, 9)), 9, tags=["inplace"])
@@ -129,6 +132,7 @@ def unique_v2_cases(suite):
     call("large", repeating("i32", (60, 20), 7), (0,), tags=["large"])
     call("large_columns", repeating("i32", (20, 60), 7), (1,), tags=["large"])
     call("inplace", varied("f32", (40,)), (0,), tags=["inplace"])
+    call("growing", Tensor("i32", (1500, 2), [(i * i) % 1009 for i in range(3000)]), (0,), tags=["large"])
     x = varied("f32", (2, 3))
 
     def wrong(name, tensor, axis, text):

@@ -185,6 +185,9 @@ def scatter_nd_cases(suite):
          abs_tolerance=2.0**-19)
     call("large_f16", spread((90,), (30,)), drawn("f16", (90, 13), 4, -1, 1), (30, 13), tags=["large"], ulp=1,
          abs_tolerance=2.0**-21)
+    call("parallel", drawn("i32", (60000, 1), 8, 0, 37), drawn("i32", (60000,), 4, -99, 99), (37,), tags=["large"])
+    call("parallel_rows", drawn("i64", (9000, 1), 8, 0, 11), drawn("f64", (9000, 9), 4, -99, 99), (11, 9),
+         tags=["large"], abs_tolerance=2.0**-30)
     inputs = [Tensor("i32", (1, 1), [0]), varied("f32", (1, 4)), vector("i32", [3, 4])]
     wrong_indices(suite, "tf.ScatterNd", lambda indices, updates: [indices, updates, vector(indices.dtype, [3, 4])])
     for name, shape, text in [
@@ -238,6 +241,8 @@ def tensor_scatter_cases(suite):
              tags=["large"])
         call("large_elements", drawn("i32", (200,), 5, -99, 99), spread((300,), (200,)),
              drawn("i32", (300,), 7, -99, 99), tags=["large"])
+        call("parallel", drawn("i32", (37,), 5, -99, 99), drawn("i32", (60000, 1), 8, 0, 37),
+             drawn("i32", (60000,), 7, -99, 99), tags=["large"])
         x = varied("f32", (3, 4))
         wrong_indices(suite, f"tf.{op}", lambda indices, updates: [x, indices, updates])
         inputs = [x, Tensor("i32", (1, 1), [0]), varied("f32", (1, 4))]
@@ -294,6 +299,9 @@ def segment_sum_cases(suite):
     call("large_elements", drawn("i32", (500,), 5, -99, 99), ids((500,), 60), 60, tags=["large"])
     call("large_bf16", drawn("bf16", (100, 12), 5, -1, 1), ids((100,), 30), 30, tags=["large"], ulp=1,
          abs_tolerance=2.0**-21)
+    call("parallel", drawn("i64", (60000,), 4, -99, 99), drawn("i32", (60000,), 8, -5, 37), 37, tags=["large"])
+    call("parallel_rows", drawn("bf16", (9000, 9), 4, -9, 9), drawn("i64", (9000,), 8, -3, 11), 11, tags=["large"],
+         ulp=1, abs_tolerance=2.0**-5)
     x = varied("f32", (4, 3))
 
     def wrong(name, data, ids_tensor, count, text):
