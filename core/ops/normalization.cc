@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// FusedBatchNormV3 and its gradient, LayerNorm.
+// FusedBatchNormV3, LayerNorm and their gradients.
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -68,18 +69,31 @@ Status FusedBatchNormGradMetadata(const TensorMetadata& y_backprop, const Tensor
   return Status();
 }
 
+// Whether `value`, called `name`, is a vector with one element for each index of the last dimension of `x`, which has
+// dimensions.
+Status CheckLayerVector(std::string_view name, const TensorMetadata& value, const TensorMetadata& x) {
+  if (value.rank() == 1 && value.dim(0) == x.dim(x.rank() - 1)) return Status();
+  return InvalidArgument(name,
+                         " must be a vector with an element for each index of the last dimension of x, got x: ", x,
+                         ", ", name, ": ", value);
+}
+
 StatusOr<TensorMetadata> LayerNormMetadata(const TensorMetadata& x, const TensorMetadata& scale,
                                            const TensorMetadata& bias) {
   if (x.rank() == 0) return InvalidArgument("x must have at least one dimension, got x: ", x);
-  const auto check = [&](std::string_view name, const TensorMetadata& value) {
-    if (value.rank() == 1 && value.dim(0) == x.dim(x.rank() - 1)) return Status();
-    return InvalidArgument(name,
-                           " must be a vector with an element for each index of the last dimension of x, got x: ", x,
-                           ", ", name, ": ", value);
-  };
-  TANDEM_RETURN_IF_ERROR(check("scale", scale));
-  TANDEM_RETURN_IF_ERROR(check("bias", bias));
+  TANDEM_RETURN_IF_ERROR(CheckLayerVector("scale", scale, x));
+  TANDEM_RETURN_IF_ERROR(CheckLayerVector("bias", bias, x));
   return x;
+}
+
+StatusOr<std::array<TensorMetadata, 3>> LayerNormGradMetadata(const TensorMetadata& y_backprop, const TensorMetadata& x,
+                                                              const TensorMetadata& scale) {
+  if (x.rank() == 0) return InvalidArgument("x must have at least one dimension, got x: ", x);
+  if (!(y_backprop.shape == x.shape)) {
+    return InvalidArgument("shapes must be equal, got y_backprop: ", y_backprop, ", x: ", x);
+  }
+  TANDEM_RETURN_IF_ERROR(CheckLayerVector("scale", scale, x));
+  return std::array{x, scale, scale};
 }
 
 OpDefBuilder FusedBatchNormDef() {
@@ -168,10 +182,30 @@ x: Of rank 1 at least.
 scale: One element for each index of the last dimension of x, as in bias.)");
 }
 
+OpDefBuilder LayerNormGradDef() {
+  return OpDefBuilder("tandem.LayerNormGrad")
+      .Input("y_backprop: T")
+      .Input("x: T")
+      .Input("scale: T")
+      .Output("x_backprop: T")
+      .Output("scale_backprop: T")
+      .Output("bias_backprop: T")
+      .Attr("T: {half, bfloat16, float, double}")
+      .Attr("epsilon: float = 1e-5")
+      .Metadata<&LayerNormGradMetadata>()
+      .Doc(R"(Gradients of tandem.LayerNorm with regard to x, scale and bias.
+
+Mean and variance of each row are computed again, and the gradient of x allows for them. The gradients of scale and bias
+are sums over all rows; without rows they are 0. f16 and bf16 compute in f32.
+
+y_backprop: The gradient with regard to the result, of the shape of x.
+x: As it was normalized, with the same scale and epsilon; of rank 1 at least.)");
+}
+
 }  // namespace
 
 Status RegisterNormalizationOps(OpRegistry& registry) {
-  return registry.RegisterAll({FusedBatchNormDef(), FusedBatchNormGradDef(), LayerNormDef()});
+  return registry.RegisterAll({FusedBatchNormDef(), FusedBatchNormGradDef(), LayerNormDef(), LayerNormGradDef()});
 }
 
 }  // namespace tandem

@@ -11,6 +11,7 @@
 #include "kernels/half_rows.h"
 #include "kernels/kernels.h"
 #include "kernels/normalization_batch.h"
+#include "kernels/normalization_layer_grad.h"
 #include "kernels/normalization_moments.h"
 #include "kernels/normalization_rows.h"
 #include "kernels/scratch.h"
@@ -97,6 +98,7 @@ Status RegisterNormalizationKernels(KernelOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(AddLayerNorm<BFloat16>(handler));
   TANDEM_RETURN_IF_ERROR(AddLayerNorm<float>(handler));
   TANDEM_RETURN_IF_ERROR(AddLayerNorm<double>(handler));
+  TANDEM_RETURN_IF_ERROR(RegisterLayerNormGradKernels(handler));
   return RegisterBatchNormKernels(handler);
 }
 

@@ -170,6 +170,17 @@ void ColumnProducts(const T* HWY_RESTRICT x, const T* HWY_RESTRICT dy, int64_t r
 }
 
 template <typename T>
+void AddProducts(const T* HWY_RESTRICT x, const T* HWY_RESTRICT dy, const T* HWY_RESTRICT scales, int64_t n, T mean,
+                 T factor, T* HWY_RESTRICT products, T* HWY_RESTRICT sums, T* HWY_RESTRICT scaled) {
+  TANDEM_COMPACT_LOOP
+  for (int64_t i = 0; i < n; ++i) {
+    products[i] += dy[i] * ((x[i] - mean) * factor);
+    sums[i] += dy[i];
+    scaled[i] = dy[i] * scales[i];
+  }
+}
+
+template <typename T>
 void Combine(const T* x, const T* dy, int64_t n, T mean, T factor, T slope, T offset, T* y) {
   TANDEM_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) y[i] = dy[i] * factor + (x[i] - mean) * slope + offset;
@@ -188,8 +199,8 @@ void CombineColumns(const T* x, const T* dy, int64_t rows, int64_t cols, const T
 
 template <typename T>
 NormalizationRows<T> Functions() {
-  return {&Moments<T>,  &ColumnMoments<T>,  &Scale<T>,   &ScaleColumns<T>,  &ScaleElements<T>,
-          &Products<T>, &ColumnProducts<T>, &Combine<T>, &CombineColumns<T>};
+  return {&Moments<T>,  &ColumnMoments<T>,  &Scale<T>,       &ScaleColumns<T>, &ScaleElements<T>,
+          &Products<T>, &ColumnProducts<T>, &AddProducts<T>, &Combine<T>,      &CombineColumns<T>};
 }
 
 }  // namespace

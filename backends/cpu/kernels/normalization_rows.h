@@ -30,6 +30,9 @@ struct NormalizationRows {
   void (*products)(const T* x, const T* dy, int64_t n, T mean, T* sum, T* product);
   void (*column_products)(const T* x, const T* dy, int64_t rows, int64_t stride, int64_t cols, const T* means, T* sums,
                           T* products);
+  // Adds dy[i] * (x[i] - mean) * factor to products[i] and dy[i] to sums[i]; scaled[i] = dy[i] * scales[i].
+  void (*add_products)(const T* x, const T* dy, const T* scales, int64_t n, T mean, T factor, T* products, T* sums,
+                       T* scaled);
   // y[i] = dy[i] * factor + (x[i] - mean) * slope + offset; `y` may be `dy` as well.
   void (*combine)(const T* x, const T* dy, int64_t n, T mean, T factor, T slope, T offset, T* y);
   void (*combine_columns)(const T* x, const T* dy, int64_t rows, int64_t cols, const T* means, const T* factors,

@@ -3,8 +3,6 @@
 
 // MaxPool, AvgPool; registration of pooling.
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -22,25 +20,6 @@ StatusOr<PoolPlan> MakePoolPlan(const OpAttrsRef& attrs, const TensorShape& imag
   TANDEM_ASSIGN_OR_RETURN(const auto window, ReadSpatialAttr(attrs, "ksize", window_attrs.channels_first));
   TANDEM_ASSIGN_OR_RETURN(const WindowGeometry geometry, MakeWindowGeometry(window_attrs, image, window[0], window[1]));
   return PoolPlan(image, geometry, window_attrs.channels_first);
-}
-
-Status ParallelForWithScratch(const KernelFrame& frame, int64_t n, double cost_per_item, int64_t scratch_size,
-                              FunctionRef<void(int64_t, int64_t, void*)> fn) {
-  if (scratch_size == 0) {
-    frame.ParallelFor(n, cost_per_item, [&](int64_t begin, int64_t end) { fn(begin, end, nullptr); });
-    return Status();
-  }
-  std::atomic<bool> has_failed = false;
-  Status error;  // written by the first call that fails
-  frame.ParallelFor(n, cost_per_item, [&](int64_t begin, int64_t end) {
-    Scratch<std::byte> scratch;
-    if (Status status = scratch.Init(frame, scratch_size); status.ok()) {
-      fn(begin, end, scratch.data());
-    } else if (!has_failed.exchange(true)) {
-      error = std::move(status);
-    }
-  });
-  return error;
 }
 
 namespace {

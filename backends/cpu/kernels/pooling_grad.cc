@@ -9,6 +9,7 @@
 #include "kernels/half_rows.h"
 #include "kernels/pooling_grad_rows.h"
 #include "kernels/pooling_plan.h"
+#include "kernels/scratch.h"
 
 namespace tandem::cpu {
 
