@@ -16,7 +16,7 @@ using tandem::eager::Runtime;
 
 namespace {
 
-constexpr double kTurn = 0.2;   // radians
+constexpr double kTurn = 0.2;  // radians
 constexpr double kScale = 0.15;
 constexpr double kSlant = 0.2;
 constexpr double kShift = 0.1;  // of the size

@@ -15,8 +15,8 @@ namespace digits {
 // Draws an affine map for each picture and samples through it, bilinearly, in op calls. One thread at a time.
 class Augmentation {
  public:
-  // For pictures of `rows` x `cols`. The largest changes: turned by 0.2 radians, 15 % larger or smaller, slanted by 0.2,
-  // shifted by a tenth of the size.
+  // For pictures of `rows` x `cols`. The largest changes: turned by 0.2 radians, 15 % larger or smaller, slanted by
+  // 0.2, shifted by a tenth of the size.
   Augmentation(tandem::eager::Runtime& runtime, int64_t rows, int64_t cols, uint32_t seed);
 
   // Of pictures f32 [n, rows * cols], changed ones of the same shape, others in each call. Beyond its edges a picture

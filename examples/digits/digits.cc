@@ -118,8 +118,7 @@ StatusOr<std::vector<int64_t>> Predict(Runtime& runtime, Network& network, const
   std::vector<int64_t> predicted;
   for (int64_t begin = 0; begin < count; begin += kPart) {
     const Tensor part = slice(pictures, {begin, 0}, {std::min(kPart, count - begin), -1});
-    TANDEM_ASSIGN_OR_RETURN(const std::vector<int64_t> digits,
-                            argMax(network.Forward(part), 1).ToVector<int64_t>());
+    TANDEM_ASSIGN_OR_RETURN(const std::vector<int64_t> digits, argMax(network.Forward(part), 1).ToVector<int64_t>());
     predicted.insert(predicted.end(), digits.begin(), digits.end());
   }
   return predicted;
@@ -175,8 +174,8 @@ StatusOr<Network> LoadOrCreate(Runtime& runtime, const DigitFolder& digits, cons
                             settings.seed)
           : Network::Load(runtime, settings.load));
   if (network.rows() != rows || network.cols() != cols || network.num_classes() != kNumClasses) {
-    return MakeError(StatusCode::kInvalidArgument, "the network must take pictures of ", rows, "x", cols,
-                     " and give ", kNumClasses, " classes, got ", network.rows(), "x", network.cols(), " and ",
+    return MakeError(StatusCode::kInvalidArgument, "the network must take pictures of ", rows, "x", cols, " and give ",
+                     kNumClasses, " classes, got ", network.rows(), "x", network.cols(), " and ",
                      network.num_classes());
   }
   std::printf("%s: %lld parameters\n", network.layers().c_str(), static_cast<long long>(network.num_parameters()));

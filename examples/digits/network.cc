@@ -73,8 +73,7 @@ template <typename Function>
 Status Network::ForEachParameter(Function function) {
   for (size_t i = 0; i < layers_.size(); ++i) {
     for (Parameter& parameter : layers_[i]->parameters()) {
-      TANDEM_RETURN_IF_ERROR(
-          function(parameter, "layer" + std::to_string(i) + "." + std::string(parameter.name)));
+      TANDEM_RETURN_IF_ERROR(function(parameter, "layer" + std::to_string(i) + "." + std::string(parameter.name)));
     }
   }
   return Status();

@@ -128,8 +128,8 @@ void CallN(std::string_view op, std::span<Operand* const> operands, const OpAttr
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::Create(Options options) {
   HostContext::Options host;
-  host.work_queue = options.work_queue != nullptr ? std::move(options.work_queue)
-                                                  : CreateMultiThreadedWorkQueue(options.num_threads);
+  host.work_queue =
+      options.work_queue != nullptr ? std::move(options.work_queue) : CreateMultiThreadedWorkQueue(options.num_threads);
   host.diagnostic_handler = std::move(options.on_diagnostic);
   host.allocator.memory_limit = options.memory_limit;
   host.print = std::move(options.print);

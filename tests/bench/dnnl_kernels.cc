@@ -209,8 +209,7 @@ void ListDnnlKernels(std::vector<KernelBench>& list) {
   list.push_back(Reduce("max rows 1024x1024", algorithm::reduction_max, matrix, column));
   ListRows(list, matrix);
   for (const Gemm& g : kGemms) {
-    list.push_back(
-        MatMul(g.name, Desc({g.m, g.k}, Tag::ab), Desc({g.k, g.n}, Tag::ab), Desc({g.m, g.n}, Tag::ab)));
+    list.push_back(MatMul(g.name, Desc({g.m, g.k}, Tag::ab), Desc({g.k, g.n}, Tag::ab), Desc({g.m, g.n}, Tag::ab)));
   }
   const memory::desc batch = Desc({64, 64, 64}, Tag::abc);
   list.push_back(MatMul("batch matmul 64x(64^3)", batch, batch, batch));

@@ -63,26 +63,26 @@ KernelBench Unary(std::string kernel, Call call) {
 // A kernel on a matrix.
 template <int out_rank, typename Call>
 KernelBench OfMatrix(std::string kernel, Dims<out_rank> out_dims, Call call) {
-  return Make<out_rank>(
-      std::move(kernel), out_dims,
-      [x = Input<2>(Dims<2>(kSide, kSide)), call](auto& out, auto& device) { call(x, out, device); });
+  return Make<out_rank>(std::move(kernel), out_dims,
+                        [x = Input<2>(Dims<2>(kSide, kSide)), call](auto& out, auto& device) { call(x, out, device); });
 }
 
 void ListElementwise(std::vector<KernelBench>& list) {
   list.push_back(Make<1>("add 1M", Dims<1>(kElements),
-                         [x = Input<1>(Dims<1>(kElements)), y = Input<1>(Dims<1>(kElements))](
-                             auto& out, auto& device) { out.device(device) = x + y; }));
+                         [x = Input<1>(Dims<1>(kElements)), y = Input<1>(Dims<1>(kElements))](auto& out, auto& device) {
+                           out.device(device) = x + y;
+                         }));
   for (const auto& [name, is_sum] : {std::pair("mul 1024x1024 by row", false), std::pair("bias add 1024x1024", true)}) {
-    list.push_back(OfMatrix<2>(name, Dims<2>(kSide, kSide),
-                               [row = Input<2>(Dims<2>(1, kSide)), is_sum = is_sum](const auto& x, auto& out,
-                                                                                    auto& device) {
-                                 const auto rows = row.broadcast(Dims<2>(kSide, 1));
-                                 if (is_sum) {
-                                   out.device(device) = x + rows;
-                                 } else {
-                                   out.device(device) = x * rows;
-                                 }
-                               }));
+    list.push_back(
+        OfMatrix<2>(name, Dims<2>(kSide, kSide),
+                    [row = Input<2>(Dims<2>(1, kSide)), is_sum = is_sum](const auto& x, auto& out, auto& device) {
+                      const auto rows = row.broadcast(Dims<2>(kSide, 1));
+                      if (is_sum) {
+                        out.device(device) = x + rows;
+                      } else {
+                        out.device(device) = x * rows;
+                      }
+                    }));
   }
   list.push_back(Unary("relu 1M", [](const auto& x) { return x.cwiseMax(0.0f); }));
   list.push_back(Unary("exp 1M", [](const auto& x) { return x.exp(); }));
@@ -108,18 +108,17 @@ void ListReductions(std::vector<KernelBench>& list) {
     out.device(device) = (x - x.maximum(rows).eval().reshape(column).broadcast(repeated)).exp();
     out.device(device) = out * out.sum(rows).inverse().eval().reshape(column).broadcast(repeated);
   }));
-  list.push_back(
-      OfMatrix<2>("layer norm 1024x1024", Dims<2>(kSide, kSide),
-                  [scale = Input<2>(Dims<2>(1, kSide)), bias = Input<2>(Dims<2>(1, kSide))](const auto& x, auto& out,
-                                                                                            auto& device) {
-                    const Dims<2> column(kSide, 1), to_rows(1, kSide), to_columns(kSide, 1);
-                    const std::array<Index, 1> rows = {1};
-                    out.device(device) = x - x.mean(rows).eval().reshape(column).broadcast(to_rows);
-                    out.device(device) =
-                        out * (out.square().mean(rows) + 1e-5f).rsqrt().eval().reshape(column).broadcast(to_rows) *
-                            scale.broadcast(to_columns) +
-                        bias.broadcast(to_columns);
-                  }));
+  list.push_back(OfMatrix<2>(
+      "layer norm 1024x1024", Dims<2>(kSide, kSide),
+      [scale = Input<2>(Dims<2>(1, kSide)), bias = Input<2>(Dims<2>(1, kSide))](const auto& x, auto& out,
+                                                                                auto& device) {
+        const Dims<2> column(kSide, 1), to_rows(1, kSide), to_columns(kSide, 1);
+        const std::array<Index, 1> rows = {1};
+        out.device(device) = x - x.mean(rows).eval().reshape(column).broadcast(to_rows);
+        out.device(device) = out * (out.square().mean(rows) + 1e-5f).rsqrt().eval().reshape(column).broadcast(to_rows) *
+                                 scale.broadcast(to_columns) +
+                             bias.broadcast(to_columns);
+      }));
 }
 
 KernelBench MakeGemm(const Gemm& g) {
@@ -136,36 +135,38 @@ KernelBench MakeConv(const Conv& c) {
                  [c, rows, cols, x = Input<4>(Dims<4>(c.batch, c.rows, c.cols, c.in)),
                   filter = Input<2>(Dims<2>(c.kernel * c.kernel * c.in, c.out))](auto& out, auto& device) {
                    const Dims<2> patches(c.batch * rows * cols, c.kernel * c.kernel * c.in);
-                   out.device(device) = x.extract_image_patches(c.kernel, c.kernel, c.stride, c.stride, 1, 1,
-                                                                Eigen::PADDING_SAME)
-                                            .reshape(patches)
-                                            .contract(filter, std::array<Pair, 1>{Pair(1, 0)})
-                                            .reshape(out.dimensions());
+                   out.device(device) =
+                       x.extract_image_patches(c.kernel, c.kernel, c.stride, c.stride, 1, 1, Eigen::PADDING_SAME)
+                           .reshape(patches)
+                           .contract(filter, std::array<Pair, 1>{Pair(1, 0)})
+                           .reshape(out.dimensions());
                  });
 }
 
 KernelBench MakePool(std::string name, bool is_max) {
   constexpr Index kHalf = kPoolSize / 2;
-  return Make<4>(std::move(name), Dims<4>(kPoolBatch, kHalf, kHalf, kPoolChannels),
-                 [is_max, x = Input<4>(Dims<4>(kPoolBatch, kPoolSize, kPoolSize, kPoolChannels))](auto& out,
-                                                                                                  auto& device) {
-                   const auto windows = x.reshape(Dims<6>(kPoolBatch, kHalf, 2, kHalf, 2, kPoolChannels));
-                   const std::array<Index, 2> inside = {2, 4};
-                   if (is_max) {
-                     out.device(device) = windows.maximum(inside);
-                   } else {
-                     out.device(device) = windows.mean(inside);
-                   }
-                 });
+  return Make<4>(
+      std::move(name), Dims<4>(kPoolBatch, kHalf, kHalf, kPoolChannels),
+      [is_max, x = Input<4>(Dims<4>(kPoolBatch, kPoolSize, kPoolSize, kPoolChannels))](auto& out, auto& device) {
+        const auto windows = x.reshape(Dims<6>(kPoolBatch, kHalf, 2, kHalf, 2, kPoolChannels));
+        const std::array<Index, 2> inside = {2, 4};
+        if (is_max) {
+          out.device(device) = windows.maximum(inside);
+        } else {
+          out.device(device) = windows.mean(inside);
+        }
+      });
 }
 
 void ListMovement(std::vector<KernelBench>& list) {
   list.push_back(OfMatrix<2>("transpose 1024x1024", Dims<2>(kSide, kSide), [](const auto& x, auto& out, auto& device) {
     out.device(device) = x.shuffle(std::array<Index, 2>{1, 0});
   }));
-  list.push_back(Make<4>("transpose NHWC to NCHW", Dims<4>(kImageBatch, kImageChannels, kImageSize, kImageSize),
-                         [x = Input<4>(Dims<4>(kImageBatch, kImageSize, kImageSize, kImageChannels))](
-                             auto& out, auto& device) { out.device(device) = x.shuffle(std::array<Index, 4>{0, 3, 1, 2}); }));
+  list.push_back(
+      Make<4>("transpose NHWC to NCHW", Dims<4>(kImageBatch, kImageChannels, kImageSize, kImageSize),
+              [x = Input<4>(Dims<4>(kImageBatch, kImageSize, kImageSize, kImageChannels))](auto& out, auto& device) {
+                out.device(device) = x.shuffle(std::array<Index, 4>{0, 3, 1, 2});
+              }));
   list.push_back(Make<2>("concat columns 1024x(512+512)", Dims<2>(kSide, 2 * kConcatCols),
                          [x = Input<2>(Dims<2>(kSide, kConcatCols)), y = Input<2>(Dims<2>(kSide, kConcatCols))](
                              auto& out, auto& device) { out.device(device) = x.concatenate(y, 1); }));

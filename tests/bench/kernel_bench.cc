@@ -63,7 +63,8 @@ class TableReporter final : public benchmark::BenchmarkReporter {
   void Print() const {
     std::fprintf(stderr, "\r");
     std::printf("%-46s %7s", "microseconds, best", "threads");
-    for (std::string_view library : kLibraries) std::printf(" %10.*s", static_cast<int>(library.size()), library.data());
+    for (std::string_view library : kLibraries)
+      std::printf(" %10.*s", static_cast<int>(library.size()), library.data());
     std::printf(" %12s %10s\n", "to the best*", "to oneDNN");
     double worst = 0;
     int over = 0;

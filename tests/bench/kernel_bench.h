@@ -33,11 +33,8 @@ struct Gemm {
   int64_t m, k, n;
 };
 inline constexpr Gemm kGemms[] = {
-    {"matmul 128^3", 128, 128, 128},
-    {"matmul 512^3", 512, 512, 512},
-    {"matmul 1024^3", 1024, 1024, 1024},
-    {"matmul 64x784x128", 64, 784, 128},
-    {"matmul 1x1024x1024", 1, 1024, 1024},
+    {"matmul 128^3", 128, 128, 128},     {"matmul 512^3", 512, 512, 512},       {"matmul 1024^3", 1024, 1024, 1024},
+    {"matmul 64x784x128", 64, 784, 128}, {"matmul 1x1024x1024", 1, 1024, 1024},
 };
 
 // NHWC, stride the same both ways, SAME padding (of 3x3 with stride 2: none before and one after).

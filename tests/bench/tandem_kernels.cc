@@ -71,7 +71,9 @@ void ListReductions(std::vector<KernelBench>& list) {
 void ListConvolutions(std::vector<KernelBench>& list) {
   for (const Conv& c : kConvs) {
     list.push_back(Make(c.name, {{c.batch, c.rows, c.cols, c.in}, {c.kernel, c.kernel, c.in, c.out}},
-                        [s = c.stride](In x, In filter) { return conv2d(x, filter, {1, s, s, 1}, "SAME"); }));
+                        [s = c.stride](In x, In filter) {
+                          return conv2d(x, filter, {1, s, s, 1}, "SAME");
+                        }));
   }
   for (const Conv& c : kConvGradients) {
     const TensorShape input = {c.batch, c.rows, c.cols, c.in}, filter = {c.kernel, c.kernel, c.in, c.out};
@@ -90,18 +92,22 @@ void ListConvolutions(std::vector<KernelBench>& list) {
                         }));
   }
   const TensorShape picture = {kPoolBatch, kPoolSize, kPoolSize, kPoolChannels};
-  list.push_back(Make("max pool 2x2 112x112x64", {picture},
-                      [](In x) { return maxPool(x, {1, 2, 2, 1}, {1, 2, 2, 1}, "VALID"); }));
-  list.push_back(Make("average pool 2x2 112x112x64", {picture},
-                      [](In x) { return avgPool(x, {1, 2, 2, 1}, {1, 2, 2, 1}, "VALID"); }));
+  list.push_back(Make("max pool 2x2 112x112x64", {picture}, [](In x) {
+    return maxPool(x, {1, 2, 2, 1}, {1, 2, 2, 1}, "VALID");
+  }));
+  list.push_back(Make("average pool 2x2 112x112x64", {picture}, [](In x) {
+    return avgPool(x, {1, 2, 2, 1}, {1, 2, 2, 1}, "VALID");
+  }));
 }
 
 void ListMovement(std::vector<KernelBench>& list) {
   list.push_back(Make("transpose 1024x1024", {{kSide, kSide}}, [](In x) { return transpose(x, {1, 0}); }));
-  list.push_back(Make("transpose NHWC to NCHW", {{kImageBatch, kImageSize, kImageSize, kImageChannels}},
-                      [](In x) { return transpose(x, {0, 3, 1, 2}); }));
-  list.push_back(Make("concat columns 1024x(512+512)", {{kSide, kConcatCols}, {kSide, kConcatCols}},
-                      [](In x, In y) { return eager::concat({x, y}, 1); }));
+  list.push_back(Make("transpose NHWC to NCHW", {{kImageBatch, kImageSize, kImageSize, kImageChannels}}, [](In x) {
+    return transpose(x, {0, 3, 1, 2});
+  }));
+  list.push_back(Make("concat columns 1024x(512+512)", {{kSide, kConcatCols}, {kSide, kConcatCols}}, [](In x, In y) {
+    return eager::concat({x, y}, 1);
+  }));
   list.push_back({"gather 4096 rows of 256", "tandem", [](int threads) -> std::function<void()> {
                     Runtime& runtime = RuntimeOf(threads);
                     std::vector<int64_t> rows(kGathered);
@@ -120,8 +126,8 @@ void ListTandemKernels(std::vector<KernelBench>& list) {
   for (const Gemm& g : kGemms) {
     list.push_back(Make(g.name, {{g.m, g.k}, {g.k, g.n}}, [](In a, In b) { return matMul(a, b); }));
   }
-  list.push_back(Make("batch matmul 64x(64^3)", {{64, 64, 64}, {64, 64, 64}},
-                      [](In a, In b) { return batchMatMul(a, b); }));
+  list.push_back(
+      Make("batch matmul 64x(64^3)", {{64, 64, 64}, {64, 64, 64}}, [](In a, In b) { return batchMatMul(a, b); }));
   ListConvolutions(list);
   ListMovement(list);
 }

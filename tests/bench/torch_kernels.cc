@@ -60,9 +60,8 @@ void ListConvolutions(std::vector<KernelBench>& list) {
         return at::convolution_backward(g, x, w, c10::nullopt, {1, 1}, {p, p}, {1, 1}, false, {0, 0}, 1, wanted);
       };
     };
-    const std::vector<int64_t> shapes[] = {{c.batch, c.in, c.rows, c.cols},
-                                           {c.out, c.in, c.kernel, c.kernel},
-                                           {c.batch, c.out, c.rows, c.cols}};
+    const std::vector<int64_t> shapes[] = {
+        {c.batch, c.in, c.rows, c.cols}, {c.out, c.in, c.kernel, c.kernel}, {c.batch, c.out, c.rows, c.cols}};
     list.push_back(Make(std::string("conv input gradient ") + c.name, shapes, gradient({true, false, false})));
     list.push_back(Make(std::string("conv filter gradient ") + c.name, shapes, gradient({false, true, false})));
   }
@@ -101,8 +100,9 @@ void ListTorchKernels(std::vector<KernelBench>& list) {
   list.push_back(Make("transpose 1024x1024", {{kSide, kSide}}, [](In x) { return x.t().contiguous(); }));
   list.push_back(Make("transpose NHWC to NCHW", {{kImageBatch, kImageChannels, kImageSize, kImageSize}},
                       [](In x) { return x.contiguous(at::MemoryFormat::Contiguous); }));
-  list.push_back(Make("concat columns 1024x(512+512)", {{kSide, kConcatCols}, {kSide, kConcatCols}},
-                      [](In x, In y) { return at::cat({x, y}, 1); }));
+  list.push_back(Make("concat columns 1024x(512+512)", {{kSide, kConcatCols}, {kSide, kConcatCols}}, [](In x, In y) {
+    return at::cat({x, y}, 1);
+  }));
   list.push_back(Make("gather 4096 rows of 256", {{kGatherRows, kGatherCols}, {kGathered}}, [](In table, In ordinal) {
     static const at::Tensor rows = at::arange(kGathered, at::kLong).mul(7919).remainder(kGatherRows);
     (void)ordinal;

@@ -14,11 +14,12 @@ namespace tandem {
 
 TANDEM_EXPORT Status RegisterConvolutionOps(OpRegistry& registry);  // Conv2D, DepthwiseConv2dNative and their gradients
 TANDEM_EXPORT Status RegisterCreationOps(OpRegistry& registry);     // Const, Fill, OneHot, ...
-TANDEM_EXPORT Status RegisterElementwiseOps(OpRegistry& registry);  // unary, binary, comparison, Cast, SelectV2
-TANDEM_EXPORT Status RegisterImageOps(OpRegistry& registry);        // ResizeBilinear, ResizeNearestNeighbor
-TANDEM_EXPORT Status RegisterIndexingOps(OpRegistry& registry);     // GatherV2, Where, Unique
-TANDEM_EXPORT Status RegisterLinalgOps(OpRegistry& registry);       // MatMul
-TANDEM_EXPORT Status RegisterNnOps(OpRegistry& registry);           // BiasAdd, Softmax, losses, activation gradients
+TANDEM_EXPORT Status
+RegisterElementwiseOps(OpRegistry& registry);                 // arithmetic, functions, comparisons, activations, Cast
+TANDEM_EXPORT Status RegisterImageOps(OpRegistry& registry);  // ResizeBilinear, ResizeNearestNeighbor
+TANDEM_EXPORT Status RegisterIndexingOps(OpRegistry& registry);       // GatherV2, ScatterNd, TopKV2, Where, Unique, ...
+TANDEM_EXPORT Status RegisterLinalgOps(OpRegistry& registry);         // MatMul, BatchMatMulV2, Einsum, ...
+TANDEM_EXPORT Status RegisterNnOps(OpRegistry& registry);             // BiasAdd, Softmax, losses, activation gradients
 TANDEM_EXPORT Status RegisterNormalizationOps(OpRegistry& registry);  // FusedBatchNormV3, LayerNorm
 TANDEM_EXPORT Status RegisterPoolingOps(OpRegistry& registry);        // MaxPool, AvgPool and their gradients
 TANDEM_EXPORT Status RegisterRandomOps(OpRegistry& registry);         // StatelessRandomUniform, StatelessRandomNormal

@@ -211,8 +211,7 @@ TEST_F(NetworkTest, TrainingFitsAFewPictures) {
   }
   EXPECT_GT(first, 1.0f);
   EXPECT_LT(last, 0.05f);
-  EXPECT_EQ(argMax(network->Forward(pictures), 1).ToVector<int64_t>().value(),
-            (std::vector<int64_t>{3, 1, 4, 0, 9}));
+  EXPECT_EQ(argMax(network->Forward(pictures), 1).ToVector<int64_t>().value(), (std::vector<int64_t>{3, 1, 4, 0, 9}));
 }
 
 class NetworkFileTest : public NetworkTest {
