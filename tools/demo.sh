@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Installs what is missing, builds Tandem, and runs the examples: hello, then digits, which trains a network op by op.
+# Installs what is missing, builds Tandem, and runs the examples: hello; image, which filters a picture; digits, which
+# trains a convolutional network op by op.
 # usage: tools/demo.sh [--data DIR] [further options of examples/digits]
 #   --data DIR   a folder with the four MNIST files in IDX format, plain or .gz; without it digits draws its own
 
@@ -37,7 +38,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 echo "demo: building (build/release)"
 log=build/release/demo.log
 mkdir -p build/release
-if ! { cmake --preset release && cmake --build --preset release --target hello digits -j "${TANDEM_JOBS:-2}"; } \
+if ! { cmake --preset release && cmake --build --preset release --target hello image digits -j "${TANDEM_JOBS:-2}"; } \
   >"$log" 2>&1; then
   tail -n 40 "$log" >&2
   echo "demo: the build failed; everything it said is in $log" >&2
@@ -47,6 +48,9 @@ fi
 echo
 echo "demo: examples/hello"
 build/release/examples/hello/hello
+echo
+echo "demo: examples/image"
+build/release/examples/image/image --sheet build/image_sheet.png --blur 1.5 --edges
 echo
 echo "demo: examples/digits ${args[*]}"
 exec build/release/examples/digits/digits "${args[@]}"

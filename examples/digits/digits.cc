@@ -51,7 +51,7 @@ struct Settings {
   bool augment = true;
   size_t digits = SIZE_MAX;
   int64_t batch = 50;
-  int epochs = 12;
+  int epochs = 16;
   float learning_rate = 0.002f;
   uint32_t seed = 1;
   int threads = 0;
