@@ -99,6 +99,11 @@ StatusOr<TensorMetadata> SelectMetadata(const TensorMetadata& condition, const T
   return InvalidArgument("shapes must be broadcast compatible, got condition: ", condition, ", t: ", t, ", e: ", e);
 }
 
+StatusOr<TensorMetadata> NextAfterMetadata(const TensorMetadata& x1, const TensorMetadata& x2) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorShape shape, BroadcastArguments("x1", x1, "x2", x2));
+  return TensorMetadata(x1.dtype, shape);
+}
+
 StatusOr<TensorMetadata> Atan2Metadata(const TensorMetadata& y, const TensorMetadata& x) {
   TANDEM_ASSIGN_OR_RETURN(const TensorShape shape, BroadcastArguments("y", y, "x", x));
   return TensorMetadata(y.dtype, shape);
@@ -266,6 +271,14 @@ Status RegisterBinaryOps(OpRegistry& registry) {
           .Input("x: T")
           .Output("z: T")
           .Metadata<&Atan2Metadata>(),
+      Define("tf.NextAfter", "{f32, f64}",
+             "The number next to x1 in the direction of x2, with broadcasting.\n\n"
+             "x2 where both are equal, zeros of either sign included; NaN if either is. Beside zero are the smallest "
+             "subnormal numbers, beyond the largest number is infinity.")
+          .Input("x1: T")
+          .Input("x2: T")
+          .Output("output: T")
+          .Metadata<&NextAfterMetadata>(),
       Binary("tf.LogicalAnd", kBool, "True where both x and y are, with broadcasting."),
       Binary("tf.LogicalOr", kBool, "True where x or y is, with broadcasting."),
       Equality("tf.Equal",

@@ -97,6 +97,13 @@ struct FloorMod {
   }
 };
 
+struct NextAfter {
+  template <typename T>
+  static T Apply(T x, T y) {
+    return std::nextafter(x, y);
+  }
+};
+
 // Of integers by squaring.
 struct Pow {
   template <typename T>
@@ -282,6 +289,7 @@ void ListScalarRows(RowSink sink) {
   Binary<Mod, double>(sink, "tf.Mod", 20);
   CheckedIntegers<Pow, int8_t, int16_t, int32_t, int64_t>(sink, "tf.Pow", 4);
   Binary<Pow, float, double>(sink, "tf.Pow", 15);
+  Binary<NextAfter, float, double>(sink, "tf.NextAfter", 4);
   ListComplexRows(sink);
 }
 

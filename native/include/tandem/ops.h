@@ -50,6 +50,31 @@ inline Tensor layerNorm(Operand x, Operand scale, Operand bias, const LayerNormA
   return Call("tandem.LayerNorm", {&x, &scale, &bias}, set, where);
 }
 
+struct LayerNormGradAttrs {
+  float epsilon = 1e-05f;
+};
+struct LayerNormGradResults {
+  Tensor x_backprop;
+  Tensor scale_backprop;
+  Tensor bias_backprop;
+};
+// tandem.LayerNormGrad: Gradients of tandem.LayerNorm with regard to x, scale and bias.
+//
+// Mean and variance of each row are computed again, and the gradient of x allows for them. The gradients of scale and
+// bias
+// are sums over all rows; without rows they are 0. f16 and bf16 compute in f32.
+//
+// y_backprop: The gradient with regard to the result, of the shape of x.
+// x: As it was normalized, with the same scale and epsilon; of rank 1 at least.
+inline LayerNormGradResults layerNormGrad(Operand y_backprop, Operand x, Operand scale, const LayerNormGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.epsilon != 1e-05f) set.Set("epsilon", attrs.epsilon);
+  Operand* const operands[3] = {&y_backprop, &x, &scale};
+  Tensor results[3];
+  CallN("tandem.LayerNormGrad", {operands, 3}, set, results, where);
+  return {std::move(results[0]), std::move(results[1]), std::move(results[2])};
+}
+
 // tandem.Prelu: Each element of x that is not below 0, and those that are times their slope.
 //
 // slope: Of a shape that broadcasts to that of x, such as one number for each channel.
@@ -1199,6 +1224,14 @@ inline Tensor neg(Operand x, std::source_location where = std::source_location::
   return Call("tf.Neg", {&x}, OpAttrsRef(), where);
 }
 
+// tf.NextAfter: The number next to x1 in the direction of x2, with broadcasting.
+//
+// x2 where both are equal, zeros of either sign included; NaN if either is. Beside zero are the smallest subnormal
+// numbers, beyond the largest number is infinity.
+inline Tensor nextAfter(Operand x1, Operand x2, std::source_location where = std::source_location::current()) {
+  return Call("tf.NextAfter", {&x1, &x2}, OpAttrsRef(), where);
+}
+
 struct NotEqualAttrs {
   bool incompatible_shape_error = true;
 };
@@ -1455,11 +1488,11 @@ inline Tensor rsqrt(Operand x, std::source_location where = std::source_location
   return Call("tf.Rsqrt", {&x}, OpAttrsRef(), where);
 }
 
-// tf.ScatterNd: Adds elements or slices to a tensor of zeros (false) where indices say.
+// tf.ScatterNd: Adds elements or slices to a tensor of zeros (false, empty strings) where indices say.
 //
-// What goes to the same place is added up in the order of updates, of bool the result is true if one of them is;
-// integers
-// wrap around, f16 and bf16 are rounded once.
+// What goes to the same place is added up in the order of updates: of bool the result is true if one of them is,
+// strings
+// are joined. Integers wrap around, f16 and bf16 are rounded once.
 //
 // indices: Of rank 1 at least. Its last dimension, of size n, holds one index for each of the first n dimensions of
 // the result, each in [0, size of the dimension); an error names the first ones that are not.
@@ -1761,9 +1794,9 @@ struct StridedSliceAttrs {
 //
 // Position i of begin, end and strides says what to take along one dimension of the input, from the first dimension
 // on;
-// dimensions without a position are taken whole. Bit i of a mask changes what position i means. A range that shares
-// its
-// memory with the input does so where it is one stretch and alignment allows.
+// dimensions without a position are taken whole. Bit i of a mask changes what position i means. A result that lies in
+// one
+// stretch of memory shares it with the input where alignment allows.
 //
 // input: Of any shape.
 // begin: Where each range begins, counted from the end of the dimension if negative. At most 32 numbers.

@@ -14,7 +14,8 @@ ATTRIBUTES = {"Equal": ["incompatible_shape_error"], "NotEqual": ["incompatible_
               "LeakyRelu": ["alpha"], "Gelu": ["approximate"]}
 # Names of the arguments where they are not x and y.
 ARGUMENTS = {"Relu": ["features"], "Relu6": ["features"], "LeakyRelu": ["features"], "Elu": ["features"],
-             "Selu": ["features"], "Softplus": ["features"], "Softsign": ["features"], "Atan2": ["y", "x"]}
+             "Selu": ["features"], "Softplus": ["features"], "Softsign": ["features"], "Atan2": ["y", "x"],
+             "NextAfter": ["x1", "x2"]}
 
 
 def op_name(op):

@@ -4,6 +4,7 @@
 
 import cmath
 import math
+import struct
 
 import elementary_inverse
 from case_suite import Suite, Tensor, scalar, vector
@@ -91,6 +92,31 @@ def atan2(_, y, x):
     return elementary_inverse.atan2(y, x)
 
 
+def next_after(dtype, x, y):
+    if math.isnan(x) or math.isnan(y):
+        return math.nan
+    if dtype == "f64" or x == y:
+        return math.nextafter(x, y)
+    # As the integer that its bits make, a positive number is one above the one before.
+    if x == 0:
+        return math.copysign(2.0**-149, y)
+    bits = struct.unpack("<i", struct.pack("<f", x))[0]
+    away_from_zero = (y > x) == (x > 0)
+    return struct.unpack("<f", struct.pack("<i", bits + (1 if away_from_zero else -1)))[0]
+
+
+def next_after_steps(suite):
+    """Where the step is not like the others: beside zero, powers of two, subnormal numbers, infinity."""
+    for dtype, tiny, least, largest in (("f32", 2.0**-149, 2.0**-126, (2 - 2.0**-23) * 2.0**127),
+                                        ("f64", 2.0**-1074, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023)):
+        values = [0.0, -0.0, tiny, least, 1.0, 2.0, 3.0, largest, math.inf, math.nan]
+        values += [-value for value in values[2:-1]]
+        pairs = [(a, b) for a in values for b in values]
+        x1, x2 = vector(dtype, [a for a, _ in pairs]), vector(dtype, [b for _, b in pairs])
+        suite.case(f"NextAfter_{dtype}_steps", "tf.NextAfter", [x1, x2], mapped(next_after, dtype, x1, x2),
+                   tags=["special"])
+
+
 def shift_cases(suite):
     """By every number of places, and by more than there are."""
     for dtype in INTS:
@@ -112,6 +138,8 @@ def suite():
     hard_arguments(result)
     add_binary_cases(result, "Atan2", FLOATS, atan2, 4)
     quadrants(result)
+    add_binary_cases(result, "NextAfter", ["f32", "f64"], next_after, 0)
+    next_after_steps(result)
     for row in BITWISE:
         add_binary_cases(result, *row)
     add_unary_cases(result, "Invert", INTS, lambda _, x: ~x, 0, (-99, 99))
