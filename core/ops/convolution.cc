@@ -170,9 +170,9 @@ StatusOr<TensorMetadata> BackpropFilterMetadata(const TensorMetadata& input, con
 constexpr std::string_view kAttrsDoc = R"(
 strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
 padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is divided
-equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
-explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the order of
-data_format; 0 for batch and channels. Else empty.
+  equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the order
+  of data_format; 0 for batch and channels. Else empty.
 data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
 dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.)";
 
@@ -302,13 +302,13 @@ OpDefBuilder FusedConv2DDef() {
       "T: {half, bfloat16, float, double}",
       R"(Convolution of images, with a bias or a normalization of its channels and an activation.
 
-The same as tf.Conv2D followed by the fused ops one after the other, but without the tensors in between; f16 and bf16 are
-rounded once, at the end.
+The same as tf.Conv2D followed by the fused ops one after the other, but without the tensors in between; f16 and bf16
+are rounded once, at the end.
 
 input: Images in the order of data_format.
 filter: [rows, columns, input channels, output channels]; not empty.
-args: Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale, offset, mean and
-  variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x.
+args: Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale, offset, mean
+  and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x.
 fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh',
   'Sigmoid'.
 epsilon: Added to the variance.

@@ -14,6 +14,7 @@
 #include "kernels/convolution_product.h"
 #include "kernels/elementwise_rows.h"
 #include "kernels/fused_epilogue.h"
+#include "kernels/gemm.h"
 #include "kernels/kernels.h"
 #include "tandem/function_ref.h"
 #include "tandem/window_geometry.h"
@@ -102,6 +103,11 @@ Status ForPhases(const WindowGeometry& windows,
   return Status();
 }
 
+// Whether there is one window, which is all there is: then images are to be multiplied with the filter as they are.
+bool IsWhole(const WindowAxis& axis) {
+  return axis.output == 1 && axis.input == axis.window && axis.dilation == 1 && axis.pad_before == 0;
+}
+
 template <typename T>
 struct Conv2DBackpropInputKernel {
   ElementConversion conversion;
@@ -112,6 +118,12 @@ struct Conv2DBackpropInputKernel {
     const TensorShape& shape = frame.result_metadata(0).shape;
     TANDEM_ASSIGN_OR_RETURN(const ConvolutionPlan plan, ConvolutionPlan::Make(frame.attrs(), shape, filter.shape()));
     const ImageLayout result = plan.Layout(shape);
+    if (!plan.attrs.channels_first && filter.shape().dim(2) == result.channels && IsWhole(plan.windows.rows) &&
+        IsWhole(plan.windows.cols)) {
+      const int64_t width = filter.shape().dim(3);
+      return Gemm<T>(&frame.exec().work_queue(), result.batch, result.batch_stride, width,
+                     {out_backprop.data<T>(), width, 1}, {filter.data<T>(), 1, width}, out);
+    }
     return ForPhases(plan.windows, [&](const TapAxis& rows, const TapAxis& cols) {
       const WindowProduct<T> product = {
           frame.exec().work_queue(),

@@ -199,11 +199,13 @@ void SumWindows(const DepthwiseBlock<T>& g, const T* gradient, bool accumulate, 
     });
   }
 #endif
-  if (!accumulate) std::fill_n(filter, g.num_taps * g.channels, T{0});
-  for (int64_t pixel = 0; pixel < g.num_pixels; ++pixel, gradient += g.channels) {
-    for (int64_t tap = 0; tap < g.num_taps; ++tap) {
-      const T* x = g.pixels[pixel] + g.offsets[tap];
-      for (int64_t c = 0; c < g.channels; ++c) filter[tap * g.channels + c] += x[c] * gradient[c];
+  for (int64_t tap = 0; tap < g.num_taps; ++tap) {
+    for (int64_t c = 0; c < g.channels; ++c, ++filter) {
+      T sum = 0;
+      for (int64_t pixel = 0; pixel < g.num_pixels; ++pixel) {
+        sum += g.pixels[pixel][g.offsets[tap] + c] * gradient[pixel * g.channels + c];
+      }
+      *filter = accumulate ? *filter + sum : sum;
     }
   }
 }

@@ -11,6 +11,7 @@
 
 #include "kernels/convolution_strips.h"
 #include "kernels/convolution_tiles.h"
+#include "kernels/gemm.h"
 #include "tandem/parallel_for.h"
 
 namespace tandem::cpu {
@@ -179,11 +180,46 @@ class StripProducts {
   TaskMemory memory_;
 };
 
+// Whether the windows are the rows of a dense matrix: single pixels, or whole images; and the filter is a matrix, too.
+template <typename S>
+bool IsDenseProduct(const WindowProduct<S>& product) {
+  const ImageLayout& source = product.source;
+  const FilterView<S>& filter = product.filter;
+  const TapAxis& rows = product.rows;
+  const TapAxis& cols = product.cols;
+  if (filter.groups != 1 || !source.HasPackedPixels() || !product.result.HasPackedPixels()) return false;
+  if (rows.out_step != 1 || cols.out_step != 1 || !rows.IsInside() || !cols.IsInside()) return false;
+  if (rows.count == 1 && cols.count == 1) return rows.outputs == source.rows && cols.outputs == source.cols;
+  return rows.outputs == 1 && cols.outputs == 1 && rows.count == source.rows && cols.count == source.cols &&
+         rows.tap_step == 1 && cols.tap_step == 1 && filter.col_stride == filter.depth * filter.depth_stride &&
+         filter.row_stride == cols.count * filter.col_stride;
+}
+
+// By Gemm, which multiplies few rows without packing the filter.
+template <typename S>
+Status MultiplyDense(const WindowProduct<S>& product, int64_t pixels) {
+  const FilterView<S>& filter = product.filter;
+  const int64_t depth = product.rows.count * product.cols.count * filter.depth;
+  const S* first =
+      filter.data + product.rows.tap_first * filter.row_stride + product.cols.tap_first * filter.col_stride;
+  TANDEM_RETURN_IF_ERROR(Gemm<S>(&product.queue, pixels, filter.width, depth, {product.source_data, depth, 1},
+                                 {first, filter.depth_stride, filter.width_stride}, product.result_data));
+  if (product.finish != nullptr) {
+    (*product.finish)(reinterpret_cast<GemmComputeType<S>*>(product.result_data), pixels);
+  }
+  return Status();
+}
+
 }  // namespace
 
 template <typename S>
 Status WindowProduct<S>::Run() const {
   if (result.channels == 0 || result.batch == 0 || rows.outputs == 0 || cols.outputs == 0) return Status();
+  const int64_t pixels = result.batch * rows.outputs * cols.outputs;
+  const bool is_finished_in_place = finish == nullptr || conversion.narrow == nullptr;
+  if (pixels <= 2 * GetConvolutionTiles<T>().tile_rows && is_finished_in_place && IsDenseProduct(*this)) {
+    return MultiplyDense(*this, pixels);
+  }
   const T* elements = reinterpret_cast<const T*>(source_data);
   Strips<T> strips(source, elements, conversion, rows, cols, 1, result.channels);
   strips.ChooseSize(GetConvolutionTiles<T>().tile_rows, queue.ParallelismLevel());

@@ -538,8 +538,8 @@ def shape_errors(suite, kind, is_depthwise):
     forward("no_channels", none, w, text.format(none, w))
     if not is_depthwise:
         grouped, few = varied("f32", (1, 4, 5, 6)), varied("f32", (1, 1, 2, 4))
-        forward("groups_uneven", grouped, few, "dimension 3 of filter must be a multiple of the 3 groups of channels, got "
-                f"input: {grouped}, filter: {few}")
+        forward("groups_uneven", grouped, few, "dimension 3 of filter must be a multiple of the 3 groups of channels, "
+                f"got input: {grouped}, filter: {few}")
     window_errors(suite, f"tf.{kind.forward}", [x, w])
 
     output = f"[1,2,4,{y.shape[3]}]"
@@ -549,7 +549,8 @@ def shape_errors(suite, kind, is_depthwise):
     wrong(kind.backprop_input, "mismatch", [sizes(x.shape), w, bad], mismatch)
     wrong(kind.backprop_filter, "mismatch", [x, sizes(w.shape), bad], mismatch)
     flat = varied("f32", (8,))
-    for op, inputs in [(kind.backprop_input, [sizes(x.shape), w, flat]), (kind.backprop_filter, [x, sizes(w.shape), flat])]:
+    for op, inputs in [(kind.backprop_input, [sizes(x.shape), w, flat]),
+                       (kind.backprop_filter, [x, sizes(w.shape), flat])]:
         wrong(op, "rank", inputs, "out_backprop must have four dimensions, got out_backprop: f32[8]")
     wrong(kind.backprop_input, "sizes_negative", [sizes((1, 4, -5, 2)), w, y],
           "input_sizes must not be negative, got input_sizes: [1,4,-5,2]")
@@ -584,8 +585,8 @@ def fused_errors(suite):
         attrs = {"strides": [1, 1, 1, 1], "padding": "VALID", "num_args": len(args), "fused_ops": ["BiasAdd"], **more}
         suite.error(f"FusedConv2D_{name}", "tf._FusedConv2D", [x, w, *args], text, attrs)
 
-    known = ("fused_ops must be BiasAdd or FusedBatchNorm, alone or followed by one of Relu, Relu6, Elu, LeakyRelu, Tanh, "
-             "Sigmoid, got fused_ops: ")
+    known = ("fused_ops must be BiasAdd or FusedBatchNorm, alone or followed by one of Relu, Relu6, Elu, LeakyRelu, "
+             "Tanh, Sigmoid, got fused_ops: ")
     wrong("no_ops", [bias], known + "[]", fused_ops=[])
     wrong("unknown_op", [bias], known + "[BiasAdd, Softmax]", fused_ops=["BiasAdd", "Softmax"])
     wrong("no_bias_op", [bias], known + "[Relu]", fused_ops=["Relu"])
