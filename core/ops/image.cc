@@ -53,9 +53,8 @@ OpDefBuilder Resize(std::string_view name, std::string_view output, std::string_
       .Attr("half_pixel_centers: bool = false")
       .Doc(std::string(doc) + R"(
 
-Where row (or column) y of the result lies between those of an image is computed in f32, with scale = height / new
-height: at y * scale; with align_corners, at y * (height - 1) / (new height - 1), if the new height is above 1; with
-half_pixel_centers, where the centre of a pixel is what is compared, see below.
+Row y of the result is taken from the place y * scale among the rows of an image, in f32, where scale is height / new
+height, or with align_corners (height - 1) / (new height - 1) if the new height is above 1. Columns likewise.
 
 images: Of shape [batch, height, width, channels], with at least one row and one column.
 size: The new height and the new width, each at least 1.
@@ -70,14 +69,14 @@ Status RegisterImageOps(OpRegistry& registry) {
       Resize("tf.ResizeBilinear", "resized_images: float",
              R"(Resizes images, interpolating linearly between the four nearest pixels.
 
-Computes in f32, and gives f32 for every dtype of images. With half_pixel_centers, row y is at (y + 0.5) * scale - 0.5;
-beyond the edges the pixels at the edge count. Infinities next to each other give NaN.)")
+Computes in f32, and gives f32 for every dtype of images. With half_pixel_centers the place of row y is
+(y + 0.5) * scale - 0.5; beyond the edges the pixels at the edge count. Infinities next to each other give NaN.)")
           .Metadata<&ResizeBilinearMetadata>(),
       Resize("tf.ResizeNearestNeighbor", "resized_images: T",
              R"(Resizes images, taking the nearest pixel.
 
-That is the row before the place found (rounded down), or with align_corners the nearest one (halves away from 0). With
-half_pixel_centers, row y is at (y + 0.5) * scale.)")
+The place of a row is rounded down, or with align_corners to the nearest row (halves away from 0). With
+half_pixel_centers it is (y + 0.5) * scale.)")
           .Metadata<&ResizeNearestNeighborMetadata>(),
   });
 }

@@ -17,7 +17,7 @@ namespace {
 
 // Nanoseconds an element of a window.
 constexpr double kMaxGradCost = 0.3;
-constexpr double kAvgGradCost = 0.1;
+constexpr double kAvgGradCost = 0.3;
 // From metadata alone, roughly.
 constexpr float kElementCost = 0.5f;
 
