@@ -99,7 +99,8 @@ def gather_nd_cases(suite):
 
     x = varied("f32", (3, 4))
     for name, dtype, rows, bad, position in [
-            ("beyond", "i32", [(0, 0), (3, 1)], "[3,1]", "[1]"), ("beyond_last", "i32", [(2, 4), (0, 0)], "[2,4]", "[0]"),
+            ("beyond", "i32", [(0, 0), (3, 1)], "[3,1]", "[1]"),
+            ("beyond_last", "i32", [(2, 4), (0, 0)], "[2,4]", "[0]"),
             ("negative", "i32", [(0, -1)], "[0,-1]", "[0]"), ("beyond_i64", "i64", [(2**62, 0)], f"[{2**62},0]", "[0]"),
             ("beyond_i16", "i16", [(0, -32768)], "[0,-32768]", "[0]")]:
         wrong(name, x, Tensor(dtype, (len(rows), 2), [i for row in rows for i in row]),

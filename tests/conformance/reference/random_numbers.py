@@ -147,8 +147,8 @@ def integer_cases(suite):
     wrong("wrong_way", [shape, seed, high, low], "minval must be less than maxval, got minval: 5, maxval: 0")
     wrong("vector", [shape, seed, vector("i32", [0]), high],
           "minval and maxval must be scalars, got minval: i32[1], maxval: i32[]")
-    wrong("mixed", [shape, seed, low, scalar("i64", 5)], "argument 3 (maxval) must be i32 like argument 2 (minval), got "
-          "i64[]")
+    wrong("mixed", [shape, seed, low, scalar("i64", 5)],
+          "argument 3 (maxval) must be i32 like argument 2 (minval), got i64[]")
     wrong("float", [shape, seed, scalar("f32", 0.0), scalar("f32", 1.0)],
           "argument 2 (minval) must be one of {i32, i64}, got f32[]")
     wrong("seed_of_three", [shape, vector("i64", [1, 2, 3]), low, high], "seed must have shape [2], got seed: i64[3]")

@@ -62,7 +62,8 @@ def reshape_cases(suite):
         wrong(name, x, shape, f"sizes must be at least 0, or -1 for one of them, got shape: {spelt(shape)}")
     wrong("zero_and_unknown", varied("f32", (0,)), (0, -1),
           "the other sizes must not be 0 where one is -1, got shape: [0,-1]")
-    wrong("overflow", x, (2**40, 2**40), "there must be at most 2^63-1 elements, got shape: [1099511627776,1099511627776]", "i64")
+    wrong("overflow", x, (2**40, 2**40),
+          "there must be at most 2^63-1 elements, got shape: [1099511627776,1099511627776]", "i64")
     wrong("matrix", x, Tensor("i32", (1, 2), [3, 2]), "shape must be a vector, got shape: i32[1,2]")
     wrong("scalar_shape", x, scalar("i32", 6), "shape must be a vector, got shape: i32[]")
     wrong("too_long", x, (1,) * 9, "shape must have at most 8 elements, got shape: i32[9]")

@@ -144,10 +144,10 @@ def split_v_cases(suite):
 
     x = varied("f32", (4, 3))
     for name, sizes in [("too_little", (1, 2)), ("too_much", (3, 2))]:
-        wrong(name, x, sizes, 0, "size_splits must add up to dimension 0 of value, got value: f32[4,3], size_splits that "
-              f"add up to {sum(sizes)}")
-    wrong("too_much_known", x, (5, -1), 0, "size_splits must add up to dimension 0 of value, or less where one is -1, got "
-          "value: f32[4,3], size_splits that add up to 5")
+        wrong(name, x, sizes, 0, "size_splits must add up to dimension 0 of value, got value: f32[4,3], size_splits "
+              f"that add up to {sum(sizes)}")
+    wrong("too_much_known", x, (5, -1), 0, "size_splits must add up to dimension 0 of value, or less where one is -1, "
+          "got value: f32[4,3], size_splits that add up to 5")
     for name, sizes, size, place in [("two_unknown", (-1, -1), -1, 1), ("negative", (6, -2), -2, 1),
                                      ("minimum", (-2**63, 4), -2**63, 0)]:
         wrong(name, x, sizes, 0,
@@ -163,7 +163,8 @@ def split_v_cases(suite):
     wrong("scalar", varied("f32", ()), (1,), 0, "value must have at least one dimension, got value: f32[]")
     wrong("axis_vector", x, (4,), vector("i32", [0, 1]), "expected one integer for split_dim, got i32[2]")
     wrong("axis_i64", x, (4,), scalar("i64", 0), "argument 2 (split_dim) must be i32, got i64[]")
-    wrong("float_sizes", x, vector("f32", [4.0]), 0, "argument 1 (size_splits) must be one of {i8, i32, i64}, got f32[1]")
+    wrong("float_sizes", x, vector("f32", [4.0]), 0,
+          "argument 1 (size_splits) must be one of {i8, i32, i64}, got f32[1]")
     inputs = [x, vector("i64", [4]), scalar("i32", 0)]
     suite.error("SplitV_no_count", "tf.SplitV", inputs,
                 "attribute num_split is required, expected num_split: int >= 1")

@@ -129,8 +129,8 @@ def strided_slice_errors(suite):
           "f32[3,4], begin: [0,4]", {"shrink_axis_mask": 2})
     wrong("shrink_before", (-4,), (-3,), (1,), "begin must be in [-3, 3) for dimension 0 of input, got input: "
           "f32[3,4], begin: [-4]", {"shrink_axis_mask": 1})
-    wrong("shrink_minimum", (int_range("i32")[0],), (0,), (1,), "begin must be in [-3, 3) for dimension 0 of input, got "
-          "input: f32[3,4], begin: [-2147483648]", {"shrink_axis_mask": 1})
+    wrong("shrink_minimum", (int_range("i32")[0],), (0,), (1,), "begin must be in [-3, 3) for dimension 0 of input, "
+          "got input: f32[3,4], begin: [-2147483648]", {"shrink_axis_mask": 1})
     wrong("rank9", (0,) * 7, (0,) * 7, (1,) * 7, "the result must have at most 8 dimensions, got input: f32[3,4], "
           "new_axis_mask: 127", {"new_axis_mask": 127})
     wrong("mixed_indices", (0,), vector("i64", [1]), (1,), "argument 2 (end) must be i32 like argument 1 (begin), got "
@@ -171,7 +171,8 @@ def reverse_cases(suite):
     for axis in (2, -3):
         wrong(f"axis{axis}".replace("-", "m"), (0, axis), f"elements of axis must be in [-2, 2), got {axis}")
     for name, axis in [("twice", (1, 1)), ("twice_negative", (0, -2))]:
-        wrong(name, axis, f"axis must have each dimension at most once, got tensor: f32[2,3], axis: [{axis[0]},{axis[1]}]")
+        wrong(name, axis, "axis must have each dimension at most once, got tensor: f32[2,3], "
+              f"axis: [{axis[0]},{axis[1]}]")
     wrong("scalar_axis", scalar("i32", 0), "axis must be a vector, got axis: i32[]")
     wrong("too_long", (0,) * 9, "axis must have at most 8 elements, got axis: i32[9]")
     wrong("float", vector("f32", [0.0]), "argument 1 (axis) must be one of {i32, i64}, got f32[1]")
