@@ -44,8 +44,7 @@ KernelBench Make(std::string kernel, Function make) {
             omp_set_num_threads(threads);
             auto [primitive, args] = make();
             dnnl::stream stream(Engine());
-            return [threads, primitive = primitive, args = args, stream]() mutable {
-              omp_set_num_threads(threads);
+            return [primitive = primitive, args = args, stream]() mutable {
               primitive.execute(stream, args);
               stream.wait();
             };

@@ -36,10 +36,10 @@ KernelBench Make(std::string kernel, const std::vector<int64_t> (&shapes)[n], Ca
             const c10::InferenceMode guard;
             std::array<at::Tensor, n> inputs;
             for (size_t i = 0; i < n; ++i) inputs[i] = Input(kept[i]);
-            return [inputs, call, threads] {
+            at::set_num_threads(threads);
+            if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
+            return [inputs, call] {
               const c10::InferenceMode inner_guard;
-              at::set_num_threads(threads);
-              if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
               std::apply(call, inputs);
             };
           }};

@@ -423,11 +423,9 @@ struct Conv2dAttrs {
 // use_cudnn_on_gpu: Accepted for compatibility; ignored.
 // strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
 // padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
-// divided
-// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
 // explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
-// order of
-// data_format; 0 for batch and channels. Else empty.
+// order of data_format; 0 for batch and channels. Else empty.
 // data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
 // dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
 inline Tensor conv2d(Operand input, Operand filter, const std::vector<int64_t>& strides, std::string_view padding, const Conv2dAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
@@ -459,11 +457,9 @@ struct Conv2dBackpropFilterAttrs {
 // use_cudnn_on_gpu: Accepted for compatibility; ignored.
 // strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
 // padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
-// divided
-// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
 // explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
-// order of
-// data_format; 0 for batch and channels. Else empty.
+// order of data_format; 0 for batch and channels. Else empty.
 // data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
 // dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
 inline Tensor conv2dBackpropFilter(Operand input, IndexOperand filter_sizes, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const Conv2dBackpropFilterAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
@@ -495,11 +491,9 @@ struct Conv2dBackpropInputAttrs {
 // use_cudnn_on_gpu: Accepted for compatibility; ignored.
 // strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
 // padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
-// divided
-// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
 // explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
-// order of
-// data_format; 0 for batch and channels. Else empty.
+// order of data_format; 0 for batch and channels. Else empty.
 // data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
 // dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
 inline Tensor conv2dBackpropInput(IndexOperand input_sizes, Operand filter, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const Conv2dBackpropInputAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
@@ -605,11 +599,9 @@ struct DepthwiseConv2dNativeAttrs {
 // filter: [rows, columns, input channels, multiplier]; not empty.
 // strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
 // padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
-// divided
-// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
 // explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
-// order of
-// data_format; 0 for batch and channels. Else empty.
+// order of data_format; 0 for batch and channels. Else empty.
 // data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
 // dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
 inline Tensor depthwiseConv2dNative(Operand input, Operand filter, const std::vector<int64_t>& strides, std::string_view padding, const DepthwiseConv2dNativeAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
@@ -638,11 +630,9 @@ struct DepthwiseConv2dNativeBackpropFilterAttrs {
 // out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.
 // strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
 // padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
-// divided
-// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
 // explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
-// order of
-// data_format; 0 for batch and channels. Else empty.
+// order of data_format; 0 for batch and channels. Else empty.
 // data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
 // dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
 inline Tensor depthwiseConv2dNativeBackpropFilter(Operand input, IndexOperand filter_sizes, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const DepthwiseConv2dNativeBackpropFilterAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
@@ -671,11 +661,9 @@ struct DepthwiseConv2dNativeBackpropInputAttrs {
 // out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.
 // strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
 // padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
-// divided
-// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
 // explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
-// order of
-// data_format; 0 for batch and channels. Else empty.
+// order of data_format; 0 for batch and channels. Else empty.
 // data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
 // dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
 inline Tensor depthwiseConv2dNativeBackpropInput(IndexOperand input_sizes, Operand filter, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const DepthwiseConv2dNativeBackpropInputAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
@@ -1412,13 +1400,12 @@ struct ResizeBilinearAttrs {
 };
 // tf.ResizeBilinear: Resizes images, interpolating linearly between the four nearest pixels.
 //
-// Computes in f32, and gives f32 for every dtype of images. With half_pixel_centers, row y is at (y + 0.5) * scale -
-// 0.5;
-// beyond the edges the pixels at the edge count. Infinities next to each other give NaN.
+// Computes in f32, and gives f32 for every dtype of images. With half_pixel_centers the place of row y is
+// (y + 0.5) * scale - 0.5; beyond the edges the pixels at the edge count. Infinities next to each other give NaN.
 //
-// Where row (or column) y of the result lies between those of an image is computed in f32, with scale = height / new
-// height: at y * scale; with align_corners, at y * (height - 1) / (new height - 1), if the new height is above 1; with
-// half_pixel_centers, where the centre of a pixel is what is compared, see below.
+// Row y of the result is taken from the place y * scale among the rows of an image, in f32, where scale is height /
+// new
+// height, or with align_corners (height - 1) / (new height - 1) if the new height is above 1. Columns likewise.
 //
 // images: Of shape [batch, height, width, channels], with at least one row and one column.
 // size: The new height and the new width, each at least 1.
@@ -1437,13 +1424,12 @@ struct ResizeNearestNeighborAttrs {
 };
 // tf.ResizeNearestNeighbor: Resizes images, taking the nearest pixel.
 //
-// That is the row before the place found (rounded down), or with align_corners the nearest one (halves away from 0).
-// With
-// half_pixel_centers, row y is at (y + 0.5) * scale.
+// The place of a row is rounded down, or with align_corners to the nearest row (halves away from 0). With
+// half_pixel_centers it is (y + 0.5) * scale.
 //
-// Where row (or column) y of the result lies between those of an image is computed in f32, with scale = height / new
-// height: at y * scale; with align_corners, at y * (height - 1) / (new height - 1), if the new height is above 1; with
-// half_pixel_centers, where the centre of a pixel is what is compared, see below.
+// Row y of the result is taken from the place y * scale among the rows of an image, in f32, where scale is height /
+// new
+// height, or with align_corners (height - 1) / (new height - 1) if the new height is above 1. Columns likewise.
 //
 // images: Of shape [batch, height, width, channels], with at least one row and one column.
 // size: The new height and the new width, each at least 1.
@@ -2041,8 +2027,8 @@ struct FusedConv2dAttrs {
 // tf._FusedConv2D: Convolution of images, with a bias or a normalization of its channels and an activation.
 //
 // The same as tf.Conv2D followed by the fused ops one after the other, but without the tensors in between; f16 and
-// bf16 are
-// rounded once, at the end.
+// bf16
+// are rounded once, at the end.
 //
 // input: Images in the order of data_format.
 // filter: [rows, columns, input channels, output channels]; not empty.
@@ -2055,11 +2041,9 @@ struct FusedConv2dAttrs {
 // use_cudnn_on_gpu: Accepted for compatibility; ignored.
 // strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
 // padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
-// divided
-// equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
 // explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
-// order of
-// data_format; 0 for batch and channels. Else empty.
+// order of data_format; 0 for batch and channels. Else empty.
 // data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
 // dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
 inline Tensor fusedConv2d(Operand input, Operand filter, std::vector<Operand> args, const std::vector<int64_t>& strides, std::string_view padding, const FusedConv2dAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
