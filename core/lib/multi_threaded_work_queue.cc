@@ -8,6 +8,9 @@
 // slot (`active_`) and run tasks at the same time. A worker that waits in Await gives its slot away, so another thread
 // carries on: one of the pool's, or a stand-in when all of the pool's are waiting. It does not run tasks on top of the
 // waiting one if that can be helped: a task that needs the waiting one would bury it on the same stack for ever.
+//
+// Other threads run no tasks in Await, since these may call anyone's code, which may want a lock that the thread holds.
+// But they take part in kernels, for as long as they would otherwise only look whether their value has come.
 
 #if defined(__GNUC__) && !defined(__clang__)
 // The thread sanitizer does not model fences. Eigen's pool has them to lose no wake-up, not to publish data.
@@ -103,6 +106,7 @@ class MultiThreadedWorkQueue final : public WorkQueue {
 
   using WorkQueue::AddTask;
   void AddTask(Task& task) override;
+  void AddHelpingTask(Task& task) override;
   bool AddBlockingTask(std::function<void()> fn) override;
   bool AddBackgroundTask(std::function<void()> fn) override;
   Status Await(std::span<const AsyncValue* const> values, Deadline deadline) override;
@@ -130,6 +134,8 @@ class MultiThreadedWorkQueue final : public WorkQueue {
     MultiThreadedWorkQueue* queue_;
   };
 
+  void PushTask(Shard& shard, Task& task);
+  Task* PopTask(Shard& shard);
   Task* PopTask();
   void RunTask(Task& task);
   void TakeTurn(std::atomic<int>& turns, bool may_spin);
@@ -138,6 +144,7 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   void StartWorkerIfNeeded();
   void StartWorker();
   void ReleaseSlot();
+  void HelpUntil(AwaitEvent& event);
   Outcome Sleep(AwaitEvent& event, Deadline deadline);
 
   const int num_threads_;
@@ -153,6 +160,8 @@ class MultiThreadedWorkQueue final : public WorkQueue {
 
   std::atomic<int> pool_turns_{0};  // given to Eigen's pool and not over yet, sleeping ones included
   std::atomic<int> stand_ins_{0};
+  std::atomic<int> helpers_{0};  // threads in HelpUntil that are looking for a helping task
+  Shard helping_;
   Shard shards_[kNumShards];
 
   // Destroyed from the last to the first: stand-ins use the pool until they are joined, the pool its threads.
@@ -161,35 +170,46 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   ElasticThreads extra_threads_;  // for stand-ins and blocking tasks
 };
 
-void MultiThreadedWorkQueue::AddTask(Task& task) {
+void MultiThreadedWorkQueue::PushTask(Shard& shard, Task& task) {
   count_.Add();
-  Shard& shard = shards_[internal::ShardOfThisThread(kNumShards)];
-  {
-    std::lock_guard lock(shard.mutex);
-    shard.tasks.PushBack(task);
-    shard.empty.store(false, std::memory_order_relaxed);
-    queued_.fetch_add(1, std::memory_order_seq_cst);
-  }
+  std::lock_guard lock(shard.mutex);
+  shard.tasks.PushBack(task);
+  shard.empty.store(false, std::memory_order_relaxed);
+  queued_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void MultiThreadedWorkQueue::AddTask(Task& task) {
+  PushTask(shards_[internal::ShardOfThisThread(kNumShards)], task);
   StartWorkerIfNeeded();
+}
+
+void MultiThreadedWorkQueue::AddHelpingTask(Task& task) {
+  PushTask(helping_, task);
+  if (helpers_.load(std::memory_order_seq_cst) == 0) StartWorkerIfNeeded();
+}
+
+Task* MultiThreadedWorkQueue::PopTask(Shard& shard) {
+  if (shard.empty.load(std::memory_order_relaxed)) return nullptr;
+  std::unique_lock lock(shard.mutex);
+  Task* task = shard.tasks.PopFront();
+  if (task == nullptr) return nullptr;
+  shard.empty.store(shard.tasks.empty(), std::memory_order_relaxed);
+  const int left = queued_.fetch_sub(1, std::memory_order_seq_cst) - 1;
+  lock.unlock();
+  // The task that brought this thread here may not have been the only one.
+  if (left > 0) StartWorkerIfNeeded();
+  return task;
 }
 
 Task* MultiThreadedWorkQueue::PopTask() {
   if (queued_.load(std::memory_order_acquire) == 0) return nullptr;
+  // What has been begun comes before what has not.
+  if (Task* task = PopTask(helping_)) return task;
   size_t first = internal::ShardOfThisThread(kNumShards);
   // Tasks that add tasks keep this thread's own list filled: the others get their turn by this.
   if (const uint32_t pops = ++this_thread.num_pops; pops % 16 == 0) first = pops / 16;
   for (size_t i = 0; i < kNumShards; ++i) {
-    Shard& shard = shards_[(first + i) & (kNumShards - 1)];
-    if (shard.empty.load(std::memory_order_relaxed)) continue;
-    std::unique_lock lock(shard.mutex);
-    Task* task = shard.tasks.PopFront();
-    if (task == nullptr) continue;
-    shard.empty.store(shard.tasks.empty(), std::memory_order_relaxed);
-    const int left = queued_.fetch_sub(1, std::memory_order_seq_cst) - 1;
-    lock.unlock();
-    // The task that brought this worker here may not have been the only one.
-    if (left > 0) StartWorkerIfNeeded();
-    return task;
+    if (Task* task = PopTask(shards_[(first + i) & (kNumShards - 1)])) return task;
   }
   return nullptr;
 }
@@ -272,13 +292,36 @@ bool MultiThreadedWorkQueue::SpinForTask() {
   return queued_.load(std::memory_order_seq_cst) > 0;
 }
 
+// Returns when the event has ended, or when it is time to fall asleep because there is nothing to help with.
+void MultiThreadedWorkQueue::HelpUntil(AwaitEvent& event) {
+  helpers_.fetch_add(1, std::memory_order_seq_cst);
+  for (int i = 0; i < kSpins && count_.AnyUnfinished() && !event.HasEnded(); ++i) {
+    if (helping_.empty.load(std::memory_order_relaxed)) {
+      Pause();
+      continue;
+    }
+    // Busy: who adds a further task is to call a worker.
+    helpers_.fetch_sub(1, std::memory_order_seq_cst);
+    if (Task* task = PopTask(helping_)) {
+      RunTask(*task);
+      i = 0;
+    }
+    helpers_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  helpers_.fetch_sub(1, std::memory_order_seq_cst);
+  // One that was left to this thread in the meantime.
+  if (queued_.load(std::memory_order_seq_cst) > 0) StartWorkerIfNeeded();
+}
+
 Outcome MultiThreadedWorkQueue::Sleep(AwaitEvent& event, Deadline deadline) {
   // Continuations that this thread has put off may be what it is about to wait for.
   ContinuationGuard::RunDeferred();
   if (!IsWorkerThread()) {
     // A worker of another queue must not keep that one waiting either.
     auto* other = static_cast<MultiThreadedWorkQueue*>(this_thread.works_for);
-    return other == nullptr ? event.Wait(deadline) : other->Sleep(event, deadline);
+    if (other != nullptr) return other->Sleep(event, deadline);
+    HelpUntil(event);
+    return event.Wait(deadline);
   }
   for (;;) {
     sleepers_.Push(event);

@@ -59,7 +59,7 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
     if (helpers_to_add_ == 0 || next_.load(std::memory_order_relaxed) >= num_chunks_) return;
     --helpers_to_add_;
     AddRef();
-    queue_.AddTask(*this);
+    queue_.AddHelpingTask(*this);
   }
 
   // True if the last chunk to end was done here. Leaves `fn_` alone when all chunks are taken: it may be gone.

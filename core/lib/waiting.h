@@ -81,6 +81,7 @@ class TaskCount {
   explicit TaskCount(const WorkQueue* queue) : queue_(queue) {}
 
   void Add() { unfinished_.fetch_add(1, std::memory_order_relaxed); }
+  bool AnyUnfinished() const { return unfinished_.load(std::memory_order_relaxed) > 0; }
   void Finish() {
     unfinished_.fetch_sub(1, std::memory_order_seq_cst);
     if (quiescers_.load(std::memory_order_seq_cst) > 0) EndQuiesceIfDone();

@@ -72,6 +72,10 @@ class TANDEM_EXPORT WorkQueue {
   template <std::invocable F>
   void AddTask(F&& fn);
 
+  // The same for a part of a kernel's work, which calls nobody's code but the kernel's and waits for nothing: a thread
+  // that waits in Await may run it as well.
+  virtual void AddHelpingTask(Task& task) { AddTask(task); }
+
   // Runs `fn`, which may block (file or network input, waiting for a timer), apart from the workers. False if this
   // queue has no threads for that or cannot get one; `fn` was then not run.
   [[nodiscard]] virtual bool AddBlockingTask(std::function<void()> fn) = 0;
