@@ -329,6 +329,49 @@ TEST_P(MultiThreadedQueueTest, AV7_TasksMayAwaitEarlierTasks) {
 }
 
 // AV-7
+TEST_P(MultiThreadedQueueTest, AV7_AnOutsideThreadInAwaitTakesPartInKernels) {
+  struct HelpingTask final : Task {
+    void Run() override {
+      thread = std::this_thread::get_id();
+      has_run.count_down();
+    }
+    std::thread::id thread;
+    std::latch has_run{1};
+  };
+  // All workers wait for the task, so that nobody is left to run it but this thread.
+  HelpingTask task;
+  std::latch all_started(GetParam());
+  const auto values = MakeValues(GetParam());
+  for (const Value& value : values) {
+    queue_->AddTask([&value, &task, &all_started] {
+      all_started.count_down();
+      task.has_run.wait();
+      value->Emplace(1);
+    });
+  }
+  all_started.wait();
+  queue_->AddHelpingTask(task);
+  EXPECT_TRUE(queue_->Await(Pointers(values)).ok());
+  EXPECT_EQ(task.thread, std::this_thread::get_id());
+}
+
+// AV-7
+TEST_P(MultiThreadedQueueTest, AV7_AnOutsideThreadInAwaitRunsNoTasks) {
+  std::atomic<int> runs_here{0};
+  for (int round = 0; round < 200; ++round) {
+    const auto values = MakeValues(8);
+    for (const Value& value : values) {
+      queue_->AddTask([&value, &runs_here, outside = std::this_thread::get_id()] {
+        if (std::this_thread::get_id() == outside) ++runs_here;
+        value->Emplace(1);
+      });
+    }
+    EXPECT_TRUE(queue_->Await(Pointers(values)).ok());
+  }
+  EXPECT_EQ(runs_here, 0);
+}
+
+// AV-7
 TEST_P(MultiThreadedQueueTest, AV7_ANewTaskRunsThoughAllWorkersAwait) {
   const auto values = MakeValues(GetParam());
   std::latch all_started(GetParam());
