@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "fused_ops.h"
 #include "host_vector.h"
 #include "tandem/op_families.h"
 #include "tandem/window_geometry.h"
@@ -69,34 +70,13 @@ StatusOr<TensorMetadata> ForwardMetadata(const TensorMetadata& input, const Tens
   return TensorMetadata(input.dtype, convolution.output);
 }
 
-// As text: "[BiasAdd, Relu]".
-struct Names {
-  std::span<const std::string_view> names;
-  friend void AppendTo(MessageBuilder& out, const Names& names) {
-    AppendTo(out, "[");
-    for (size_t i = 0; i < names.names.size(); ++i) {
-      if (i > 0) AppendTo(out, ", ");
-      AppendTo(out, names.names[i]);
-    }
-    AppendTo(out, "]");
-  }
-};
-
 StatusOr<TensorMetadata> FusedMetadata(const TensorMetadata& input, const TensorMetadata& filter, VariadicMetadata args,
                                        const OpAttrsRef& attrs) {
   TANDEM_ASSIGN_OR_RETURN(const TensorMetadata output, ForwardMetadata<false>(input, filter, attrs));
+  static constexpr std::string_view kFirst[] = {"BiasAdd", "FusedBatchNorm"};
   static constexpr std::string_view kActivations[] = {"Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"};
-  std::span<const std::string_view> fused_ops;
-  attrs.GetArray("fused_ops", &fused_ops);
-  const bool is_known =
-      (fused_ops.size() == 1 || (fused_ops.size() == 2 && std::ranges::count(kActivations, fused_ops[1]) == 1)) &&
-      (fused_ops[0] == "BiasAdd" || fused_ops[0] == "FusedBatchNorm");
-  if (!is_known) {
-    return InvalidArgument(
-        "fused_ops must be BiasAdd or FusedBatchNorm, alone or followed by one of Relu, Relu6, Elu, LeakyRelu, Tanh, "
-        "Sigmoid, got fused_ops: ",
-        Names{fused_ops});
-  }
+  TANDEM_ASSIGN_OR_RETURN(const std::span<const std::string_view> fused_ops,
+                          CheckFusedOps(attrs, kFirst, kActivations));
   const bool is_bias = fused_ops[0] == "BiasAdd";
   if (args.size() != (is_bias ? 1 : 4)) {
     return InvalidArgument(is_bias ? "args must be one tensor, the bias, got "

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "fused_ops.h"
 #include "tandem/einsum_equation.h"
 #include "tandem/op_families.h"
 
@@ -35,35 +36,13 @@ StatusOr<TensorMetadata> MatMulMetadata(const TensorMetadata& a, const TensorMet
   return TensorMetadata(a.dtype, {a.dim(transpose_a ? 1 : 0), b.dim(transpose_b ? 0 : 1)});
 }
 
-// As text: "[BiasAdd, Relu]".
-struct Names {
-  std::span<const std::string_view> names;
-  friend void AppendTo(MessageBuilder& out, const Names& names) {
-    AppendTo(out, "[");
-    for (size_t i = 0; i < names.names.size(); ++i) {
-      if (i > 0) AppendTo(out, ", ");
-      AppendTo(out, names.names[i]);
-    }
-    AppendTo(out, "]");
-  }
-};
-
 StatusOr<TensorMetadata> FusedMatMulMetadata(const TensorMetadata& a, const TensorMetadata& b, VariadicMetadata args,
                                              const OpAttrsRef& attrs) {
   TANDEM_ASSIGN_OR_RETURN(const TensorMetadata product, MatMulMetadata(a, b, attrs));
+  static constexpr std::string_view kFirst[] = {"BiasAdd"};
   static constexpr std::string_view kActivations[] = {"Relu", "Relu6",   "Elu",       "LeakyRelu",
                                                       "Tanh", "Sigmoid", "GeluExact", "GeluApproximate"};
-  std::span<const std::string_view> fused_ops;
-  attrs.GetArray("fused_ops", &fused_ops);
-  const bool is_known =
-      (fused_ops.size() == 1 || (fused_ops.size() == 2 && std::ranges::count(kActivations, fused_ops[1]) == 1)) &&
-      fused_ops[0] == "BiasAdd";
-  if (!is_known) {
-    return InvalidArgument(
-        "fused_ops must be BiasAdd, alone or followed by one of Relu, Relu6, Elu, LeakyRelu, Tanh, Sigmoid, GeluExact, "
-        "GeluApproximate, got fused_ops: ",
-        Names{fused_ops});
-  }
+  TANDEM_RETURN_IF_ERROR(CheckFusedOps(attrs, kFirst, kActivations).status());
   if (args.size() != 1) {
     return InvalidArgument("args must be one tensor, the bias, got ", static_cast<int64_t>(args.size()));
   }

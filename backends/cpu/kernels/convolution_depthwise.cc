@@ -19,6 +19,8 @@ namespace {
 constexpr int64_t kTilePixels = 8;
 constexpr int64_t kMinChunkStrips = 4;
 constexpr int64_t kMaxChunks = 16;
+// Pixels that are worth more calls.
+constexpr int64_t kMinInnerPixels = 256;
 // Elements of source and result that a strip has for each product it computes weigh as much as some products do.
 constexpr double kProductsAnElement = 16;
 
@@ -29,6 +31,28 @@ void ListOffsets(const TapAxis& rows, const TapAxis& cols, int64_t pitch, int64_
       *offsets++ = row * rows.step * pitch + col * cols.step * pixel_size;
     }
   }
+}
+
+// A range of outputs.
+struct OutputRange {
+  int64_t begin;
+  int64_t end;
+};
+
+// Those that see nothing but the source.
+OutputRange InsideOutputs(const TapAxis& axis) {
+  if (axis.count == 0) return {0, axis.outputs};
+  const int64_t last = axis.first + (axis.count - 1) * axis.step;
+  const int64_t begin = axis.first >= 0 ? 0 : std::min(DivideUp(-axis.first, axis.stride), axis.outputs);
+  const int64_t end = last >= axis.source ? 0 : (axis.source - 1 - last) / axis.stride + 1;
+  return {begin, std::clamp(end, begin, axis.outputs)};
+}
+
+TapAxis Part(TapAxis axis, OutputRange range) {
+  axis.first += range.begin * axis.stride;
+  axis.out_first += range.begin * axis.out_step;
+  axis.outputs = range.end - range.begin;
+  return axis;
 }
 
 // out[i] = the sum of in[i * multiplier] and the following ones.
@@ -154,6 +178,32 @@ class DepthwiseGradientTask {
 
 template <typename S>
 Status DepthwiseProduct<S>::Run() const {
+  const OutputRange inner_rows = InsideOutputs(rows), inner_cols = InsideOutputs(cols);
+  const int64_t num_inner = (inner_rows.end - inner_rows.begin) * (inner_cols.end - inner_cols.begin);
+  const bool is_read_in_place =
+      conversion.widen == nullptr && source.HasPackedPixels() && source.channels >= result.channels;
+  if (!is_read_in_place || num_inner == rows.outputs * cols.outputs || num_inner < kMinInnerPixels ||
+      num_inner < rows.outputs * cols.outputs / 2) {
+    return RunPart(rows, cols);
+  }
+  // The inside is read where it is; only what sees padding is copied to where there is some.
+  const TapAxis middle = Part(rows, inner_rows);
+  TANDEM_RETURN_IF_ERROR(RunPart(middle, Part(cols, inner_cols)));
+  TANDEM_RETURN_IF_ERROR(RunPart(middle, Part(cols, {0, inner_cols.begin})));
+  TANDEM_RETURN_IF_ERROR(RunPart(middle, Part(cols, {inner_cols.end, cols.outputs})));
+  TANDEM_RETURN_IF_ERROR(RunPart(Part(rows, {0, inner_rows.begin}), cols));
+  return RunPart(Part(rows, {inner_rows.end, rows.outputs}), cols);
+}
+
+template <typename S>
+Status DepthwiseProduct<S>::RunPart(const TapAxis& row_part, const TapAxis& col_part) const {
+  const DepthwiseProduct part = {queue,       conversion, source,   source_data, result,
+                                 result_data, row_part,   col_part, filter_cols, filter};
+  return part.RunWhole();
+}
+
+template <typename S>
+Status DepthwiseProduct<S>::RunWhole() const {
   if (result.channels == 0 || result.batch == 0 || rows.outputs == 0 || cols.outputs == 0) return Status();
   const int64_t channels = std::max(source.channels, result.channels);
   const int64_t taps = rows.count * cols.count;

@@ -35,6 +35,10 @@ struct DepthwiseProduct {
   const S* filter;
 
   Status Run() const;
+  // Of these outputs.
+  Status RunPart(const TapAxis& row_part, const TapAxis& col_part) const;
+  // In one go.
+  Status RunWhole() const;
 };
 
 // filter[rows, cols, channels, multiplier] = the sum over all windows of source times gradient, dense.

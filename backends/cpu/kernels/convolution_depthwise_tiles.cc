@@ -86,16 +86,17 @@ HWY_INLINE void ConvolveTile(const DepthwiseBlock<T>& g, int64_t pixel, int64_t 
 
 template <int kVectors, typename T>
 HWY_NOINLINE void ConvolveChannels(const DepthwiseBlock<T>& g, int64_t c, size_t last, const T* filter, T* out) {
-  int64_t pixel = 0;
-  if (last == HWY_LANES(T)) {
-    for (; pixel + kTileHeight <= g.num_pixels; pixel += kTileHeight) {
+  const auto convolve_tile = [&](int64_t pixel) HWY_ATTR {
+    if (last == HWY_LANES(T)) {
       ConvolveTile<kTileHeight, kVectors>(g, pixel, c, HWY_LANES(T), filter, out);
-    }
-  } else {
-    for (; pixel + kTileHeight <= g.num_pixels; pixel += kTileHeight) {
+    } else {
       ConvolveTile<kTileHeight, kVectors>(g, pixel, c, last, filter, out);
     }
-  }
+  };
+  int64_t pixel = 0;
+  for (; pixel + kTileHeight <= g.num_pixels; pixel += kTileHeight) convolve_tile(pixel);
+  if (pixel == g.num_pixels) return;
+  if (pixel > 0) return convolve_tile(g.num_pixels - kTileHeight);  // the rest, and some pixels again
   for (; pixel < g.num_pixels; ++pixel) ConvolveTile<1, kVectors>(g, pixel, c, last, filter, out);
 }
 

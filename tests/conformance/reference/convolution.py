@@ -329,6 +329,11 @@ def drawn_cases(suite):
         ("large_gradient", Dense(), (2, 13, 14, 5), (3, 3, 5, 300), {"strides": (2, 1)}, "x"),
         ("large", Depthwise(), (2, 40, 41, 40), (3, 3, 40, 1), same, "w"),
         ("large_strided", Depthwise(), (2, 30, 41, 40), (3, 3, 40, 1), {"strides": (7, 9)}, "y"),
+        # Of which most outputs see no padding.
+        ("inside", Depthwise(), (1, 18, 21, 3), (3, 3, 3, 1), same, "y"),
+        ("inside_strided", Depthwise(), (1, 37, 36, 2), (4, 3, 2, 1), {"strides": (2, 2), **same}, "y"),
+        ("inside_dilated", Depthwise(), (1, 24, 23, 2), (3, 3, 2, 1), {"dilations": (3, 2), **same}, "y"),
+        ("inside_gradient", Depthwise(), (1, 36, 35, 2), (3, 3, 2, 1), {"strides": (2, 2), **same}, "x"),
         ("large_multiplier", Depthwise(), (3, 50, 51, 9), (5, 5, 9, 3), {"strides": (2, 2)}, "w"),
     ]:
         for data_format in ("NHWC", "NCHW"):
