@@ -19,6 +19,8 @@ namespace {
 constexpr int64_t kTilePixels = 8;
 constexpr int64_t kMinChunkStrips = 4;
 constexpr int64_t kMaxChunks = 16;
+// What a vector's lanes and those of some more can be filled with.
+constexpr int64_t kMinGroupElements = 96;
 // Pixels that are worth more calls.
 constexpr int64_t kMinInnerPixels = 256;
 // Elements of source and result that a strip has for each product it computes weigh as much as some products do.
@@ -65,7 +67,15 @@ void AddNeighbours(const T* in, int64_t count, int64_t multiplier, T* out) {
   }
 }
 
-// The work of one thread: strip after strip.
+// How many neighbouring outputs count as one of as many times the channels, so that few channels fill vectors as well.
+int64_t GroupSize(const TapAxis& cols, int64_t channels) {
+  if (cols.stride != 1 || cols.out_step != 1) return 1;
+  int64_t group = 1;
+  while (group * channels < kMinGroupElements && 2 * group <= cols.outputs) group *= 2;
+  return group;
+}
+
+// The work of one thread: strip after strip. The filter is that of a group of outputs.
 template <typename S>
 class DepthwiseTask {
  public:
@@ -76,11 +86,13 @@ class DepthwiseTask {
         strips_(strips),
         offsets_(offsets),
         filter_(filter),
+        group_(GroupSize(product.cols, strips.pixel_size())),
         result_(product.result, product.result_data, product.conversion, product.rows, product.cols,
                 strips.max_pixels()),
         products_size_(IsAddedUp() ? RoundUpBytes<T>(strips.max_pixels() * strips.pixel_size()) : 0),
-        memory_(strips.MemorySize() + products_size_ + result_.MemorySize()) {
-    if (IsValid()) result_.SetMemory(memory_.data() + strips.MemorySize() + products_size_);
+        starts_size_(RoundUpBytes<const T*>(strips.max_pixels() / product.cols.outputs)),
+        memory_(strips.MemorySize() + products_size_ + starts_size_ + result_.MemorySize()) {
+    if (IsValid()) result_.SetMemory(memory_.data() + strips.MemorySize() + products_size_ + starts_size_);
   }
 
   bool IsValid() const { return memory_.data() != nullptr; }
@@ -88,23 +100,20 @@ class DepthwiseTask {
   void Compute(int64_t index) {
     StripSource<T> source(strips_, memory_.data());
     const Strip strip = source.Load(index);
-    DepthwiseBlock<T> block = {
-        source.pixels(),      strip.num_pixels,    offsets_, product_.rows.count * product_.cols.count,
-        strips_.pixel_size(), strips_.pixel_size()};
+    const int64_t num_rows = strip.num_images * strip.num_rows;
+    const int64_t row_size = product_.cols.outputs * strips_.pixel_size();
     if (IsAddedUp()) {
       T* products = reinterpret_cast<T*>(memory_.data() + strips_.MemorySize());
-      GetDepthwiseTiles<T>().convolve(block, filter_, products);
+      Convolve(source.pixels(), num_rows, products, strips_.pixel_size(), row_size);
       AddNeighbours(products, strip.num_pixels * product_.result.channels,
                     product_.source.channels / product_.result.channels, result_.Pixels(strip));
     } else if (result_.IsInPlace() || !result_.HasPlacesOfRows()) {
-      GetDepthwiseTiles<T>().convolve(block, filter_, result_.Pixels(strip));
+      Convolve(source.pixels(), num_rows, result_.Pixels(strip), strips_.pixel_size(), row_size);
     } else {
-      block.num_pixels = product_.cols.outputs;
-      block.out_stride = result_.pixel_stride();
+      const T* const* pixels = source.pixels();
       for (int64_t image = strip.image; image < strip.image + strip.num_images; ++image) {
-        for (int64_t row = strip.row; row < strip.row + strip.num_rows; ++row, block.pixels += block.num_pixels) {
-          GetDepthwiseTiles<T>().convolve(block, filter_, result_.Row(image, row));
-        }
+        Convolve(pixels, strip.num_rows, result_.Row(image, strip.row), result_.pixel_stride(), result_.row_stride());
+        pixels += strip.num_rows * product_.cols.outputs;
       }
       return;
     }
@@ -114,12 +123,43 @@ class DepthwiseTask {
  private:
   bool IsAddedUp() const { return product_.source.channels > product_.result.channels; }
 
+  // The outputs of some rows, of which `pixels` are what they see.
+  void Convolve(const T* const* pixels, int64_t num_rows, T* out, int64_t pixel_stride, int64_t row_stride) {
+    const int64_t width = product_.cols.outputs;
+    const int64_t size = strips_.pixel_size();
+    DepthwiseBlock<T> block = {pixels,        0,           offsets_, product_.rows.count * product_.cols.count,
+                               group_ * size, pixel_stride};
+    if (group_ == 1 && row_stride == width * pixel_stride) {
+      block.num_pixels = num_rows * width;
+      return GetDepthwiseTiles<T>().convolve(block, filter_, out);
+    }
+    if (group_ == 1) {
+      block.num_pixels = width;
+      for (; num_rows > 0; --num_rows, block.pixels += width, out += row_stride) {
+        GetDepthwiseTiles<T>().convolve(block, filter_, out);
+      }
+      return;
+    }
+    // A group of each row at a time; the last has some outputs of the one before again.
+    const T** starts = reinterpret_cast<const T**>(memory_.data() + strips_.MemorySize() + products_size_);
+    block.pixels = starts;
+    block.num_pixels = num_rows;
+    block.out_stride = row_stride;
+    for (int64_t col = 0; col < width; col += group_) {
+      col = std::min(col, width - group_);
+      for (int64_t row = 0; row < num_rows; ++row) starts[row] = pixels[row * width + col];
+      GetDepthwiseTiles<T>().convolve(block, filter_, out + col * size);
+    }
+  }
+
   const DepthwiseProduct<S>& product_;
   const Strips<T>& strips_;
   const int64_t* const offsets_;
   const T* const filter_;
+  const int64_t group_;
   StripResult<T> result_;
   const uint64_t products_size_;
+  const uint64_t starts_size_;
   TaskMemory memory_;
 };
 
@@ -212,7 +252,8 @@ Status DepthwiseProduct<S>::RunWhole() const {
   strips.ChooseSize(kTilePixels, queue.ParallelismLevel());
   if (!strips.FitsInMemory()) return Status::OutOfMemory();
   const uint64_t offsets_bytes = RoundUpBytes<int64_t>(taps);
-  const TaskMemory memory(offsets_bytes + RoundUpBytes<T>(taps * channels));
+  const int64_t group = GroupSize(cols, channels);
+  const TaskMemory memory(offsets_bytes + RoundUpBytes<T>(taps * channels * group));
   if (memory.data() == nullptr) return Status::OutOfMemory();
   int64_t* offsets = reinterpret_cast<int64_t*>(memory.data());
   T* weights = reinterpret_cast<T*>(memory.data() + offsets_bytes);
@@ -220,7 +261,9 @@ Status DepthwiseProduct<S>::RunWhole() const {
   for (int64_t tap = 0; tap < taps; ++tap) {
     const int64_t row = rows.tap_first + tap / cols.count * rows.tap_step;
     const int64_t col = cols.tap_first + tap % cols.count * cols.tap_step;
-    LoadElements(conversion, filter, (row * filter_cols + col) * channels, channels, weights + tap * channels);
+    T* of_tap = weights + tap * channels * group;
+    LoadElements(conversion, filter, (row * filter_cols + col) * channels, channels, of_tap);
+    for (int64_t i = 1; i < group; ++i) std::copy_n(of_tap, channels, of_tap + i * channels);
   }
   std::atomic<bool> is_out_of_memory = false;
   const int64_t grain =

@@ -228,6 +228,7 @@ class StripResult {
            (rows_.out_first + row * rows_.out_step) * layout_.row_stride + cols_.out_first * layout_.col_stride;
   }
   int64_t pixel_stride() const { return cols_.out_step * layout_.col_stride; }
+  int64_t row_stride() const { return rows_.out_step * layout_.row_stride; }
 
   // Where to write the strip's outputs otherwise.
   T* Pixels(const Strip& strip) const {
