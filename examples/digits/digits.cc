@@ -38,6 +38,7 @@ using Clock = std::chrono::steady_clock;
 // What --model means; see MakeLayers for the words.
 const std::map<std::string, std::string> kModels = {
     {"cnn", "conv3:16 pool conv3:32 pool dense:128 dense:10"},
+    {"deep", "conv3:32 conv3:32 pool conv3:64 conv3:64 pool dense:128 dense:10"},
     {"perceptron", "dense:128 dense:10"},
 };
 
@@ -51,7 +52,7 @@ struct Settings {
   bool augment = true;
   size_t digits = SIZE_MAX;
   int64_t batch = 50;
-  int epochs = 16;
+  int epochs = 24;
   float learning_rate = 0.002f;
   uint32_t seed = 1;
   int threads = 0;
@@ -215,7 +216,7 @@ int main(int argc, char** argv) {
   app.add_option("--save", settings.save, "file to write the weights to (safetensors)");
   app.add_option("--load", settings.load, "weights to test instead of training");
   app.add_option("--trace", settings.trace, "file to write a trace of the training to (Chrome trace JSON)");
-  app.add_option("--model", settings.model, "a convolutional network or a perceptron")
+  app.add_option("--model", settings.model, "a convolutional network, a deeper and slower one, or a perceptron")
       ->capture_default_str()
       ->check(CLI::IsMember(digits::kModels));
   app.add_option("--layers", settings.layers, "layers of your own, such as 'conv5:8 pool dense:10'");
