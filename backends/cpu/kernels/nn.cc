@@ -14,9 +14,11 @@
 
 #include "kernels/elementwise_blocks.h"
 #include "kernels/elementwise_rows.h"
+#include "kernels/half_rows.h"
 #include "kernels/kernels.h"
 #include "kernels/nn_rows.h"
 #include "kernels/reduction.h"
+#include "kernels/scratch.h"
 #include "kernels/simd_math.h"
 #include "tandem/host_context.h"
 
@@ -89,82 +91,36 @@ struct GradientKernel {
   }
 };
 
-// The conversions between a dtype of two bytes and the f32 that it computes in; none for other dtypes.
-struct Conversions {
-  Row widen = nullptr;
-  Row narrow = nullptr;
-
-  explicit Conversions(DType dtype) {
-    if (dtype != DType::kF16 && dtype != DType::kBF16) return;
-    const CastRows casts;
-    widen = casts.Direct(dtype, DType::kF32);
-    narrow = casts.Direct(DType::kF32, dtype);
-  }
-};
-
-// f16 and bf16 compute in f32; the others in themselves.
+// Where to compute the `n` numbers at `out`: there, or in `scratch` if they are narrowed afterwards.
 template <typename T>
-using Computed = std::conditional_t<sizeof(T) == 2, float, T>;
-
-// Room for the numbers that are computed from `in` and narrowed to `out`: `out` itself if they need not be.
-template <typename T>
-class ComputeBuffer {
- public:
-  Status Init(const KernelFrame& frame, int64_t n, T* out) {
-    if constexpr (std::is_same_v<T, Computed<T>>) {
-      data_ = out;
-    } else {
-      TANDEM_ASSIGN_OR_RETURN(buffer_, frame.host().allocator().Allocate(static_cast<size_t>(n) * sizeof(float)));
-      data_ = static_cast<float*>(buffer_->data());
-    }
-    return Status();
-  }
-  Computed<T>* data() const { return data_; }
-
- private:
-  RcRef<HostBuffer> buffer_;
-  Computed<T>* data_ = nullptr;
-};
-
-// Elements [begin, begin + n) of `x` as numbers to compute with, in `buffer` if they must be converted.
-template <typename T>
-const Computed<T>* Widen(const Conversions& conversions, const T* x, int64_t begin, int64_t n, Computed<T>* buffer) {
-  if constexpr (std::is_same_v<T, Computed<T>>) {
-    return x + begin;
+StatusOr<Widened<T>*> ComputePlace(const KernelFrame& frame, int64_t n, T* out, Scratch<Widened<T>>& scratch) {
+  if constexpr (std::is_same_v<T, Widened<T>>) {
+    return out;
   } else {
-    const void* from = x + begin;
-    conversions.widen(&from, buffer + begin, n);
-    return buffer + begin;
-  }
-}
-
-template <typename T>
-void Narrow(const Conversions& conversions, const Computed<T>* buffer, int64_t begin, int64_t n, T* out) {
-  if constexpr (!std::is_same_v<T, Computed<T>>) {
-    const void* from = buffer + begin;
-    conversions.narrow(&from, out + begin, n);
+    TANDEM_RETURN_IF_ERROR(scratch.Init(frame, n));
+    return scratch.data();
   }
 }
 
 template <typename T>
 struct SoftmaxKernel {
-  Conversions conversions;
+  HalfRows halves;
   bool log;
 
   Status operator()(DenseArg logits, KernelFrame& frame) const {
     T* out = frame.ForwardOrAllocateResult<T>(0, {0});
     const int64_t n = logits.size();
     if (out == nullptr || n == 0) return Status();
-    ComputeBuffer<T> buffer;
-    TANDEM_RETURN_IF_ERROR(buffer.Init(frame, n, out));
+    Scratch<Widened<T>> scratch;
+    TANDEM_ASSIGN_OR_RETURN(Widened<T>* const place, ComputePlace(frame, n, out, scratch));
     const int64_t cols = logits.shape().dim(logits.shape().rank() - 1);
     frame.ParallelFor(n / cols, kSoftmaxCost * static_cast<double>(cols), [&](int64_t first, int64_t last) {
       const int64_t begin = first * cols;
       const int64_t size = (last - first) * cols;
-      const Computed<T>* x = Widen(conversions, logits.data<T>(), begin, size, buffer.data());
-      Computed<T>* y = buffer.data() + begin;
+      Widened<T>* y = place + begin;
+      const Widened<T>* x = halves.Widen(logits.data<T>() + begin, size, y);
       log ? simd::LogSoftmax(x, last - first, cols, y) : simd::Softmax(x, last - first, cols, y);
-      Narrow(conversions, buffer.data(), begin, size, out);
+      halves.Narrow(y, size, out + begin);
     });
     return Status();
   }
@@ -176,7 +132,7 @@ int64_t LabelAt(const DenseArg& labels, int64_t i) {
 
 template <typename T>
 struct SparseCrossEntropyKernel {
-  Conversions conversions;
+  HalfRows halves;
 
   Status operator()(DenseArg features, DenseArg labels, KernelFrame& frame) const {
     const int64_t rows = features.shape().dim(0);
@@ -189,13 +145,14 @@ struct SparseCrossEntropyKernel {
     T* loss = frame.AllocateResult<T>(0);
     T* backprop = frame.ForwardOrAllocateResult<T>(1, {0});
     if (loss == nullptr || backprop == nullptr || rows == 0) return Status();
-    ComputeBuffer<T> buffer;
-    TANDEM_RETURN_IF_ERROR(buffer.Init(frame, rows * cols, backprop));
+    Scratch<Widened<T>> scratch;
+    TANDEM_ASSIGN_OR_RETURN(Widened<T>* const place, ComputePlace(frame, rows * cols, backprop, scratch));
     frame.ParallelFor(rows, kSoftmaxCost * static_cast<double>(cols) + 20, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const Computed<T>* x = Widen(conversions, features.data<T>(), row * cols, cols, buffer.data());
-        loss[row] = static_cast<T>(LossOf(x, cols, LabelAt(labels, row), buffer.data() + row * cols));
-        Narrow(conversions, buffer.data(), row * cols, cols, backprop);
+        Widened<T>* gradient = place + row * cols;
+        const Widened<T>* x = halves.Widen(features.data<T>() + row * cols, cols, gradient);
+        loss[row] = static_cast<T>(LossOf(x, cols, LabelAt(labels, row), gradient));
+        halves.Narrow(gradient, cols, backprop + row * cols);
       }
     });
     return Status();
@@ -217,13 +174,13 @@ struct SparseCrossEntropyKernel {
 template <typename T>
 Status AddSoftmaxKernels(KernelOpHandler& handler) {
   constexpr DTypeSet kDTypes = {kDTypeOf<T>};
-  const Conversions conversions(kDTypeOf<T>);
+  const HalfRows halves(kDTypeOf<T>);
   const auto add = [&](std::string_view name, Kernel kernel) {
     return handler.AddKernel(name, kDTypes, std::move(kernel).WithCost(kSoftmaxCost / 2));
   };
-  TANDEM_RETURN_IF_ERROR(add("tf.Softmax", MakeKernel(SoftmaxKernel<T>{conversions, /*log=*/false})));
-  TANDEM_RETURN_IF_ERROR(add("tf.LogSoftmax", MakeKernel(SoftmaxKernel<T>{conversions, /*log=*/true})));
-  return add("tf.SparseSoftmaxCrossEntropyWithLogits", MakeKernel(SparseCrossEntropyKernel<T>{conversions}));
+  TANDEM_RETURN_IF_ERROR(add("tf.Softmax", MakeKernel(SoftmaxKernel<T>{halves, /*log=*/false})));
+  TANDEM_RETURN_IF_ERROR(add("tf.LogSoftmax", MakeKernel(SoftmaxKernel<T>{halves, /*log=*/true})));
+  return add("tf.SparseSoftmaxCrossEntropyWithLogits", MakeKernel(SparseCrossEntropyKernel<T>{halves}));
 }
 
 // Makes kernels of rows that take two operands, and keeps the first error.
@@ -239,9 +196,9 @@ class RowKernels {
     Add(entry, entry.dtypes, function);
     if (!entry.is_float) return;
     for (const DType half : {DType::kF16, DType::kBF16}) {
-      const Conversions conversions(half);
-      function.widen = conversions.widen;
-      function.narrow = conversions.narrow;
+      const HalfRows halves(half);
+      function.widen = halves.widen;
+      function.narrow = halves.narrow;
       function.widened_size = sizeof(float);
       function.unnarrowed_size = sizeof(float);
       Add(entry, {half}, function);
