@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "digits/byte_buffer.h"
+#include "files/byte_buffer.h"
 
 namespace digits {
 
@@ -20,8 +20,8 @@ struct DigitSet {
   size_t count = 0;
   size_t rows = 0;
   size_t cols = 0;
-  ByteBuffer images;  // [count, rows, cols]; 0 is paper, 255 is ink
-  ByteBuffer labels;  // [count], each in [0, 9]
+  files::ByteBuffer images;  // [count, rows, cols]; 0 is paper, 255 is ink
+  files::ByteBuffer labels;  // [count], each in [0, 9]
 
   std::span<const uint8_t> image(size_t i) const { return images.bytes().subspan(i * rows * cols, rows * cols); }
   int label(size_t i) const { return labels.bytes()[i]; }

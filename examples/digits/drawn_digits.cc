@@ -245,8 +245,8 @@ void DrawDigit(int digit, Pcg32& random, uint8_t* image) {
 tandem::StatusOr<DigitSet> DrawDigits(uint32_t count, uint64_t seed) {
   constexpr size_t kPixels = kDrawnSize * kDrawnSize;
   DigitSet set;
-  TANDEM_ASSIGN_OR_RETURN(set.labels, ByteBuffer::Allocate(count));
-  TANDEM_ASSIGN_OR_RETURN(set.images, ByteBuffer::Allocate(uint64_t{count} * kPixels));
+  TANDEM_ASSIGN_OR_RETURN(set.labels, files::ByteBuffer::Allocate(count));
+  TANDEM_ASSIGN_OR_RETURN(set.images, files::ByteBuffer::Allocate(uint64_t{count} * kPixels));
   set.count = count;
   set.rows = set.cols = kDrawnSize;
   uint8_t* labels = set.labels.data();

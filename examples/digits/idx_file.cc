@@ -18,7 +18,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "digits/regular_file.h"
+#include "files/regular_file.h"
 
 namespace digits {
 namespace {
@@ -75,7 +75,7 @@ class ByteSource {
   }
 
   std::string path_;
-  RegularFile file_;
+  files::RegularFile file_;
   uint64_t file_offset_ = 0;
   bool is_gzip_ = false;
   bool at_end_ = false;
@@ -85,7 +85,7 @@ class ByteSource {
 
 Status ByteSource::Open(const std::string& path) {
   path_ = path;
-  TANDEM_ASSIGN_OR_RETURN(file_, OpenRegularFile(path));
+  TANDEM_ASSIGN_OR_RETURN(file_, files::OpenRegularFile(path));
   TANDEM_ASSIGN_OR_RETURN(const bool has_data, Refill());
   if (has_data && stream_.avail_in >= 2 && input_[0] == 0x1f && input_[1] == 0x8b) {
     // 16 asks for the gzip format and nothing else.
@@ -197,7 +197,7 @@ StatusOr<uint64_t> CountElements(const ByteSource& source, std::span<const uint3
 }
 
 // Reads a whole u8 IDX file of `rank` dimensions, none of them 0.
-StatusOr<ByteBuffer> ReadIdx(const std::string& path, size_t rank, uint32_t* dims) {
+StatusOr<files::ByteBuffer> ReadIdx(const std::string& path, size_t rank, uint32_t* dims) {
   ByteSource source;
   TANDEM_RETURN_IF_ERROR(source.Open(path));
   uint8_t header[4 + 4 * kMaxRank];
@@ -209,7 +209,7 @@ StatusOr<ByteBuffer> ReadIdx(const std::string& path, size_t rank, uint32_t* dim
   const uint64_t header_size = 4 + 4 * rank;
   TANDEM_ASSIGN_OR_RETURN(const uint64_t size, CountElements(source, std::span(dims, rank), header_size));
 
-  TANDEM_ASSIGN_OR_RETURN(ByteBuffer data, ByteBuffer::Allocate(size));
+  TANDEM_ASSIGN_OR_RETURN(files::ByteBuffer data, files::ByteBuffer::Allocate(size));
   TANDEM_ASSIGN_OR_RETURN(const size_t got, source.Read(data.data(), data.size()));
   if (got != size) {
     return source.ErrorAt(header_size + got, "expected ", size, " elements, got ", got, " and the end of the data");

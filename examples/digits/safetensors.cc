@@ -6,21 +6,17 @@
 
 #include "digits/safetensors.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 #include <utility>
 
-#include "digits/regular_file.h"
+#include "files/regular_file.h"
 
 namespace digits {
 namespace {
@@ -305,7 +301,7 @@ Status ReadFully(std::FILE* file, const std::string& path, std::string_view what
 }
 
 // Reads the length and the JSON, up to where the data begins.
-StatusOr<ByteBuffer> ReadHeader(std::FILE* file, const std::string& path, uint64_t file_size) {
+StatusOr<files::ByteBuffer> ReadHeader(std::FILE* file, const std::string& path, uint64_t file_size) {
   uint8_t prefix[kPrefixSize];
   TANDEM_RETURN_IF_ERROR(ReadFully(file, path, "header length", prefix, sizeof(prefix)));
   uint64_t size = 0;
@@ -318,7 +314,7 @@ StatusOr<ByteBuffer> ReadHeader(std::FILE* file, const std::string& path, uint64
     return MakeError(StatusCode::kDataLoss, path, ": byte 0: expected a header within the file of ", file_size,
                      " bytes, got a length of ", size);
   }
-  TANDEM_ASSIGN_OR_RETURN(ByteBuffer header, ByteBuffer::Allocate(size));
+  TANDEM_ASSIGN_OR_RETURN(files::ByteBuffer header, files::ByteBuffer::Allocate(size));
   TANDEM_RETURN_IF_ERROR(ReadFully(file, path, "header", header.data(), header.size()));
   if (size == 0 || header.data()[0] != '{') {
     return MakeError(StatusCode::kDataLoss, path, ": byte 8: expected a header that begins with '{', got ",
@@ -376,7 +372,7 @@ Status CheckRanges(const std::string& path, std::vector<TensorEntry>& entries, c
 
 StatusOr<StoredTensor> ReadTensor(std::FILE* file, const std::string& path, TensorEntry& entry) {
   StoredTensor tensor;
-  TANDEM_ASSIGN_OR_RETURN(tensor.bytes, ByteBuffer::Allocate(entry.range->second - entry.range->first));
+  TANDEM_ASSIGN_OR_RETURN(tensor.bytes, files::ByteBuffer::Allocate(entry.range->second - entry.range->first));
   TANDEM_RETURN_IF_ERROR(
       ReadFully(file, path, "tensor " + Quoted(entry.name), tensor.bytes.data(), tensor.bytes.size()));
   if (*entry.dtype == DType::kBool) {
@@ -451,34 +447,16 @@ StatusOr<std::string> MakeHeader(std::span<const TensorToStore* const> tensors,
   return prefix + text;
 }
 
-// Creates a file beside `path` that was not there before.
-StatusOr<File> CreateBeside(const std::string& path, std::string* created) {
-  constexpr int kAttempts = 100;
-  for (int i = 0; i < kAttempts; ++i) {
-    *created = path + ".tmp" + std::to_string(i);
-    File file(std::fopen(created->c_str(), "wbx"));
-    if (file != nullptr) return file;
-    if (errno != EEXIST) break;
-  }
-  return MakeError(StatusCode::kFailedPrecondition, *created,
-                   ": expected to create this file, got: ", std::strerror(errno));
-}
-
-Status WriteAndClose(File file, const std::string& path, std::string_view header,
-                     std::span<const TensorToStore* const> tensors) {
-  bool ok = std::fwrite(header.data(), 1, header.size(), file.get()) == header.size();
+Status WriteAll(std::FILE* file, const std::string& path, std::string_view header,
+                std::span<const TensorToStore* const> tensors) {
+  bool ok = std::fwrite(header.data(), 1, header.size(), file) == header.size();
   for (const TensorToStore* tensor : tensors) {
     if (!ok) break;
     if (tensor->bytes.empty()) continue;
-    ok = std::fwrite(tensor->bytes.data(), 1, tensor->bytes.size(), file.get()) == tensor->bytes.size();
+    ok = std::fwrite(tensor->bytes.data(), 1, tensor->bytes.size(), file) == tensor->bytes.size();
   }
-  // On disk before the rename, or a crash could leave an empty file under the final name.
-  ok = ok && std::fflush(file.get()) == 0 && fsync(fileno(file.get())) == 0;
-  const int error = errno;
-  const bool closed = std::fclose(file.release()) == 0;
-  if (ok && closed) return Status();
-  return MakeError(StatusCode::kDataLoss, path,
-                   ": expected to write all tensors, got: ", std::strerror(ok ? errno : error));
+  if (ok) return Status();
+  return MakeError(StatusCode::kDataLoss, path, ": expected to write all tensors, got: ", std::strerror(errno));
 }
 
 }  // namespace
@@ -490,8 +468,8 @@ const StoredTensor* SafetensorsContents::Find(std::string_view name) const {
 }
 
 StatusOr<SafetensorsContents> ReadSafetensors(const std::string& path) {
-  TANDEM_ASSIGN_OR_RETURN(const RegularFile input, OpenRegularFile(path));
-  TANDEM_ASSIGN_OR_RETURN(const ByteBuffer header, ReadHeader(input.file.get(), path, input.size));
+  TANDEM_ASSIGN_OR_RETURN(const files::RegularFile input, files::OpenRegularFile(path));
+  TANDEM_ASSIGN_OR_RETURN(const files::ByteBuffer header, ReadHeader(input.file.get(), path, input.size));
   HeaderParser parser(path);
   const bool parsed = json::sax_parse(header.data(), header.data() + header.size(), &parser);
   if (!parsed) return parser.status();
@@ -525,19 +503,7 @@ Status WriteSafetensors(const std::string& path, std::span<const TensorToStore> 
     return tandem::DTypeSize(a->dtype) > tandem::DTypeSize(b->dtype);
   });
   TANDEM_ASSIGN_OR_RETURN(const std::string header, MakeHeader(sorted, metadata));
-  std::string temporary;
-  TANDEM_ASSIGN_OR_RETURN(File file, CreateBeside(path, &temporary));
-  Status status = WriteAndClose(std::move(file), temporary, header, sorted);
-  std::error_code error;
-  if (status.ok()) {
-    std::filesystem::rename(temporary, path, error);
-    if (error) {
-      status = MakeError(StatusCode::kFailedPrecondition, path, ": expected to rename ", temporary,
-                         " to this, got: ", std::strerror(error.value()));
-    }
-  }
-  if (!status.ok()) std::filesystem::remove(temporary, error);
-  return status;
+  return files::ReplaceFile(path, [&](std::FILE* file) { return WriteAll(file, path, header, sorted); });
 }
 
 }  // namespace digits

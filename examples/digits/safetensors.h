@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "digits/byte_buffer.h"
+#include "files/byte_buffer.h"
 #include "tandem/dtype.h"
 #include "tandem/status.h"
 #include "tandem/tensor_shape.h"
@@ -31,7 +31,7 @@ struct StoredTensor {
   std::string name;
   tandem::DType dtype = tandem::DType::kInvalid;
   tandem::TensorShape shape;
-  ByteBuffer bytes;
+  files::ByteBuffer bytes;
 };
 
 struct SafetensorsContents {

@@ -13,10 +13,9 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
-#include "digits/regular_file.h"
+#include "files/regular_file.h"
 #include "image/pnm_file.h"
 #ifdef IMAGE_HAS_PNG
 #include "image/png_file.h"
@@ -25,7 +24,7 @@
 namespace image {
 namespace {
 
-using digits::ByteBuffer;
+using files::ByteBuffer;
 using tandem::InvalidArgument;
 using tandem::MakeError;
 using tandem::Status;
@@ -58,7 +57,7 @@ std::string_view ChannelsName(size_t channels) {
 }
 
 StatusOr<ByteBuffer> ReadBytes(const std::string& path) {
-  TANDEM_ASSIGN_OR_RETURN(const digits::RegularFile file, digits::OpenRegularFile(path));
+  TANDEM_ASSIGN_OR_RETURN(const files::RegularFile file, files::OpenRegularFile(path));
   auto bytes = ByteBuffer::Allocate(file.size);
   if (!bytes.ok()) return MakeError(bytes.status().code(), path, ": ", bytes.status().message());
   const size_t got = std::fread(bytes->data(), 1, bytes->size(), file.file.get());
@@ -128,26 +127,7 @@ Status WriteImage(const std::string& path, const Image& image) {
     return InvalidArgument(path, ": expected a picture that is ", format == Format::kPgm ? "grey" : "grey or RGB",
                            ", as the format holds no other, got ", Describe(image));
   }
-  const std::string temporary = path + ".part";
-  digits::File file(std::fopen(temporary.c_str(), "wb"));
-  if (file == nullptr) {
-    return MakeError(StatusCode::kFailedPrecondition, temporary,
-                     ": expected to create this file, got: ", std::strerror(errno));
-  }
-  Status status = WriteAs(format, path, file.get(), image);
-  if (std::fclose(file.release()) != 0 && status.ok()) {
-    status = MakeError(StatusCode::kDataLoss, path, ": expected to write all of it, got: ", std::strerror(errno));
-  }
-  std::error_code error;
-  if (status.ok()) {
-    std::filesystem::rename(temporary, path, error);
-    if (error) {
-      status = MakeError(StatusCode::kFailedPrecondition, path, ": expected to rename ", temporary,
-                         " to this, got: ", std::strerror(error.value()));
-    }
-  }
-  if (!status.ok()) std::filesystem::remove(temporary, error);
-  return status;
+  return files::ReplaceFile(path, [&](std::FILE* file) { return WriteAs(format, path, file, image); });
 }
 
 }  // namespace image

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "digits/byte_buffer.h"
+#include "files/byte_buffer.h"
 #include "tandem/status.h"
 
 namespace image {
@@ -19,9 +19,9 @@ namespace image {
 struct Image {
   size_t rows = 0;
   size_t cols = 0;
-  size_t channels = 0;         // 1: grey, 2: grey and alpha, 3: RGB, 4: RGB and alpha; alpha is not premultiplied
-  int depth = 8;               // bits a sample: 8, or 16 in the order of this machine
-  digits::ByteBuffer samples;  // [rows, cols, channels]
+  size_t channels = 0;        // 1: grey, 2: grey and alpha, 3: RGB, 4: RGB and alpha; alpha is not premultiplied
+  int depth = 8;              // bits a sample: 8, or 16 in the order of this machine
+  files::ByteBuffer samples;  // [rows, cols, channels]
 
   size_t bytes_per_sample() const { return depth == 16 ? 2 : 1; }
   bool has_alpha() const { return channels == 2 || channels == 4; }

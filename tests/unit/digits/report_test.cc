@@ -19,8 +19,8 @@ DigitSet MakeSet(size_t rows, size_t cols, std::initializer_list<const char*> im
   set.count = images.size();
   set.rows = rows;
   set.cols = cols;
-  auto labels = ByteBuffer::Allocate(set.count);
-  auto pixels = ByteBuffer::Allocate(set.count * rows * cols);
+  auto labels = files::ByteBuffer::Allocate(set.count);
+  auto pixels = files::ByteBuffer::Allocate(set.count * rows * cols);
   EXPECT_TRUE(labels.ok() && pixels.ok());
   set.labels = std::move(labels).value();
   set.images = std::move(pixels).value();

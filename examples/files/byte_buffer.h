@@ -3,8 +3,8 @@
 
 // ByteBuffer: owned bytes whose size comes from a file, so that failing to get them is an error and not the end.
 
-#ifndef TANDEM_EXAMPLES_DIGITS_BYTE_BUFFER_H_
-#define TANDEM_EXAMPLES_DIGITS_BYTE_BUFFER_H_
+#ifndef TANDEM_EXAMPLES_FILES_BYTE_BUFFER_H_
+#define TANDEM_EXAMPLES_FILES_BYTE_BUFFER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 #include "tandem/status.h"
 
-namespace digits {
+namespace files {
 
 // Moves only; a moved-from buffer is empty. Aligned for every element type.
 class ByteBuffer {
@@ -54,6 +54,6 @@ class ByteBuffer {
   size_t size_ = 0;
 };
 
-}  // namespace digits
+}  // namespace files
 
-#endif  // TANDEM_EXAMPLES_DIGITS_BYTE_BUFFER_H_
+#endif  // TANDEM_EXAMPLES_FILES_BYTE_BUFFER_H_
