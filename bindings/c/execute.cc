@@ -79,6 +79,9 @@ Status CheckArguments(const tandem_runtime& runtime, const Call& call) {
   if (call.num_results > 0 && call.results == nullptr) {
     return InvalidArgument("expected a place for ", call.num_results, " results, got null");
   }
+  if (call.num_results == 0 && (call.options == nullptr || call.options->chain == nullptr)) {
+    return InvalidArgument("a call without results must be given a chain, got none");
+  }
   for (size_t i = 0; i < call.num_args; ++i) {
     if (call.args[i] == nullptr) return InvalidArgument("argument ", i, " must be a tensor, got null");
     if (call.args[i]->runtime.get() != &runtime) return InvalidArgument("argument ", i, " is of another runtime");

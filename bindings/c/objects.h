@@ -113,7 +113,7 @@ Status CheckDType(tandem_dtype dtype);
 // Dtype and shape of dense data of `size` bytes.
 Status CheckDense(tandem_dtype dtype, const int64_t* dims, size_t rank, const void* data, size_t size,
                   TensorMetadata* metadata);
-// `sizes` may be null. `views` has room for `count`.
+// `sizes` may be null. `strings` and `views` have `count` elements.
 Status CheckStrings(const char* const* strings, const size_t* sizes, size_t count, std::string_view* views);
 // The text with a NUL behind it, for tandem_free; null if memory is exhausted.
 char* CopyText(std::string_view text);

@@ -80,6 +80,7 @@ tandem_status* tandem_tensor_create_strings(tandem_runtime* runtime, const int64
   if (static_cast<uint64_t>(shape.num_elements()) != count) {
     return WrongArgument("expected ", shape.num_elements(), " strings for a shape of ", shape, ", got ", count);
   }
+  if (count > 0 && strings == nullptr) return WrongArgument("expected ", count, " strings, got null");
   Array<std::string_view, 8> views(count);
   if (views.data() == nullptr) return ToC(tandem::Status::OutOfMemory());
   TANDEM_C_RETURN_IF_ERROR(CheckStrings(strings, sizes, count, views.data()));
