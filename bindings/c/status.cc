@@ -3,9 +3,9 @@
 
 // Errors: each one block of memory with its texts, and one for when there is none.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -41,7 +41,7 @@ class TextWriter {
     return to_ == nullptr ? nullptr : to_ + std::exchange(begin_, size_);
   }
   void Append(std::string_view text) {
-    if (to_ != nullptr) std::memcpy(to_ + size_, text.data(), text.size());
+    if (to_ != nullptr) std::copy(text.begin(), text.end(), to_ + size_);
     size_ += text.size();
   }
   void Append(const DecodedLocation& location) {

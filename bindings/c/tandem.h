@@ -17,7 +17,7 @@
 // in use when it is released.
 //
 // Objects may be released in any order. Once its runtime is destroyed, an object is good for nothing but being
-// released; other functions fail with TANDEM_FAILED_PRECONDITION.
+// released: what needs the runtime fails with TANDEM_FAILED_PRECONDITION.
 
 #ifndef TANDEM_H_
 #define TANDEM_H_
