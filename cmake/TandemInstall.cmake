@@ -24,6 +24,8 @@ foreach(part core backends/cpu native)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${part}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
           COMPONENT development FILES_MATCHING PATTERN "*.h")
 endforeach()
+install(FILES "${PROJECT_SOURCE_DIR}/bindings/c/tandem.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        COMPONENT development)
 install(FILES "${PROJECT_BINARY_DIR}/core/include/tandem/version.h"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tandem" COMPONENT development)
 

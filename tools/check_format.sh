@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Fails if a C++ source is not formatted as .clang-format says.
+# Fails if a C or C++ source is not formatted as .clang-format says.
 # usage: tools/check_format.sh [--fix]    --fix formats them instead
 
 set -euo pipefail
@@ -22,7 +22,7 @@ if ! command -v clang-format >/dev/null; then
   exit 1
 fi
 
-mapfile -t files < <(find core backends bindings native tests examples -name '*.h' -o -name '*.cc' | sort)
+mapfile -t files < <(find core backends bindings native tests examples -name '*.h' -o -name '*.cc' -o -name '*.c' | sort)
 if $fix; then
   clang-format -i "${files[@]}"
   exit

@@ -4,7 +4,7 @@
 
 # Installs a build, moves the tree, looks at what is in it, and builds and runs a stranger's project over it: with
 # find_package, and with nothing but the compiler and pkg-config.
-# usage: run_installed.sh BUILD_DIR SCRATCH_DIR    CXX, CMAKE and CMAKE_CXX_COMPILER_LAUNCHER come by the environment
+# usage: run_installed.sh BUILD_DIR SCRATCH_DIR    CC, CXX, CMAKE and CMAKE_CXX_COMPILER_LAUNCHER come by the environment
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,6 +13,7 @@ build=$1
 scratch=$2
 cmake=${CMAKE:-cmake}
 cxx=${CXX:-c++}
+cc=${CC:-cc}
 first=$scratch/first
 tree=$scratch/elsewhere/tandem
 
@@ -32,7 +33,7 @@ unexpected=$(cd "$scratch/runtime" && find . ! -type d | grep -vE '^\./(lib[^ ]*
 "$cmake" --install "$build" --prefix "$first" >/dev/null
 mv "$first" "$tree"
 lib=$(dirname "$(find "$tree" -name libtandem.a)")
-for file in include/tandem/{ops,version,kernel_op_handler}.h include/tandem/cpu/cpu_op_handler.h \
+for file in include/tandem.h include/tandem/{ops,version,kernel_op_handler}.h include/tandem/cpu/cpu_op_handler.h \
   share/doc/tandem/{LICENSE,README.md}; do
   [[ -s $tree/$file ]] || fail "$file is missing"
 done
@@ -42,12 +43,14 @@ if grep -rlF -e "$source_dir" -e "$build" -e "$scratch" "$tree"; then
   fail "these have absolute paths of the source, build or install tree in them"
 fi
 
-# What the library exports is of namespace tandem, and nothing of the kernels, Highway or Eigen.
+# What the library exports is of namespace tandem or of the C interface, and nothing of the kernels, Highway or Eigen.
 exported=$(nm -DC --defined-only "$lib/libtandem.so" | cut -d' ' -f3-)
 [[ $(wc -l <<<"$exported") -gt 100 ]] || fail "too little is exported: $exported"
-foreign=$(grep -vE '^((vtable|typeinfo|typeinfo name) for )?tandem::' <<<"$exported" || true)
+foreign=$(grep -vE '^((vtable|typeinfo|typeinfo name) for )?tandem::|^tandem_[a-z_]+$' <<<"$exported" || true)
 [[ -z $foreign ]] || fail "exported without being of namespace tandem: $foreign"
-internal=$(grep -E 'tandem::cpu::|tandem::(KernelOp|PendingOps|DeadlineWatcher)::|hwy|Eigen' <<<"$exported" || true)
+c_functions=$(sed -nE 's/^TANDEM_C_API .*[ *](tandem_[a-z_]+)\(.*/\1/p' "$tree/include/tandem.h" | sort)
+[[ $c_functions == "$(grep '^tandem_' <<<"$exported" | sort)" ]] || fail "tandem.h does not declare what is exported of C"
+internal=$(grep -E 'tandem::(cpu|c)::|tandem::(KernelOp|PendingOps|DeadlineWatcher)::|hwy|Eigen' <<<"$exported" || true)
 [[ -z $internal ]] || fail "exported though internal: $internal"
 
 # What a public header declares and a source defines is exported.
@@ -105,3 +108,14 @@ done
 LD_LIBRARY_PATH=$lib "$scratch/smooth_shared"
 "$cxx" "$scratch"/{smooth,devices}.o "${static_libs[@]/-ltandem/-l:libtandem.a}" -o "$scratch/smooth_static"
 "$scratch/smooth_static"
+
+# The same from C: the shared library alone, and the static one with the C++ library it needs.
+"$cc" -std=c99 -Wall -Wextra -pedantic -Werror "${cflags[@]}" -c "$here/installed/calls.c" -o "$scratch/calls.o"
+"$cc" "$scratch/calls.o" "${libs[@]}" -o "$scratch/calls_shared"
+"$cc" "$scratch/calls.o" "${static_libs[@]/-ltandem/-l:libtandem.a}" -lstdc++ -lm -o "$scratch/calls_static"
+for variant in shared static; do
+  LD_LIBRARY_PATH=$lib "$scratch/calls_$variant" | tee "$scratch/output"
+  grep -q '^calls: ok' "$scratch/output" || fail "calls_$variant did not get to its end"
+  grep -qE '^expected: InvalidArgument: \[tf\.MatMul\] .*calls\.c:[0-9]+\)$' "$scratch/output" ||
+    fail "calls_$variant did not show its error"
+done

@@ -14,7 +14,7 @@ import re
 import sys
 
 NO_DECLARATION = ("namespace", "}", "#if", "#endif", "friend", "static_assert", "private:", "protected:", "public:")
-SCOPE = re.compile(r"\b(namespace|class|struct|union|enum)\b")
+SCOPE = re.compile(r'\b(namespace|class|struct|union|enum)\b|\bextern ""')
 
 
 def escape(text):

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What stands behind the opaque types of tandem.h, and what its functions share.
+
+#ifndef TANDEM_BINDINGS_C_OBJECTS_H_
+#define TANDEM_BINDINGS_C_OBJECTS_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tandem.h"
+#include "tandem/core_runtime.h"
+#include "tandem/host_tensors.h"
+
+namespace tandem::c {
+
+// What runs behind a tandem_runtime: ops, and the device that calls go to unless they say otherwise.
+struct Running {
+  explicit Running(HostContext::Options options) : core(std::move(options)) {}
+  HostContext& host() { return core.host(); }
+  CoreRuntime core;
+  OpHandler* cpu = nullptr;
+};
+
+// Errors.
+
+// Null for ok; otherwise an error object for the C caller, ready-made if memory is exhausted.
+tandem_status* ToC(const Status& status);
+template <typename... Parts>
+tandem_status* WrongArgument(const Parts&... parts) {
+  return ToC(InvalidArgument(parts...));
+}
+
+// Callbacks.
+
+// While one lives, its thread is inside of a callback, and `runtime` is not destroyed if it is given.
+class CallbackScope {
+ public:
+  explicit CallbackScope(tandem_runtime* runtime);
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+  // Whether the calling thread is in a callback.
+  static bool IsInside();
+
+ private:
+  tandem_runtime* runtime_;
+};
+
+// Lets `value`, when available, call back; keeps it alive until then. ResourceExhausted if that is impossible.
+Status CallWhenReady(tandem_runtime& runtime, RcRef<AsyncValue> value, tandem_ready_callback callback, void* user);
+
+// Waits for one value: ok, its error, or why waiting failed.
+Status AwaitValue(Running& runtime, const AsyncValue* value, int64_t timeout_ns);
+// `timeout_ns` from now; the end of time if it is negative or beyond that.
+std::chrono::steady_clock::time_point DeadlineAfter(int64_t timeout_ns);
+
+// Objects that refer to their runtime by more than memory: they let go of it when it is destroyed.
+class Dependent {
+ public:
+  explicit Dependent(tandem_runtime& runtime);
+  Dependent(const Dependent&) = delete;
+  Dependent& operator=(const Dependent&) = delete;
+  tandem_runtime& runtime() const { return *runtime_; }
+
+ protected:
+  virtual ~Dependent();
+
+ private:
+  friend struct ::tandem_runtime;
+  virtual void LetGo() = 0;
+
+  RcRef<tandem_runtime> runtime_;
+  Dependent* previous_ = nullptr;
+  Dependent* next_ = nullptr;
+};
+
+// Locations.
+
+// The texts that calls gave as their locations, each kept once until the runtime is gone. Thread-safe.
+class LocationTexts final : public LocationDecoder {
+ public:
+  LocationTexts() = default;
+  ~LocationTexts();
+  LocationTexts(const LocationTexts&) = delete;
+  LocationTexts& operator=(const LocationTexts&) = delete;
+
+  // Unknown for null and empty texts, and if memory is exhausted.
+  Location Intern(const char* text);
+  DecodedLocation Decode(uintptr_t data) const override;
+
+ private:
+  struct Entry;
+  static constexpr size_t kNumBuckets = 1024;
+  std::mutex mutex_;
+  Entry* buckets_[kNumBuckets] = {};
+};
+
+// Values from C. Each is ok or says what is wrong.
+
+Status CheckShape(const int64_t* dims, size_t rank, TensorShape* shape);
+Status CheckDType(tandem_dtype dtype);
+// Dtype and shape of dense data of `size` bytes.
+Status CheckDense(tandem_dtype dtype, const int64_t* dims, size_t rank, const void* data, size_t size,
+                  TensorMetadata* metadata);
+// `sizes` may be null. `strings` and `views` have `count` elements.
+Status CheckStrings(const char* const* strings, const size_t* sizes, size_t count, std::string_view* views);
+// The text with a NUL behind it, for tandem_free; null if memory is exhausted.
+char* CopyText(std::string_view text);
+
+// An array for the duration of a function: up to kUsual elements on the stack. Null `data()` if memory is exhausted.
+template <typename T, size_t kUsual>
+class Array {
+ public:
+  explicit Array(size_t size) : size_(size), data_(size <= kUsual ? usual_ : Allocate(size)) {}
+  ~Array() {
+    if (data_ != usual_) delete[] data_;
+  }
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+  T* data() { return data_; }
+  T& operator[](size_t i) { return data_[i]; }
+  std::span<T> span() { return {data_, size_}; }
+
+ private:
+  static T* Allocate(size_t size) { return size > PTRDIFF_MAX / sizeof(T) ? nullptr : new (std::nothrow) T[size]; }
+  size_t size_;
+  T usual_[kUsual];
+  T* data_;
+};
+
+}  // namespace tandem::c
+
+// Lives as long as anything refers to it; what it runs, only until it is destroyed.
+struct tandem_runtime : public tandem::RefCounted<tandem_runtime> {
+ public:
+  // Null once destroyed.
+  tandem::c::Running* running() const { return running_.load(); }
+  void Start(std::unique_ptr<tandem::c::Running> running) { running_.store(running.release()); }
+  // Once, and in no callback.
+  void Stop();
+  tandem::c::LocationTexts& locations() { return locations_; }
+
+ private:
+  friend class tandem::RefCounted<tandem_runtime>;
+  friend class tandem::c::CallbackScope;
+  friend class tandem::c::Dependent;
+  ~tandem_runtime() = default;
+
+  std::atomic<tandem::c::Running*> running_{nullptr};
+  std::atomic<uint32_t> num_callbacks_{0};
+  tandem::c::LocationTexts locations_;
+  std::mutex dependents_mutex_;
+  tandem::c::Dependent* dependents_ = nullptr;
+};
+
+struct tandem_tensor {
+  tandem_tensor() = default;
+  tandem_tensor(tandem_runtime& of, tandem::TensorHandle tensor)
+      : runtime(tandem::RcRef<tandem_runtime>::Share(&of)), handle(std::move(tensor)) {}
+  ~tandem_tensor() { delete dense.load(); }
+
+  tandem::RcRef<tandem_runtime> runtime;
+  tandem::TensorHandle handle;
+  // Made when the elements of a tensor that is not dense are asked for.
+  mutable std::atomic<const tandem::Tensor*> dense{nullptr};
+  // While a call takes it over: one more than its first place among the arguments.
+  size_t taken_as = 0;
+};
+
+struct tandem_attrs {
+  tandem::OpAttrs attrs;
+  tandem::Status error;
+};
+
+struct tandem_chain {
+  tandem::RcRef<tandem_runtime> runtime;
+  tandem::AsyncValueRef<tandem::Chain> value;
+};
+
+struct tandem_request final : public tandem::c::Dependent {
+  tandem_request(tandem_runtime& of, tandem::RcRef<tandem::RequestContext> request_context)
+      : Dependent(of), request(std::move(request_context)) {}
+  void LetGo() override { request.reset(); }
+  tandem::RcRef<tandem::RequestContext> request;
+};
+
+struct tandem_op final : public tandem::c::Dependent {
+  tandem_op(tandem_runtime& of, tandem::Op made) : Dependent(of), op(std::move(made)) {}
+  void LetGo() override { op = tandem::Op(); }
+  tandem::Op op;
+};
+
+namespace tandem::c {
+
+// What runs behind an object, or why nothing does: `what` names the argument.
+template <typename Object>
+StatusOr<Running*> FindRuntime(const Object* object, std::string_view what) {
+  if (object == nullptr) return InvalidArgument("expected a ", what, ", got null");
+  Running* running;
+  if constexpr (std::is_same_v<Object, tandem_runtime>) {
+    running = object->running();
+  } else if constexpr (std::is_base_of_v<Dependent, Object>) {
+    running = object->runtime().running();
+  } else {
+    running = object->runtime->running();
+  }
+  if (running == nullptr) return FailedPrecondition("the runtime of this ", what, " has been destroyed");
+  return running;
+}
+
+}  // namespace tandem::c
+
+// `TANDEM_C_FIND_RUNTIME(rt, tensor, "tensor")`: declares rt, an Running*, or returns the error to the C caller.
+#define TANDEM_C_FIND_RUNTIME(name, object, what)                               \
+  const auto name##_or_error = ::tandem::c::FindRuntime(object, what);          \
+  if (!name##_or_error.ok()) return ::tandem::c::ToC(name##_or_error.status()); \
+  ::tandem::c::Running* const name = *name##_or_error
+
+// Returns the error, if it is one, to the C caller.
+#define TANDEM_C_RETURN_IF_ERROR(expr)                                                               \
+  do {                                                                                               \
+    if (const ::tandem::Status c_status = (expr); !c_status.ok()) return ::tandem::c::ToC(c_status); \
+  } while (false)
+
+#endif  // TANDEM_BINDINGS_C_OBJECTS_H_

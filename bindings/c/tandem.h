@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The C interface of Tandem, for every language that can call C: runtimes, tensors, op calls, requests, errors.
+//
+// Errors. A function that can fail returns a tandem_status*: null is success, anything else an error that the caller
+// reads and releases. Where it fails, what it would have given is null or zero. A null or otherwise wrong argument is
+// TANDEM_INVALID_ARGUMENT, never a crash; what cannot be told is a pointer that is neither null nor of a living object.
+//
+// Ownership. What a function gives through its last parameters belongs to the caller, who releases it with the release
+// function of its type; these take null too. Texts and data are borrowed from the object they are asked of, unless the
+// function says otherwise. What is passed in is copied, or referred to in the object's own way: the caller may release
+// or change it as soon as the function returns, unless the function says otherwise.
+//
+// Threads. Every function may be called from any thread. Runtimes, made ops and requests may be used by several threads
+// at once, tensors and errors read by several. Attributes and chains are used by one thread at a time. Nothing may be
+// in use when it is released.
+//
+// Objects may be released in any order. Once its runtime is destroyed, an object is good for nothing but being
+// released: what needs the runtime fails with TANDEM_FAILED_PRECONDITION.
+
+#ifndef TANDEM_H_
+#define TANDEM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TANDEM_C_API __attribute__((visibility("default")))
+#else
+#define TANDEM_C_API
+#endif
+
+// The version of this interface. It grows when a program compiled with an older header would no longer work; functions,
+// and members at the end of structs with a `struct_size`, are added without that.
+#define TANDEM_ABI_VERSION 1
+
+#define TANDEM_MAX_RANK 8
+
+// For functions that wait: without a limit.
+#define TANDEM_FOREVER (-1)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// An error; null stands for success. Immutable.
+typedef struct tandem_status tandem_status;
+// Op definitions, devices, threads and memory.
+typedef struct tandem_runtime tandem_runtime;
+// One reference to a tensor, which is available, pending or an error. The tensor is immutable.
+typedef struct tandem_tensor tandem_tensor;
+// The named attributes of a call, to be filled in and used any number of times.
+typedef struct tandem_attrs tandem_attrs;
+// An op looked up once, for calling it many times.
+typedef struct tandem_op tandem_op;
+// Orders the side effects of the ops it is given to.
+typedef struct tandem_chain tandem_chain;
+// A group of calls that can be cancelled, and given a deadline, together.
+typedef struct tandem_request tandem_request;
+
+// The kinds of errors.
+typedef int32_t tandem_code;
+enum {
+  TANDEM_OK = 0,
+  TANDEM_CANCELLED = 1,
+  TANDEM_UNKNOWN = 2,
+  TANDEM_INVALID_ARGUMENT = 3,
+  TANDEM_DEADLINE_EXCEEDED = 4,
+  TANDEM_NOT_FOUND = 5,
+  TANDEM_ALREADY_EXISTS = 6,
+  TANDEM_RESOURCE_EXHAUSTED = 7,
+  TANDEM_FAILED_PRECONDITION = 8,
+  TANDEM_OUT_OF_RANGE = 9,
+  TANDEM_UNIMPLEMENTED = 10,
+  TANDEM_INTERNAL = 11,
+  TANDEM_UNAVAILABLE = 12,
+  TANDEM_DATA_LOSS = 13
+};
+
+// The element types of tensors.
+typedef int32_t tandem_dtype;
+enum {
+  TANDEM_BOOL = 1,  // one byte, 0 or 1
+  TANDEM_U8 = 2,
+  TANDEM_I8 = 3,
+  TANDEM_U16 = 4,
+  TANDEM_I16 = 5,
+  TANDEM_I32 = 6,
+  TANDEM_U32 = 7,
+  TANDEM_I64 = 8,
+  TANDEM_U64 = 9,
+  TANDEM_F16 = 10,   // IEEE binary16
+  TANDEM_BF16 = 11,  // the upper half of an f32
+  TANDEM_F32 = 12,
+  TANDEM_F64 = 13,
+  TANDEM_C64 = 14,  // real and imaginary f32
+  TANDEM_STRING = 15
+};
+
+// Whether a tensor has come.
+typedef int32_t tandem_state;
+enum { TANDEM_PENDING = 0, TANDEM_AVAILABLE = 1, TANDEM_ERROR = 2 };
+
+// Version.
+
+// The TANDEM_ABI_VERSION of the library.
+TANDEM_C_API uint32_t tandem_abi_version(void);
+// The version of the library, "major.minor.patch"; static.
+TANDEM_C_API const char* tandem_version(void);
+
+// Errors. Null is success here too: TANDEM_OK, and empty texts. Texts end in a NUL and live as long as the error.
+
+TANDEM_C_API tandem_code tandem_status_code(const tandem_status* status);
+// "[tf.MatMul] inner dimensions must agree, got a: f32[2,3], b: f32[4,5]"
+TANDEM_C_API const char* tandem_status_message(const tandem_status* status);
+// "tf.MatMul", or empty.
+TANDEM_C_API const char* tandem_status_op(const tandem_status* status);
+// The location that the call which caused the error was given, or empty.
+TANDEM_C_API const char* tandem_status_location(const tandem_status* status);
+// All in one: "InvalidArgument: message (location)", and a line for each cause.
+TANDEM_C_API const char* tandem_status_text(const tandem_status* status);
+// The error that led to this one, for the caller to release, or null.
+TANDEM_C_API tandem_status* tandem_status_cause(const tandem_status* status);
+TANDEM_C_API void tandem_status_release(tandem_status* status);
+// "InvalidArgument" and so on; static.
+TANDEM_C_API const char* tandem_code_name(tandem_code code);
+
+// Frees a text or other memory that a function gave for that; null is fine.
+TANDEM_C_API void tandem_free(void* memory);
+
+// Runtimes.
+
+// Callbacks are called on whatever thread an event arises on, several at a time. They may call every function but
+// tandem_runtime_destroy, and must return: no longjmp, no C++ exception. What they are given is borrowed for the call.
+
+// Hears of each error once, when it arises.
+typedef void (*tandem_diagnostic_callback)(void* user, const tandem_status* error);
+// Gets what printing ops print: `size` bytes, without a NUL behind them.
+typedef void (*tandem_print_callback)(void* user, const char* text, size_t size);
+// Is told that something has come (`error` is null) or has failed.
+typedef void (*tandem_ready_callback)(void* user, const tandem_status* error);
+// Is told that wrapped memory is no longer used.
+typedef void (*tandem_release_callback)(void* user);
+
+// What a runtime is made of. Zero is the default of each member but the first.
+typedef struct tandem_runtime_options {
+  size_t struct_size;                        // sizeof(tandem_runtime_options)
+  int32_t num_threads;                       // for long ops; 0: one for each core
+  uint64_t memory_limit;                     // bytes of tensor data; 0: no limit
+  tandem_diagnostic_callback on_diagnostic;  // null: nobody hears
+  void* diagnostic_user;                     // its first argument
+  tandem_print_callback print;               // null: standard output
+  void* print_user;                          // its first argument
+} tandem_runtime_options;
+
+// A runtime with the CPU and all ops. `abi_version` is TANDEM_ABI_VERSION: a library of another one fails. `options`
+// may be null.
+TANDEM_C_API tandem_status* tandem_runtime_create(uint32_t abi_version, const tandem_runtime_options* options,
+                                                  tandem_runtime** runtime);
+// Cancels what is pending, waits for what is running and for callbacks, and frees the runtime. Other threads must not
+// be calling functions of it. From within a callback it fails with TANDEM_FAILED_PRECONDITION and does nothing. Null is
+// fine.
+TANDEM_C_API tandem_status* tandem_runtime_destroy(tandem_runtime* runtime);
+// Makes every pending result a TANDEM_CANCELLED error with this reason at once, and every later call's too until
+// tandem_runtime_restart. `reason` may be null.
+TANDEM_C_API tandem_status* tandem_runtime_cancel(tandem_runtime* runtime, const char* reason);
+TANDEM_C_API tandem_status* tandem_runtime_restart(tandem_runtime* runtime);
+// Waits until nothing is queued or running.
+TANDEM_C_API tandem_status* tandem_runtime_settle(tandem_runtime* runtime);
+
+// Bytes of tensor data, without wrapped memory and the smallest tensors, and how allocations were served.
+typedef struct tandem_memory_stats {
+  size_t struct_size;  // sizeof(tandem_memory_stats), set by the caller
+  uint64_t bytes_in_use;
+  uint64_t peak_bytes_in_use;
+  uint64_t bytes_cached;     // freed, and kept for reuse
+  uint64_t num_allocations;  // since the runtime was made
+  uint64_t num_cache_hits;   // of these, served by what was kept
+} tandem_memory_stats;
+
+TANDEM_C_API tandem_status* tandem_runtime_memory(tandem_runtime* runtime, tandem_memory_stats* stats);
+// Bytes of tensor data beyond which ops fail with TANDEM_RESOURCE_EXHAUSTED; 0: no limit.
+TANDEM_C_API tandem_status* tandem_runtime_set_memory_limit(tandem_runtime* runtime, uint64_t bytes);
+// Gives memory that is kept for reuse back to the system.
+TANDEM_C_API tandem_status* tandem_runtime_trim(tandem_runtime* runtime);
+
+// Records what runs when, until it is stopped.
+TANDEM_C_API tandem_status* tandem_trace_start(tandem_runtime* runtime);
+TANDEM_C_API tandem_status* tandem_trace_stop(tandem_runtime* runtime);
+// Forgets what was recorded.
+TANDEM_C_API tandem_status* tandem_trace_clear(tandem_runtime* runtime);
+// What was recorded, in Chrome's trace event format. The caller frees the text, which ends in a NUL, with tandem_free;
+// `size`, which may be null, is without the NUL.
+TANDEM_C_API tandem_status* tandem_trace_json(tandem_runtime* runtime, char** json, size_t* size);
+// The definitions of all ops, sorted by name: arguments, results, attributes, documentation. As tandem_trace_json.
+TANDEM_C_API tandem_status* tandem_op_registry_json(tandem_runtime* runtime, char** json, size_t* size);
+
+// Tensors.
+
+// A tensor with a copy of the elements, row-major and without gaps; `size`, in bytes, must be what dtype and shape
+// take. `dims` may be null if `rank` is 0, `data` if `size` is.
+TANDEM_C_API tandem_status* tandem_tensor_create(tandem_runtime* runtime, tandem_dtype dtype, const int64_t* dims,
+                                                 size_t rank, const void* data, size_t size, tandem_tensor** tensor);
+// A tensor of strings, one for each element of the shape, whose bytes are copied. `sizes` may be null: then the strings
+// end in a NUL.
+TANDEM_C_API tandem_status* tandem_tensor_create_strings(tandem_runtime* runtime, const int64_t* dims, size_t rank,
+                                                         const char* const* strings, const size_t* sizes, size_t count,
+                                                         tandem_tensor** tensor);
+// A tensor over the caller's memory, which must be aligned to the size of an element and must not change until
+// `release` is called: exactly once, also if this function fails, and on any thread. `release` may be null.
+TANDEM_C_API tandem_status* tandem_tensor_wrap(tandem_runtime* runtime, tandem_dtype dtype, const int64_t* dims,
+                                               size_t rank, const void* data, size_t size,
+                                               tandem_release_callback release, void* user, tandem_tensor** tensor);
+// Another reference to the same tensor; the data is shared.
+TANDEM_C_API tandem_status* tandem_tensor_copy(const tandem_tensor* tensor, tandem_tensor** copy);
+TANDEM_C_API void tandem_tensor_release(tandem_tensor* tensor);
+
+// Whether the tensor has come, without waiting.
+TANDEM_C_API tandem_status* tandem_tensor_state(const tandem_tensor* tensor, tandem_state* state);
+// Known without waiting unless it depends on data that is pending; then these wait.
+TANDEM_C_API tandem_status* tandem_tensor_dtype(const tandem_tensor* tensor, tandem_dtype* dtype);
+// `dims` has room for `capacity` dimensions; TANDEM_MAX_RANK always suffices. It may be null if that is 0 and only the
+// rank is asked for, which is given in any case; too little room otherwise is TANDEM_INVALID_ARGUMENT.
+TANDEM_C_API tandem_status* tandem_tensor_shape(const tandem_tensor* tensor, int64_t* dims, size_t capacity,
+                                                size_t* rank);
+// Waits until the tensor is available: success, or the error it has become. After `timeout_ns` nanoseconds, if not
+// negative, TANDEM_DEADLINE_EXCEEDED; the tensor is none the worse for it.
+TANDEM_C_API tandem_status* tandem_tensor_await(const tandem_tensor* tensor, int64_t timeout_ns);
+// Calls back once, when the tensor is available or an error: at once, on this thread, if it is already. If this
+// function fails, it never calls. A tensor that is still pending when its runtime is destroyed becomes an error.
+TANDEM_C_API tandem_status* tandem_tensor_on_ready(const tandem_tensor* tensor, tandem_ready_callback callback,
+                                                   void* user);
+// Waits, then shows the elements, row-major and without gaps, for as long as this reference lives. `size` is in bytes
+// and may be null. Not for strings.
+TANDEM_C_API tandem_status* tandem_tensor_data(const tandem_tensor* tensor, const void** data, size_t* size);
+// Waits, then shows the bytes of one string, without a NUL behind them, for as long as this reference lives. `index` is
+// that of the element in row-major order.
+TANDEM_C_API tandem_status* tandem_tensor_string(const tandem_tensor* tensor, int64_t index, const char** data,
+                                                 size_t* size);
+// Waits, then describes the tensor: "f32[2,2] = [1, 2, 3, 4]", with at most `max_elements` of them. The caller frees
+// the text, which ends in a NUL, with tandem_free.
+TANDEM_C_API tandem_status* tandem_tensor_text(const tandem_tensor* tensor, int32_t max_elements, char** text);
+
+// Attributes. A setter copies its value. It returns TANDEM_OK, or, for a null or wrong argument and for a name already
+// set, the code of an error that tandem_attrs_status tells and that every call with the attributes fails with: it is
+// enough to look at that. Arrays may be null if their count is 0.
+
+TANDEM_C_API tandem_status* tandem_attrs_create(tandem_attrs** attrs);
+TANDEM_C_API void tandem_attrs_release(tandem_attrs* attrs);
+// The first error of a setter, for the caller to release, or null.
+TANDEM_C_API tandem_status* tandem_attrs_status(const tandem_attrs* attrs);
+
+TANDEM_C_API tandem_code tandem_attrs_set_bool(tandem_attrs* attrs, const char* name, int value);
+TANDEM_C_API tandem_code tandem_attrs_set_int(tandem_attrs* attrs, const char* name, int64_t value);
+TANDEM_C_API tandem_code tandem_attrs_set_float(tandem_attrs* attrs, const char* name, float value);
+TANDEM_C_API tandem_code tandem_attrs_set_string(tandem_attrs* attrs, const char* name, const char* value, size_t size);
+TANDEM_C_API tandem_code tandem_attrs_set_dtype(tandem_attrs* attrs, const char* name, tandem_dtype value);
+TANDEM_C_API tandem_code tandem_attrs_set_shape(tandem_attrs* attrs, const char* name, const int64_t* dims,
+                                                size_t rank);
+// A constant with a copy of the elements, as in tandem_tensor_create.
+TANDEM_C_API tandem_code tandem_attrs_set_tensor(tandem_attrs* attrs, const char* name, tandem_dtype dtype,
+                                                 const int64_t* dims, size_t rank, const void* data, size_t size);
+// The name of a function of a program.
+TANDEM_C_API tandem_code tandem_attrs_set_function(tandem_attrs* attrs, const char* name, const char* value);
+// Attributes in an attribute.
+TANDEM_C_API tandem_code tandem_attrs_set_attrs(tandem_attrs* attrs, const char* name, const tandem_attrs* value);
+// Each value is one byte, 0 or not.
+TANDEM_C_API tandem_code tandem_attrs_set_bools(tandem_attrs* attrs, const char* name, const uint8_t* values,
+                                                size_t count);
+TANDEM_C_API tandem_code tandem_attrs_set_ints(tandem_attrs* attrs, const char* name, const int64_t* values,
+                                               size_t count);
+TANDEM_C_API tandem_code tandem_attrs_set_floats(tandem_attrs* attrs, const char* name, const float* values,
+                                                 size_t count);
+// `sizes` may be null: then the strings end in a NUL.
+TANDEM_C_API tandem_code tandem_attrs_set_strings(tandem_attrs* attrs, const char* name, const char* const* values,
+                                                  const size_t* sizes, size_t count);
+TANDEM_C_API tandem_code tandem_attrs_set_dtypes(tandem_attrs* attrs, const char* name, const tandem_dtype* values,
+                                                 size_t count);
+// `dims` has the dimensions of all shapes, one after the other; `ranks` says how many each has.
+TANDEM_C_API tandem_code tandem_attrs_set_shapes(tandem_attrs* attrs, const char* name, const int64_t* dims,
+                                                 const size_t* ranks, size_t count);
+
+// Chains and requests.
+
+// A chain that nothing precedes.
+TANDEM_C_API tandem_status* tandem_chain_create(tandem_runtime* runtime, tandem_chain** chain);
+// Waits for the effects of all calls that were given the chain; otherwise as tandem_tensor_await.
+TANDEM_C_API tandem_status* tandem_chain_await(const tandem_chain* chain, int64_t timeout_ns);
+// As tandem_tensor_on_ready, for the effects of the calls so far.
+TANDEM_C_API tandem_status* tandem_chain_on_ready(const tandem_chain* chain, tandem_ready_callback callback,
+                                                  void* user);
+TANDEM_C_API void tandem_chain_release(tandem_chain* chain);
+
+// A request whose calls fail with TANDEM_DEADLINE_EXCEEDED `timeout_ns` nanoseconds from now, if that is not negative.
+TANDEM_C_API tandem_status* tandem_request_create(tandem_runtime* runtime, int64_t timeout_ns,
+                                                  tandem_request** request);
+// Makes the request's pending results, and those of its later calls, TANDEM_CANCELLED errors. The first reason counts;
+// `reason` may be null.
+TANDEM_C_API tandem_status* tandem_request_cancel(tandem_request* request, const char* reason);
+// Success, or why no more calls of the request run.
+TANDEM_C_API tandem_status* tandem_request_check(const tandem_request* request);
+// Ends nothing: pending calls of the request go on, its deadline included.
+TANDEM_C_API void tandem_request_release(tandem_request* request);
+
+// Calls.
+
+// What a call may be given besides its arguments. Zero is the default of each member but the first.
+typedef struct tandem_call_options {
+  size_t struct_size;         // sizeof(tandem_call_options)
+  const tandem_attrs* attrs;  // null: none, so that every attribute is its default
+  const char* device;         // null: "cpu"; a made op has its own, and takes none
+  // Ops with side effects need one. The call starts after the effects of earlier calls with it, and later ones after
+  // this one's.
+  tandem_chain* chain;
+  tandem_request* request;  // null: none
+  // Where the caller's program makes the call, for errors: "file:line:column", or any text. The runtime keeps one copy
+  // of each text that it is given.
+  const char* location;
+  uint32_t flags;  // TANDEM_CONSUME_ARGUMENTS or 0
+} tandem_call_options;
+
+// The call releases the references it is given as arguments, each once, whatever becomes of it. An op may then compute
+// its result in the memory of an argument that nobody else refers to.
+#define TANDEM_CONSUME_ARGUMENTS 1u
+
+// Calls the op of that name. `results` has room for as many as the op's definition says. The call returns before the
+// results are computed, unless that takes little time; they may be passed on at once.
+//
+// It fails if it is wrong in itself, and if all its results, or of an op without any its chain, are known to be errors
+// when it returns: a wrong shape always is. All results are null then, and a chain that the op was given may be that
+// error from there on. An error that is only found later is that of the results: tandem_tensor_await and other
+// functions tell it.
+TANDEM_C_API tandem_status* tandem_execute(tandem_runtime* runtime, const char* op, tandem_tensor* const* args,
+                                           size_t num_args, const tandem_call_options* options, tandem_tensor** results,
+                                           size_t num_results);
+
+// Looks an op up, on `device` or, if that is null, the CPU. TANDEM_NOT_FOUND and the like say why it cannot run there.
+TANDEM_C_API tandem_status* tandem_op_create(tandem_runtime* runtime, const char* name, const char* device,
+                                             tandem_op** op);
+// Calls it: tandem_execute without the lookup.
+TANDEM_C_API tandem_status* tandem_op_execute(const tandem_op* op, tandem_tensor* const* args, size_t num_args,
+                                              const tandem_call_options* options, tandem_tensor** results,
+                                              size_t num_results);
+TANDEM_C_API void tandem_op_release(tandem_op* op);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // TANDEM_H_
