@@ -19,6 +19,7 @@
 #include "hwy/highway.h"
 // After the above.
 #include "kernels/elementwise_loops-inl.h"
+#include "kernels/pooling_places-inl.h"
 #include "kernels/pooling_vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,23 +29,11 @@ namespace {
 // Rows of f16 and bf16 that are added up in f32 and then converted.
 constexpr int64_t kNarrowRows = 32;
 
-// Rows [begin, end) of one image's gradient.
-template <typename A>
-struct Band {
-  int64_t begin;
-  int64_t end;
-  A* sums;  // of row `begin`
-
-  bool Contains(int64_t row) const { return row >= begin && row < end; }
-  A* Row(const PoolPlan& plan, int64_t row) const { return sums + (row - begin) * plan.InputRowSize(); }
-};
-
-// Computes rows [begin, end) of the gradients of all images in bands. `add_windows(image, y, band)` adds what the
-// windows of row `y` of the image numbered `image` give to the band. For f16 and bf16 the first part of `buffer` is for
-// sums.
+// Computes rows [begin, end) of the gradients of all images in bands. `compute(image, band)` does so for a band of the
+// image numbered `image`. For f16 and bf16 the first part of `buffer` is for sums.
 template <typename T, typename A, class Fn>
 HWY_INLINE void ForEachBand(const PoolPlan& plan, int64_t begin, int64_t end, Row narrow, void* buffer, void* out,
-                            Fn add_windows) {
+                            Fn compute) {
   const int64_t row_size = plan.InputRowSize();
   const WindowAxis& rows = plan.rows;
   for (int64_t row = begin; row < end;) {
@@ -59,19 +48,24 @@ HWY_INLINE void ForEachBand(const PoolPlan& plan, int64_t begin, int64_t end, Ro
       band.end = std::min(band.end, band.begin + kNarrowRows);
       band.sums = static_cast<A*>(buffer);
     }
-    const int64_t size = (band.end - band.begin) * row_size;
-    std::fill_n(band.sums, size, A{0});
-    // The first window that ends behind the band's begin, and the first that begins behind its end.
-    const int64_t before = band.begin + rows.pad_before - rows.window + 1;
-    const int64_t first = before <= 0 ? 0 : (before + rows.stride - 1) / rows.stride;
-    const int64_t last = std::min(rows.output, (band.end - 1 + rows.pad_before) / rows.stride + 1);
-    for (int64_t y = first; y < last; ++y) add_windows(image, y, band);
+    compute(image, band);
     if constexpr (!std::is_same_v<T, A>) {
       const void* from = band.sums;
-      narrow(&from, to, size);
+      narrow(&from, to, (band.end - band.begin) * row_size);
     }
     row += band.end - band.begin;
   }
+}
+
+// The same where `add_windows(image, y, band)` adds what the windows of row `y` give to the band.
+template <typename T, typename A, class Fn>
+HWY_INLINE void ForEachWindowRow(const PoolPlan& plan, int64_t begin, int64_t end, Row narrow, void* buffer, void* out,
+                                 Fn add_windows) {
+  ForEachBand<T, A>(plan, begin, end, narrow, buffer, out, [&](int64_t image, const Band<A>& band) HWY_ATTR {
+    std::fill_n(band.sums, (band.end - band.begin) * plan.InputRowSize(), A{0});
+    const WindowRows windows(plan.rows, band.begin, band.end - 1);
+    for (int64_t y = windows.begin; y < windows.end; ++y) add_windows(image, y, band);
+  });
 }
 
 // Bytes for the sums of a band.
@@ -88,6 +82,8 @@ struct MaxPoolGrad {
   using M = typename Ops::M;
   using A = typename Ops::A;
   static constexpr int64_t kLanes = Ops::kLanes;
+
+  static constexpr int64_t kFewVectors = 8;
 
   // One row of windows of one image.
   struct Windows {
@@ -108,25 +104,37 @@ struct MaxPoolGrad {
     }
   }
 
-  // Channels [channel, channel + kLanes) of window `i`.
-  static HWY_INLINE void AddPixel(const Windows& w, int64_t i, int64_t channel) {
+  // kVectors of channels from `channel` on of window `i`, without the first `skipped` if it adds. If it does not, no
+  // other window has the same elements, and they need not be 0 before.
+  template <bool kAdds, int64_t kVectors>
+  static HWY_INLINE void AddPixel(const Windows& w, int64_t i, int64_t channel, int64_t skipped) {
     const PoolPlan& plan = w.plan;
     const WindowRange x(plan.cols, i);
-    const V largest = Ops::Load(w.pooled + i * plan.channels + channel);
-    const bool has_nan = Ops::HasNan(largest);
-    const V gradient = Ops::Load(w.gradients + i * plan.channels + channel);
-    M is_open = Ops::AllAfter(0);  // where nothing was found so far
+    V largest[kVectors], gradient[kVectors];
+    M is_open[kVectors];  // where nothing was found so far
+    bool has_nan = false;
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const int64_t at = i * plan.channels + channel + v * kLanes;
+      largest[v] = Ops::Load(w.pooled + at);
+      has_nan = has_nan || Ops::HasNan(largest[v]);
+      gradient[v] = Ops::Add(Ops::Set(A{0}), Ops::Load(w.gradients + at));
+      is_open[v] = Ops::AllAfter(kAdds ? skipped : 0);
+    }
     for (int64_t row = w.y.begin; row < std::min(w.y.end, w.band.end); ++row) {
       const int64_t at = x.begin * plan.channels + channel;
       const T* from = w.image + row * plan.InputRowSize() + at;
       const bool is_inside = row >= w.band.begin;
       A* to = is_inside ? w.band.Row(plan, row) + at : nullptr;
       for (int64_t col = 0; col < x.size(); ++col, from += plan.channels) {
-        const M is_found = Ops::And(is_open, Ops::IsSame(Ops::Load(from), largest, has_nan));
-        is_open = Ops::AndNot(is_found, is_open);
-        if (!is_inside) continue;
-        Ops::Store(Ops::Add(Ops::LoadSums(to), Ops::OnlyWhere(is_found, gradient)), to);
-        to += plan.channels;
+        for (int64_t v = 0; v < kVectors; ++v) {
+          const V element = Ops::Load(from + v * kLanes);
+          const M is_found = Ops::And(is_open[v], Ops::IsSame(element, largest[v], has_nan));
+          is_open[v] = Ops::AndNot(is_found, is_open[v]);
+          if (!is_inside) continue;
+          const V found = Ops::OnlyWhere(is_found, gradient[v]);
+          Ops::Store(kAdds ? Ops::Add(Ops::LoadSums(to + v * kLanes), found) : found, to + v * kLanes);
+        }
+        if (is_inside) to += plan.channels;
       }
     }
   }
@@ -139,119 +147,165 @@ struct MaxPoolGrad {
     for (int64_t row = w.y.begin; row < std::min(w.y.end, w.band.end); ++row) {
       const T* from = w.image + row * plan.InputRowSize() + channel;
       for (int64_t col = x.begin; col < x.end; ++col) {
-        const A element = Load<A>(from[col * plan.channels]);
-        if (!(element == largest || (element != element && largest != largest))) continue;
-        if (row < w.band.begin) return;
-        A& sum = w.band.Row(plan, row)[col * plan.channels + channel];
-        sum = Sum(sum, Load<A>(w.gradients[i * plan.channels + channel]));
+        if (!IsSameNumber(Load<A>(from[col * plan.channels]), largest)) continue;
+        if (row >= w.band.begin) AddTo(w, row, col * plan.channels + channel, i * plan.channels + channel);
         return;
       }
     }
   }
 
-  // As many windows of one channel as LaneOps has lanes, from `i` on and without the first `skipped`. They lie within
-  // the row even if its elements are taken in pairs. The stride is kStride, 1 or 2.
-  template <class LaneOps, int64_t kStride>
-  static HWY_INLINE void AddVector(const Windows& w, int64_t i, int64_t skipped) {
-    using Vector = typename LaneOps::V;
-    const WindowAxis& cols = w.plan.cols;
-    const Vector largest = LaneOps::Load(w.pooled + i);
-    const bool has_nan = LaneOps::HasNan(largest);
-    const Vector gradient = LaneOps::Load(w.gradients + i);
-    auto is_open = LaneOps::AllAfter(skipped);
-    const auto found = [&](Vector elements) HWY_ATTR {
-      const auto is_found = LaneOps::And(is_open, LaneOps::IsSame(elements, largest, has_nan));
-      is_open = LaneOps::AndNot(is_found, is_open);
-      return LaneOps::OnlyWhere(is_found, gradient);
-    };
-    for (int64_t row = w.y.begin; row < std::min(w.y.end, w.band.end); ++row) {
-      const int64_t at = i * kStride - cols.pad_before;
-      const T* from = w.image + row * cols.input + at;
-      const bool is_inside = row >= w.band.begin;
-      A* to = is_inside ? w.band.Row(w.plan, row) + at : nullptr;
-      for (int64_t col = 0; col < cols.window; col += kStride) {
-        Vector even, odd;
-        if constexpr (kStride == 1) {
-          even = found(LaneOps::Load(from + col));
-          if (is_inside) LaneOps::Store(LaneOps::Add(LaneOps::LoadSums(to + col), even), to + col);
-        } else {
-          LaneOps::LoadPairs(from + col, even, odd);
-          even = found(even);
-          odd = col + 1 < cols.window ? found(odd) : LaneOps::Set(A{0});
-          if (!is_inside) continue;
-          Vector even_sum, odd_sum;
-          LaneOps::LoadSumPairs(to + col, even_sum, odd_sum);
-          LaneOps::StorePairs(LaneOps::Add(even_sum, even), LaneOps::Add(odd_sum, odd), to + col);
-        }
+  static HWY_INLINE void AddTo(const Windows& w, int64_t row, int64_t at, int64_t gradient) {
+    A& sum = w.band.Row(w.plan, row)[at];
+    sum = Sum(sum, Load<A>(w.gradients[gradient]));
+  }
+
+  // The first of `size` elements that is the largest, or -1.
+  static HWY_INLINE int64_t FindFirst(const T* from, int64_t size, A largest) {
+    const V all_largest = Ops::Set(largest);
+    const bool is_nan = largest != largest;
+    if (size <= kFewVectors * kLanes) {
+      // Without branches, which would be mispredicted.
+      int64_t i = size / kLanes * kLanes;
+      int64_t found = -1;
+      if (i < size) {
+        const M is_same = Ops::IsSame(Ops::LoadFirst(from + i, size - i), all_largest, is_nan);
+        const int64_t first = Ops::FirstOf(Ops::AndNot(Ops::AllAfter(size - i), is_same));
+        found = first < 0 ? first : i + first;
       }
-    }
-  }
-
-  // Windows [begin, end) of one channel, of which there are as many as LaneOps has lanes at least.
-  template <class LaneOps>
-  static HWY_INLINE void AddVectors(const Windows& w, int64_t begin, int64_t end) {
-    const auto add = [&](int64_t i, int64_t skipped) HWY_ATTR {
-      w.plan.cols.stride == 1 ? AddVector<LaneOps, 1>(w, i, skipped) : AddVector<LaneOps, 2>(w, i, skipped);
-    };
-    int64_t i = begin;
-    for (; i + LaneOps::kLanes <= end; i += LaneOps::kLanes) add(i, 0);
-    if (i < end) add(end - LaneOps::kLanes, i - (end - LaneOps::kLanes));
-  }
-
-  // Windows [begin, end) of one channel, if there are enough for vectors. Gives the first window that is left.
-  static HWY_INLINE int64_t AddInterior(const Windows& w, int64_t begin, int64_t end) {
-    const int64_t count = end - begin;
-    if (count >= kLanes) {
-      AddVectors<Ops>(w, begin, end);
-      return end;
-    }
-    if constexpr (std::is_same_v<A, float> && kLanes > 4) {
-      if (count >= 4) {
-        count >= 8 && kLanes > 8 ? AddVectors<PoolVectors<T, 8>>(w, begin, end)
-                                 : AddVectors<PoolVectors<T, 4>>(w, begin, end);
-        return end;
+      while (i > 0) {
+        i -= kLanes;
+        const int64_t first = Ops::FirstOf(Ops::IsSame(Ops::Load(from + i), all_largest, is_nan));
+        found = first < 0 ? found : i + first;
       }
+      return found;
     }
-    return begin;
+    int64_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) {
+      const int64_t first = Ops::FirstOf(Ops::IsSame(Ops::Load(from + i), all_largest, is_nan));
+      if (first >= 0) return i + first;
+    }
+    if (i == size) return -1;
+    const int64_t first = Ops::FirstOf(Ops::IsSame(Ops::LoadFirst(from + i, size - i), all_largest, is_nan));
+    return first >= 0 && first < size - i ? i + first : -1;
   }
 
-  static HWY_INLINE void AddWindows(const Windows& w, int64_t begin, int64_t end) {
-    const int64_t channels = w.plan.channels;
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t channel = 0;
-      for (; channel + kLanes <= channels; channel += kLanes) AddPixel(w, i, channel);
-      for (; channel < channels; ++channel) AddElement(w, i, channel);
+  // A window of one channel, row by row or in one go if the rows are next to each other.
+  static HWY_INLINE void AddWindow(const Windows& w, int64_t i) {
+    const PoolPlan& plan = w.plan;
+    const WindowRange x(plan.cols, i);
+    const A largest = Load<A>(w.pooled[i]);
+    const T* from = w.image + w.y.begin * plan.cols.input + x.begin;
+    const bool is_whole = x.size() == plan.cols.input;
+    const int64_t rows = is_whole ? 1 : std::min(w.y.end, w.band.end) - w.y.begin;
+    const int64_t size = is_whole ? w.y.size() * plan.cols.input : x.size();
+    for (int64_t row = 0; row < rows; ++row, from += plan.cols.input) {
+      int64_t col = FindFirst(from, size, largest);
+      if (col < 0) continue;
+      int64_t found_row = w.y.begin + row;
+      if (is_whole) {
+        found_row += col / plan.cols.input;
+        col %= plan.cols.input;
+      }
+      if (w.band.Contains(found_row)) AddTo(w, found_row, x.begin + col, i);
+      return;
     }
   }
 
   static HWY_INLINE void AddRow(const Windows& w) {
-    const WindowAxis& cols = w.plan.cols;
-    int64_t done = 0;
-    // Room for a whole pair behind the last window.
-    const int64_t room = cols.input + cols.pad_before - cols.window - (cols.stride - 1);
-    if (w.plan.channels == 1 && cols.stride <= 2 && room >= 0) {
-      const int64_t begin = (cols.pad_before + cols.stride - 1) / cols.stride;
-      const int64_t end = std::min(cols.output, room / cols.stride + 1);
-      if (begin < end) {
-        AddWindows(w, 0, begin);
-        done = AddInterior(w, begin, end);
+    const int64_t channels = w.plan.channels;
+    for (int64_t i = 0; i < w.plan.cols.output; ++i) {
+      if (channels == 1) {
+        AddWindow(w, i);
+      } else if (channels < kLanes) {
+        for (int64_t channel = 0; channel < channels; ++channel) AddElement(w, i, channel);
+      } else {
+        AddChannels<true>(w, i);
       }
     }
-    AddWindows(w, done, cols.output);
+  }
+
+  template <bool kAdds>
+  static HWY_INLINE void AddChannels(const Windows& w, int64_t i) {
+    const int64_t channels = w.plan.channels;
+    int64_t channel = 0;
+    for (; channel + 4 * kLanes <= channels; channel += 4 * kLanes) AddPixel<kAdds, 4>(w, i, channel, 0);
+    for (; channel + kLanes <= channels; channel += kLanes) AddPixel<kAdds, 1>(w, i, channel, 0);
+    if (channel < channels) AddPixel<kAdds, 1>(w, i, channels - kLanes, channel - (channels - kLanes));
+  }
+
+  // Images of one channel with one window, which is all of the image.
+  static bool IsOneWindow(const PoolPlan& plan) {
+    return plan.channels == 1 && plan.rows.output == 1 && plan.cols.output == 1 &&
+           WindowRange(plan.rows, 0).size() == plan.rows.input && WindowRange(plan.cols, 0).size() == plan.cols.input;
+  }
+  static void OneWindowRows(const PoolPlan& plan, const PoolGradInputs& inputs, int64_t begin, int64_t end, T* out) {
+    const int64_t size = plan.rows.input * plan.cols.input;
+    const int64_t first = begin * plan.cols.input, last = end * plan.cols.input;
+    std::fill_n(out + first, last - first, T{});
+    const T* gradients = static_cast<const T*>(inputs.gradients);
+    const T* pooled = static_cast<const T*>(inputs.pooled);
+    int64_t image = begin / plan.rows.input;
+    for (int64_t at = image * size; at < last; at += size, ++image) {
+      const int64_t found = FindFirst(static_cast<const T*>(inputs.images) + at, size, Load<A>(pooled[image]));
+      // As a sum it is not -0.
+      if (found < 0 || at + found < first || at + found >= last || Load<A>(gradients[image]) == A{0}) continue;
+      out[at + found] = gradients[image];
+    }
+  }
+
+  // A band that each window has elements of its own of, and where nearly all are in a window.
+  static HWY_INLINE void StoreBand(const PoolPlan& plan, const T* image, const T* pooled, const T* gradients,
+                                   const Band<A>& band) {
+    const WindowRows windows(plan.rows, band.begin, band.end - 1);
+    int64_t row = band.begin;
+    for (int64_t y = windows.begin; y < windows.end; ++y) {
+      const int64_t at = y * plan.OutputRowSize();
+      const Windows w = {plan, image, pooled + at, gradients + at, WindowRange(plan.rows, y), band};
+      for (int64_t i = 0; i < plan.cols.output; ++i) AddChannels<false>(w, i);
+      const int64_t covered = WindowRange(plan.cols, plan.cols.output - 1).end * plan.channels;
+      for (; row < std::min(w.y.end, band.end); ++row) {
+        std::fill_n(band.Row(plan, row) + covered, plan.InputRowSize() - covered, A{0});
+      }
+    }
+    std::fill_n(band.Row(plan, row), (band.end - row) * plan.InputRowSize(), A{0});
   }
 
   static void Rows(const PoolPlan& plan, const PoolGradInputs& inputs, int64_t begin, int64_t end, Row narrow,
                    void* buffer, void* out) {
+    const T* images = static_cast<const T*>(inputs.images);
+    const T* pooled = static_cast<const T*>(inputs.pooled);
+    const T* gradients = static_cast<const T*>(inputs.gradients);
+    if (IsOneWindow(plan)) return OneWindowRows(plan, inputs, begin, end, static_cast<T*>(out));
+    const int64_t image_size = plan.rows.input * plan.InputRowSize();
+    const int64_t pooled_size = plan.rows.output * plan.OutputRowSize();
+    if (LargestPlaces<T>::IsFor(plan)) {
+      LargestPlaces<T> places(plan, static_cast<char*>(buffer) + SumsSize<T, A>(plan));
+      const auto compute = [&](int64_t image, const Band<A>& band) HWY_ATTR {
+        const int64_t at = image * pooled_size;
+        places.Compute(images + image * image_size, pooled + at, gradients + at, band);
+      };
+      return ForEachBand<T, A>(plan, begin, end, narrow, buffer, out, compute);
+    }
+    if (plan.channels >= kLanes && plan.rows.stride == plan.rows.window && plan.cols.stride == plan.cols.window &&
+        plan.cols.output > 0) {
+      const auto compute = [&](int64_t image, const Band<A>& band) HWY_ATTR {
+        const int64_t at = image * pooled_size;
+        StoreBand(plan, images + image * image_size, pooled + at, gradients + at, band);
+      };
+      return ForEachBand<T, A>(plan, begin, end, narrow, buffer, out, compute);
+    }
     const auto add = [&](int64_t image, int64_t y, const Band<A>& band) HWY_ATTR {
-      const int64_t at = (image * plan.rows.output + y) * plan.OutputRowSize();
-      AddRow({plan, static_cast<const T*>(inputs.images) + image * plan.rows.input * plan.InputRowSize(),
-              static_cast<const T*>(inputs.pooled) + at, static_cast<const T*>(inputs.gradients) + at,
-              WindowRange(plan.rows, y), band});
+      const int64_t at = image * pooled_size + y * plan.OutputRowSize();
+      AddRow({plan, images + image * image_size, pooled + at, gradients + at, WindowRange(plan.rows, y), band});
     };
-    ForEachBand<T, A>(plan, begin, end, narrow, buffer, out, add);
+    ForEachWindowRow<T, A>(plan, begin, end, narrow, buffer, out, add);
   }
 
-  static PoolGradRows Functions() { return {&Rows, &SumsSize<T, A>}; }
+  static int64_t ScratchSize(const PoolPlan& plan) {
+    return SumsSize<T, A>(plan) + (LargestPlaces<T>::IsFor(plan) ? LargestPlaces<T>::ScratchSize(plan) : 0);
+  }
+
+  static PoolGradRows Functions() { return {&Rows, &ScratchSize}; }
 };
 
 template <typename T>
@@ -314,7 +368,7 @@ struct AvgPoolGrad {
         for (int64_t i = 0; i < plan.InputRowSize(); ++i) sums[i] += added[i];
       }
     };
-    ForEachBand<T, A>(plan, begin, end, narrow, buffer, out, add);
+    ForEachWindowRow<T, A>(plan, begin, end, narrow, buffer, out, add);
   }
 
   static int64_t ScratchSize(const PoolPlan& plan) {

@@ -11,11 +11,13 @@
 #define TANDEM_BACKENDS_CPU_KERNELS_POOLING_VECTORS_INL_H_
 #endif
 
+#include <algorithm>
 #include <atomic>
 #include <type_traits>
 
 #include "hwy/highway.h"
 #include "kernels/reduction_load-inl.h"
+#include "kernels/simd_partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
@@ -39,17 +41,32 @@ struct PoolVectors {
       return LoadHalves(from);
     }
   }
+  // Reads `n` elements, fewer than there are lanes.
+  static HWY_INLINE V LoadFirst(const T* from, int64_t n) {
+    if constexpr (std::is_same_v<T, A> && sizeof(A) >= 4) {
+      return tandem::cpu::HWY_NAMESPACE::LoadFirst(D(), static_cast<size_t>(n), from);
+    } else {
+      T elements[kLanes] = {};
+      std::copy_n(from, n, elements);
+      return Load(elements);
+    }
+  }
   static HWY_INLINE V LoadNumbers(const A* from) { return hn::LoadU(D(), from); }
   static HWY_INLINE void Store(V v, A* to) { hn::StoreU(v, D(), to); }
+  static HWY_INLINE void StoreFirst(V v, A* to, int64_t n) {
+    if constexpr (sizeof(A) >= 4) {
+      tandem::cpu::HWY_NAMESPACE::StoreFirst(v, D(), static_cast<size_t>(n), to);
+    } else {
+      A elements[kLanes];
+      Store(v, elements);
+      std::copy_n(elements, n, to);
+    }
+  }
   // Of memory that was just stored to, by vectors that begin elsewhere: Highway's pointers promise the compiler that
   // this does not happen, and GCC 12 then reads before it stores.
   static HWY_INLINE V LoadSums(const A* from) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return hn::LoadU(D(), from);
-  }
-  static HWY_INLINE void LoadSumPairs(const A* from, V& even, V& odd) {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    LoadNumberPairs(from, even, odd);
   }
   static HWY_INLINE V Set(A value) { return hn::Set(D(), value); }
   static HWY_INLINE V Add(V x, V y) { return hn::Add(x, y); }
@@ -97,6 +114,9 @@ struct PoolVectors {
   static HWY_INLINE M And(M x, M y) { return hn::And(x, y); }
   static HWY_INLINE M AndNot(M x, M y) { return hn::AndNot(x, y); }
   static HWY_INLINE V OnlyWhere(M mask, V v) { return hn::IfThenElseZero(mask, v); }
+  static HWY_INLINE V Select(M mask, V yes, V no) { return hn::IfThenElse(mask, yes, no); }
+  // The first lane where `mask` is true, or -1.
+  static HWY_INLINE int64_t FirstOf(M mask) { return static_cast<int64_t>(hn::FindFirstTrue(D(), mask)); }
 
  private:
   static HWY_INLINE V LoadHalves(const T* from) {
@@ -130,9 +150,10 @@ struct PoolNumbers {
   using M = bool;
   static constexpr int64_t kLanes = 1;
   static V Load(const T* from) { return *from; }
+  static V LoadFirst(const T* from, int64_t) { return *from; }
+  static void StoreFirst(V v, A* to, int64_t) { *to = v; }
   static V LoadNumbers(const A* from) { return *from; }
   static V LoadSums(const A* from) { return *from; }
-  static void LoadSumPairs(const A* from, V& even, V& odd) { LoadPairs(from, even, odd); }
   static void Store(V v, A* to) { *to = v; }
   static V Set(A value) { return value; }
   static V Add(V x, V y) { return x + y; }
@@ -153,6 +174,8 @@ struct PoolNumbers {
   static M And(M x, M y) { return x && y; }
   static M AndNot(M x, M y) { return !x && y; }
   static V OnlyWhere(M mask, V v) { return mask ? v : T{0}; }
+  static V Select(M mask, V yes, V no) { return mask ? yes : no; }
+  static int64_t FirstOf(M mask) { return mask ? 0 : -1; }
 };
 
 template <typename T>
