@@ -21,13 +21,19 @@ endfunction()
 # library too, which shows what TANDEM_EXPORT marks; calls among its own functions are inlined as in a program.
 function(tandem_library target)
   tandem_target(${target})
-  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti -fno-semantic-interposition)
-  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
-                                             VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(NOT EMSCRIPTEN)
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
 endfunction()
 
 # A program that links the libraries. Its classes may derive from theirs, which have no type information to refer to.
 function(tandem_program target)
   tandem_target(${target})
   target_compile_options(${target} PRIVATE -fno-rtti)
+  if(EMSCRIPTEN)
+    tandem_node_program(${target})
+  endif()
 endfunction()
