@@ -10,6 +10,8 @@ function(tandem_target target)
   target_compile_options(${target} PRIVATE -Wall -Wextra)
   # g++ 12 sees overlaps in the string concatenation of its own library (GCC bug 105651).
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  # Clang warns where a loop that we call independent is not worth vectorising after all.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
   # Locations in errors name files from the top of the source tree, wherever that is.
   target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
   if(TANDEM_WARNINGS_AS_ERRORS)
