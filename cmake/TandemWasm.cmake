@@ -37,7 +37,8 @@ endif()
 function(tandem_node_program target)
   target_compile_options(${target} PRIVATE -fwasm-exceptions)
   target_link_options(${target} PRIVATE -fwasm-exceptions -O1 -sENVIRONMENT=node,worker -sNODERAWFS=1 -sEXIT_RUNTIME=1
-                      -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=8MB)
+                      -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=8MB
+                      "SHELL:--pre-js \"${PROJECT_SOURCE_DIR}/cmake/node_environment.js\"")
   if(TANDEM_WASM_THREADS)
     target_link_options(${target} PRIVATE -sPROXY_TO_PTHREAD -sDEFAULT_PTHREAD_STACK_SIZE=8MB
                         -Wno-pthreads-mem-growth)

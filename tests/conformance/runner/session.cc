@@ -22,9 +22,7 @@ namespace {
 
 HostContext::Options SessionOptions() {
   HostContext::Options options;
-#if !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
   options.work_queue = CreateMultiThreadedWorkQueue(2);
-#endif
   options.inline_cost_limit = 2000;       // so that cases of some hundred elements go to the work queue, too
   options.allocator.min_cached_size = 0;  // so that results get the blocks that guards were laid in
   return options;
