@@ -2,12 +2,12 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 
 # Provides tandem_gtest: the installed GoogleTest, or one built from source where the installed one is of another word
-# size (the 32-bit build).
+# size (the 32-bit build, WebAssembly).
 
 add_library(tandem_gtest INTERFACE)
 find_package(Threads REQUIRED)
 
-set(TANDEM_GTEST_SOURCE_DIR /usr/src/googletest/googletest CACHE PATH "GoogleTest's sources, for 32-bit builds")
+set(TANDEM_GTEST_SOURCE_DIR /usr/src/googletest/googletest CACHE PATH "GoogleTest's sources, for builds of another word size")
 
 if(CMAKE_SIZEOF_VOID_P EQUAL 8)
   find_package(GTest QUIET)
@@ -26,5 +26,8 @@ else()
   target_include_directories(tandem_gtest_built SYSTEM PUBLIC "${TANDEM_GTEST_SOURCE_DIR}/include"
                                                 PRIVATE "${TANDEM_GTEST_SOURCE_DIR}")
   target_link_libraries(tandem_gtest_built PUBLIC Threads::Threads)
+  if(EMSCRIPTEN)
+    target_compile_options(tandem_gtest_built PRIVATE -fwasm-exceptions)
+  endif()
   target_link_libraries(tandem_gtest INTERFACE tandem_gtest_built)
 endif()

@@ -10,6 +10,8 @@ function(tandem_target target)
   target_compile_options(${target} PRIVATE -Wall -Wextra)
   # g++ 12 sees overlaps in the string concatenation of its own library (GCC bug 105651).
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  # Clang warns where a loop that we call independent is not worth vectorising after all.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
   # Locations in errors name files from the top of the source tree, wherever that is.
   target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
   if(TANDEM_WARNINGS_AS_ERRORS)
@@ -21,13 +23,19 @@ endfunction()
 # library too, which shows what TANDEM_EXPORT marks; calls among its own functions are inlined as in a program.
 function(tandem_library target)
   tandem_target(${target})
-  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti -fno-semantic-interposition)
-  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
-                                             VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(NOT EMSCRIPTEN)
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
 endfunction()
 
 # A program that links the libraries. Its classes may derive from theirs, which have no type information to refer to.
 function(tandem_program target)
   tandem_target(${target})
   target_compile_options(${target} PRIVATE -fno-rtti)
+  if(EMSCRIPTEN)
+    tandem_node_program(${target})
+  endif()
 endfunction()

@@ -15,11 +15,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=${TANDEM_JOBS:-2}
 presets=("$@")
 ((${#presets[@]})) || presets=(release asan tsan m32)
+wants_emscripten=false
 for preset in "${presets[@]}"; do
   case "$preset" in
     dev | release | asan | tsan | m32) ;;
+    wasm | wasm-threads) wants_emscripten=true ;;
     *)
-      echo "test: unknown preset '$preset', expected some of: dev release asan tsan m32" >&2
+      echo "test: unknown preset '$preset', expected some of: dev release asan tsan m32 wasm wasm-threads" >&2
       exit 2
       ;;
   esac
@@ -45,7 +47,10 @@ stage() {  # NAME LOG COMMAND...
   [[ $outcome != FAILED ]]
 }
 
-[[ -n "${TANDEM_SKIP_SETUP:-}" ]] || tools/setup.sh
+if [[ -z "${TANDEM_SKIP_SETUP:-}" ]]; then
+  tools/setup.sh
+  if $wants_emscripten; then tools/setup_emscripten.sh; fi
+fi
 
 for preset in "${presets[@]}"; do
   dir=build/$preset

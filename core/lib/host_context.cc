@@ -15,13 +15,7 @@ namespace tandem {
 
 namespace {
 HostContext::Options WithDefaults(HostContext::Options options) {
-  if (options.work_queue == nullptr) {
-#if !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
-    options.work_queue = CreateMultiThreadedWorkQueue();
-#else
-    options.work_queue = CreateSingleThreadedWorkQueue(/*may_block=*/false);
-#endif
-  }
+  if (options.work_queue == nullptr) options.work_queue = CreateMultiThreadedWorkQueue();
   return options;
 }
 }  // namespace

@@ -17,7 +17,15 @@
 #pragma GCC diagnostic ignored "-Wtsan"
 #endif
 
-#if !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+
+#include "tandem/work_queue.h"
+
+std::unique_ptr<tandem::WorkQueue> tandem::CreateMultiThreadedWorkQueue(int) {
+  return CreateSingleThreadedWorkQueue(/*may_block=*/false);
+}
+
+#else
 
 #include <algorithm>
 #include <atomic>
@@ -407,4 +415,4 @@ std::unique_ptr<WorkQueue> CreateMultiThreadedWorkQueue(int num_threads) {
 
 }  // namespace tandem
 
-#endif  // !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
+#endif  // threads

@@ -27,8 +27,9 @@ std::atomic<bool> no_threads{false};
 // Only the form that the runtime uses where memory may be missing.
 void* operator new(size_t size, const std::nothrow_t&) noexcept { return no_memory ? nullptr : ::operator new(size); }
 
-// The sanitizers have a pthread_create of their own, which a program must not replace.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// The sanitizers have a pthread_create of their own, which a program must not replace, and WebAssembly cannot find the
+// replaced one.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__EMSCRIPTEN__)
 #define TANDEM_TEST_REPLACES_PTHREAD_CREATE 0
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

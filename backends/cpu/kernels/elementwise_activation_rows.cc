@@ -61,8 +61,8 @@ struct Softsign {
 struct Clip {
   template <typename T>
   static HWY_INLINE T Apply(T x, T low, T high) {
-    const T below = (x > high) | (high != high) ? high : x;
-    return (below < low) | (low != low) ? low : below;
+    const T below = ((x > high) | (high != high)) ? high : x;
+    return ((below < low) | (low != low)) ? low : below;
   }
 };
 

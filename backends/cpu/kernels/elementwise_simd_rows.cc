@@ -187,14 +187,14 @@ void RemainderRow(const void* const* operands, void* out, int64_t n) {
 struct Maximum {
   template <typename T>
   static HWY_INLINE T Apply(T x, T y) {
-    return (x > y) | (x != x) ? x : y;
+    return ((x > y) | (x != x)) ? x : y;
   }
 };
 
 struct Minimum {
   template <typename T>
   static HWY_INLINE T Apply(T x, T y) {
-    return (x < y) | (x != x) ? x : y;
+    return ((x < y) | (x != x)) ? x : y;
   }
 };
 

@@ -309,7 +309,7 @@ double ScatterCost(std::span<const TensorMetadata* const> args, std::span<const 
 }  // namespace
 
 Status RegisterScatterKernels(KernelOpHandler& handler) {
-  constexpr CostModel kCost = {0, &ScatterCost};
+  static constexpr CostModel kCost = {0, &ScatterCost};
   const DTypeSet fixed = kNumericDTypes | DTypeSet{DType::kBool};
   const auto add = [&handler](std::string_view op_name, DTypeSet dtypes, Kernel kernel) {
     return handler.AddKernel(op_name, dtypes, std::move(kernel).WithCost(kCost));

@@ -33,7 +33,7 @@ struct ReluGrad {
 struct Relu6Grad {
   template <typename T>
   static HWY_INLINE T Apply(T gradient, T feature) {
-    return (feature > 0) & (feature < 6) ? gradient : T{0};
+    return ((feature > 0) & (feature < 6)) ? gradient : T{0};
   }
 };
 

@@ -37,7 +37,7 @@ struct Largest {
   }
   template <typename A>
   static HWY_INLINE A ApplyOne(A x, A y) {
-    return (y > x) | (y != y) ? y : x;
+    return ((y > x) | (y != y)) ? y : x;
   }
   template <typename A>
   static constexpr A Identity() {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -79,7 +80,7 @@ struct Blocks {
 };
 
 template <class D64>
-HWY_INLINE hn::Vec<D64> MultiplyLowerHalves(D64 d, hn::Vec<D64> a, hn::Vec<D64> b) {
+HWY_INLINE hn::Vec<D64> MultiplyLowerHalves(D64, hn::Vec<D64> a, hn::Vec<D64> b) {
   const hn::Repartition<uint32_t, D64> d32;
   return hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, b));
 }
@@ -229,6 +230,21 @@ HWY_INLINE T Log(T u) {
   return static_cast<T>(exponent) * kLog2 + 2 * s * kSeries(s * s);
 }
 
+// sqrt(-2 log(max(x, smallest))) of a batch.
+template <typename T>
+HWY_INLINE void NormalRadii(const T* HWY_RESTRICT x, T smallest, T* HWY_RESTRICT radius) {
+  if constexpr (sizeof(T) == 4 || HWY_HAVE_FLOAT64) {
+    const hn::CappedTag<T, kBatchBlocks> d;
+    for (size_t b = 0; b < kBatchBlocks; b += hn::Lanes(d)) {
+      hn::Store(hn::Max(hn::LoadU(d, x + b), hn::Set(d, smallest)), d, radius + b);
+    }
+    for (int b = 0; b < kBatchBlocks; ++b) radius[b] = -2 * Log(radius[b]);
+    for (size_t b = 0; b < kBatchBlocks; b += hn::Lanes(d)) hn::Store(hn::Sqrt(hn::Load(d, radius + b)), d, radius + b);
+  } else {
+    for (int b = 0; b < kBatchBlocks; ++b) radius[b] = std::sqrt(-2 * Log(x[b] > smallest ? x[b] : smallest));
+  }
+}
+
 // Pairs of uniform numbers in [0, 1) become pairs of normal ones.
 template <typename T>
 HWY_INLINE void BoxMuller(T* HWY_RESTRICT first, T* HWY_RESTRICT second) {
@@ -239,13 +255,8 @@ HWY_INLINE void BoxMuller(T* HWY_RESTRICT first, T* HWY_RESTRICT second) {
   constexpr auto kSin = CircularSeries<T, P::kSinTerms, 1>();
   constexpr auto kCos = CircularSeries<T, P::kCosTerms, 0>();
   constexpr int kSecondBitToSign = sizeof(T) * 8 - 2;
-  const hn::CappedTag<T, kBatchBlocks> d;
   HWY_ALIGN T radius[kBatchBlocks];
-  for (size_t b = 0; b < kBatchBlocks; b += hn::Lanes(d)) {
-    hn::Store(hn::Max(hn::LoadU(d, first + b), hn::Set(d, kSmallest)), d, radius + b);
-  }
-  for (int b = 0; b < kBatchBlocks; ++b) radius[b] = -2 * Log(radius[b]);
-  for (size_t b = 0; b < kBatchBlocks; b += hn::Lanes(d)) hn::Store(hn::Sqrt(hn::Load(d, radius + b)), d, radius + b);
+  NormalRadii(first, kSmallest, radius);
   for (int b = 0; b < kBatchBlocks; ++b) {
     // The angle is a number of quarter turns and a rest of at most an eighth of a turn.
     const T quarters = 4 * second[b];

@@ -100,7 +100,7 @@ Status UnpackKernel(KernelFrame& frame) {
 }  // namespace
 
 Status RegisterShapePartKernels(KernelOpHandler& handler) {
-  constexpr CostModel kMovement = {0, &MovementCost};
+  static constexpr CostModel kMovement = {0, &MovementCost};
   const auto add = [&handler](std::string_view op_name, Kernel kernel) {
     return handler.AddKernel(op_name, DTypeSet::All(), std::move(kernel).WithCost(kMovement));
   };

@@ -4,6 +4,7 @@
 // The inverses of trigonometric and hyperbolic functions, of arrays; f64 is the C++ library's.
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/simd_math.h"
 #include "kernels/simd_targets.h"
@@ -16,12 +17,12 @@
 #include "kernels/simd_inverse-inl.h"
 
 // X(name, expression of the vector x of f32 with tag d, the same of a double x)
-#define TANDEM_FOR_EACH_INVERSE_FUNCTION(X)  \
-  X(Asin, VectorAsin(d, x), std::asin(x))    \
-  X(Acos, VectorAcos(d, x), std::acos(x))    \
-  X(Atan, VectorAtan(d, x), std::atan(x))    \
-  X(Asinh, VectorAsinh(d, x), std::asinh(x)) \
-  X(Acosh, VectorAcosh(d, x), std::acosh(x)) \
+#define TANDEM_FOR_EACH_INVERSE_FUNCTION(X)   \
+  X(Asin, VectorAsin(d, x), std::asin(x))     \
+  X(Acos, VectorAcos(d, x), std::acos(x))     \
+  X(Atan, VectorAtan(d, x), std::atan(x))     \
+  X(Asinh, VectorAsinh(d, x), std::asinh(x))  \
+  X(Acosh, VectorAcosh(d, x), ScalarAcosh(x)) \
   X(Atanh, VectorAtanh(d, x), std::atanh(x))
 
 HWY_BEFORE_NAMESPACE();
@@ -53,6 +54,9 @@ TANDEM_FOR_EACH_INVERSE_FUNCTION(TANDEM_EXPORT_FLOAT)
 HWY_EXPORT(Atan2F32);
 
 namespace simd {
+
+// musl's gives numbers for large negative arguments.
+static double ScalarAcosh(double x) { return x < 1 ? std::numeric_limits<double>::quiet_NaN() : std::acosh(x); }
 
 TANDEM_FOR_EACH_INVERSE_FUNCTION(TANDEM_DISPATCH_FLOAT)
 TANDEM_FOR_EACH_INVERSE_FUNCTION(TANDEM_SCALAR_DOUBLE)

@@ -108,12 +108,12 @@ class TANDEM_EXPORT WorkQueue {
 // false, Await fails where it would have to wait for something that no queued task brings about.
 TANDEM_EXPORT std::unique_ptr<WorkQueue> CreateSingleThreadedWorkQueue(bool may_block = true);
 
-#if !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
-// Workers on Eigen's work-stealing thread pool. `num_threads` <= 0 means one per core; there are fewer if the system
-// gives no more, and if it gives none the queue is a single-threaded one.
+// Workers on Eigen's work-stealing thread pool. `num_threads` <= 0 means one per core; there are fewer if the system has
+// no more. If it has none the queue is a single-threaded one; where a program cannot have threads (WebAssembly built
+// without them) one with `may_block` false, since what that would wait for can never come.
 TANDEM_EXPORT std::unique_ptr<WorkQueue> CreateMultiThreadedWorkQueue(int num_threads = 0);
-#endif
 
+// What AddTask makes of a callable.
 namespace internal {
 template <typename F>
 class CallableTask final : public Task {
