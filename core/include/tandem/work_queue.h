@@ -108,9 +108,9 @@ class TANDEM_EXPORT WorkQueue {
 // false, Await fails where it would have to wait for something that no queued task brings about.
 TANDEM_EXPORT std::unique_ptr<WorkQueue> CreateSingleThreadedWorkQueue(bool may_block = true);
 
-// Workers on Eigen's work-stealing thread pool. `num_threads` <= 0 means one per core; there are fewer if the system has
-// no more. If it has none the queue is a single-threaded one; where a program cannot have threads (WebAssembly built
-// without them) one with `may_block` false, since what that would wait for can never come.
+// Workers on Eigen's work-stealing thread pool. `num_threads` <= 0 means one per core; there are fewer if the system
+// gives no more. If it gives none the queue is a single-threaded one; so it is where a program cannot have threads
+// (WebAssembly built without them), with `may_block` false, since what that would wait for can never come.
 TANDEM_EXPORT std::unique_ptr<WorkQueue> CreateMultiThreadedWorkQueue(int num_threads = 0);
 
 // What AddTask makes of a callable.
