@@ -53,6 +53,19 @@ HWY_INLINE bool IsSameNumber(A x, A y) {
   return x == y || (x != x && y != y);
 }
 
+// Copies a row, which need not be long enough for a call to be worth it.
+template <typename U>
+HWY_INLINE void CopyRow(const U* HWY_RESTRICT from, int64_t size, U* HWY_RESTRICT to) {
+  if constexpr (std::is_arithmetic_v<U> && sizeof(U) >= 4 && PoolOps<Accumulator<U>>::kLanes > 1) {
+    using Ops = PoolOps<U>;
+    int64_t i = 0;
+    for (; i + Ops::kLanes <= size; i += Ops::kLanes) Ops::Store(Ops::Load(from + i), to + i);
+    if (i < size) Ops::StoreFirst(Ops::LoadFirst(from + i, size - i), to + i, size - i);
+  } else {
+    std::copy_n(from, size, to);
+  }
+}
+
 // Copies pixels that are `from_step` elements apart to where they are `to_step` elements apart.
 template <int64_t kChannels, typename U>
 HWY_INLINE void CopyPixelsOf(const U* HWY_RESTRICT from, int64_t from_step, U* HWY_RESTRICT to, int64_t to_step,
@@ -61,7 +74,7 @@ HWY_INLINE void CopyPixelsOf(const U* HWY_RESTRICT from, int64_t from_step, U* H
 }
 template <typename U>
 void CopyPixels(int64_t channels, const U* from, int64_t from_step, U* to, int64_t to_step, int64_t pixels) {
-  if (from_step == to_step) return static_cast<void>(std::copy_n(from, pixels * channels, to));
+  if (from_step == to_step) return CopyRow(from, pixels * channels, to);
   switch (channels) {
     case 1:
       return CopyPixelsOf<1>(from, from_step, to, to_step, pixels);
@@ -148,7 +161,8 @@ class LargestPlaces {
   static constexpr int64_t kMaxPlaces = 100;
   static constexpr int kNowhere = 127;
   // Vectors at a time.
-  static constexpr int64_t kStep = 2 * kLanes;
+  static constexpr int64_t kVectors = 4;
+  static constexpr int64_t kStep = kVectors * kLanes;
   // What is worked on at a time, about; there is more if else much was to be found twice.
   static constexpr int64_t kChunkElements = 8192;
 
@@ -300,7 +314,7 @@ class LargestPlaces {
     from += windows.begin * size;
     if (size == sizes_.pitch) return static_cast<void>(std::copy_n(from, (windows.end - windows.begin) * size, to));
     for (int64_t y = windows.begin; y < windows.end; ++y, from += size, to += sizes_.pitch) {
-      std::copy_n(from, size, to);
+      CopyRow(from, size, to);
     }
   }
 
@@ -309,21 +323,26 @@ class LargestPlaces {
     A* places = places_ + sizes_.before;
     bool has_nan = false;
     for (int64_t i = 0; i < size; i += kStep) {
-      const V largest0 = Ops::Load(pooled_ + i), largest1 = Ops::Load(pooled_ + i + kLanes);
-      V found0 = Ops::Set(A{kNowhere}), found1 = found0;
-      const bool is_nan = Ops::HasNan(largest0) || Ops::HasNan(largest1);
+      V largest[kVectors], found[kVectors];
+      bool is_nan = false;
+      for (int64_t v = 0; v < kVectors; ++v) {
+        largest[v] = Ops::Load(pooled_ + i + v * kLanes);
+        found[v] = Ops::Set(A{kNowhere});
+        is_nan = is_nan || Ops::HasNan(largest[v]);
+      }
       has_nan = has_nan || is_nan;
       const auto find = [&](bool is_nan_too) HWY_ATTR {
         for (int64_t j = 0; j < num_taps_; ++j) {
           const T* from = elements_ + find_taps_[j].offset + i;
           const V place = Ops::Set(find_taps_[j].place);
-          found0 = Ops::Select(Ops::IsSame(Ops::Load(from), largest0, is_nan_too), place, found0);
-          found1 = Ops::Select(Ops::IsSame(Ops::Load(from + kLanes), largest1, is_nan_too), place, found1);
+          for (int64_t v = 0; v < kVectors; ++v) {
+            const auto is_same = Ops::IsSame(Ops::Load(from + v * kLanes), largest[v], is_nan_too);
+            found[v] = Ops::Select(is_same, place, found[v]);
+          }
         }
       };
       HWY_UNLIKELY(is_nan) ? find(true) : find(false);
-      Ops::Store(found0, places + i);
-      Ops::Store(found1, places + i + kLanes);
+      for (int64_t v = 0; v < kVectors; ++v) Ops::Store(found[v], places + i + v * kLanes);
     }
     if (std::is_floating_point_v<A> && !has_nan) return;
     for (int64_t y = windows.begin; y < windows.end; ++y) FindAtEdges(image, windows, y);
@@ -362,18 +381,20 @@ class LargestPlaces {
       const int64_t num_taps = NumCollectTaps(phase);
       A* to = sums_ + phase * sizes_.phase;
       for (int64_t i = 0; i < size; i += kStep) {
-        V sum0 = Ops::Set(A{0}), sum1 = sum0;
+        V sum[kVectors];
+        for (int64_t v = 0; v < kVectors; ++v) sum[v] = Ops::Set(A{0});
+        const A* places_at = places_ + i;
+        const T* gradients_at = gradients_ + i;
         for (int64_t j = 0; j < num_taps; ++j) {
-          const A* places = places_ + taps[j].offset + i;
-          const T* gradients = gradients_ + taps[j].offset + i;
+          const A* places = places_at + taps[j].offset;
+          const T* gradients = gradients_at + taps[j].offset;
           const V place = Ops::Set(taps[j].place);
-          const auto is_found0 = Ops::IsSame(Ops::LoadNumbers(places), place, false);
-          const auto is_found1 = Ops::IsSame(Ops::LoadNumbers(places + kLanes), place, false);
-          sum0 = Ops::Add(sum0, Ops::OnlyWhere(is_found0, Ops::Load(gradients)));
-          sum1 = Ops::Add(sum1, Ops::OnlyWhere(is_found1, Ops::Load(gradients + kLanes)));
+          for (int64_t v = 0; v < kVectors; ++v) {
+            const auto is_found = Ops::IsSame(Ops::LoadNumbers(places + v * kLanes), place, false);
+            sum[v] = Ops::Add(sum[v], Ops::OnlyWhere(is_found, Ops::Load(gradients + v * kLanes)));
+          }
         }
-        Ops::Store(sum0, to + i);
-        Ops::Store(sum1, to + i + kLanes);
+        for (int64_t v = 0; v < kVectors; ++v) Ops::Store(sum[v], to + i + v * kLanes);
       }
       taps += num_taps;
     }
