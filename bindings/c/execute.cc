@@ -107,6 +107,12 @@ Status CheckOptions(const tandem_runtime& runtime, const tandem_call_options& op
   return Status();
 }
 
+// Ok, or why this is no call to make.
+Status Check(const tandem_runtime& runtime, const Call& call) {
+  if (call.options != nullptr) TANDEM_RETURN_IF_ERROR(CheckOptions(runtime, *call.options));
+  return CheckArguments(runtime, call);
+}
+
 StatusOr<OpHandler*> FindDevice(Running& runtime, const char* device) {
   if (device == nullptr) return runtime.cpu;
   OpHandler* handler = runtime.core.FindHandler(device);
@@ -151,17 +157,21 @@ Status Run(tandem_runtime& runtime, Running& running, const Call& call, const Co
   return Status();
 }
 
-// Checks what any call is given, and makes it.
-template <typename Object, typename Invoke>
+// Checks what any call is given, and makes it. `object`, which `what` names, is what the call is made of; `name` gives
+// the op's name, or null.
+template <typename Object, typename Name, typename Invoke>
 tandem_status* CheckAndRun(tandem_runtime* runtime, const Object* object, std::string_view what, const Call& call,
-                           Invoke invoke) {
+                           Name name, Invoke invoke) {
   const ConsumedArguments consumed(call);
   if (call.results != nullptr && call.num_results <= kMaxTensors) {
     std::fill_n(call.results, call.num_results, nullptr);
   }
   TANDEM_C_FIND_RUNTIME(rt, object, what);
-  if (call.options != nullptr) TANDEM_C_RETURN_IF_ERROR(CheckOptions(*runtime, *call.options));
-  TANDEM_C_RETURN_IF_ERROR(CheckArguments(*runtime, call));
+  if (const Status wrong = Check(*runtime, call); !wrong.ok()) {
+    const bool has_location = call.options != nullptr && call.options->struct_size >= sizeof(tandem_call_options);
+    return ToC(
+        wrong.WithContext(name(), has_location ? runtime->locations().Intern(call.options->location) : Location()));
+  }
   return ToC(Run(*runtime, *rt, call, consumed, [rt, &invoke](const auto&... parts) { return invoke(*rt, parts...); }));
 }
 
@@ -229,7 +239,8 @@ tandem_status* tandem_execute(tandem_runtime* runtime, const char* op, tandem_te
     rt.core.Execute(exec, op, handler, arguments, attrs, handles, chain);
     return tandem::Status();
   };
-  return CheckAndRun(runtime, runtime, "runtime", call, invoke);
+  const auto name = [op] { return op == nullptr ? std::string_view() : std::string_view(op); };
+  return CheckAndRun(runtime, runtime, "runtime", call, name, invoke);
 }
 
 tandem_status* tandem_op_create(tandem_runtime* runtime, const char* name, const char* device, tandem_op** op) {
@@ -257,7 +268,8 @@ tandem_status* tandem_op_execute(const tandem_op* op, tandem_tensor* const* args
     op->op(exec, arguments, attrs, handles, chain);
     return tandem::Status();
   };
-  return CheckAndRun(op == nullptr ? nullptr : &op->runtime(), op, "op", call, invoke);
+  const auto name = [op] { return op->op.name(); };
+  return CheckAndRun(op == nullptr ? nullptr : &op->runtime(), op, "op", call, name, invoke);
 }
 
 void tandem_op_release(tandem_op* op) { delete op; }

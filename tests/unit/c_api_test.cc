@@ -337,7 +337,7 @@ TEST_F(CApiTest, TheFirstWrongAttributeIsTheErrorOfCalls) {
   EXPECT_EQ(Text(tandem_attrs_status(attrs)), "InvalidArgument: attribute axis is already set");
   call_.attrs = attrs;
   tandem_tensor* y = nullptr;
-  EXPECT_EQ(Text(Call1("tf.Neg", {F32({}, {1})}, &y)), "InvalidArgument: attribute axis is already set");
+  EXPECT_EQ(Text(Call1("tf.Neg", {F32({}, {1})}, &y)), "InvalidArgument: [tf.Neg] attribute axis is already set");
   tandem_attrs_release(attrs);
 }
 
@@ -504,7 +504,7 @@ TEST_F(CApiTest, WhatIsOfAnotherRuntimeIsRefused) {
   tandem_tensor* x = F32({}, {1});
   tandem_tensor* y = nullptr;
   EXPECT_EQ(Text(tandem_execute(other, "tf.Neg", &x, 1, nullptr, &y, 1)),
-            "InvalidArgument: argument 0 is of another runtime");
+            "InvalidArgument: [tf.Neg] argument 0 is of another runtime");
   EXPECT_OK(tandem_chain_create(other, &call_.chain));
   EXPECT_WRONG(Call1("tf.Neg", {x}, &y));
   tandem_chain_release(call_.chain);
