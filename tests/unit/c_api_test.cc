@@ -498,6 +498,19 @@ TEST_F(CApiTest, WrongCalls) {
   EXPECT_WRONG(tandem_runtime_create(TANDEM_ABI_VERSION, &options_, &other));
 }
 
+TEST_F(CApiTest, StructsOfNewerHeadersAreRead) {
+  struct {
+    tandem_call_options known;
+    uint64_t more;
+  } newer = {};
+  newer.known.struct_size = sizeof(newer);
+  newer.known.flags = TANDEM_CONSUME_ARGUMENTS;
+  tandem_tensor* x = NewF32({}, {1});
+  tandem_tensor* y = nullptr;
+  EXPECT_OK(tandem_execute(rt_, "tf.Neg", &x, 1, &newer.known, &y, 1));
+  EXPECT_EQ(Values(Keep(y)), "f32[] = [-1]");
+}
+
 TEST_F(CApiTest, WhatIsOfAnotherRuntimeIsRefused) {
   tandem_runtime* other = nullptr;
   ASSERT_EQ(Text(tandem_runtime_create(TANDEM_ABI_VERSION, nullptr, &other)), "");
