@@ -95,7 +95,8 @@ tandem_code SetScalar(tandem_attrs* attrs, const char* name, const T& value) {
 }
 
 Status CheckArray(const void* values, size_t count) {
-  if (uint64_t{count} > UINT32_MAX) return InvalidArgument("expected at most ", UINT32_MAX, " values, got ", count);
+  const uint64_t wide_count = count;
+  if (wide_count > UINT32_MAX) return InvalidArgument("expected at most ", UINT32_MAX, " values, got ", count);
   if (count > 0 && values == nullptr) return InvalidArgument("expected ", count, " values, got null");
   return Status();
 }

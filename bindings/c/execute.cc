@@ -19,19 +19,24 @@ constexpr size_t kMaxTensors = 1 << 20;  // of either in one call
 
 // One call, as C gives it.
 struct Call {
-  tandem_tensor* const* args;
-  size_t num_args;
-  const tandem_call_options* options;
-  tandem_tensor** results;
-  size_t num_results;
-
+  Call(tandem_tensor* const* arguments, size_t count, const tandem_call_options* from, tandem_tensor** to,
+       size_t to_count)
+      : args(arguments),
+        num_args(count),
+        results(to),
+        num_results(to_count),
+        options_status(ReadStruct(from, TANDEM_C_LEAST_SIZE(tandem_call_options, flags), &options)) {}
   std::span<tandem_tensor* const> arguments() const {
     return {args, args == nullptr || num_args > kMaxTensors ? 0 : num_args};
   }
-  bool Consumes() const {
-    return options != nullptr && options->struct_size >= sizeof(tandem_call_options) &&
-           (options->flags & TANDEM_CONSUME_ARGUMENTS) != 0;
-  }
+  bool Consumes() const { return (options.flags & TANDEM_CONSUME_ARGUMENTS) != 0; }
+
+  tandem_tensor* const* args;
+  size_t num_args;
+  tandem_tensor** results;
+  size_t num_results;
+  tandem_call_options options;
+  Status options_status;  // whether they could be read; if not, they are the defaults
 };
 
 // Releases, at its end, the arguments of a call that consumes them, each once.
@@ -79,7 +84,7 @@ Status CheckArguments(const tandem_runtime& runtime, const Call& call) {
   if (call.num_results > 0 && call.results == nullptr) {
     return InvalidArgument("expected a place for ", call.num_results, " results, got null");
   }
-  if (call.num_results == 0 && (call.options == nullptr || call.options->chain == nullptr)) {
+  if (call.num_results == 0 && call.options.chain == nullptr) {
     return InvalidArgument("a call without results must be given a chain, got none");
   }
   for (size_t i = 0; i < call.num_args; ++i) {
@@ -90,10 +95,6 @@ Status CheckArguments(const tandem_runtime& runtime, const Call& call) {
 }
 
 Status CheckOptions(const tandem_runtime& runtime, const tandem_call_options& options) {
-  if (options.struct_size < sizeof(tandem_call_options)) {
-    return InvalidArgument("expected a struct_size of at least ", sizeof(tandem_call_options), ", got ",
-                           options.struct_size);
-  }
   if ((options.flags & ~TANDEM_CONSUME_ARGUMENTS) != 0) {
     return InvalidArgument("expected flags of tandem.h, got ", options.flags);
   }
@@ -105,6 +106,13 @@ Status CheckOptions(const tandem_runtime& runtime, const tandem_call_options& op
     return InvalidArgument("the request is of another runtime");
   }
   return Status();
+}
+
+// Ok, or why this is no call to make.
+Status Check(const tandem_runtime& runtime, const Call& call) {
+  TANDEM_RETURN_IF_ERROR(call.options_status);
+  TANDEM_RETURN_IF_ERROR(CheckOptions(runtime, call.options));
+  return CheckArguments(runtime, call);
 }
 
 StatusOr<OpHandler*> FindDevice(Running& runtime, const char* device) {
@@ -127,7 +135,7 @@ Status ErrorOfAll(std::span<const TensorHandle> results, const AsyncValueRef<Cha
 template <typename Invoke>
 Status Run(tandem_runtime& runtime, Running& running, const Call& call, const ConsumedArguments& consumed,
            Invoke invoke) {
-  const tandem_call_options options = call.options == nullptr ? tandem_call_options{} : *call.options;
+  const tandem_call_options& options = call.options;
   // What the caller gets is there before anything happens.
   Array<TensorHandle, kUsual> args(call.num_args);
   Array<TensorHandle, kUsual> handles(call.num_results);
@@ -151,17 +159,19 @@ Status Run(tandem_runtime& runtime, Running& running, const Call& call, const Co
   return Status();
 }
 
-// Checks what any call is given, and makes it.
-template <typename Object, typename Invoke>
+// Checks what any call is given, and makes it. `object`, which `what` names, is what the call is made of; `name` gives
+// the op's name, or null.
+template <typename Object, typename Name, typename Invoke>
 tandem_status* CheckAndRun(tandem_runtime* runtime, const Object* object, std::string_view what, const Call& call,
-                           Invoke invoke) {
+                           Name name, Invoke invoke) {
   const ConsumedArguments consumed(call);
   if (call.results != nullptr && call.num_results <= kMaxTensors) {
     std::fill_n(call.results, call.num_results, nullptr);
   }
   TANDEM_C_FIND_RUNTIME(rt, object, what);
-  if (call.options != nullptr) TANDEM_C_RETURN_IF_ERROR(CheckOptions(*runtime, *call.options));
-  TANDEM_C_RETURN_IF_ERROR(CheckArguments(*runtime, call));
+  if (const Status wrong = Check(*runtime, call); !wrong.ok()) {
+    return ToC(wrong.WithContext(name(), runtime->locations().Intern(call.options.location)));
+  }
   return ToC(Run(*runtime, *rt, call, consumed, [rt, &invoke](const auto&... parts) { return invoke(*rt, parts...); }));
 }
 
@@ -219,7 +229,7 @@ void tandem_request_release(tandem_request* request) { delete request; }
 
 tandem_status* tandem_execute(tandem_runtime* runtime, const char* op, tandem_tensor* const* args, size_t num_args,
                               const tandem_call_options* options, tandem_tensor** results, size_t num_results) {
-  const Call call = {args, num_args, options, results, num_results};
+  const Call call(args, num_args, options, results, num_results);
   const auto invoke = [op, options](Running& rt, const tandem::ExecutionContext& exec, auto arguments,
                                     const tandem::OpAttrsRef& attrs, auto handles,
                                     tandem::AsyncValueRef<tandem::Chain>* chain) -> tandem::Status {
@@ -229,7 +239,8 @@ tandem_status* tandem_execute(tandem_runtime* runtime, const char* op, tandem_te
     rt.core.Execute(exec, op, handler, arguments, attrs, handles, chain);
     return tandem::Status();
   };
-  return CheckAndRun(runtime, runtime, "runtime", call, invoke);
+  const auto name = [op] { return op == nullptr ? std::string_view() : std::string_view(op); };
+  return CheckAndRun(runtime, runtime, "runtime", call, name, invoke);
 }
 
 tandem_status* tandem_op_create(tandem_runtime* runtime, const char* name, const char* device, tandem_op** op) {
@@ -247,7 +258,7 @@ tandem_status* tandem_op_create(tandem_runtime* runtime, const char* name, const
 
 tandem_status* tandem_op_execute(const tandem_op* op, tandem_tensor* const* args, size_t num_args,
                                  const tandem_call_options* options, tandem_tensor** results, size_t num_results) {
-  const Call call = {args, num_args, options, results, num_results};
+  const Call call(args, num_args, options, results, num_results);
   const auto invoke = [op, options](Running&, const tandem::ExecutionContext& exec, auto arguments,
                                     const tandem::OpAttrsRef& attrs, auto handles,
                                     tandem::AsyncValueRef<tandem::Chain>* chain) -> tandem::Status {
@@ -257,7 +268,8 @@ tandem_status* tandem_op_execute(const tandem_op* op, tandem_tensor* const* args
     op->op(exec, arguments, attrs, handles, chain);
     return tandem::Status();
   };
-  return CheckAndRun(op == nullptr ? nullptr : &op->runtime(), op, "op", call, invoke);
+  const auto name = [op] { return op->op.name(); };
+  return CheckAndRun(op == nullptr ? nullptr : &op->runtime(), op, "op", call, name, invoke);
 }
 
 void tandem_op_release(tandem_op* op) { delete op; }

@@ -6,10 +6,12 @@
 #ifndef TANDEM_BINDINGS_C_OBJECTS_H_
 #define TANDEM_BINDINGS_C_OBJECTS_H_
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -105,6 +107,23 @@ class LocationTexts final : public LocationDecoder {
   std::mutex mutex_;
   Entry* buckets_[kNumBuckets] = {};
 };
+
+// Structs with a `struct_size`.
+
+// A struct as the caller's header has it: of an older one, members are missing at the end, and zero here; all of them
+// for null. Wrong if it is smaller than `least`, which it was in the first version.
+template <typename T>
+Status ReadStruct(const T* from, size_t least, T* to) {
+  *to = T{};
+  if (from == nullptr) return Status();
+  if (from->struct_size < least) {
+    return InvalidArgument("expected a struct_size of at least ", least, ", got ", from->struct_size);
+  }
+  std::memcpy(to, from, std::min(from->struct_size, sizeof(T)));
+  return Status();
+}
+// The size up to the end of the last member of the first version.
+#define TANDEM_C_LEAST_SIZE(type, last_member) (offsetof(type, last_member) + sizeof(type::last_member))
 
 // Values from C. Each is ok or says what is wrong.
 

@@ -3,6 +3,7 @@
 
 // Runtimes, what depends on them, their memory, traces and op definitions; waiting and calling back.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -22,18 +23,6 @@ namespace tandem::c {
 namespace {
 
 thread_local int callback_depth = 0;
-
-// What the caller chose; all defaults for null.
-template <typename T>
-Status ReadStruct(const T* from, T* to) {
-  *to = T{};
-  if (from == nullptr) return Status();
-  if (from->struct_size < sizeof(T)) {
-    return InvalidArgument("expected a struct_size of at least ", sizeof(T), ", got ", from->struct_size);
-  }
-  std::memcpy(to, from, sizeof(T));
-  return Status();
-}
 
 // A continuation that calls back and keeps alive what it waits for.
 class ReadyWaiter final : public Waiter {
@@ -243,7 +232,7 @@ tandem_status* tandem_runtime_create(uint32_t abi_version, const tandem_runtime_
                                           " of the C interface, the program was compiled for version ", abi_version));
   }
   tandem_runtime_options chosen;
-  TANDEM_C_RETURN_IF_ERROR(ReadStruct(options, &chosen));
+  TANDEM_C_RETURN_IF_ERROR(ReadStruct(options, TANDEM_C_LEAST_SIZE(tandem_runtime_options, print_user), &chosen));
   if (chosen.num_threads < 0) return WrongArgument("num_threads must not be negative, got ", chosen.num_threads);
   auto made = tandem::MakeRef<tandem_runtime>();
   if (!made) return ToC(tandem::Status::OutOfMemory());
@@ -288,15 +277,15 @@ tandem_status* tandem_runtime_settle(tandem_runtime* runtime) {
 
 tandem_status* tandem_runtime_memory(tandem_runtime* runtime, tandem_memory_stats* stats) {
   if (stats == nullptr) return WrongArgument("expected a place for the statistics, got null");
-  if (stats->struct_size < sizeof(tandem_memory_stats)) {
-    return WrongArgument("expected a struct_size of at least ", sizeof(tandem_memory_stats), ", got ",
-                         stats->struct_size);
-  }
-  *stats = {stats->struct_size, 0, 0, 0, 0, 0};
+  tandem_memory_stats all;
+  TANDEM_C_RETURN_IF_ERROR(ReadStruct(stats, TANDEM_C_LEAST_SIZE(tandem_memory_stats, num_cache_hits), &all));
+  const size_t size = stats->struct_size;
+  all = {size, 0, 0, 0, 0, 0};
+  std::memcpy(stats, &all, std::min(size, sizeof(all)));
   TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
   const tandem::HostAllocator::Stats now = rt->host().allocator().stats();
-  *stats = {stats->struct_size, now.bytes_in_use,    now.peak_bytes_in_use,
-            now.bytes_cached,   now.num_allocations, now.num_cache_hits};
+  all = {size, now.bytes_in_use, now.peak_bytes_in_use, now.bytes_cached, now.num_allocations, now.num_cache_hits};
+  std::memcpy(stats, &all, std::min(size, sizeof(all)));
   return nullptr;
 }
 

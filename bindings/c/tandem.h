@@ -134,7 +134,8 @@ TANDEM_C_API void tandem_free(void* memory);
 // Callbacks are called on whatever thread an event arises on, several at a time. They may call every function but
 // tandem_runtime_destroy, and must return: no longjmp, no C++ exception. What they are given is borrowed for the call.
 
-// Hears of each error once, when it arises.
+// Hears of each error of a call once, when it arises, and of memory that ran out; not of arguments that are wrong in
+// themselves, such as nulls.
 typedef void (*tandem_diagnostic_callback)(void* user, const tandem_status* error);
 // Gets what printing ops print: `size` bytes, without a NUL behind them.
 typedef void (*tandem_print_callback)(void* user, const char* text, size_t size);

@@ -337,7 +337,7 @@ TEST_F(CApiTest, TheFirstWrongAttributeIsTheErrorOfCalls) {
   EXPECT_EQ(Text(tandem_attrs_status(attrs)), "InvalidArgument: attribute axis is already set");
   call_.attrs = attrs;
   tandem_tensor* y = nullptr;
-  EXPECT_EQ(Text(Call1("tf.Neg", {F32({}, {1})}, &y)), "InvalidArgument: attribute axis is already set");
+  EXPECT_EQ(Text(Call1("tf.Neg", {F32({}, {1})}, &y)), "InvalidArgument: [tf.Neg] attribute axis is already set");
   tandem_attrs_release(attrs);
 }
 
@@ -498,13 +498,26 @@ TEST_F(CApiTest, WrongCalls) {
   EXPECT_WRONG(tandem_runtime_create(TANDEM_ABI_VERSION, &options_, &other));
 }
 
+TEST_F(CApiTest, StructsOfNewerHeadersAreRead) {
+  struct {
+    tandem_call_options known;
+    uint64_t more;
+  } newer = {};
+  newer.known.struct_size = sizeof(newer);
+  newer.known.flags = TANDEM_CONSUME_ARGUMENTS;
+  tandem_tensor* x = NewF32({}, {1});
+  tandem_tensor* y = nullptr;
+  EXPECT_OK(tandem_execute(rt_, "tf.Neg", &x, 1, &newer.known, &y, 1));
+  EXPECT_EQ(Values(Keep(y)), "f32[] = [-1]");
+}
+
 TEST_F(CApiTest, WhatIsOfAnotherRuntimeIsRefused) {
   tandem_runtime* other = nullptr;
   ASSERT_EQ(Text(tandem_runtime_create(TANDEM_ABI_VERSION, nullptr, &other)), "");
   tandem_tensor* x = F32({}, {1});
   tandem_tensor* y = nullptr;
   EXPECT_EQ(Text(tandem_execute(other, "tf.Neg", &x, 1, nullptr, &y, 1)),
-            "InvalidArgument: argument 0 is of another runtime");
+            "InvalidArgument: [tf.Neg] argument 0 is of another runtime");
   EXPECT_OK(tandem_chain_create(other, &call_.chain));
   EXPECT_WRONG(Call1("tf.Neg", {x}, &y));
   tandem_chain_release(call_.chain);
