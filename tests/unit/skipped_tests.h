@@ -27,6 +27,10 @@ inline constexpr std::string_view kNeedThreads[] = {
     "AsyncValueTest.ContinuationsOfAvailableValuesAreBoundedToo",
     "AsyncValueTest.TheOutOfMemoryValueIsNotCounted",
     "CancellationLoadTest.CA5_ResolveAgainstCancel",
+    "DeadlineRaceTest.CA3_DeadlinesThatPassDuringACall",
+    "DeadlineTest.CA3_ManyDeadlinesInAnyOrder/1",
+    "DeadlineTest.CA3_PendingOpsFailAtTheDeadline/1",
+    "DeadlineTest.CA3_TheLastReferenceIsAPendingOp/1",
     "CancellationTest.CA2_ACancellationDoesNotReachTheNextEpoch",
     "ErrorsTest.ER3_WhenItSurfacesMuchLaterAndFarDownstream",
     "HostAllocatorTest.StatisticsAndTrimMayBeCalledMeanwhile",
@@ -48,6 +52,14 @@ inline constexpr std::string_view kNeedThreads[] = {
     "RunningKernelTest",
     "ParallelForTest.WQ2_DoesNotWaitForHelpersThatCannotStart",
     "MultiThreadedQueue",
+    "AnyQueueTest.AV7_AwaitPastTheDeadlineFailsAndLeavesNothingBehind/1",
+    "AnyQueueTest.AV7_AwaitPastTheDeadlineFailsAndLeavesNothingBehind/2",
+    "AnyQueueTest.AV7_AwaitPastTheDeadlineFailsAndLeavesNothingBehind/3",
+    "AnyQueueTest.AV7_AwaitPastTheDeadlineFailsInATaskToo/1",
+    "AnyQueueTest.AV7_AwaitPastTheDeadlineFailsInATaskToo/2",
+    "AnyQueueTest.AV7_AwaitPastTheDeadlineFailsInATaskToo/3",
+    "AnyQueueTest.AV7_AwaitWithoutMemoryForItsDeadlineStillWaits",
+    "AnyQueueTest.WQ1_RunsEveryTaskOnceWhoeverAddsIt",
 };
 
 // Of tests that compare with functions of the C library which its WebAssembly form has not: acosh of arguments out of
