@@ -5,7 +5,7 @@
 # Installs what is missing, builds Tandem in each preset and runs its tests and examples, then checks format and
 # generated files. The last line is the count of GoogleTest and conformance cases over all presets; a stage that failed without a failed
 # case, such as a build, a crash, an example or a check, counts as one failed.
-# usage: tools/test.sh [preset...]    by default: release asan tsan m32 (see CMakePresets.json)
+# usage: tools/test.sh [preset...]    by default: release asan tsan m32 (see CMakePresets.json); wasm and wasm-threads by name
 #   TANDEM_JOBS=N          parallel jobs, 2 by default
 #   TANDEM_SKIP_SETUP=1    install nothing
 

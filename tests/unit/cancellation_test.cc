@@ -521,7 +521,7 @@ TEST(CancellationLoadTest, CA5_CancelAndRestartWhileThreadsIssueOps) {
     });
   }
   std::thread canceller([&] {
-    for (int i = 0; !over; ++i) {
+    while (!over) {
       rt.host().CancelExecution("everything");
       std::this_thread::yield();
       rt.host().Restart();

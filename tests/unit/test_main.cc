@@ -8,10 +8,14 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "skipped_tests.h"
 #include "tandem/async_value.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+#ifdef __EMSCRIPTEN__
+  testing::UnitTest::GetInstance()->listeners().Append(new tandem::SkipsTests);
+#endif
   const int result = RUN_ALL_TESTS();
   if (result != 0 || !tandem::AsyncValue::CountsLive()) return result;
   const int64_t live = tandem::AsyncValue::NumLive();

@@ -21,7 +21,7 @@
 
 namespace {
 thread_local bool no_memory = false;
-std::atomic<bool> no_threads{false};
+[[maybe_unused]] std::atomic<bool> no_threads{false};
 }  // namespace
 
 // Only the form that the runtime uses where memory may be missing.

@@ -17,6 +17,7 @@
 #include "hwy/highway.h"
 // After the above.
 #include "kernels/elementwise_lists-inl.h"
+#include "kernels/positive_part-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
@@ -26,7 +27,7 @@ namespace {
 struct Relu {
   template <typename T>
   static HWY_INLINE T Apply(T x) {
-    return x <= 0 ? T{0} : x;
+    return PositivePart(x);
   }
 };
 
@@ -34,7 +35,7 @@ struct Relu {
 struct Relu6 {
   template <typename T>
   static HWY_INLINE T Apply(T x) {
-    const T positive = x <= 0 ? T{0} : x;
+    const T positive = PositivePart(x);
     return x > 6 ? T{6} : positive;
   }
 };

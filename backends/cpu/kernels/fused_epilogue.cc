@@ -15,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "kernels/fused_epilogue.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/positive_part-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
@@ -30,9 +31,9 @@ template <typename T>
 void AddBias(const FusedEpilogue<T>& epilogue, T* x, const T* bias, int64_t n) {
   switch (epilogue.activation) {
     case Activation::kRelu:
-      return Map(x, bias, n, [](T v) { return v <= 0 ? T{0} : v; });
+      return Map(x, bias, n, [](T v) { return PositivePart(v); });
     case Activation::kRelu6:
-      return Map(x, bias, n, [](T v) { return v <= 0 ? T{0} : v > 6 ? T{6} : v; });
+      return Map(x, bias, n, [](T v) { return v > 6 ? T{6} : PositivePart(v); });
     case Activation::kLeakyRelu: {
       const T alpha = epilogue.leakyrelu_alpha;
       return Map(x, bias, n, [alpha](T v) { return v > 0 ? v : alpha * v; });
