@@ -237,8 +237,9 @@ Status DepthwiseProduct<S>::Run() const {
 
 template <typename S>
 Status DepthwiseProduct<S>::RunPart(const TapAxis& row_part, const TapAxis& col_part) const {
-  const DepthwiseProduct part = {queue,       conversion, source,   source_data, result,
-                                 result_data, row_part,   col_part, filter_cols, filter};
+  DepthwiseProduct part = *this;
+  part.rows = row_part;
+  part.cols = col_part;
   return part.RunWhole();
 }
 

@@ -5,6 +5,7 @@
 
 #include "kernels/image_rows.h"
 
+#include "kernels/dtype_cases.h"
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -69,30 +70,8 @@ BilinearRows Functions() {
 }  // namespace
 
 BilinearRows BilinearRowsOf(DType dtype) {
-  switch (dtype) {
-    case DType::kU8:
-      return Functions<uint8_t>();
-    case DType::kI8:
-      return Functions<int8_t>();
-    case DType::kU16:
-      return Functions<uint16_t>();
-    case DType::kI16:
-      return Functions<int16_t>();
-    case DType::kI32:
-      return Functions<int32_t>();
-    case DType::kI64:
-      return Functions<int64_t>();
-    case DType::kF16:
-      return Functions<Float16>();
-    case DType::kBF16:
-      return Functions<BFloat16>();
-    case DType::kF32:
-      return Functions<float>();
-    case DType::kF64:
-      return Functions<double>();
-    default:
-      return {};
-  }
+  return OfDType<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, Float16, BFloat16, float, double>(
+      dtype, []<typename T>() { return Functions<T>(); });
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

@@ -33,13 +33,16 @@ class LayerNormKernel {
     const int64_t n = x.size();
     if (out == nullptr || n == 0) return Status();
     const int64_t cols = scale.size();
-    Scratch<Widened<T>> widened;
-    if (!std::is_same_v<T, Widened<T>>) TANDEM_RETURN_IF_ERROR(widened.Init(frame, 2 * cols));
+    Scratch<A> widened_scale, widened_bias;
+    if constexpr (!std::is_same_v<T, A>) {
+      TANDEM_RETURN_IF_ERROR(widened_scale.Init(frame, cols));
+      TANDEM_RETURN_IF_ERROR(widened_bias.Init(frame, cols));
+    }
     Call call;
     call.cols = cols;
-    call.epsilon = static_cast<Widened<T>>(frame.attrs().GetOr("epsilon", 1e-5f));
-    call.scales = halves_.Widen(scale.data<T>(), cols, widened.data());
-    call.biases = halves_.Widen(bias.data<T>(), cols, widened.data() + cols);
+    call.epsilon = static_cast<A>(frame.attrs().GetOr("epsilon", 1e-5f));
+    call.scales = halves_.Widen(scale.data<T>(), cols, widened_scale.data());
+    call.biases = halves_.Widen(bias.data<T>(), cols, widened_bias.data());
     const T* from = x.data<T>();
     frame.ParallelFor(n / cols, kLayerNormCost * static_cast<double>(cols) + 20, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) NormalizeRow(call, from + row * cols, out + row * cols);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/dtype_cases.h"
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -381,49 +382,12 @@ struct AvgPoolGrad {
 }  // namespace
 
 PoolGradRows MaxPoolGradRowsOf(DType dtype) {
-  switch (dtype) {
-    case DType::kU8:
-      return MaxPoolGrad<uint8_t>::Functions();
-    case DType::kI8:
-      return MaxPoolGrad<int8_t>::Functions();
-    case DType::kU16:
-      return MaxPoolGrad<uint16_t>::Functions();
-    case DType::kI16:
-      return MaxPoolGrad<int16_t>::Functions();
-    case DType::kI32:
-      return MaxPoolGrad<int32_t>::Functions();
-    case DType::kU32:
-      return MaxPoolGrad<uint32_t>::Functions();
-    case DType::kI64:
-      return MaxPoolGrad<int64_t>::Functions();
-    case DType::kU64:
-      return MaxPoolGrad<uint64_t>::Functions();
-    case DType::kF16:
-      return MaxPoolGrad<Float16>::Functions();
-    case DType::kBF16:
-      return MaxPoolGrad<BFloat16>::Functions();
-    case DType::kF32:
-      return MaxPoolGrad<float>::Functions();
-    case DType::kF64:
-      return MaxPoolGrad<double>::Functions();
-    default:
-      return {};
-  }
+  return OfDType<uint8_t, int8_t, uint16_t, int16_t, int32_t, uint32_t, int64_t, uint64_t, Float16, BFloat16, float,
+                 double>(dtype, []<typename T>() { return MaxPoolGrad<T>::Functions(); });
 }
 
 PoolGradRows AvgPoolGradRowsOf(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return AvgPoolGrad<Float16>::Functions();
-    case DType::kBF16:
-      return AvgPoolGrad<BFloat16>::Functions();
-    case DType::kF32:
-      return AvgPoolGrad<float>::Functions();
-    case DType::kF64:
-      return AvgPoolGrad<double>::Functions();
-    default:
-      return {};
-  }
+  return OfDType<Float16, BFloat16, float, double>(dtype, []<typename T>() { return AvgPoolGrad<T>::Functions(); });
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

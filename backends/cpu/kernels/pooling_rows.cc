@@ -13,6 +13,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/dtype_cases.h"
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -333,45 +334,12 @@ struct Pool {
 }  // namespace
 
 PoolRows MaxPoolRowsOf(DType dtype) {
-  switch (dtype) {
-    case DType::kU8:
-      return Pool<Largest, uint8_t>::Functions();
-    case DType::kI8:
-      return Pool<Largest, int8_t>::Functions();
-    case DType::kU16:
-      return Pool<Largest, uint16_t>::Functions();
-    case DType::kI16:
-      return Pool<Largest, int16_t>::Functions();
-    case DType::kI32:
-      return Pool<Largest, int32_t>::Functions();
-    case DType::kI64:
-      return Pool<Largest, int64_t>::Functions();
-    case DType::kF16:
-      return Pool<Largest, Float16>::Functions();
-    case DType::kBF16:
-      return Pool<Largest, BFloat16>::Functions();
-    case DType::kF32:
-      return Pool<Largest, float>::Functions();
-    case DType::kF64:
-      return Pool<Largest, double>::Functions();
-    default:
-      return {};
-  }
+  return OfDType<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, Float16, BFloat16, float, double>(
+      dtype, []<typename T>() { return Pool<Largest, T>::Functions(); });
 }
 
 PoolRows AvgPoolRowsOf(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return Pool<Mean, Float16>::Functions();
-    case DType::kBF16:
-      return Pool<Mean, BFloat16>::Functions();
-    case DType::kF32:
-      return Pool<Mean, float>::Functions();
-    case DType::kF64:
-      return Pool<Mean, double>::Functions();
-    default:
-      return {};
-  }
+  return OfDType<Float16, BFloat16, float, double>(dtype, []<typename T>() { return Pool<Mean, T>::Functions(); });
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

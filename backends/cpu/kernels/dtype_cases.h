@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// OfDType: from a dtype to what is made for its C++ type.
+
+#ifndef TANDEM_BACKENDS_CPU_KERNELS_DTYPE_CASES_H_
+#define TANDEM_BACKENDS_CPU_KERNELS_DTYPE_CASES_H_
+
+#include <tuple>
+
+#include "tandem/dtype.h"
+
+namespace tandem::cpu {
+
+// make.operator()<T>() for the T among Ts that `dtype` stands for; a value-initialised result if there is none.
+template <typename... Ts, typename Make>
+auto OfDType(DType dtype, Make make) {
+  using Result = decltype(make.template operator()<std::tuple_element_t<0, std::tuple<Ts...>>>());
+  Result result{};
+  static_cast<void>(((dtype == kDTypeOf<Ts> && (result = make.template operator()<Ts>(), true)) || ...));
+  return result;
+}
+
+}  // namespace tandem::cpu
+
+#endif  // TANDEM_BACKENDS_CPU_KERNELS_DTYPE_CASES_H_
