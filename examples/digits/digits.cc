@@ -36,11 +36,14 @@ using tandem::eager::Tensor;
 using Clock = std::chrono::steady_clock;
 
 // What --model means; see MakeLayers for the words.
-const std::map<std::string, std::string> kModels = {
-    {"cnn", "conv3:16 pool conv3:32 pool dense:128 dense:10"},
-    {"deep", "conv3:32 conv3:32 pool conv3:64 conv3:64 pool dense:128 dense:10"},
-    {"perceptron", "dense:128 dense:10"},
-};
+const std::map<std::string, std::string>& Models() {
+  static const std::map<std::string, std::string> models = {
+      {"cnn", "conv3:16 pool conv3:32 pool dense:128 dense:10"},
+      {"deep", "conv3:32 conv3:32 pool conv3:64 conv3:64 pool dense:128 dense:10"},
+      {"perceptron", "dense:128 dense:10"},
+  };
+  return models;
+}
 
 struct Settings {
   std::string data;
@@ -171,8 +174,8 @@ StatusOr<Network> LoadOrCreate(Runtime& runtime, const DigitFolder& digits, cons
   TANDEM_ASSIGN_OR_RETURN(
       Network network,
       settings.load.empty()
-          ? Network::Create(runtime, settings.layers.empty() ? kModels.at(settings.model) : settings.layers, rows, cols,
-                            settings.seed)
+          ? Network::Create(runtime, settings.layers.empty() ? Models().at(settings.model) : settings.layers, rows,
+                            cols, settings.seed)
           : Network::Load(runtime, settings.load));
   if (network.rows() != rows || network.cols() != cols || network.num_classes() != kNumClasses) {
     return MakeError(StatusCode::kInvalidArgument, "the network must take pictures of ", rows, "x", cols, " and give ",
@@ -218,7 +221,7 @@ int main(int argc, char** argv) {
   app.add_option("--trace", settings.trace, "file to write a trace of the training to (Chrome trace JSON)");
   app.add_option("--model", settings.model, "a convolutional network, a deeper and slower one, or a perceptron")
       ->capture_default_str()
-      ->check(CLI::IsMember(digits::kModels));
+      ->check(CLI::IsMember(digits::Models()));
   app.add_option("--layers", settings.layers, "layers of your own, such as 'conv5:8 pool dense:10'");
   app.add_flag("!--no-augment", settings.augment, "train on the digits as they are, not turned, scaled and shifted");
   app.add_option("--digits", settings.digits, "train on so many digits at most")
