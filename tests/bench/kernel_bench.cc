@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <map>
 #include <string_view>
+#include <tuple>
 
 namespace tandem::bench {
 
@@ -60,8 +61,11 @@ class TableReporter final : public benchmark::BenchmarkReporter {
     std::fprintf(stderr, "\r%zu kernels timed", rows_.size());
   }
 
-  void Print() const {
+  void Print() {
     std::fprintf(stderr, "\r");
+    // Runs come in random order.
+    std::sort(rows_.begin(), rows_.end(),
+              [](const Row& x, const Row& y) { return std::tie(x.kernel, x.threads) < std::tie(y.kernel, y.threads); });
     std::printf("%-46s %7s", "microseconds, best", "threads");
     for (std::string_view library : kLibraries)
       std::printf(" %10.*s", static_cast<int>(library.size()), library.data());
@@ -138,7 +142,6 @@ int main(int argc, char** argv) {
 #ifdef TANDEM_BENCH_DNNL
   tandem::bench::ListDnnlKernels(list);
 #endif
-  std::stable_sort(list.begin(), list.end(), [&](const auto& x, const auto& y) { return x.kernel < y.kernel; });
   for (const tandem::bench::KernelBench& bench : list) {
     for (int threads : {1, 2}) {
       const std::string name = bench.library + "/" + std::to_string(threads) + "/" + bench.kernel;
