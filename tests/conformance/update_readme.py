@@ -3,7 +3,9 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 """Writes the table of ops and dtypes at the end of README.md from reports of conformance_runner for one device.
 
-usage: update_readme.py REPORT.json...
+usage: update_readme.py [--check] REPORT.json...
+--check writes nothing and fails if the table is of other cases: other ops, dtypes or counts. The errors in ULP are not
+compared, since processors differ in them.
 """
 
 import json
@@ -48,15 +50,24 @@ def table(ops):
     return "\n".join(lines)
 
 
+def coverage(text):
+    """Of each op in the table, which dtypes have cases, and how many there are."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")]
+    return [(row[0], [cell != "" for cell in row[1:-2]], row[-2:]) for row in rows]
+
+
 def main():
-    reports = [json.loads(pathlib.Path(path).read_text(encoding="utf-8")) for path in sys.argv[1:]]
+    paths = sys.argv[1:]
+    is_check = paths[:1] == ["--check"]
+    reports = [json.loads(pathlib.Path(path).read_text(encoding="utf-8")) for path in paths[is_check:]]
     devices = {report["device"] for report in reports}
     if len(devices) != 1:
         sys.exit(f"update_readme.py: expected reports of one device, got {sorted(devices)}")
     ops = merge(reports)
     total = {key: sum(report[key] for report in reports) for key in ("passed", "failed", "skipped")}
     readme = pathlib.Path(__file__).resolve().parent / "README.md"
-    text = readme.read_text(encoding="utf-8").split(HEADING)[0]
+    old = readme.read_text(encoding="utf-8")
+    text = old.split(HEADING)[0]
     text += f"""{HEADING}
 Written by `update_readme.py` from reports of the runner. On `{devices.pop()}`:
 {total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped.
@@ -66,7 +77,10 @@ left out.
 
 {table(ops)}
 """
-    readme.write_text(text, encoding="utf-8")
+    if not is_check:
+        readme.write_text(text, encoding="utf-8")
+    elif coverage(text) != coverage(old):
+        sys.exit("update_readme.py: the table is of other cases; run it without --check and commit the result")
 
 
 if __name__ == "__main__":
