@@ -113,12 +113,12 @@ template <typename T, typename Convert>
 tandem_code SetConverted(tandem_attrs* attrs, const char* name, const void* values, size_t count, Convert convert) {
   if (!MayBegin(attrs, name)) return TANDEM_INVALID_ARGUMENT;
   if (const Status error = CheckArray(values, count); !error.ok()) return WrongValue(*attrs, name, error);
-  Array<T, 8> converted(count);
-  if (converted.data() == nullptr) return Keep(*attrs, Status::OutOfMemory());
+  SmallArray<T, 8> converted;
+  if (!converted.Init(count)) return Keep(*attrs, Status::OutOfMemory());
   for (size_t i = 0; i < count; ++i) {
     if (const Status error = convert(i, &converted[i]); !error.ok()) return WrongValue(*attrs, name, error);
   }
-  return AfterSet(*attrs, name, attrs->attrs.SetArray(name, std::span<const T>(converted.data(), count)));
+  return AfterSet(*attrs, name, attrs->attrs.SetArray(name, std::span<const T>(converted.span())));
 }
 
 }  // namespace

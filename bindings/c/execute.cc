@@ -137,10 +137,11 @@ Status Run(tandem_runtime& runtime, Running& running, const Call& call, const Co
            Invoke invoke) {
   const tandem_call_options& options = call.options;
   // What the caller gets is there before anything happens.
-  Array<TensorHandle, kUsual> args(call.num_args);
-  Array<TensorHandle, kUsual> handles(call.num_results);
-  Array<std::unique_ptr<tandem_tensor>, kUsual> results(call.num_results);
-  if (args.data() == nullptr || handles.data() == nullptr || results.data() == nullptr) return Status::OutOfMemory();
+  SmallArray<TensorHandle, kUsual> args, handles;
+  SmallArray<std::unique_ptr<tandem_tensor>, kUsual> results;
+  if (!args.Init(call.num_args) || !handles.Init(call.num_results) || !results.Init(call.num_results)) {
+    return Status::OutOfMemory();
+  }
   for (size_t i = 0; i < call.num_results; ++i) {
     results[i].reset(new (std::nothrow) tandem_tensor(runtime, TensorHandle()));
     if (results[i] == nullptr) return Status::OutOfMemory();
@@ -230,12 +231,11 @@ void tandem_request_release(tandem_request* request) { delete request; }
 tandem_status* tandem_execute(tandem_runtime* runtime, const char* op, tandem_tensor* const* args, size_t num_args,
                               const tandem_call_options* options, tandem_tensor** results, size_t num_results) {
   const Call call(args, num_args, options, results, num_results);
-  const auto invoke = [op, options](Running& rt, const tandem::ExecutionContext& exec, auto arguments,
-                                    const tandem::OpAttrsRef& attrs, auto handles,
-                                    tandem::AsyncValueRef<tandem::Chain>* chain) -> tandem::Status {
+  const auto invoke = [op, &call](Running& rt, const tandem::ExecutionContext& exec, auto arguments,
+                                  const tandem::OpAttrsRef& attrs, auto handles,
+                                  tandem::AsyncValueRef<tandem::Chain>* chain) -> tandem::Status {
     if (op == nullptr) return tandem::InvalidArgument("expected the name of an op, got null");
-    TANDEM_ASSIGN_OR_RETURN(tandem::OpHandler * handler,
-                            FindDevice(rt, options == nullptr ? nullptr : options->device));
+    TANDEM_ASSIGN_OR_RETURN(tandem::OpHandler * handler, FindDevice(rt, call.options.device));
     rt.core.Execute(exec, op, handler, arguments, attrs, handles, chain);
     return tandem::Status();
   };
@@ -259,11 +259,11 @@ tandem_status* tandem_op_create(tandem_runtime* runtime, const char* name, const
 tandem_status* tandem_op_execute(const tandem_op* op, tandem_tensor* const* args, size_t num_args,
                                  const tandem_call_options* options, tandem_tensor** results, size_t num_results) {
   const Call call(args, num_args, options, results, num_results);
-  const auto invoke = [op, options](Running&, const tandem::ExecutionContext& exec, auto arguments,
-                                    const tandem::OpAttrsRef& attrs, auto handles,
-                                    tandem::AsyncValueRef<tandem::Chain>* chain) -> tandem::Status {
-    if (options != nullptr && options->device != nullptr) {
-      return tandem::InvalidArgument("a made op has its device already, got ", options->device);
+  const auto invoke = [op, &call](Running&, const tandem::ExecutionContext& exec, auto arguments,
+                                  const tandem::OpAttrsRef& attrs, auto handles,
+                                  tandem::AsyncValueRef<tandem::Chain>* chain) -> tandem::Status {
+    if (call.options.device != nullptr) {
+      return tandem::InvalidArgument("a made op has its device already, got ", call.options.device);
     }
     op->op(exec, arguments, attrs, handles, chain);
     return tandem::Status();

@@ -23,6 +23,7 @@
 #include "tandem.h"
 #include "tandem/core_runtime.h"
 #include "tandem/host_tensors.h"
+#include "tandem/small_array.h"
 
 namespace tandem::c {
 
@@ -136,27 +137,6 @@ Status CheckDense(tandem_dtype dtype, const int64_t* dims, size_t rank, const vo
 Status CheckStrings(const char* const* strings, const size_t* sizes, size_t count, std::string_view* views);
 // The text with a NUL behind it, for tandem_free; null if memory is exhausted.
 char* CopyText(std::string_view text);
-
-// An array for the duration of a function: up to kUsual elements on the stack. Null `data()` if memory is exhausted.
-template <typename T, size_t kUsual>
-class Array {
- public:
-  explicit Array(size_t size) : size_(size), data_(size <= kUsual ? usual_ : Allocate(size)) {}
-  ~Array() {
-    if (data_ != usual_) delete[] data_;
-  }
-  Array(const Array&) = delete;
-  Array& operator=(const Array&) = delete;
-  T* data() { return data_; }
-  T& operator[](size_t i) { return data_[i]; }
-  std::span<T> span() { return {data_, size_}; }
-
- private:
-  static T* Allocate(size_t size) { return size > PTRDIFF_MAX / sizeof(T) ? nullptr : new (std::nothrow) T[size]; }
-  size_t size_;
-  T usual_[kUsual];
-  T* data_;
-};
 
 }  // namespace tandem::c
 

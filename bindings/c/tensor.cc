@@ -81,8 +81,8 @@ tandem_status* tandem_tensor_create_strings(tandem_runtime* runtime, const int64
     return WrongArgument("expected ", shape.num_elements(), " strings for a shape of ", shape, ", got ", count);
   }
   if (count > 0 && strings == nullptr) return WrongArgument("expected ", count, " strings, got null");
-  Array<std::string_view, 8> views(count);
-  if (views.data() == nullptr) return ToC(tandem::Status::OutOfMemory());
+  tandem::SmallArray<std::string_view, 8> views;
+  if (!views.Init(count)) return ToC(tandem::Status::OutOfMemory());
   TANDEM_C_RETURN_IF_ERROR(CheckStrings(strings, sizes, count, views.data()));
   return GiveMade(*runtime, *rt, MakeString(shape, views.span(), rt->host().device(), rt->host().allocator()), tensor);
 }

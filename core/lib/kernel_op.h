@@ -11,8 +11,8 @@
 #include <span>
 
 #include "op_signature.h"
-#include "small_array.h"
 #include "tandem/kernel_op_handler.h"
+#include "tandem/small_array.h"
 
 namespace tandem {
 

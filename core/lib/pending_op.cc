@@ -9,8 +9,8 @@
 #include "kernel_op.h"
 #include "late_value.h"
 #include "pending_ops.h"
-#include "small_array.h"
 #include "tandem/core_runtime.h"
+#include "tandem/small_array.h"
 
 namespace tandem {
 

@@ -8,9 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 
 #include "kernels/elementwise_blocks.h"
+#include "kernels/task_memory.h"
 #include "tandem/tensor_shape.h"
 
 namespace tandem::cpu {
@@ -50,29 +50,6 @@ template <typename T>
 void LoadElements(ElementConversion conversion, const void* data, int64_t at, int64_t count, T* to);
 template <typename T>
 void StoreElements(ElementConversion conversion, const T* from, int64_t count, void* data, int64_t at);
-
-// Memory of one task, aligned for vectors; null data if there was none. For any element type without constructors.
-class TaskMemory {
- public:
-  TaskMemory() = default;
-  explicit TaskMemory(uint64_t bytes) { Allocate(bytes); }
-  ~TaskMemory() {
-    if (data_ != nullptr) ::operator delete(data_, kAlignment);
-  }
-  TaskMemory(const TaskMemory&) = delete;
-  TaskMemory& operator=(const TaskMemory&) = delete;
-
-  // Once at most.
-  void Allocate(uint64_t bytes) {
-    if (bytes <= kMaxBytes) data_ = ::operator new(static_cast<size_t>(bytes), kAlignment, std::nothrow);
-  }
-  std::byte* data() const { return static_cast<std::byte*>(data_); }
-
- private:
-  static constexpr std::align_val_t kAlignment{64};
-  static constexpr uint64_t kMaxBytes = static_cast<uint64_t>(PTRDIFF_MAX) / 2;
-  void* data_ = nullptr;
-};
 
 }  // namespace tandem::cpu
 

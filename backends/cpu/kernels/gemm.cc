@@ -8,10 +8,11 @@
 #include <algorithm>
 #include <complex>
 #include <cstddef>
-#include <new>
+#include <cstdint>
 #include <type_traits>
 
 #include "kernels/gemm_kernels.h"
+#include "kernels/task_memory.h"
 #include "tandem/parallel_for.h"
 
 namespace tandem::cpu {
@@ -51,24 +52,20 @@ void ApplyEpilogue(const GemmEpilogue& epilogue, void* sums, int64_t ldc, int64_
 
 // Room for `count` elements, aligned for the cache: within the object if it suffices, else on the heap.
 template <typename T>
-class Scratch {
+class Room {
  public:
-  explicit Scratch(int64_t count) {
-    const size_t bytes = static_cast<size_t>(count) * sizeof(T);
-    if (bytes > sizeof(local_)) heap_ = ::operator new(bytes, kAlignment, std::nothrow);
-    data_ = bytes > sizeof(local_) ? static_cast<T*>(heap_) : reinterpret_cast<T*>(local_);
+  explicit Room(int64_t count) {
+    const uint64_t bytes = static_cast<uint64_t>(count) * sizeof(T);
+    if (bytes > sizeof(local_)) heap_.Allocate(bytes);
+    data_ = reinterpret_cast<T*>(bytes > sizeof(local_) ? heap_.data() : local_);
   }
-  ~Scratch() {
-    if (heap_ != nullptr) ::operator delete(heap_, kAlignment);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
 
   T* data() { return data_; }  // null if there was no memory
 
  private:
-  static constexpr std::align_val_t kAlignment{64};
-  void* heap_ = nullptr;
+  TaskMemory heap_;
   T* data_;
   alignas(64) std::byte local_[8192];
 };
@@ -79,7 +76,7 @@ Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, M
                       const GemmEpilogue& epilogue) {
   const GemmKernels<T>& kernels = GetGemmKernels<T>();
   const bool rows = b.col_stride == 1;
-  Scratch<T> contiguous_x(rows || a.col_stride == 1 ? 0 : k);
+  Room<T> contiguous_x(rows || a.col_stride == 1 ? 0 : k);
   GemvBlock<T> whole = {n, k, a.data, a.col_stride, b.data, rows ? b.row_stride : b.col_stride, c};
   if (!rows && a.col_stride != 1) {
     T* x = contiguous_x.data();
@@ -145,7 +142,7 @@ template <typename T>
                                              MatrixView<T> b, T* c, int64_t ldc, const GemmEpilogue& epilogue) {
   const GemmKernels<T>& kernels = GetGemmKernels<T>();
   const int64_t packed_cols = RoundUp(n, kernels.panel_cols);
-  Scratch<T> packed_b(packed_cols * k);
+  Room<T> packed_b(packed_cols * k);
   if (packed_b.data() == nullptr) return Status::OutOfMemory();
   for (int64_t p = 0; p < k; p += kGemmDepth) {
     const int64_t depth = std::min(kGemmDepth, k - p);
@@ -175,7 +172,7 @@ class PackedProduct {
     const int64_t max_rows = RoundUp(std::min(m_, kMaxBlockRows), kernels_.panel_rows);
     const int64_t max_cols = RoundUp(std::min(n_, kMaxBlockCols), kernels_.panel_cols);
     const int64_t sums = kInPlace ? 0 : max_rows * max_cols;
-    Scratch<T> scratch((max_rows + max_cols) * depth + sums);
+    Room<T> scratch((max_rows + max_cols) * depth + sums);
     if (scratch.data() == nullptr) return Status::OutOfMemory();
     packed_b_ = scratch.data();
     packed_a_ = packed_b_ + max_cols * depth;

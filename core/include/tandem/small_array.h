@@ -3,16 +3,18 @@
 
 // SmallArray: an array whose size is set once, on the stack up to N elements; running out of memory is a return value.
 
-#ifndef TANDEM_CORE_LIB_SMALL_ARRAY_H_
-#define TANDEM_CORE_LIB_SMALL_ARRAY_H_
+#ifndef TANDEM_SMALL_ARRAY_H_
+#define TANDEM_SMALL_ARRAY_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <span>
 
 namespace tandem {
 
+// Elements for the duration of a function. Not thread-safe.
 template <typename T, size_t N>
 class SmallArray {
  public:
@@ -32,7 +34,7 @@ class SmallArray {
     if (size <= N) {
       std::uninitialized_default_construct_n(reinterpret_cast<T*>(inline_), size);
     } else {
-      heap_ = new (std::nothrow) T[size];
+      if (size <= PTRDIFF_MAX / sizeof(T)) heap_ = new (std::nothrow) T[size];
       if (heap_ == nullptr) return false;
     }
     size_ = size;
@@ -54,4 +56,4 @@ class SmallArray {
 
 }  // namespace tandem
 
-#endif  // TANDEM_CORE_LIB_SMALL_ARRAY_H_
+#endif  // TANDEM_SMALL_ARRAY_H_
