@@ -12,9 +12,9 @@
 
 #include "kernels/convolution_depthwise.h"
 #include "kernels/convolution_product.h"
-#include "kernels/elementwise_rows.h"
 #include "kernels/fused_epilogue.h"
 #include "kernels/gemm.h"
+#include "kernels/half_rows.h"
 #include "kernels/kernels.h"
 #include "tandem/function_ref.h"
 #include "tandem/window_geometry.h"
@@ -317,11 +317,8 @@ double BackpropFilterCost(std::span<const TensorMetadata* const> args, std::span
 
 template <typename T>
 ElementConversion ConversionOf() {
-  if constexpr (sizeof(T) == 2) {
-    const CastRows casts;
-    return {casts.Direct(kDTypeOf<T>, DType::kF32), casts.Direct(DType::kF32, kDTypeOf<T>)};
-  }
-  return {};
+  const HalfRows halves(kDTypeOf<T>);
+  return {halves.widen, halves.narrow};
 }
 
 template <typename T>

@@ -18,6 +18,7 @@
 #include "kernels/elementwise_blocks.h"
 #include "kernels/elementwise_rows.h"
 #include "kernels/gemm_batch.h"
+#include "kernels/half_rows.h"
 #include "kernels/linalg.h"
 #include "kernels/reduction.h"
 #include "kernels/shape_strided_copy.h"
@@ -372,9 +373,9 @@ RowFunction FindMultiply(DType dtype) {
   ListSimdRows(find);
   ListScalarRows(find);
   if (is_half) {
-    const CastRows casts;
-    function.widen = casts.Direct(dtype, DType::kF32);
-    function.narrow = casts.Direct(DType::kF32, dtype);
+    const HalfRows halves(dtype);
+    function.widen = halves.widen;
+    function.narrow = halves.narrow;
     function.widened_size = sizeof(float);
     function.unnarrowed_size = sizeof(float);
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/elementwise_rows.h"
+#include "kernels/half_rows.h"
 #include "kernels/kernels.h"
 #include "kernels/scan_rows.h"
 #include "tandem/host_context.h"
@@ -200,9 +201,9 @@ ScanFunction FindFunction(ScanOp op, DType dtype) {
     return function;
   }
   function.rows = FindScanRows(op, DType::kF32);
-  const CastRows casts;
-  function.widen = casts.Direct(dtype, DType::kF32);
-  function.narrow = casts.Direct(DType::kF32, dtype);
+  const HalfRows halves(dtype);
+  function.widen = halves.widen;
+  function.narrow = halves.narrow;
   ListSimdRows([&](const RowEntry& entry) {
     const bool is_op = std::string_view(entry.op) == (op == ScanOp::kSum ? "tf.AddV2" : "tf.Mul");
     if (is_op && entry.dtypes.Contains(DType::kF32)) function.combine_rows = entry.row;
