@@ -40,6 +40,8 @@ void Collector::ApplyLimitLocked() {
 
 void Collector::BecomeShort(std::unique_lock<std::mutex>& lock) {
   if (is_short_.exchange(true)) return;
+  short_since_ = Clock::now();
+  in_use_when_short_ = BytesInUse();
   host_->set_inline_cost_limit(-1);
   lock.unlock();
   collect_();
@@ -56,6 +58,7 @@ bool Collector::OnShortage(size_t size) {
     return allowed_ > allowed_before;
   }
   const size_t in_use_before = BytesInUse();
+  if (IsFruitlessLocked(in_use_before)) return false;
   const uint64_t collections_before = num_collections_;
   const uint64_t cancels_before = num_cancels_;
   wanted_ = Sum(wanted_, size);
@@ -66,20 +69,28 @@ bool Collector::OnShortage(size_t size) {
   return allowed_ > allowed_before || left_in_use_ < in_use_before;
 }
 
-// Where there is one thread, an op that may need more than is left waits in the queue rather than fails: but only if
-// something that was allocated since the last collection may have become garbage.
+// Where there is one thread, an op that may need more than is left waits in the queue rather than fails.
 bool Collector::MayBegin(int64_t bytes) {
   if (IsShort()) return false;
   const size_t in_use = BytesInUse();
   std::unique_lock lock(mutex_);
-  if (Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || in_use <= left_in_use_) return true;
+  if (Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || IsFruitlessLocked(in_use)) return true;
   BecomeShort(lock);
   return false;
+}
+
+// When all is in use, every op would ask for a collection in vain: no more than a third of the time is spent with that.
+bool Collector::IsFruitlessLocked(size_t in_use) const {
+  return allowed_ == limit_ && in_use <= left_in_use_ && Clock::now() < fruitless_until_;
 }
 
 void Collector::Collected(size_t threshold) {
   const std::lock_guard lock(mutex_);
   left_in_use_ = BytesInUse();
+  if (IsShort()) {
+    const Clock::time_point now = Clock::now();
+    fruitless_until_ = left_in_use_ < in_use_when_short_ ? now : now + 2 * (now - short_since_);
+  }
   ++num_collections_;
   // What waits goes on in any case, up to the user's limit.
   threshold_ = threshold;

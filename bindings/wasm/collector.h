@@ -7,6 +7,7 @@
 #define TANDEM_BINDINGS_WASM_COLLECTOR_H_
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -42,11 +43,13 @@ class Collector {
   size_t threshold();
 
  private:
+  using Clock = std::chrono::steady_clock;
   static constexpr size_t kFirstThreshold = size_t{256} << 20;
 
   bool OnShortage(size_t size);
   bool MayBegin(int64_t bytes);
   void BecomeShort(std::unique_lock<std::mutex>& lock);
+  bool IsFruitlessLocked(size_t in_use) const;
   void ApplyLimitLocked();
   size_t BytesInUse() const { return host_->allocator().stats().bytes_in_use; }
 
@@ -64,7 +67,10 @@ class Collector {
   size_t threshold_ = kFirstThreshold;  // as told by Collected
   size_t allowed_ = 0;                  // the allocator's
   size_t wanted_ = 0;                   // by those that wait
-  size_t left_in_use_ = 0;              // after the last collection
+  size_t in_use_when_short_ = 0;        // when the last collection was asked for
+  size_t left_in_use_ = 0;              // after it
+  Clock::time_point short_since_{};
+  Clock::time_point fruitless_until_{};
   uint64_t num_collections_ = 0;
   uint64_t num_cancels_ = 0;
 };

@@ -103,6 +103,7 @@ uint32_t tandem_js_version(void) { return TANDEM_JS_VERSION; }
 tandem_status* tandem_js_create(int32_t num_threads, double memory_limit, double pending_limit, int32_t diagnostics,
                                 tandem_js** js) {
   *js = nullptr;
+  if (!HasThreads()) num_threads = 0;
   std::unique_ptr<tandem_js> made(new (std::nothrow) tandem_js(ToLimit(memory_limit), num_threads > 0));
   if (made == nullptr) return tandem::c::ToC(tandem::Status::OutOfMemory());
   made->runtime = tandem::MakeRef<tandem_runtime>();
