@@ -4,10 +4,12 @@
 // A Mocha reporter for Node: the spec reporter, which also writes the counts that tools/count_tests.py adds up into the
 // file that TANDEM_TEST_REPORT names.
 
-import { writeFileSync } from 'node:fs';
-import Mocha from 'mocha';
+'use strict';
 
-export default class Report extends Mocha.reporters.Spec {
+const { writeFileSync } = require('node:fs');
+const Mocha = require('mocha');
+
+module.exports = class Report extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     const file = process.env.TANDEM_TEST_REPORT;
@@ -20,4 +22,4 @@ export default class Report extends Mocha.reporters.Spec {
       writeFileSync(file, JSON.stringify(counts, null, 2));
     });
   }
-}
+};
