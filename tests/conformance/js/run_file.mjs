@@ -9,11 +9,8 @@ import { CaseList } from './target.mjs';
 
 /** A runtime of the package and the session on it. */
 export async function openSession(createRuntime, { device, threads }) {
-  const diagnostics = [];
-  const runtime = await createRuntime({
-    device, threads, fallback: false, onDiagnostic: (error) => diagnostics.push(error), onPrint: () => undefined,
-  });
-  return { runtime, session: new Session(runtime, diagnostics) };
+  const runtime = await createRuntime({ device, threads, fallback: false, onPrint: () => undefined });
+  return { runtime, session: new Session(runtime) };
 }
 
 async function outcomeOf(session, conformanceCase, lists) {
