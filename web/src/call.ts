@@ -177,14 +177,15 @@ class Call {
     if (spec.dtype !== undefined) return spec.dtype;
     const own = dtypeOfArray(value);
     if (own !== undefined) return own;
+    if (spec.isOfTypes) return undefined;
     if (spec.isHost) return isText(value) ? undefined : 'i32';
     let other: DType | undefined;
     for (const arg of this.args) {
       if (!(arg.value instanceof Tensor)) continue;
-      if (arg.spec?.type === spec.type) return arg.value.dtypeIfKnown() ?? other;
+      if (arg.spec?.type === spec.type) return arg.value.dtypeIfKnown() ?? spec.fallback ?? other;
       if (arg.spec?.dtype === undefined && arg.spec?.isHost !== true) other ??= arg.value.dtypeIfKnown();
     }
-    return isText(value) ? undefined : other;
+    return isText(value) ? undefined : spec.fallback ?? other;
   }
 }
 

@@ -15,6 +15,10 @@ export interface InputSpec {
   readonly type: string;
   /** The element type, if it is the same in every call. */
   readonly dtype: DType | undefined;
+  /** The element type of values where no tensor of the same type attribute says one; undefined: as other arguments. */
+  readonly fallback: DType | undefined;
+  /** Whether it is a list of tensors of which each has an element type of its own. */
+  readonly isOfTypes: boolean;
   /** Whether it says where or how many (axes, shapes): its numbers are i32. */
   readonly isHost: boolean;
   /** Whether it is a list of tensors. */
@@ -22,7 +26,7 @@ export interface InputSpec {
 }
 
 /** What kind of value an attribute has. */
-export type AttrKind = 'bool' | 'int' | 'float' | 'string' | 'dtype' | 'shape' | 'tensor' | 'func';
+export type AttrKind = 'bool' | 'int' | 'float' | 'string' | 'dtype' | 'shape' | 'tensor' | 'func' | 'any';
 
 /** An attribute of an op. */
 export interface AttrSpec {
@@ -43,8 +47,8 @@ export class Op {
     readonly name: string,
     private readonly inputsText: string,
     private readonly attrsText: string,
-    /** Whether its attributes keep their own names, and are not called as in JavaScript. */
-    private readonly keepsNames = false,
+    /** Whether it is called by name: attributes keep their own names, and the module is who judges them. */
+    readonly keepsNames = false,
   ) {}
 
   get inputs(): readonly InputSpec[] {
@@ -79,9 +83,11 @@ function words(text: string): string[] {
 
 function parseInputs(text: string): InputSpec[] {
   return words(text).map((word) => {
-    const [, star, name, type, mark] = /^(\*?)([^:]+):([^!]+)(!?)$/.exec(word)!;
+    const [, star, name, type, list, fallback, mark] = /^(\*?)([^:]+):(\w+)(\[\])?(?:=(\w+))?(!?)$/.exec(word)!;
     return {
-      name: name!, type: type!, dtype: isDType(type) ? type : undefined, isHost: mark !== '', isVariadic: star !== '',
+      name: name!, type: type!, dtype: isDType(type) ? type : undefined,
+      fallback: isDType(fallback) ? fallback : undefined, isOfTypes: list !== undefined,
+      isHost: mark !== '', isVariadic: star !== '',
     };
   });
 }
@@ -102,7 +108,8 @@ function parseAttrs(text: string, keepsNames: boolean): Map<string, AttrSpec> {
  * An op of the generated functions.
  *
  * @param inputs `name:type` for each input, separated by blanks. The type is a type attribute or an element type; `*`
- * before the name: a list of tensors; `!` behind the type: says where or how many.
+ * before the name: a list of tensors; behind the type `[]`: each has its own, `=i32`: that of values where no tensor of
+ * the same type says another, `!`: says where or how many.
  * @param attrs `name:kind` for each attribute, `[]` behind it for a list.
  */
 export function defineOp(name: string, inputs: string, attrs = ''): Op {
