@@ -42,8 +42,7 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-// Offsets in the scratch area, in bytes. Below RESULT is room for the results of C functions.
-const RESULT = 0;
+// Offsets in the scratch area, in bytes. At its begin is room for the results of C functions.
 /** Of a tandem_js_description, or another struct that a function fills. */
 export const DESCRIPTION = 64;
 /** Of a tandem_call_options. */

@@ -13,7 +13,7 @@ import type { DType, TypedArray } from './dtypes.js';
 import { DESCRIPTION } from './engine.js';
 import type { Engine } from './engine.js';
 import { attributed, TandemError } from './errors.js';
-import { imageElements } from './image.js';
+import { readImage } from './image.js';
 import type { ImageOptions, ImageSource } from './image.js';
 import type { MemoryInfo } from './memory.js';
 import type { ScalarLike, TensorLike } from './nested.js';
@@ -120,7 +120,7 @@ export class Runtime {
   /** A tensor [height, width, channels] of the pixels of an image, a canvas or a video. */
   fromImage(source: ImageSource, options: ImageOptions = {}): Tensor {
     return this.make(this.fromImage, () => {
-      const { data, shape, dtype } = imageElements(source, options);
+      const { data, shape, dtype } = readImage(source, options);
       return createTensor(this.engine, data, dtype, shape, { op: 'fromImage', name: 'pixels' });
     });
   }
