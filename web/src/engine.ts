@@ -117,7 +117,7 @@ export class Engine {
       ++this.released;
       this.release(ref);
     });
-    this.check(exports.tandem_js_create(options.threads > 1 ? options.threads : 0, options.memoryLimit, options.pendingLimit,
+    this.check(exports.tandem_js_create(options.workers > 1 ? options.workers : 0, options.memoryLimit, options.pendingLimit,
       options.onDiagnostic ? 1 : 0, this.heap.scratch));
     this.js = this.result();
     this.runtime = exports.tandem_js_runtime(this.js) >>> 0;
