@@ -15,10 +15,10 @@ export interface InputSpec {
   readonly type: string;
   /** The element type, if it is the same in every call. */
   readonly dtype: DType | undefined;
-  /** The element type of values where no tensor of the same type attribute says one; undefined: as other arguments. */
-  readonly fallback: DType | undefined;
-  /** Whether it is a list of tensors of which each has an element type of its own. */
-  readonly isOfTypes: boolean;
+  /** What numbers become where no tensor of the same type tells; undefined: as the other tensors. */
+  readonly usual: DType | undefined;
+  /** Whether it is a list of tensors that may differ in type. */
+  readonly isMixed: boolean;
   /** Whether it says where or how many (axes, shapes): its numbers are i32. */
   readonly isHost: boolean;
   /** Whether it is a list of tensors. */
@@ -83,18 +83,18 @@ function words(text: string): string[] {
 
 function parseInputs(text: string): InputSpec[] {
   return words(text).map((word) => {
-    const [, star, name, type, list, fallback, mark] = /^(\*?)([^:]+):(\w+)(\[\])?(?:=(\w+))?(!?)$/.exec(word)!;
+    const [, star, name, type, list, usual, mark] = /^(\*?)([^:]+):([^!=[]+)(\[\])?(?:=([^!]+))?(!?)$/.exec(word)!;
     return {
-      name: name!, type: type!, dtype: isDType(type) ? type : undefined,
-      fallback: isDType(fallback) ? fallback : undefined, isOfTypes: list !== undefined,
-      isHost: mark !== '', isVariadic: star !== '',
+      name: name!, type: type!, dtype: isDType(type) ? type : undefined, usual: isDType(usual) ? usual : undefined,
+      isMixed: list !== undefined, isHost: mark !== '', isVariadic: star !== '',
     };
   });
 }
 
-/** "transpose_a" as the options of op functions call it: "transposeA". */
+/** How options call an attribute: data_format is dataFormat, DstT is dstT, T is t. */
 export function camelCase(name: string): string {
-  return name.replace(/_+([a-zA-Z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  const [first, ...others] = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase().split('_');
+  return first! + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
 function parseAttrs(text: string, keepsNames: boolean): Map<string, AttrSpec> {
@@ -107,9 +107,9 @@ function parseAttrs(text: string, keepsNames: boolean): Map<string, AttrSpec> {
 /**
  * An op of the generated functions.
  *
- * @param inputs `name:type` for each input, separated by blanks. The type is a type attribute or an element type; `*`
- * before the name: a list of tensors; behind the type `[]`: each has its own, `=i32`: that of values where no tensor of
- * the same type says another, `!`: says where or how many.
+ * @param inputs `name:type` for each input, separated by blanks. The type is a type attribute or an element type. `*`
+ * before the name: a list of tensors, with `[]` behind the type of several types; `=i32` behind it: what numbers become
+ * where no tensor of the same type tells; `!` at the end: says where or how many.
  * @param attrs `name:kind` for each attribute, `[]` behind it for a list.
  */
 export function defineOp(name: string, inputs: string, attrs = ''): Op {

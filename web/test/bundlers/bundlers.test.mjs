@@ -12,7 +12,7 @@ import { launchChromium, runPage } from '../browser/chromium.mjs';
 import { serve } from '../browser/server.mjs';
 import { removeStrangersProject, run, strangersProject } from './stranger.mjs';
 
-const pageTimeout = 120_000;
+const pageTimeout = 60_000;
 
 /** What compute.js gives; a a^T - 11 = [[-6, 0], [0, 14]]. */
 function expectComputed(computed, { threaded }) {
