@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Writes the files that follow from the op registry: native/include/tandem/ops.h and core/ops/README.md.
+# Writes the files that follow from the op registry: native/include/tandem/ops.h, web/src/ops.ts and
+# core/ops/README.md.
 # usage: tools/generate.sh [OUTPUT_DIR]    by default the source tree
 
 set -euo pipefail
@@ -12,7 +13,6 @@ out=${1:-.}
 preset=${TANDEM_PRESET:-release}
 [[ -f build/$preset/build.ninja ]] || cmake --preset "$preset" >/dev/null
 cmake --build --preset "$preset" --target tandem_registry_json >/dev/null
-mkdir -p "$out/native/include/tandem" "$out/core/ops"
 registry=$(mktemp)
 trap 'rm -f "$registry"' EXIT
 "build/$preset/tools/tandem_registry_json" >"$registry"

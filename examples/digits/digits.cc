@@ -18,6 +18,7 @@
 #include "digits/drawn_digits.h"
 #include "digits/idx_file.h"
 #include "digits/network.h"
+#include "digits/predictions.h"
 #include "digits/progress_bar.h"
 #include "digits/report.h"
 #include "digits/terminal.h"
@@ -49,6 +50,7 @@ struct Settings {
   std::string data;
   std::string save;
   std::string load;
+  std::string predictions;
   std::string trace;
   std::string model = "cnn";
   std::string layers;
@@ -114,28 +116,31 @@ Status Train(Runtime& runtime, Network& network, const DigitSet& set, const Sett
   return Status();
 }
 
-// The digit that the network sees in each picture. A part at a time: activations of all of them need much memory.
-StatusOr<std::vector<int64_t>> Predict(Runtime& runtime, Network& network, const DigitSet& set) {
+// What the network sees in each picture. A part at a time: activations of all of them need much memory.
+StatusOr<Predictions> Predict(Runtime& runtime, Network& network, const DigitSet& set) {
   constexpr int64_t kPart = 250;
   const Tensor pictures = ToTensors(runtime, set).pictures;
   const auto count = static_cast<int64_t>(set.count);
-  std::vector<int64_t> predicted;
+  Predictions predicted;
   for (int64_t begin = 0; begin < count; begin += kPart) {
-    const Tensor part = slice(pictures, {begin, 0}, {std::min(kPart, count - begin), -1});
-    TANDEM_ASSIGN_OR_RETURN(const std::vector<int64_t> digits, argMax(network.Forward(part), 1).ToVector<int64_t>());
-    predicted.insert(predicted.end(), digits.begin(), digits.end());
+    const Tensor logits = network.Forward(slice(pictures, {begin, 0}, {std::min(kPart, count - begin), -1}));
+    const Tensor probabilities = softmax(logits);
+    TANDEM_ASSIGN_OR_RETURN(const std::vector<int64_t> digits, argMax(logits, 1).ToVector<int64_t>());
+    TANDEM_ASSIGN_OR_RETURN(const std::span<const float> values, probabilities.Values<float>());
+    predicted.digits.insert(predicted.digits.end(), digits.begin(), digits.end());
+    predicted.probabilities.insert(predicted.probabilities.end(), values.begin(), values.end());
   }
   return predicted;
 }
 
-Status Evaluate(Runtime& runtime, Network& network, const DigitSet& set) {
+Status Evaluate(Runtime& runtime, Network& network, const DigitSet& set, const Settings& settings) {
   const Clock::time_point start = Clock::now();
-  TANDEM_ASSIGN_OR_RETURN(const std::vector<int64_t> predicted, Predict(runtime, network, set));
+  TANDEM_ASSIGN_OR_RETURN(const Predictions predicted, Predict(runtime, network, set));
   const double seconds = SecondsSince(start);
   ConfusionTable table;
   std::vector<Misread> misreads;
   for (size_t i = 0; i < set.count; ++i) {
-    const int digit = static_cast<int>(predicted[i]);
+    const int digit = static_cast<int>(predicted.digits[i]);
     table.Add(set.label(i), digit);
     if (digit != set.label(i)) misreads.push_back({i, digit});
   }
@@ -148,6 +153,9 @@ Status Evaluate(Runtime& runtime, Network& network, const DigitSet& set) {
   std::printf("test accuracy: %.2f %% (%llu of %llu), %.0f digits/s\n", 100 * table.Accuracy(),
               static_cast<unsigned long long>(table.correct()), static_cast<unsigned long long>(table.total()),
               static_cast<double>(set.count) / seconds);
+  if (settings.predictions.empty()) return Status();
+  TANDEM_RETURN_IF_ERROR(WritePredictions(settings.predictions, set, predicted));
+  std::printf("wrote the predictions to %s\n", settings.predictions.c_str());
   return Status();
 }
 
@@ -202,7 +210,7 @@ Status Run(const Settings& settings) {
       std::printf("wrote the trace to %s\n", settings.trace.c_str());
     }
   }
-  TANDEM_RETURN_IF_ERROR(Evaluate(*runtime, network, digits.test));
+  TANDEM_RETURN_IF_ERROR(Evaluate(*runtime, network, digits.test, settings));
   if (settings.save.empty()) return Status();
   TANDEM_RETURN_IF_ERROR(network.Store(settings.save));
   std::printf("wrote the weights to %s\n", settings.save.c_str());
@@ -218,6 +226,7 @@ int main(int argc, char** argv) {
   app.add_option("--data", settings.data, "folder with digits in MNIST's IDX format; default: digits drawn here");
   app.add_option("--save", settings.save, "file to write the weights to (safetensors)");
   app.add_option("--load", settings.load, "weights to test instead of training");
+  app.add_option("--predictions", settings.predictions, "file to write what it reads in each test digit to (CSV)");
   app.add_option("--trace", settings.trace, "file to write a trace of the training to (Chrome trace JSON)");
   app.add_option("--model", settings.model, "a convolutional network, a deeper and slower one, or a perceptron")
       ->capture_default_str()

@@ -1,0 +1,112 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Runs conformance cases through the npm package, in Node or in headless Chromium, and says which fail.
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+
+import { Report } from './js/report.mjs';
+import { openSession, runFile } from './js/run_file.mjs';
+
+const USAGE = `usage: run.mjs [OPTIONS] FILE...
+  --device cpu|webgpu   where the ops run; default: cpu
+  --browser             in headless Chromium rather than in Node; with --worker in a worker of the page
+  --threads N           the threaded build with N workers; default: 1, the build without threads
+  --filter RE           only cases whose name or op has a match
+  --report FILE.json    write counts, worst errors and failures
+  --targets DIR         folder with one folder a target, of the lists of what it lacks
+  --target NAME         which of these; default: wasm for cpu, else the device's name
+  --package DIR         the built package; default: web/dist`;
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+function parse() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      device: { type: 'string', default: 'cpu' },
+      browser: { type: 'boolean', default: false },
+      worker: { type: 'boolean', default: false },
+      threads: { type: 'string', default: '1' },
+      filter: { type: 'string', default: '' },
+      report: { type: 'string', default: '' },
+      targets: { type: 'string', default: join(here, 'targets') },
+      target: { type: 'string', default: '' },
+      package: { type: 'string', default: join(here, '../../web/dist') },
+    },
+  });
+  const threads = Number(values.threads);
+  if (!['cpu', 'webgpu'].includes(values.device)) throw new Error(`unknown device "${values.device}"`);
+  if (!Number.isInteger(threads) || threads < 1) throw new Error(`--threads must be 1 or more, got ${values.threads}`);
+  if (values.worker && !values.browser) throw new Error('--worker goes with --browser');
+  if (positionals.length === 0) throw new Error('a case file is expected');
+  const target = values.target || (values.device === 'cpu' ? 'wasm' : values.device);
+  return { ...values, threads, target, files: positionals };
+}
+
+async function readList(options, name) {
+  const file = join(options.targets, options.target, name);
+  try {
+    return JSON.parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    if (error.code === 'ENOENT') return {};
+    throw new Error(`${file}: ${error.message}`);
+  }
+}
+
+async function openNode(options) {
+  const { createRuntime } = await import(pathToFileURL(resolve(options.package, 'index.node.js')));
+  const { runtime, session } = await openSession(createRuntime, options);
+  return { run: (file, settings) => runFile(session, file, settings), close: () => runtime.dispose() };
+}
+
+async function openChromium(options) {
+  // Only here: it needs the packages that tests in a browser need.
+  const { openBrowser } = await import('./js/browser.mjs');
+  return openBrowser({ ...options, conformance: here, package: resolve(options.package) });
+}
+
+async function run(options) {
+  const settings = {
+    filter: options.filter,
+    unsupported: await readList(options, 'unsupported.json'),
+    expectedFailures: await readList(options, 'expected_failures.json'),
+  };
+  const report = new Report(options.device);
+  const client = await (options.browser ? openChromium(options) : openNode(options));
+  try {
+    for (const name of options.files) {
+      for (const outcome of await client.run({ name, text: await readFile(name, 'utf8') }, settings)) {
+        report.add(outcome);
+        const what = outcome.name === '' ? '' : `${outcome.name}: `;
+        if (outcome.outcome === 'failed') console.log(`${outcome.place}: ${what}${outcome.reason}`);
+      }
+    }
+  } finally {
+    await client.close();
+  }
+  if (options.report !== '') {
+    await mkdir(dirname(resolve(options.report)), { recursive: true });
+    await writeFile(options.report, report.json());
+  }
+  console.log([...report.worstUlpLines(), report.totalLine()].join('\n'));
+  return report.total.failed === 0 ? 0 : 1;
+}
+
+let options;
+try {
+  options = parse();
+} catch (error) {
+  console.error(`run.mjs: ${error.message}\n${USAGE}`);
+  process.exit(2);
+}
+try {
+  process.exitCode = await run(options);
+} catch (error) {
+  console.error(`run.mjs: ${error.stack}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Memory of the module that the user fills in place before it becomes a tensor.
+
+import { allocate, elementsAt } from './create.js';
+import type { DType, TypedArray } from './dtypes.js';
+import { Ref } from './engine.js';
+import { attribute, fail, TandemError } from './errors.js';
+import { numElements } from './nested.js';
+import type { Runtime } from './runtime.js';
+import { newTensor } from './tensor.js';
+import type { Tensor } from './tensor.js';
+
+/** The memory of a tensor that is yet to be; made by `runtime.alloc`. What is in it at first is arbitrary. */
+export class Allocation {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  /** @internal */
+  readonly ref: Ref;
+  private readonly address: number;
+
+  /** @internal */
+  constructor(private readonly runtime: Runtime, shape: readonly number[], dtype: DType) {
+    if (dtype === 'string') {
+      throw new TandemError('InvalidArgument', '[alloc] expected a dtype of numbers, got string; use tensor()');
+    }
+    this.shape = Object.freeze([...shape]);
+    this.dtype = dtype;
+    const { engine } = runtime;
+    if (engine.closed !== undefined) throw engine.whyClosed();
+    const { pointer, address } = allocate(engine, dtype, shape);
+    this.ref = new Ref(pointer);
+    this.address = address;
+    engine.watch(this);
+  }
+
+  /**
+   * The elements, row-major, to be written. Ask for it again after any call of anything of the runtime: these may move
+   * the memory, and the array is empty then.
+   *
+   * @throws TandemError FailedPrecondition once it is a tensor, or disposed of.
+   */
+  view(): TypedArray {
+    const { engine } = this.runtime;
+    if (engine.closed !== undefined) throw attribute(engine.whyClosed(), this.view);
+    if (this.ref.pointer === 0) this.failUsed(this.view);
+    return elementsAt(engine, this.dtype, this.address, numElements(this.shape));
+  }
+
+  /** The tensor of these elements. Once only: the memory is the tensor's from then on. */
+  tensor(): Tensor {
+    const { engine } = this.runtime;
+    if (engine.closed !== undefined) throw attribute(engine.whyClosed(), this.tensor);
+    const { pointer } = this.ref;
+    if (pointer === 0) this.failUsed(this.tensor);
+    this.ref.pointer = 0;
+    return newTensor(this.runtime, engine, pointer);
+  }
+
+  /** Frees the memory, unless it is a tensor's. */
+  dispose(): void {
+    this.runtime.engine.release(this.ref);
+  }
+
+  /** As `dispose`, for `using`. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  private failUsed(entry: () => unknown): never {
+    fail(entry, 'FailedPrecondition', `[alloc] expected an allocation that is neither a tensor yet nor disposed of, got ` +
+      'one that is');
+  }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What the environment offers, what of that a runtime uses, and why not the rest.
+
+/** Where ops run. */
+export type DeviceName = 'cpu' | 'webgpu';
+
+/** See above; plain data, which can be logged. */
+export interface Capabilities {
+  /** Where the runtime's ops run. */
+  readonly device: DeviceName;
+  /** The version of the runtime's WebAssembly module. */
+  readonly version: string;
+  /** WebAssembly SIMD, without which there is no runtime. */
+  readonly simd: true;
+  /** How many threads compute; 1: the thread that created the runtime. */
+  readonly threads: number;
+  /** Whether the threaded module could be used here. */
+  readonly threadsAvailable: boolean;
+  /** Whether the page is isolated, so that memory may be shared between threads. Always true in Node. */
+  readonly crossOriginIsolated: boolean;
+  /** Whether the environment has WebGPU. */
+  readonly webgpuAvailable: boolean;
+  /** For what was not used, such as 'threads' and 'webgpu': why. */
+  readonly reasons: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// createRuntime: what to load, with what the environment has and the user wants.
+
+import type { Capabilities } from './capabilities.js';
+import { Engine } from './engine.js';
+import type { EngineOptions } from './engine.js';
+import { attribute, TandemError } from './errors.js';
+import { checkWebAssembly, instantiate, instantiateThreads } from './module.js';
+import type { WasmInstance } from './module.js';
+import { platform } from './platform.js';
+import { Runtime } from './runtime.js';
+
+/** What a runtime is made of. Everything has a default. */
+export interface RuntimeOptions {
+  /** Where ops run. 'auto', the default: WebGPU if this build and the environment have it, else the CPU. */
+  device?: 'auto' | 'cpu' | 'webgpu';
+  /**
+   * How many threads compute. More than 1 needs the threaded module, and in browsers an isolated page; without them there
+   * is 1, and `capabilities.reasons` says why. 'auto', the default: in isolated pages one for each core, else 1.
+   */
+  threads?: number | 'auto';
+  /** Whether ops that the device lacks run on the CPU. Default: true. */
+  fallback?: boolean;
+  /** Bytes of tensor data beyond which ops fail with ResourceExhausted. By default what the module can have, 4 GB. */
+  memoryLimit?: number;
+  /** How many calls may be pending; more fail with ResourceExhausted. Default: 1,048,576. */
+  pendingLimit?: number;
+  /** Where tandem.wasm is, if not beside this package's code. The module has no threads. */
+  wasmUrl?: string | URL;
+  /** The compiled tandem.wasm. */
+  wasmModule?: WebAssembly.Module;
+  /** The bytes of tandem.wasm. */
+  wasmBinary?: BufferSource;
+  /** A GPUDevice to share with the page. */
+  gpuDevice?: object;
+  /** Is told each error of a call once, when it arises, also of those that nobody waits for. */
+  onDiagnostic?: (error: TandemError) => void;
+  /** Gets what printing ops print. By default standard output, or the console. */
+  onPrint?: (text: string) => void;
+  /**
+   * Whether each call notes where in the program it was made, so that errors that come later say so. Costs more than a
+   * small op. Default: false.
+   */
+  trackLocations?: boolean;
+}
+
+function invalid(name: string, expected: string, value: unknown): never {
+  throw new TandemError('InvalidArgument', `[createRuntime] expected ${name} to be ${expected}, got ${
+    typeof value === 'string' ? `'${value}'` : String(value)}`);
+}
+
+const NAMES: readonly (keyof RuntimeOptions)[] = [
+  'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'wasmUrl', 'wasmModule', 'wasmBinary', 'gpuDevice',
+  'onDiagnostic', 'onPrint', 'trackLocations',
+];
+
+function checkNumber(name: string, value: unknown): number {
+  if (value === undefined) return 0;
+  if (typeof value !== 'number' || !(value > 0)) invalid(name, 'a number above 0', value);
+  // Without a limit.
+  return value === Infinity ? 0 : Math.floor(Math.max(value, 1));
+}
+
+function checkFunction(name: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'function') invalid(name, 'a function', value);
+}
+
+function checkOptions(options: RuntimeOptions): Omit<EngineOptions, 'workers'> {
+  if (typeof options !== 'object' || options === null) invalid('options', 'an object', options);
+  const unknown = Object.keys(options).find((name) => !(NAMES as readonly string[]).includes(name));
+  if (unknown !== undefined) invalid('the options', NAMES.join(', '), unknown);
+  const { device = 'auto', threads = 'auto', onDiagnostic, onPrint, trackLocations = false } = options;
+  if (!['auto', 'cpu', 'webgpu'].includes(device)) invalid('device', '\'auto\', \'cpu\' or \'webgpu\'', device);
+  if (threads !== 'auto' && (!Number.isSafeInteger(threads) || threads < 1)) {
+    invalid('threads', '\'auto\' or an integer from 1 on', threads);
+  }
+  checkFunction('onDiagnostic', onDiagnostic);
+  checkFunction('onPrint', onPrint);
+  if (device === 'webgpu') {
+    throw new TandemError('Unavailable', '[createRuntime] expected device \'auto\' or \'cpu\', got \'webgpu\', which this ' +
+      'build of tandem-rt does not have');
+  }
+  const memoryLimit = checkNumber('memoryLimit', options.memoryLimit);
+  const pendingLimit = checkNumber('pendingLimit', options.pendingLimit);
+  return { memoryLimit, pendingLimit, onDiagnostic, onPrint, trackLocations };
+}
+
+const MAX_THREADS = 64;
+
+// Why there are no more threads than one; undefined if there are to be more.
+function whyOneThread(options: RuntimeOptions, wanted: number): string | undefined {
+  if (wanted === 1) {
+    return options.threads === undefined || options.threads === 'auto'
+      ? 'the module without threads is the default here; ask for createRuntime({ threads: n })' : 'one thread was asked for';
+  }
+  if (options.wasmUrl !== undefined || options.wasmModule !== undefined || options.wasmBinary !== undefined) {
+    return 'wasmUrl, wasmModule and wasmBinary are of the module without threads';
+  }
+  return platform.whyNoThreads();
+}
+
+interface Loaded {
+  readonly instance: WasmInstance;
+  readonly threads: number;
+  /** Why it is one. */
+  readonly reason: string | undefined;
+}
+
+async function load(options: RuntimeOptions, wake: () => void): Promise<Loaded> {
+  const asked = options.threads ?? 'auto';
+  const wanted = asked === 'auto' ? platform.defaultThreads : Math.min(asked, MAX_THREADS);
+  let reason = whyOneThread(options, wanted);
+  if (reason === undefined) {
+    try {
+      return { instance: await instantiateThreads(wanted, wake), threads: wanted, reason };
+    } catch (error) {
+      reason = `the threaded module could not be loaded: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+  const { wasmUrl, wasmModule, wasmBinary } = options;
+  return { instance: await instantiate({ wasmUrl, wasmModule, wasmBinary }, wake), threads: 1, reason };
+}
+
+function capabilitiesOf(loaded: Loaded, options: RuntimeOptions, version: string): Capabilities {
+  const reasons: Record<string, string> = {};
+  if (loaded.reason !== undefined) reasons['threads'] = loaded.reason;
+  const webgpuAvailable = typeof globalThis.navigator === 'object' && 'gpu' in globalThis.navigator;
+  reasons['webgpu'] = options.device === 'cpu' ? 'the CPU was asked for'
+    : 'this build of tandem-rt has no WebGPU device, so that ops run on the CPU';
+  return Object.freeze({
+    device: 'cpu',
+    version,
+    simd: true,
+    threads: loaded.threads,
+    threadsAvailable: platform.whyNoThreads() === undefined,
+    crossOriginIsolated: platform.isIsolated(),
+    webgpuAvailable,
+    reasons: Object.freeze(reasons),
+  });
+}
+
+/**
+ * Loads the module and makes a runtime of it.
+ *
+ * @throws TandemError InvalidArgument for wrong options; Unimplemented without WebAssembly SIMD; NotFound, Unavailable,
+ * DataLoss or FailedPrecondition for a wasm file that is missing, cannot be fetched, is damaged, or is of another version;
+ * Unavailable for a device that is not there.
+ */
+export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  try {
+    const checked = checkOptions(options);
+    checkWebAssembly();
+    let engine: Engine | undefined;
+    const loaded = await load(options, () => engine?.wake());
+    engine = new Engine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
+    // For what there was to do before anybody could be told.
+    engine.wake();
+    const version = engine.heap.cString(loaded.instance.exports.tandem_version());
+    return new Runtime(engine, capabilitiesOf(loaded, options, version));
+  } catch (error) {
+    throw error instanceof TandemError ? attribute(error, createRuntime) : error;
+  }
+}

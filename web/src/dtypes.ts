@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Element types: their names, codes of the C interface, sizes and typed arrays, and the 16-bit floating-point formats.
+
+/** The element type of a tensor. */
+export type DType =
+  | 'bool' | 'u8' | 'i8' | 'u16' | 'i16' | 'i32' | 'u32' | 'i64' | 'u64' | 'f16' | 'bf16' | 'f32' | 'f64' | 'c64'
+  | 'string';
+
+/** What holds the elements of a tensor outside of it, row-major and without gaps. */
+export type TypedArray =
+  | Uint8Array | Int8Array | Uint16Array | Int16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array
+  | Float32Array | Float64Array;
+
+/**
+ * What `data()` gives for each element type: bool is 0 or 1, f16 and bf16 are their bits, c64 has the real and the
+ * imaginary part of one element after the other.
+ */
+export interface DataTypes {
+  bool: Uint8Array;
+  u8: Uint8Array;
+  i8: Int8Array;
+  u16: Uint16Array;
+  i16: Int16Array;
+  i32: Int32Array;
+  u32: Uint32Array;
+  i64: BigInt64Array;
+  u64: BigUint64Array;
+  f16: Uint16Array;
+  bf16: Uint16Array;
+  f32: Float32Array;
+  f64: Float64Array;
+  c64: Float32Array;
+  string: string[];
+}
+
+/** The constructor of a kind of typed array. */
+export interface TypedArrayConstructor {
+  new (length: number): TypedArray;
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray;
+  readonly BYTES_PER_ELEMENT: number;
+}
+
+// In the order of their codes in bindings/c/tandem.h, which begin with 1.
+const NAMES: readonly DType[] = [
+  'bool', 'u8', 'i8', 'u16', 'i16', 'i32', 'u32', 'i64', 'u64', 'f16', 'bf16', 'f32', 'f64', 'c64', 'string',
+];
+const SIZES = [0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 0];
+const ARRAYS: readonly (TypedArrayConstructor | undefined)[] = [
+  undefined, Uint8Array, Uint8Array, Int8Array, Uint16Array, Int16Array, Int32Array, Uint32Array, BigInt64Array,
+  BigUint64Array, Uint16Array, Uint16Array, Float32Array, Float64Array, Float32Array, undefined,
+];
+const CODES: ReadonlyMap<string, number> = new Map(NAMES.map((name, i) => [name, i + 1]));
+const BY_TAG: ReadonlyMap<string, DType> = new Map<string, DType>([
+  ['Uint8Array', 'u8'], ['Uint8ClampedArray', 'u8'], ['Int8Array', 'i8'], ['Uint16Array', 'u16'],
+  ['Int16Array', 'i16'], ['Int32Array', 'i32'], ['Uint32Array', 'u32'], ['BigInt64Array', 'i64'],
+  ['BigUint64Array', 'u64'], ['Float16Array', 'f16'], ['Float32Array', 'f32'], ['Float64Array', 'f64'],
+]);
+
+/** All element types, in the order of their codes. */
+export const DTYPES: readonly DType[] = NAMES;
+
+/** Whether a value names an element type. */
+export function isDType(value: unknown): value is DType {
+  return typeof value === 'string' && CODES.has(value);
+}
+
+/** The code of the C interface, 1 to 15; 0 if there is no such element type. */
+export function dtypeCode(dtype: DType): number {
+  return CODES.get(dtype) ?? 0;
+}
+
+/** The element type of a code of the C interface, 1 to 15. */
+export function dtypeOfCode(code: number): DType {
+  return NAMES[code - 1] as DType;
+}
+
+/** Bytes of one element; 0 for strings, which have no fixed size. */
+export function byteSize(dtype: DType): number {
+  return SIZES[dtypeCode(dtype)] as number;
+}
+
+/** Elements of the typed array for one element of a tensor: 2 for c64, else 1. */
+export function partsOf(dtype: DType): number {
+  return dtype === 'c64' ? 2 : 1;
+}
+
+/** The typed array that holds elements of the type. Not for strings. */
+export function arrayType<D extends Exclude<DType, 'string'>>(dtype: D): TypedArrayConstructor & {
+  new (length: number): DataTypes[D];
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): DataTypes[D];
+};
+export function arrayType(dtype: DType): TypedArrayConstructor;
+export function arrayType(dtype: DType): TypedArrayConstructor {
+  return ARRAYS[dtypeCode(dtype)] as TypedArrayConstructor;
+}
+
+/** What `dtype` of a typed array's elements is; undefined for anything that is not a typed array. */
+export function dtypeOfArray(value: unknown): DType | undefined {
+  if (!ArrayBuffer.isView(value)) return undefined;
+  // By tag, not by class: arrays of other realms (frames, vm contexts) have classes of their own.
+  return BY_TAG.get((value as { readonly [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? '');
+}
+
+/** Whether the elements of a typed array of type `from` are those of a tensor of type `to`, bit for bit. */
+export function isSameLayout(from: DType, to: DType): boolean {
+  return from === to || (from === 'u16' && (to === 'f16' || to === 'bf16')) || (from === 'f32' && to === 'c64');
+}
+
+const f64Scratch = new Float64Array(1);
+const u64Scratch = new BigUint64Array(f64Scratch.buffer);
+const f32Scratch = new Float32Array(1);
+const u32Scratch = new Uint32Array(f32Scratch.buffer);
+
+/** The value of the bits of an IEEE binary16 number. */
+export function f16ToNumber(bits: number): number {
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  const magnitude =
+    exponent === 0 ? fraction * 2 ** -24
+    : exponent === 31 ? (fraction === 0 ? Infinity : NaN)
+    : (1024 + fraction) * 2 ** (exponent - 25);
+  return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+// The bits of a number with 8 or fewer exponent bits and `fractionBits` fraction bits, rounded once, half to even.
+function roundTo16(value: number, fractionBits: number): number {
+  f64Scratch[0] = value;
+  const sign = u64Scratch[0]! >> 63n ? 0x8000 : 0;
+  const exponentBits = 15 - fractionBits;
+  const infinity = ((1 << exponentBits) - 1) << fractionBits;
+  if (Number.isNaN(value)) return sign | infinity | (1 << (fractionBits - 1));
+  const magnitude = Math.abs(value);
+  if (magnitude === Infinity) return sign | infinity;
+  const bias = (1 << (exponentBits - 1)) - 1;
+  const exponent = Math.max(Number((u64Scratch[0]! >> 52n) & 0x7ffn) - 1023, 1 - bias);
+  // In units of the last place: below 2^(fractionBits + 1), and exact, being a product with a power of two. Doing it in
+  // two steps keeps the factor finite.
+  const scaled = magnitude * 2 ** -exponent * 2 ** fractionBits;
+  const below = Math.floor(scaled);
+  const rest = scaled - below;
+  const units = below + (rest > 0.5 || (rest === 0.5 && below % 2 === 1) ? 1 : 0);
+  // A carry out of the fraction goes into the exponent, as it should. Subnormals have no leading one to drop.
+  const bits = units + (exponent + bias - 1) * 2 ** fractionBits;
+  return sign | (bits >= infinity ? infinity : bits);
+}
+
+/** The bits of the nearest IEEE binary16 number, ties to even; a NaN is the quiet one. */
+export function numberToF16(value: number): number {
+  return roundTo16(value, 10);
+}
+
+/** The value of the bits of a bfloat16 number. */
+export function bf16ToNumber(bits: number): number {
+  u32Scratch[0] = bits << 16;
+  return f32Scratch[0]!;
+}
+
+/** The bits of the nearest bfloat16 number, ties to even; a NaN is the quiet one. */
+export function numberToBF16(value: number): number {
+  return roundTo16(value, 7);
+}

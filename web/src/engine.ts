@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// A module instance at work: calls into it, errors out of it, its event loop, and what waits for its events.
+
+import { collectorThreshold } from './memory.js';
+import { attribute, codeOfNumber, fail, TandemError } from './errors.js';
+import type { Entry } from './errors.js';
+import { Heap } from './heap.js';
+import { platform } from './platform.js';
+import type { Op } from './op.js';
+import type { WasmExports, WasmInstance } from './module.js';
+
+/** A reference to a tensor of the module. */
+export class Ref {
+  /** The tandem_tensor*; 0 once it is released. */
+  pointer: number;
+
+  constructor(pointer: number) {
+    this.pointer = pointer;
+  }
+}
+
+/** What owns a reference. */
+export interface Watched {
+  readonly ref: Ref;
+}
+
+/** What is told of events that nobody waits for. */
+export interface Listener {
+  onDiagnostic?: ((error: TandemError) => void) | undefined;
+  onPrint?: ((text: string) => void) | undefined;
+}
+
+/** How an engine is made. */
+export interface EngineOptions extends Listener {
+  /** Threads that compute; 0: the one that loaded the module. */
+  workers: number;
+  /** Bytes; 0 for none. */
+  memoryLimit: number;
+  /** 0 for the default. */
+  pendingLimit: number;
+  trackLocations: boolean;
+}
+
+interface Waiter {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+// Offsets in the scratch area, in bytes. At its begin is room for the results of C functions.
+/** Of a tandem_js_description, or another struct that a function fills. */
+export const DESCRIPTION = 64;
+/** Of a tandem_call_options. */
+const OPTIONS = 160;
+const EVENTS = 256;
+const MAX_EVENTS = 64;
+/** Of the arguments of a call, and the results behind them; of dimensions. */
+export const ARGUMENTS = 2048;
+const MAX_TENSORS = 4096;
+const CALL_OPTIONS_BYTES = 28;
+// How long the module may compute before other events of the page get their turn.
+const SLICE_MS = 8;
+const NURSERY_SIZE = 512;
+
+const READY = 1;
+const DIAGNOSTIC = 2;
+const PRINT = 3;
+const SHORTAGE = 4;
+
+/** What a call may be given besides its arguments; addresses, or 0. */
+export interface CallOptions {
+  attrs: number;
+  chain: number;
+  request: number;
+  location: number;
+}
+
+/** See above. One for each runtime. */
+export class Engine {
+  readonly exports: WasmExports;
+  readonly heap: Heap;
+  /** Why nothing can be called any more: the runtime was disposed of, or the module has failed. */
+  closed: TandemError | undefined;
+  /** The tandem_runtime*. */
+  readonly runtime: number;
+  /** The tandem_js*. */
+  readonly js: number;
+
+  /** Whether calls note where in the user's program they are. */
+  readonly tracksLocations: boolean;
+  /** Whether calls may go the short way. */
+  readonly isPlain: boolean;
+  /** Index in `heap.u32` of the arguments and of the result of a call. */
+  readonly argumentsAt: number;
+  private readonly resultsAt: number;
+  private readonly opExecute: (op: number, args: number, count: number, options: number, results: number,
+    numResults: number) => number;
+  private readonly tensorRelease: (tensor: number) => number;
+  // What is new, and not watched yet. Watching costs as much as the rest of a small op, and much of what is new is disposed
+  // of soon; nothing is found to be garbage before the running job has ended anyway.
+  private readonly nursery: Watched[] = [];
+  private readonly registry: FinalizationRegistry<Ref>;
+  private readonly waiters = new Map<number, Waiter>();
+  private readonly ops = new Map<string, number>();
+  // What must forget this engine when it is closed.
+  private readonly users = new Set<Op>();
+  private readonly names = new Map<string, number>();
+  private locations = new Map<string, number>();
+  private nextId = 1;
+  private scheduled = false;
+  private collecting: Promise<void> | undefined;
+  private released = 0;
+
+  constructor(private readonly instance: WasmInstance, private readonly options: EngineOptions) {
+    const { exports } = instance;
+    this.exports = exports;
+    this.tracksLocations = options.trackLocations;
+    this.isPlain = !options.trackLocations;
+    this.heap = new Heap(instance.memory, { malloc: exports.malloc, free: exports.free });
+    this.argumentsAt = (this.heap.scratch + ARGUMENTS) >>> 2;
+    this.resultsAt = this.heap.scratch >>> 2;
+    this.opExecute = exports.tandem_op_execute;
+    this.tensorRelease = exports.tandem_tensor_release;
+    this.registry = new FinalizationRegistry((ref) => {
+      ++this.released;
+      this.release(ref);
+    });
+    this.check(exports.tandem_js_create(options.workers > 1 ? options.workers : 0, options.memoryLimit, options.pendingLimit,
+      options.onDiagnostic ? 1 : 0, this.heap.scratch));
+    this.js = this.result();
+    this.runtime = exports.tandem_js_runtime(this.js) >>> 0;
+  }
+
+  // Calls.
+
+  /** The u32 that a C function gave through its last parameter, which pointed to the scratch area. */
+  result(index = 0): number {
+    if (this.heap.u32.length === 0) this.heap.renew();
+    return this.heap.u32[this.resultsAt + index]!;
+  }
+
+  /** Runs `fn`, which calls the module; makes a trap an error, after which nothing works any more. */
+  guard<T>(fn: (exports: WasmExports, scratch: number) => T): T {
+    if (this.closed !== undefined) throw this.whyClosed();
+    try {
+      this.heap.renew();
+      return fn(this.exports, this.heap.scratch);
+    } catch (error) {
+      if (error instanceof TandemError) throw error;
+      throw this.trap(error);
+    }
+  }
+
+  /** Throws the error that a status is, unless it is 0. */
+  check(status: number): void {
+    if (status !== 0) throw this.takeStatus(status);
+  }
+
+  /** As check; the error is the caller's of `entry`. */
+  checkAt(status: number, entry: Entry): void {
+    if (status !== 0) throw attribute(this.takeStatus(status), entry);
+  }
+
+  /** The error of a tandem_status*, which it releases. */
+  takeStatus(status: number): TandemError {
+    const { exports, heap } = this;
+    const cause = exports.tandem_status_cause(status) >>> 0;
+    const op = heap.cString(exports.tandem_status_op(status) >>> 0);
+    const location = heap.cString(exports.tandem_status_location(status) >>> 0);
+    const error = new TandemError(
+      codeOfNumber(exports.tandem_status_code(status)), heap.cString(exports.tandem_status_message(status) >>> 0), {
+        ...(op === '' ? {} : { op }),
+        ...(location === '' ? {} : { location }),
+        ...(cause === 0 ? {} : { cause: this.takeStatus(cause) }),
+      });
+    exports.tandem_status_release(status);
+    return error;
+  }
+
+  /** A new error that says why nothing can be called. */
+  whyClosed(): TandemError {
+    const { code, message, cause } = this.closed!;
+    return new TandemError(code, message, cause === undefined ? {} : { cause });
+  }
+
+  /** What to throw for something that was thrown by the module itself. The runtime is unusable from then on. */
+  trap(error: unknown): TandemError {
+    if (this.closed !== undefined) return this.whyClosed();
+    const text = error instanceof Error ? error.message : String(error);
+    this.close(new TandemError('Internal', `the WebAssembly module failed (${text}), so that this runtime cannot be used ` +
+      'any more; create another one', { cause: error }));
+    return this.whyClosed();
+  }
+
+  /** The views of the memory, for a call that found them without a buffer. */
+  revive(entry: Entry): Uint32Array {
+    if (this.closed !== undefined) throw attribute(this.whyClosed(), entry);
+    this.heap.renew();
+    return this.heap.u32;
+  }
+
+  /**
+   * Calls an op, looked up by `op`, whose `count` arguments are in the scratch area already. The tandem_tensor* of its
+   * result; errors are the caller's of `entry`.
+   */
+  call(op: number, count: number, entry: Entry): number {
+    const { heap } = this;
+    let status: number;
+    try {
+      status = this.opExecute(op, heap.scratch + ARGUMENTS, count, 0, heap.scratch, 1);
+    } catch (error) {
+      throw attribute(this.trap(error), entry);
+    }
+    if (status !== 0) throw attribute(this.takeStatus(status), entry);
+    let { u32 } = heap;
+    if (u32.length === 0) u32 = this.revive(entry);
+    return u32[this.resultsAt]!;
+  }
+
+  /** Calls an op with any number of arguments and results. The tandem_tensor* of its results. */
+  callMany(op: number, args: readonly number[], numResults: number, options: CallOptions, entry: Entry): number[] {
+    if (this.closed !== undefined) throw attribute(this.whyClosed(), entry);
+    const { heap } = this;
+    const total = args.length + numResults;
+    const room = total > MAX_TENSORS ? heap.malloc(4 * total) : heap.scratch + ARGUMENTS;
+    try {
+      heap.renew();
+      heap.u32.set(args, room >>> 2);
+      heap.u32.set([CALL_OPTIONS_BYTES, options.attrs, 0, options.chain, options.request, options.location, 0],
+        (heap.scratch + OPTIONS) >>> 2);
+      const results = room + 4 * args.length;
+      const status = this.guard((_, scratch) =>
+        this.opExecute(op, room, args.length, scratch + OPTIONS, results, numResults));
+      this.checkAt(status, entry);
+      heap.renew();
+      return Array.from(heap.u32.subarray(results >>> 2, (results >>> 2) + numResults));
+    } finally {
+      if (total > MAX_TENSORS && this.closed === undefined) heap.free(room);
+    }
+  }
+
+  /** The tandem_op* of an op, looked up once. Errors are the caller's of `entry`. */
+  op(op: Op, entry: Entry): number {
+    let pointer = this.ops.get(op.name);
+    if (pointer === undefined) {
+      if (this.closed !== undefined) throw attribute(this.whyClosed(), entry);
+      const text = this.heap.newCString(op.name);
+      const status = this.guard((exports, scratch) => exports.tandem_op_create(this.runtime, text, 0, scratch));
+      this.heap.free(text);
+      this.checkAt(status, entry);
+      pointer = this.result();
+      this.ops.set(op.name, pointer);
+    }
+    this.users.add(op);
+    return pointer;
+  }
+
+  /** The address of a text that is kept, such as an attribute's name. */
+  name(text: string): number {
+    let address = this.names.get(text);
+    if (address === undefined) {
+      address = this.heap.newCString(text);
+      this.names.set(text, address);
+    }
+    return address;
+  }
+
+  /** The same for a place in the user's program; not kept for good, since programs may make them up. */
+  location(text: string): number {
+    let address = this.locations.get(text);
+    if (address === undefined) {
+      if (this.locations.size >= 10_000) {
+        for (const old of this.locations.values()) this.heap.free(old);
+        this.locations = new Map();
+      }
+      address = this.heap.newCString(text);
+      this.locations.set(text, address);
+    }
+    return address;
+  }
+
+  /** Releases what `target` refers to when it is garbage, unless it has been by then. */
+  watch(target: Watched): void {
+    const { nursery } = this;
+    if (nursery.push(target) === 1) queueMicrotask(this.watchNursery);
+    else if (nursery.length >= NURSERY_SIZE) this.watchNursery();
+  }
+
+  private readonly watchNursery = (): void => {
+    const { nursery, registry } = this;
+    for (const target of nursery) {
+      if (target.ref.pointer !== 0) registry.register(target, target.ref);
+    }
+    nursery.length = 0;
+  };
+
+  /** Releases a tensor, if it is not already. */
+  release(ref: Ref): void {
+    const { pointer } = ref;
+    if (pointer === 0) return;
+    ref.pointer = 0;
+    if (this.closed !== undefined) return;
+    try {
+      this.tensorRelease(pointer);
+    } catch (error) {
+      this.trap(error);
+    }
+  }
+
+  /** The text that a C function gives through its last two parameters, address and size, and that is to be freed. */
+  takeText(ask: (exports: WasmExports, scratch: number) => number): string {
+    return this.guard((exports, scratch) => {
+      this.check(ask(exports, scratch));
+      const address = this.result(0);
+      const text = this.heap.text(address, this.result(1));
+      exports.tandem_free(address);
+      return text;
+    });
+  }
+
+  // Events.
+
+  /** Has the module's tasks run, and its events taken, soon. */
+  readonly wake = (): void => {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    platform.macrotask(this.turn);
+  };
+
+  private readonly turn = (): void => {
+    this.scheduled = false;
+    if (this.closed !== undefined) return;
+    try {
+      const more = this.exports.tandem_js_run_tasks(this.js, SLICE_MS);
+      this.takeEvents();
+      if (more !== 0) this.wake();
+    } catch (error) {
+      this.trap(error);
+    }
+  };
+
+  private takeEvents(): void {
+    const at = this.heap.scratch + EVENTS;
+    let count: number;
+    do {
+      count = this.exports.tandem_js_take_events(this.js, at, MAX_EVENTS);
+      this.heap.renew();
+      const events = this.heap.u32.slice(at >>> 2, (at >>> 2) + 4 * count);
+      for (let i = 0; i < count; ++i) {
+        this.handle(events[4 * i]!, events[4 * i + 1]!, events[4 * i + 2]!, events[4 * i + 3]!);
+      }
+    } while (count === MAX_EVENTS && this.closed === undefined);
+  }
+
+  private handle(kind: number, id: number, data: number, size: number): void {
+    switch (kind) {
+      case READY: {
+        const waiter = this.waiters.get(id);
+        this.waiters.delete(id);
+        if (this.waiters.size === 0) platform.stayAlive(this, false);
+        const error = data === 0 ? undefined : this.takeStatus(data);
+        if (error === undefined) waiter?.resolve();
+        else waiter?.reject(error);
+        break;
+      }
+      case DIAGNOSTIC: {
+        const error = this.takeStatus(data);
+        report(() => this.options.onDiagnostic?.(error));
+        break;
+      }
+      case PRINT: {
+        const text = this.heap.text(data, size);
+        this.exports.tandem_free(data);
+        report(() => (this.options.onPrint ?? platform.print)(text));
+        break;
+      }
+      case SHORTAGE:
+        void this.collect();
+        break;
+    }
+  }
+
+  /** Resolves when the module sends the event of an id; `ask` makes it do so. */
+  when(ask: (exports: WasmExports, id: number) => number): Promise<void> {
+    const id = this.nextId;
+    this.nextId = (this.nextId % 0xffffffff) + 1;
+    return new Promise((resolve, reject) => {
+      this.check(this.guard((exports) => ask(exports, id)));
+      if (this.waiters.size === 0) platform.stayAlive(this, true);
+      this.waiters.set(id, { resolve, reject });
+    });
+  }
+
+  // Memory and the end.
+
+  /** Provokes a garbage collection, so that tensors nobody holds are released. */
+  collect(): Promise<void> {
+    this.collecting ??= this.collectOnce().finally(() => {
+      this.collecting = undefined;
+    });
+    return this.collecting;
+  }
+
+  /** Whether so much memory is in use that garbage is to be collected first. */
+  isShort(): boolean {
+    if (this.closed !== undefined) return false;
+    return this.guard((exports, scratch) => {
+      exports.tandem_js_memory(this.js, scratch + DESCRIPTION);
+      this.heap.renew();
+      const info = (scratch + DESCRIPTION) >>> 3;
+      return this.heap.f64[info]! > this.heap.f64[info + 6]!;
+    });
+  }
+
+  private async collectOnce(): Promise<void> {
+    const before = this.released;
+    await platform.collectGarbage(() => this.closed !== undefined || this.released !== before);
+    if (this.closed !== undefined) return;
+    this.guard((exports, scratch) => {
+      exports.tandem_js_memory(this.js, scratch + DESCRIPTION);
+      this.heap.renew();
+      const info = (this.heap.scratch + DESCRIPTION) >>> 3;
+      const threshold = collectorThreshold(this.heap.f64[info]!, this.heap.f64[info + 5]!);
+      exports.tandem_js_collected(this.js, threshold);
+    });
+    this.wake();
+  }
+
+  /** Cancels what is pending, rejects what waits, and gives the instance up with its memory. */
+  dispose(): void {
+    if (this.closed !== undefined) return;
+    const reason = new TandemError('FailedPrecondition', 'the runtime has been disposed of');
+    try {
+      const text = this.heap.newCString(reason.message);
+      this.check(this.exports.tandem_js_cancel(this.js, text));
+      this.takeEvents();
+    } catch (error) {
+      this.trap(error);
+    }
+    this.close(reason);
+  }
+
+  private close(why: TandemError): void {
+    this.closed ??= why;
+    this.heap.close();
+    for (const op of this.users) op.forget(this);
+    this.users.clear();
+    const waiters = [...this.waiters.values()];
+    this.waiters.clear();
+    platform.stayAlive(this, false);
+    for (const waiter of waiters) waiter.reject(this.whyClosed());
+    this.instance.terminate();
+  }
+}
+
+// What a user's callback throws must not end the event loop.
+function report(callback: () => void): void {
+  try {
+    callback();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
+/** Throws the error of using what was disposed of. */
+export function failDisposed(entry: Entry, op: string): never {
+  fail(entry, 'FailedPrecondition', `[${op}] expected tensors that are not disposed of, got one that is`, { op });
+}

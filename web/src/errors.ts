@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The error that every failure of the package is, and where in the user's program it came from.
+
+/** The kinds of errors. */
+export type ErrorCode =
+  | 'Cancelled' | 'Unknown' | 'InvalidArgument' | 'DeadlineExceeded' | 'NotFound' | 'AlreadyExists'
+  | 'ResourceExhausted' | 'FailedPrecondition' | 'OutOfRange' | 'Unimplemented' | 'Internal' | 'Unavailable'
+  | 'DataLoss';
+
+// In the order of their numbers in bindings/c/tandem.h, which begin with 1.
+const CODES: readonly ErrorCode[] = [
+  'Cancelled', 'Unknown', 'InvalidArgument', 'DeadlineExceeded', 'NotFound', 'AlreadyExists', 'ResourceExhausted',
+  'FailedPrecondition', 'OutOfRange', 'Unimplemented', 'Internal', 'Unavailable', 'DataLoss',
+];
+
+/** The kind of error that has this number in the C interface. @internal */
+export function codeOfNumber(number: number): ErrorCode {
+  return CODES[number - 1] ?? 'Unknown';
+}
+
+/** What an error may say besides its code and message. */
+export interface TandemErrorOptions {
+  /** The op that failed, such as 'tf.MatMul'. */
+  op?: string;
+  /** Where in the program the op was called, "file:line:column". */
+  location?: string;
+  /** What led to the error. */
+  cause?: unknown;
+}
+
+/**
+ * An error of Tandem. `message` has the form `[tf.MatMul] inner dimensions must agree, got a: f32[2,3], b: f32[4,5]`.
+ * `location` is where the program called the op: always known of errors that are thrown by the call, and of those that
+ * come later if the runtime was created with `trackLocations`.
+ */
+export class TandemError extends Error {
+  readonly code: ErrorCode;
+  readonly op?: string;
+  readonly location?: string;
+  /** The error that led to this one: a TandemError, or what the environment threw. */
+  declare readonly cause?: unknown;
+
+  constructor(code: ErrorCode, message: string, options: TandemErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'TandemError';
+    this.code = code;
+    if (options.op !== undefined) this.op = options.op;
+    if (options.location !== undefined) this.location = options.location;
+  }
+}
+
+/** A function of the package that the user called: frames from it inwards are not the user's. @internal */
+// eslint-disable-next-line @typescript-eslint/no-unsafe-function-type
+export type Entry = Function;
+
+interface StackCapture {
+  captureStackTrace?(target: object, above?: Entry): void;
+}
+
+// "file:line:column" of a line of a stack, in the form of V8 ("at f (place)") or of the others ("f@place").
+function placeOfFrame(frame: string): string | undefined {
+  const match = /^\s*at (?:.* \()?(.+:\d+:\d+)\)?$/.exec(frame) ?? /@(.+:\d+:\d+)$/.exec(frame);
+  return match?.[1];
+}
+
+// Without captureStackTrace: the frames below the last one that is of the entry function.
+function framesBelow(stack: string, entry: Entry): string[] {
+  const frames = stack.split('\n');
+  const last = frames.findLastIndex((frame) => frame.startsWith(`${entry.name}@`) || frame.includes(`.${entry.name}@`));
+  return frames.slice(last + 1);
+}
+
+/**
+ * Makes the caller of `entry` the place that the error's stack and `location` show. Returns the error.
+ * @internal
+ */
+export function attribute(error: TandemError, entry: Entry): TandemError {
+  const capture = (Error as StackCapture).captureStackTrace;
+  let frames: string[];
+  if (capture) {
+    capture(error, entry);
+    frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  } else {
+    frames = framesBelow(error.stack ?? '', entry);
+    if (error.stack) Object.defineProperty(error, 'stack', { value: frames.join('\n'), configurable: true });
+  }
+  if (error.location === undefined) {
+    const location = frames.map(placeOfFrame).find((place) => place !== undefined);
+    if (location !== undefined) (error as { location?: string }).location = location;
+  }
+  return error;
+}
+
+/** Where the caller of `entry` is, "file:line:column"; empty if the environment does not tell. @internal */
+export function locationOf(entry: Entry): string {
+  return attribute(new TandemError('Unknown', ''), entry).location ?? '';
+}
+
+/** Throws an error whose place is the caller of `entry`. @internal */
+export function fail(entry: Entry, code: ErrorCode, message: string, options: TandemErrorOptions = {}): never {
+  throw attribute(new TandemError(code, message, options), entry);
+}
+
+/** Runs `fn`; errors of the package that it throws are the caller's of `entry`. @internal */
+export function attributed<T>(entry: Entry, fn: () => T): T {
+  try {
+    return fn();
+  } catch (error) {
+    throw error instanceof TandemError ? attribute(error, entry) : error;
+  }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Getting at the WebAssembly module: finding, compiling and instantiating it, with an error for each way to fail.
+
+import { TandemError } from './errors.js';
+import { platform } from './platform.js';
+
+/** TANDEM_ABI_VERSION and TANDEM_JS_VERSION of the module that this package was made for. */
+const ABI_VERSION = 1;
+const JS_VERSION = 1;
+
+type Call = (...args: number[]) => number;
+
+// What JavaScript calls of bindings/c/tandem.h and bindings/wasm/tandem_js.h.
+const EXPORTS = [
+  'malloc', 'free', 'tandem_version', 'tandem_abi_version', 'tandem_js_version',
+  'tandem_status_code', 'tandem_status_message', 'tandem_status_op', 'tandem_status_location', 'tandem_status_cause',
+  'tandem_status_release', 'tandem_free',
+  'tandem_js_create', 'tandem_js_runtime', 'tandem_js_cancel', 'tandem_js_run_tasks', 'tandem_js_take_events',
+  'tandem_js_on_ready', 'tandem_js_chain_on_ready', 'tandem_js_on_settled', 'tandem_js_tensor_new', 'tandem_js_scalar',
+  'tandem_js_describe', 'tandem_js_tensor_state', 'tandem_js_tensor_error', 'tandem_js_strings',
+  'tandem_js_attrs_set_int', 'tandem_js_request_create', 'tandem_js_memory', 'tandem_js_set_memory_limit',
+  'tandem_js_collected',
+  'tandem_runtime_restart', 'tandem_trace_start', 'tandem_trace_stop', 'tandem_trace_clear', 'tandem_trace_json',
+  'tandem_op_registry_json', 'tandem_tensor_create_strings', 'tandem_tensor_copy', 'tandem_tensor_release',
+  'tandem_tensor_data', 'tandem_tensor_text', 'tandem_attrs_create', 'tandem_attrs_release', 'tandem_attrs_status',
+  'tandem_attrs_set_bool', 'tandem_attrs_set_float', 'tandem_attrs_set_string', 'tandem_attrs_set_dtype',
+  'tandem_attrs_set_shape', 'tandem_attrs_set_tensor', 'tandem_attrs_set_function', 'tandem_attrs_set_bools',
+  'tandem_attrs_set_ints', 'tandem_attrs_set_floats', 'tandem_attrs_set_strings', 'tandem_attrs_set_dtypes',
+  'tandem_attrs_set_shapes', 'tandem_chain_create', 'tandem_chain_release', 'tandem_request_cancel',
+  'tandem_request_release', 'tandem_op_create', 'tandem_op_execute', 'tandem_op_release',
+] as const;
+
+/** The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. */
+export type WasmExports = Readonly<Record<(typeof EXPORTS)[number], Call>>;
+
+/** An instance of the module, ready to be used. */
+export interface WasmInstance {
+  readonly exports: WasmExports;
+  readonly memory: WebAssembly.Memory;
+  /** Of the threaded module: ends its workers at once. */
+  terminate(): void;
+}
+
+/** Where the module comes from; at most one of them. */
+export interface WasmSource {
+  wasmUrl?: string | URL | undefined;
+  wasmModule?: WebAssembly.Module | undefined;
+  wasmBinary?: BufferSource | undefined;
+}
+
+// A function that uses a v128 constant.
+const SIMD_MODULE = [
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11,
+];
+
+/** Throws Unimplemented where there is no WebAssembly with SIMD. */
+export function checkWebAssembly(): void {
+  if (typeof WebAssembly !== 'object') {
+    throw new TandemError('Unimplemented', 'expected WebAssembly, which this environment does not have or does not ' +
+      'allow; a content security policy must have \'wasm-unsafe-eval\' in script-src');
+  }
+  if (!WebAssembly.validate(new Uint8Array(SIMD_MODULE))) {
+    throw new TandemError('Unimplemented', 'expected WebAssembly SIMD, which this environment does not have; browsers ' +
+      'have it since Chrome 91, Firefox 89 and Safari 16.4');
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function compileBytes(bytes: BufferSource, name: string): Promise<WebAssembly.Module> {
+  try {
+    return await WebAssembly.compile(bytes);
+  } catch (error) {
+    const policy = /unsafe-eval|content security policy/i.test(textOf(error));
+    throw policy
+      ? new TandemError('FailedPrecondition',
+        `expected a content security policy with 'wasm-unsafe-eval' in script-src, got ${textOf(error)}`,
+        { cause: error })
+      : new TandemError('DataLoss', `expected the complete tandem.wasm of this version of tandem-rt in ${name}, got ` +
+        `${bytes.byteLength} bytes that are no valid module: ${textOf(error)}`, { cause: error });
+  }
+}
+
+// Compiled modules by URL: several runtimes share one.
+const compiled = new Map<string, Promise<WebAssembly.Module>>();
+
+function compileUrl(url: URL): Promise<WebAssembly.Module> {
+  let module = compiled.get(url.href);
+  if (module === undefined) {
+    module = platform.read(url).then((bytes) => compileBytes(bytes, url.href));
+    compiled.set(url.href, module);
+    // The next runtime tries again.
+    module.catch(() => compiled.delete(url.href));
+  }
+  return module;
+}
+
+function toUrl(url: string | URL): URL {
+  try {
+    return new URL(url, platform.baseUrl());
+  } catch (error) {
+    throw new TandemError('InvalidArgument', `expected wasmUrl to be a URL, got ${String(url)}`, { cause: error });
+  }
+}
+
+/** The module that the source says, or the one beside this package. */
+async function compile(source: WasmSource): Promise<WebAssembly.Module> {
+  const given = Object.values(source).filter((value) => value !== undefined).length;
+  if (given > 1) {
+    throw new TandemError('InvalidArgument', `expected one of wasmUrl, wasmModule and wasmBinary, got ${given}`);
+  }
+  if (source.wasmModule !== undefined) {
+    if (Object.prototype.toString.call(source.wasmModule) === '[object WebAssembly.Module]') return source.wasmModule;
+    throw new TandemError('InvalidArgument', `expected wasmModule to be a WebAssembly.Module, got ${
+      Object.prototype.toString.call(source.wasmModule)}`);
+  }
+  if (source.wasmBinary !== undefined) {
+    const binary: unknown = source.wasmBinary;
+    if (ArrayBuffer.isView(binary) || /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(binary))) {
+      return compileBytes(source.wasmBinary, 'wasmBinary');
+    }
+    throw new TandemError('InvalidArgument', `expected wasmBinary to be an ArrayBuffer or a view of one, got ${
+      Object.prototype.toString.call(binary)}`);
+  }
+  return compileUrl(source.wasmUrl === undefined ? platform.wasmUrl() : toUrl(source.wasmUrl));
+}
+
+function otherVersion(got: string): TandemError {
+  return new TandemError('FailedPrecondition', `expected the tandem.wasm of this version of tandem-rt (interface ${
+    ABI_VERSION}.${JS_VERSION}), got ${got}; take the file from the package's dist folder`);
+}
+
+/** Throws FailedPrecondition if the functions are not those of this version. */
+export function checkVersion(exports: Partial<WasmExports>): WasmExports {
+  const { tandem_abi_version: abi, tandem_js_version: js } = exports;
+  if (typeof abi !== 'function' || typeof js !== 'function') throw otherVersion('another module');
+  if (abi() !== ABI_VERSION || js() !== JS_VERSION) throw otherVersion(`one of interface ${abi()}.${js()}`);
+  const missing = EXPORTS.find((name) => typeof exports[name] !== 'function');
+  if (missing !== undefined) throw otherVersion(`one without ${missing}`);
+  return exports as WasmExports;
+}
+
+// What the module asks of its environment. It has no files and no arguments; a write is of what it prints.
+function importsOf(memory: () => WebAssembly.Memory, wake: () => void): Record<string, Record<string, Call>> {
+  const view = (): DataView => new DataView(memory().buffer);
+  const zeros = (...addresses: number[]): number => {
+    for (const address of addresses) view().setUint32(address, 0, true);
+    return 0;
+  };
+  const BAD_FILE = 8;
+  return {
+    tandem: { wake: () => (wake(), 0) },
+    env: { emscripten_notify_memory_growth: () => 0 },
+    wasi_snapshot_preview1: {
+      clock_time_get: ((clock: number, _precision: bigint, result: number): number => {
+        const milliseconds = clock === 0 ? Date.now() : performance.now();
+        view().setBigUint64(result, BigInt(Math.round(milliseconds * 1e6)), true);
+        return 0;
+      }) as unknown as Call,
+      fd_write: (_file, vectors, count, written) => {
+        let size = 0;
+        let text = '';
+        for (let i = 0; i < count!; ++i) {
+          const address = view().getUint32(vectors! + 8 * i, true);
+          const length = view().getUint32(vectors! + 8 * i + 4, true);
+          text += new TextDecoder().decode(new Uint8Array(memory().buffer, address, length));
+          size += length;
+        }
+        if (text !== '') platform.print(text);
+        view().setUint32(written!, size, true);
+        return 0;
+      },
+      fd_close: () => 0,
+      fd_seek: () => BAD_FILE,
+      fd_read: () => BAD_FILE,
+      fd_fdstat_get: () => BAD_FILE,
+      environ_sizes_get: (count, size) => zeros(count!, size!),
+      environ_get: () => 0,
+      args_sizes_get: (count, size) => zeros(count!, size!),
+      args_get: () => 0,
+      random_get: (address, size) => {
+        crypto.getRandomValues(new Uint8Array(memory().buffer, address, size));
+        return 0;
+      },
+      proc_exit: (code) => {
+        throw new Error(`the module ended itself with ${code}`);
+      },
+    },
+  };
+}
+
+/** An instance of the module without threads. `wake` is told when there is something to do. */
+export async function instantiate(source: WasmSource, wake: () => void): Promise<WasmInstance> {
+  const module = await compile(source);
+  let memory: WebAssembly.Memory | undefined;
+  const imports = importsOf(() => memory!, wake);
+  const unknown = WebAssembly.Module.imports(module).find(
+    (entry) => entry.kind !== 'function' || imports[entry.module]?.[entry.name] === undefined);
+  if (unknown !== undefined) throw otherVersion(`one that imports ${unknown.module}.${unknown.name}`);
+  let instance: WebAssembly.Instance;
+  try {
+    instance = await WebAssembly.instantiate(module, imports);
+  } catch (error) {
+    throw new TandemError('ResourceExhausted', `expected memory for a runtime, got ${textOf(error)}`, { cause: error });
+  }
+  const functions = instance.exports as unknown as Partial<WasmExports> & { _initialize?(): void };
+  memory = instance.exports['memory'] as WebAssembly.Memory | undefined;
+  if (memory === undefined) throw otherVersion('another module');
+  functions._initialize?.();
+  return { exports: checkVersion(functions), memory, terminate: () => undefined };
+}
+
+/** An instance of the module with threads, from the glue code beside this package. */
+export async function instantiateThreads(threads: number, wake: () => void): Promise<WasmInstance> {
+  const module = await (await platform.importThreads())({ onTandemWake: wake, tandemThreads: threads });
+  const functions: Partial<Record<string, Call>> = {};
+  for (const name of EXPORTS) functions[name] = module[`_${name}`] as Call;
+  return {
+    exports: checkVersion(functions as Partial<WasmExports>),
+    memory: module['wasmMemory'] as WebAssembly.Memory,
+    terminate: () => (module['tandemTerminate'] as () => void)(),
+  };
+}

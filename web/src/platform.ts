@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What the environment is asked for. The build for Node has platform.node.ts in place of platform.browser.ts.
+
+export { platform } from './platform.browser.js';
+
+/** The factory that the threaded module's glue code exports. */
+export type ThreadsFactory = (options: Record<string, unknown>) => Promise<Record<string, unknown>>;
+
+/** Keeps a value for a function and all that follows from it, also across `await`. */
+export interface ContextStorage {
+  run<T>(value: unknown, fn: () => T): T;
+  getStore(): unknown;
+}
+
+/** An environment: a browser's page or worker, or Node. */
+export interface Platform {
+  /** What relative URLs that the user gives are relative to. */
+  baseUrl(): string | undefined;
+  /** Where the module without threads is. */
+  wasmUrl(): URL;
+  /** The bytes there. NotFound or Unavailable if they cannot be had. */
+  read(url: URL): Promise<ArrayBuffer>;
+  /** Runs `fn` soon, after events that wait already. */
+  macrotask(fn: () => void): void;
+  /** Provokes a garbage collection and lets finalizers run, until `isDone` or it seems of no use to try on. */
+  collectGarbage(isDone: () => boolean): Promise<void>;
+  /** Keeps the process running on behalf of `owner`, or no longer. */
+  stayAlive(owner: object, stay: boolean): void;
+  /** A storage that follows `await`; undefined where there is none. */
+  newContextStorage(): ContextStorage | undefined;
+  /** Whether memory may be shared between threads. */
+  isIsolated(): boolean;
+  /** Why the threaded module cannot be used here; undefined if it can. */
+  whyNoThreads(): string | undefined;
+  /** How many threads 'auto' means; 1 if the module without threads is the default. */
+  readonly defaultThreads: number;
+  importThreads(): Promise<ThreadsFactory>;
+  /** Writes a text to standard output. */
+  print(text: string): void;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The definitions of all ops, as the module describes them, for calling ops by name.
+
+import type { DType } from './dtypes.js';
+import type { Engine } from './engine.js';
+import { TandemError } from './errors.js';
+import type { Entry } from './errors.js';
+import { Op } from './op.js';
+
+/** An input or a result of an op. Its element type is `dtype`, or that of the attribute `type_attr`. */
+export interface ArgDefinition {
+  readonly name: string;
+  readonly dtype?: DType;
+  readonly type_attr?: string;
+  /** The attribute that lists the element types of so many tensors. */
+  readonly type_list_attr?: string;
+  readonly any_dtype?: boolean;
+  /** The attribute that says how many tensors it is. */
+  readonly number_attr?: string;
+  /** Whether its content is looked at before the op runs, such as axes and shapes. */
+  readonly host_input: boolean;
+}
+
+/** An attribute of an op. */
+export interface AttrDefinition {
+  readonly name: string;
+  readonly kind: 'type' | 'int' | 'float' | 'bool' | 'string' | 'shape' | 'tensor' | 'func' | 'any';
+  readonly list: boolean;
+  /** Whether it follows from the inputs. */
+  readonly inferred: boolean;
+  readonly allowed?: readonly string[];
+  readonly minimum?: number;
+  /** Without one the attribute must be given. */
+  readonly default?: unknown;
+  /** As in the op's definition. */
+  readonly spec: string;
+}
+
+/** An op. */
+export interface OpDefinition {
+  readonly name: string;
+  /** What it computes; the first sentence is a summary. */
+  readonly doc: string;
+  readonly side_effects: boolean;
+  readonly inputs: readonly ArgDefinition[];
+  readonly outputs: readonly ArgDefinition[];
+  readonly attrs: readonly AttrDefinition[];
+}
+
+// The dtype of values for an input that cannot have that of just any tensor among the arguments; see op.ts.
+function fallbackOf(input: ArgDefinition, definition: OpDefinition): string {
+  const allowedFor = (name: string | undefined): readonly string[] | undefined =>
+    definition.attrs.find((attr) => attr.name === name)?.allowed;
+  const own = allowedFor(input.type_attr);
+  if (own === undefined || input.host_input) return '';
+  const others = definition.inputs.filter(({ type_attr: type }) => type !== undefined && type !== input.type_attr);
+  if (others.every(({ type_attr: type }) => allowedFor(type)?.every((dtype) => own.includes(dtype)) ?? true)) return '';
+  const preferred = [definition.attrs.find(({ name }) => name === input.type_attr)?.default, 'i32', 'f32', own[0]];
+  return `=${preferred.find((dtype) => own.includes(dtype as string)) as string}`;
+}
+
+function inputsText(definition: OpDefinition): string {
+  return definition.inputs.map((input) => {
+    const star = input.number_attr !== undefined || input.type_list_attr !== undefined ? '*' : '';
+    const list = input.type_list_attr !== undefined ? '[]' : '';
+    const type = input.dtype ?? input.type_attr ?? input.type_list_attr ?? 'any';
+    return `${star}${input.name}:${type}${list}${fallbackOf(input, definition)}${input.host_input ? '!' : ''}`;
+  }).join(' ');
+}
+
+function attrsText(definition: OpDefinition): string {
+  return definition.attrs.map(({ name, kind, list }) => `${name}:${kind === 'type' ? 'dtype' : kind}${list ? '[]' : ''}`)
+    .join(' ');
+}
+
+/** See above. One for each engine, read when it is first needed. */
+export class Registry {
+  readonly definitions: readonly OpDefinition[];
+  private readonly byName = new Map<string, { definition: OpDefinition; op: Op }>();
+
+  constructor(private readonly engine: Engine) {
+    const json = engine.takeText((exports, scratch) =>
+      exports.tandem_op_registry_json(engine.runtime, scratch, scratch + 4));
+    this.definitions = (JSON.parse(json) as { ops: OpDefinition[] }).ops;
+    for (const definition of this.definitions) {
+      const op = new Op(definition.name, inputsText(definition), attrsText(definition), true);
+      this.byName.set(definition.name, { definition, op });
+    }
+  }
+
+  /** NotFound, with the name that is most like it, if there is no such op. */
+  find(name: string, entry: Entry): { definition: OpDefinition; op: Op } {
+    const found = this.byName.get(name);
+    if (found !== undefined) return found;
+    // The module knows what was meant.
+    new Op(String(name), '', '').on(this.engine, entry);
+    throw new TandemError('NotFound', `[${name}] expected an op that is defined, got another one`, { op: name });
+  }
+}
+
+/** How many tensors each input or result is, by what the call was given; undefined if that does not tell. */
+function countOf(
+  arg: ArgDefinition, definition: OpDefinition, numInputs: number, attrs: Readonly<Record<string, unknown>>,
+): number | undefined {
+  const name = arg.number_attr ?? arg.type_list_attr;
+  if (name === undefined) return 1;
+  const value = attrs[name] ?? definition.attrs.find((attr) => attr.name === name)?.default;
+  if (typeof value === 'number') return value;
+  if (Array.isArray(value)) return value.length;
+  // Inferred from the inputs: those that are no lists take one each.
+  const lists = definition.inputs.filter((input) => (input.number_attr ?? input.type_list_attr) !== undefined);
+  const ofName = lists.filter((input) => (input.number_attr ?? input.type_list_attr) === name).length;
+  const rest = numInputs - (definition.inputs.length - lists.length);
+  return ofName === lists.length && ofName > 0 ? rest / ofName : undefined;
+}
+
+/** How many results a call gives. */
+export function numResults(
+  definition: OpDefinition, numInputs: number, attrs: Readonly<Record<string, unknown>>,
+): number {
+  return definition.outputs.reduce((sum, output) => {
+    const count = countOf(output, definition, numInputs, attrs);
+    if (count === undefined || !Number.isSafeInteger(count) || count < 0 || count > 2 ** 20) {
+      throw new TandemError('InvalidArgument',
+        `[${definition.name}] expected the number of results in options.results, since the attributes do not tell`,
+        { op: definition.name });
+    }
+    return sum + count;
+  }, 0);
+}
+
+/** The arguments, given one after the other, as lists where the op takes lists. */
+export function groupInputs<T>(
+  definition: OpDefinition, inputs: readonly T[], attrs: Readonly<Record<string, unknown>>,
+): (T | readonly T[])[] {
+  const grouped: (T | readonly T[])[] = [];
+  let at = 0;
+  for (const input of definition.inputs) {
+    const isList = input.number_attr !== undefined || input.type_list_attr !== undefined;
+    if (!isList) {
+      if (at < inputs.length) grouped.push(inputs[at++]!);
+      continue;
+    }
+    const count = countOf(input, definition, inputs.length, attrs) ?? inputs.length - at;
+    grouped.push(inputs.slice(at, at + Math.max(0, count)));
+    at += Math.max(0, count);
+  }
+  // Too many are the module's to refuse.
+  return grouped.concat(inputs.slice(at));
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Requests: calls that are cancelled, and given a deadline, together.
+
+import { contexts, currentContext, runIn } from './context.js';
+import type { Context } from './context.js';
+import { attribute, TandemError } from './errors.js';
+import type { Entry } from './errors.js';
+import type { Engine } from './engine.js';
+import { checkSignal } from './waiting.js';
+import type { WaitOptions } from './waiting.js';
+
+/** When a request is over before its work is done. */
+export interface RequestOptions extends WaitOptions {
+  /** In milliseconds from now; then its calls fail with DeadlineExceeded. */
+  deadline?: number | undefined;
+}
+
+// What setTimeout takes.
+const MAX_TIMER_MS = 0x7fffffff;
+
+/** What the function of `runtime.request` is given. */
+export class Request implements Context {
+  /** @internal */
+  readonly parent: Context | undefined = currentContext();
+  private over: { reason: unknown } | undefined;
+
+  /** @internal */
+  constructor(private readonly engine: Engine, private readonly pointer: number) {}
+
+  /** Whether the request was aborted, or its deadline has passed. */
+  get isOver(): boolean {
+    return this.over !== undefined;
+  }
+
+  /**
+   * Runs `fn` as part of the request: for code that the environment does not know to be, such as event handlers, and in
+   * browsers what follows an `await` of promises that are not of this package.
+   */
+  run<T>(fn: () => T): T {
+    this.throwIfOver();
+    return runIn(this, fn);
+  }
+
+  /** Throws the reason if the request is over. */
+  throwIfOver(): void {
+    if (this.over !== undefined) throw this.over.reason;
+  }
+
+  /** @internal */
+  requestOn(engine: object): number {
+    this.throwIfOver();
+    return engine === this.engine ? this.pointer : 0;
+  }
+
+  /** @internal */
+  whyOver(): { reason: unknown } | undefined {
+    return this.over ?? this.parent?.whyOver?.();
+  }
+
+  /** @internal */
+  end(reason: unknown): void {
+    if (this.over !== undefined) return;
+    this.over = { reason };
+    const { engine } = this;
+    if (engine.closed !== undefined) return;
+    const text = engine.heap.newCString(reason instanceof Error ? reason.message : String(reason));
+    engine.check(engine.guard((exports) => exports.tandem_request_cancel(this.pointer, text)));
+    engine.heap.free(text);
+    engine.wake();
+  }
+
+  /** @internal */
+  release(): void {
+    --contexts.alive;
+    if (this.engine.closed === undefined) this.engine.exports.tandem_request_release(this.pointer);
+  }
+}
+
+function checkDeadline(deadline: unknown): asserts deadline is number | undefined {
+  if (deadline === undefined) return;
+  if (typeof deadline !== 'number' || !(deadline >= 0)) {
+    throw new TandemError('InvalidArgument', `[request] expected deadline to be milliseconds from 0 on, got ${String(deadline)}`);
+  }
+}
+
+/** See `Runtime.request`. */
+export async function runRequest<T>(
+  engine: Engine, options: RequestOptions, fn: (request: Request) => T | PromiseLike<T>, entry: Entry,
+): Promise<T> {
+  const { signal, deadline } = options;
+  let request: Request;
+  try {
+    checkSignal(options);
+    checkDeadline(deadline);
+    const ms = deadline !== undefined && deadline <= MAX_TIMER_MS ? deadline : -1;
+    engine.check(engine.guard((exports, scratch) => exports.tandem_js_request_create(engine.js, ms, scratch)));
+    request = new Request(engine, engine.result());
+  } catch (error) {
+    throw error instanceof TandemError ? attribute(error, entry) : error;
+  }
+  ++contexts.alive;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let abort: (() => void) | undefined;
+  const ending = new Promise<never>((_, reject) => {
+    const end = (reason: unknown): void => {
+      request.end(reason);
+      reject(reason);
+    };
+    abort = () => end(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    if (deadline !== undefined && deadline <= MAX_TIMER_MS) {
+      timer = setTimeout(() => end(attribute(new TandemError('DeadlineExceeded',
+        `[request] expected to be done within ${deadline} ms, which have passed`), entry)), deadline);
+    }
+  });
+  const cleanUp = (): void => {
+    clearTimeout(timer);
+    if (abort) signal?.removeEventListener('abort', abort);
+    request.release();
+  };
+  const working = runIn(request, async () => fn(request));
+  // Work that goes on after the end is still the request's.
+  working.then(cleanUp, cleanUp);
+  return Promise.race([ending, working]);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Runtime: where tensors live and ops run.
+
+import { Allocation } from './allocation.js';
+import type { AttrValue } from './attrs.js';
+import { callMany } from './call.js';
+import type { Inputs, TensorInput } from './call.js';
+import type { Capabilities, DeviceName } from './capabilities.js';
+import { checkDType, checkShape, createFilled, createTensor } from './create.js';
+import type { DType, TypedArray } from './dtypes.js';
+import { DESCRIPTION } from './engine.js';
+import type { Engine } from './engine.js';
+import { attributed, TandemError } from './errors.js';
+import { readImage } from './image.js';
+import type { ImageOptions, ImageSource } from './image.js';
+import type { MemoryInfo } from './memory.js';
+import type { ScalarLike, TensorLike } from './nested.js';
+import { groupInputs, numResults, Registry } from './registry.js';
+import type { OpDefinition } from './registry.js';
+import { runRequest } from './request.js';
+import type { Request, RequestOptions } from './request.js';
+import { keepTensor, runInScope } from './scope.js';
+import { newTensor, Tensor } from './tensor.js';
+import { Trace } from './trace.js';
+import { describe } from './values.js';
+
+/** What a tensor is made as. */
+export interface TensorOptions {
+  /** By default that of the values. It must have as many elements. */
+  shape?: readonly number[];
+  /** By default that of the values: f32 for numbers, i64 for bigints, a typed array's own. */
+  dtype?: DType;
+}
+
+/** Tensors and ops on one WebAssembly instance. Several may live side by side. Made by `createRuntime`. */
+export class Runtime {
+  /** Where ops run. */
+  readonly device: DeviceName;
+  /** What was found in the environment, and why something of it is not used. */
+  readonly capabilities: Capabilities;
+  /** Records what runs when. */
+  readonly trace: Trace;
+  /** @internal */
+  readonly engine: Engine;
+  private registry: Registry | undefined;
+  private effects = 0;
+
+  /** @internal */
+  constructor(engine: Engine, capabilities: Capabilities) {
+    this.engine = engine;
+    this.device = capabilities.device;
+    this.capabilities = capabilities;
+    this.trace = new Trace(engine);
+  }
+
+  /** Whether `dispose` was called, or the module has failed. */
+  get disposed(): boolean {
+    return this.engine.closed !== undefined;
+  }
+
+  // Tensors.
+
+  /**
+   * A tensor with a copy of the values: a number, boolean, bigint or string, nested arrays of them, or a typed array.
+   *
+   * @throws TandemError InvalidArgument for arrays that are not equally long, values that the dtype does not take, and a
+   * shape with another number of elements; ResourceExhausted without memory for it.
+   */
+  tensor(values: TensorLike | TypedArray, shapeOrOptions?: readonly number[] | TensorOptions): Tensor {
+    return this.make(this.tensor, () => {
+      const isShape = Array.isArray(shapeOrOptions);
+      const { shape, dtype } = optionsOf(shapeOrOptions);
+      if (shape !== undefined || isShape) checkShape(shape, 'tensor');
+      checkDType(dtype, 'tensor');
+      return createTensor(this.engine, values, dtype, shape, { op: 'tensor', name: 'values' });
+    });
+  }
+
+  /** A tensor of rank 0. */
+  scalar(value: ScalarLike, dtype?: DType): Tensor {
+    return this.make(this.scalar, () => {
+      checkDType(dtype, 'scalar');
+      return createFilled(this.engine, [], value, dtype, { op: 'scalar', name: 'value' });
+    });
+  }
+
+  /** A tensor of zeros, f32 by default; of empty strings for 'string'. */
+  zeros(shape: readonly number[], dtype: DType = 'f32'): Tensor {
+    return this.make(this.zeros, () => this.filled('zeros', shape, dtype === 'string' ? '' : 0, dtype));
+  }
+
+  /** A tensor of ones, f32 by default. Not for strings. */
+  ones(shape: readonly number[], dtype: DType = 'f32'): Tensor {
+    return this.make(this.ones, () => this.filled('ones', shape, 1, dtype));
+  }
+
+  /** A tensor of which all elements are `value`, which decides the dtype if none is given. */
+  fill(shape: readonly number[], value: ScalarLike, dtype?: DType): Tensor {
+    return this.make(this.fill, () => this.filled('fill', shape, value, dtype));
+  }
+
+  private filled(op: string, shape: readonly number[], value: ScalarLike, dtype: DType | undefined): number {
+    checkShape(shape, op);
+    checkDType(dtype, op);
+    const isPair = dtype === 'c64' && typeof value === 'number';
+    return createFilled(this.engine, shape, isPair ? [value, 0] : value, dtype, { op, name: 'value' });
+  }
+
+  /** Memory for a tensor, to be filled in place, f32 by default. Not for strings. */
+  alloc(shape: readonly number[], dtype: DType = 'f32'): Allocation {
+    return attributed(this.alloc, () => {
+      checkShape(shape, 'alloc');
+      checkDType(dtype, 'alloc');
+      return new Allocation(this, shape, dtype);
+    });
+  }
+
+  /** A tensor [height, width, channels] of the pixels of an image, a canvas or a video. */
+  fromImage(source: ImageSource, options: ImageOptions = {}): Tensor {
+    return this.make(this.fromImage, () => {
+      const { data, shape, dtype } = readImage(source, options);
+      return createTensor(this.engine, data, dtype, shape, { op: 'fromImage', name: 'pixels' });
+    });
+  }
+
+  // Calls `create` on behalf of `entry`; what it gives becomes a tensor.
+  private make(entry: (...args: never[]) => Tensor, create: () => number): Tensor {
+    return attributed(entry, () => newTensor(this, this.engine, create()));
+  }
+
+  // Ops.
+
+  /**
+   * Calls an op by its name, such as 'tf.MatMul', with attributes by theirs, such as `transpose_b`.
+   *
+   * @param inputs One after the other, also those that the op takes as a list.
+   * @param options `results` says how many there are, where the attributes do not.
+   * @throws TandemError NotFound for an op that does not exist; InvalidArgument for what it does not take.
+   */
+  execute(
+    name: string, inputs: readonly TensorInput[], attrs: Readonly<Record<string, AttrValue>> = {},
+    options: { results?: number } = {},
+  ): Tensor[] {
+    return attributed(this.execute, () => {
+      if (!Array.isArray(inputs)) {
+        throw new TandemError('InvalidArgument', `[${name}] expected inputs to be an array, got ${describe(inputs)}`);
+      }
+      const { definition, op } = this.ensureRegistry().find(name, this.execute);
+      const count = options.results ?? numResults(definition, inputs.length, attrs);
+      const grouped = groupInputs(definition, inputs, attrs) as Inputs;
+      return callMany(op, this.execute, grouped, attrs, count, this);
+    });
+  }
+
+  /** The definitions of all ops, sorted by name. */
+  ops(): readonly OpDefinition[] {
+    return attributed(this.ops, () => this.ensureRegistry().definitions);
+  }
+
+  private ensureRegistry(): Registry {
+    if (this.engine.closed !== undefined) throw this.engine.whyClosed();
+    this.registry ??= new Registry(this.engine);
+    return this.registry;
+  }
+
+  /** The tandem_chain* that orders effects. @internal */
+  chain(): number {
+    if (this.effects === 0) {
+      const { engine } = this;
+      engine.check(engine.guard((exports, scratch) => exports.tandem_chain_create(engine.runtime, scratch)));
+      this.effects = engine.result();
+    }
+    return this.effects;
+  }
+
+  // Requests and scopes.
+
+  /**
+   * Runs `fn`; the calls it makes are cancelled when `signal` is aborted or `deadline` has passed, and the promise rejects
+   * with the signal's reason or DeadlineExceeded. In Node all calls of `fn` belong to the request; in browsers those it
+   * makes before it first awaits and after awaiting promises of this package, those on tensors of the request, and those
+   * in `request.run`.
+   */
+  request<T>(options: RequestOptions, fn: (request: Request) => T | PromiseLike<T>): Promise<T> {
+    return runRequest(this.engine, options, fn, this.request);
+  }
+
+  /**
+   * Runs `fn`, then frees the tensors that were made in it, but those in what it returns (in arrays and objects, too) and
+   * those given to `keep`. If it returns a promise, when that is settled. In browsers tensors that are made after
+   * awaiting promises of others are left to the garbage collector, unless they are computed from tensors of the scope.
+   */
+  scope<T>(fn: () => T): T {
+    return runInScope(fn);
+  }
+
+  /** Takes a tensor out of its scopes, and returns it. */
+  keep(tensor: Tensor): Tensor {
+    keepTensor(tensor);
+    return tensor;
+  }
+
+  // State.
+
+  /** How much memory is in use. */
+  memory(): MemoryInfo {
+    const { engine } = this;
+    return attributed(this.memory, () => engine.guard((exports, scratch) => {
+      exports.tandem_js_memory(engine.js, scratch + DESCRIPTION);
+      const at = (scratch + DESCRIPTION) >>> 3;
+      const [inUse, peak, cached, allocations, hits, limit, threshold, pending] = engine.heap.f64.subarray(at, at + 8);
+      return {
+        bytesInUse: inUse!, peakBytesInUse: peak!, bytesCached: cached!, numAllocations: allocations!,
+        numCacheHits: hits!, limit: limit === 0 ? Infinity : limit!, threshold: threshold!, pendingOps: pending!,
+        wasmBytes: engine.heap.u8.length,
+      };
+    }));
+  }
+
+  /** Makes all that is pending a Cancelled error, and every later call, until `restart`. */
+  cancel(reason?: unknown): void {
+    const { engine } = this;
+    attributed(this.cancel, () => {
+      const text = reason === undefined ? 0
+        : engine.heap.newCString(reason instanceof Error ? reason.message : String(reason));
+      engine.check(engine.guard((exports) => exports.tandem_js_cancel(engine.js, text)));
+      if (text !== 0) engine.heap.free(text);
+      this.dropChain();
+      engine.wake();
+    });
+  }
+
+  /** Takes calls again after `cancel`. What was cancelled stays so. */
+  restart(): void {
+    const { engine } = this;
+    attributed(this.restart, () =>
+      engine.check(engine.guard((exports) => exports.tandem_runtime_restart(engine.runtime))));
+  }
+
+  /**
+   * Resolves when all that was called so far has been computed, or failed, and printed. Rejects with the error of an op
+   * without results, such as assert, that came after its call.
+   */
+  async settled(): Promise<void> {
+    const { engine } = this;
+    if (engine.closed !== undefined) throw engine.whyClosed();
+    await engine.when((exports, id) => exports.tandem_js_on_settled(engine.js, id));
+    if (this.effects === 0 || engine.closed !== undefined) return;
+    const effects = this.effects;
+    try {
+      await engine.when((exports, id) => exports.tandem_js_chain_on_ready(engine.js, effects, id));
+    } catch (error) {
+      // The effects to come start anew.
+      if (this.effects === effects) this.dropChain();
+      throw error;
+    }
+  }
+
+  private dropChain(): void {
+    if (this.effects === 0) return;
+    const { effects, engine } = this;
+    this.effects = 0;
+    engine.guard((exports) => exports.tandem_chain_release(effects));
+  }
+
+  /**
+   * Cancels what is pending, and gives up all memory of the runtime and its tensors. Whatever is done with them afterwards
+   * fails with FailedPrecondition, but for disposing of them.
+   */
+  dispose(): Promise<void> {
+    this.engine.dispose();
+    return Promise.resolve();
+  }
+
+  /** As `dispose`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+}
+
+function optionsOf(shapeOrOptions: readonly number[] | TensorOptions | undefined): TensorOptions {
+  if (shapeOrOptions === undefined) return {};
+  if (Array.isArray(shapeOrOptions)) return { shape: shapeOrOptions as readonly number[] };
+  if (typeof shapeOrOptions !== 'object' || shapeOrOptions === null) {
+    throw new TandemError('InvalidArgument',
+      `[tensor] expected a shape, or an object with shape and dtype, got ${describe(shapeOrOptions)}`);
+  }
+  return shapeOrOptions as TensorOptions;
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Tensor: what op functions take and give.
+
+import { currentContext, contexts, followed } from './context.js';
+import type { Context } from './context.js';
+import { elementsAt } from './create.js';
+import { dtypeOfCode } from './dtypes.js';
+import type { DType, TypedArray } from './dtypes.js';
+import { DESCRIPTION, Ref } from './engine.js';
+import type { Engine } from './engine.js';
+import { attribute, attributed, fail, TandemError } from './errors.js';
+import type { Entry } from './errors.js';
+import { toNested, toScalar } from './nested.js';
+import type { Nested, Scalar } from './nested.js';
+import type { Runtime } from './runtime.js';
+import { awaited, checkSignal } from './waiting.js';
+import type { WaitOptions } from './waiting.js';
+
+/** Whether a tensor's elements have been computed. */
+export type TensorState = 'pending' | 'available' | 'error';
+
+const STATES: readonly TensorState[] = ['pending', 'available', 'error'];
+
+interface Description {
+  readonly state: TensorState;
+  /** 0 if the elements are not dense in memory, or not there yet. */
+  readonly address: number;
+}
+
+/**
+ * A tensor of a runtime. Immutable. Its elements may still be being computed: shape and dtype are known before that, and
+ * further ops can be called on it at once; `await y.data()` waits for them.
+ *
+ * `dispose()`, or `using y = …`, frees its memory at once. A tensor that is not disposed of is freed some time after
+ * nothing refers to it any more.
+ */
+export class Tensor {
+  /** The runtime that the tensor is of. */
+  readonly runtime: Runtime;
+  /** @internal */
+  readonly engine: Engine;
+  /** @internal */
+  readonly ref: Ref;
+  /** The context it was made in, which what is computed from it belongs to, too. @internal */
+  context: Context | undefined;
+  private knownShape: readonly number[] | undefined;
+  private knownDType: DType | undefined;
+
+  /** @internal */
+  constructor(runtime: Runtime, engine: Engine, pointer: number) {
+    this.runtime = runtime;
+    this.engine = engine;
+    this.ref = new Ref(pointer);
+    this.context = undefined;
+    this.knownShape = undefined;
+    this.knownDType = undefined;
+  }
+
+  /**
+   * The sizes of its dimensions; empty for a single number.
+   *
+   * @throws TandemError FailedPrecondition while it depends on data that is pending (`await y.ready()` first), and once
+   * disposed of; the tensor's own error if it is one.
+   */
+  get shape(): readonly number[] {
+    return this.knownShape ?? this.describeFor('shape').shape;
+  }
+
+  /** The type of its elements. Throws as `shape` does. */
+  get dtype(): DType {
+    return this.knownDType ?? this.describeFor('dtype').dtype;
+  }
+
+  /** How many dimensions it has. Throws as `shape` does. */
+  get rank(): number {
+    return this.shape.length;
+  }
+
+  /** How many elements it has. Throws as `shape` does. */
+  get size(): number {
+    return this.shape.reduce((product, dim) => product * dim, 1);
+  }
+
+  /** Whether `dispose` was called, on the tensor or on its runtime. */
+  get disposed(): boolean {
+    return this.ref.pointer === 0 || this.engine.closed !== undefined;
+  }
+
+  /** Whether the elements have been computed. Throws FailedPrecondition once the tensor is disposed of. */
+  get state(): TensorState {
+    const pointer = this.pointerFor('state');
+    return STATES[this.engine.guard((exports) => exports.tandem_js_tensor_state(pointer))]!;
+  }
+
+  /**
+   * Waits for the elements and copies them, row-major: f16 and bf16 as their bits, c64 as real and imaginary part by
+   * turns, bool as 0 and 1, strings as a list.
+   *
+   * @throws TandemError the error that the tensor has become; the reason of `signal`, which ends the waiting only.
+   */
+  data(options?: WaitOptions): Promise<TypedArray | string[]> {
+    return this.whenAvailable(options, this.data, (pointer) => this.copyElements(pointer));
+  }
+
+  /** As `data`, in nested arrays: bool as booleans, i64 and u64 as bigints, c64 as [re, im], the rest as numbers. */
+  array(options?: WaitOptions): Promise<Nested> {
+    return this.whenAvailable(options, this.array,
+      (pointer) => toNested(this.copyElements(pointer), this.shape, this.dtype));
+  }
+
+  /** As `array`, for a tensor of one element: that. InvalidArgument for other tensors. */
+  item(options?: WaitOptions): Promise<Scalar> {
+    return this.whenAvailable(options, this.item, (pointer) => {
+      if (this.size !== 1) {
+        throw new TandemError('InvalidArgument', `[item] expected a tensor with one element, got ${this.typeText()}`);
+      }
+      return toScalar(this.copyElements(pointer), this.dtype, 0);
+    });
+  }
+
+  /** Waits for the elements. Rejects as `data` does. */
+  ready(options?: WaitOptions): Promise<void> {
+    return this.whenAvailable(options, this.ready, (pointer) => {
+      this.describe(pointer);
+    });
+  }
+
+  /**
+   * The elements without copying them; not to be written to. Good until the next call of anything of the runtime, which
+   * may move its memory (the array is empty then), and no longer than the tensor.
+   *
+   * @throws TandemError FailedPrecondition while the elements are pending (`await y.ready()` first), and for strings.
+   */
+  view(): TypedArray {
+    const pointer = this.pointerFor('view', this.view);
+    const { state, address } = this.describe(pointer);
+    if (state === 'error') throw attribute(this.takeError(pointer), this.view);
+    if (state === 'pending') {
+      fail(this.view, 'FailedPrecondition', '[view] expected a tensor that has been computed, got one that is pending; ' +
+        'await its ready() first');
+    }
+    if (this.dtype === 'string') {
+      fail(this.view, 'FailedPrecondition', `[view] expected a tensor of numbers, got ${this.typeText()}; use data()`);
+    }
+    return attributed(this.view, () => this.elements(pointer, address));
+  }
+
+  /** Waits, then describes the tensor: "f32[2,2] = [1, 2, 3, 4]", with at most so many elements. */
+  text(maxElements = 16): Promise<string> {
+    const most = Number.isFinite(maxElements) ? Math.max(0, Math.floor(maxElements)) : 0x7fffffff;
+    return this.whenAvailable(undefined, this.text, (pointer) => this.engine.guard((exports, scratch) => {
+      this.engine.check(exports.tandem_tensor_text(pointer, Math.min(most, 0x7fffffff), scratch));
+      const address = this.engine.result();
+      const text = this.engine.heap.cString(address);
+      exports.tandem_free(address);
+      return text;
+    }));
+  }
+
+  /** Another reference to the same elements, to be disposed of by itself. */
+  clone(): Tensor {
+    const pointer = this.pointerFor('clone', this.clone);
+    this.engine.check(this.engine.guard((exports, scratch) => exports.tandem_tensor_copy(pointer, scratch)));
+    return newTensor(this.runtime, this.engine, this.engine.result(), this.context);
+  }
+
+  /** Frees the tensor's memory, unless ops that are pending need it; they are not disturbed. May be called again. */
+  dispose(): void {
+    this.engine.release(this.ref);
+  }
+
+  /** As `dispose`, for `using`. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** "Tensor f32[2,2]": without waiting. */
+  toString(): string {
+    if (this.disposed) return 'Tensor (disposed)';
+    const { state } = this.describe(this.ref.pointer);
+    if (state === 'error') return 'Tensor (error)';
+    return `Tensor ${this.typeText()}${state === 'pending' ? ' (pending)' : ''}`;
+  }
+
+  /** What describes its type in errors: "f32[2,2]". */
+  private typeText(): string {
+    if (this.knownDType === undefined || this.knownShape === undefined) return '(of a shape not known yet)';
+    return `${this.knownDType}[${this.knownShape.join(',')}]`;
+  }
+
+  /** The tandem_tensor*; throws for `what` was asked of a disposed tensor. @internal */
+  pointerFor(what: string, entry?: Entry): number {
+    const { pointer } = this.ref;
+    if (this.engine.closed !== undefined) {
+      const error = this.engine.whyClosed();
+      throw entry ? attribute(error, entry) : error;
+    }
+    if (pointer === 0) {
+      const error = new TandemError('FailedPrecondition', `[${what}] expected a tensor that is not disposed of, got one ` +
+        'that is');
+      throw entry ? attribute(error, entry) : error;
+    }
+    return pointer;
+  }
+
+  /** The dtype, if it is known already. @internal */
+  dtypeIfKnown(): DType | undefined {
+    if (this.knownDType === undefined && !this.disposed) this.describe(this.ref.pointer);
+    return this.knownDType;
+  }
+
+  private describe(pointer: number): Description {
+    const { engine } = this;
+    return engine.guard((exports, scratch) => {
+      exports.tandem_js_describe(pointer, scratch + DESCRIPTION);
+      const at = (scratch + DESCRIPTION) >>> 2;
+      const { u32, f64 } = engine.heap;
+      const rank = u32[at + 2]! | 0;
+      if (u32[at + 1] !== 0) this.knownDType = dtypeOfCode(u32[at + 1]!);
+      if (rank >= 0 && this.knownShape === undefined) {
+        const first = (at + 6) >>> 1;
+        this.knownShape = Object.freeze(Array.from(f64.subarray(first, first + rank)));
+      }
+      return { state: STATES[u32[at]!]!, address: u32[at + 3]! };
+    });
+  }
+
+  private describeFor(what: 'shape' | 'dtype'): { shape: readonly number[]; dtype: DType } {
+    const pointer = this.pointerFor(what);
+    const { state } = this.describe(pointer);
+    const { knownShape: shape, knownDType: dtype } = this;
+    if (shape !== undefined && dtype !== undefined) return { shape, dtype };
+    if (state === 'error') throw this.takeError(pointer);
+    throw new TandemError('FailedPrecondition', `[${what}] expected a ${what} that is known, got one that depends on data ` +
+      'that is pending; await ready() first');
+  }
+
+  private takeError(pointer: number): TandemError {
+    const { engine } = this;
+    const status = engine.guard((exports) => exports.tandem_js_tensor_error(pointer));
+    return status === 0 ? new TandemError('Unknown', 'the tensor is an error') : late(engine.takeStatus(status));
+  }
+
+  // Runs `read` on the tensor once it is available.
+  private whenAvailable<T>(
+    options: WaitOptions | undefined, entry: Entry, read: (pointer: number) => T,
+  ): Promise<T> {
+    const { engine } = this;
+    let pointer: number;
+    try {
+      checkSignal(options);
+      pointer = this.pointerFor(entry.name, entry);
+      if (!engine.isShort()) {
+        const state = STATES[engine.guard((exports) => exports.tandem_js_tensor_state(pointer))];
+        if (state === 'available') return followed(Promise.resolve(read(pointer)));
+        if (state === 'error') throw attribute(this.takeError(pointer), entry);
+      }
+      // Its own reference: the tensor may be disposed of meanwhile.
+      engine.check(engine.guard((exports, scratch) => exports.tandem_tensor_copy(pointer, scratch)));
+    } catch (error) {
+      return followed(Promise.reject(this.reasonFor(error)));
+    }
+    const copy = new Ref(engine.result());
+    const reading = this.waitFor(copy).then(() => read(copy.pointer)).finally(() => engine.release(copy));
+    const failing = reading.catch((error: unknown) => {
+      throw this.reasonFor(error instanceof TandemError ? late(error) : error);
+    });
+    return followed(awaited(failing, options));
+  }
+
+  private async waitFor(copy: Ref): Promise<void> {
+    if (this.engine.isShort()) await this.engine.collect();
+    await this.engine.when((exports, id) => exports.tandem_js_on_ready(this.engine.js, copy.pointer, id));
+  }
+
+  // What an aborted request is rejected with is its signal's reason.
+  private reasonFor(error: unknown): unknown {
+    if (!(error instanceof TandemError) || (error.code !== 'Cancelled' && error.code !== 'DeadlineExceeded')) return error;
+    const over = (this.context ?? currentContext())?.whyOver?.();
+    return over === undefined ? error : over.reason;
+  }
+
+  private copyElements(pointer: number): TypedArray | string[] {
+    const { state, address } = this.describe(pointer);
+    if (state === 'error') throw this.takeError(pointer);
+    if (this.dtype === 'string') return this.copyStrings(pointer);
+    return this.elements(pointer, address).slice();
+  }
+
+  // The elements of an available tensor of numbers. One that is not dense in memory, such as one number for all of its
+  // elements, is expanded by the module, which keeps that as long as the tensor.
+  private elements(pointer: number, address: number): TypedArray {
+    const { engine, size } = this;
+    if (address !== 0 || size === 0) return elementsAt(engine, this.dtype, address, size);
+    engine.check(engine.guard((exports, scratch) => exports.tandem_tensor_data(pointer, scratch, 0)));
+    return elementsAt(engine, this.dtype, engine.result(), size);
+  }
+
+  private copyStrings(pointer: number): string[] {
+    const { engine, engine: { heap }, size } = this;
+    const room = heap.malloc(8 * size);
+    try {
+      const count = engine.guard((exports) => exports.tandem_js_strings(pointer, 0, size, room));
+      heap.renew();
+      return Array.from({ length: count }, (_, i) =>
+        heap.text(heap.u32[(room >>> 2) + 2 * i]!, heap.u32[(room >>> 2) + 2 * i + 1]!));
+    } finally {
+      if (engine.closed === undefined) heap.free(room);
+    }
+  }
+}
+
+/** A new tensor, which belongs to the context of the call, and to `inherited`. @internal */
+export function newTensor(
+  runtime: Runtime, engine: Engine, pointer: number, inherited: Context | undefined = undefined,
+): Tensor {
+  const tensor = new Tensor(runtime, engine, pointer);
+  engine.watch(tensor);
+  if (contexts.alive !== 0) {
+    tensor.context = currentContext() ?? inherited;
+    for (let at = tensor.context; at !== undefined; at = at.parent) {
+      if (at.adopt?.(tensor)) break;
+    }
+  }
+  return tensor;
+}
+
+/** An error that was not known when the op was called: its stack shows where that was, not where it was noticed. */
+function late(error: TandemError): TandemError {
+  const place = error.location ?? 'unknown; createRuntime({ trackLocations: true }) records it';
+  Object.defineProperty(error, 'stack', {
+    value: `${error.name}: ${error.message}\n    at ${error.op ?? 'call'} (${place})`, configurable: true, writable: true,
+  });
+  return error;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Recording what runs when, in the trace format of Chrome.
+
+import type { Engine } from './engine.js';
+import { TandemError } from './errors.js';
+
+/** What a runtime records: each op with its name, shapes, attributes, time in the queue and time of running. */
+export class Trace {
+  /** @internal */
+  constructor(private readonly engine: Engine) {}
+
+  /** Records from now on. */
+  start(): void {
+    const { engine } = this;
+    engine.check(engine.guard((exports) => exports.tandem_trace_start(engine.runtime)));
+  }
+
+  /** Records no longer. */
+  stop(): void {
+    const { engine } = this;
+    engine.check(engine.guard((exports) => exports.tandem_trace_stop(engine.runtime)));
+  }
+
+  /** Forgets what was recorded. */
+  clear(): void {
+    const { engine } = this;
+    engine.check(engine.guard((exports) => exports.tandem_trace_clear(engine.runtime)));
+  }
+
+  /** What was recorded, for chrome://tracing and ui.perfetto.dev. */
+  json(): string {
+    const { engine } = this;
+    return engine.takeText((exports, scratch) => exports.tandem_trace_json(engine.runtime, scratch, scratch + 4));
+  }
+
+  /**
+   * Offers what was recorded as a file to download. In pages only.
+   *
+   * @throws TandemError Unimplemented where there is no document: write `json()` to a file there.
+   */
+  download(filename = 'tandem-trace.json'): void {
+    if (typeof document === 'undefined') {
+      throw new TandemError('Unimplemented', '[trace.download] expected a page, got an environment without a document; ' +
+        'write json() to a file');
+    }
+    const url = URL.createObjectURL(new Blob([this.json()], { type: 'application/json' }));
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = filename;
+    link.click();
+    // Not before the download has begun.
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  }
+}
