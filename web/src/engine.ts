@@ -21,6 +21,11 @@ export class Ref {
   }
 }
 
+/** What owns a reference. */
+export interface Watched {
+  readonly ref: Ref;
+}
+
 /** What is told of events that nobody waits for. */
 export interface Listener {
   onDiagnostic?: ((error: TandemError) => void) | undefined;
@@ -56,6 +61,7 @@ const MAX_TENSORS = 4096;
 const CALL_OPTIONS_BYTES = 28;
 // How long the module may compute before other events of the page get their turn.
 const SLICE_MS = 8;
+const NURSERY_SIZE = 512;
 
 const READY = 1;
 const DIAGNOSTIC = 2;
@@ -91,6 +97,9 @@ export class Engine {
   private readonly opExecute: (op: number, args: number, count: number, options: number, results: number,
     numResults: number) => number;
   private readonly tensorRelease: (tensor: number) => number;
+  // What is new, and not watched yet. Watching costs as much as the rest of a small op, and much of what is new is disposed
+  // of soon; nothing is found to be garbage before the running job has ended anyway.
+  private readonly nursery: Watched[] = [];
   private readonly registry: FinalizationRegistry<Ref>;
   private readonly waiters = new Map<number, Waiter>();
   private readonly ops = new Map<string, number>();
@@ -221,8 +230,8 @@ export class Engine {
       heap.u32.set([CALL_OPTIONS_BYTES, options.attrs, 0, options.chain, options.request, options.location, 0],
         (heap.scratch + OPTIONS) >>> 2);
       const results = room + 4 * args.length;
-      const status = this.guard((exports, scratch) =>
-        exports.tandem_op_execute(op, room, args.length, scratch + OPTIONS, results, numResults));
+      const status = this.guard((_, scratch) =>
+        this.opExecute(op, room, args.length, scratch + OPTIONS, results, numResults));
       this.checkAt(status, entry);
       heap.renew();
       return Array.from(heap.u32.subarray(results >>> 2, (results >>> 2) + numResults));
@@ -271,10 +280,20 @@ export class Engine {
     return address;
   }
 
-  /** Releases a tensor when `target` is garbage, unless it has been by then. */
-  watch(target: object, ref: Ref): void {
-    this.registry.register(target, ref);
+  /** Releases what `target` refers to when it is garbage, unless it has been by then. */
+  watch(target: Watched): void {
+    const { nursery } = this;
+    if (nursery.push(target) === 1) queueMicrotask(this.watchNursery);
+    else if (nursery.length >= NURSERY_SIZE) this.watchNursery();
   }
+
+  private readonly watchNursery = (): void => {
+    const { nursery, registry } = this;
+    for (const target of nursery) {
+      if (target.ref.pointer !== 0) registry.register(target, target.ref);
+    }
+    nursery.length = 0;
+  };
 
   /** Releases a tensor, if it is not already. */
   release(ref: Ref): void {

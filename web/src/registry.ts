@@ -53,7 +53,7 @@ function inputsText(definition: OpDefinition): string {
   return definition.inputs.map((input) => {
     const star = input.number_attr !== undefined || input.type_list_attr !== undefined ? '*' : '';
     const type = input.dtype ?? input.type_attr ?? input.type_list_attr ?? 'any';
-    return `${star}${input.name}:${type}${input.host_input ? '!' : ''}`;
+    return `${star}${input.name}:${type}${input.type_list_attr ? '[]' : ''}${input.host_input ? '!' : ''}`;
   }).join(' ');
 }
 
@@ -81,9 +81,9 @@ export class Registry {
   find(name: string): { definition: OpDefinition; op: Op } {
     const found = this.byName.get(name);
     if (found !== undefined) return found;
-    const like = nearest(name, this.byName.keys());
+    const like = nearest(String(name), this.byName.keys());
     throw new TandemError('NotFound', `expected an op that is defined, got ${String(name)}${
-      like === undefined ? '' : `; did you mean ${like}?`}`, { op: name });
+      like === undefined ? '' : `; did you mean ${like}?`}`, { op: String(name) });
   }
 }
 
