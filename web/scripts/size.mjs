@@ -53,15 +53,19 @@ const page = [...parts.html, ...parts['script with all ops']];
 parts['page with all ops, single-threaded'] = [...page, ...parts['tandem.wasm']];
 parts['page with all ops, threaded'] = [...page, ...parts['tandem-threads-web.js'], ...parts['tandem-threads-web.wasm']];
 
+const measured = new Map();
+
+function measure(file) {
+  if (!measured.has(file)) {
+    const gzip = gzipSync(file, { level: 9 }).length;
+    measured.set(file, { raw: file.length, gzip, brotli: brotliCompressSync(file).length });
+  }
+  return measured.get(file);
+}
+
 const rows = Object.entries(parts).map(([name, files]) => {
-  const sum = (measure) => files.reduce((bytes, file) => bytes + measure(file), 0);
-  return {
-    name,
-    raw: sum((file) => file.length),
-    gzip: sum((file) => gzipSync(file, { level: 9 }).length),
-    brotli: sum((file) => brotliCompressSync(file).length),
-    budget: budgets[name],
-  };
+  const sum = (kind) => files.reduce((bytes, file) => bytes + measure(file)[kind], 0);
+  return { name, raw: sum('raw'), gzip: sum('gzip'), brotli: sum('brotli'), budget: budgets[name] };
 });
 
 const column = (value, width = 11) => (value === undefined ? '' : value.toLocaleString('en')).padStart(width);
