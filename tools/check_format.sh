@@ -22,7 +22,8 @@ if ! command -v clang-format >/dev/null; then
   exit 1
 fi
 
-mapfile -t files < <(find core backends bindings native tests examples -name '*.h' -o -name '*.cc' -o -name '*.c' | sort)
+mapfile -t files < <(find core backends bindings native tests examples -name node_modules -prune -o \
+  \( -name '*.h' -o -name '*.cc' -o -name '*.c' \) -print | sort)
 if $fix; then
   clang-format -i "${files[@]}"
   exit

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
-"""Adds up the GoogleTest and conformance cases of builds that tools/test.sh ran.
+"""Adds up the GoogleTest, conformance and JavaScript cases of builds that tools/test.sh ran.
 
 usage: count_tests.py [--also-failed N] BUILD_DIR...
 
-Reads BUILD_DIR/reports: ctest.xml (CTest's JUnit report) and, for each test of it that runs GoogleTest or
-conformance_runner, TEST.json.
+Reads BUILD_DIR/reports: which programs ran, from ctest.xml (CTest's JUnit report) or else steps.txt (lines "NAME ok" or
+"NAME FAILED"); and, for each that counts its cases, NAME.json or NAME.xml (JUnit).
 A program that failed without reporting a failed case (it crashed, left a value alive, or is an example) counts as one
 failed case, and so does a build without reports. The last line printed is "N passed, N failed, N skipped"; the exit
 status is 1 if any failed or none passed.
@@ -20,8 +20,8 @@ import xml.etree.ElementTree as ElementTree
 
 
 def count_cases(report):
-    """[passed, failed, skipped] of one JSON report, of conformance_runner or GoogleTest (whose disabled cases count as
-    skipped)."""
+    """[passed, failed, skipped] of one JSON report: of GoogleTest (whose disabled cases count as skipped), or one with
+    the three counts, as conformance runners and the tests in web/ write it."""
     if "testsuites" not in report:
         return [report["passed"], report["failed"], report["skipped"]]
     counts = [0, 0, 0]
@@ -36,22 +36,46 @@ def count_cases(report):
     return counts
 
 
+def count_junit(path):
+    """The same of a JUnit report of Node's test runner."""
+    counts = [0, 0, 0]
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        kinds = {child.tag for child in case}
+        counts[1 if kinds & {"failure", "error"} else 2 if "skipped" in kinds else 0] += 1
+    return counts
+
+
+def count_program(reports, name):
+    """The same of one program; zeros if it counts no cases."""
+    try:
+        if (reports / f"{name}.xml").exists():
+            return count_junit(reports / f"{name}.xml")
+        return count_cases(json.loads((reports / f"{name}.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, ElementTree.ParseError):
+        return [0, 0, 0]
+
+
+def programs_of(reports):
+    """(name, whether it succeeded) of each program that ran."""
+    steps = reports / "steps.txt"
+    if steps.exists():
+        lines = [line.split() for line in steps.read_text(encoding="utf-8").splitlines()]
+        return [(name, outcome == "ok") for name, outcome in lines]
+    cases = ElementTree.parse(reports / "ctest.xml").getroot().findall("testcase")
+    return [(case.get("name"), case.get("status") == "run") for case in cases]
+
+
 def count_build(build_dir):
     """The same of one build, and a line for each program that failed."""
     reports = build_dir / "reports"
     try:
-        programs = ElementTree.parse(reports / "ctest.xml").getroot().findall("testcase")
-    except (OSError, ElementTree.ParseError):
+        programs = programs_of(reports)
+    except (OSError, ValueError, ElementTree.ParseError):
         return [0, 1, 0], [f"{build_dir}: the tests were not run"]
     counts = [0, 0, 0]
     failures = []
-    for program in programs:
-        name = program.get("name")
-        ok = program.get("status") == "run"
-        try:
-            cases = count_cases(json.loads((reports / f"{name}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError):
-            cases = [0, 0, 0]
+    for name, ok in programs:
+        cases = count_program(reports, name)
         if not ok and cases[1] == 0:
             cases[1] = 1
         if cases[1]:

@@ -3,7 +3,8 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 
 # Installs the Debian packages that Tandem is built and tested with, as far as they are missing. Nothing else is changed.
-# usage: tools/setup.sh [--check]    --check only says what is missing, and fails if anything is
+# usage: tools/setup.sh [--check] [--web]    --check only says what is missing, and fails if anything is; --web: also what
+#                                            the npm package is built and tested with
 
 set -euo pipefail
 
@@ -21,15 +22,40 @@ packages=(
   python3-numpy                  # the reference of tests/conformance
 )
 
+readonly web_packages=(chromium)  # the tests of web/ in a browser
+readonly node_wanted=20.19
+
 check_only=false
-case "${1:-}" in
-  "") ;;
-  --check) check_only=true ;;
-  *)
-    echo "usage: tools/setup.sh [--check]" >&2
-    exit 2
-    ;;
-esac
+wants_web=false
+for option in "$@"; do
+  case "$option" in
+    --check) check_only=true ;;
+    --web) wants_web=true ;;
+    *)
+      echo "usage: tools/setup.sh [--check] [--web]" >&2
+      exit 2
+      ;;
+  esac
+done
+
+# Debian's own Node is too old to build the package, and where another comes from is for the user to say.
+check_node() {
+  local found
+  if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+    echo "setup: node and npm were not found; install Node $node_wanted or later (nodejs.org)" >&2
+    return 1
+  fi
+  found=$(node --version)
+  if ! printf '%s\n%s\n' "$node_wanted" "${found#v}" | sort -V -C; then
+    echo "setup: node is $found, expected $node_wanted or later (nodejs.org)" >&2
+    return 1
+  fi
+}
+if $wants_web; then
+  check_node
+  # Another browser is used where TANDEM_CHROMIUM names it.
+  if [[ -z "${TANDEM_CHROMIUM:-}" ]]; then packages+=("${web_packages[@]}"); fi
+fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: this is not a Debian system; install what these packages hold by other means, and then set" >&2

@@ -2,26 +2,37 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Installs what is missing, builds Tandem in each preset and runs its tests and examples, then checks format and
-# generated files. The last line is the count of GoogleTest and conformance cases over all presets; a stage that failed without a failed
-# case, such as a build, a crash, an example or a check, counts as one failed.
-# usage: tools/test.sh [preset...]    by default: release asan tsan m32 (see CMakePresets.json); wasm and wasm-threads by name
+# Installs what is missing, builds Tandem in each preset and runs its tests and examples, then builds the npm package and
+# runs its tests in Node and Chromium, and checks format and generated files. The last line is the count of GoogleTest,
+# conformance and JavaScript cases over all of it; a stage that failed without a failed case, such as a build, a crash, an
+# example or a check, counts as one failed.
+# usage: tools/test.sh [part...]    presets (see CMakePresets.json) and web, the npm package and its examples;
+#                                   by default: release asan tsan m32 wasm wasm-threads web
 #   TANDEM_JOBS=N          parallel jobs, 2 by default
-#   TANDEM_SKIP_SETUP=1    install nothing
+#   TANDEM_SKIP_SETUP=1    install nothing but npm packages
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 jobs=${TANDEM_JOBS:-2}
-presets=("$@")
-((${#presets[@]})) || presets=(release asan tsan m32)
-wants_emscripten=false
-for preset in "${presets[@]}"; do
-  case "$preset" in
-    dev | release | asan | tsan | m32) ;;
-    wasm | wasm-threads) wants_emscripten=true ;;
+parts=("$@")
+((${#parts[@]})) || parts=(release asan tsan m32 wasm wasm-threads web)
+presets=()
+setup_options=()
+wants_emscripten=false wants_web=false
+for part in "${parts[@]}"; do
+  case "$part" in
+    dev | release | asan | tsan | m32) presets+=("$part") ;;
+    wasm | wasm-threads)
+      presets+=("$part")
+      wants_emscripten=true
+      ;;
+    web)
+      setup_options=(--web)
+      wants_emscripten=true wants_web=true
+      ;;
     *)
-      echo "test: unknown preset '$preset', expected some of: dev release asan tsan m32 wasm wasm-threads" >&2
+      echo "test: unknown part '$part', expected some of: dev release asan tsan m32 wasm wasm-threads web" >&2
       exit 2
       ;;
   esac
@@ -48,7 +59,7 @@ stage() {  # NAME LOG COMMAND...
 }
 
 if [[ -z "${TANDEM_SKIP_SETUP:-}" ]]; then
-  tools/setup.sh
+  tools/setup.sh "${setup_options[@]}"
   if $wants_emscripten; then tools/setup_emscripten.sh; fi
 fi
 
@@ -63,12 +74,21 @@ for preset in "${presets[@]}"; do
       ctest --preset "$preset" -j "$jobs" --output-junit "$PWD/$dir/reports/ctest.xml" || true
 done
 
-mkdir -p build/checks
-for check in tools/check_*.sh; do
-  name=$(basename "$check" .sh)
-  TANDEM_PRESET=${presets[0]} stage "$name" "build/checks/$name.log" "$check" || failed_checks=$((failed_checks + 1))
-done
+build_dirs=("${presets[@]/#/build/}")
+if $wants_web; then
+  build_dirs+=(build/web)
+  source tools/test_web.sh
+  test_web
+fi
+
+if ((${#presets[@]})); then
+  mkdir -p build/checks
+  for check in tools/check_*.sh; do
+    name=$(basename "$check" .sh)
+    TANDEM_PRESET=${presets[0]} stage "$name" "build/checks/$name.log" "$check" || failed_checks=$((failed_checks + 1))
+  done
+fi
 
 printf '\n'
 printf '%s\n' "${summary[@]}"
-python3 tools/count_tests.py --also-failed "$failed_checks" "${presets[@]/#/build/}"
+python3 tools/count_tests.py --also-failed "$failed_checks" "${build_dirs[@]}"

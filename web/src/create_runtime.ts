@@ -67,7 +67,7 @@ function checkFunction(name: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'function') invalid(name, 'a function', value);
 }
 
-function checkOptions(options: RuntimeOptions): Omit<EngineOptions, 'threads'> {
+function checkOptions(options: RuntimeOptions): Omit<EngineOptions, 'workers'> {
   if (typeof options !== 'object' || options === null) invalid('options', 'an object', options);
   const unknown = Object.keys(options).find((name) => !(NAMES as readonly string[]).includes(name));
   if (unknown !== undefined) invalid('the options', NAMES.join(', '), unknown);
@@ -154,7 +154,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     checkWebAssembly();
     let engine: Engine | undefined;
     const loaded = await load(options, () => engine?.wake());
-    engine = new Engine(loaded.instance, { ...checked, threads: loaded.threads });
+    engine = new Engine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
+    // For what there was to do before anybody could be told.
+    engine.wake();
     const version = engine.heap.cString(loaded.instance.exports.tandem_version());
     return new Runtime(engine, capabilitiesOf(loaded, options, version));
   } catch (error) {

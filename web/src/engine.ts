@@ -29,7 +29,8 @@ export interface Listener {
 
 /** How an engine is made. */
 export interface EngineOptions extends Listener {
-  threads: number;
+  /** Threads that compute; 0: the one that loaded the module. */
+  workers: number;
   /** Bytes; 0 for none. */
   memoryLimit: number;
   /** 0 for the default. */
@@ -116,7 +117,7 @@ export class Engine {
       ++this.released;
       this.release(ref);
     });
-    this.check(exports.tandem_js_create(options.threads, options.memoryLimit, options.pendingLimit,
+    this.check(exports.tandem_js_create(options.workers > 1 ? options.workers : 0, options.memoryLimit, options.pendingLimit,
       options.onDiagnostic ? 1 : 0, this.heap.scratch));
     this.js = this.result();
     this.runtime = exports.tandem_js_runtime(this.js) >>> 0;

@@ -86,9 +86,10 @@ function parseInputs(text: string): InputSpec[] {
   });
 }
 
-/** "transpose_a" as the options of op functions call it: "transposeA". */
+/** How options call an attribute: data_format is dataFormat, DstT is dstT, T is t. */
 export function camelCase(name: string): string {
-  return name.replace(/_+([a-zA-Z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  const [first, ...others] = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase().split('_');
+  return first! + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
 function parseAttrs(text: string, keepsNames: boolean): Map<string, AttrSpec> {

@@ -81,9 +81,9 @@ export class Registry {
   find(name: string): { definition: OpDefinition; op: Op } {
     const found = this.byName.get(name);
     if (found !== undefined) return found;
-    const like = nearest(name, this.byName.keys());
+    const like = nearest(String(name), this.byName.keys());
     throw new TandemError('NotFound', `expected an op that is defined, got ${String(name)}${
-      like === undefined ? '' : `; did you mean ${like}?`}`, { op: name });
+      like === undefined ? '' : `; did you mean ${like}?`}`, { op: String(name) });
   }
 }
 

@@ -123,5 +123,5 @@ export async function runRequest<T>(
   const working = runIn(request, async () => fn(request));
   // Work that goes on after the end is still the request's.
   working.then(cleanUp, cleanUp);
-  return Promise.race([working, ending]);
+  return Promise.race([ending, working]);
 }

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+
+# The part `web` of tools/test.sh, which reads this file and calls test_web: it builds the npm package and runs its tests,
+# the conformance cases through it, and its examples. Each step leaves its log in build/web, its counts in
+# build/web/reports/NAME.json (or .xml), and a line "NAME ok" or "NAME FAILED" in build/web/reports/steps.txt, which
+# tools/count_tests.py reads.
+
+web_step() {  # NAME COMMAND...
+  local name=$1 outcome=ok
+  shift
+  TANDEM_TEST_REPORT="$PWD/build/web/reports/$name.json" stage "web: $name" "build/web/$name.log" "$@" || outcome=FAILED
+  printf '%s %s\n' "$name" "$outcome" >>build/web/reports/steps.txt
+  [[ $outcome == ok ]]
+}
+
+# The programs and modules that the rest needs, where no preset of this run has built them: nothing is done then.
+build_for_web() {
+  cmake --preset wasm && cmake --build --preset wasm -j "$jobs" --target tandem_wasm &&
+    cmake --preset wasm-threads &&
+    cmake --build --preset wasm-threads -j "$jobs" --target tandem_wasm_threads_web tandem_wasm_threads_node &&
+    cmake --preset release && cmake --build --preset release -j "$jobs" --target digits
+}
+
+in_folder() {  # FOLDER COMMAND...
+  local folder=$1
+  shift
+  (cd "$folder" && "$@")
+}
+
+install_and_build_package() {
+  in_folder web npm ci --prefer-offline --ignore-scripts && in_folder web npm run build
+}
+
+install_examples() {
+  in_folder examples npm ci --prefer-offline --ignore-scripts
+}
+
+conformance() {  # NAME [OPTION...]
+  local name=conformance_$1
+  shift
+  web_step "$name" node tests/conformance/run.mjs --device cpu "$@" --report "build/web/reports/$name.json" \
+    tests/conformance/cases/*.jsonl || true
+}
+
+# Node's own test runner, with a report that count_tests.py reads.
+example() {  # NAME
+  web_step "$1" in_folder "examples/$1" node --test --test-reporter=spec --test-reporter-destination=stdout \
+    --test-reporter=junit --test-reporter-destination="$PWD/build/web/reports/$1.xml" test.mjs || true
+}
+
+test_web() {
+  local report=$PWD/build/web/reports
+  rm -rf build/web/reports
+  mkdir -p "$report"
+  web_step build build_for_web || return 0
+  web_step package install_and_build_package || return 0
+  web_step types in_folder web npm run check || true
+  web_step size in_folder web node scripts/size.mjs || true
+  web_step node in_folder web npm test || true
+  TANDEM_TEST_THREADS=2 web_step node_threads in_folder web npm test || true
+  web_step browser in_folder web npm run test:browser -- --report "$report/browser.json" || true
+  web_step pages in_folder web npm run test:pages || true
+  web_step bundlers in_folder web npm run test:bundlers || true
+  conformance node
+  conformance node_threads --threads 2
+  conformance browser --browser
+  conformance browser_threads --browser --threads 2
+  web_step examples install_examples || return 0
+  web_step examples_types in_folder examples npm run check || true
+  example node-digits
+  example web-digits
+}

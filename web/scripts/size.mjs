@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What a page has to fetch: sizes of the built package, plain, by gzip and by Brotli, against budgets; exits with 1 if one
+// is exceeded. The page is minimal: its HTML, a minified bundle, and the module.
+// usage: node scripts/size.mjs [--json FILE]
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const dist = join(dirname(fileURLToPath(import.meta.url)), '..', 'dist');
+const { values: options } = parseArgs({ options: { json: { type: 'string' } } });
+
+// In bytes by gzip -9. A page with every op is what issue trackers compare; the others keep its parts from growing unseen.
+const budgets = {
+  'page with all ops, single-threaded': 350_000,
+  'page with all ops, threaded': 375_000,
+  'script with one op': 20_000,
+  'script with all ops': 40_000,
+};
+
+const html = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><script type="module" src="app.js"></script>';
+
+/** The minified bundle of a program that imports from the package. */
+async function bundle(contents) {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: dist },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    external: ['./tandem-threads-web.js'],
+  });
+  return Buffer.from(outputFiles[0].contents);
+}
+
+const parts = {
+  html: [Buffer.from(html)],
+  'script with one op': [await bundle(`import { add, createRuntime } from './index.js';
+    createRuntime().then((rt) => add(rt.scalar(1), 2).data()).then(console.log);`)],
+  // Spread, so that no op can be left out.
+  'script with all ops': [await bundle('import * as tandem from \'./index.js\'; globalThis.tandem = { ...tandem };')],
+  'tandem.wasm': [await readFile(join(dist, 'tandem.wasm'))],
+  'tandem-threads-web.js': [await readFile(join(dist, 'tandem-threads-web.js'))],
+  'tandem-threads-web.wasm': [await readFile(join(dist, 'tandem-threads-web.wasm'))],
+};
+const page = [...parts.html, ...parts['script with all ops']];
+parts['page with all ops, single-threaded'] = [...page, ...parts['tandem.wasm']];
+parts['page with all ops, threaded'] = [...page, ...parts['tandem-threads-web.js'], ...parts['tandem-threads-web.wasm']];
+
+const rows = Object.entries(parts).map(([name, files]) => {
+  const sum = (measure) => files.reduce((bytes, file) => bytes + measure(file), 0);
+  return {
+    name,
+    raw: sum((file) => file.length),
+    gzip: sum((file) => gzipSync(file, { level: 9 }).length),
+    brotli: sum((file) => brotliCompressSync(file).length),
+    budget: budgets[name],
+  };
+});
+
+const column = (value, width = 11) => (value === undefined ? '' : value.toLocaleString('en')).padStart(width);
+console.log(`${'bytes'.padEnd(36)}${['raw', 'gzip', 'brotli', 'budget'].map((title) => title.padStart(11)).join('')}`);
+for (const { name, raw, gzip, brotli, budget } of rows) {
+  const mark = budget !== undefined && gzip > budget ? '  EXCEEDED' : '';
+  console.log(`${name.padEnd(36)}${column(raw)}${column(gzip)}${column(brotli)}${column(budget)}${mark}`);
+}
+if (options.json) await writeFile(options.json, JSON.stringify(rows, null, 2));
+process.exitCode = rows.some(({ gzip, budget }) => budget !== undefined && gzip > budget) ? 1 : 0;

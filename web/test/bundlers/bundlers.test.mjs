@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// A stranger's project works with each bundler, and with none: built, loaded in Chromium, isolated and not, on the page
+// and in a module worker; and in Node by import and by require.
+
+import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { launchChromium, runPage } from '../browser/chromium.mjs';
+import { serve } from '../browser/server.mjs';
+import { removeStrangersProject, run, strangersProject } from './stranger.mjs';
+
+const pageTimeout = 60_000;
+
+/** What compute.js gives; a a^T - 11 = [[-6, 0], [0, 14]]. */
+function expectComputed(computed, { threaded }) {
+  expect(computed).to.be.an('object');
+  expect(computed.values).to.deep.equal([0, 0, 0, 14]);
+  expect(computed.error).to.deep.equal({
+    name: 'TandemError',
+    code: 'InvalidArgument',
+    op: 'tf.MatMul',
+    message: computed.error.message,
+  });
+  expect(computed.error.message).to.match(/^\[tf\.MatMul\] inner dimensions must agree, got a: f32\[2,2\], b: f32\[3,1\]/);
+  if (threaded) expect(computed.threads).to.be.above(1);
+  else expect(computed.threads).to.equal(1);
+}
+
+function scriptPage(tag) {
+  const body = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>app</title>${tag}</head></html>`;
+  return { '/': { type: 'text/html', body } };
+}
+
+describe('tandem-rt in a stranger\'s project', function () {
+  this.timeout(300_000);
+  let folder;
+  let load;
+  let browser;
+
+  before(async () => {
+    ({ folder, load } = await strangersProject());
+    browser = await launchChromium();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await removeStrangersProject();
+  });
+
+  /** Tests that load what `build` built: it gives the options of `serve`. */
+  function loadsInChromium(build) {
+    let served;
+    before(async () => {
+      served = await build();
+    });
+    for (const isolated of [false, true]) {
+      it(`loads on a page that is ${isolated ? '' : 'not '}isolated, and in its worker`, async () => {
+        const server = await serve({ ...served, isolated });
+        try {
+          const result = await runPage(browser, `${server.url}/`, { timeout: pageTimeout });
+          expectComputed(result.page, { threaded: isolated });
+          expectComputed(result.worker, { threaded: isolated });
+          const modules = new Set(server.requests.filter((path) => path.endsWith('.wasm')));
+          expect(modules, 'the threaded module or the single-threaded one, never both').to.have.property('size', 1);
+        } finally {
+          await server.close();
+        }
+      });
+    }
+  }
+
+  describe('built by Vite without configuration', () => {
+    loadsInChromium(async () => {
+      const { build } = await load('vite');
+      await build({ root: folder, configFile: false, logLevel: 'warn', build: { outDir: 'out-vite' } });
+      return { folders: { '/': join(folder, 'out-vite') } };
+    });
+  });
+
+  describe('served by Vite\'s development server', () => {
+    for (const isolated of [false, true]) {
+      it(`loads on a page that is ${isolated ? '' : 'not '}isolated, and in its worker`, async () => {
+        const { createServer } = await load('vite');
+        const headers = isolated
+          ? { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' } : {};
+        const server = await createServer({
+          root: folder, configFile: false, logLevel: 'warn', server: { host: '127.0.0.1', headers, hmr: false },
+        });
+        try {
+          await server.listen();
+          const result = await runPage(browser, server.resolvedUrls.local[0], { timeout: pageTimeout });
+          expectComputed(result.page, { threaded: isolated });
+          expectComputed(result.worker, { threaded: isolated });
+        } finally {
+          await server.close();
+        }
+      });
+    }
+  });
+
+  describe('built by webpack without configuration', () => {
+    loadsInChromium(async () => {
+      const { default: webpack } = await load('webpack');
+      const output = { path: join(folder, 'out-webpack') };
+      const compiler = webpack({ mode: 'production', context: folder, entry: './src/page.js', output });
+      const stats = await new Promise((resolve, reject) => {
+        compiler.run((error, result) => (error ? reject(error) : resolve(result)));
+      });
+      await new Promise((resolve) => compiler.close(resolve));
+      const { errors, warnings } = stats.toJson({ all: false, errors: true, warnings: true });
+      const real = warnings.filter(({ message }) => !/size limit|performance/i.test(message));
+      expect([...errors, ...real].map(({ message }) => message)).to.deep.equal([]);
+      return { folders: { '/': output.path }, files: scriptPage('<script defer src="main.js"></script>') };
+    });
+  });
+
+  describe('built by esbuild as README.md says', () => {
+    loadsInChromium(async () => {
+      const { build } = await load('esbuild');
+      const outdir = join(folder, 'out-esbuild');
+      await build({
+        absWorkingDir: folder, entryPoints: ['src/page.js', 'src/worker.js'], outdir,
+        bundle: true, format: 'esm', minify: true, target: 'es2022', logLevel: 'warning',
+      });
+      const dist = join(folder, 'node_modules', 'tandem-rt', 'dist');
+      for (const name of ['tandem.wasm', 'tandem-threads-web.js', 'tandem-threads-web.wasm']) {
+        await copyFile(join(dist, name), join(outdir, name));
+      }
+      return { folders: { '/': outdir }, files: scriptPage('<script type="module" src="page.js"></script>') };
+    });
+  });
+
+  describe('without a bundler', () => {
+    it('runs in Node by import', async () => {
+      const printed = await run(process.execPath, ['src/node.mjs'], folder);
+      expectComputed(JSON.parse(printed), { threaded: false });
+    });
+
+    it('runs in Node with threads', async () => {
+      const printed = await run(process.execPath, ['src/node.mjs', '2'], folder);
+      expectComputed(JSON.parse(printed), { threaded: true });
+    });
+
+    it('runs in Node by require', async () => {
+      const printed = await run(process.execPath, ['src/node.cjs'], folder);
+      expect(JSON.parse(printed)).to.deep.equal([7, 10, 15, 22]);
+    });
+  });
+
+  describe('as packed', () => {
+    it('holds what it needs and nothing else', async () => {
+      const files = await readdir(join(folder, 'node_modules', 'tandem-rt'), { recursive: true });
+      expect(files).to.include.members(['README.md', 'LICENSE', 'package.json', 'dist/index.js', 'dist/index.node.js',
+        'dist/tandem.wasm', 'dist/tandem-threads-web.js', 'dist/tandem-threads-node.js']);
+      expect(files.filter((name) => !/^(dist(\/|$)|README\.md$|LICENSE$|package\.json$)/.test(name))).to.deep.equal([]);
+    });
+
+    it('depends on nothing', async () => {
+      const listed = await run('npm', ['ls', '--json', '--all', 'tandem-rt'], folder);
+      expect(JSON.parse(listed).dependencies['tandem-rt'].dependencies).to.equal(undefined);
+    });
+  });
+
+  describe('bundled by esbuild', () => {
+    async function bundleSize(name, source) {
+      const { build } = await load('esbuild');
+      const entry = join(folder, 'out-shaken', `${name}.js`);
+      const outfile = join(folder, 'out-shaken', `${name}.min.js`);
+      await mkdir(join(folder, 'out-shaken'), { recursive: true });
+      await writeFile(entry, source);
+      await build({ absWorkingDir: folder, entryPoints: [entry], outfile, bundle: true, minify: true, format: 'esm' });
+      return (await stat(outfile)).size;
+    }
+
+    it('leaves out the ops that are not used', async () => {
+      const all = await bundleSize('all', 'import * as tandem from "tandem-rt"; globalThis.tandem = { ...tandem };');
+      const one = await bundleSize('one', 'import { add, createRuntime } from "tandem-rt"; ' +
+        'createRuntime().then((rt) => add(rt.scalar(1), 2).data()).then(console.log);');
+      const none = await bundleSize('none', 'import { createRuntime } from "tandem-rt"; createRuntime().then(console.log);');
+      expect(one).to.be.below(0.7 * all);
+      expect(one - none, 'the bytes of add alone').to.be.below(1000);
+      const unused = await bundleSize('unused', 'import "tandem-rt";');
+      expect(unused).to.be.below(200);
+    });
+  });
+});

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// A program that uses the public interface under tsc --strict: only compiled, in each way of finding modules.
+
+import {
+  add, argMax, concat, conv2d, createRuntime, matMul, relu, softmax, sum, TandemError, topK,
+  type Capabilities, type DType, type Runtime, type RuntimeOptions, type Tensor, type TensorInput,
+} from 'tandem-rt';
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
+type ArgumentsHoldAny<F extends (...parameters: never[]) => unknown> = IsAny<Parameters<F>[number]>;
+const nothingIsAny: [
+  IsAny<ReturnType<Runtime['tensor']>>,
+  IsAny<Awaited<ReturnType<Tensor['data']>>>,
+  IsAny<Awaited<ReturnType<Tensor['array']>>>,
+  IsAny<Awaited<ReturnType<Tensor['item']>>>,
+  IsAny<TandemError['cause']>,
+  ArgumentsHoldAny<typeof matMul>,
+  ArgumentsHoldAny<typeof concat>,
+  ArgumentsHoldAny<Runtime['execute']>,
+] = [false, false, false, false, false, false, false, false];
+void nothingIsAny;
+
+const options: RuntimeOptions = {
+  device: 'auto',
+  threads: 2,
+  memoryLimit: 2 ** 30,
+  onDiagnostic: (error) => console.warn(error.code, error.op, error.location),
+};
+
+async function main(signal: AbortSignal): Promise<number> {
+  const rt: Runtime = await createRuntime(options);
+  const capabilities: Capabilities = rt.capabilities;
+  console.log(rt.device, capabilities.threads);
+
+  const x: Tensor = rt.tensor([[1, 2], [3, 4]]);
+  const y = softmax(relu(matMul(x, x, { transposeB: true })));
+  const dtype: DType = y.dtype;
+  const shape: readonly number[] = y.shape;
+  const operand: TensorInput = new Float32Array(4);
+  const total = sum(add(y, 1), [0, 1]);
+  const { values, indices } = topK(x, 1);
+  const joined = concat([values, values], 0);
+  const image = rt.tensor(operand, { shape: [1, 2, 2, 1], dtype: 'f32' });
+  const filtered = conv2d(image, rt.ones([1, 1, 1, 1]), [1, 1, 1, 1], 'SAME');
+  const best = argMax(joined, 0);
+  console.log(dtype, shape.length, await indices.array(), await filtered.data({ signal }), best.size);
+
+  try {
+    return Number(await total.item());
+  } catch (error) {
+    if (error instanceof TandemError && error.code === 'ResourceExhausted') console.error(error.cause?.message);
+    throw error;
+  } finally {
+    y.dispose();
+    await rt.dispose();
+  }
+}
+
+await main(new AbortController().signal);
+// @ts-expect-error a tensor is not a number
+const wrong: number = add(1, 2);
+// @ts-expect-error there is no such attribute
+matMul([[1]], [[1]], { transposeC: true });
+void wrong;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// A stranger's project in a temporary folder, with tandem-rt installed from its packed file: what is tested is what npm
+// would publish.
+
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const web = join(here, '..', '..');
+
+/**
+ * Runs a program to its end.
+ * @returns {Promise<string>} what it printed. Rejects with all that it said if it fails or takes more than five minutes.
+ */
+export async function run(program, parameters, cwd) {
+  try {
+    const { stdout } = await promisify(execFile)(program, parameters, { cwd, timeout: 300_000, maxBuffer: 2 ** 26 });
+    return stdout;
+  } catch (error) {
+    const said = `${error.stdout ?? ''}${error.stderr ?? ''}`;
+    throw new Error(`${program} ${parameters.join(' ')} failed (${error.signal ?? error.code})\n${said}`, {
+      cause: error,
+    });
+  }
+}
+
+let project;
+
+/**
+ * The project, made at the first call and removed when this process ends.
+ * @returns {Promise<{folder: string, tarball: string, load: (name: string) => Promise<object>}>} `load` imports a package
+ *   that is installed there
+ */
+export function strangersProject() {
+  project ??= make();
+  return project;
+}
+
+/** Removes the project. */
+export async function removeStrangersProject() {
+  if (!project) return;
+  const { folder } = await project;
+  project = undefined;
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function make() {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'tandem-stranger-')));
+  await cp(join(here, 'project'), folder, { recursive: true, filter: (source) => !source.includes('node_modules') });
+  await run('npm', ['ci', '--prefer-offline', '--ignore-scripts'], folder);
+  const packed = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], web);
+  const tarball = join(folder, JSON.parse(packed)[0].filename);
+  await run('npm', ['install', '--prefer-offline', '--ignore-scripts', tarball], folder);
+  const { resolve } = createRequire(join(folder, 'package.json'));
+  const load = (name) => import(pathToFileURL(resolve(name)).href);
+  return { folder, tarball, load };
+}
