@@ -32,6 +32,36 @@ if(TANDEM_BUILD_TESTS)
   tandem_header_library(nlohmann_json::nlohmann_json nlohmann nlohmann-json3-dev)
 endif()
 
+string(REPLACE "-O3" "-Oz" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+
+# What a page loads is small: sources are compiled for size, all but those below, whose speed one notices. TANDEM_SMALL tells
+# the sources, which then have loops for size for all types but f32, and numbers' texts without tables.
+function(tandem_small_library target)
+  target_compile_definitions(${target} PRIVATE TANDEM_SMALL)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    if(name IN_LIST TANDEM_FAST_SOURCES)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS ${TANDEM_FAST_OPTIONS})
+    endif()
+  endforeach()
+endfunction()
+# No vectors but those we write or ask for, and no loops unrolled that are not short and of constant length.
+set(TANDEM_FAST_OPTIONS -O2 -fno-vectorize -fno-slp-vectorize -mllvm=-unroll-runtime=false
+                        -mllvm=-unroll-allow-partial=false)
+set(TANDEM_FAST_SOURCES
+    # The way of a call.
+    async_value attr_storage execute frozen_op_attrs host_allocator kernel kernel_op kernel_op_handler kernel_op_small
+    late_value op_attrs op_signature pending_op tensor tensor_shape
+    # Kernels of f32, and what moves elements of all types.
+    convolution_depthwise convolution_depthwise_tiles convolution_image convolution_product convolution_taps
+    convolution_tiles elementwise_activation_rows elementwise_blocks elementwise_cast_rows elementwise_math_rows
+    elementwise_simd_rows fused_epilogue gemm_kernels image_rows indexing_rows nn_rows normalization_batch
+    normalization_rows pooling_rows reduction_rows shape_strided_copy simd_activations simd_inverse simd_math simd_rows)
+
 # A program to be run by Node, such as a test: exceptions, the machine's files, memory and a stack as natively; main on a
 # thread of its own where there are threads, since it waits for others.
 function(tandem_node_program target)

@@ -4,12 +4,12 @@
 // Errors: each one block of memory with its texts, and one for when there is none.
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <utility>
 
 #include "objects.h"
+#include "tandem/message.h"
 
 // The texts lie behind the object.
 struct tandem_status {
@@ -45,14 +45,11 @@ class TextWriter {
     size_ += text.size();
   }
   void Append(const DecodedLocation& location) {
-    char numbers[32] = "";
-    if (location.line > 0 && location.column > 0) {
-      std::snprintf(numbers, sizeof(numbers), ":%u:%u", location.line, location.column);
-    } else if (location.line > 0) {
-      std::snprintf(numbers, sizeof(numbers), ":%u", location.line);
-    }
+    MessageBuilder numbers;
+    if (location.line > 0) numbers.Append(':', location.line);
+    if (location.line > 0 && location.column > 0) numbers.Append(':', location.column);
     Append(location.file);
-    Append(std::string_view(numbers));
+    Append(numbers.view());
   }
   // Code, message and location of the error and its causes.
   void AppendAll(const Status& status) {

@@ -15,6 +15,23 @@
 
 namespace tandem {
 
+// Out of line, since programs have hundreds of calls.
+Kernel::Kernel(Function function, std::shared_ptr<const void> closure, KernelSignature signature)
+    : function_(function), closure_(std::move(closure)), signature_(signature) {}
+Kernel::Kernel(Function function, int num_args, int num_results)
+    : function_(function), signature_{num_args, num_results} {}
+Kernel::Kernel(const Kernel&) = default;
+Kernel::Kernel(Kernel&&) noexcept = default;
+Kernel& Kernel::operator=(const Kernel&) = default;
+Kernel& Kernel::operator=(Kernel&&) noexcept = default;
+Kernel::~Kernel() = default;
+
+Kernel&& Kernel::WithCost(CostModel cost) && {
+  cost_ = cost;
+  return std::move(*this);
+}
+Kernel&& Kernel::WithCost(float per_element) && { return std::move(*this).WithCost(CostModel{per_element, nullptr}); }
+
 namespace {
 // About the cost of handing a piece of work to another thread and hearing of its end, in nanoseconds.
 constexpr double kWorthSplitting = 20'000;

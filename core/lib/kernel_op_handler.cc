@@ -90,6 +90,14 @@ Status KernelOpHandler::AddKernel(std::string_view op_name, Kernel kernel) {
   return AddKernel(op_name, DTypeSet{DType::kInvalid}, std::move(kernel));
 }
 
+Status KernelOpHandler::AddKernel(const char* op_name, DTypeSet dtypes, Kernel&& kernel) {
+  return AddKernel(std::string_view(op_name), dtypes, std::move(kernel));
+}
+
+Status KernelOpHandler::AddKernel(const char* op_name, Kernel&& kernel) {
+  return AddKernel(std::string_view(op_name), std::move(kernel));
+}
+
 StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   const OpDef* def = runtime().registry().Find(op_name);
   if (def == nullptr) return runtime().registry().NotFoundError(op_name);

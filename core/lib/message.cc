@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "shortest_text.h"
+
 namespace tandem {
 
 void MessageBuilder::AppendText(std::string_view text) {
@@ -41,7 +43,13 @@ void AppendFloat(MessageBuilder& out, Float value) {
   } else if (std::isinf(value)) {
     out.AppendText(value < 0 ? "-inf" : "inf");
   } else {
+#ifdef TANDEM_SMALL
+    char text[internal::kMaxShortestText];
+    const char* end = internal::ShortestText(value, text);
+    out.AppendText({text, static_cast<size_t>(end - text)});
+#else
     AppendNumber(out, value);
+#endif
   }
 }
 }  // namespace

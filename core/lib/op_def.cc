@@ -28,6 +28,21 @@ int OpDef::FindAttr(std::string_view attr_name) const {
   return -1;
 }
 
+// Out of line, since programs have hundreds of calls.
+OpDefBuilder::OpDefBuilder(std::string_view name) : name_(name) {}
+OpDefBuilder::OpDefBuilder(const char* name) : OpDefBuilder(std::string_view(name)) {}
+OpDefBuilder::OpDefBuilder(const OpDefBuilder&) = default;
+OpDefBuilder::OpDefBuilder(OpDefBuilder&&) noexcept = default;
+OpDefBuilder& OpDefBuilder::operator=(const OpDefBuilder&) = default;
+OpDefBuilder& OpDefBuilder::operator=(OpDefBuilder&&) noexcept = default;
+OpDefBuilder::~OpDefBuilder() = default;
+
+OpDefBuilder& OpDefBuilder::Input(const char* spec) { return Input(std::string_view(spec)); }
+OpDefBuilder& OpDefBuilder::HostInput(const char* spec) { return HostInput(std::string_view(spec)); }
+OpDefBuilder& OpDefBuilder::Output(const char* spec) { return Output(std::string_view(spec)); }
+OpDefBuilder& OpDefBuilder::Attr(const char* spec) { return Attr(std::string_view(spec)); }
+OpDefBuilder& OpDefBuilder::Doc(const char* text) { return Doc(std::string_view(text)); }
+
 OpDefBuilder& OpDefBuilder::Input(std::string_view spec) {
   inputs_.emplace_back(spec, false);
   return *this;

@@ -157,6 +157,25 @@ std::string WithoutDecimalPoint(std::string_view text) {
   return result + 'e' + std::to_string(exponent);
 }
 
+// The number that WithoutDecimalPoint has written.
+float ReadDigits(const std::string& digits) {
+#ifdef TANDEM_SMALL
+  // Right where digits and power of ten are exact as doubles, as those of defaults are. strtof is 10 KB.
+  const bool is_negative = digits[0] == '-';
+  double number = 0;
+  size_t i = is_negative ? 1 : 0;
+  for (; digits[i] != 'e'; ++i) number = number * 10 + (digits[i] - '0');
+  int32_t exponent = 0;
+  std::from_chars(digits.data() + i + 1, digits.data() + digits.size(), exponent);
+  double power = 1;
+  for (int32_t left = std::min(std::abs(exponent), 400); left > 0; --left) power *= 10;
+  number = exponent < 0 ? number / power : number * power;
+  return static_cast<float>(is_negative ? -number : number);
+#else
+  return std::strtof(digits.c_str(), nullptr);
+#endif
+}
+
 Status ParseFloat(Scanner& in, float* out) {
   Scanner before = in;
   const std::string_view text = in.Number();
@@ -172,7 +191,7 @@ Status ParseFloat(Scanner& in, float* out) {
   // strtof reads the decimal point of the C locale, which the program around us may have changed.
   const std::string digits = WithoutDecimalPoint(text);
   if (digits.empty()) return before.Unexpected("a number");
-  *out = std::strtof(digits.c_str(), nullptr);
+  *out = ReadDigits(digits);
   if (std::isinf(*out)) return InvalidArgument("number ", text, " does not fit in f32");
   return Status();
 }

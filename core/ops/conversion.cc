@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-OpDefBuilder ConversionDef(std::string_view name) {
+OpDefBuilder ConversionDef(const char* name) {
   return OpDefBuilder(name).Input("x: T").Output("y: T").Attr("T: type").Metadata<&UnchangedMetadata>();
 }
 

@@ -147,7 +147,7 @@ StatusOr<TensorMetadata> BackpropFilterMetadata(const TensorMetadata& input, con
 }
 
 // What all ops of the family say of their attributes.
-constexpr std::string_view kAttrsDoc = R"(
+constexpr const char* kAttrsDoc = R"(
 strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
 padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is divided
   equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
@@ -156,7 +156,7 @@ explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and 
 data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
 dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.)";
 
-OpDefBuilder WithWindowAttrs(OpDefBuilder builder, std::string_view doc) {
+OpDefBuilder WithWindowAttrs(OpDefBuilder builder, const char* doc) {
   return builder.Attr("strides: list(int)")
       .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
       .Attr("explicit_paddings: list(int) = []")
@@ -165,9 +165,9 @@ OpDefBuilder WithWindowAttrs(OpDefBuilder builder, std::string_view doc) {
       .Doc(std::string(doc) + std::string(kAttrsDoc));
 }
 
-OpDefBuilder WithConvolutionAttrs(OpDefBuilder builder, std::string_view dtypes, std::string_view doc) {
+OpDefBuilder WithConvolutionAttrs(OpDefBuilder builder, const char* dtypes, const char* doc) {
   builder.Attr(dtypes).Attr("use_cudnn_on_gpu: bool = true");
-  return WithWindowAttrs(builder, std::string(doc) + "\nuse_cudnn_on_gpu: Accepted for compatibility; ignored.");
+  return WithWindowAttrs(builder, (std::string(doc) + "\nuse_cudnn_on_gpu: Accepted for compatibility; ignored.").c_str());
 }
 
 OpDefBuilder Conv2DDef() {

@@ -15,28 +15,28 @@ namespace tandem {
 
 namespace {
 
-constexpr std::string_view kBool = "";  // no type attribute: the op is defined for bool alone
-constexpr std::string_view kReal = "{u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64}";
-constexpr std::string_view kNumeric = "{u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64}";
-constexpr std::string_view kSignedNumeric = "{i8, i16, i32, i64, f16, bf16, f32, f64, c64}";
-constexpr std::string_view kSignedReal = "{i8, i16, i32, i64, f16, bf16, f32, f64}";
-constexpr std::string_view kFloat = "{f16, bf16, f32, f64}";
-constexpr std::string_view kFloatOrComplex = "{f16, bf16, f32, f64, c64}";
-constexpr std::string_view kInt = "{u8, i8, u16, i16, i32, u32, i64, u64}";
-constexpr std::string_view kRemainder = "{i32, i64, f16, bf16, f32, f64}";
-constexpr std::string_view kAny = "type";
+constexpr const char* kBool = "";  // no type attribute: the op is defined for bool alone
+constexpr const char* kReal = "{u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64}";
+constexpr const char* kNumeric = "{u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64}";
+constexpr const char* kSignedNumeric = "{i8, i16, i32, i64, f16, bf16, f32, f64, c64}";
+constexpr const char* kSignedReal = "{i8, i16, i32, i64, f16, bf16, f32, f64}";
+constexpr const char* kFloat = "{f16, bf16, f32, f64}";
+constexpr const char* kFloatOrComplex = "{f16, bf16, f32, f64, c64}";
+constexpr const char* kInt = "{u8, i8, u16, i16, i32, u32, i64, u64}";
+constexpr const char* kRemainder = "{i32, i64, f16, bf16, f32, f64}";
+constexpr const char* kAny = "type";
 
 // A definition without arguments of its own yet: `dtypes` are those of the type attribute T.
-OpDefBuilder Define(std::string_view name, std::string_view dtypes, std::string_view doc) {
+OpDefBuilder Define(const char* name, const char* dtypes, const char* doc) {
   OpDefBuilder builder(name);
-  if (!dtypes.empty()) builder.Attr("T: " + std::string(dtypes));
+  if (*dtypes != '\0') builder.Attr("T: " + std::string(dtypes));
   builder.Doc(doc);
   return builder;
 }
 
 // y = f(x).
-OpDefBuilder Unary(std::string_view name, std::string_view dtypes, std::string_view doc) {
-  const std::string_view type = dtypes.empty() ? "bool" : "T";
+OpDefBuilder Unary(const char* name, const char* dtypes, const char* doc) {
+  const char* type = *dtypes == '\0' ? "bool" : "T";
   return Define(name, dtypes, doc)
       .Input("x: " + std::string(type))
       .Output("y: " + std::string(type))
@@ -44,18 +44,18 @@ OpDefBuilder Unary(std::string_view name, std::string_view dtypes, std::string_v
 }
 
 // activations = f(features).
-OpDefBuilder Activation(std::string_view name, std::string_view dtypes, std::string_view doc) {
+OpDefBuilder Activation(const char* name, const char* dtypes, const char* doc) {
   return Define(name, dtypes, doc).Input("features: T").Output("activations: T").Metadata<&UnchangedMetadata>();
 }
 
 // y = f(x), a bool for each element.
-OpDefBuilder Predicate(std::string_view name, std::string_view dtypes, std::string_view doc) {
+OpDefBuilder Predicate(const char* name, const char* dtypes, const char* doc) {
   return Define(name, dtypes, doc).Input("x: T").Output("y: bool").Metadata<&PredicateMetadata>();
 }
 
 // z = f(x, y), with broadcasting.
-OpDefBuilder Binary(std::string_view name, std::string_view dtypes, std::string_view doc) {
-  const std::string_view type = dtypes.empty() ? "bool" : "T";
+OpDefBuilder Binary(const char* name, const char* dtypes, const char* doc) {
+  const char* type = *dtypes == '\0' ? "bool" : "T";
   return Define(name, dtypes, doc)
       .Input("x: " + std::string(type))
       .Input("y: " + std::string(type))
@@ -64,7 +64,7 @@ OpDefBuilder Binary(std::string_view name, std::string_view dtypes, std::string_
 }
 
 // z = f(x, y), with broadcasting, a bool for each pair of elements.
-OpDefBuilder Comparison(std::string_view name, std::string_view dtypes, std::string_view doc) {
+OpDefBuilder Comparison(const char* name, const char* dtypes, const char* doc) {
   return Define(name, dtypes, doc)
       .Input("x: T")
       .Input("y: T")
@@ -78,7 +78,7 @@ StatusOr<TensorMetadata> EqualityMetadata(const TensorMetadata& x, const TensorM
   return TensorMetadata(DType::kBool, TensorShape());
 }
 
-OpDefBuilder Equality(std::string_view name, std::string_view doc) {
+OpDefBuilder Equality(const char* name, const char* doc) {
   return Comparison(name, kAny, doc).Attr("incompatible_shape_error: bool = true").Metadata<&EqualityMetadata>();
 }
 

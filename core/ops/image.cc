@@ -43,7 +43,7 @@ StatusOr<TensorMetadata> ResizeNearestNeighborMetadata(const TensorMetadata& ima
   return TensorMetadata(images.dtype, shape);
 }
 
-OpDefBuilder Resize(std::string_view name, std::string_view output, std::string_view doc) {
+OpDefBuilder Resize(const char* name, const char* output, const char* doc) {
   return OpDefBuilder(name)
       .Input("images: T")
       .HostInput("size: int32")

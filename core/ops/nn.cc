@@ -13,8 +13,8 @@
 namespace tandem {
 namespace {
 
-constexpr std::string_view kFloat = "{half, bfloat16, float, double}";
-constexpr std::string_view kReal = "realnumbertype";
+constexpr const char* kFloat = "{half, bfloat16, float, double}";
+constexpr const char* kReal = "realnumbertype";
 
 // The dimension of `value` that biases are for. InvalidArgument if it has none.
 StatusOr<int> ChannelAxis(const TensorMetadata& value, std::string_view name, const OpAttrsRef& attrs) {
@@ -76,7 +76,7 @@ StatusOr<TensorMetadata> ValueGradMetadata(const TensorMetadata& y, const Tensor
   return SameShape("y", y, "dy", dy);
 }
 
-OpDefBuilder Softmax(std::string_view name, std::string_view output, std::string_view doc) {
+OpDefBuilder Softmax(const char* name, const char* output, const char* doc) {
   return OpDefBuilder(name)
       .Input("logits: T")
       .Output(output)
@@ -90,7 +90,7 @@ logits: Of rank 1 at least.)");
 }
 
 // The gradient of an activation from that of its result and from what it was computed of.
-OpDefBuilder FeaturesGrad(std::string_view name, std::string_view dtypes, std::string_view doc) {
+OpDefBuilder FeaturesGrad(const char* name, const char* dtypes, const char* doc) {
   return OpDefBuilder(name)
       .Input("gradients: T")
       .Input("features: T")
@@ -104,7 +104,7 @@ features: What the activation was computed of; of the same shape.)");
 }
 
 // The gradient of an activation from that of its result and from the result.
-OpDefBuilder OutputsGrad(std::string_view name, std::string_view doc) {
+OpDefBuilder OutputsGrad(const char* name, const char* doc) {
   return OpDefBuilder(name)
       .Input("gradients: T")
       .Input("outputs: T")
@@ -118,7 +118,7 @@ outputs: The activation's result; of the same shape.)");
 }
 
 // The gradient of an activation from its result and the gradient of that.
-OpDefBuilder ValueGrad(std::string_view name, std::string_view doc) {
+OpDefBuilder ValueGrad(const char* name, const char* doc) {
   return OpDefBuilder(name)
       .Input("y: T")
       .Input("dy: T")

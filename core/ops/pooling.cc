@@ -83,22 +83,22 @@ StatusOr<TensorMetadata> AvgPoolGradMetadata(HostInput orig_input_shape, const T
   return value;
 }
 
-constexpr std::string_view kMaxPadding = "padding: {'SAME', 'VALID', 'EXPLICIT'}";
-constexpr std::string_view kAvgPadding = "padding: {'SAME', 'VALID'}";
-constexpr std::string_view kFormat = "data_format: {'NHWC', 'NCHW'} = 'NHWC'";
+constexpr const char* kMaxPadding = "padding: {'SAME', 'VALID', 'EXPLICIT'}";
+constexpr const char* kAvgPadding = "padding: {'SAME', 'VALID'}";
+constexpr const char* kFormat = "data_format: {'NHWC', 'NCHW'} = 'NHWC'";
 
-constexpr std::string_view kWindowDoc = R"(
+constexpr const char* kWindowDoc = R"(
 ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1 for
   batch and channels.
 padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a dimension,
   and what they lack is divided between both sides, the odd element behind.)";
-constexpr std::string_view kExplicitDoc = R"( 'EXPLICIT': the images are
+constexpr const char* kExplicitDoc = R"( 'EXPLICIT': the images are
   widened as explicit_paddings says.
 explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.)";
-constexpr std::string_view kFormatDoc = R"(
+constexpr const char* kFormatDoc = R"(
 data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].)";
 
-std::string WithWindowDoc(std::string_view doc, bool is_max) {
+std::string WithWindowDoc(const char* doc, bool is_max) {
   std::string result(doc);
   result += kWindowDoc;
   if (is_max) result += kExplicitDoc;

@@ -25,7 +25,7 @@ StatusOr<TensorMetadata> RandomIntMetadata(HostInput shape, const TensorMetadata
   return result;
 }
 
-OpDefBuilder StatelessRandomDef(std::string_view name) {
+OpDefBuilder StatelessRandomDef(const char* name) {
   return OpDefBuilder(name)
       .HostInput("shape: T")
       .Input("seed: Tseed")

@@ -75,7 +75,7 @@ StatusOr<TensorMetadata> ArgReductionMetadata(const TensorMetadata& input, HostI
   return TensorMetadata(output_type, result);
 }
 
-constexpr std::string_view kArguments = R"(
+constexpr const char* kArguments = R"(
 
 input: Of any shape.
 reduction_indices: The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none leaves
@@ -83,21 +83,21 @@ reduction_indices: The dimensions to reduce, each once, in [-rank, rank), counte
 keep_dims: Whether a reduced dimension stays in the result, with size 1.)";
 
 // `dtypes` are those of the type attribute T; empty: the op is defined for bool alone.
-OpDefBuilder Reduction(std::string_view name, std::string_view dtypes, std::string_view doc) {
-  const std::string type = dtypes.empty() ? "bool" : "T";
+OpDefBuilder Reduction(const char* name, const char* dtypes, const char* doc) {
+  const std::string type = *dtypes == '\0' ? "bool" : "T";
   OpDefBuilder builder(name);
   builder.Input("input: " + type)
       .HostInput("reduction_indices: Tidx")
       .Output("output: " + type)
       .Attr("keep_dims: bool = false");
-  if (!dtypes.empty()) builder.Attr("T: " + std::string(dtypes));
+  if (*dtypes != '\0') builder.Attr("T: " + std::string(dtypes));
   builder.Attr("Tidx: {int32, int64} = DT_INT32")
       .Metadata<&ReductionMetadata>()
       .Doc(std::string(doc) + std::string(kArguments));
   return builder;
 }
 
-OpDefBuilder ArgReduction(std::string_view name, std::string_view largest, std::string_view output_types) {
+OpDefBuilder ArgReduction(const char* name, const char* largest, const char* output_types) {
   return OpDefBuilder(name)
       .Input("input: T")
       .HostInput("dimension: Tidx")

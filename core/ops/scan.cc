@@ -17,7 +17,7 @@ StatusOr<TensorMetadata> ScanMetadata(const TensorMetadata& x, HostInput axis) {
   return x;
 }
 
-OpDefBuilder Scan(std::string_view name, std::string_view what, std::string_view neutral) {
+OpDefBuilder Scan(const char* name, const char* what, const char* neutral) {
   return OpDefBuilder(name)
       .Input("x: T")
       .HostInput("axis: Tidx")

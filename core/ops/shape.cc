@@ -312,7 +312,7 @@ OpDefBuilder RankDef() {
 input: Of any shape.)");
 }
 
-OpDefBuilder BlockDef(std::string_view name) {
+OpDefBuilder BlockDef(const char* name) {
   return OpDefBuilder(name)
       .Input("input: T")
       .Output("output: T")

@@ -75,7 +75,7 @@ values: A list with an element for each of the tensor, in row-major order, or on
   i64, f32, f64 or strings, which the tensor then is of.)");
 }
 
-OpDefBuilder AddDef(std::string_view name, std::string_view doc) {
+OpDefBuilder AddDef(const char* name, const char* doc) {
   return OpDefBuilder(name)
       .Input("x: T")
       .Input("y: T")

@@ -352,7 +352,7 @@ template <typename T>
 Status AddFloat(KernelOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(AddForwardAndInput<T>(handler));
   const ElementConversion conversion = ConversionOf<T>();
-  const auto add = [&](std::string_view name, auto kernel, auto* cost) {
+  const auto add = [&](const char* name, auto kernel, auto* cost) {
     return handler.AddKernel(name, {kDTypeOf<T>}, MakeKernel(kernel).WithCost(CostModel{0, cost}));
   };
   TANDEM_RETURN_IF_ERROR(

@@ -258,7 +258,7 @@ Status RegisterCreationKernels(KernelOpHandler& handler) {
   constexpr CostModel kMovement = {0, &MovementCost};
   const DTypeSet fixed = kNumericDTypes | DTypeSet{DType::kBool};
   const DTypeSet string = {DType::kString};
-  const auto add = [&handler](std::string_view op_name, DTypeSet dtypes, Kernel kernel, CostModel cost) {
+  const auto add = [&handler](const char* op_name, DTypeSet dtypes, Kernel&& kernel, CostModel cost) {
     return handler.AddKernel(op_name, dtypes, std::move(kernel).WithCost(cost));
   };
   TANDEM_RETURN_IF_ERROR(add("tf.Const", fixed, MakeKernel<&ConstKernel>(), kMovement));

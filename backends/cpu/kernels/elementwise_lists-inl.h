@@ -136,12 +136,12 @@ class Rows {
   // Of the dtypes for which it is worth the code.
   template <typename Fn, typename T>
   static constexpr Row FirstSingle() {
-    if constexpr (std::is_floating_point_v<T>) return &FirstSingleRow<Fn, T>;
+    if constexpr (std::is_floating_point_v<T> && !kIsCompact<T>) return &FirstSingleRow<Fn, T>;
     return nullptr;
   }
   template <typename Fn, typename T>
   static constexpr Row SecondSingle() {
-    if constexpr (std::is_floating_point_v<T>) return &SecondSingleRow<Fn, T>;
+    if constexpr (std::is_floating_point_v<T> && !kIsCompact<T>) return &SecondSingleRow<Fn, T>;
     return nullptr;
   }
   template <typename T>

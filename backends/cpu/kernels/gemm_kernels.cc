@@ -11,6 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/compact.h"
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -29,12 +30,13 @@ inline constexpr bool kVectors32 = false;
 inline constexpr bool kVectors32 = true;
 #endif
 template <typename T>
-inline constexpr bool kHasVectors = kVectors32 && (std::is_same_v<T, float> || std::is_same_v<T, uint32_t> ||
-                                                   (HWY_HAVE_FLOAT64 && std::is_same_v<T, double>));
+inline constexpr bool kHasVectors = kVectors32 && !kIsCompact<T> &&
+                                    (std::is_same_v<T, float> || std::is_same_v<T, uint32_t> ||
+                                     (HWY_HAVE_FLOAT64 && std::is_same_v<T, double>));
 
 // Complex matrices are multiplied by real vectors: packed rows of B are all real parts, then all imaginary ones.
 template <typename T>
-inline constexpr bool kHasPlanes = kVectors32&& std::is_same_v<T, PlainComplex64>;
+inline constexpr bool kHasPlanes = kVectors32 && !kIsCompact<T> && std::is_same_v<T, PlainComplex64>;
 
 // Whether Multiply takes matrices that are not packed.
 template <typename T>
@@ -56,6 +58,7 @@ inline constexpr int kTileVectors = 2;
 template <typename T>
 inline constexpr int kTileRows = kHasVectors<T>  ? kVectorTileRows
                                  : kHasPlanes<T> ? kPlanesTileRows
+                                 : kIsCompact<T> ? 1
                                                  : 4;
 template <typename T>
 inline constexpr int kTileCols = kHasVectors<T>  ? HWY_LANES(T) * kTileVectors
@@ -261,10 +264,10 @@ void MultiplyStrided(const GemmBlock<T>& g) {
       MultiplyRows<T, std::min(kMaxRows, 8), kUnitRows>(g, a, c);
       step = 8;
     } else if (kMaxRows > 4 && left >= 4) {
-      MultiplyRows<T, 4, kUnitRows>(g, a, c);
+      MultiplyRows<T, std::min(kMaxRows, 4), kUnitRows>(g, a, c);
       step = 4;
-    } else if (left >= 2) {
-      MultiplyRows<T, 2, kUnitRows>(g, a, c);
+    } else if (kMaxRows > 2 && left >= 2) {
+      MultiplyRows<T, std::min(kMaxRows, 2), kUnitRows>(g, a, c);
       step = 2;
     } else {
       MultiplyRows<T, 1, kUnitRows>(g, a, c);
@@ -296,7 +299,7 @@ template <typename S, typename T>
 HWY_INLINE void ConvertRun(const S* from, int64_t count, T* to) {
   int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-  if constexpr (std::is_same_v<T, float> && !std::is_same_v<S, float>) {
+  if constexpr (std::is_same_v<T, float> && !std::is_same_v<S, float> && !kIsCompact<S>) {
     const hn::ScalableTag<float> df;
     const hn::ScalableTag<uint32_t> du;
     const hn::Rebind<uint16_t, decltype(du)> du16;
@@ -391,7 +394,13 @@ void Pack(const S* from, int64_t width_stride, int64_t depth_stride, int64_t wid
       for (int64_t p = 0; p < depth; ++p) to[p * kWidth + i] = T{};
     }
   }
-  if (width_stride == 1 && width == kWidth && std::is_same_v<S, T>) {
+  if (kIsCompact<S>) {
+    for (int64_t p = 0; p < depth; ++p) {
+      for (int64_t i = 0; i < width; ++i) {
+        to[p * kWidth + i] = ConvertElement<S, T>(from[i * width_stride + p * depth_stride]);
+      }
+    }
+  } else if (width_stride == 1 && width == kWidth && std::is_same_v<S, T>) {
     for (int64_t p = 0; p < depth; ++p) std::memcpy(to + p * kWidth, from + p * depth_stride, kWidth * sizeof(T));
   } else if (width_stride == 1) {
     for (int64_t p = 0; p < depth; ++p) ConvertRun(from + p * depth_stride, width, to + p * kWidth);

@@ -311,7 +311,7 @@ double ScatterCost(std::span<const TensorMetadata* const> args, std::span<const 
 Status RegisterScatterKernels(KernelOpHandler& handler) {
   static constexpr CostModel kCost = {0, &ScatterCost};
   const DTypeSet fixed = kNumericDTypes | DTypeSet{DType::kBool};
-  const auto add = [&handler](std::string_view op_name, DTypeSet dtypes, Kernel kernel) {
+  const auto add = [&handler](const char* op_name, DTypeSet dtypes, Kernel&& kernel) {
     return handler.AddKernel(op_name, dtypes, std::move(kernel).WithCost(kCost));
   };
   TANDEM_RETURN_IF_ERROR(add("tf.ScatterNd", fixed, MakeKernel<&ScatterNdKernel>()));

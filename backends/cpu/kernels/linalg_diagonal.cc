@@ -94,7 +94,7 @@ Status MatrixDiagPartKernel(DenseArg input, KernelFrame& frame) {
 
 Status RegisterDiagonalKernels(KernelOpHandler& handler) {
   const DTypeSet dtypes = kNumericDTypes | DTypeSet{DType::kBool};
-  const auto add = [&](std::string_view name, Kernel kernel) {
+  const auto add = [&](const char* name, Kernel&& kernel) {
     return handler.AddKernel(name, dtypes, std::move(kernel).WithCost(CostModel{0, &MovementCost}));
   };
   TANDEM_RETURN_IF_ERROR(add("tf.MatrixBandPart", MakeKernel<&MatrixBandPartKernel>()));

@@ -175,7 +175,7 @@ template <typename T>
 Status AddSoftmaxKernels(KernelOpHandler& handler) {
   constexpr DTypeSet kDTypes = {kDTypeOf<T>};
   const HalfRows halves(kDTypeOf<T>);
-  const auto add = [&](std::string_view name, Kernel kernel) {
+  const auto add = [&](const char* name, Kernel&& kernel) {
     return handler.AddKernel(name, kDTypes, std::move(kernel).WithCost(kSoftmaxCost / 2));
   };
   TANDEM_RETURN_IF_ERROR(add("tf.Softmax", MakeKernel(SoftmaxKernel<T>{halves, /*log=*/false})));

@@ -47,7 +47,7 @@ struct PoolKernel {
   }
 };
 
-Status AddPool(KernelOpHandler& handler, std::string_view op, PoolRows (*find)(DType)) {
+Status AddPool(KernelOpHandler& handler, const char* op, PoolRows (*find)(DType)) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
     const PoolRows functions = find(dtype);

@@ -215,9 +215,9 @@ struct MaxPoolGrad {
   static HWY_INLINE void AddRow(const Windows& w) {
     const int64_t channels = w.plan.channels;
     for (int64_t i = 0; i < w.plan.cols.output; ++i) {
-      if (channels == 1) {
+      if (channels == 1 && kLanes > 1) {
         AddWindow(w, i);
-      } else if (channels < kLanes) {
+      } else if (channels < kLanes || kLanes == 1) {
         for (int64_t channel = 0; channel < channels; ++channel) AddElement(w, i, channel);
       } else {
         AddChannels<true>(w, i);
@@ -276,10 +276,10 @@ struct MaxPoolGrad {
     const T* images = static_cast<const T*>(inputs.images);
     const T* pooled = static_cast<const T*>(inputs.pooled);
     const T* gradients = static_cast<const T*>(inputs.gradients);
-    if (IsOneWindow(plan)) return OneWindowRows(plan, inputs, begin, end, static_cast<T*>(out));
+    if (kLanes > 1 && IsOneWindow(plan)) return OneWindowRows(plan, inputs, begin, end, static_cast<T*>(out));
     const int64_t image_size = plan.rows.input * plan.InputRowSize();
     const int64_t pooled_size = plan.rows.output * plan.OutputRowSize();
-    if (LargestPlaces<T>::IsFor(plan)) {
+    if (kLanes > 1 && LargestPlaces<T>::IsFor(plan)) {
       LargestPlaces<T> places(plan, static_cast<char*>(buffer) + SumsSize<T, A>(plan));
       const auto compute = [&](int64_t image, const Band<A>& band) HWY_ATTR {
         const int64_t at = image * pooled_size;
@@ -287,7 +287,7 @@ struct MaxPoolGrad {
       };
       return ForEachBand<T, A>(plan, begin, end, narrow, buffer, out, compute);
     }
-    if (plan.channels >= kLanes && plan.rows.stride == plan.rows.window && plan.cols.stride == plan.cols.window &&
+    if (kLanes > 1 && plan.channels >= kLanes && plan.rows.stride == plan.rows.window && plan.cols.stride == plan.cols.window &&
         plan.cols.output > 0) {
       const auto compute = [&](int64_t image, const Band<A>& band) HWY_ATTR {
         const int64_t at = image * pooled_size;
@@ -303,7 +303,7 @@ struct MaxPoolGrad {
   }
 
   static int64_t ScratchSize(const PoolPlan& plan) {
-    return SumsSize<T, A>(plan) + (LargestPlaces<T>::IsFor(plan) ? LargestPlaces<T>::ScratchSize(plan) : 0);
+    return SumsSize<T, A>(plan) + (kLanes > 1 && LargestPlaces<T>::IsFor(plan) ? LargestPlaces<T>::ScratchSize(plan) : 0);
   }
 
   static PoolGradRows Functions() { return {&Rows, &ScratchSize}; }

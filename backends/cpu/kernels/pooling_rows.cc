@@ -104,7 +104,9 @@ struct Pool {
   // The channels [channel, channel + n) of one window; n is at least kLanes.
   static HWY_INLINE void PoolPixel(const Window& window, int64_t channel, int64_t n, A* out) {
     int64_t c = 0;
-    for (; c + 4 * kLanes <= n; c += 4 * kLanes) PoolChannels<4>(window, channel + c, out + c);
+    if constexpr (kLanes > 1) {
+      for (; c + 4 * kLanes <= n; c += 4 * kLanes) PoolChannels<4>(window, channel + c, out + c);
+    }
     for (; c + kLanes <= n; c += kLanes) PoolChannels<1>(window, channel + c, out + c);
     if (c < n) PoolChannels<1>(window, channel + n - kLanes, out + n - kLanes);  // some of them again
   }
@@ -309,7 +311,7 @@ struct Pool {
     }
   }
 
-  static bool IsByPixels(const PoolPlan& plan) { return plan.channels >= kLanes; }
+  static bool IsByPixels(const PoolPlan& plan) { return kLanes == 1 || plan.channels >= kLanes; }
 
   static int64_t ScratchSize(const PoolPlan& plan) {
     return IsByPixels(plan) ? 0 : Buffers(plan, nullptr).size * static_cast<int64_t>(sizeof(A));

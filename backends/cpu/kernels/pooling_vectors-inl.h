@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "hwy/highway.h"
+#include "kernels/compact.h"
 #include "kernels/reduction_load-inl.h"
 #include "kernels/simd_partial-inl.h"
 
@@ -142,15 +143,15 @@ struct PoolVectors {
   }
 };
 
-// The same for single numbers, where there are no vectors of a type.
+// The same for single numbers, where there are no vectors of a type, or too much code for them.
 template <typename T>
 struct PoolNumbers {
-  using A = T;
-  using V = T;
+  using A = Accumulator<T>;
+  using V = A;
   using M = bool;
   static constexpr int64_t kLanes = 1;
-  static V Load(const T* from) { return *from; }
-  static V LoadFirst(const T* from, int64_t) { return *from; }
+  static V Load(const T* from) { return tandem::cpu::HWY_NAMESPACE::Load<A>(*from); }
+  static V LoadFirst(const T* from, int64_t) { return Load(from); }
   static void StoreFirst(V v, A* to, int64_t) { *to = v; }
   static V LoadNumbers(const A* from) { return *from; }
   static V LoadSums(const A* from) { return *from; }
@@ -160,10 +161,13 @@ struct PoolNumbers {
   static V Div(V x, V y) { return x / y; }
   static V Larger(V x, V y) { return y > x || y != y ? y : x; }
   static void LoadPairs(const T* from, V& even, V& odd) {
+    even = Load(from);
+    odd = Load(from + 1);
+  }
+  static void LoadNumberPairs(const A* from, V& even, V& odd) {
     even = from[0];
     odd = from[1];
   }
-  static void LoadNumberPairs(const A* from, V& even, V& odd) { LoadPairs(from, even, odd); }
   static void StorePairs(V even, V odd, A* to) {
     to[0] = even;
     to[1] = odd;
@@ -173,13 +177,14 @@ struct PoolNumbers {
   static M IsSame(V x, V y, bool) { return x == y || (x != x && y != y); }
   static M And(M x, M y) { return x && y; }
   static M AndNot(M x, M y) { return !x && y; }
-  static V OnlyWhere(M mask, V v) { return mask ? v : T{0}; }
+  static V OnlyWhere(M mask, V v) { return mask ? v : A{0}; }
   static V Select(M mask, V yes, V no) { return mask ? yes : no; }
   static int64_t FirstOf(M mask) { return mask ? 0 : -1; }
 };
 
 template <typename T>
-using PoolOps = std::conditional_t<std::is_same_v<T, double> && !HWY_HAVE_FLOAT64, PoolNumbers<T>, PoolVectors<T>>;
+using PoolOps = std::conditional_t<(std::is_same_v<T, double> && !HWY_HAVE_FLOAT64) || kIsCompact<T>, PoolNumbers<T>,
+                                   PoolVectors<T>>;
 
 }  // namespace
 }  // namespace tandem::cpu::HWY_NAMESPACE

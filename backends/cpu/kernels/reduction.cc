@@ -276,7 +276,7 @@ struct ReductionKernel {
   }
 };
 
-Status AddKernels(KernelOpHandler& handler, std::string_view name, ReductionOp op) {
+Status AddKernels(KernelOpHandler& handler, const char* name, ReductionOp op) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
     const ReductionRows rows = FindReductionRows(op, dtype);

@@ -154,7 +154,7 @@ struct ArgKernel {
   }
 };
 
-Status AddKernels(KernelOpHandler& handler, std::string_view name, bool smallest) {
+Status AddKernels(KernelOpHandler& handler, const char* name, bool smallest) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (dtype != DType::kBool && !kRealDTypes.Contains(dtype)) continue;

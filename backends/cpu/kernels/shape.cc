@@ -142,7 +142,7 @@ Status RegisterShapeKernels(KernelOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(RegisterShapePartKernels(handler));
   TANDEM_RETURN_IF_ERROR(RegisterShapeSliceKernels(handler));
   struct Entry {
-    std::string_view op_name;
+    const char* op_name;
     Kernel kernel;
   };
   constexpr CostModel kMovement = {0, &MovementCost};

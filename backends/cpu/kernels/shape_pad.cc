@@ -218,7 +218,7 @@ Status MirrorPadKernel(KernelFrame& frame) {
 
 Status RegisterShapePadKernels(KernelOpHandler& handler) {
   static constexpr CostModel kMovement = {0, &MovementCost};
-  const auto add = [&handler](std::string_view op_name, Kernel kernel) {
+  const auto add = [&handler](const char* op_name, Kernel&& kernel) {
     return handler.AddKernel(op_name, DTypeSet::All(), std::move(kernel).WithCost(kMovement));
   };
   TANDEM_RETURN_IF_ERROR(add("tf.Pad", MakeKernel<&PadKernel>()));

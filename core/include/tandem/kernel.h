@@ -154,23 +154,26 @@ struct KernelSignature {
 };
 
 // An erased kernel. Immutable and copyable; copies share the closure.
-class Kernel {
+class TANDEM_EXPORT Kernel {
  public:
   using Function = Status (*)(const void* closure, KernelFrame& frame);
 
   Kernel() = default;
-  Kernel(Function function, std::shared_ptr<const void> closure, KernelSignature signature)
-      : function_(function), closure_(std::move(closure)), signature_(signature) {}
+  Kernel(Function function, std::shared_ptr<const void> closure, KernelSignature signature);
+  Kernel(Function function, int num_args, int num_results);
+  Kernel(const Kernel&);
+  Kernel(Kernel&&) noexcept;
+  Kernel& operator=(const Kernel&);
+  Kernel& operator=(Kernel&&) noexcept;
+  ~Kernel();
 
   Status Run(KernelFrame& frame) const { return function_(closure_.get(), frame); }
   bool IsValid() const { return function_ != nullptr; }
   const KernelSignature& signature() const { return signature_; }
 
-  Kernel WithCost(CostModel cost) && {
-    cost_ = cost;
-    return std::move(*this);
-  }
-  Kernel WithCost(float per_element) && { return std::move(*this).WithCost(CostModel{per_element, nullptr}); }
+  // This kernel itself, for what it is given to.
+  Kernel&& WithCost(CostModel cost) &&;
+  Kernel&& WithCost(float per_element) &&;
   const CostModel& cost() const { return cost_; }
 
  private:
@@ -370,12 +373,13 @@ template <auto fn>
 Kernel MakeKernel() {
   using Function = internal::KernelFunction<decltype(fn)>;
   static_assert(Function::kValid, "MakeKernel<&F>() takes a plain function F");
+  constexpr KernelSignature kSignature = Function::Adapter::Signature();
   return Kernel(
       [](const void*, KernelFrame& frame) {
         if constexpr (Function::kValid) return Function::Adapter::Call(fn, frame);
         return Status();
       },
-      nullptr, Function::Adapter::Signature());
+      kSignature.num_args, kSignature.num_results);
 }
 
 // The kernel of a closure, which it keeps (DI-6). It must be callable from several threads at once.

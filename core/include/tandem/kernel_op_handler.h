@@ -44,6 +44,9 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   Status AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel);
   // For ops without a type attribute.
   Status AddKernel(std::string_view op_name, Kernel kernel);
+  // The same for literals, as nearly all names are: calls that take less code.
+  Status AddKernel(const char* op_name, DTypeSet dtypes, Kernel&& kernel);
+  Status AddKernel(const char* op_name, Kernel&& kernel);
 
   StatusOr<Op> MakeOp(std::string_view op_name) override;
   const Device* device() const override { return &device_; }

@@ -90,7 +90,13 @@ struct TANDEM_EXPORT OpDef {
 // unknown), [1, 2] (a list), 'name' (a func). Tensors and values of any kind have no default.
 class TANDEM_EXPORT OpDefBuilder {
  public:
-  explicit OpDefBuilder(std::string_view name) : name_(name) {}
+  explicit OpDefBuilder(std::string_view name);
+  explicit OpDefBuilder(const char* name);
+  OpDefBuilder(const OpDefBuilder&);
+  OpDefBuilder(OpDefBuilder&&) noexcept;
+  OpDefBuilder& operator=(const OpDefBuilder&);
+  OpDefBuilder& operator=(OpDefBuilder&&) noexcept;
+  ~OpDefBuilder();
 
   OpDefBuilder& Input(std::string_view spec);
   // An input whose content decides the result's shape (axes, sizes). Handlers get it as an available host tensor.
@@ -98,6 +104,12 @@ class TANDEM_EXPORT OpDefBuilder {
   OpDefBuilder& Output(std::string_view spec);
   OpDefBuilder& Attr(std::string_view spec);
   OpDefBuilder& Doc(std::string_view text);
+  // The same for literals, as nearly all are: calls that take less code.
+  OpDefBuilder& Input(const char* spec);
+  OpDefBuilder& HostInput(const char* spec);
+  OpDefBuilder& Output(const char* spec);
+  OpDefBuilder& Attr(const char* spec);
+  OpDefBuilder& Doc(const char* text);
   // Whether a call needs a chain (CH-1).
   OpDefBuilder& SideEffects();
   template <auto fn>
