@@ -68,6 +68,11 @@ const DIAGNOSTIC = 2;
 const PRINT = 3;
 const SHORTAGE = 4;
 
+const failClosed = (): never => {
+  throw new Error('the module is closed');
+};
+const NO_EXPORTS = {} as WasmExports;
+
 /** What a call may be given besides its arguments; addresses, or 0. */
 export interface CallOptions {
   attrs: number;
@@ -78,7 +83,7 @@ export interface CallOptions {
 
 /** See above. One for each runtime. */
 export class Engine {
-  readonly exports: WasmExports;
+  exports: WasmExports;
   readonly heap: Heap;
   /** Why nothing can be called any more: the runtime was disposed of, or the module has failed. */
   closed: TandemError | undefined;
@@ -94,9 +99,9 @@ export class Engine {
   /** Index in `heap.u32` of the arguments and of the result of a call. */
   readonly argumentsAt: number;
   private readonly resultsAt: number;
-  private readonly opExecute: (op: number, args: number, count: number, options: number, results: number,
+  private opExecute: (op: number, args: number, count: number, options: number, results: number,
     numResults: number) => number;
-  private readonly tensorRelease: (tensor: number) => number;
+  private tensorRelease: (tensor: number) => number;
   // What is new, and not watched yet. Watching costs as much as the rest of a small op, and much of what is new is disposed
   // of soon; nothing is found to be garbage before the running job has ended anyway.
   private readonly nursery: Watched[] = [];
@@ -107,13 +112,15 @@ export class Engine {
   private readonly users = new Set<Op>();
   private readonly names = new Map<string, number>();
   private locations = new Map<string, number>();
+  private instance: WasmInstance | undefined;
   private nextId = 1;
   private scheduled = false;
   private collecting: Promise<void> | undefined;
   private released = 0;
 
-  constructor(private readonly instance: WasmInstance, private readonly options: EngineOptions) {
+  constructor(instance: WasmInstance, private readonly options: EngineOptions) {
     const { exports } = instance;
+    this.instance = instance;
     this.exports = exports;
     this.tracksLocations = options.trackLocations;
     this.isPlain = !options.trackLocations;
@@ -450,7 +457,11 @@ export class Engine {
     this.waiters.clear();
     platform.stayAlive(this, false);
     for (const waiter of waiters) waiter.reject(this.whyClosed());
-    this.instance.terminate();
+    this.instance?.terminate();
+    // Its memory goes when nothing refers to it, though tensors and the runtime may still be held.
+    this.instance = undefined;
+    this.exports = NO_EXPORTS;
+    this.opExecute = this.tensorRelease = failClosed;
   }
 }
 
