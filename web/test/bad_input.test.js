@@ -6,7 +6,8 @@
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 
-import { add, argMax, createRuntime, leakyRelu, matMul, slice, TandemError } from 'tandem-rt';
+import { add, argMax, leakyRelu, matMul, slice, TandemError } from 'tandem-rt';
+import { createRuntime } from './create_runtime.js';
 import { errorOf, rejectionOf } from './errors.js';
 
 /** Expects `fn` to throw a TandemError of that code, whose message matches and whose place is this file. */
