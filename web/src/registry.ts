@@ -140,7 +140,9 @@ export function groupInputs<T>(
   for (const input of definition.inputs) {
     const isList = input.number_attr !== undefined || input.type_list_attr !== undefined;
     if (!isList) {
-      if (at < inputs.length) grouped.push(inputs[at++]!);
+      // Too few are the module's to refuse, too.
+      if (at >= inputs.length) break;
+      grouped.push(inputs[at++]!);
       continue;
     }
     const count = countOf(input, definition, inputs.length, attrs) ?? inputs.length - at;

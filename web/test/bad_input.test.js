@@ -6,7 +6,8 @@
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 
-import { add, argMax, createRuntime, leakyRelu, matMul, slice, TandemError } from 'tandem-rt';
+import { add, argMax, leakyRelu, matMul, slice, TandemError } from 'tandem-rt';
+import { createRuntime } from './create_runtime.js';
 import { errorOf, rejectionOf } from './errors.js';
 
 /** Expects `fn` to throw a TandemError of that code, whose message matches and whose place is this file. */
@@ -114,7 +115,8 @@ describe('wrong arguments', () => {
   });
 
   it('ops that do not exist, and numbers of arguments', () => {
-    expectError(() => rt.execute('tf.Matmul', [x, x]), 'NotFound', /^\[tf\.Matmul\] op tf\.Matmul is not defined, did you mean tf\.MatMul/);
+    expectError(() => rt.execute('tf.Matmul', [x, x]), 'NotFound',
+      /^\[tf\.Matmul\] op tf\.Matmul is not defined, did you mean tf\.MatMul/);
     expectError(() => rt.execute(undefined, [x]), 'NotFound', /undefined/);
     expectError(() => rt.execute('tf.MatMul', [x]), 'InvalidArgument', /^\[tf\.MatMul\]/);
     expectError(() => rt.execute('tf.MatMul', [x, x, x]), 'InvalidArgument', /^\[tf\.MatMul\]/);

@@ -71,7 +71,8 @@ describe('tandem-rt on a page where something is wrong', () => {
 
   it('a module that is missing is NotFound, which says where it was sought and how to say where it is', async () => {
     const result = await withModule({ status: 404, body: 'not found' });
-    expectError(result, 'NotFound', /tandem\.wasm at http:\/\/127\.0\.0\.1:\d+\/dist\/tandem\.wasm, got status 404;.*wasmUrl/);
+    const text = /tandem\.wasm at http:\/\/127\.0\.0\.1:\d+\/dist\/tandem\.wasm, got status 404;.*wasmUrl/;
+    expectError(result, 'NotFound', text);
   });
 
   it('a server that cannot be reached is Unavailable', async () => {
@@ -79,7 +80,8 @@ describe('tandem-rt on a page where something is wrong', () => {
     const files = { '/good.wasm': { type: wasmType, body: wasm } };
     // Port 9 is one that browsers never connect to.
     const parameter = { options: { wasmUrl: 'http://127.0.0.1:9/tandem.wasm' }, goodUrl: '/good.wasm' };
-    expectError(await onPage(browser, { files, policy }, tryRuntime, parameter), 'Unavailable', /tandem\.wasm at .*wasmUrl/);
+    const result = await onPage(browser, { files, policy }, tryRuntime, parameter);
+    expectError(result, 'Unavailable', /tandem\.wasm at .*wasmUrl/);
   });
 
   it('a module with the wrong MIME type is used', async () => {
