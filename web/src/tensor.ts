@@ -8,7 +8,7 @@ import type { Context } from './context.js';
 import { elementsAt } from './create.js';
 import { dtypeOfCode } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { DESCRIPTION, Ref } from './engine.js';
+import { DESCRIPTION, exhausted, Ref } from './engine.js';
 import type { Engine } from './engine.js';
 import { attribute, fail, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
@@ -290,7 +290,11 @@ export class Tensor {
     if (address === 0 && this.size > 0) {
       throw new TandemError('Unimplemented', '[data] expected a tensor that is dense in memory, got another one');
     }
-    return elementsAt(engine, this.dtype, address, this.size).slice();
+    try {
+      return elementsAt(engine, this.dtype, address, this.size).slice();
+    } catch (error) {
+      throw exhausted(error);
+    }
   }
 
   private copyStrings(pointer: number): string[] {
