@@ -154,8 +154,7 @@ export class Engine {
       this.heap.renew();
       return fn(this.exports, this.heap.scratch);
     } catch (error) {
-      if (error instanceof TandemError) throw error;
-      throw this.trap(error);
+      throw isTrap(error) ? this.trap(error) : exhausted(error);
     }
   }
 
@@ -463,6 +462,18 @@ export class Engine {
     this.exports = NO_EXPORTS;
     this.opExecute = this.tensorRelease = failClosed;
   }
+}
+
+// Whether what was thrown left the module in the middle of something: a trap, or no room left on the stack.
+function isTrap(error: unknown): boolean {
+  return error instanceof WebAssembly.RuntimeError ||
+    (error instanceof Error && /call stack|recursion/.test(error.message));
+}
+
+/** Memory of JavaScript that could not be had, as an error of the package; other errors as they are. */
+export function exhausted(error: unknown): unknown {
+  if (!(error instanceof RangeError)) return error;
+  return new TandemError('ResourceExhausted', `expected memory of JavaScript, got ${error.message}`, { cause: error });
 }
 
 // What a user's callback throws must not end the event loop.

@@ -188,7 +188,7 @@ function importsOf(memory: () => WebAssembly.Memory, wake: () => void): Record<s
         return 0;
       },
       proc_exit: (code) => {
-        throw new Error(`the module ended itself with ${code}`);
+        throw new WebAssembly.RuntimeError(`the module ended itself with ${code}`);
       },
     },
   };

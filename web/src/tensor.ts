@@ -8,7 +8,7 @@ import type { Context } from './context.js';
 import { elementsAt } from './create.js';
 import { dtypeOfCode } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { DESCRIPTION, Ref } from './engine.js';
+import { DESCRIPTION, exhausted, Ref } from './engine.js';
 import type { Engine } from './engine.js';
 import { attribute, attributed, fail, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
@@ -286,7 +286,11 @@ export class Tensor {
     const { state, address } = this.describe(pointer);
     if (state === 'error') throw this.takeError(pointer);
     if (this.dtype === 'string') return this.copyStrings(pointer);
-    return this.elements(pointer, address).slice();
+    try {
+      return this.elements(pointer, address).slice();
+    } catch (error) {
+      throw exhausted(error);
+    }
   }
 
   // The elements of an available tensor of numbers. One that is not dense in memory, such as one number for all of its
