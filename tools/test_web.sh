@@ -18,7 +18,7 @@ web_step() {  # NAME COMMAND...
 build_for_web() {
   cmake --preset wasm && cmake --build --preset wasm -j "$jobs" --target tandem_wasm &&
     cmake --preset wasm-threads &&
-    cmake --build --preset wasm-threads -j "$jobs" --target tandem_wasm_threads_web tandem_wasm_threads_node &&
+    cmake --build --preset wasm-threads -j "$jobs" --target tandem_wasm_threads &&
     cmake --preset release && cmake --build --preset release -j "$jobs" --target digits
 }
 

@@ -35,6 +35,11 @@ struct Running {
   OpHandler* cpu = nullptr;
 };
 
+// Makes `runtime`, which nobody else has seen, run with the CPU and all ops.
+Status StartRuntime(tandem_runtime& runtime, HostContext::Options options);
+// The bytes, or no limit for 0 and for what no size_t can hold.
+size_t MemoryLimit(uint64_t bytes);
+
 // Errors.
 
 // Null for ok; otherwise an error object for the C caller, ready-made if memory is exhausted.

@@ -54,8 +54,6 @@ class ReadyWaiter final : public Waiter {
   void* user_;
 };
 
-size_t MemoryLimit(uint64_t bytes) { return bytes == 0 || bytes > SIZE_MAX ? SIZE_MAX : static_cast<size_t>(bytes); }
-
 // `owner` outlives the host.
 HostContext::Options MakeHostOptions(const tandem_runtime_options& from, tandem_runtime& owner) {
   HostContext::Options options;
@@ -93,6 +91,17 @@ tandem_status* GiveText(std::string_view text, char** copy, size_t* size) {
 }
 
 }  // namespace
+
+size_t MemoryLimit(uint64_t bytes) { return bytes == 0 || bytes > SIZE_MAX ? SIZE_MAX : static_cast<size_t>(bytes); }
+
+Status StartRuntime(tandem_runtime& runtime, HostContext::Options options) {
+  std::unique_ptr<Running> running(new (std::nothrow) Running(std::move(options)));
+  if (running == nullptr) return Status::OutOfMemory();
+  TANDEM_RETURN_IF_ERROR(RegisterAllOps(running->core.registry()));
+  TANDEM_ASSIGN_OR_RETURN(running->cpu, CreateCpuOpHandler(running->core));
+  runtime.Start(std::move(running));
+  return Status();
+}
 
 CallbackScope::CallbackScope(tandem_runtime* runtime) : runtime_(runtime) {
   ++callback_depth;
@@ -236,13 +245,7 @@ tandem_status* tandem_runtime_create(uint32_t abi_version, const tandem_runtime_
   if (chosen.num_threads < 0) return WrongArgument("num_threads must not be negative, got ", chosen.num_threads);
   auto made = tandem::MakeRef<tandem_runtime>();
   if (!made) return ToC(tandem::Status::OutOfMemory());
-  std::unique_ptr<Running> running(new (std::nothrow) Running(MakeHostOptions(chosen, *made)));
-  if (running == nullptr) return ToC(tandem::Status::OutOfMemory());
-  TANDEM_C_RETURN_IF_ERROR(tandem::RegisterAllOps(running->core.registry()));
-  auto cpu = tandem::CreateCpuOpHandler(running->core);
-  if (!cpu.ok()) return ToC(cpu.status());
-  running->cpu = *cpu;
-  made->Start(std::move(running));
+  TANDEM_C_RETURN_IF_ERROR(StartRuntime(*made, MakeHostOptions(chosen, *made)));
   *runtime = made.release();
   return nullptr;
 }

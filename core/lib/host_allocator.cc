@@ -132,7 +132,8 @@ class HostAllocator::Impl {
       : limit_(options.memory_limit),
         min_kept_size_(options.min_cached_size),
         shard_cache_limit_(std::min(kMaxShardCache, options.cache_limit / 2 / kNumShards)),
-        cache_limit_(options.cache_limit - kNumShards * shard_cache_limit_) {}
+        cache_limit_(options.cache_limit - kNumShards * shard_cache_limit_),
+        on_shortage_(options.on_shortage) {}
 
   StatusOr<RcRef<HostBuffer>> Allocate(size_t size);
   Stats GetStats();
@@ -173,7 +174,8 @@ class HostAllocator::Impl {
 
   const size_t min_kept_size_;
   const size_t shard_cache_limit_;
-  const size_t cache_limit_;      // outside the shards
+  const size_t cache_limit_;  // outside the shards
+  const std::function<bool(size_t)> on_shortage_;
   std::atomic<size_t> holds_{1};  // the allocator's; once it is gone, one for each account with live buffers
   Shard shards_[kNumShards];
 };
@@ -225,11 +227,11 @@ StatusOr<RcRef<HostBuffer>> HostAllocator::Impl::Allocate(size_t size) {
   if (size <= kMaxShardBytes) request.shard = &shards_[internal::ShardOfThisThread(kNumShards)];
 
   void* block = TryAllocate(request);
-  if (block == nullptr) {
+  while (block == nullptr) {
     Trim();
     block = TryAllocate(request);
+    if (block == nullptr && (!on_shortage_ || !on_shortage_(size))) return Exhausted(size);
   }
-  if (block == nullptr) return Exhausted(size);
   return RcRef<HostBuffer>::Take(Buffer::Create(block, this, request));
 }
 

@@ -29,6 +29,7 @@ WorkQueue& ExecutionContext::work_queue() const { return queue_ != nullptr ? *qu
 
 HostContext::HostContext(Options options)
     : options_(WithDefaults(std::move(options))),
+      inline_cost_limit_(options_.inline_cost_limit),
       allocator_(HostAllocator::Create(options_.allocator)),
       device_("cpu", kDenseHost),
       pending_ops_(std::make_unique<PendingOps>(options_.max_pending_ops, options_.max_pending_bytes)),
@@ -64,6 +65,9 @@ Status HostContext::Await(const TensorHandle& handle) const {
   TANDEM_RETURN_IF_ERROR(Await({&value, 1}));
   return handle.IsError() ? handle.GetError() : Status();
 }
+
+void HostContext::CheckDeadlines() const { static_cast<void>(deadlines_->CheckNow()); }
+int64_t HostContext::num_pending_ops() const { return pending_ops_->num_ops(); }
 
 void HostContext::CancelExecution(std::string_view reason) { Cancel(reason, /*tell_in_any_case=*/true); }
 

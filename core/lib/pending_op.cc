@@ -138,7 +138,9 @@ void PendingOp::Start(PendingOps& pending, int64_t bytes, const KernelOp::Plan* 
 
 void PendingOp::Run() {
   if (queued_) {
-    if (!Move(State::kWaiting, State::kStarted)) return RefCounted::DropRef();
+    if (!Move(State::kWaiting, State::kAdvancing)) return RefCounted::DropRef();
+    if (!exec_.host().MayBegin(bytes_)) return Enqueue();
+    if (!Move(State::kAdvancing, State::kStarted)) return Fail(cancel_reason_);
     return RunKernel();
   }
   if (!Move(State::kWaiting, State::kAdvancing)) return RefCounted::DropRef();

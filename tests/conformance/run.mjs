@@ -9,7 +9,6 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { openBrowser } from './js/browser.mjs';
 import { Report } from './js/report.mjs';
 import { openSession, runFile } from './js/run_file.mjs';
 
@@ -24,7 +23,6 @@ const USAGE = `usage: run.mjs [OPTIONS] FILE...
   --package DIR         the built package; default: web/dist`;
 
 const here = dirname(fileURLToPath(import.meta.url));
-const web = resolve(here, '../../web');
 
 function parse() {
   const { values, positionals } = parseArgs({
@@ -38,7 +36,7 @@ function parse() {
       report: { type: 'string', default: '' },
       targets: { type: 'string', default: join(here, 'targets') },
       target: { type: 'string', default: '' },
-      package: { type: 'string', default: join(web, 'dist') },
+      package: { type: 'string', default: join(here, '../../web/dist') },
     },
   });
   const threads = Number(values.threads);
@@ -66,6 +64,12 @@ async function openNode(options) {
   return { run: (file, settings) => runFile(session, file, settings), close: () => runtime.dispose() };
 }
 
+async function openChromium(options) {
+  // Only here: it needs the packages that tests in a browser need.
+  const { openBrowser } = await import('./js/browser.mjs');
+  return openBrowser({ ...options, conformance: here, package: resolve(options.package) });
+}
+
 async function run(options) {
   const settings = {
     filter: options.filter,
@@ -73,9 +77,7 @@ async function run(options) {
     expectedFailures: await readList(options, 'expected_failures.json'),
   };
   const report = new Report(options.device);
-  const client = options.browser
-    ? await openBrowser({ ...options, web, conformance: here, package: resolve(options.package) })
-    : await openNode(options);
+  const client = await (options.browser ? openChromium(options) : openNode(options));
   try {
     for (const name of options.files) {
       for (const outcome of await client.run({ name, text: await readFile(name, 'utf8') }, settings)) {

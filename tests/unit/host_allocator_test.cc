@@ -190,6 +190,39 @@ TEST(HostAllocatorTest, ER5_TheErrorNamesSizeUseAndLimit) {
 }
 
 // ER-5
+TEST(HostAllocatorTest, ER5_AShortageIsToldBeforeItIsAnError) {
+  Buffer garbage;
+  std::vector<size_t> told;
+  const auto allocator = HostAllocator::Create({.memory_limit = 100 * kKiB, .on_shortage = [&](size_t size) {
+                                                  told.push_back(size);
+                                                  const bool helps = static_cast<bool>(garbage);
+                                                  garbage.reset();
+                                                  return helps;
+                                                }});
+  garbage = Allocate(*allocator, 60 * kKiB);
+  EXPECT_TRUE(told.empty());
+  const Buffer buffer = Allocate(*allocator, 50 * kKiB);
+  EXPECT_EQ(told, std::vector<size_t>({50 * kKiB}));
+  EXPECT_EQ(allocator->Allocate(60 * kKiB).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(told, std::vector<size_t>({50 * kKiB, 60 * kKiB}));
+  EXPECT_EQ(allocator->stats().bytes_in_use, 50 * kKiB);
+}
+
+// ER-5
+TEST(HostAllocatorTest, ER5_AShortageMayBeAnsweredByAHigherLimit) {
+  RcRef<HostAllocator> allocator;
+  size_t limit = 10 * kKiB;
+  allocator = HostAllocator::Create({.memory_limit = limit, .on_shortage = [&](size_t) {
+                                       allocator->set_memory_limit(limit *= 2);
+                                       return limit < 100 * kKiB;
+                                     }});
+  // Again and again, as long as it says that something has changed.
+  EXPECT_TRUE(Allocate(*allocator, 70 * kKiB));
+  EXPECT_EQ(limit, 80 * kKiB);
+  EXPECT_FALSE(allocator->Allocate(900 * kKiB).ok());
+}
+
+// ER-5
 TEST(HostAllocatorTest, ER5_TheLimitMayChange) {
   const auto allocator = HostAllocator::Create({});
   Buffer small = Allocate(*allocator, 1000);

@@ -237,9 +237,7 @@ class TypeScriptFunction:
         if self.op.gives_one and fixed and not self.takes_runtime and 1 <= len(self.names) <= 3:
             arguments = [self.made, self.name] + self.names + ([options] if options else [])
             return [f"return call{len(self.names)}({', '.join(arguments)});"]
-        inputs = [f"...{name}" if is_variadic(arg) else name for name, arg in zip(self.names, self.op.inputs)]
-        inputs = self.names[0] if inputs == [f"...{n}" for n in self.names] and len(inputs) == 1 \
-            else "[" + ", ".join(inputs) + "]"
+        inputs = "[" + ", ".join(self.names) + "]"
         count = camel(self.op.outputs[0]["number_attr"]) if self.op.gives_list else str(len(self.op.outputs))
         tail = [options or "undefined", count, "runtime" if self.takes_runtime else "undefined"]
         while tail[-1:] == ["undefined"] or (len(tail) == 2 and tail[-1] == "1"):

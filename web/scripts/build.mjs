@@ -22,9 +22,7 @@ const threads = wasmDir ?? join(root, '../build/wasm-threads/bindings/wasm');
 const FILES = [
   { from: single, name: 'tandem.wasm', required: true },
   { from: threads, name: 'tandem-threads-web.js' },
-  { from: threads, name: 'tandem-threads-web.wasm' },
   { from: threads, name: 'tandem-threads-node.js' },
-  { from: threads, name: 'tandem-threads-node.wasm' },
   { from: threads, name: 'tandem-threads.wasm' },
 ];
 

@@ -23,7 +23,8 @@ const budgets = {
   'script with all ops': 40_000,
 };
 
-const html = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><script type="module" src="app.js"></script>';
+const html = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title>' +
+  '<script type="module" src="app.js"></script>';
 
 /** The minified bundle of a program that imports from the package. */
 async function bundle(contents) {
@@ -47,21 +48,25 @@ const parts = {
   'script with all ops': [await bundle('import * as tandem from \'./index.js\'; globalThis.tandem = { ...tandem };')],
   'tandem.wasm': [await readFile(join(dist, 'tandem.wasm'))],
   'tandem-threads-web.js': [await readFile(join(dist, 'tandem-threads-web.js'))],
-  'tandem-threads-web.wasm': [await readFile(join(dist, 'tandem-threads-web.wasm'))],
+  'tandem-threads.wasm': [await readFile(join(dist, 'tandem-threads.wasm'))],
 };
 const page = [...parts.html, ...parts['script with all ops']];
 parts['page with all ops, single-threaded'] = [...page, ...parts['tandem.wasm']];
-parts['page with all ops, threaded'] = [...page, ...parts['tandem-threads-web.js'], ...parts['tandem-threads-web.wasm']];
+parts['page with all ops, threaded'] = [...page, ...parts['tandem-threads-web.js'], ...parts['tandem-threads.wasm']];
+
+const measured = new Map();
+
+function measure(file) {
+  if (!measured.has(file)) {
+    const gzip = gzipSync(file, { level: 9 }).length;
+    measured.set(file, { raw: file.length, gzip, brotli: brotliCompressSync(file).length });
+  }
+  return measured.get(file);
+}
 
 const rows = Object.entries(parts).map(([name, files]) => {
-  const sum = (measure) => files.reduce((bytes, file) => bytes + measure(file), 0);
-  return {
-    name,
-    raw: sum((file) => file.length),
-    gzip: sum((file) => gzipSync(file, { level: 9 }).length),
-    brotli: sum((file) => brotliCompressSync(file).length),
-    budget: budgets[name],
-  };
+  const sum = (kind) => files.reduce((bytes, file) => bytes + measure(file)[kind], 0);
+  return { name, raw: sum('raw'), gzip: sum('gzip'), brotli: sum('brotli'), budget: budgets[name] };
 });
 
 const column = (value, width = 11) => (value === undefined ? '' : value.toLocaleString('en')).padStart(width);

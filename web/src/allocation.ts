@@ -16,7 +16,8 @@ import type { Tensor } from './tensor.js';
 export class Allocation {
   readonly shape: readonly number[];
   readonly dtype: DType;
-  private readonly ref: Ref;
+  /** @internal */
+  readonly ref: Ref;
   private readonly address: number;
 
   /** @internal */
@@ -31,7 +32,7 @@ export class Allocation {
     const { pointer, address } = allocate(engine, dtype, shape);
     this.ref = new Ref(pointer);
     this.address = address;
-    engine.watch(this, this.ref);
+    engine.watch(this);
   }
 
   /**

@@ -173,18 +173,18 @@ class Call {
 
   // The element type that a value takes; undefined for its own.
   private dtypeFor(value: TensorInput, spec: InputSpec | undefined): DType | undefined {
-    if (spec === undefined) return undefined;
+    if (spec === undefined || spec.isMixed) return undefined;
     if (spec.dtype !== undefined) return spec.dtype;
     const own = dtypeOfArray(value);
     if (own !== undefined) return own;
-    if (spec.isHost) return isText(value) ? undefined : 'i32';
     let other: DType | undefined;
     for (const arg of this.args) {
       if (!(arg.value instanceof Tensor)) continue;
-      if (arg.spec?.type === spec.type) return arg.value.dtypeIfKnown() ?? other;
+      if (arg.spec?.type === spec.type) return arg.value.dtypeIfKnown() ?? spec.usual;
       if (arg.spec?.dtype === undefined && arg.spec?.isHost !== true) other ??= arg.value.dtypeIfKnown();
     }
-    return isText(value) ? undefined : other;
+    if (isText(value)) return undefined;
+    return spec.usual ?? (spec.isHost ? 'i32' : other);
   }
 }
 

@@ -21,6 +21,11 @@ export class Ref {
   }
 }
 
+/** What owns a reference. */
+export interface Watched {
+  readonly ref: Ref;
+}
+
 /** What is told of events that nobody waits for. */
 export interface Listener {
   onDiagnostic?: ((error: TandemError) => void) | undefined;
@@ -56,11 +61,17 @@ const MAX_TENSORS = 4096;
 const CALL_OPTIONS_BYTES = 28;
 // How long the module may compute before other events of the page get their turn.
 const SLICE_MS = 8;
+const NURSERY_SIZE = 512;
 
 const READY = 1;
 const DIAGNOSTIC = 2;
 const PRINT = 3;
 const SHORTAGE = 4;
+
+const failClosed = (): never => {
+  throw new Error('the module is closed');
+};
+const NO_EXPORTS = {} as WasmExports;
 
 /** What a call may be given besides its arguments; addresses, or 0. */
 export interface CallOptions {
@@ -72,7 +83,7 @@ export interface CallOptions {
 
 /** See above. One for each runtime. */
 export class Engine {
-  readonly exports: WasmExports;
+  exports: WasmExports;
   readonly heap: Heap;
   /** Why nothing can be called any more: the runtime was disposed of, or the module has failed. */
   closed: TandemError | undefined;
@@ -88,9 +99,12 @@ export class Engine {
   /** Index in `heap.u32` of the arguments and of the result of a call. */
   readonly argumentsAt: number;
   private readonly resultsAt: number;
-  private readonly opExecute: (op: number, args: number, count: number, options: number, results: number,
+  private opExecute: (op: number, args: number, count: number, options: number, results: number,
     numResults: number) => number;
-  private readonly tensorRelease: (tensor: number) => number;
+  private tensorRelease: (tensor: number) => number;
+  // What is new, and not watched yet. Watching costs as much as the rest of a small op, and much of what is new is disposed
+  // of soon; nothing is found to be garbage before the running job has ended anyway.
+  private readonly nursery: Watched[] = [];
   private readonly registry: FinalizationRegistry<Ref>;
   private readonly waiters = new Map<number, Waiter>();
   private readonly ops = new Map<string, number>();
@@ -98,13 +112,15 @@ export class Engine {
   private readonly users = new Set<Op>();
   private readonly names = new Map<string, number>();
   private locations = new Map<string, number>();
+  private instance: WasmInstance | undefined;
   private nextId = 1;
   private scheduled = false;
   private collecting: Promise<void> | undefined;
   private released = 0;
 
-  constructor(private readonly instance: WasmInstance, private readonly options: EngineOptions) {
+  constructor(instance: WasmInstance, private readonly options: EngineOptions) {
     const { exports } = instance;
+    this.instance = instance;
     this.exports = exports;
     this.tracksLocations = options.trackLocations;
     this.isPlain = !options.trackLocations;
@@ -221,8 +237,8 @@ export class Engine {
       heap.u32.set([CALL_OPTIONS_BYTES, options.attrs, 0, options.chain, options.request, options.location, 0],
         (heap.scratch + OPTIONS) >>> 2);
       const results = room + 4 * args.length;
-      const status = this.guard((exports, scratch) =>
-        exports.tandem_op_execute(op, room, args.length, scratch + OPTIONS, results, numResults));
+      const status = this.guard((_, scratch) =>
+        this.opExecute(op, room, args.length, scratch + OPTIONS, results, numResults));
       this.checkAt(status, entry);
       heap.renew();
       return Array.from(heap.u32.subarray(results >>> 2, (results >>> 2) + numResults));
@@ -271,10 +287,20 @@ export class Engine {
     return address;
   }
 
-  /** Releases a tensor when `target` is garbage, unless it has been by then. */
-  watch(target: object, ref: Ref): void {
-    this.registry.register(target, ref);
+  /** Releases what `target` refers to when it is garbage, unless it has been by then. */
+  watch(target: Watched): void {
+    const { nursery } = this;
+    if (nursery.push(target) === 1) queueMicrotask(this.watchNursery);
+    else if (nursery.length >= NURSERY_SIZE) this.watchNursery();
   }
+
+  private readonly watchNursery = (): void => {
+    const { nursery, registry } = this;
+    for (const target of nursery) {
+      if (target.ref.pointer !== 0) registry.register(target, target.ref);
+    }
+    nursery.length = 0;
+  };
 
   /** Releases a tensor, if it is not already. */
   release(ref: Ref): void {
@@ -431,7 +457,11 @@ export class Engine {
     this.waiters.clear();
     platform.stayAlive(this, false);
     for (const waiter of waiters) waiter.reject(this.whyClosed());
-    this.instance.terminate();
+    this.instance?.terminate();
+    // Its memory goes when nothing refers to it, though tensors and the runtime may still be held.
+    this.instance = undefined;
+    this.exports = NO_EXPORTS;
+    this.opExecute = this.tensorRelease = failClosed;
   }
 }
 

@@ -17,6 +17,8 @@ export interface Allocator {
   free(address: number): void;
 }
 
+const NO_ALLOCATOR: Allocator = { malloc: () => 0, free: () => undefined };
+
 /**
  * Views of a module's memory. When the memory grows, an unshared view loses its buffer (its length is 0), and a shared
  * one misses the end: `renew` makes them anew. The scratch area, which never moves, begins at byte `scratch`.
@@ -28,16 +30,18 @@ export class Heap {
   /** Byte address of the scratch area, a multiple of 8. */
   readonly scratch: number;
 
-  constructor(private readonly memory: WebAssembly.Memory, private readonly allocator: Allocator) {
+  constructor(private memory: WebAssembly.Memory | undefined, private allocator: Allocator) {
     this.scratch = allocator.malloc(SCRATCH_BYTES) >>> 0;
     if (this.scratch === 0) throw new TandemError('ResourceExhausted', 'expected memory for a runtime, got none');
-    this.u8 = new Uint8Array(memory.buffer);
-    this.u32 = new Uint32Array(memory.buffer);
-    this.f64 = new Float64Array(memory.buffer);
+    this.u8 = new Uint8Array(0);
+    this.u32 = new Uint32Array(0);
+    this.f64 = new Float64Array(0);
+    this.renew();
   }
 
   /** Makes the views show all of the memory. */
   renew(): void {
+    if (this.memory === undefined) return;
     const { buffer } = this.memory;
     if (this.u8.buffer === buffer && this.u8.length === buffer.byteLength) return;
     this.u8 = new Uint8Array(buffer);
@@ -47,6 +51,8 @@ export class Heap {
 
   /** Makes the views have nothing, once the module must not be used any more. */
   close(): void {
+    this.memory = undefined;
+    this.allocator = NO_ALLOCATOR;
     this.u8 = new Uint8Array(0);
     this.u32 = new Uint32Array(0);
     this.f64 = new Float64Array(0);

@@ -15,6 +15,10 @@ export interface InputSpec {
   readonly type: string;
   /** The element type, if it is the same in every call. */
   readonly dtype: DType | undefined;
+  /** What numbers become where no tensor of the same type tells; undefined: as the other tensors. */
+  readonly usual: DType | undefined;
+  /** Whether it is a list of tensors that may differ in type. */
+  readonly isMixed: boolean;
   /** Whether it says where or how many (axes, shapes): its numbers are i32. */
   readonly isHost: boolean;
   /** Whether it is a list of tensors. */
@@ -79,9 +83,10 @@ function words(text: string): string[] {
 
 function parseInputs(text: string): InputSpec[] {
   return words(text).map((word) => {
-    const [, star, name, type, mark] = /^(\*?)([^:]+):([^!]+)(!?)$/.exec(word)!;
+    const [, star, name, type, list, usual, mark] = /^(\*?)([^:]+):([^!=[]+)(\[\])?(?:=([^!]+))?(!?)$/.exec(word)!;
     return {
-      name: name!, type: type!, dtype: isDType(type) ? type : undefined, isHost: mark !== '', isVariadic: star !== '',
+      name: name!, type: type!, dtype: isDType(type) ? type : undefined, usual: isDType(usual) ? usual : undefined,
+      isMixed: list !== undefined, isHost: mark !== '', isVariadic: star !== '',
     };
   });
 }
@@ -102,8 +107,9 @@ function parseAttrs(text: string, keepsNames: boolean): Map<string, AttrSpec> {
 /**
  * An op of the generated functions.
  *
- * @param inputs `name:type` for each input, separated by blanks. The type is a type attribute or an element type; `*`
- * before the name: a list of tensors; `!` behind the type: says where or how many.
+ * @param inputs `name:type` for each input, separated by blanks. The type is a type attribute or an element type. `*`
+ * before the name: a list of tensors, with `[]` behind the type of several types; `=i32` behind it: what numbers become
+ * where no tensor of the same type tells; `!` at the end: says where or how many.
  * @param attrs `name:kind` for each attribute, `[]` behind it for a list.
  */
 export function defineOp(name: string, inputs: string, attrs = ''): Op {

@@ -168,7 +168,7 @@ const addNOp = /* @__PURE__ */ defineOp('tf.AddN', '*inputs:T');
  * tf.AddN(inputs: N * T) gives sum: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
 export function addN(inputs: readonly TensorInput[]): Tensor {
-  return callMany(addNOp, addN, inputs)[0]!;
+  return callMany(addNOp, addN, [inputs])[0]!;
 }
 
 const addOp = /* @__PURE__ */ defineOp('tf.AddV2', 'x:T y:T');
@@ -301,7 +301,7 @@ export interface AssertTrueOptions {
 export function assertTrue(
   runtime: Runtime, condition: TensorInput, data: readonly TensorInput[], options?: AssertTrueOptions,
 ): void {
-  callMany(assertTrueOp, assertTrue, [condition, ...data], options, 0, runtime);
+  callMany(assertTrueOp, assertTrue, [condition, data], options, 0, runtime);
 }
 
 const atanOp = /* @__PURE__ */ defineOp('tf.Atan', 'x:T');
@@ -567,7 +567,7 @@ const concatOp = /* @__PURE__ */ defineOp('tf.ConcatV2', '*values:T axis:Tidx!')
  * @param axis One number in [-rank, rank), counted from the end if negative.
  */
 export function concat(values: readonly TensorInput[], axis: TensorInput): Tensor {
-  return callMany(concatOp, concat, [...values, axis])[0]!;
+  return callMany(concatOp, concat, [values, axis])[0]!;
 }
 
 const conv2dOp = /* @__PURE__ */ defineOp(
@@ -970,7 +970,7 @@ const einsumOp = /* @__PURE__ */ defineOp('tf.Einsum', '*inputs:T', 'equation:st
  * @param equation The parts for the inputs with ',' in between, '->', and the part for the result.
  */
 export function einsum(inputs: readonly TensorInput[], equation: string): Tensor {
-  return callMany(einsumOp, einsum, inputs, { equation })[0]!;
+  return callMany(einsumOp, einsum, [inputs], { equation })[0]!;
 }
 
 const eluOp = /* @__PURE__ */ defineOp('tf.Elu', 'features:T');
@@ -1852,7 +1852,7 @@ export interface PackOptions {
  * @param values At least one tensor, of at most 7 dimensions.
  */
 export function pack(values: readonly TensorInput[], options?: PackOptions): Tensor {
-  return callMany(packOp, pack, values, options)[0]!;
+  return callMany(packOp, pack, [values], options)[0]!;
 }
 
 const padOp = /* @__PURE__ */ defineOp('tf.Pad', 'input:T paddings:Tpaddings!');
@@ -3025,7 +3025,7 @@ export function fusedConv2d(
   padding: 'SAME' | 'VALID' | 'EXPLICIT',
   options?: FusedConv2dOptions,
 ): Tensor {
-  return callMany(fusedConv2dOp, fusedConv2d, [input, filter, ...args], { ...options, strides, padding })[0]!;
+  return callMany(fusedConv2dOp, fusedConv2d, [input, filter, args], { ...options, strides, padding })[0]!;
 }
 
 const fusedMatMulOp = /* @__PURE__ */ defineOp(
@@ -3065,5 +3065,5 @@ export interface FusedMatMulOptions {
 export function fusedMatMul(
   a: TensorInput, b: TensorInput, args: readonly TensorInput[], options?: FusedMatMulOptions,
 ): Tensor {
-  return callMany(fusedMatMulOp, fusedMatMul, [a, b, ...args], options)[0]!;
+  return callMany(fusedMatMulOp, fusedMatMul, [a, b, args], options)[0]!;
 }

@@ -53,7 +53,7 @@ function inputsText(definition: OpDefinition): string {
   return definition.inputs.map((input) => {
     const star = input.number_attr !== undefined || input.type_list_attr !== undefined ? '*' : '';
     const type = input.dtype ?? input.type_attr ?? input.type_list_attr ?? 'any';
-    return `${star}${input.name}:${type}${input.host_input ? '!' : ''}`;
+    return `${star}${input.name}:${type}${input.type_list_attr ? '[]' : ''}${input.host_input ? '!' : ''}`;
   }).join(' ');
 }
 

@@ -312,7 +312,7 @@ export function newTensor(
   runtime: Runtime, engine: Engine, pointer: number, inherited: Context | undefined = undefined,
 ): Tensor {
   const tensor = new Tensor(runtime, engine, pointer);
-  engine.watch(tensor, tensor.ref);
+  engine.watch(tensor);
   if (contexts.alive !== 0) {
     tensor.context = currentContext() ?? inherited;
     for (let at = tensor.context; at !== undefined; at = at.parent) {

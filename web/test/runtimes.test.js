@@ -113,7 +113,7 @@ describe('createRuntime', () => {
   it('makes runtimes that print in order', async () => {
     const printed = [];
     const rt = await createRuntime({ onPrint: (text) => printed.push(text) });
-    for (let i = 0; i < 3; ++i) tandem.printStrings(rt, rt.tensor([String(i)]));
+    for (let i = 0; i < 3; ++i) tandem.printStrings(rt, rt.scalar(String(i)));
     await rt.settled();
     const text = printed.join('');
     expect([0, 1, 2].map((i) => text.indexOf(String(i)) >= 0)).to.deep.equal([true, true, true]);

@@ -39,6 +39,10 @@ class TANDEM_EXPORT HostAllocator : public RefCounted<HostAllocator> {
     size_t memory_limit = SIZE_MAX;          // bytes of live buffers; beyond it allocation fails
     size_t cache_limit = size_t{256} << 20;  // bytes of freed blocks kept for reuse
     size_t min_cached_size = 512;            // smaller blocks go straight to the system allocator
+    // Called before an allocation of `size` bytes fails because of the limit or the system, on the thread that
+    // allocates and without a lock, after kept blocks have been given back. True: something has changed, such as the
+    // limit or what is in use, and it is tried again; it may be called again then. Default: fail.
+    std::function<bool(size_t size)> on_shortage;
   };
   // While other threads allocate, the numbers need not belong to one and the same moment.
   struct Stats {

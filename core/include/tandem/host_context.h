@@ -44,6 +44,9 @@ class TANDEM_EXPORT HostContext {
     // Work of a higher estimated cost goes to the queue (EX-7); about nanoseconds on one core. Handing it over, and
     // waking who waits for it, takes some 20,000.
     int64_t inline_cost_limit = 50'000;
+    // Asked before a queued op begins, on the thread that would run it; `bytes` is what its results take. False: not
+    // now, and it goes to the end of the queue again. Default: whenever its turn comes.
+    std::function<bool(int64_t bytes)> may_begin;
     // Bounds of what is pending or queued (EX-11).
     int64_t max_pending_ops = int64_t{1} << 20;
     int64_t max_pending_bytes = sizeof(void*) == 8 ? int64_t{8} << 30 : int64_t{1} << 29;
@@ -62,7 +65,10 @@ class TANDEM_EXPORT HostContext {
   Tracer& tracer() { return tracer_; }
   PendingOps& pending_ops() { return *pending_ops_; }
   DeadlineWatcher& deadlines() { return *deadlines_; }
-  int64_t inline_cost_limit() const { return options_.inline_cost_limit; }
+  int64_t inline_cost_limit() const { return inline_cost_limit_.load(std::memory_order_relaxed); }
+  // For calls from now on; below 0, all of them go to the queue.
+  void set_inline_cost_limit(int64_t cost) { inline_cost_limit_.store(cost, std::memory_order_relaxed); }
+  bool MayBegin(int64_t bytes) const { return !options_.may_begin || options_.may_begin(bytes); }
   void Print(std::string_view text) const {
     if (options_.print) options_.print(text);
   }
@@ -75,6 +81,11 @@ class TANDEM_EXPORT HostContext {
                WorkQueue::Deadline deadline = WorkQueue::Deadline::max()) const;
   // Waits for one tensor: ok if concrete, else its error, or why waiting failed. Null handles are an error.
   Status Await(const TensorHandle& handle) const;
+  // Ends the requests whose deadline has passed, if no thread of the queue watches them.
+  void CheckDeadlines() const;
+  // Calls that wait for inputs or in the queue, or are running there.
+  int64_t num_pending_ops() const;
+
   // Waits until nothing is queued or running.
   void Quiesce() const { work_queue().Quiesce(); }
   // Cancels for good, and waits until no op uses the host any more. Not for a kernel or a task to call.
@@ -103,6 +114,7 @@ class TANDEM_EXPORT HostContext {
 
   std::atomic<uint32_t> attention_{0};  // read by every call, hardly ever written
   Options options_;
+  std::atomic<int64_t> inline_cost_limit_;
   RcRef<HostAllocator> allocator_;
   Device device_;
   TensorConversions conversions_;

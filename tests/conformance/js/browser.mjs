@@ -1,74 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The package in headless Chromium: a server for it and the runner, and a page that runs case files.
+// The package in headless Chromium, on a page that runs case files.
 
-import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
-import { extname, join, normalize } from 'node:path';
+import { launchChromium } from '../../../web/test/browser/chromium.mjs';
+import { serve } from '../../../web/test/browser/server.mjs';
 
-const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
-const PAGE = '<!doctype html><title>conformance</title><link rel="icon" href="data:,">' +
-  '<script type="module" src="/conformance/js/client.mjs"></script>';
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-
-/** Serves folders by the first part of the path, and the page at /. Isolated: with what SharedArrayBuffer needs. */
-async function serve(folders, isIsolated) {
-  const server = createServer(async (request, response) => {
-    const { pathname } = new URL(request.url, 'http://localhost');
-    const [, first, ...rest] = normalize(decodeURIComponent(pathname)).split('/');
-    if (isIsolated) {
-      response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
-      response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
-    }
-    try {
-      const body = pathname === '/' ? PAGE : await readFile(join(folders[first], ...rest));
-      response.setHeader('Content-Type', pathname === '/' ? 'text/html' : TYPES[extname(pathname)] ?? 'text/plain');
-      response.end(body);
-    } catch {
-      response.writeHead(404).end();
-    }
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
-}
+const PAGE = '<!doctype html><meta charset="utf-8"><title>conformance</title>';
 
 /**
- * { run(file, settings), close() } as in client.mjs.
+ * { run(file, settings), close() } as of client.mjs. With several threads the page is isolated, else it is not.
  *
- * @param options { device, threads, worker, conformance: folder, package: folder, web: folder with playwright-core }
+ * @param options { device, threads, worker, conformance: this suite's folder, package: that of the built package }
  */
-export async function openBrowser(options) {
-  const { chromium } = createRequire(join(options.web, 'package.json'))('playwright-core');
-  const folders = { conformance: options.conformance, package: options.package };
-  const server = await serve(folders, options.threads > 1);
+export async function openBrowser({ device, threads, worker, ...folders }) {
+  const server = await serve({
+    folders: { '/conformance/': folders.conformance, '/package/': folders.package },
+    files: { '/': { type: 'text/html', body: PAGE } },
+    isolated: threads > 1,
+  });
   let browser;
-  const close = async () => {
+  const end = async () => {
     await browser?.close();
-    server.close();
+    await server.close();
   };
   try {
-    const executablePath = process.env.TANDEM_CHROMIUM ?? '/usr/bin/chromium';
-    browser = await chromium.launch({ executablePath, args: FLAGS });
+    browser = await launchChromium();
     const page = await browser.newPage();
-    page.on('pageerror', (error) => console.error(`page: ${error}`));
-    page.on('crash', () => console.error('page: it crashed'));
-    await page.goto(`http://127.0.0.1:${server.address().port}/${options.worker ? '?worker' : ''}`);
-    await page.waitForFunction(() => 'conformance' in globalThis);
-    const { device, threads } = options;
-    await page.evaluate(async (arg) => (await globalThis.conformance).open(arg), { device, threads });
+    const crashed = new Promise((_, reject) => page.on('crash', () => reject(new Error('the page crashed'))));
+    crashed.catch(() => undefined);
+    page.on('pageerror', (error) => console.error(`page: ${error.stack ?? error}`));
+    await page.goto(server.url);
+    const on = (fn, arg) => Promise.race([crashed, page.evaluate(fn, arg)]);
+    await on(async (options) => {
+      const { openClient } = await import('/conformance/js/client.mjs');
+      globalThis.client = await openClient(options);
+    }, { device, threads, worker });
     return {
-      run: (file, settings) =>
-        page.evaluate(async (args) => (await globalThis.conformance).run(...args), [file, settings]),
+      run: (file, settings) => on((args) => globalThis.client.run(...args), [file, settings]),
       async close() {
-        await page.evaluate(async () => (await globalThis.conformance).close());
-        await close();
+        try {
+          await on(() => globalThis.client.close());
+        } finally {
+          await end();
+        }
       },
     };
   } catch (error) {
-    await close();
+    await end();
     throw error;
   }
 }

@@ -1,47 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The runner in the browser, on a page or, with `?worker` in its address, in a worker that this same file is for.
+// The runner in a browser: on a page, which imports this file, or in a worker, which this file is the script of.
 
-const isWorker = typeof document === 'undefined';
+import { openSession, runFile } from './run_file.mjs';
 
-async function newClient() {
+async function open(options) {
   const { createRuntime } = await import('/package/index.js');
-  const { openSession, runFile } = await import('/conformance/js/run_file.mjs');
-  let opened;
-  return {
-    async open(options) {
-      opened = await openSession(createRuntime, options);
-    },
-    run: (file, settings) => runFile(opened.session, file, settings),
-    close: () => opened.runtime.dispose(),
-  };
+  const { runtime, session } = await openSession(createRuntime, options);
+  return { run: (file, settings) => runFile(session, file, settings), close: () => runtime.dispose() };
 }
 
-// The client of a worker: each call is a message there and one back.
-function newProxy() {
+// The same in a worker: each call is a message there and one back.
+async function openInWorker(options) {
   const worker = new Worker(import.meta.url, { type: 'module' });
   const call = (name, ...args) => new Promise((resolve, reject) => {
     worker.onmessage = ({ data }) => ('error' in data ? reject(new Error(data.error)) : resolve(data.value));
     worker.onerror = (event) => reject(new Error(event.message));
     worker.postMessage({ name, args });
   });
-  return {
-    open: (options) => call('open', options),
-    run: (file, settings) => call('run', file, settings),
-    close: () => call('close'),
-  };
+  await call('open', options);
+  return { run: (file, settings) => call('run', file, settings), close: () => call('close') };
 }
 
-if (isWorker) {
-  const client = newClient();
+/** { run(file, settings), close() }; the options are those of openSession and `worker`. */
+export function openClient(options) {
+  return options.worker ? openInWorker(options) : open(options);
+}
+
+if (typeof document === 'undefined') {
+  let client;
   globalThis.onmessage = async ({ data: { name, args } }) => {
     try {
-      globalThis.postMessage({ value: await (await client)[name](...args) });
+      if (name === 'open') client = await open(...args);
+      globalThis.postMessage({ value: name === 'open' ? undefined : await client[name](...args) });
     } catch (error) {
       globalThis.postMessage({ error: String(error?.stack ?? error) });
     }
   };
-} else {
-  globalThis.conformance = location.search === '?worker' ? newProxy() : newClient();
 }

@@ -55,7 +55,7 @@ function parseReal(value) {
 /** An integer as a bigint; beyond 2^53 it must be a text, because JSON numbers are f64 here. */
 function parseInteger(value, dtype) {
   const isText = typeof value === 'string' && /^-?\d+$/.test(value);
-  if (!isText && !Number.isSafeInteger(value)) {
+  if (!isText && !(Number.isInteger(value) && Math.abs(value) <= 2 ** 53)) {
     fail(`expected an integer of dtype ${dtype}, got ${JSON.stringify(value)}`);
   }
   const integer = BigInt(value);

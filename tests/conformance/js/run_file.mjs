@@ -9,17 +9,29 @@ import { CaseList } from './target.mjs';
 
 /** A runtime of the package and the session on it. */
 export async function openSession(createRuntime, { device, threads }) {
-  const diagnostics = [];
-  const runtime = await createRuntime({
-    device, threads, fallback: false, onDiagnostic: (error) => diagnostics.push(error), onPrint: () => undefined,
+  const runtime = await createRuntime({ device, threads, fallback: false, onPrint: () => undefined });
+  return { runtime, session: new Session(runtime) };
+}
+
+const HANG_MS = 10_000;
+
+// A case that never ends is a failure, which says its name.
+async function withoutHanging(running) {
+  let timer;
+  const limit = new Promise((resolve) => {
+    timer = setTimeout(() => resolve({ failure: `no end within ${HANG_MS / 1000} s`, worstUlp: 0 }), HANG_MS);
   });
-  return { runtime, session: new Session(runtime, diagnostics) };
+  try {
+    return await Promise.race([running, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function outcomeOf(session, conformanceCase, lists) {
   const unsupported = lists.unsupported.reasonFor(conformanceCase);
   if (unsupported !== undefined) return { outcome: 'skipped', ulp: 0, reason: unsupported };
-  const { failure, worstUlp: ulp } = await session.run(conformanceCase);
+  const { failure, worstUlp: ulp } = await withoutHanging(session.run(conformanceCase));
   const expected = lists.expectedFailures.reasonFor(conformanceCase);
   if (expected === undefined) return { outcome: failure === '' ? 'passed' : 'failed', ulp, reason: failure };
   if (failure !== '') return { outcome: 'skipped', ulp: 0, reason: expected };

@@ -19,11 +19,12 @@ export const contentSecurityPolicy =
  * @param {Record<string, string>} [options.folders] what to serve: a path prefix that ends in '/', and the folder below it
  * @param {Record<string, {status?: number, type?: string, body?: string | Uint8Array}>} [options.files] single answers
  *   by path; these come before the folders
+ * @param {string} [options.policy] another Content-Security-Policy
  * @param {boolean} [options.isolated] whether to send COOP and COEP, so that pages have SharedArrayBuffer
  * @returns {Promise<{url: string, requests: string[], close: () => Promise<void>}>} `url` without a slash at its end;
  *   `requests` are the paths that were asked for, in order
  */
-export async function serve({ folders = {}, files = {}, isolated = false }) {
+export async function serve({ folders = {}, files = {}, policy = contentSecurityPolicy, isolated = false }) {
   const mounts = Object.entries(folders)
     .sort(([a], [b]) => b.length - a.length)
     .map(([prefix, folder]) => ({ prefix, handler: sirv(folder, { dev: true, etag: false }) }));
@@ -32,7 +33,7 @@ export async function serve({ folders = {}, files = {}, isolated = false }) {
   const server = createServer((request, response) => {
     const path = new URL(request.url, 'http://127.0.0.1').pathname;
     requests.push(path);
-    response.setHeader('Content-Security-Policy', contentSecurityPolicy);
+    response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Cache-Control', 'no-store');
     if (isolated) {
       response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');

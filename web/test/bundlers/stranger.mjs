@@ -20,8 +20,11 @@ const web = join(here, '..', '..');
  * @returns {Promise<string>} what it printed. Rejects with all that it said if it fails or takes more than five minutes.
  */
 export async function run(program, parameters, cwd) {
+  // Bundlers that ran in this process have set NODE_ENV to production, by which npm would install less.
+  const { NODE_ENV, ...env } = process.env;
   try {
-    const { stdout } = await promisify(execFile)(program, parameters, { cwd, timeout: 300_000, maxBuffer: 2 ** 26 });
+    const options = { cwd, env, timeout: 300_000, maxBuffer: 2 ** 26 };
+    const { stdout } = await promisify(execFile)(program, parameters, options);
     return stdout;
   } catch (error) {
     const said = `${error.stdout ?? ''}${error.stderr ?? ''}`;

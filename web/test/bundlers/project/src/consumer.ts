@@ -50,7 +50,7 @@ async function main(signal: AbortSignal): Promise<number> {
   try {
     return Number(await total.item());
   } catch (error) {
-    if (error instanceof TandemError && error.code === 'ResourceExhausted') console.error(error.cause?.message);
+    if (error instanceof TandemError && error.cause instanceof TandemError) console.error(error.cause.code);
     throw error;
   } finally {
     y.dispose();

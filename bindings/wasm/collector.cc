@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// When memory counts as short, who waits for it, and who may go on.
+
+#include "collector.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tandem::js {
+
+namespace {
+
+// Without overflow.
+size_t Sum(size_t a, size_t b) { return a > SIZE_MAX - b ? SIZE_MAX : a + b; }
+
+}  // namespace
+
+Collector::Collector(size_t limit, bool has_workers, std::function<void()> collect)
+    : has_workers_(has_workers), collect_(std::move(collect)), limit_(limit) {
+  ApplyLimitLocked();
+}
+
+void Collector::AddTo(HostContext::Options& options) {
+  options.allocator.memory_limit = allowed_;
+  options.allocator.on_shortage = [this](size_t size) { return OnShortage(size); };
+  if (!has_workers_) options.may_begin = [this](int64_t bytes) { return MayBegin(bytes); };
+}
+
+void Collector::Attach(HostContext& host) {
+  host_ = &host;
+  usual_cost_limit_ = host.inline_cost_limit();
+}
+
+void Collector::ApplyLimitLocked() {
+  allowed_ = std::min(limit_, threshold_);
+  if (host_ != nullptr) host_->allocator().set_memory_limit(allowed_);
+}
+
+void Collector::BecomeShort(std::unique_lock<std::mutex>& lock) {
+  if (is_short_.exchange(true)) return;
+  short_since_ = Clock::now();
+  in_use_when_short_ = BytesInUse();
+  host_->set_inline_cost_limit(-1);
+  lock.unlock();
+  collect_();
+  lock.lock();
+}
+
+bool Collector::OnShortage(size_t size) {
+  std::unique_lock lock(mutex_);
+  const size_t allowed_before = allowed_;
+  if (!has_workers_ || std::this_thread::get_id() == loop_thread_) {
+    BecomeShort(lock);
+    allowed_ = limit_;
+    host_->allocator().set_memory_limit(allowed_);
+    return allowed_ > allowed_before;
+  }
+  const size_t in_use_before = BytesInUse();
+  if (IsFruitlessLocked(in_use_before)) return false;
+  const uint64_t collections_before = num_collections_;
+  const uint64_t cancels_before = num_cancels_;
+  wanted_ = Sum(wanted_, size);
+  BecomeShort(lock);
+  changed_.wait(lock, [&] { return num_collections_ != collections_before || num_cancels_ != cancels_before; });
+  wanted_ -= std::min(wanted_, size);
+  if (num_collections_ == collections_before) return false;
+  return allowed_ > allowed_before || left_in_use_ < in_use_before;
+}
+
+// Where there is one thread, an op that may need more than is left waits in the queue rather than fails.
+bool Collector::MayBegin(int64_t bytes) {
+  if (IsShort()) return false;
+  const size_t in_use = BytesInUse();
+  std::unique_lock lock(mutex_);
+  if (Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || IsFruitlessLocked(in_use)) return true;
+  BecomeShort(lock);
+  return false;
+}
+
+// When all is in use, every op would ask for a collection in vain: no more than a third of the time is spent with that.
+bool Collector::IsFruitlessLocked(size_t in_use) const {
+  return allowed_ == limit_ && in_use <= left_in_use_ && Clock::now() < fruitless_until_;
+}
+
+void Collector::Collected(size_t threshold) {
+  const std::lock_guard lock(mutex_);
+  left_in_use_ = BytesInUse();
+  if (IsShort()) {
+    const Clock::time_point now = Clock::now();
+    fruitless_until_ = left_in_use_ < in_use_when_short_ ? now : now + 2 * (now - short_since_);
+  }
+  ++num_collections_;
+  // What waits goes on in any case, up to the user's limit.
+  threshold_ = threshold;
+  allowed_ = std::min(limit_, std::max(threshold_, Sum(left_in_use_, wanted_)));
+  host_->allocator().set_memory_limit(allowed_);
+  is_short_.store(false);
+  host_->set_inline_cost_limit(usual_cost_limit_);
+  changed_.notify_all();
+}
+
+void Collector::SetLimit(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_ = bytes;
+  ApplyLimitLocked();
+}
+
+void Collector::Cancel() {
+  const std::lock_guard lock(mutex_);
+  ++num_cancels_;
+  changed_.notify_all();
+}
+
+size_t Collector::limit() {
+  const std::lock_guard lock(mutex_);
+  return limit_;
+}
+
+size_t Collector::threshold() {
+  const std::lock_guard lock(mutex_);
+  return threshold_;
+}
+
+}  // namespace tandem::js

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What stands behind tandem_js, and what it imports.
+
+#ifndef TANDEM_BINDINGS_WASM_JS_RUNTIME_H_
+#define TANDEM_BINDINGS_WASM_JS_RUNTIME_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "collector.h"
+#include "event_loop_queue.h"
+#include "events.h"
+#include "objects.h"
+#include "tandem_js.h"
+
+// What tandem_js.h calls `wake()`.
+extern "C" void tandem_js_wake(void);
+
+struct tandem_js {
+  tandem_js(size_t memory_limit, bool has_workers);
+  ~tandem_js();
+
+  tandem::HostContext& host() { return runtime->running()->host(); }
+  tandem::c::Running& running() { return *runtime->running(); }
+
+  tandem::js::EventList events{&tandem_js_wake};
+  tandem::js::Collector collector;
+  tandem::js::EventLoopQueue* queue = nullptr;
+  tandem::RcRef<tandem_runtime> runtime;
+  // Waits for the queue to be empty, where there are no workers.
+  std::vector<tandem::js::Event*> settling;
+};
+
+#endif  // TANDEM_BINDINGS_WASM_JS_RUNTIME_H_

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The package in processes of their own: how they end, how they import it, and a wasm file that is not there.
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+
+import { createRuntime, TandemError } from 'tandem-rt';
+import { rejectionOf } from '../errors.js';
+
+const run = promisify(execFile);
+const web = join(dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** What a module prints, run by Node; it must end by itself. */
+async function output(code, flags = ['--input-type=module']) {
+  const { stdout } = await run(process.execPath, [...flags, '--eval', code], { cwd: web, timeout: 60_000 });
+  return stdout;
+}
+
+describe('a process of Node', () => {
+  it('ends when nothing is pending, though the runtime lives', async () => {
+    expect(await output(`
+      import { createRuntime, add } from 'tandem-rt';
+      const rt = await createRuntime();
+      const x = rt.tensor([1]);
+      console.log(await add(x, x).item());
+    `)).to.equal('2\n');
+  });
+
+  it('ends not before what is pending has come', async () => {
+    expect(await output(`
+      import { createRuntime, matMul } from 'tandem-rt';
+      createRuntime().then((rt) => {
+        const x = rt.fill([500, 500], 1);
+        matMul(x, x).data().then((data) => console.log(data[0]));
+      });
+    `)).to.equal('500\n');
+  });
+
+  it('may require the package, where Node allows that of modules', async function () {
+    const [major, minor] = process.versions.node.split('.').map(Number);
+    if (major < 20 || (major === 20 && minor < 19)) this.skip();
+    expect(await output(`
+      const { createRuntime, add } = require('tandem-rt');
+      createRuntime().then(async (rt) => console.log(await add(rt.tensor([1]), 1).array()));
+    `, ['--input-type=commonjs', '--no-warnings'])).to.equal('[ 2 ]\n');
+  });
+
+  it('follows await in scopes and requests', async () => {
+    expect(await output(`
+      import { createRuntime, add } from 'tandem-rt';
+      import { setTimeout } from 'node:timers/promises';
+      const rt = await createRuntime();
+      const x = rt.tensor([1]);
+      let made;
+      await rt.scope(async () => { await setTimeout(1); made = add(x, 1); await setTimeout(1); });
+      const controller = new AbortController();
+      let error;
+      await rt.request({ signal: controller.signal }, async () => {
+        await setTimeout(1);
+        controller.abort(new Error('stop'));
+        try { add(x, 1); } catch (e) { error = e; }
+      }).catch(() => undefined);
+      console.log(made.disposed, error.message);
+    `)).to.equal('true stop\n');
+  });
+});
+
+describe('a wasm file', () => {
+  let folder;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tandem-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it('that is missing is NotFound, with advice', async () => {
+    const error = await rejectionOf(createRuntime({ wasmUrl: pathToFileURL(join(folder, 'none.wasm')) }));
+    expect(error).to.be.instanceOf(TandemError);
+    expect(error.code).to.equal('NotFound');
+    expect(error.message).to.match(/none\.wasm.*ENOENT.*wasmUrl/);
+  });
+
+  it('that is cut off is DataLoss; put right, it works', async () => {
+    const bytes = await readFile(join(web, 'dist/tandem.wasm'));
+    const file = join(folder, 'tandem.wasm');
+    await writeFile(file, bytes.subarray(0, bytes.length >> 1));
+    const error = await rejectionOf(createRuntime({ wasmUrl: pathToFileURL(file).href }));
+    expect(error).to.be.instanceOf(TandemError);
+    expect(error.code).to.equal('DataLoss');
+    await writeFile(file, bytes);
+    for (const source of [{ wasmUrl: pathToFileURL(file) }, { wasmBinary: bytes },
+      { wasmBinary: new Uint8Array(bytes).buffer }, { wasmModule: await WebAssembly.compile(bytes) }]) {
+      const rt = await createRuntime(source);
+      expect(await rt.scalar(3).item()).to.equal(3);
+      await rt.dispose();
+    }
+  });
+});
