@@ -137,7 +137,8 @@ for (const isIsolated of [false, true]) {
     /** @param {string} query */
     const open = async (query = '') => {
       await page.goto(`${server.url}/page/${query}`);
-      await page.waitForFunction(() => document.querySelector('#bars li') !== null);
+      await page.locator('#bars li, #problem:not([hidden])').first().waitFor();
+      if (await page.locator('#problem').isVisible()) assert.fail((await page.locator('#problem').textContent()) ?? '');
     };
 
     before(async () => {
