@@ -108,13 +108,15 @@ interface Loaded {
   readonly reason: string | undefined;
 }
 
-async function load(options: RuntimeOptions, wake: () => void): Promise<Loaded> {
+async function load(
+  options: RuntimeOptions, wake: () => void, fail: (error: unknown) => void,
+): Promise<Loaded> {
   const asked = options.threads ?? 'auto';
   const wanted = asked === 'auto' ? platform.defaultThreads : Math.min(asked, MAX_THREADS);
   let reason = whyOneThread(options, wanted);
   if (reason === undefined) {
     try {
-      return { instance: await instantiateThreads(wanted, wake), threads: wanted, reason };
+      return { instance: await instantiateThreads(wanted, wake, fail), threads: wanted, reason };
     } catch (error) {
       reason = `the threaded module could not be loaded: ${error instanceof Error ? error.message : String(error)}`;
     }
@@ -153,7 +155,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const checked = checkOptions(options);
     checkWebAssembly();
     let engine: Engine | undefined;
-    const loaded = await load(options, () => engine?.wake());
+    const loaded = await load(options, () => engine?.wake(), (error) => engine?.trap(error));
     engine = new Engine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
     // For what there was to do before anybody could be told.
     engine.wake();

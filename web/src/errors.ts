@@ -51,9 +51,8 @@ export class TandemError extends Error {
   }
 }
 
-/** A function of the package that the user called: frames from it inwards are not the user's. @internal */
-// eslint-disable-next-line @typescript-eslint/no-unsafe-function-type
-export type Entry = Function;
+/** A function of the package that the user called: frames from it inwards are not the user's. */
+export type Entry = (...args: never[]) => unknown;
 
 interface StackCapture {
   captureStackTrace?(target: object, above?: Entry): void;

@@ -5,6 +5,7 @@
 
 import { TandemError } from './errors.js';
 import { platform } from './platform.js';
+import type { ThreadsGlue } from './platform.js';
 
 /** TANDEM_ABI_VERSION and TANDEM_JS_VERSION of the module that this package was made for. */
 const ABI_VERSION = 1;
@@ -214,14 +215,32 @@ export async function instantiate(source: WasmSource, wake: () => void): Promise
   return { exports: checkVersion(functions), memory, terminate: () => undefined };
 }
 
-/** An instance of the module with threads, from the glue code beside this package. */
-export async function instantiateThreads(threads: number, wake: () => void): Promise<WasmInstance> {
-  const module = await (await platform.importThreads())({ onTandemWake: wake, tandemThreads: threads });
-  const functions: Partial<Record<string, Call>> = {};
-  for (const name of EXPORTS) functions[name] = module[`_${name}`] as Call;
-  return {
-    exports: checkVersion(functions as Partial<WasmExports>),
-    memory: module['wasmMemory'] as WebAssembly.Memory,
-    terminate: () => (module['tandemTerminate'] as () => void)(),
-  };
+/** An instance of the module with so many workers. `fail` is told if one of them fails later. */
+export async function instantiateThreads(
+  workers: number, wake: () => void, fail: (error: unknown) => void,
+): Promise<WasmInstance> {
+  const factory = await platform.importThreads();
+  const module = await compileUrl(platform.threadsWasmUrl());
+  let memory: WebAssembly.Memory | undefined;
+  let exports: Partial<WasmExports> | undefined;
+  const glue = await new Promise<ThreadsGlue>((resolve, reject) => {
+    factory({
+      // One more, for waiting.
+      numThreads: workers + 1,
+      onTandemWake: wake,
+      onTandemFailure(error) {
+        reject(error);
+        fail(error);
+      },
+      instantiateWasm(imports, receive) {
+        memory = imports['env']!['memory'] as WebAssembly.Memory;
+        WebAssembly.instantiate(module, imports).then((instance) => {
+          exports = instance.exports as unknown as Partial<WasmExports>;
+          receive(instance, module);
+        }, reject);
+        return {};
+      },
+    }).then(resolve, reject);
+  });
+  return { exports: checkVersion(exports!), memory: memory!, terminate: () => glue.tandemTerminate() };
 }

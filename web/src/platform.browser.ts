@@ -82,6 +82,7 @@ export const platform: Platform = {
   get defaultThreads() {
     return threadCount();
   },
+  threadsWasmUrl: () => new URL('./tandem-threads.wasm', import.meta.url),
   async importThreads() {
     // @ts-ignore: built, and copied beside this file
     return ((await import('./tandem-threads-web.js')) as { default: ThreadsFactory }).default;

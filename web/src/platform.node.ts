@@ -67,6 +67,7 @@ export const platform: Platform = {
   isIsolated: () => true,
   whyNoThreads: () => undefined,
   defaultThreads: 1,
+  threadsWasmUrl: () => new URL('./tandem-threads.wasm', import.meta.url),
   async importThreads() {
     return ((await import('./tandem-threads-node.js' as string)) as { default: ThreadsFactory }).default;
   },

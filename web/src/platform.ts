@@ -5,8 +5,25 @@
 
 export { platform } from './platform.browser.js';
 
-/** The factory that the threaded module's glue code exports. */
-export type ThreadsFactory = (options: Record<string, unknown>) => Promise<Record<string, unknown>>;
+/** What the threaded module's glue code asks of us. */
+export interface ThreadsOptions {
+  /** How many workers to start with. */
+  numThreads: number;
+  onTandemWake(): void;
+  /** A worker has failed, now or later; all are ended. */
+  onTandemFailure(error: unknown): void;
+  instantiateWasm(
+    imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void): object;
+}
+
+/** The threaded module's glue code at work. */
+export interface ThreadsGlue {
+  /** Ends the workers at once. */
+  tandemTerminate(): void;
+}
+
+/** What the glue code's file exports. */
+export type ThreadsFactory = (options: ThreadsOptions) => Promise<ThreadsGlue>;
 
 /** Keeps a value for a function and all that follows from it, also across `await`. */
 export interface ContextStorage {
@@ -36,6 +53,8 @@ export interface Platform {
   whyNoThreads(): string | undefined;
   /** How many threads 'auto' means; 1 if the module without threads is the default. */
   readonly defaultThreads: number;
+  /** Where the threaded module is. */
+  threadsWasmUrl(): URL;
   importThreads(): Promise<ThreadsFactory>;
   /** Writes a text to standard output. */
   print(text: string): void;

@@ -21,7 +21,7 @@ export interface RequestOptions extends WaitOptions {
 const MAX_TIMER_MS = 0x7fffffff;
 
 /** What the function of `runtime.request` is given. */
-export class Request implements Context {
+export class Request {
   /** @internal */
   readonly parent: Context | undefined = currentContext();
   private over: { reason: unknown } | undefined;
