@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Decimal digits by the free-format algorithm of Steele and White as Dragon4 has it: exact, on large integers. Slow beside
-// table-driven ones, which does not matter for the numbers that people read.
+// Decimal digits by the free-format algorithm of Steele and White as Dragon4 has it: exact, on large integers. Slow
+// beside table-driven ones, which does not matter for the numbers that people read.
 
 #include "shortest_text.h"
 
@@ -82,8 +82,8 @@ struct Decimal {
   int exponent = 0;  // of the first digit
 };
 
-// The number mantissa * 2^exponent as the fewest digits that tell it from its neighbours. `narrow` if the one below it is
-// nearer than the one above.
+// The number mantissa * 2^exponent as the fewest digits that tell it from its neighbours. `narrow` if the one below it
+// is nearer than the one above.
 Decimal ShortestDigits(uint64_t mantissa, int exponent, bool narrow) {
   // The number is number/unit, and half the distances to its neighbours are below/unit and above/unit.
   LargeInteger number(mantissa);

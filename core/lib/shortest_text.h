@@ -10,8 +10,8 @@ namespace tandem::internal {
 
 inline constexpr int kMaxShortestText = 40;
 
-// Writes the shortest text that reads back as `value`, which must be finite: what std::to_chars writes, with a power of ten
-// only where that is shorter. `to` has room for kMaxShortestText characters. Gives the end of the text.
+// Writes the shortest text that reads back as `value`, which must be finite: what std::to_chars writes, with a power of
+// ten only where that is shorter. `to` has room for kMaxShortestText characters. Gives the end of the text.
 char* ShortestText(double value, char* to);
 char* ShortestText(float value, char* to);
 

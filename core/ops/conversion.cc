@@ -3,6 +3,7 @@
 
 // Ops that change how a tensor is represented on the host, and nothing else.
 
+#include "op_doc.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
@@ -17,16 +18,16 @@ OpDefBuilder ConversionDef(const char* name) {
 
 Status RegisterConversionOps(OpRegistry& registry) {
   return registry.RegisterAll({
-      ConversionDef("tandem.ToDense").Doc(R"(Gives a tensor with all its elements in memory.
+      ConversionDef("tandem.ToDense").Doc(TANDEM_DOC(R"(Gives a tensor with all its elements in memory.
 
-x: Dense, scalar or sparse on the host; anything else, such as strings, is an error.)"),
-      ConversionDef("tandem.ToScalar").Doc(R"(Gives a tensor that keeps one value for its whole shape.
+x: Dense, scalar or sparse on the host; anything else, such as strings, is an error.)")),
+      ConversionDef("tandem.ToScalar").Doc(TANDEM_DOC(R"(Gives a tensor that keeps one value for its whole shape.
 
-x: Dense or scalar on the host, with all elements equal, bit for bit; anything else is an error.)"),
+x: Dense or scalar on the host, with all elements equal, bit for bit; anything else is an error.)")),
       ConversionDef("tandem.ToSparseCoo")
-          .Doc(R"(Gives a tensor that keeps the coordinates and values of the elements that are not zero.
+          .Doc(TANDEM_DOC(R"(Gives a tensor that keeps the coordinates and values of the elements that are not zero.
 
-x: Dense, scalar or sparse on the host; anything else, such as strings, is an error.)"),
+x: Dense, scalar or sparse on the host; anything else, such as strings, is an error.)")),
   });
 }
 

@@ -11,6 +11,7 @@
 
 #include "fused_ops.h"
 #include "host_vector.h"
+#include "op_doc.h"
 #include "tandem/op_families.h"
 #include "tandem/window_geometry.h"
 
@@ -147,14 +148,14 @@ StatusOr<TensorMetadata> BackpropFilterMetadata(const TensorMetadata& input, con
 }
 
 // What all ops of the family say of their attributes.
-constexpr const char* kAttrsDoc = R"(
+constexpr const char* kAttrsDoc = TANDEM_DOC(R"(
 strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
 padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is divided
   equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
 explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the order
   of data_format; 0 for batch and channels. Else empty.
 data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
-dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.)";
+dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.)");
 
 OpDefBuilder WithWindowAttrs(OpDefBuilder builder, const char* doc) {
   return builder.Attr("strides: list(int)")
@@ -167,17 +168,19 @@ OpDefBuilder WithWindowAttrs(OpDefBuilder builder, const char* doc) {
 
 OpDefBuilder WithConvolutionAttrs(OpDefBuilder builder, const char* dtypes, const char* doc) {
   builder.Attr(dtypes).Attr("use_cudnn_on_gpu: bool = true");
-  return WithWindowAttrs(builder, (std::string(doc) + "\nuse_cudnn_on_gpu: Accepted for compatibility; ignored.").c_str());
+  return WithWindowAttrs(builder,
+                         (std::string(doc) + "\nuse_cudnn_on_gpu: Accepted for compatibility; ignored.").c_str());
 }
 
 OpDefBuilder Conv2DDef() {
-  return WithConvolutionAttrs(OpDefBuilder("tf.Conv2D")
-                                  .Input("input: T")
-                                  .Input("filter: T")
-                                  .Output("output: T")
-                                  .Metadata<&ForwardMetadata<false>>(),
-                              "T: {half, bfloat16, float, double, int32}",
-                              R"(Convolution of images with a filter, which is not flipped (a cross-correlation).
+  return WithConvolutionAttrs(
+      OpDefBuilder("tf.Conv2D")
+          .Input("input: T")
+          .Input("filter: T")
+          .Output("output: T")
+          .Metadata<&ForwardMetadata<false>>(),
+      "T: {half, bfloat16, float, double, int32}",
+      TANDEM_DOC(R"(Convolution of images with a filter, which is not flipped (a cross-correlation).
 
 output[b, y, x, o] is the sum over i, j, c of input[b, y * stride + i * dilation - padding, x * ..., c] *
 filter[i, j, c, o], where input is zero outside of the image. If the input has more channels than the filter's dimension
@@ -186,22 +189,23 @@ into g equal parts, and each part of the output sees its part of the input only.
 rounded once; i32 wraps around. An error if the window is larger than the padded input by two strides or more.
 
 input: Images in the order of data_format.
-filter: [rows, columns, input channels, output channels]; not empty.)");
+filter: [rows, columns, input channels, output channels]; not empty.)"));
 }
 
 OpDefBuilder Conv2DBackpropInputDef() {
-  return WithConvolutionAttrs(OpDefBuilder("tf.Conv2DBackpropInput")
-                                  .HostInput("input_sizes: int32")
-                                  .Input("filter: T")
-                                  .Input("out_backprop: T")
-                                  .Output("output: T")
-                                  .Metadata<&BackpropInputMetadata<false>>(),
-                              "T: {half, bfloat16, float, double, int32}",
-                              R"(Gradient of tf.Conv2D with regard to its input; also called transposed convolution.
+  return WithConvolutionAttrs(
+      OpDefBuilder("tf.Conv2DBackpropInput")
+          .HostInput("input_sizes: int32")
+          .Input("filter: T")
+          .Input("out_backprop: T")
+          .Output("output: T")
+          .Metadata<&BackpropInputMetadata<false>>(),
+      "T: {half, bfloat16, float, double, int32}",
+      TANDEM_DOC(R"(Gradient of tf.Conv2D with regard to its input; also called transposed convolution.
 
 input_sizes: The shape of the input, in the order of data_format; or its rows and columns alone.
 filter: That of tf.Conv2D: [rows, columns, input channels, output channels].
-out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.)");
+out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.)"));
 }
 
 OpDefBuilder Conv2DBackpropFilterDef() {
@@ -212,11 +216,11 @@ OpDefBuilder Conv2DBackpropFilterDef() {
                                   .Output("output: T")
                                   .Metadata<&BackpropFilterMetadata<false>>(),
                               "T: {half, bfloat16, float, double}",
-                              R"(Gradient of tf.Conv2D with regard to its filter.
+                              TANDEM_DOC(R"(Gradient of tf.Conv2D with regard to its filter.
 
 input: That of tf.Conv2D.
 filter_sizes: The shape of the filter: rows, columns, input channels, output channels.
-out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.)");
+out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.)"));
 }
 
 OpDefBuilder DepthwiseDef() {
@@ -226,7 +230,7 @@ OpDefBuilder DepthwiseDef() {
                              .Output("output: T")
                              .Attr("T: {half, bfloat16, float, double}")
                              .Metadata<&ForwardMetadata<true>>(),
-                         R"(Convolution of each channel of images with filters of its own.
+                         TANDEM_DOC(R"(Convolution of each channel of images with filters of its own.
 
 output[b, y, x, c * multiplier + m] is the sum over i, j of input[b, y * stride + i * dilation - padding, x * ..., c] *
 filter[i, j, c, m], where input is zero outside of the image. Strides and dilations of rows and columns may differ. f16
@@ -234,7 +238,7 @@ and bf16 are summed in f32 and rounded once. An error if the window is larger th
 more.
 
 input: Images in the order of data_format.
-filter: [rows, columns, input channels, multiplier]; not empty.)");
+filter: [rows, columns, input channels, multiplier]; not empty.)"));
 }
 
 OpDefBuilder DepthwiseBackpropInputDef() {
@@ -245,11 +249,11 @@ OpDefBuilder DepthwiseBackpropInputDef() {
                              .Output("output: T")
                              .Attr("T: {half, bfloat16, float, double}")
                              .Metadata<&BackpropInputMetadata<true>>(),
-                         R"(Gradient of tf.DepthwiseConv2dNative with regard to its input.
+                         TANDEM_DOC(R"(Gradient of tf.DepthwiseConv2dNative with regard to its input.
 
 input_sizes: The shape of the input, in the order of data_format.
 filter: That of tf.DepthwiseConv2dNative: [rows, columns, input channels, multiplier].
-out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.)");
+out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.)"));
 }
 
 OpDefBuilder DepthwiseBackpropFilterDef() {
@@ -260,11 +264,11 @@ OpDefBuilder DepthwiseBackpropFilterDef() {
                              .Output("output: T")
                              .Attr("T: {half, bfloat16, float, double}")
                              .Metadata<&BackpropFilterMetadata<true>>(),
-                         R"(Gradient of tf.DepthwiseConv2dNative with regard to its filter.
+                         TANDEM_DOC(R"(Gradient of tf.DepthwiseConv2dNative with regard to its filter.
 
 input: That of tf.DepthwiseConv2dNative.
 filter_sizes: The shape of the filter: rows, columns, input channels, multiplier.
-out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.)");
+out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.)"));
 }
 
 OpDefBuilder FusedConv2DDef() {
@@ -280,7 +284,7 @@ OpDefBuilder FusedConv2DDef() {
           .Attr("leakyrelu_alpha: float = 0.2")
           .Metadata<&FusedMetadata>(),
       "T: {half, bfloat16, float, double}",
-      R"(Convolution of images, with a bias or a normalization of its channels and an activation.
+      TANDEM_DOC(R"(Convolution of images, with a bias or a normalization of its channels and an activation.
 
 The same as tf.Conv2D followed by the fused ops one after the other, but without the tensors in between; f16 and bf16
 are rounded once, at the end.
@@ -292,7 +296,7 @@ args: Vectors with an element for each output channel: for 'BiasAdd' the bias; f
 fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh',
   'Sigmoid'.
 epsilon: Added to the variance.
-leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)");
+leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "host_vector.h"
+#include "op_doc.h"
 #include "result_shape.h"
 #include "tandem/host_tensors.h"
 #include "tandem/metadata_functions.h"
@@ -154,10 +155,10 @@ OpDefBuilder ConstDef() {
       .Attr("value: tensor")
       .Attr("dtype: type")
       .Metadata<&ConstMetadata>()
-      .Doc(R"(Gives a constant tensor.
+      .Doc(TANDEM_DOC(R"(Gives a constant tensor.
 
 value: The tensor, with its elements.
-dtype: The dtype of `value`.)");
+dtype: The dtype of `value`.)"));
 }
 
 OpDefBuilder FillDef() {
@@ -168,12 +169,12 @@ OpDefBuilder FillDef() {
       .Attr("T: type")
       .Attr("index_type: {int32, int64} = DT_INT32")
       .Metadata<&FillMetadata>()
-      .Doc(R"(Makes a tensor whose elements all have one value.
+      .Doc(TANDEM_DOC(R"(Makes a tensor whose elements all have one value.
 
 On the host the result keeps the value once, whatever its shape.
 
 dims: The sizes of the result, at most 8, each at least 0.
-value: A scalar.)");
+value: A scalar.)"));
 }
 
 OpDefBuilder RangeDef() {
@@ -184,14 +185,14 @@ OpDefBuilder RangeDef() {
       .Output("output: Tidx")
       .Attr("Tidx: {bfloat16, half, float, double, int8, int16, int32, int64, uint16, uint32} = DT_INT32")
       .Metadata<&RangeMetadata>()
-      .Doc(R"(Counts from one number up or down to another, which is left out, in steps of one size.
+      .Doc(TANDEM_DOC(R"(Counts from one number up or down to another, which is left out, in steps of one size.
 
 Element i is start + i * delta, for floating-point dtypes computed in f64 and then rounded (to f16 and bf16 by way of
 f32). The number of elements is |(limit - start) / delta|, computed in the dtype of the inputs and rounded up.
 
 start: One number.
 limit: One number: not below `start` if delta is positive, not above it if delta is negative.
-delta: One number, not 0.)");
+delta: One number, not 0.)"));
 }
 
 OpDefBuilder LinSpaceDef() {
@@ -203,14 +204,14 @@ OpDefBuilder LinSpaceDef() {
       .Attr("T: {bfloat16, half, float, double}")
       .Attr("Tidx: {int32, int64} = DT_INT32")
       .Metadata<&LinSpaceMetadata>()
-      .Doc(R"(Divides an interval evenly by numbers, of which the first and last are its ends.
+      .Doc(TANDEM_DOC(R"(Divides an interval evenly by numbers, of which the first and last are its ends.
 
 Element i is start + i * (stop - start) / (num - 1), computed in f64 and then rounded (to f16 and bf16 by way of f32);
 the last one is `stop` exactly. With num 1 it is start alone.
 
 start: A scalar.
 stop: A scalar, above or below start.
-num: One number, at least 1: how many there are.)");
+num: One number, at least 1: how many there are.)"));
 }
 
 OpDefBuilder ZerosLikeDef() {
@@ -219,9 +220,9 @@ OpDefBuilder ZerosLikeDef() {
       .Output("y: T")
       .Attr("T: type")
       .Metadata<&UnchangedMetadata>()
-      .Doc(R"(Makes a tensor of zeros (false, empty strings) of the shape and dtype of another.
+      .Doc(TANDEM_DOC(R"(Makes a tensor of zeros (false, empty strings) of the shape and dtype of another.
 
-x: Of any shape; its elements do not matter.)");
+x: Of any shape; its elements do not matter.)"));
 }
 
 OpDefBuilder OnesLikeDef() {
@@ -230,9 +231,9 @@ OpDefBuilder OnesLikeDef() {
       .Output("y: T")
       .Attr("T: {numbertype, bool}")
       .Metadata<&UnchangedMetadata>()
-      .Doc(R"(Makes a tensor of ones (true) of the shape and dtype of another.
+      .Doc(TANDEM_DOC(R"(Makes a tensor of ones (true) of the shape and dtype of another.
 
-x: Of any shape; its elements do not matter.)");
+x: Of any shape; its elements do not matter.)"));
 }
 
 OpDefBuilder OneHotDef() {
@@ -246,13 +247,13 @@ OpDefBuilder OneHotDef() {
       .Attr("T: type")
       .Attr("TI: {uint8, int8, int32, int64} = DT_INT64")
       .Metadata<&OneHotMetadata>()
-      .Doc(R"(Replaces each index by a vector that has one value at the index and another everywhere else.
+      .Doc(TANDEM_DOC(R"(Replaces each index by a vector that has one value at the index and another everywhere else.
 
 indices: Of any shape of at most 7 dimensions. An index outside [0, depth) gives a vector of off_value alone.
 depth: One number, at least 0: the length of the vectors.
 on_value: A scalar.
 off_value: A scalar.
-axis: Which dimension of the result the vectors lie along, in [0, rank of indices]; -1 for the last.)");
+axis: Which dimension of the result the vectors lie along, in [0, rank of indices]; -1 for the last.)"));
 }
 
 OpDefBuilder IdentityDef() {
@@ -261,9 +262,9 @@ OpDefBuilder IdentityDef() {
       .Output("output: T")
       .Attr("T: type")
       .Metadata<&UnchangedMetadata>()
-      .Doc(R"(Gives its input.
+      .Doc(TANDEM_DOC(R"(Gives its input.
 
-input: Any tensor; the result shares its memory.)");
+input: Any tensor; the result shares its memory.)"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "op_doc.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_def.h"
 #include "tandem/op_families.h"
@@ -140,43 +141,47 @@ StatusOr<TensorMetadata> AddNMetadata(VariadicMetadata inputs) {
 
 Status RegisterUnaryOps(OpRegistry& registry) {
   return registry.RegisterAll({
-      Unary("tf.Abs", kSignedReal, "Absolute value. The smallest integer of a dtype has none and stays as it is."),
-      Unary("tf.Neg", kSignedNumeric, "Negation. Integers wrap around."),
+      Unary("tf.Abs", kSignedReal,
+            TANDEM_DOC("Absolute value. The smallest integer of a dtype has none and stays as it is.")),
+      Unary("tf.Neg", kSignedNumeric, TANDEM_DOC("Negation. Integers wrap around.")),
       Unary("tf.Sign", kSignedNumeric,
-            "Sign: -1, 0 or 1; NaN stays NaN. Of a complex number that is not 0, the number over its absolute value."),
-      Unary("tf.Square", kNumeric, "Product of each element with itself. Integers wrap around."),
-      Unary("tf.Sqrt", kFloatOrComplex, "Square root; NaN below 0."),
-      Unary("tf.Rsqrt", kFloatOrComplex, "One over the square root; NaN below 0, infinity at 0."),
-      Unary("tf.Reciprocal", kFloatOrComplex, "One over each element; infinity at 0."),
-      Unary("tf.Exp", kFloatOrComplex, "e to the power of each element."),
-      Unary("tf.Expm1", kFloatOrComplex, "exp(x) - 1, accurate also near 0."),
-      Unary("tf.Log", kFloatOrComplex, "Natural logarithm; NaN below 0, minus infinity at 0."),
-      Unary("tf.Log1p", kFloatOrComplex, "log(1 + x), accurate also near 0."),
-      Unary("tf.Sin", kFloatOrComplex, "Sine of an angle in radians; NaN for infinities."),
-      Unary("tf.Cos", kFloatOrComplex, "Cosine of an angle in radians; NaN for infinities."),
-      Unary("tf.Tan", kFloatOrComplex, "Tangent of an angle in radians; NaN for infinities."),
-      Unary("tf.Asin", kFloatOrComplex, "Arcsine, in [-pi/2, pi/2]; NaN for real numbers beyond -1 and 1."),
-      Unary("tf.Acos", kFloatOrComplex, "Arccosine, in [0, pi]; NaN for real numbers beyond -1 and 1."),
-      Unary("tf.Atan", kFloatOrComplex, "Arctangent, in [-pi/2, pi/2]."),
-      Unary("tf.Sinh", kFloatOrComplex, "Hyperbolic sine."),
-      Unary("tf.Cosh", kFloatOrComplex, "Hyperbolic cosine."),
-      Unary("tf.Tanh", kFloatOrComplex, "Hyperbolic tangent."),
-      Unary("tf.Asinh", kFloatOrComplex, "Inverse hyperbolic sine."),
-      Unary("tf.Acosh", kFloatOrComplex, "Inverse hyperbolic cosine; NaN for real numbers below 1."),
+            TANDEM_DOC("Sign: -1, 0 or 1; NaN stays NaN. Of a complex number that is not 0, the number over its "
+                       "absolute value.")),
+      Unary("tf.Square", kNumeric, TANDEM_DOC("Product of each element with itself. Integers wrap around.")),
+      Unary("tf.Sqrt", kFloatOrComplex, TANDEM_DOC("Square root; NaN below 0.")),
+      Unary("tf.Rsqrt", kFloatOrComplex, TANDEM_DOC("One over the square root; NaN below 0, infinity at 0.")),
+      Unary("tf.Reciprocal", kFloatOrComplex, TANDEM_DOC("One over each element; infinity at 0.")),
+      Unary("tf.Exp", kFloatOrComplex, TANDEM_DOC("e to the power of each element.")),
+      Unary("tf.Expm1", kFloatOrComplex, TANDEM_DOC("exp(x) - 1, accurate also near 0.")),
+      Unary("tf.Log", kFloatOrComplex, TANDEM_DOC("Natural logarithm; NaN below 0, minus infinity at 0.")),
+      Unary("tf.Log1p", kFloatOrComplex, TANDEM_DOC("log(1 + x), accurate also near 0.")),
+      Unary("tf.Sin", kFloatOrComplex, TANDEM_DOC("Sine of an angle in radians; NaN for infinities.")),
+      Unary("tf.Cos", kFloatOrComplex, TANDEM_DOC("Cosine of an angle in radians; NaN for infinities.")),
+      Unary("tf.Tan", kFloatOrComplex, TANDEM_DOC("Tangent of an angle in radians; NaN for infinities.")),
+      Unary("tf.Asin", kFloatOrComplex, TANDEM_DOC("Arcsine, in [-pi/2, pi/2]; NaN for real numbers beyond -1 and 1.")),
+      Unary("tf.Acos", kFloatOrComplex, TANDEM_DOC("Arccosine, in [0, pi]; NaN for real numbers beyond -1 and 1.")),
+      Unary("tf.Atan", kFloatOrComplex, TANDEM_DOC("Arctangent, in [-pi/2, pi/2].")),
+      Unary("tf.Sinh", kFloatOrComplex, TANDEM_DOC("Hyperbolic sine.")),
+      Unary("tf.Cosh", kFloatOrComplex, TANDEM_DOC("Hyperbolic cosine.")),
+      Unary("tf.Tanh", kFloatOrComplex, TANDEM_DOC("Hyperbolic tangent.")),
+      Unary("tf.Asinh", kFloatOrComplex, TANDEM_DOC("Inverse hyperbolic sine.")),
+      Unary("tf.Acosh", kFloatOrComplex, TANDEM_DOC("Inverse hyperbolic cosine; NaN for real numbers below 1.")),
       Unary("tf.Atanh", kFloatOrComplex,
-            "Inverse hyperbolic tangent; infinity of the same sign at -1 and 1, NaN for real numbers beyond."),
-      Unary("tf.Sigmoid", kFloatOrComplex, "Logistic function 1 / (1 + exp(-x))."),
-      Unary("tf.Erf", kFloat, "Gauss error function."),
-      Unary("tf.Floor", kFloat, "Largest whole number that is not above the element."),
-      Unary("tf.Ceil", kFloat, "Smallest whole number that is not below the element."),
+            TANDEM_DOC(
+                "Inverse hyperbolic tangent; infinity of the same sign at -1 and 1, NaN for real numbers beyond.")),
+      Unary("tf.Sigmoid", kFloatOrComplex, TANDEM_DOC("Logistic function 1 / (1 + exp(-x)).")),
+      Unary("tf.Erf", kFloat, TANDEM_DOC("Gauss error function.")),
+      Unary("tf.Floor", kFloat, TANDEM_DOC("Largest whole number that is not above the element.")),
+      Unary("tf.Ceil", kFloat, TANDEM_DOC("Smallest whole number that is not below the element.")),
       Unary("tf.Round", kSignedNumeric,
-            "Nearest whole number, halves to the even one. Of a complex number, real and imaginary part each."),
-      Unary("tf.Rint", kFloat, "Nearest whole number, halves to the even one."),
-      Unary("tf.Invert", kInt, "Every bit flipped: -1 - x, where integers have a sign."),
-      Unary("tf.LogicalNot", kBool, "True where the element is false."),
-      Predicate("tf.IsNan", kFloat, "True where the element is NaN."),
-      Predicate("tf.IsInf", kFloat, "True where the element is infinite, of either sign."),
-      Predicate("tf.IsFinite", kFloat, "True where the element is neither infinite nor NaN."),
+            TANDEM_DOC(
+                "Nearest whole number, halves to the even one. Of a complex number, real and imaginary part each.")),
+      Unary("tf.Rint", kFloat, TANDEM_DOC("Nearest whole number, halves to the even one.")),
+      Unary("tf.Invert", kInt, TANDEM_DOC("Every bit flipped: -1 - x, where integers have a sign.")),
+      Unary("tf.LogicalNot", kBool, TANDEM_DOC("True where the element is false.")),
+      Predicate("tf.IsNan", kFloat, TANDEM_DOC("True where the element is NaN.")),
+      Predicate("tf.IsInf", kFloat, TANDEM_DOC("True where the element is infinite, of either sign.")),
+      Predicate("tf.IsFinite", kFloat, TANDEM_DOC("True where the element is neither infinite nor NaN.")),
       OpDefBuilder("tf.Cast")
           .Input("x: SrcT")
           .Output("y: DstT")
@@ -184,33 +189,35 @@ Status RegisterUnaryOps(OpRegistry& registry) {
           .Attr("DstT: {bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64}")
           .Attr("Truncate: bool = false")
           .Metadata<&CastMetadata>()
-          .Doc("Converts each element to the dtype DstT. Integers wrap around. Floating point to integer drops the "
-               "fraction; values out of range give the nearest integer that is in range, NaN gives 0. Towards narrower "
-               "floating point it rounds to nearest, halves to even; if Truncate is set, it drops the bits of the "
-               "fraction that there is no room for. To bool it is true where the element is not 0. Complex to real "
-               "drops the imaginary part."),
+          .Doc(TANDEM_DOC(
+              "Converts each element to the dtype DstT. Integers wrap around. Floating point to integer drops the "
+              "fraction; values out of range give the nearest integer that is in range, NaN gives 0. Towards narrower "
+              "floating point it rounds to nearest, halves to even; if Truncate is set, it drops the bits of the "
+              "fraction that there is no room for. To bool it is true where the element is not 0. Complex to real "
+              "drops the imaginary part.")),
   });
 }
 
 Status RegisterActivations(OpRegistry& registry) {
   return registry.RegisterAll({
-      Activation("tf.Relu", kReal, "The larger of each element and 0; NaN stays NaN."),
-      Activation("tf.Relu6", kReal, "Each element limited to [0, 6]; NaN stays NaN."),
+      Activation("tf.Relu", kReal, TANDEM_DOC("The larger of each element and 0; NaN stays NaN.")),
+      Activation("tf.Relu6", kReal, TANDEM_DOC("Each element limited to [0, 6]; NaN stays NaN.")),
       Activation("tf.LeakyRelu", kFloat,
-                 "Each element that is not below 0, and alpha times those that are.\n\n"
-                 "alpha: The slope below 0, a number of any sign.")
+                 TANDEM_DOC("Each element that is not below 0, and alpha times those that are.\n\n"
+                            "alpha: The slope below 0, a number of any sign."))
           .Attr("alpha: float = 0.2"),
-      Activation("tf.Elu", kFloat, "Exponential linear unit: exp(x) - 1 below 0, else x."),
+      Activation("tf.Elu", kFloat, TANDEM_DOC("Exponential linear unit: exp(x) - 1 below 0, else x.")),
       Activation("tf.Selu", kFloat,
-                 "Scaled exponential linear unit: 1.7580993408473766 * (exp(x) - 1) below 0, else "
-                 "1.0507009873554805 * x.\n\n"
-                 "The constants keep mean 0 and variance 1 of normally distributed elements."),
-      Activation("tf.Softplus", kFloat, "log(1 + exp(x)), a smooth form of tf.Relu, without overflow."),
-      Activation("tf.Softsign", kFloat, "x / (1 + |x|); -1 and 1 for infinities."),
+                 TANDEM_DOC("Scaled exponential linear unit: 1.7580993408473766 * (exp(x) - 1) below 0, else "
+                            "1.0507009873554805 * x.\n\n"
+                            "The constants keep mean 0 and variance 1 of normally distributed elements.")),
+      Activation("tf.Softplus", kFloat, TANDEM_DOC("log(1 + exp(x)), a smooth form of tf.Relu, without overflow.")),
+      Activation("tf.Softsign", kFloat, TANDEM_DOC("x / (1 + |x|); -1 and 1 for infinities.")),
       Unary("tandem.Gelu", kFloat,
-            "Gaussian error linear unit: x * (1 + erf(x / sqrt(2))) / 2.\n\n"
-            "It is accurate also where the result is tiny; minus infinity gives -0, as the limit is.\n\n"
-            "approximate: Whether to compute x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2 instead.")
+            TANDEM_DOC(
+                "Gaussian error linear unit: x * (1 + erf(x / sqrt(2))) / 2.\n\n"
+                "It is accurate also where the result is tiny; minus infinity gives -0, as the limit is.\n\n"
+                "approximate: Whether to compute x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2 instead."))
           .Attr("approximate: bool = false"),
       OpDefBuilder("tandem.Prelu")
           .Input("x: T")
@@ -218,79 +225,94 @@ Status RegisterActivations(OpRegistry& registry) {
           .Output("y: T")
           .Attr("T: " + std::string(kFloat))
           .Metadata<&PreluMetadata>()
-          .Doc("Each element of x that is not below 0, and those that are times their slope.\n\n"
-               "slope: Of a shape that broadcasts to that of x, such as one number for each channel."),
+          .Doc(TANDEM_DOC("Each element of x that is not below 0, and those that are times their slope.\n\n"
+                          "slope: Of a shape that broadcasts to that of x, such as one number for each channel.")),
   });
 }
 
 Status RegisterBitwiseOps(OpRegistry& registry) {
   return registry.RegisterAll({
-      Binary("tf.BitwiseAnd", kInt, "Bits that are set in both x and y, with broadcasting."),
-      Binary("tf.BitwiseOr", kInt, "Bits that are set in x or y, with broadcasting."),
-      Binary("tf.BitwiseXor", kInt, "Bits that are set in one of x and y, but not in both, with broadcasting."),
+      Binary("tf.BitwiseAnd", kInt, TANDEM_DOC("Bits that are set in both x and y, with broadcasting.")),
+      Binary("tf.BitwiseOr", kInt, TANDEM_DOC("Bits that are set in x or y, with broadcasting.")),
+      Binary("tf.BitwiseXor", kInt,
+             TANDEM_DOC("Bits that are set in one of x and y, but not in both, with broadcasting.")),
       Binary("tf.LeftShift", kInt,
-             "x with its bits moved up y places, with broadcasting.\n\n"
-             "Zeros follow. The result is 0 where y is at least the number of bits, or negative."),
+             TANDEM_DOC("x with its bits moved up y places, with broadcasting.\n\n"
+                        "Zeros follow. The result is 0 where y is at least the number of bits, or negative.")),
       Binary("tf.RightShift", kInt,
-             "x with its bits moved down y places, with broadcasting.\n\n"
-             "The sign is repeated, if there is one, else zeros follow. Where y is at least the number of bits, or "
-             "negative, the result is -1 if x is below 0, else 0."),
+             TANDEM_DOC(
+                 "x with its bits moved down y places, with broadcasting.\n\n"
+                 "The sign is repeated, if there is one, else zeros follow. Where y is at least the number of bits, or "
+                 "negative, the result is -1 if x is below 0, else 0.")),
   });
 }
 
 Status RegisterBinaryOps(OpRegistry& registry) {
   return registry.RegisterAll({
-      Binary("tf.AddV2", kNumeric, "Sum, with broadcasting. Integers wrap around."),
-      Binary("tf.Sub", kNumeric, "Difference x - y, with broadcasting. Integers wrap around."),
-      Binary("tf.Mul", kNumeric, "Product, with broadcasting. Integers wrap around."),
-      Binary("tf.RealDiv", kFloatOrComplex,
-             "Quotient x / y of floating-point numbers, with broadcasting; division by 0 follows IEEE 754."),
-      Binary("tf.DivNoNan", kFloatOrComplex,
-             "Quotient x / y, with broadcasting; 0 where y is 0, also if x is infinite or NaN."),
+      Binary("tf.AddV2", kNumeric, TANDEM_DOC("Sum, with broadcasting. Integers wrap around.")),
+      Binary("tf.Sub", kNumeric, TANDEM_DOC("Difference x - y, with broadcasting. Integers wrap around.")),
+      Binary("tf.Mul", kNumeric, TANDEM_DOC("Product, with broadcasting. Integers wrap around.")),
       Binary(
-          "tf.FloorDiv", kReal,
-          "Floor of the quotient x / y, with broadcasting. An integer divisor of 0 is an error; the smallest integer "
-          "over -1 wraps around. Floating-point division by 0 follows IEEE 754."),
+          "tf.RealDiv", kFloatOrComplex,
+          TANDEM_DOC("Quotient x / y of floating-point numbers, with broadcasting; division by 0 follows IEEE 754.")),
+      Binary("tf.DivNoNan", kFloatOrComplex,
+             TANDEM_DOC("Quotient x / y, with broadcasting; 0 where y is 0, also if x is infinite or NaN.")),
+      Binary("tf.FloorDiv", kReal,
+             TANDEM_DOC("Floor of the quotient x / y, with broadcasting. An integer divisor of 0 is an error; the "
+                        "smallest integer "
+                        "over -1 wraps around. Floating-point division by 0 follows IEEE 754.")),
       Binary("tf.FloorMod", kReal,
-             "Remainder of x / y that has the sign of y, with broadcasting. An integer divisor of 0 is an error, a "
-             "floating-point one gives NaN."),
+             TANDEM_DOC(
+                 "Remainder of x / y that has the sign of y, with broadcasting. An integer divisor of 0 is an error, a "
+                 "floating-point one gives NaN.")),
       Binary("tf.Mod", kRemainder,
-             "Remainder of x / y that has the sign of x, with broadcasting. An integer divisor of 0 is an error, a "
-             "floating-point one gives NaN."),
-      Binary("tf.Maximum", kReal, "The larger of x and y, with broadcasting; NaN if either is."),
-      Binary("tf.Minimum", kReal, "The smaller of x and y, with broadcasting; NaN if either is."),
+             TANDEM_DOC(
+                 "Remainder of x / y that has the sign of x, with broadcasting. An integer divisor of 0 is an error, a "
+                 "floating-point one gives NaN.")),
+      Binary("tf.Maximum", kReal, TANDEM_DOC("The larger of x and y, with broadcasting; NaN if either is.")),
+      Binary("tf.Minimum", kReal, TANDEM_DOC("The smaller of x and y, with broadcasting; NaN if either is.")),
       Binary("tf.Pow", kSignedNumeric,
-             "x to the power of y, with broadcasting. Integers wrap around; a negative exponent of integers is an "
-             "error."),
-      Binary("tf.SquaredDifference", kSignedNumeric,
-             "(x - y) * (x - y), with broadcasting; of complex numbers, times the conjugate. Integers wrap around."),
+             TANDEM_DOC(
+                 "x to the power of y, with broadcasting. Integers wrap around; a negative exponent of integers is an "
+                 "error.")),
+      Binary(
+          "tf.SquaredDifference", kSignedNumeric,
+          TANDEM_DOC(
+              "(x - y) * (x - y), with broadcasting; of complex numbers, times the conjugate. Integers wrap around.")),
       Define("tf.Atan2", kFloat,
-             "Angle of the point (x, y) in radians, in [-pi, pi], with broadcasting.\n\n"
-             "Zeros and infinities are told apart by sign, as C does: atan2(0, -0) is pi.")
+             TANDEM_DOC("Angle of the point (x, y) in radians, in [-pi, pi], with broadcasting.\n\n"
+                        "Zeros and infinities are told apart by sign, as C does: atan2(0, -0) is pi."))
           .Input("y: T")
           .Input("x: T")
           .Output("z: T")
           .Metadata<&Atan2Metadata>(),
-      Define("tf.NextAfter", "{f32, f64}",
-             "The number next to x1 in the direction of x2, with broadcasting.\n\n"
-             "x2 where both are equal, zeros of either sign included; NaN if either is. Beside zero are the smallest "
-             "subnormal numbers, beyond the largest number is infinity.")
+      Define(
+          "tf.NextAfter", "{f32, f64}",
+          TANDEM_DOC(
+              "The number next to x1 in the direction of x2, with broadcasting.\n\n"
+              "x2 where both are equal, zeros of either sign included; NaN if either is. Beside zero are the smallest "
+              "subnormal numbers, beyond the largest number is infinity."))
           .Input("x1: T")
           .Input("x2: T")
           .Output("output: T")
           .Metadata<&NextAfterMetadata>(),
-      Binary("tf.LogicalAnd", kBool, "True where both x and y are, with broadcasting."),
-      Binary("tf.LogicalOr", kBool, "True where x or y is, with broadcasting."),
-      Equality("tf.Equal",
-               "True where x is equal to y, with broadcasting. NaN is equal to nothing. If the shapes do not fit and "
-               "incompatible_shape_error is false, the result is the scalar false rather than an error."),
-      Equality("tf.NotEqual",
-               "True where x is not equal to y, with broadcasting. NaN is equal to nothing. If the shapes do not fit "
-               "and incompatible_shape_error is false, the result is the scalar true rather than an error."),
-      Comparison("tf.Less", kReal, "True where x < y, with broadcasting; false where either is NaN."),
-      Comparison("tf.LessEqual", kReal, "True where x <= y, with broadcasting; false where either is NaN."),
-      Comparison("tf.Greater", kReal, "True where x > y, with broadcasting; false where either is NaN."),
-      Comparison("tf.GreaterEqual", kReal, "True where x >= y, with broadcasting; false where either is NaN."),
+      Binary("tf.LogicalAnd", kBool, TANDEM_DOC("True where both x and y are, with broadcasting.")),
+      Binary("tf.LogicalOr", kBool, TANDEM_DOC("True where x or y is, with broadcasting.")),
+      Equality(
+          "tf.Equal",
+          TANDEM_DOC(
+              "True where x is equal to y, with broadcasting. NaN is equal to nothing. If the shapes do not fit and "
+              "incompatible_shape_error is false, the result is the scalar false rather than an error.")),
+      Equality(
+          "tf.NotEqual",
+          TANDEM_DOC(
+              "True where x is not equal to y, with broadcasting. NaN is equal to nothing. If the shapes do not fit "
+              "and incompatible_shape_error is false, the result is the scalar true rather than an error.")),
+      Comparison("tf.Less", kReal, TANDEM_DOC("True where x < y, with broadcasting; false where either is NaN.")),
+      Comparison("tf.LessEqual", kReal, TANDEM_DOC("True where x <= y, with broadcasting; false where either is NaN.")),
+      Comparison("tf.Greater", kReal, TANDEM_DOC("True where x > y, with broadcasting; false where either is NaN.")),
+      Comparison("tf.GreaterEqual", kReal,
+                 TANDEM_DOC("True where x >= y, with broadcasting; false where either is NaN.")),
   });
 }
 
@@ -309,11 +331,12 @@ Status RegisterElementwiseOps(OpRegistry& registry) {
           .Output("output: T")
           .Attr("T: " + std::string(kNumeric))
           .Metadata<&ClipMetadata>()
-          .Doc("Elements of t limited to [clip_value_min, clip_value_max].\n\n"
-               "The lower limit wins where it is above the upper one. NaN in any argument gives NaN. Of complex "
-               "numbers, real and imaginary part are limited each.\n\n"
-               "clip_value_min: Of a shape that broadcasts to that of t.\n"
-               "clip_value_max: Of a shape that broadcasts to that of t."),
+          .Doc(TANDEM_DOC(
+              "Elements of t limited to [clip_value_min, clip_value_max].\n\n"
+              "The lower limit wins where it is above the upper one. NaN in any argument gives NaN. Of complex "
+              "numbers, real and imaginary part are limited each.\n\n"
+              "clip_value_min: Of a shape that broadcasts to that of t.\n"
+              "clip_value_max: Of a shape that broadcasts to that of t.")),
       OpDefBuilder("tf.SelectV2")
           .Input("condition: bool")
           .Input("t: T")
@@ -321,15 +344,15 @@ Status RegisterElementwiseOps(OpRegistry& registry) {
           .Output("output: T")
           .Attr("T: type")
           .Metadata<&SelectMetadata>()
-          .Doc("Elements of t where the condition is true, else of e; all three broadcast."),
+          .Doc(TANDEM_DOC("Elements of t where the condition is true, else of e; all three broadcast.")),
       OpDefBuilder("tf.AddN")
           .Input("inputs: N * T")
           .Output("sum: T")
           .Attr("N: int >= 1")
           .Attr("T: " + std::string(kNumeric))
           .Metadata<&AddNMetadata>()
-          .Doc(
-              "Sum of tensors of the same shape, without broadcasting. Integers wrap around; f16 and bf16 round once."),
+          .Doc(TANDEM_DOC("Sum of tensors of the same shape, without broadcasting. Integers wrap around; f16 and bf16 "
+                          "round once.")),
   });
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "op_doc.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
@@ -67,16 +68,15 @@ half_pixel_centers: A pixel's centre is half a pixel from its edges, as in other
 Status RegisterImageOps(OpRegistry& registry) {
   return registry.RegisterAll({
       Resize("tf.ResizeBilinear", "resized_images: float",
-             R"(Resizes images, interpolating linearly between the four nearest pixels.
+             TANDEM_DOC(R"(Resizes images, interpolating linearly between the four nearest pixels.
 
 Computes in f32, and gives f32 for every dtype of images. With half_pixel_centers the place of row y is
-(y + 0.5) * scale - 0.5; beyond the edges the pixels at the edge count. Infinities next to each other give NaN.)")
+(y + 0.5) * scale - 0.5; beyond the edges the pixels at the edge count. Infinities next to each other give NaN.)"))
           .Metadata<&ResizeBilinearMetadata>(),
-      Resize("tf.ResizeNearestNeighbor", "resized_images: T",
-             R"(Resizes images, taking the nearest pixel.
+      Resize("tf.ResizeNearestNeighbor", "resized_images: T", TANDEM_DOC(R"(Resizes images, taking the nearest pixel.
 
 The place of a row is rounded down, or with align_corners to the nearest row (halves away from 0). With
-half_pixel_centers it is (y + 0.5) * scale.)")
+half_pixel_centers it is (y + 0.5) * scale.)"))
           .Metadata<&ResizeNearestNeighborMetadata>(),
   });
 }

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "indexing_ops.h"
+#include "op_doc.h"
 #include "result_shape.h"
 #include "tandem/op_families.h"
 
@@ -54,7 +55,7 @@ OpDefBuilder GatherDef() {
       .Attr("Tindices: {int16, int32, int64}")
       .Attr("Taxis: {int32, int64}")
       .Metadata<&GatherMetadata>()
-      .Doc(R"(Picks slices of a tensor by their index along one dimension.
+      .Doc(TANDEM_DOC(R"(Picks slices of a tensor by their index along one dimension.
 
 The result has the shape params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
 
@@ -62,7 +63,7 @@ params: Of rank 1 at least.
 indices: Each in [0, size of dimension `axis` of params); an error names the first one that is not.
 axis: One number in [-rank, rank) of params, counted from the end if negative.
 batch_dims: How many leading dimensions params and indices have in common, so that each index picks within its own
-  batch; at most `axis` and the rank of indices, counted from that rank if negative.)");
+  batch; at most `axis` and the rank of indices, counted from that rank if negative.)"));
 }
 
 StatusOr<TensorMetadata> GatherNdMetadata(const TensorMetadata& params, const TensorMetadata& indices) {
@@ -85,14 +86,14 @@ OpDefBuilder GatherNdDef() {
       .Attr("Tparams: type")
       .Attr("Tindices: {int16, int32, int64}")
       .Metadata<&GatherNdMetadata>()
-      .Doc(R"(Picks elements or slices of a tensor by indices in several of its dimensions.
+      .Doc(TANDEM_DOC(R"(Picks elements or slices of a tensor by indices in several of its dimensions.
 
 The last dimension of indices holds one index for each of the first n dimensions of params; the result has the shape
 indices.shape[:-1] + params.shape[n:].
 
 params: Of rank 1 at least.
 indices: Of rank 1 at least; the size n of its last dimension is at most the rank of params. Each index is in [0, size
-  of its dimension of params); an error names the first ones that are not.)");
+  of its dimension of params); an error names the first ones that are not.)"));
 }
 
 StatusOr<std::array<TensorMetadata, 2>> TopKMetadata(const TensorMetadata& input, HostInput k,
@@ -129,7 +130,7 @@ OpDefBuilder TopKDef() {
       .Attr("Tk: {int16, int32, int64} = DT_INT32")
       .Attr("index_type: {int16, int32, int64} = DT_INT32")
       .Metadata<&TopKMetadata>()
-      .Doc(R"(Finds the k largest elements along the last dimension, and where they are.
+      .Doc(TANDEM_DOC(R"(Finds the k largest elements along the last dimension, and where they are.
 
 They come in descending order. Of equal elements, 0 and -0 among them, the one with the lower index comes first. NaN
 counts as larger than every number, so that it is not overlooked.
@@ -137,7 +138,7 @@ counts as larger than every number, so that it is not overlooked.
 input: Of rank 1 at least.
 k: One number in [0, size of the last dimension].
 sorted: False allows a device to give them in any order; this one is always given.
-index_type: The dtype of indices, in which all indices of the last dimension must fit.)");
+index_type: The dtype of indices, in which all indices of the last dimension must fit.)"));
 }
 
 OpDefBuilder UniqueDef() {
@@ -147,13 +148,13 @@ OpDefBuilder UniqueDef() {
       .Output("idx: out_idx")
       .Attr("T: type")
       .Attr("out_idx: {int32, int64} = DT_INT32")
-      .Doc(R"(Finds the distinct elements of a vector, in order of first appearance.
+      .Doc(TANDEM_DOC(R"(Finds the distinct elements of a vector, in order of first appearance.
 
 The results' shapes depend on the data: y[idx[i]] is x[i]. Elements are compared by ==, so 0 and -0 are one element, the
 one that came first, and every NaN is one of its own.
 
 x: A vector.
-out_idx: The dtype of idx; i32 is an error for 2^31 distinct elements or more.)");
+out_idx: The dtype of idx; i32 is an error for 2^31 distinct elements or more.)"));
 }
 
 OpDefBuilder UniqueV2Def() {
@@ -165,14 +166,14 @@ OpDefBuilder UniqueV2Def() {
       .Attr("T: type")
       .Attr("Taxis: {int32, int64} = DT_INT64")
       .Attr("out_idx: {int32, int64} = DT_INT32")
-      .Doc(R"(Finds the distinct slices of a tensor along one dimension, in order of first appearance.
+      .Doc(TANDEM_DOC(R"(Finds the distinct slices of a tensor along one dimension, in order of first appearance.
 
 The results' shapes depend on the data: y has the distinct slices along `axis`, and slice idx[i] of y is slice i of x.
 Slices are equal if their elements are, by ==: 0 equals -0, and a slice with a NaN equals no other one.
 
 x: Of rank 1 at least.
 axis: A vector of one number in [-rank, rank), counted from the end if negative; or an empty one, if x is a vector.
-out_idx: The dtype of idx; i32 is an error for 2^31 distinct slices or more.)");
+out_idx: The dtype of idx; i32 is an error for 2^31 distinct slices or more.)"));
 }
 
 OpDefBuilder WhereDef() {
@@ -180,11 +181,11 @@ OpDefBuilder WhereDef() {
       .Input("input: T")
       .Output("index: int64")
       .Attr("T: {numbertype, bool} = DT_BOOL")
-      .Doc(R"(Lists the indices of the elements that are not zero (not false), in row-major order.
+      .Doc(TANDEM_DOC(R"(Lists the indices of the elements that are not zero (not false), in row-major order.
 
 The result's shape, [number of such elements, rank of the input], depends on the data. NaN is not zero.
 
-input: Of any shape.)");
+input: Of any shape.)"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "host_vector.h"
 #include "indexing_ops.h"
+#include "op_doc.h"
 #include "result_shape.h"
 
 namespace tandem {
@@ -61,7 +62,7 @@ OpDefBuilder ScatterNdDef() {
       .Attr("T: type")
       .Attr("Tindices: {int16, int32, int64}")
       .Metadata<&ScatterNdMetadata>()
-      .Doc(R"(Adds elements or slices to a tensor of zeros (false, empty strings) where indices say.
+      .Doc(TANDEM_DOC(R"(Adds elements or slices to a tensor of zeros (false, empty strings) where indices say.
 
 What goes to the same place is added up in the order of updates: of bool the result is true if one of them is, strings
 are joined. Integers wrap around, f16 and bf16 are rounded once.
@@ -69,7 +70,7 @@ are joined. Integers wrap around, f16 and bf16 are rounded once.
 indices: Of rank 1 at least. Its last dimension, of size n, holds one index for each of the first n dimensions of the
   result, each in [0, size of the dimension); an error names the first ones that are not.
 updates: Of shape indices.shape[:-1] + shape[n:].
-shape: The sizes of the result, at most 8, each at least 0.)");
+shape: The sizes of the result, at most 8, each at least 0.)"));
 }
 
 OpDefBuilder TensorScatterUpdateDef() {
@@ -81,14 +82,14 @@ OpDefBuilder TensorScatterUpdateDef() {
       .Attr("T: type")
       .Attr("Tindices: {int16, int32, int64, uint16}")
       .Metadata<&TensorScatterMetadata>()
-      .Doc(R"(Replaces elements or slices of a tensor where indices say.
+      .Doc(TANDEM_DOC(R"(Replaces elements or slices of a tensor where indices say.
 
 Of several updates of the same place, the last one counts.
 
 tensor: Of any shape.
 indices: Of rank 1 at least. Its last dimension, of size n, holds one index for each of the first n dimensions of the
   tensor, each in [0, size of the dimension); an error names the first ones that are not.
-updates: Of shape indices.shape[:-1] + tensor.shape[n:].)");
+updates: Of shape indices.shape[:-1] + tensor.shape[n:].)"));
 }
 
 OpDefBuilder TensorScatterAddDef() {
@@ -100,7 +101,7 @@ OpDefBuilder TensorScatterAddDef() {
       .Attr("T: {numbertype, bool}")
       .Attr("Tindices: {int32, int64}")
       .Metadata<&TensorScatterMetadata>()
-      .Doc(R"(Adds elements or slices to a tensor where indices say.
+      .Doc(TANDEM_DOC(R"(Adds elements or slices to a tensor where indices say.
 
 What goes to the same place is added up in the order of updates; of bool the result is true if one of them is. Integers
 wrap around, f16 and bf16 are rounded once.
@@ -108,7 +109,7 @@ wrap around, f16 and bf16 are rounded once.
 tensor: Of any shape.
 indices: Of rank 1 at least. Its last dimension, of size n, holds one index for each of the first n dimensions of the
   tensor, each in [0, size of the dimension); an error names the first ones that are not.
-updates: Of shape indices.shape[:-1] + tensor.shape[n:].)");
+updates: Of shape indices.shape[:-1] + tensor.shape[n:].)"));
 }
 
 OpDefBuilder SegmentSumDef() {
@@ -121,7 +122,7 @@ OpDefBuilder SegmentSumDef() {
       .Attr("Tindices: {int32, int64}")
       .Attr("Tnumsegments: {int32, int64} = DT_INT32")
       .Metadata<&SegmentSumMetadata>()
-      .Doc(R"(Adds up the elements or slices that have the same number.
+      .Doc(TANDEM_DOC(R"(Adds up the elements or slices that have the same number.
 
 The result has the shape [num_segments] + data.shape[rank of segment_ids:]; what no slice belongs to is 0. Integers wrap
 around, f16 and bf16 are rounded once.
@@ -129,7 +130,7 @@ around, f16 and bf16 are rounded once.
 data: Its shape begins with that of segment_ids.
 segment_ids: The number of each slice, in any order, below num_segments; an error names the first one that is not. What
   has a negative number is left out.
-num_segments: One number, at least 0.)");
+num_segments: One number, at least 0.)"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "fused_ops.h"
+#include "op_doc.h"
 #include "tandem/einsum_equation.h"
 #include "tandem/op_families.h"
 
@@ -133,7 +134,8 @@ OpDefBuilder FusedMatMulDef() {
       .Attr("epsilon: float = 0.0001")
       .Attr("leakyrelu_alpha: float = 0.2")
       .Metadata<&FusedMatMulMetadata>()
-      .Doc(R"(Product of two matrices with a bias added to each row, and an activation of the sums if asked for.
+      .Doc(TANDEM_DOC(
+          R"(Product of two matrices with a bias added to each row, and an activation of the sums if asked for.
 
 The same as tf.MatMul, tf.BiasAdd and the activation one after the other, but without the tensors in between; f16
 and bf16 are rounded once, at the end. GeluExact is x * (1 + erf(x / sqrt(2))) / 2, GeluApproximate x * (1 +
@@ -145,7 +147,7 @@ args: One vector [n], the bias.
 fused_ops: 'BiasAdd', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid',
   'GeluExact', 'GeluApproximate'.
 epsilon: Has no effect: no op that can be fused takes it.
-leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)");
+leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)"));
 }
 
 OpDefBuilder BatchMatMulDef() {
@@ -157,7 +159,7 @@ OpDefBuilder BatchMatMulDef() {
       .Attr("adj_x: bool = false")
       .Attr("adj_y: bool = false")
       .Metadata<&BatchMatMulMetadata>()
-      .Doc(
+      .Doc(TANDEM_DOC(
           R"(Products of the matrices in the last two dimensions of two tensors, each of them adjoint first if asked for.
 
 The dimensions before the last two are broadcast against each other. The adjoint of a matrix is its transpose, with
@@ -165,7 +167,7 @@ complex numbers conjugated. f16 and bf16 are summed in f32 and rounded once; int
 dimension is empty, products are 0.
 
 x: Matrices [..., m, k], or [..., k, m] if adj_x.
-y: Matrices [..., k, n], or [..., n, k] if adj_y.)");
+y: Matrices [..., k, n], or [..., n, k] if adj_y.)"));
 }
 
 OpDefBuilder EinsumDef() {
@@ -176,7 +178,7 @@ OpDefBuilder EinsumDef() {
       .Attr("N: int >= 1")
       .Attr("T: {bfloat16, half, float, double, int32, int64, complex64}")
       .Metadata<&EinsumMetadata>()
-      .Doc(R"(Sum of products of the elements of one or two tensors, written in Einstein's notation.
+      .Doc(TANDEM_DOC(R"(Sum of products of the elements of one or two tensors, written in Einstein's notation.
 
 The equation names the dimensions of each input and of the result by letters: 'ij,jk->ik' is the product of two
 matrices. Elements that agree in all letters are multiplied; letters that the result does not have are summed
@@ -186,7 +188,7 @@ which the result must have, too. Spaces mean nothing. Sums of products are compu
 them, other sums as tf.Sum does; f16 and bf16 are rounded after each.
 
 inputs: One or two tensors.
-equation: The parts for the inputs with ',' in between, '->', and the part for the result.)");
+equation: The parts for the inputs with ',' in between, '->', and the part for the result.)"));
 }
 
 OpDefBuilder MatrixBandPartDef() {
@@ -198,14 +200,14 @@ OpDefBuilder MatrixBandPartDef() {
       .Attr("T: {numbertype, bool}")
       .Attr("Tindex: {int32, int64} = DT_INT64")
       .Metadata<&MatrixBandPartMetadata>()
-      .Doc(R"(Matrices with everything outside a band around the main diagonal set to 0.
+      .Doc(TANDEM_DOC(R"(Matrices with everything outside a band around the main diagonal set to 0.
 
 The element in row i and column j is kept if i - j <= num_lower or num_lower is negative, and if j - i <=
 num_upper or num_upper is negative: 0, -1 keeps the upper triangle, 0, 0 the diagonal.
 
 input: Matrices [..., m, n].
 num_lower: How many diagonals below the main one are kept, at most m; all if negative.
-num_upper: How many diagonals above the main one are kept, at most n; all if negative.)");
+num_upper: How many diagonals above the main one are kept, at most n; all if negative.)"));
 }
 
 OpDefBuilder MatrixDiagDef() {
@@ -214,9 +216,9 @@ OpDefBuilder MatrixDiagDef() {
       .Output("output: T")
       .Attr("T: {numbertype, bool}")
       .Metadata<&MatrixDiagMetadata>()
-      .Doc(R"(Square matrices that have the given diagonals, and 0 elsewhere.
+      .Doc(TANDEM_DOC(R"(Square matrices that have the given diagonals, and 0 elsewhere.
 
-diagonal: Vectors [..., k]; the result is [..., k, k].)");
+diagonal: Vectors [..., k]; the result is [..., k, k].)"));
 }
 
 OpDefBuilder MatrixDiagPartDef() {
@@ -225,9 +227,9 @@ OpDefBuilder MatrixDiagPartDef() {
       .Output("diagonal: T")
       .Attr("T: {numbertype, bool}")
       .Metadata<&MatrixDiagPartMetadata>()
-      .Doc(R"(Main diagonals of matrices.
+      .Doc(TANDEM_DOC(R"(Main diagonals of matrices.
 
-input: Matrices [..., m, n]; the result is [..., min(m, n)].)");
+input: Matrices [..., m, n]; the result is [..., min(m, n)].)"));
 }
 
 }  // namespace
@@ -242,12 +244,12 @@ Status RegisterLinalgOps(OpRegistry& registry) {
           .Attr("transpose_b: bool = false")
           .Attr("T: {bfloat16, half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64}")
           .Metadata<&MatMulMetadata>()
-          .Doc(R"(Product of two matrices, each of them transposed first if asked for.
+          .Doc(TANDEM_DOC(R"(Product of two matrices, each of them transposed first if asked for.
 
 f16 and bf16 are summed in f32 and rounded once; integers wrap around. If the inner dimension is empty, the product is 0.
 
 a: A matrix [m, k], or [k, m] if transpose_a.
-b: A matrix [k, n], or [n, k] if transpose_b.)"),
+b: A matrix [k, n], or [n, k] if transpose_b.)")),
       FusedMatMulDef(),
       BatchMatMulDef(),
       EinsumDef(),

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "op_doc.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
@@ -139,13 +140,13 @@ OpDefBuilder BiasAddDef() {
       .Attr("T: numbertype")
       .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
       .Metadata<&BiasAddMetadata>()
-      .Doc(R"(Adds a vector along the channels of a tensor.
+      .Doc(TANDEM_DOC(R"(Adds a vector along the channels of a tensor.
 
 Integers wrap around.
 
 value: Of rank 2 at least.
 bias: One element for each channel.
-data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)");
+data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)"));
 }
 
 OpDefBuilder BiasAddGradDef() {
@@ -155,10 +156,11 @@ OpDefBuilder BiasAddGradDef() {
       .Attr("T: numbertype")
       .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
       .Metadata<&BiasAddGradMetadata>()
-      .Doc(R"(Gradient of tf.BiasAdd with regard to the bias: the sum over all dimensions but that of the channels.
+      .Doc(TANDEM_DOC(
+          R"(Gradient of tf.BiasAdd with regard to the bias: the sum over all dimensions but that of the channels.
 
 out_backprop: The gradient with regard to the result of tf.BiasAdd; of rank 2 at least.
-data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)");
+data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)"));
 }
 
 OpDefBuilder SparseCrossEntropyDef() {
@@ -170,13 +172,14 @@ OpDefBuilder SparseCrossEntropyDef() {
       .Attr("T: {half, bfloat16, float, double}")
       .Attr("Tlabels: {int32, int64} = DT_INT64")
       .Metadata<&SparseCrossEntropyMetadata>()
-      .Doc(R"(Cross entropy between the softmax of each row and the class that its label names, and its gradient.
+      .Doc(TANDEM_DOC(
+          R"(Cross entropy between the softmax of each row and the class that its label names, and its gradient.
 
 loss[i] is -log(softmax(features[i])[labels[i]]); backprop is the gradient of the losses' sum with regard to features:
 softmax(features), less 1 at the labels.
 
 features: A matrix [rows, classes].
-labels: A vector [rows] of numbers in [0, classes); an error names the first one that is not.)");
+labels: A vector [rows] of numbers in [0, classes); an error names the first one that is not.)"));
 }
 
 }  // namespace
@@ -185,25 +188,28 @@ Status RegisterNnOps(OpRegistry& registry) {
   return registry.RegisterAll({
       BiasAddDef(),
       BiasAddGradDef(),
-      Softmax("tf.Softmax", "softmax: T", "Softmax exp(x) / sum(exp(x))"),
-      Softmax("tf.LogSoftmax", "logsoftmax: T", "Logarithm of the softmax, x - log(sum(exp(x))),"),
+      Softmax("tf.Softmax", "softmax: T", TANDEM_DOC("Softmax exp(x) / sum(exp(x))")),
+      Softmax("tf.LogSoftmax", "logsoftmax: T", TANDEM_DOC("Logarithm of the softmax, x - log(sum(exp(x))),")),
       SparseCrossEntropyDef(),
-      FeaturesGrad("tf.ReluGrad", kReal, "Gradient of tf.Relu: the gradients where features are above 0, else 0."),
+      FeaturesGrad("tf.ReluGrad", kReal,
+                   TANDEM_DOC("Gradient of tf.Relu: the gradients where features are above 0, else 0.")),
       FeaturesGrad("tf.Relu6Grad", kReal,
-                   "Gradient of tf.Relu6: the gradients where features are between 0 and 6, else 0."),
-      FeaturesGrad("tf.LeakyReluGrad", kFloat,
-                   "Gradient of tf.LeakyRelu: the gradients where features are above 0, else alpha times them.")
+                   TANDEM_DOC("Gradient of tf.Relu6: the gradients where features are between 0 and 6, else 0.")),
+      FeaturesGrad(
+          "tf.LeakyReluGrad", kFloat,
+          TANDEM_DOC("Gradient of tf.LeakyRelu: the gradients where features are above 0, else alpha times them."))
           .Attr("alpha: float = 0.2"),
-      FeaturesGrad("tf.SoftplusGrad", kFloat, "Gradient of tf.Softplus: gradients / (1 + exp(-features))."),
-      FeaturesGrad("tf.SoftsignGrad", kFloat, "Gradient of tf.Softsign: gradients / (1 + |features|)^2."),
+      FeaturesGrad("tf.SoftplusGrad", kFloat, TANDEM_DOC("Gradient of tf.Softplus: gradients / (1 + exp(-features)).")),
+      FeaturesGrad("tf.SoftsignGrad", kFloat, TANDEM_DOC("Gradient of tf.Softsign: gradients / (1 + |features|)^2.")),
       OutputsGrad("tf.EluGrad",
-                  "Gradient of tf.Elu: gradients * (outputs + 1) where outputs are below 0, else the "
-                  "gradients."),
-      OutputsGrad("tf.SeluGrad",
-                  "Gradient of tf.Selu: gradients * (outputs + 1.7580993408473766) where outputs are below 0, else "
-                  "gradients * 1.0507009873554805."),
-      ValueGrad("tf.SigmoidGrad", "Gradient of tf.Sigmoid: dy * y * (1 - y)."),
-      ValueGrad("tf.TanhGrad", "Gradient of tf.Tanh: dy * (1 - y * y)."),
+                  TANDEM_DOC("Gradient of tf.Elu: gradients * (outputs + 1) where outputs are below 0, else the "
+                             "gradients.")),
+      OutputsGrad(
+          "tf.SeluGrad",
+          TANDEM_DOC("Gradient of tf.Selu: gradients * (outputs + 1.7580993408473766) where outputs are below 0, else "
+                     "gradients * 1.0507009873554805.")),
+      ValueGrad("tf.SigmoidGrad", TANDEM_DOC("Gradient of tf.Sigmoid: dy * y * (1 - y).")),
+      ValueGrad("tf.TanhGrad", TANDEM_DOC("Gradient of tf.Tanh: dy * (1 - y * y).")),
   });
 }
 

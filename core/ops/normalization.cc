@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "op_doc.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
@@ -116,7 +117,7 @@ OpDefBuilder FusedBatchNormDef() {
       .Attr("data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'")
       .Attr("is_training: bool = true")
       .Metadata<&FusedBatchNormMetadata>()
-      .Doc(R"(Normalizes each channel: y = (x - mean) / sqrt(variance + epsilon) * scale + offset.
+      .Doc(TANDEM_DOC(R"(Normalizes each channel: y = (x - mean) / sqrt(variance + epsilon) * scale + offset.
 
 In training, mean and variance are those of the channel's n elements (the sum of squared differences over n). Results 1
 and 2 are then the running statistics (1 - f) * old + f * new, with f = exponential_avg_factor, old from the arguments,
@@ -129,7 +130,7 @@ for the gradient. f16 and bf16 compute in f32.
 x: The channels are its last dimension, or dimension 1 for 'NCHW' and 'NCDHW'.
 scale: One element for each channel, as in offset.
 mean: One element for each channel, as in variance; in training with exponential_avg_factor 1, not used and of any
-  length.)");
+  length.)"));
 }
 
 OpDefBuilder FusedBatchNormGradDef() {
@@ -151,7 +152,7 @@ OpDefBuilder FusedBatchNormGradDef() {
       .Attr("data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'")
       .Attr("is_training: bool = true")
       .Metadata<&FusedBatchNormGradMetadata>()
-      .Doc(R"(Gradients of tf.FusedBatchNormV3 with regard to x, scale and offset.
+      .Doc(TANDEM_DOC(R"(Gradients of tf.FusedBatchNormV3 with regard to x, scale and offset.
 
 The gradient of the offset is the sum of y_backprop over a channel, that of the scale the sum of its products with
 (x - mean) / sqrt(variance + epsilon). In training, the gradient of x allows for mean and variance being computed from x;
@@ -161,7 +162,7 @@ y_backprop: The gradient with regard to the result y.
 x: As it was normalized, with the same scale, epsilon, data_format and is_training.
 reserve_space_1: The mean that x was normalized with: that result of tf.FusedBatchNormV3.
 reserve_space_2: The variance, likewise.
-reserve_space_3: Not used on the host; that result of tf.FusedBatchNormV3, for devices that need it.)");
+reserve_space_3: Not used on the host; that result of tf.FusedBatchNormV3, for devices that need it.)"));
 }
 
 OpDefBuilder LayerNormDef() {
@@ -173,13 +174,13 @@ OpDefBuilder LayerNormDef() {
       .Attr("T: {half, bfloat16, float, double}")
       .Attr("epsilon: float = 1e-5")
       .Metadata<&LayerNormMetadata>()
-      .Doc(R"(Normalizes along the last dimension: y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
+      .Doc(TANDEM_DOC(R"(Normalizes along the last dimension: y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
 
 Mean and variance (the mean of the squared differences from the mean) are those of each row of x; a row with NaN or
 infinity becomes NaN. f16 and bf16 compute in f32.
 
 x: Of rank 1 at least.
-scale: One element for each index of the last dimension of x, as in bias.)");
+scale: One element for each index of the last dimension of x, as in bias.)"));
 }
 
 OpDefBuilder LayerNormGradDef() {
@@ -193,13 +194,13 @@ OpDefBuilder LayerNormGradDef() {
       .Attr("T: {half, bfloat16, float, double}")
       .Attr("epsilon: float = 1e-5")
       .Metadata<&LayerNormGradMetadata>()
-      .Doc(R"(Gradients of tandem.LayerNorm with regard to x, scale and bias.
+      .Doc(TANDEM_DOC(R"(Gradients of tandem.LayerNorm with regard to x, scale and bias.
 
 Mean and variance of each row are computed again, and the gradient of x allows for them. The gradients of scale and bias
 are sums over all rows; without rows they are 0. f16 and bf16 compute in f32.
 
 y_backprop: The gradient with regard to the result, of the shape of x.
-x: As it was normalized, with the same scale and epsilon; of rank 1 at least.)");
+x: As it was normalized, with the same scale and epsilon; of rank 1 at least.)"));
 }
 
 }  // namespace

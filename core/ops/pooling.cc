@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "host_vector.h"
+#include "op_doc.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 #include "tandem/window_geometry.h"
@@ -87,16 +88,16 @@ constexpr const char* kMaxPadding = "padding: {'SAME', 'VALID', 'EXPLICIT'}";
 constexpr const char* kAvgPadding = "padding: {'SAME', 'VALID'}";
 constexpr const char* kFormat = "data_format: {'NHWC', 'NCHW'} = 'NHWC'";
 
-constexpr const char* kWindowDoc = R"(
+constexpr const char* kWindowDoc = TANDEM_DOC(R"(
 ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1 for
   batch and channels.
 padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a dimension,
-  and what they lack is divided between both sides, the odd element behind.)";
-constexpr const char* kExplicitDoc = R"( 'EXPLICIT': the images are
+  and what they lack is divided between both sides, the odd element behind.)");
+constexpr const char* kExplicitDoc = TANDEM_DOC(R"( 'EXPLICIT': the images are
   widened as explicit_paddings says.
-explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.)";
-constexpr const char* kFormatDoc = R"(
-data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].)";
+explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.)");
+constexpr const char* kFormatDoc = TANDEM_DOC(R"(
+data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].)");
 
 std::string WithWindowDoc(const char* doc, bool is_max) {
   std::string result(doc);

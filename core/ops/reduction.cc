@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "host_vector.h"
+#include "op_doc.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
@@ -75,12 +76,12 @@ StatusOr<TensorMetadata> ArgReductionMetadata(const TensorMetadata& input, HostI
   return TensorMetadata(output_type, result);
 }
 
-constexpr const char* kArguments = R"(
+constexpr const char* kArguments = TANDEM_DOC(R"(
 
 input: Of any shape.
 reduction_indices: The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none leaves
   the input as it is.
-keep_dims: Whether a reduced dimension stays in the result, with size 1.)";
+keep_dims: Whether a reduced dimension stays in the result, with size 1.)");
 
 // `dtypes` are those of the type attribute T; empty: the op is defined for bool alone.
 OpDefBuilder Reduction(const char* name, const char* dtypes, const char* doc) {
@@ -120,24 +121,35 @@ output_type: The dtype of the indices; it is an error if one might not fit.)");
 
 Status RegisterReductionOps(OpRegistry& registry) {
   return registry.RegisterAll({
-      Reduction("tf.Sum", "numbertype",
-                "Sum of the elements along dimensions, 0 if there are none.\n\nIntegers wrap around. Floating-point "
-                "sums are of pairs of partial sums, so that rounding errors hardly grow with the number of elements; "
-                "f16 and bf16 are summed in f32 and rounded once."),
-      Reduction("tf.Mean", "numbertype",
-                "Mean of the elements along dimensions, NaN if there are none.\n\nSums as tf.Sum does. Integers are "
-                "summed in 64 bits and the quotient is rounded towards 0; without elements it is 0."),
-      Reduction("tf.Prod", "numbertype",
-                "Product of the elements along dimensions, 1 if there are none.\n\nIntegers wrap around; f16 and bf16 "
-                "are multiplied in f32 and rounded once."),
-      Reduction("tf.Max", "realnumbertype",
-                "Largest element along dimensions, NaN if there is one.\n\nWithout elements it is minus infinity, or "
-                "the smallest integer."),
-      Reduction("tf.Min", "realnumbertype",
-                "Smallest element along dimensions, NaN if there is one.\n\nWithout elements it is infinity, or the "
-                "largest integer."),
-      Reduction("tf.All", "", "Whether all elements along dimensions are true; so it is if there are none."),
-      Reduction("tf.Any", "", "Whether any element along dimensions is true; none is if there are none."),
+      Reduction(
+          "tf.Sum", "numbertype",
+          TANDEM_DOC(
+              "Sum of the elements along dimensions, 0 if there are none.\n\nIntegers wrap around. Floating-point "
+              "sums are of pairs of partial sums, so that rounding errors hardly grow with the number of elements; "
+              "f16 and bf16 are summed in f32 and rounded once.")),
+      Reduction(
+          "tf.Mean", "numbertype",
+          TANDEM_DOC(
+              "Mean of the elements along dimensions, NaN if there are none.\n\nSums as tf.Sum does. Integers are "
+              "summed in 64 bits and the quotient is rounded towards 0; without elements it is 0.")),
+      Reduction(
+          "tf.Prod", "numbertype",
+          TANDEM_DOC(
+              "Product of the elements along dimensions, 1 if there are none.\n\nIntegers wrap around; f16 and bf16 "
+              "are multiplied in f32 and rounded once.")),
+      Reduction(
+          "tf.Max", "realnumbertype",
+          TANDEM_DOC(
+              "Largest element along dimensions, NaN if there is one.\n\nWithout elements it is minus infinity, or "
+              "the smallest integer.")),
+      Reduction(
+          "tf.Min", "realnumbertype",
+          TANDEM_DOC(
+              "Smallest element along dimensions, NaN if there is one.\n\nWithout elements it is infinity, or the "
+              "largest integer.")),
+      Reduction("tf.All", "",
+                TANDEM_DOC("Whether all elements along dimensions are true; so it is if there are none.")),
+      Reduction("tf.Any", "", TANDEM_DOC("Whether any element along dimensions is true; none is if there are none.")),
       ArgReduction("tf.ArgMax", "largest", "{int16, uint16, int32, int64}"),
       ArgReduction("tf.ArgMin", "smallest", "{int32, int64}"),
   });

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "host_vector.h"
+#include "op_doc.h"
 #include "result_shape.h"
 #include "shape_ops.h"
 #include "tandem/op_families.h"
@@ -192,13 +193,13 @@ OpDefBuilder ReshapeDef() {
       .Attr("T: type")
       .Attr("Tshape: {int32, int64} = DT_INT32")
       .Metadata<&ReshapeMetadata>()
-      .Doc(R"(Gives a tensor another shape with the same number of elements.
+      .Doc(TANDEM_DOC(R"(Gives a tensor another shape with the same number of elements.
 
 The elements keep their row-major order, and nothing is copied: the result shares the memory of the input.
 
 tensor: Of any shape and dtype.
 shape: The sizes, at most 8. One of them may be -1: it becomes what the number of elements asks for, which is an error
-  if that is no whole number, or if another size is 0.)");
+  if that is no whole number, or if another size is 0.)"));
 }
 
 OpDefBuilder ExpandDimsDef() {
@@ -209,12 +210,12 @@ OpDefBuilder ExpandDimsDef() {
       .Attr("T: type")
       .Attr("Tdim: {int32, int64} = DT_INT32")
       .Metadata<&ExpandDimsMetadata>()
-      .Doc(R"(Inserts a dimension of size 1.
+      .Doc(TANDEM_DOC(R"(Inserts a dimension of size 1.
 
 The result shares the memory of the input.
 
 input: Of any shape with at most 7 dimensions.
-dim: One number: where the new dimension is in the result, in [-(rank + 1), rank], counted from the end if negative.)");
+dim: One number: where the new dimension is in the result, in [-(rank + 1), rank], counted from the end if negative.)"));
 }
 
 OpDefBuilder SqueezeDef() {
@@ -224,13 +225,13 @@ OpDefBuilder SqueezeDef() {
       .Attr("T: type")
       .Attr("squeeze_dims: list(int) = []")
       .Metadata<&SqueezeMetadata>()
-      .Doc(R"(Removes dimensions of size 1.
+      .Doc(TANDEM_DOC(R"(Removes dimensions of size 1.
 
 The result shares the memory of the input.
 
 input: Of any shape.
 squeeze_dims: The dimensions to remove, in [-rank, rank); it is an error if one of them is not of size 1. Empty: all
-  dimensions of size 1.)");
+  dimensions of size 1.)"));
 }
 
 OpDefBuilder TransposeDef() {
@@ -241,12 +242,12 @@ OpDefBuilder TransposeDef() {
       .Attr("T: type")
       .Attr("Tperm: {int32, int64} = DT_INT32")
       .Metadata<&TransposeMetadata>()
-      .Doc(R"(Permutes the dimensions of a tensor.
+      .Doc(TANDEM_DOC(R"(Permutes the dimensions of a tensor.
 
 Dimension i of the result is dimension perm[i] of x.
 
 x: Of any shape.
-perm: Each number in [0, rank) once.)");
+perm: Each number in [0, rank) once.)"));
 }
 
 OpDefBuilder TileDef() {
@@ -257,10 +258,10 @@ OpDefBuilder TileDef() {
       .Attr("T: type")
       .Attr("Tmultiples: {int16, int32, int64} = DT_INT32")
       .Metadata<&TileMetadata>()
-      .Doc(R"(Repeats a tensor along each of its dimensions.
+      .Doc(TANDEM_DOC(R"(Repeats a tensor along each of its dimensions.
 
 input: Of any shape.
-multiples: How often, at least 0: one number for each dimension of the input.)");
+multiples: How often, at least 0: one number for each dimension of the input.)"));
 }
 
 OpDefBuilder BroadcastToDef() {
@@ -271,10 +272,10 @@ OpDefBuilder BroadcastToDef() {
       .Attr("T: type")
       .Attr("Tidx: {int32, int64} = DT_INT32")
       .Metadata<&BroadcastToMetadata>()
-      .Doc(R"(Repeats dimensions of size 1, and the tensor as a whole, until it has a given shape.
+      .Doc(TANDEM_DOC(R"(Repeats dimensions of size 1, and the tensor as a whole, until it has a given shape.
 
 input: Aligned with `shape` at the last dimension, each of its sizes is 1 or that of `shape`.
-shape: The sizes of the result, at most 8, each at least 0.)");
+shape: The sizes of the result, at most 8, each at least 0.)"));
 }
 
 OpDefBuilder ShapeDef() {
@@ -284,9 +285,9 @@ OpDefBuilder ShapeDef() {
       .Attr("T: type")
       .Attr("out_type: {int32, int64} = DT_INT32")
       .Metadata<&ShapeMetadata>()
-      .Doc(R"(Gives the sizes of a tensor's dimensions as a vector.
+      .Doc(TANDEM_DOC(R"(Gives the sizes of a tensor's dimensions as a vector.
 
-input: Of any shape; with out_type i32 it is an error if one of its sizes is 2^31 or more.)");
+input: Of any shape; with out_type i32 it is an error if one of its sizes is 2^31 or more.)"));
 }
 
 OpDefBuilder SizeDef() {
@@ -296,9 +297,9 @@ OpDefBuilder SizeDef() {
       .Attr("T: type")
       .Attr("out_type: {int32, int64} = DT_INT32")
       .Metadata<&SizeMetadata>()
-      .Doc(R"(Gives the number of elements of a tensor as a scalar.
+      .Doc(TANDEM_DOC(R"(Gives the number of elements of a tensor as a scalar.
 
-input: Of any shape; with out_type i32 it is an error if it has 2^31 elements or more.)");
+input: Of any shape; with out_type i32 it is an error if it has 2^31 elements or more.)"));
 }
 
 OpDefBuilder RankDef() {
@@ -307,9 +308,9 @@ OpDefBuilder RankDef() {
       .Output("output: int32")
       .Attr("T: type")
       .Metadata<&RankMetadata>()
-      .Doc(R"(Gives the number of dimensions of a tensor as a scalar.
+      .Doc(TANDEM_DOC(R"(Gives the number of dimensions of a tensor as a scalar.
 
-input: Of any shape.)");
+input: Of any shape.)"));
 }
 
 OpDefBuilder BlockDef(const char* name) {
@@ -324,20 +325,20 @@ OpDefBuilder BlockDef(const char* name) {
 OpDefBuilder SpaceToDepthDef() {
   return BlockDef("tf.SpaceToDepth")
       .Metadata<&SpaceToDepthMetadata>()
-      .Doc(R"(Moves square blocks of pixels into the channels.
+      .Doc(TANDEM_DOC(R"(Moves square blocks of pixels into the channels.
 
 The result has height and width divided by block_size, and block_size^2 times the channels: first all those of the
 block's upper left pixel, then those of the one to its right, and so on, row by row. tf.DepthToSpace is the inverse.
 
 input: Images, 4 dimensions; block_size divides height and width.
 block_size: Height and width of a block.
-data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)");
+data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)"));
 }
 
 OpDefBuilder DepthToSpaceDef() {
   return BlockDef("tf.DepthToSpace")
       .Metadata<&DepthToSpaceMetadata>()
-      .Doc(R"(Spreads the channels of each pixel over a square block of pixels.
+      .Doc(TANDEM_DOC(R"(Spreads the channels of each pixel over a square block of pixels.
 
 The result has height and width multiplied by block_size, and the channels divided by block_size^2: the first of them
 become the upper left pixel of the block, the next ones the pixel to its right, and so on, row by row. tf.SpaceToDepth
@@ -345,7 +346,7 @@ is the inverse.
 
 input: Images, 4 dimensions; block_size^2 divides the channels.
 block_size: Height and width of a block.
-data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)");
+data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)"));
 }
 
 }  // namespace

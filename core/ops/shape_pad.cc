@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "host_vector.h"
+#include "op_doc.h"
 #include "result_shape.h"
 #include "shape_ops.h"
 
@@ -70,10 +71,10 @@ OpDefBuilder PadDef() {
       .Attr("T: type")
       .Attr("Tpaddings: {int32, int64} = DT_INT32")
       .Metadata<&PadMetadata>()
-      .Doc(R"(Surrounds a tensor with zeros (false, empty strings).
+      .Doc(TANDEM_DOC(R"(Surrounds a tensor with zeros (false, empty strings).
 
 input: Of any shape.
-paddings: [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.)");
+paddings: [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.)"));
 }
 
 OpDefBuilder PadV2Def() {
@@ -85,11 +86,11 @@ OpDefBuilder PadV2Def() {
       .Attr("T: type")
       .Attr("Tpaddings: {int32, int64} = DT_INT32")
       .Metadata<&PadV2Metadata>()
-      .Doc(R"(Surrounds a tensor with elements of one value.
+      .Doc(TANDEM_DOC(R"(Surrounds a tensor with elements of one value.
 
 input: Of any shape.
 paddings: [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.
-constant_values: The value, a scalar.)");
+constant_values: The value, a scalar.)"));
 }
 
 OpDefBuilder MirrorPadDef() {
@@ -101,13 +102,13 @@ OpDefBuilder MirrorPadDef() {
       .Attr("Tpaddings: {int32, int64} = DT_INT32")
       .Attr("mode: {'REFLECT', 'SYMMETRIC'}")
       .Metadata<&MirrorPadMetadata>()
-      .Doc(R"(Surrounds a tensor with its own elements, mirrored at its edges.
+      .Doc(TANDEM_DOC(R"(Surrounds a tensor with its own elements, mirrored at its edges.
 
 input: Of any shape.
 paddings: [rank, 2]; row i says how many elements dimension i gets before and after its own: at least 0, and at most
   its size, in mode REFLECT less 1.
 mode: SYMMETRIC mirrors between the elements, so that those at the edges are repeated; REFLECT mirrors at the elements
-  at the edges, which are not.)");
+  at the edges, which are not.)"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "host_vector.h"
+#include "op_doc.h"
 #include "result_shape.h"
 #include "shape_ops.h"
 
@@ -136,10 +137,10 @@ OpDefBuilder ConcatDef() {
       .Attr("T: type")
       .Attr("Tidx: {int32, int64} = DT_INT32")
       .Metadata<&ConcatMetadata>()
-      .Doc(R"(Joins tensors along one of their dimensions.
+      .Doc(TANDEM_DOC(R"(Joins tensors along one of their dimensions.
 
 values: At least two tensors of one rank, at least 1, whose sizes differ in dimension `axis` at most.
-axis: One number in [-rank, rank), counted from the end if negative.)");
+axis: One number in [-rank, rank), counted from the end if negative.)"));
 }
 
 OpDefBuilder SplitDef() {
@@ -150,12 +151,12 @@ OpDefBuilder SplitDef() {
       .Attr("num_split: int >= 1")
       .Attr("T: type")
       .Metadata<&SplitMetadata>()
-      .Doc(R"(Cuts a tensor into pieces of equal size along one dimension.
+      .Doc(TANDEM_DOC(R"(Cuts a tensor into pieces of equal size along one dimension.
 
 Pieces that lie in one stretch of memory share it with the input where alignment allows.
 
 split_dim: One number in [-rank, rank), counted from the end if negative.
-value: Of rank 1 at least; num_split divides its dimension `split_dim`.)");
+value: Of rank 1 at least; num_split divides its dimension `split_dim`.)"));
 }
 
 OpDefBuilder SplitVDef() {
@@ -168,14 +169,14 @@ OpDefBuilder SplitVDef() {
       .Attr("T: type")
       .Attr("Tlen: {int8, int32, int64} = DT_INT64")
       .Metadata<&SplitVMetadata>()
-      .Doc(R"(Cuts a tensor into pieces of given sizes along one dimension.
+      .Doc(TANDEM_DOC(R"(Cuts a tensor into pieces of given sizes along one dimension.
 
 Pieces that lie in one stretch of memory share it with the input where alignment allows.
 
 value: Of rank 1 at least.
 size_splits: num_split sizes, each at least 0, which add up to dimension `split_dim` of value. One of them may be -1: it
   becomes what the others leave.
-split_dim: One number in [-rank, rank), counted from the end if negative.)");
+split_dim: One number in [-rank, rank), counted from the end if negative.)"));
 }
 
 OpDefBuilder PackDef() {
@@ -186,10 +187,10 @@ OpDefBuilder PackDef() {
       .Attr("T: type")
       .Attr("axis: int = 0")
       .Metadata<&PackMetadata>()
-      .Doc(R"(Stacks tensors of one shape along a new dimension.
+      .Doc(TANDEM_DOC(R"(Stacks tensors of one shape along a new dimension.
 
 values: At least one tensor, of at most 7 dimensions.
-axis: Where the new dimension is in the result, in [-(rank + 1), rank], counted from the end if negative.)");
+axis: Where the new dimension is in the result, in [-(rank + 1), rank], counted from the end if negative.)"));
 }
 
 OpDefBuilder UnpackDef() {
@@ -200,12 +201,12 @@ OpDefBuilder UnpackDef() {
       .Attr("T: type")
       .Attr("axis: int = 0")
       .Metadata<&UnpackMetadata>()
-      .Doc(R"(Takes a tensor apart along one dimension, which the results lack.
+      .Doc(TANDEM_DOC(R"(Takes a tensor apart along one dimension, which the results lack.
 
 Results that lie in one stretch of memory share it with the input where alignment allows.
 
 value: Of rank 1 at least; its dimension `axis` is of size `num`.
-axis: In [-rank, rank), counted from the end if negative.)");
+axis: In [-rank, rank), counted from the end if negative.)"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "host_vector.h"
+#include "op_doc.h"
 #include "shape_ops.h"
 #include "tandem/strided_slice.h"
 
@@ -58,13 +59,13 @@ OpDefBuilder SliceDef() {
       .Attr("T: type")
       .Attr("Index: {int32, int64}")
       .Metadata<&SliceMetadata>()
-      .Doc(R"(Takes a rectangular block out of a tensor.
+      .Doc(TANDEM_DOC(R"(Takes a rectangular block out of a tensor.
 
 A block that lies in one stretch of memory shares it with the input where alignment allows.
 
 input: Of any shape.
 begin: Where the block begins, one number for each dimension of the input.
-size: The size of the block in each dimension; -1 means all that follows. The block must lie within the input.)");
+size: The size of the block in each dimension; -1 means all that follows. The block must lie within the input.)"));
 }
 
 OpDefBuilder StridedSliceDef() {
@@ -82,7 +83,8 @@ OpDefBuilder StridedSliceDef() {
       .Attr("new_axis_mask: int = 0")
       .Attr("shrink_axis_mask: int = 0")
       .Metadata<&StridedSliceMetadata>()
-      .Doc(R"(Takes elements at regular distances out of a tensor, as x[begin:end:stride, ...] does in Python.
+      .Doc(
+          TANDEM_DOC(R"(Takes elements at regular distances out of a tensor, as x[begin:end:stride, ...] does in Python.
 
 Position i of begin, end and strides says what to take along one dimension of the input, from the first dimension on;
 dimensions without a position are taken whole. Bit i of a mask changes what position i means. A result that lies in one
@@ -97,7 +99,7 @@ end_mask: The range goes up to the other end of the dimension.
 ellipsis_mask: The position, of which there may be one, stands for all dimensions that have none of their own.
 new_axis_mask: The position takes no dimension of the input; the result gets one of size 1. ellipsis_mask overrides it.
 shrink_axis_mask: The one element at `begin` is taken, and the dimension dropped; it is an error if there is no such
-  element, or if the stride is negative. Overridden by the two masks before, and overrides the others.)");
+  element, or if the stride is negative. Overridden by the two masks before, and overrides the others.)"));
 }
 
 OpDefBuilder ReverseDef() {
@@ -108,11 +110,11 @@ OpDefBuilder ReverseDef() {
       .Attr("Tidx: {int32, int64} = DT_INT32")
       .Attr("T: type")
       .Metadata<&ReverseMetadata>()
-      .Doc(R"(Turns the order of elements around along some dimensions.
+      .Doc(TANDEM_DOC(R"(Turns the order of elements around along some dimensions.
 
 tensor: Of any shape.
 axis: The dimensions, each at most once, in [-rank, rank), counted from the end if negative; none leaves the tensor as
-  it is.)");
+  it is.)"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 // Ops with effects: PrintV2, Assert. They take a chain, and give one that stands for their effect.
 
+#include "op_doc.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
@@ -28,11 +29,11 @@ Status RegisterSideEffectOps(OpRegistry& registry) {
           .Attr("end: string = '\n'")
           .SideEffects()
           .Metadata<&PrintMetadata>()
-          .Doc(R"(Prints a string.
+          .Doc(TANDEM_DOC(R"(Prints a string.
 
 input: One string.
 output_stream: Where to print. The runtime hands everything it prints to the program around it, whatever the stream.
-end: What is printed after the string.)"),
+end: What is printed after the string.)")),
       OpDefBuilder("tf.Assert")
           .Input("condition: bool")
           .Input("data: T")
@@ -40,12 +41,12 @@ end: What is printed after the string.)"),
           .Attr("summarize: int = 3")
           .SideEffects()
           .Metadata<&AssertMetadata>()
-          .Doc(R"(Fails unless a condition is true.
+          .Doc(TANDEM_DOC(R"(Fails unless a condition is true.
 
 condition: One bool. If it is false, the op fails with an error that shows the data, and so does everything that follows
   on its chain.
 data: Tensors to show.
-summarize: How many elements of each tensor are shown; negative: as many as fit in the error's text.)"),
+summarize: How many elements of each tensor are shown; negative: as many as fit in the error's text.)")),
   });
 }
 

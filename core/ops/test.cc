@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "op_doc.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
@@ -68,11 +69,11 @@ OpDefBuilder CreateDenseTensorDef() {
       .Attr("shape: list(int)")
       .Attr("values: any")
       .Metadata<&CreateDenseTensorMetadata>()
-      .Doc(R"(Makes a dense tensor of attributes.
+      .Doc(TANDEM_DOC(R"(Makes a dense tensor of attributes.
 
 shape: The sizes.
 values: A list with an element for each of the tensor, in row-major order, or one value for all of them; of bool, i32,
-  i64, f32, f64 or strings, which the tensor then is of.)");
+  i64, f32, f64 or strings, which the tensor then is of.)"));
 }
 
 OpDefBuilder AddDef(const char* name, const char* doc) {
@@ -90,13 +91,14 @@ OpDefBuilder AddDef(const char* name, const char* doc) {
 Status RegisterTestOps(OpRegistry& registry) {
   return registry.RegisterAll({
       CreateDenseTensorDef(),
-      AddDef("test.add", "Sum of two tensors of the same shape, of which each may be a scalar host tensor."),
+      AddDef("test.add",
+             TANDEM_DOC("Sum of two tensors of the same shape, of which each may be a scalar host tensor.")),
       AddDef("test.add.denseonly",
-             "Sum of two tensors of the same shape, by a kernel that knows nothing but dense tensors."),
+             TANDEM_DOC("Sum of two tensors of the same shape, by a kernel that knows nothing but dense tensors.")),
       OpDefBuilder("test.odd_collector")
           .Input("x: int32")
           .Output("y: int32")
-          .Doc("The odd elements of a vector, in order; the result's shape depends on the data."),
+          .Doc(TANDEM_DOC("The odd elements of a vector, in order; the result's shape depends on the data.")),
       OpDefBuilder("test.error.tensor")
           .Input("x: T")
           .Output("values: num_values * T")
@@ -104,19 +106,19 @@ Status RegisterTestOps(OpRegistry& registry) {
           .Attr("T: type")
           .Attr("num_values: int >= 0 = 0")
           .Metadata<&ErrorTensorMetadata>()
-          .Doc("Gives its argument as each of `values`, and an error as its last result."),
+          .Doc(TANDEM_DOC("Gives its argument as each of `values`, and an error as its last result.")),
       OpDefBuilder("test.async.noop")
           .Input("x: T")
           .Output("y: T")
           .Attr("T: type")
           .Metadata<&UnchangedMetadata>()
-          .Doc("Gives its argument, some time later, from a task of the work queue."),
+          .Doc(TANDEM_DOC("Gives its argument, some time later, from a task of the work queue.")),
       OpDefBuilder("test.print")
           .Input("x: T")
           .Attr("T: type")
           .SideEffects()
           .Metadata<&PrintMetadata>()
-          .Doc("Prints a tensor: dtype, shape and its first elements, on a line."),
+          .Doc(TANDEM_DOC("Prints a tensor: dtype, shape and its first elements, on a line.")),
   });
 }
 

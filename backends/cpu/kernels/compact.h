@@ -10,8 +10,8 @@
 
 namespace tandem::cpu {
 
-// Whether loops over elements of type T are the shortest that are right, rather than the fastest: in a module that a page
-// loads (TANDEM_SMALL), of all types but f32.
+// Whether loops over elements of type T are the shortest that are right, rather than the fastest: in a module that a
+// page loads (TANDEM_SMALL), of all types but f32.
 #ifdef TANDEM_SMALL
 template <typename T>
 inline constexpr bool kIsCompact = !std::is_same_v<T, float>;

@@ -70,9 +70,8 @@ template <typename Fn, typename T>
 void BinaryRow(const void* const* operands, void* out, int64_t n) {
   const void* x = operands[0];
   const void* y = operands[1];
-  ForEachElement<T>(n, [=](int64_t i) HWY_ATTR {
-    StoreElement(Fn::Apply(LoadElement<T>(x, i), LoadElement<T>(y, i)), out, i);
-  });
+  ForEachElement<T>(
+      n, [=](int64_t i) HWY_ATTR { StoreElement(Fn::Apply(LoadElement<T>(x, i), LoadElement<T>(y, i)), out, i); });
 }
 
 template <typename Fn, typename T>

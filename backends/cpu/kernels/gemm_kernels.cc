@@ -30,9 +30,9 @@ inline constexpr bool kVectors32 = false;
 inline constexpr bool kVectors32 = true;
 #endif
 template <typename T>
-inline constexpr bool kHasVectors = kVectors32 && !kIsCompact<T> &&
-                                    (std::is_same_v<T, float> || std::is_same_v<T, uint32_t> ||
-                                     (HWY_HAVE_FLOAT64 && std::is_same_v<T, double>));
+inline constexpr bool kHasVectors =
+    kVectors32 && !kIsCompact<T> &&
+    (std::is_same_v<T, float> || std::is_same_v<T, uint32_t> || (HWY_HAVE_FLOAT64 && std::is_same_v<T, double>));
 
 // Complex matrices are multiplied by real vectors: packed rows of B are all real parts, then all imaginary ones.
 template <typename T>

@@ -287,8 +287,8 @@ struct MaxPoolGrad {
       };
       return ForEachBand<T, A>(plan, begin, end, narrow, buffer, out, compute);
     }
-    if (kLanes > 1 && plan.channels >= kLanes && plan.rows.stride == plan.rows.window && plan.cols.stride == plan.cols.window &&
-        plan.cols.output > 0) {
+    if (kLanes > 1 && plan.channels >= kLanes && plan.rows.stride == plan.rows.window &&
+        plan.cols.stride == plan.cols.window && plan.cols.output > 0) {
       const auto compute = [&](int64_t image, const Band<A>& band) HWY_ATTR {
         const int64_t at = image * pooled_size;
         StoreBand(plan, images + image * image_size, pooled + at, gradients + at, band);
@@ -303,7 +303,8 @@ struct MaxPoolGrad {
   }
 
   static int64_t ScratchSize(const PoolPlan& plan) {
-    return SumsSize<T, A>(plan) + (kLanes > 1 && LargestPlaces<T>::IsFor(plan) ? LargestPlaces<T>::ScratchSize(plan) : 0);
+    return SumsSize<T, A>(plan) +
+           (kLanes > 1 && LargestPlaces<T>::IsFor(plan) ? LargestPlaces<T>::ScratchSize(plan) : 0);
   }
 
   static PoolGradRows Functions() { return {&Rows, &ScratchSize}; }
