@@ -5,10 +5,11 @@
 
 const number = (value, digits = 3) => (value === undefined ? '-' : Number(value.toPrecision(digits)).toString());
 
-function table(header, rows) {
+// `texts`: how many columns are text, to the left.
+function table(header, rows, texts = 1) {
   const widths = header.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)));
   const line = (cells) =>
-    cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ');
+    cells.map((cell, i) => (i < texts ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ');
   return [line(header), widths.map((width) => '-'.repeat(width)).join('-|-'), ...rows.map(line)].join('\n');
 }
 
@@ -34,7 +35,7 @@ export function ratiosTable(sections, libraries) {
   const rows = sections.flatMap(({ title, rows: measured }) =>
     measured.map((row) => [title, row.title, ...rivals.map((rival) => ratio(row, rival))]),
   );
-  return table(['where', 'tandem / rival, median (best)', ...rivals], rows);
+  return table(['where', 'tandem / rival, median (best); !: slower at best', ...rivals], rows, 2);
 }
 
 /** What the pages fetch, in KB as served (gzip). */
