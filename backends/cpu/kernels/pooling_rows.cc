@@ -44,6 +44,26 @@ struct Largest {
   static constexpr A Identity() {
     return std::is_floating_point_v<A> ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
   }
+
+  // Of many vectors. Whether one was NaN is kept apart: the instruction for the larger number loses it.
+  template <class Ops, bool kHasNan = std::is_floating_point_v<typename Ops::A>>
+  struct Together {
+    typename Ops::V largest = Ops::Set(Identity<typename Ops::A>());
+    typename Ops::M nan = Ops::IsNan(largest);
+    HWY_INLINE void Take(typename Ops::V v) {
+      largest = Ops::LargerNumber(largest, v);
+      nan = Ops::Or(nan, Ops::IsNan(v));
+    }
+    HWY_INLINE typename Ops::V Get() const {
+      return Ops::Select(nan, Ops::Set(std::numeric_limits<typename Ops::A>::quiet_NaN()), largest);
+    }
+  };
+  template <class Ops>
+  struct Together<Ops, false> {
+    typename Ops::V largest = Ops::Set(Identity<typename Ops::A>());
+    HWY_INLINE void Take(typename Ops::V v) { largest = Ops::Larger(largest, v); }
+    HWY_INLINE typename Ops::V Get() const { return largest; }
+  };
 };
 
 struct Mean {
@@ -60,6 +80,13 @@ struct Mean {
   static constexpr A Identity() {
     return A{0};
   }
+
+  template <class Ops>
+  struct Together {
+    typename Ops::V sum = Ops::Set(0);
+    HWY_INLINE void Take(typename Ops::V v) { sum = Ops::Add(sum, v); }
+    HWY_INLINE typename Ops::V Get() const { return sum; }
+  };
 };
 
 template <class Fn, typename T>
@@ -83,21 +110,17 @@ struct Pool {
   template <int kCount>
   static HWY_INLINE void PoolChannels(const Window& window, int64_t channel, A* HWY_RESTRICT out) {
     const T* row = window.x + channel;
-    V result[kCount];
-    for (int i = 0; i < kCount; ++i) result[i] = Ops::Set(Fn::template Identity<A>());
+    typename Fn::template Together<Ops> result[kCount];
     for (int64_t y = 0; y < window.rows; ++y, row += window.stride) {
       const T* pixel = row;
       for (int64_t x = 0; x < window.pixels; ++x, pixel += window.channels) {
-        for (int i = 0; i < kCount; ++i) {
-          result[i] = Fn::template Apply<Ops>(result[i], Ops::Load(pixel + i * kLanes));
-        }
+        for (int i = 0; i < kCount; ++i) result[i].Take(Ops::Load(pixel + i * kLanes));
       }
     }
     for (int i = 0; i < kCount; ++i) {
-      if constexpr (Fn::kDivides) {
-        result[i] = Ops::Div(result[i], Ops::Set(static_cast<A>(window.rows * window.pixels)));
-      }
-      Ops::Store(result[i], out + i * kLanes);
+      V v = result[i].Get();
+      if constexpr (Fn::kDivides) v = Ops::Div(v, Ops::Set(static_cast<A>(window.rows * window.pixels)));
+      Ops::Store(v, out + i * kLanes);
     }
   }
 

@@ -1,0 +1,157 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The bench of Tandem for JavaScript against TensorFlow.js (WebAssembly) and ONNX Runtime Web; see README.md.
+
+import { build } from 'esbuild';
+import { fork } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { availableParallelism, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { chromium } from 'playwright-core';
+
+import { buildFirstPages, measureFirstResult } from './src/first_result.mjs';
+import { memoryInChromium, memoryInNode } from './src/memory/run.mjs';
+import { bytesTable, memoryTable, ratiosTable, timesTable } from './src/report.mjs';
+import { serve } from './src/serve.mjs';
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const SOURCES = join(HERE, 'src');
+const require = createRequire(import.meta.url);
+
+const { values: args } = parseArgs({
+  options: {
+    sections: { type: 'string', default: 'node,node-threads,chromium,chromium-threads,first,memory' },
+    libraries: { type: 'string', default: 'tandem,tfjs-wasm,ort-web' },
+    only: { type: 'string', default: '' },
+    rounds: { type: 'string', default: '15' },
+    'round-ms': { type: 'string', default: '40' },
+    threads: { type: 'string', default: `${Math.min(4, availableParallelism())}` },
+    'memory-results': { type: 'string', default: '100000' },
+    tandem: { type: 'string', default: join(HERE, '../../../web/dist') },
+    chromium: { type: 'string', default: process.env.CHROMIUM ?? '/usr/bin/chromium' },
+    json: { type: 'string' },
+  },
+});
+const list = (text) => text.split(',').filter(Boolean);
+const libraries = list(args.libraries);
+const threads = Number(args.threads);
+const options = {
+  libraries,
+  only: list(args.only),
+  rounds: Number(args.rounds),
+  roundMs: Number(args['round-ms']),
+  tandemDist: resolve(args.tandem),
+};
+const tfjsDist = dirname(require.resolve('@tensorflow/tfjs-backend-wasm'));
+const ortDist = dirname(require.resolve('onnxruntime-web/wasm'));
+
+const launch = () =>
+  chromium.launch({
+    executablePath: args.chromium,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-sync'],
+  });
+
+function nodeSection(sectionThreads) {
+  // TensorFlow.js has no threads in Node: it takes part with one.
+  const given = JSON.stringify({ ...options, threads: sectionThreads });
+  return new Promise((done, failed) => {
+    const child = fork(join(SOURCES, 'node_section.mjs'), [given], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    let rows;
+    child.on('message', (message) => {
+      rows = message;
+    });
+    child.on('close', (code) => (rows ? done(rows) : failed(new Error(`the Node section ended with status ${code}`))));
+  });
+}
+
+async function pageSection(url, sectionThreads) {
+  const browser = await launch();
+  try {
+    const page = await browser.newPage();
+    page.on('console', (message) => process.stderr.write(`  ${message.text()}\n`));
+    await page.goto(url);
+    return await page.evaluate((given) => window.runSection(given), { ...options, threads: sectionThreads });
+  } finally {
+    await browser.close();
+  }
+}
+
+async function buildPages(folder) {
+  for (const name of ['section', 'memory']) {
+    await build({
+      entryPoints: [join(SOURCES, name === 'section' ? 'page_section.mjs' : 'memory/page.mjs')],
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      target: 'es2022',
+      outfile: join(folder, `${name}.js`),
+      logLevel: 'error',
+    });
+    const icon = '<link rel="icon" href="data:,">';
+    const html = `<!doctype html><meta charset="utf-8">${icon}<script type="module" src="${name}.js"></script>\n`;
+    await writeFile(join(folder, `${name}.html`), html);
+  }
+  if (sections.includes('first')) {
+    const to = { folder: join(folder, 'first'), sources: SOURCES, tandemDist: options.tandemDist, tfjsDist, ortDist };
+    await buildFirstPages(libraries, to);
+  }
+}
+
+async function memorySection(server) {
+  const outcomes = [];
+  for (const library of libraries.filter((name) => name !== 'ort-web')) {
+    const given = { library, tandemDist: options.tandemDist, threads: 1, results: Number(args['memory-results']) };
+    process.stderr.write(`  memory, ${library}\n`);
+    outcomes.push({ library, where: 'Node', ...(await memoryInNode(SOURCES, given)) });
+    const inPage = await memoryInChromium(launch, `${server.url}/memory.html`, given);
+    outcomes.push({ library, where: 'Chromium', ...inPage });
+  }
+  return outcomes;
+}
+
+const sections = list(args.sections);
+const folder = await mkdtemp(join(tmpdir(), 'tandem-web-bench-'));
+await buildPages(folder);
+const server = await serve({ '/': folder, '/tandem/': options.tandemDist, '/tfjs/': tfjsDist, '/ort/': ortDist });
+const timed = [];
+const report = { threads, sections: timed };
+const RUNS = {
+  node: ['Node, 1 thread', () => nodeSection(1)],
+  'node-threads': [`Node, ${threads} threads (tfjs 1)`, () => nodeSection(threads)],
+  chromium: ['Chromium, 1 thread', () => pageSection(`${server.url}/section.html`, 1)],
+  'chromium-threads': [
+    `Chromium isolated, ${threads} threads`,
+    () => pageSection(`${server.url}/isolated/section.html`, threads),
+  ],
+};
+try {
+  for (const [name, [title, run]] of Object.entries(RUNS)) {
+    if (!sections.includes(name)) continue;
+    process.stderr.write(`${title}\n`);
+    timed.push({ name, title, unit: 'µs', rows: await run() });
+    process.stdout.write(`\n${timesTable(title, timed.at(-1).rows, libraries, 'µs')}\n`);
+  }
+  if (sections.includes('first')) {
+    process.stderr.write('First result\n');
+    const browser = await launch();
+    const rows = await measureFirstResult(browser, server, libraries, { rounds: options.rounds });
+    await browser.close();
+    timed.push({ name: 'first', title: 'Chromium', unit: 'ms', rows });
+    process.stdout.write(`\n${timesTable('navigation to first result', rows, libraries, 'ms')}\n`);
+    process.stdout.write(`\n${bytesTable(rows[0], libraries)}\n`);
+  }
+  if (sections.includes('memory')) {
+    report.memory = await memorySection(server);
+    process.stdout.write(`\n${memoryTable(report.memory, args['memory-results'])}\n`);
+  }
+  if (libraries.includes('tandem') && timed.length > 0) process.stdout.write(`\n${ratiosTable(timed, libraries)}\n`);
+  if (args.json) await writeFile(args.json, `${JSON.stringify(report, null, 2)}\n`);
+} finally {
+  await server.close();
+  await rm(folder, { recursive: true });
+}

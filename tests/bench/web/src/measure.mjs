@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Measures scenarios of several libraries in turn: the same for a page and for Node.
+
+import { SCENARIOS } from './scenarios.mjs';
+
+const now = () => performance.now();
+const TOLERANCE = 1e-3;
+
+async function timed(scenario, count) {
+  const start = now();
+  await scenario.run(count);
+  return now() - start;
+}
+
+// How many calls take about `roundMs`; the calls made to find out are the warm-up.
+async function callsPerRound(scenario, roundMs) {
+  for (let count = 1; ; count *= 2) {
+    const took = await timed(scenario, count);
+    if (took < roundMs / 2) continue;
+    await timed(scenario, count);
+    return Math.max(1, Math.round((count * roundMs) / Math.max(await timed(scenario, count), 0.05)));
+  }
+}
+
+function difference(values, expected) {
+  if (values.length !== expected.length) return Infinity;
+  let largest = 0;
+  let off = 0;
+  for (let i = 0; i < values.length; ++i) {
+    largest = Math.max(largest, Math.abs(expected[i]));
+    const d = Math.abs(values[i] - expected[i]);
+    off = d <= off ? off : d;
+  }
+  return largest > 0 ? off / largest : Infinity;
+}
+
+/**
+ * Runs the scenarios whose id or group is in `only` (all, if empty) with `libraries` (what their load() returned).
+ * Before it is timed, all libraries must give the same result within 1e-3 of its largest element; throws if not.
+ * @returns rows { id, title, group, best, median, difference }: µs a call by library's name.
+ */
+export async function measure(libraries, { only = [], rounds = 15, roundMs = 40, progress = () => {} }) {
+  const rows = [];
+  for (const { id, kind, title, group, data } of SCENARIOS) {
+    if (only.length > 0 && !only.includes(id) && !only.includes(group)) continue;
+    progress(title);
+    const taking = libraries.filter((library) => library[kind]);
+    const given = data();
+    const entries = [];
+    for (const library of taking) entries.push({ name: library.name, times: [], ...(await library[kind](given)) });
+
+    const outputs = [];
+    for (const entry of entries) outputs.push(Float32Array.from(await entry.output()));
+    const differences = outputs.slice(1).map((values) => difference(values, outputs[0]));
+    const worst = Math.max(0, ...differences);
+    if (!(worst <= TOLERANCE)) throw new Error(`${title}: results of ${entries.map((e) => e.name)} differ by ${differences}`);
+
+    for (const entry of entries) entry.count = await callsPerRound(entry, roundMs);
+    for (let round = 0; round < rounds; ++round) {
+      for (const entry of entries) entry.times.push(((await timed(entry, entry.count)) * 1000) / entry.count);
+    }
+    const row = { id, title, group, best: {}, median: {}, difference: worst };
+    for (const { name, times, close } of entries) {
+      times.sort((a, b) => a - b);
+      row.best[name] = times[0];
+      row.median[name] = times[times.length >> 1];
+      await close();
+    }
+    rows.push(row);
+  }
+  return rows;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// One section of the bench in a page: window.runSection(options) gives the rows.
+
+import * as ort from 'onnxruntime-web/wasm';
+
+import { measure } from './measure.mjs';
+import { load as loadOrt } from './with_ort.mjs';
+import { load as loadTandem } from './with_tandem.mjs';
+import { load as loadTfjs } from './with_tfjs.mjs';
+
+window.runSection = async (options) => {
+  const { threads } = options;
+  const here = new URL('.', location.href).href;
+  const libraries = [];
+  if (options.libraries.includes('tandem')) {
+    libraries.push(await loadTandem({ tandemUrl: `${here}tandem/index.js`, threads }));
+  }
+  if (options.libraries.includes('tfjs-wasm')) libraries.push(await loadTfjs({ tfjsPath: `${here}tfjs/`, threads }));
+  if (options.libraries.includes('ort-web')) libraries.push(await loadOrt({ ort, ortPath: `${here}ort/`, threads }));
+  return measure(libraries, { ...options, progress: (title) => console.log(title) });
+};

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Prints what was measured as tables.
+
+const number = (value, digits = 3) => (value === undefined ? '-' : Number(value.toPrecision(digits)).toString());
+
+// `texts`: how many columns are text, to the left.
+function table(header, rows, texts = 1) {
+  const widths = header.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)));
+  const line = (cells) =>
+    cells.map((cell, i) => (i < texts ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ');
+  return [line(header), widths.map((width) => '-'.repeat(width)).join('-|-'), ...rows.map(line)].join('\n');
+}
+
+/** Times of one section by library, in `unit`: median (best). */
+export function timesTable(title, rows, libraries, unit) {
+  const cells = (row, library) =>
+    row.median[library] === undefined ? '-' : `${number(row.median[library])} (${number(row.best[library])})`;
+  const header = [`${title}, ${unit}: median (best)`, ...libraries];
+  return table(
+    header,
+    rows.map((row) => [row.title, ...libraries.map((library) => cells(row, library))]),
+  );
+}
+
+/** Ratios of tandem's times to the others' in all sections: median (best). Above 1, Tandem is slower; marked. */
+export function ratiosTable(sections, libraries) {
+  const rivals = libraries.filter((library) => library !== 'tandem');
+  const ratio = (row, rival) => {
+    const of = (times) => times.tandem / times[rival];
+    if (row.median.tandem === undefined || row.median[rival] === undefined) return '-';
+    return `${number(of(row.median), 2)} (${number(of(row.best), 2)})${of(row.best) > 1 ? ' !' : '  '}`;
+  };
+  const rows = sections.flatMap(({ title, rows: measured }) =>
+    measured.map((row) => [title, row.title, ...rivals.map((rival) => ratio(row, rival))]),
+  );
+  return table(['where', 'tandem / rival, median (best); !: slower at best', ...rivals], rows, 2);
+}
+
+/** What the pages fetch, in KB as served (gzip). */
+export function bytesTable(row, libraries) {
+  return table(
+    ['minimal page, fetched in all', ...libraries],
+    [['KB, gzip', ...libraries.map((library) => (row.bytes[library] / 1000).toFixed(1))]],
+  );
+}
+
+/** What making results without disposing of them came to. */
+export function memoryTable(outcomes, results) {
+  const megabytes = (bytes) => (bytes ? `${Math.round(bytes / 1e6)} MB` : '-');
+  const end = ({ error, works }) => (error ? `${error}${works === false ? '; add fails since' : ''}` : 'ended normally');
+  return table(
+    [`${results} results of 4 MB, never disposed`, 'made', 'peak resident', 'end'],
+    outcomes.map((o) => [`${o.library}, ${o.where}`, `${o.made ?? '-'}`, megabytes(o.peak), end(o)]),
+  );
+}

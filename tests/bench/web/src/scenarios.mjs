@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What is measured: the scenarios, each with the data that all libraries get.
+
+import { randomSource } from './data.mjs';
+import { bertTiny, mobileNetV2 } from './models.mjs';
+
+const random = randomSource(4);
+const tensor = (...shape) => ({ shape, values: random(shape.reduce((a, b) => a * b, 1)) });
+
+const overhead = [1, 16, 1024].map((size) => ({
+  id: `add${size}`,
+  kind: 'add',
+  title: `add, ${size} elements, dispose`,
+  data: () => ({ x: tensor(size), y: tensor(size) }),
+}));
+
+const byName = [
+  { id: 'add1ByName', kind: 'addByName', title: 'add, 1 element, by name', data: () => ({ x: tensor(1), y: tensor(1) }) },
+  {
+    id: 'matMul2',
+    kind: 'matMul2',
+    title: 'matMul 2x2, transposeB, dispose',
+    data: () => ({ x: tensor(2, 2), y: tensor(2, 2) }),
+  },
+  {
+    id: 'chain100',
+    kind: 'chain',
+    title: '100 dependent adds of 16, read',
+    data: () => ({ x: tensor(16), y: tensor(16), length: 100 }),
+  },
+];
+
+const matMuls = [128, 256, 512, 1024].map((size) => ({
+  id: `matMul${size}`,
+  kind: 'matMul',
+  title: `matMul ${size}x${size}`,
+  data: () => ({ x: tensor(size, size), y: tensor(size, size) }),
+}));
+
+const kernels = [
+  {
+    id: 'conv2d',
+    kind: 'conv2d',
+    title: 'conv2d 3x3, 56x56x64 to 64',
+    data: () => ({ x: tensor(1, 56, 56, 64), filter: tensor(3, 3, 64, 64) }),
+  },
+  {
+    id: 'depthwise',
+    kind: 'depthwise',
+    title: 'depthwise 3x3, 112x112x32',
+    data: () => ({ x: tensor(1, 112, 112, 32), filter: tensor(3, 3, 32, 1) }),
+  },
+  {
+    id: 'maxPool',
+    kind: 'maxPool',
+    title: 'maxPool 3x3 stride 2, 112x112x64',
+    data: () => ({ x: tensor(1, 112, 112, 64) }),
+  },
+  { id: 'softmax', kind: 'softmax', title: 'softmax 1000x1000', data: () => ({ x: tensor(1000, 1000) }) },
+  { id: 'sum', kind: 'sum', title: 'sum of 1 M', data: () => ({ x: tensor(1 << 20) }) },
+  { id: 'add1M', kind: 'addLarge', title: 'add of 1 M', data: () => ({ x: tensor(1 << 20), y: tensor(1 << 20) }) },
+];
+
+const models = [
+  { id: 'mobileNetV2', kind: 'mobileNet', title: 'MobileNetV2, image to logits', data: mobileNetV2 },
+  { id: 'bertTiny', kind: 'bert', title: 'BERT-tiny, 128 tokens', data: bertTiny },
+];
+
+/** { id, kind, title, group, data() }: `kind` names the function of a library's module that makes the scenario. */
+export const SCENARIOS = [
+  ...[...overhead, ...byName].map((scenario) => ({ ...scenario, group: 'calls' })),
+  ...[...matMuls, ...kernels].map((scenario) => ({ ...scenario, group: 'kernels' })),
+  ...models.map((scenario) => ({ ...scenario, group: 'models' })),
+];

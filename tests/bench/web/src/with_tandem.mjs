@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The scenarios with Tandem. Every one is { run(count), output(), close() }: `run` returns when the work is done.
+
+const STRIDE_1 = [1, 1, 1, 1];
+
+/** `env`: { tandemUrl, threads }. The same functions for the page and for Node. */
+export async function load({ tandemUrl, threads }) {
+  const tandem = await import(tandemUrl);
+  const rt = await tandem.createRuntime({ device: 'cpu', threads });
+  const { add, matMul } = tandem;
+  const of = ({ shape, values }) => rt.tensor(values, shape);
+
+  // Calls whose result is thrown away at once, in a row.
+  const calls = (call, inputs) => ({
+    run(count) {
+      for (let i = 0; i < count; ++i) call().dispose();
+    },
+    output: () => call().data(),
+    close: () => inputs.forEach((input) => input.dispose()),
+  });
+
+  // Calls whose result is waited for, one after the other; `call` returns one tensor.
+  const awaited = (call, inputs) => ({
+    async run(count) {
+      for (let i = 0; i < count; ++i) {
+        const result = call();
+        await result.ready();
+        result.dispose();
+      }
+    },
+    output: () => call().data(),
+    close: () => inputs.forEach((input) => input.dispose()),
+  });
+
+  const binary = (make, call) => ({ x, y }) => {
+    const [a, b] = [of(x), of(y)];
+    return make(() => call(a, b), [a, b]);
+  };
+
+  const unary = (call) => ({ x }) => {
+    const a = of(x);
+    return awaited(() => call(a), [a]);
+  };
+
+  const filtered = (call) => ({ x, filter }) => {
+    const [a, b] = [of(x), of(filter)];
+    return awaited(() => call(a, b), [a, b]);
+  };
+
+  return {
+    name: 'tandem',
+    version: tandem.VERSION ?? '',
+    close: () => rt.dispose(),
+    add: binary(calls, (a, b) => add(a, b)),
+    addByName: binary(calls, (a, b) => rt.execute('tf.AddV2', [a, b])[0]),
+    matMul2: binary(calls, (a, b) => matMul(a, b, { transposeB: true })),
+    chain({ x, y, length }) {
+      const [a, b] = [of(x), of(y)];
+      const chain = () => {
+        let sum = add(a, b);
+        for (let i = 1; i < length; ++i) {
+          const next = add(sum, b);
+          sum.dispose();
+          sum = next;
+        }
+        return sum;
+      };
+      return {
+        async run(count) {
+          for (let i = 0; i < count; ++i) {
+            const sum = chain();
+            await sum.data();
+            sum.dispose();
+          }
+        },
+        output: () => chain().data(),
+        close: () => [a, b].forEach((input) => input.dispose()),
+      };
+    },
+    matMul: binary(awaited, (a, b) => matMul(a, b)),
+    addLarge: binary(awaited, (a, b) => add(a, b)),
+    conv2d: filtered((a, filter) => tandem.conv2d(a, filter, STRIDE_1, 'SAME')),
+    depthwise: filtered((a, filter) => tandem.depthwiseConv2dNative(a, filter, STRIDE_1, 'SAME')),
+    maxPool: unary((a) => tandem.maxPool(a, [1, 3, 3, 1], [1, 2, 2, 1], 'SAME')),
+    softmax: unary((a) => tandem.softmax(a)),
+    sum: unary((a) => tandem.sum(a, [0])),
+    mobileNet: (model) => mobileNet(tandem, rt, model, awaited),
+    bert: (model) => bert(tandem, rt, model, awaited),
+  };
+}
+
+function mobileNet(tandem, rt, model, awaited) {
+  const { add, biasAdd, depthwiseConv2dNative, fusedConv2d, fusedMatMul, mean, relu6 } = tandem;
+  const of = ({ shape, values }) => rt.tensor(values, shape);
+  const layers = model.layers.map((layer) => ({ ...layer, filter: of(layer.filter), bias: rt.tensor(layer.bias) }));
+  const [dense, denseBias] = [of(model.dense), rt.tensor(model.denseBias)];
+  const input = rt.tensor(model.input, model.inputShape);
+
+  const forward = () => {
+    let x = input;
+    let blockInput = input;
+    for (const { kind, stride, relu6: clip, filter, bias, blockStart, residual } of layers) {
+      if (blockStart) blockInput = x;
+      const strides = [1, stride, stride, 1];
+      if (kind === 'conv') {
+        x = fusedConv2d(x, filter, [bias], strides, 'SAME', { fusedOps: clip ? ['BiasAdd', 'Relu6'] : ['BiasAdd'] });
+      } else {
+        x = relu6(biasAdd(depthwiseConv2dNative(x, filter, strides, 'SAME'), bias));
+      }
+      if (residual) x = add(x, blockInput);
+    }
+    return fusedMatMul(mean(x, [1, 2]), dense, [denseBias], { fusedOps: ['BiasAdd'] });
+  };
+  return awaited(() => rt.scope(forward), [input, dense, denseBias, ...layers.flatMap((l) => [l.filter, l.bias])]);
+}
+
+function bert(tandem, rt, model, awaited) {
+  const { add, batchMatMul, fusedMatMul, gather, layerNorm, mul, reshape, softmax, transpose } = tandem;
+  const { tokens, hidden, heads } = model;
+  const kept = [];
+  const of = (values, shape) => {
+    kept.push(rt.tensor(values, shape));
+    return kept.at(-1);
+  };
+  const denseOf = ({ weights, bias }) => ({ weights: of(weights.values, weights.shape), bias: of(bias) });
+  const normOf = ({ scale, bias }) => ({ scale: of(scale), bias: of(bias) });
+  const ids = of(Int32Array.from(model.ids));
+  const vocabulary = of(model.vocabulary.values, model.vocabulary.shape);
+  const positions = of(model.positions.values, model.positions.shape);
+  const firstNorm = normOf(model.norm);
+  const layers = model.layers.map((layer) => ({
+    query: denseOf(layer.query),
+    key: denseOf(layer.key),
+    value: denseOf(layer.value),
+    output: denseOf(layer.output),
+    norm: normOf(layer.norm),
+    up: denseOf(layer.up),
+    down: denseOf(layer.down),
+    lastNorm: normOf(layer.lastNorm),
+  }));
+
+  const dense = (x, { weights, bias }, ...more) => fusedMatMul(x, weights, [bias], { fusedOps: ['BiasAdd', ...more] });
+  const norm = (x, { scale, bias }) => layerNorm(x, scale, bias, { epsilon: 1e-12 });
+  const split = (x) => transpose(reshape(x, [tokens, heads, hidden / heads]), [1, 0, 2]);
+  const scale = 1 / Math.sqrt(hidden / heads);
+  const forward = () => {
+    let x = norm(add(gather(vocabulary, ids, 0), positions), firstNorm);
+    for (const layer of layers) {
+      const [query, key, value] = [layer.query, layer.key, layer.value].map((weights) => split(dense(x, weights)));
+      const scores = mul(batchMatMul(query, key, { adjY: true }), scale);
+      const mixed = reshape(transpose(batchMatMul(softmax(scores), value), [1, 0, 2]), [tokens, hidden]);
+      x = norm(add(dense(mixed, layer.output), x), layer.norm);
+      const up = dense(x, layer.up, 'GeluExact');
+      x = norm(add(dense(up, layer.down), x), layer.lastNorm);
+    }
+    return x;
+  };
+  return awaited(() => rt.scope(forward), kept);
+}
