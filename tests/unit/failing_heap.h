@@ -20,8 +20,8 @@ struct ThreadHeap {
   int64_t num_allocations = 0;
   int64_t num_throwing = 0;  // of these, by the forms of new that may not fail
   int64_t num_failures = 0;
-  int64_t allowed = -1;     // allocations before the first that fails, and all after it; negative: none fails
-  bool fails_once = false;  // only that first one fails
+  int64_t allowed = -1;       // allocations before the first that fails, and all after it; negative: none fails
+  bool fails_once = false;    // only that first one fails
   size_t largest = SIZE_MAX;  // in bytes; a larger allocation fails in any case
 };
 inline thread_local constinit ThreadHeap thread_heap;
@@ -125,17 +125,29 @@ TANDEM_TEST_HEAP void* operator new[](size_t size, std::align_val_t alignment) {
 
 TANDEM_TEST_HEAP void operator delete(void* memory) noexcept { tandem::internal::ReturnToHeap(memory); }
 TANDEM_TEST_HEAP void operator delete(void* memory, size_t) noexcept { tandem::internal::ReturnToHeap(memory); }
-TANDEM_TEST_HEAP void operator delete(void* memory, std::align_val_t) noexcept { tandem::internal::ReturnToHeap(memory); }
-TANDEM_TEST_HEAP void operator delete(void* memory, size_t, std::align_val_t) noexcept { tandem::internal::ReturnToHeap(memory); }
-TANDEM_TEST_HEAP void operator delete(void* memory, const std::nothrow_t&) noexcept { tandem::internal::ReturnToHeap(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory, std::align_val_t) noexcept {
+  tandem::internal::ReturnToHeap(memory);
+}
+TANDEM_TEST_HEAP void operator delete(void* memory, size_t, std::align_val_t) noexcept {
+  tandem::internal::ReturnToHeap(memory);
+}
+TANDEM_TEST_HEAP void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  tandem::internal::ReturnToHeap(memory);
+}
 TANDEM_TEST_HEAP void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
   tandem::internal::ReturnToHeap(memory);
 }
 TANDEM_TEST_HEAP void operator delete[](void* memory) noexcept { tandem::internal::ReturnToHeap(memory); }
 TANDEM_TEST_HEAP void operator delete[](void* memory, size_t) noexcept { tandem::internal::ReturnToHeap(memory); }
-TANDEM_TEST_HEAP void operator delete[](void* memory, std::align_val_t) noexcept { tandem::internal::ReturnToHeap(memory); }
-TANDEM_TEST_HEAP void operator delete[](void* memory, size_t, std::align_val_t) noexcept { tandem::internal::ReturnToHeap(memory); }
-TANDEM_TEST_HEAP void operator delete[](void* memory, const std::nothrow_t&) noexcept { tandem::internal::ReturnToHeap(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory, std::align_val_t) noexcept {
+  tandem::internal::ReturnToHeap(memory);
+}
+TANDEM_TEST_HEAP void operator delete[](void* memory, size_t, std::align_val_t) noexcept {
+  tandem::internal::ReturnToHeap(memory);
+}
+TANDEM_TEST_HEAP void operator delete[](void* memory, const std::nothrow_t&) noexcept {
+  tandem::internal::ReturnToHeap(memory);
+}
 TANDEM_TEST_HEAP void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
   tandem::internal::ReturnToHeap(memory);
 }
