@@ -58,15 +58,17 @@ bool Collector::OnShortage(size_t size) {
     return allowed_ > allowed_before;
   }
   const size_t in_use_before = BytesInUse();
-  if (IsFruitlessLocked(in_use_before)) return false;
+  if (is_closed_ || IsFruitlessLocked(in_use_before)) return false;
   const uint64_t collections_before = num_collections_;
   const uint64_t cancels_before = num_cancels_;
   wanted_ = Sum(wanted_, size);
   BecomeShort(lock);
-  changed_.wait(lock, [&] { return num_collections_ != collections_before || num_cancels_ != cancels_before; });
-  wanted_ -= std::min(wanted_, size);
-  if (num_collections_ == collections_before) return false;
-  return allowed_ > allowed_before || left_in_use_ < in_use_before;
+  changed_.wait(lock,
+                [&] { return num_collections_ != collections_before || num_cancels_ != cancels_before || is_closed_; });
+});
+wanted_ -= std::min(wanted_, size);
+if (num_collections_ == collections_before) return false;
+return allowed_ > allowed_before || left_in_use_ < in_use_before;
 }
 
 // Where there is one thread, an op that may need more than is left waits in the queue rather than fails.
@@ -105,6 +107,12 @@ void Collector::SetLimit(size_t bytes) {
   const std::lock_guard lock(mutex_);
   limit_ = bytes;
   ApplyLimitLocked();
+}
+
+void Collector::Close() {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  changed_.notify_all();
 }
 
 void Collector::Cancel() {
