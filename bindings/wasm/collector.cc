@@ -65,18 +65,20 @@ bool Collector::OnShortage(size_t size) {
   BecomeShort(lock);
   changed_.wait(lock,
                 [&] { return num_collections_ != collections_before || num_cancels_ != cancels_before || is_closed_; });
-});
-wanted_ -= std::min(wanted_, size);
-if (num_collections_ == collections_before) return false;
-return allowed_ > allowed_before || left_in_use_ < in_use_before;
+  wanted_ -= std::min(wanted_, size);
+  if (num_collections_ == collections_before) return false;
+  return allowed_ > allowed_before || left_in_use_ < in_use_before;
 }
 
-// Where there is one thread, an op that may need more than is left waits in the queue rather than fails.
+// Where there is one thread, an op that may need more than is left waits in the queue rather than fails. After a
+// collection one begins in any case.
 bool Collector::MayBegin(int64_t bytes) {
   if (IsShort()) return false;
   const size_t in_use = BytesInUse();
   std::unique_lock lock(mutex_);
-  if (Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || IsFruitlessLocked(in_use)) return true;
+  if (Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || IsFruitlessLocked(in_use) ||
+      std::exchange(begins_one_, false))
+    return true;
   BecomeShort(lock);
   return false;
 }
@@ -94,6 +96,7 @@ void Collector::Collected(size_t threshold) {
     fruitless_until_ = left_in_use_ < in_use_when_short_ ? now : now + 2 * (now - short_since_);
   }
   ++num_collections_;
+  begins_one_ = true;
   // What waits goes on in any case, up to the user's limit.
   threshold_ = threshold;
   allowed_ = std::min(limit_, std::max(threshold_, Sum(left_in_use_, wanted_)));

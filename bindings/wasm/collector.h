@@ -75,6 +75,7 @@ class Collector {
   Clock::time_point fruitless_until_{};
   uint64_t num_collections_ = 0;
   uint64_t num_cancels_ = 0;
+  bool begins_one_ = false;
   bool is_closed_ = false;
 };
 
