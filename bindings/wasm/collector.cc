@@ -76,9 +76,8 @@ bool Collector::MayBegin(int64_t bytes) {
   if (IsShort()) return false;
   const size_t in_use = BytesInUse();
   std::unique_lock lock(mutex_);
-  if (Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || IsFruitlessLocked(in_use) ||
-      std::exchange(begins_one_, false))
-    return true;
+  const bool is_first = std::exchange(begins_one_, false);
+  if (is_first || Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || IsFruitlessLocked(in_use)) return true;
   BecomeShort(lock);
   return false;
 }
@@ -93,10 +92,10 @@ void Collector::Collected(size_t threshold) {
   left_in_use_ = BytesInUse();
   if (IsShort()) {
     const Clock::time_point now = Clock::now();
+    begins_one_ = true;
     fruitless_until_ = left_in_use_ < in_use_when_short_ ? now : now + 2 * (now - short_since_);
   }
   ++num_collections_;
-  begins_one_ = true;
   // What waits goes on in any case, up to the user's limit.
   threshold_ = threshold;
   allowed_ = std::min(limit_, std::max(threshold_, Sum(left_in_use_, wanted_)));
