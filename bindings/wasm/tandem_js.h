@@ -21,6 +21,11 @@
 // are queued whatever their size, tandem_js_run_tasks does nothing, and workers that would need more than the threshold
 // wait. An op fails for lack of memory only when a collection has not helped.
 //
+// With threads, tandem-threads-web.js and tandem-threads-node.js export Emscripten's factory, which takes `numThreads`
+// (the workers it loads before it resolves: one more than tandem_js_create is given, for what waits), `instantiateWasm`
+// (the memory is imports.env.memory there), `onTandemWake()` and `onTandemFailure(error)`. That is called when a worker
+// could not be loaded, and the factory rejects then, or when one failed later: no worker is left.
+//
 // The end. To dispose of a runtime call tandem_js_cancel, take the events, which tell of all that was pending, then
 // drop the instance with its memory: with threads, after `Module.tandemTerminate()`, which ends its workers at once.
 // Nothing may be called afterwards, tandem_tensor_release included.
