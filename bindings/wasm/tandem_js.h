@@ -48,8 +48,8 @@ TANDEM_C_API uint32_t tandem_js_version(void);
 // A runtime with what JavaScript needs around it: work queue, events, garbage collection.
 typedef struct tandem_js tandem_js;
 
-// A runtime with that many workers; the module without threads has none. With threads, as many as `Module.numThreads`,
-// or fewer. `memory_limit` in bytes of tensor data, 0 for none. At most `pending_limit` calls may be pending, 0 for the
+// A runtime with that many workers; the module without threads has none. With threads, one fewer than `numThreads` at
+// most. `memory_limit` in bytes of tensor data, 0 for none. At most `pending_limit` calls may be pending, 0 for the
 // default of 1,048,576; more fail. With `diagnostics` not 0, there is a TANDEM_JS_DIAGNOSTIC for each error.
 TANDEM_C_API tandem_status* tandem_js_create(int32_t num_threads, double memory_limit, double pending_limit,
                                              int32_t diagnostics, tandem_js** js);
