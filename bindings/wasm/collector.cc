@@ -58,23 +58,26 @@ bool Collector::OnShortage(size_t size) {
     return allowed_ > allowed_before;
   }
   const size_t in_use_before = BytesInUse();
-  if (IsFruitlessLocked(in_use_before)) return false;
+  if (is_closed_ || IsFruitlessLocked(in_use_before)) return false;
   const uint64_t collections_before = num_collections_;
   const uint64_t cancels_before = num_cancels_;
   wanted_ = Sum(wanted_, size);
   BecomeShort(lock);
-  changed_.wait(lock, [&] { return num_collections_ != collections_before || num_cancels_ != cancels_before; });
+  changed_.wait(lock,
+                [&] { return num_collections_ != collections_before || num_cancels_ != cancels_before || is_closed_; });
   wanted_ -= std::min(wanted_, size);
   if (num_collections_ == collections_before) return false;
   return allowed_ > allowed_before || left_in_use_ < in_use_before;
 }
 
-// Where there is one thread, an op that may need more than is left waits in the queue rather than fails.
+// Where there is one thread, an op that may need more than is left waits in the queue rather than fails. After a
+// collection one begins in any case.
 bool Collector::MayBegin(int64_t bytes) {
   if (IsShort()) return false;
   const size_t in_use = BytesInUse();
   std::unique_lock lock(mutex_);
-  if (Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || IsFruitlessLocked(in_use)) return true;
+  const bool is_first = std::exchange(begins_one_, false);
+  if (is_first || Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || IsFruitlessLocked(in_use)) return true;
   BecomeShort(lock);
   return false;
 }
@@ -89,6 +92,7 @@ void Collector::Collected(size_t threshold) {
   left_in_use_ = BytesInUse();
   if (IsShort()) {
     const Clock::time_point now = Clock::now();
+    begins_one_ = true;
     fruitless_until_ = left_in_use_ < in_use_when_short_ ? now : now + 2 * (now - short_since_);
   }
   ++num_collections_;
@@ -105,6 +109,12 @@ void Collector::SetLimit(size_t bytes) {
   const std::lock_guard lock(mutex_);
   limit_ = bytes;
   ApplyLimitLocked();
+}
+
+void Collector::Close() {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  changed_.notify_all();
 }
 
 void Collector::Cancel() {

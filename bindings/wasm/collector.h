@@ -38,6 +38,8 @@ class Collector {
   void SetLimit(size_t bytes);
   // Lets allocations fail that wait.
   void Cancel();
+  // From now on none waits.
+  void Close();
 
   size_t limit();
   size_t threshold();
@@ -73,6 +75,8 @@ class Collector {
   Clock::time_point fruitless_until_{};
   uint64_t num_collections_ = 0;
   uint64_t num_cancels_ = 0;
+  bool begins_one_ = false;
+  bool is_closed_ = false;
 };
 
 }  // namespace tandem::js

@@ -89,7 +89,7 @@ tandem_js::tandem_js(size_t memory_limit, bool has_workers)
     : collector(memory_limit, has_workers, [this] { tandem::js::Post(events, TANDEM_JS_SHORTAGE, nullptr, 0); }) {}
 
 tandem_js::~tandem_js() {
-  collector.Cancel();
+  collector.Close();
   if (runtime && runtime->running() != nullptr) runtime->Stop();
   for (Event* event : settling) events.Post(*event);
 }

@@ -21,6 +21,11 @@
 // are queued whatever their size, tandem_js_run_tasks does nothing, and workers that would need more than the threshold
 // wait. An op fails for lack of memory only when a collection has not helped.
 //
+// With threads, tandem-threads-web.js and tandem-threads-node.js export Emscripten's factory, which takes `numThreads`
+// (the workers it loads before it resolves: one more than tandem_js_create is given, for what waits), `instantiateWasm`
+// (the memory is imports.env.memory there), `onTandemWake()` and `onTandemFailure(error)`. That is called when a worker
+// could not be loaded, and the factory rejects then, or when one failed later: no worker is left.
+//
 // The end. To dispose of a runtime call tandem_js_cancel, take the events, which tell of all that was pending, then
 // drop the instance with its memory: with threads, after `Module.tandemTerminate()`, which ends its workers at once.
 // Nothing may be called afterwards, tandem_tensor_release included.
@@ -43,8 +48,8 @@ TANDEM_C_API uint32_t tandem_js_version(void);
 // A runtime with what JavaScript needs around it: work queue, events, garbage collection.
 typedef struct tandem_js tandem_js;
 
-// A runtime with that many workers; the module without threads has none. With threads, as many as `Module.numThreads`,
-// or fewer. `memory_limit` in bytes of tensor data, 0 for none. At most `pending_limit` calls may be pending, 0 for the
+// A runtime with that many workers; the module without threads has none. With threads, one fewer than `numThreads` at
+// most. `memory_limit` in bytes of tensor data, 0 for none. At most `pending_limit` calls may be pending, 0 for the
 // default of 1,048,576; more fail. With `diagnostics` not 0, there is a TANDEM_JS_DIAGNOSTIC for each error.
 TANDEM_C_API tandem_status* tandem_js_create(int32_t num_threads, double memory_limit, double pending_limit,
                                              int32_t diagnostics, tandem_js** js);

@@ -32,7 +32,7 @@ ElasticThreads::~ElasticThreads() {
   std::unique_lock lock(mutex_);
   stopping_ = true;
   for (Thread* thread = idle_; thread != nullptr; thread = thread->next) thread->wake.notify_one();
-  thread_changed_.wait(lock, [this] { return num_living_ == 0; });
+  thread_ended_.wait(lock, [this] { return num_living_ == 0; });
   Thread* ended = std::exchange(ended_, nullptr);
   lock.unlock();
   Join(ended);
@@ -54,12 +54,19 @@ bool ElasticThreads::Start(Task& task) {
   return started;
 }
 
+// Does not wait for the threads to run, which a browser's main thread must not.
 int ElasticThreads::Reserve(int count) {
-  std::unique_lock lock(mutex_);
-  int available = num_idle_;
-  while (available < count && SpawnLocked(nullptr)) ++available;
-  thread_changed_.wait(lock, [&] { return num_idle_ >= available; });
-  return available;
+  const std::lock_guard lock(mutex_);
+  while (num_idle_ < count && SpawnLocked(nullptr)) {
+  }
+  return num_idle_;
+}
+
+void ElasticThreads::PushIdleLocked(Thread& thread) {
+  thread.task = nullptr;
+  thread.next = idle_;
+  idle_ = &thread;
+  ++num_idle_;
 }
 
 // Under the lock, so that the thread's id is there before the thread can be joined.
@@ -76,6 +83,7 @@ bool ElasticThreads::SpawnLocked(Task* task) {
     return false;
   }
   ++num_living_;
+  if (task == nullptr) PushIdleLocked(*thread);
   return true;
 }
 
@@ -86,28 +94,21 @@ void* ElasticThreads::Main(void* thread) {
 }
 
 void ElasticThreads::Loop(Thread& thread) {
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (thread.task != nullptr) thread.task->Run();
-  lock.lock();
-  // A reserved thread, which starts without a task, is kept in any case.
-  bool keep = thread.task == nullptr || num_idle_ < kMaxIdle;
-  while (keep && !stopping_) {
-    thread.task = nullptr;
-    thread.next = idle_;
-    idle_ = &thread;
-    ++num_idle_;
-    thread_changed_.notify_all();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    // Without a task, it is among the idle ones.
     thread.wake.wait(lock, [&] { return thread.task != nullptr || stopping_; });
     if (thread.task == nullptr) break;
     lock.unlock();
     thread.task->Run();
     lock.lock();
-    keep = num_idle_ < kMaxIdle;
+    if (stopping_ || num_idle_ >= kMaxIdle) break;
+    PushIdleLocked(thread);
   }
   thread.next = ended_;
   ended_ = &thread;
   --num_living_;
-  thread_changed_.notify_all();
+  thread_ended_.notify_all();
 }
 
 void ElasticThreads::Join(Thread* threads) {

@@ -35,14 +35,16 @@ class ElasticThreads {
   static constexpr int kMaxIdle = 16;
 
   static void* Main(void* thread);
+  // Without a task the thread is idle from the start.
   bool SpawnLocked(Task* task);
+  void PushIdleLocked(Thread& thread);
   // Runs the thread's tasks until it is not needed any more.
   void Loop(Thread& thread);
   // Joins and frees the threads in the list.
   static void Join(Thread* threads);
 
   std::mutex mutex_;
-  std::condition_variable thread_changed_;  // became idle or ended
+  std::condition_variable thread_ended_;
   Thread* idle_ = nullptr;
   Thread* ended_ = nullptr;  // to be joined
   int num_idle_ = 0;

@@ -141,7 +141,7 @@ TEST_F(JsEventLoopTest, EX11_TooManyPendingCallsAreAnErrorOfTheCallAndRunNoTasks
 }
 
 // AV-7
-TEST_F(JsEventLoopTest, AV7_TheLoopsThreadNeverWaits) {
+TEST_F(JsEventLoopTest, AV7_TheEventLoopNeverWaits) {
   for (const int num_threads : {0, 2}) {
     Create(num_threads);
     EXPECT_FALSE(js_->host().work_queue().MayBlock());
