@@ -165,7 +165,7 @@ describe('a runtime that is disposed of', () => {
   it('says so wherever it is used', async () => {
     const rt = await createRuntime();
     const x = rt.tensor([1]);
-    const big = rt.fill([400, 400], 1);
+    const big = rt.fill([1500, 1500], 1);
     const pending = matMul(big, big).data();
     await rt.dispose();
     await rt.dispose();

@@ -144,7 +144,7 @@ describe('createRuntime', () => {
   it('makes runtimes that a failing module ends, with an error', async () => {
     const rt = await createRuntime();
     const x = rt.tensor([1, 2]);
-    const pending = matMul(rt.ones([400, 400]), rt.ones([400, 400])).data();
+    const pending = matMul(rt.ones([2000, 2000]), rt.ones([2000, 2000])).data();
     add(x, x);
     // What a trap looks like from outside: no input is known to cause one.
     Object.defineProperty(rt.engine, 'opExecute', {
