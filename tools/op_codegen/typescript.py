@@ -139,7 +139,8 @@ class TypeScriptFunction:
             return ""
         others = {dtype for a in self.op.inputs if "type_attr" in a and a["type_attr"] != own["name"]
                   for dtype in types[a["type_attr"]]["allowed"]}
-        if others <= set(own["allowed"]):
+        # Numbers by themselves are f32.
+        if others | {"f32"} <= set(own["allowed"]):
             return ""
         preferred = [own.get("default"), "i32", "f32", own["allowed"][0]]
         return "=" + next(dtype for dtype in preferred if dtype in own["allowed"])

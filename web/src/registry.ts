@@ -56,7 +56,9 @@ function fallbackOf(input: ArgDefinition, definition: OpDefinition): string {
   const own = allowedFor(input.type_attr);
   if (own === undefined || input.host_input) return '';
   const others = definition.inputs.filter(({ type_attr: type }) => type !== undefined && type !== input.type_attr);
-  if (others.every(({ type_attr: type }) => allowedFor(type)?.every((dtype) => own.includes(dtype)) ?? true)) return '';
+  const isWide = others.every(({ type_attr: type }) => allowedFor(type)?.every((dtype) => own.includes(dtype)) ?? true);
+  // Numbers by themselves are f32.
+  if (isWide && own.includes('f32')) return '';
   const preferred = [definition.attrs.find(({ name }) => name === input.type_attr)?.default, 'i32', 'f32', own[0]];
   return `=${preferred.find((dtype) => own.includes(dtype as string)) as string}`;
 }
