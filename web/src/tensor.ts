@@ -252,7 +252,7 @@ export class Tensor {
     try {
       checkSignal(options);
       pointer = this.pointerFor(entry.name, entry);
-      if (!engine.isShort()) {
+      if (!engine.events.isShort()) {
         const state = STATES[engine.guard((exports) => exports.tandem_js_tensor_state(pointer))];
         if (state === 'available') return followed(Promise.resolve(read(pointer)));
         if (state === 'error') throw attribute(this.takeError(pointer), entry);
@@ -271,8 +271,8 @@ export class Tensor {
   }
 
   private async waitFor(copy: Ref): Promise<void> {
-    if (this.engine.isShort()) await this.engine.collect();
-    await this.engine.when((exports, id) => exports.tandem_js_on_ready(this.engine.js, copy.pointer, id));
+    if (this.engine.events.isShort()) await this.engine.events.collect();
+    await this.engine.events.when((exports, id) => exports.tandem_js_on_ready(this.engine.js, copy.pointer, id));
   }
 
   // What an aborted request is rejected with is its signal's reason.
