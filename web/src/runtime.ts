@@ -149,7 +149,7 @@ export class Runtime {
       if (!Array.isArray(inputs)) {
         throw new TandemError('InvalidArgument', `[${name}] expected inputs to be an array, got ${describe(inputs)}`);
       }
-      const { definition, op } = this.ensureRegistry().find(name);
+      const { definition, op } = this.ensureRegistry().find(name, this.execute);
       const count = options.results ?? numResults(definition, inputs.length, attrs);
       if (!Number.isSafeInteger(count) || count < 0 || count > MAX_RESULTS) {
         throw errorIn(name, 'InvalidArgument', `expected results to be 0 to ${MAX_RESULTS}, got ${String(count)}`);
