@@ -3,10 +3,10 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 
 # Installs what is missing, builds Tandem, and runs the examples: hello; image, which filters a picture; digits, which
-# trains a convolutional network op by op; and node-digits, which trains the same in Node through the npm package. At the
-# end, a table shows the two side by side.
+# trains a convolutional network op by op; and node-digits, which trains the same in Node through the npm package. At
+# the end, a table shows the two side by side.
 # usage: tools/demo.sh [--data DIR] [further options of examples/digits]
-#   --data DIR             a folder with the four MNIST files in IDX format, plain or .gz; without it digits draws its own
+#   --data DIR             a folder with the four MNIST files in IDX format, plain or .gz; else digits draws its own
 #   TANDEM_DEMO_NATIVE=1   leaves out Node, and the compiler and packages it needs
 
 set -euo pipefail
@@ -79,7 +79,7 @@ echo
 echo "demo: examples/node-digits ${args[*]}"
 node examples/node-digits/digits.js "${args[@]}" | tee build/demo/node.txt
 
-# Both end in the same lines: "trained N digits x E epochs in S s: R digits/s", "test accuracy: P % (C of N), R digits/s".
+# Both print the lines "trained N digits x E epochs in S s: R digits/s" and "test accuracy: P % (C of N), R digits/s".
 row() {  # NAME FILE
   awk -v name="$1" '
     /^trained / { seconds = $(NF - 3); rate = $(NF - 1) }
