@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Run after Emscripten has written GLUE, an ES module with threads: names the one .wasm file that is for all environments,
+# Run after Emscripten has written GLUE, a module with threads: names the one .wasm file that is for all environments,
 # and gives a worker's options as the literal that bundlers look for.
 
 function(replace from to)

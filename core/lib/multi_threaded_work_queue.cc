@@ -40,6 +40,10 @@ std::unique_ptr<tandem::WorkQueue> tandem::CreateMultiThreadedWorkQueue(int) {
 #include "this_thread.h"
 #include "waiting.h"
 
+#ifdef __EMSCRIPTEN__
+#include <emscripten/threading.h>
+#endif
+
 namespace tandem {
 
 namespace {
@@ -122,7 +126,13 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   bool RunOneTask() override;
   int ParallelismLevel() const override { return num_threads_; }
   bool IsWorkerThread() const override { return this_thread.works_for == this; }
-  bool MayBlock() const override { return true; }
+  bool MayBlock() const override {
+#ifdef __EMSCRIPTEN__
+    return !emscripten_is_main_browser_thread();
+#else
+    return true;
+#endif
+  }
 
  private:
   struct alignas(64) Shard {
@@ -346,6 +356,7 @@ Outcome MultiThreadedWorkQueue::Sleep(AwaitEvent& event, Deadline deadline) {
 }
 
 Status MultiThreadedWorkQueue::Await(std::span<const AsyncValue* const> values, Deadline deadline) {
+  if (!MayBlock()) return internal::CheckAvailable(values);
   return internal::AwaitEach(values, deadline,
                              [this](AwaitEvent& event, Deadline until) { return Sleep(event, until); });
 }

@@ -52,8 +52,9 @@ export class Augmentation {
   #cols;
   #seed;
   #draws = 0;
-  // f32 [1, rows * cols]: each pixel's distance from the middle
+  /** @type {Tensor} f32 [1, rows * cols]: each pixel's distance from the middle */
   #x;
+  /** @type {Tensor} */
   #y;
 
   /**

@@ -5,5 +5,6 @@
 
 /** Its message says what was expected and what was given, and names the file and byte where there is one. */
 export class InputError extends Error {
+  /** @override */
   name = 'InputError';
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// A heap that counts and fails on demand: replaces the operators new and delete of the one test program that includes
-// it.
+// A heap that counts and fails on demand: replaces the operators new and delete of a test program of which a source
+// includes it.
 
 #ifndef TANDEM_TESTS_UNIT_FAILING_HEAP_H_
 #define TANDEM_TESTS_UNIT_FAILING_HEAP_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -21,8 +22,12 @@ struct ThreadHeap {
   int64_t num_failures = 0;
   int64_t allowed = -1;     // allocations before the first that fails, and all after it; negative: none fails
   bool fails_once = false;  // only that first one fails
+  size_t largest = SIZE_MAX;  // in bytes; a larger allocation fails in any case
 };
 inline thread_local constinit ThreadHeap thread_heap;
+
+// What all threads have taken from the heap and not given back.
+inline constinit std::atomic<int64_t> num_live_blocks{0};
 
 // The number of allocations that `fn` makes on this thread.
 template <typename F>
@@ -60,9 +65,9 @@ int FailEachAllocation(F&& fn) {
 
 namespace tandem::internal {
 
-inline bool HeapFailsNow() {
+inline bool HeapFailsNow(size_t size) {
   ThreadHeap& heap = thread_heap;
-  if (heap.allowed < 0 || (heap.allowed > 0 && heap.allowed-- > 0)) return false;
+  if (size <= heap.largest && (heap.allowed < 0 || (heap.allowed > 0 && heap.allowed-- > 0))) return false;
   ++heap.num_failures;
   if (heap.fails_once) heap.allowed = -1;
   return true;
@@ -70,8 +75,14 @@ inline bool HeapFailsNow() {
 inline void* TakeFromHeap(size_t size, size_t alignment) {
   ++thread_heap.num_allocations;
   if (size == 0) size = 1;
-  if (alignment <= alignof(max_align_t)) return std::malloc(size);
-  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  void* memory = nullptr;
+  if (alignment <= alignof(max_align_t)) {
+    memory = std::malloc(size);
+  } else if (size <= SIZE_MAX - alignment) {
+    memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  }
+  if (memory != nullptr) num_live_blocks.fetch_add(1, std::memory_order_relaxed);
+  return memory;
 }
 inline void* TakeFromHeapOrAbort(size_t size, size_t alignment) {
   ++thread_heap.num_throwing;
@@ -79,19 +90,23 @@ inline void* TakeFromHeapOrAbort(size_t size, size_t alignment) {
   if (memory == nullptr) std::abort();
   return memory;
 }
+inline void ReturnToHeap(void* memory) {
+  if (memory != nullptr) num_live_blocks.fetch_sub(1, std::memory_order_relaxed);
+  std::free(memory);
+}
 
 }  // namespace tandem::internal
 
-// Not inlined: the compiler would take the halves of a pair for parts of two. An array goes through the form of a
-// single object.
-#define TANDEM_TEST_HEAP [[gnu::noinline]]
+// Not inlined: the compiler would take the halves of a pair for parts of two. Weak, since several sources of a program
+// may include this. An array goes through the form of a single object.
+#define TANDEM_TEST_HEAP [[gnu::noinline, gnu::weak]]
 
 // The forms that may fail.
 TANDEM_TEST_HEAP void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  return tandem::internal::HeapFailsNow() ? nullptr : tandem::internal::TakeFromHeap(size, 1);
+  return tandem::internal::HeapFailsNow(size) ? nullptr : tandem::internal::TakeFromHeap(size, 1);
 }
 TANDEM_TEST_HEAP void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  if (tandem::internal::HeapFailsNow()) return nullptr;
+  if (tandem::internal::HeapFailsNow(size)) return nullptr;
   return tandem::internal::TakeFromHeap(size, static_cast<size_t>(alignment));
 }
 TANDEM_TEST_HEAP void* operator new[](size_t size, const std::nothrow_t& nothrow) noexcept {
@@ -108,21 +123,21 @@ TANDEM_TEST_HEAP void* operator new(size_t size, std::align_val_t alignment) {
 TANDEM_TEST_HEAP void* operator new[](size_t size) { return operator new(size); }
 TANDEM_TEST_HEAP void* operator new[](size_t size, std::align_val_t alignment) { return operator new(size, alignment); }
 
-TANDEM_TEST_HEAP void operator delete(void* memory) noexcept { std::free(memory); }
-TANDEM_TEST_HEAP void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-TANDEM_TEST_HEAP void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-TANDEM_TEST_HEAP void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
-TANDEM_TEST_HEAP void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory) noexcept { tandem::internal::ReturnToHeap(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory, size_t) noexcept { tandem::internal::ReturnToHeap(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory, std::align_val_t) noexcept { tandem::internal::ReturnToHeap(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory, size_t, std::align_val_t) noexcept { tandem::internal::ReturnToHeap(memory); }
+TANDEM_TEST_HEAP void operator delete(void* memory, const std::nothrow_t&) noexcept { tandem::internal::ReturnToHeap(memory); }
 TANDEM_TEST_HEAP void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  std::free(memory);
+  tandem::internal::ReturnToHeap(memory);
 }
-TANDEM_TEST_HEAP void operator delete[](void* memory) noexcept { std::free(memory); }
-TANDEM_TEST_HEAP void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-TANDEM_TEST_HEAP void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-TANDEM_TEST_HEAP void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
-TANDEM_TEST_HEAP void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory) noexcept { tandem::internal::ReturnToHeap(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory, size_t) noexcept { tandem::internal::ReturnToHeap(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory, std::align_val_t) noexcept { tandem::internal::ReturnToHeap(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory, size_t, std::align_val_t) noexcept { tandem::internal::ReturnToHeap(memory); }
+TANDEM_TEST_HEAP void operator delete[](void* memory, const std::nothrow_t&) noexcept { tandem::internal::ReturnToHeap(memory); }
 TANDEM_TEST_HEAP void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  std::free(memory);
+  tandem::internal::ReturnToHeap(memory);
 }
 
 #undef TANDEM_TEST_HEAP

@@ -15,36 +15,17 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <new>
 #include <random>
 #include <type_traits>
 #include <vector>
 
+#include "failing_heap.h"
 #include "tandem/float16.h"
 #include "tandem/work_queue.h"
 
 #ifdef __x86_64__
 #include "hwy/targets.h"
 #endif
-
-namespace {
-
-bool fail_aligned_allocations = false;
-
-void* AllocateAligned(size_t size, std::align_val_t alignment) {
-  const size_t unit = static_cast<size_t>(alignment);
-  return std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
-}
-
-}  // namespace
-
-// Gemm's only allocation is an aligned one.
-void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return fail_aligned_allocations ? nullptr : AllocateAligned(size, alignment);
-}
-void* operator new(size_t size, std::align_val_t alignment) { return AllocateAligned(size, alignment); }
-void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete(void* data, size_t, std::align_val_t) noexcept { std::free(data); }
 
 namespace tandem::cpu {
 namespace {
@@ -344,10 +325,7 @@ Status MultiplyWithoutMemory(const Shape& s, bool transpose_b) {
   std::vector<T> c(static_cast<size_t>(s.m * s.n));
   MatrixView<T> right = {b.data(), s.n, 1};
   if (transpose_b) right = {b.data(), 1, s.k};
-  fail_aligned_allocations = true;
-  Status status = Gemm<T>(nullptr, s.m, s.n, s.k, {a.data(), s.k, 1}, right, c.data());
-  fail_aligned_allocations = false;
-  return status;
+  return WithoutMemory([&] { return Gemm<T>(nullptr, s.m, s.n, s.k, {a.data(), s.k, 1}, right, c.data()); });
 }
 
 // ER-5

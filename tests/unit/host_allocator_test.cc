@@ -9,21 +9,10 @@
 
 #include <atomic>
 #include <cstring>
-#include <new>
 #include <thread>
 #include <vector>
 
-namespace {
-// What the system gives at most to one request; and how much it gave.
-std::atomic<size_t> largest_request{SIZE_MAX};
-std::atomic<int> num_requests{0};
-}  // namespace
-
-// Only the form that the runtime uses where memory may be missing.
-void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  ++num_requests;
-  return size > largest_request ? nullptr : ::operator new(size);
-}
+#include "failing_heap.h"
 
 namespace tandem {
 namespace {
@@ -65,9 +54,9 @@ TEST(HostAllocatorTest, MayBeReadUpToTheNextMultipleOfTheAlignment) {
 TEST(HostAllocatorTest, SmallBuffersCostOneRequestToTheSystem) {
   const auto allocator = HostAllocator::Create({});
   Allocate(*allocator, 100);
-  const int before = num_requests;
+  const int64_t before = thread_heap.num_allocations;
   const Buffer buffer = Allocate(*allocator, 100);
-  EXPECT_EQ(num_requests - before, 1);
+  EXPECT_EQ(thread_heap.num_allocations - before, 1);
 }
 
 TEST(HostAllocatorTest, FreedBlocksAreUsedAgain) {
@@ -76,9 +65,9 @@ TEST(HostAllocatorTest, FreedBlocksAreUsedAgain) {
     const HostAllocator::Stats before = allocator->stats();
     const void* const first = Allocate(*allocator, size)->data();
     EXPECT_GE(allocator->stats().bytes_cached - before.bytes_cached, size);
-    const int requests = num_requests;
+    const int64_t requests = thread_heap.num_allocations;
     const Buffer second = Allocate(*allocator, size - 10);
-    EXPECT_EQ(num_requests, requests);
+    EXPECT_EQ(thread_heap.num_allocations, requests);
     EXPECT_EQ(second->data(), first);
     EXPECT_EQ(allocator->stats().num_cache_hits - before.num_cache_hits, 1u);
     EXPECT_EQ(allocator->stats().bytes_cached, before.bytes_cached);
@@ -285,10 +274,10 @@ TEST(HostAllocatorTest, ER5_KeptBlocksGoBackBeforeTheSystemsNoIsFinal) {
   const auto allocator = HostAllocator::Create({});
   Allocate(*allocator, kMiB).reset();
   const Buffer held = Allocate(*allocator, 10);
-  largest_request = 4 * kMiB;
+  thread_heap.largest = 4 * kMiB;
   const Status status = allocator->Allocate(5 * kMiB).status();
   const Status small = allocator->Allocate(10).status();
-  largest_request = SIZE_MAX;
+  thread_heap.largest = SIZE_MAX;
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(status.message(), "cannot allocate 5242880 bytes for a tensor: 10 bytes in use, no limit");
   EXPECT_TRUE(small.ok());
@@ -300,10 +289,10 @@ TEST(HostAllocatorTest, ER5_KeptBlocksGoBackBeforeTheSystemsNoIsFinal) {
 // ER-5
 TEST(HostAllocatorTest, ER5_WithoutAnyMemoryThereIsAnErrorAndNoAllocator) {
   const auto allocator = HostAllocator::Create({});
-  largest_request = 0;
+  thread_heap.largest = 0;
   const StatusCode code = allocator->Allocate(10).status().code();
   const auto another = HostAllocator::Create({});
-  largest_request = SIZE_MAX;
+  thread_heap.largest = SIZE_MAX;
   EXPECT_EQ(code, StatusCode::kResourceExhausted);
   EXPECT_FALSE(another);
 }
@@ -402,9 +391,9 @@ TEST(ExternalBufferTest, MayHaveNothingToRelease) {
 TEST(ExternalBufferTest, ER5_IsReleasedAlsoIfItCannotBeWrapped) {
   int data = 0;
   int released = 0;
-  largest_request = 0;
+  thread_heap.largest = 0;
   const StatusOr<Buffer> buffer = HostAllocator::WrapExternal(&data, sizeof(data), [&] { ++released; });
-  largest_request = SIZE_MAX;
+  thread_heap.largest = SIZE_MAX;
   EXPECT_EQ(buffer.status().code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(released, 1);
 }

@@ -10,10 +10,8 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,56 +19,12 @@
 #include <type_traits>
 #include <vector>
 
-// Every allocation of this program goes through these counters; `fail_at` makes one of those that follow fail.
-namespace {
-struct HeapCounters {
-  int64_t allocations = 0;
-  int64_t live = 0;
-  int64_t fail_at = -1;  // number of successful allocations before the failing one; negative: none fails
-};
-thread_local HeapCounters heap_counters;
-
-void* CountedAllocate(size_t size) {
-  if (heap_counters.fail_at >= 0 && heap_counters.fail_at-- == 0) return nullptr;
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) return nullptr;
-  ++heap_counters.allocations;
-  ++heap_counters.live;
-  return memory;
-}
-
-void CountedFree(void* memory) {
-  if (memory != nullptr) --heap_counters.live;
-  std::free(memory);
-}
-}  // namespace
-
-void* operator new(size_t size) {
-  void* memory = CountedAllocate(size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-void* operator new[](size_t size) { return operator new(size); }
-void* operator new(size_t size, const std::nothrow_t&) noexcept { return CountedAllocate(size); }
-void* operator new[](size_t size, const std::nothrow_t&) noexcept { return CountedAllocate(size); }
-void operator delete(void* memory) noexcept { CountedFree(memory); }
-void operator delete[](void* memory) noexcept { CountedFree(memory); }
-void operator delete(void* memory, size_t) noexcept { CountedFree(memory); }
-void operator delete[](void* memory, size_t) noexcept { CountedFree(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { CountedFree(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { CountedFree(memory); }
+#include "failing_heap.h"
 
 namespace tandem {
 namespace {
 
 using std::string_view_literals::operator""sv;
-
-template <typename F>
-int64_t CountAllocations(F&& fn) {
-  const int64_t before = heap_counters.allocations;
-  fn();
-  return heap_counters.allocations - before;
-}
 
 template <typename T>
 std::optional<T> Got(const OpAttrsRef& attrs, std::string_view name) {
@@ -94,18 +48,18 @@ std::vector<std::string_view> Names(const OpAttrsRef& attrs) {
 // Counts how often `fn` allocates, then runs it once for each allocation with that one failing.
 template <typename F>
 void ForEachFailingAllocation(F&& fn) {
-  const int64_t allocations = CountAllocations([&] { fn(); });
+  const int64_t allocations = CountAllocations(fn);
   ASSERT_GT(allocations, 0);
+  thread_heap.fails_once = true;
   for (int64_t i = 0; i < allocations; ++i) {
-    const int64_t live = heap_counters.live;
-    heap_counters.fail_at = i;
-    const bool out_of_memory = fn();
-    const bool failed = heap_counters.fail_at < 0;
-    heap_counters.fail_at = -1;
-    EXPECT_TRUE(failed) << "allocation " << i;
+    const int64_t live = num_live_blocks;
+    const int64_t failures = thread_heap.num_failures;
+    const bool out_of_memory = WithMemoryFor(i, fn);
+    EXPECT_EQ(thread_heap.num_failures, failures + 1) << "allocation " << i;
     EXPECT_TRUE(out_of_memory) << "allocation " << i;
-    EXPECT_EQ(heap_counters.live, live) << "allocation " << i;
+    EXPECT_EQ(num_live_blocks, live) << "allocation " << i;
   }
+  thread_heap.fails_once = false;
 }
 
 // One value and a three-element array of each attribute type.
@@ -552,7 +506,7 @@ TEST(OpAttrsTest, AT2_NestedListIsAFrozenCopy) {
 
 // AT-2
 TEST(OpAttrsTest, AT2_NestedListsAreDestroyedWithTheSet) {
-  const int64_t live = heap_counters.live;
+  const int64_t live = num_live_blocks;
   {
     OpAttrs inner;
     inner.Set("x", int64_t{1});
@@ -566,7 +520,7 @@ TEST(OpAttrsTest, AT2_NestedListsAreDestroyedWithTheSet) {
     const OpAttrsRef frozen = heap_set.Freeze();
     EXPECT_EQ(Got<int64_t>(*Got<OpAttrsRef>(*Got<OpAttrsRef>(frozen, "inner"), "inner"), "x"), 1);
   }
-  EXPECT_EQ(heap_counters.live, live);
+  EXPECT_EQ(num_live_blocks, live);
 }
 
 // AT-2
@@ -873,9 +827,7 @@ TEST(OpAttrsTest, ER5_FailedSetChangesNothingButTheFlag) {
   OpAttrs attrs;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) ASSERT_TRUE(attrs.Set(name, int64_t{name[0]}));
   const std::string before = Print(attrs);
-  heap_counters.fail_at = 0;
-  const bool set = attrs.Set("g", int64_t{1});
-  heap_counters.fail_at = -1;
+  const bool set = WithoutMemory([&] { return attrs.Set("g", int64_t{1}); });
   EXPECT_FALSE(set);
   EXPECT_TRUE(attrs.out_of_memory());
   EXPECT_TRUE(OpAttrsRef(attrs).out_of_memory());
@@ -891,9 +843,7 @@ TEST(OpAttrsTest, ER5_FailedSetChangesNothingButTheFlag) {
 TEST(OpAttrsTest, ER5_FailedFreezeCanBeRepeated) {
   OpAttrs attrs;
   attrs.Set("a", int64_t{1});
-  heap_counters.fail_at = 0;
-  const OpAttrsRef failed = attrs.Freeze();
-  heap_counters.fail_at = -1;
+  const OpAttrsRef failed = WithoutMemory([&] { return attrs.Freeze(); });
   EXPECT_TRUE(failed.out_of_memory());
   EXPECT_TRUE(failed.Freeze().out_of_memory());
   EXPECT_FALSE(attrs.out_of_memory());
@@ -904,9 +854,7 @@ TEST(OpAttrsTest, ER5_FailedFreezeCanBeRepeated) {
 TEST(OpAttrsTest, ER5_IncompleteNestedListIsNotStored) {
   OpAttrs inner;
   inner.Set("a", int64_t{1});
-  heap_counters.fail_at = 0;
-  const OpAttrsRef failed = inner.Freeze();
-  heap_counters.fail_at = -1;
+  const OpAttrsRef failed = WithoutMemory([&] { return inner.Freeze(); });
   OpAttrs outer;
   EXPECT_FALSE(outer.Set("inner", failed));
   EXPECT_TRUE(outer.out_of_memory());
@@ -917,9 +865,7 @@ TEST(OpAttrsTest, ER5_IncompleteNestedListIsNotStored) {
 TEST(FrozenOpAttrsTest, ER5_CreateWithoutMemoryGivesNull) {
   OpAttrs attrs;
   attrs.Set("a", int64_t{1});
-  heap_counters.fail_at = 0;
-  const RcRef<const FrozenOpAttrs> set = FrozenOpAttrs::Create(attrs.entries());
-  heap_counters.fail_at = -1;
+  const RcRef<const FrozenOpAttrs> set = WithoutMemory([&] { return FrozenOpAttrs::Create(attrs.entries()); });
   EXPECT_FALSE(set);
 }
 

@@ -12,17 +12,11 @@
 #include <latch>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
 
-namespace {
-thread_local bool no_memory = false;
-}  // namespace
-
-// Only the form that the runtime uses where memory may be missing.
-void* operator new(size_t size, const std::nothrow_t&) noexcept { return no_memory ? nullptr : ::operator new(size); }
+#include "failing_heap.h"
 
 namespace tandem {
 namespace {
@@ -168,9 +162,7 @@ TEST_P(ParallelForTest, WQ2_DoesNotWaitForHelpersThatCannotStart) {
 // ER-5
 TEST_P(ParallelForTest, ER5_WithoutMemoryTheCallerDoesItAll) {
   int64_t sum = 0;  // not atomic: nobody else can take part
-  no_memory = true;
-  ParallelFor(*queue_, 1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
-  no_memory = false;
+  WithoutMemory([&] { ParallelFor(*queue_, 1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; }); });
   EXPECT_EQ(sum, 1000);
 }
 

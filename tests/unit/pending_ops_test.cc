@@ -7,46 +7,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "failing_heap.h"
 #include "small_stack.h"
 #include "test_runtime.h"
-
-namespace {
-std::atomic<int64_t> num_live_blocks{0};
-
-[[gnu::noinline]] void* Allocate(size_t size) noexcept {
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory != nullptr) num_live_blocks.fetch_add(1, std::memory_order_relaxed);
-  return memory;
-}
-[[gnu::noinline]] void Free(void* memory) noexcept {
-  if (memory != nullptr) num_live_blocks.fetch_sub(1, std::memory_order_relaxed);
-  std::free(memory);
-}
-}  // namespace
-
-void* operator new(size_t size) {
-  void* memory = Allocate(size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-void* operator new(size_t size, const std::nothrow_t&) noexcept { return Allocate(size); }
-void* operator new[](size_t size) { return operator new(size); }
-void* operator new[](size_t size, const std::nothrow_t&) noexcept { return Allocate(size); }
-void operator delete(void* memory) noexcept { Free(memory); }
-void operator delete(void* memory, size_t) noexcept { Free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { Free(memory); }
-void operator delete[](void* memory) noexcept { Free(memory); }
-void operator delete[](void* memory, size_t) noexcept { Free(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { Free(memory); }
 
 namespace tandem {
 namespace {

@@ -14,18 +14,15 @@
 #include <cerrno>
 #include <chrono>
 #include <latch>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "failing_heap.h"
+
 namespace {
-thread_local bool no_memory = false;
 [[maybe_unused]] std::atomic<bool> no_threads{false};
 }  // namespace
-
-// Only the form that the runtime uses where memory may be missing.
-void* operator new(size_t size, const std::nothrow_t&) noexcept { return no_memory ? nullptr : ::operator new(size); }
 
 // The sanitizers have a pthread_create of their own, which a program must not replace, and WebAssembly cannot find the
 // replaced one.
@@ -437,9 +434,8 @@ TEST(AwaitTest, AV7_AwaitOfAValueThatIsDestroyedFails) {
 TEST_P(AnyQueueTest, AV7_AwaitWithoutMemoryForItsDeadlineStillWaits) {
   const auto values = MakeValues(1);
   std::thread thread([&] { values[0]->Emplace(1); });
-  no_memory = true;
-  const Status status = AwaitOne(*queue_, values[0], steady_clock::now() + std::chrono::hours(1));
-  no_memory = false;
+  const Status status =
+      WithoutMemory([&] { return AwaitOne(*queue_, values[0], steady_clock::now() + std::chrono::hours(1)); });
   thread.join();
   EXPECT_TRUE(status.ok());
 }
@@ -447,18 +443,15 @@ TEST_P(AnyQueueTest, AV7_AwaitWithoutMemoryForItsDeadlineStillWaits) {
 // AV-7
 TEST_P(AnyQueueTest, AV7_AwaitWithoutMemoryForItsDeadlineStillEnds) {
   const auto values = MakeValues(1);
-  no_memory = true;
-  const Status status = AwaitOne(*queue_, values[0], steady_clock::now() + milliseconds(3));
-  no_memory = false;
+  const Status status =
+      WithoutMemory([&] { return AwaitOne(*queue_, values[0], steady_clock::now() + milliseconds(3)); });
   EXPECT_FALSE(status.ok());  // not even the error had memory
 }
 
 // WQ-1
 TEST_P(AnyQueueTest, WQ1_ACallableRunsAtOnceIfThereIsNoMemoryToKeepIt) {
   bool ran = false;
-  no_memory = true;
-  queue_->AddTask([&ran] { ran = true; });
-  no_memory = false;
+  WithoutMemory([&] { queue_->AddTask([&ran] { ran = true; }); });
   EXPECT_TRUE(ran);
 }
 

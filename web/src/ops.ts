@@ -1410,7 +1410,7 @@ export function lessEqual(x: TensorInput, y: TensorInput): Tensor {
   return call2(lessEqualOp, lessEqual, x, y);
 }
 
-const linSpaceOp = /* @__PURE__ */ defineOp('tf.LinSpace', 'start:T=f32 stop:T=f32 num:Tidx!');
+const linSpaceOp = /* @__PURE__ */ defineOp('tf.LinSpace', 'start:T stop:T num:Tidx!');
 /**
  * Divides an interval evenly by numbers, of which the first and last are its ends.
  *

@@ -55,7 +55,8 @@ function fallbackOf(input: ArgDefinition, definition: OpDefinition): string {
     definition.attrs.find((attr) => attr.name === name)?.allowed;
   const own = allowedFor(input.type_attr);
   if (own === undefined || input.host_input) return '';
-  const others = definition.inputs.filter(({ type_attr: type }) => type !== undefined && type !== input.type_attr);
+  const others = definition.inputs.filter(({ type_attr: type, host_input: isHost }) =>
+    type !== undefined && type !== input.type_attr && !isHost);
   const isWide = others.every(({ type_attr: type }) => allowedFor(type)?.every((dtype) => own.includes(dtype)) ?? true);
   // Numbers by themselves are f32.
   if (isWide && own.includes('f32')) return '';

@@ -110,6 +110,8 @@ describe('wrong arguments', () => {
 
   it('attributes that the op does not have', () => {
     expectError(() => matMul(x, x, { transposeC: true }), 'InvalidArgument', /got transposeC; did you mean transposeA/);
+    expectError(() => matMul(x, x, 5), 'InvalidArgument', /^\[tf\.MatMul\] expected an object of attributes, got number 5/);
+    expectError(() => rt.tensor([1], { dType: 'i32' }), 'InvalidArgument', /got dType/);
     expectError(() => matMul(x, x, { transpose_b: true }), 'InvalidArgument', /did you mean transposeB/);
     expectError(() => rt.execute('tf.MatMul', [x, x], { color: 1 }), 'InvalidArgument', /^\[tf\.MatMul\] attribute color is not defined, expected one of transpose_a/);
   });

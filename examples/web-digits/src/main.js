@@ -103,6 +103,7 @@ async function start() {
   await reader.read(new Float32Array(SIZE * SIZE));
   showFact('device', runtime.device);
   showFact('threads', String(runtime.capabilities.threads));
+  element('threads', HTMLElement).title = runtime.capabilities.reasons.threads ?? '';
   showFact('ops', String(reader.numOps));
   showFact('weights', network.numParameters.toLocaleString('en'));
   readWhileDrawing(strokes, pad, reader);

@@ -12,7 +12,7 @@ export const SIZE = 28;
 /** The larger side of the digit in it, as in MNIST. */
 const INK_SIZE = 20;
 /** Of the pen, in pixels, whatever pen it was drawn with. */
-const RADIUS = 1.25;
+const RADIUS = 1.5;
 const SOFTNESS = 1.2;
 /** A drawing smaller than this part of the pad stays small: a dot is not a blot. */
 const SMALLEST = 0.12;
