@@ -3,9 +3,11 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 
 # Installs what is missing, builds Tandem, and runs the examples: hello; image, which filters a picture; digits, which
-# trains a convolutional network op by op.
+# trains a convolutional network op by op; and node-digits, which trains the same in Node through the npm package. At
+# the end, a table shows the two side by side.
 # usage: tools/demo.sh [--data DIR] [further options of examples/digits]
-#   --data DIR   a folder with the four MNIST files in IDX format, plain or .gz; without it digits draws its own
+#   --data DIR             a folder with the four MNIST files in IDX format, plain or .gz; else digits draws its own
+#   TANDEM_DEMO_NATIVE=1   leaves out Node, and the compiler and packages it needs
 
 set -euo pipefail
 
@@ -33,17 +35,34 @@ while (($#)); do
 done
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[[ -n "${TANDEM_SKIP_SETUP:-}" ]] || tools/setup.sh
-
-echo "demo: building (build/release)"
-log=build/release/demo.log
-mkdir -p build/release
-if ! { cmake --preset release && cmake --build --preset release --target hello image digits -j "${TANDEM_JOBS:-2}"; } \
-  >"$log" 2>&1; then
-  tail -n 40 "$log" >&2
-  echo "demo: the build failed; everything it said is in $log" >&2
-  exit 1
+node=true
+[[ -z "${TANDEM_DEMO_NATIVE:-}" ]] || node=false
+if [[ -z "${TANDEM_SKIP_SETUP:-}" ]]; then
+  tools/setup.sh
+  if $node; then tools/setup_emscripten.sh; fi
 fi
+
+build() {  # WHAT COMMAND...
+  local what=$1 log=build/release/demo.log
+  shift
+  echo "demo: building $what"
+  mkdir -p build/release
+  if ! "$@" >"$log" 2>&1 </dev/null; then
+    tail -n 40 "$log" >&2
+    echo "demo: the build failed; everything it said is in $log" >&2
+    exit 1
+  fi
+}
+build_native() {
+  cmake --preset release && cmake --build --preset release --target hello image digits -j "${TANDEM_JOBS:-2}"
+}
+build_package() {
+  cmake --preset wasm && cmake --build --preset wasm --target tandem_wasm -j "${TANDEM_JOBS:-2}" &&
+    (cd web && npm ci --prefer-offline --ignore-scripts && npm run build) &&
+    (cd examples && npm ci --prefer-offline --ignore-scripts)
+}
+build "the native examples (build/release)" build_native
+if $node; then build "the npm package (build/wasm, web/dist)" build_package; fi
 
 echo
 echo "demo: examples/hello"
@@ -53,4 +72,24 @@ echo "demo: examples/image"
 build/release/examples/image/image --sheet build/image_sheet.png --blur 1.5 --edges
 echo
 echo "demo: examples/digits ${args[*]}"
-exec build/release/examples/digits/digits "${args[@]}"
+mkdir -p build/demo
+build/release/examples/digits/digits "${args[@]}" | tee build/demo/native.txt
+if ! $node; then exit; fi
+echo
+echo "demo: examples/node-digits ${args[*]}"
+node examples/node-digits/digits.js "${args[@]}" | tee build/demo/node.txt
+
+# Both print the lines "trained N digits x E epochs in S s: R digits/s" and "test accuracy: P % (C of N), R digits/s".
+row() {  # NAME FILE
+  awk -v name="$1" '
+    /^trained / { seconds = $(NF - 3); rate = $(NF - 1) }
+    /^test accuracy: / { accuracy = $3; tested = $(NF - 1) }
+    END {
+      if (seconds == "") seconds = rate = "-"
+      printf "%-28s %10s %12s %18s %17s\n", name, accuracy " %", seconds, rate, tested
+    }' "$2"
+}
+echo
+printf '%-28s %10s %12s %18s %17s\n' "" accuracy "training, s" "trained digits/s" "tested digits/s"
+row "native" build/demo/native.txt
+row "Node $(node --version), WebAssembly" build/demo/node.txt

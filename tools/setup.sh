@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Installs the Debian packages that Tandem is built and tested with, as far as they are missing. Nothing else is changed.
-# usage: tools/setup.sh [--check] [--web]    --check only says what is missing, and fails if anything is; --web: also what
-#                                            the npm package is built and tested with
+# Installs the Debian packages that Tandem is built and tested with, as far as they are missing. Nothing else is
+# changed.
+# usage: tools/setup.sh [--check] [--web]
+#   --check   only says what is missing, and fails if anything is
+#   --web     also what the npm package is tested with, and a check that Node is new enough to build it
 
 set -euo pipefail
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Installs what is missing, builds Tandem in each preset and runs its tests and examples, then builds the npm package and
-# runs its tests in Node and Chromium, and checks format and generated files. The last line is the count of GoogleTest,
-# conformance and JavaScript cases over all of it; a stage that failed without a failed case, such as a build, a crash, an
-# example or a check, counts as one failed.
+# Installs what is missing, builds Tandem in each preset and runs its tests and examples, then builds the npm package
+# and runs its tests in Node and Chromium, and checks format and generated files. The last line is the count of
+# GoogleTest, conformance and JavaScript cases over all of it; a stage that failed without a failed case, such as a
+# build, a crash, an example or a check, counts as one failed.
 # usage: tools/test.sh [part...]    presets (see CMakePresets.json) and web, the npm package and its examples;
 #                                   by default: release asan tsan m32 wasm wasm-threads web
 #   TANDEM_JOBS=N          parallel jobs, 2 by default

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# The part `web` of tools/test.sh, which reads this file and calls test_web: it builds the npm package and runs its tests,
-# the conformance cases through it, and its examples. Each step leaves its log in build/web, its counts in
+# The part `web` of tools/test.sh, which reads this file and calls test_web: it builds the npm package and runs its
+# tests, the conformance cases through it, and its examples. Each step leaves its log in build/web, its counts in
 # build/web/reports/NAME.json (or .xml), and a line "NAME ok" or "NAME FAILED" in build/web/reports/steps.txt, which
 # tools/count_tests.py reads.
 

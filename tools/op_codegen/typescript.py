@@ -137,9 +137,11 @@ class TypeScriptFunction:
         own = types.get(arg.get("type_attr"))
         if own is None or arg["host_input"]:
             return ""
-        others = {dtype for a in self.op.inputs if "type_attr" in a and a["type_attr"] != own["name"]
+        others = {dtype for a in self.op.inputs
+                  if "type_attr" in a and a["type_attr"] != own["name"] and not a["host_input"]
                   for dtype in types[a["type_attr"]]["allowed"]}
-        if others <= set(own["allowed"]):
+        # Numbers by themselves are f32.
+        if others | {"f32"} <= set(own["allowed"]):
             return ""
         preferred = [own.get("default"), "i32", "f32", own["allowed"][0]]
         return "=" + next(dtype for dtype in preferred if dtype in own["allowed"])

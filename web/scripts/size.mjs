@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What a page has to fetch: sizes of the built package, plain, by gzip and by Brotli, against budgets; exits with 1 if one
-// is exceeded. The page is minimal: its HTML, a minified bundle, and the module.
+// What a page has to fetch: sizes of the built package, plain, by gzip and by Brotli, against budgets; exits with 1 if
+// one is exceeded. The page is minimal: its HTML, a minified bundle, and the module.
 // usage: node scripts/size.mjs [--json FILE]
 
 import { readFile, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { build } from 'esbuild';
 const dist = join(dirname(fileURLToPath(import.meta.url)), '..', 'dist');
 const { values: options } = parseArgs({ options: { json: { type: 'string' } } });
 
-// In bytes by gzip -9. A page with every op is what issue trackers compare; the others keep its parts from growing unseen.
+// In bytes by gzip -9. The first is the promise of the package; the others keep its parts from growing unseen.
 const budgets = {
   'page with all ops, single-threaded': 350_000,
   'page with all ops, threaded': 375_000,

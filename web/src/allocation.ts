@@ -6,7 +6,7 @@
 import { allocate, elementsAt } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { Ref } from './engine.js';
-import { attribute, fail, TandemError } from './errors.js';
+import { attribute, errorIn } from './errors.js';
 import { numElements } from './nested.js';
 import type { Runtime } from './runtime.js';
 import { newTensor } from './tensor.js';
@@ -23,7 +23,7 @@ export class Allocation {
   /** @internal */
   constructor(private readonly runtime: Runtime, shape: readonly number[], dtype: DType) {
     if (dtype === 'string') {
-      throw new TandemError('InvalidArgument', '[alloc] expected a dtype of numbers, got string; use tensor()');
+      throw errorIn('alloc', 'InvalidArgument', 'expected a dtype of numbers, got string; use tensor()');
     }
     this.shape = Object.freeze([...shape]);
     this.dtype = dtype;
@@ -41,11 +41,11 @@ export class Allocation {
    *
    * @throws TandemError FailedPrecondition once it is a tensor, or disposed of.
    */
-  view(): TypedArray {
+  view<A extends TypedArray = TypedArray>(): A {
     const { engine } = this.runtime;
     if (engine.closed !== undefined) throw attribute(engine.whyClosed(), this.view);
     if (this.ref.pointer === 0) this.failUsed(this.view);
-    return elementsAt(engine, this.dtype, this.address, numElements(this.shape));
+    return elementsAt(engine, this.dtype, this.address, numElements(this.shape)) as A;
   }
 
   /** The tensor of these elements. Once only: the memory is the tensor's from then on. */
@@ -69,7 +69,7 @@ export class Allocation {
   }
 
   private failUsed(entry: () => unknown): never {
-    fail(entry, 'FailedPrecondition', `[alloc] expected an allocation that is neither a tensor yet nor disposed of, got ` +
-      'one that is');
+    throw attribute(errorIn('alloc', 'FailedPrecondition',
+      'expected an allocation that is neither a tensor yet nor disposed of, got one that is'), entry);
   }
 }

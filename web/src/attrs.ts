@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Attributes of a call, from an options object to the module: checked, so that what is wrong is said in JavaScript's terms.
+// Attributes of a call, from an options object to the module: checked, so that what is wrong is said in JavaScript's
+// terms.
 
 import { dtypeCode, dtypeOfArray, isDType } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import type { Engine } from './engine.js';
-import { TandemError } from './errors.js';
+import { errorIn, TandemError } from './errors.js';
 import { encodeText } from './heap.js';
 import { numElements, toElements } from './nested.js';
 import type { TensorLike } from './nested.js';
@@ -22,7 +23,7 @@ export interface TensorAttr {
   readonly shape?: readonly number[];
 }
 
-/** What an attribute can be set to: lists for list attributes and shapes, a DType for types, undefined for the default. */
+/** What an attribute can be set to: a list for lists and shapes, a DType for types, undefined for the default. */
 export type AttrValue =
   | boolean | number | bigint | string | TensorAttr | undefined
   | readonly (boolean | number | bigint | string | readonly number[])[] | TypedArray;
@@ -301,7 +302,10 @@ class Setter {
  * @throws TandemError InvalidArgument for attributes the op does not have and values that they do not take.
  */
 export function makeAttrs(engine: Engine, op: Op, options: object | undefined): number {
-  if (options === undefined || options === null) return 0;
+  if (options === undefined) return 0;
+  if (typeof options !== 'object' || options === null) {
+    throw errorIn(op.name, 'InvalidArgument', `expected an object of attributes, got ${describe(options)}`);
+  }
   let attrs = 0;
   const room = new Room(engine);
   try {

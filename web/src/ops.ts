@@ -466,7 +466,7 @@ export function biasAddGrad(outBackprop: TensorInput, options?: BiasAddGradOptio
   return call1(biasAddGradOp, biasAddGrad, outBackprop, options);
 }
 
-const bitwiseAndOp = /* @__PURE__ */ defineOp('tf.BitwiseAnd', 'x:T y:T');
+const bitwiseAndOp = /* @__PURE__ */ defineOp('tf.BitwiseAnd', 'x:T=i32 y:T=i32');
 /**
  * Bits that are set in both x and y, with broadcasting.
  *
@@ -476,7 +476,7 @@ export function bitwiseAnd(x: TensorInput, y: TensorInput): Tensor {
   return call2(bitwiseAndOp, bitwiseAnd, x, y);
 }
 
-const bitwiseOrOp = /* @__PURE__ */ defineOp('tf.BitwiseOr', 'x:T y:T');
+const bitwiseOrOp = /* @__PURE__ */ defineOp('tf.BitwiseOr', 'x:T=i32 y:T=i32');
 /**
  * Bits that are set in x or y, with broadcasting.
  *
@@ -486,7 +486,7 @@ export function bitwiseOr(x: TensorInput, y: TensorInput): Tensor {
   return call2(bitwiseOrOp, bitwiseOr, x, y);
 }
 
-const bitwiseXorOp = /* @__PURE__ */ defineOp('tf.BitwiseXor', 'x:T y:T');
+const bitwiseXorOp = /* @__PURE__ */ defineOp('tf.BitwiseXor', 'x:T=i32 y:T=i32');
 /**
  * Bits that are set in one of x and y, but not in both, with broadcasting.
  *
@@ -1305,7 +1305,7 @@ export function identity(input: TensorInput): Tensor {
   return call1(identityOp, identity, input);
 }
 
-const invertOp = /* @__PURE__ */ defineOp('tf.Invert', 'x:T');
+const invertOp = /* @__PURE__ */ defineOp('tf.Invert', 'x:T=i32');
 /**
  * Every bit flipped: -1 - x, where integers have a sign.
  *
@@ -1378,7 +1378,7 @@ export function leakyReluGrad(gradients: TensorInput, features: TensorInput, opt
   return call2(leakyReluGradOp, leakyReluGrad, gradients, features, options);
 }
 
-const leftShiftOp = /* @__PURE__ */ defineOp('tf.LeftShift', 'x:T y:T');
+const leftShiftOp = /* @__PURE__ */ defineOp('tf.LeftShift', 'x:T=i32 y:T=i32');
 /**
  * x with its bits moved up y places, with broadcasting.
  *
@@ -1410,7 +1410,7 @@ export function lessEqual(x: TensorInput, y: TensorInput): Tensor {
   return call2(lessEqualOp, lessEqual, x, y);
 }
 
-const linSpaceOp = /* @__PURE__ */ defineOp('tf.LinSpace', 'start:T=f32 stop:T=f32 num:Tidx!');
+const linSpaceOp = /* @__PURE__ */ defineOp('tf.LinSpace', 'start:T stop:T num:Tidx!');
 /**
  * Divides an interval evenly by numbers, of which the first and last are its ends.
  *
@@ -2135,7 +2135,7 @@ export function reverse(tensor: TensorInput, axis: TensorInput): Tensor {
   return call2(reverseOp, reverse, tensor, axis);
 }
 
-const rightShiftOp = /* @__PURE__ */ defineOp('tf.RightShift', 'x:T y:T');
+const rightShiftOp = /* @__PURE__ */ defineOp('tf.RightShift', 'x:T=i32 y:T=i32');
 /**
  * x with its bits moved down y places, with broadcasting.
  *
@@ -2542,7 +2542,7 @@ export function squeeze(input: TensorInput, options?: SqueezeOptions): Tensor {
 
 const statelessRandomNormalOp = /* @__PURE__ */ defineOp(
   'tf.StatelessRandomNormal',
-  'shape:T! seed:Tseed',
+  'shape:T! seed:Tseed=i64',
   'dtype:dtype',
 );
 /** Attributes of {@link statelessRandomNormal}. */
@@ -2574,7 +2574,7 @@ export function statelessRandomNormal(
 
 const statelessRandomUniformOp = /* @__PURE__ */ defineOp(
   'tf.StatelessRandomUniform',
-  'shape:T! seed:Tseed',
+  'shape:T! seed:Tseed=i64',
   'dtype:dtype',
 );
 /** Attributes of {@link statelessRandomUniform}. */
@@ -2607,7 +2607,7 @@ export function statelessRandomUniform(
 
 const statelessRandomUniformIntOp = /* @__PURE__ */ defineOp(
   'tf.StatelessRandomUniformInt',
-  'shape:T! seed:Tseed minval:dtype maxval:dtype',
+  'shape:T! seed:Tseed=i64 minval:dtype=i32 maxval:dtype=i32',
 );
 /**
  * Draws integers from [minval, maxval), the same ones for the same seed on every device.

@@ -55,8 +55,11 @@ function fallbackOf(input: ArgDefinition, definition: OpDefinition): string {
     definition.attrs.find((attr) => attr.name === name)?.allowed;
   const own = allowedFor(input.type_attr);
   if (own === undefined || input.host_input) return '';
-  const others = definition.inputs.filter(({ type_attr: type }) => type !== undefined && type !== input.type_attr);
-  if (others.every(({ type_attr: type }) => allowedFor(type)?.every((dtype) => own.includes(dtype)) ?? true)) return '';
+  const others = definition.inputs.filter(({ type_attr: type, host_input: isHost }) =>
+    type !== undefined && type !== input.type_attr && !isHost);
+  const isWide = others.every(({ type_attr: type }) => allowedFor(type)?.every((dtype) => own.includes(dtype)) ?? true);
+  // Numbers by themselves are f32.
+  if (isWide && own.includes('f32')) return '';
   const preferred = [definition.attrs.find(({ name }) => name === input.type_attr)?.default, 'i32', 'f32', own[0]];
   return `=${preferred.find((dtype) => own.includes(dtype as string)) as string}`;
 }
@@ -71,8 +74,9 @@ function inputsText(definition: OpDefinition): string {
 }
 
 function attrsText(definition: OpDefinition): string {
-  return definition.attrs.map(({ name, kind, list }) => `${name}:${kind === 'type' ? 'dtype' : kind}${list ? '[]' : ''}`)
-    .join(' ');
+  return definition.attrs.map(({ name, kind, list }) => {
+    return `${name}:${kind === 'type' ? 'dtype' : kind}${list ? '[]' : ''}`;
+  }).join(' ');
 }
 
 /** See above. One for each engine, read when it is first needed. */

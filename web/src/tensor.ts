@@ -10,7 +10,7 @@ import { dtypeOfCode } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { DESCRIPTION, exhausted, Ref } from './engine.js';
 import type { Engine } from './engine.js';
-import { attribute, attributed, fail, TandemError } from './errors.js';
+import { attribute, attributed, errorIn, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import { toNested, toScalar } from './nested.js';
 import type { Nested, Scalar } from './nested.js';
@@ -30,8 +30,8 @@ interface Description {
 }
 
 /**
- * A tensor of a runtime. Immutable. Its elements may still be being computed: shape and dtype are known before that, and
- * further ops can be called on it at once; `await y.data()` waits for them.
+ * A tensor of a runtime. Immutable. Its elements may still be being computed: shape and dtype are known before that,
+ * and further ops can be called on it at once; `await y.data()` waits for them.
  *
  * `dispose()`, or `using y = …`, frees its memory at once. A tensor that is not disposed of is freed some time after
  * nothing refers to it any more.
@@ -98,25 +98,27 @@ export class Tensor {
    * Waits for the elements and copies them, row-major: f16 and bf16 as their bits, c64 as real and imaginary part by
    * turns, bool as 0 and 1, strings as a list.
    *
+   * `data<Float32Array>()` says to the compiler what the program knows of the dtype; it is not checked.
+   *
    * @throws TandemError the error that the tensor has become; the reason of `signal`, which ends the waiting only.
    */
-  data(options?: WaitOptions): Promise<TypedArray | string[]> {
-    return this.whenAvailable(options, this.data, (pointer) => this.copyElements(pointer));
+  data<A extends TypedArray | string[] = TypedArray | string[]>(options?: WaitOptions): Promise<A> {
+    return this.whenAvailable(options, this.data, (pointer) => this.copyElements(pointer) as A);
   }
 
   /** As `data`, in nested arrays: bool as booleans, i64 and u64 as bigints, c64 as [re, im], the rest as numbers. */
-  array(options?: WaitOptions): Promise<Nested> {
+  array<A extends Nested = Nested>(options?: WaitOptions): Promise<A> {
     return this.whenAvailable(options, this.array,
-      (pointer) => toNested(this.copyElements(pointer), this.shape, this.dtype));
+      (pointer) => toNested(this.copyElements(pointer), this.shape, this.dtype) as A);
   }
 
   /** As `array`, for a tensor of one element: that. InvalidArgument for other tensors. */
-  item(options?: WaitOptions): Promise<Scalar> {
+  item<S extends Scalar = Scalar>(options?: WaitOptions): Promise<S> {
     return this.whenAvailable(options, this.item, (pointer) => {
       if (this.size !== 1) {
-        throw new TandemError('InvalidArgument', `[item] expected a tensor with one element, got ${this.typeText()}`);
+        throw errorIn('item', 'InvalidArgument', `expected a tensor with one element, got ${this.typeText()}`);
       }
-      return toScalar(this.copyElements(pointer), this.dtype, 0);
+      return toScalar(this.copyElements(pointer), this.dtype, 0) as S;
     });
   }
 
@@ -133,18 +135,19 @@ export class Tensor {
    *
    * @throws TandemError FailedPrecondition while the elements are pending (`await y.ready()` first), and for strings.
    */
-  view(): TypedArray {
+  view<A extends TypedArray = TypedArray>(): A {
     const pointer = this.pointerFor('view', this.view);
     const { state, address } = this.describe(pointer);
     if (state === 'error') throw attribute(this.takeError(pointer), this.view);
     if (state === 'pending') {
-      fail(this.view, 'FailedPrecondition', '[view] expected a tensor that has been computed, got one that is pending; ' +
-        'await its ready() first');
+      throw attribute(errorIn('view', 'FailedPrecondition',
+        'expected a tensor that has been computed, got one that is pending; await its ready() first'), this.view);
     }
     if (this.dtype === 'string') {
-      fail(this.view, 'FailedPrecondition', `[view] expected a tensor of numbers, got ${this.typeText()}; use data()`);
+      throw attribute(errorIn('view', 'FailedPrecondition',
+        `expected a tensor of numbers, got ${this.typeText()}; use data()`), this.view);
     }
-    return attributed(this.view, () => this.elements(pointer, address));
+    return attributed(this.view, () => this.elements(pointer, address)) as A;
   }
 
   /** Waits, then describes the tensor: "f32[2,2] = [1, 2, 3, 4]", with at most so many elements. */
@@ -198,8 +201,7 @@ export class Tensor {
       throw entry ? attribute(error, entry) : error;
     }
     if (pointer === 0) {
-      const error = new TandemError('FailedPrecondition', `[${what}] expected a tensor that is not disposed of, got one ` +
-        'that is');
+      const error = errorIn(what, 'FailedPrecondition', 'expected a tensor that is not disposed of, got one that is');
       throw entry ? attribute(error, entry) : error;
     }
     return pointer;
@@ -233,8 +235,8 @@ export class Tensor {
     const { knownShape: shape, knownDType: dtype } = this;
     if (shape !== undefined && dtype !== undefined) return { shape, dtype };
     if (state === 'error') throw this.takeError(pointer);
-    throw new TandemError('FailedPrecondition', `[${what}] expected a ${what} that is known, got one that depends on data ` +
-      'that is pending; await ready() first');
+    throw errorIn(what, 'FailedPrecondition',
+      `expected a ${what} that is known, got one that depends on data that is pending; await ready() first`);
   }
 
   private takeError(pointer: number): TandemError {
@@ -252,7 +254,7 @@ export class Tensor {
     try {
       checkSignal(options);
       pointer = this.pointerFor(entry.name, entry);
-      if (!engine.isShort()) {
+      if (!engine.events.isShort()) {
         const state = STATES[engine.guard((exports) => exports.tandem_js_tensor_state(pointer))];
         if (state === 'available') return followed(Promise.resolve(read(pointer)));
         if (state === 'error') throw attribute(this.takeError(pointer), entry);
@@ -271,13 +273,14 @@ export class Tensor {
   }
 
   private async waitFor(copy: Ref): Promise<void> {
-    if (this.engine.isShort()) await this.engine.collect();
-    await this.engine.when((exports, id) => exports.tandem_js_on_ready(this.engine.js, copy.pointer, id));
+    if (this.engine.events.isShort()) await this.engine.events.collect();
+    await this.engine.events.when((exports, id) => exports.tandem_js_on_ready(this.engine.js, copy.pointer, id));
   }
 
   // What an aborted request is rejected with is its signal's reason.
   private reasonFor(error: unknown): unknown {
-    if (!(error instanceof TandemError) || (error.code !== 'Cancelled' && error.code !== 'DeadlineExceeded')) return error;
+    const { code } = error instanceof TandemError ? error : { code: undefined };
+    if (code !== 'Cancelled' && code !== 'DeadlineExceeded') return error;
     const over = (this.context ?? currentContext())?.whyOver?.();
     return over === undefined ? error : over.reason;
   }
@@ -335,7 +338,9 @@ export function newTensor(
 function late(error: TandemError): TandemError {
   const place = error.location ?? 'unknown; createRuntime({ trackLocations: true }) records it';
   Object.defineProperty(error, 'stack', {
-    value: `${error.name}: ${error.message}\n    at ${error.op ?? 'call'} (${place})`, configurable: true, writable: true,
+    value: `${error.name}: ${error.message}\n    at ${error.op ?? 'call'} (${place})`,
+    configurable: true,
+    writable: true,
   });
   return error;
 }

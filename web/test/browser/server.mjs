@@ -16,7 +16,7 @@ export const contentSecurityPolicy =
 /**
  * Starts a server.
  * @param {object} options
- * @param {Record<string, string>} [options.folders] what to serve: a path prefix that ends in '/', and the folder below it
+ * @param {Record<string, string>} [options.folders] what to serve: a path prefix that ends in '/', and its folder
  * @param {Record<string, {status?: number, type?: string, body?: string | Uint8Array}>} [options.files] single answers
  *   by path; these come before the folders
  * @param {string} [options.policy] another Content-Security-Policy

@@ -17,7 +17,8 @@ const web = join(here, '..', '..');
 
 /**
  * Runs a program to its end.
- * @returns {Promise<string>} what it printed. Rejects with all that it said if it fails or takes more than five minutes.
+ * @returns {Promise<string>} what it printed. Rejects with all that it said if it fails or takes more than five
+ *   minutes.
  */
 export async function run(program, parameters, cwd) {
   // Bundlers that ran in this process have set NODE_ENV to production, by which npm would install less.
@@ -38,8 +39,8 @@ let project;
 
 /**
  * The project, made at the first call and removed when this process ends.
- * @returns {Promise<{folder: string, tarball: string, load: (name: string) => Promise<object>}>} `load` imports a package
- *   that is installed there
+ * @returns {Promise<{folder: string, tarball: string, load: (name: string) => Promise<object>}>} `load` imports a
+ *   package that is installed there
  */
 export function strangersProject() {
   project ??= make();
