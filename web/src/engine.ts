@@ -4,7 +4,7 @@
 // A module instance at work: calls into it, errors out of it, its event loop, and what waits for its events.
 
 import { collectorThreshold } from './memory.js';
-import { attribute, codeOfNumber, fail, TandemError } from './errors.js';
+import { attribute, codeOfNumber, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import { Heap } from './heap.js';
 import { platform } from './platform.js';
@@ -102,8 +102,8 @@ export class Engine {
   private opExecute: (op: number, args: number, count: number, options: number, results: number,
     numResults: number) => number;
   private tensorRelease: (tensor: number) => number;
-  // What is new, and not watched yet. Watching costs as much as the rest of a small op, and much of what is new is disposed
-  // of soon; nothing is found to be garbage before the running job has ended anyway.
+  // What is new, and not watched yet. Watching costs as much as the rest of a small op, and much of what is new is
+  // disposed of soon; nothing is found to be garbage before the running job has ended anyway.
   private readonly nursery: Watched[] = [];
   private readonly registry: FinalizationRegistry<Ref>;
   private readonly waiters = new Map<number, Waiter>();
@@ -133,7 +133,7 @@ export class Engine {
       ++this.released;
       this.release(ref);
     });
-    this.check(exports.tandem_js_create(options.workers > 1 ? options.workers : 0, options.memoryLimit, options.pendingLimit,
+    this.check(exports.tandem_js_create(options.workers, options.memoryLimit, options.pendingLimit,
       options.onDiagnostic ? 1 : 0, this.heap.scratch));
     this.js = this.result();
     this.runtime = exports.tandem_js_runtime(this.js) >>> 0;
@@ -194,8 +194,9 @@ export class Engine {
   trap(error: unknown): TandemError {
     if (this.closed !== undefined) return this.whyClosed();
     const text = error instanceof Error ? error.message : String(error);
-    this.close(new TandemError('Internal', `the WebAssembly module failed (${text}), so that this runtime cannot be used ` +
-      'any more; create another one', { cause: error }));
+    this.close(new TandemError('Internal',
+      `the WebAssembly module failed (${text}), so that this runtime cannot be used any more; create another one`,
+      { cause: error }));
     return this.whyClosed();
   }
 
@@ -485,9 +486,4 @@ function report(callback: () => void): void {
       throw error;
     });
   }
-}
-
-/** Throws the error of using what was disposed of. */
-export function failDisposed(entry: Entry, op: string): never {
-  fail(entry, 'FailedPrecondition', `[${op}] expected tensors that are not disposed of, got one that is`, { op });
 }
