@@ -137,9 +137,12 @@ class TypeScriptFunction:
         own = types.get(arg.get("type_attr"))
         if own is None or arg["host_input"]:
             return ""
-        others = {dtype for a in self.op.inputs if "type_attr" in a and a["type_attr"] != own["name"]
+        others = {dtype for a in self.op.inputs
+                  if "type_attr" in a and a["type_attr"] != own["name"] and not a["host_input"]
                   for dtype in types[a["type_attr"]]["allowed"]}
-        if others <= set(own["allowed"]):
+        # Without others, numbers become f32, unless that is not allowed and the op says what is usual (seeds).
+        fits = others <= set(own["allowed"]) if others else "f32" in own["allowed"] or "default" not in own
+        if fits:
             return ""
         preferred = [own.get("default"), "i32", "f32", own["allowed"][0]]
         return "=" + next(dtype for dtype in preferred if dtype in own["allowed"])

@@ -41,11 +41,11 @@ export class Allocation {
    *
    * @throws TandemError FailedPrecondition once it is a tensor, or disposed of.
    */
-  view(): TypedArray {
+  view<A extends TypedArray = TypedArray>(): A {
     const { engine } = this.runtime;
     if (engine.closed !== undefined) throw attribute(engine.whyClosed(), this.view);
     if (this.ref.pointer === 0) this.failUsed(this.view);
-    return elementsAt(engine, this.dtype, this.address, numElements(this.shape));
+    return elementsAt(engine, this.dtype, this.address, numElements(this.shape)) as A;
   }
 
   /** The tensor of these elements. Once only: the memory is the tensor's from then on. */

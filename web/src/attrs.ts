@@ -7,7 +7,7 @@
 import { dtypeCode, dtypeOfArray, isDType } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import type { Engine } from './engine.js';
-import { TandemError } from './errors.js';
+import { errorIn, TandemError } from './errors.js';
 import { encodeText } from './heap.js';
 import { numElements, toElements } from './nested.js';
 import type { TensorLike } from './nested.js';
@@ -302,7 +302,10 @@ class Setter {
  * @throws TandemError InvalidArgument for attributes the op does not have and values that they do not take.
  */
 export function makeAttrs(engine: Engine, op: Op, options: object | undefined): number {
-  if (options === undefined || options === null) return 0;
+  if (options === undefined) return 0;
+  if (typeof options !== 'object' || options === null) {
+    throw errorIn(op.name, 'InvalidArgument', `expected an object of attributes, got ${describe(options)}`);
+  }
   let attrs = 0;
   const room = new Room(engine);
   try {

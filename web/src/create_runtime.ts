@@ -152,17 +152,22 @@ function capabilitiesOf(loaded: Loaded, options: RuntimeOptions, version: string
  * version; Unavailable for a device that is not there.
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  // Workers that start do not keep a process running by themselves.
+  const starting = {};
+  platform.stayAlive(starting, true);
   try {
     const checked = checkOptions(options);
     checkWebAssembly();
     let engine: Engine | undefined;
-    const loaded = await load(options, () => engine?.wake(), (error) => engine?.trap(error));
+    const loaded = await load(options, () => engine?.events.wake(), (error) => engine?.trap(error));
     engine = new Engine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
     // For what there was to do before anybody could be told.
-    engine.wake();
+    engine.events.wake();
     const version = engine.heap.cString(loaded.instance.exports.tandem_version());
     return new Runtime(engine, capabilitiesOf(loaded, options, version));
   } catch (error) {
     throw error instanceof TandemError ? attribute(error, createRuntime) : error;
+  } finally {
+    platform.stayAlive(starting, false);
   }
 }

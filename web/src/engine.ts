@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// A module instance at work: calls into it, errors out of it, its event loop, and what waits for its events.
+// A module instance at work: calls into it, errors out of it, and its end.
 
-import { collectorThreshold } from './memory.js';
 import { attribute, codeOfNumber, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
+import { Events } from './events.js';
+import type { Listener } from './events.js';
 import { Heap } from './heap.js';
-import { platform } from './platform.js';
 import type { Op } from './op.js';
 import type { WasmExports, WasmInstance } from './module.js';
 
@@ -26,12 +26,6 @@ export interface Watched {
   readonly ref: Ref;
 }
 
-/** What is told of events that nobody waits for. */
-export interface Listener {
-  onDiagnostic?: ((error: TandemError) => void) | undefined;
-  onPrint?: ((text: string) => void) | undefined;
-}
-
 /** How an engine is made. */
 export interface EngineOptions extends Listener {
   /** Threads that compute; 0: the one that loaded the module. */
@@ -43,30 +37,20 @@ export interface EngineOptions extends Listener {
   trackLocations: boolean;
 }
 
-interface Waiter {
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
 // Offsets in the scratch area, in bytes. At its begin is room for the results of C functions.
 /** Of a tandem_js_description, or another struct that a function fills. */
 export const DESCRIPTION = 64;
 /** Of a tandem_call_options. */
 const OPTIONS = 160;
-const EVENTS = 256;
-const MAX_EVENTS = 64;
+/** Of events. */
+export const EVENTS = 256;
+/** How many there is room for. */
+export const MAX_EVENTS = 64;
 /** Of the arguments of a call, and the results behind them; of dimensions. */
 export const ARGUMENTS = 2048;
 const MAX_TENSORS = 4096;
 const CALL_OPTIONS_BYTES = 28;
-// How long the module may compute before other events of the page get their turn.
-const SLICE_MS = 8;
 const NURSERY_SIZE = 512;
-
-const READY = 1;
-const DIAGNOSTIC = 2;
-const PRINT = 3;
-const SHORTAGE = 4;
 
 const failClosed = (): never => {
   throw new Error('the module is closed');
@@ -92,6 +76,8 @@ export class Engine {
   /** The tandem_js*. */
   readonly js: number;
 
+  /** The event loop's side of it. */
+  readonly events: Events;
   /** Whether calls note where in the user's program they are. */
   readonly tracksLocations: boolean;
   /** Whether calls may go the short way. */
@@ -106,22 +92,18 @@ export class Engine {
   // disposed of soon; nothing is found to be garbage before the running job has ended anyway.
   private readonly nursery: Watched[] = [];
   private readonly registry: FinalizationRegistry<Ref>;
-  private readonly waiters = new Map<number, Waiter>();
   private readonly ops = new Map<string, number>();
   // What must forget this engine when it is closed.
   private readonly users = new Set<Op>();
   private readonly names = new Map<string, number>();
   private locations = new Map<string, number>();
   private instance: WasmInstance | undefined;
-  private nextId = 1;
-  private scheduled = false;
-  private collecting: Promise<void> | undefined;
-  private released = 0;
 
-  constructor(instance: WasmInstance, private readonly options: EngineOptions) {
+  constructor(instance: WasmInstance, options: EngineOptions) {
     const { exports } = instance;
     this.instance = instance;
     this.exports = exports;
+    this.events = new Events(this, options);
     this.tracksLocations = options.trackLocations;
     this.isPlain = !options.trackLocations;
     this.heap = new Heap(instance.memory, { malloc: exports.malloc, free: exports.free });
@@ -130,7 +112,7 @@ export class Engine {
     this.opExecute = exports.tandem_op_execute;
     this.tensorRelease = exports.tandem_tensor_release;
     this.registry = new FinalizationRegistry((ref) => {
-      ++this.released;
+      ++this.events.released;
       this.release(ref);
     });
     this.check(exports.tandem_js_create(options.workers, options.memoryLimit, options.pendingLimit,
@@ -326,113 +308,7 @@ export class Engine {
     });
   }
 
-  // Events.
-
-  /** Has the module's tasks run, and its events taken, soon. */
-  readonly wake = (): void => {
-    if (this.scheduled) return;
-    this.scheduled = true;
-    platform.macrotask(this.turn);
-  };
-
-  private readonly turn = (): void => {
-    this.scheduled = false;
-    if (this.closed !== undefined) return;
-    try {
-      const more = this.exports.tandem_js_run_tasks(this.js, SLICE_MS);
-      this.takeEvents();
-      if (more !== 0) this.wake();
-    } catch (error) {
-      this.trap(error);
-    }
-  };
-
-  private takeEvents(): void {
-    const at = this.heap.scratch + EVENTS;
-    let count: number;
-    do {
-      count = this.exports.tandem_js_take_events(this.js, at, MAX_EVENTS);
-      this.heap.renew();
-      const events = this.heap.u32.slice(at >>> 2, (at >>> 2) + 4 * count);
-      for (let i = 0; i < count; ++i) {
-        this.handle(events[4 * i]!, events[4 * i + 1]!, events[4 * i + 2]!, events[4 * i + 3]!);
-      }
-    } while (count === MAX_EVENTS && this.closed === undefined);
-  }
-
-  private handle(kind: number, id: number, data: number, size: number): void {
-    switch (kind) {
-      case READY: {
-        const waiter = this.waiters.get(id);
-        this.waiters.delete(id);
-        if (this.waiters.size === 0) platform.stayAlive(this, false);
-        const error = data === 0 ? undefined : this.takeStatus(data);
-        if (error === undefined) waiter?.resolve();
-        else waiter?.reject(error);
-        break;
-      }
-      case DIAGNOSTIC: {
-        const error = this.takeStatus(data);
-        report(() => this.options.onDiagnostic?.(error));
-        break;
-      }
-      case PRINT: {
-        const text = this.heap.text(data, size);
-        this.exports.tandem_free(data);
-        report(() => (this.options.onPrint ?? platform.print)(text));
-        break;
-      }
-      case SHORTAGE:
-        void this.collect();
-        break;
-    }
-  }
-
-  /** Resolves when the module sends the event of an id; `ask` makes it do so. */
-  when(ask: (exports: WasmExports, id: number) => number): Promise<void> {
-    const id = this.nextId;
-    this.nextId = (this.nextId % 0xffffffff) + 1;
-    return new Promise((resolve, reject) => {
-      this.check(this.guard((exports) => ask(exports, id)));
-      if (this.waiters.size === 0) platform.stayAlive(this, true);
-      this.waiters.set(id, { resolve, reject });
-    });
-  }
-
-  // Memory and the end.
-
-  /** Provokes a garbage collection, so that tensors nobody holds are released. */
-  collect(): Promise<void> {
-    this.collecting ??= this.collectOnce().finally(() => {
-      this.collecting = undefined;
-    });
-    return this.collecting;
-  }
-
-  /** Whether so much memory is in use that garbage is to be collected first. */
-  isShort(): boolean {
-    if (this.closed !== undefined) return false;
-    return this.guard((exports, scratch) => {
-      exports.tandem_js_memory(this.js, scratch + DESCRIPTION);
-      this.heap.renew();
-      const info = (scratch + DESCRIPTION) >>> 3;
-      return this.heap.f64[info]! > this.heap.f64[info + 6]!;
-    });
-  }
-
-  private async collectOnce(): Promise<void> {
-    const before = this.released;
-    await platform.collectGarbage(() => this.closed !== undefined || this.released !== before);
-    if (this.closed !== undefined) return;
-    this.guard((exports, scratch) => {
-      exports.tandem_js_memory(this.js, scratch + DESCRIPTION);
-      this.heap.renew();
-      const info = (this.heap.scratch + DESCRIPTION) >>> 3;
-      const threshold = collectorThreshold(this.heap.f64[info]!, this.heap.f64[info + 5]!);
-      exports.tandem_js_collected(this.js, threshold);
-    });
-    this.wake();
-  }
+  // The end.
 
   /** Cancels what is pending, rejects what waits, and gives the instance up with its memory. */
   dispose(): void {
@@ -441,7 +317,7 @@ export class Engine {
     try {
       const text = this.heap.newCString(reason.message);
       this.check(this.exports.tandem_js_cancel(this.js, text));
-      this.takeEvents();
+      this.events.take();
     } catch (error) {
       this.trap(error);
     }
@@ -453,10 +329,7 @@ export class Engine {
     this.heap.close();
     for (const op of this.users) op.forget(this);
     this.users.clear();
-    const waiters = [...this.waiters.values()];
-    this.waiters.clear();
-    platform.stayAlive(this, false);
-    for (const waiter of waiters) waiter.reject(this.whyClosed());
+    this.events.close();
     this.instance?.terminate();
     // Its memory goes when nothing refers to it, though tensors and the runtime may still be held.
     this.instance = undefined;
@@ -475,15 +348,4 @@ function isTrap(error: unknown): boolean {
 export function exhausted(error: unknown): unknown {
   if (!(error instanceof RangeError)) return error;
   return new TandemError('ResourceExhausted', `expected memory of JavaScript, got ${error.message}`, { cause: error });
-}
-
-// What a user's callback throws must not end the event loop.
-function report(callback: () => void): void {
-  try {
-    callback();
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
-  }
 }

@@ -1410,7 +1410,7 @@ export function lessEqual(x: TensorInput, y: TensorInput): Tensor {
   return call2(lessEqualOp, lessEqual, x, y);
 }
 
-const linSpaceOp = /* @__PURE__ */ defineOp('tf.LinSpace', 'start:T=f32 stop:T=f32 num:Tidx!');
+const linSpaceOp = /* @__PURE__ */ defineOp('tf.LinSpace', 'start:T stop:T num:Tidx!');
 /**
  * Divides an interval evenly by numbers, of which the first and last are its ends.
  *
@@ -2542,7 +2542,7 @@ export function squeeze(input: TensorInput, options?: SqueezeOptions): Tensor {
 
 const statelessRandomNormalOp = /* @__PURE__ */ defineOp(
   'tf.StatelessRandomNormal',
-  'shape:T! seed:Tseed',
+  'shape:T! seed:Tseed=i64',
   'dtype:dtype',
 );
 /** Attributes of {@link statelessRandomNormal}. */
@@ -2574,7 +2574,7 @@ export function statelessRandomNormal(
 
 const statelessRandomUniformOp = /* @__PURE__ */ defineOp(
   'tf.StatelessRandomUniform',
-  'shape:T! seed:Tseed',
+  'shape:T! seed:Tseed=i64',
   'dtype:dtype',
 );
 /** Attributes of {@link statelessRandomUniform}. */

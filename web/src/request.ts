@@ -68,7 +68,7 @@ export class Request {
     const text = engine.heap.newCString(reason instanceof Error ? reason.message : String(reason));
     engine.check(engine.guard((exports) => exports.tandem_request_cancel(this.pointer, text)));
     engine.heap.free(text);
-    engine.wake();
+    engine.events.wake();
   }
 
   /** @internal */

@@ -12,7 +12,7 @@ import { checkDType, checkShape, createFilled, createTensor } from './create.js'
 import type { DType, TypedArray } from './dtypes.js';
 import { DESCRIPTION } from './engine.js';
 import type { Engine } from './engine.js';
-import { attributed, TandemError } from './errors.js';
+import { attributed, errorIn, TandemError } from './errors.js';
 import { readImage } from './image.js';
 import type { ImageOptions, ImageSource } from './image.js';
 import type { MemoryInfo } from './memory.js';
@@ -33,6 +33,8 @@ export interface TensorOptions {
   /** By default that of the values: f32 for numbers, i64 for bigints, a typed array's own. */
   dtype?: DType;
 }
+
+const MAX_RESULTS = 2 ** 20;
 
 /** Tensors and ops on one WebAssembly instance. Several may live side by side. Made by `createRuntime`. */
 export class Runtime {
@@ -149,6 +151,9 @@ export class Runtime {
       }
       const { definition, op } = this.ensureRegistry().find(name, this.execute);
       const count = options.results ?? numResults(definition, inputs.length, attrs);
+      if (!Number.isSafeInteger(count) || count < 0 || count > MAX_RESULTS) {
+        throw errorIn(name, 'InvalidArgument', `expected results to be 0 to ${MAX_RESULTS}, got ${String(count)}`);
+      }
       const grouped = groupInputs(definition, inputs, attrs) as Inputs;
       return callMany(op, this.execute, grouped, attrs, count, this);
     });
@@ -228,7 +233,7 @@ export class Runtime {
       engine.check(engine.guard((exports) => exports.tandem_js_cancel(engine.js, text)));
       if (text !== 0) engine.heap.free(text);
       this.dropChain();
-      engine.wake();
+      engine.events.wake();
     });
   }
 
@@ -246,11 +251,11 @@ export class Runtime {
   async settled(): Promise<void> {
     const { engine } = this;
     if (engine.closed !== undefined) throw engine.whyClosed();
-    await engine.when((exports, id) => exports.tandem_js_on_settled(engine.js, id));
+    await engine.events.when((exports, id) => exports.tandem_js_on_settled(engine.js, id));
     if (this.effects === 0 || engine.closed !== undefined) return;
     const effects = this.effects;
     try {
-      await engine.when((exports, id) => exports.tandem_js_chain_on_ready(engine.js, effects, id));
+      await engine.events.when((exports, id) => exports.tandem_js_chain_on_ready(engine.js, effects, id));
     } catch (error) {
       // The effects to come start anew.
       if (this.effects === effects) this.dropChain();
@@ -286,6 +291,10 @@ function optionsOf(shapeOrOptions: readonly number[] | TensorOptions | undefined
   if (typeof shapeOrOptions !== 'object' || shapeOrOptions === null) {
     throw new TandemError('InvalidArgument',
       `[tensor] expected a shape, or an object with shape and dtype, got ${describe(shapeOrOptions)}`);
+  }
+  const unknown = Object.keys(shapeOrOptions).find((key) => key !== 'shape' && key !== 'dtype');
+  if (unknown !== undefined) {
+    throw errorIn('tensor', 'InvalidArgument', `expected the options shape and dtype, got ${unknown}`);
   }
   return shapeOrOptions as TensorOptions;
 }

@@ -98,25 +98,27 @@ export class Tensor {
    * Waits for the elements and copies them, row-major: f16 and bf16 as their bits, c64 as real and imaginary part by
    * turns, bool as 0 and 1, strings as a list.
    *
+   * `data<Float32Array>()` says to the compiler what the program knows of the dtype; it is not checked.
+   *
    * @throws TandemError the error that the tensor has become; the reason of `signal`, which ends the waiting only.
    */
-  data(options?: WaitOptions): Promise<TypedArray | string[]> {
-    return this.whenAvailable(options, this.data, (pointer) => this.copyElements(pointer));
+  data<A extends TypedArray | string[] = TypedArray | string[]>(options?: WaitOptions): Promise<A> {
+    return this.whenAvailable(options, this.data, (pointer) => this.copyElements(pointer) as A);
   }
 
   /** As `data`, in nested arrays: bool as booleans, i64 and u64 as bigints, c64 as [re, im], the rest as numbers. */
-  array(options?: WaitOptions): Promise<Nested> {
+  array<A extends Nested = Nested>(options?: WaitOptions): Promise<A> {
     return this.whenAvailable(options, this.array,
-      (pointer) => toNested(this.copyElements(pointer), this.shape, this.dtype));
+      (pointer) => toNested(this.copyElements(pointer), this.shape, this.dtype) as A);
   }
 
   /** As `array`, for a tensor of one element: that. InvalidArgument for other tensors. */
-  item(options?: WaitOptions): Promise<Scalar> {
+  item<S extends Scalar = Scalar>(options?: WaitOptions): Promise<S> {
     return this.whenAvailable(options, this.item, (pointer) => {
       if (this.size !== 1) {
         throw errorIn('item', 'InvalidArgument', `expected a tensor with one element, got ${this.typeText()}`);
       }
-      return toScalar(this.copyElements(pointer), this.dtype, 0);
+      return toScalar(this.copyElements(pointer), this.dtype, 0) as S;
     });
   }
 
@@ -133,7 +135,7 @@ export class Tensor {
    *
    * @throws TandemError FailedPrecondition while the elements are pending (`await y.ready()` first), and for strings.
    */
-  view(): TypedArray {
+  view<A extends TypedArray = TypedArray>(): A {
     const pointer = this.pointerFor('view', this.view);
     const { state, address } = this.describe(pointer);
     if (state === 'error') throw attribute(this.takeError(pointer), this.view);
@@ -145,7 +147,7 @@ export class Tensor {
       throw attribute(errorIn('view', 'FailedPrecondition',
         `expected a tensor of numbers, got ${this.typeText()}; use data()`), this.view);
     }
-    return attributed(this.view, () => this.elements(pointer, address));
+    return attributed(this.view, () => this.elements(pointer, address)) as A;
   }
 
   /** Waits, then describes the tensor: "f32[2,2] = [1, 2, 3, 4]", with at most so many elements. */
@@ -252,7 +254,7 @@ export class Tensor {
     try {
       checkSignal(options);
       pointer = this.pointerFor(entry.name, entry);
-      if (!engine.isShort()) {
+      if (!engine.events.isShort()) {
         const state = STATES[engine.guard((exports) => exports.tandem_js_tensor_state(pointer))];
         if (state === 'available') return followed(Promise.resolve(read(pointer)));
         if (state === 'error') throw attribute(this.takeError(pointer), entry);
@@ -271,8 +273,8 @@ export class Tensor {
   }
 
   private async waitFor(copy: Ref): Promise<void> {
-    if (this.engine.isShort()) await this.engine.collect();
-    await this.engine.when((exports, id) => exports.tandem_js_on_ready(this.engine.js, copy.pointer, id));
+    if (this.engine.events.isShort()) await this.engine.events.collect();
+    await this.engine.events.when((exports, id) => exports.tandem_js_on_ready(this.engine.js, copy.pointer, id));
   }
 
   // What an aborted request is rejected with is its signal's reason.

@@ -17,7 +17,7 @@ import { createRuntime, TandemError } from 'tandem-rt';
 import { rejectionOf } from '../errors.js';
 
 const run = promisify(execFile);
-const threads = Number(process.env.TANDEM_TEST_THREADS ?? 1);
+const threads = Number(process.env.TANDEM_TEST_THREADS) || 1;
 const web = join(dirname(fileURLToPath(import.meta.url)), '../..');
 
 /** What a module prints, run by Node; it must end by itself. */
