@@ -6,7 +6,7 @@
 import { allocate, elementsAt } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { Ref } from './engine.js';
-import { attribute, fail, TandemError } from './errors.js';
+import { attribute, errorIn } from './errors.js';
 import { numElements } from './nested.js';
 import type { Runtime } from './runtime.js';
 import { newTensor } from './tensor.js';
@@ -23,7 +23,7 @@ export class Allocation {
   /** @internal */
   constructor(private readonly runtime: Runtime, shape: readonly number[], dtype: DType) {
     if (dtype === 'string') {
-      throw new TandemError('InvalidArgument', '[alloc] expected a dtype of numbers, got string; use tensor()');
+      throw errorIn('alloc', 'InvalidArgument', 'expected a dtype of numbers, got string; use tensor()');
     }
     this.shape = Object.freeze([...shape]);
     this.dtype = dtype;
@@ -69,7 +69,7 @@ export class Allocation {
   }
 
   private failUsed(entry: () => unknown): never {
-    fail(entry, 'FailedPrecondition', `[alloc] expected an allocation that is neither a tensor yet nor disposed of, got ` +
-      'one that is');
+    throw attribute(errorIn('alloc', 'FailedPrecondition',
+      'expected an allocation that is neither a tensor yet nor disposed of, got one that is'), entry);
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Attributes of a call, from an options object to the module: checked, so that what is wrong is said in JavaScript's terms.
+// Attributes of a call, from an options object to the module: checked, so that what is wrong is said in JavaScript's
+// terms.
 
 import { byteSize, dtypeCode, isDType } from './dtypes.js';
 import type { DType } from './dtypes.js';
@@ -20,7 +21,7 @@ export interface TensorAttr {
   readonly dtype?: DType;
 }
 
-/** What an attribute can be set to: lists for list attributes and shapes, a DType for types, undefined for the default. */
+/** What an attribute can be set to: a list for lists and shapes, a DType for types, undefined for the default. */
 export type AttrValue =
   | boolean | number | bigint | string | TensorAttr | undefined
   | readonly (boolean | number | bigint | string | readonly number[])[];

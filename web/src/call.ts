@@ -10,12 +10,13 @@ import { createScalar, createTensor } from './create.js';
 import { dtypeOfArray } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import type { Engine } from './engine.js';
-import { attribute, fail, locationOf, TandemError } from './errors.js';
+import { attribute, errorIn, locationOf, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import type { TensorLike } from './nested.js';
 import type { InputSpec, Op } from './op.js';
 import type { Runtime } from './runtime.js';
 import { newTensor, Tensor } from './tensor.js';
+import { describe } from './values.js';
 
 /** An argument of an op: a tensor, or values. Numbers take the dtype of the arguments that theirs must agree with. */
 export type TensorInput = Tensor | TensorLike | TypedArray;
@@ -95,8 +96,8 @@ class Call {
     const first = this.args.find(({ value }) => value instanceof Tensor)?.value as Tensor | undefined;
     const found = runtime ?? first?.runtime;
     if (found === undefined) {
-      fail(entry, 'InvalidArgument', `[${op.name}] expected a tensor among the arguments, which says what runtime to use, ` +
-        'got none; make one by runtime.tensor(…)', { op: op.name });
+      throw errorIn(op.name, 'InvalidArgument',
+        'expected a tensor among the arguments, which says what runtime to use, got none; make one by runtime.tensor(…)');
     }
     this.runtime = found;
     this.engine = found.engine;
@@ -109,8 +110,7 @@ class Call {
       return;
     }
     if (!Array.isArray(input)) {
-      fail(this.entry, 'InvalidArgument', `[${this.op.name}] expected a list of tensors for ${name}, got another value`,
-        { op: this.op.name });
+      throw errorIn(this.op.name, 'InvalidArgument', `expected a list of tensors for ${name}, got ${describe(input)}`);
     }
     (input as readonly TensorInput[]).forEach((value, i) => this.args.push({ value, spec, name: `${name}[${i}]` }));
   }
@@ -152,12 +152,11 @@ class Call {
     const { engine, op } = this;
     if (value instanceof Tensor) {
       if (value.engine !== engine) {
-        throw new TandemError('InvalidArgument', `[${op.name}] expected tensors of one runtime, got ${name} of another one`,
-          { op: op.name });
+        throw errorIn(op.name, 'InvalidArgument', `expected tensors of one runtime, got ${name} of another one`);
       }
       if (value.ref.pointer === 0) {
-        throw new TandemError('FailedPrecondition',
-          `[${op.name}] expected tensors that are not disposed of, got ${name}, which is`, { op: op.name });
+        throw errorIn(op.name, 'FailedPrecondition',
+          `expected tensors that are not disposed of, got ${name}, which is`);
       }
       this.inherited ??= value.context;
       return value.ref.pointer;

@@ -44,8 +44,8 @@ export function runIn<T>(context: Context, fn: () => T): T {
 }
 
 /**
- * A promise of the package that the user's code gets. Where the environment cannot tell what follows from what, the code
- * that awaits the promise goes on in the context of now: a reaction of ours comes before the user's, one after it.
+ * A promise of the package that the user's code gets. Where the environment cannot tell what follows from what, the
+ * code that awaits the promise goes on in the context of now: a reaction of ours comes before the user's, one after it.
  */
 export function followed<T>(promise: Promise<T>): Promise<T> {
   const context = currentContext();

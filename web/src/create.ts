@@ -7,7 +7,7 @@ import { arrayType, dtypeCode, isDType, partsOf } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { ARGUMENTS } from './engine.js';
 import type { Engine } from './engine.js';
-import { TandemError } from './errors.js';
+import { errorIn, TandemError } from './errors.js';
 import { encodeText } from './heap.js';
 import { inferLayout, numElements, readElements } from './nested.js';
 import type { Layout, TensorLike, ValuesContext } from './nested.js';
@@ -26,24 +26,22 @@ export interface NewTensor {
 /** Throws InvalidArgument unless it is a list of at most 8 sizes. Their product is the module's to check. */
 export function checkShape(shape: unknown, op: string): asserts shape is readonly number[] {
   if (!Array.isArray(shape)) {
-    throw new TandemError('InvalidArgument', `[${op}] expected a shape, which is a list of sizes, got ${describe(shape)}`,
-      { op });
+    throw errorIn(op, 'InvalidArgument', `expected a shape, which is a list of sizes, got ${describe(shape)}`);
   }
   if (shape.length > MAX_RANK) {
-    throw new TandemError('InvalidArgument', `[${op}] expected at most ${MAX_RANK} dimensions, got ${shape.length}`, { op });
+    throw errorIn(op, 'InvalidArgument', `expected at most ${MAX_RANK} dimensions, got ${shape.length}`);
   }
   const wrong = (shape as unknown[]).find((dim) => !Number.isSafeInteger(dim) || (dim as number) < 0);
   if (wrong !== undefined || shape.includes(undefined)) {
-    throw new TandemError('InvalidArgument', `[${op}] expected sizes that are integers from 0 on, got [${shape.join(', ')}]`,
-      { op });
+    throw errorIn(op, 'InvalidArgument', `expected sizes that are integers from 0 on, got [${shape.join(', ')}]`);
   }
 }
 
 /** Throws InvalidArgument unless it is the name of an element type, or undefined. */
 export function checkDType(dtype: unknown, op: string): asserts dtype is DType | undefined {
   if (dtype !== undefined && !isDType(dtype)) {
-    throw new TandemError('InvalidArgument',
-      `[${op}] expected a dtype such as 'f32', got ${typeof dtype === 'string' ? `'${dtype}'` : describe(dtype)}`, { op });
+    const got = typeof dtype === 'string' ? `'${dtype}'` : describe(dtype);
+    throw errorIn(op, 'InvalidArgument', `expected a dtype such as 'f32', got ${got}`);
   }
 }
 
@@ -111,9 +109,8 @@ export function createTensor(
   const layout: Layout = inferLayout(values, dtype, context);
   const size = numElements(layout.shape);
   if (shape !== undefined && numElements(shape) !== size) {
-    const op = context.op ?? 'tensor';
-    throw new TandemError('InvalidArgument',
-      `[${op}] expected ${numElements(shape)} elements for shape [${shape.join(',')}], got ${size}`, { op });
+    throw errorIn(context.op ?? 'tensor', 'InvalidArgument',
+      `expected ${numElements(shape)} elements for shape [${shape.join(',')}], got ${size}`);
   }
   if (layout.dtype === 'string') {
     const strings = new Array<string>(size);
@@ -142,12 +139,12 @@ export function createFilled(
   if (engine.closed !== undefined) throw engine.whyClosed();
   const layout = inferLayout(value, dtype, context);
   if (layout.shape.length > 0) {
-    throw new TandemError('InvalidArgument', `[${context.op}] expected one value, got an array`, { op: context.op ?? 'fill' });
+    throw errorIn(context.op ?? 'fill', 'InvalidArgument', 'expected one value, got an array');
   }
   const count = numElements(shape);
   if (layout.dtype === 'string') {
     if (count > MAX_STRINGS) {
-      throw new TandemError('ResourceExhausted', `[fill] expected memory for ${count} strings, got none`, { op: 'fill' });
+      throw errorIn('fill', 'ResourceExhausted', `expected memory for ${count} strings, got none`);
     }
     return createStrings(engine, new Array<string>(count).fill(String(value)), shape);
   }

@@ -6,7 +6,7 @@
 import type { Capabilities } from './capabilities.js';
 import { Engine } from './engine.js';
 import type { EngineOptions } from './engine.js';
-import { attribute, TandemError } from './errors.js';
+import { attribute, errorIn, TandemError } from './errors.js';
 import { checkWebAssembly, instantiate, instantiateThreads } from './module.js';
 import type { WasmInstance } from './module.js';
 import { platform } from './platform.js';
@@ -17,8 +17,8 @@ export interface RuntimeOptions {
   /** Where ops run. 'auto', the default: WebGPU if this build and the environment have it, else the CPU. */
   device?: 'auto' | 'cpu' | 'webgpu';
   /**
-   * How many threads compute. More than 1 needs the threaded module, and in browsers an isolated page; without them there
-   * is 1, and `capabilities.reasons` says why. 'auto', the default: in isolated pages one for each core, else 1.
+   * How many threads compute. More than 1 needs the threaded module, and in browsers an isolated page; without them
+   * there is 1, and `capabilities.reasons` says why. 'auto', the default: in isolated pages one for each core, else 1.
    */
   threads?: number | 'auto';
   /** Whether ops that the device lacks run on the CPU. Default: true. */
@@ -47,8 +47,8 @@ export interface RuntimeOptions {
 }
 
 function invalid(name: string, expected: string, value: unknown): never {
-  throw new TandemError('InvalidArgument', `[createRuntime] expected ${name} to be ${expected}, got ${
-    typeof value === 'string' ? `'${value}'` : String(value)}`);
+  const got = typeof value === 'string' ? `'${value}'` : String(value);
+  throw errorIn('createRuntime', 'InvalidArgument', `expected ${name} to be ${expected}, got ${got}`);
 }
 
 const NAMES: readonly (keyof RuntimeOptions)[] = [
@@ -79,8 +79,8 @@ function checkOptions(options: RuntimeOptions): Omit<EngineOptions, 'workers'> {
   checkFunction('onDiagnostic', onDiagnostic);
   checkFunction('onPrint', onPrint);
   if (device === 'webgpu') {
-    throw new TandemError('Unavailable', '[createRuntime] expected device \'auto\' or \'cpu\', got \'webgpu\', which this ' +
-      'build of tandem-rt does not have');
+    throw errorIn('createRuntime', 'Unavailable',
+      'expected device \'auto\' or \'cpu\', got \'webgpu\', which this build of tandem-rt does not have');
   }
   const memoryLimit = checkNumber('memoryLimit', options.memoryLimit);
   const pendingLimit = checkNumber('pendingLimit', options.pendingLimit);
@@ -93,7 +93,8 @@ const MAX_THREADS = 64;
 function whyOneThread(options: RuntimeOptions, wanted: number): string | undefined {
   if (wanted === 1) {
     return options.threads === undefined || options.threads === 'auto'
-      ? 'the module without threads is the default here; ask for createRuntime({ threads: n })' : 'one thread was asked for';
+      ? 'the module without threads is the default here; ask for createRuntime({ threads: n })'
+      : 'one thread was asked for';
   }
   if (options.wasmUrl !== undefined || options.wasmModule !== undefined || options.wasmBinary !== undefined) {
     return 'wasmUrl, wasmModule and wasmBinary are of the module without threads';
@@ -147,8 +148,8 @@ function capabilitiesOf(loaded: Loaded, options: RuntimeOptions, version: string
  * Loads the module and makes a runtime of it.
  *
  * @throws TandemError InvalidArgument for wrong options; Unimplemented without WebAssembly SIMD; NotFound, Unavailable,
- * DataLoss or FailedPrecondition for a wasm file that is missing, cannot be fetched, is damaged, or is of another version;
- * Unavailable for a device that is not there.
+ * DataLoss or FailedPrecondition for a wasm file that is missing, cannot be fetched, is damaged, or is of another
+ * version; Unavailable for a device that is not there.
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   try {

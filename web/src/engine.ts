@@ -4,7 +4,7 @@
 // A module instance at work: calls into it, errors out of it, its event loop, and what waits for its events.
 
 import { collectorThreshold } from './memory.js';
-import { attribute, codeOfNumber, fail, TandemError } from './errors.js';
+import { attribute, codeOfNumber, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import { Heap } from './heap.js';
 import { platform } from './platform.js';
@@ -102,8 +102,8 @@ export class Engine {
   private opExecute: (op: number, args: number, count: number, options: number, results: number,
     numResults: number) => number;
   private tensorRelease: (tensor: number) => number;
-  // What is new, and not watched yet. Watching costs as much as the rest of a small op, and much of what is new is disposed
-  // of soon; nothing is found to be garbage before the running job has ended anyway.
+  // What is new, and not watched yet. Watching costs as much as the rest of a small op, and much of what is new is
+  // disposed of soon; nothing is found to be garbage before the running job has ended anyway.
   private readonly nursery: Watched[] = [];
   private readonly registry: FinalizationRegistry<Ref>;
   private readonly waiters = new Map<number, Waiter>();
@@ -133,7 +133,7 @@ export class Engine {
       ++this.released;
       this.release(ref);
     });
-    this.check(exports.tandem_js_create(options.workers > 1 ? options.workers : 0, options.memoryLimit, options.pendingLimit,
+    this.check(exports.tandem_js_create(options.workers, options.memoryLimit, options.pendingLimit,
       options.onDiagnostic ? 1 : 0, this.heap.scratch));
     this.js = this.result();
     this.runtime = exports.tandem_js_runtime(this.js) >>> 0;
@@ -154,8 +154,7 @@ export class Engine {
       this.heap.renew();
       return fn(this.exports, this.heap.scratch);
     } catch (error) {
-      if (error instanceof TandemError) throw error;
-      throw this.trap(error);
+      throw isTrap(error) ? this.trap(error) : exhausted(error);
     }
   }
 
@@ -195,8 +194,9 @@ export class Engine {
   trap(error: unknown): TandemError {
     if (this.closed !== undefined) return this.whyClosed();
     const text = error instanceof Error ? error.message : String(error);
-    this.close(new TandemError('Internal', `the WebAssembly module failed (${text}), so that this runtime cannot be used ` +
-      'any more; create another one', { cause: error }));
+    this.close(new TandemError('Internal',
+      `the WebAssembly module failed (${text}), so that this runtime cannot be used any more; create another one`,
+      { cause: error }));
     return this.whyClosed();
   }
 
@@ -465,6 +465,18 @@ export class Engine {
   }
 }
 
+// Whether what was thrown left the module in the middle of something: a trap, or no room left on the stack.
+function isTrap(error: unknown): boolean {
+  return error instanceof WebAssembly.RuntimeError ||
+    (error instanceof Error && /call stack|recursion/.test(error.message));
+}
+
+/** Memory of JavaScript that could not be had, as an error of the package; other errors as they are. */
+export function exhausted(error: unknown): unknown {
+  if (!(error instanceof RangeError)) return error;
+  return new TandemError('ResourceExhausted', `expected memory of JavaScript, got ${error.message}`, { cause: error });
+}
+
 // What a user's callback throws must not end the event loop.
 function report(callback: () => void): void {
   try {
@@ -474,9 +486,4 @@ function report(callback: () => void): void {
       throw error;
     });
   }
-}
-
-/** Throws the error of using what was disposed of. */
-export function failDisposed(entry: Entry, op: string): never {
-  fail(entry, 'FailedPrecondition', `[${op}] expected tensors that are not disposed of, got one that is`, { op });
 }

@@ -51,6 +51,11 @@ export class TandemError extends Error {
   }
 }
 
+/** An error of an op or function: `[name] text`. @internal */
+export function errorIn(name: string, code: ErrorCode, text: string): TandemError {
+  return new TandemError(code, `[${name}] ${text}`, { op: name });
+}
+
 /** A function of the package that the user called: frames from it inwards are not the user's. */
 export type Entry = (...args: never[]) => unknown;
 
@@ -95,11 +100,6 @@ export function attribute(error: TandemError, entry: Entry): TandemError {
 /** Where the caller of `entry` is, "file:line:column"; empty if the environment does not tell. @internal */
 export function locationOf(entry: Entry): string {
   return attribute(new TandemError('Unknown', ''), entry).location ?? '';
-}
-
-/** Throws an error whose place is the caller of `entry`. @internal */
-export function fail(entry: Entry, code: ErrorCode, message: string, options: TandemErrorOptions = {}): never {
-  throw attribute(new TandemError(code, message, options), entry);
 }
 
 /** Runs `fn`; errors of the package that it throws are the caller's of `entry`. @internal */

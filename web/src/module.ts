@@ -63,8 +63,8 @@ export function checkWebAssembly(): void {
       'allow; a content security policy must have \'wasm-unsafe-eval\' in script-src');
   }
   if (!WebAssembly.validate(new Uint8Array(SIMD_MODULE))) {
-    throw new TandemError('Unimplemented', 'expected WebAssembly SIMD, which this environment does not have; browsers ' +
-      'have it since Chrome 91, Firefox 89 and Safari 16.4');
+    throw new TandemError('Unimplemented', 'expected WebAssembly SIMD, which this environment does not have; ' +
+      'browsers have it since Chrome 91, Firefox 89 and Safari 16.4');
   }
 }
 
@@ -120,12 +120,11 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
       Object.prototype.toString.call(source.wasmModule)}`);
   }
   if (source.wasmBinary !== undefined) {
-    const binary: unknown = source.wasmBinary;
-    if (ArrayBuffer.isView(binary) || /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(binary))) {
+    const kind = Object.prototype.toString.call(source.wasmBinary);
+    if (ArrayBuffer.isView(source.wasmBinary) || /^\[object (Shared)?ArrayBuffer\]$/.test(kind)) {
       return compileBytes(source.wasmBinary, 'wasmBinary');
     }
-    throw new TandemError('InvalidArgument', `expected wasmBinary to be an ArrayBuffer or a view of one, got ${
-      Object.prototype.toString.call(binary)}`);
+    throw new TandemError('InvalidArgument', `expected wasmBinary to be an ArrayBuffer or a view of one, got ${kind}`);
   }
   return compileUrl(source.wasmUrl === undefined ? platform.wasmUrl() : toUrl(source.wasmUrl));
 }
@@ -188,7 +187,7 @@ function importsOf(memory: () => WebAssembly.Memory, wake: () => void): Record<s
         return 0;
       },
       proc_exit: (code) => {
-        throw new Error(`the module ended itself with ${code}`);
+        throw new WebAssembly.RuntimeError(`the module ended itself with ${code}`);
       },
     },
   };

@@ -24,8 +24,8 @@ function macrotask(fn: () => void): void {
   channel.port2.postMessage(0);
 }
 
-// Buffers that are dropped at once: their size is what moves the engine to collect. They are never touched, so that they
-// take no memory.
+// Buffers that are dropped at once: their size is what moves the engine to collect. They are never touched, so that
+// they take no memory.
 const GARBAGE_BYTES = 64 << 20;
 const MAX_TRIES = 40;
 

@@ -13,7 +13,9 @@ export interface ThreadsOptions {
   /** A worker has failed, now or later; all are ended. */
   onTandemFailure(error: unknown): void;
   instantiateWasm(
-    imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void): object;
+    imports: WebAssembly.Imports,
+    receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ): object;
 }
 
 /** The threaded module's glue code at work. */

@@ -58,8 +58,9 @@ function inputsText(definition: OpDefinition): string {
 }
 
 function attrsText(definition: OpDefinition): string {
-  return definition.attrs.map(({ name, kind, list }) => `${name}:${kind === 'type' ? 'dtype' : kind}${list ? '[]' : ''}`)
-    .join(' ');
+  return definition.attrs.map(({ name, kind, list }) => {
+    return `${name}:${kind === 'type' ? 'dtype' : kind}${list ? '[]' : ''}`;
+  }).join(' ');
 }
 
 /** See above. One for each engine, read when it is first needed. */

@@ -5,7 +5,7 @@
 
 import { contexts, currentContext, runIn } from './context.js';
 import type { Context } from './context.js';
-import { attribute, TandemError } from './errors.js';
+import { attribute, errorIn, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import type { Engine } from './engine.js';
 import { checkSignal } from './waiting.js';
@@ -81,7 +81,8 @@ export class Request {
 function checkDeadline(deadline: unknown): asserts deadline is number | undefined {
   if (deadline === undefined) return;
   if (typeof deadline !== 'number' || !(deadline >= 0)) {
-    throw new TandemError('InvalidArgument', `[request] expected deadline to be milliseconds from 0 on, got ${String(deadline)}`);
+    throw errorIn('request', 'InvalidArgument',
+      `expected deadline to be milliseconds from 0 on, got ${String(deadline)}`);
   }
 }
 

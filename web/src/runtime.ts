@@ -65,8 +65,8 @@ export class Runtime {
   /**
    * A tensor with a copy of the values: a number, boolean, bigint or string, nested arrays of them, or a typed array.
    *
-   * @throws TandemError InvalidArgument for arrays that are not equally long, values that the dtype does not take, and a
-   * shape with another number of elements; ResourceExhausted without memory for it.
+   * @throws TandemError InvalidArgument for arrays that are not equally long, values that the dtype does not take, and
+   * a shape with another number of elements; ResourceExhausted without memory for it.
    */
   tensor(values: TensorLike | TypedArray, shapeOrOptions?: readonly number[] | TensorOptions): Tensor {
     return this.make(this.tensor, () => {
@@ -178,18 +178,18 @@ export class Runtime {
   // Requests and scopes.
 
   /**
-   * Runs `fn`; the calls it makes are cancelled when `signal` is aborted or `deadline` has passed, and the promise rejects
-   * with the signal's reason or DeadlineExceeded. In Node all calls of `fn` belong to the request; in browsers those it
-   * makes before it first awaits and after awaiting promises of this package, those on tensors of the request, and those
-   * in `request.run`.
+   * Runs `fn`; the calls it makes are cancelled when `signal` is aborted or `deadline` has passed, and the promise
+   * rejects with the signal's reason or DeadlineExceeded. In Node all calls of `fn` belong to the request; in browsers
+   * those it makes before it first awaits and after awaiting promises of this package, those on tensors of the request,
+   * and those in `request.run`.
    */
   request<T>(options: RequestOptions, fn: (request: Request) => T | PromiseLike<T>): Promise<T> {
     return runRequest(this.engine, options, fn, this.request);
   }
 
   /**
-   * Runs `fn`, then frees the tensors that were made in it, but those in what it returns (in arrays and objects, too) and
-   * those given to `keep`. If it returns a promise, when that is settled. In browsers tensors that are made after
+   * Runs `fn`, then frees the tensors that were made in it, but those in what it returns (in arrays and objects, too)
+   * and those given to `keep`. If it returns a promise, when that is settled. In browsers tensors that are made after
    * awaiting promises of others are left to the garbage collector, unless they are computed from tensors of the scope.
    */
   scope<T>(fn: () => T): T {
@@ -266,8 +266,8 @@ export class Runtime {
   }
 
   /**
-   * Cancels what is pending, and gives up all memory of the runtime and its tensors. Whatever is done with them afterwards
-   * fails with FailedPrecondition, but for disposing of them.
+   * Cancels what is pending, and gives up all memory of the runtime and its tensors. Whatever is done with them
+   * afterwards fails with FailedPrecondition, but for disposing of them.
    */
   dispose(): Promise<void> {
     this.engine.dispose();

@@ -8,9 +8,9 @@ import type { Context } from './context.js';
 import { elementsAt } from './create.js';
 import { dtypeOfCode } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { DESCRIPTION, Ref } from './engine.js';
+import { DESCRIPTION, exhausted, Ref } from './engine.js';
 import type { Engine } from './engine.js';
-import { attribute, fail, TandemError } from './errors.js';
+import { attribute, errorIn, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import { toNested, toScalar } from './nested.js';
 import type { Nested, Scalar } from './nested.js';
@@ -30,8 +30,8 @@ interface Description {
 }
 
 /**
- * A tensor of a runtime. Immutable. Its elements may still be being computed: shape and dtype are known before that, and
- * further ops can be called on it at once; `await y.data()` waits for them.
+ * A tensor of a runtime. Immutable. Its elements may still be being computed: shape and dtype are known before that,
+ * and further ops can be called on it at once; `await y.data()` waits for them.
  *
  * `dispose()`, or `using y = …`, frees its memory at once. A tensor that is not disposed of is freed some time after
  * nothing refers to it any more.
@@ -114,7 +114,7 @@ export class Tensor {
   item(options?: WaitOptions): Promise<Scalar> {
     return this.whenAvailable(options, this.item, (pointer) => {
       if (this.size !== 1) {
-        throw new TandemError('InvalidArgument', `[item] expected a tensor with one element, got ${this.typeText()}`);
+        throw errorIn('item', 'InvalidArgument', `expected a tensor with one element, got ${this.typeText()}`);
       }
       return toScalar(this.copyElements(pointer), this.dtype, 0);
     });
@@ -138,11 +138,12 @@ export class Tensor {
     const { state, address } = this.describe(pointer);
     if (state === 'error') throw attribute(this.takeError(pointer), this.view);
     if (state === 'pending') {
-      fail(this.view, 'FailedPrecondition', '[view] expected a tensor that has been computed, got one that is pending; ' +
-        'await its ready() first');
+      throw attribute(errorIn('view', 'FailedPrecondition',
+        'expected a tensor that has been computed, got one that is pending; await its ready() first'), this.view);
     }
     if (this.dtype === 'string' || (address === 0 && this.size > 0)) {
-      fail(this.view, 'FailedPrecondition', `[view] expected a tensor of numbers, got ${this.typeText()}; use data()`);
+      throw attribute(errorIn('view', 'FailedPrecondition',
+        `expected a tensor of numbers, got ${this.typeText()}; use data()`), this.view);
     }
     return elementsAt(this.engine, this.dtype, address, this.size);
   }
@@ -198,8 +199,7 @@ export class Tensor {
       throw entry ? attribute(error, entry) : error;
     }
     if (pointer === 0) {
-      const error = new TandemError('FailedPrecondition', `[${what}] expected a tensor that is not disposed of, got one ` +
-        'that is');
+      const error = errorIn(what, 'FailedPrecondition', 'expected a tensor that is not disposed of, got one that is');
       throw entry ? attribute(error, entry) : error;
     }
     return pointer;
@@ -233,8 +233,8 @@ export class Tensor {
     const { knownShape: shape, knownDType: dtype } = this;
     if (shape !== undefined && dtype !== undefined) return { shape, dtype };
     if (state === 'error') throw this.takeError(pointer);
-    throw new TandemError('FailedPrecondition', `[${what}] expected a ${what} that is known, got one that depends on data ` +
-      'that is pending; await ready() first');
+    throw errorIn(what, 'FailedPrecondition',
+      `expected a ${what} that is known, got one that depends on data that is pending; await ready() first`);
   }
 
   private takeError(pointer: number): TandemError {
@@ -277,7 +277,8 @@ export class Tensor {
 
   // What an aborted request is rejected with is its signal's reason.
   private reasonFor(error: unknown): unknown {
-    if (!(error instanceof TandemError) || (error.code !== 'Cancelled' && error.code !== 'DeadlineExceeded')) return error;
+    const { code } = error instanceof TandemError ? error : { code: undefined };
+    if (code !== 'Cancelled' && code !== 'DeadlineExceeded') return error;
     const over = (this.context ?? currentContext())?.whyOver?.();
     return over === undefined ? error : over.reason;
   }
@@ -290,7 +291,11 @@ export class Tensor {
     if (address === 0 && this.size > 0) {
       throw new TandemError('Unimplemented', '[data] expected a tensor that is dense in memory, got another one');
     }
-    return elementsAt(engine, this.dtype, address, this.size).slice();
+    try {
+      return elementsAt(engine, this.dtype, address, this.size).slice();
+    } catch (error) {
+      throw exhausted(error);
+    }
   }
 
   private copyStrings(pointer: number): string[] {
@@ -326,7 +331,9 @@ export function newTensor(
 function late(error: TandemError): TandemError {
   const place = error.location ?? 'unknown; createRuntime({ trackLocations: true }) records it';
   Object.defineProperty(error, 'stack', {
-    value: `${error.name}: ${error.message}\n    at ${error.op ?? 'call'} (${place})`, configurable: true, writable: true,
+    value: `${error.name}: ${error.message}\n    at ${error.op ?? 'call'} (${place})`,
+    configurable: true,
+    writable: true,
   });
   return error;
 }

@@ -4,7 +4,7 @@
 // Recording what runs when, in the trace format of Chrome.
 
 import type { Engine } from './engine.js';
-import { TandemError } from './errors.js';
+import { errorIn } from './errors.js';
 
 /** What a runtime records: each op with its name, shapes, attributes, time in the queue and time of running. */
 export class Trace {
@@ -42,8 +42,8 @@ export class Trace {
    */
   download(filename = 'tandem-trace.json'): void {
     if (typeof document === 'undefined') {
-      throw new TandemError('Unimplemented', '[trace.download] expected a page, got an environment without a document; ' +
-        'write json() to a file');
+      throw errorIn('trace.download', 'Unimplemented',
+        'expected a page, got an environment without a document; write json() to a file');
     }
     const url = URL.createObjectURL(new Blob([this.json()], { type: 'application/json' }));
     const link = document.createElement('a');

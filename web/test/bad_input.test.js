@@ -6,7 +6,8 @@
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 
-import { add, argMax, createRuntime, leakyRelu, matMul, slice, TandemError } from 'tandem-rt';
+import { add, argMax, leakyRelu, matMul, slice, TandemError } from 'tandem-rt';
+import { createRuntime } from './create_runtime.js';
 import { errorOf, rejectionOf } from './errors.js';
 
 /** Expects `fn` to throw a TandemError of that code, whose message matches and whose place is this file. */
@@ -163,7 +164,7 @@ describe('a runtime that is disposed of', () => {
   it('says so wherever it is used', async () => {
     const rt = await createRuntime();
     const x = rt.tensor([1]);
-    const big = rt.fill([400, 400], 1);
+    const big = rt.fill([1500, 1500], 1);
     const pending = matMul(big, big).data();
     await rt.dispose();
     await rt.dispose();

@@ -21,5 +21,5 @@ export async function rejectionOf(promise) {
   } catch (error) {
     return error;
   }
-  throw new Error(`expected a rejection, got ${String(value)}`);
+  throw new Error(`expected a rejection, got ${String(value).slice(0, 80)}`);
 }

@@ -6,7 +6,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 
-import { add, createRuntime, TandemError } from 'tandem-rt';
+import { add, TandemError } from 'tandem-rt';
+import { createRuntime } from './create_runtime.js';
 import { errorOf, rejectionOf } from './errors.js';
 
 const MB = 2 ** 20;

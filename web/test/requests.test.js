@@ -6,7 +6,8 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
-import { add, createRuntime, matMul, TandemError } from 'tandem-rt';
+import { add, matMul, TandemError } from 'tandem-rt';
+import { createRuntime } from './create_runtime.js';
 import { errorOf, rejectionOf } from './errors.js';
 
 describe('requests', () => {

@@ -17,6 +17,7 @@ import { createRuntime, TandemError } from 'tandem-rt';
 import { rejectionOf } from '../errors.js';
 
 const run = promisify(execFile);
+const threads = Number(process.env.TANDEM_TEST_THREADS ?? 1);
 const web = join(dirname(fileURLToPath(import.meta.url)), '../..');
 
 /** What a module prints, run by Node; it must end by itself. */
@@ -29,7 +30,7 @@ describe('a process of Node', () => {
   it('ends when nothing is pending, though the runtime lives', async () => {
     expect(await output(`
       import { createRuntime, add } from 'tandem-rt';
-      const rt = await createRuntime();
+      const rt = await createRuntime({ threads: ${threads} });
       const x = rt.tensor([1]);
       console.log(await add(x, x).item());
     `)).to.equal('2\n');
@@ -38,7 +39,7 @@ describe('a process of Node', () => {
   it('ends not before what is pending has come', async () => {
     expect(await output(`
       import { createRuntime, matMul } from 'tandem-rt';
-      createRuntime().then((rt) => {
+      createRuntime({ threads: ${threads} }).then((rt) => {
         const x = rt.fill([500, 500], 1);
         matMul(x, x).data().then((data) => console.log(data[0]));
       });
