@@ -4,14 +4,14 @@
 // Attributes of a call, from an options object to the module: checked, so that what is wrong is said in JavaScript's
 // terms.
 
-import { byteSize, dtypeCode, isDType } from './dtypes.js';
-import type { DType } from './dtypes.js';
+import { dtypeCode, dtypeOfArray, isDType } from './dtypes.js';
+import type { DType, TypedArray } from './dtypes.js';
 import type { Engine } from './engine.js';
 import { TandemError } from './errors.js';
 import { encodeText } from './heap.js';
-import { toElements } from './nested.js';
+import { numElements, toElements } from './nested.js';
 import type { TensorLike } from './nested.js';
-import type { AttrSpec, Op } from './op.js';
+import type { AttrKind, AttrSpec, Op } from './op.js';
 import { describe } from './values.js';
 
 /** A constant tensor as the value of an attribute. */
@@ -19,12 +19,14 @@ export interface TensorAttr {
   readonly values: TensorLike;
   /** By default that of the values. */
   readonly dtype?: DType;
+  /** By default that of the values. It must have as many elements. */
+  readonly shape?: readonly number[];
 }
 
 /** What an attribute can be set to: a list for lists and shapes, a DType for types, undefined for the default. */
 export type AttrValue =
   | boolean | number | bigint | string | TensorAttr | undefined
-  | readonly (boolean | number | bigint | string | readonly number[])[];
+  | readonly (boolean | number | bigint | string | readonly number[])[] | TypedArray;
 
 function failAttr(op: Op, name: string, expected: string, value: unknown): never {
   const got = Array.isArray(value) ? `[${value.map((element) => describe(element)).join(', ')}]`
@@ -73,6 +75,12 @@ function toInteger(op: Op, name: string, value: unknown): number {
   return number as number;
 }
 
+function toInt64(op: Op, name: string, value: unknown): number | bigint {
+  if (typeof value !== 'bigint') return toInteger(op, name, value);
+  if (BigInt.asIntN(64, value) !== value) failAttr(op, name, 'an integer of 64 bits', value);
+  return value;
+}
+
 function toFloat(op: Op, name: string, value: unknown): number {
   if (typeof value !== 'number') failAttr(op, name, 'a number', value);
   if (Number.isFinite(value) && !Number.isFinite(Math.fround(value))) {
@@ -96,15 +104,51 @@ function toDTypeCode(op: Op, name: string, value: unknown): number {
   return dtypeCode(value);
 }
 
-function toDims(op: Op, name: string, value: unknown): number[] {
+function toDims(op: Op, name: string, value: unknown): (number | bigint)[] {
   if (!Array.isArray(value)) failAttr(op, name, 'a list of dimensions', value);
-  return value.map((dim) => toInteger(op, name, dim));
+  return value.map((dim) => toInt64(op, name, dim));
+}
+
+function listOf(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value;
+  return dtypeOfArray(value) === undefined ? undefined : Array.from(value as ArrayLike<unknown>);
 }
 
 function toList(op: Op, name: string, value: unknown): readonly unknown[] {
-  if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<number>);
-  if (!Array.isArray(value)) failAttr(op, name, 'a list', value);
-  return value;
+  return listOf(value) ?? failAttr(op, name, 'a list', value);
+}
+
+const FITS: Readonly<Record<AttrKind, (value: unknown) => boolean>> = {
+  bool: (value) => typeof value === 'boolean',
+  int: (value) => typeof value === 'bigint' || Number.isInteger(value),
+  float: (value) => typeof value === 'number',
+  string: (value) => typeof value === 'string',
+  func: (value) => typeof value === 'string',
+  dtype: isDType,
+  shape: (value) => Array.isArray(value) && value.every(FITS.int),
+  tensor: (value) => typeof value === 'object' && value !== null && 'values' in value,
+  any: () => false,
+};
+
+function fits({ isList, kind }: AttrSpec, value: unknown): boolean {
+  return isList ? listOf(value)?.every(FITS[kind]) ?? false : FITS[kind](value);
+}
+
+// What a value looks like by itself, for the module to judge; undefined if like nothing.
+function looksLike(name: string, value: unknown): AttrSpec | undefined {
+  const dtype = dtypeOfArray(value);
+  const list = listOf(value);
+  const isFloat = dtype === 'f32' || dtype === 'f64';
+  const kinds: readonly AttrKind[] = isFloat ? ['float'] : ['bool', 'int', 'float', 'string', 'tensor'];
+  const kind = kinds.find((candidate) => (list ?? [value]).every(FITS[candidate]));
+  return kind && { name, kind, isList: list !== undefined };
+}
+
+// How an attribute is to be set. The attributes of a call by name may be any: what is wrong with them says the module.
+function specOf(op: Op, name: string, value: unknown): AttrSpec {
+  const spec = op.attrs.get(name);
+  if (spec !== undefined && (!op.keepsNames || fits(spec, value))) return spec;
+  return (op.keepsNames ? looksLike(name, value) : undefined) ?? spec ?? unknownAttr(op, name);
 }
 
 // Memory of the module for the time of one setter.
@@ -131,7 +175,7 @@ class Room {
     return address;
   }
 
-  int64s(values: readonly number[]): number {
+  int64s(values: readonly (number | bigint)[]): number {
     const address = this.take(8 * values.length);
     this.engine.heap.writeInt64s(address, values);
     return address;
@@ -191,6 +235,8 @@ class Setter {
       case 'func':
         exports.tandem_attrs_set_function(attrs, name, room.bytes([...toText(op, label, value), 0]));
         break;
+      case 'any':
+        failAttr(op, label, 'a boolean, number or string, or a list of these', value);
     }
   }
 
@@ -199,15 +245,17 @@ class Setter {
     if (typeof value !== 'object' || value === null || !('values' in value)) {
       failAttr(op, spec.name, 'an object with values, and a dtype', value);
     }
-    const { values, dtype } = value as TensorAttr;
+    const { values, dtype, shape } = value as TensorAttr;
     const elements = toElements(values, dtype, { op: op.name, name: spec.name });
     if (elements.dtype === 'string') failAttr(op, spec.name, 'a tensor of numbers', 'strings');
-    const data = elements.data as Uint8Array;
-    const address = room.bytes(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-    const size = data.byteLength;
-    const rank = elements.shape.length;
-    this.engine.exports.tandem_attrs_set_tensor(this.attrs, this.name, dtypeCode(elements.dtype),
-      room.int64s(elements.shape), rank, address, byteSize(elements.dtype) === 0 ? 0 : size);
+    const dims = shape ?? elements.shape;
+    if (numElements(dims) !== numElements(elements.shape)) {
+      failAttr(op, spec.name, `a tensor with the elements of shape [${dims.join(', ')}]`, values);
+    }
+    const { buffer, byteOffset, byteLength } = elements.data as Uint8Array;
+    const address = room.bytes(new Uint8Array(buffer, byteOffset, byteLength));
+    this.engine.exports.tandem_attrs_set_tensor(
+      this.attrs, this.name, dtypeCode(elements.dtype), room.int64s(dims), dims.length, address, byteLength);
   }
 
   private setList(values: readonly unknown[]): void {
@@ -219,7 +267,7 @@ class Setter {
         exports.tandem_attrs_set_bools(attrs, name, room.bytes(values.map((v) => toBool(op, label, v))), count);
         break;
       case 'int':
-        exports.tandem_attrs_set_ints(attrs, name, room.int64s(values.map((v) => toInteger(op, label, v))), count);
+        exports.tandem_attrs_set_ints(attrs, name, room.int64s(values.map((v) => toInt64(op, label, v))), count);
         break;
       case 'float': {
         const floats = Float32Array.from(values, (value) => toFloat(op, label, value));
@@ -260,7 +308,7 @@ export function makeAttrs(engine: Engine, op: Op, options: object | undefined): 
   try {
     for (const [key, value] of Object.entries(options)) {
       if (value === undefined) continue;
-      const spec = op.attrs.get(key) ?? unknownAttr(op, key);
+      const spec = specOf(op, key, value);
       if (attrs === 0) {
         engine.check(engine.guard((exports, scratch) => exports.tandem_attrs_create(scratch)));
         attrs = engine.result();

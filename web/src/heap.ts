@@ -101,10 +101,15 @@ export class Heap {
     return address;
   }
 
-  /** So many int64 of integers that are at most 2^53 in size. */
-  writeInt64s(address: number, values: readonly number[]): void {
+  /** So many int64 of integers; numbers are at most 2^53 in size. */
+  writeInt64s(address: number, values: readonly (number | bigint)[]): void {
     let at = address >>> 2;
     for (const value of values) {
+      if (typeof value === 'bigint') {
+        this.u32[at++] = Number(BigInt.asUintN(32, value));
+        this.u32[at++] = Number(BigInt.asUintN(32, value >> 32n));
+        continue;
+      }
       this.u32[at++] = value >>> 0;
       this.u32[at++] = Math.floor(value / 4294967296) >>> 0;
     }

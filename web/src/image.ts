@@ -82,7 +82,7 @@ function sizeOf(source: object, tag: string): Size {
 function checkSize({ width, height }: Size, tag: string): void {
   const isWhole = Number.isInteger(width) && Number.isInteger(height);
   if (!isWhole || width < 1 || height < 1) {
-    fail('InvalidArgument', `expected at least one pixel, got a ${tag} of ${width} x ${height}`);
+    fail('InvalidArgument', `expected at least one pixel, got ${tag} of ${width} x ${height}`);
   }
 }
 
@@ -111,7 +111,7 @@ function newContext({ width, height }: Size, tag: string): Context2D {
     canvas.width = width;
     canvas.height = height;
   }
-  if (!canvas) fail('Unimplemented', `expected an environment with canvases for a ${tag}, got none: pass an ImageData`);
+  if (!canvas) fail('Unimplemented', `expected an environment with canvases for ${tag}, got none: pass an ImageData`);
   const context = canvas.getContext('2d', { willReadFrequently: true });
   if (!context) fail('FailedPrecondition', `expected a canvas of ${width} x ${height} to draw on, got none`);
   return context;
@@ -127,7 +127,7 @@ function draw(source: object, tag: string): Pixels {
   try {
     context.drawImage(source, 0, 0, width, height);
   } catch (error) {
-    fail('FailedPrecondition', `expected a ${tag} that can be drawn, got ${String(error)}`, error);
+    fail('FailedPrecondition', `expected ${tag} that can be drawn, got ${String(error)}`, error);
   }
   try {
     return context.getImageData(0, 0, width, height);
@@ -135,7 +135,7 @@ function draw(source: object, tag: string): Pixels {
     if ((error as { name?: unknown }).name !== 'SecurityError') {
       fail('FailedPrecondition', `expected readable pixels, got ${String(error)}`, error);
     }
-    return fail('FailedPrecondition', `expected pixels of the page's own origin, got a ${tag} with some of another: ` +
+    return fail('FailedPrecondition', `expected pixels of the page's own origin, got ${tag} with some of another: ` +
       'have it sent with CORS headers and set crossOrigin', error);
   }
 }

@@ -25,12 +25,12 @@ const EXPORTS = [
   'tandem_js_collected',
   'tandem_runtime_restart', 'tandem_trace_start', 'tandem_trace_stop', 'tandem_trace_clear', 'tandem_trace_json',
   'tandem_op_registry_json', 'tandem_tensor_create_strings', 'tandem_tensor_copy', 'tandem_tensor_release',
-  'tandem_tensor_text', 'tandem_attrs_create', 'tandem_attrs_release', 'tandem_attrs_status', 'tandem_attrs_set_bool',
-  'tandem_attrs_set_float', 'tandem_attrs_set_string', 'tandem_attrs_set_dtype', 'tandem_attrs_set_shape',
-  'tandem_attrs_set_tensor', 'tandem_attrs_set_function', 'tandem_attrs_set_bools', 'tandem_attrs_set_ints',
-  'tandem_attrs_set_floats', 'tandem_attrs_set_strings', 'tandem_attrs_set_dtypes', 'tandem_attrs_set_shapes',
-  'tandem_chain_create', 'tandem_chain_release', 'tandem_request_cancel', 'tandem_request_release', 'tandem_op_create',
-  'tandem_op_execute', 'tandem_op_release',
+  'tandem_tensor_data', 'tandem_tensor_text', 'tandem_attrs_create', 'tandem_attrs_release', 'tandem_attrs_status',
+  'tandem_attrs_set_bool', 'tandem_attrs_set_float', 'tandem_attrs_set_string', 'tandem_attrs_set_dtype',
+  'tandem_attrs_set_shape', 'tandem_attrs_set_tensor', 'tandem_attrs_set_function', 'tandem_attrs_set_bools',
+  'tandem_attrs_set_ints', 'tandem_attrs_set_floats', 'tandem_attrs_set_strings', 'tandem_attrs_set_dtypes',
+  'tandem_attrs_set_shapes', 'tandem_chain_create', 'tandem_chain_release', 'tandem_request_cancel',
+  'tandem_request_release', 'tandem_op_create', 'tandem_op_execute', 'tandem_op_release',
 ] as const;
 
 /** The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. */

@@ -26,7 +26,7 @@ export interface InputSpec {
 }
 
 /** What kind of value an attribute has. */
-export type AttrKind = 'bool' | 'int' | 'float' | 'string' | 'dtype' | 'shape' | 'tensor' | 'func';
+export type AttrKind = 'bool' | 'int' | 'float' | 'string' | 'dtype' | 'shape' | 'tensor' | 'func' | 'any';
 
 /** An attribute of an op. */
 export interface AttrSpec {
@@ -47,8 +47,8 @@ export class Op {
     readonly name: string,
     private readonly inputsText: string,
     private readonly attrsText: string,
-    /** Whether its attributes keep their own names, and are not called as in JavaScript. */
-    private readonly keepsNames = false,
+    /** Whether it is called by name: attributes keep their own names, and the module is who judges them. */
+    readonly keepsNames = false,
   ) {}
 
   get inputs(): readonly InputSpec[] {

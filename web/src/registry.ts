@@ -6,7 +6,7 @@
 import type { DType } from './dtypes.js';
 import type { Engine } from './engine.js';
 import { TandemError } from './errors.js';
-import { nearest } from './attrs.js';
+import type { Entry } from './errors.js';
 import { Op } from './op.js';
 
 /** An input or a result of an op. Its element type is `dtype`, or that of the attribute `type_attr`. */
@@ -49,11 +49,24 @@ export interface OpDefinition {
   readonly attrs: readonly AttrDefinition[];
 }
 
+// The dtype of values for an input that cannot have that of just any tensor among the arguments; see op.ts.
+function fallbackOf(input: ArgDefinition, definition: OpDefinition): string {
+  const allowedFor = (name: string | undefined): readonly string[] | undefined =>
+    definition.attrs.find((attr) => attr.name === name)?.allowed;
+  const own = allowedFor(input.type_attr);
+  if (own === undefined || input.host_input) return '';
+  const others = definition.inputs.filter(({ type_attr: type }) => type !== undefined && type !== input.type_attr);
+  if (others.every(({ type_attr: type }) => allowedFor(type)?.every((dtype) => own.includes(dtype)) ?? true)) return '';
+  const preferred = [definition.attrs.find(({ name }) => name === input.type_attr)?.default, 'i32', 'f32', own[0]];
+  return `=${preferred.find((dtype) => own.includes(dtype as string)) as string}`;
+}
+
 function inputsText(definition: OpDefinition): string {
   return definition.inputs.map((input) => {
     const star = input.number_attr !== undefined || input.type_list_attr !== undefined ? '*' : '';
+    const list = input.type_list_attr !== undefined ? '[]' : '';
     const type = input.dtype ?? input.type_attr ?? input.type_list_attr ?? 'any';
-    return `${star}${input.name}:${type}${input.type_list_attr ? '[]' : ''}${input.host_input ? '!' : ''}`;
+    return `${star}${input.name}:${type}${list}${fallbackOf(input, definition)}${input.host_input ? '!' : ''}`;
   }).join(' ');
 }
 
@@ -68,7 +81,7 @@ export class Registry {
   readonly definitions: readonly OpDefinition[];
   private readonly byName = new Map<string, { definition: OpDefinition; op: Op }>();
 
-  constructor(engine: Engine) {
+  constructor(private readonly engine: Engine) {
     const json = engine.takeText((exports, scratch) =>
       exports.tandem_op_registry_json(engine.runtime, scratch, scratch + 4));
     this.definitions = (JSON.parse(json) as { ops: OpDefinition[] }).ops;
@@ -79,12 +92,12 @@ export class Registry {
   }
 
   /** NotFound, with the name that is most like it, if there is no such op. */
-  find(name: string): { definition: OpDefinition; op: Op } {
+  find(name: string, entry: Entry): { definition: OpDefinition; op: Op } {
     const found = this.byName.get(name);
     if (found !== undefined) return found;
-    const like = nearest(String(name), this.byName.keys());
-    throw new TandemError('NotFound', `expected an op that is defined, got ${String(name)}${
-      like === undefined ? '' : `; did you mean ${like}?`}`, { op: String(name) });
+    // The module knows what was meant.
+    new Op(String(name), '', '').on(this.engine, entry);
+    throw new TandemError('NotFound', `[${name}] expected an op that is defined, got another one`, { op: name });
   }
 }
 
@@ -128,7 +141,9 @@ export function groupInputs<T>(
   for (const input of definition.inputs) {
     const isList = input.number_attr !== undefined || input.type_list_attr !== undefined;
     if (!isList) {
-      if (at < inputs.length) grouped.push(inputs[at++]!);
+      // Too few are the module's to refuse, too.
+      if (at >= inputs.length) break;
+      grouped.push(inputs[at++]!);
       continue;
     }
     const count = countOf(input, definition, inputs.length, attrs) ?? inputs.length - at;

@@ -147,7 +147,7 @@ export class Runtime {
       if (!Array.isArray(inputs)) {
         throw new TandemError('InvalidArgument', `[${name}] expected inputs to be an array, got ${describe(inputs)}`);
       }
-      const { definition, op } = this.ensureRegistry().find(name);
+      const { definition, op } = this.ensureRegistry().find(name, this.execute);
       const count = options.results ?? numResults(definition, inputs.length, attrs);
       const grouped = groupInputs(definition, inputs, attrs) as Inputs;
       return callMany(op, this.execute, grouped, attrs, count, this);

@@ -10,7 +10,7 @@ import { dtypeOfCode } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { DESCRIPTION, exhausted, Ref } from './engine.js';
 import type { Engine } from './engine.js';
-import { attribute, errorIn, TandemError } from './errors.js';
+import { attribute, attributed, errorIn, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import { toNested, toScalar } from './nested.js';
 import type { Nested, Scalar } from './nested.js';
@@ -141,11 +141,11 @@ export class Tensor {
       throw attribute(errorIn('view', 'FailedPrecondition',
         'expected a tensor that has been computed, got one that is pending; await its ready() first'), this.view);
     }
-    if (this.dtype === 'string' || (address === 0 && this.size > 0)) {
+    if (this.dtype === 'string') {
       throw attribute(errorIn('view', 'FailedPrecondition',
         `expected a tensor of numbers, got ${this.typeText()}; use data()`), this.view);
     }
-    return elementsAt(this.engine, this.dtype, address, this.size);
+    return attributed(this.view, () => this.elements(pointer, address));
   }
 
   /** Waits, then describes the tensor: "f32[2,2] = [1, 2, 3, 4]", with at most so many elements. */
@@ -284,18 +284,23 @@ export class Tensor {
   }
 
   private copyElements(pointer: number): TypedArray | string[] {
-    const { engine } = this;
     const { state, address } = this.describe(pointer);
     if (state === 'error') throw this.takeError(pointer);
     if (this.dtype === 'string') return this.copyStrings(pointer);
-    if (address === 0 && this.size > 0) {
-      throw new TandemError('Unimplemented', '[data] expected a tensor that is dense in memory, got another one');
-    }
     try {
-      return elementsAt(engine, this.dtype, address, this.size).slice();
+      return this.elements(pointer, address).slice();
     } catch (error) {
       throw exhausted(error);
     }
+  }
+
+  // The elements of an available tensor of numbers. One that is not dense in memory, such as one number for all of its
+  // elements, is expanded by the module, which keeps that as long as the tensor.
+  private elements(pointer: number, address: number): TypedArray {
+    const { engine, size } = this;
+    if (address !== 0 || size === 0) return elementsAt(engine, this.dtype, address, size);
+    engine.check(engine.guard((exports, scratch) => exports.tandem_tensor_data(pointer, scratch, 0)));
+    return elementsAt(engine, this.dtype, engine.result(), size);
   }
 
   private copyStrings(pointer: number): string[] {

@@ -115,7 +115,8 @@ describe('wrong arguments', () => {
   });
 
   it('ops that do not exist, and numbers of arguments', () => {
-    expectError(() => rt.execute('tf.Matmul', [x, x]), 'NotFound', /got tf\.Matmul; did you mean tf\.MatMul/);
+    expectError(() => rt.execute('tf.Matmul', [x, x]), 'NotFound',
+      /^\[tf\.Matmul\] op tf\.Matmul is not defined, did you mean tf\.MatMul/);
     expectError(() => rt.execute(undefined, [x]), 'NotFound', /undefined/);
     expectError(() => rt.execute('tf.MatMul', [x]), 'InvalidArgument', /^\[tf\.MatMul\]/);
     expectError(() => rt.execute('tf.MatMul', [x, x, x]), 'InvalidArgument', /^\[tf\.MatMul\]/);

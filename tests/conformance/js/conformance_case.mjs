@@ -16,6 +16,23 @@ const RANGES = {
 };
 const MAX_RANK = 8;
 
+// Marks the texts that stand for integers which a number cannot hold; no case has a text that begins with it.
+const INTEGER_MARK = '\ue000';
+
+/** As JSON.parse, but integers beyond 2^53 are bigints. */
+export function parseJson(text) {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+  const marked = text.replace(tokens, (token) =>
+    (/^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${INTEGER_MARK}${token}"` : token));
+  return JSON.parse(marked, (_, value) =>
+    (typeof value === 'string' && value.startsWith(INTEGER_MARK) ? BigInt(value.slice(1)) : value));
+}
+
+function show(value) {
+  return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? `${member}` : member));
+}
+
 function fail(text) {
   throw new Error(text);
 }
@@ -25,7 +42,7 @@ function isObject(value) {
 }
 
 function checkKeys(object, what, known) {
-  if (!isObject(object)) fail(`${what} must be an object, got ${JSON.stringify(object)}`);
+  if (!isObject(object)) fail(`${what} must be an object, got ${show(object)}`);
   for (const key of Object.keys(object)) {
     if (!known.includes(key)) fail(`${what} has an unknown field "${key}"`);
   }
@@ -39,7 +56,7 @@ function required(object, key) {
 function parseText(object, key) {
   const value = required(object, key);
   if (typeof value !== 'string' || value === '') {
-    fail(`field "${key}" must be a string that is not empty, got ${JSON.stringify(value)}`);
+    fail(`field "${key}" must be a string that is not empty, got ${show(value)}`);
   }
   return value;
 }
@@ -47,27 +64,27 @@ function parseText(object, key) {
 const REALS = { nan: NaN, inf: Infinity, '-inf': -Infinity, '-0': -0 };
 
 function parseReal(value) {
-  if (typeof value === 'number') return value;
+  if (typeof value === 'number' || typeof value === 'bigint') return Number(value);
   if (typeof value === 'string' && value in REALS) return REALS[value];
-  return fail(`expected a number, "nan", "inf", "-inf" or "-0", got ${JSON.stringify(value)}`);
+  return fail(`expected a number, "nan", "inf", "-inf" or "-0", got ${show(value)}`);
 }
 
-/** An integer as a bigint; beyond 2^53 it must be a text, because JSON numbers are f64 here. */
+/** An integer as a bigint. */
 function parseInteger(value, dtype) {
   const isText = typeof value === 'string' && /^-?\d+$/.test(value);
-  if (!isText && !(Number.isInteger(value) && Math.abs(value) <= 2 ** 53)) {
-    fail(`expected an integer of dtype ${dtype}, got ${JSON.stringify(value)}`);
+  if (!isText && typeof value !== 'bigint' && !Number.isSafeInteger(value)) {
+    fail(`expected an integer of dtype ${dtype}, got ${show(value)}`);
   }
   const integer = BigInt(value);
   const [min, max] = RANGES[dtype];
-  if (integer < min || integer > max) fail(`expected an integer of dtype ${dtype}, got ${JSON.stringify(value)}`);
+  if (integer < min || integer > max) fail(`expected an integer of dtype ${dtype}, got ${show(value)}`);
   return integer;
 }
 
 function parseBool(value) {
   if (value === true || value === 1) return 1;
   if (value === false || value === 0) return 0;
-  return fail(`expected true, false, 1 or 0, got ${JSON.stringify(value)}`);
+  return fail(`expected true, false, 1 or 0, got ${show(value)}`);
 }
 
 /** What goes into the typed array of a dtype. */
@@ -91,7 +108,7 @@ function parseElement(value, dtype) {
 function parseStrings(data, count) {
   if (!Array.isArray(data) || data.length !== count) fail(`data must be a list of ${count} strings`);
   for (const element of data) {
-    if (typeof element !== 'string') fail(`expected a string, got ${JSON.stringify(element)}`);
+    if (typeof element !== 'string') fail(`expected a string, got ${show(element)}`);
   }
   return data;
 }
@@ -99,7 +116,7 @@ function parseStrings(data, count) {
 function parseData(data, dtype, count) {
   const length = dtype === 'c64' ? 2 * count : count;
   if (!Array.isArray(data) || data.length !== length) {
-    fail(`data must be a list of ${length} numbers, got ${Array.isArray(data) ? data.length : JSON.stringify(data)}`);
+    fail(`data must be a list of ${length} numbers, got ${Array.isArray(data) ? data.length : show(data)}`);
   }
   const result = new ARRAYS[dtype](length);
   for (let i = 0; i < length; ++i) result[i] = parseElement(data[i], dtype);
@@ -120,10 +137,10 @@ function drawData(random, dtype, count) {
 }
 
 function parseShape(dims) {
-  if (!Array.isArray(dims)) fail(`shape must be a list, got ${JSON.stringify(dims)}`);
+  if (!Array.isArray(dims)) fail(`shape must be a list, got ${show(dims)}`);
   const shape = dims.map((dim) => Number(parseInteger(dim, 'i64')));
   if (shape.length > MAX_RANK) fail(`expected at most ${MAX_RANK} dimensions, got ${shape.length}`);
-  if (shape.some((dim) => dim < 0)) fail(`dimensions must not be negative, got ${JSON.stringify(dims)}`);
+  if (shape.some((dim) => dim < 0)) fail(`dimensions must not be negative, got ${show(dims)}`);
   return shape;
 }
 
@@ -142,7 +159,7 @@ export function parseTensor(object) {
 }
 
 function parseTensors(list, what) {
-  if (!Array.isArray(list)) fail(`${what} must be a list, got ${JSON.stringify(list)}`);
+  if (!Array.isArray(list)) fail(`${what} must be a list, got ${show(list)}`);
   return list.map((tensor, i) => {
     try {
       return parseTensor(tensor);
@@ -156,17 +173,17 @@ function parseTolerance(object) {
   checkKeys(object, 'tolerance', ['ulp', 'abs']);
   const tolerance = { ulp: parseReal(object.ulp ?? 0), abs: parseReal(object.abs ?? 0) };
   if (!(tolerance.ulp >= 0 && tolerance.abs >= 0)) {
-    fail(`tolerance must not be negative, got ${JSON.stringify(object)}`);
+    fail(`tolerance must not be negative, got ${show(object)}`);
   }
   return tolerance;
 }
 
 /** The case of one line of a file; throws an Error that says what is wrong with it. */
 export function parseCase(line) {
-  const object = JSON.parse(line);
+  const object = parseJson(line);
   checkKeys(object, 'a case', ['name', 'op', 'attrs', 'inputs', 'outputs', 'error', 'tolerance', 'tags']);
   const attrs = object.attrs ?? {};
-  if (!isObject(attrs)) fail(`attrs must be an object, got ${JSON.stringify(attrs)}`);
+  if (!isObject(attrs)) fail(`attrs must be an object, got ${show(attrs)}`);
   if ('outputs' in object === 'error' in object) fail('a case has either outputs or an error');
   const tags = object.tags ?? [];
   if (!Array.isArray(tags) || tags.some((tag) => typeof tag !== 'string')) fail('tags must be a list of strings');

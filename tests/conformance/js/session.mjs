@@ -9,14 +9,16 @@ import { parseTensor } from './conformance_case.mjs';
 const MOST_RESULTS = 1000;  // more is a wrong call, which fails before results matter
 
 function isInteger(value) {
-  return Number.isSafeInteger(value) || (typeof value === 'string' && /^-?\d+$/.test(value));
+  if (typeof value === 'string') return /^-?\d+$/.test(value);
+  return typeof value === 'bigint' || Number.isSafeInteger(value);
 }
 
 /** How many tensors an argument of the definition stands for. */
 function sequenceLength(arg, def, attrs, numArgs) {
   const attr = arg.number_attr ?? arg.type_list_attr;
   if (attr === undefined) return 1;
-  if (attr in attrs) return Array.isArray(attrs[attr]) ? attrs[attr].length : isInteger(attrs[attr]) ? +attrs[attr] : 1;
+  if (Array.isArray(attrs[attr])) return attrs[attr].length;
+  if (attr in attrs) return isInteger(attrs[attr]) ? Number(attrs[attr]) : 1;
   const same = def.inputs.filter(
     (input) => input.number_attr === arg.number_attr && input.type_list_attr === arg.type_list_attr);
   if (same.length === 0) return Number(def.attrs.find(({ name }) => name === attr)?.default ?? 1);
