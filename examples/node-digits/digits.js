@@ -4,6 +4,8 @@
 
 // Trains a network to read handwritten digits, op by op, and shows how well it does.
 
+import { availableParallelism } from 'node:os';
+
 import { TandemError, cast, createRuntime, gather } from 'tandem-rt';
 
 import { Augmentation } from 'digits-js/augmentation.js';
@@ -159,7 +161,7 @@ async function trainTraced(runtime, network, set, settings) {
 
 /** @param {Settings} settings */
 async function run(settings) {
-  const runtime = await createRuntime({ device: 'cpu', threads: settings.threads === 0 ? 'auto' : settings.threads });
+  const runtime = await createRuntime({ device: 'cpu', threads: settings.threads || availableParallelism() });
   try {
     const digits = await readOrDraw(settings);
     console.log(

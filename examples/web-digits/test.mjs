@@ -254,6 +254,21 @@ for (const isIsolated of [false, true]) {
       await expectReading(page, 0);
     });
 
+    test('says so where its weights or the module cannot be had', async () => {
+      for (const [pattern, message] of /** @type {const} */ ([
+        ['**/*.safetensors', /\.safetensors: expected the weights, got 404/],
+        ['**/*.wasm', /\.wasm/],
+      ])) {
+        const broken = await browser.newPage();
+        await broken.route(pattern, (route) => route.fulfill({ status: 404 }));
+        await broken.goto(`${server.url}/page/`);
+        const problem = broken.locator('#problem');
+        await problem.waitFor();
+        assert.match((await problem.textContent()) ?? '', message);
+        await broken.close();
+      }
+    });
+
     test('fits a narrow window and the dark', async () => {
       await page.emulateMedia({ colorScheme: 'dark' });
       await page.setViewportSize({ width: 360, height: 740 });
