@@ -14,13 +14,14 @@ async function timed(scenario, count) {
   return now() - start;
 }
 
-// How many calls take about `roundMs`; the calls made to find out are the warm-up.
+// How many calls take about `roundMs` undisturbed; the calls made to find out are the warm-up.
 async function callsPerRound(scenario, roundMs) {
   for (let count = 1; ; count *= 2) {
-    const took = await timed(scenario, count);
-    if (took < roundMs / 2) continue;
-    await timed(scenario, count);
-    return Math.max(1, Math.round((count * roundMs) / Math.max(await timed(scenario, count), 0.05)));
+    let least = await timed(scenario, count);
+    if (least < roundMs / 2) continue;
+    for (let i = 0; i < 3; ++i) least = Math.min(least, await timed(scenario, count));
+    if (least < roundMs / 2) continue;
+    return Math.max(1, Math.round((count * roundMs) / least));
   }
 }
 
@@ -55,7 +56,9 @@ export async function measure(libraries, { only = [], rounds = 15, roundMs = 40,
     for (const entry of entries) outputs.push(Float32Array.from(await entry.output()));
     const differences = outputs.slice(1).map((values) => difference(values, outputs[0]));
     const worst = Math.max(0, ...differences);
-    if (!(worst <= TOLERANCE)) throw new Error(`${title}: results of ${entries.map((e) => e.name)} differ by ${differences}`);
+    if (!(worst <= TOLERANCE)) {
+      throw new Error(`${title}: results of ${entries.map((entry) => entry.name)} differ by ${differences}`);
+    }
 
     for (const entry of entries) entry.count = await callsPerRound(entry, roundMs);
     for (let round = 0; round < rounds; ++round) {

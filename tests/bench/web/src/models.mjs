@@ -25,12 +25,14 @@ const BLOCKS = [
 export function mobileNetV2() {
   const random = randomSource(2018);
   const layers = [];
+  // Of that scale the elements of all layers are about as large.
+  const filter = (shape, terms) => ({ shape, values: random(shape.reduce((a, b) => a * b), Math.sqrt(2 / terms)) });
   const conv = (size, from, to, stride, relu6, more = {}) =>
     layers.push({
       kind: 'conv',
       stride,
       relu6,
-      filter: { shape: [size, size, from, to], values: random(size * size * from * to, Math.sqrt(2 / (size * size * from))) },
+      filter: filter([size, size, from, to], size * size * from),
       bias: random(to, 0.1),
       ...more,
     });
@@ -46,7 +48,7 @@ export function mobileNetV2() {
         kind: 'depthwise',
         stride,
         relu6: true,
-        filter: { shape: [3, 3, wide, 1], values: random(9 * wide, Math.sqrt(2 / 9)) },
+        filter: filter([3, 3, wide, 1], 9),
         bias: random(wide, 0.1),
       });
       conv(1, wide, to, 1, false, { residual: stride === 1 && channels === to });

@@ -49,7 +49,8 @@ export function bytesTable(row, libraries) {
 /** What making results without disposing of them came to. */
 export function memoryTable(outcomes, results) {
   const megabytes = (bytes) => (bytes ? `${Math.round(bytes / 1e6)} MB` : '-');
-  const end = ({ error, works }) => (error ? `${error}${works === false ? '; add fails since' : ''}` : 'ended normally');
+  const broken = (works) => (works === false ? '; add fails since' : '');
+  const end = ({ error, works }) => (error ? `${error}${broken(works)}` : 'ended normally');
   return table(
     [`${results} results of 4 MB, never disposed`, 'made', 'peak resident', 'end'],
     outcomes.map((o) => [`${o.library}, ${o.where}`, `${o.made ?? '-'}`, megabytes(o.peak), end(o)]),

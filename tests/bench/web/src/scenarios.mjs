@@ -17,7 +17,12 @@ const overhead = [1, 16, 1024].map((size) => ({
 }));
 
 const byName = [
-  { id: 'add1ByName', kind: 'addByName', title: 'add, 1 element, by name', data: () => ({ x: tensor(1), y: tensor(1) }) },
+  {
+    id: 'add1ByName',
+    kind: 'addByName',
+    title: 'add, 1 element, by name',
+    data: () => ({ x: tensor(1), y: tensor(1) }),
+  },
   {
     id: 'matMul2',
     kind: 'matMul2',

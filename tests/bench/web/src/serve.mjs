@@ -8,7 +8,8 @@ import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
+const SCRIPT = 'text/javascript';
+const TYPES = { '.html': 'text/html', '.js': SCRIPT, '.mjs': SCRIPT, '.wasm': 'application/wasm' };
 
 /**
  * `mounts`: { '/prefix/': folder }, the longest prefix counts; URLs below /isolated/ are the same files with the

@@ -56,8 +56,10 @@ export async function load({ ort, ortPath, threads }) {
       inputs.push(graph.constant(shape, transposed(filter.values, filter.shape, filterPerm)));
     }
     const result = [n, Math.ceil(h / stride), Math.ceil(w / stride), c];
-    const model = graph.finish(graph.node(type, inputs, { auto_pad: 'SAME_UPPER', ...attributes }), [n, c, result[1], result[2]]);
-    return session(model, [['x', [n, c, h, w], channelsFirst(x.values, x.shape)]], (y) => channelsLast(y, result));
+    const y = graph.node(type, inputs, { auto_pad: 'SAME_UPPER', ...attributes });
+    const model = graph.finish(y, [n, c, result[1], result[2]]);
+    const images = ['x', [n, c, h, w], channelsFirst(x.values, x.shape)];
+    return session(model, [images], (values) => channelsLast(values, result));
   };
 
   const matMul = binary('MatMul');
@@ -106,7 +108,8 @@ function mobileNet(model, session) {
     if (residual) x = graph.node('Add', [x, blockInput]);
   }
   x = graph.node('ReduceMean', [x, graph.integers(2, 3)], { keepdims: 0n });
-  const [weights, bias] = [graph.constant(model.dense.shape, model.dense.values), graph.constant([1000], model.denseBias)];
+  const weights = graph.constant(model.dense.shape, model.dense.values);
+  const bias = graph.constant([1000], model.denseBias);
   const bytes = graph.finish(graph.node('Gemm', [x, weights, bias]), [1, 1000]);
   return session(bytes, [['image', [n, c, h, w], channelsFirst(model.input, model.inputShape)]]);
 }
@@ -136,7 +139,8 @@ function bert(model, session) {
     const query = split(dense(x, layer.query), [1n, 0n, 2n]);
     const key = split(dense(x, layer.key), [1n, 2n, 0n]);
     const value = split(dense(x, layer.value), [1n, 0n, 2n]);
-    const scores = graph.node('Softmax', [graph.node('Mul', [graph.node('MatMul', [query, key]), scale])], { axis: -1n });
+    const product = graph.node('MatMul', [query, key]);
+    const scores = graph.node('Softmax', [graph.node('Mul', [product, scale])], { axis: -1n });
     const heads3 = graph.node('Transpose', [graph.node('MatMul', [scores, value])], { perm: [1n, 0n, 2n] });
     const mixed = graph.node('Reshape', [heads3, mergedShape]);
     x = norm(graph.node('Add', [dense(mixed, layer.output), x]), layer.norm);

@@ -17,7 +17,8 @@ const told = (made) => process.send({ made, peak: peak() });
 
 let outcome;
 if (options.library === 'tandem') {
-  outcome = await tandemResults({ ...options, tandemUrl: pathToFileURL(`${options.tandemDist}/index.node.js`).href }, told);
+  const tandemUrl = pathToFileURL(`${options.tandemDist}/index.node.js`).href;
+  outcome = await tandemResults({ ...options, tandemUrl }, told);
 } else {
   setWasmPaths(`${dirname(createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm'))}/`);
   await tf.setBackend('wasm');

@@ -10,7 +10,8 @@ import { join } from 'node:path';
 /** @returns { made, peak, error?, works? }; `peak` is the largest resident size of the process in bytes. */
 export function memoryInNode(sources, options) {
   return new Promise((resolve) => {
-    const child = fork(join(sources, 'memory', 'node.mjs'), [JSON.stringify(options)], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    const stdio = ['ignore', 'ignore', 'ignore', 'ipc'];
+    const child = fork(join(sources, 'memory', 'node.mjs'), [JSON.stringify(options)], { stdio });
     let outcome = { made: 0 };
     child.on('message', (message) => {
       outcome = { ...outcome, ...message };
