@@ -42,7 +42,7 @@ class TANDEM_EXPORT HostAllocator : public RefCounted<HostAllocator> {
     // Called before an allocation of `size` bytes fails because of the limit or the system, on the thread that
     // allocates and without a lock, after kept blocks have been given back. True: something has changed, such as the
     // limit or what is in use, and it is tried again; it may be called again then. Default: fail.
-    std::function<bool(size_t size)> on_shortage;
+    std::function<bool(size_t size)> on_shortage{};
   };
   // While other threads allocate, the numbers need not belong to one and the same moment.
   struct Stats {

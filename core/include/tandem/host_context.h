@@ -46,7 +46,7 @@ class TANDEM_EXPORT HostContext {
     int64_t inline_cost_limit = 50'000;
     // Asked before a queued op begins, on the thread that would run it; `bytes` is what its results take. False: not
     // now, and it goes to the end of the queue again. Default: whenever its turn comes.
-    std::function<bool(int64_t bytes)> may_begin;
+    std::function<bool(int64_t bytes)> may_begin{};
     // Bounds of what is pending or queued (EX-11).
     int64_t max_pending_ops = int64_t{1} << 20;
     int64_t max_pending_bytes = sizeof(void*) == 8 ? int64_t{8} << 30 : int64_t{1} << 29;
