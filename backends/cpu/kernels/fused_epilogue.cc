@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Biases and activations of rows: what is cheap is made vectors of by the compiler, once per instruction set; the rest
-// is put together from the elementary functions of arrays.
+// Biases and activations of rows: what is cheap is computed with the bias, in vectors; the rest is put together from the
+// elementary functions of arrays.
 
 #include "kernels/fused_epilogue.h"
 
@@ -15,7 +15,7 @@
 #define HWY_TARGET_INCLUDE "kernels/fused_epilogue.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/positive_part-inl.h"
+#include "kernels/simd_partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
@@ -23,23 +23,36 @@ namespace {
 
 template <typename T, typename Fn>
 HWY_INLINE void Map(T* HWY_RESTRICT x, const T* HWY_RESTRICT bias, int64_t n, Fn fn) {
-  for (int64_t i = 0; i < n; ++i) x[i] = fn(x[i] + bias[i]);
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(fn(hn::Add(hn::LoadU(d, x + i), hn::LoadU(d, bias + i))), d, x + i);
+  if (i == n) return;
+  const auto rest = static_cast<size_t>(n - i);
+  StoreFirst(fn(hn::Add(LoadFirst(d, rest, x + i), LoadFirst(d, rest, bias + i))), d, rest, x + i);
 }
 
-// Adds the bias, and computes the activation if it is one of those that compare and multiply.
+// Adds the bias, and computes the activation if it is one of those that compare and multiply. NaN stays NaN.
 template <typename T>
 void AddBias(const FusedEpilogue<T>& epilogue, T* x, const T* bias, int64_t n) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const V zero = hn::Zero(d);
   switch (epilogue.activation) {
     case Activation::kRelu:
-      return Map(x, bias, n, [](T v) { return PositivePart(v); });
-    case Activation::kRelu6:
-      return Map(x, bias, n, [](T v) { return v > 6 ? T{6} : PositivePart(v); });
+      return Map(x, bias, n, [zero](V v) { return hn::IfThenZeroElse(hn::Le(v, zero), v); });
+    case Activation::kRelu6: {
+      const V six = hn::Set(d, T{6});
+      return Map(x, bias, n, [zero, six](V v) {
+        return hn::IfThenElse(hn::Gt(v, six), six, hn::IfThenZeroElse(hn::Le(v, zero), v));
+      });
+    }
     case Activation::kLeakyRelu: {
-      const T alpha = epilogue.leakyrelu_alpha;
-      return Map(x, bias, n, [alpha](T v) { return v > 0 ? v : alpha * v; });
+      const V alpha = hn::Set(d, epilogue.leakyrelu_alpha);
+      return Map(x, bias, n, [zero, alpha](V v) { return hn::IfThenElse(hn::Gt(v, zero), v, hn::Mul(alpha, v)); });
     }
     default:
-      return Map(x, bias, n, [](T v) { return v; });
+      return Map(x, bias, n, [](V v) { return v; });
   }
 }
 

@@ -45,11 +45,13 @@ struct Largest {
     return std::is_floating_point_v<A> ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
   }
 
-  // Of many vectors. Whether one was NaN is kept apart: the instruction for the larger number loses it.
+  // Of many vectors. Whether one was NaN is kept apart: the instruction for the larger number loses it. Constructors are
+  // written out because g++ makes those it declares itself for the baseline instruction set.
   template <class Ops, bool kHasNan = std::is_floating_point_v<typename Ops::A>>
   struct Together {
-    typename Ops::V largest = Ops::Set(Identity<typename Ops::A>());
-    typename Ops::M nan = Ops::IsNan(largest);
+    typename Ops::V largest;
+    typename Ops::M nan;
+    HWY_INLINE Together() : largest(Ops::Set(Identity<typename Ops::A>())), nan(Ops::IsNan(largest)) {}
     HWY_INLINE void Take(typename Ops::V v) {
       largest = Ops::LargerNumber(largest, v);
       nan = Ops::Or(nan, Ops::IsNan(v));
@@ -60,7 +62,8 @@ struct Largest {
   };
   template <class Ops>
   struct Together<Ops, false> {
-    typename Ops::V largest = Ops::Set(Identity<typename Ops::A>());
+    typename Ops::V largest;
+    HWY_INLINE Together() : largest(Ops::Set(Identity<typename Ops::A>())) {}
     HWY_INLINE void Take(typename Ops::V v) { largest = Ops::Larger(largest, v); }
     HWY_INLINE typename Ops::V Get() const { return largest; }
   };
@@ -83,7 +86,8 @@ struct Mean {
 
   template <class Ops>
   struct Together {
-    typename Ops::V sum = Ops::Set(0);
+    typename Ops::V sum;
+    HWY_INLINE Together() : sum(Ops::Set(0)) {}
     HWY_INLINE void Take(typename Ops::V v) { sum = Ops::Add(sum, v); }
     HWY_INLINE typename Ops::V Get() const { return sum; }
   };
