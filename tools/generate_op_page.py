@@ -14,7 +14,8 @@ import re
 import sys
 
 sys.dont_write_bytecode = True  # a build leaves nothing in the source tree
-import generate_ops
+from op_codegen.cpp import CppFunction
+from op_codegen.definitions import OpDefinition, type_text
 
 PAGE = """\
 <!doctype html>
@@ -162,7 +163,7 @@ def kind_text(attr):
 def rows(op, described):
     for title, args in (("input", op["inputs"]), ("output", op["outputs"])):
         for arg in args:
-            kind = title + ", " + generate_ops.type_text(arg)
+            kind = title + ", " + type_text(arg)
             yield arg["name"], html.escape(kind), described.get(arg["name"], "")
     for attr in op["attrs"]:
         note = described.get(attr["name"], "")
@@ -174,11 +175,12 @@ def rows(op, described):
 def section(op, registered):
     names = {arg["name"] for key in ("inputs", "outputs", "attrs") for arg in op[key]}
     paragraphs, described = parts_of_doc(op["doc"], names)
-    typed = generate_ops.Op(op, registered)
+    definition = OpDefinition(op, registered)
     # What the search takes for the op's names: that of the definition and that of the function.
     searched = op["name"].lower()
     signature = ""
-    if typed.supported():
+    if definition.has_function():
+        typed = CppFunction(definition)
         searched += " " + typed.name.lower()
         where = ", std::source_location where = std::source_location::current()"
         parameters = typed.parameters().replace(where, "").replace(where[2:], "")
