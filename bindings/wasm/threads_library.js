@@ -12,7 +12,14 @@ addToLibrary({
   $tandemWorkers__internal: true,
   $tandemWorkers__deps: ['$PThread', '$runtimeKeepalivePush'],
   $tandemWorkers: () => {
-    if (ENVIRONMENT_IS_PTHREAD) return;
+    if (ENVIRONMENT_IS_PTHREAD) {
+      // By it a worker waits for messages, at an address in what describes its thread. Some threads end before the
+      // runtime does (those beyond 16 that many calls of settled() at once have started), but not their waiters: a
+      // mutex that comes to lie there loses wake-ups to them. Without it messages to workers, of which there are none,
+      // would be posted. The loading thread's own stays as it is: it never ends, and it is told by it to wake.
+      delete Atomics.waitAsync;
+      return;
+    }
     // Or the module would end with the first call from a worker.
     runtimeKeepalivePush();
     const load = PThread.loadWasmModuleToWorker;

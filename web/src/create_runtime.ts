@@ -7,7 +7,7 @@ import type { Capabilities } from './capabilities.js';
 import { Engine } from './engine.js';
 import type { EngineOptions } from './engine.js';
 import { attribute, errorIn, TandemError } from './errors.js';
-import { checkWebAssembly, instantiate, instantiateThreads } from './module.js';
+import { checkSimd, checkWebAssembly, instantiate, instantiateThreads } from './module.js';
 import type { WasmInstance } from './module.js';
 import { platform } from './platform.js';
 import { Runtime } from './runtime.js';
@@ -123,7 +123,12 @@ async function load(
     }
   }
   const { wasmUrl, wasmModule, wasmBinary } = options;
-  return { instance: await instantiate({ wasmUrl, wasmModule, wasmBinary }, wake), threads: 1, reason };
+  try {
+    return { instance: await instantiate({ wasmUrl, wasmModule, wasmBinary }, wake), threads: 1, reason };
+  } catch (error) {
+    checkSimd();
+    throw error;
+  }
 }
 
 function capabilitiesOf(loaded: Loaded, options: RuntimeOptions, version: string): Capabilities {

@@ -141,6 +141,18 @@ describe('createRuntime', () => {
     await rt.dispose();
   });
 
+  // With threads, each wait takes one, and most of these end then.
+  it('makes runtimes that many may wait for at once', async () => {
+    const rt = await createRuntime();
+    for (let round = 0; round < 3; ++round) {
+      const product = matMul(rt.fill([300, 300], 1), rt.fill([300, 300], 2));
+      await Promise.all(Array.from({ length: 40 }, () => rt.settled()));
+      expect(product.state).to.equal('available');
+      expect(product.view()[89_999]).to.equal(600);
+    }
+    await rt.dispose();
+  });
+
   it('makes runtimes that a failing module ends, with an error', async () => {
     const rt = await createRuntime();
     const x = rt.tensor([1, 2]);

@@ -56,13 +56,34 @@ void AddBias(const FusedEpilogue<T>& epilogue, T* x, const T* bias, int64_t n) {
   }
 }
 
+#if !HWY_HAVE_FLOAT64
+// As AddBias, for a single number.
+double AddBiasToOne(const FusedEpilogue<double>& epilogue, double x, double bias) {
+  const double v = x + bias;
+  switch (epilogue.activation) {
+    case Activation::kRelu:
+      return v <= 0 ? 0 : v;
+    case Activation::kRelu6:
+      return v > 6 ? 6 : v <= 0 ? 0 : v;
+    case Activation::kLeakyRelu:
+      return v > 0 ? v : epilogue.leakyrelu_alpha * v;
+    default:
+      return v;
+  }
+}
+#endif
+
 }  // namespace
 
 void AddBiasF32(const FusedEpilogue<float>& epilogue, float* x, const float* bias, int64_t n) {
   AddBias(epilogue, x, bias, n);
 }
 void AddBiasF64(const FusedEpilogue<double>& epilogue, double* x, const double* bias, int64_t n) {
+#if HWY_HAVE_FLOAT64
   AddBias(epilogue, x, bias, n);
+#else
+  for (int64_t i = 0; i < n; ++i) x[i] = AddBiasToOne(epilogue, x[i], bias[i]);
+#endif
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE
