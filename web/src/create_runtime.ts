@@ -123,12 +123,7 @@ async function load(
     }
   }
   const { wasmUrl, wasmModule, wasmBinary } = options;
-  try {
-    return { instance: await instantiate({ wasmUrl, wasmModule, wasmBinary }, wake), threads: 1, reason };
-  } catch (error) {
-    checkSimd();
-    throw error;
-  }
+  return { instance: await instantiate({ wasmUrl, wasmModule, wasmBinary }, wake), threads: 1, reason };
 }
 
 function capabilitiesOf(loaded: Loaded, options: RuntimeOptions, version: string): Capabilities {
@@ -164,7 +159,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const checked = checkOptions(options);
     checkWebAssembly();
     let engine: Engine | undefined;
-    const loaded = await load(options, () => engine?.events.wake(), (error) => engine?.trap(error));
+    const loading = load(options, () => engine?.events.wake(), (error) => engine?.trap(error));
+    // While it is fetched. Without SIMD it cannot be compiled either, which nobody is told then.
+    loading.catch(() => undefined);
+    checkSimd();
+    const loaded = await loading;
     engine = new Engine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
     // For what there was to do before anybody could be told.
     engine.events.wake();
