@@ -85,7 +85,7 @@ export class Engine {
   readonly tracksLocations: boolean;
   /** Whether calls may go the short way. */
   readonly isPlain: boolean;
-  /** What calls were given lately. Lives as long as the module. */
+  /** What calls were given lately. */
   readonly recent: Recent;
   /** Index in `heap.u32` of the arguments and of the result of a call. */
   readonly argumentsAt: number;
@@ -115,7 +115,7 @@ export class Engine {
     this.argumentsAt = (this.heap.scratch + ARGUMENTS) >>> 2;
     this.resultsAt = this.heap.scratch >>> 2;
     this.heap.u32.set([CALL_OPTIONS_BYTES, 0, 0, 0, 0, 0, 0], (this.heap.scratch + PLAIN_OPTIONS) >>> 2);
-    this.recent = new Recent(exports);
+    this.recent = new Recent(this);
     this.opExecute = exports.tandem_op_execute;
     this.tensorRelease = exports.tandem_tensor_release;
     this.registry = new FinalizationRegistry((ref) => {

@@ -6,7 +6,7 @@
 // the rest of a small op.
 
 import type { DType } from './dtypes.js';
-import type { WasmExports } from './module.js';
+import type { Engine } from './engine.js';
 import type { InputSpec, Op } from './op.js';
 
 /** Of options and of lists, for each op. */
@@ -67,8 +67,8 @@ function isSameOptions({ names, values }: KeptOptions, keys: readonly string[], 
 }
 
 /**
- * See above. One for each engine, with which it ends. What it gives is its own, and may be released by the next `keep…`;
- * `changes` tells whether something has been since.
+ * See above. One for each engine, with which it ends. What it gives is its own, and may be released by the next
+ * `keep…`: `changes` tells whether something has been.
  */
 export class Recent {
   /** How often something was released. */
@@ -76,7 +76,7 @@ export class Recent {
   private readonly ops = new Map<Op, OfOp>();
   private readonly numbers = new Map<DType, Map<number, number>>();
 
-  constructor(private readonly exports: WasmExports) {}
+  constructor(private readonly engine: Engine) {}
 
   /** The tandem_attrs* of options like these; 0 for none, undefined if there are none like them. */
   attrs(op: Op, options: object | undefined): number | undefined {
@@ -104,7 +104,7 @@ export class Recent {
     of.nextOptions = (of.nextOptions + 1) % MAX_KEPT;
     if (old !== undefined) {
       ++this.changes;
-      this.exports.tandem_attrs_release(old.pointer);
+      this.engine.exports.tandem_attrs_release(old.pointer);
     }
     return true;
   }
@@ -169,6 +169,6 @@ export class Recent {
 
   private release(tensor: number): void {
     ++this.changes;
-    this.exports.tandem_tensor_release(tensor);
+    this.engine.exports.tandem_tensor_release(tensor);
   }
 }
