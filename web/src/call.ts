@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Calling ops: a short way for tensors without options, which costs some tenths of a microsecond, and one for the rest.
+// Calling ops: a short way for tensors without options, which costs some tenths of a microsecond; one for options and
+// values like those of calls before; and one for the rest.
 
 import { makeAttrs } from './attrs.js';
+import { callAgain, dtypeFor } from './call_again.js';
 import { contexts, currentContext } from './context.js';
 import type { Context } from './context.js';
 import { createScalar, createTensor } from './create.js';
-import { dtypeOfArray } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import type { Engine } from './engine.js';
 import { attribute, errorIn, locationOf, TandemError } from './errors.js';
@@ -36,7 +37,8 @@ export function call1(op: Op, entry: Entry, a: TensorInput, options?: object): T
       return newTensor(a.runtime, engine, engine.call(op.pointer, 1, entry));
     }
   }
-  return callMany(op, entry, [a], options)[0]!;
+  const inputs = [a];
+  return callAgain(op, entry, inputs, options, undefined) ?? callSlowly(op, entry, inputs, options)[0]!;
 }
 
 /** Calls an op with two arguments and one result. */
@@ -54,14 +56,16 @@ export function call2(op: Op, entry: Entry, a: TensorInput, b: TensorInput, opti
       return newTensor(a.runtime, engine, engine.call(op.pointer, 2, entry));
     }
   }
-  return callMany(op, entry, [a, b], options)[0]!;
+  const inputs = [a, b];
+  return callAgain(op, entry, inputs, options, undefined) ?? callSlowly(op, entry, inputs, options)[0]!;
 }
 
 /** Calls an op with three arguments and one result. */
 export function call3(
   op: Op, entry: Entry, a: TensorInput, b: TensorInput, c: TensorInput, options?: object,
 ): Tensor {
-  return callMany(op, entry, [a, b, c], options)[0]!;
+  const inputs = [a, b, c];
+  return callAgain(op, entry, inputs, options, undefined) ?? callSlowly(op, entry, inputs, options)[0]!;
 }
 
 /**
@@ -72,6 +76,13 @@ export function call3(
  * @param runtime Where there may be no tensor among the arguments.
  */
 export function callMany(
+  op: Op, entry: Entry, inputs: Inputs, options?: object, numResults = 1, runtime?: Runtime,
+): Tensor[] {
+  const result = numResults === 1 ? callAgain(op, entry, inputs, options, runtime) : undefined;
+  return result !== undefined ? [result] : callSlowly(op, entry, inputs, options, numResults, runtime);
+}
+
+function callSlowly(
   op: Op, entry: Entry, inputs: Inputs, options?: object, numResults = 1, runtime?: Runtime,
 ): Tensor[] {
   try {
@@ -86,14 +97,15 @@ class Call {
   private readonly runtime: Runtime;
   private readonly engine: Engine;
   private inherited: Context | undefined;
-  // One argument for each tensor that the op gets, and the input that it is for.
-  private readonly args: { value: TensorInput; spec: InputSpec | undefined; name: string }[] = [];
+  // The tensors that the op gets, and the input that each is for.
+  private readonly values: TensorInput[] = [];
+  private readonly specs: (InputSpec | undefined)[] = [];
   // What was made for this call.
-  private readonly made: number[] = [];
+  private readonly made: { pointer: number; index: number; dtype: DType | undefined }[] = [];
 
   constructor(private readonly op: Op, private readonly entry: Entry, inputs: Inputs, runtime: Runtime | undefined) {
     inputs.forEach((input, i) => this.addInput(input, op.inputs[i], i));
-    const first = this.args.find(({ value }) => value instanceof Tensor)?.value as Tensor | undefined;
+    const first = this.values.find((value) => value instanceof Tensor) as Tensor | undefined;
     const found = runtime ?? first?.runtime;
     if (found === undefined) {
       throw errorIn(op.name, 'InvalidArgument',
@@ -104,15 +116,26 @@ class Call {
   }
 
   private addInput(input: Inputs[number], spec: InputSpec | undefined, index: number): void {
-    const name = spec?.name ?? `argument ${index}`;
     if (spec?.isVariadic !== true) {
-      this.args.push({ value: input as TensorInput, spec, name });
+      this.values.push(input as TensorInput);
+      this.specs.push(spec);
       return;
     }
     if (!Array.isArray(input)) {
+      const name = spec?.name ?? `argument ${index}`;
       throw errorIn(this.op.name, 'InvalidArgument', `expected a list of tensors for ${name}, got ${describe(input)}`);
     }
-    (input as readonly TensorInput[]).forEach((value, i) => this.args.push({ value, spec, name: `${name}[${i}]` }));
+    for (const value of input as readonly TensorInput[]) {
+      this.values.push(value);
+      this.specs.push(spec);
+    }
+  }
+
+  // What errors call a value.
+  private nameOf(index: number): string {
+    const spec = this.specs[index];
+    if (spec === undefined) return `argument ${index}`;
+    return spec.isVariadic ? `${spec.name}[${index - this.specs.indexOf(spec)}]` : spec.name;
   }
 
   run(options: object | undefined, numResults: number): Tensor[] {
@@ -121,21 +144,31 @@ class Call {
     let attrs = 0;
     try {
       const pointer = op.on(engine, entry);
-      const args = this.args.map((arg) => this.pointerOf(arg));
-      attrs = makeAttrs(engine, op, options);
+      const args = this.values.map((value, i) => this.pointerOf(value, i));
+      const known = engine.isPlain ? engine.recent.attrs(op, options) : undefined;
+      if (known === undefined) attrs = makeAttrs(engine, op, options);
       const results = engine.callMany(pointer, args, numResults, {
-        attrs,
+        attrs: known ?? attrs,
         chain: numResults === 0 ? runtime.chain() : 0,
         request: this.request(),
         location: engine.tracksLocations ? engine.location(locationOf(entry)) : 0,
       }, entry);
       return results.map((result) => newTensor(runtime, engine, result, this.inherited));
     } finally {
-      if (engine.closed === undefined) {
-        for (const made of this.made) engine.exports.tandem_tensor_release(made);
-        if (attrs !== 0) engine.exports.tandem_attrs_release(attrs);
-      }
+      if (engine.closed === undefined) this.keepOrRelease(attrs, options);
     }
+  }
+
+  private keepOrRelease(attrs: number, options: object | undefined): void {
+    const { engine, engine: { exports, recent }, op } = this;
+    for (const { dtype, index, pointer } of this.made) {
+      const isKept = dtype !== undefined && engine.isPlain &&
+        recent.keepValue(op, this.specs[index], this.values[index], dtype, pointer);
+      if (!isKept) exports.tandem_tensor_release(pointer);
+    }
+    if (attrs === 0) return;
+    const isKept = engine.isPlain && recent.keepAttrs(op, options!, attrs);
+    if (!isKept) exports.tandem_attrs_release(attrs);
   }
 
   private request(): number {
@@ -148,47 +181,26 @@ class Call {
     return 0;
   }
 
-  private pointerOf({ value, spec, name }: Call['args'][number]): number {
+  private pointerOf(value: TensorInput, index: number): number {
     const { engine, op } = this;
     if (value instanceof Tensor) {
       if (value.engine !== engine) {
-        throw errorIn(op.name, 'InvalidArgument', `expected tensors of one runtime, got ${name} of another one`);
+        throw errorIn(op.name, 'InvalidArgument',
+          `expected tensors of one runtime, got ${this.nameOf(index)} of another one`);
       }
       if (value.ref.pointer === 0) {
         throw errorIn(op.name, 'FailedPrecondition',
-          `expected tensors that are not disposed of, got ${name}, which is`);
+          `expected tensors that are not disposed of, got ${this.nameOf(index)}, which is`);
       }
       this.inherited ??= value.context;
       return value.ref.pointer;
     }
-    const dtype = this.dtypeFor(value, spec);
-    const context = { op: op.name, name };
+    const dtype = dtypeFor(this.specs[index], value, this.values, this.specs);
+    const context = { op: op.name, name: this.nameOf(index) };
     const pointer = typeof value === 'number'
       ? createScalar(engine, value, dtype ?? 'f32', context)
       : createTensor(engine, value, dtype, undefined, context);
-    this.made.push(pointer);
+    this.made.push({ pointer, index, dtype });
     return pointer;
   }
-
-  // The element type that a value takes; undefined for its own.
-  private dtypeFor(value: TensorInput, spec: InputSpec | undefined): DType | undefined {
-    if (spec === undefined || spec.isMixed) return undefined;
-    if (spec.dtype !== undefined) return spec.dtype;
-    const own = dtypeOfArray(value);
-    if (own !== undefined) return own;
-    let other: DType | undefined;
-    for (const arg of this.args) {
-      if (!(arg.value instanceof Tensor)) continue;
-      if (arg.spec?.type === spec.type) return arg.value.dtypeIfKnown() ?? spec.usual;
-      if (arg.spec?.dtype === undefined && arg.spec?.isHost !== true) other ??= arg.value.dtypeIfKnown();
-    }
-    if (isText(value)) return undefined;
-    return spec.usual ?? (spec.isHost ? 'i32' : other);
-  }
-}
-
-function isText(value: unknown): boolean {
-  let at = value;
-  while (Array.isArray(at)) at = at[0] as unknown;
-  return typeof at === 'string';
 }

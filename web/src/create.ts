@@ -123,10 +123,14 @@ export function createTensor(
   });
 }
 
+/** Whether a number needs no conversion but what `tandem_js_scalar` does, and cannot be wrong for the dtype. */
+export function isPlainNumber(value: number, dtype: DType): boolean {
+  return dtype === 'f32' || dtype === 'f64' || (dtype === 'i32' && (value | 0) === value);
+}
+
 /** The tandem_tensor* of a number; those that a dtype does not take are an error. */
 export function createScalar(engine: Engine, value: number, dtype: DType, context: ValuesContext): number {
-  const isPlain = dtype === 'f32' || dtype === 'f64' || (dtype === 'i32' && (value | 0) === value);
-  if (!isPlain) return createTensor(engine, value, dtype, undefined, context);
+  if (!isPlainNumber(value, dtype)) return createTensor(engine, value, dtype, undefined, context);
   const pointer = engine.guard((exports) => exports.tandem_js_scalar(engine.js, dtypeCode(dtype), value)) >>> 0;
   if (pointer === 0) throw new TandemError('ResourceExhausted', 'expected memory for a number, got none');
   return pointer;

@@ -7,7 +7,7 @@ import type { Capabilities } from './capabilities.js';
 import { Engine } from './engine.js';
 import type { EngineOptions } from './engine.js';
 import { attribute, errorIn, TandemError } from './errors.js';
-import { checkWebAssembly, instantiate, instantiateThreads } from './module.js';
+import { checkSimd, checkWebAssembly, instantiate, instantiateThreads } from './module.js';
 import type { WasmInstance } from './module.js';
 import { platform } from './platform.js';
 import { Runtime } from './runtime.js';
@@ -159,7 +159,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const checked = checkOptions(options);
     checkWebAssembly();
     let engine: Engine | undefined;
-    const loaded = await load(options, () => engine?.events.wake(), (error) => engine?.trap(error));
+    const loading = load(options, () => engine?.events.wake(), (error) => engine?.trap(error));
+    // While it is fetched. Without SIMD it cannot be compiled either, which nobody is told then.
+    loading.catch(() => undefined);
+    checkSimd();
+    const loaded = await loading;
     engine = new Engine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
     // For what there was to do before anybody could be told.
     engine.events.wake();

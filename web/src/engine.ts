@@ -10,6 +10,7 @@ import type { Listener } from './events.js';
 import { Heap } from './heap.js';
 import type { Op } from './op.js';
 import type { WasmExports, WasmInstance } from './module.js';
+import { Recent } from './recent.js';
 
 /** A reference to a tensor of the module. */
 export class Ref {
@@ -42,6 +43,8 @@ export interface EngineOptions extends Listener {
 export const DESCRIPTION = 64;
 /** Of a tandem_call_options. */
 const OPTIONS = 160;
+/** Of another one, in which attributes are all that is ever set. */
+const PLAIN_OPTIONS = 192;
 /** Of events. */
 export const EVENTS = 256;
 /** How many there is room for. */
@@ -82,6 +85,8 @@ export class Engine {
   readonly tracksLocations: boolean;
   /** Whether calls may go the short way. */
   readonly isPlain: boolean;
+  /** What calls were given lately. Lives as long as the module. */
+  readonly recent: Recent;
   /** Index in `heap.u32` of the arguments and of the result of a call. */
   readonly argumentsAt: number;
   private readonly resultsAt: number;
@@ -109,6 +114,8 @@ export class Engine {
     this.heap = new Heap(instance.memory, { malloc: exports.malloc, free: exports.free });
     this.argumentsAt = (this.heap.scratch + ARGUMENTS) >>> 2;
     this.resultsAt = this.heap.scratch >>> 2;
+    this.heap.u32.set([CALL_OPTIONS_BYTES, 0, 0, 0, 0, 0, 0], (this.heap.scratch + PLAIN_OPTIONS) >>> 2);
+    this.recent = new Recent(exports);
     this.opExecute = exports.tandem_op_execute;
     this.tensorRelease = exports.tandem_tensor_release;
     this.registry = new FinalizationRegistry((ref) => {
@@ -190,14 +197,19 @@ export class Engine {
   }
 
   /**
-   * Calls an op, looked up by `op`, whose `count` arguments are in the scratch area already. The tandem_tensor* of its
-   * result; errors are the caller's of `entry`.
+   * Calls an op, looked up by `op`, whose `count` arguments are in the scratch area already, with a tandem_attrs* or 0.
+   * The tandem_tensor* of its result; errors are the caller's of `entry`.
    */
-  call(op: number, count: number, entry: Entry): number {
+  call(op: number, count: number, entry: Entry, attrs = 0): number {
     const { heap } = this;
+    let options = 0;
+    if (attrs !== 0) {
+      options = heap.scratch + PLAIN_OPTIONS;
+      heap.u32[(options >>> 2) + 1] = attrs;
+    }
     let status: number;
     try {
-      status = this.opExecute(op, heap.scratch + ARGUMENTS, count, 0, heap.scratch, 1);
+      status = this.opExecute(op, heap.scratch + ARGUMENTS, count, options, heap.scratch, 1);
     } catch (error) {
       throw attribute(this.trap(error), entry);
     }

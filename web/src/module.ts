@@ -56,12 +56,16 @@ const SIMD_MODULE = [
   0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11,
 ];
 
-/** Throws Unimplemented where there is no WebAssembly with SIMD. */
+/** Throws Unimplemented where there is no WebAssembly. */
 export function checkWebAssembly(): void {
   if (typeof WebAssembly !== 'object') {
     throw new TandemError('Unimplemented', 'expected WebAssembly, which this environment does not have or does not ' +
       'allow; a content security policy must have \'wasm-unsafe-eval\' in script-src');
   }
+}
+
+/** Throws Unimplemented where WebAssembly has no SIMD, which is why no module can be compiled there. */
+export function checkSimd(): void {
   if (!WebAssembly.validate(new Uint8Array(SIMD_MODULE))) {
     throw new TandemError('Unimplemented', 'expected WebAssembly SIMD, which this environment does not have; ' +
       'browsers have it since Chrome 91, Firefox 89 and Safari 16.4');
@@ -89,10 +93,22 @@ async function compileBytes(bytes: BufferSource, name: string): Promise<WebAssem
 // Compiled modules by URL: several runtimes share one.
 const compiled = new Map<string, Promise<WebAssembly.Module>>();
 
+// While it arrives, where the environment can.
+async function fetchAndCompile(url: URL): Promise<WebAssembly.Module> {
+  const found = await platform.read(url);
+  if (found instanceof ArrayBuffer) return compileBytes(found, url.href);
+  try {
+    return await WebAssembly.compileStreaming(found);
+  } catch {
+    // What is wrong is said of the bytes, of which this has left none: they are fetched once more.
+    return compileBytes(await platform.readBytes(url), url.href);
+  }
+}
+
 function compileUrl(url: URL): Promise<WebAssembly.Module> {
   let module = compiled.get(url.href);
   if (module === undefined) {
-    module = platform.read(url).then((bytes) => compileBytes(bytes, url.href));
+    module = fetchAndCompile(url);
     compiled.set(url.href, module);
     // The next runtime tries again.
     module.catch(() => compiled.delete(url.href));

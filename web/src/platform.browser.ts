@@ -48,25 +48,33 @@ function threadCount(): number {
   return Math.max(1, Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 16));
 }
 
+async function fetchModule(url: URL): Promise<Response> {
+  const advice = 'say where it is by createRuntime({ wasmUrl })';
+  let response: Response;
+  try {
+    response = await fetch(url, { credentials: 'same-origin' });
+  } catch (error) {
+    throw new TandemError('Unavailable', `expected the file tandem.wasm at ${url.href}, got ${
+      error instanceof Error ? error.message : String(error)}; ${advice}`, { cause: error });
+  }
+  if (!response.ok) {
+    throw new TandemError('NotFound',
+      `expected the file tandem.wasm at ${url.href}, got status ${response.status}; ${advice}`);
+  }
+  return response;
+}
+
 /** The browser. */
 export const platform: Platform = {
   baseUrl: () => globalThis.location?.href,
   wasmUrl: () => new URL('./tandem.wasm', import.meta.url),
   async read(url) {
-    const advice = 'say where it is by createRuntime({ wasmUrl })';
-    let response: Response;
-    try {
-      response = await fetch(url, { credentials: 'same-origin' });
-    } catch (error) {
-      throw new TandemError('Unavailable', `expected the file tandem.wasm at ${url.href}, got ${
-        error instanceof Error ? error.message : String(error)}; ${advice}`, { cause: error });
-    }
-    if (!response.ok) {
-      throw new TandemError('NotFound',
-        `expected the file tandem.wasm at ${url.href}, got status ${response.status}; ${advice}`);
-    }
-    return response.arrayBuffer();
+    const response = await fetchModule(url);
+    // Only then browsers compile it while it arrives.
+    const isWasm = /^application\/wasm$/i.test(response.headers.get('content-type') ?? '');
+    return isWasm && 'compileStreaming' in WebAssembly ? response : response.arrayBuffer();
   },
+  readBytes: async (url) => (await fetchModule(url)).arrayBuffer(),
   macrotask,
   collectGarbage,
   stayAlive: () => undefined,

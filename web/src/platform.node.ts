@@ -28,19 +28,22 @@ async function readUrl(url: URL): Promise<ArrayBuffer> {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
 }
 
+async function readBytes(url: URL): Promise<ArrayBuffer> {
+  try {
+    return await readUrl(url);
+  } catch (error) {
+    throw new TandemError('NotFound', `expected the file tandem.wasm at ${url.href}, got ${
+      error instanceof Error ? error.message : String(error)}; say where it is by createRuntime({ wasmUrl })`,
+    { cause: error });
+  }
+}
+
 /** Node. */
 export const platform: Platform = {
   baseUrl: () => pathToFileURL(`${process.cwd()}/`).href,
   wasmUrl: () => new URL('./tandem.wasm', import.meta.url),
-  async read(url) {
-    try {
-      return await readUrl(url);
-    } catch (error) {
-      throw new TandemError('NotFound', `expected the file tandem.wasm at ${url.href}, got ${
-        error instanceof Error ? error.message : String(error)}; say where it is by createRuntime({ wasmUrl })`,
-      { cause: error });
-    }
-  },
+  read: readBytes,
+  readBytes,
   macrotask: (fn) => void setImmediate(fn),
   async collectGarbage(isDone) {
     if (collect === undefined) {

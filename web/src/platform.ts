@@ -39,8 +39,13 @@ export interface Platform {
   baseUrl(): string | undefined;
   /** Where the module without threads is. */
   wasmUrl(): URL;
-  /** The bytes there. NotFound or Unavailable if they cannot be had. */
-  read(url: URL): Promise<ArrayBuffer>;
+  /**
+   * A module there: a response that can be compiled while it arrives, else its bytes. NotFound or Unavailable if it
+   * cannot be had.
+   */
+  read(url: URL): Promise<Response | ArrayBuffer>;
+  /** Its bytes in any case. */
+  readBytes(url: URL): Promise<ArrayBuffer>;
   /** Runs `fn` soon, after events that wait already. */
   macrotask(fn: () => void): void;
   /** Provokes a garbage collection and lets finalizers run, until `isDone` or it seems of no use to try on. */

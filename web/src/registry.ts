@@ -66,7 +66,7 @@ function fallbackOf(input: ArgDefinition, definition: OpDefinition): string {
 
 function inputsText(definition: OpDefinition): string {
   return definition.inputs.map((input) => {
-    const star = input.number_attr !== undefined || input.type_list_attr !== undefined ? '*' : '';
+    const star = isListed(input) ? '*' : '';
     const list = input.type_list_attr !== undefined ? '[]' : '';
     const type = input.dtype ?? input.type_attr ?? input.type_list_attr ?? 'any';
     return `${star}${input.name}:${type}${list}${fallbackOf(input, definition)}${input.host_input ? '!' : ''}`;
@@ -79,10 +79,23 @@ function attrsText(definition: OpDefinition): string {
   }).join(' ');
 }
 
+/** What is known of an op by its name. */
+export interface Found {
+  readonly definition: OpDefinition;
+  readonly op: Op;
+  /** Whether it has one result, and takes its arguments one by one. */
+  readonly isSimple: boolean;
+}
+
+// Whether it is a list of tensors.
+function isListed(arg: ArgDefinition): boolean {
+  return arg.number_attr !== undefined || arg.type_list_attr !== undefined;
+}
+
 /** See above. One for each engine, read when it is first needed. */
 export class Registry {
   readonly definitions: readonly OpDefinition[];
-  private readonly byName = new Map<string, { definition: OpDefinition; op: Op }>();
+  private readonly byName = new Map<string, Found>();
 
   constructor(private readonly engine: Engine) {
     const json = engine.takeText((exports, scratch) =>
@@ -90,12 +103,14 @@ export class Registry {
     this.definitions = (JSON.parse(json) as { ops: OpDefinition[] }).ops;
     for (const definition of this.definitions) {
       const op = new Op(definition.name, inputsText(definition), attrsText(definition), true);
-      this.byName.set(definition.name, { definition, op });
+      const isSimple = definition.outputs.length === 1 &&
+        [...definition.inputs, ...definition.outputs].every((arg) => !isListed(arg));
+      this.byName.set(definition.name, { definition, op, isSimple });
     }
   }
 
   /** NotFound, with the name that is most like it, if there is no such op. */
-  find(name: string, entry: Entry): { definition: OpDefinition; op: Op } {
+  find(name: string, entry: Entry): Found {
     const found = this.byName.get(name);
     if (found !== undefined) return found;
     // The module knows what was meant.
@@ -114,7 +129,7 @@ function countOf(
   if (typeof value === 'number') return value;
   if (Array.isArray(value)) return value.length;
   // Inferred from the inputs: those that are no lists take one each.
-  const lists = definition.inputs.filter((input) => (input.number_attr ?? input.type_list_attr) !== undefined);
+  const lists = definition.inputs.filter(isListed);
   const ofName = lists.filter((input) => (input.number_attr ?? input.type_list_attr) === name).length;
   const rest = numInputs - (definition.inputs.length - lists.length);
   return ofName === lists.length && ofName > 0 ? rest / ofName : undefined;
@@ -142,8 +157,7 @@ export function groupInputs<T>(
   const grouped: (T | readonly T[])[] = [];
   let at = 0;
   for (const input of definition.inputs) {
-    const isList = input.number_attr !== undefined || input.type_list_attr !== undefined;
-    if (!isList) {
+    if (!isListed(input)) {
       // Too few are the module's to refuse, too.
       if (at >= inputs.length) break;
       grouped.push(inputs[at++]!);

@@ -149,7 +149,8 @@ export class Runtime {
       if (!Array.isArray(inputs)) {
         throw new TandemError('InvalidArgument', `[${name}] expected inputs to be an array, got ${describe(inputs)}`);
       }
-      const { definition, op } = this.ensureRegistry().find(name, this.execute);
+      const { definition, isSimple, op } = this.ensureRegistry().find(name, this.execute);
+      if (isSimple && options.results === undefined) return callMany(op, this.execute, inputs, attrs, 1, this);
       const count = options.results ?? numResults(definition, inputs.length, attrs);
       if (!Number.isSafeInteger(count) || count < 0 || count > MAX_RESULTS) {
         throw errorIn(name, 'InvalidArgument', `expected results to be 0 to ${MAX_RESULTS}, got ${String(count)}`);

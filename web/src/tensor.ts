@@ -209,7 +209,14 @@ export class Tensor {
 
   /** The dtype, if it is known already. @internal */
   dtypeIfKnown(): DType | undefined {
-    if (this.knownDType === undefined && !this.disposed) this.describe(this.ref.pointer);
+    if (this.knownDType === undefined && !this.disposed) {
+      const { engine, ref: { pointer } } = this;
+      const code = engine.guard((exports, scratch) => {
+        exports.tandem_js_describe(pointer, scratch + DESCRIPTION);
+        return engine.heap.u32[((scratch + DESCRIPTION) >>> 2) + 1]!;
+      });
+      if (code !== 0) this.knownDType = dtypeOfCode(code);
+    }
     return this.knownDType;
   }
 

@@ -126,7 +126,9 @@ TEST_F(JsMemoryTest, WorkersThatWaitForACollectionAreCancelled) {
   bool is_ready = false;
   while (!is_ready) {
     for (const tandem_js_event& event : AwaitEvents()) {
-      if (event.kind == TANDEM_JS_SHORTAGE) EXPECT_EQ(JsText(tandem_js_cancel(js_.get(), "disposed")), "");
+      if (event.kind == TANDEM_JS_SHORTAGE) {
+        EXPECT_EQ(JsText(tandem_js_cancel(js_.get(), "disposed")), "");
+      }
       if (event.kind == TANDEM_JS_DIAGNOSTIC) TakeText(event);
       if (event.kind != TANDEM_JS_READY) continue;
       is_ready = true;

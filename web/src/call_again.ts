@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Calls with options and values that are known from calls before.
+
+import type { Inputs, TensorInput } from './call.js';
+import { contexts } from './context.js';
+import { createScalar, isPlainNumber } from './create.js';
+import { dtypeOfArray } from './dtypes.js';
+import type { DType } from './dtypes.js';
+import type { Engine } from './engine.js';
+import type { Entry } from './errors.js';
+import type { InputSpec, Op } from './op.js';
+import type { Runtime } from './runtime.js';
+import { newTensor, Tensor } from './tensor.js';
+
+/** More arguments go the long way. */
+const MAX_ARGUMENTS = 64;
+
+/**
+ * Calls an op with one result whose options and values are known from calls before; undefined if anything is otherwise.
+ * What is wrong about a call is for `callSlowly` to say.
+ */
+export function callAgain(
+  op: Op, entry: Entry, inputs: Inputs, options: object | undefined, runtime: Runtime | undefined,
+): Tensor | undefined {
+  const { engine } = op;
+  const specs = op.inputs;
+  if (engine === undefined || contexts.alive !== 0 || !engine.isPlain || inputs.length > specs.length) return undefined;
+  const { recent } = engine;
+  const { changes } = recent;
+  const attrs = recent.attrs(op, options);
+  if (attrs === undefined) return undefined;
+  let of = runtime;
+  const pointers: number[] = [];
+  for (let i = 0; i < inputs.length; ++i) {
+    const value = inputs[i]!;
+    if (value instanceof Tensor) {
+      of ??= value.runtime;
+      if (value.engine !== engine || specs[i]!.isVariadic) return undefined;
+      pointers.push(value.ref.pointer);
+    } else if (specs[i]!.isVariadic) {
+      of = pushTensors(pointers, engine, value, of);
+    } else {
+      pointers.push(pointerOfValue(engine, op, i, value, inputs as readonly TensorInput[]));
+    }
+    if (pointers[pointers.length - 1] === 0) return undefined;
+  }
+  // Options and lists may have run code of the user's when they were read.
+  if (of?.engine !== engine || recent.changes !== changes || pointers.length > MAX_ARGUMENTS) return undefined;
+  let { u32 } = engine.heap;
+  if (u32.length === 0) u32 = engine.revive(entry);
+  for (let i = 0; i < pointers.length; ++i) u32[engine.argumentsAt + i] = pointers[i]!;
+  return newTensor(of, engine, engine.call(op.pointer, pointers.length, entry, attrs));
+}
+
+// The arguments of an input that is a list of tensors; 0 as the last of them if it is anything else.
+function pushTensors(
+  pointers: number[], engine: Engine, list: unknown, runtime: Runtime | undefined,
+): Runtime | undefined {
+  let of = runtime;
+  if (!Array.isArray(list)) {
+    pointers.push(0);
+    return of;
+  }
+  for (const tensor of list as readonly unknown[]) {
+    const pointer = tensor instanceof Tensor && tensor.engine === engine ? tensor.ref.pointer : 0;
+    pointers.push(pointer);
+    if (pointer === 0) break;
+    of ??= (tensor as Tensor).runtime;
+  }
+  return of;
+}
+
+// Whether an input is a list of tensors that may say what the element type of another is.
+function decides(input: InputSpec, other: InputSpec): boolean {
+  return input.isVariadic && (!other.isHost || input.type === other.type);
+}
+
+// The tandem_tensor* of a number or a list, which is kept; 0 if there is none.
+function pointerOfValue(
+  engine: Engine, op: Op, index: number, value: unknown, inputs: readonly TensorInput[],
+): number {
+  const spec = op.inputs[index]!;
+  const { recent } = engine;
+  if (typeof value !== 'number' && !(spec.isHost && Array.isArray(value))) return 0;
+  if (spec.dtype === undefined && op.inputs.some((its) => decides(its, spec))) return 0;
+  const dtype = dtypeFor(spec, value as TensorInput, inputs, op.inputs);
+  if (dtype === undefined) return 0;
+  if (typeof value !== 'number') return recent.list(op, value as readonly unknown[], dtype);
+  const known = recent.number(value, dtype);
+  if (known !== 0 || recent.isFull(dtype) || !isPlainNumber(value, dtype)) return known;
+  try {
+    const pointer = createScalar(engine, value, dtype, { op: op.name, name: spec.name });
+    return recent.keepValue(op, spec, value, dtype, pointer) ? pointer : 0;
+  } catch {
+    // It will fail again, and be told.
+    return 0;
+  }
+}
+
+/**
+ * The element type that a value takes among the tensors and values of a call, each for the input of the same index;
+ * undefined for its own.
+ */
+export function dtypeFor(
+  spec: InputSpec | undefined, value: TensorInput, values: readonly TensorInput[],
+  specs: readonly (InputSpec | undefined)[],
+): DType | undefined {
+  if (spec === undefined || spec.isMixed) return undefined;
+  if (spec.dtype !== undefined) return spec.dtype;
+  if (typeof value === 'object') {
+    const own = dtypeOfArray(value);
+    if (own !== undefined) return own;
+  }
+  let other: DType | undefined;
+  for (let i = 0; i < values.length; ++i) {
+    const tensor = values[i];
+    if (!(tensor instanceof Tensor)) continue;
+    const its = specs[i];
+    if (its?.type === spec.type) return tensor.dtypeIfKnown() ?? spec.usual;
+    if (its?.dtype === undefined && its?.isHost !== true) other ??= tensor.dtypeIfKnown();
+  }
+  if (isText(value)) return undefined;
+  return spec.usual ?? (spec.isHost ? 'i32' : other);
+}
+
+function isText(value: unknown): boolean {
+  let at = value;
+  while (Array.isArray(at)) at = at[0] as unknown;
+  return typeof at === 'string';
+}
