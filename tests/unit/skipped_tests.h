@@ -60,6 +60,7 @@ inline constexpr std::string_view kNeedThreads[] = {
     "AnyQueueTest.AV7_AwaitPastTheDeadlineFailsInATaskToo/3",
     "AnyQueueTest.AV7_AwaitWithoutMemoryForItsDeadlineStillWaits",
     "AnyQueueTest.WQ1_RunsEveryTaskOnceWhoeverAddsIt",
+    "CApiTest.WaitingHasALimit",
 };
 
 // Of tests that compare with functions of the C library which its WebAssembly form has not: acosh of arguments out of

@@ -126,7 +126,9 @@ TEST_F(TestOpsTest, Print) {  // CH-3
 
 TEST_F(TestOpsTest, EveryDefinitionHasAKernel) {
   for (const OpDef* def : runtime().registry().List()) {
+#ifndef __EMSCRIPTEN__  // a module that a page loads has no texts
     EXPECT_FALSE(def->doc.empty()) << def->name;
+#endif
     EXPECT_TRUE(cpu()->MakeOp(def->name).ok()) << def->name;
   }
 }
