@@ -84,7 +84,8 @@ describe('a call that repeats another', () => {
     const failures = Array.from({ length: 3 }, () => errorOf(() => argMax(x, 9)));
     for (const { code, location, message } of failures) {
       expect({ code, message }).to.deep.equal({ code: 'InvalidArgument', message: failures[0].message });
-      expect(location).to.match(/repeated_calls\.test\.js:\d+:\d+$/);
+      // In browsers all tests are one file.
+      expect(location).to.match(/(repeated_calls\.test|tests)\.js:\d+:\d+$/);
     }
     const gone = rt.tensor([1]);
     expect(concat([gone, gone], 0).shape).to.deep.equal([2]);
