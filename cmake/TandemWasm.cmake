@@ -54,8 +54,8 @@ set(TANDEM_FAST_OPTIONS -O2 -fno-vectorize -fno-slp-vectorize -mllvm=-unroll-run
                         -mllvm=-unroll-allow-partial=false)
 set(TANDEM_FAST_SOURCES
     # The way of a call.
-    async_value attr_storage execute frozen_op_attrs host_allocator kernel kernel_op kernel_op_handler kernel_op_small
-    late_value op_attrs op_signature pending_op tensor tensor_shape
+    async_value execute host_allocator kernel kernel_op kernel_op_handler kernel_op_small
+    op_attrs op_signature tensor tensor_shape
     # Kernels of f32, and what moves elements of all types.
     convolution_depthwise convolution_depthwise_tiles convolution_image convolution_product convolution_taps
     convolution_tiles elementwise_activation_rows elementwise_blocks elementwise_cast_rows elementwise_math_rows
