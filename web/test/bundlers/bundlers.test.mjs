@@ -201,7 +201,8 @@ describe('tandem-rt in a stranger\'s project', function () {
         'createRuntime().then((rt) => add(rt.scalar(1), 2).data()).then(console.log);');
       const none = await bundleSize('none', 'import { createRuntime } from "tandem-rt"; ' +
         'createRuntime().then(console.log);');
-      expect(one).to.be.below(0.8 * all);
+      // Of more than 150 functions, each some hundred bytes.
+      expect(all - one, 'the bytes of the other ops').to.be.above(15_000);
       expect(one - none, 'the bytes of add alone').to.be.below(1000);
       const unused = await bundleSize('unused', 'import "tandem-rt";');
       expect(unused).to.be.below(200);
