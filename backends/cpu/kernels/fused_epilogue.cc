@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Biases and activations of rows: what is cheap is computed with the bias, in vectors; the rest is put together from the
-// elementary functions of arrays.
+// Biases and activations of rows: what is cheap is computed with the bias, in vectors; the rest is put together from
+// the elementary functions of arrays.
 
 #include "kernels/fused_epilogue.h"
 

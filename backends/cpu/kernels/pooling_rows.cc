@@ -45,8 +45,8 @@ struct Largest {
     return std::is_floating_point_v<A> ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
   }
 
-  // Of many vectors. Whether one was NaN is kept apart: the instruction for the larger number loses it. Constructors are
-  // written out because g++ makes those it declares itself for the baseline instruction set.
+  // Of many vectors. Whether one was NaN is kept apart: the instruction for the larger number loses it. Constructors
+  // are written out because g++ makes those it declares itself for the baseline instruction set.
   template <class Ops, bool kHasNan = std::is_floating_point_v<typename Ops::A>>
   struct Together {
     typename Ops::V largest;
