@@ -18,15 +18,7 @@ bool EventLoopQueue::RunFor(std::chrono::duration<double, std::milli> time, Func
 }
 
 Status EventLoopQueue::Await(std::span<const AsyncValue* const> values, Deadline deadline) {
-  if (MayBlock()) return queue_->Await(values, deadline);
-  for (const AsyncValue* value : values) {
-    if (!value->IsAvailable()) {
-      return FailedPrecondition(
-          "expected a value that is available, but it is still pending and this thread must not block: await its "
-          "promise instead");
-    }
-  }
-  return Status();
+  return MayBlock() ? queue_->Await(values, deadline) : CheckAvailable(values);
 }
 
 }  // namespace tandem::js

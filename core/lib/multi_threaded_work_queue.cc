@@ -356,7 +356,7 @@ Outcome MultiThreadedWorkQueue::Sleep(AwaitEvent& event, Deadline deadline) {
 }
 
 Status MultiThreadedWorkQueue::Await(std::span<const AsyncValue* const> values, Deadline deadline) {
-  if (!MayBlock()) return internal::CheckAvailable(values);
+  if (!MayBlock()) return CheckAvailable(values);
   return internal::AwaitEach(values, deadline,
                              [this](AwaitEvent& event, Deadline until) { return Sleep(event, until); });
 }

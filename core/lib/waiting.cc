@@ -170,17 +170,6 @@ Status Poll(const AsyncValue& value, WorkQueue::Deadline deadline,
 
 }  // namespace
 
-Status CheckAvailable(std::span<const AsyncValue* const> values) {
-  for (const AsyncValue* value : values) {
-    if (!value->IsAvailable()) {
-      return FailedPrecondition(
-          "expected a value that is available, but it is still pending and this thread must not block: await its "
-          "promise instead");
-    }
-  }
-  return Status();
-}
-
 Status AwaitEach(std::span<const AsyncValue* const> values, WorkQueue::Deadline deadline,
                  FunctionRef<Outcome(AwaitEvent&, WorkQueue::Deadline)> sleep) {
   // From the back: what was started last is likely to end last, and the rest is then there without another sleep.
@@ -205,3 +194,18 @@ Status AwaitEach(std::span<const AsyncValue* const> values, WorkQueue::Deadline 
 }
 
 }  // namespace tandem::internal
+
+namespace tandem {
+
+Status CheckAvailable(std::span<const AsyncValue* const> values) {
+  for (const AsyncValue* value : values) {
+    if (!value->IsAvailable()) {
+      return FailedPrecondition(
+          "expected a value that is available, but it is still pending and this thread must not block: await its "
+          "promise instead");
+    }
+  }
+  return Status();
+}
+
+}  // namespace tandem

@@ -101,9 +101,6 @@ class TaskCount {
   AwaitEvent* quiescer_list_ = nullptr;
 };
 
-// For a thread that must not wait: ok, or FailedPrecondition if a value is pending.
-Status CheckAvailable(std::span<const AsyncValue* const> values);
-
 // Awaits the values with `sleep`, which must return when its event has ended or the deadline has passed.
 Status AwaitEach(std::span<const AsyncValue* const> values, WorkQueue::Deadline deadline,
                  FunctionRef<AwaitEvent::Outcome(AwaitEvent&, WorkQueue::Deadline)> sleep);

@@ -61,6 +61,9 @@ inline constexpr std::string_view kNeedThreads[] = {
     "AnyQueueTest.AV7_AwaitWithoutMemoryForItsDeadlineStillWaits",
     "AnyQueueTest.WQ1_RunsEveryTaskOnceWhoeverAddsIt",
     "CApiTest.WaitingHasALimit",
+    "JsEventLoopTest.WorkersComputeLongCalls",
+    "JsMemoryTest.WorkersThatWaitForACollectionAreCancelled",
+    "JsMemoryTest.WorkersWaitForACollection",
 };
 
 // Of tests that compare with functions of the C library which its WebAssembly form has not: acosh of arguments out of

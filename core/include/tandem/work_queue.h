@@ -104,6 +104,9 @@ class TANDEM_EXPORT WorkQueue {
   virtual bool MayBlock() const = 0;
 };
 
+// What Await does on a thread that must not wait: ok, or FailedPrecondition if a value is pending.
+TANDEM_EXPORT Status CheckAvailable(std::span<const AsyncValue* const> values);
+
 // A queue that runs its tasks inside Await, Quiesce and RunOneTask on whatever thread calls these. With `may_block`
 // false, Await fails where it would have to wait for something that no queued task brings about.
 TANDEM_EXPORT std::unique_ptr<WorkQueue> CreateSingleThreadedWorkQueue(bool may_block = true);

@@ -155,7 +155,6 @@ TEST_F(JsEventLoopTest, AV7_TheEventLoopNeverWaits) {
 }
 
 TEST_F(JsEventLoopTest, WorkersComputeLongCalls) {
-  if (!js::HasThreads()) GTEST_SKIP() << "this build has no threads";
   Create(2);
   tandem_tensor* x = F32(kLong, 1);
   tandem_tensor* sum = Add(x, x);

@@ -98,7 +98,6 @@ TEST_F(JsMemoryTest, ACallFailsIfACollectionDoesNotHelpAndTheRuntimeGoesOn) {
 }
 
 TEST_F(JsMemoryTest, WorkersWaitForACollection) {
-  if (!js::HasThreads()) GTEST_SKIP() << "this build has no threads";
   Create(2);
   tandem_tensor* x = F32(kLong, 1);
   tandem_js_collected(js_.get(), 4 * kMiB);
@@ -117,7 +116,6 @@ TEST_F(JsMemoryTest, WorkersWaitForACollection) {
 }
 
 TEST_F(JsMemoryTest, WorkersThatWaitForACollectionAreCancelled) {
-  if (!js::HasThreads()) GTEST_SKIP() << "this build has no threads";
   Create(1, /*memory_limit=*/2 * kMiB);
   tandem_tensor* x = F32(kLong, 1);
   Add(x, x);
