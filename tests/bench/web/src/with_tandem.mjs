@@ -3,6 +3,9 @@
 
 // The scenarios with Tandem. Every one is { run(count), output(), close() }: `run` returns when the work is done.
 
+import * as eager from './eager.mjs';
+import { calls } from './eager.mjs';
+
 const STRIDE_1 = [1, 1, 1, 1];
 
 /** `env`: { tandemUrl, threads }. The same functions for the page and for Node. */
@@ -12,42 +15,10 @@ export async function load({ tandemUrl, threads }) {
   const { add, matMul } = tandem;
   const of = ({ shape, values }) => rt.tensor(values, shape);
 
-  // Calls whose result is thrown away at once, in a row.
-  const calls = (call, inputs) => ({
-    run(count) {
-      for (let i = 0; i < count; ++i) call().dispose();
-    },
-    output: () => call().data(),
-    close: () => inputs.forEach((input) => input.dispose()),
-  });
-
-  // Calls whose result is waited for, one after the other; `call` returns one tensor.
-  const awaited = (call, inputs) => ({
-    async run(count) {
-      for (let i = 0; i < count; ++i) {
-        const result = call();
-        await result.ready();
-        result.dispose();
-      }
-    },
-    output: () => call().data(),
-    close: () => inputs.forEach((input) => input.dispose()),
-  });
-
-  const binary = (make, call) => ({ x, y }) => {
-    const [a, b] = [of(x), of(y)];
-    return make(() => call(a, b), [a, b]);
-  };
-
-  const unary = (call) => ({ x }) => {
-    const a = of(x);
-    return awaited(() => call(a), [a]);
-  };
-
-  const filtered = (call) => ({ x, filter }) => {
-    const [a, b] = [of(x), of(filter)];
-    return awaited(() => call(a, b), [a, b]);
-  };
+  const awaited = (call, inputs) => eager.awaited((result) => result.ready(), call, inputs);
+  const binary = (make, call) => eager.binary(of, make, call);
+  const unary = (call) => eager.unary(of, awaited, call);
+  const filtered = (call) => eager.filtered(of, awaited, call);
 
   return {
     name: 'tandem',
@@ -56,29 +27,7 @@ export async function load({ tandemUrl, threads }) {
     add: binary(calls, (a, b) => add(a, b)),
     addByName: binary(calls, (a, b) => rt.execute('tf.AddV2', [a, b])[0]),
     matMul2: binary(calls, (a, b) => matMul(a, b, { transposeB: true })),
-    chain({ x, y, length }) {
-      const [a, b] = [of(x), of(y)];
-      const chain = () => {
-        let sum = add(a, b);
-        for (let i = 1; i < length; ++i) {
-          const next = add(sum, b);
-          sum.dispose();
-          sum = next;
-        }
-        return sum;
-      };
-      return {
-        async run(count) {
-          for (let i = 0; i < count; ++i) {
-            const sum = chain();
-            await sum.data();
-            sum.dispose();
-          }
-        },
-        output: () => chain().data(),
-        close: () => [a, b].forEach((input) => input.dispose()),
-      };
-    },
+    chain: eager.chain(of, add),
     matMul: binary(awaited, (a, b) => matMul(a, b)),
     addLarge: binary(awaited, (a, b) => add(a, b)),
     conv2d: filtered((a, filter) => tandem.conv2d(a, filter, STRIDE_1, 'SAME')),

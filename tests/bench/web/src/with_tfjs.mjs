@@ -6,6 +6,9 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { setThreadsCount, setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
 
+import * as eager from './eager.mjs';
+import { calls } from './eager.mjs';
+
 /** `env`: { tfjsPath, threads }: where the .wasm files lie, and for how many threads. */
 export async function load({ tfjsPath, threads }) {
   setWasmPaths(tfjsPath);
@@ -15,28 +18,9 @@ export async function load({ tfjsPath, threads }) {
   const of = ({ shape, values }) => tf.tensor(values, shape);
 
   // Kernels run within the call.
-  const calls = (call, inputs) => ({
-    run(count) {
-      for (let i = 0; i < count; ++i) call().dispose();
-    },
-    output: () => call().data(),
-    close: () => inputs.forEach((input) => input.dispose()),
-  });
-
-  const binary = (call) => ({ x, y }) => {
-    const [a, b] = [of(x), of(y)];
-    return calls(() => call(a, b), [a, b]);
-  };
-
-  const unary = (call) => ({ x }) => {
-    const a = of(x);
-    return calls(() => call(a), [a]);
-  };
-
-  const filtered = (call) => ({ x, filter }) => {
-    const [a, b] = [of(x), of(filter)];
-    return calls(() => call(a, b), [a, b]);
-  };
+  const binary = (call) => eager.binary(of, calls, call);
+  const unary = (call) => eager.unary(of, calls, call);
+  const filtered = (call) => eager.filtered(of, calls, call);
 
   return {
     name: 'tfjs-wasm',
@@ -44,29 +28,7 @@ export async function load({ tfjsPath, threads }) {
     close() {},
     add: binary((a, b) => tf.add(a, b)),
     matMul2: binary((a, b) => tf.matMul(a, b, false, true)),
-    chain({ x, y, length }) {
-      const [a, b] = [of(x), of(y)];
-      const chain = () => {
-        let sum = tf.add(a, b);
-        for (let i = 1; i < length; ++i) {
-          const next = tf.add(sum, b);
-          sum.dispose();
-          sum = next;
-        }
-        return sum;
-      };
-      return {
-        async run(count) {
-          for (let i = 0; i < count; ++i) {
-            const sum = chain();
-            await sum.data();
-            sum.dispose();
-          }
-        },
-        output: () => chain().data(),
-        close: () => [a, b].forEach((input) => input.dispose()),
-      };
-    },
+    chain: eager.chain(of, tf.add),
     matMul: binary((a, b) => tf.matMul(a, b)),
     addLarge: binary((a, b) => tf.add(a, b)),
     conv2d: filtered((a, filter) => tf.conv2d(a, filter, 1, 'same')),

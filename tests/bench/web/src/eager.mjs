@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Scenarios with a library that has eager ops, whose tensors have dispose() and data(). `of` makes a tensor of
+// { shape, values }; `make` makes a scenario of a call and the tensors that it is given.
+
+const disposer = (inputs) => () => inputs.forEach((input) => input.dispose());
+
+/** Calls whose result is thrown away at once, in a row. */
+export function calls(call, inputs) {
+  return {
+    run(count) {
+      for (let i = 0; i < count; ++i) call().dispose();
+    },
+    output: () => call().data(),
+    close: disposer(inputs),
+  };
+}
+
+/** Calls whose result is waited for by `ready`, one after the other. */
+export function awaited(ready, call, inputs) {
+  return {
+    async run(count) {
+      for (let i = 0; i < count; ++i) {
+        const result = call();
+        await ready(result);
+        result.dispose();
+      }
+    },
+    output: () => call().data(),
+    close: disposer(inputs),
+  };
+}
+
+export const unary = (of, make, call) => ({ x }) => {
+  const a = of(x);
+  return make(() => call(a), [a]);
+};
+
+export const binary = (of, make, call) => ({ x, y }) => {
+  const [a, b] = [of(x), of(y)];
+  return make(() => call(a, b), [a, b]);
+};
+
+export const filtered = (of, make, call) => ({ x, filter }) => binary(of, make, call)({ x, y: filter });
+
+/** `length` dependent additions, whose result is read. */
+export const chain = (of, add) => ({ x, y, length }) => {
+  const [a, b] = [of(x), of(y)];
+  const sumOfAll = () => {
+    let sum = add(a, b);
+    for (let i = 1; i < length; ++i) {
+      const next = add(sum, b);
+      sum.dispose();
+      sum = next;
+    }
+    return sum;
+  };
+  return awaited((sum) => sum.data(), sumOfAll, [a, b]);
+};
