@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// ShaderCall: one call of a kernel that runs shaders: its buffers, its launches, and its end.
+
+#ifndef TANDEM_SHADER_SHADER_CALL_H_
+#define TANDEM_SHADER_SHADER_CALL_H_
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "tandem/export.h"
+#include "tandem/kernel.h"
+#include "tandem/shader/gpu_device.h"
+#include "tandem/shader/launch.h"
+
+namespace tandem::shader {
+
+// A kernel of a shader family looks like this:
+//
+//   Status SoftmaxKernel(KernelFrame& frame) {
+//     ShaderCall call(frame);
+//     call.Run(SoftmaxProgram(frame.arg(0).metadata(), call.limits()), {call.Argument(0), call.Result(0)});
+//     return call.Finish();
+//   }
+//
+// Errors on the way (memory, limits) are kept, the rest of the call does nothing, and Finish returns them. Used by one
+// thread. The launches are issued by Finish, or once their pipelines are ready, for which the results then wait.
+class TANDEM_EXPORT ShaderCall {
+ public:
+  explicit ShaderCall(KernelFrame& frame);
+  ShaderCall(const ShaderCall&) = delete;
+  ShaderCall& operator=(const ShaderCall&) = delete;
+
+  GpuDevice& device() const { return device_; }
+  const GpuLimits& limits() const { return device_.limits(); }
+
+  // The argument's buffer, which must be on this device.
+  GpuBuffer* Argument(size_t i);
+  // The buffer of result `i`, allocated by its metadata; to be written completely.
+  GpuBuffer* Result(size_t i);
+  // The same, but that of argument `arg` where it may be taken over (TH-5): then both are the same buffer, which must be
+  // bound once, for reading and writing.
+  GpuBuffer* ForwardOrAllocate(size_t i, std::initializer_list<size_t> candidates);
+  // Result `i` is argument `arg` with the result's shape: the buffer is shared, nothing is copied.
+  void Share(size_t i, size_t arg);
+  // A buffer for the call alone.
+  GpuBuffer* Temporary(uint64_t bytes);
+  // A buffer with these words, for tables that are too large for parameters.
+  GpuBuffer* Table(std::span<const uint32_t> words);
+  // Copies between two buffers.
+  void Copy(GpuBuffer* from, uint64_t from_offset, GpuBuffer* to, uint64_t to_offset, uint64_t bytes);
+
+  // Adds a launch; `buffers` in the shader's order. An empty launch is left out. Fails where the launch exceeds the
+  // limits.
+  void Run(const Launch& launch, std::initializer_list<GpuBuffer*> buffers) { Run(launch, std::span(buffers.begin(), buffers.size())); }
+  void Run(const Launch& launch, std::span<GpuBuffer* const> buffers);
+
+  // Makes the call fail.
+  void Fail(Status error);
+  bool ok() const { return status_.ok(); }
+
+  // Issues the launches and sets the results. Called once, at the end.
+  Status Finish();
+
+ private:
+  static constexpr size_t kMaxBuffers = 10;
+  struct Step {
+    Launch launch;  // without a source: a copy, whose offsets and bytes are the parameters
+    AsyncValueRef<RcRef<Pipeline>> pipeline;
+    std::array<GpuBuffer*, kMaxBuffers> buffers;
+    size_t num_buffers = 0;
+  };
+  class Deferred;
+
+  GpuBuffer* Keep(StatusOr<RcRef<GpuBuffer>> buffer);
+  static Status Issue(GpuDevice& device, const Step& step, const CommandOrigin& origin);
+  Status Defer();
+
+  KernelFrame& frame_;
+  GpuDevice& device_;
+  const CommandOrigin origin_;
+  Status status_;
+  // The usual call has one step, and one result.
+  std::vector<Step> steps_;
+  std::vector<RcRef<GpuBuffer>> results_;
+  std::vector<RcRef<GpuBuffer>> temporaries_;
+};
+
+}  // namespace tandem::shader
+
+#endif  // TANDEM_SHADER_SHADER_CALL_H_

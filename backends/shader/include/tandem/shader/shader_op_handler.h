@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The op handler of devices that run shaders, whatever their interface.
+
+#ifndef TANDEM_SHADER_SHADER_OP_HANDLER_H_
+#define TANDEM_SHADER_SHADER_OP_HANDLER_H_
+
+#include <memory>
+#include <string_view>
+
+#include "tandem/core_runtime.h"
+#include "tandem/export.h"
+#include "tandem/kernel_op_handler.h"
+#include "tandem/shader/gpu_device.h"
+#include "tandem/shader/gpu_queue.h"
+#include "tandem/status.h"
+
+namespace tandem::shader {
+
+// Owns its device.
+class TANDEM_EXPORT ShaderOpHandler final : public KernelOpHandler {
+ public:
+  ShaderOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback, std::unique_ptr<GpuDevice> device,
+                  Policy policy);
+  GpuDevice& gpu() const { return *gpu_; }
+
+ private:
+  std::unique_ptr<GpuDevice> gpu_;
+};
+
+struct ShaderOpHandlerOptions {
+  // Of handler and device: "vulkan", "webgpu".
+  std::string_view name;
+  GpuMemory::Options memory;
+  // Runs what has no shader, moving arguments and results (OH-2); null: such calls are errors.
+  OpHandler* fallback = nullptr;
+};
+
+// Makes the handler with all shader kernels and adds it to `runtime`. It takes dense tensors of the host as arguments
+// too, which it moves to the device (EX-13).
+TANDEM_EXPORT StatusOr<ShaderOpHandler*> CreateShaderOpHandler(CoreRuntime& runtime, std::unique_ptr<GpuQueue> queue,
+                                                               const ShaderOpHandlerOptions& options);
+
+}  // namespace tandem::shader
+
+#endif  // TANDEM_SHADER_SHADER_OP_HANDLER_H_
