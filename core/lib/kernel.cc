@@ -35,16 +35,6 @@ Kernel&& Kernel::WithCost(float per_element) && { return std::move(*this).WithCo
 namespace {
 // About the cost of handing a piece of work to another thread and hearing of its end, in nanoseconds.
 constexpr double kWorthSplitting = 20'000;
-
-// Whether the argument's memory may become the result's (TH-5).
-bool MayTakeOver(const TensorHandle& arg, const TensorMetadata& result) {
-  const AsyncValue& value = *arg.value().value();
-  if (!value.IsUnique() || value.Resolved() != &value) return false;
-  const Tensor& tensor = arg.tensor();
-  const RcRef<TensorStorage>& storage = tensor.storage();
-  return storage && storage->IsUnique() && !storage->is_external() && tensor.IsA(kDenseHost) &&
-         DTypeSize(tensor.dtype()) == DTypeSize(result.dtype) && tensor.shape() == result.shape;
-}
 }  // namespace
 
 bool KernelFrame::AllocateDenseResult(size_t i) {
@@ -59,11 +49,22 @@ void* KernelFrame::AllocateResult(size_t i) {
   return AllocateDenseResult(i) ? results_[i]->value().mutable_data() : nullptr;
 }
 
+bool KernelFrame::MayTakeOver(size_t arg, size_t i) const {
+  const AsyncValue& value = *args_[arg].value().value();
+  if (!value.IsUnique() || value.Resolved() != &value) return false;
+  const Tensor& result = results_[i]->value();
+  const Tensor& tensor = args_[arg].tensor();
+  const RcRef<TensorStorage>& storage = tensor.storage();
+  return storage && storage->IsUnique() && !storage->is_external() && tensor.device() == result.device() &&
+         tensor.IsA(tensor.device()->dense_type()) && DTypeSize(tensor.dtype()) == DTypeSize(result.dtype()) &&
+         tensor.shape() == result.shape();
+}
+
 void* KernelFrame::ForwardOrAllocateResult(size_t i, std::initializer_list<size_t> candidates) {
   Tensor& result = results_[i]->value();
   if (result.metadata().byte_size() > Tensor::kInlineBytes) {
     for (size_t candidate : candidates) {
-      if (!MayTakeOver(args_[candidate], result.metadata())) continue;
+      if (!MayTakeOver(candidate, i)) continue;
       const Tensor& source = args_[candidate].tensor();
       result.UseStorage(kDenseHost, const_cast<void*>(source.data()), source.storage());
       return result.mutable_data();

@@ -38,7 +38,7 @@ void PropagateError(const OpInvocation& invocation, const Status& error) {
 }
 
 KernelOp::KernelOp(KernelOpHandler& handler, const OpDef& def, std::shared_ptr<const KernelsByDType> kernels,
-                   RcRef<const OpImpl> fallback, bool use_work_queue)
+                   RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy)
     : OpImpl(def.name),
       handler_(handler),
       device_(handler.device()),
@@ -46,7 +46,8 @@ KernelOp::KernelOp(KernelOpHandler& handler, const OpDef& def, std::shared_ptr<c
       signature_(def),
       kernels_(std::move(kernels)),
       fallback_(std::move(fallback)),
-      use_work_queue_(use_work_queue),
+      use_work_queue_(policy.use_work_queue),
+      take_host_tensors_(policy.take_host_tensors),
       small_(DescribeSmall(def)) {}
 
 Status KernelOp::NullArgument(size_t i, size_t num_args) const {
@@ -61,6 +62,19 @@ Status KernelOp::ForeignArgument(size_t i, const TensorHandle& arg, size_t num_a
                          given == handler_.device()->name() ? " of another runtime" : "; transfer it first");
 }
 
+Status KernelOp::Place(const ExecutionContext& exec, TensorHandle& arg, size_t i, size_t num_args) const {
+  const Device* const host = &exec.host().device();
+  const Device* const wanted = signature_.IsHostInput(i, num_args) ? host : device_;
+  if (arg.device() == wanted) return Status();
+  if (arg.device() != device_ && (!take_host_tensors_ || arg.device() != host)) {
+    return ForeignArgument(i, arg, num_args);
+  }
+  // A host input that is not on the host has its own error.
+  if (!take_host_tensors_) return Status();
+  arg = arg.TransferTo(exec, *wanted);
+  return Status();
+}
+
 KernelOp::Inputs KernelOp::Inspect(const OpInvocation& invocation) const {
   Inputs inputs;
   const size_t num_args = invocation.args.size();
@@ -69,21 +83,20 @@ KernelOp::Inputs KernelOp::Inspect(const OpInvocation& invocation) const {
     return inputs;
   const Device* device = device_;
   for (size_t i = 0; i < num_args; ++i) {
-    const TensorHandle& arg = invocation.args[i];
+    TensorHandle& arg = invocation.args[i];
     if (!arg.IsValid()) [[unlikely]] {
       inputs.fault = NullArgument(i, num_args);
       return inputs;
+    }
+    if ((arg.device() != device || def_.has_host_inputs) && !arg.value().IsError()) [[unlikely]] {
+      inputs.fault = Place(invocation.exec, arg, i, num_args);
+      if (!inputs.fault.ok()) return inputs;
     }
     const AsyncValue& value = *arg.value().value();
     const AsyncValue::State state = value.state();
     if (state == AsyncValue::State::kError) [[unlikely]] {
       if (inputs.error == nullptr) inputs.error = &value;
       continue;
-    }
-    if (arg.device() != device &&
-        !(signature_.IsHostInput(i, num_args) && arg.device() == &invocation.exec.host().device())) [[unlikely]] {
-      inputs.fault = ForeignArgument(i, arg, num_args);
-      return inputs;
     }
     inputs.pending |= state != AsyncValue::State::kConcrete;
   }

@@ -24,7 +24,7 @@ class KernelOp final : public OpImpl {
  public:
   // `fallback`, maybe null, runs the calls for whose dtype there is no kernel.
   KernelOp(KernelOpHandler& handler, const OpDef& def, std::shared_ptr<const KernelsByDType> kernels,
-           RcRef<const OpImpl> fallback, bool use_work_queue);
+           RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy);
 
   void Invoke(const OpInvocation& invocation) const override;
 
@@ -77,6 +77,8 @@ class KernelOp final : public OpImpl {
   Inputs Inspect(const OpInvocation& invocation) const;
   Status NullArgument(size_t i, size_t num_args) const;
   Status ForeignArgument(size_t i, const TensorHandle& arg, size_t num_args) const;
+  // Sees to it that argument `i` is where the op wants it, by moving it if the policy says so.
+  Status Place(const ExecutionContext& exec, TensorHandle& arg, size_t i, size_t num_args) const;
 
   static void TellOnce(KernelFrame& frame, const Status& error);
   // The chain after a frame that ran when `before` had resolved.
@@ -99,6 +101,7 @@ class KernelOp final : public OpImpl {
   const std::shared_ptr<const KernelsByDType> kernels_;
   const RcRef<const OpImpl> fallback_;
   const bool use_work_queue_;
+  const bool take_host_tensors_;
 
   // What InvokeSmall needs to know of the definition.
   static constexpr size_t kSmallArgs = 3;

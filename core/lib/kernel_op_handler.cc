@@ -120,7 +120,7 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   RcRef<const OpImpl> fallback_impl;
   if (fallback_op.ok()) fallback_impl = fallback_op->impl();
   RcRef<const KernelOp> op =
-      MakeRef<const KernelOp>(*this, *def, std::move(kernels), std::move(fallback_impl), policy_.use_work_queue);
+      MakeRef<const KernelOp>(*this, *def, std::move(kernels), std::move(fallback_impl), policy_);
   if (!op) return Status::OutOfMemory();
   return Op(std::move(op));
 }

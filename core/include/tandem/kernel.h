@@ -74,6 +74,8 @@ class TANDEM_EXPORT KernelFrame {
   // The same, but taking over the memory of one of the `candidates` (argument positions) where TH-5 allows it: the
   // kernel must write each element after it has read the elements of all arguments that it is computed from.
   void* ForwardOrAllocateResult(size_t i, std::initializer_list<size_t> candidates);
+  // Whether result `i` may take over the memory of argument `arg` (TH-5), which is dense on the result's device.
+  bool MayTakeOver(size_t arg, size_t i) const;
   template <typename T>
   T* AllocateResult(size_t i) {
     return static_cast<T*>(AllocateResult(i));

@@ -33,6 +33,9 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
     // Whether an op that only the fallback can run may have its arguments moved to the fallback's device and its
     // results back; otherwise arguments on another device are an error (EX-13).
     bool transfer_for_fallback = false;
+    // Whether arguments on the host are moved to the device, and host inputs on the device to the host, each by an
+    // explicit transfer; otherwise they are an error (EX-13).
+    bool take_host_tensors = false;
   };
 
   // `device` outlives the handler.

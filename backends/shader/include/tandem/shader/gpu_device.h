@@ -8,11 +8,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tandem/device.h"
@@ -28,7 +29,7 @@ namespace tandem::shader {
 
 // Dense tensors in a GpuBuffer, row-major without gaps from its start. bool takes 4 bytes an element, 0 or 1; all other
 // dtypes have the layout they have on the host.
-extern TANDEM_EXPORT const TensorType kDenseGpu;
+TANDEM_EXPORT extern const TensorType kDenseGpu;
 
 // Bytes of a tensor on a GPU, not rounded.
 TANDEM_EXPORT uint64_t GpuByteSize(const TensorMetadata& metadata);
@@ -36,7 +37,8 @@ TANDEM_EXPORT uint64_t GpuByteSize(const TensorMetadata& metadata);
 // Thread-safe.
 class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
  public:
-  GpuDevice(std::string_view name, std::unique_ptr<GpuQueue> queue, const GpuMemory::Options& options);
+  // `memory` is of `queue`.
+  GpuDevice(std::string_view name, std::unique_ptr<GpuQueue> queue, RcRef<GpuMemory> memory);
   ~GpuDevice();
 
   GpuQueue& queue() const { return *queue_; }
@@ -50,7 +52,8 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
   Status CheckUsable(const GpuBuffer& buffer) const {
     return has_failed_.load(std::memory_order_acquire) ? CheckFailures(buffer) : Status();
   }
-  bool IsLost() const;
+  // Ok, or why the device is gone.
+  Status CheckLost() const;
   // Makes everything fail as when the device is lost.
   void Lose(const Status& error) { OnDeviceLost(error); }
 
@@ -73,13 +76,13 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
     uint64_t last;
     Status error;
   };
-  struct Constant;
 
   void OnBatchesFailed(uint64_t first, uint64_t last, const Status& error) override;
   void OnDeviceLost(const Status& error) override;
   Status CheckFailures(const GpuBuffer& buffer) const;
   StatusOr<Tensor> UploadElements(const TensorMetadata& metadata, const void* data, RcRef<TensorStorage> owner,
                                   const CommandOrigin& origin);
+  StatusOr<Tensor> UploadConstant(const TensorMetadata& metadata, const void* data, const CommandOrigin& origin);
 
   std::unique_ptr<GpuQueue> queue_;
   const GpuLimits limits_;
@@ -89,7 +92,7 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
   std::unordered_map<ShaderVariant, AsyncValueRef<RcRef<Pipeline>>, ShaderVariant::Hash> pipelines_;
 
   std::mutex constants_mutex_;
-  std::list<Constant> constants_;  // the most recently used first
+  std::map<std::pair<DType, uint64_t>, RcRef<GpuBuffer>> constants_;  // by dtype and bits
 
   std::atomic<bool> has_failed_{false};
   mutable std::mutex failures_mutex_;

@@ -56,8 +56,8 @@ class TANDEM_EXPORT GpuBuffer final : public TensorStorage {
 class TANDEM_EXPORT GpuMemory : public RefCounted<GpuMemory> {
  public:
   struct Options {
-    uint64_t memory_limit = UINT64_MAX;           // bytes of live buffers
-    uint64_t cache_limit = uint64_t{512} << 20;   // bytes of freed buffers kept
+    uint64_t memory_limit = UINT64_MAX;          // bytes of live buffers
+    uint64_t cache_limit = uint64_t{512} << 20;  // bytes of freed buffers kept
   };
   struct Stats {
     uint64_t bytes_in_use = 0;  // of live buffers, rounded as they are allocated

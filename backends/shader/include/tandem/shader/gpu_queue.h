@@ -26,11 +26,11 @@ namespace tandem::shader {
 
 // What a device grants, as far as programs depend on it. The defaults are what WebGPU guarantees.
 struct GpuLimits {
-  uint32_t max_storage_buffers = 8;               // of one shader; the buffer of parameters comes on top
+  uint32_t max_storage_buffers = 8;                // of one shader; the buffer of parameters comes on top
   uint64_t max_binding_bytes = uint64_t{1} << 27;  // of one buffer in a shader
   uint64_t max_buffer_bytes = uint64_t{1} << 28;
-  uint32_t max_workgroups = 65535;   // per dimension of a dispatch
-  uint32_t max_invocations = 256;    // of a workgroup; also in its x and y
+  uint32_t max_workgroups = 65535;  // per dimension of a dispatch
+  uint32_t max_invocations = 256;   // of a workgroup; also in its x and y
   uint32_t max_workgroup_z = 64;
   uint32_t max_workgroup_bytes = 16384;  // of shared memory
   bool has_f16 = false;                  // f16 in shaders and in buffers
@@ -47,8 +47,8 @@ enum class BufferAccess : uint8_t { kRead, kReadWrite };
 // The most words of parameters a shader may take.
 inline constexpr size_t kMaxParameters = 48;
 
-// A shader, complete: one entry point `main`, its storage buffers at @group(0) and the bindings 0, 1, ... and, if it has
-// parameters, behind them one uniform struct of `num_parameters` scalars of 32 bits.
+// A shader, complete: one entry point `main`, its storage buffers at @group(0) and the bindings 0, 1, ... and, if it
+// has parameters, behind them one uniform struct of `num_parameters` scalars of 32 bits.
 struct ShaderText {
   std::string name;  // for messages and traces
   std::string wgsl;  // in the part of WGSL that kernels/README.md describes
@@ -135,9 +135,9 @@ class TANDEM_EXPORT GpuQueue {
 
   // What was handed over so far.
   struct Counters {
-    uint64_t submits = 0;     // batches handed to the device
+    uint64_t submits = 0;  // batches handed to the device
     uint64_t dispatches = 0;
-    uint64_t crossings = 0;   // calls out of WebAssembly to bring about the above; 0 natively
+    uint64_t crossings = 0;  // calls out of WebAssembly to bring about the above; 0 natively
   };
   virtual Counters counters() const = 0;
 };

@@ -42,12 +42,13 @@ struct Launch {
   ShaderVariant variant;
   LaunchParameters parameters;
   std::array<uint32_t, 3> workgroups = {1, 1, 1};
+  uint32_t num_written = 1;  // of the shader's buffers, the last ones: those that it writes
 
   bool IsEmpty() const { return workgroups[0] == 0 || workgroups[1] == 0 || workgroups[2] == 0; }
 };
 
-// The workgroups of a launch with one invocation for each of `items`, `workgroup_size` of them in a workgroup: in x, and
-// further rows in y where x alone may not have as many. A shader finds its item as
+// The workgroups of a launch with one invocation for each of `items`, `workgroup_size` of them in a workgroup: in x,
+// and further rows in y where x alone may not have as many. A shader finds its item as
 // `(wid.y * nwg.x + wid.x) * workgroup_size + lidx`, and has to leave out those beyond the last.
 TANDEM_EXPORT std::array<uint32_t, 3> LinearWorkgroups(uint64_t items, uint32_t workgroup_size,
                                                        const GpuLimits& limits);

@@ -16,6 +16,7 @@
 #include "tandem/kernel.h"
 #include "tandem/shader/gpu_device.h"
 #include "tandem/shader/launch.h"
+#include "tandem/small_array.h"
 
 namespace tandem::shader {
 
@@ -42,8 +43,8 @@ class TANDEM_EXPORT ShaderCall {
   GpuBuffer* Argument(size_t i);
   // The buffer of result `i`, allocated by its metadata; to be written completely.
   GpuBuffer* Result(size_t i);
-  // The same, but that of argument `arg` where it may be taken over (TH-5): then both are the same buffer, which must be
-  // bound once, for reading and writing.
+  // The same, but that of one of the arguments `candidates` where it may be taken over (TH-5): then both are the same
+  // buffer, which must be bound once, for reading and writing.
   GpuBuffer* ForwardOrAllocate(size_t i, std::initializer_list<size_t> candidates);
   // Result `i` is argument `arg` with the result's shape: the buffer is shared, nothing is copied.
   void Share(size_t i, size_t arg);
@@ -54,9 +55,11 @@ class TANDEM_EXPORT ShaderCall {
   // Copies between two buffers.
   void Copy(GpuBuffer* from, uint64_t from_offset, GpuBuffer* to, uint64_t to_offset, uint64_t bytes);
 
-  // Adds a launch; `buffers` in the shader's order. An empty launch is left out. Fails where the launch exceeds the
-  // limits.
-  void Run(const Launch& launch, std::initializer_list<GpuBuffer*> buffers) { Run(launch, std::span(buffers.begin(), buffers.size())); }
+  // Adds a launch; `buffers` in the shader's order, those that it writes behind all that it only reads. An empty launch
+  // is left out. Fails where the launch exceeds the limits.
+  void Run(const Launch& launch, std::initializer_list<GpuBuffer*> buffers) {
+    Run(launch, std::span(buffers.begin(), buffers.size()));
+  }
   void Run(const Launch& launch, std::span<GpuBuffer* const> buffers);
 
   // Makes the call fail.
@@ -69,24 +72,30 @@ class TANDEM_EXPORT ShaderCall {
  private:
   static constexpr size_t kMaxBuffers = 10;
   struct Step {
-    Launch launch;  // without a source: a copy, whose offsets and bytes are the parameters
-    AsyncValueRef<RcRef<Pipeline>> pipeline;
+    Launch launch;
+    AsyncValueRef<RcRef<Pipeline>> pipeline;  // null: a copy, whose offsets and size are in `copy`
+    std::array<uint64_t, 3> copy = {};
     std::array<GpuBuffer*, kMaxBuffers> buffers;
     size_t num_buffers = 0;
+    size_t num_written = 0;  // the last ones: those that the shader writes
   };
   class Deferred;
 
-  GpuBuffer* Keep(StatusOr<RcRef<GpuBuffer>> buffer);
-  static Status Issue(GpuDevice& device, const Step& step, const CommandOrigin& origin);
+  GpuBuffer* Keep(RcRef<GpuBuffer>& place, StatusOr<RcRef<GpuBuffer>> buffer);
+  Status Check(const Step& step) const;
+  Step& AddStep() { return num_steps_++ == 0 ? first_ : more_.emplace_back(); }
+  Tensor MakeResult(size_t i);
   Status Defer();
 
   KernelFrame& frame_;
   GpuDevice& device_;
   const CommandOrigin origin_;
   Status status_;
-  // The usual call has one step, and one result.
-  std::vector<Step> steps_;
-  std::vector<RcRef<GpuBuffer>> results_;
+  bool is_ready_ = true;  // all pipelines are
+  size_t num_steps_ = 0;
+  Step first_;
+  std::vector<Step> more_;
+  SmallArray<RcRef<GpuBuffer>, 4> results_;
   std::vector<RcRef<GpuBuffer>> temporaries_;
 };
 

@@ -24,12 +24,15 @@ class TANDEM_EXPORT ShaderBuilder {
  public:
   explicit ShaderBuilder(std::string_view name) { text_.name = name; }
 
-  // The next storage buffer: `array<element>`, named in the kernel's text. `element` is a type of WGSL or an alias.
+  // The next storage buffer: `array<element>`, named in the kernel's text. `element` is a type of WGSL or an alias. All
+  // that are written come behind those that are only read.
   ShaderBuilder& Buffer(std::string_view name, BufferAccess access, std::string_view element);
   // The next parameter, `parameters.name` in the text; `type` is u32, i32 or f32.
   ShaderBuilder& Parameter(std::string_view name, std::string_view type = "u32");
   // `const name: type = value;`
-  ShaderBuilder& Constant(std::string_view name, uint32_t value) { return Constant(name, "u32", std::to_string(value) + "u"); }
+  ShaderBuilder& Constant(std::string_view name, uint32_t value) {
+    return Constant(name, "u32", std::to_string(value) + "u");
+  }
   ShaderBuilder& Constant(std::string_view name, std::string_view type, std::string_view value);
   // `alias name = type;`
   ShaderBuilder& Alias(std::string_view name, std::string_view type);

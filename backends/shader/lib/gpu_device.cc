@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Uploads, downloads, pipelines, and what has failed on a device.
+
+#include "tandem/shader/gpu_device.h"
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "tandem/host_context.h"
+#include "tandem/host_tensors.h"
+
+namespace tandem::shader {
+
+constinit const TensorType kDenseGpu("dense_gpu");
+
+namespace {
+
+constexpr size_t kMaxConstants = 256;
+constexpr std::string_view kTransferName = "tandem.Transfer";
+
+// bool on the GPU.
+void Widen(const void* from, void* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) static_cast<uint32_t*>(to)[i] = static_cast<const uint8_t*>(from)[i];
+}
+void Narrow(const void* from, void* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) static_cast<uint8_t*>(to)[i] = static_cast<const uint32_t*>(from)[i] != 0;
+}
+
+GpuDevice& ToGpu(const Device& device) { return const_cast<GpuDevice&>(static_cast<const GpuDevice&>(device)); }
+
+AsyncValueRef<Tensor> HostToGpu(const ExecutionContext& exec, const Tensor& from, const Device& target) {
+  StatusOr<Tensor> tensor = ToGpu(target).Upload(exec, from);
+  if (!tensor.ok()) return AsyncValueRef<Tensor>::MakeError(tensor.status());
+  return AsyncValueRef<Tensor>::MakeAvailable(std::move(*tensor));
+}
+
+AsyncValueRef<Tensor> GpuToHost(const ExecutionContext& exec, const Tensor& from, const Device&) {
+  return ToGpu(*from.device()).Download(exec, from);
+}
+
+// Keeps what a download reads and writes, until it ends.
+class PendingDownload : public RefCounted<PendingDownload> {
+ public:
+  PendingDownload(const GpuDevice& device, Tensor source, Tensor host, RcRef<HostBuffer> words,
+                  RcRef<TensorValue> result)
+      : device_(device),
+        source_(std::move(source)),
+        host_(std::move(host)),
+        words_(std::move(words)),
+        result_(std::move(result)) {}
+
+  void* destination() { return words_ ? words_->data() : host_.mutable_data(); }
+
+  void End(const Status& status) {
+    Status error = status.ok() ? device_.CheckUsable(GpuDevice::BufferOf(source_)) : status;
+    source_ = Tensor(nullptr);
+    RcRef<TensorValue> result = std::move(result_);
+    if (!error.ok()) return result->SetError(std::move(error));
+    if (words_) Narrow(words_->data(), host_.mutable_data(), host_.num_elements());
+    result->value().TakePayload(std::move(host_));
+    result.release()->SetConcreteAndDropRef();
+  }
+
+ private:
+  const GpuDevice& device_;
+  Tensor source_;
+  Tensor host_;
+  RcRef<HostBuffer> words_;  // of bool
+  RcRef<TensorValue> result_;
+};
+
+}  // namespace
+
+uint64_t GpuByteSize(const TensorMetadata& metadata) {
+  const auto elements = static_cast<uint64_t>(metadata.num_elements());
+  return elements * (metadata.dtype == DType::kBool ? sizeof(uint32_t) : DTypeSize(metadata.dtype));
+}
+
+GpuDevice::GpuDevice(std::string_view name, std::unique_ptr<GpuQueue> queue, RcRef<GpuMemory> memory)
+    : Device(name, kDenseGpu), queue_(std::move(queue)), limits_(queue_->limits()), memory_(std::move(memory)) {
+  queue_->SetListener(*this);
+}
+
+GpuDevice::~GpuDevice() {
+  // For the calls whose pipelines the queue gives up now.
+  OnDeviceLost(MakeError(StatusCode::kCancelled, "the device was destroyed"));
+  constants_.clear();
+  pipelines_.clear();
+  memory_->Close();
+  queue_.reset();
+}
+
+AsyncValueRef<RcRef<Pipeline>> GpuDevice::FindPipeline(const ShaderVariant& variant) {
+  const std::lock_guard lock(pipelines_mutex_);
+  auto [found, is_new] = pipelines_.try_emplace(variant);
+  // What failed because memory was short or the device busy is tried again.
+  if (is_new || found->second.IsError()) found->second = queue_->CreatePipeline(variant.Compose());
+  return found->second.CopyRef();
+}
+
+Status GpuDevice::CheckLost() const {
+  if (!has_failed_.load(std::memory_order_acquire)) return Status();
+  const std::lock_guard lock(failures_mutex_);
+  return lost_;
+}
+
+void GpuDevice::OnBatchesFailed(uint64_t first, uint64_t last, const Status& error) {
+  const std::lock_guard lock(failures_mutex_);
+  failures_.push_back({first, last, error});
+  has_failed_.store(true, std::memory_order_release);
+}
+
+void GpuDevice::OnDeviceLost(const Status& error) {
+  const std::lock_guard lock(failures_mutex_);
+  if (lost_.ok()) lost_ = error;
+  has_failed_.store(true, std::memory_order_release);
+}
+
+Status GpuDevice::CheckFailures(const GpuBuffer& buffer) const {
+  const std::lock_guard lock(failures_mutex_);
+  if (!lost_.ok()) return lost_;
+  const uint64_t batch = buffer.last_write();
+  for (const Failure& failure : failures_) {
+    if (failure.first <= batch && batch <= failure.last) return failure.error;
+  }
+  return Status();
+}
+
+StatusOr<Tensor> GpuDevice::Allocate(const TensorMetadata& metadata, const CommandOrigin& origin) {
+  TANDEM_ASSIGN_OR_RETURN(RcRef<GpuBuffer> buffer, memory_->Allocate(GpuByteSize(metadata), origin));
+  return Tensor(metadata, this, kDenseGpu, nullptr, std::move(buffer));
+}
+
+StatusOr<Tensor> GpuDevice::UploadElements(const TensorMetadata& metadata, const void* data, RcRef<TensorStorage> owner,
+                                           const CommandOrigin& origin) {
+  TANDEM_ASSIGN_OR_RETURN(Tensor tensor, Allocate(metadata, origin));
+  const uint64_t bytes = GpuByteSize(metadata);
+  if (bytes == 0) return tensor;
+  GpuBuffer& buffer = BufferOf(tensor);
+  TANDEM_ASSIGN_OR_RETURN(const uint64_t batch, queue_->Upload(buffer.id(), data, bytes, std::move(owner), origin));
+  buffer.set_last_write(batch);
+  return tensor;
+}
+
+StatusOr<Tensor> GpuDevice::UploadConstant(const TensorMetadata& metadata, const void* data,
+                                           const CommandOrigin& origin) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, data, static_cast<size_t>(GpuByteSize(metadata)));
+  const auto key = std::make_pair(metadata.dtype, bits);
+  const std::lock_guard lock(constants_mutex_);
+  if (const auto found = constants_.find(key); found != constants_.end() && CheckUsable(*found->second).ok()) {
+    return Tensor(metadata, this, kDenseGpu, nullptr, found->second);
+  }
+  TANDEM_ASSIGN_OR_RETURN(Tensor tensor, UploadElements(metadata, data, nullptr, origin));
+  if (constants_.size() >= kMaxConstants) constants_.clear();
+  constants_.insert_or_assign(key, RcRef<GpuBuffer>::Share(&BufferOf(tensor)));
+  return tensor;
+}
+
+StatusOr<Tensor> GpuDevice::Upload(const ExecutionContext& exec, const Tensor& host) {
+  const CommandOrigin origin = {kTransferName, exec.location()};
+  const int64_t count = host.num_elements();
+  HostAllocator& allocator = exec.host().allocator();
+  Tensor dense(nullptr);
+  TANDEM_ASSIGN_OR_RETURN(dense, ToDense(host, allocator));
+  const TensorMetadata& metadata = host.metadata();
+  if (metadata.dtype != DType::kBool) {
+    if (count == 1) return UploadConstant(metadata, dense.data(), origin);
+    return UploadElements(metadata, dense.data(), dense.storage(), origin);
+  }
+  if (count == 1) {
+    uint32_t word = 0;
+    Widen(dense.data(), &word, 1);
+    return UploadConstant(metadata, &word, origin);
+  }
+  if (count == 0) return Allocate(metadata, origin);
+  if (GpuByteSize(metadata) > SIZE_MAX) return Status::OutOfMemory();
+  TANDEM_ASSIGN_OR_RETURN(RcRef<HostBuffer> words, allocator.Allocate(static_cast<size_t>(GpuByteSize(metadata))));
+  Widen(dense.data(), words->data(), count);
+  const void* data = words->data();
+  return UploadElements(metadata, data, std::move(words), origin);
+}
+
+AsyncValueRef<Tensor> GpuDevice::Download(const ExecutionContext& exec, const Tensor& tensor) {
+  const auto fail = [](Status error) { return AsyncValueRef<Tensor>::MakeError(std::move(error)); };
+  if (Status usable = CheckUsable(BufferOf(tensor)); !usable.ok()) return fail(std::move(usable));
+  const TensorMetadata& metadata = tensor.metadata();
+  HostContext& host = exec.host();
+  StatusOr<Tensor> dense = AllocateDense(metadata, host.device(), host.allocator());
+  if (!dense.ok()) return fail(dense.status());
+  const uint64_t bytes = GpuByteSize(metadata);
+  if (bytes == 0) return AsyncValueRef<Tensor>::MakeAvailable(std::move(*dense));
+  RcRef<HostBuffer> words;
+  if (metadata.dtype == DType::kBool) {
+    if (bytes > SIZE_MAX) return fail(Status::OutOfMemory());
+    StatusOr<RcRef<HostBuffer>> allocated = host.allocator().Allocate(static_cast<size_t>(bytes));
+    if (!allocated.ok()) return fail(allocated.status());
+    words = std::move(*allocated);
+  }
+  auto result = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata, &host.device());
+  if (!result) return fail(Status::OutOfMemory());
+  AsyncValueRef<Tensor> value{RcRef<AsyncValue>(result)};
+  auto pending = MakeRef<PendingDownload>(*this, tensor, std::move(*dense), std::move(words), std::move(result));
+  if (!pending) return fail(Status::OutOfMemory());
+  void* const destination = pending->destination();
+  queue_->Download(BufferOf(tensor).id(), destination, bytes,
+                   [pending = std::move(pending)](const Status& status) { pending->End(status); });
+  return value;
+}
+
+Status GpuDevice::RegisterConversions(TensorConversions& conversions) {
+  if (conversions.Find(kDenseHost, kDenseGpu) != nullptr) return Status();
+  TANDEM_RETURN_IF_ERROR(conversions.Register(kDenseHost, kDenseGpu, &HostToGpu));
+  TANDEM_RETURN_IF_ERROR(conversions.Register(kScalarHost, kDenseGpu, &HostToGpu));
+  return conversions.Register(kDenseGpu, kDenseHost, &GpuToHost);
+}
+
+}  // namespace tandem::shader

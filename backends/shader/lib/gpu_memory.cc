@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+#include "tandem/shader/gpu_memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+namespace tandem::shader {
+
+namespace {
+
+// Sizes that buffers of nearly the same size share: powers of two up to 4 KiB, then eight steps to each power.
+uint64_t RoundToClass(uint64_t bytes, uint64_t largest) {
+  constexpr uint64_t kSmallest = 256;
+  constexpr uint64_t kFineAbove = 4096;
+  uint64_t rounded = std::max(bytes, kSmallest);
+  if (rounded <= kFineAbove) {
+    rounded = std::bit_ceil(rounded);
+  } else {
+    const uint64_t step = std::bit_floor(rounded) / 8;
+    rounded = (rounded + step - 1) / step * step;
+  }
+  return std::max(std::min(rounded, largest / 4 * 4), (bytes + 3) / 4 * 4);
+}
+
+}  // namespace
+
+void GpuBuffer::Free() {
+  if (release_ != nullptr) {
+    release_();
+  } else {
+    memory_->Take(*this);
+  }
+  delete this;
+}
+
+StatusOr<RcRef<GpuBuffer>> GpuMemory::Allocate(uint64_t bytes, const CommandOrigin& origin) {
+  const std::lock_guard lock(mutex_);
+  if (queue_ == nullptr)
+    return MakeError(StatusCode::kUnavailable, "expected a device, got one that has been destroyed");
+  const uint64_t largest = queue_->limits().max_buffer_bytes;
+  if (bytes > largest) {
+    return ResourceExhausted("expected a tensor of at most ", largest, " bytes on ", queue_->adapter_name(),
+                             ", got one of ", bytes);
+  }
+  const uint64_t size = RoundToClass(bytes, largest);
+  if (size > options_.memory_limit || stats_.bytes_in_use > options_.memory_limit - size) {
+    return ResourceExhausted("expected at most ", options_.memory_limit, " bytes of device memory in use, got ", bytes,
+                             " more with ", stats_.bytes_in_use, " in use");
+  }
+  BufferId id = 0;
+  if (const auto kept = free_.find(size); kept != free_.end() && !kept->second.empty()) {
+    id = kept->second.back();
+    kept->second.pop_back();
+    stats_.bytes_cached -= size;
+    ++stats_.num_cache_hits;
+  } else {
+    StatusOr<BufferId> made = queue_->CreateBuffer(size, origin);
+    if (!made.ok() && made.status().code() == StatusCode::kResourceExhausted && stats_.bytes_cached > 0) {
+      TrimLocked();
+      made = queue_->CreateBuffer(size, origin);
+    }
+    if (!made.ok()) return made.status();
+    id = *made;
+  }
+  auto* buffer = new (std::nothrow) GpuBuffer(RcRef<GpuMemory>::Share(this), id, size, nullptr);
+  if (buffer == nullptr) {
+    queue_->DestroyBuffer(id);
+    return Status::OutOfMemory();
+  }
+  stats_.bytes_in_use += size;
+  stats_.peak_bytes_in_use = std::max(stats_.peak_bytes_in_use, stats_.bytes_in_use);
+  ++stats_.num_allocations;
+  return RcRef<GpuBuffer>::Take(buffer);
+}
+
+StatusOr<RcRef<GpuBuffer>> GpuMemory::WrapExternal(BufferId id, uint64_t bytes, std::function<void()> release) {
+  auto* buffer = new (std::nothrow) GpuBuffer(RcRef<GpuMemory>::Share(this), id, bytes, release);
+  if (buffer == nullptr) {
+    release();
+    return Status::OutOfMemory();
+  }
+  return RcRef<GpuBuffer>::Take(buffer);
+}
+
+void GpuMemory::Take(GpuBuffer& buffer) {
+  const std::lock_guard lock(mutex_);
+  stats_.bytes_in_use -= buffer.size();
+  if (queue_ == nullptr) return;
+  if (buffer.size() > options_.cache_limit || stats_.bytes_cached > options_.cache_limit - buffer.size()) {
+    return queue_->DestroyBuffer(buffer.id());
+  }
+  free_[buffer.size()].push_back(buffer.id());
+  stats_.bytes_cached += buffer.size();
+}
+
+GpuMemory::Stats GpuMemory::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void GpuMemory::Trim() {
+  const std::lock_guard lock(mutex_);
+  if (queue_ != nullptr) TrimLocked();
+}
+
+void GpuMemory::TrimLocked() {
+  for (const auto& [size, ids] : free_) {
+    for (const BufferId id : ids) queue_->DestroyBuffer(id);
+  }
+  free_.clear();
+  stats_.bytes_cached = 0;
+}
+
+void GpuMemory::Close() {
+  const std::lock_guard lock(mutex_);
+  if (queue_ == nullptr) return;
+  TrimLocked();
+  queue_ = nullptr;
+}
+
+}  // namespace tandem::shader

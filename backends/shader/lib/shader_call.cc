@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The end of a call: its commands are issued at once, or when its pipelines are ready.
+
+#include "tandem/shader/shader_call.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "tandem/op_handler.h"
+
+namespace tandem::shader {
+
+namespace {
+
+Status IssueStep(GpuDevice& device, const Launch& launch, const AsyncValueRef<RcRef<Pipeline>>& pipeline,
+                 const std::array<uint64_t, 3>& copy, std::span<GpuBuffer* const> buffers, size_t num_written,
+                 const CommandOrigin& origin) {
+  StatusOr<uint64_t> batch = uint64_t{0};
+  if (pipeline.IsValid()) {
+    std::array<BufferId, 16> ids;
+    std::transform(buffers.begin(), buffers.end(), ids.begin(), [](const GpuBuffer* buffer) { return buffer->id(); });
+    batch = device.queue().Dispatch(**pipeline, {ids.data(), buffers.size()}, launch.parameters.words(),
+                                    launch.workgroups, origin);
+  } else {
+    batch = device.queue().Copy(buffers[0]->id(), copy[0], buffers[1]->id(), copy[1], copy[2], origin);
+  }
+  if (!batch.ok()) return batch.status();
+  for (GpuBuffer* buffer : buffers.last(num_written)) buffer->set_last_write(*batch);
+  return Status();
+}
+
+GpuDevice& DeviceOf(KernelFrame& frame) {
+  return const_cast<GpuDevice&>(static_cast<const GpuDevice&>(*frame.handler().device()));
+}
+
+}  // namespace
+
+// Keeps the steps and their buffers until the pipelines are ready.
+class ShaderCall::Deferred final : public Waiter {
+ public:
+  Deferred(GpuDevice& device, const CommandOrigin& origin) : device_(device), origin_(origin) {}
+
+  void Run() override {
+    while (next_ < steps_.size()) {
+      const AsyncValueRef<RcRef<Pipeline>>& pipeline = steps_[next_].pipeline;
+      if (pipeline.IsValid() && !pipeline.IsAvailable()) {
+        const auto awaited = RcRef<AsyncValue>::Share(pipeline.value());
+        return awaited->AndThen(*this);
+      }
+      if (pipeline.IsValid() && pipeline.IsError()) return End(pipeline.GetError());
+      ++next_;
+    }
+    Status status = device_.CheckLost();
+    for (const Step& step : steps_) {
+      if (!status.ok()) break;
+      status = IssueStep(device_, step.launch, step.pipeline, step.copy, {step.buffers.data(), step.num_buffers},
+                         step.num_written, origin_);
+    }
+    End(status);
+  }
+  void Drop() override {
+    End(MakeError(StatusCode::kCancelled, "the device was destroyed before the shader was ready"));
+  }
+
+ private:
+  friend class ShaderCall;
+
+  void End(const Status& status) {
+    std::vector<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results = std::move(results_);
+    delete this;
+    for (auto& [value, storage] : results) {
+      if (!status.ok()) {
+        value->SetError(status);
+        continue;
+      }
+      value->value().UseStorage(kDenseGpu, nullptr, std::move(storage));
+      value.release()->SetConcreteAndDropRef();
+    }
+  }
+
+  GpuDevice& device_;
+  const CommandOrigin origin_;
+  size_t next_ = 0;
+  std::vector<Step> steps_;
+  std::vector<RcRef<TensorStorage>> kept_;
+  std::vector<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results_;
+};
+
+ShaderCall::ShaderCall(KernelFrame& frame)
+    : frame_(frame), device_(DeviceOf(frame)), origin_{frame.def().name, frame.exec().location()} {
+  if (!results_.Init(frame.num_results())) Fail(Status::OutOfMemory());
+}
+
+void ShaderCall::Fail(Status error) {
+  if (status_.ok()) status_ = std::move(error);
+}
+
+GpuBuffer* ShaderCall::Argument(size_t i) {
+  const Tensor& tensor = frame_.arg(i);
+  if (!tensor.IsA(kDenseGpu)) {
+    Fail(InvalidArgument("argument ", i, " must be a dense tensor of the device, got ", tensor.metadata(), " as ",
+                         tensor.type().name()));
+    return nullptr;
+  }
+  GpuBuffer& buffer = GpuDevice::BufferOf(tensor);
+  if (Status usable = device_.CheckUsable(buffer); !usable.ok()) Fail(std::move(usable));
+  return &buffer;
+}
+
+GpuBuffer* ShaderCall::Keep(RcRef<GpuBuffer>& place, StatusOr<RcRef<GpuBuffer>> buffer) {
+  if (!buffer.ok()) {
+    Fail(buffer.status());
+    return nullptr;
+  }
+  place = std::move(*buffer);
+  return place.get();
+}
+
+GpuBuffer* ShaderCall::Result(size_t i) {
+  if (!ok()) return nullptr;
+  if (results_[i]) return results_[i].get();
+  return Keep(results_[i], device_.memory().Allocate(GpuByteSize(frame_.result_metadata(i)), origin_));
+}
+
+GpuBuffer* ShaderCall::ForwardOrAllocate(size_t i, std::initializer_list<size_t> candidates) {
+  if (!ok()) return nullptr;
+  for (size_t arg : candidates) {
+    // A bool takes another size here than its dtype says.
+    const bool same_layout =
+        (frame_.arg(arg).dtype() == DType::kBool) == (frame_.result_metadata(i).dtype == DType::kBool);
+    if (!same_layout || !frame_.MayTakeOver(arg, i)) continue;
+    results_[i] = RcRef<GpuBuffer>::Share(&GpuDevice::BufferOf(frame_.arg(arg)));
+    return results_[i].get();
+  }
+  return Result(i);
+}
+
+void ShaderCall::Share(size_t i, size_t arg) {
+  if (GpuBuffer* buffer = Argument(arg); ok()) results_[i] = RcRef<GpuBuffer>::Share(buffer);
+}
+
+GpuBuffer* ShaderCall::Temporary(uint64_t bytes) {
+  if (!ok()) return nullptr;
+  return Keep(temporaries_.emplace_back(), device_.memory().Allocate(bytes, origin_));
+}
+
+GpuBuffer* ShaderCall::Table(std::span<const uint32_t> words) {
+  GpuBuffer* buffer = Temporary(words.size_bytes());
+  if (buffer == nullptr || words.empty()) return buffer;
+  const StatusOr<uint64_t> batch =
+      device_.queue().Upload(buffer->id(), words.data(), words.size_bytes(), nullptr, origin_);
+  if (batch.ok()) {
+    buffer->set_last_write(*batch);
+  } else {
+    Fail(batch.status());
+  }
+  return buffer;
+}
+
+void ShaderCall::Copy(GpuBuffer* from, uint64_t from_offset, GpuBuffer* to, uint64_t to_offset, uint64_t bytes) {
+  if (!ok() || bytes == 0) return;
+  Step& step = AddStep();
+  step.copy = {from_offset, to_offset, bytes};
+  step.buffers[0] = from;
+  step.buffers[1] = to;
+  step.num_buffers = 2;
+  step.num_written = 1;
+}
+
+Status ShaderCall::Check(const Step& step) const {
+  const GpuLimits& limit = limits();
+  if (step.num_buffers > limit.max_storage_buffers) {
+    return ResourceExhausted("expected a shader of at most ", limit.max_storage_buffers, " buffers, got ",
+                             step.num_buffers);
+  }
+  for (size_t i = 0; i < step.num_buffers; ++i) {
+    if (step.buffers[i]->size() <= limit.max_binding_bytes) continue;
+    return ResourceExhausted("expected tensors of at most ", limit.max_binding_bytes, " bytes on ",
+                             device_.queue().adapter_name(), ", got one of ", step.buffers[i]->size());
+  }
+  for (uint32_t count : step.launch.workgroups) {
+    if (count <= limit.max_workgroups) continue;
+    return ResourceExhausted("expected at most ", limit.max_workgroups, " workgroups in each dimension, got ", count);
+  }
+  return Status();
+}
+
+void ShaderCall::Run(const Launch& launch, std::span<GpuBuffer* const> buffers) {
+  if (!ok() || launch.IsEmpty()) return;
+  if (buffers.size() > kMaxBuffers) return Fail(Internal("shader has more than ", kMaxBuffers, " buffers"));
+  Step& step = AddStep();
+  step.launch = launch;
+  std::copy(buffers.begin(), buffers.end(), step.buffers.begin());
+  step.num_buffers = buffers.size();
+  if (Status fits = Check(step); !fits.ok()) return Fail(std::move(fits));
+  step.pipeline = device_.FindPipeline(launch.variant);
+  if (!step.pipeline.IsAvailable()) {
+    is_ready_ = false;
+  } else if (step.pipeline.IsError()) {
+    Fail(step.pipeline.GetError());
+  }
+  step.num_written = launch.num_written;
+}
+
+Tensor ShaderCall::MakeResult(size_t i) {
+  return Tensor(frame_.result_metadata(i), &device_, kDenseGpu, nullptr, results_[i]);
+}
+
+Status ShaderCall::Finish() {
+  for (size_t i = 0; i < results_.size(); ++i) Result(i);
+  if (!ok()) return status_;
+  if (!is_ready_) return Defer();
+  for (size_t i = 0; i < num_steps_; ++i) {
+    const Step& step = i == 0 ? first_ : more_[i - 1];
+    TANDEM_RETURN_IF_ERROR(IssueStep(device_, step.launch, step.pipeline, step.copy,
+                                     {step.buffers.data(), step.num_buffers}, step.num_written, origin_));
+  }
+  for (size_t i = 0; i < results_.size(); ++i) frame_.SetResult(i, MakeResult(i));
+  return Status();
+}
+
+Status ShaderCall::Defer() {
+  auto* deferred = new (std::nothrow) Deferred(device_, origin_);
+  if (deferred == nullptr) return Status::OutOfMemory();
+  deferred->steps_.reserve(num_steps_);
+  deferred->steps_.push_back(std::move(first_));
+  std::move(more_.begin(), more_.end(), std::back_inserter(deferred->steps_));
+  // What it shares keeps arguments from being taken over or reused.
+  for (size_t i = 0; i < frame_.num_args(); ++i) deferred->kept_.push_back(frame_.arg(i).storage());
+  std::move(temporaries_.begin(), temporaries_.end(), std::back_inserter(deferred->kept_));
+  for (size_t i = 0; i < results_.size(); ++i) {
+    auto value = MakeRef<TensorValue>(TensorValue::Constructed{}, frame_.result_metadata(i), &device_);
+    if (!value) {
+      delete deferred;
+      return Status::OutOfMemory();
+    }
+    frame_.SetResult(i, AsyncValueRef<Tensor>(RcRef<AsyncValue>(value)));
+    deferred->results_.emplace_back(std::move(value), std::move(results_[i]));
+  }
+  deferred->Run();
+  return Status();
+}
+
+}  // namespace tandem::shader
