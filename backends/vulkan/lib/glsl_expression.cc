@@ -17,7 +17,8 @@ struct Names {
   std::string_view glsl;
 };
 
-constexpr Names kScalars[] = {{"f32", "float"}, {"i32", "int"}, {"u32", "uint"}, {"bool", "bool"}, {"f16", "float16_t"}};
+constexpr Names kScalars[] = {
+    {"f32", "float"}, {"i32", "int"}, {"u32", "uint"}, {"bool", "bool"}, {"f16", "float16_t"}};
 
 // Functions that GLSL has, with the same meaning; those of the prelude (glsl_prelude.h) begin with "w_".
 constexpr Names kFunctions[] = {
@@ -101,10 +102,10 @@ constexpr Names kFunctions[] = {
 
 // Functions whose first argument is the address of an atomic.
 constexpr Names kAtomics[] = {
-    {"atomicAdd", "atomicAdd"}, {"atomicAnd", "atomicAnd"}, {"atomicCompareExchangeWeak", "atomicCompSwap"},
+    {"atomicAdd", "atomicAdd"},           {"atomicAnd", "atomicAnd"}, {"atomicCompareExchangeWeak", "atomicCompSwap"},
     {"atomicExchange", "atomicExchange"}, {"atomicLoad", "atomicOr"}, {"atomicMax", "atomicMax"},
-    {"atomicMin", "atomicMin"}, {"atomicOr", "atomicOr"}, {"atomicStore", "atomicExchange"}, {"atomicSub", "atomicAdd"},
-    {"atomicXor", "atomicXor"},
+    {"atomicMin", "atomicMin"},           {"atomicOr", "atomicOr"},   {"atomicStore", "atomicExchange"},
+    {"atomicSub", "atomicAdd"},           {"atomicXor", "atomicXor"},
 };
 
 template <size_t N>

@@ -25,9 +25,12 @@ struct Builtin {
   std::string_view glsl;
 };
 constexpr Builtin kBuiltins[] = {
-    {"global_invocation_id", "gl_GlobalInvocationID"}, {"local_invocation_id", "gl_LocalInvocationID"},
-    {"workgroup_id", "gl_WorkGroupID"},                {"num_workgroups", "gl_NumWorkGroups"},
-    {"local_invocation_index", "gl_LocalInvocationIndex"}, {"subgroup_invocation_id", "gl_SubgroupInvocationID"},
+    {"global_invocation_id", "gl_GlobalInvocationID"},
+    {"local_invocation_id", "gl_LocalInvocationID"},
+    {"workgroup_id", "gl_WorkGroupID"},
+    {"num_workgroups", "gl_NumWorkGroups"},
+    {"local_invocation_index", "gl_LocalInvocationIndex"},
+    {"subgroup_invocation_id", "gl_SubgroupInvocationID"},
     {"subgroup_size", "gl_SubgroupSize"},
 };
 

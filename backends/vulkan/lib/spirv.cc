@@ -51,8 +51,7 @@ StatusOr<std::vector<uint32_t>> SpirvCompiler::Compile(const std::string& glsl) 
   input.code = glsl.c_str();
   input.default_version = 450;
   input.default_profile = GLSLANG_CORE_PROFILE;
-  input.messages =
-      static_cast<glslang_messages_t>(GLSLANG_MSG_SPV_RULES_BIT | GLSLANG_MSG_VULKAN_RULES_BIT);
+  input.messages = static_cast<glslang_messages_t>(GLSLANG_MSG_SPV_RULES_BIT | GLSLANG_MSG_VULKAN_RULES_BIT);
   input.resource = glslang_default_resource();
 
   const std::unique_ptr<glslang_shader_t, DeleteShader> shader(glslang_shader_create(&input));

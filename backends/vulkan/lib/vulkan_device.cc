@@ -111,9 +111,8 @@ Status VulkanDevice::CreateInstance(bool validation) {
     return vk_.EnumerateInstanceExtensionProperties(nullptr, count, list);
   });
   validation = validation && Has(extensions, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) &&
-               std::ranges::any_of(layers, [](const auto& layer) {
-                 return std::string_view(layer.layerName) == kValidationLayer;
-               });
+               std::ranges::any_of(
+                   layers, [](const auto& layer) { return std::string_view(layer.layerName) == kValidationLayer; });
 
   VkApplicationInfo application = {VK_STRUCTURE_TYPE_APPLICATION_INFO};
   application.pEngineName = "tandem";
@@ -161,16 +160,14 @@ StatusOr<VulkanDevice::Candidate> VulkanDevice::Choose(std::string_view wanted) 
     vk_.GetPhysicalDeviceProperties(devices[i], &candidate.properties);
     const std::string_view device_name = candidate.properties.deviceName;
     all.Append(i == 0 ? "" : ", ", i, ": ", device_name);
-    const bool fits =
-        is_index ? wanted == std::to_string(i) : LowerCase(device_name).find(name) != std::string::npos;
+    const bool fits = is_index ? wanted == std::to_string(i) : LowerCase(device_name).find(name) != std::string::npos;
     if (fits) found.push_back(candidate);
   }
   if (found.empty()) {
     return MakeError(StatusCode::kNotFound, "expected a Vulkan device \"", wanted, "\", got ", all.view());
   }
-  return *std::ranges::max_element(found, {}, [](const Candidate& candidate) {
-    return Preference(candidate.properties.deviceType);
-  });
+  return *std::ranges::max_element(
+      found, {}, [](const Candidate& candidate) { return Preference(candidate.properties.deviceType); });
 }
 
 Status VulkanDevice::Examine(const Candidate& candidate) {
@@ -209,8 +206,7 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
 
   VkPhysicalDeviceMaintenance3Properties maintenance = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
   VkPhysicalDeviceSubgroupProperties subgroup = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, &maintenance};
-  VkPhysicalDevicePushDescriptorPropertiesKHR push = {
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
+  VkPhysicalDevicePushDescriptorPropertiesKHR push = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
   VkPhysicalDeviceFloatControlsProperties controls = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
   VkPhysicalDeviceProperties2 properties = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &subgroup};
   if (has_push_descriptors) push.pNext = properties.pNext, properties.pNext = &push;
@@ -222,7 +218,8 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
   const VkPhysicalDeviceLimits& given = properties_.limits;
   limits_.max_storage_buffers =
       std::min({given.maxPerStageDescriptorStorageBuffers, given.maxDescriptorSetStorageBuffers, 32u});
-  if (has_push_descriptors) limits_.max_storage_buffers = std::min(limits_.max_storage_buffers, max_push_descriptors_ - 1);
+  if (has_push_descriptors)
+    limits_.max_storage_buffers = std::min(limits_.max_storage_buffers, max_push_descriptors_ - 1);
   limits_.max_binding_bytes = given.maxStorageBufferRange / 4 * 4;
   uint64_t largest_heap = 0;
   for (uint32_t i = 0; i < memory_.memoryHeapCount; ++i) {

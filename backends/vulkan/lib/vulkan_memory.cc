@@ -38,7 +38,8 @@ Status CreateBlock(const VulkanDevice& device, uint64_t size, VkBufferUsageFlags
   info.size = size;
   info.usage = usage;
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
-  TANDEM_RETURN_IF_ERROR(ResultStatus(vk.CreateBuffer(device.handle(), &info, nullptr, &block.buffer), "vkCreateBuffer"));
+  TANDEM_RETURN_IF_ERROR(
+      ResultStatus(vk.CreateBuffer(device.handle(), &info, nullptr, &block.buffer), "vkCreateBuffer"));
   VkMemoryRequirements needs = {};
   vk.GetBufferMemoryRequirements(device.handle(), block.buffer, &needs);
   int type = -1;
@@ -56,8 +57,8 @@ Status CreateBlock(const VulkanDevice& device, uint64_t size, VkBufferUsageFlags
   TANDEM_RETURN_IF_ERROR(
       ResultStatus(vk.BindBufferMemory(device.handle(), block.buffer, block.memory, 0), "vkBindBufferMemory"));
   if (mapped) {
-    TANDEM_RETURN_IF_ERROR(ResultStatus(
-        vk.MapMemory(device.handle(), block.memory, 0, VK_WHOLE_SIZE, 0, &block.mapped), "vkMapMemory"));
+    TANDEM_RETURN_IF_ERROR(
+        ResultStatus(vk.MapMemory(device.handle(), block.memory, 0, VK_WHOLE_SIZE, 0, &block.mapped), "vkMapMemory"));
   }
   block.size = size;
   return Status();
@@ -176,7 +177,9 @@ ChunkPool::~ChunkPool() {
 }
 
 StatusOr<std::unique_ptr<DeviceBlock>> ChunkPool::Take(uint64_t bytes) {
-  const auto fits = [&](const auto& chunk) { return chunk->size >= bytes && chunk->size / 4 <= std::max(bytes, kLeastChunk); };
+  const auto fits = [&](const auto& chunk) {
+    return chunk->size >= bytes && chunk->size / 4 <= std::max(bytes, kLeastChunk);
+  };
   if (const auto found = std::ranges::find_if(free_, fits); found != free_.end()) {
     std::unique_ptr<DeviceBlock> chunk = std::move(*found);
     free_.erase(found);
@@ -185,8 +188,7 @@ StatusOr<std::unique_ptr<DeviceBlock>> ChunkPool::Take(uint64_t bytes) {
     return chunk;
   }
   const uint64_t size = std::max(kLeastChunk, bytes > kMostKept ? bytes : std::bit_ceil(bytes));
-  constexpr VkMemoryPropertyFlags kMapped =
-      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  constexpr VkMemoryPropertyFlags kMapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   if (use_ == Use::kFromDevice) {
     return MakeBlock(device_, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                      {kMapped | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, kMapped});

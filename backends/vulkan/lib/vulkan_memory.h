@@ -21,9 +21,9 @@ struct DeviceBlock {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
   uint64_t size = 0;
-  void* mapped = nullptr;                  // of chunks
-  std::map<uint64_t, uint64_t> free;       // of blocks that are shared out: sizes by offset; neighbours are one
-  uint64_t used = 0;                       // bytes
+  void* mapped = nullptr;             // of chunks
+  std::map<uint64_t, uint64_t> free;  // of blocks that are shared out: sizes by offset; neighbours are one
+  uint64_t used = 0;                  // bytes
 };
 
 // A part of a block.

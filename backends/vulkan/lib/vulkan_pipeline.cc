@@ -99,8 +99,7 @@ StatusOr<VkPipeline> PipelineMaker::CreatePipeline(const std::vector<uint32_t>& 
   info.stage.pName = "main";
   info.layout = layout.pipeline;
   VkPipeline pipeline = VK_NULL_HANDLE;
-  const VkResult result =
-      vk.CreateComputePipelines(device_.handle(), VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
+  const VkResult result = vk.CreateComputePipelines(device_.handle(), VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
   vk.DestroyShaderModule(device_.handle(), module, nullptr);
   TANDEM_RETURN_IF_ERROR(ResultStatus(result, "vkCreateComputePipelines"));
   return pipeline;
@@ -142,8 +141,8 @@ Status PipelineMaker::FillLayout(PipelineLayout& layout) {
   pipeline.pSetLayouts = &layout.set;
   pipeline.pushConstantRangeCount = 1;
   pipeline.pPushConstantRanges = &range;
-  TANDEM_RETURN_IF_ERROR(ResultStatus(
-      vk.CreatePipelineLayout(device_.handle(), &pipeline, nullptr, &layout.pipeline), "vkCreatePipelineLayout"));
+  TANDEM_RETURN_IF_ERROR(ResultStatus(vk.CreatePipelineLayout(device_.handle(), &pipeline, nullptr, &layout.pipeline),
+                                      "vkCreatePipelineLayout"));
   VkDescriptorUpdateTemplateCreateInfo update = {VK_STRUCTURE_TYPE_DESCRIPTOR_UPDATE_TEMPLATE_CREATE_INFO};
   update.descriptorUpdateEntryCount = num_bindings;
   update.pDescriptorUpdateEntries = entries.data();

@@ -39,7 +39,10 @@ class VulkanPipeline final : public shader::Pipeline {
  public:
   VulkanPipeline(VkPipeline handle, const PipelineLayout& layout, const shader::ShaderText& text,
                  std::function<void(const VulkanPipeline&)> release)
-      : handle_(handle), layout_(layout), access_(text.buffers), num_parameters_(text.num_parameters),
+      : handle_(handle),
+        layout_(layout),
+        access_(text.buffers),
+        num_parameters_(text.num_parameters),
         release_(std::move(release)) {}
   ~VulkanPipeline() override { release_(*this); }
 

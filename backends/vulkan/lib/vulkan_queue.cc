@@ -43,8 +43,8 @@ Status VulkanQueue::Start() {
   VkSemaphoreTypeCreateInfo type = {VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
   const VkSemaphoreCreateInfo info = {VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
-  TANDEM_RETURN_IF_ERROR(ResultStatus(
-      device_->vk().CreateSemaphore(device_->handle(), &info, nullptr, &timeline_), "vkCreateSemaphore"));
+  TANDEM_RETURN_IF_ERROR(
+      ResultStatus(device_->vk().CreateSemaphore(device_->handle(), &info, nullptr, &timeline_), "vkCreateSemaphore"));
   thread_ = std::thread([this] { WatchBatches(); });
   return Status();
 }

@@ -26,8 +26,8 @@
 
 namespace tandem::vulkan {
 
-// Commands are recorded under a mutex into the open batch; batches are numbered by the value that the timeline semaphore
-// takes when they are done. A thread waits for them, tells failures and ends downloads.
+// Commands are recorded under a mutex into the open batch; batches are numbered by the value that the timeline
+// semaphore takes when they are done. A thread waits for them, tells failures and ends downloads.
 class VulkanQueue final : public shader::GpuQueue {
  public:
   static StatusOr<std::unique_ptr<VulkanQueue>> Create(std::unique_ptr<VulkanDevice> device);

@@ -14,9 +14,9 @@ bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z
 bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c); }
 
 // Longer ones first.
-constexpr std::array<std::string_view, 27> kLongSymbols = {"<<=", ">>=", "->", "++", "--", "&&", "||", "==", "!=",
-                                                           "<=",  ">=",  "<<", ">>", "+=", "-=", "*=", "/=", "%=",
-                                                           "&=",  "|=",  "^=", "{",  "}",  "(",  ")",  "[",  "]"};
+constexpr std::array<std::string_view, 27> kLongSymbols = {
+    "<<=", ">>=", "->", "++", "--", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "+=",
+    "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "{",  "}",  "(",  ")",  "[",  "]"};
 constexpr std::string_view kShortSymbols = "<>=!+-*/%&|^~.,;:@";
 
 class Reader {
