@@ -30,6 +30,8 @@ class VulkanDevice {
   VulkanDevice& operator=(const VulkanDevice&) = delete;
 
   const VulkanFunctions& vk() const { return vk_; }
+  // For tests, which put functions that fail in the place of the driver's.
+  VulkanFunctions& functions() { return vk_; }
   VkDevice handle() const { return device_; }
   // Of the one queue; whoever submits to it holds a lock.
   VkQueue queue() const { return queue_; }
