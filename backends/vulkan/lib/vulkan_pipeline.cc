@@ -194,7 +194,7 @@ StatusOr<const PipelineLayout*> PipelineMaker::FindLayout(uint32_t num_buffers, 
 Status PipelineMaker::FillLayout(PipelineLayout& layout) {
   const VulkanFunctions& vk = device_.vk();
   const uint32_t num_bindings = layout.num_buffers + (layout.uses_uniform_buffer ? 1 : 0);
-  const bool pushes = device_.max_push_descriptors() > 0;
+  const bool pushes = device_.has_push_descriptors();
   std::vector<VkDescriptorSetLayoutBinding> bindings(num_bindings);
   std::vector<VkDescriptorUpdateTemplateEntry> entries(num_bindings);
   for (uint32_t i = 0; i < num_bindings; ++i) {

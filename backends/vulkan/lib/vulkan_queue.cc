@@ -352,7 +352,7 @@ StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::
 
 Status VulkanQueue::BindDescriptors(const PipelineLayout& layout, const VkDescriptorBufferInfo* infos) {
   const VulkanFunctions& vk = device_->vk();
-  if (vk.CmdPushDescriptorSetWithTemplate != nullptr) {
+  if (device_->has_push_descriptors()) {
     vk.CmdPushDescriptorSetWithTemplate(open_->commands, layout.update, layout.pipeline, 0, infos);
     return Status();
   }
