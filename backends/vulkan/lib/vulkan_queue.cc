@@ -249,6 +249,17 @@ StatusOr<BufferSlice> VulkanQueue::TakeChunkSpace(uint64_t bytes, uint64_t align
   return BufferSlice{&chunk, offset};
 }
 
+// Begins a command that needs such space.
+StatusOr<BufferSlice> VulkanQueue::BeginCommandWith(uint64_t bytes, uint64_t alignment, ChunkPool::Use use,
+                                                    std::unique_lock<std::mutex>& lock) {
+  TANDEM_RETURN_IF_ERROR(BeginCommand());
+  StatusOr<BufferSlice> slice = TakeChunkSpace(bytes, alignment, use);
+  if (slice.ok()) return slice;
+  Drain(lock);
+  TANDEM_RETURN_IF_ERROR(BeginCommand());
+  return TakeChunkSpace(bytes, alignment, use);
+}
+
 // A chunk for one upload.
 StatusOr<std::unique_ptr<DeviceBlock>> VulkanQueue::TakeChunk(uint64_t bytes, std::unique_lock<std::mutex>& lock) {
   TANDEM_RETURN_IF_ERROR(lost_);
@@ -324,14 +335,15 @@ StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::
   }
 
   std::unique_lock lock(mutex_);
-  TANDEM_RETURN_IF_ERROR(BeginCommand());
   if (layout.uses_uniform_buffer) {
-    TANDEM_ASSIGN_OR_RETURN(
-        const BufferSlice slice,
-        TakeChunkSpace(RoundUp(parameters.size_bytes(), 16),
-                       device_->properties().limits.minUniformBufferOffsetAlignment, ChunkPool::Use::kToDevice));
+    const uint64_t bytes = RoundUp(parameters.size_bytes(), 16);
+    const uint64_t alignment = device_->properties().limits.minUniformBufferOffsetAlignment;
+    TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice,
+                            BeginCommandWith(bytes, alignment, ChunkPool::Use::kToDevice, lock));
     std::memcpy(slice.data(), parameters.data(), parameters.size_bytes());
-    infos[buffers.size()] = {slice.block->buffer, slice.offset, RoundUp(parameters.size_bytes(), 16)};
+    infos[buffers.size()] = {slice.block->buffer, slice.offset, bytes};
+  } else {
+    TANDEM_RETURN_IF_ERROR(BeginCommand());
   }
   TANDEM_RETURN_IF_ERROR(BindDescriptors(layout, infos.data()));
   WaitForHazards({used.data(), buffers.size()}, written);
@@ -391,8 +403,7 @@ StatusOr<uint64_t> VulkanQueue::Upload(BufferId to, const void* data, uint64_t b
   const uint64_t rounded = RoundUp(bytes, 4);
   std::unique_lock lock(mutex_);
   if (rounded < kLargeUpload) {
-    TANDEM_RETURN_IF_ERROR(BeginCommand());
-    TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, TakeChunkSpace(rounded, 16, ChunkPool::Use::kToDevice));
+    TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, BeginCommandWith(rounded, 16, ChunkPool::Use::kToDevice, lock));
     std::memcpy(slice.data(), data, bytes);
     RecordUpload(buffer, slice, rounded);
     return EndCommand(lock);
@@ -439,9 +450,8 @@ void VulkanQueue::Download(BufferId from, void* to, uint64_t bytes, Done done) {
 Status VulkanQueue::RecordDownload(VulkanBuffer& buffer, void* to, uint64_t bytes, Done& done) {
   VulkanBuffer* const used = &buffer;
   const uint64_t rounded = RoundUp(bytes, 4);
-  const std::lock_guard lock(mutex_);
-  TANDEM_RETURN_IF_ERROR(BeginCommand());
-  TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, TakeChunkSpace(rounded, 16, ChunkPool::Use::kFromDevice));
+  std::unique_lock lock(mutex_);
+  TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, BeginCommandWith(rounded, 16, ChunkPool::Use::kFromDevice, lock));
   WaitForHazards({&used, 1}, 0);
   const VkBufferCopy region = {buffer.piece.offset, slice.offset, rounded};
   const VulkanFunctions& vk = device_->vk();

@@ -65,6 +65,8 @@ class VulkanQueue final : public shader::GpuQueue {
   StatusOr<std::unique_ptr<Batch>> MakeBatch();
   void WaitForHazards(std::span<VulkanBuffer* const> buffers, uint32_t written);
   StatusOr<BufferSlice> TakeChunkSpace(uint64_t bytes, uint64_t alignment, ChunkPool::Use use);
+  StatusOr<BufferSlice> BeginCommandWith(uint64_t bytes, uint64_t alignment, ChunkPool::Use use,
+                                         std::unique_lock<std::mutex>& lock);
   StatusOr<std::unique_ptr<DeviceBlock>> TakeChunk(uint64_t bytes, std::unique_lock<std::mutex>& lock);
   void RecordUpload(const VulkanBuffer& buffer, const BufferSlice& from, uint64_t bytes);
   uint64_t EndCommand(std::unique_lock<std::mutex>& lock);
