@@ -46,26 +46,26 @@ ShaderText ComposeStridedCopy(const ShaderSource& source, std::span<const int32_
 }
 
 constexpr std::string_view kMoveBlock = R"(
-fn move_block(from: u32, to: u32, i: u32, j: u32) {
+fn move_block(source: u32, place: u32, i: u32, j: u32) {
   for (var r: u32 = 0u; r < 4u; r++) {
     for (var c: u32 = 0u; c < 4u; c++) {
       if (i + r < parameters.rows && j + c < parameters.cols) {
-        y[to + r * parameters.row_pitch + c] = x[from + c * parameters.pitch + r];
+        y[place + r * parameters.row_pitch + c] = x[source + c * parameters.pitch + r];
       }
     }
   }
 })";
 
 constexpr std::string_view kMoveVectors = R"(
-fn move_block(from: u32, to: u32, i: u32, j: u32) {
-  let a: vec4u = x[from / 4u];
-  let b: vec4u = x[(from + parameters.pitch) / 4u];
-  let c: vec4u = x[(from + 2u * parameters.pitch) / 4u];
-  let d: vec4u = x[(from + 3u * parameters.pitch) / 4u];
-  y[to / 4u] = vec4u(a.x, b.x, c.x, d.x);
-  y[(to + parameters.row_pitch) / 4u] = vec4u(a.y, b.y, c.y, d.y);
-  y[(to + 2u * parameters.row_pitch) / 4u] = vec4u(a.z, b.z, c.z, d.z);
-  y[(to + 3u * parameters.row_pitch) / 4u] = vec4u(a.w, b.w, c.w, d.w);
+fn move_block(source: u32, place: u32, i: u32, j: u32) {
+  let a: vec4u = x[source / 4u];
+  let b: vec4u = x[(source + parameters.pitch) / 4u];
+  let c: vec4u = x[(source + 2u * parameters.pitch) / 4u];
+  let d: vec4u = x[(source + 3u * parameters.pitch) / 4u];
+  y[place / 4u] = vec4u(a.x, b.x, c.x, d.x);
+  y[(place + parameters.row_pitch) / 4u] = vec4u(a.y, b.y, c.y, d.y);
+  y[(place + 2u * parameters.row_pitch) / 4u] = vec4u(a.z, b.z, c.z, d.z);
+  y[(place + 3u * parameters.row_pitch) / 4u] = vec4u(a.w, b.w, c.w, d.w);
 })";
 
 // Values: bytes of an element, 4 or 8; dimensions besides the two; whether four elements are read and written at once.
