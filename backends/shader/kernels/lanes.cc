@@ -3,8 +3,8 @@
 
 #include "kernels/lanes.h"
 
-#include <algorithm>
 #include <bit>
+#include <string>
 
 #include "kernel_texts.h"
 
@@ -12,16 +12,35 @@ namespace tandem::shader {
 
 namespace {
 
-// The function of subgroups for `op`.
-std::string_view SubgroupText(LaneOp op) {
+// An expression of `a` and `b`.
+std::string_view JoinText(LaneOp op) {
   switch (op) {
     case LaneOp::kMultiply:
-      return "fn reduce_lanes(value: A, lidx: u32, slot: u32) -> A { return subgroupMul(value); }";
+      return "a * b";
     case LaneOp::kMax:
-      return "fn reduce_lanes(value: A, lidx: u32, slot: u32) -> A { return subgroupMax(value); }";
+      return "max(a, b)";
     default:
-      return "fn reduce_lanes(value: A, lidx: u32, slot: u32) -> A { return subgroupAdd(value); }";
+      return "a + b";
   }
+}
+
+std::string_view SubgroupFunction(LaneOp op) {
+  switch (op) {
+    case LaneOp::kMultiply:
+      return "subgroupMul";
+    case LaneOp::kMax:
+      return "subgroupMax";
+    default:
+      return "subgroupAdd";
+  }
+}
+
+std::string Named(std::string text, std::string_view name) {
+  constexpr std::string_view kPlaceholder = "reduce_lanes";
+  for (size_t at = text.find(kPlaceholder); at != std::string::npos; at = text.find(kPlaceholder, at + name.size())) {
+    text.replace(at, kPlaceholder.size(), name);
+  }
+  return text;
 }
 
 }  // namespace
@@ -45,18 +64,30 @@ Lanes ChooseLanes(uint64_t rows, uint64_t units, const GpuLimits& limits) {
   return ChooseSharedLanes(rows, units, limits);
 }
 
-void DeclareLanes(ShaderBuilder& builder, const Lanes& lanes, LaneOp op, uint32_t slots) {
+void DeclareLanes(ShaderBuilder& builder, const Lanes& lanes) {
   const auto workgroup = static_cast<uint32_t>(lanes.workgroup);
   const auto count = static_cast<uint32_t>(lanes.lanes);
   builder.Workgroup(workgroup).Constant("LANES", count).Constant("WORKGROUP", workgroup);
-  if (count == 1) {
-    builder.Text("fn reduce_lanes(value: A, lidx: u32, slot: u32) -> A { return value; }");
-  } else if (lanes.subgroups) {
-    builder.UseSubgroups().Text(SubgroupText(op));
+  if (count == 1) return;
+  if (lanes.subgroups) {
+    builder.UseSubgroups();
   } else {
-    // Two steps of few reads each instead of many barriers.
-    const uint32_t folded = count <= 16 ? count : count <= 64 ? 8 : 16;
-    builder.Constant("FOLDED", folded).Constant("PARTS", workgroup * slots).Text(kReduceLanesText);
+    builder.Constant("FOLDED", count <= 16 ? count : count <= 64 ? 8 : 16);
+  }
+}
+
+void DeclareLaneReduction(ShaderBuilder& builder, const Lanes& lanes, LaneOp op, std::string_view name) {
+  const std::string head = "fn reduce_lanes(value: A, lidx: u32) -> A { return ";
+  if (lanes.lanes == 1) {
+    builder.Text(Named(head + "value; }", name));
+  } else if (lanes.subgroups) {
+    builder.Text(Named(head + std::string(SubgroupFunction(op)) + "(value); }", name));
+  } else {
+    if (op != LaneOp::kOther) {
+      const std::string join = "fn reduce_lanes_join(a: A, b: A) -> A { return ";
+      builder.Text(Named(join + std::string(JoinText(op)) + "; }", name));
+    }
+    builder.Text(Named(std::string(kReduceLanesText), name));
   }
 }
 

@@ -32,12 +32,15 @@ Lanes ChooseLanes(uint64_t rows, uint64_t units, const GpuLimits& limits);
 Lanes ChooseSharedLanes(uint64_t rows, uint64_t units, const GpuLimits& limits);
 
 // What lanes do with two parts.
-enum class LaneOp : int32_t { kAdd, kMultiply, kMax, kOther };
+enum class LaneOp : int32_t { kAdd, kMultiply, kMax, kOther };  // kOther: not for subgroups
 
-// Declares the constants LANES and WORKGROUP, and for every lane of a row, to be called by all of a workgroup,
-// `fn reduce_lanes(value: A, lidx: u32, slot: u32) -> A`; calls of one shader need different slots below `slots`. `A`
-// and `fn join(a: A, b: A) -> A` are declared before; subgroups reduce by `op` instead.
-void DeclareLanes(ShaderBuilder& builder, const Lanes& lanes, LaneOp op, uint32_t slots);
+// Declares the constants LANES and WORKGROUP.
+void DeclareLanes(ShaderBuilder& builder, const Lanes& lanes);
+
+// Declares `fn NAME(value: A, lidx: u32) -> A`, which gives each lane what `op` makes of the values of its row. All of
+// a workgroup must come by it, and no shader by the same function twice. `A` is declared before, and for kOther `fn
+// NAME_join(a: A, b: A) -> A`, too.
+void DeclareLaneReduction(ShaderBuilder& builder, const Lanes& lanes, LaneOp op, std::string_view name);
 
 }  // namespace tandem::shader
 

@@ -114,13 +114,13 @@ std::string Composer::LoadText() const {
   return KeyText() + std::string(kHead) + "return " + (IsArg(op) ? "vec2u(" + key + ", i)" : key) + "; }\n";
 }
 
-// `identity`, `combine` of Q, `join` of A, and `fold` of a Q to an A.
+// `identity`, `combine` of Q, and `fold` of a Q to an A.
 std::string Composer::CombineText() const {
   if (IsArg(op)) {
     return "fn identity() -> vec2u { return vec2u(0u, 0xffffffffu); }\n"
            "fn combine(a: vec2u, b: vec2u) -> vec2u {\n"
            "if (a.x > b.x || (a.x == b.x && a.y < b.y)) { return a; }\nreturn b;\n}\n"
-           "fn join(a: vec2u, b: vec2u) -> vec2u { return combine(a, b); }\n"
+           "fn join_lanes_join(a: vec2u, b: vec2u) -> vec2u { return combine(a, b); }\n"
            "fn fold(a: vec2u) -> vec2u { return a; }\n";
   }
   const auto both = [this](const std::string& a, const std::string& b) {
@@ -131,8 +131,8 @@ std::string Composer::CombineText() const {
   const std::string_view identity = HasKeys(op) && IsFloat() ? "0x007fffffu" : op == ReductionOp::kProd ? "1" : "0";
   const std::string folded = width == 1 ? "a" : both(both("a.x", "a.y"), both("a.z", "a.w"));
   return "fn identity() -> Q { return Q(A(" + std::string(identity) + ")); }\n" +
-         "fn combine(a: Q, b: Q) -> Q { return " + both("a", "b") + "; }\n" + "fn join(a: A, b: A) -> A { return " +
-         both("a", "b") + "; }\n" + "fn fold(a: Q) -> A { return " + folded + "; }\n";
+         "fn combine(a: Q, b: Q) -> Q { return " + both("a", "b") + "; }\nfn fold(a: Q) -> A { return " + folded +
+         "; }\n";
 }
 
 // `fn finish(a: F) -> R`, where F is A for rows and Q for columns.
@@ -196,9 +196,13 @@ ShaderText Composer::Compose(const ShaderSource& source_text) const {
   builder.Parameter("count", "f32").Parameter("empty", "f32");
   builder.Text(LoadText() + CombineText() + FinishText());
   if (is_rows) {
-    const LaneOp lane_op = HasKeys(op) ? LaneOp::kMax : op == ReductionOp::kProd ? LaneOp::kMultiply : LaneOp::kAdd;
-    DeclareLanes(builder, {values[kLanes], values[kWorkgroup], values[kSubgroups] != 0},
-                 IsArg(op) ? LaneOp::kOther : lane_op, 1);
+    const LaneOp lane_op = IsArg(op)                  ? LaneOp::kOther
+                           : HasKeys(op)              ? LaneOp::kMax
+                           : op == ReductionOp::kProd ? LaneOp::kMultiply
+                                                      : LaneOp::kAdd;
+    const Lanes lanes = {values[kLanes], values[kWorkgroup], values[kSubgroups] != 0};
+    DeclareLanes(builder, lanes);
+    DeclareLaneReduction(builder, lanes, lane_op, "join_lanes");
   } else {
     const auto workgroup = static_cast<uint32_t>(values[kWorkgroup]);
     builder.Workgroup(workgroup).Constant("WORKGROUP", workgroup);

@@ -32,7 +32,7 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
     sum = combine(sum, load(base, i, channel));
     i += LANES;
   }
-  let total: A = reduce_lanes(fold(sum), lidx, 0u);
+  let total: A = join_lanes(fold(sum), lidx);
   if (lane == 0u && item < parameters.items) {
     y[item] = finish(total);
   }
