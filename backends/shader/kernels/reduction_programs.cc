@@ -33,7 +33,8 @@ bool TakesSmallest(ReductionOp op) { return op == ReductionOp::kMin || op == Red
 
 // "vec4u" for "u32" and 4.
 std::string TypeOf(std::string_view scalar, int32_t width) {
-  return width == 1 ? std::string(scalar) : std::string("vec4") + scalar[0];
+  if (width == 1) return std::string(scalar);
+  return std::string("vec4") + (scalar == "f16" ? 'h' : scalar[0]);
 }
 
 // What the variant's texts are made of.
@@ -100,6 +101,10 @@ std::string Composer::LoadText() const {
   constexpr std::string_view kHead = "fn load(base: u32, i: u32, channel: u32) -> Q { ";
   std::string value = "x[base + i]";
   if (source == ReductionSource::kAccumulators) return std::string(kHead) + "return " + value + "; }\n";
+  if (source == ReductionSource::kNormalized) {
+    return std::string(kHead) + "let s: vec2f = stats[i / parameters.cols]; return Q(dy[base + i]) * ((Q(" + value +
+           ") - s.x) * s.y); }\n";
+  }
   if (source != ReductionSource::kElements) {
     const std::string difference = "let d: Q = Q(" + value + ") - Q(mean[channel]); ";
     const bool squares = source == ReductionSource::kSquares;
@@ -184,11 +189,13 @@ ShaderText Composer::Compose(const ShaderSource& source_text) const {
   }
   const std::string element =
       source == ReductionSource::kAccumulators ? Accumulators(width) : TypeOf(ElementType(), width);
-  if (source == ReductionSource::kProducts) builder.Buffer("dy", BufferAccess::kRead, element);
+  const bool is_product = source == ReductionSource::kProducts || source == ReductionSource::kNormalized;
+  if (is_product) builder.Buffer("dy", BufferAccess::kRead, element);
   builder.Buffer("x", BufferAccess::kRead, element);
   if (source == ReductionSource::kSquares || source == ReductionSource::kProducts) {
     builder.Buffer("mean", BufferAccess::kRead, TypeOf("f32", is_rows ? 1 : width));
   }
+  if (source == ReductionSource::kNormalized) builder.Buffer("stats", BufferAccess::kRead, "vec2f");
   builder.Buffer("y", BufferAccess::kReadWrite, "R");
   for (const char* name : {"items", "rows", "cols", "chunk", "chunks", "unrolled", "channels", "divisor"}) {
     builder.Parameter(name);
@@ -301,7 +308,9 @@ Launch ReductionProgram(const ReductionKind& kind, const ReductionStage& stage, 
   const bool is_rows = stage.cols == 1 && stage.rows > 1;
   const ReductionSource source = stage.is_first ? kind.source : ReductionSource::kAccumulators;
   const uint64_t vectors = is_rows ? stage.rows : stage.cols;
-  const int32_t width = !IsArg(kind.op) && vectors % 4 == 0 ? 4 : 1;
+  // Elements of a vector have one place and one row.
+  const bool is_single = IsArg(kind.op) || (is_rows && source == ReductionSource::kNormalized);
+  const int32_t width = !is_single && vectors % 4 == 0 ? 4 : 1;
   const auto units = static_cast<uint64_t>(width);
   const uint64_t rows = is_rows ? stage.rows / units : stage.rows;
   const uint64_t cols = is_rows ? 1 : stage.cols / units;
@@ -382,7 +391,7 @@ std::vector<ShaderVariant> ReductionVariants(const GpuLimits& limits) {
     }
     if (dtype == DType::kI32 || dtype == DType::kU32) continue;
     add({ReductionOp::kMean, dtype});
-    for (const auto source : {ReductionSource::kSquares, ReductionSource::kProducts}) {
+    for (const auto source : {ReductionSource::kSquares, ReductionSource::kProducts, ReductionSource::kNormalized}) {
       add({ReductionOp::kSum, dtype, DType::kF32, source});
     }
   }

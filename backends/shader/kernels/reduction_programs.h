@@ -25,6 +25,7 @@ enum class ReductionSource : int32_t {
   kElements,     // x
   kSquares,      // (x - mean)^2, with a mean for each channel; buffers x, mean
   kProducts,     // dy * (x - mean); buffers dy, x, mean
+  kNormalized,   // dy * (x - mean) * factor, with both for each row; buffers dy, x, stats
   kAccumulators  // what an earlier launch left
 };
 
