@@ -18,16 +18,16 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   }
   let base: u32 = outer * size;
   let center: Q = Q(mean[channel]);
-  let deviation: Q = sqrt(Q(variance[channel]) + parameters.epsilon);
-  let factor: Q = Q(scale[channel]) / deviation;
+  let square: Q = Q(variance[channel]) + parameters.epsilon;
+  let factor: Q = Q(scale[channel]) / sqrt(square);
   var slope: Q = Q(0.0);
   var shift: Q = Q(0.0);
   if (IS_TRAINING) {
     // Mean and variance depend on the elements only if they were computed from them.
-    slope = Q(scale_gradient[channel]) / (deviation * parameters.count);
+    slope = Q(products[channel]) / (square * parameters.count);
     shift = Q(offset_gradient[channel]) / parameters.count;
   }
   for (var i: u32 = first; i < size; i += step) {
-    y[base + i] = R(((Q(dy[base + i]) - shift) - (Q(x[base + i]) - center) * slope) * factor);
+    y[base + i] = R(fma(center - Q(x[base + i]), slope, Q(dy[base + i]) - shift) * factor);
   }
 }

@@ -116,7 +116,7 @@ Status BatchNormGradKernel(const Tensor& gradients, const Tensor& x, const Tenso
   Reduce(call, sum_of_products, x.shape(), reduced, {dy, elements, mean}, products, layout.channels);
   call.Run(BatchNormScaleGradProgram(layout.channels, epsilon, call.limits()), {products, variance, call.Result(1)});
   call.Run(BatchNormGradProgram(x.dtype(), layout, epsilon, attrs.GetOr("is_training", true), call.limits()),
-           {dy, elements, call.Argument(2), mean, variance, call.Result(1), call.Result(2), call.Result(0)});
+           {dy, elements, call.Argument(2), mean, variance, products, call.Result(2), call.Result(0)});
   return call.Finish();
 }
 

@@ -110,7 +110,7 @@ ShaderText ComposeBatchNormGrad(const ShaderSource& source, std::span<const int3
   builder.Parameter("count", "f32");
   builder.Constant("IS_TRAINING", "bool", values[kIsTraining] != 0 ? "true" : "false");
   builder.Buffer("dy", BufferAccess::kRead, "R").Buffer("x", BufferAccess::kRead, "R");
-  for (const char* name : {"scale", "mean", "variance", "scale_gradient", "offset_gradient"}) {
+  for (const char* name : {"scale", "mean", "variance", "products", "offset_gradient"}) {
     builder.Buffer(name, BufferAccess::kRead, "C");
   }
   return builder.Buffer("y", BufferAccess::kReadWrite, "R").Finish(source.text);

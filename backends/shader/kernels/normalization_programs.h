@@ -44,7 +44,7 @@ Launch BatchNormProgram(DType dtype, const ChannelLayout& layout, float epsilon,
 Launch BatchNormStatisticsProgram(uint64_t channels, uint64_t count, float update, const GpuLimits& limits);
 // The gradient of the scale. Buffers: sums of the products of gradients with differences from the mean, variance; y.
 Launch BatchNormScaleGradProgram(uint64_t channels, float epsilon, const GpuLimits& limits);
-// Buffers dy, x, scale, mean, variance, scale_gradient, offset_gradient; y, the gradient of x.
+// Buffers dy, x, scale, mean, variance, the sums of products as above, the gradient of the offset; y, that of x.
 Launch BatchNormGradProgram(DType dtype, const ChannelLayout& layout, float epsilon, bool is_training,
                             const GpuLimits& limits);
 
