@@ -54,6 +54,8 @@ class Session {
   // What a driver has complained about since the last call.
   std::string TakeComplaints();
 
+  void PassFence();
+
   CaseResult RunOnce(const ConformanceCase& conformance_case, Memory memory);
   CaseResult Call(const ConformanceCase& conformance_case, Memory memory);
   TensorHandle MakeInput(const TensorSpec& spec, Memory memory);
