@@ -71,6 +71,8 @@ Status KernelOp::Place(const ExecutionContext& exec, TensorHandle& arg, size_t i
   }
   // A host input that is not on the host has its own error.
   if (!take_host_tensors_) return Status();
+  // Only the host has strings, and an op that takes them runs there.
+  if (arg.IsMetadataAvailable() && arg.metadata().dtype == DType::kString) return Status();
   arg = arg.TransferTo(exec, *wanted);
   return Status();
 }

@@ -29,13 +29,19 @@ class TransferringOp final : public OpImpl {
       TensorHandle& arg = invocation.args[i];
       const Device& host = invocation.exec.host().device();
       // Host inputs are wanted where their content can be read.
-      if (arg.IsValid()) arg = arg.TransferTo(invocation.exec, signature_.IsHostInput(i, num_args) ? host : there_);
+      if (arg.IsValid()) Move(invocation.exec, arg, signature_.IsHostInput(i, num_args) ? host : there_);
     }
     op_->Invoke(invocation);
-    for (TensorHandle& result : invocation.results) result = result.TransferTo(invocation.exec, here_);
+    for (TensorHandle& result : invocation.results) Move(invocation.exec, result, here_);
   }
 
  private:
+  static void Move(const ExecutionContext& exec, TensorHandle& handle, const Device& device) {
+    // Only the host has strings.
+    const bool is_text = handle.IsMetadataAvailable() && handle.metadata().dtype == DType::kString;
+    if (!is_text && handle.device() != &device) handle = handle.TransferTo(exec, device);
+  }
+
   const OpSignature signature_;
   const RcRef<const OpImpl> op_;
   const Device& here_;
