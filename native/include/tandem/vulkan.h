@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The Vulkan op handler, for programs that link the shared library: it is in a module of its own, loaded when it is asked
-// for, so that a machine without Vulkan runs the rest.
+// The Vulkan op handler, for programs that link the shared library: it is in a module of its own, loaded when it is
+// asked for, so that a machine without Vulkan runs the rest.
 
 #ifndef TANDEM_VULKAN_H_
 #define TANDEM_VULKAN_H_
@@ -25,13 +25,13 @@ struct VulkanHandlerOptions {
   OpHandler* fallback = nullptr;
   uint64_t memory_limit = UINT64_MAX;          // bytes of tensors on the device
   uint64_t cache_limit = uint64_t{512} << 20;  // bytes of freed tensors kept for later ones
-  // Where compiled shaders are kept from one run to the next. Empty: TANDEM_VULKAN_CACHE in the environment, else `tandem`
-  // in the user's cache folder; "off" keeps none.
+  // Where compiled shaders are kept from one run to the next. Empty: TANDEM_VULKAN_CACHE in the environment, else
+  // `tandem` in the user's cache folder; "off" keeps none.
   std::string cache_folder{};
 };
 
-// Loads the module, libtandem_vulkan.so beside libtandem.so, makes the handler "vulkan" and adds it to the runtime, which
-// owns it; the module stays in the process. NotFound if there is no module, Vulkan loader, driver or such device;
+// Loads the module, libtandem_vulkan.so beside libtandem.so, makes the handler "vulkan" and adds it to the runtime,
+// which owns it; the module stays in the process. NotFound if there is no module, Vulkan loader, driver or such device;
 // FailedPrecondition if the module is of another version, the program links the static library, or the device falls
 // short of what shaders need.
 TANDEM_EXPORT StatusOr<OpHandler*> LoadVulkanOpHandler(CoreRuntime& runtime, const VulkanHandlerOptions& options = {});
