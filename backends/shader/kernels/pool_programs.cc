@@ -154,6 +154,22 @@ Launch MakeLaunch(const ShaderSource& source, const PoolPlan& plan, DType dtype,
   return launch;
 }
 
+// Makes numbers that have no effect small.
+void Shorten(WindowAxis& axis) {
+  if (axis.output == 0) {
+    axis.window = axis.stride = 1;
+    axis.pad_before = 0;
+    return;
+  }
+  if (axis.output == 1) axis.stride = 1;
+  const int64_t last = (axis.output - 1) * axis.stride;
+  // Where all windows have the whole image there may as well be no more of them than that takes.
+  if (last <= axis.pad_before && axis.window - axis.pad_before >= axis.input) {
+    axis.pad_before = last;
+    axis.window = last + axis.input;
+  }
+}
+
 }  // namespace
 
 StatusOr<PoolPlan> MakePoolPlan(const OpAttrsRef& attrs, const TensorShape& image) {
@@ -166,8 +182,7 @@ StatusOr<PoolPlan> MakePoolPlan(const OpAttrsRef& attrs, const TensorShape& imag
     plan.channels = 1;
   }
   for (WindowAxis* axis : {&plan.rows, &plan.cols}) {
-    // Where there is one window, strides mean nothing.
-    if (axis->output <= 1) axis->stride = std::min(axis->stride, kMaxWindow);
+    Shorten(*axis);
     if (axis->window > kMaxWindow || axis->stride > kMaxWindow) {
       return ResourceExhausted("expected windows and strides of at most ", kMaxWindow, ", got ", axis->window, " and ",
                                axis->stride);
