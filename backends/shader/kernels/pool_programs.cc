@@ -83,8 +83,7 @@ ShaderText ComposeMaxPool(const ShaderSource& source, std::span<const int32_t> v
   builder.Buffer("x", BufferAccess::kRead, "T").Buffer("y", BufferAccess::kReadWrite, "T");
   if (types.is_float) {
     builder.Text("fn magnitude_bits(a: A) -> B {\nreturn bitcast<" + types.bits + ">(a) & B(0x7fffffffu);\n}");
-    builder.Text(
-        types.Function("or_nan(a: A, nan: B)", "A", "select(a#, bitcast<f32>(nan#), nan# > 0x7f800000u)"));
+    builder.Text(types.Function("or_nan(a: A, nan: B)", "A", "select(a#, bitcast<f32>(nan#), nan# > 0x7f800000u)"));
   } else {
     builder.Text("fn magnitude_bits(a: A) -> B {\nreturn B(0u);\n}\nfn or_nan(a: A, nan: B) -> A {\nreturn a;\n}");
   }
@@ -110,8 +109,8 @@ ShaderText ComposeMaxPoolPlaces(const ShaderSource& source, std::span<const int3
                                 "let both: u32 = min(a & 0x7fffffffu, b & 0x7fffffffu);\n"
                                 "return a == b || both > 0x7f800000u || ((a | b) & 0x7fffffffu) == 0u;\n}"
                               : "fn is_same(a: u32, b: u32) -> bool {\nreturn a == b;\n}");
-  builder.Text(types.Function("number_if_same(a: B, b: B, number: u32)", "B",
-                              "select(NOWHERE, number, is_same(a#, b#))"));
+  builder.Text(
+      types.Function("number_if_same(a: B, b: B, number: u32)", "B", "select(NOWHERE, number, is_same(a#, b#))"));
   return builder.Finish(source.text);
 }
 
@@ -146,8 +145,8 @@ Launch MakeLaunch(const ShaderSource& source, const PoolPlan& plan, DType dtype,
   Launch launch;
   launch.variant = ShaderVariant(source, {static_cast<int32_t>(dtype), static_cast<int32_t>(lanes)});
   for (const int64_t number : {elements / lanes, plan.channels / lanes, plan.rows.input, plan.cols.input,
-                               plan.rows.output, plan.cols.output, plan.rows.window, plan.cols.window,
-                               plan.rows.stride, plan.cols.stride, plan.rows.pad_before, plan.cols.pad_before}) {
+                               plan.rows.output, plan.cols.output, plan.rows.window, plan.cols.window, plan.rows.stride,
+                               plan.cols.stride, plan.rows.pad_before, plan.cols.pad_before}) {
     launch.parameters.Add(Low(number));
   }
   launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(elements / lanes), kWorkgroup, limits);
