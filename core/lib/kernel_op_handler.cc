@@ -129,6 +129,12 @@ Status KernelOpHandler::AddKernel(const char* op_name, Kernel&& kernel) {
   return AddKernel(std::string_view(op_name), std::move(kernel));
 }
 
+bool KernelOpHandler::HasKernel(std::string_view op_name, DType dtype) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(op_name);
+  return found != kernels_.end() && (*found->second)[static_cast<size_t>(dtype)].IsValid();
+}
+
 StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   const OpDef* def = runtime().registry().Find(op_name);
   if (def == nullptr) return runtime().registry().NotFoundError(op_name);

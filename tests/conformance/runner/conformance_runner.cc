@@ -36,7 +36,9 @@ struct Settings {
 class Runner {
  public:
   explicit Runner(const Settings& settings)
-      : session_(settings.device, !settings.no_fallback), target_(TargetFolders(settings.targets, settings.device)), report_(settings.device) {
+      : session_(settings.device, !settings.no_fallback),
+        target_(TargetFolders(settings.targets, settings.device)),
+        report_(settings.device) {
     if (!settings.filter.empty()) filter_.emplace(settings.filter);
   }
 
@@ -70,8 +72,10 @@ class Runner {
     if (filter_ && !matches(conformance_case.name) && !matches(conformance_case.op)) return;
     const auto add = [&](Outcome outcome, const CaseResult& result, const std::string& reason) {
       if (outcome == Outcome::kFailed) Print(place, conformance_case.name + ": " + reason);
-      report_.Add(place, conformance_case.name, conformance_case.op, session_.KernelDType(conformance_case), outcome,
-                  result.worst_ulp, reason);
+      const std::string dtype = session_.KernelDType(conformance_case);
+      report_.Add(place, conformance_case.name,
+                  {conformance_case.op, dtype, session_.HasKernel(conformance_case, dtype)}, outcome, result.worst_ulp,
+                  reason);
     };
     if (const std::string* reason = target_.unsupported.FindReason(conformance_case)) {
       return add(Outcome::kSkipped, {}, *reason);

@@ -132,6 +132,13 @@ std::string Session::KernelDType(const ConformanceCase& conformance_case) {
   return inputs.empty() ? std::string() : name(inputs[0]);
 }
 
+bool Session::HasKernel(const ConformanceCase& conformance_case, const std::string& dtype) const {
+  const OpDef* def = runtime_.registry().Find(conformance_case.op);
+  if (def == nullptr) return false;
+  const DType kernel_type = def->kernel_type_attr < 0 ? DType::kInvalid : ParseDType(dtype).value_or(DType::kInvalid);
+  return handler_->HasKernel(conformance_case.op, kernel_type);
+}
+
 CaseResult Session::Run(const ConformanceCase& conformance_case) {
   CaseResult external = RunOnce(conformance_case, Memory::kExternal);
   if (!external.failure.empty()) return external;

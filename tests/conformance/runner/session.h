@@ -14,6 +14,7 @@
 
 #include "conformance_case.h"
 #include "tandem/core_runtime.h"
+#include "tandem/kernel_op_handler.h"
 
 namespace tandem::conformance {
 
@@ -41,6 +42,8 @@ class Session {
   // The dtype that the case is about: the one by which kernels of the op are told apart, or that of the first result.
   // Empty if there is none, and for wrong calls.
   std::string KernelDType(const ConformanceCase& conformance_case);
+  // Whether the device itself, rather than its fallback, runs a case of that dtype.
+  bool HasKernel(const ConformanceCase& conformance_case, const std::string& dtype) const;
 
  private:
   enum class Memory { kExternal, kRuntime };
@@ -68,7 +71,7 @@ class Session {
   std::mutex complaints_mutex_;
   std::string complaints_;
   mutable CoreRuntime runtime_;
-  OpHandler* handler_ = nullptr;
+  KernelOpHandler* handler_ = nullptr;
 };
 
 }  // namespace tandem::conformance
