@@ -66,9 +66,11 @@ Status KernelOp::Place(const ExecutionContext& exec, TensorHandle& arg, size_t i
   const Device* const host = &exec.host().device();
   const Device* const wanted = signature_.IsHostInput(i, num_args) ? host : device_;
   if (arg.device() == wanted) return Status();
-  if (!take_host_tensors_ || (arg.device() != host && arg.device() != device_)) {
+  if (arg.device() != device_ && (!take_host_tensors_ || arg.device() != host)) {
     return ForeignArgument(i, arg, num_args);
   }
+  // A host input that is not on the host has its own error.
+  if (!take_host_tensors_) return Status();
   arg = arg.TransferTo(exec, *wanted);
   return Status();
 }

@@ -19,7 +19,7 @@ const USAGE = `usage: run.mjs [OPTIONS] FILE...
   --filter RE           only cases whose name or op has a match
   --report FILE.json    write counts, worst errors and failures
   --targets DIR         folder with one folder a target, of the lists of what it lacks
-  --target NAME         which of these; default: wasm for cpu, else the device's name
+  --target NAME,...     which of these; default: wasm, and for webgpu also shader and webgpu
   --package DIR         the built package; default: web/dist`;
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -44,12 +44,18 @@ function parse() {
   if (!Number.isInteger(threads) || threads < 1) throw new Error(`--threads must be 1 or more, got ${values.threads}`);
   if (values.worker && !values.browser) throw new Error('--worker goes with --browser');
   if (positionals.length === 0) throw new Error('a case file is expected');
-  const target = values.target || (values.device === 'cpu' ? 'wasm' : values.device);
-  return { ...values, threads, target, files: positionals };
+  // The devices that run shaders share lists; all share what JavaScript lacks.
+  const usual = values.device === 'cpu' ? ['wasm'] : ['wasm', 'shader', values.device];
+  const targetNames = values.target === '' ? usual : values.target.split(',');
+  return { ...values, threads, targetNames, files: positionals };
 }
 
 async function readList(options, name) {
-  const file = join(options.targets, options.target, name);
+  const lists = await Promise.all(options.targetNames.map((target) => readOne(join(options.targets, target, name))));
+  return Object.assign({}, ...lists);
+}
+
+async function readOne(file) {
   try {
     return JSON.parse(await readFile(file, 'utf8'));
   } catch (error) {
@@ -75,6 +81,7 @@ async function run(options) {
     filter: options.filter,
     unsupported: await readList(options, 'unsupported.json'),
     expectedFailures: await readList(options, 'expected_failures.json'),
+    tolerances: await readList(options, 'tolerances.json'),
   };
   const report = new Report(options.device);
   const client = await (options.browser ? openChromium(options) : openNode(options));

@@ -390,6 +390,40 @@ TEST_P(AcrossDevicesTest, EX13_HostInputsStayOnTheHost) {
             "[t.Resize] argument 1 (size) must be a dense tensor on the host, got i32[1] as dense_far");
 }
 
+TEST_P(AcrossDevicesTest, EX13_ArgumentsAreBroughtWhereTheyAreWantedIfTold) {
+  const Device& host = rt_.host().device();
+  KernelOpHandler::Policy policy;
+  policy.take_host_tensors = transfers();
+  auto added = std::make_unique<KernelOpHandler>("taking", rt_.runtime(), nullptr, far_device_, policy);
+  KernelOpHandler& taking = *added;
+  rt_.runtime().AddHandler(std::move(added));
+  ASSERT_TRUE(taking
+                  .AddKernel("t.Resize", MakeKernel([](const Tensor& x, const Tensor& size,
+                                                       KernelFrame& frame) -> StatusOr<Tensor> {
+                               EXPECT_TRUE(x.IsA(kFar));
+                               EXPECT_TRUE(size.IsA(kDenseHost));
+                               Tensor y(frame.result_metadata(0), frame.handler().device());
+                               std::memset(y.UseInlineData(kFar), 0, Tensor::kInlineBytes);
+                               return y;
+                             }))
+                  .ok());
+  const ExecutionContext exec(rt_.host(), Location::Current());
+  // Both in the wrong place; then what is to come.
+  const TensorHandle now = CallOn(rt_, &taking, "t.Resize", {rt_.F32({3}), rt_.I32({4}).TransferTo(exec, far_device_)});
+  Promise promise = rt_.MakePromise();
+  const TensorHandle late = CallOn(rt_, &taking, "t.Resize", {promise.Handle(), rt_.I32({2})});
+  promise.Resolve(rt_.Filled(1, 5));
+  if (transfers()) {
+    EXPECT_EQ(TextOf(now), "f32[4] on far:0");
+    EXPECT_EQ(rt_.Values(late.TransferTo(exec, host)), std::vector<float>(2, 0));
+  } else {
+    constexpr std::string_view kError =
+        "[t.Resize] argument 0 (x) must be on device far:0, got a tensor on cpu; transfer it first";
+    EXPECT_EQ(rt_.ErrorOf(now), kError);
+    EXPECT_EQ(rt_.ErrorOf(late), kError);
+  }
+}
+
 TEST_P(AcrossDevicesTest, EX2_EX3_FailuresInTheFallbackGiveOneErrorAndConsume) {
   TensorHandle args[2] = {rt_.F32({1}), TensorHandle()};
   TensorHandle results[2];

@@ -85,6 +85,8 @@ GpuDevice::GpuDevice(std::string_view name, std::unique_ptr<GpuQueue> queue, RcR
 }
 
 GpuDevice::~GpuDevice() {
+  // For the calls whose pipelines the queue gives up now.
+  OnDeviceLost(MakeError(StatusCode::kCancelled, "the device was destroyed"));
   constants_.clear();
   pipelines_.clear();
   memory_->Close();
@@ -99,9 +101,10 @@ AsyncValueRef<RcRef<Pipeline>> GpuDevice::FindPipeline(const ShaderVariant& vari
   return found->second.CopyRef();
 }
 
-bool GpuDevice::IsLost() const {
+Status GpuDevice::CheckLost() const {
+  if (!has_failed_.load(std::memory_order_acquire)) return Status();
   const std::lock_guard lock(failures_mutex_);
-  return !lost_.ok();
+  return lost_;
 }
 
 void GpuDevice::OnBatchesFailed(uint64_t first, uint64_t last, const Status& error) {

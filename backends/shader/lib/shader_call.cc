@@ -53,7 +53,7 @@ class ShaderCall::Deferred final : public Waiter {
       if (pipeline.IsValid() && pipeline.IsError()) return End(pipeline.GetError());
       ++next_;
     }
-    Status status;
+    Status status = device_.CheckLost();
     for (const Step& step : steps_) {
       if (!status.ok()) break;
       status = IssueStep(device_, step.launch, step.pipeline, step.copy, {step.buffers.data(), step.num_buffers},

@@ -82,7 +82,7 @@ function compareIntegers(expected, actual, allowed) {
     if (want === got) continue;
     const error = Math.abs(Number(got) - Number(want));
     // 64-bit integers that differ may be equal as doubles.
-    if (allowed === 0 || error > allowed) differences.add(i, want, got);
+    if (allowed < 1 || error > allowed) differences.add(i, want, got);
   }
   return { difference: differences.text(), worstUlp: 0 };
 }

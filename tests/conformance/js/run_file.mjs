@@ -5,7 +5,7 @@
 
 import { parseCase } from './conformance_case.mjs';
 import { Session } from './session.mjs';
-import { CaseList } from './target.mjs';
+import { CaseList, ToleranceList } from './target.mjs';
 
 /** A runtime of the package and the session on it. */
 export async function openSession(createRuntime, { device, threads }) {
@@ -43,13 +43,14 @@ async function outcomeOf(session, conformanceCase, lists) {
  * without op.
  *
  * @param file { name, text }
- * @param settings { filter?: string, unsupported: object, expectedFailures: object }
+ * @param settings { filter?: string, unsupported: object, expectedFailures: object, tolerances: object }
  */
 export async function runFile(session, file, settings) {
   const lists = {
     unsupported: new CaseList(settings.unsupported, 'unsupported.json'),
     expectedFailures: new CaseList(settings.expectedFailures, 'expected_failures.json'),
   };
+  const tolerances = new ToleranceList(settings.tolerances, 'tolerances.json');
   const filter = settings.filter ? new RegExp(settings.filter) : undefined;
   const outcomes = [];
   const names = new Set();
@@ -60,6 +61,7 @@ export async function runFile(session, file, settings) {
     const place = `${file.name}:${i + 1}`;
     try {
       const conformanceCase = parseCase(line);
+      conformanceCase.tolerance = tolerances.find(conformanceCase);
       const { name, op } = conformanceCase;
       if (names.has(name)) throw new Error(`there is another case named ${name}`);
       names.add(name);

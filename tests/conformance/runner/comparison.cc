@@ -106,7 +106,7 @@ Comparison CompareIntegers(const TensorSpec& expected, const void* actual, const
     if (want == got) continue;
     const double error = std::fabs(static_cast<double>(got) - static_cast<double>(want));
     // 64-bit integers that differ may be equal as doubles.
-    if (allowed == 0 || error > allowed) differences.Add(static_cast<int64_t>(i), want, got);
+    if (allowed < 1 || error > allowed) differences.Add(static_cast<int64_t>(i), want, got);
   }
   comparison.difference = differences.Take();
   return comparison;

@@ -33,9 +33,7 @@ struct Settings {
 class Runner {
  public:
   explicit Runner(const Settings& settings)
-      : session_(settings.device),
-        target_(std::filesystem::path(settings.targets) / settings.device),
-        report_(settings.device) {
+      : session_(settings.device), target_(TargetFolders(settings.targets, settings.device)), report_(settings.device) {
     if (!settings.filter.empty()) filter_.emplace(settings.filter);
   }
 
@@ -48,7 +46,8 @@ class Runner {
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
       const std::string place = file + ":" + std::to_string(number);
       try {
-        const ConformanceCase conformance_case = ParseCase(line);
+        ConformanceCase conformance_case = ParseCase(line);
+        conformance_case.tolerance = target_.tolerances.Find(conformance_case);
         if (!names.insert(conformance_case.name).second) {
           throw std::runtime_error("there is another case named " + conformance_case.name);
         }

@@ -52,7 +52,8 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
   Status CheckUsable(const GpuBuffer& buffer) const {
     return has_failed_.load(std::memory_order_acquire) ? CheckFailures(buffer) : Status();
   }
-  bool IsLost() const;
+  // Ok, or why the device is gone.
+  Status CheckLost() const;
   // Makes everything fail as when the device is lost.
   void Lose(const Status& error) { OnDeviceLost(error); }
 

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Kernels that run shaders, from the call to the result: transfers, waiting for pipelines, buffers taken over, failures
+// of every kind (DI-2, DI-4, EX-13, ER-2, ER-5, TH-5, TH-6).
+
+#include "tandem/shader/shader_call.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fake_gpu_queue.h"
+#include "tandem/shader/shader_op_handler.h"
+#include "test_runtime.h"
+
+namespace tandem::shader {
+namespace {
+
+ShaderText ComposeFake(const ShaderSource& source, std::span<const int32_t> values) {
+  ShaderBuilder builder(source.name);
+  if (values[0] == 0) builder.Buffer("x", BufferAccess::kRead, "f32");
+  builder.Buffer("y", BufferAccess::kReadWrite, "f32").Parameter("n");
+  return builder.Finish("fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {}");
+}
+constexpr ShaderSource kDouble = {"double", &ComposeFake, ""};
+constexpr ShaderSource kBroken = {"broken", &ComposeFake, ""};
+
+// Doubles by one shader, or in place.
+Status DoubleKernel(KernelFrame& frame) {
+  ShaderCall call(frame);
+  GpuBuffer* x = call.Argument(0);
+  GpuBuffer* y = call.ForwardOrAllocate(0, {0});
+  Launch launch;
+  launch.parameters.Add(static_cast<uint32_t>(frame.arg(0).num_elements()));
+  launch.variant = ShaderVariant(kDouble, {x == y});
+  x == y ? call.Run(launch, {y}) : call.Run(launch, {x, y});
+  return call.Finish();
+}
+// The same in two steps, with memory in between.
+Status QuadrupleKernel(KernelFrame& frame) {
+  ShaderCall call(frame);
+  Launch launch;
+  launch.variant = ShaderVariant(kDouble, {0});
+  launch.parameters.Add(static_cast<uint32_t>(frame.arg(0).num_elements()));
+  GpuBuffer* between = call.Temporary(GpuByteSize(frame.arg(0).metadata()));
+  call.Run(launch, {call.Argument(0), between});
+  call.Run(launch, {between, call.Result(0)});
+  return call.Finish();
+}
+Status BrokenKernel(KernelFrame& frame) {
+  ShaderCall call(frame);
+  Launch launch;
+  launch.variant = ShaderVariant(kBroken, {0});
+  launch.parameters.Add(0);
+  call.Run(launch, {call.Argument(0), call.Result(0)});
+  return call.Finish();
+}
+Status SameKernel(KernelFrame& frame) {
+  ShaderCall call(frame);
+  call.Share(0, 0);
+  return call.Finish();
+}
+Status WideKernel(KernelFrame& frame) {
+  ShaderCall call(frame);
+  Launch launch;
+  launch.variant = ShaderVariant(kDouble, {0});
+  launch.parameters.Add(0);
+  launch.workgroups = {1, 65536, 1};
+  call.Run(launch, {call.Argument(0), call.Result(0)});
+  return call.Finish();
+}
+
+class ShaderCallTest : public testing::Test {
+ protected:
+  ShaderCallTest() {
+    controls_.shaders["double"] = [](std::span<Words* const> buffers, std::span<const uint32_t> parameters,
+                                     const std::array<uint32_t, 3>&) {
+      for (uint32_t i = 0; i < parameters[0]; ++i) {
+        (*buffers.back())[i] = std::bit_cast<uint32_t>(2 * std::bit_cast<float>((*buffers[0])[i]));
+      }
+    };
+    controls_.limits.max_buffer_bytes = 1 << 20;
+    auto handler = CreateShaderOpHandler(rt_.runtime(), std::make_unique<FakeGpuQueue>(controls_),
+                                         {.name = "fake", .memory = {}, .fallback = &rt_.cpu()});
+    EXPECT_TRUE(handler.ok()) << handler.status().ToString();
+    handler_ = *handler;
+    Add("t.GpuDouble", MakeKernel<&DoubleKernel>());
+    Add("t.GpuQuadruple", MakeKernel<&QuadrupleKernel>());
+    Add("t.GpuBroken", MakeKernel<&BrokenKernel>());
+    Add("t.GpuSame", MakeKernel<&SameKernel>());
+    Add("t.GpuWide", MakeKernel<&WideKernel>());
+  }
+
+  void Add(std::string_view name, Kernel kernel) {
+    rt_.Define(
+        OpDefBuilder(name).Input("x: T").Output("y: T").Attr("T: {float, int32, bool}").Metadata<&test_ops::Same>());
+    EXPECT_TRUE(handler_->AddKernel(name, {DType::kF32, DType::kBool}, std::move(kernel)).ok());
+  }
+  TensorHandle Call(std::string_view op, Args args, std::source_location site = std::source_location::current()) {
+    TensorHandle result;
+    rt_.runtime().Execute(ExecutionContext(rt_.host(), site), op, handler_, args.span(), OpAttrsRef(), {&result, 1});
+    return result;
+  }
+  TensorHandle ToGpu(const TensorHandle& handle) {
+    return handle.TransferTo(ExecutionContext(rt_.host(), Location::Current()), handler_->gpu());
+  }
+  TensorHandle ToHost(const TensorHandle& handle) {
+    return handle.TransferTo(ExecutionContext(rt_.host(), Location::Current()), rt_.host().device());
+  }
+  std::vector<float> Values(const TensorHandle& handle) { return rt_.Values(ToHost(handle)); }
+  std::string ErrorOf(const TensorHandle& handle) { return rt_.ErrorOf(handle); }
+
+  // Destroyed last.
+  FakeGpuQueue::Controls controls_;
+  FakeGpuQueue::Controls others_;
+  TestRuntime rt_;
+  ShaderOpHandler* handler_;
+};
+
+TEST_F(ShaderCallTest, TH6_TensorsTravelThereAndBack) {
+  const TensorHandle there = ToGpu(rt_.F32({1, -2, 3}));
+  EXPECT_EQ(TextOf(there), "f32[3] on fake");
+  EXPECT_EQ(Values(there), (std::vector<float>{1, -2, 3}));
+  EXPECT_EQ(Values(ToGpu(rt_.Dense<float>({0}, {}))), std::vector<float>());
+  EXPECT_EQ(Values(ToGpu(rt_.Spread({3}, 7))), (std::vector<float>{7, 7, 7}));
+  const std::vector<float> many(10'000, 0.5f);
+  EXPECT_EQ(Values(ToGpu(rt_.F32(many))), many);
+}
+
+TEST_F(ShaderCallTest, BoolTakesAWordThere) {
+  EXPECT_EQ(GpuByteSize(TensorMetadata(DType::kBool, {3})), 12u);
+  StatusOr<Tensor> host = AllocateDense({DType::kBool, {3}}, rt_.host().device(), rt_.host().allocator());
+  std::memcpy(host->mutable_data(), "\1\0\1", 3);
+  const TensorHandle there = ToGpu(TensorHandle::MakeAvailable(std::move(*host)));
+  handler_->gpu().queue().Flush();
+  const Words& words = controls_.buffers.at(GpuDevice::BufferOf(there.tensor()).id());
+  EXPECT_EQ(Words(words.begin(), words.begin() + 3), (Words{1, 0, 1}));
+  const TensorHandle back = ToHost(there);
+  ASSERT_TRUE(rt_.host().Await(back).ok());
+  EXPECT_EQ(std::memcmp(back.tensor().data(), "\1\0\1", 3), 0);
+}
+
+TEST_F(ShaderCallTest, DI4_ResultsAreConcreteWithoutWaiting) {
+  const TensorHandle y = Call("t.GpuDouble", {ToGpu(rt_.F32({1, 2}))});
+  EXPECT_TRUE(y.IsConcrete());
+  EXPECT_EQ(controls_.counters.submits, 0u);
+  EXPECT_EQ(Values(Call("t.GpuDouble", {y})), (std::vector<float>{4, 8}));
+  EXPECT_EQ(controls_.counters.submits, 1u);
+  EXPECT_EQ(Values(y), (std::vector<float>{2, 4}));
+}
+
+TEST_F(ShaderCallTest, EX13_HostArgumentsAreMovedByATracedStep) {
+  rt_.host().StartTracing();
+  const TensorHandle y = Call("t.GpuDouble", {rt_.F32({1, 2})});
+  rt_.host().StopTracing();
+  EXPECT_NE(rt_.host().tracer().ToJson().find("tandem.Transfer"), std::string::npos);
+  EXPECT_EQ(TextOf(y), "f32[2] on fake");
+  EXPECT_EQ(Values(y), (std::vector<float>{2, 4}));
+  // Also one that is to come.
+  Promise promise = rt_.MakePromise();
+  const TensorHandle late = Call("t.GpuDouble", {promise.Handle()});
+  EXPECT_FALSE(late.IsAvailable());
+  promise.Resolve(rt_.Filled(1, 4));
+  EXPECT_EQ(Values(late), std::vector<float>{8});
+}
+
+TEST_F(ShaderCallTest, OH2_WhatHasNoShaderRunsOnTheFallback) {
+  const TensorHandle sum = Call("t.Add", {ToGpu(rt_.F32({1, 2})), rt_.F32({3, 4})});
+  EXPECT_EQ(Values(sum), (std::vector<float>{4, 6}));
+  EXPECT_EQ(sum.device(), &handler_->gpu());
+}
+
+TEST_F(ShaderCallTest, EX13_TensorsOfAnotherDeviceAreAnError) {
+  auto other = CreateShaderOpHandler(rt_.runtime(), std::make_unique<FakeGpuQueue>(others_),
+                                     {.name = "other", .memory = {}, .fallback = nullptr});
+  ASSERT_TRUE(other.ok());
+  const TensorHandle there =
+      rt_.F32({1}).TransferTo(ExecutionContext(rt_.host(), Location::Current()), (*other)->gpu());
+  EXPECT_EQ(ErrorOf(Call("t.GpuDouble", {there})),
+            "[t.GpuDouble] argument 0 (x) must be on device fake, got a tensor on other; transfer it first");
+}
+
+TEST_F(ShaderCallTest, SingleElementsComeFromACacheOfConstants) {
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Values(Call("t.GpuDouble", {rt_.F32({3})})), std::vector<float>{6});
+  EXPECT_EQ(controls_.uploads, 1u);
+  EXPECT_EQ(Values(Call("t.GpuDouble", {rt_.F32({-0.0f})})), std::vector<float>{0});
+  EXPECT_EQ(Values(Call("t.GpuDouble", {rt_.F32({5})})), std::vector<float>{10});
+  EXPECT_EQ(controls_.uploads, 3u);
+  for (int i = 0; i < 1000; ++i) static_cast<void>(Call("t.GpuDouble", {rt_.F32({static_cast<float>(i)})}));
+  EXPECT_EQ(Values(Call("t.GpuDouble", {rt_.F32({3})})), std::vector<float>{6});
+}
+
+TEST_F(ShaderCallTest, TH5_OnlyTheLastReferenceIsTakenOver) {
+  TensorHandle x = ToGpu(rt_.F32({1, 2}));
+  const BufferId id = GpuDevice::BufferOf(x.tensor()).id();
+  const TensorHandle kept = Call("t.GpuDouble", {x});
+  EXPECT_NE(GpuDevice::BufferOf(kept.tensor()).id(), id);
+  const TensorHandle taken = Call("t.GpuDouble", {std::move(x)});
+  EXPECT_EQ(GpuDevice::BufferOf(taken.tensor()).id(), id);
+  EXPECT_EQ(Values(kept), (std::vector<float>{2, 4}));
+  EXPECT_EQ(Values(taken), (std::vector<float>{2, 4}));
+  // Not a constant of the cache, nor a buffer that two tensors share.
+  static_cast<void>(Call("t.GpuDouble", {rt_.F32({3})}));
+  EXPECT_EQ(Values(Call("t.GpuDouble", {rt_.F32({3})})), std::vector<float>{6});
+  TensorHandle shared = Call("t.GpuSame", {taken});
+  EXPECT_EQ(GpuDevice::BufferOf(shared.tensor()).id(), id);
+  static_cast<void>(Call("t.GpuDouble", {std::move(shared)}));
+  EXPECT_EQ(Values(taken), (std::vector<float>{2, 4}));
+}
+
+TEST_F(ShaderCallTest, FreedBuffersAreUsedAgain) {
+  TensorHandle y = ToGpu(rt_.F32({1, 1, 1}));
+  for (int i = 0; i < 20; ++i) y = Call("t.GpuQuadruple", {std::move(y)});
+  EXPECT_LE(controls_.buffers.size(), 3u);
+  EXPECT_EQ(Values(y)[2], std::exp2f(40));
+}
+
+TEST_F(ShaderCallTest, AnOpWaitsForItsPipelines) {
+  controls_.holds_pipelines = true;
+  TensorHandle x = ToGpu(rt_.F32({1, 2}));
+  TensorHandle first = Call("t.GpuQuadruple", {std::move(x)});
+  EXPECT_FALSE(first.IsAvailable());
+  EXPECT_EQ(TextOf(first), "pending f32[2] on fake");
+  const TensorHandle second = Call("t.GpuDouble", {std::move(first)});
+  EXPECT_FALSE(second.IsAvailable());
+  // One shader, asked for once; the in-place variant only when its turn comes.
+  EXPECT_EQ(controls_.compiled.size(), 1u);
+  controls_.ReleasePipelines();
+  controls_.ReleasePipelines();
+  EXPECT_EQ(Values(second), (std::vector<float>{8, 16}));
+}
+
+TEST_F(ShaderCallTest, ER5_AShaderThatDoesNotCompileIsTheErrorOfItsOp) {
+  const TensorHandle x = ToGpu(rt_.F32({1}));
+  const TensorHandle broken = Call("t.GpuBroken", {x});
+  EXPECT_EQ(ErrorOf(broken), "[t.GpuBroken] shader broken must compile, got: no such thing");
+  EXPECT_EQ(ErrorOf(Call("t.GpuDouble", {broken})), ErrorOf(broken));
+  EXPECT_EQ(Values(Call("t.GpuDouble", {x})), std::vector<float>{2});
+}
+
+TEST_F(ShaderCallTest, ER5_MemoryThatRunsOutIsAnErrorAndTheDeviceGoesOn) {
+  controls_.capacity = 4096;
+  const TensorHandle x = ToGpu(rt_.F32(std::vector<float>(512, 1)));
+  TensorHandle y = Call("t.GpuDouble", {x});
+  const TensorHandle z = Call("t.GpuDouble", {x});
+  EXPECT_EQ(ErrorOf(z), "[t.GpuDouble] the fake is full");
+  // What is kept for reuse is given back for another size.
+  y.reset();
+  EXPECT_EQ(handler_->gpu().memory().stats().bytes_cached, 2048u);
+  const TensorHandle small = ToGpu(rt_.F32({1, 2}));
+  EXPECT_EQ(handler_->gpu().memory().stats().bytes_cached, 0u);
+  EXPECT_EQ(Values(Call("t.GpuDouble", {small})), (std::vector<float>{2, 4}));
+}
+
+TEST_F(ShaderCallTest, TensorsAboveTheLimitsAreAClearError) {
+  EXPECT_EQ(ErrorOf(ToGpu(rt_.F32(std::vector<float>(300'000)))),
+            "[tandem.Transfer] expected a tensor of at most 1048576 bytes on fake, got one of 1200000");
+  EXPECT_EQ(ErrorOf(Call("t.GpuWide", {ToGpu(rt_.F32({1, 2}))})),
+            "[t.GpuWide] expected at most 65535 workgroups in each dimension, got 65536");
+}
+
+TEST_F(ShaderCallTest, ER5_WhatAFailedBatchWroteIsAnError) {
+  const TensorHandle before = ToGpu(rt_.F32({1, 2}));
+  handler_->gpu().queue().Flush();
+  const TensorHandle during = Call("t.GpuDouble", {before});
+  controls_.listener->OnBatchesFailed(controls_.batch, controls_.batch, Internal("the driver says no"));
+  EXPECT_EQ(ErrorOf(Call("t.GpuDouble", {during})), "[t.GpuDouble] the driver says no");
+  EXPECT_EQ(ErrorOf(ToHost(during)), "[tandem.Transfer] the driver says no");
+  handler_->gpu().queue().Flush();
+  EXPECT_EQ(Values(Call("t.GpuDouble", {before})), (std::vector<float>{2, 4}));
+}
+
+TEST_F(ShaderCallTest, ER5_ALostDeviceIsAnErrorAndTheHostGoesOn) {
+  const TensorHandle x = ToGpu(rt_.F32({1, 2}));
+  controls_.listener->OnDeviceLost(MakeError(StatusCode::kUnavailable, "the device is lost"));
+  EXPECT_FALSE(handler_->gpu().CheckLost().ok());
+  EXPECT_EQ(ErrorOf(Call("t.GpuDouble", {x})), "[t.GpuDouble] the device is lost");
+  EXPECT_EQ(ErrorOf(ToHost(x)), "[tandem.Transfer] the device is lost");
+  EXPECT_EQ(rt_.Values(rt_.Call("t.Add", {rt_.F32({1}), rt_.F32({2})})), std::vector<float>{3});
+}
+
+TEST_F(ShaderCallTest, WQ3_TensorsMayOutliveTheirRuntime) {
+  TensorHandle survivor;
+  FakeGpuQueue::Controls controls;
+  {
+    TestRuntime other;
+    auto handler = CreateShaderOpHandler(other.runtime(), std::make_unique<FakeGpuQueue>(controls),
+                                         {.name = "fake", .memory = {}, .fallback = nullptr});
+    ASSERT_TRUE(handler.ok());
+    survivor = other.F32({1, 2}).TransferTo(ExecutionContext(other.host(), Location::Current()), (*handler)->gpu());
+    ASSERT_TRUE(survivor.IsConcrete());
+  }
+  survivor.reset();
+}
+
+TEST_F(ShaderCallTest, PipelinesThatNeverComeLeaveNothingBehind) {
+  FakeGpuQueue::Controls controls;
+  controls.shaders = controls_.shaders;
+  controls.holds_pipelines = true;
+  TestRuntime other;
+  auto handler = CreateShaderOpHandler(other.runtime(), std::make_unique<FakeGpuQueue>(controls),
+                                       {.name = "fake", .memory = {}, .fallback = nullptr});
+  ASSERT_TRUE(handler.ok());
+  other.Define(OpDefBuilder("t.GpuDouble").Input("x: float").Output("y: float").Metadata<&test_ops::Same>());
+  ASSERT_TRUE((*handler)->AddKernel("t.GpuDouble", {DType::kInvalid}, MakeKernel<&DoubleKernel>()).ok());
+  TensorHandle x = other.F32({1, 2});
+  TensorHandle y;
+  other.runtime().Execute("t.GpuDouble", *handler, Location(), {&x, 1}, OpAttrsRef(), {&y, 1});
+  EXPECT_FALSE(y.IsAvailable());
+  other.host().CancelExecution("enough");
+  EXPECT_TRUE(y.IsError());
+}
+
+}  // namespace
+}  // namespace tandem::shader
