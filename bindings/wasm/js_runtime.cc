@@ -78,6 +78,14 @@ HostContext::Options MakeOptions(tandem_js& js, int32_t num_threads, double pend
   return options;
 }
 
+uint32_t RunTasks(tandem_js& js, double milliseconds) {
+  if (js.queue->has_workers() || js.collector.IsShort()) return 0;
+  const std::chrono::duration<double, std::milli> time(milliseconds);
+  if (js.queue->RunFor(time, [&js] { return js.collector.IsShort(); })) return js.collector.IsShort() ? 0 : 1;
+  for (Event* event : std::exchange(js.settling, {})) js.events.Post(*event);
+  return 0;
+}
+
 size_t ToBytes(double bytes) { return bytes < static_cast<double>(SIZE_MAX) ? static_cast<size_t>(bytes) : SIZE_MAX; }
 size_t ToLimit(double bytes) { return bytes > 0 ? ToBytes(bytes) : SIZE_MAX; }
 
@@ -124,11 +132,9 @@ tandem_status* tandem_js_cancel(tandem_js* js, const char* reason) {
 
 uint32_t tandem_js_run_tasks(tandem_js* js, double milliseconds) {
   js->host().CheckDeadlines();
-  if (js->queue->has_workers() || js->collector.IsShort()) return 0;
-  const std::chrono::duration<double, std::milli> time(milliseconds);
-  if (js->queue->RunFor(time, [js] { return js->collector.IsShort(); })) return js->collector.IsShort() ? 0 : 1;
-  for (Event* event : std::exchange(js->settling, {})) js->events.Post(*event);
-  return 0;
+  const uint32_t has_more = RunTasks(*js, milliseconds);
+  if (js->device != nullptr) js->device->Flush();
+  return has_more;
 }
 
 uint32_t tandem_js_take_events(tandem_js* js, tandem_js_event* events, uint32_t capacity) {

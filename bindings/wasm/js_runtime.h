@@ -7,6 +7,7 @@
 #define TANDEM_BINDINGS_WASM_JS_RUNTIME_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "collector.h"
@@ -18,6 +19,18 @@
 // What tandem_js.h calls `wake()`.
 extern "C" void tandem_js_wake(void);
 
+namespace tandem::js {
+
+// A device of the runtime besides the CPU.
+class JsDevice {
+ public:
+  virtual ~JsDevice() = default;
+  // Hands over what has been issued. Called whenever JavaScript has the runtime go on.
+  virtual void Flush() = 0;
+};
+
+}  // namespace tandem::js
+
 struct tandem_js {
   tandem_js(size_t memory_limit, bool has_workers);
   ~tandem_js();
@@ -28,6 +41,7 @@ struct tandem_js {
   tandem::js::EventList events{&tandem_js_wake};
   tandem::js::Collector collector;
   tandem::js::EventLoopQueue* queue = nullptr;
+  std::unique_ptr<tandem::js::JsDevice> device;  // null: none
   tandem::RcRef<tandem_runtime> runtime;
   // Waits for the queue to be empty, where there are no workers.
   std::vector<tandem::js::Event*> settling;

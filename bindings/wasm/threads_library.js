@@ -8,6 +8,9 @@ addToLibrary({
   tandem_wake__proxy: 'async',
   tandem_wake: () => Module['onTandemWake']?.(),
 
+  // On that thread only.
+  tandem_execute_batch: (...args) => Module['onTandemExecute']?.(...args),
+
   // Emscripten would wait for ever for a worker whose script does not load, and would throw where nobody can catch it.
   $tandemWorkers__internal: true,
   $tandemWorkers__deps: ['$PThread', '$runtimeKeepalivePush'],

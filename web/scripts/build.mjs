@@ -21,6 +21,7 @@ const threads = wasmDir ?? join(root, '../build/wasm-threads/bindings/wasm');
 
 const FILES = [
   { from: single, name: 'tandem.wasm', required: true },
+  { from: single, name: 'tandem-webgpu.wasm', required: true },
   { from: threads, name: 'tandem-threads-web.js' },
   { from: threads, name: 'tandem-threads-node.js' },
   { from: threads, name: 'tandem-threads.wasm' },
@@ -31,6 +32,14 @@ const nodePlatform = {
   name: 'node-platform',
   setup(build) {
     build.onResolve({ filter: /^\.\/platform\.browser\.js$/ }, () => ({ path: join(root, 'src/platform.node.ts') }));
+  },
+};
+
+// A file of its own, which the others load when there is a device.
+const webgpuFile = {
+  name: 'webgpu-file',
+  setup(build) {
+    build.onResolve({ filter: /^\.\/webgpu\/webgpu\.js$/ }, () => ({ path: './tandem-webgpu.js', external: true }));
   },
 };
 
@@ -53,8 +62,9 @@ async function bundle(outfile, options) {
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
-await bundle('index.js', { platform: 'neutral' });
-await bundle('index.node.js', { platform: 'node', plugins: [nodePlatform] });
+await bundle('index.js', { platform: 'neutral', plugins: [webgpuFile] });
+await bundle('index.node.js', { platform: 'node', plugins: [webgpuFile, nodePlatform] });
+await bundle('tandem-webgpu.js', { platform: 'neutral', entryPoints: [join(root, 'src/webgpu/webgpu.ts')] });
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 execFileSync(process.execPath, [tsc, '--project', root, '--emitDeclarationOnly'], { stdio: 'inherit' });
 for (const { from, name, required } of FILES) {

@@ -6,7 +6,7 @@
 import { allocate, elementsAt } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { Ref } from './engine.js';
-import { attribute, errorIn } from './errors.js';
+import { attribute, attributed, errorIn } from './errors.js';
 import { numElements } from './nested.js';
 import type { Runtime } from './runtime.js';
 import { newTensor } from './tensor.js';
@@ -55,7 +55,7 @@ export class Allocation {
     const { pointer } = this.ref;
     if (pointer === 0) this.failUsed(this.tensor);
     this.ref.pointer = 0;
-    return newTensor(this.runtime, engine, pointer);
+    return attributed(this.tensor, () => newTensor(this.runtime, engine, engine.place(pointer)));
   }
 
   /** Frees the memory, unless it is a tensor's. */

@@ -6,6 +6,16 @@
 /** Where ops run. */
 export type DeviceName = 'cpu' | 'webgpu';
 
+/** What a WebGPU device has. */
+export interface GpuCapabilities {
+  /** Vendor, architecture and so on, as far as the browser tells. */
+  readonly adapter: string;
+  /** Of 'shader-f16', 'subgroups' and 'timestamp-query' those that it has. */
+  readonly features: readonly string[];
+  /** Such as `maxStorageBufferBindingSize`: how much of a tensor a shader can see. */
+  readonly limits: Readonly<Record<string, number>>;
+}
+
 /** See above; plain data, which can be logged. */
 export interface Capabilities {
   /** Where the runtime's ops run. */
@@ -22,6 +32,8 @@ export interface Capabilities {
   readonly crossOriginIsolated: boolean;
   /** Whether the environment has WebGPU. */
   readonly webgpuAvailable: boolean;
+  /** The device of a runtime on webgpu. */
+  readonly gpu?: GpuCapabilities;
   /** For what was not used, such as 'threads' and 'webgpu': why. */
   readonly reasons: Readonly<Record<string, string>>;
 }

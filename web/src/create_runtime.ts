@@ -4,11 +4,13 @@
 // createRuntime: what to load, with what the environment has and the user wants.
 
 import type { Capabilities } from './capabilities.js';
+import { dtypeCode } from './dtypes.js';
 import { Engine } from './engine.js';
 import type { EngineOptions } from './engine.js';
 import { attribute, errorIn, TandemError } from './errors.js';
+import type { GpuSource } from './gpu.js';
 import { checkSimd, checkWebAssembly, instantiate, instantiateThreads } from './module.js';
-import type { WasmInstance } from './module.js';
+import type { Execute, WasmInstance } from './module.js';
 import { platform } from './platform.js';
 import { Runtime } from './runtime.js';
 
@@ -33,8 +35,10 @@ export interface RuntimeOptions {
   wasmModule?: WebAssembly.Module;
   /** The bytes of tandem.wasm. */
   wasmBinary?: BufferSource;
-  /** A GPUDevice to share with the page. */
+  /** A GPUDevice to share with the program, which then destroys it. By default the runtime asks for one of its own. */
   gpuDevice?: object;
+  /** The GPU object to ask for a device where it is not `navigator.gpu`: in Node that of the package `webgpu`. */
+  gpu?: object;
   /** Is told each error of a call once, when it arises, also of those that nobody waits for. */
   onDiagnostic?: (error: TandemError) => void;
   /** Gets what printing ops print. By default standard output, or the console. */
@@ -53,7 +57,7 @@ function invalid(name: string, expected: string, value: unknown): never {
 
 const NAMES: readonly (keyof RuntimeOptions)[] = [
   'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'wasmUrl', 'wasmModule', 'wasmBinary', 'gpuDevice',
-  'onDiagnostic', 'onPrint', 'trackLocations',
+  'gpu', 'onDiagnostic', 'onPrint', 'trackLocations',
 ];
 
 function checkNumber(name: string, value: unknown): number {
@@ -78,10 +82,6 @@ function checkOptions(options: RuntimeOptions): Omit<EngineOptions, 'workers'> {
   }
   checkFunction('onDiagnostic', onDiagnostic);
   checkFunction('onPrint', onPrint);
-  if (device === 'webgpu') {
-    throw errorIn('createRuntime', 'Unavailable',
-      'expected device \'auto\' or \'cpu\', got \'webgpu\', which this build of tandem-rt does not have');
-  }
   const memoryLimit = checkNumber('memoryLimit', options.memoryLimit);
   const pendingLimit = checkNumber('pendingLimit', options.pendingLimit);
   return { memoryLimit, pendingLimit, onDiagnostic, onPrint, trackLocations };
@@ -110,36 +110,54 @@ interface Loaded {
 }
 
 async function load(
-  options: RuntimeOptions, wake: () => void, fail: (error: unknown) => void,
+  options: RuntimeOptions, gpu: GpuSource | undefined, wake: () => void, execute: Execute,
+  fail: (error: unknown) => void,
 ): Promise<Loaded> {
   const asked = options.threads ?? 'auto';
   const wanted = asked === 'auto' ? platform.defaultThreads : Math.min(asked, MAX_THREADS);
   let reason = whyOneThread(options, wanted);
   if (reason === undefined) {
     try {
-      return { instance: await instantiateThreads(wanted, wake, fail), threads: wanted, reason };
+      return { instance: await instantiateThreads(wanted, wake, execute, fail), threads: wanted, reason };
     } catch (error) {
       reason = `the threaded module could not be loaded: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
-  const { wasmUrl, wasmModule, wasmBinary } = options;
-  return { instance: await instantiate({ wasmUrl, wasmModule, wasmBinary }, wake), threads: 1, reason };
+  const { wasmModule, wasmBinary } = options;
+  const wasmUrl = options.wasmUrl ?? (wasmModule ?? wasmBinary ? undefined : gpu?.wasmUrl());
+  return { instance: await instantiate({ wasmUrl, wasmModule, wasmBinary }, wake, execute), threads: 1, reason };
 }
 
-function capabilitiesOf(loaded: Loaded, options: RuntimeOptions, version: string): Capabilities {
+const hasWebGpu = (): boolean => typeof globalThis.navigator === 'object' && 'gpu' in globalThis.navigator;
+
+// The device, or why ops run on the CPU.
+async function findGpu(options: RuntimeOptions): Promise<GpuSource | string> {
+  const { device = 'auto', gpu, gpuDevice } = options;
+  if (device === 'cpu') return 'the CPU was asked for';
+  if (device === 'auto' && !gpu && !gpuDevice && !hasWebGpu()) return 'the environment has no WebGPU';
+  try {
+    const { open } = await import('./webgpu/webgpu.js');
+    return await open(options, { TandemError, dtypeCode });
+  } catch (error) {
+    if (device === 'webgpu' || (error as TandemError).code === 'InvalidArgument') throw error;
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function capabilitiesOf(loaded: Loaded, gpu: GpuSource | string, version: string): Capabilities {
   const reasons: Record<string, string> = {};
   if (loaded.reason !== undefined) reasons['threads'] = loaded.reason;
-  const webgpuAvailable = typeof globalThis.navigator === 'object' && 'gpu' in globalThis.navigator;
-  reasons['webgpu'] = options.device === 'cpu' ? 'the CPU was asked for'
-    : 'this build of tandem-rt has no WebGPU device, so that ops run on the CPU';
+  const onGpu = typeof gpu !== 'string';
+  if (!onGpu) reasons['webgpu'] = gpu;
   return Object.freeze({
-    device: 'cpu',
+    device: onGpu ? 'webgpu' : 'cpu',
+    ...(onGpu && { gpu: gpu.capabilities }),
     version,
     simd: true,
     threads: loaded.threads,
     threadsAvailable: platform.whyNoThreads() === undefined,
     crossOriginIsolated: platform.isIsolated(),
-    webgpuAvailable,
+    webgpuAvailable: onGpu || hasWebGpu(),
     reasons: Object.freeze(reasons),
   });
 }
@@ -159,16 +177,20 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const checked = checkOptions(options);
     checkWebAssembly();
     let engine: Engine | undefined;
-    const loading = load(options, () => engine?.events.wake(), (error) => engine?.trap(error));
+    const gpu = await findGpu(options);
+    const source = typeof gpu === 'string' ? undefined : gpu;
+    const loading = load(options, source, () => engine?.events.wake(), (...batch) => engine?.gpu?.execute(...batch),
+      (error) => engine?.trap(error));
     // While it is fetched. Without SIMD it cannot be compiled either, which nobody is told then.
     loading.catch(() => undefined);
     checkSimd();
     const loaded = await loading;
     engine = new Engine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
+    engine.gpu = source?.attach(engine, { fallback: options.fallback ?? true, memoryLimit: checked.memoryLimit });
     // For what there was to do before anybody could be told.
     engine.events.wake();
     const version = engine.heap.cString(loaded.instance.exports.tandem_version());
-    return new Runtime(engine, capabilitiesOf(loaded, options, version));
+    return new Runtime(engine, capabilitiesOf(loaded, gpu, version));
   } catch (error) {
     throw error instanceof TandemError ? attribute(error, createRuntime) : error;
   } finally {

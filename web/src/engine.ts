@@ -7,6 +7,7 @@ import { attribute, codeOfNumber, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import { Events } from './events.js';
 import type { Listener } from './events.js';
+import type { Gpu } from './gpu.js';
 import { Heap } from './heap.js';
 import type { Op } from './op.js';
 import type { WasmExports, WasmInstance } from './module.js';
@@ -79,6 +80,8 @@ export class Engine {
   /** The tandem_js*. */
   readonly js: number;
 
+  /** The device that ops run on, if it is not the CPU. */
+  gpu: Gpu | undefined;
   /** The event loop's side of it. */
   readonly events: Events;
   /** Whether calls note where in the user's program they are. */
@@ -247,7 +250,8 @@ export class Engine {
     if (pointer === undefined) {
       if (this.closed !== undefined) throw attribute(this.whyClosed(), entry);
       const text = this.heap.newCString(op.name);
-      const status = this.guard((exports, scratch) => exports.tandem_op_create(this.runtime, text, 0, scratch));
+      const device = this.gpu ? this.name('webgpu') : 0;
+      const status = this.guard((exports, scratch) => exports.tandem_op_create(this.runtime, text, device, scratch));
       this.heap.free(text);
       this.checkAt(status, entry);
       pointer = this.result();
@@ -279,6 +283,11 @@ export class Engine {
       this.locations.set(text, address);
     }
     return address;
+  }
+
+  /** Moves a new tensor to where ops run; gives it up if that fails. */
+  place(tensor: number): number {
+    return this.gpu?.place(tensor) ?? tensor;
   }
 
   /** Releases what `target` refers to when it is garbage, unless it has been by then. */
@@ -342,6 +351,7 @@ export class Engine {
     for (const op of this.users) op.forget(this);
     this.users.clear();
     this.events.close();
+    this.gpu?.close();
     this.instance?.terminate();
     // Its memory goes when nothing refers to it, though tensors and the runtime may still be held.
     this.instance = undefined;

@@ -130,7 +130,7 @@ export class Events {
       this.engine.heap.renew();
       const info = (scratch + DESCRIPTION) >>> 3;
       return this.engine.heap.f64[info]! > this.engine.heap.f64[info + 6]!;
-    });
+    }) || (this.engine.gpu?.isShort() ?? false);
   }
 
   private async collectOnce(): Promise<void> {
@@ -144,6 +144,7 @@ export class Events {
       const threshold = collectorThreshold(this.engine.heap.f64[info]!, this.engine.heap.f64[info + 5]!);
       exports.tandem_js_collected(this.engine.js, threshold);
     });
+    this.engine.gpu?.collected();
     this.wake();
   }
 

@@ -3,6 +3,8 @@
 
 // Memory in use, and when to look for garbage.
 
+import type { GpuMemoryInfo } from './gpu.js';
+
 /** Bytes of tensor data, without the smallest tensors, and what the runtime does about them. */
 export interface MemoryInfo {
   readonly bytesInUse: number;
@@ -19,6 +21,8 @@ export interface MemoryInfo {
   readonly threshold: number;
   /** Calls that are pending, queued or running. */
   readonly pendingOps: number;
+  /** Of a runtime on webgpu: the device's memory. The rest is of tensors on the CPU. */
+  readonly gpu?: GpuMemoryInfo | undefined;
   /** Bytes of the WebAssembly memory, all included; it never shrinks. */
   readonly wasmBytes: number;
 }

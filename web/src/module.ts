@@ -160,8 +160,13 @@ export function checkVersion(exports: Partial<WasmExports>): WasmExports {
   return exports as WasmExports;
 }
 
+/** Who carries out what a module with WebGPU says. */
+export type Execute = (batch: number, words: number, count: number, arena: number, arenaBytes: number) => void;
+
 // What the module asks of its environment. It has no files and no arguments; a write is of what it prints.
-function importsOf(memory: () => WebAssembly.Memory, wake: () => void): Record<string, Record<string, Call>> {
+function importsOf(
+  memory: () => WebAssembly.Memory, wake: () => void, execute: Execute,
+): Record<string, Record<string, Call>> {
   const view = (): DataView => new DataView(memory().buffer);
   const zeros = (...addresses: number[]): number => {
     for (const address of addresses) view().setUint32(address, 0, true);
@@ -169,7 +174,7 @@ function importsOf(memory: () => WebAssembly.Memory, wake: () => void): Record<s
   };
   const BAD_FILE = 8;
   return {
-    tandem: { wake: () => (wake(), 0) },
+    tandem: { wake: () => (wake(), 0), webgpu_execute: execute as Call },
     env: { emscripten_notify_memory_growth: () => 0 },
     wasi_snapshot_preview1: {
       clock_time_get: ((clock: number, _precision: bigint, result: number): number => {
@@ -210,10 +215,10 @@ function importsOf(memory: () => WebAssembly.Memory, wake: () => void): Record<s
 }
 
 /** An instance of the module without threads. `wake` is told when there is something to do. */
-export async function instantiate(source: WasmSource, wake: () => void): Promise<WasmInstance> {
+export async function instantiate(source: WasmSource, wake: () => void, execute: Execute): Promise<WasmInstance> {
   const module = await compile(source);
   let memory: WebAssembly.Memory | undefined;
-  const imports = importsOf(() => memory!, wake);
+  const imports = importsOf(() => memory!, wake, execute);
   const unknown = WebAssembly.Module.imports(module).find(
     (entry) => entry.kind !== 'function' || imports[entry.module]?.[entry.name] === undefined);
   if (unknown !== undefined) throw otherVersion(`one that imports ${unknown.module}.${unknown.name}`);
@@ -232,7 +237,7 @@ export async function instantiate(source: WasmSource, wake: () => void): Promise
 
 /** An instance of the module with so many workers. `fail` is told if one of them fails later. */
 export async function instantiateThreads(
-  workers: number, wake: () => void, fail: (error: unknown) => void,
+  workers: number, wake: () => void, execute: Execute, fail: (error: unknown) => void,
 ): Promise<WasmInstance> {
   const factory = await platform.importThreads();
   const module = await compileUrl(platform.threadsWasmUrl());
@@ -243,6 +248,7 @@ export async function instantiateThreads(
       // One more, for waiting.
       numThreads: workers + 1,
       onTandemWake: wake,
+      onTandemExecute: execute,
       onTandemFailure(error) {
         reject(error);
         fail(error);

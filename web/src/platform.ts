@@ -10,6 +10,8 @@ export interface ThreadsOptions {
   /** How many workers to start with. */
   numThreads: number;
   onTandemWake(): void;
+  /** Carries out what the module says to the device. */
+  onTandemExecute(batch: number, words: number, count: number, arena: number, arenaBytes: number): void;
   /** A worker has failed, now or later; all are ended. */
   onTandemFailure(error: unknown): void;
   instantiateWasm(

@@ -13,6 +13,7 @@ import type { DType, TypedArray } from './dtypes.js';
 import { DESCRIPTION } from './engine.js';
 import type { Engine } from './engine.js';
 import { attributed, errorIn, TandemError } from './errors.js';
+import { gpuOf } from './gpu.js';
 import { readImage } from './image.js';
 import type { ImageOptions, ImageSource } from './image.js';
 import type { MemoryInfo } from './memory.js';
@@ -129,7 +130,31 @@ export class Runtime {
 
   // Calls `create` on behalf of `entry`; what it gives becomes a tensor.
   private make(entry: (...args: never[]) => Tensor, create: () => number): Tensor {
-    return attributed(entry, () => newTensor(this, this.engine, create()));
+    return attributed(entry, () => newTensor(this, this.engine, this.engine.place(create())));
+  }
+
+  // WebGPU.
+
+  /** The GPUDevice that ops run on; undefined on the CPU. */
+  get gpuDevice(): object | undefined {
+    return this.engine.gpu?.device;
+  }
+
+  /**
+   * A tensor of the first bytes of a GPUBuffer of the runtime's device, without copying; f32 by default. bool takes four
+   * bytes an element, 0 or 1. The buffer stays the program's: it has the usages STORAGE, COPY_SRC and COPY_DST, is
+   * neither mapped nor destroyed while the tensor or anything pending needs it, and no op writes to it.
+   *
+   * @throws TandemError FailedPrecondition unless the runtime is on webgpu; InvalidArgument for other usages, and for a
+   * buffer that is too small.
+   */
+  fromGPUBuffer(buffer: object, shapeOrOptions: readonly number[] | TensorOptions): Tensor {
+    return attributed(this.fromGPUBuffer, () => {
+      const { shape, dtype = 'f32' } = optionsOf(shapeOrOptions);
+      checkShape(shape, 'fromGPUBuffer');
+      checkDType(dtype, 'fromGPUBuffer');
+      return newTensor(this, this.engine, gpuOf(this.engine, 'fromGPUBuffer').wrap(buffer, dtype, shape));
+    });
   }
 
   // Ops.
@@ -220,7 +245,7 @@ export class Runtime {
       return {
         bytesInUse: inUse!, peakBytesInUse: peak!, bytesCached: cached!, numAllocations: allocations!,
         numCacheHits: hits!, limit: limit === 0 ? Infinity : limit!, threshold: threshold!, pendingOps: pending!,
-        wasmBytes: engine.heap.u8.length,
+        wasmBytes: engine.heap.u8.length, gpu: engine.gpu?.memory(),
       };
     }));
   }
@@ -253,6 +278,7 @@ export class Runtime {
     const { engine } = this;
     if (engine.closed !== undefined) throw engine.whyClosed();
     await engine.events.when((exports, id) => exports.tandem_js_on_settled(engine.js, id));
+    await engine.gpu?.finished(0);
     if (this.effects === 0 || engine.closed !== undefined) return;
     const effects = this.effects;
     try {

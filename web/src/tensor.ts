@@ -3,6 +3,7 @@
 
 // Tensor: what op functions take and give.
 
+import type { DeviceName } from './capabilities.js';
 import { currentContext, contexts, followed } from './context.js';
 import type { Context } from './context.js';
 import { elementsAt } from './create.js';
@@ -12,6 +13,7 @@ import { DESCRIPTION, exhausted, Ref } from './engine.js';
 import type { Engine } from './engine.js';
 import { attribute, attributed, errorIn, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
+import { gpuOf } from './gpu.js';
 import { toNested, toScalar } from './nested.js';
 import type { Nested, Scalar } from './nested.js';
 import type { Runtime } from './runtime.js';
@@ -83,6 +85,11 @@ export class Tensor {
     return this.shape.reduce((product, dim) => product * dim, 1);
   }
 
+  /** Where its elements are. */
+  get device(): DeviceName {
+    return this.engine.gpu?.isOn(this.pointerFor('device')) ? 'webgpu' : 'cpu';
+  }
+
   /** Whether `dispose` was called, on the tensor or on its runtime. */
   get disposed(): boolean {
     return this.ref.pointer === 0 || this.engine.closed !== undefined;
@@ -126,7 +133,17 @@ export class Tensor {
   ready(options?: WaitOptions): Promise<void> {
     return this.whenAvailable(options, this.ready, (pointer) => {
       this.describe(pointer);
-    });
+      return this.engine.gpu?.finished(pointer);
+    }, false);
+  }
+
+  /**
+   * The GPUBuffer that has the elements of a tensor on webgpu, at its begin, when all commands that lead to it are
+   * submitted. It may be larger. It is the tensor's: only to be read, and only until the tensor is disposed of.
+   */
+  gpuBuffer<B extends object = object>(options?: WaitOptions): Promise<B> {
+    return this.whenAvailable(options, this.gpuBuffer,
+      (pointer) => gpuOf(this.engine, 'gpuBuffer').bufferOf(pointer) as B, false);
   }
 
   /**
@@ -143,9 +160,9 @@ export class Tensor {
       throw attribute(errorIn('view', 'FailedPrecondition',
         'expected a tensor that has been computed, got one that is pending; await its ready() first'), this.view);
     }
-    if (this.dtype === 'string') {
+    if (this.dtype === 'string' || this.device !== 'cpu') {
       throw attribute(errorIn('view', 'FailedPrecondition',
-        `expected a tensor of numbers, got ${this.typeText()}; use data()`), this.view);
+        `expected a tensor of numbers on the CPU, got ${this.typeText()} on ${this.device}; use data()`), this.view);
     }
     return attributed(this.view, () => this.elements(pointer, address)) as A;
   }
@@ -254,24 +271,26 @@ export class Tensor {
 
   // Runs `read` on the tensor once it is available.
   private whenAvailable<T>(
-    options: WaitOptions | undefined, entry: Entry, read: (pointer: number) => T,
+    options: WaitOptions | undefined, entry: Entry, read: (pointer: number) => T | Promise<T>, onHost = true,
   ): Promise<T> {
     const { engine } = this;
     let pointer: number;
+    let copied = 0;
     try {
       checkSignal(options);
       pointer = this.pointerFor(entry.name, entry);
-      if (!engine.events.isShort()) {
+      if (onHost) copied = engine.gpu?.toHost(pointer) ?? 0;
+      if (copied === 0 && !engine.events.isShort()) {
         const state = STATES[engine.guard((exports) => exports.tandem_js_tensor_state(pointer))];
         if (state === 'available') return followed(Promise.resolve(read(pointer)));
         if (state === 'error') throw attribute(this.takeError(pointer), entry);
       }
       // Its own reference: the tensor may be disposed of meanwhile.
-      engine.check(engine.guard((exports, scratch) => exports.tandem_tensor_copy(pointer, scratch)));
+      if (copied === 0) engine.check(engine.guard((exports, scratch) => exports.tandem_tensor_copy(pointer, scratch)));
     } catch (error) {
       return followed(Promise.reject(this.reasonFor(error)));
     }
-    const copy = new Ref(engine.result());
+    const copy = new Ref(copied || engine.result());
     const reading = this.waitFor(copy).then(() => read(copy.pointer)).finally(() => engine.release(copy));
     const failing = reading.catch((error: unknown) => {
       throw this.reasonFor(error instanceof TandemError ? late(error) : error);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+#include "kernels/shader_functions.h"
+
+#include <cctype>
+#include <cstddef>
+#include <vector>
+
+#include "kernel_texts.h"
+
+namespace tandem::shader {
+
+namespace {
+
+struct Function {
+  std::string_view name;
+  std::string_view text;
+};
+
+// In the order of the library, where every function stands behind those that it calls. Lines are not indented there.
+std::vector<Function> SplitLibrary(std::string_view library) {
+  constexpr std::string_view kStart = "fn ";
+  constexpr std::string_view kNextStart = "\nfn ";
+  std::vector<Function> functions;
+  while (library.starts_with(kStart)) {
+    const size_t next = library.find(kNextStart);
+    const size_t size = next == std::string_view::npos ? library.size() : next + 1;
+    functions.push_back({library.substr(kStart.size(), library.find('(') - kStart.size()), library.substr(0, size)});
+    library.remove_prefix(size);
+  }
+  return functions;
+}
+
+bool IsPartOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+bool Calls(std::string_view text, std::string_view name) {
+  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if (end < text.size() && text[end] == '(' && (at == 0 || !IsPartOfName(text[at - 1]))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string FunctionsCalledBy(std::string_view text) {
+  static const std::vector<Function>& functions = *new std::vector<Function>(SplitLibrary(kElementaryText));
+  std::string called;
+  // From the last to the first, so that a function's callers are known when its turn comes.
+  for (size_t i = functions.size(); i-- > 0;) {
+    const Function& function = functions[i];
+    if (Calls(text, function.name) || Calls(called, function.name)) called.insert(0, function.text);
+  }
+  return called;
+}
+
+}  // namespace tandem::shader

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// WebGpuQueue: the GPU queue of a GPUDevice, which JavaScript has: commands become records, carried out in batches.
+
+#ifndef TANDEM_WEBGPU_WEBGPU_QUEUE_H_
+#define TANDEM_WEBGPU_WEBGPU_QUEUE_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+
+#include "tandem/export.h"
+#include "tandem/shader/gpu_queue.h"
+#include "tandem/webgpu/commands.h"
+
+namespace tandem::webgpu {
+
+class CommandStream;
+
+// The thread that makes it is the device's, and must never wait. Methods named On... are for whoever carries the
+// batches out, on that thread.
+class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
+ public:
+  // `executor` outlives the queue.
+  WebGpuQueue(Executor& executor, std::string_view adapter_name, const shader::GpuLimits& limits);
+  ~WebGpuQueue() override;
+
+  std::string_view adapter_name() const override { return adapter_name_; }
+  const shader::GpuLimits& limits() const override { return limits_; }
+  void SetListener(shader::GpuListener& listener) override { listener_ = &listener; }
+  StatusOr<shader::BufferId> CreateBuffer(uint64_t bytes, const shader::CommandOrigin& origin) override;
+  void DestroyBuffer(shader::BufferId buffer) override;
+  AsyncValueRef<RcRef<shader::Pipeline>> CreatePipeline(shader::ShaderText text) override;
+  StatusOr<uint64_t> Dispatch(const shader::Pipeline& pipeline, std::span<const shader::BufferId> buffers,
+                              std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
+                              const shader::CommandOrigin& origin) override;
+  StatusOr<uint64_t> Upload(shader::BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
+                            const shader::CommandOrigin& origin) override;
+  StatusOr<uint64_t> Copy(shader::BufferId from, uint64_t from_offset, shader::BufferId to, uint64_t to_offset,
+                          uint64_t bytes, const shader::CommandOrigin& origin) override;
+  void Download(shader::BufferId from, void* to, uint64_t bytes, Done done) override;
+  void Flush() override;
+  Counters counters() const override;
+
+  // A number for a buffer that JavaScript has, and puts into its list under this number before it is used here.
+  // DestroyBuffer forgets it.
+  StatusOr<shader::BufferId> AdoptBuffer(uint64_t bytes);
+
+  // What has become of a batch, a buffer, a pipeline or a download; `text` is the device's own. Whatever is not known
+  // is ignored.
+
+  // Of every batch, in order.
+  void OnBatchDone(uint32_t batch);
+  // Before OnBatchDone. `word` is where the record is that failed, or kNoWord.
+  static constexpr uint32_t kNoWord = UINT32_MAX;
+  void OnBatchFailed(uint32_t batch, uint32_t word, StatusCode code, std::string_view text);
+  // There was no memory for a buffer. Before OnBatchFailed of the batches that use it. A later use makes it anew.
+  void OnBufferFailed(uint32_t buffer, std::string_view text);
+  // `code` is kOk if it is ready.
+  void OnPipelineDone(uint32_t pipeline, StatusCode code, std::string_view text);
+  // After OnBatchDone of its batch and all before it.
+  void OnDownloadDone(uint32_t download, StatusCode code, std::string_view text);
+  void OnDeviceLost(std::string_view text);
+
+ private:
+  class WebGpuPipeline;
+  using PipelineValue = ConcreteAsyncValue<RcRef<shader::Pipeline>>;
+  struct PendingPipeline {
+    std::string name;
+    RcRef<WebGpuPipeline> pipeline;
+    RcRef<PipelineValue> value;
+  };
+
+  // Notes a command by `record(stream)`; gives its batch.
+  template <typename Record>
+  StatusOr<uint64_t> Note(Record record);
+  void DropPipeline(uint32_t pipeline);
+  void RequestFlushLocked();
+  void FailPending(const Status& error);
+
+  Executor& executor_;
+  const std::string adapter_name_;
+  const shader::GpuLimits limits_;
+  const std::thread::id device_thread_ = std::this_thread::get_id();
+  shader::GpuListener* listener_ = nullptr;
+
+  mutable std::mutex mutex_;
+  // Guarded by the mutex.
+  const std::unique_ptr<CommandStream> stream_;
+  bool is_flush_requested_ = false;
+  Status lost_;
+  std::unordered_map<uint32_t, PendingPipeline> pipelines_;
+  std::unordered_map<uint32_t, Done> downloads_;
+  uint32_t last_download_ = 0;
+  Counters counters_;
+};
+
+}  // namespace tandem::webgpu
+
+#endif  // TANDEM_WEBGPU_WEBGPU_QUEUE_H_

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What a runtime has of its WebGPU device; webgpu/ implements it, in a file that is loaded when there is one.
+
+import type { GpuCapabilities } from './capabilities.js';
+import type { DType } from './dtypes.js';
+import type { Engine } from './engine.js';
+import { errorIn } from './errors.js';
+
+/** Memory of the device, and what it was given to do so far. */
+export interface GpuMemoryInfo {
+  /** Bytes of tensors, as they are allocated. */
+  readonly bytesInUse: number;
+  readonly peakBytesInUse: number;
+  /** Freed, and kept for reuse. */
+  readonly bytesCached: number;
+  readonly numAllocations: number;
+  /** Of these, served by what was kept. */
+  readonly numCacheHits: number;
+  /** Command buffers submitted. */
+  readonly submits: number;
+  /** Shaders run. */
+  readonly dispatches: number;
+  /** Calls from WebAssembly to JavaScript for all of that. */
+  readonly crossings: number;
+}
+
+/** How a runtime uses its device. */
+export interface GpuOptions {
+  readonly fallback: boolean;
+  /** Bytes; 0 for none. */
+  readonly memoryLimit: number;
+}
+
+/** See above. A tensor is given by its tandem_tensor*. */
+export interface Gpu {
+  readonly device: object;
+  /** Carries out what the module says. */
+  execute(batch: number, words: number, count: number, arena: number, arenaBytes: number): void;
+  isOn(pointer: number): boolean;
+  /** Moves a tensor that is given up to the device. */
+  place(pointer: number): number;
+  /** A copy on the CPU; 0 if that is where it is. */
+  toHost(pointer: number): number;
+  /** Resolves when all that was issued is done; rejects if the content of the tensor (0: none) is unusable. */
+  finished(pointer: number): Promise<void>;
+  /** Of an available tensor. */
+  bufferOf(pointer: number): object;
+  wrap(buffer: object, dtype: DType, shape: readonly number[]): number;
+  memory(): GpuMemoryInfo;
+  /** Whether so much memory is in use that garbage is to be collected first. */
+  isShort(): boolean;
+  /** Garbage has been collected. */
+  collected(): void;
+  close(): void;
+}
+
+/** A device that no runtime has yet. */
+export interface GpuSource {
+  readonly capabilities: GpuCapabilities;
+  wasmUrl(): URL;
+  attach(engine: Engine, options: GpuOptions): Gpu;
+  close(): void;
+}
+
+/** The runtime's device; throws FailedPrecondition without one. */
+export function gpuOf({ gpu }: Engine, what: string): Gpu {
+  if (gpu === undefined) throw errorIn(what, 'FailedPrecondition', 'expected a runtime on webgpu, got one on the CPU');
+  return gpu;
+}

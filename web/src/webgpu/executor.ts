@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Carries out the module's batches of records on a GPUDevice, and says what becomes of them.
+
+import { findFailure } from './find_failure.js';
+import { Layouts, PARAMETER_BYTES } from './layouts.js';
+import { ReadBacks } from './read_backs.js';
+
+// The records, as in backends/webgpu/include/tandem/webgpu/commands.h.
+const CREATE_BUFFER = 1;
+const DROP_BUFFER = 2;
+const CREATE_LAYOUT = 3;
+const CREATE_PIPELINE = 4;
+const DROP_PIPELINE = 5;
+const CREATE_GROUP = 6;
+const DROP_GROUP = 7;
+export const DISPATCH = 8;
+export const WRITE = 9;
+export const STAGE = 10;
+export const COPY_FROM_ARENA = 11;
+export const COPY = 12;
+export const DOWNLOAD = 13;
+
+/** How many words a record has, its first included; CREATE_GROUP has its buffers besides. */
+export const RECORD_WORDS = [0, 3, 3, 4, 7, 2, 4, 2, 7, 4, 4, 4, 6, 5];
+
+const ARENA_BYTES = 256 * 1024;
+
+// GPUBufferUsage, which is no global everywhere.
+export const MAP_READ = 1;
+export const COPY_SRC = 4;
+export const COPY_DST = 8;
+export const UNIFORM = 64;
+export const STORAGE = 128;
+
+/** The codes of tandem.h that are used here. */
+export const OK = 0;
+export const INVALID_ARGUMENT = 3;
+export const RESOURCE_EXHAUSTED = 7;
+export const INTERNAL = 11;
+
+/** The module's memory. Its views are made anew by `renew` when it has grown. */
+export interface Memory {
+  readonly u8: Uint8Array;
+  readonly u32: Uint32Array;
+  renew(): void;
+  text(address: number, size: number): string;
+}
+
+/** Who is told what has become of records; see tandem_webgpu.h. */
+export interface Listener {
+  onBatchDone(batch: number): void;
+  onBatchFailed(batch: number, word: number, code: number, text: string): void;
+  onBufferFailed(buffer: number, text: string): void;
+  onPipelineDone(pipeline: number, code: number, text: string): void;
+  onDownloadDone(download: number, code: number, text: string): void;
+}
+
+/** Where a batch's record could not be found. */
+export const NO_WORD = 0xffffffff;
+
+/** A group's buffers, and what WebGPU has of it. */
+export interface Group {
+  readonly group: GPUBindGroup;
+  readonly buffers: readonly number[];
+}
+
+/** What was found out about a batch. */
+interface Failure {
+  readonly code: number;
+  readonly text: string;
+}
+
+export function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String((error as { message?: unknown } | null)?.message ?? error);
+}
+
+/** The error of a scope; null where there is none, and where the device is lost, which is told otherwise. */
+export function popScope(device: GPUDevice): Promise<GPUError | null> {
+  return device.popErrorScope().then((error) => error, () => null);
+}
+
+/** See above. One for each device. */
+export class Executor {
+  /** By number. */
+  readonly buffers: (GPUBuffer | undefined)[] = [];
+  readonly pipelines: (GPUComputePipeline | undefined)[] = [];
+  readonly groups: (Group | undefined)[] = [];
+  readonly arena: GPUBuffer;
+  closed = false;
+  private readonly layouts: Layouts;
+  private readonly readBacks: ReadBacks;
+  private readonly offsets = new Uint32Array(1);
+  private readonly external = new Set<number>();
+  // Resolves when the batches so far have been told of.
+  private told: Promise<void> = Promise.resolve();
+
+  // Of the batch that is being carried out.
+  private encoder: GPUCommandEncoder | undefined;
+  private pass: GPUComputePassEncoder | undefined;
+  private toDestroy: GPUBuffer[] = [];
+  private dropped: (() => void)[] = [];
+  private bufferScopes: Promise<void>[] = [];
+  private reads: (() => void)[] = [];
+
+  constructor(readonly device: GPUDevice, private readonly memory: Memory, private readonly listener: Listener) {
+    this.arena = device.createBuffer({
+      label: 'tandem parameters', size: ARENA_BYTES, usage: UNIFORM | COPY_DST | COPY_SRC,
+    });
+    this.layouts = new Layouts(device);
+    this.readBacks = new ReadBacks(device);
+  }
+
+  /** Puts a buffer of the user's into the list. */
+  adopt(number: number, buffer: GPUBuffer): void {
+    this.buffers[number] = buffer;
+    this.external.add(number);
+  }
+
+  /** Resolves when what was handed over so far has been computed, and its failures told. */
+  async finished(): Promise<void> {
+    const { told } = this;
+    await this.device.queue.onSubmittedWorkDone().catch(() => undefined);
+    await told;
+  }
+
+  /** What the module imports as `webgpu_execute`. Throws nothing. */
+  execute(batch: number, at: number, count: number, arena: number, arenaBytes: number): void {
+    if (this.closed) return;
+    const { device } = this;
+    let failure: Failure | undefined;
+    device.pushErrorScope('internal');
+    device.pushErrorScope('out-of-memory');
+    device.pushErrorScope('validation');
+    try {
+      this.memory.renew();
+      if (arenaBytes !== 0) this.write(this.arena, arena, arenaBytes);
+      this.encode(at >>> 2, (at >>> 2) + count);
+      this.submit();
+    } catch (error) {
+      failure = { code: INTERNAL, text: textOf(error) };
+      this.encoder = this.pass = undefined;
+    }
+    const scopes = Promise.all([popScope(device), popScope(device), popScope(device)]);
+    this.tell(batch, at >>> 2, count, scopes, failure);
+    for (const read of this.reads) read();
+    this.reads = [];
+  }
+
+  private encode(first: number, end: number): void {
+    const { u32 } = this.memory;
+    const { buffers, offsets, pipelines } = this;
+    let pass: GPUComputePassEncoder | undefined;
+    let pipeline = 0;
+    let i = first;
+    while (i < end) {
+      const command = u32[i]!;
+      if (command === DISPATCH) {
+        if (pass === undefined) {
+          pass = this.pass = this.ensureEncoder().beginComputePass();
+          pipeline = 0;
+        }
+        if (u32[i + 1] !== pipeline) {
+          pipeline = u32[i + 1]!;
+          pass.setPipeline(pipelines[pipeline]!);
+        }
+        offsets[0] = u32[i + 3]!;
+        pass.setBindGroup(0, this.groups[u32[i + 2]!]!.group, offsets, 0, 1);
+        pass.dispatchWorkgroups(u32[i + 4]!, u32[i + 5], u32[i + 6]);
+        i += 7;
+        continue;
+      }
+      switch (command) {
+        case CREATE_BUFFER:
+          this.createBuffer(u32[i + 1]!, u32[i + 2]!);
+          break;
+        case DROP_BUFFER:
+          this.dropBuffer(u32[i + 1]!, u32[i + 2] !== 0);
+          break;
+        case CREATE_LAYOUT:
+          this.layouts.create(u32[i + 1]!, u32[i + 2]!, u32[i + 3]!);
+          break;
+        case CREATE_PIPELINE:
+          this.createPipeline(u32[i + 1]!, u32[i + 2]!, u32.subarray(i + 3, i + 7));
+          break;
+        case DROP_PIPELINE:
+          this.drop(pipelines, u32[i + 1]!);
+          break;
+        case CREATE_GROUP: {
+          const numbers = Array.from(u32.subarray(i + 4, i + 4 + u32[i + 3]!));
+          this.createGroup(u32[i + 1]!, u32[i + 2]!, numbers);
+          i += numbers.length;
+          break;
+        }
+        case DROP_GROUP:
+          this.drop(this.groups, u32[i + 1]!);
+          break;
+        case WRITE:
+          this.write(buffers[u32[i + 1]!]!, u32[i + 2]!, padded(u32[i + 3]!));
+          break;
+        default:
+          this.endPass();
+          pass = undefined;
+          this.encodeCopy(this.ensureEncoder(), u32.subarray(i, i + RECORD_WORDS[command]!), false);
+      }
+      i += RECORD_WORDS[command]!;
+    }
+  }
+
+  /** A record that copies, other than WRITE. For a trial nothing is moved but within the device. */
+  encodeCopy(encoder: GPUCommandEncoder, record: Uint32Array, isTrial: boolean): void {
+    const [command, a, b, c, d, e] = record as unknown as [number, number, number, number, number, number];
+    const { buffers } = this;
+    if (command === COPY) encoder.copyBufferToBuffer(buffers[a]!, b, buffers[c]!, d, e);
+    else if (command === COPY_FROM_ARENA) encoder.copyBufferToBuffer(this.arena, a, buffers[b]!, 0, padded(c));
+    else if (command === STAGE) this.stage(encoder, buffers[a]!, b, c, isTrial);
+    else if (command === DOWNLOAD && !isTrial) this.download(encoder, buffers[a]!, b, c, d);
+  }
+
+  private ensureEncoder(): GPUCommandEncoder {
+    this.encoder ??= this.device.createCommandEncoder();
+    return this.encoder;
+  }
+
+  private endPass(): void {
+    this.pass?.end();
+    this.pass = undefined;
+  }
+
+  private submit(): void {
+    this.endPass();
+    const { encoder } = this;
+    this.encoder = undefined;
+    if (encoder !== undefined) this.device.queue.submit([encoder.finish()]);
+    for (const buffer of this.toDestroy) buffer.destroy();
+    this.toDestroy = [];
+  }
+
+  // Objects.
+
+  private createBuffer(number: number, size: number): void {
+    const { device } = this;
+    device.pushErrorScope('out-of-memory');
+    this.buffers[number] = device.createBuffer({ size, usage: STORAGE | COPY_SRC | COPY_DST });
+    this.bufferScopes.push(popScope(device).then((error) => {
+      if (error !== null && !this.closed) this.listener.onBufferFailed(number, error.message);
+    }));
+  }
+
+  private dropBuffer(number: number, isOurs: boolean): void {
+    if (isOurs) this.toDestroy.push(this.buffers[number]!);
+    else this.external.delete(number);
+    this.drop(this.buffers, number);
+  }
+
+  // What a record names stays until its batch has been told of, which may need it.
+  private drop<T>(list: (T | undefined)[], number: number): void {
+    this.dropped.push(() => {
+      list[number] = undefined;
+    });
+  }
+
+  private createGroup(number: number, layout: number, numbers: readonly number[]): void {
+    const entries: GPUBindGroupEntry[] = numbers.map(
+      (buffer, binding) => ({ binding, resource: { buffer: this.buffers[buffer]! } }));
+    entries.push({ binding: numbers.length, resource: { buffer: this.arena, size: PARAMETER_BYTES } });
+    const group = this.device.createBindGroup({ layout: this.layouts.group(layout), entries });
+    this.groups[number] = { group, buffers: numbers };
+  }
+
+  private createPipeline(number: number, layout: number, [code, codeBytes, name, nameBytes]: Uint32Array): void {
+    const { device, listener, memory } = this;
+    const label = memory.text(name!, nameBytes!);
+    // The pipeline's error says it, too.
+    device.pushErrorScope('validation');
+    const module = device.createShaderModule({ label, code: memory.text(code!, codeBytes!) });
+    void popScope(device);
+    const compiling = device.createComputePipelineAsync({
+      label, layout: this.layouts.pipeline(layout), compute: { module, entryPoint: 'main' },
+    });
+    compiling.then((pipeline) => {
+      if (this.closed) return;
+      this.pipelines[number] = pipeline;
+      listener.onPipelineDone(number, OK, '');
+    }, async (error: unknown) => {
+      const isInvalid = (error as { reason?: unknown } | null)?.reason === 'validation';
+      const text = await compilerText(module);
+      if (!this.closed) listener.onPipelineDone(number, isInvalid ? INVALID_ARGUMENT : INTERNAL, text || textOf(error));
+    }).catch(() => undefined);
+  }
+
+  // Data.
+
+  private write(buffer: GPUBuffer, address: number, size: number): void {
+    this.device.queue.writeBuffer(buffer, 0, this.memory.u8.buffer, address, size);
+  }
+
+  private stage(encoder: GPUCommandEncoder, to: GPUBuffer, address: number, bytes: number, isTrial: boolean): void {
+    const size = padded(bytes);
+    const staging = this.device.createBuffer({ size, usage: COPY_SRC, mappedAtCreation: true });
+    if (!isTrial) new Uint8Array(staging.getMappedRange()).set(this.memory.u8.subarray(address, address + bytes));
+    staging.unmap();
+    encoder.copyBufferToBuffer(staging, 0, to, 0, size);
+    if (isTrial) staging.destroy();
+    else this.toDestroy.push(staging);
+  }
+
+  private download(encoder: GPUCommandEncoder, from: GPUBuffer, address: number, bytes: number, number: number): void {
+    const { listener, memory, readBacks } = this;
+    const size = padded(Math.max(bytes, 1));
+    const buffer = readBacks.take(size);
+    encoder.copyBufferToBuffer(from, 0, buffer, 0, size);
+    // Once it is submitted.
+    this.reads.push(() => {
+      const { told } = this;
+      buffer.mapAsync(MAP_READ, 0, size).then(async () => {
+        await told;
+        if (this.closed) return;
+        memory.renew();
+        memory.u8.set(new Uint8Array(buffer.getMappedRange(0, size), 0, bytes), address);
+        buffer.unmap();
+        readBacks.give(buffer);
+        listener.onDownloadDone(number, OK, '');
+      }, async (error: unknown) => {
+        await told;
+        buffer.destroy();
+        if (!this.closed) listener.onDownloadDone(number, INTERNAL, textOf(error));
+      }).catch(() => undefined);
+    });
+  }
+
+  // Being done.
+
+  private tell(
+    batch: number, first: number, count: number, scopes: Promise<(GPUError | null)[]>, failure: Failure | undefined,
+  ): void {
+    const { bufferScopes, dropped, listener, told } = this;
+    this.bufferScopes = [];
+    this.dropped = [];
+    this.told = (async () => {
+      const [[validation, memory, internal]] = await Promise.all([scopes, told, ...bufferScopes]);
+      if (this.closed) return;
+      const error = validation ?? memory ?? internal;
+      let text = failure?.text ?? error?.message;
+      if (text !== undefined) {
+        let word = NO_WORD;
+        if (failure === undefined && validation) {
+          const found = await findFailure(this, this.memory, first, count);
+          if (this.closed) return;
+          if (found !== undefined) ({ text, word } = found);
+        }
+        const code = failure?.code ?? (validation || !memory ? INTERNAL : RESOURCE_EXHAUSTED);
+        listener.onBatchFailed(batch, word, code, text);
+      }
+      listener.onBatchDone(batch);
+      for (const drop of dropped) drop();
+    })();
+  }
+
+  /** Gives up what it has on the device. Nobody is told anything any more. */
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.buffers.forEach((buffer, number) => {
+      if (!this.external.has(number)) buffer?.destroy();
+    });
+    this.arena.destroy();
+    this.readBacks.close();
+    this.buffers.length = this.groups.length = this.pipelines.length = 0;
+  }
+}
+
+function padded(bytes: number): number {
+  return Math.ceil(bytes / 4) * 4;
+}
+
+async function compilerText(module: GPUShaderModule): Promise<string> {
+  try {
+    const { messages } = await module.getCompilationInfo();
+    return messages.filter(({ type }) => type === 'error')
+      .map(({ lineNum, linePos, message }) => `${lineNum}:${linePos} ${message}`).join('; ');
+  } catch {
+    return '';
+  }
+}
