@@ -164,8 +164,11 @@ tandem_status* tandem_webgpu_transfer(tandem_js* js, const tandem_tensor* tensor
                                       tandem_tensor** result) {
   *result = nullptr;
   const tandem::ExecutionContext exec(js->host(), js->runtime->locations().Intern(location));
+  const tandem::TensorHandle& handle = tensor->handle;
+  const bool is_text = handle.IsMetadataAvailable() && handle.metadata().dtype == tandem::DType::kString;
+  if (is_text) return Give(js, handle.CopyRef(), result);
   const tandem::Device& target = to_host != 0 ? js->host().device() : DeviceOf(js).device();
-  return Give(js, tensor->handle.TransferTo(exec, target), result);
+  return Give(js, handle.TransferTo(exec, target), result);
 }
 
 tandem_status* tandem_webgpu_check(const tandem_tensor* tensor) {

@@ -64,7 +64,7 @@ TANDEM_C_API void tandem_webgpu_flush(tandem_js* js);
 
 // Whether the tensor is, or will be, on the device.
 TANDEM_C_API int32_t tandem_webgpu_is_on_device(const tandem_tensor* tensor);
-// A tensor of the device, or if `to_host` is not 0 of the host, with the same content.
+// A tensor of the device, or if `to_host` is not 0 of the host, with the same content; of the host if that is strings.
 TANDEM_C_API tandem_status* tandem_webgpu_transfer(tandem_js* js, const tandem_tensor* tensor, int32_t to_host,
                                                    const char* location, tandem_tensor** result);
 // Ok, or why the content of the tensor is unusable; of an available tensor of the device, once its batch is done.

@@ -69,8 +69,8 @@ Status KernelOp::Place(const ExecutionContext& exec, TensorHandle& arg, size_t i
   if (arg.device() != device_ && (!take_host_tensors_ || arg.device() != host)) {
     return ForeignArgument(i, arg, num_args);
   }
-  // A host input that is not on the host has its own error.
-  if (!take_host_tensors_) return Status();
+  // A host input that is not on the host has its own error, and strings stay on the host.
+  if (!take_host_tensors_ || (arg.IsMetadataAvailable() && arg.metadata().dtype == DType::kString)) return Status();
   arg = arg.TransferTo(exec, *wanted);
   return Status();
 }

@@ -5,6 +5,8 @@
 
 #include "tandem/kernel_op_handler.h"
 
+#include <algorithm>
+
 #include "kernel_op.h"
 #include "tandem/core_runtime.h"
 
@@ -12,12 +14,17 @@ namespace tandem {
 
 namespace {
 
+// Whether that is known by now.
+bool HasDType(const TensorHandle& handle, DType dtype) {
+  return handle.IsValid() && handle.IsMetadataAvailable() && handle.metadata().dtype == dtype;
+}
+
 // Runs an op of a fallback on another device: moves the arguments there and the results back, each by an explicit
 // transfer (OH-2, EX-13).
 class TransferringOp final : public OpImpl {
  public:
   TransferringOp(const OpDef& def, RcRef<const OpImpl> op, const Device& here, const Device& there)
-      : OpImpl(op->name()), signature_(def), op_(std::move(op)), here_(here), there_(there) {}
+      : OpImpl(op->name()), def_(def), signature_(def), op_(std::move(op)), here_(here), there_(there) {}
 
   void Invoke(const OpInvocation& invocation) const override {
     // One error for the call, not one for each transfer.
@@ -28,19 +35,43 @@ class TransferringOp final : public OpImpl {
     for (size_t i = 0; i < num_args; ++i) {
       TensorHandle& arg = invocation.args[i];
       const Device& host = invocation.exec.host().device();
-      // Host inputs are wanted where their content can be read.
-      if (arg.IsValid()) arg = arg.TransferTo(invocation.exec, signature_.IsHostInput(i, num_args) ? host : there_);
+      // Host inputs are wanted where their content can be read. What is in the right place keeps its representation.
+      const Device& wanted = signature_.IsHostInput(i, num_args) ? host : there_;
+      if (arg.IsValid() && arg.device() != &wanted) arg = arg.TransferTo(invocation.exec, wanted);
     }
+    const uint64_t string_types = FindStringTypes(invocation.args);
     op_->Invoke(invocation);
-    for (TensorHandle& result : invocation.results) result = result.TransferTo(invocation.exec, here_);
+    for (size_t i = 0; i < invocation.results.size(); ++i) {
+      TensorHandle& result = invocation.results[i];
+      if (!IsString(result, i, string_types)) result = result.TransferTo(invocation.exec, here_);
+    }
   }
 
  private:
+  // The type attributes, as bits by index, that are string for these arguments.
+  uint64_t FindStringTypes(std::span<const TensorHandle> args) const {
+    uint64_t types = 0;
+    for (size_t i = 0; i < std::min(args.size(), def_.inputs.size()); ++i) {
+      const int type = def_.inputs[i].type_attr;
+      if (type >= 0 && HasDType(args[i], DType::kString)) types |= uint64_t{1} << type;
+    }
+    return types;
+  }
+  // Strings stay on the host, whatever device a call is for.
+  bool IsString(const TensorHandle& result, size_t i, uint64_t string_types) const {
+    if (result.IsMetadataAvailable() || def_.outputs.empty()) return HasDType(result, DType::kString);
+    const ArgDef& output = def_.outputs[std::min(i, def_.outputs.size() - 1)];  // of several, the variadic one is last
+    return output.dtype == DType::kString || (output.type_attr >= 0 && (string_types >> output.type_attr & 1) != 0);
+  }
+
+  const OpDef& def_;
   const OpSignature signature_;
   const RcRef<const OpImpl> op_;
   const Device& here_;
   const Device& there_;
 };
+
+static_assert(OpDef::kMaxAttrs <= 64, "the type attributes of an op are bits of one word");
 
 // Whether every call of the op has what the kernel takes, and wants what it gives.
 Status CheckFits(const KernelSignature& signature, const OpDef& def) {
@@ -96,6 +127,12 @@ Status KernelOpHandler::AddKernel(const char* op_name, DTypeSet dtypes, Kernel&&
 
 Status KernelOpHandler::AddKernel(const char* op_name, Kernel&& kernel) {
   return AddKernel(std::string_view(op_name), std::move(kernel));
+}
+
+bool KernelOpHandler::HasKernel(std::string_view op_name, DType dtype) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(op_name);
+  return found != kernels_.end() && (*found->second)[static_cast<size_t>(dtype)].IsValid();
 }
 
 StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {

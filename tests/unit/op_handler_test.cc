@@ -424,6 +424,42 @@ TEST_P(AcrossDevicesTest, EX13_ArgumentsAreBroughtWhereTheyAreWantedIfTold) {
   }
 }
 
+// No device but the host has them, so a fallback's strings are not moved, be the metadata known or still to come.
+TEST_P(AcrossDevicesTest, OH2_StringsStayOnTheHost) {
+  if (!transfers()) return;
+  KernelOpHandler::Policy policy;
+  policy.transfer_for_fallback = true;
+  policy.take_host_tensors = true;
+  auto added = std::make_unique<KernelOpHandler>("beside", rt_.runtime(), &rt_.cpu(), far_device_, policy);
+  KernelOpHandler& beside = *added;
+  rt_.runtime().AddHandler(std::move(added));
+  const auto same = [](const Tensor& x) -> StatusOr<Tensor> { return x; };
+  const auto op = [](std::string_view name) {
+    return OpDefBuilder(name).Input("x: T").Output("y: T").Attr("T: {string, float}");
+  };
+  rt_.Define(op("t.Known").Metadata<&test_ops::Same>());
+  rt_.Define(op("t.Unknown"));
+  for (const std::string_view name : {"t.Known", "t.Unknown"}) {
+    rt_.AddKernel(name, {DType::kString, DType::kF32}, MakeKernel(same).WithCost(1e9f));
+  }
+  ASSERT_TRUE(beside.AddKernel("t.Known", {DType::kF32}, MakeKernel<&test_ops::Refuse>()).ok());
+  const std::string_view texts[] = {"a", "b"};
+  for (const std::string_view name : {"t.Known", "t.Unknown"}) {
+    const TensorHandle result =
+        CallOn(rt_, &beside, name,
+               {TensorHandle::MakeAvailable(*MakeString({2}, texts, rt_.host().device(), rt_.host().allocator()))});
+    ASSERT_TRUE(rt_.host().Await(result).ok()) << name;
+    EXPECT_EQ(TextOf(result), "string[2] on cpu") << name;
+  }
+  // Numbers are moved.
+  const TensorHandle number = CallOn(rt_, &beside, "t.Unknown", {rt_.F32({1})});
+  ASSERT_TRUE(rt_.host().Await(number).ok());
+  EXPECT_EQ(TextOf(number), "f32[1] on far:0");
+  // A wrong dtype is told as on the host.
+  EXPECT_EQ(rt_.ErrorOf(CallOn(rt_, &beside, "t.Add", {rt_.I32({1}), rt_.F32({1})})),
+            rt_.ErrorOf(CallOn(rt_, &rt_.cpu(), "t.Add", {rt_.I32({1}), rt_.F32({1})})));
+}
+
 TEST_P(AcrossDevicesTest, EX2_EX3_FailuresInTheFallbackGiveOneErrorAndConsume) {
   TensorHandle args[2] = {rt_.F32({1}), TensorHandle()};
   TensorHandle results[2];

@@ -52,20 +52,21 @@ struct ElementwiseKernel {
       if (static_cast<int>(i) != in_place) buffers[num_buffers++] = buffers[i];
     }
     buffers[num_buffers++] = result;
-    call.Run(ElementwiseProgram(function.source, elementwise, call.limits()), {buffers.data(), num_buffers});
+    const bool flag = function.flag != nullptr && frame.attrs().GetOr(function.flag, false);
+    const ShaderSource& source = flag ? function.source_if_flag : function.source;
+    call.Run(ElementwiseProgram(source, elementwise, call.limits()), {buffers.data(), num_buffers});
     return call.Finish();
   }
 };
 
 DTypeSet DTypesOf(Arithmetic arithmetic, const GpuLimits& limits) {
-  const auto has = [arithmetic](Arithmetic part) {
-    return (static_cast<uint8_t>(arithmetic) & static_cast<uint8_t>(part)) != 0;
-  };
   DTypeSet dtypes;
-  if (has(Arithmetic::kFloat)) dtypes = FloatDTypes(limits);
-  if (has(Arithmetic::kSigned)) dtypes.Insert(DType::kI32);
-  if (has(Arithmetic::kUnsigned)) dtypes.Insert(DType::kU32);
-  if (has(Arithmetic::kBool)) dtypes.Insert(DType::kBool);
+  if (Includes(arithmetic, Arithmetic::kF32)) dtypes.Insert(DType::kF32);
+  if (Includes(arithmetic, Arithmetic::kF16) && limits.has_f16) dtypes.Insert(DType::kF16);
+  if (Includes(arithmetic, Arithmetic::kSigned)) dtypes.Insert(DType::kI32);
+  if (Includes(arithmetic, Arithmetic::kUnsigned)) dtypes.Insert(DType::kU32);
+  if (Includes(arithmetic, Arithmetic::kBool)) dtypes.Insert(DType::kBool);
+  if (Includes(arithmetic, Arithmetic::kUntyped)) dtypes.Insert(DType::kInvalid);
   return dtypes;
 }
 

@@ -51,6 +51,10 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   Status AddKernel(const char* op_name, DTypeSet dtypes, Kernel&& kernel);
   Status AddKernel(const char* op_name, Kernel&& kernel);
 
+  // Whether this handler itself, rather than its fallback, runs the op for a kernel type of `dtype`, or kInvalid for ops
+  // without one.
+  bool HasKernel(std::string_view op_name, DType dtype) const;
+
   StatusOr<Op> MakeOp(std::string_view op_name) override;
   const Device* device() const override { return &device_; }
 
@@ -59,7 +63,7 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
 
   const Device& device_;
   const Policy policy_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // Kernels are immutable once an op was resolved from them; a later addition makes a new table.
   std::map<std::string, std::shared_ptr<const KernelsByDType>, std::less<>> kernels_;
 };

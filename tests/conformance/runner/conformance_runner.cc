@@ -22,8 +22,11 @@
 namespace tandem::conformance {
 namespace {
 
+constexpr int kSkippedExitCode = 77;
+
 struct Settings {
   std::string device = "cpu";
+  bool no_fallback = false;
   std::string filter;
   std::string report;
   std::string targets = TANDEM_CONFORMANCE_TARGETS;
@@ -33,7 +36,9 @@ struct Settings {
 class Runner {
  public:
   explicit Runner(const Settings& settings)
-      : session_(settings.device), target_(TargetFolders(settings.targets, settings.device)), report_(settings.device) {
+      : session_(settings.device, !settings.no_fallback),
+        target_(TargetFolders(settings.targets, settings.device)),
+        report_(settings.device) {
     if (!settings.filter.empty()) filter_.emplace(settings.filter);
   }
 
@@ -67,8 +72,10 @@ class Runner {
     if (filter_ && !matches(conformance_case.name) && !matches(conformance_case.op)) return;
     const auto add = [&](Outcome outcome, const CaseResult& result, const std::string& reason) {
       if (outcome == Outcome::kFailed) Print(place, conformance_case.name + ": " + reason);
-      report_.Add(place, conformance_case.name, conformance_case.op, session_.KernelDType(conformance_case), outcome,
-                  result.worst_ulp, reason);
+      const std::string dtype = session_.KernelDType(conformance_case);
+      report_.Add(place, conformance_case.name,
+                  {conformance_case.op, dtype, session_.HasKernel(conformance_case, dtype)}, outcome, result.worst_ulp,
+                  reason);
     };
     if (const std::string* reason = target_.unsupported.FindReason(conformance_case)) {
       return add(Outcome::kSkipped, {}, *reason);
@@ -114,7 +121,8 @@ int Run(const Settings& settings) {
 int Main(int argc, char** argv) {
   Settings settings;
   CLI::App app("Runs conformance cases on one device.");
-  app.add_option("--device", settings.device, "Which device: cpu")->capture_default_str();
+  app.add_option("--device", settings.device, "Which device: cpu or vulkan")->capture_default_str();
+  app.add_flag("--no-fallback", settings.no_fallback, "Ops that the device has no kernel for are errors");
   app.add_option("--filter", settings.filter, "Run only cases whose name or op has a match of this regular expression");
   app.add_option("--report", settings.report, "Write counts, worst errors and failures to this file, as JSON");
   app.add_option("--targets", settings.targets, "Folder with one folder a device, of the lists of what it lacks")
@@ -123,6 +131,9 @@ int Main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     return Run(settings);
+  } catch (const NoDevice& reason) {
+    std::printf("skipped: %s\n", reason.what());
+    return kSkippedExitCode;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "conformance_runner: %s\n", error.what());
     return 2;

@@ -25,11 +25,12 @@ ordered_json ToJson(const Counts& counts) {
 
 }  // namespace
 
-void Report::Add(std::string_view place, std::string_view name, std::string_view op, std::string_view dtype,
-                 Outcome outcome, double worst_ulp, std::string_view reason) {
+void Report::Add(std::string_view place, std::string_view name, const Subject& subject, Outcome outcome,
+                 double worst_ulp, std::string_view reason) {
   total_.Add(outcome);
-  if (!op.empty()) {
-    Entry& entry = ops_[std::string(op)][std::string(dtype)];
+  if (!subject.op.empty()) {
+    Entry& entry = ops_[std::string(subject.op)][std::string(subject.dtype)];
+    entry.has_kernel = subject.has_kernel;
     entry.counts.Add(outcome);
     entry.worst_ulp = std::max(entry.worst_ulp, worst_ulp);
   }
@@ -68,6 +69,7 @@ void Report::Write(const std::filesystem::path& file) const {
     for (const auto& [dtype, entry] : entries) {
       ordered_json& target = ops[op][dtype] = ToJson(entry.counts);
       target["worst_ulp"] = entry.worst_ulp;
+      target["has_kernel"] = entry.has_kernel;
     }
   }
   const auto list = [](const std::vector<Problem>& problems) {

@@ -31,14 +31,17 @@ class Report {
  public:
   explicit Report(std::string_view device) : device_(device) {}
 
-  // `place` is "FILE:LINE". `dtype` is the one that the case is about; "" if there is none. `reason` says why
-  // the case failed or was skipped.
-  void Add(std::string_view place, std::string_view name, std::string_view op, std::string_view dtype, Outcome outcome,
-           double worst_ulp, std::string_view reason);
+  // What a case is about.
+  struct Subject {
+    std::string_view op;
+    std::string_view dtype;   // "" if there is none
+    bool has_kernel = false;  // whether the device itself has a kernel for it
+  };
+  // `place` is "FILE:LINE". `reason` says why the case failed or was skipped.
+  void Add(std::string_view place, std::string_view name, const Subject& subject, Outcome outcome, double worst_ulp,
+           std::string_view reason);
   // A line that is no case counts as a failed one.
-  void AddBadLine(std::string_view place, std::string_view reason) {
-    Add(place, "", "", "", Outcome::kFailed, 0, reason);
-  }
+  void AddBadLine(std::string_view place, std::string_view reason) { Add(place, "", {}, Outcome::kFailed, 0, reason); }
 
   const Counts& total() const { return total_; }
   // "tf.Exp  f32 1 f64 1.5", a line for each op that gives numbers with a fraction.
@@ -52,6 +55,7 @@ class Report {
   struct Entry {
     Counts counts;
     double worst_ulp = 0;
+    bool has_kernel = false;
   };
   struct Problem {
     std::string place;

@@ -16,9 +16,14 @@
 #include "tandem/cpu/cpu_op_handler.h"
 #include "tandem/host_tensors.h"
 #include "tandem/op_families.h"
+#ifdef TANDEM_HAS_VULKAN
+#include "tandem/vulkan/vulkan_op_handler.h"
+#endif
 
 namespace tandem::conformance {
 namespace {
+
+constexpr int kMostFences = 100;
 
 HostContext::Options SessionOptions() {
   HostContext::Options options;
@@ -75,10 +80,43 @@ class Session::OutputGuards {
   std::vector<const void*> places_;
 };
 
-Session::Session(const std::string& device) : runtime_(SessionOptions()) {
+Session::Session(const std::string& device, bool use_fallback) : runtime_(SessionOptions()) {
   ThrowIfError(RegisterAllOps(runtime_.registry()));
-  if (device != "cpu") throw std::runtime_error("unknown device \"" + device + "\", expected cpu");
   handler_ = ValueOrThrow(CreateCpuOpHandler(runtime_));
+  if (device == "vulkan") {
+    AddVulkanHandler(use_fallback ? handler_ : nullptr);
+  } else if (device != "cpu") {
+    throw std::runtime_error("unknown device \"" + device + "\", expected cpu or vulkan");
+  }
+}
+
+#ifdef TANDEM_HAS_VULKAN
+void Session::AddVulkanHandler(OpHandler* fallback) {
+  vulkan::VulkanOptions options;
+  options.fallback = fallback;
+  options.on_message = [this](std::string_view text) {
+    const std::lock_guard lock(complaints_mutex_);
+    complaints_.append(complaints_.empty() ? "" : "; ").append(text);
+  };
+  const StatusOr<shader::ShaderOpHandler*> handler = vulkan::CreateVulkanOpHandler(runtime_, options);
+  if (handler.status().code() == StatusCode::kNotFound) {
+    throw NoDevice("no Vulkan device: " + std::string(handler.status().message()));
+  }
+  ThrowIfError(handler.status());
+  handler_ = *handler;
+}
+#else
+void Session::AddVulkanHandler(OpHandler*) { throw NoDevice("no Vulkan device: this build has no Vulkan op handler"); }
+#endif
+
+std::string Session::TakeComplaints() {
+  const std::lock_guard lock(complaints_mutex_);
+  return std::exchange(complaints_, {});
+}
+
+TensorHandle Session::OnHost(const TensorHandle& handle) {
+  if (handle.device() == &runtime_.host().device()) return handle.CopyRef();
+  return handle.TransferTo(ExecutionContext(runtime_.host(), Location()), runtime_.host().device());
 }
 
 std::string Session::KernelDType(const ConformanceCase& conformance_case) {
@@ -94,6 +132,13 @@ std::string Session::KernelDType(const ConformanceCase& conformance_case) {
   return inputs.empty() ? std::string() : name(inputs[0]);
 }
 
+bool Session::HasKernel(const ConformanceCase& conformance_case, const std::string& dtype) const {
+  const OpDef* def = runtime_.registry().Find(conformance_case.op);
+  if (def == nullptr) return false;
+  const DType kernel_type = def->kernel_type_attr < 0 ? DType::kInvalid : ParseDType(dtype).value_or(DType::kInvalid);
+  return handler_->HasKernel(conformance_case.op, kernel_type);
+}
+
 CaseResult Session::Run(const ConformanceCase& conformance_case) {
   CaseResult external = RunOnce(conformance_case, Memory::kExternal);
   if (!external.failure.empty()) return external;
@@ -107,13 +152,32 @@ CaseResult Session::RunOnce(const ConformanceCase& conformance_case, Memory memo
   const size_t bytes_before = runtime_.host().allocator().stats().bytes_in_use;
   CaseResult result = Call(conformance_case, memory);
   runtime_.host().Quiesce();
-  const int64_t live = AsyncValue::NumLive() - live_before;
-  const size_t bytes = runtime_.host().allocator().stats().bytes_in_use - bytes_before;
+  const auto live_now = [&] { return AsyncValue::NumLive() - live_before; };
+  const auto bytes_now = [&] { return runtime_.host().allocator().stats().bytes_in_use - bytes_before; };
+  // What ends a download on a thread of the device's lets go of it only after the result is there.
+  for (int i = 0; i < kMostFences && IsRemote() && (live_now() != 0 || bytes_now() != 0); ++i) PassFence();
+  // A device keeps the pipelines that the first call of a case makes.
+  const bool keeps_values = IsRemote() && memory == Memory::kExternal;
+  const int64_t live = keeps_values ? 0 : live_now();
+  const size_t bytes = bytes_now();
   if (result.failure.empty() && AsyncValue::CountsLive() && live != 0) {
     result.failure = std::to_string(live) + " async values are left";
   }
   if (result.failure.empty() && bytes != 0) result.failure = std::to_string(bytes) + " bytes of tensors are left";
+  const std::string complaints = TakeComplaints();
+  if (result.failure.empty()) result.failure = complaints;
   return result;
+}
+
+// Comes back when the device has ended all downloads before.
+void Session::PassFence() {
+  HostContext& host = runtime_.host();
+  const std::byte value[4] = {};
+  const TensorHandle sent = TensorHandle::MakeAvailable(
+      ValueOrThrow(MakeDense({DType::kF32, TensorShape{}}, value, host.device(), host.allocator())));
+  const ExecutionContext exec(host, Location());
+  ThrowIfError(host.Await(OnHost(sent.TransferTo(exec, *handler_->device()))));
+  host.Quiesce();
 }
 
 CaseResult Session::Call(const ConformanceCase& conformance_case, Memory memory) {
@@ -131,7 +195,9 @@ CaseResult Session::Call(const ConformanceCase& conformance_case, Memory memory)
   const bool needs_chain = num_results == 0 || (def != nullptr && def->has_side_effects);
   if (needs_chain) chain = MakeReadyChain();
 
-  const OutputGuards guards(conformance_case.outputs, runtime_.host().allocator());
+  // What another device writes is not in memory of ours.
+  const std::span<const TensorSpec> guarded = IsRemote() ? std::span<const TensorSpec>() : conformance_case.outputs;
+  const OutputGuards guards(guarded, runtime_.host().allocator());
   runtime_.Execute(conformance_case.op, handler_, Location(), args, attrs, results, needs_chain ? &chain : nullptr);
 
   for (size_t i = 0; i < args.size(); ++i) {
@@ -140,7 +206,9 @@ CaseResult Session::Call(const ConformanceCase& conformance_case, Memory memory)
   CaseResult result = conformance_case.error ? CheckError(*conformance_case.error, results, chain)
                                              : CheckResults(conformance_case, results, chain, guards);
   for (size_t i = 0; i < kept.size() && result.failure.empty(); ++i) {
-    if (!IsSame(conformance_case.inputs[i], kept[i].tensor())) result.failure = TextOf("argument", i, "was changed");
+    const TensorHandle on_host = OnHost(kept[i]);
+    ThrowIfError(runtime_.host().Await(on_host));
+    if (!IsSame(conformance_case.inputs[i], on_host.tensor())) result.failure = TextOf("argument", i, "was changed");
   }
   return result;
 }
@@ -169,7 +237,16 @@ std::vector<TensorHandle> Session::MakeInputs(const ConformanceCase& conformance
   std::vector<TensorHandle> handles;
   for (size_t i = 0; i < specs.size(); ++i) {
     const size_t first = share ? static_cast<size_t>(std::ranges::find(specs, specs[i]) - specs.begin()) : i;
-    handles.push_back(first < i ? handles[first].CopyRef() : MakeInput(specs[i], memory));
+    if (first < i) {
+      handles.push_back(handles[first].CopyRef());
+      continue;
+    }
+    TensorHandle handle = MakeInput(specs[i], memory);
+    // Strings stay: no device has them.
+    if (IsRemote() && specs[i].metadata.dtype != DType::kString) {
+      handle = handle.TransferTo(ExecutionContext(runtime_.host(), Location()), *handler_->device());
+    }
+    handles.push_back(std::move(handle));
   }
   return handles;
 }
@@ -183,10 +260,13 @@ CaseResult Session::CheckResults(const ConformanceCase& conformance_case, std::s
             std::to_string(results.size())};
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    const Status status = host.Await(results[i]);
+    Status status = host.Await(results[i]);
     if (i >= conformance_case.outputs.size()) continue;
     if (!status.ok()) return {TextOf("result", i, status.ToString())};
-    const Tensor& actual = results[i].tensor();
+    const TensorHandle on_host = OnHost(results[i]);
+    status = host.Await(on_host);
+    if (!status.ok()) return {TextOf("result", i, status.ToString())};
+    const Tensor& actual = on_host.tensor();
     if (!(results[i].metadata() == actual.metadata())) return {TextOf("result", i, "metadata is not the tensor's")};
     const bool is_string = actual.dtype() == DType::kString;
     const Tensor dense = is_string ? actual : ValueOrThrow(ToDense(actual, host.allocator()));

@@ -6,12 +6,15 @@
 #ifndef TANDEM_TESTS_CONFORMANCE_RUNNER_SESSION_H_
 #define TANDEM_TESTS_CONFORMANCE_RUNNER_SESSION_H_
 
+#include <mutex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "conformance_case.h"
 #include "tandem/core_runtime.h"
+#include "tandem/kernel_op_handler.h"
 
 namespace tandem::conformance {
 
@@ -20,10 +23,17 @@ struct CaseResult {
   double worst_ulp = 0;
 };
 
+// Why the cases of a device cannot be run here: this machine, or this build, has none.
+class NoDevice : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class Session {
  public:
-  // Throws std::runtime_error if there is no such device.
-  explicit Session(const std::string& device);
+  // Throws std::runtime_error if no device is called so, and NoDevice if this one is not there. Ops that a GPU has no
+  // kernel for run on the CPU if `use_fallback`, and are errors otherwise.
+  Session(const std::string& device, bool use_fallback);
 
   // Runs the case twice: with inputs in memory of ours that is no larger than they are, so that a sanitizer sees reads
   // beyond it, and with inputs in the runtime's memory. Throws std::runtime_error if the case cannot be made a call.
@@ -32,10 +42,22 @@ class Session {
   // The dtype that the case is about: the one by which kernels of the op are told apart, or that of the first result.
   // Empty if there is none, and for wrong calls.
   std::string KernelDType(const ConformanceCase& conformance_case);
+  // Whether the device itself, rather than its fallback, runs a case of that dtype.
+  bool HasKernel(const ConformanceCase& conformance_case, const std::string& dtype) const;
 
  private:
   enum class Memory { kExternal, kRuntime };
   class OutputGuards;
+
+  void AddVulkanHandler(OpHandler* fallback);
+  // Whether tensors have to be moved to and from the device.
+  bool IsRemote() const { return handler_->device() != &runtime_.host().device(); }
+  // The tensor in main memory.
+  TensorHandle OnHost(const TensorHandle& handle);
+  // What a driver has complained about since the last call.
+  std::string TakeComplaints();
+
+  void PassFence();
 
   CaseResult RunOnce(const ConformanceCase& conformance_case, Memory memory);
   CaseResult Call(const ConformanceCase& conformance_case, Memory memory);
@@ -46,8 +68,10 @@ class Session {
   CaseResult CheckError(const std::string& expected, std::span<const TensorHandle> results,
                         const AsyncValueRef<Chain>& chain);
 
-  CoreRuntime runtime_;
-  OpHandler* handler_ = nullptr;
+  std::mutex complaints_mutex_;
+  std::string complaints_;
+  mutable CoreRuntime runtime_;
+  KernelOpHandler* handler_ = nullptr;
 };
 
 }  // namespace tandem::conformance

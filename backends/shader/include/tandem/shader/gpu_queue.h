@@ -37,6 +37,8 @@ struct GpuLimits {
   bool has_subgroups = false;            // subgroupAdd and the like
   uint32_t min_subgroup_size = 0;
   uint32_t max_subgroup_size = 0;
+  // Shaders run on the host's processor, where barriers cost much and few invocations with much work each are best.
+  bool is_software = false;
 };
 
 // A buffer of a queue; never 0.

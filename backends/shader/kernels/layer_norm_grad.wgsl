@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The gradient of x; and of each row what its elements are normalized with, mean and factor.
+fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
+  let row: u32 = (wid.y * nwg.x + wid.x) * (WORKGROUP / LANES) + lidx / LANES;
+  let lane: u32 = lidx % LANES;
+  let base: u32 = row * parameters.units;
+  var end: u32 = parameters.units;
+  if (row >= parameters.rows) {
+    end = 0u;
+  }
+  let rounded_mean: f32 = row_mean(base, lane, end, lidx);
+  let rest: vec2f = row_moments(base, lane, end, rounded_mean, lidx);
+  let mean: f32 = rounded_mean + rest.x;
+  let factor: f32 = 1.0 / sqrt(rest.y + parameters.epsilon);
+  if (lane == 0u && end > 0u) {
+    stats[row] = vec2f(mean, factor);
+  }
+
+  var sum: Q = Q(0.0);
+  var product: Q = Q(0.0);
+  for (var i: u32 = lane; i < end; i += LANES) {
+    let scaled: Q = Q(dy[base + i]) * Q(scale[i]);
+    sum += scaled;
+    product += scaled * (Q(x[base + i]) - mean);
+  }
+  let row_sum: f32 = sum_gradients(sum_of(sum), lidx);
+  let row_product: f32 = sum_products(sum_of(product), lidx);
+  let slope: f32 = factor * factor * row_product / parameters.count;
+  let offset: f32 = row_sum / parameters.count;
+  for (var i: u32 = lane; i < end; i += LANES) {
+    let scaled: Q = Q(dy[base + i]) * Q(scale[i]);
+    y[base + i] = R(((scaled - offset) - (Q(x[base + i]) - mean) * slope) * factor);
+  }
+}

@@ -1,0 +1,147 @@
+// Products of matrices, c = a * b, of which each invocation computes a tile of ROWS x 4 * QUADS elements in registers,
+// from elements that it reads from the buffers: what is fastest on adapters for which shared memory is dear.
+//
+// Of `a` four neighbours are read at once along its inner dimension (A_INNER) or its rows (A_ROWS), of `b` along its
+// columns (B_COLS) or its inner dimension (B_INNER), or else each by itself. Where four of the inner dimension do not
+// divide it (RAGGED), what is beyond is taken as 0; rows and columns beyond the last are computed from the last one,
+// and not stored.
+
+#if RAGGED
+fn is_inner(k: u32) -> bool { return k < parameters.inner; }
+fn inner_at(k: u32) -> u32 { return min(k, parameters.inner - 1u); }
+#else
+fn inner_at(k: u32) -> u32 { return k; }
+#end
+
+#if A_SCALARS
+fn a_value(row_at: u32, k: u32) -> A {
+  let value: A = A(a[row_at + inner_at(k) * parameters.a_inner]);
+#if RAGGED
+  return select(A(0), value, is_inner(k));
+#else
+  return value;
+#end
+}
+#else
+fn a_quad(at: u32, k: u32) -> A4 {
+  let value: A4 = A4(a[at / 4u]);
+#if RAGGED
+  if (!is_inner(k)) { return A4(A(0)); }
+#end
+  return value;
+}
+#end
+
+#if B_SCALARS
+fn b_value(k: u32, col_at: u32) -> A {
+  let value: A = A(b[inner_at(k) * parameters.b_inner + col_at]);
+#if RAGGED
+  return select(A(0), value, is_inner(k));
+#else
+  return value;
+#end
+}
+#else
+fn b_quad(at: u32, k: u32) -> A4 {
+  let value: A4 = A4(b[at / 4u]);
+#if RAGGED
+  if (!is_inner(k)) { return A4(A(0)); }
+#end
+  return value;
+}
+#end
+
+fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
+  let tile: u32 = (wid.y * nwg.x + wid.x) * workgroup_size + lidx;
+  if (tile >= parameters.tiles) { return; }
+  let col: u32 = tile % parameters.col_tiles * ${QUADS}u * 4u;
+  var rest: u32 = tile / parameters.col_tiles;
+  let row: u32 = rest % parameters.row_tiles * ${ROWS}u;
+  rest = rest / parameters.row_tiles;
+  var a_at: u32 = 0u;
+  var b_at: u32 = 0u;
+  var c_at: u32 = 0u;
+#for d BATCH_DIMS
+  let batch${d}: u32 = rest % parameters.batch_size${d};
+  rest = rest / parameters.batch_size${d};
+  a_at += batch${d} * parameters.a_batch${d};
+  b_at += batch${d} * parameters.b_batch${d};
+  c_at += batch${d} * parameters.c_batch${d};
+#end
+#for t ROW_GROUPS
+#if A_ROWS
+  let a_at${t}: u32 = a_at + min(row + ${t}u * 4u, parameters.rows - 4u);
+#else
+#for m GROUP
+  let a_at${t}_${m}: u32 = a_at + min(row + ${t}u * 4u + ${m}u, parameters.rows - 1u) * parameters.a_row;
+#end
+#end
+#end
+#for j QUADS
+#if B_COLS
+  let b_at${j}: u32 = b_at + min(col + ${j}u * 4u, parameters.cols - 4u);
+#else
+#for n 4
+  let b_at${j}_${n}: u32 = b_at + min(col + ${j}u * 4u + ${n}u, parameters.cols - 1u) * parameters.b_col;
+#end
+#end
+#for t ROW_GROUPS
+#for m GROUP
+  var c${t}_${m}_${j}: A4 = A4(A(0));
+#end
+#end
+#end
+  for (var k: u32 = 0u; k < parameters.inner; k += 4u) {
+#for j QUADS
+#if B_COLS
+#for q 4
+    let b${j}_${q}: A4 = b_quad(inner_at(k + ${q}u) * parameters.b_inner + b_at${j}, k + ${q}u);
+#end
+#end
+#if B_INNER
+#for n 4
+    let t${j}_${n}: A4 = b_quad(b_at${j}_${n} + k, k);
+#end
+#for q 4
+    let b${j}_${q}: A4 = A4(t${j}_0[${q}], t${j}_1[${q}], t${j}_2[${q}], t${j}_3[${q}]);
+#end
+#end
+#if B_SCALARS
+#for q 4
+    let b${j}_${q}: A4 = A4(b_value(k + ${q}u, b_at${j}_0), b_value(k + ${q}u, b_at${j}_1), b_value(k + ${q}u, b_at${j}_2), b_value(k + ${q}u, b_at${j}_3));
+#end
+#end
+#end
+#for t ROW_GROUPS
+#if A_ROWS
+#for q 4
+    let s${t}_${q}: A4 = a_quad(a_at${t} + inner_at(k + ${q}u) * parameters.a_inner, k + ${q}u);
+#end
+#end
+#for m GROUP
+#if A_INNER
+    let a${t}_${m}: A4 = a_quad(a_at${t}_${m} + k, k);
+#end
+#if A_ROWS
+    let a${t}_${m}: A4 = A4(s${t}_0[${m}], s${t}_1[${m}], s${t}_2[${m}], s${t}_3[${m}]);
+#end
+#if A_SCALARS
+    let a${t}_${m}: A4 = A4(a_value(a_at${t}_${m}, k), a_value(a_at${t}_${m}, k + 1u), a_value(a_at${t}_${m}, k + 2u), a_value(a_at${t}_${m}, k + 3u));
+#end
+#for j QUADS
+    c${t}_${m}_${j} = multiply_add(a${t}_${m}, b${j}_0, b${j}_1, b${j}_2, b${j}_3, c${t}_${m}_${j});
+#end
+#end
+#end
+  }
+#for t ROW_GROUPS
+#for m GROUP
+  if (row + ${t}u * 4u + ${m}u < parameters.rows) {
+    let at: u32 = c_at + (row + ${t}u * 4u + ${m}u) * parameters.c_row;
+#for j QUADS
+    store(at, col + ${j}u * 4u, c${t}_${m}_${j});
+#end
+  }
+#end
+#end
+}

@@ -1,0 +1,14 @@
+fn nearest(i: u32, scale: f32, size: u32) -> u32 {
+  let place: f32 = scaled(i, scale);
+  let lower: f32 = floor(place);
+  return clamped(select(lower, lower + 1.0, place - lower >= parameters.round_at), size);
+}
+
+fn element(i: u32) -> E {
+  let channel: u32 = i % parameters.channels;
+  let pixel: u32 = i / parameters.channels;
+  let col: u32 = nearest(pixel % parameters.new_width, parameters.width_scale, parameters.width);
+  let row: u32 = nearest((pixel / parameters.new_width) % parameters.new_height, parameters.height_scale, parameters.height);
+  let image: u32 = pixel / parameters.new_width / parameters.new_height;
+  return load_x(((image * parameters.height + row) * parameters.width + col) * parameters.channels + channel);
+}

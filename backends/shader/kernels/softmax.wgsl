@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Rows of `units` numbers of type Q, some of them NaN or infinite, but only the negative infinity has an exponential.
+fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
+  let row: u32 = (wid.y * nwg.x + wid.x) * (WORKGROUP / LANES) + lidx / LANES;
+  let begin: u32 = row * parameters.units + lidx % LANES;
+  var end: u32 = 0u;
+  if (row < parameters.rows) {
+    end = (row + 1u) * parameters.units;
+  }
+
+  var largest: Q = Q(-3.4028234e38);
+  var magnitude: U = U(0u);
+  for (var i: u32 = begin; i < end; i += LANES) {
+    let value: Q = Q(x[i]);
+    largest = max(largest, value);
+    magnitude = max(magnitude, bitcast<U>(value) & U(0x7fffffffu));
+  }
+  var lane_largest: f32 = largest_of(largest);
+  if (magnitude_of(magnitude) > 0x7f800000u) {
+    lane_largest = parameters.infinity;
+  }
+  let row_largest: f32 = max_of_lanes(lane_largest, lidx);
+
+  var sum: Q = Q(0.0);
+  for (var i: u32 = begin; i < end; i += LANES) {
+    let power: Q = exp_below_zero(Q(x[i]) - row_largest);
+    sum += power;
+    keep(i, power);
+  }
+  let row_sum: f32 = sum_of_lanes(sum_of(sum), lidx);
+  let is_nan: bool = bitcast<u32>(row_largest) == 0x7f800000u || row_sum == 0.0;
+  finish_row(row, begin, end, row_largest, row_sum, is_nan);
+}

@@ -1,0 +1,3 @@
+fn element(i: u32) -> E {
+  return E(0u);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// VulkanDevice: an instance, the device chosen in it, and what that can do.
+
+#ifndef TANDEM_BACKENDS_VULKAN_LIB_VULKAN_DEVICE_H_
+#define TANDEM_BACKENDS_VULKAN_LIB_VULKAN_DEVICE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tandem/shader/gpu_queue.h"
+#include "tandem/status.h"
+#include "tandem/vulkan/vulkan_op_handler.h"
+#include "vulkan_functions.h"
+
+namespace tandem::vulkan {
+
+class VulkanDevice {
+ public:
+  // See CreateVulkanQueue.
+  static StatusOr<std::unique_ptr<VulkanDevice>> Create(const VulkanOptions& options);
+  ~VulkanDevice();
+  VulkanDevice(const VulkanDevice&) = delete;
+  VulkanDevice& operator=(const VulkanDevice&) = delete;
+
+  const VulkanFunctions& vk() const { return vk_; }
+  VkDevice handle() const { return device_; }
+  // Of the one queue; whoever submits to it holds a lock.
+  VkQueue queue() const { return queue_; }
+  uint32_t queue_family() const { return queue_family_; }
+
+  const VkPhysicalDeviceProperties& properties() const { return properties_; }
+  const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
+  const shader::GpuLimits& limits() const { return limits_; }
+  // 0: there are no push descriptors.
+  uint32_t max_push_descriptors() const { return max_push_descriptors_; }
+  // Whether shaders may promise to keep signed zeros, infinities and NaN of f32 (VK_KHR_shader_float_controls).
+  bool keeps_special_values() const { return keeps_special_values_; }
+
+  // What the validation layer has told so far: warnings and errors.
+  uint64_t num_messages() const { return num_messages_.load(std::memory_order_relaxed); }
+  bool is_validated() const { return messenger_ != VK_NULL_HANDLE; }
+
+ private:
+  struct Candidate;
+
+  explicit VulkanDevice(const VulkanOptions& options) : on_message_(options.on_message) {}
+  Status CreateInstance(bool validation);
+  StatusOr<Candidate> Choose(std::string_view wanted) const;
+  // Fills in limits and features; FailedPrecondition if the device falls short.
+  Status Examine(const Candidate& candidate);
+  Status CreateDevice(const Candidate& candidate);
+  static VKAPI_ATTR VkBool32 VKAPI_CALL OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                  VkDebugUtilsMessageTypeFlagsEXT types,
+                                                  const VkDebugUtilsMessengerCallbackDataEXT* data, void* user);
+
+  VulkanFunctions vk_;
+  const std::function<void(std::string_view)> on_message_;
+  std::atomic<uint64_t> num_messages_{0};
+
+  VkInstance instance_ = VK_NULL_HANDLE;
+  VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
+  VkDevice device_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  uint32_t queue_family_ = 0;
+
+  VkPhysicalDeviceProperties properties_ = {};
+  VkPhysicalDeviceMemoryProperties memory_ = {};
+  shader::GpuLimits limits_;
+  uint32_t max_push_descriptors_ = 0;
+  bool keeps_special_values_ = false;
+  std::vector<const char*> extensions_;
+};
+
+}  // namespace tandem::vulkan
+
+#endif  // TANDEM_BACKENDS_VULKAN_LIB_VULKAN_DEVICE_H_

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+#include "tandem/vulkan/vulkan_op_handler.h"
+
+#include <utility>
+
+#include "vulkan_device.h"
+#include "vulkan_queue.h"
+
+namespace tandem::vulkan {
+
+StatusOr<std::unique_ptr<shader::GpuQueue>> CreateVulkanQueue(const VulkanOptions& options) {
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device, VulkanDevice::Create(options));
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanQueue> queue, VulkanQueue::Create(std::move(device)));
+  return std::unique_ptr<shader::GpuQueue>(std::move(queue));
+}
+
+StatusOr<shader::ShaderOpHandler*> CreateVulkanOpHandler(CoreRuntime& runtime, const VulkanOptions& options) {
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<shader::GpuQueue> queue, CreateVulkanQueue(options));
+  shader::ShaderOpHandlerOptions handler;
+  handler.name = "vulkan";
+  handler.memory = options.memory;
+  handler.fallback = options.fallback;
+  return shader::CreateShaderOpHandler(runtime, std::move(queue), handler);
+}
+
+}  // namespace tandem::vulkan

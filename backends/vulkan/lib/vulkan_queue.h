@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// VulkanQueue: a GpuQueue on one queue of a Vulkan device.
+
+#ifndef TANDEM_BACKENDS_VULKAN_LIB_VULKAN_QUEUE_H_
+#define TANDEM_BACKENDS_VULKAN_LIB_VULKAN_QUEUE_H_
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "tandem/shader/gpu_queue.h"
+#include "vulkan_batch.h"
+#include "vulkan_device.h"
+#include "vulkan_memory.h"
+#include "vulkan_pipeline.h"
+
+namespace tandem::vulkan {
+
+// Commands are recorded under a mutex into the open batch; batches are numbered by the value that the timeline
+// semaphore takes when they are done. A thread waits for them, tells failures and ends downloads.
+class VulkanQueue final : public shader::GpuQueue {
+ public:
+  static StatusOr<std::unique_ptr<VulkanQueue>> Create(std::unique_ptr<VulkanDevice> device);
+  ~VulkanQueue() override;
+
+  std::string_view adapter_name() const override { return device_->properties().deviceName; }
+  const shader::GpuLimits& limits() const override { return device_->limits(); }
+  void SetListener(shader::GpuListener& listener) override { listener_ = &listener; }
+  StatusOr<shader::BufferId> CreateBuffer(uint64_t bytes, const shader::CommandOrigin& origin) override;
+  void DestroyBuffer(shader::BufferId buffer) override;
+  AsyncValueRef<RcRef<shader::Pipeline>> CreatePipeline(shader::ShaderText text) override;
+  StatusOr<uint64_t> Dispatch(const shader::Pipeline& pipeline, std::span<const shader::BufferId> buffers,
+                              std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
+                              const shader::CommandOrigin& origin) override;
+  StatusOr<uint64_t> Upload(shader::BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
+                            const shader::CommandOrigin& origin) override;
+  StatusOr<uint64_t> Copy(shader::BufferId from, uint64_t from_offset, shader::BufferId to, uint64_t to_offset,
+                          uint64_t bytes, const shader::CommandOrigin& origin) override;
+  void Download(shader::BufferId from, void* to, uint64_t bytes, Done done) override;
+  void Flush() override;
+  Counters counters() const override;
+
+  // Behaves from now on as if the driver had reported the device lost.
+  void Lose();
+
+  const VulkanDevice& device() const { return *device_; }
+
+ private:
+  explicit VulkanQueue(std::unique_ptr<VulkanDevice> device);
+  Status Start();
+
+  // The following are called with `mutex_` held.
+  Status BeginCommand();
+  void WaitForHazards(std::span<VulkanBuffer* const> buffers, uint32_t written);
+  StatusOr<BufferSlice> TakeChunkSpace(uint64_t bytes, uint64_t alignment, ChunkPool::Use use);
+  uint64_t EndCommand();
+  void Submit();
+  Status BindDescriptors(const PipelineLayout& layout, const VkDescriptorBufferInfo* infos);
+  void MarkLost(const Status& error);
+  void Free(VulkanBuffer* buffer);
+  Status CheckLost() const { return lost_; }
+
+  // The thread's.
+  void WatchBatches();
+  Status WaitFor(uint64_t number) const;
+  void Finish(std::unique_ptr<Batch> batch);
+  void DestroyPipeline(const VulkanPipeline& pipeline);
+
+  const std::unique_ptr<VulkanDevice> device_;
+  shader::GpuListener* listener_ = nullptr;
+  VkSemaphore timeline_ = VK_NULL_HANDLE;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;      // of the thread
+  std::condition_variable finished_;  // a batch is done
+  Status lost_;
+  bool lost_told_ = false;
+  bool stopping_ = false;
+
+  BlockAllocator blocks_;
+  ChunkPool to_device_;
+  ChunkPool from_device_;
+  std::unique_ptr<Batch> open_;                   // null: nothing is recorded
+  std::deque<std::unique_ptr<Batch>> in_flight_;  // by number
+  std::vector<std::unique_ptr<Batch>> free_;
+  uint64_t next_number_ = 1;
+  uint64_t finished_number_ = 0;
+  uint64_t barriers_ = 1;  // barriers recorded so far, and one
+  Counters counters_;
+
+  PipelineMaker pipelines_;
+  std::thread thread_;
+};
+
+}  // namespace tandem::vulkan
+
+#endif  // TANDEM_BACKENDS_VULKAN_LIB_VULKAN_QUEUE_H_
