@@ -57,18 +57,21 @@ void FusedEpilogue::Declare(ShaderBuilder& builder) const {
   if (columns == ColumnEpilogue::kBatchNorm) {
     for (const char* name : {"scale", "offset", "mean", "variance"}) builder.Buffer(name, BufferAccess::kRead, "T");
   }
-  if (columns != ColumnEpilogue::kNone) builder.Parameter("alpha", "f32").Parameter("epsilon", "f32");
+  if (columns != ColumnEpilogue::kNone)
+    builder.Parameter("columns").Parameter("alpha", "f32").Parameter("epsilon", "f32");
 }
 
 void FusedEpilogue::AddText(ShaderBuilder& builder) const {
   if (activation != 0) builder.Text(kActivations[activation - 1].text);
-  builder.Text(Unroll(kFusedEpilogueText, {{"BIAS", columns == ColumnEpilogue::kBias},
+  builder.Text(Unroll(kFusedEpilogueText, {{"COLUMNS", columns != ColumnEpilogue::kNone},
+                                           {"BIAS", columns == ColumnEpilogue::kBias},
                                            {"BATCH_NORM", columns == ColumnEpilogue::kBatchNorm},
                                            {"ACTIVATION", activation != 0}}));
 }
 
-void FusedEpilogue::AddParameters(LaunchParameters& parameters) const {
+void FusedEpilogue::AddParameters(int64_t num_columns, LaunchParameters& parameters) const {
   if (columns == ColumnEpilogue::kNone) return;
+  parameters.Add(static_cast<uint32_t>(num_columns));
   parameters.AddFloat(alpha);
   parameters.AddFloat(epsilon);
 }

@@ -88,7 +88,8 @@ Status BatchMatMulKernel(KernelFrame& frame) {
 Status RegisterLinalgKernels(ShaderOpHandler& handler) {
   const GpuLimits& limits = handler.gpu().limits();
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MatMul", NumericDTypes(limits), MakeKernel<&MatMulKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.BatchMatMulV2", NumericDTypes(limits), MakeKernel<&BatchMatMulKernel>()));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.BatchMatMulV2", NumericDTypes(limits), MakeKernel<&BatchMatMulKernel>()));
   return handler.AddKernel("tf._FusedMatMul", FloatDTypes(limits), MakeKernel<&FusedMatMulKernel>());
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Unrolled texts of kernels: what shader compilers would have to keep in memory as an array is written out as variables.
+// Unrolled texts of kernels: what shader compilers would have to keep in memory as an array is written out as
+// variables.
 
 #ifndef TANDEM_BACKENDS_SHADER_KERNELS_UNROLLED_TEXT_H_
 #define TANDEM_BACKENDS_SHADER_KERNELS_UNROLLED_TEXT_H_

@@ -212,27 +212,27 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
   if (has_push_descriptors) push.pNext = properties.pNext, properties.pNext = &push;
   if (has_float_controls) controls.pNext = properties.pNext, properties.pNext = &controls;
   vk_.GetPhysicalDeviceProperties2(physical_, &properties);
-  max_push_descriptors_ = push.maxPushDescriptors;
   keeps_special_values_ = controls.shaderSignedZeroInfNanPreserveFloat32;
 
   const VkPhysicalDeviceLimits& given = properties_.limits;
   limits_.max_storage_buffers =
       std::min({given.maxPerStageDescriptorStorageBuffers, given.maxDescriptorSetStorageBuffers, 32u});
   if (has_push_descriptors)
-    limits_.max_storage_buffers = std::min(limits_.max_storage_buffers, max_push_descriptors_ - 1);
+    limits_.max_storage_buffers = std::min(limits_.max_storage_buffers, push.maxPushDescriptors - 1);
   limits_.max_binding_bytes = given.maxStorageBufferRange / 4 * 4;
   uint64_t largest_heap = 0;
   for (uint32_t i = 0; i < memory_.memoryHeapCount; ++i) {
     if ((memory_.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) == 0) continue;
     largest_heap = std::max<uint64_t>(largest_heap, memory_.memoryHeaps[i].size);
   }
-  limits_.max_buffer_bytes = std::min<uint64_t>(maintenance.maxMemoryAllocationSize, largest_heap) / 4 * 4;
+  limits_.max_buffer_bytes = std::min<uint64_t>(maintenance.maxMemoryAllocationSize, largest_heap) / 256 * 256;
   const auto& counts = given.maxComputeWorkGroupCount;
   limits_.max_workgroups = std::min({counts[0], counts[1], counts[2]});
   limits_.max_invocations = std::min({given.maxComputeWorkGroupInvocations, given.maxComputeWorkGroupSize[0],
                                       given.maxComputeWorkGroupSize[1], 1024u});
   limits_.max_workgroup_z = given.maxComputeWorkGroupSize[2];
   limits_.max_workgroup_bytes = given.maxComputeSharedMemorySize;
+  limits_.is_software = properties_.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   limits_.has_f16 = f16.shaderFloat16 && storage16.storageBuffer16BitAccess;
   constexpr VkSubgroupFeatureFlags kSubgroups =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
@@ -292,7 +292,6 @@ Status VulkanDevice::CreateDevice(const Candidate& candidate) {
   if (vk_.WaitSemaphores == nullptr || vk_.GetSemaphoreCounterValue == nullptr) {
     return Internal("expected functions of timeline semaphores of ", candidate.properties.deviceName);
   }
-  if (vk_.CmdPushDescriptorSetWithTemplate == nullptr) max_push_descriptors_ = 0;
   return Status();
 }
 
