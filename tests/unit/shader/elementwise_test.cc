@@ -88,8 +88,8 @@ TEST(ElementwiseProgramTest, BothOperandsMayBeStretched) {
   const Launch both = Program(kSum, {F32({2, 1, 4}), F32({3, 1})}, F32({2, 3, 4}));
   EXPECT_EQ(Words(both), (std::vector<uint32_t>{6, 3, 1, 1, 0, 1, 0, 1, 0}));
   // Dimensions that alternate up to the highest rank.
-  const std::vector<uint32_t> many =
-      Words(Program(kSum, {F32({2, 1, 2, 1, 2, 1, 2, 1}), F32({1, 3, 1, 3, 1, 3, 1, 3})}, F32({2, 3, 2, 3, 2, 3, 2, 3})));
+  const std::vector<uint32_t> many = Words(
+      Program(kSum, {F32({2, 1, 2, 1, 2, 1, 2, 1}), F32({1, 3, 1, 3, 1, 3, 1, 3})}, F32({2, 3, 2, 3, 2, 3, 2, 3})));
   ASSERT_EQ(many.size(), 1u + 7 + 8 + 8);
   EXPECT_EQ(many[0], 1296u);
   EXPECT_EQ(std::vector<uint32_t>(many.begin() + 8, many.begin() + 16),
