@@ -55,6 +55,10 @@ class PendingOp final : public RefCounted<PendingOp>, public Waiter, public Task
   const AsyncValue* FirstError();
   // Completes a new error and tells the diagnostic handler.
   Status Tell(const Status& error) const { return exec_.host().EmitError(error.WithContext(op_->name(), location_)); }
+  // Where a result is or will be: strings are on the host, whichever handler's fallback makes them.
+  const Device* DeviceOf(const TensorMetadata& metadata) const {
+    return metadata.dtype == DType::kString ? &exec_.host().device() : op_->device();
+  }
   Status PlanLate();
   void Launch();
   void Enqueue();
@@ -100,7 +104,7 @@ bool PendingOp::MakeResults(const OpInvocation& invocation, std::span<const Tens
       results_[i] = MakeUnconstructed<Tensor>();
       if (!result_metadata_[i]) return false;
     } else {
-      results_[i] = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata[i], op_->device());
+      results_[i] = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata[i], DeviceOf(metadata[i]));
     }
     if (!results_[i]) return false;
   }
@@ -115,8 +119,9 @@ void PendingOp::TakeOver(const OpInvocation& invocation) {
   for (size_t i = 0; i < results_.size(); ++i) {
     RcRef<AsyncValue> metadata;
     if (result_metadata_.size() > 0) metadata = result_metadata_[i];
+    const Device* device = metadata ? op_->device() : results_[i]->value().device();
     invocation.results[i] = TensorHandle(AsyncValueRef<TensorMetadata>(std::move(metadata)),
-                                         AsyncValueRef<Tensor>(RcRef<AsyncValue>(results_[i])), op_->device());
+                                         AsyncValueRef<Tensor>(RcRef<AsyncValue>(results_[i])), device);
   }
   if (invocation.chain == nullptr) return;
   chain_in_ = invocation.chain->CopyRef();
@@ -214,7 +219,7 @@ Status PendingOp::PlanLate() {
   plan_ = *plan;
   planned_ = true;
   for (size_t i = 0; i < results_.size(); ++i) {
-    results_[i]->Construct(metadata[i], op_->device());
+    results_[i]->Construct(metadata[i], DeviceOf(metadata[i]));
     // Without a metadata function the metadata comes with the data (MD-3).
     if (op_->def().metadata != nullptr) std::exchange(result_metadata_[i], nullptr)->Emplace(metadata[i]);
   }

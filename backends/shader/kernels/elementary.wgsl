@@ -499,7 +499,8 @@ fn positive_power(x: f32, y: f32) -> f32 {
 fn pow_of(x: f32, y: f32) -> f32 {
   let size: u32 = bitcast<u32>(x) & 0x7fffffffu;
   let is_negative: bool = bitcast<u32>(x) >= 0x80000000u;
-  let is_whole: bool = floor(y) == y;
+  // Subnormal numbers are not whole, though they may be taken for zero.
+  let is_whole: bool = floor(y) == y && (bitcast<u32>(y) & 0x7fffffffu) - 1u >= 0x7fffffu;
   let is_odd: bool = is_whole && floor(y * 0.5) != y * 0.5;
   // Zero and infinity to any power but 0 are zero or infinity.
   let is_end: bool = size == 0u || size == 0x7f800000u;
