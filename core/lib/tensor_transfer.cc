@@ -26,7 +26,11 @@ struct Target {
   const Device* device;
   const TensorType* type;
 
-  bool IsMetBy(const Tensor& tensor) const { return tensor.IsA(*type) && tensor.device() == device; }
+  // Strings have one representation, which is on the host, and which goes for dense there.
+  bool IsMetBy(const Tensor& tensor) const {
+    if (tensor.device() != device) return false;
+    return tensor.IsA(*type) || (tensor.dtype() == DType::kString && type == &device->dense_type());
+  }
 };
 
 // Completes an error and tells the diagnostic handler.
