@@ -179,7 +179,7 @@ ElementClass ClassOf(DType dtype) {
 constexpr ShaderSource Conversion(std::string_view expression) { return {"tf.Cast", &ComposeElementwise, expression}; }
 // From a class to another, in the order of ElementClass.
 constexpr ShaderSource kConversions[4][4] = {
-    {Conversion("a"), Conversion("to_i32(a)"), Conversion("to_u32(a)"), Conversion("1u - u32(a == 0.0)")},
+    {Conversion("a"), Conversion("to_i32(a)"), Conversion("to_u32(a)"), Conversion("u32(!is_zero(a))")},
     {Conversion("f32(a)"), Conversion("a"), Conversion("u32(a)"), Conversion("u32(a != 0)")},
     {Conversion("f32(a)"), Conversion("i32(a)"), Conversion("a"), Conversion("u32(a != 0u)")},
     {Conversion("f32(a)"), Conversion("i32(a)"), Conversion("a"), Conversion("a")},
