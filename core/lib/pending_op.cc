@@ -55,10 +55,6 @@ class PendingOp final : public RefCounted<PendingOp>, public Waiter, public Task
   const AsyncValue* FirstError();
   // Completes a new error and tells the diagnostic handler.
   Status Tell(const Status& error) const { return exec_.host().EmitError(error.WithContext(op_->name(), location_)); }
-  // Where a result is or will be: strings are on the host, whichever handler's fallback makes them.
-  const Device* DeviceOf(const TensorMetadata& metadata) const {
-    return metadata.dtype == DType::kString ? &exec_.host().device() : op_->device();
-  }
   Status PlanLate();
   void Launch();
   void Enqueue();
@@ -104,7 +100,8 @@ bool PendingOp::MakeResults(const OpInvocation& invocation, std::span<const Tens
       results_[i] = MakeUnconstructed<Tensor>();
       if (!result_metadata_[i]) return false;
     } else {
-      results_[i] = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata[i], DeviceOf(metadata[i]));
+      const Device* const device = op_->ResultDevice(exec_.host().device(), metadata[i].dtype);
+      results_[i] = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata[i], device);
     }
     if (!results_[i]) return false;
   }
@@ -118,8 +115,12 @@ void PendingOp::TakeOver(const OpInvocation& invocation) {
   for (size_t i = 0; i < args_.size(); ++i) args_[i] = std::move(invocation.args[i]);
   for (size_t i = 0; i < results_.size(); ++i) {
     RcRef<AsyncValue> metadata;
-    if (result_metadata_.size() > 0) metadata = result_metadata_[i];
-    const Device* device = metadata ? op_->device() : results_[i]->value().device();
+    const Device* device = op_->device();
+    if (result_metadata_.size() > 0) {
+      metadata = result_metadata_[i];
+    } else {
+      device = results_[i]->value().device();
+    }
     invocation.results[i] = TensorHandle(AsyncValueRef<TensorMetadata>(std::move(metadata)),
                                          AsyncValueRef<Tensor>(RcRef<AsyncValue>(results_[i])), device);
   }
@@ -219,7 +220,7 @@ Status PendingOp::PlanLate() {
   plan_ = *plan;
   planned_ = true;
   for (size_t i = 0; i < results_.size(); ++i) {
-    results_[i]->Construct(metadata[i], DeviceOf(metadata[i]));
+    results_[i]->Construct(metadata[i], op_->ResultDevice(exec_.host().device(), metadata[i].dtype));
     // Without a metadata function the metadata comes with the data (MD-3).
     if (op_->def().metadata != nullptr) std::exchange(result_metadata_[i], nullptr)->Emplace(metadata[i]);
   }

@@ -11,6 +11,7 @@
 
 #include "pending_ops.h"
 #include "tandem/host_context.h"
+#include "tandem/host_tensors.h"
 #include "tandem/tensor_handle.h"
 
 namespace tandem {
@@ -26,10 +27,9 @@ struct Target {
   const Device* device;
   const TensorType* type;
 
-  // Strings have one representation, which is on the host, and which goes for dense there.
+  // Strings are in their one representation where other tensors are dense on the host.
   bool IsMetBy(const Tensor& tensor) const {
-    if (tensor.device() != device) return false;
-    return tensor.IsA(*type) || (tensor.dtype() == DType::kString && type == &device->dense_type());
+    return tensor.device() == device && (tensor.IsA(*type) || (tensor.IsA(kStringHost) && type == &kDenseHost));
   }
 };
 
