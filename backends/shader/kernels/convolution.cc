@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/convolution_program.h"
+#include "kernels/depthwise_program.h"
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
 #include "tandem/shader/shader_call.h"
@@ -72,6 +73,24 @@ Status Conv2DBackpropInputKernel(KernelFrame& frame) {
   return call.Finish();
 }
 
+Status DepthwiseKernel(KernelFrame& frame) {
+  TANDEM_ASSIGN_OR_RETURN(
+      const Convolution convolution,
+      MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(), frame.result_metadata(0).shape));
+  ShaderCall call(frame);
+  call.Run(DepthwiseProgram(convolution, call.limits()), {call.Argument(0), call.Argument(1), call.Result(0)});
+  return call.Finish();
+}
+
+Status DepthwiseBackpropInputKernel(KernelFrame& frame) {
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, MakeConvolution(frame, frame.result_metadata(0).shape,
+                                                                         frame.arg(1).shape(), frame.arg(2).shape()));
+  ShaderCall call(frame);
+  call.Run(DepthwiseInputGradientProgram(convolution, call.limits()),
+           {call.Argument(2), call.Argument(1), call.Result(0)});
+  return call.Finish();
+}
+
 }  // namespace
 
 Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
@@ -80,6 +99,9 @@ Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Conv2D", with_i32, MakeKernel<&Conv2DKernel>()));
   TANDEM_RETURN_IF_ERROR(
       handler.AddKernel("tf.Conv2DBackpropInput", with_i32, MakeKernel<&Conv2DBackpropInputKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNative", floats, MakeKernel<&DepthwiseKernel>()));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.DepthwiseConv2dNativeBackpropInput", floats, MakeKernel<&DepthwiseBackpropInputKernel>()));
   return handler.AddKernel("tf._FusedConv2D", floats, MakeKernel<&FusedConv2DKernel>());
 }
 
