@@ -8,6 +8,7 @@
 #include "kernels/convolution_program.h"
 #include "kernels/depthwise_program.h"
 #include "kernels/element_types.h"
+#include "kernels/filter_gradient_program.h"
 #include "kernels/kernels.h"
 #include "tandem/shader/shader_call.h"
 
@@ -91,6 +92,37 @@ Status DepthwiseBackpropInputKernel(KernelFrame& frame) {
   return call.Finish();
 }
 
+Status RunFilterGradient(KernelFrame& frame, const Convolution& convolution) {
+  ShaderCall call(frame);
+  const FilterGradient program = FilterGradientProgram(convolution, call.limits());
+  GpuBuffer* const input = call.Argument(0);
+  GpuBuffer* const out_backprop = call.Argument(2);
+  if (program.slices == 1) {
+    call.Run(program.gradient, {input, out_backprop, call.Result(0)});
+  } else {
+    const auto bytes = static_cast<uint64_t>(program.slices * convolution.filter.num_elements()) * sizeof(float);
+    GpuBuffer* const slices = call.Temporary(bytes);
+    call.Run(program.gradient, {input, out_backprop, slices});
+    call.Run(program.sum, {slices, call.Result(0)});
+  }
+  return call.Finish();
+}
+
+Status Conv2DBackpropFilterKernel(KernelFrame& frame) {
+  const TensorShape& filter = frame.result_metadata(0).shape;
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution,
+                          MakeConvolution(frame, frame.arg(0).shape(), filter, frame.arg(2).shape()));
+  return RunFilterGradient(frame, convolution);
+}
+
+Status DepthwiseBackpropFilterKernel(KernelFrame& frame) {
+  const TensorShape& filter = frame.result_metadata(0).shape;
+  const TensorShape in_groups = {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)};
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution,
+                          MakeConvolution(frame, frame.arg(0).shape(), in_groups, frame.arg(2).shape()));
+  return RunFilterGradient(frame, convolution);
+}
+
 }  // namespace
 
 Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
@@ -102,6 +134,10 @@ Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNative", floats, MakeKernel<&DepthwiseKernel>()));
   TANDEM_RETURN_IF_ERROR(
       handler.AddKernel("tf.DepthwiseConv2dNativeBackpropInput", floats, MakeKernel<&DepthwiseBackpropInputKernel>()));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.Conv2DBackpropFilter", floats, MakeKernel<&Conv2DBackpropFilterKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNativeBackpropFilter", floats,
+                                           MakeKernel<&DepthwiseBackpropFilterKernel>()));
   return handler.AddKernel("tf._FusedConv2D", floats, MakeKernel<&FusedConv2DKernel>());
 }
 
