@@ -192,7 +192,6 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
   };
   const bool has_timeline = enable(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, true);
   const bool has_f16 = enable(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, true);
-  const bool has_float_controls = enable(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, true);
   const bool has_push_descriptors = enable(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, false);
 
   VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
@@ -207,12 +206,9 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
   VkPhysicalDeviceMaintenance3Properties maintenance = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
   VkPhysicalDeviceSubgroupProperties subgroup = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, &maintenance};
   VkPhysicalDevicePushDescriptorPropertiesKHR push = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
-  VkPhysicalDeviceFloatControlsProperties controls = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
   VkPhysicalDeviceProperties2 properties = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &subgroup};
   if (has_push_descriptors) push.pNext = properties.pNext, properties.pNext = &push;
-  if (has_float_controls) controls.pNext = properties.pNext, properties.pNext = &controls;
   vk_.GetPhysicalDeviceProperties2(physical_, &properties);
-  keeps_special_values_ = controls.shaderSignedZeroInfNanPreserveFloat32;
 
   const VkPhysicalDeviceLimits& given = properties_.limits;
   limits_.max_storage_buffers =
