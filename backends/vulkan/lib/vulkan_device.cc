@@ -123,16 +123,25 @@ Status VulkanDevice::CreateInstance(bool validation) {
   messenger.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
   messenger.pfnUserCallback = OnMessage;
   messenger.pUserData = this;
+  // Hazards between commands are among what it looks for.
+  const VkValidationFeatureEnableEXT synchronization = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+  VkValidationFeaturesEXT watched = {VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT, &messenger};
+  watched.enabledValidationFeatureCount = 1;
+  watched.pEnabledValidationFeatures = &synchronization;
   const char* layer = kValidationLayer;
-  const char* extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+  const char* wanted[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
   VkInstanceCreateInfo info = {VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
   info.pApplicationInfo = &application;
   if (validation) {
-    info.pNext = &messenger;
+    const auto of_layer = List<VkExtensionProperties>([&](uint32_t* count, VkExtensionProperties* list) {
+      return vk_.EnumerateInstanceExtensionProperties(kValidationLayer, count, list);
+    });
+    const bool watches = Has(of_layer, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+    info.pNext = watches ? static_cast<const void*>(&watched) : &messenger;
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &layer;
-    info.enabledExtensionCount = 1;
-    info.ppEnabledExtensionNames = &extension;
+    info.enabledExtensionCount = watches ? 2 : 1;
+    info.ppEnabledExtensionNames = wanted;
   }
   const VkResult result = vk_.CreateInstance(&info, nullptr, &instance_);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
