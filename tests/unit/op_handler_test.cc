@@ -450,6 +450,13 @@ TEST_P(AcrossDevicesTest, OH2_StringsStayOnTheHost) {
                {TensorHandle::MakeAvailable(*MakeString({2}, texts, rt_.host().device(), rt_.host().allocator()))});
     ASSERT_TRUE(rt_.host().Await(result).ok()) << name;
     EXPECT_EQ(TextOf(result), "string[2] on cpu") << name;
+    // Nor those that are still to come, as long as it is known that they are strings.
+    Promise promise = rt_.MakePromise({DType::kString, {2}});
+    const TensorHandle late = CallOn(rt_, &beside, name, {promise.Handle()});
+    promise.Resolve(*MakeString({2}, texts, rt_.host().device(), rt_.host().allocator()));
+    const TensorHandle there = late.TransferTo(ExecutionContext(rt_.host(), Location::Current()), rt_.host().device());
+    ASSERT_TRUE(rt_.host().Await(there).ok()) << name << ": " << rt_.ErrorOf(there);
+    EXPECT_EQ(TextOf(there), "string[2] on cpu") << name;
   }
   // Numbers are moved.
   const TensorHandle number = CallOn(rt_, &beside, "t.Unknown", {rt_.F32({1})});

@@ -232,6 +232,7 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
                                       given.maxComputeWorkGroupSize[1], 1024u});
   limits_.max_workgroup_z = given.maxComputeWorkGroupSize[2];
   limits_.max_workgroup_bytes = given.maxComputeSharedMemorySize;
+  limits_.is_software = properties_.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   limits_.has_f16 = f16.shaderFloat16 && storage16.storageBuffer16BitAccess;
   constexpr VkSubgroupFeatureFlags kSubgroups =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
