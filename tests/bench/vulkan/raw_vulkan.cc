@@ -19,8 +19,7 @@ void Check(VkResult result) {
 
 RawVulkan::RawVulkan(const std::string& device_name, const std::vector<uint32_t>& spirv, uint64_t buffer_bytes)
     : buffer_bytes_(buffer_bytes) {
-  const VkApplicationInfo application = {
-      .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_1};
+  const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_1};
   const VkInstanceCreateInfo instance = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                          .pApplicationInfo = &application};
   Check(vkCreateInstance(&instance, nullptr, &instance_));
@@ -61,8 +60,8 @@ RawVulkan::RawVulkan(const std::string& device_name, const std::vector<uint32_t>
   MakePipeline(spirv);
   MakeSets();
 
-  const VkCommandPoolCreateInfo pool = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = family_};
+  const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                        .queueFamilyIndex = family_};
   Check(vkCreateCommandPool(device_, &pool, nullptr, &command_pool_));
   const VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                                 .commandPool = command_pool_,
@@ -112,9 +111,8 @@ void RawVulkan::MakePipeline(const std::vector<uint32_t>& spirv) {
   for (uint32_t i = 0; i < 2; ++i) {
     bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
   }
-  const VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                               .bindingCount = 2,
-                                               .pBindings = bindings.data()};
+  const VkDescriptorSetLayoutCreateInfo set = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 2, .pBindings = bindings.data()};
   Check(vkCreateDescriptorSetLayout(device_, &set, nullptr, &set_layout_));
   const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, 8};
   const VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -140,10 +138,8 @@ void RawVulkan::MakePipeline(const std::vector<uint32_t>& spirv) {
 
 void RawVulkan::MakeSets() {
   const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 4};
-  const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                           .maxSets = 2,
-                                           .poolSizeCount = 1,
-                                           .pPoolSizes = &size};
+  const VkDescriptorPoolCreateInfo pool = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 2, .poolSizeCount = 1, .pPoolSizes = &size};
   Check(vkCreateDescriptorPool(device_, &pool, nullptr, &pool_));
   const std::array<VkDescriptorSetLayout, 2> layouts = {set_layout_, set_layout_};
   const VkDescriptorSetAllocateInfo sets = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
@@ -173,9 +169,7 @@ float RawVulkan::Run(int count, bool dependent, uint32_t workgroups, const std::
       .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
       .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT};
   const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-  const auto wait = [&] {
-    vkCmdPipelineBarrier(commands_, stages, stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
-  };
+  const auto wait = [&] { vkCmdPipelineBarrier(commands_, stages, stages, 0, 1, &barrier, 0, nullptr, 0, nullptr); };
   wait();
   vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
   for (int i = 0; i < count; ++i) {

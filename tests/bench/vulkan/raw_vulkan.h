@@ -18,14 +18,15 @@ namespace tandem::bench {
 // Two buffers, and a shader that reads one and writes the other. Any error ends the program.
 class RawVulkan {
  public:
-  // On the device of this name. `spirv` has the buffers at the bindings 0 and 1 of set 0, and 8 bytes of push constants.
+  // On the device of this name. `spirv` has the buffers at the bindings 0 and 1 of set 0, and 8 bytes of push
+  // constants.
   RawVulkan(const std::string& device_name, const std::vector<uint32_t>& spirv, uint64_t buffer_bytes);
   ~RawVulkan();
   RawVulkan(const RawVulkan&) = delete;
   RawVulkan& operator=(const RawVulkan&) = delete;
 
-  // Records `count` dispatches of so many workgroups, from one buffer to the other and back, each with a barrier if they
-  // are dependent; hands them over together, and waits for the first value of the result.
+  // Records `count` dispatches of so many workgroups, from one buffer to the other and back, each with a barrier if
+  // they are dependent; hands them over together, and waits for the first value of the result.
   float Run(int count, bool dependent, uint32_t workgroups, const std::array<uint32_t, 2>& parameters);
 
  private:
