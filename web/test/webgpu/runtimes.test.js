@@ -78,6 +78,18 @@ describe('a runtime on webgpu', () => {
     await other.dispose();
   });
 
+  it('needs a module with WebGPU', async () => {
+    const wasmUrl = new URL('../../dist/tandem.wasm', import.meta.url);
+    const error = await rejectionOf(createRuntime({ wasmUrl }));
+    expect(error.code).to.equal('FailedPrecondition');
+    expect(error.message).to.match(/no WebGPU, unlike tandem-webgpu\.wasm/);
+    const other = await create({ device: 'auto', gpu: await findGpu(), wasmUrl });
+    expect(other.device).to.equal('cpu');
+    expect(other.capabilities.reasons.webgpu).to.match(/no WebGPU/);
+    expect([...await add(other.tensor([1, 2]), 1).data()]).to.deep.equal([2, 3]);
+    await other.dispose();
+  });
+
   it('has tensors of every dtype', async () => {
     for (const [dtype, values] of Object.entries({
       f32: [1.5, -2, 0], i32: [-1, 2, 2147483647], u32: [0, 4294967295, 1], bool: [true, false, true],
