@@ -16,6 +16,10 @@ install(TARGETS tandem EXPORT TandemTargets
 install(TARGETS tandem_static EXPORT TandemStaticTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
         INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+# Apart from the library, since it is of use only with a driver.
+if(TARGET tandem_vulkan_module)
+  install(TARGETS tandem_vulkan_module LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT vulkan)
+endif()
 foreach(targets TandemTargets TandemStaticTargets)
   install(EXPORT ${targets} NAMESPACE Tandem:: DESTINATION "${package_dir}" COMPONENT development)
 endforeach()

@@ -101,6 +101,7 @@ shader::GpuLimits ToLimits(const tandem_webgpu_options& from) {
   limits.has_subgroups = from.has_subgroups != 0;
   limits.min_subgroup_size = ToU32(from.min_subgroup_size);
   limits.max_subgroup_size = ToU32(from.max_subgroup_size);
+  limits.is_software = from.is_software != 0;
   return limits;
 }
 

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-// What a device grants, and how it is to be used. In WebAssembly 112 bytes, fourteen f64.
+// What a device grants, and how it is to be used. In WebAssembly 120 bytes, fifteen f64.
 typedef struct tandem_webgpu_options {
   double max_storage_buffers;  // in one shader
   double max_binding_bytes;
@@ -36,6 +36,7 @@ typedef struct tandem_webgpu_options {
   double has_subgroups;
   double min_subgroup_size;
   double max_subgroup_size;
+  double is_software;   // whether shaders run on the host's processor
   double memory_limit;  // bytes of the device's memory for tensors; 0: none
   double cache_limit;   // bytes of freed memory that are kept for reuse
   double has_fallback;  // whether ops without a shader run on the CPU

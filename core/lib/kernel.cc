@@ -31,6 +31,10 @@ Kernel&& Kernel::WithCost(CostModel cost) && {
   return std::move(*this);
 }
 Kernel&& Kernel::WithCost(float per_element) && { return std::move(*this).WithCost(CostModel{per_element, nullptr}); }
+Kernel&& Kernel::OnlyIf(Condition condition) && {
+  condition_ = condition;
+  return std::move(*this);
+}
 
 namespace {
 // About the cost of handing a piece of work to another thread and hearing of its end, in nanoseconds.

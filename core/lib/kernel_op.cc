@@ -168,7 +168,9 @@ StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::s
   }
   Plan plan;
   const Kernel& kernel = (*kernels_)[static_cast<size_t>(dtype)];
-  if (!kernel.IsValid()) [[unlikely]] {
+  const bool is_for_call =
+      kernel.IsValid() && (kernel.condition() == nullptr || kernel.condition()(args, attrs, results));
+  if (!is_for_call) [[unlikely]] {
     if (fallback_) return plan;
     MessageBuilder what;
     dtype == DType::kInvalid ? what.Append("this op") : what.Append("dtype ", dtype);

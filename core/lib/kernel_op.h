@@ -33,6 +33,10 @@ class KernelOp final : public OpImpl {
   const OpImpl* fallback() const { return fallback_.get(); }
   OpHandler& handler() const { return handler_; }
   const Device* device() const { return device_; }
+  // Where a result of this dtype is: strings stay on the host, also if the device takes other tensors from there.
+  const Device* ResultDevice(const Device& host, DType dtype) const {
+    return dtype == DType::kString && take_host_tensors_ ? &host : device_;
+  }
 
   // What the metadata function and the kernel table say to one call whose metadata is known.
   struct Plan {

@@ -59,7 +59,7 @@ bool KernelOp::InvokeSmall(const OpInvocation& invocation) const {
   }
   const DType kernel_dtype = def_.kernel_type_attr < 0 ? DType::kInvalid : args[small_.kernel_arg]->dtype;
   const Kernel& kernel = (*kernels_)[static_cast<size_t>(kernel_dtype)];
-  if (!kernel.IsValid() || kernel.cost().estimate != nullptr) return false;
+  if (!kernel.IsValid() || kernel.cost().estimate != nullptr || kernel.condition() != nullptr) return false;
 
   auto* result = new (std::nothrow) TensorValue(TensorValue::Constructed{}, device);
   if (result == nullptr) return false;

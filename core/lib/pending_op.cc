@@ -100,7 +100,8 @@ bool PendingOp::MakeResults(const OpInvocation& invocation, std::span<const Tens
       results_[i] = MakeUnconstructed<Tensor>();
       if (!result_metadata_[i]) return false;
     } else {
-      results_[i] = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata[i], op_->device());
+      const Device* const device = op_->ResultDevice(exec_.host().device(), metadata[i].dtype);
+      results_[i] = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata[i], device);
     }
     if (!results_[i]) return false;
   }
@@ -114,9 +115,14 @@ void PendingOp::TakeOver(const OpInvocation& invocation) {
   for (size_t i = 0; i < args_.size(); ++i) args_[i] = std::move(invocation.args[i]);
   for (size_t i = 0; i < results_.size(); ++i) {
     RcRef<AsyncValue> metadata;
-    if (result_metadata_.size() > 0) metadata = result_metadata_[i];
+    const Device* device = op_->device();
+    if (result_metadata_.size() > 0) {
+      metadata = result_metadata_[i];
+    } else {
+      device = results_[i]->value().device();
+    }
     invocation.results[i] = TensorHandle(AsyncValueRef<TensorMetadata>(std::move(metadata)),
-                                         AsyncValueRef<Tensor>(RcRef<AsyncValue>(results_[i])), op_->device());
+                                         AsyncValueRef<Tensor>(RcRef<AsyncValue>(results_[i])), device);
   }
   if (invocation.chain == nullptr) return;
   chain_in_ = invocation.chain->CopyRef();
@@ -214,7 +220,7 @@ Status PendingOp::PlanLate() {
   plan_ = *plan;
   planned_ = true;
   for (size_t i = 0; i < results_.size(); ++i) {
-    results_[i]->Construct(metadata[i], op_->device());
+    results_[i]->Construct(metadata[i], op_->ResultDevice(exec_.host().device(), metadata[i].dtype));
     // Without a metadata function the metadata comes with the data (MD-3).
     if (op_->def().metadata != nullptr) std::exchange(result_metadata_[i], nullptr)->Emplace(metadata[i]);
   }

@@ -11,6 +11,7 @@
 
 #include "pending_ops.h"
 #include "tandem/host_context.h"
+#include "tandem/host_tensors.h"
 #include "tandem/tensor_handle.h"
 
 namespace tandem {
@@ -26,7 +27,10 @@ struct Target {
   const Device* device;
   const TensorType* type;
 
-  bool IsMetBy(const Tensor& tensor) const { return tensor.IsA(*type) && tensor.device() == device; }
+  // Strings are in their one representation where other tensors are dense on the host.
+  bool IsMetBy(const Tensor& tensor) const {
+    return tensor.device() == device && (tensor.IsA(*type) || (tensor.IsA(kStringHost) && type == &kDenseHost));
+  }
 };
 
 // Completes an error and tells the diagnostic handler.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "digits/augmentation.h"
+#include "digits/device.h"
 #include "digits/drawn_digits.h"
 #include "digits/idx_file.h"
 #include "digits/network.h"
@@ -52,6 +53,7 @@ struct Settings {
   std::string load;
   std::string predictions;
   std::string trace;
+  std::string device = "cpu";
   std::string model = "cnn";
   std::string layers;
   bool augment = true;
@@ -116,6 +118,17 @@ Status Train(Runtime& runtime, Network& network, const DigitSet& set, const Sett
   return Status();
 }
 
+// What the network sees in pictures [n, rows * cols], behind what is in `predicted` already.
+Status Read(Network& network, const Tensor& pictures, Predictions& predicted) {
+  const Tensor logits = network.Forward(pictures);
+  const Tensor probabilities = softmax(logits);
+  TANDEM_ASSIGN_OR_RETURN(const std::vector<int64_t> digits, argMax(logits, 1).ToVector<int64_t>());
+  TANDEM_ASSIGN_OR_RETURN(const std::vector<float> values, probabilities.ToVector<float>());
+  predicted.digits.insert(predicted.digits.end(), digits.begin(), digits.end());
+  predicted.probabilities.insert(predicted.probabilities.end(), values.begin(), values.end());
+  return Status();
+}
+
 // What the network sees in each picture. A part at a time: activations of all of them need much memory.
 StatusOr<Predictions> Predict(Runtime& runtime, Network& network, const DigitSet& set) {
   constexpr int64_t kPart = 250;
@@ -123,12 +136,8 @@ StatusOr<Predictions> Predict(Runtime& runtime, Network& network, const DigitSet
   const auto count = static_cast<int64_t>(set.count);
   Predictions predicted;
   for (int64_t begin = 0; begin < count; begin += kPart) {
-    const Tensor logits = network.Forward(slice(pictures, {begin, 0}, {std::min(kPart, count - begin), -1}));
-    const Tensor probabilities = softmax(logits);
-    TANDEM_ASSIGN_OR_RETURN(const std::vector<int64_t> digits, argMax(logits, 1).ToVector<int64_t>());
-    TANDEM_ASSIGN_OR_RETURN(const std::span<const float> values, probabilities.Values<float>());
-    predicted.digits.insert(predicted.digits.end(), digits.begin(), digits.end());
-    predicted.probabilities.insert(predicted.probabilities.end(), values.begin(), values.end());
+    const Tensor part = slice(pictures, {begin, 0}, {std::min(kPart, count - begin), -1});
+    TANDEM_RETURN_IF_ERROR(Read(network, part, predicted));
   }
   return predicted;
 }
@@ -173,7 +182,20 @@ Status WriteTrace(Runtime& runtime, const std::string& path) {
   const std::string json = runtime.host().tracer().ToJson();
   const bool written = std::fwrite(json.data(), 1, json.size(), file) == json.size();
   if (std::fclose(file) != 0 || !written) return MakeError(StatusCode::kDataLoss, "cannot write all of ", path);
+  std::printf("wrote the trace to %s\n", path.c_str());
   return Status();
+}
+
+// Of reading one digit. It is read before, too: the first time pays for what later ones have at hand.
+Status TraceReading(Runtime& runtime, Network& network, const DigitSet& set, const std::string& path) {
+  const Tensor picture = slice(ToTensors(runtime, set).pictures, {0, 0}, {1, -1});
+  Predictions predicted;
+  TANDEM_RETURN_IF_ERROR(Read(network, picture, predicted));
+  runtime.host().StartTracing();
+  const Status status = Read(network, picture, predicted);
+  runtime.host().StopTracing();
+  TANDEM_RETURN_IF_ERROR(status);
+  return WriteTrace(runtime, path);
 }
 
 StatusOr<Network> LoadOrCreate(Runtime& runtime, const DigitFolder& digits, const Settings& settings) {
@@ -196,6 +218,7 @@ StatusOr<Network> LoadOrCreate(Runtime& runtime, const DigitFolder& digits, cons
 
 Status Run(const Settings& settings) {
   TANDEM_ASSIGN_OR_RETURN(const std::unique_ptr<Runtime> runtime, Runtime::Create({.num_threads = settings.threads}));
+  TANDEM_RETURN_IF_ERROR(UseDevice(*runtime, settings.device));
   TANDEM_ASSIGN_OR_RETURN(const DigitFolder digits, ReadOrDraw(settings));
   std::printf("%s: %zu digits to train on, %zu to test on\n",
               settings.data.empty() ? "digits drawn from strokes" : settings.data.c_str(), digits.train.count,
@@ -207,8 +230,9 @@ Status Run(const Settings& settings) {
     if (!settings.trace.empty()) {
       runtime->host().StopTracing();
       TANDEM_RETURN_IF_ERROR(WriteTrace(*runtime, settings.trace));
-      std::printf("wrote the trace to %s\n", settings.trace.c_str());
     }
+  } else if (!settings.trace.empty()) {
+    TANDEM_RETURN_IF_ERROR(TraceReading(*runtime, network, digits.test, settings.trace));
   }
   TANDEM_RETURN_IF_ERROR(Evaluate(*runtime, network, digits.test, settings));
   if (settings.save.empty()) return Status();
@@ -227,7 +251,11 @@ int main(int argc, char** argv) {
   app.add_option("--save", settings.save, "file to write the weights to (safetensors)");
   app.add_option("--load", settings.load, "weights to test instead of training");
   app.add_option("--predictions", settings.predictions, "file to write what it reads in each test digit to (CSV)");
-  app.add_option("--trace", settings.trace, "file to write a trace of the training to (Chrome trace JSON)");
+  app.add_option("--trace", settings.trace,
+                 "file to write a trace to (Chrome trace JSON): of the training, or with --load of reading one digit");
+  app.add_option("--device", settings.device, "where ops run: on the CPU, or on a GPU by Vulkan")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "vulkan"}));
   app.add_option("--model", settings.model, "a convolutional network, a deeper and slower one, or a perceptron")
       ->capture_default_str()
       ->check(CLI::IsMember(digits::Models()));

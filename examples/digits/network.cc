@@ -91,15 +91,19 @@ int64_t Network::num_classes() { return layers_.back()->parameters().back().valu
 
 Status Network::Store(const std::string& path) {
   std::vector<std::string> names;
+  std::vector<std::vector<float>> all_values;
   names.reserve(2 * layers_.size());  // the views below stay valid
+  all_values.reserve(2 * layers_.size());
   std::vector<TensorToStore> tensors;
   TANDEM_RETURN_IF_ERROR(ForEachParameter([&](const Parameter& parameter, std::string name) -> Status {
-    TANDEM_ASSIGN_OR_RETURN(const std::span<const float> values, parameter.value.Values<float>());
+    TANDEM_ASSIGN_OR_RETURN(std::vector<float> values, parameter.value.ToVector<float>());
     names.push_back(std::move(name));
-    tensors.push_back({names.back(),
-                       DType::kF32,
-                       parameter.value.Metadata()->shape,
-                       {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()}});
+    all_values.push_back(std::move(values));
+    tensors.push_back(
+        {names.back(),
+         DType::kF32,
+         parameter.value.Metadata()->shape,
+         {reinterpret_cast<const uint8_t*>(all_values.back().data()), all_values.back().size() * sizeof(float)}});
     return Status();
   }));
   return WriteSafetensors(path, tensors,
@@ -125,7 +129,9 @@ StatusOr<Network> Network::Load(Runtime& runtime, const std::string& path) {
     if (given.dtype != expected.dtype || given.shape != expected.shape) {
       return MakeError(StatusCode::kDataLoss, "tensor ", name, " of ", path, " must be ", expected, ", got ", given);
     }
-    parameter.value = runtime.FromBytes(DType::kF32, std::as_bytes(stored->bytes.bytes()), stored->shape);
+    // Moved once to where the ops run, rather than with each call.
+    parameter.value = runtime.FromBytes(DType::kF32, std::as_bytes(stored->bytes.bytes()), stored->shape)
+                          .To(*runtime.handler().device());
     return parameter.value.Await();
   }));
   return network;

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // Tests of the page in Chromium, built by Vite: it reads digits drawn by mouse, finger and keyboard, and all of a test
-// set as the native example does, with and without isolation. Writes screenshots to build/web-digits of the repository.
+// set as the native example does, with and without isolation, on the CPU and on WebGPU. Writes screenshots to
+// build/web-digits of the repository.
 // usage: node test.mjs
 //   TANDEM_CHROMIUM=FILE     the browser, /usr/bin/chromium by default
 //   TANDEM_DIGITS=FILE       the native example, if not where the preset release builds it
@@ -31,12 +32,13 @@ const DIST = join(ROOT, 'dist');
 const SCREENSHOTS = join(ROOT, '../../build/web-digits');
 const BROWSER_FLAGS = [
   '--no-sandbox',
-  '--disable-gpu',
   '--disable-quic',
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
 ];
+// On a GPU that every machine has, since it is a program.
+const WEBGPU_FLAGS = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
 
 /** @param {readonly (readonly [number, number])[]} pairs */
 function line(...pairs) {
@@ -61,13 +63,84 @@ before(async () => {
   data = await digitFolders(folder);
   await mkdir(SCREENSHOTS, { recursive: true });
   await build({ root: ROOT, logLevel: 'warn' });
-  const executablePath = process.env.TANDEM_CHROMIUM ?? '/usr/bin/chromium';
-  browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
+  browser = await launch('--disable-gpu');
 });
 after(async () => {
   await browser?.close();
   await rm(folder, { recursive: true });
 });
+
+/** @param {readonly string[]} flags */
+function launch(...flags) {
+  const executablePath = process.env.TANDEM_CHROMIUM ?? '/usr/bin/chromium';
+  return chromium.launch({ executablePath, args: [...BROWSER_FLAGS, ...flags] });
+}
+
+/**
+ * Opens the page and waits until it reads.
+ * @param {Page} page
+ * @param {string} url
+ */
+async function openPage(page, url) {
+  await page.goto(url);
+  await page.locator('#bars li, #problem:not([hidden])').first().waitFor();
+  if (await page.locator('#problem').isVisible()) assert.fail((await page.locator('#problem').textContent()) ?? '');
+}
+
+/**
+ * What errors the page has from now on. A folder without a plain file is asked for the packed one next: no problem.
+ * @param {Page} page
+ */
+function watch(page) {
+  /** @type {string[]} */
+  const problems = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().includes('404')) problems.push(message.text());
+  });
+  return problems;
+}
+
+/**
+ * What a file has that a click has the page offer.
+ * @param {Page} page
+ * @param {string} selector
+ */
+async function downloaded(page, selector) {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator(selector).click()]);
+  return { name: download.suggestedFilename(), text: Buffer.concat(await (await download.createReadStream()).toArray()).toString() };
+}
+
+/**
+ * Checks that the page at `url` reads the digits of each set as the native example does.
+ * @param {Page} page
+ * @param {(query: string) => string} url
+ * @param {import('node:test').TestContext} t
+ */
+async function expectSameReadings(page, url, t) {
+  for (const [name, path] of Object.entries(data)) {
+    await openPage(page, url(`data=/${name}`));
+    await page.locator('#predictions').waitFor();
+    const { text } = await downloaded(page, '#predictions');
+    const expected = await predictNatively(NATIVE_WEIGHTS, path, join(folder, `${name}.csv`));
+    const { largest, correct, total } = comparePredictions(text, expected);
+    const result = (await page.locator('#result').textContent()) ?? '';
+    assert.match(result, new RegExp(`\\(${correct} of ${total}\\)`));
+    t.diagnostic(`${name}: ${result}; probabilities at most ${largest.toExponential(1)} apart`);
+  }
+}
+
+/**
+ * The names of a trace's events, each of which must be on the device.
+ * @param {string} text
+ * @param {string} device
+ */
+function eventsOf(text, device) {
+  /** @type {{ traceEvents: { ph: string, name: string, args: { device?: string } }[] }} */
+  const { traceEvents } = JSON.parse(text);
+  const ops = traceEvents.filter(({ ph, args }) => ph === 'X' && args.device !== undefined);
+  return ops.filter(({ args }) => args.device === device).map(({ name }) => name);
+}
 
 /**
  * A point of the pad, in pixels of the window.
@@ -130,25 +203,16 @@ for (const isIsolated of [false, true]) {
     /** @type {Page} */
     let page;
     /** @type {string[]} */
-    const problems = [];
+    let problems = [];
 
     const screenshot = (/** @type {string} */ name) =>
       join(SCREENSHOTS, `${isIsolated ? 'isolated' : 'plain'}-${name}.png`);
-    /** @param {string} query */
-    const open = async (query = '') => {
-      await page.goto(`${server.url}/page/${query}`);
-      await page.locator('#bars li, #problem:not([hidden])').first().waitFor();
-      if (await page.locator('#problem').isVisible()) assert.fail((await page.locator('#problem').textContent()) ?? '');
-    };
+    const open = (query = '') => openPage(page, `${server.url}/page/${query}`);
 
     before(async () => {
       server = await serve({ page: DIST, ...data, missing: folder }, isIsolated);
       page = await browser.newPage({ viewport: { width: 960, height: 800 }, hasTouch: true });
-      page.on('pageerror', (error) => problems.push(String(error)));
-      page.on('console', (message) => {
-        // A folder without a plain file is asked for the packed one next.
-        if (message.type() === 'error' && !message.text().includes('404')) problems.push(message.text());
-      });
+      problems = watch(page);
       await open();
     });
     after(async () => {
@@ -158,11 +222,27 @@ for (const isIsolated of [false, true]) {
 
     test('says what it runs on', async (t) => {
       assert.equal(await page.evaluate(() => crossOriginIsolated), isIsolated);
-      assert.equal(await page.locator('#device').textContent(), 'cpu');
+      assert.ok(await page.locator('#on-cpu').isChecked());
       const cores = await page.evaluate(() => navigator.hardwareConcurrency);
       const threads = Number(await page.locator('#threads').textContent());
       assert.ok(isIsolated && cores > 1 ? threads > 1 : threads === 1, `${threads} threads on ${cores} cores`);
       t.diagnostic(`threads: ${threads}`);
+    });
+
+    test('says why WebGPU cannot be chosen', async (t) => {
+      await page.locator('#no-webgpu:not([hidden])').waitFor();
+      assert.ok(await page.locator('#on-webgpu').isDisabled());
+      const reason = (await page.locator('#no-webgpu').textContent()) ?? '';
+      assert.match(reason, /^No WebGPU: .*adapter/);
+      t.diagnostic(reason);
+    });
+
+    test('saves a trace of one reading', async () => {
+      const { name, text } = await downloaded(page, '#trace');
+      assert.equal(name, 'digit-cpu.json');
+      const ops = eventsOf(text, 'cpu');
+      assert.equal(ops.length, Number(await page.locator('#ops').textContent()), ops.join());
+      assert.ok(ops.includes('tf.Conv2D') && ops.at(-1) === 'tf.Softmax', ops.join());
     });
 
     for (const digit of [1, 0, 7]) {
@@ -172,7 +252,7 @@ for (const isIsolated of [false, true]) {
         await draw(page, DRAWINGS[digit]);
         await expectReading(page, digit);
         const percent = (100 * (await probabilities(page))[digit]).toFixed(1);
-        t.diagnostic(`${digit}: ${percent} %, ${await page.locator('#time').textContent()} a reading`);
+        t.diagnostic(`${digit}: ${percent} %, ${await page.locator('#time-cpu').textContent()} a reading`);
         await page.screenshot({ path: screenshot(String(digit)) });
       });
     }
@@ -222,21 +302,8 @@ for (const isIsolated of [false, true]) {
       await expectCleared(page);
     });
 
-    test('reads every digit of a set as the native example does', async (t) => {
-      for (const [name, path] of Object.entries(data)) {
-        await open(`?data=/${name}`);
-        const link = page.locator('#predictions');
-        await link.waitFor();
-        const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
-        const stream = await download.createReadStream();
-        const actual = Buffer.concat(await stream.toArray()).toString();
-        const expected = await predictNatively(NATIVE_WEIGHTS, path, join(folder, `${name}.csv`));
-        const { largest, correct, total } = comparePredictions(actual, expected);
-        const result = (await page.locator('#result').textContent()) ?? '';
-        assert.match(result, new RegExp(`\\(${correct} of ${total}\\)`));
-        t.diagnostic(`${name}: ${result}; probabilities at most ${largest.toExponential(1)} apart`);
-      }
-    });
+    test('reads every digit of a set as the native example does', (t) =>
+      expectSameReadings(page, (query) => `${server.url}/page/?${query}`, t));
 
     test('says what is wrong with files, and goes on', async () => {
       await open('?data=/missing');
@@ -282,6 +349,59 @@ for (const isIsolated of [false, true]) {
       assert.ok(needed <= given, `needs ${needed} of ${given} pixels`);
       await page.screenshot({ path: screenshot('dark'), fullPage: true });
     });
+
+    test('had no problems', () => assert.deepEqual(problems, []));
+  });
+}
+
+for (const isIsolated of [false, true]) {
+  describe(isIsolated ? 'isolated page with WebGPU' : 'page with WebGPU', () => {
+    /** @type {Awaited<ReturnType<typeof serve>>} */
+    let server;
+    /** @type {import('playwright-core').Browser} */
+    let gpuBrowser;
+    /** @type {Page} */
+    let page;
+    /** @type {string[]} */
+    let problems = [];
+
+    before(async () => {
+      server = await serve({ page: DIST, ...data }, isIsolated);
+      gpuBrowser = await launch(...WEBGPU_FLAGS);
+      page = await gpuBrowser.newPage({ viewport: { width: 960, height: 860 } });
+      problems = watch(page);
+      await openPage(page, `${server.url}/page/`);
+    });
+    after(async () => {
+      await gpuBrowser?.close();
+      server?.close();
+    });
+
+    test('switches between the devices, which read the same', async (t) => {
+      await page.locator('#on-webgpu:enabled').waitFor();
+      await draw(page, DRAWINGS[7]);
+      await expectReading(page, 7);
+      const onCpu = await probabilities(page);
+      await page.evaluate(() => document.getElementById('words')?.replaceChildren());
+      await page.locator('#on-webgpu').check();
+      await expectReading(page, 7);
+      const onGpu = await probabilities(page);
+      onGpu.forEach((p, digit) => assert.ok(Math.abs(p - onCpu[digit]) <= 1e-5, `${digit}: ${p}, ${onCpu[digit]}`));
+      const times = await page.locator('#devices b').allTextContents();
+      times.forEach((time) => assert.match(time, /^\d+\.\d\d ms$/));
+      t.diagnostic(`a reading on cpu, webgpu: ${times.join(', ')}`);
+      await page.screenshot({ path: join(SCREENSHOTS, `${isIsolated ? 'isolated' : 'plain'}-webgpu.png`) });
+    });
+
+    test('saves a trace of one reading on the device', async () => {
+      const { name, text } = await downloaded(page, '#trace');
+      assert.equal(name, 'digit-webgpu.json');
+      const ops = eventsOf(text, 'webgpu');
+      assert.ok(ops.filter((op) => op === 'tf.Conv2D').length === 3 && ops.includes('tf.Softmax'), ops.join());
+    });
+
+    test('reads every digit of a set as the native example does', (t) =>
+      expectSameReadings(page, (query) => `${server.url}/page/?device=webgpu&${query}`, t));
 
     test('had no problems', () => assert.deepEqual(problems, []));
   });

@@ -77,10 +77,27 @@ StatusOr<const tandem::Tensor*> Tensor::AwaitDense(DType dtype, bool expand, tan
   if (tensor.dtype() != dtype) return InvalidArgument("expected a tensor of ", dtype, ", got ", tensor.metadata());
   if (tensor.IsA(kDenseHost)) return &tensor;
   if (!expand) {
-    return InvalidArgument("expected a dense tensor, got ", tensor.metadata(), " as ", tensor.type().name());
+    return InvalidArgument("expected a dense tensor of the host, got ", tensor.metadata(), " as ",
+                           tensor.type().name());
   }
-  TANDEM_ASSIGN_OR_RETURN(*expanded, ToDense(tensor, runtime_->host().allocator()));
+  HostContext& host = runtime_->host();
+  if (tensor.device() != &host.device()) {
+    const TensorHandle here = handle_.TransferTo(ExecutionContext(host, Location()), host.device());
+    TANDEM_RETURN_IF_ERROR(host.Await(here));
+    *expanded = here.tensor();
+    return expanded;
+  }
+  TANDEM_ASSIGN_OR_RETURN(*expanded, ToDense(tensor, host.allocator()));
   return expanded;
+}
+
+Tensor Tensor::To(const Device& device, std::source_location where) const {
+  // One without a runtime is an error, which it stays; a null one becomes one.
+  if (runtime_ == nullptr) {
+    if (IsValid()) return *this;
+    return Tensor(nullptr, TensorHandle::MakeError(InvalidArgument("expected a tensor, got a null one")));
+  }
+  return Tensor(runtime_, handle_.TransferTo(ExecutionContext(runtime_->host(), where), device));
 }
 
 std::string Tensor::ToString(int max_elements) const {

@@ -84,6 +84,21 @@ for variant in tandem tandem_static; do
   "$scratch/cmake/smooth_$variant" | tee "$scratch/output"
   grep -qx 'smooth: ok' "$scratch/output" || fail "smooth_$variant did not get to its end"
 done
+
+# The Vulkan module, where it is built: it is installed, exports nothing of glslang, and loads from where the tree is now.
+# Without it, asking for it is an error that says so.
+if [[ -e $build/native/libtandem_vulkan.so ]]; then
+  module=$lib/libtandem_vulkan.so
+  foreign=$(nm -DC --defined-only "$module" | cut -d' ' -f3- |
+    grep -vE '^((vtable|typeinfo|typeinfo name) for )?tandem::|^tandem_vulkan_module$' || true)
+  [[ -z $foreign ]] || fail "the Vulkan module exports $foreign"
+  "$scratch/cmake/vulkan" | tee "$scratch/output"
+  grep -qE '^vulkan: (ok|not run: expected (a|the) Vulkan .*)$' "$scratch/output" || fail "the Vulkan module did not load"
+  mv "$module" "$scratch/"
+fi
+"$scratch/cmake/vulkan" | tee "$scratch/output"
+grep -q '^vulkan: not run: expected the module .*libtandem_vulkan\.so: ' "$scratch/output" || fail "a missing module was not named"
+
 readelf -d "$scratch/cmake/smooth_tandem" >"$scratch/output"
 grep -q 'NEEDED.*\[libtandem\.so\.[0-9]*\]' "$scratch/output" || fail "not linked by its soname"
 readelf -d "$scratch/cmake/smooth_tandem_static" >"$scratch/output"

@@ -216,6 +216,28 @@ TEST_F(StackTest, OH2_FallbackForADTypeThatIsMissing) {
   EXPECT_EQ(TagOf(later), 3);
 }
 
+// A kernel that is for some calls of its dtype only: the others are as if there were none.
+TEST_F(StackTest, OH2_FallbackForCallsThatAKernelIsNotFor) {
+  constexpr auto kVectors = [](std::span<const TensorMetadata* const> args, const OpAttrsRef&,
+                               std::span<const TensorMetadata> results) {
+    return args[0]->rank() == 1 && results[0].rank() == 1;
+  };
+  ASSERT_TRUE(top_->AddKernel("t.A", {DType::kF32}, TagKernel(1).OnlyIf(kVectors)).ok());
+  ASSERT_TRUE(bottom_->AddKernel("t.A", {DType::kF32}, TagKernel(3)).ok());
+  EXPECT_EQ(TagOf(CallOn(rt_, top_, "t.A", {rt_.F32({0})})), 1);
+  EXPECT_EQ(TagOf(CallOn(rt_, top_, "t.A", {rt_.Dense<float>({1, 1}, {0})})), 3);
+  // Also where the shape is known only later.
+  for (const TensorShape& shape : {TensorShape({1}), TensorShape({1, 1})}) {
+    Promise promise = rt_.MakePromise();
+    const TensorHandle late = CallOn(rt_, top_, "t.A", {promise.Handle()});
+    promise.Resolve(rt_.MakeTensor<float>(shape, {0}));
+    EXPECT_EQ(TagOf(late), shape.rank() == 1 ? 1 : 3);
+  }
+  ASSERT_TRUE(bottom_->AddKernel("t.B", {DType::kF32}, TagKernel(3).OnlyIf(kVectors)).ok());
+  EXPECT_EQ(rt_.ErrorOf(CallOn(rt_, bottom_, "t.B", {rt_.Dense<float>({1, 1}, {0})})),
+            "[t.B] op handler bottom has no kernel for dtype f32");
+}
+
 TEST_F(StackTest, OH2_ErrorsOfTheFallbackAreToldOnce) {
   ASSERT_TRUE(top_->AddKernel("t.A", {DType::kF32}, TagKernel(1)).ok());
   ASSERT_TRUE(bottom_->AddKernel("t.A", {DType::kI32}, MakeKernel<&test_ops::Refuse>()).ok());
@@ -450,6 +472,13 @@ TEST_P(AcrossDevicesTest, OH2_StringsStayOnTheHost) {
                {TensorHandle::MakeAvailable(*MakeString({2}, texts, rt_.host().device(), rt_.host().allocator()))});
     ASSERT_TRUE(rt_.host().Await(result).ok()) << name;
     EXPECT_EQ(TextOf(result), "string[2] on cpu") << name;
+    // Nor those that are still to come, as long as it is known that they are strings.
+    Promise promise = rt_.MakePromise({DType::kString, {2}});
+    const TensorHandle late = CallOn(rt_, &beside, name, {promise.Handle()});
+    promise.Resolve(*MakeString({2}, texts, rt_.host().device(), rt_.host().allocator()));
+    const TensorHandle there = late.TransferTo(ExecutionContext(rt_.host(), Location::Current()), rt_.host().device());
+    ASSERT_TRUE(rt_.host().Await(there).ok()) << name << ": " << rt_.ErrorOf(there);
+    EXPECT_EQ(TextOf(there), "string[2] on cpu") << name;
   }
   // Numbers are moved.
   const TensorHandle number = CallOn(rt_, &beside, "t.Unknown", {rt_.F32({1})});

@@ -7,19 +7,15 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
     let col: u32 = pixel % parameters.cols;
     let row: u32 = (pixel / parameters.cols) % parameters.rows;
     let image: u32 = pixel / parameters.cols / parameters.rows;
-    let col_first: u32 = first_window(col, parameters.col_stride, parameters.col_pad, parameters.window_cols);
-    let col_last: u32 = last_window(col, parameters.col_stride, parameters.col_pad, parameters.out_cols);
-    let row_first: u32 = first_window(row, parameters.row_stride, parameters.row_pad, parameters.window_rows);
-    let row_last: u32 = last_window(row, parameters.row_stride, parameters.row_pad, parameters.out_rows);
+    let first_col: u32 = first_window_col(col);
+    let last_col: u32 = last_window_col(col);
+    let last_row: u32 = last_window_row(row);
     var sum: A = A(0);
-    for (var out_row: u32 = row_first; out_row < row_last; out_row++) {
-      let rows: u32 = window_end(out_row, parameters.row_stride, parameters.row_pad, parameters.window_rows, parameters.rows)
-          - window_begin(out_row, parameters.row_stride, parameters.row_pad);
-      for (var out_col: u32 = col_first; out_col < col_last; out_col++) {
-        let cols: u32 = window_end(out_col, parameters.col_stride, parameters.col_pad, parameters.window_cols, parameters.cols)
-            - window_begin(out_col, parameters.col_stride, parameters.col_pad);
-        let at: u32 = ((image * parameters.out_rows + out_row) * parameters.out_cols + out_col) * parameters.channels + channel;
-        sum = sum + A(grad[at]) / f32(rows * cols);
+    for (var out_row: u32 = first_window_row(row); out_row < last_row; out_row++) {
+      let rows: u32 = row_end(out_row) - row_begin(out_row);
+      for (var out_col: u32 = first_col; out_col < last_col; out_col++) {
+        let size: u32 = rows * (col_end(out_col) - col_begin(out_col));
+        sum = sum + A(grad[window_at(image, out_row, out_col, channel)]) / f32(size);
       }
     }
     y[i] = T(sum);

@@ -29,9 +29,9 @@ ShaderText ComposeConcat(const ShaderSource& source, std::span<const int32_t> va
     shader.builder().Parameter(width);
     shader.Input(Numbered("x", k));
     const std::string load = "return load_" + Numbered("x", k) + "(row * parameters." + width + " + col);\n";
-    text += k + 1 == count ? load
-                           : "if (col < parameters." + width + ") {\n" + load + "}\ncol = col - parameters." + width +
-                                 ";\n";
+    text += k + 1 == count
+                ? load
+                : "if (col < parameters." + width + ") {\n" + load + "}\ncol = col - parameters." + width + ";\n";
   }
   return shader.Finish(text + "}", source.text, kConcatPackedText);
 }
@@ -53,8 +53,7 @@ Launch ConcatProgram(const ConcatPart& part, uint32_t element_bytes, const GpuLi
   element_bytes *= wide.factor();
   const int64_t row_size = part.row_size / factor;
   window /= factor;
-  const ShaderVariant variant(kConcat,
-                              {static_cast<int32_t>(element_bytes), static_cast<int32_t>(part.widths.size())});
+  const ShaderVariant variant(kConcat, {static_cast<int32_t>(element_bytes), static_cast<int32_t>(part.widths.size())});
   const int64_t count = part.rows * (element_bytes < kWordBytes ? row_size : window);
   Launch launch = MovementLaunch(variant, element_bytes, count, limits);
   launch.parameters.Add(Low(row_size));

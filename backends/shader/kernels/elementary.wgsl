@@ -20,6 +20,10 @@ fn is_finite(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u;
 }
 
+fn is_zero(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) == 0u;
+}
+
 // Only a value that is not constant may be NaN.
 fn not_a_number() -> f32 {
   var bits: u32 = 0x7fc00000u;
@@ -495,7 +499,8 @@ fn positive_power(x: f32, y: f32) -> f32 {
 fn pow_of(x: f32, y: f32) -> f32 {
   let size: u32 = bitcast<u32>(x) & 0x7fffffffu;
   let is_negative: bool = bitcast<u32>(x) >= 0x80000000u;
-  let is_whole: bool = floor(y) == y;
+  // Subnormal numbers are not whole, though they may be taken for zero.
+  let is_whole: bool = floor(y) == y && (bitcast<u32>(y) & 0x7fffffffu) - 1u >= 0x7fffffu;
   let is_odd: bool = is_whole && floor(y * 0.5) != y * 0.5;
   // Zero and infinity to any power but 0 are zero or infinity.
   let is_end: bool = size == 0u || size == 0x7f800000u;
@@ -505,7 +510,7 @@ fn pow_of(x: f32, y: f32) -> f32 {
   bits = select(bits, bits | 0x80000000u, is_negative && is_odd);
   let lacks_root: bool = is_negative && !is_end && !is_whole && !is_infinite(y);
   bits = select(bits, 0x7fc00000u, lacks_root || is_nan(x) || is_nan(y));
-  bits = select(bits, 0x3f800000u, y == 0.0 || x == 1.0 || (x == -1.0 && is_infinite(y)));
+  bits = select(bits, 0x3f800000u, is_zero(y) || x == 1.0 || (x == -1.0 && is_infinite(y)));
   return bitcast<f32>(bits);
 }
 
@@ -542,7 +547,7 @@ fn remainder_of(x: f32, y: f32) -> f32 {
 // The same with the sign of y.
 fn floor_remainder(x: f32, y: f32) -> f32 {
   let rest: f32 = remainder_of(x, y);
-  return select(rest, rest + y, rest != 0.0 && (rest < 0.0) != (y < 0.0));
+  return select(rest, rest + y, !is_zero(rest) && with_sign_of(1.0, rest) != with_sign_of(1.0, y));
 }
 
 // The floor of the quotient as if that were correctly rounded where it is a whole number.
@@ -568,8 +573,10 @@ fn clip(x: f32, low: f32, high: f32) -> f32 {
   return select(below, low, below < low || is_nan(low));
 }
 
+// Of subnormal numbers, too, which comparisons may take for zero.
 fn sign_of(x: f32) -> f32 {
-  return select(select(0.0, 1.0, x > 0.0) - select(0.0, 1.0, x < 0.0), x, is_nan(x));
+  let one: f32 = select(with_sign_of(1.0, x), x, is_nan(x));
+  return select(one, 0.0, is_zero(x));
 }
 
 // The number next to x in the direction of y, by integers in the order of the numbers.

@@ -89,7 +89,7 @@ constexpr ElementwiseFunction kFunctions[] = {
     Function("tf.Sub", kNumber, 2, "a - b"),
     Function("tf.Mul", kNumber, 2, "a * b"),
     Function("tf.RealDiv", kFloat, 2, "a / b"),
-    Function("tf.DivNoNan", kFloat, 2, "select(a / b, 0.0, b == 0.0)"),
+    Function("tf.DivNoNan", kFloat, 2, "select(a / b, 0.0, is_zero(b))"),
     Function("tf.FloorDiv", kFloat, 2, "floor_quotient(a, b)"),
     Function("tf.FloorMod", kFloat, 2, "floor_remainder(a, b)"),
     Function("tf.Mod", kFloat, 2, "remainder_of(a, b)"),

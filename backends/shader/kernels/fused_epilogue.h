@@ -33,11 +33,12 @@ struct FusedEpilogue {
   int32_t Pack() const { return static_cast<int32_t>(columns) | activation << 8; }
   static FusedEpilogue Unpack(int32_t packed);
 
-  // Declares the buffers and parameters, and `fn finish(sums: A4, col: u32) -> A4`. The shader has the type A4 of four
-  // f32 (without an epilogue of any four numbers), and the parameter `cols`.
+  // Declares the buffers and parameters for AddText.
   void Declare(ShaderBuilder& builder) const;
+  // `fn finish(sums: A4, column: u32) -> A4`, for the sums of four columns from `column` on. The shader has the types
+  // T, A and A4 of elements, numbers and four numbers, which are f32 unless there is no epilogue.
   void AddText(ShaderBuilder& builder) const;
-  void AddParameters(LaunchParameters& parameters) const;
+  void AddParameters(int64_t num_columns, LaunchParameters& parameters) const;
 };
 
 }  // namespace tandem::shader

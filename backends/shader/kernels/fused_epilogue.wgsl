@@ -1,18 +1,18 @@
+#if COLUMNS
 // Columns beyond the last are finished as the last one is; they are not stored.
-fn column(col: u32) -> u32 { return min(col, parameters.cols - 1u); }
+fn known(column: u32) -> u32 { return min(column, parameters.columns - 1u); }
+#end
 
-fn finish(sums: A4, col: u32) -> A4 {
+fn finish(sums: A4, column: u32) -> A4 {
   var x: A4 = sums;
 #if BIAS
-  x += A4(A(bias[column(col)]), A(bias[column(col + 1u)]), A(bias[column(col + 2u)]), A(bias[column(col + 3u)]));
+  x += A4(A(bias[known(column)]), A(bias[known(column + 1u)]), A(bias[known(column + 2u)]), A(bias[known(column + 3u)]));
 #end
 #if BATCH_NORM
 #for n 4
-  {
-    let i: u32 = column(col + ${n}u);
-    let factor: f32 = A(scale[i]) / sqrt(A(variance[i]) + parameters.epsilon);
-    x[${n}] = (x[${n}] - A(mean[i])) * factor + A(offset[i]);
-  }
+  let i${n}: u32 = known(column + ${n}u);
+  let factor${n}: f32 = A(scale[i${n}]) / sqrt(A(variance[i${n}]) + parameters.epsilon);
+  x[${n}] = (x[${n}] - A(mean[i${n}])) * factor${n} + A(offset[i${n}]);
 #end
 #end
 #if ACTIVATION

@@ -59,8 +59,8 @@ Launch GatherNdProgram(const TensorMetadata& params, const TensorMetadata& indic
   wide.Include(numbers.slice_size);
   const int64_t slice = numbers.slice_size / static_cast<int64_t>(wide.factor());
   const uint32_t bytes = ElementBytes(params.dtype) * wide.factor();
-  const ShaderVariant variant(
-      kGatherNd, {static_cast<int32_t>(bytes), static_cast<int32_t>(indices.dtype), numbers.depth});
+  const ShaderVariant variant(kGatherNd,
+                              {static_cast<int32_t>(bytes), static_cast<int32_t>(indices.dtype), numbers.depth});
   Launch launch = MovementLaunch(variant, bytes, numbers.count * slice, limits);
   launch.parameters.Add(Low(slice));
   numbers.AddParameters(launch.parameters);

@@ -151,7 +151,8 @@ Status RegisterIndexingKernels(ShaderOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.GatherNd", movable, MakeKernel<&GatherNdKernel>()));
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.ScatterNd", sums, MakeKernel<&ScatterNdKernel>()));
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.TensorScatterAdd", sums, MakeKernel<&TensorScatterAddKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.TensorScatterUpdate", movable, MakeKernel<&TensorScatterUpdateKernel>()));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.TensorScatterUpdate", movable, MakeKernel<&TensorScatterUpdateKernel>()));
   return handler.AddKernel("tf.UnsortedSegmentSum", numbers, MakeKernel<&SegmentSumKernel>());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The gradient of x; and of each row what its elements are normalized with, mean and factor.
+// The gradient of x; and of each row what its elements are normalized with: mean, what that lacks, and factor.
 fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   let row: u32 = (wid.y * nwg.x + wid.x) * (WORKGROUP / LANES) + lidx / LANES;
   let lane: u32 = lidx % LANES;
@@ -10,12 +10,11 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   if (row >= parameters.rows) {
     end = 0u;
   }
-  let rounded_mean: f32 = row_mean(base, lane, end, lidx);
-  let rest: vec2f = row_moments(base, lane, end, rounded_mean, lidx);
-  let mean: f32 = rounded_mean + rest.x;
+  let mean: f32 = row_mean(base, lane, end, lidx);
+  let rest: vec2f = row_moments(base, lane, end, mean, lidx);
   let factor: f32 = 1.0 / sqrt(rest.y + parameters.epsilon);
   if (lane == 0u && end > 0u) {
-    stats[row] = vec2f(mean, factor);
+    stats[row] = vec4f(mean, rest.x, factor, 0.0);
   }
 
   var sum: Q = Q(0.0);
@@ -23,7 +22,7 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   for (var i: u32 = lane; i < end; i += LANES) {
     let scaled: Q = Q(dy[base + i]) * Q(scale[i]);
     sum += scaled;
-    product += scaled * (Q(x[base + i]) - mean);
+    product += scaled * ((Q(x[base + i]) - mean) - rest.x);
   }
   let row_sum: f32 = sum_gradients(sum_of(sum), lidx);
   let row_product: f32 = sum_products(sum_of(product), lidx);
@@ -31,6 +30,6 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   let offset: f32 = row_sum / parameters.count;
   for (var i: u32 = lane; i < end; i += LANES) {
     let scaled: Q = Q(dy[base + i]) * Q(scale[i]);
-    y[base + i] = R(((scaled - offset) - (Q(x[base + i]) - mean) * slope) * factor);
+    y[base + i] = R(((scaled - offset) - ((Q(x[base + i]) - mean) - rest.x) * slope) * factor);
   }
 }

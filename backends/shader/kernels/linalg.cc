@@ -3,6 +3,8 @@
 
 // Products of matrices: MatMul, _FusedMatMul, BatchMatMulV2.
 
+#include "kernels/linalg.h"
+
 #include <utility>
 
 #include "kernels/element_types.h"
@@ -88,8 +90,11 @@ Status BatchMatMulKernel(KernelFrame& frame) {
 Status RegisterLinalgKernels(ShaderOpHandler& handler) {
   const GpuLimits& limits = handler.gpu().limits();
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MatMul", NumericDTypes(limits), MakeKernel<&MatMulKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.BatchMatMulV2", NumericDTypes(limits), MakeKernel<&BatchMatMulKernel>()));
-  return handler.AddKernel("tf._FusedMatMul", FloatDTypes(limits), MakeKernel<&FusedMatMulKernel>());
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.BatchMatMulV2", NumericDTypes(limits), MakeKernel<&BatchMatMulKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf._FusedMatMul", FloatDTypes(limits), MakeKernel<&FusedMatMulKernel>()));
+  TANDEM_RETURN_IF_ERROR(RegisterDiagonalKernels(handler));
+  return RegisterEinsumKernels(handler);
 }
 
 }  // namespace tandem::shader

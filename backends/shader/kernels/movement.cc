@@ -49,8 +49,8 @@ std::string LoadText(const std::string& name, uint32_t bytes, uint32_t to) {
   }
   if (to <= kWordBytes) return text + "return " + word + ";\n}";
   if (bytes == 8) return text + "return vec4u(value.x, value.y, value.x, value.y);\n}";
-  return text + "let word: u32 = " + word + ";\nreturn " + (to == 8 ? "vec2u(word, word)" : "vec4u(word, word, word, word)") +
-         ";\n}";
+  return text + "let word: u32 = " + word + ";\nreturn " +
+         (to == 8 ? "vec2u(word, word)" : "vec4u(word, word, word, word)") + ";\n}";
 }
 
 }  // namespace
@@ -81,12 +81,11 @@ MovementShader::MovementShader(std::string_view name, uint32_t element_bytes)
 }
 
 void MovementShader::Input(std::string_view name, uint32_t bytes) {
-  builder_.Buffer(name, BufferAccess::kRead, ElementType(bytes)).Text(LoadText(std::string(name), bytes, element_bytes_));
+  builder_.Buffer(name, BufferAccess::kRead, ElementType(bytes))
+      .Text(LoadText(std::string(name), bytes, element_bytes_));
 }
 
-ShaderText MovementShader::Finish(std::string_view text) {
-  return Finish(text, kMovementText, kMovementPackedText);
-}
+ShaderText MovementShader::Finish(std::string_view text) { return Finish(text, kMovementText, kMovementPackedText); }
 
 ShaderText MovementShader::Finish(std::string_view text, std::string_view whole, std::string_view packed) {
   builder_.Buffer("y", BufferAccess::kReadWrite, ElementType(element_bytes_)).Text(text);

@@ -38,7 +38,7 @@ Status LayerNormGradKernel(const Tensor& gradients, const Tensor& x, const Tenso
   ShaderCall call(frame);
   const Rows rows(x.shape());
   const float epsilon = frame.attrs().GetOr("epsilon", 1e-5f);
-  GpuBuffer* stats = call.Temporary(rows.rows * 2 * sizeof(float));
+  GpuBuffer* stats = call.Temporary(rows.rows * 4 * sizeof(float));
   call.Run(LayerNormGradProgram(x.dtype(), rows.rows, rows.cols, epsilon, call.limits()),
            {call.Argument(0), call.Argument(1), call.Argument(2), stats, call.Result(0)});
   const TensorShape matrix = {static_cast<int64_t>(rows.rows), static_cast<int64_t>(rows.cols)};

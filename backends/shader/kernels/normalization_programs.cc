@@ -35,7 +35,7 @@ ShaderText ComposeLayerNorm(const ShaderSource& source, std::span<const int32_t>
   if (is_gradient) builder.Buffer("dy", BufferAccess::kRead, "R");
   builder.Buffer("x", BufferAccess::kRead, "R").Buffer("scale", BufferAccess::kRead, "R");
   if (is_gradient) {
-    builder.Buffer("stats", BufferAccess::kReadWrite, "vec2f");
+    builder.Buffer("stats", BufferAccess::kReadWrite, "vec4f");
   } else {
     builder.Buffer("bias", BufferAccess::kRead, "R");
   }

@@ -19,7 +19,8 @@ namespace tandem::shader {
 
 // Buffers x, scale, bias, y.
 Launch LayerNormProgram(DType dtype, uint64_t rows, uint64_t cols, float epsilon, const GpuLimits& limits);
-// Buffers dy, x, scale; then stats, a mean and a factor (f32) for each row, and y, the gradient of x.
+// Buffers dy, x, scale; then stats, four f32 for each row (its mean, what rounding took from that, the factor that its
+// elements are normalized with, 0), and y, the gradient of x.
 Launch LayerNormGradProgram(DType dtype, uint64_t rows, uint64_t cols, float epsilon, const GpuLimits& limits);
 
 // A tensor of channels, as `outer` matrices whose columns, or if these are single whose rows together, are channels.

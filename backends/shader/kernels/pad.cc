@@ -112,8 +112,8 @@ std::vector<ShaderVariant> PadVariants() {
   for (const int32_t bytes : {1, 2, 4, 8, 16}) {
     for (const int32_t rank : {1, 2, TensorShape::kMaxRank}) {
       const auto add = [&](Filling filling, int32_t value_bytes) {
-        variants.emplace_back(
-            kPad, std::initializer_list<int32_t>{bytes, rank, static_cast<int32_t>(filling), value_bytes});
+        variants.emplace_back(kPad,
+                              std::initializer_list<int32_t>{bytes, rank, static_cast<int32_t>(filling), value_bytes});
       };
       add(Filling::kZero, 0);
       add(Filling::kMirror, 0);

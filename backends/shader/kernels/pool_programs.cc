@@ -83,8 +83,7 @@ ShaderText ComposeMaxPool(const ShaderSource& source, std::span<const int32_t> v
   builder.Buffer("x", BufferAccess::kRead, "T").Buffer("y", BufferAccess::kReadWrite, "T");
   if (types.is_float) {
     builder.Text("fn magnitude_bits(a: A) -> B {\nreturn bitcast<" + types.bits + ">(a) & B(0x7fffffffu);\n}");
-    builder.Text(
-        types.Function("or_nan(a: A, nan: B)", "A", "select(a#, bitcast<f32>(nan#), nan# > 0x7f800000u)"));
+    builder.Text(types.Function("or_nan(a: A, nan: B)", "A", "select(a#, bitcast<f32>(nan#), nan# > 0x7f800000u)"));
   } else {
     builder.Text("fn magnitude_bits(a: A) -> B {\nreturn B(0u);\n}\nfn or_nan(a: A, nan: B) -> A {\nreturn a;\n}");
   }
@@ -110,8 +109,8 @@ ShaderText ComposeMaxPoolPlaces(const ShaderSource& source, std::span<const int3
                                 "let both: u32 = min(a & 0x7fffffffu, b & 0x7fffffffu);\n"
                                 "return a == b || both > 0x7f800000u || ((a | b) & 0x7fffffffu) == 0u;\n}"
                               : "fn is_same(a: u32, b: u32) -> bool {\nreturn a == b;\n}");
-  builder.Text(types.Function("number_if_same(a: B, b: B, number: u32)", "B",
-                              "select(NOWHERE, number, is_same(a#, b#))"));
+  builder.Text(
+      types.Function("number_if_same(a: B, b: B, number: u32)", "B", "select(NOWHERE, number, is_same(a#, b#))"));
   return builder.Finish(source.text);
 }
 
@@ -146,12 +145,28 @@ Launch MakeLaunch(const ShaderSource& source, const PoolPlan& plan, DType dtype,
   Launch launch;
   launch.variant = ShaderVariant(source, {static_cast<int32_t>(dtype), static_cast<int32_t>(lanes)});
   for (const int64_t number : {elements / lanes, plan.channels / lanes, plan.rows.input, plan.cols.input,
-                               plan.rows.output, plan.cols.output, plan.rows.window, plan.cols.window,
-                               plan.rows.stride, plan.cols.stride, plan.rows.pad_before, plan.cols.pad_before}) {
+                               plan.rows.output, plan.cols.output, plan.rows.window, plan.cols.window, plan.rows.stride,
+                               plan.cols.stride, plan.rows.pad_before, plan.cols.pad_before}) {
     launch.parameters.Add(Low(number));
   }
   launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(elements / lanes), kWorkgroup, limits);
   return launch;
+}
+
+// Makes numbers that have no effect small.
+void Shorten(WindowAxis& axis) {
+  if (axis.output == 0) {
+    axis.window = axis.stride = 1;
+    axis.pad_before = 0;
+    return;
+  }
+  if (axis.output == 1) axis.stride = 1;
+  const int64_t last = (axis.output - 1) * axis.stride;
+  // Where all windows have the whole image there may as well be no more of them than that takes.
+  if (last <= axis.pad_before && axis.window - axis.pad_before >= axis.input) {
+    axis.pad_before = last;
+    axis.window = last + axis.input;
+  }
 }
 
 }  // namespace
@@ -166,8 +181,7 @@ StatusOr<PoolPlan> MakePoolPlan(const OpAttrsRef& attrs, const TensorShape& imag
     plan.channels = 1;
   }
   for (WindowAxis* axis : {&plan.rows, &plan.cols}) {
-    // Where there is one window, strides mean nothing.
-    if (axis->output <= 1) axis->stride = std::min(axis->stride, kMaxWindow);
+    Shorten(*axis);
     if (axis->window > kMaxWindow || axis->stride > kMaxWindow) {
       return ResourceExhausted("expected windows and strides of at most ", kMaxWindow, ", got ", axis->window, " and ",
                                axis->stride);

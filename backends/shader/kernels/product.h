@@ -43,7 +43,8 @@ struct MatrixProduct {
   std::array<BatchDim, TensorShape::kMaxRank> batch = {};
   int num_batch_dims = 0;
 
-  int64_t num_elements() const;
+  // Of matrices.
+  int64_t count() const;
 };
 
 // Buffers: a, b, those of the epilogue, c. Empty if the result is.

@@ -9,45 +9,25 @@
 #if RAGGED
 fn is_inner(k: u32) -> bool { return k < parameters.inner; }
 fn inner_at(k: u32) -> u32 { return min(k, parameters.inner - 1u); }
-#else
-fn inner_at(k: u32) -> u32 { return k; }
 #end
 
 #if A_SCALARS
 fn a_value(row_at: u32, k: u32) -> A {
-  let value: A = A(a[row_at + inner_at(k) * parameters.a_inner]);
 #if RAGGED
-  return select(A(0), value, is_inner(k));
+  return select(A(0), A(a[row_at + inner_at(k) * parameters.a_inner]), is_inner(k));
 #else
-  return value;
+  return A(a[row_at + k * parameters.a_inner]);
 #end
-}
-#else
-fn a_quad(at: u32, k: u32) -> A4 {
-  let value: A4 = A4(a[at / 4u]);
-#if RAGGED
-  if (!is_inner(k)) { return A4(A(0)); }
-#end
-  return value;
 }
 #end
 
 #if B_SCALARS
 fn b_value(k: u32, col_at: u32) -> A {
-  let value: A = A(b[inner_at(k) * parameters.b_inner + col_at]);
 #if RAGGED
-  return select(A(0), value, is_inner(k));
+  return select(A(0), A(b[inner_at(k) * parameters.b_inner + col_at]), is_inner(k));
 #else
-  return value;
+  return A(b[k * parameters.b_inner + col_at]);
 #end
-}
-#else
-fn b_quad(at: u32, k: u32) -> A4 {
-  let value: A4 = A4(b[at / 4u]);
-#if RAGGED
-  if (!is_inner(k)) { return A4(A(0)); }
-#end
-  return value;
 }
 #end
 
@@ -95,12 +75,16 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
 #for j QUADS
 #if B_COLS
 #for q 4
-    let b${j}_${q}: A4 = b_quad(inner_at(k + ${q}u) * parameters.b_inner + b_at${j}, k + ${q}u);
+#if RAGGED
+    let b${j}_${q}: A4 = select(A4(A(0)), A4(b[(inner_at(k + ${q}u) * parameters.b_inner + b_at${j}) / 4u]), is_inner(k + ${q}u));
+#else
+    let b${j}_${q}: A4 = A4(b[((k + ${q}u) * parameters.b_inner + b_at${j}) / 4u]);
+#end
 #end
 #end
 #if B_INNER
 #for n 4
-    let t${j}_${n}: A4 = b_quad(b_at${j}_${n} + k, k);
+    let t${j}_${n}: A4 = A4(b[(b_at${j}_${n} + k) / 4u]);
 #end
 #for q 4
     let b${j}_${q}: A4 = A4(t${j}_0[${q}], t${j}_1[${q}], t${j}_2[${q}], t${j}_3[${q}]);
@@ -115,12 +99,16 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
 #for t ROW_GROUPS
 #if A_ROWS
 #for q 4
-    let s${t}_${q}: A4 = a_quad(a_at${t} + inner_at(k + ${q}u) * parameters.a_inner, k + ${q}u);
+#if RAGGED
+    let s${t}_${q}: A4 = select(A4(A(0)), A4(a[(a_at${t} + inner_at(k + ${q}u) * parameters.a_inner) / 4u]), is_inner(k + ${q}u));
+#else
+    let s${t}_${q}: A4 = A4(a[(a_at${t} + (k + ${q}u) * parameters.a_inner) / 4u]);
+#end
 #end
 #end
 #for m GROUP
 #if A_INNER
-    let a${t}_${m}: A4 = a_quad(a_at${t}_${m} + k, k);
+    let a${t}_${m}: A4 = A4(a[(a_at${t}_${m} + k) / 4u]);
 #end
 #if A_ROWS
     let a${t}_${m}: A4 = A4(s${t}_0[${m}], s${t}_1[${m}], s${t}_2[${m}], s${t}_3[${m}]);
@@ -129,19 +117,27 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
     let a${t}_${m}: A4 = A4(a_value(a_at${t}_${m}, k), a_value(a_at${t}_${m}, k + 1u), a_value(a_at${t}_${m}, k + 2u), a_value(a_at${t}_${m}, k + 3u));
 #end
 #for j QUADS
-    c${t}_${m}_${j} = multiply_add(a${t}_${m}, b${j}_0, b${j}_1, b${j}_2, b${j}_3, c${t}_${m}_${j});
+#if FLOAT
+    c${t}_${m}_${j} += fma(A4(a${t}_${m}[3]), b${j}_3, fma(A4(a${t}_${m}[2]), b${j}_2, fma(A4(a${t}_${m}[1]), b${j}_1, A4(a${t}_${m}[0]) * b${j}_0)));
+#else
+    c${t}_${m}_${j} += a${t}_${m}[0] * b${j}_0 + a${t}_${m}[1] * b${j}_1 + a${t}_${m}[2] * b${j}_2 + a${t}_${m}[3] * b${j}_3;
+#end
 #end
 #end
 #end
   }
+  var sums: array<A4, ${NUM_QUADS}>;
 #for t ROW_GROUPS
 #for m GROUP
-  if (row + ${t}u * 4u + ${m}u < parameters.rows) {
-    let at: u32 = c_at + (row + ${t}u * 4u + ${m}u) * parameters.c_row;
 #for j QUADS
-    store(at, col + ${j}u * 4u, c${t}_${m}_${j});
+  sums[(${t}u * 4u + ${m}u) * ${QUADS}u + ${j}u] = c${t}_${m}_${j};
 #end
+#end
+#end
+  // A loop, since this written out for each would be most of the text.
+  for (var i: u32 = 0u; i < ${NUM_QUADS}u; i++) {
+    let sum_row: u32 = row + i / ${QUADS}u;
+    let sum_col: u32 = col + i % ${QUADS}u * 4u;
+    if (sum_row < parameters.rows) { store(c_at + sum_row * parameters.c_row, sum_col, sum_col, sums[i]); }
   }
-#end
-#end
 }

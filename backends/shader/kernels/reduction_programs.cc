@@ -102,8 +102,8 @@ std::string Composer::LoadText() const {
   std::string value = "x[base + i]";
   if (source == ReductionSource::kAccumulators) return std::string(kHead) + "return " + value + "; }\n";
   if (source == ReductionSource::kNormalized) {
-    return std::string(kHead) + "let s: vec2f = stats[i / parameters.cols]; return Q(dy[base + i]) * ((Q(" + value +
-           ") - s.x) * s.y); }\n";
+    return std::string(kHead) + "let s: vec4f = stats[i / parameters.cols]; return Q(dy[base + i]) * (((Q(" + value +
+           ") - s.x) - s.y) * s.z); }\n";
   }
   if (source != ReductionSource::kElements) {
     const std::string difference = "let d: Q = Q(" + value + ") - Q(mean[channel]); ";
@@ -195,7 +195,7 @@ ShaderText Composer::Compose(const ShaderSource& source_text) const {
   if (source == ReductionSource::kSquares || source == ReductionSource::kProducts) {
     builder.Buffer("mean", BufferAccess::kRead, TypeOf("f32", is_rows ? 1 : width));
   }
-  if (source == ReductionSource::kNormalized) builder.Buffer("stats", BufferAccess::kRead, "vec2f");
+  if (source == ReductionSource::kNormalized) builder.Buffer("stats", BufferAccess::kRead, "vec4f");
   builder.Buffer("y", BufferAccess::kReadWrite, "R");
   for (const char* name : {"items", "rows", "cols", "chunk", "chunks", "unrolled", "channels", "divisor"}) {
     builder.Parameter(name);

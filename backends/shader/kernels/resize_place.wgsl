@@ -1,5 +1,5 @@
-// Where a row or a column of a resized image lies in the image, in f32, rounded after each step: every device is to come
-// to the same pixels. The combination with parameters.zero, which no compiler sees through, keeps it from fusing steps.
+// Where a row or a column of a resized image lies in the image, in f32, rounded after each step: every device is to
+// come to the same pixels. The combination with parameters.zero, which no compiler knows to be 0, keeps steps apart.
 fn scaled(i: u32, scale: f32) -> f32 {
   return rounded((f32(i) + parameters.shift) * scale);
 }

@@ -180,8 +180,8 @@ int64_t UpdateBlockSize(const SliceNumbers& numbers, DType dtype) {
 }
 
 Launch ScatterLinkProgram(const SliceNumbers& numbers, const UpdateBlock& block, const GpuLimits& limits) {
-  Launch launch = MakeLaunch(MakeVariant(kLink, numbers), block.count, {Low(block.first), Low(block.count)}, numbers,
-                             limits);
+  Launch launch =
+      MakeLaunch(MakeVariant(kLink, numbers), block.count, {Low(block.first), Low(block.count)}, numbers, limits);
   launch.num_written = 2;
   return launch;
 }
@@ -233,8 +233,7 @@ std::vector<ShaderVariant> ScatterVariants() {
   std::vector<ShaderVariant> variants;
   const auto add = [&variants](const ShaderSource& source, DType index, int32_t depth, int32_t value = 0,
                                int32_t second = 0) {
-    variants.emplace_back(source,
-                          std::initializer_list<int32_t>{static_cast<int32_t>(index), depth, value, second});
+    variants.emplace_back(source, std::initializer_list<int32_t>{static_cast<int32_t>(index), depth, value, second});
   };
   for (const DType index : {DType::kI16, DType::kU16, DType::kI32, DType::kI64}) {
     for (const int32_t depth : {0, 1, 3}) {

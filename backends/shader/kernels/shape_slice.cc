@@ -3,10 +3,9 @@
 
 // Kernels that take elements at regular distances: Slice, StridedSlice, ReverseV2.
 
-#include "tandem/strided_slice.h"
-
 #include "kernels/movement.h"
 #include "kernels/shape_kernels.h"
+#include "tandem/strided_slice.h"
 
 namespace tandem::shader {
 

@@ -25,8 +25,8 @@ struct SliceNumbers {
   // One for each index.
   static SliceNumbers OfSegments(const TensorMetadata& segment_ids, const TensorShape& result);
 
-  // The same with a function `slice_of(row: u32) -> u32`, which gives 0xffffffff unless all indices of the row are within
-  // their dimensions; these are parameters.
+  // The same with a function `slice_of(row: u32) -> u32`, which gives 0xffffffff unless all indices of the row are
+  // within their dimensions; these are parameters.
   static void Declare(ShaderBuilder& builder, DType dtype, int depth);
   void AddParameters(LaunchParameters& parameters) const;
 

@@ -23,11 +23,19 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   }
   let row_largest: f32 = max_of_lanes(lane_largest, lidx);
 
+  // In blocks, so that many small numbers are not lost beside a large one.
   var sum: Q = Q(0.0);
-  for (var i: u32 = begin; i < end; i += LANES) {
-    let power: Q = exp_below_zero(Q(x[i]) - row_largest);
-    sum += power;
-    keep(i, power);
+  var next: u32 = begin;
+  while (next < end) {
+    let stop: u32 = min(next + 32u * LANES, end);
+    var part: Q = Q(0.0);
+    for (var i: u32 = next; i < stop; i += LANES) {
+      let power: Q = exp_below_zero(Q(x[i]) - row_largest);
+      part += power;
+      keep(i, power);
+    }
+    sum += part;
+    next += 32u * LANES;
   }
   let row_sum: f32 = sum_of_lanes(sum_of(sum), lidx);
   let is_nan: bool = bitcast<u32>(row_largest) == 0x7f800000u || row_sum == 0.0;

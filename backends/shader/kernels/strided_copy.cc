@@ -122,8 +122,9 @@ Launch TransposeProgram(const StridedCopy& copy, int rows_dim, uint32_t element_
   const int64_t tiles_across = (cols + kTile - 1) / kTile;
   Launch launch;
   launch.variant = ShaderVariant(kTranspose, {static_cast<int32_t>(element_bytes), last - 1, by_vectors ? 1 : 0});
-  launch.parameters = {Low(copy.offset()), Low(copy.dim(last).stride), Low(row_pitch), Low(rows), Low(cols),
-                       Low(batches),       Low(tiles_down),           Low(tiles_across)};
+  launch.parameters = {
+      Low(copy.offset()), Low(copy.dim(last).stride), Low(row_pitch), Low(rows), Low(cols), Low(batches),
+      Low(tiles_down),    Low(tiles_across)};
   int64_t out_stride = copy.count();
   for (int d = 0; d < last; ++d) {
     out_stride /= copy.dim(d).size;
@@ -183,7 +184,8 @@ Launch StridedCopyProgram(StridedCopy copy, uint32_t element_bytes, const GpuLim
 std::vector<ShaderVariant> StridedCopyVariants() {
   std::vector<ShaderVariant> variants;
   for (const int32_t bytes : {1, 2, 4, 8, 16}) {
-    for (const int32_t rank : {0, 1, 3, StridedCopy::kMaxDims}) variants.emplace_back(kStridedCopy, std::initializer_list<int32_t>{bytes, rank});
+    for (const int32_t rank : {0, 1, 3, StridedCopy::kMaxDims})
+      variants.emplace_back(kStridedCopy, std::initializer_list<int32_t>{bytes, rank});
   }
   for (const int32_t rank : {0, 2, kMaxTransposeRank}) {
     variants.emplace_back(kTranspose, std::initializer_list<int32_t>{4, rank, 0});

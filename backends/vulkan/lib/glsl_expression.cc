@@ -249,7 +249,8 @@ GlslType GlslExpressions::ReadType() {
   }
   ++at_;
   Expect("<");
-  GlslType type = ReadType();
+  GlslType type = Enter("types") ? ReadType() : GlslType();
+  Leave();
   if (name == "array") {
     type.extents.insert(type.extents.begin(), Accept(",") ? ReadBinary(kAdditiveLevel) : std::string());
     Accept(",");
@@ -278,6 +279,19 @@ std::vector<std::string> GlslExpressions::ReadArguments() {
   return arguments;
 }
 
+bool GlslExpressions::Enter(std::string_view what) {
+  constexpr int kMostDeep = 100;
+  if (++depth_ <= kMostDeep) return true;
+  Fail("fewer " + std::string(what) + " within each other");
+  return false;
+}
+
+std::string GlslExpressions::ReadExpression() {
+  std::string text = Enter("expressions") ? ReadBinary(0) : std::string();
+  Leave();
+  return text;
+}
+
 std::string GlslExpressions::ReadBinary(int level) {
   if (level > kMultiplicativeLevel) return ReadUnary();
   std::string left = ReadBinary(level + 1);
@@ -300,7 +314,10 @@ std::string GlslExpressions::ReadBinary(int level) {
 
 std::string GlslExpressions::ReadUnary() {
   for (const std::string_view op : {"-", "!", "~"}) {
-    if (Accept(op)) return "(" + std::string(op) + ReadUnary() + ")";
+    if (!Accept(op)) continue;
+    std::string text = Enter("expressions") ? "(" + std::string(op) + ReadUnary() + ")" : std::string();
+    Leave();
+    return text;
   }
   return ReadPrimary();
 }

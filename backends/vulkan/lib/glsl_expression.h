@@ -45,14 +45,23 @@ class GlslExpressions {
   std::string_view ExpectName();
 
   GlslType ReadType();
-  std::string ReadExpression() { return ReadBinary(0); }
+  std::string ReadExpression();
   // The same where values must be known to the compiler.
   std::string ReadConstant();
   // `f(a, b)`, from the parenthesis.
   std::vector<std::string> ReadArguments();
 
+  // Begins something that may be within others of its kind, `what` in the plural; false, and an error, too deep. Leave
+  // ends it, in any case.
+  bool Enter(std::string_view what);
+  void Leave() { --depth_; }
+
   // A name of the kernel's in GLSL.
-  static std::string Rename(std::string_view name) { return std::string(name) + "_v"; }
+  static std::string Rename(std::string_view name) {
+    // GLSL keeps names for itself that begin with "gl_".
+    if (name == "gl" || name.starts_with("gl_")) return "g_" + std::string(name) + "_g";
+    return std::string(name) + "_v";
+  }
 
   void AddAlias(std::string_view name, GlslType type) { aliases_[name] = std::move(type); }
   void AddFunction(std::string_view name) { functions_.insert(name); }
@@ -73,6 +82,7 @@ class GlslExpressions {
   size_t at_ = 0;
   Status status_;
   bool constant_ = false;
+  int depth_ = 0;
   std::map<std::string_view, GlslType> aliases_;
   std::set<std::string_view> functions_;
   std::string_view parameters_;

@@ -252,11 +252,14 @@ class Translation {
   }
 
   void Block() {
-    in_.Expect("{");
-    out_ += "{";
-    while (!in_.AtEnd() && !in_.Is("}")) Statement();
-    in_.Expect("}");
-    out_ += "}";
+    if (in_.Enter("blocks")) {
+      in_.Expect("{");
+      out_ += "{";
+      while (!in_.AtEnd() && !in_.Is("}")) Statement();
+      in_.Expect("}");
+      out_ += "}";
+    }
+    in_.Leave();
   }
 
   void Statement() {
@@ -348,8 +351,9 @@ class Translation {
     Block();
     if (!in_.Accept("else")) return;
     out_ += " else ";
-    if (in_.Accept("if")) return If();
-    Block();
+    if (!in_.Accept("if")) return Block();
+    if (in_.Enter("blocks")) If();
+    in_.Leave();
   }
 
   void For() {

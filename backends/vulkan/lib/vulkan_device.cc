@@ -123,16 +123,25 @@ Status VulkanDevice::CreateInstance(bool validation) {
   messenger.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
   messenger.pfnUserCallback = OnMessage;
   messenger.pUserData = this;
+  // Hazards between commands are among what it looks for.
+  const VkValidationFeatureEnableEXT synchronization = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+  VkValidationFeaturesEXT watched = {VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT, &messenger};
+  watched.enabledValidationFeatureCount = 1;
+  watched.pEnabledValidationFeatures = &synchronization;
   const char* layer = kValidationLayer;
-  const char* extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+  const char* wanted[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
   VkInstanceCreateInfo info = {VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
   info.pApplicationInfo = &application;
   if (validation) {
-    info.pNext = &messenger;
+    const auto of_layer = List<VkExtensionProperties>([&](uint32_t* count, VkExtensionProperties* list) {
+      return vk_.EnumerateInstanceExtensionProperties(kValidationLayer, count, list);
+    });
+    const bool watches = Has(of_layer, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+    info.pNext = watches ? static_cast<const void*>(&watched) : &messenger;
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &layer;
-    info.enabledExtensionCount = 1;
-    info.ppEnabledExtensionNames = &extension;
+    info.enabledExtensionCount = watches ? 2 : 1;
+    info.ppEnabledExtensionNames = wanted;
   }
   const VkResult result = vk_.CreateInstance(&info, nullptr, &instance_);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
@@ -192,7 +201,6 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
   };
   const bool has_timeline = enable(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, true);
   const bool has_f16 = enable(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, true);
-  const bool has_float_controls = enable(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, true);
   const bool has_push_descriptors = enable(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, false);
 
   VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
@@ -207,32 +215,29 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
   VkPhysicalDeviceMaintenance3Properties maintenance = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
   VkPhysicalDeviceSubgroupProperties subgroup = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, &maintenance};
   VkPhysicalDevicePushDescriptorPropertiesKHR push = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
-  VkPhysicalDeviceFloatControlsProperties controls = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
   VkPhysicalDeviceProperties2 properties = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &subgroup};
   if (has_push_descriptors) push.pNext = properties.pNext, properties.pNext = &push;
-  if (has_float_controls) controls.pNext = properties.pNext, properties.pNext = &controls;
   vk_.GetPhysicalDeviceProperties2(physical_, &properties);
-  max_push_descriptors_ = push.maxPushDescriptors;
-  keeps_special_values_ = controls.shaderSignedZeroInfNanPreserveFloat32;
 
   const VkPhysicalDeviceLimits& given = properties_.limits;
   limits_.max_storage_buffers =
       std::min({given.maxPerStageDescriptorStorageBuffers, given.maxDescriptorSetStorageBuffers, 32u});
   if (has_push_descriptors)
-    limits_.max_storage_buffers = std::min(limits_.max_storage_buffers, max_push_descriptors_ - 1);
+    limits_.max_storage_buffers = std::min(limits_.max_storage_buffers, push.maxPushDescriptors - 1);
   limits_.max_binding_bytes = given.maxStorageBufferRange / 4 * 4;
   uint64_t largest_heap = 0;
   for (uint32_t i = 0; i < memory_.memoryHeapCount; ++i) {
     if ((memory_.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) == 0) continue;
     largest_heap = std::max<uint64_t>(largest_heap, memory_.memoryHeaps[i].size);
   }
-  limits_.max_buffer_bytes = std::min<uint64_t>(maintenance.maxMemoryAllocationSize, largest_heap) / 4 * 4;
+  limits_.max_buffer_bytes = std::min<uint64_t>(maintenance.maxMemoryAllocationSize, largest_heap) / 256 * 256;
   const auto& counts = given.maxComputeWorkGroupCount;
   limits_.max_workgroups = std::min({counts[0], counts[1], counts[2]});
   limits_.max_invocations = std::min({given.maxComputeWorkGroupInvocations, given.maxComputeWorkGroupSize[0],
                                       given.maxComputeWorkGroupSize[1], 1024u});
   limits_.max_workgroup_z = given.maxComputeWorkGroupSize[2];
   limits_.max_workgroup_bytes = given.maxComputeSharedMemorySize;
+  limits_.is_software = properties_.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   limits_.has_f16 = f16.shaderFloat16 && storage16.storageBuffer16BitAccess;
   constexpr VkSubgroupFeatureFlags kSubgroups =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
@@ -292,7 +297,6 @@ Status VulkanDevice::CreateDevice(const Candidate& candidate) {
   if (vk_.WaitSemaphores == nullptr || vk_.GetSemaphoreCounterValue == nullptr) {
     return Internal("expected functions of timeline semaphores of ", candidate.properties.deviceName);
   }
-  if (vk_.CmdPushDescriptorSetWithTemplate == nullptr) max_push_descriptors_ = 0;
   return Status();
 }
 

@@ -30,6 +30,8 @@ class VulkanDevice {
   VulkanDevice& operator=(const VulkanDevice&) = delete;
 
   const VulkanFunctions& vk() const { return vk_; }
+  // For tests, which put functions that fail in the place of the driver's.
+  VulkanFunctions& functions() { return vk_; }
   VkDevice handle() const { return device_; }
   // Of the one queue; whoever submits to it holds a lock.
   VkQueue queue() const { return queue_; }
@@ -38,10 +40,7 @@ class VulkanDevice {
   const VkPhysicalDeviceProperties& properties() const { return properties_; }
   const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
   const shader::GpuLimits& limits() const { return limits_; }
-  // 0: there are no push descriptors.
-  uint32_t max_push_descriptors() const { return max_push_descriptors_; }
-  // Whether shaders may promise to keep signed zeros, infinities and NaN of f32 (VK_KHR_shader_float_controls).
-  bool keeps_special_values() const { return keeps_special_values_; }
+  bool has_push_descriptors() const { return vk_.CmdPushDescriptorSetWithTemplate != nullptr; }
 
   // What the validation layer has told so far: warnings and errors.
   uint64_t num_messages() const { return num_messages_.load(std::memory_order_relaxed); }
@@ -74,8 +73,6 @@ class VulkanDevice {
   VkPhysicalDeviceProperties properties_ = {};
   VkPhysicalDeviceMemoryProperties memory_ = {};
   shader::GpuLimits limits_;
-  uint32_t max_push_descriptors_ = 0;
-  bool keeps_special_values_ = false;
   std::vector<const char*> extensions_;
 };
 

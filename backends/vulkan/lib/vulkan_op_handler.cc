@@ -12,7 +12,8 @@ namespace tandem::vulkan {
 
 StatusOr<std::unique_ptr<shader::GpuQueue>> CreateVulkanQueue(const VulkanOptions& options) {
   TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device, VulkanDevice::Create(options));
-  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanQueue> queue, VulkanQueue::Create(std::move(device)));
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanQueue> queue,
+                          VulkanQueue::Create(std::move(device), options.cache_folder));
   return std::unique_ptr<shader::GpuQueue>(std::move(queue));
 }
 

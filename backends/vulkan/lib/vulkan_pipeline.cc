@@ -4,11 +4,26 @@
 #include "vulkan_pipeline.h"
 
 #include <algorithm>
-#include <system_error>
-
-#include "glsl_text.h"
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <thread>
 
 namespace tandem::vulkan {
+
+namespace {
+
+// Part of all keys of what this source makes of a text: another translation makes another key.
+constexpr std::string_view kSpirvVersion = "tandem spirv 1";
+constexpr uint32_t kSpirvMagic = 0x07230203;
+constexpr uint32_t kSaveAfter = 32;  // pipelines
+
+}  // namespace
+
+PipelineMaker::PipelineMaker(const VulkanDevice& device, std::string cache_folder, Release release)
+    : device_(device), release_(std::move(release)), disk_(std::move(cache_folder)) {
+  OpenPipelineCache();
+}
 
 PipelineMaker::~PipelineMaker() {
   std::deque<Job> left;
@@ -18,11 +33,13 @@ PipelineMaker::~PipelineMaker() {
     left.swap(jobs_);
   }
   wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (const auto& thread : threads_) thread->Join();
   for (Job& job : left) {
-    job.result->SetError(Status::Error(StatusCode::kCancelled, "the device is being destroyed"));
+    job.result->SetError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
   }
+  SavePipelineCache();
   const VulkanFunctions& vk = device_.vk();
+  vk.DestroyPipelineCache(device_.handle(), cache_, nullptr);
   for (auto& [key, layout] : layouts_) {
     vk.DestroyDescriptorUpdateTemplate(device_.handle(), layout.update, nullptr);
     vk.DestroyPipelineLayout(device_.handle(), layout.pipeline, nullptr);
@@ -30,18 +47,57 @@ PipelineMaker::~PipelineMaker() {
   }
 }
 
+// Of the driver that made the data, to the version.
+std::string PipelineMaker::DriverKey() const {
+  const VkPhysicalDeviceProperties& properties = device_.properties();
+  std::string key("tandem pipelines 1 ");
+  for (const uint32_t number : {properties.vendorID, properties.deviceID, properties.driverVersion}) {
+    key += std::to_string(number) + " ";
+  }
+  key.append(reinterpret_cast<const char*>(properties.pipelineCacheUUID), sizeof(properties.pipelineCacheUUID));
+  return key;
+}
+
+void PipelineMaker::OpenPipelineCache() {
+  const auto data = disk_.Read("pipelines", DriverKey());
+  VkPipelineCacheCreateInfo info = {VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+  if (data) {
+    info.initialDataSize = data->size();
+    info.pInitialData = data->data();
+  }
+  // Without one, pipelines are compiled again.
+  const VulkanFunctions& vk = device_.vk();
+  if (vk.CreatePipelineCache(device_.handle(), &info, nullptr, &cache_) == VK_SUCCESS) return;
+  cache_ = VK_NULL_HANDLE;
+}
+
+void PipelineMaker::SavePipelineCache() {
+  if (cache_ == VK_NULL_HANDLE || !disk_.is_on() || num_unsaved_.exchange(0) == 0) return;
+  const VulkanFunctions& vk = device_.vk();
+  size_t size = 0;
+  if (vk.GetPipelineCacheData(device_.handle(), cache_, &size, nullptr) != VK_SUCCESS) return;
+  std::vector<std::byte> data(size);
+  if (vk.GetPipelineCacheData(device_.handle(), cache_, &size, data.data()) != VK_SUCCESS) return;
+  disk_.Write("pipelines", DriverKey(), {data.data(), size});
+}
+
 AsyncValueRef<RcRef<shader::Pipeline>> PipelineMaker::Make(shader::ShaderText text) {
   using Result = AsyncValueRef<RcRef<shader::Pipeline>>;
   auto result = MakeUnconstructed<RcRef<shader::Pipeline>>();
   if (!result) return Result(OutOfMemoryAsyncValue());
+  Job job{std::move(text), result};
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back({std::move(text), result});
     // Half the cores, since the program has work of its own.
     const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, 8);
-    if (num_idle_ < jobs_.size() && threads_.size() < most) threads_.emplace_back([this] { Work(); });
+    if (num_idle_ <= jobs_.size() && threads_.size() < most) {
+      auto thread = std::make_unique<NativeThread>();
+      if (thread->Start([this] { Work(); })) threads_.push_back(std::move(thread));
+    }
+    if (!threads_.empty()) jobs_.push_back(std::move(job));
   }
   wake_.notify_one();
+  if (job.result) Run(std::move(job));
   return Result(std::move(result));
 }
 
@@ -54,28 +110,47 @@ void PipelineMaker::Work() {
     if (stopping_) return;
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
+    const bool is_last = jobs_.empty();
     lock.unlock();
-    StatusOr<RcRef<shader::Pipeline>> pipeline = Compile(job.text);
-    if (pipeline.ok()) {
-      job.result->Emplace(std::move(*pipeline));
-    } else {
-      job.result->SetError(pipeline.status());
-    }
-    job = {};
+    Run(std::move(job));
+    if (is_last && num_unsaved_.load(std::memory_order_relaxed) >= kSaveAfter) SavePipelineCache();
     lock.lock();
   }
+}
+
+void PipelineMaker::Run(Job job) {
+  StatusOr<RcRef<shader::Pipeline>> pipeline = Compile(job.text);
+  if (pipeline.ok()) {
+    job.result->Emplace(std::move(*pipeline));
+  } else {
+    job.result->SetError(pipeline.status());
+  }
+}
+
+StatusOr<std::vector<uint32_t>> PipelineMaker::FindSpirv(const shader::ShaderText& text, ParameterPlace place) {
+  std::string key(kSpirvVersion);
+  key.append({static_cast<char>(place)}).append(text.wgsl);
+  std::vector<uint32_t> words;
+  if (const auto found = disk_.Read("spirv", key); found && found->size() % sizeof(uint32_t) == 0 && !found->empty()) {
+    words.resize(found->size() / sizeof(uint32_t));
+    std::memcpy(words.data(), found->data(), found->size());
+    if (words[0] == kSpirvMagic) return words;
+  }
+  TANDEM_ASSIGN_OR_RETURN(const std::string glsl, TranslateToGlsl(text.wgsl, place));
+  TANDEM_ASSIGN_OR_RETURN(words, compiler_.Compile(glsl));
+  disk_.Write("spirv", key, std::as_bytes(std::span(words)));
+  return words;
 }
 
 StatusOr<RcRef<shader::Pipeline>> PipelineMaker::Compile(const shader::ShaderText& text) {
   const auto in_shader = [&](const Status& error) {
     return MakeError(error.code(), "shader ", text.name, ": ", error.message());
   };
+  if (text.buffers.empty()) return in_shader(InvalidArgument("expected a storage buffer, got none"));
   const uint32_t parameter_bytes = text.num_parameters * 4;
   const bool pushes = parameter_bytes <= device_.properties().limits.maxPushConstantsSize;
-  const StatusOr<std::string> glsl =
-      TranslateToGlsl(text.wgsl, pushes ? ParameterPlace::kPushConstants : ParameterPlace::kUniformBuffer);
-  if (!glsl.ok()) return in_shader(glsl.status());
-  const StatusOr<std::vector<uint32_t>> spirv = compiler_.Compile(*glsl);
+  const StatusOr<std::vector<uint32_t>> spirv =
+      FindSpirv(text, pushes ? ParameterPlace::kPushConstants : ParameterPlace::kUniformBuffer);
   if (!spirv.ok()) return in_shader(spirv.status());
   TANDEM_ASSIGN_OR_RETURN(const PipelineLayout* const layout,
                           FindLayout(static_cast<uint32_t>(text.buffers.size()), parameter_bytes > 0 && !pushes));
@@ -102,6 +177,7 @@ StatusOr<VkPipeline> PipelineMaker::CreatePipeline(const std::vector<uint32_t>& 
   const VkResult result = vk.CreateComputePipelines(device_.handle(), VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
   vk.DestroyShaderModule(device_.handle(), module, nullptr);
   TANDEM_RETURN_IF_ERROR(ResultStatus(result, "vkCreateComputePipelines"));
+  num_unsaved_.fetch_add(1, std::memory_order_relaxed);
   return pipeline;
 }
 
@@ -118,7 +194,7 @@ StatusOr<const PipelineLayout*> PipelineMaker::FindLayout(uint32_t num_buffers, 
 Status PipelineMaker::FillLayout(PipelineLayout& layout) {
   const VulkanFunctions& vk = device_.vk();
   const uint32_t num_bindings = layout.num_buffers + (layout.uses_uniform_buffer ? 1 : 0);
-  const bool pushes = device_.max_push_descriptors() > 0;
+  const bool pushes = device_.has_push_descriptors();
   std::vector<VkDescriptorSetLayoutBinding> bindings(num_bindings);
   std::vector<VkDescriptorUpdateTemplateEntry> entries(num_bindings);
   for (uint32_t i = 0; i < num_bindings; ++i) {

@@ -6,7 +6,7 @@
 #ifndef TANDEM_BACKENDS_VULKAN_LIB_VULKAN_PIPELINE_H_
 #define TANDEM_BACKENDS_VULKAN_LIB_VULKAN_PIPELINE_H_
 
-#include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -14,10 +14,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "disk_cache.h"
+#include "glsl_text.h"
+#include "native_thread.h"
 #include "spirv.h"
 #include "tandem/async_value.h"
 #include "tandem/shader/gpu_queue.h"
@@ -68,8 +71,9 @@ class PipelineMaker {
   using Release = std::function<void(const VulkanPipeline&)>;
 
   // `release` is called with each pipeline when it is dropped, to destroy its handle once no batch uses it.
-  PipelineMaker(const VulkanDevice& device, Release release) : device_(device), release_(std::move(release)) {}
-  // Pipelines that are not begun become Cancelled errors. All pipelines made must have been dropped.
+  PipelineMaker(const VulkanDevice& device, std::string cache_folder, Release release);
+  // Pipelines that are not begun become Cancelled errors. All pipelines made must have been dropped. Keeps what the
+  // driver compiled for the next run.
   ~PipelineMaker();
 
   AsyncValueRef<RcRef<shader::Pipeline>> Make(shader::ShaderText text);
@@ -81,6 +85,12 @@ class PipelineMaker {
   };
 
   void Work();
+  void Run(Job job);
+  // From the cache, if the text was compiled in an earlier run.
+  StatusOr<std::vector<uint32_t>> FindSpirv(const shader::ShaderText& text, ParameterPlace place);
+  std::string DriverKey() const;
+  void OpenPipelineCache();
+  void SavePipelineCache();
   StatusOr<RcRef<shader::Pipeline>> Compile(const shader::ShaderText& text);
   StatusOr<VkPipeline> CreatePipeline(const std::vector<uint32_t>& spirv, const PipelineLayout& layout);
   StatusOr<const PipelineLayout*> FindLayout(uint32_t num_buffers, bool uses_uniform_buffer);
@@ -89,6 +99,9 @@ class PipelineMaker {
   const VulkanDevice& device_;
   const Release release_;
   const SpirvCompiler compiler_;
+  const DiskCache disk_;
+  VkPipelineCache cache_ = VK_NULL_HANDLE;
+  std::atomic<uint32_t> num_unsaved_{0};
 
   std::mutex layouts_mutex_;
   std::map<std::pair<uint32_t, bool>, PipelineLayout> layouts_;
@@ -96,7 +109,7 @@ class PipelineMaker {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> jobs_;
-  std::vector<std::thread> threads_;
+  std::vector<std::unique_ptr<NativeThread>> threads_;
   size_t num_idle_ = 0;
   bool stopping_ = false;
 };

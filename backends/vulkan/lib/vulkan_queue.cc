@@ -18,6 +18,11 @@ using shader::CommandOrigin;
 // A batch is handed over early while the device has nothing to do, and is large while it has.
 constexpr uint32_t kCommandsWhenIdle = 16;
 constexpr uint32_t kMostCommands = 256;
+// Who issues more than the device can do waits for it.
+constexpr size_t kMostInFlight = 32;
+constexpr uint64_t kMostStaged = uint64_t{256} << 20;
+// Smaller uploads share chunks, and are copied under the mutex.
+constexpr uint64_t kLargeUpload = uint64_t{1} << 16;
 constexpr uint32_t kSetsInPool = 256;
 
 VulkanBuffer* BufferOf(BufferId id) { return reinterpret_cast<VulkanBuffer*>(static_cast<uintptr_t>(id)); }
@@ -26,18 +31,20 @@ uint64_t RoundUp(uint64_t size, uint64_t alignment) { return (size + alignment -
 
 }  // namespace
 
-StatusOr<std::unique_ptr<VulkanQueue>> VulkanQueue::Create(std::unique_ptr<VulkanDevice> device) {
-  std::unique_ptr<VulkanQueue> queue(new VulkanQueue(std::move(device)));
+StatusOr<std::unique_ptr<VulkanQueue>> VulkanQueue::Create(std::unique_ptr<VulkanDevice> device,
+                                                           std::string cache_folder) {
+  std::unique_ptr<VulkanQueue> queue(new VulkanQueue(std::move(device), std::move(cache_folder)));
   TANDEM_RETURN_IF_ERROR(queue->Start());
   return queue;
 }
 
-VulkanQueue::VulkanQueue(std::unique_ptr<VulkanDevice> device)
+VulkanQueue::VulkanQueue(std::unique_ptr<VulkanDevice> device, std::string cache_folder)
     : device_(std::move(device)),
       blocks_(*device_),
       to_device_(*device_, ChunkPool::Use::kToDevice),
       from_device_(*device_, ChunkPool::Use::kFromDevice),
-      pipelines_(*device_, [this](const VulkanPipeline& pipeline) { DestroyPipeline(pipeline); }) {}
+      pipelines_(*device_, std::move(cache_folder),
+                 [this](const VulkanPipeline& pipeline) { DestroyPipeline(pipeline); }) {}
 
 Status VulkanQueue::Start() {
   VkSemaphoreTypeCreateInfo type = {VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
@@ -45,7 +52,7 @@ Status VulkanQueue::Start() {
   const VkSemaphoreCreateInfo info = {VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
   TANDEM_RETURN_IF_ERROR(
       ResultStatus(device_->vk().CreateSemaphore(device_->handle(), &info, nullptr, &timeline_), "vkCreateSemaphore"));
-  thread_ = std::thread([this] { WatchBatches(); });
+  if (!thread_.Start([this] { WatchBatches(); })) return ResourceExhausted("expected a thread, got none");
   return Status();
 }
 
@@ -56,7 +63,7 @@ VulkanQueue::~VulkanQueue() {
     stopping_ = true;
   }
   wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.Join();
   const VulkanFunctions& vk = device_->vk();
   vk.DeviceWaitIdle(device_->handle());
   for (const auto& batch : free_) {
@@ -70,7 +77,6 @@ void VulkanQueue::MarkLost(const Status& error) {
   if (!lost_.ok()) return;
   lost_ = error;
   wake_.notify_all();
-  finished_.notify_all();
 }
 
 void VulkanQueue::Lose() {
@@ -81,14 +87,12 @@ void VulkanQueue::Lose() {
 StatusOr<BufferId> VulkanQueue::CreateBuffer(uint64_t bytes, const CommandOrigin&) {
   assert(bytes > 0 && bytes % 4 == 0 && bytes <= limits().max_buffer_bytes);
   std::unique_lock lock(mutex_);
-  TANDEM_RETURN_IF_ERROR(CheckLost());
+  TANDEM_RETURN_IF_ERROR(lost_);
   StatusOr<DevicePiece> piece = blocks_.Allocate(bytes);
-  if (!piece.ok() && (open_ != nullptr || !in_flight_.empty())) {
+  if (!piece.ok() && submitted_number_ + (open_ != nullptr) > finished_number_) {
     // Buffers that were destroyed may still wait for their last commands.
-    if (open_ != nullptr) Submit();
-    const uint64_t last = next_number_ - 1;
-    finished_.wait(lock, [&] { return finished_number_ >= last || !lost_.ok(); });
-    TANDEM_RETURN_IF_ERROR(CheckLost());
+    Drain(lock);
+    TANDEM_RETURN_IF_ERROR(lost_);
     piece = blocks_.Allocate(bytes);
   }
   TANDEM_RETURN_IF_ERROR(piece.status());
@@ -100,12 +104,17 @@ StatusOr<BufferId> VulkanQueue::CreateBuffer(uint64_t bytes, const CommandOrigin
   return static_cast<BufferId>(reinterpret_cast<uintptr_t>(buffer));
 }
 
+// One that is not done.
+Batch& VulkanQueue::BatchOf(uint64_t number) {
+  if (open_ != nullptr && number == open_->number) return *open_;
+  return *in_flight_[number - in_flight_.front()->number];
+}
+
 void VulkanQueue::DestroyBuffer(BufferId id) {
   VulkanBuffer* buffer = BufferOf(id);
   const std::lock_guard lock(mutex_);
   if (buffer->last_use <= finished_number_) return Free(buffer);
-  if (open_ != nullptr && buffer->last_use == open_->number) return open_->dead_buffers.push_back(buffer);
-  in_flight_[buffer->last_use - in_flight_.front()->number]->dead_buffers.push_back(buffer);
+  BatchOf(buffer->last_use).dead_buffers.push_back(buffer);
 }
 
 void VulkanQueue::Free(VulkanBuffer* buffer) {
@@ -117,11 +126,36 @@ void VulkanQueue::DestroyPipeline(const VulkanPipeline& pipeline) {
   const std::lock_guard lock(mutex_);
   if (pipeline.last_use <= finished_number_) {
     device_->vk().DestroyPipeline(device_->handle(), pipeline.handle(), nullptr);
-  } else if (open_ != nullptr && pipeline.last_use == open_->number) {
-    open_->dead_pipelines.push_back(pipeline.handle());
   } else {
-    in_flight_[pipeline.last_use - in_flight_.front()->number]->dead_pipelines.push_back(pipeline.handle());
+    BatchOf(pipeline.last_use).dead_pipelines.push_back(pipeline.handle());
   }
+}
+
+void VulkanQueue::Drain(std::unique_lock<std::mutex>& lock) {
+  if (open_ != nullptr) Submit();
+  const uint64_t last = submitted_number_;
+  if (last <= finished_number_) return;
+  lock.unlock();
+  // Not for the thread to end them: this may be the thread.
+  const Status status = WaitFor(last);
+  lock.lock();
+  if (!status.ok()) return MarkLost(status);
+  for (const auto& batch : in_flight_) {
+    if (batch->number <= last) Reclaim(*batch);
+  }
+}
+
+// Gives back what the commands of a batch needed that are done: all but the downloads.
+void VulkanQueue::Reclaim(Batch& batch) {
+  for (VulkanBuffer* buffer : batch.dead_buffers) Free(buffer);
+  batch.dead_buffers.clear();
+  for (VkPipeline pipeline : batch.dead_pipelines) device_->vk().DestroyPipeline(device_->handle(), pipeline, nullptr);
+  batch.dead_pipelines.clear();
+  for (auto& chunk : batch.to_device) {
+    staged_bytes_ -= chunk->size;
+    to_device_.Give(std::move(chunk));
+  }
+  batch.to_device.clear();
 }
 
 AsyncValueRef<RcRef<shader::Pipeline>> VulkanQueue::CreatePipeline(shader::ShaderText text) {
@@ -134,33 +168,18 @@ AsyncValueRef<RcRef<shader::Pipeline>> VulkanQueue::CreatePipeline(shader::Shade
 
 // Makes sure that there is an open batch.
 Status VulkanQueue::BeginCommand() {
-  TANDEM_RETURN_IF_ERROR(CheckLost());
+  TANDEM_RETURN_IF_ERROR(lost_);
   if (open_ != nullptr) return Status();
-  const VulkanFunctions& vk = device_->vk();
   std::unique_ptr<Batch> batch;
   if (!free_.empty()) {
     batch = std::move(free_.back());
     free_.pop_back();
   } else {
-    batch = std::make_unique<Batch>();
-    VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-    pool.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
-    pool.queueFamilyIndex = device_->queue_family();
-    TANDEM_RETURN_IF_ERROR(
-        ResultStatus(vk.CreateCommandPool(device_->handle(), &pool, nullptr, &batch->pool), "vkCreateCommandPool"));
-    VkCommandBufferAllocateInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-    info.commandPool = batch->pool;
-    info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-    info.commandBufferCount = 1;
-    const VkResult result = vk.AllocateCommandBuffers(device_->handle(), &info, &batch->commands);
-    if (result != VK_SUCCESS) {
-      vk.DestroyCommandPool(device_->handle(), batch->pool, nullptr);
-      return ResultStatus(result, "vkAllocateCommandBuffers");
-    }
+    TANDEM_ASSIGN_OR_RETURN(batch, MakeBatch());
   }
   VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  const VkResult result = vk.BeginCommandBuffer(batch->commands, &begin);
+  const VkResult result = device_->vk().BeginCommandBuffer(batch->commands, &begin);
   if (result != VK_SUCCESS) {
     free_.push_back(std::move(batch));
     return ResultStatus(result, "vkBeginCommandBuffer");
@@ -170,10 +189,28 @@ Status VulkanQueue::BeginCommand() {
   return Status();
 }
 
+StatusOr<std::unique_ptr<Batch>> VulkanQueue::MakeBatch() {
+  const VulkanFunctions& vk = device_->vk();
+  auto batch = std::make_unique<Batch>();
+  VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  pool.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
+  pool.queueFamilyIndex = device_->queue_family();
+  TANDEM_RETURN_IF_ERROR(
+      ResultStatus(vk.CreateCommandPool(device_->handle(), &pool, nullptr, &batch->pool), "vkCreateCommandPool"));
+  VkCommandBufferAllocateInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+  info.commandPool = batch->pool;
+  info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  info.commandBufferCount = 1;
+  const VkResult result = vk.AllocateCommandBuffers(device_->handle(), &info, &batch->commands);
+  if (result == VK_SUCCESS) return batch;
+  vk.DestroyCommandPool(device_->handle(), batch->pool, nullptr);
+  return ResultStatus(result, "vkAllocateCommandBuffers");
+}
+
 // Records a barrier if a command that uses `buffers`, and writes those whose bit is set in `written`, must wait for one
 // recorded since the last barrier. Those of earlier batches count as recorded before: they are one stream.
 void VulkanQueue::WaitForHazards(std::span<VulkanBuffer* const> buffers, uint32_t written) {
-  bool waits = false;
+  bool waits = std::exchange(needs_barrier_, false);
   for (size_t i = 0; i < buffers.size(); ++i) {
     const bool writes = (written >> i & 1) != 0;
     waits |= buffers[i]->last_write == barriers_ || (writes && buffers[i]->last_read == barriers_);
@@ -197,11 +234,13 @@ void VulkanQueue::WaitForHazards(std::span<VulkanBuffer* const> buffers, uint32_
   }
 }
 
+// From the open batch's last chunk, or a new one.
 StatusOr<BufferSlice> VulkanQueue::TakeChunkSpace(uint64_t bytes, uint64_t alignment, ChunkPool::Use use) {
   const bool to_device = use == ChunkPool::Use::kToDevice;
   auto& chunks = to_device ? open_->to_device : open_->from_device;
   if (chunks.empty() || RoundUp(chunks.back()->used, alignment) + bytes > chunks.back()->size) {
     TANDEM_ASSIGN_OR_RETURN(auto chunk, (to_device ? to_device_ : from_device_).Take(bytes));
+    if (to_device) staged_bytes_ += chunk->size;
     chunks.push_back(std::move(chunk));
   }
   DeviceBlock& chunk = *chunks.back();
@@ -210,10 +249,41 @@ StatusOr<BufferSlice> VulkanQueue::TakeChunkSpace(uint64_t bytes, uint64_t align
   return BufferSlice{&chunk, offset};
 }
 
-uint64_t VulkanQueue::EndCommand() {
+// Begins a command that needs such space.
+StatusOr<BufferSlice> VulkanQueue::BeginCommandWith(uint64_t bytes, uint64_t alignment, ChunkPool::Use use,
+                                                    std::unique_lock<std::mutex>& lock) {
+  TANDEM_RETURN_IF_ERROR(BeginCommand());
+  StatusOr<BufferSlice> slice = TakeChunkSpace(bytes, alignment, use);
+  if (slice.ok()) return slice;
+  Drain(lock);
+  TANDEM_RETURN_IF_ERROR(BeginCommand());
+  return TakeChunkSpace(bytes, alignment, use);
+}
+
+// A chunk for one upload.
+StatusOr<std::unique_ptr<DeviceBlock>> VulkanQueue::TakeChunk(uint64_t bytes, std::unique_lock<std::mutex>& lock) {
+  TANDEM_RETURN_IF_ERROR(lost_);
+  if (staged_bytes_ > 0 && staged_bytes_ + bytes > kMostStaged) Drain(lock);
+  StatusOr<std::unique_ptr<DeviceBlock>> chunk = to_device_.Take(bytes);
+  if (!chunk.ok()) {
+    Drain(lock);
+    chunk = to_device_.Take(bytes);
+  }
+  if (chunk.ok()) staged_bytes_ += (*chunk)->size;
+  return chunk;
+}
+
+uint64_t VulkanQueue::EndCommand(std::unique_lock<std::mutex>& lock) {
   const uint64_t number = open_->number;
   ++open_->num_commands;
-  if (open_->num_commands >= (in_flight_.empty() ? kCommandsWhenIdle : kMostCommands)) Submit();
+  if (open_->num_commands < (in_flight_.empty() ? kCommandsWhenIdle : kMostCommands)) return number;
+  Submit();
+  if (in_flight_.size() > kMostInFlight) {
+    const uint64_t oldest = std::min(submitted_number_, in_flight_[in_flight_.size() - kMostInFlight]->number);
+    lock.unlock();
+    // If it fails the thread sees it, too.
+    static_cast<void>(WaitFor(oldest));
+  }
   return number;
 }
 
@@ -234,8 +304,10 @@ void VulkanQueue::Submit() {
   if (result == VK_SUCCESS) {
     ++counters_.submits;
     counters_.dispatches += open_->num_dispatches;
+    submitted_number_ = open_->number;
   } else {
     open_->error = ResultStatus(result, "vkQueueSubmit");
+    needs_barrier_ = true;
     if (result == VK_ERROR_DEVICE_LOST) MarkLost(open_->error);
   }
   in_flight_.push_back(std::move(open_));
@@ -262,15 +334,16 @@ StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::
     if (shader.access()[i] == BufferAccess::kReadWrite) written |= uint32_t{1} << i;
   }
 
-  const std::lock_guard lock(mutex_);
-  TANDEM_RETURN_IF_ERROR(BeginCommand());
+  std::unique_lock lock(mutex_);
   if (layout.uses_uniform_buffer) {
-    TANDEM_ASSIGN_OR_RETURN(
-        const BufferSlice slice,
-        TakeChunkSpace(RoundUp(parameters.size_bytes(), 16),
-                       device_->properties().limits.minUniformBufferOffsetAlignment, ChunkPool::Use::kToDevice));
+    const uint64_t bytes = RoundUp(parameters.size_bytes(), 16);
+    const uint64_t alignment = device_->properties().limits.minUniformBufferOffsetAlignment;
+    TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice,
+                            BeginCommandWith(bytes, alignment, ChunkPool::Use::kToDevice, lock));
     std::memcpy(slice.data(), parameters.data(), parameters.size_bytes());
-    infos[buffers.size()] = {slice.block->buffer, slice.offset, RoundUp(parameters.size_bytes(), 16)};
+    infos[buffers.size()] = {slice.block->buffer, slice.offset, bytes};
+  } else {
+    TANDEM_RETURN_IF_ERROR(BeginCommand());
   }
   TANDEM_RETURN_IF_ERROR(BindDescriptors(layout, infos.data()));
   WaitForHazards({used.data(), buffers.size()}, written);
@@ -286,12 +359,12 @@ StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::
   vk.CmdDispatch(commands, workgroups[0], workgroups[1], workgroups[2]);
   shader.last_use = open_->number;
   ++open_->num_dispatches;
-  return EndCommand();
+  return EndCommand(lock);
 }
 
 Status VulkanQueue::BindDescriptors(const PipelineLayout& layout, const VkDescriptorBufferInfo* infos) {
   const VulkanFunctions& vk = device_->vk();
-  if (vk.CmdPushDescriptorSetWithTemplate != nullptr) {
+  if (device_->has_push_descriptors()) {
     vk.CmdPushDescriptorSetWithTemplate(open_->commands, layout.update, layout.pipeline, 0, infos);
     return Status();
   }
@@ -326,55 +399,76 @@ Status VulkanQueue::BindDescriptors(const PipelineLayout& layout, const VkDescri
 
 StatusOr<uint64_t> VulkanQueue::Upload(BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage>,
                                        const CommandOrigin&) {
-  VulkanBuffer* buffer = BufferOf(to);
-  const std::lock_guard lock(mutex_);
-  TANDEM_RETURN_IF_ERROR(BeginCommand());
+  VulkanBuffer& buffer = *BufferOf(to);
   const uint64_t rounded = RoundUp(bytes, 4);
-  TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, TakeChunkSpace(rounded, 16, ChunkPool::Use::kToDevice));
-  std::memcpy(slice.data(), data, bytes);
-  WaitForHazards({&buffer, 1}, 1);
-  const VkBufferCopy region = {slice.offset, buffer->piece.offset, rounded};
-  device_->vk().CmdCopyBuffer(open_->commands, slice.block->buffer, buffer->piece.block->buffer, 1, &region);
-  return EndCommand();
+  std::unique_lock lock(mutex_);
+  if (rounded < kLargeUpload) {
+    TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, BeginCommandWith(rounded, 16, ChunkPool::Use::kToDevice, lock));
+    std::memcpy(slice.data(), data, bytes);
+    RecordUpload(buffer, slice, rounded);
+    return EndCommand(lock);
+  }
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<DeviceBlock> chunk, TakeChunk(rounded, lock));
+  lock.unlock();
+  std::memcpy(chunk->mapped, data, bytes);
+  lock.lock();
+  if (const Status status = BeginCommand(); !status.ok()) {
+    staged_bytes_ -= chunk->size;
+    to_device_.Give(std::move(chunk));
+    return status;
+  }
+  RecordUpload(buffer, {chunk.get(), 0}, rounded);
+  chunk->used = chunk->size;
+  // In front, since the last one is being filled.
+  open_->to_device.insert(open_->to_device.begin(), std::move(chunk));
+  return EndCommand(lock);
+}
+
+void VulkanQueue::RecordUpload(const VulkanBuffer& buffer, const BufferSlice& from, uint64_t bytes) {
+  VulkanBuffer* const used = const_cast<VulkanBuffer*>(&buffer);
+  WaitForHazards({&used, 1}, 1);
+  const VkBufferCopy region = {from.offset, buffer.piece.offset, bytes};
+  device_->vk().CmdCopyBuffer(open_->commands, from.block->buffer, buffer.piece.block->buffer, 1, &region);
 }
 
 StatusOr<uint64_t> VulkanQueue::Copy(BufferId from, uint64_t from_offset, BufferId to, uint64_t to_offset,
                                      uint64_t bytes, const CommandOrigin&) {
   VulkanBuffer* const buffers[] = {BufferOf(from), BufferOf(to)};
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   TANDEM_RETURN_IF_ERROR(BeginCommand());
   WaitForHazards(buffers, 2);
   const VkBufferCopy region = {buffers[0]->piece.offset + from_offset, buffers[1]->piece.offset + to_offset, bytes};
   device_->vk().CmdCopyBuffer(open_->commands, buffers[0]->piece.block->buffer, buffers[1]->piece.block->buffer, 1,
                               &region);
-  return EndCommand();
+  return EndCommand(lock);
 }
 
 void VulkanQueue::Download(BufferId from, void* to, uint64_t bytes, Done done) {
-  VulkanBuffer* buffer = BufferOf(from);
-  const auto issue = [&]() -> Status {
-    const std::lock_guard lock(mutex_);
-    TANDEM_RETURN_IF_ERROR(BeginCommand());
-    const uint64_t rounded = RoundUp(bytes, 4);
-    TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, TakeChunkSpace(rounded, 16, ChunkPool::Use::kFromDevice));
-    WaitForHazards({&buffer, 1}, 0);
-    const VkBufferCopy region = {buffer->piece.offset, slice.offset, rounded};
-    device_->vk().CmdCopyBuffer(open_->commands, buffer->piece.block->buffer, slice.block->buffer, 1, &region);
-    // The end of the batch makes what was written to the chunk visible to the host only with this.
-    VkBufferMemoryBarrier barrier = {VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER};
-    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-    barrier.buffer = slice.block->buffer;
-    barrier.offset = slice.offset;
-    barrier.size = rounded;
-    device_->vk().CmdPipelineBarrier(open_->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 0,
-                                     nullptr, 1, &barrier, 0, nullptr);
-    open_->downloads.push_back({slice, to, bytes, std::move(done)});
-    Submit();
-    return Status();
-  };
-  if (const Status status = issue(); !status.ok()) done(status);
+  if (const Status status = RecordDownload(*BufferOf(from), to, bytes, done); !status.ok()) done(status);
+}
+
+Status VulkanQueue::RecordDownload(VulkanBuffer& buffer, void* to, uint64_t bytes, Done& done) {
+  VulkanBuffer* const used = &buffer;
+  const uint64_t rounded = RoundUp(bytes, 4);
+  std::unique_lock lock(mutex_);
+  TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, BeginCommandWith(rounded, 16, ChunkPool::Use::kFromDevice, lock));
+  WaitForHazards({&used, 1}, 0);
+  const VkBufferCopy region = {buffer.piece.offset, slice.offset, rounded};
+  const VulkanFunctions& vk = device_->vk();
+  vk.CmdCopyBuffer(open_->commands, buffer.piece.block->buffer, slice.block->buffer, 1, &region);
+  // The end of a batch alone does not make visible to the host what it wrote.
+  VkBufferMemoryBarrier barrier = {VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER};
+  barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+  barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  barrier.buffer = slice.block->buffer;
+  barrier.offset = slice.offset;
+  barrier.size = rounded;
+  vk.CmdPipelineBarrier(open_->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 0, nullptr, 1,
+                        &barrier, 0, nullptr);
+  open_->downloads.push_back({slice, to, bytes, std::move(done)});
+  Submit();
+  return Status();
 }
 
 void VulkanQueue::Flush() {
@@ -415,53 +509,46 @@ void VulkanQueue::WatchBatches() {
       continue;
     }
     const uint64_t number = in_flight_.front()->number;
-    Status error = in_flight_.front()->error;
-    const bool is_lost = !lost_.ok();
+    const Status error = in_flight_.front()->error;
+    const bool tells = !error.ok() && lost_.ok() && listener_ != nullptr;
     lock.unlock();
-    if (error.ok()) {
-      error = WaitFor(number);
-    } else if (!is_lost && listener_ != nullptr) {
-      listener_->OnBatchesFailed(number, number, error);
-    }
+    const Status waited = error.ok() ? WaitFor(number) : Status();
+    if (tells) listener_->OnBatchesFailed(number, number, error);
     lock.lock();
-    if (error.code() == StatusCode::kUnavailable && lost_.ok()) {
-      MarkLost(error);
+    if (!waited.ok() && lost_.ok()) {
+      // Whatever the reason, nothing more will be heard of the device.
+      MarkLost(waited);
       continue;  // tells it, and comes back to this batch
     }
     std::unique_ptr<Batch> batch = std::move(in_flight_.front());
     in_flight_.pop_front();
     finished_number_ = number;
-    batch->error = !lost_.ok() ? lost_ : error;
+    if (!lost_.ok()) batch->error = lost_;
+    Reclaim(*batch);
     lock.unlock();
     Finish(std::move(batch));
     lock.lock();
-    finished_.notify_all();
   }
 }
 
-// Ends the downloads of a batch that is done, and gives back what it needed.
+// Ends the downloads of a batch that is done, and makes it ready for use again.
 void VulkanQueue::Finish(std::unique_ptr<Batch> batch) {
   for (PendingDownload& download : batch->downloads) {
     if (batch->error.ok()) std::memcpy(download.to, download.from.data(), download.bytes);
-    download.done(batch->error);
+    const Done done = std::move(download.done);
+    done(batch->error);
   }
   batch->downloads.clear();
   const VulkanFunctions& vk = device_->vk();
   vk.ResetCommandPool(device_->handle(), batch->pool, 0);
   for (VkDescriptorPool pool : batch->descriptor_pools) vk.ResetDescriptorPool(device_->handle(), pool, 0);
-  for (VkPipeline pipeline : batch->dead_pipelines) vk.DestroyPipeline(device_->handle(), pipeline, nullptr);
-  batch->dead_pipelines.clear();
-  const std::lock_guard lock(mutex_);
-  for (VulkanBuffer* buffer : batch->dead_buffers) Free(buffer);
-  batch->dead_buffers.clear();
-  for (auto& chunk : batch->to_device) to_device_.Give(std::move(chunk));
-  for (auto& chunk : batch->from_device) from_device_.Give(std::move(chunk));
-  batch->to_device.clear();
-  batch->from_device.clear();
   batch->pool_in_use = 0;
   batch->num_commands = batch->num_dispatches = 0;
   batch->bound = VK_NULL_HANDLE;
   batch->error = Status();
+  const std::lock_guard lock(mutex_);
+  for (auto& chunk : batch->from_device) from_device_.Give(std::move(chunk));
+  batch->from_device.clear();
   free_.push_back(std::move(batch));
 }
 

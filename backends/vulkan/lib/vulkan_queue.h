@@ -7,17 +7,17 @@
 #define TANDEM_BACKENDS_VULKAN_LIB_VULKAN_QUEUE_H_
 
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "native_thread.h"
 #include "tandem/shader/gpu_queue.h"
 #include "vulkan_batch.h"
 #include "vulkan_device.h"
@@ -30,7 +30,8 @@ namespace tandem::vulkan {
 // semaphore takes when they are done. A thread waits for them, tells failures and ends downloads.
 class VulkanQueue final : public shader::GpuQueue {
  public:
-  static StatusOr<std::unique_ptr<VulkanQueue>> Create(std::unique_ptr<VulkanDevice> device);
+  // See VulkanOptions for `cache_folder`.
+  static StatusOr<std::unique_ptr<VulkanQueue>> Create(std::unique_ptr<VulkanDevice> device, std::string cache_folder);
   ~VulkanQueue() override;
 
   std::string_view adapter_name() const override { return device_->properties().deviceName; }
@@ -56,24 +57,35 @@ class VulkanQueue final : public shader::GpuQueue {
   const VulkanDevice& device() const { return *device_; }
 
  private:
-  explicit VulkanQueue(std::unique_ptr<VulkanDevice> device);
+  VulkanQueue(std::unique_ptr<VulkanDevice> device, std::string cache_folder);
   Status Start();
 
-  // The following are called with `mutex_` held.
+  // The following are called with `mutex_` held; those that take the lock may let go of it for a while.
   Status BeginCommand();
+  StatusOr<std::unique_ptr<Batch>> MakeBatch();
   void WaitForHazards(std::span<VulkanBuffer* const> buffers, uint32_t written);
   StatusOr<BufferSlice> TakeChunkSpace(uint64_t bytes, uint64_t alignment, ChunkPool::Use use);
-  uint64_t EndCommand();
+  StatusOr<BufferSlice> BeginCommandWith(uint64_t bytes, uint64_t alignment, ChunkPool::Use use,
+                                         std::unique_lock<std::mutex>& lock);
+  StatusOr<std::unique_ptr<DeviceBlock>> TakeChunk(uint64_t bytes, std::unique_lock<std::mutex>& lock);
+  void RecordUpload(const VulkanBuffer& buffer, const BufferSlice& from, uint64_t bytes);
+  uint64_t EndCommand(std::unique_lock<std::mutex>& lock);
   void Submit();
   Status BindDescriptors(const PipelineLayout& layout, const VkDescriptorBufferInfo* infos);
   void MarkLost(const Status& error);
+  Batch& BatchOf(uint64_t number);
   void Free(VulkanBuffer* buffer);
-  Status CheckLost() const { return lost_; }
+  // Hands over what is recorded, and waits until the device has done all; then memory that waited for that is free.
+  void Drain(std::unique_lock<std::mutex>& lock);
+  void Reclaim(Batch& batch);
 
   // The thread's.
   void WatchBatches();
-  Status WaitFor(uint64_t number) const;
   void Finish(std::unique_ptr<Batch> batch);
+
+  // Waits for the device without the mutex.
+  Status WaitFor(uint64_t number) const;
+  Status RecordDownload(VulkanBuffer& buffer, void* to, uint64_t bytes, Done& done);
   void DestroyPipeline(const VulkanPipeline& pipeline);
 
   const std::unique_ptr<VulkanDevice> device_;
@@ -81,8 +93,7 @@ class VulkanQueue final : public shader::GpuQueue {
   VkSemaphore timeline_ = VK_NULL_HANDLE;
 
   mutable std::mutex mutex_;
-  std::condition_variable wake_;      // of the thread
-  std::condition_variable finished_;  // a batch is done
+  std::condition_variable wake_;  // of the thread
   Status lost_;
   bool lost_told_ = false;
   bool stopping_ = false;
@@ -94,12 +105,15 @@ class VulkanQueue final : public shader::GpuQueue {
   std::deque<std::unique_ptr<Batch>> in_flight_;  // by number
   std::vector<std::unique_ptr<Batch>> free_;
   uint64_t next_number_ = 1;
-  uint64_t finished_number_ = 0;
-  uint64_t barriers_ = 1;  // barriers recorded so far, and one
+  uint64_t submitted_number_ = 0;  // the last one that the device has
+  uint64_t finished_number_ = 0;   // the last one that the thread has seen done
+  uint64_t barriers_ = 1;          // barriers recorded so far, and one
+  bool needs_barrier_ = false;     // a batch with barriers was not handed over
+  uint64_t staged_bytes_ = 0;      // of chunks with uploads that are not done
   Counters counters_;
 
   PipelineMaker pipelines_;
-  std::thread thread_;
+  NativeThread thread_;
 };
 
 }  // namespace tandem::vulkan

@@ -178,10 +178,17 @@ class TANDEM_EXPORT Kernel {
   Kernel&& WithCost(float per_element) &&;
   const CostModel& cost() const { return cost_; }
 
+  // Whether the kernel is for a call of the dtype it was added for. For any other, it is as if there were none.
+  using Condition = bool (*)(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
+                             std::span<const TensorMetadata> results);
+  Kernel&& OnlyIf(Condition condition) &&;
+  Condition condition() const { return condition_; }  // null: for every call
+
  private:
   Function function_ = nullptr;
   std::shared_ptr<const void> closure_;
   CostModel cost_;
+  Condition condition_ = nullptr;
   KernelSignature signature_;
 };
 

@@ -51,8 +51,8 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   Status AddKernel(const char* op_name, DTypeSet dtypes, Kernel&& kernel);
   Status AddKernel(const char* op_name, Kernel&& kernel);
 
-  // Whether this handler itself, rather than its fallback, runs the op for a kernel type of `dtype`, or kInvalid for ops
-  // without one.
+  // Whether this handler itself, rather than its fallback, runs the op for a kernel type of `dtype`, or kInvalid for
+  // ops without one.
   bool HasKernel(std::string_view op_name, DType dtype) const;
 
   StatusOr<Op> MakeOp(std::string_view op_name) override;

@@ -3,29 +3,19 @@
 
 // The page: strokes become a picture, the picture probabilities, at most once a frame.
 
-import { createRuntime } from 'tandem-rt';
-
-import { Network } from 'digits-js/network.js';
-
 import { Answer } from './answer.js';
+import { Devices } from './devices.js';
 import { MnistTest } from './mnist.js';
 import { SIZE, normalize } from './normalize.js';
 import { Pad } from './pad.js';
 import { element, showInk, showProblem } from './page.js';
-import { Reader } from './reader.js';
 import { Strokes } from './strokes.js';
 
-/** @typedef {import('tandem-rt').Runtime} Runtime */
-
-/** Readings that the shown time is the median of. */
-const TIMED_READINGS = 32;
-
-/** @param {Runtime} runtime */
-async function loadNetwork(runtime) {
+async function loadWeights() {
   const url = new URL('../digits.safetensors', import.meta.url);
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url}: expected the weights, got ${response.status} ${response.statusText}`);
-  return Network.load(runtime, new Uint8Array(await response.arrayBuffer()), url.pathname);
+  return { name: url.pathname, bytes: new Uint8Array(await response.arrayBuffer()) };
 }
 
 /**
@@ -36,28 +26,15 @@ function showFact(id, text) {
   element(id, HTMLElement).textContent = text;
 }
 
-/** Keeps the times of the last readings and shows their median. */
-function makeTimer() {
-  /** @type {number[]} */
-  const times = [];
-  return (/** @type {number} */ milliseconds) => {
-    times.push(milliseconds);
-    if (times.length > TIMED_READINGS) times.shift();
-    const median = [...times].sort((a, b) => a - b)[times.length >> 1];
-    showFact('time', `${median.toFixed(2)} ms`);
-  };
-}
-
 /**
  * Shows a reading of the strokes in each frame in which they changed.
  * @param {Strokes} strokes
  * @param {Pad} pad
- * @param {Reader} reader
+ * @param {Devices} devices
  */
-function readWhileDrawing(strokes, pad, reader) {
+function readWhileDrawing(strokes, pad, devices) {
   const answer = new Answer();
   const seen = element('seen', HTMLCanvasElement);
-  const showTime = makeTimer();
   let isScheduled = false;
 
   const update = async () => {
@@ -65,17 +42,17 @@ function readWhileDrawing(strokes, pad, reader) {
     pad.draw();
     element('hint', HTMLElement).hidden = !strokes.isEmpty;
     if (strokes.isEmpty) {
-      reader.cancel();
+      devices.current.cancel();
       showInk(seen, [], 1);
       answer.clear();
       return;
     }
     const picture = normalize(strokes.lines);
     showInk(seen, picture, 1);
-    const reading = await reader.read(picture);
+    const reading = await devices.current.read(picture);
     if (reading === undefined) return;
     answer.show(reading.probabilities, !strokes.isDown);
-    showTime(reading.milliseconds);
+    devices.showTimes();
   };
   const schedule = () => {
     if (isScheduled) return;
@@ -84,8 +61,18 @@ function readWhileDrawing(strokes, pad, reader) {
   };
   strokes.addEventListener('change', schedule);
   strokes.addEventListener('lift', schedule);
+  devices.addEventListener('change', schedule);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', schedule);
   schedule();
+}
+
+/** @param {Devices} devices */
+function showFacts({ current }) {
+  const { runtime, network } = current;
+  showFact('threads', String(runtime.capabilities.threads));
+  element('threads', HTMLElement).title = runtime.capabilities.reasons.threads ?? '';
+  showFact('ops', String(current.numOps));
+  showFact('weights', network.numParameters.toLocaleString('en'));
 }
 
 async function start() {
@@ -93,21 +80,15 @@ async function start() {
   const pad = new Pad(element('pad', HTMLCanvasElement), strokes);
   element('clear', HTMLButtonElement).addEventListener('click', () => strokes.clear());
 
-  const runtime = await createRuntime();
-  const network = await loadNetwork(runtime);
-  if (network.rows !== SIZE || network.cols !== SIZE) {
-    throw new Error(`expected weights for pictures of ${SIZE}x${SIZE}, got ${network.rows}x${network.cols}`);
-  }
-  const reader = new Reader(runtime, network);
-  // The first reading pays for what later ones have at hand.
-  await reader.read(new Float32Array(SIZE * SIZE));
-  showFact('device', runtime.device);
-  showFact('threads', String(runtime.capabilities.threads));
-  element('threads', HTMLElement).title = runtime.capabilities.reasons.threads ?? '';
-  showFact('ops', String(reader.numOps));
-  showFact('weights', network.numParameters.toLocaleString('en'));
-  readWhileDrawing(strokes, pad, reader);
-  new MnistTest(runtime, network);
+  const devices = await Devices.open(await loadWeights());
+  showFacts(devices);
+  devices.addEventListener('change', () => showFacts(devices));
+  readWhileDrawing(strokes, pad, devices);
+  element('trace', HTMLButtonElement).addEventListener('click', () => {
+    const picture = strokes.isEmpty ? new Float32Array(SIZE * SIZE) : normalize(strokes.lines);
+    devices.current.saveTrace(picture).catch(showProblem);
+  });
+  new MnistTest(devices);
 }
 
 start().catch(showProblem);

@@ -10,11 +10,10 @@ import { formatPredictions, predict } from 'digits-js/predictions.js';
 
 import { element, showInk } from './page.js';
 
-/** @typedef {import('tandem-rt').Runtime} Runtime */
 /** @typedef {import('digits-js/digit-set.js').DigitSet} DigitSet */
 /** @typedef {import('digits-js/idx.js').NamedBytes} NamedBytes */
-/** @typedef {import('digits-js/network.js').Network} Network */
 /** @typedef {import('digits-js/predictions.js').Predictions} Predictions */
+/** @typedef {import('./devices.js').Devices} Devices */
 
 const IMAGES = 't10k-images-idx3-ubyte';
 const LABELS = 't10k-labels-idx1-ubyte';
@@ -69,22 +68,17 @@ function showMisreads(set, { digits }) {
   return wrong.length;
 }
 
-/** Runs the test when there are files. */
+/** Runs the test, on the device that is chosen then, when there are files. */
 export class MnistTest {
-  #runtime;
-  #network;
+  #devices;
   #input = element('files', HTMLInputElement);
   #progress = element('progress', HTMLProgressElement);
   #result = element('result', HTMLElement);
   #link = element('predictions', HTMLAnchorElement);
 
-  /**
-   * @param {Runtime} runtime
-   * @param {Network} network
-   */
-  constructor(runtime, network) {
-    this.#runtime = runtime;
-    this.#network = network;
+  /** @param {Devices} devices */
+  constructor(devices) {
+    this.#devices = devices;
     this.#input.addEventListener('change', () => {
       const files = [...(this.#input.files ?? [])];
       if (files.length === 0) return;
@@ -116,12 +110,13 @@ export class MnistTest {
 
   /** @param {DigitSet} set */
   async #test(set) {
-    const { rows, cols } = this.#network;
+    const { runtime, network } = this.#devices.current;
+    const { rows, cols } = network;
     if (set.rows !== rows || set.cols !== cols) {
       throw new InputError(`expected pictures of ${rows}x${cols}, got ${set.rows}x${set.cols}`);
     }
     const start = performance.now();
-    const predictions = await predict(this.#runtime, this.#network, set, {
+    const predictions = await predict(runtime, network, set, {
       part: PART,
       onProgress: (done) => {
         this.#progress.value = done / set.count;
@@ -131,7 +126,7 @@ export class MnistTest {
     const correct = set.count - showMisreads(set, predictions);
     this.#result.textContent =
       `${((100 * correct) / set.count).toFixed(2)} % read rightly (${correct} of ${set.count}), ` +
-      `${(set.count / seconds).toFixed(0)} digits/s`;
+      `${(set.count / seconds).toFixed(0)} digits/s on ${runtime.device}`;
     URL.revokeObjectURL(this.#link.href);
     this.#link.href = URL.createObjectURL(new Blob([formatPredictions(set, predictions)], { type: 'text/csv' }));
     this.#link.hidden = false;

@@ -56,12 +56,15 @@ class TANDEM_EXPORT Tensor {
   // dense: use ToVector for these.
   template <typename T>
   StatusOr<std::span<const T>> Values() const;
-  // Waits, then copies the elements; scalar and sparse host tensors are expanded.
+  // Waits, then copies the elements; tensors of devices are transferred, scalar and sparse host tensors expanded.
   template <typename T>
   StatusOr<std::vector<T>> ToVector() const;
   // The only element of a tensor that has one.
   template <typename T>
   StatusOr<T> Item() const;
+  // This tensor on `device`, such as host().device() of its runtime or that of an op handler: itself if it is there,
+  // otherwise a copy that may become available later. A tensor that many calls take is best where they run.
+  Tensor To(const Device& device, std::source_location where = std::source_location::current()) const;
   // "f32[2,2] = [1, 2, 3, 4]" after waiting, or the error; at most `max_elements` elements.
   std::string ToString(int max_elements = 16) const;
 
@@ -141,7 +144,10 @@ class TANDEM_EXPORT Runtime {
 
   CoreRuntime& core() { return *core_; }
   HostContext& host() { return core_->host(); }
+  // What calls run on: the CPU's handler at first.
   OpHandler& handler() { return *handler_; }
+  // Must not run beside calls. `handler` is of this runtime: `core().FindHandler("cpu")`, or one that was added to it.
+  void UseHandler(OpHandler& handler) { handler_ = &handler; }
 
   // A tensor with a copy of `values`, row-major. An error tensor if their number is not the shape's.
   template <typename T>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The bench of Tandem for JavaScript against TensorFlow.js (WebAssembly) and ONNX Runtime Web; see README.md.
+// The bench of Tandem for JavaScript against TensorFlow.js, ONNX Runtime Web and jax-js; see README.md.
 
 import { build } from 'esbuild';
 import { fork } from 'node:child_process';
@@ -16,7 +16,7 @@ import { chromium } from 'playwright-core';
 
 import { buildFirstPages, measureFirstResult } from './src/first_result.mjs';
 import { memoryInChromium, memoryInNode } from './src/memory/run.mjs';
-import { bytesTable, memoryTable, ratiosTable, timesTable } from './src/report.mjs';
+import { bytesTable, memoryTable, ratiosTables, timesTable } from './src/report.mjs';
 import { serve } from './src/serve.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
@@ -25,20 +25,26 @@ const require = createRequire(import.meta.url);
 
 const { values: args } = parseArgs({
   options: {
-    sections: { type: 'string', default: 'node,node-threads,chromium,chromium-threads,first,memory' },
-    libraries: { type: 'string', default: 'tandem,tfjs-wasm,ort-web' },
+    sections: { type: 'string', default: 'node,node-threads,chromium,chromium-threads,webgpu,first,memory' },
+    libraries: { type: 'string', default: 'tandem,tfjs-wasm,ort-web,tfjs-webgpu,ort-webgpu,jax-js' },
     only: { type: 'string', default: '' },
     rounds: { type: 'string', default: '15' },
     'round-ms': { type: 'string', default: '40' },
     threads: { type: 'string', default: `${Math.min(4, availableParallelism())}` },
     'memory-results': { type: 'string', default: '100000' },
     tandem: { type: 'string', default: join(HERE, '../../../web/dist') },
+    adapter: { type: 'string', default: 'swiftshader' },
     chromium: { type: 'string', default: process.env.CHROMIUM ?? '/usr/bin/chromium' },
     json: { type: 'string' },
   },
 });
 const list = (text) => text.split(',').filter(Boolean);
-const libraries = list(args.libraries);
+// Those of WebAssembly take part in all sections but the one on WebGPU, which has its own.
+const ON_WEBGPU = ['tandem', 'tfjs-webgpu', 'ort-webgpu', 'jax-js'];
+const ON_CPU = ['tandem', 'tfjs-wasm', 'ort-web'];
+const chosen = list(args.libraries);
+const libraries = ON_CPU.filter((name) => chosen.includes(name));
+const gpuLibraries = ON_WEBGPU.filter((name) => chosen.includes(name));
 const threads = Number(args.threads);
 const options = {
   libraries,
@@ -50,11 +56,12 @@ const options = {
 const tfjsDist = dirname(require.resolve('@tensorflow/tfjs-backend-wasm'));
 const ortDist = dirname(require.resolve('onnxruntime-web/wasm'));
 
-const launch = () =>
-  chromium.launch({
-    executablePath: args.chromium,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-sync'],
-  });
+const FLAGS = ['--no-sandbox', '--disable-quic', '--disable-background-networking', '--disable-sync'];
+const launchWith = (...flags) => chromium.launch({ executablePath: args.chromium, args: [...FLAGS, ...flags] });
+const launch = () => launchWith('--disable-gpu');
+// Chromium for Linux has WebGPU only if it is told so. The software adapter is there on every machine.
+const launchWithGpu = () =>
+  launchWith('--enable-unsafe-webgpu', ...(args.adapter === 'default' ? [] : [`--use-webgpu-adapter=${args.adapter}`]));
 
 function nodeSection(sectionThreads) {
   // TensorFlow.js has no threads in Node: it takes part with one.
@@ -69,22 +76,25 @@ function nodeSection(sectionThreads) {
   });
 }
 
-async function pageSection(url, sectionThreads) {
-  const browser = await launch();
+async function pageSection(launched, url, given) {
+  const browser = await launched;
   try {
     const page = await browser.newPage();
     page.on('console', (message) => process.stderr.write(`  ${message.text()}\n`));
     await page.goto(url);
-    return await page.evaluate((given) => window.runSection(given), { ...options, threads: sectionThreads });
+    const device = await page.evaluate(() => window.describeDevice?.());
+    if (device) process.stdout.write(`\nWebGPU: ${device}\n`);
+    return await page.evaluate((settings) => window.runSection(settings), { ...options, ...given });
   } finally {
     await browser.close();
   }
 }
 
 async function buildPages(folder) {
-  for (const name of ['section', 'memory']) {
+  const entries = { section: 'page_section.mjs', webgpu: 'webgpu_section.mjs', memory: 'memory/page.mjs' };
+  for (const [name, entry] of Object.entries(entries)) {
     await build({
-      entryPoints: [join(SOURCES, name === 'section' ? 'page_section.mjs' : 'memory/page.mjs')],
+      entryPoints: [join(SOURCES, entry)],
       bundle: true,
       format: 'esm',
       platform: 'browser',
@@ -123,25 +133,31 @@ const report = { threads, sections: timed };
 const RUNS = {
   node: ['Node, 1 thread', () => nodeSection(1)],
   'node-threads': [`Node, ${threads} threads (tfjs 1)`, () => nodeSection(threads)],
-  chromium: ['Chromium, 1 thread', () => pageSection(`${server.url}/section.html`, 1)],
+  chromium: ['Chromium, 1 thread', () => pageSection(launch(), `${server.url}/section.html`, { threads: 1 })],
   'chromium-threads': [
     `Chromium isolated, ${threads} threads`,
-    () => pageSection(`${server.url}/isolated/section.html`, threads),
+    () => pageSection(launch(), `${server.url}/isolated/section.html`, { threads }),
+  ],
+  // Isolated pages have the finer clock.
+  webgpu: [
+    `Chromium, WebGPU (${args.adapter})`,
+    () => pageSection(launchWithGpu(), `${server.url}/isolated/webgpu.html`, { libraries: gpuLibraries }),
   ],
 };
 try {
   for (const [name, [title, run]] of Object.entries(RUNS)) {
     if (!sections.includes(name)) continue;
     process.stderr.write(`${title}\n`);
-    timed.push({ name, title, unit: 'µs', rows: await run() });
-    process.stdout.write(`\n${timesTable(title, timed.at(-1).rows, libraries, 'µs')}\n`);
+    const shown = name === 'webgpu' ? gpuLibraries : libraries;
+    timed.push({ name, title, unit: 'µs', libraries: shown, rows: await run() });
+    process.stdout.write(`\n${timesTable(title, timed.at(-1).rows, shown, 'µs')}\n`);
   }
   if (sections.includes('first')) {
     process.stderr.write('First result\n');
     const browser = await launch();
     const rows = await measureFirstResult(browser, server, libraries, { rounds: options.rounds });
     await browser.close();
-    timed.push({ name: 'first', title: 'Chromium', unit: 'ms', rows });
+    timed.push({ name: 'first', title: 'Chromium', unit: 'ms', libraries, rows });
     process.stdout.write(`\n${timesTable('navigation to first result', rows, libraries, 'ms')}\n`);
     process.stdout.write(`\n${bytesTable(rows[0], libraries)}\n`);
   }
@@ -149,7 +165,9 @@ try {
     report.memory = await memorySection(server);
     process.stdout.write(`\n${memoryTable(report.memory, args['memory-results'])}\n`);
   }
-  if (libraries.includes('tandem') && timed.length > 0) process.stdout.write(`\n${ratiosTable(timed, libraries)}\n`);
+  if (chosen.includes('tandem')) {
+    for (const table of ratiosTables(timed)) process.stdout.write(`\n${table}\n`);
+  }
   if (args.json) await writeFile(args.json, `${JSON.stringify(report, null, 2)}\n`);
 } finally {
   await server.close();

@@ -138,6 +138,13 @@ def reduction_cases(suite, op):
         for axis in (0, 1):
             x = drawn("f32", (45, 52), 18, low, high)
             call(f"large_axis{axis}", x, [axis], tags=["large"], ulp={"Sum": 4, "Mean": 4, "Prod": 16}.get(op, 0))
+        # More than one invocation, workgroup or launch of a GPU takes; products of so many are nothing but rounding.
+        if op != "Prod":
+            for name, shape, axes in [("long", (70000,), [0]), ("long_rows", (3, 9001), [1]),
+                                      ("tall", (20000, 3), [0]), ("tall_middle", (2, 3000, 4), [1]),
+                                      ("planes", (2, 3, 50, 50), [0, 2, 3])]:
+                x = drawn("f32", shape, 23, low, high)
+                call(name, x, axes, tags=["large"], ulp={"Sum": 4, "Mean": 4}.get(op, 0))
         if op in ("Sum", "Mean"):
             for dtype in FLOATS:
                 x = drawn(dtype, (5, 300), 19, -1, 1)
@@ -250,6 +257,9 @@ def arg_cases(suite, op):
     call("inplace", varied("f32", (6, 7)), 1, tags=["inplace"])
     call("large", drawn("f32", (1500,), 21, -1, 1), 0, tags=["large"])
     call("large_columns", drawn("f32", (60, 50), 22, -1, 1), 0, tags=["large"])
+    call("long", drawn("i32", (70000,), 23, -100, 100), 0, tags=["large"])
+    call("long_rows", drawn("i32", (3, 9001), 23, -1000, 1000), 1, tags=["large"])
+    call("tall", drawn("i32", (20000, 3), 23, -1000, 1000), 0, tags=["large"])
     for dtype in FLOATS:
         rows = [[1.0, math.nan, 9.0, math.nan], [math.inf, 1.0, math.inf, -math.inf],
                 [-math.inf, -math.inf, -1.0, -2.0],

@@ -40,6 +40,8 @@ export interface OpenDevice {
   readonly capabilities: GpuCapabilities;
   readonly minSubgroupSize: number;
   readonly maxSubgroupSize: number;
+  /** Whether shaders run on the host's processor. */
+  readonly isSoftware: boolean;
 }
 
 type ErrorClass = typeof TandemError;
@@ -82,6 +84,11 @@ function describeAdapter(info: GPUAdapterInfo | undefined): string {
   return text === '' ? 'WebGPU adapter' : text;
 }
 
+// Browsers say so of adapters of last resort; programs that stand in for GPUs are known by their names, too.
+function isSoftware(info: (GPUAdapterInfo & { isFallbackAdapter?: boolean }) | undefined): boolean {
+  return info?.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(describeAdapter(info));
+}
+
 /** Throws TandemError: InvalidArgument for what is no device or GPU, Unavailable without one that can be used. */
 export async function openDevice({ gpu, gpuDevice }: DeviceSource, Fail: ErrorClass): Promise<OpenDevice> {
   let device = gpuDevice as GPUDevice | undefined;
@@ -114,5 +121,6 @@ export async function openDevice({ gpu, gpuDevice }: DeviceSource, Fail: ErrorCl
     }),
     minSubgroupSize: info?.subgroupMinSize ?? 4,
     maxSubgroupSize: info?.subgroupMaxSize ?? 128,
+    isSoftware: isSoftware(info),
   };
 }

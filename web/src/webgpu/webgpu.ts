@@ -86,7 +86,7 @@ class WebGpu implements Gpu, Listener {
   }
 
   private create({ fallback, memoryLimit }: GpuOptions): void {
-    const { engine, exports, opened: { capabilities, maxSubgroupSize, minSubgroupSize } } = this;
+    const { engine, exports, opened: { capabilities, isSoftware, maxSubgroupSize, minSubgroupSize } } = this;
     const { limits } = this.device;
     const has = (feature: string): number => Number(capabilities.features.includes(feature));
     const name = engine.heap.newCString(capabilities.adapter);
@@ -99,7 +99,7 @@ class WebGpu implements Gpu, Listener {
             limits.maxComputeWorkgroupSizeY),
           limits.maxComputeWorkgroupSizeZ, limits.maxComputeWorkgroupStorageSize,
           has('shader-f16'), has('subgroups'), minSubgroupSize, maxSubgroupSize,
-          memoryLimit, MOST_CACHED, Number(fallback),
+          Number(isSoftware), memoryLimit, MOST_CACHED, Number(fallback),
         ], (scratch + STRUCT) >>> 3);
         return exports.tandem_webgpu_create(engine.js, name, scratch + STRUCT);
       }));

@@ -32,6 +32,24 @@ export function awaited(ready, call, inputs) {
   };
 }
 
+/** Calls in a row of which the last one's result is read: a device computes them in their order. */
+export function readLast(call, inputs) {
+  const read = async () => {
+    const result = call();
+    const values = await result.data();
+    result.dispose();
+    return values;
+  };
+  return {
+    async run(count) {
+      for (let i = 1; i < count; ++i) call().dispose();
+      await read();
+    },
+    output: read,
+    close: disposer(inputs),
+  };
+}
+
 export const unary = (of, make, call) => ({ x }) => {
   const a = of(x);
   return make(() => call(a), [a]);
@@ -44,17 +62,44 @@ export const binary = (of, make, call) => ({ x, y }) => {
 
 export const filtered = (of, make, call) => ({ x, filter }) => binary(of, make, call)({ x, y: filter });
 
+// `length` dependent additions, x + y + y + ..., for `add(sum, b)` after `add(a, b)`.
+function dependentSum(add, a, b, length) {
+  let sum = add(a, b);
+  for (let i = 1; i < length; ++i) {
+    const next = add(sum, b);
+    sum.dispose();
+    sum = next;
+  }
+  return sum;
+}
+
 /** `length` dependent additions, whose result is read. */
 export const chain = (of, add) => ({ x, y, length }) => {
   const [a, b] = [of(x), of(y)];
-  const sumOfAll = () => {
-    let sum = add(a, b);
-    for (let i = 1; i < length; ++i) {
-      const next = add(sum, b);
-      sum.dispose();
-      sum = next;
-    }
-    return sum;
+  return awaited((sum) => sum.data(), () => dependentSum(add, a, b, length), [a, b]);
+};
+
+/**
+ * What it costs a program to call an addition, without what the device does: `run(count)` is so many dependent calls,
+ * and what they are waiting for happens in `settle`, which is not timed.
+ */
+export const issue = (of, add) => ({ x, y, length }) => {
+  const [a, b] = [of(x), of(y)];
+  let last;
+  const settle = async () => {
+    const values = await last.data();
+    last.dispose();
+    return values;
   };
-  return awaited((sum) => sum.data(), sumOfAll, [a, b]);
+  return {
+    run(count) {
+      last = dependentSum(add, a, b, count);
+    },
+    settle,
+    output() {
+      last = dependentSum(add, a, b, length);
+      return settle();
+    },
+    close: disposer([a, b]),
+  };
 };

@@ -11,7 +11,9 @@ const TOLERANCE = 1e-3;
 async function timed(scenario, count) {
   const start = now();
   await scenario.run(count);
-  return now() - start;
+  const time = now() - start;
+  await scenario.settle?.();
+  return time;
 }
 
 // How many calls take about `roundMs` undisturbed; the calls made to find out are the warm-up.
@@ -19,6 +21,7 @@ async function callsPerRound(scenario, roundMs) {
   for (let count = 1; ; count *= 2) {
     let least = await timed(scenario, count);
     if (least < roundMs / 2) continue;
+    if (count === 1 && least > 4 * roundMs) return 1;
     for (let i = 0; i < 3; ++i) least = Math.min(least, await timed(scenario, count));
     if (least < roundMs / 2) continue;
     return Math.max(1, Math.round((count * roundMs) / least));
@@ -37,32 +40,46 @@ function difference(values, expected) {
   return largest > 0 ? off / largest : Infinity;
 }
 
+// Throws unless all entries' results are the first one's, or those of `reference` if there is one. Gives the largest
+// difference.
+async function checkResults(title, entries, reference) {
+  const outputs = [];
+  for (const entry of entries) outputs.push({ name: entry.name, values: Float32Array.from(await entry.output()) });
+  const expected = reference ? Float32Array.from(await reference.output()) : outputs[0].values;
+  let worst = 0;
+  for (const { name, values } of outputs) {
+    const off = difference(values, expected);
+    if (!(off <= TOLERANCE)) {
+      throw new Error(`${title}: ${name} is off by ${off} from ${reference ? 'the reference' : outputs[0].name}`);
+    }
+    worst = Math.max(worst, off);
+  }
+  return worst;
+}
+
 /**
- * Runs the scenarios whose id or group is in `only` (all, if empty) with `libraries` (what their load() returned).
- * Before it is timed, all libraries must give the same result within 1e-3 of its largest element; throws if not.
+ * Runs those of `scenarios` whose id or group is in `only` (all, if empty) with `libraries` (what their load() returned).
+ * Before it is timed, all libraries must give the same result, that of `reference` if there is one, within 1e-3 of its
+ * largest element; throws if not.
  * @returns rows { id, title, group, best, median, difference }: µs a call by library's name.
  */
-export async function measure(libraries, { only = [], rounds = 15, roundMs = 40, progress = () => {} }) {
+export async function measure(libraries, options) {
+  const { scenarios = SCENARIOS, reference, only = [], rounds = 15, roundMs = 40, progress = () => {} } = options;
   const rows = [];
-  for (const { id, kind, title, group, data } of SCENARIOS) {
+  for (const { id, kind, title, group, data, calls, divisor = 1 } of scenarios) {
     if (only.length > 0 && !only.includes(id) && !only.includes(group)) continue;
     progress(title);
     const taking = libraries.filter((library) => library[kind]);
     const given = data();
     const entries = [];
     for (const library of taking) entries.push({ name: library.name, times: [], ...(await library[kind](given)) });
+    const worst = await checkResults(title, entries, reference?.[kind](given));
 
-    const outputs = [];
-    for (const entry of entries) outputs.push(Float32Array.from(await entry.output()));
-    const differences = outputs.slice(1).map((values) => difference(values, outputs[0]));
-    const worst = Math.max(0, ...differences);
-    if (!(worst <= TOLERANCE)) {
-      throw new Error(`${title}: results of ${entries.map((entry) => entry.name)} differ by ${differences}`);
-    }
-
-    for (const entry of entries) entry.count = await callsPerRound(entry, roundMs);
+    for (const entry of entries) entry.count = calls ?? (await callsPerRound(entry, roundMs));
     for (let round = 0; round < rounds; ++round) {
-      for (const entry of entries) entry.times.push(((await timed(entry, entry.count)) * 1000) / entry.count);
+      for (const entry of entries) {
+        entry.times.push(((await timed(entry, entry.count)) * 1000) / (entry.count * divisor));
+      }
     }
     const row = { id, title, group, best: {}, median: {}, difference: worst };
     for (const { name, times, close } of entries) {

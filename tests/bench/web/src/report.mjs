@@ -24,18 +24,26 @@ export function timesTable(title, rows, libraries, unit) {
   );
 }
 
-/** Ratios of tandem's times to the others' in all sections: median (best). Above 1, Tandem is slower; marked. */
-export function ratiosTable(sections, libraries) {
-  const rivals = libraries.filter((library) => library !== 'tandem');
+/**
+ * Ratios of tandem's times to the others', a table for all sections of the same libraries: median (best). Above 1,
+ * Tandem is slower; marked.
+ */
+export function ratiosTables(sections) {
   const ratio = (row, rival) => {
     const of = (times) => times.tandem / times[rival];
     if (row.median.tandem === undefined || row.median[rival] === undefined) return '-';
     return `${number(of(row.median), 2)} (${number(of(row.best), 2)})${of(row.best) > 1 ? ' !' : '  '}`;
   };
-  const rows = sections.flatMap(({ title, rows: measured }) =>
-    measured.map((row) => [title, row.title, ...rivals.map((rival) => ratio(row, rival))]),
-  );
-  return table(['where', 'tandem / rival, median (best); !: slower at best', ...rivals], rows, 2);
+  const lists = [...new Set(sections.map(({ libraries }) => libraries.join()))];
+  return lists.map((names) => {
+    const rivals = names.split(',').filter((library) => library !== 'tandem');
+    const rows = sections
+      .filter(({ libraries }) => libraries.join() === names)
+      .flatMap(({ title, rows: measured }) =>
+        measured.map((row) => [title, row.title, ...rivals.map((rival) => ratio(row, rival))]),
+      );
+    return table(['where', 'tandem / rival, median (best); !: slower at best', ...rivals], rows, 2);
+  });
 }
 
 /** What the pages fetch, in KB as served (gzip). */

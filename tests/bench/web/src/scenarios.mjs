@@ -73,9 +73,39 @@ const models = [
   { id: 'bertTiny', kind: 'bert', title: 'BERT-tiny, 128 tokens', data: bertTiny },
 ];
 
-/** { id, kind, title, group, data() }: `kind` names the function of a library's module that makes the scenario. */
+/**
+ * { id, kind, title, group, data(), calls, divisor }: `kind` names the function of a library's module that makes the
+ * scenario; `calls`: so many a round, if not as many as fill it; `divisor`: how many ops a call is, if times are per op.
+ */
 export const SCENARIOS = [
   ...[...overhead, ...byName].map((scenario) => ({ ...scenario, group: 'calls' })),
   ...[...matMuls, ...kernels].map((scenario) => ({ ...scenario, group: 'kernels' })),
   ...models.map((scenario) => ({ ...scenario, group: 'models' })),
+];
+
+// Calls that wait for nothing, several thousands, and dispatches that wait for each other.
+const dispatches = [
+  ...[16, 1024].map((size) => ({
+    id: `issue${size}`,
+    kind: 'issue',
+    title: `issue of an add, ${size} elements`,
+    data: () => ({ x: tensor(size), y: tensor(size), length: 100 }),
+    calls: 3000,
+  })),
+  ...[16, 1024].map((size) => ({
+    id: `batch${size}`,
+    kind: 'chain',
+    title: `1,000 dependent adds of ${size}, read, per add`,
+    data: () => ({ x: tensor(size), y: tensor(size), length: 1000 }),
+    calls: 1,
+    divisor: 1000,
+  })),
+];
+
+const ON_GPU = ['matMul256', 'matMul512', 'matMul1024', 'conv2d', 'depthwise', 'softmax', 'sum', 'add1M'];
+
+/** What is measured on a GPU. */
+export const GPU_SCENARIOS = [
+  ...dispatches.map((scenario) => ({ ...scenario, group: 'calls' })),
+  ...SCENARIOS.filter(({ id, group }) => ON_GPU.includes(id) || group === 'models'),
 ];

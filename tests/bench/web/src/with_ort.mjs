@@ -1,36 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The scenarios with ONNX Runtime Web on its WebAssembly provider; the same interface as with_tandem.mjs. It has no
-// eager ops: the nearest to one is running a session whose model is one node.
+// The scenarios with ONNX Runtime Web; the same interface as with_tandem.mjs. It has no eager ops: the nearest to one is
+// running a session whose model is one node.
 
 import { channelsFirst, channelsLast, transposed } from './data.mjs';
 import { OnnxGraph } from './onnx.mjs';
 
+/** Runs of a model with inputs and outputs in JavaScript's memory, which is where the WebAssembly provider has them. */
+function runsInMemory(ort, made, inputs, read) {
+  const feeds = {};
+  for (const [name, shape, values] of inputs) feeds[name] = new ort.Tensor(elementType(values), values, shape);
+  const [output] = made.outputNames;
+  return {
+    async run(count) {
+      for (let i = 0; i < count; ++i) await made.run(feeds);
+    },
+    output: async () => read((await made.run(feeds))[output].data),
+    close: () => made.release(),
+  };
+}
+
+/** Runs of a model with inputs and outputs on the device, of which the last one's is read. */
+async function runsOnDevice(ort, made, inputs, read) {
+  const device = await ort.env.webgpu.device;
+  const buffers = [];
+  const feeds = {};
+  for (const [name, dims, values] of inputs) {
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
+    const buffer = device.createBuffer({ size: Math.ceil(values.byteLength / 16) * 16, usage });
+    device.queue.writeBuffer(buffer, 0, values);
+    buffers.push(buffer);
+    feeds[name] = ort.Tensor.fromGpuBuffer(buffer, { dataType: elementType(values), dims });
+  }
+  const [output] = made.outputNames;
+  const result = async () => {
+    const tensor = (await made.run(feeds))[output];
+    const values = await tensor.getData();
+    tensor.dispose();
+    return values;
+  };
+  return {
+    async run(count) {
+      for (let i = 1; i < count; ++i) (await made.run(feeds))[output].dispose();
+      await result();
+    },
+    output: async () => read(await result()),
+    async close() {
+      await made.release();
+      buffers.forEach((buffer) => buffer.destroy());
+    },
+  };
+}
+
+const elementType = (values) => (values instanceof BigInt64Array ? 'int64' : 'float32');
+
 /**
- * `env`: { ort, ortPath, threads }: the library's module (its entries for pages and for Node differ), where the .wasm
- * file lies (left out: beside the library), and for how many threads.
+ * `env`: { ort, ortPath, threads, provider }: the library's module (its entries for pages and for Node, for WebAssembly
+ * and for WebGPU differ), where the .wasm file lies (left out: beside the library), for how many threads, and on what.
  */
-export async function load({ ort, ortPath, threads }) {
+export async function load({ ort, ortPath, threads, provider = 'wasm' }) {
   if (ortPath) ort.env.wasm.wasmPaths = ortPath;
   ort.env.wasm.numThreads = threads;
   ort.env.logLevel = 'error';
 
   // Runs of a model; `inputs`: [name, shape, values] of each input, `read` what makes the output's values comparable.
   const session = async (model, inputs, read = (values) => values) => {
-    const made = await ort.InferenceSession.create(model, { executionProviders: ['wasm'] });
-    const feeds = {};
-    for (const [name, shape, values] of inputs) {
-      feeds[name] = new ort.Tensor(values instanceof BigInt64Array ? 'int64' : 'float32', values, shape);
-    }
-    const [output] = made.outputNames;
-    return {
-      async run(count) {
-        for (let i = 0; i < count; ++i) await made.run(feeds);
-      },
-      output: async () => read((await made.run(feeds))[output].data),
-      close: () => made.release(),
-    };
+    const place = provider === 'webgpu' ? { preferredOutputLocation: 'gpu-buffer' } : {};
+    const made = await ort.InferenceSession.create(model, { executionProviders: [provider], ...place });
+    return (provider === 'webgpu' ? runsOnDevice : runsInMemory)(ort, made, inputs, read);
   };
 
   // A model of one node with inputs x and y.
@@ -64,7 +102,7 @@ export async function load({ ort, ortPath, threads }) {
 
   const matMul = binary('MatMul');
   return {
-    name: 'ort-web',
+    name: provider === 'webgpu' ? 'ort-webgpu' : 'ort-web',
     version: ort.env.versions.web,
     close() {},
     add: binary('Add'),

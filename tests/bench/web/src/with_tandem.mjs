@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The scenarios with Tandem. Every one is { run(count), output(), close() }: `run` returns when the work is done.
+// The scenarios with Tandem. Every one is { run(count), output(), close() }: `run` returns when the work is done, or, if
+// there is a settle(), that does.
 
 import * as eager from './eager.mjs';
-import { calls } from './eager.mjs';
+import { calls, readLast } from './eager.mjs';
 
 const STRIDE_1 = [1, 1, 1, 1];
 
-/** `env`: { tandemUrl, threads }. The same functions for the page and for Node. */
-export async function load({ tandemUrl, threads }) {
+/** `env`: { tandemUrl, threads, device }. The same functions for the page and for Node. */
+export async function load({ tandemUrl, threads, device = 'cpu' }) {
   const tandem = await import(tandemUrl);
-  const rt = await tandem.createRuntime({ device: 'cpu', threads });
+  const rt = await tandem.createRuntime({ device, threads });
   const { add, matMul } = tandem;
   const of = ({ shape, values }) => rt.tensor(values, shape);
 
+  // A result of the GPU is there when it can be read, not when it is ready to be an argument.
   const awaited = (call, inputs) => eager.awaited((result) => result.ready(), call, inputs);
+  const work = device === 'cpu' ? awaited : readLast;
   const binary = (make, call) => eager.binary(of, make, call);
-  const unary = (call) => eager.unary(of, awaited, call);
-  const filtered = (call) => eager.filtered(of, awaited, call);
+  const unary = (call) => eager.unary(of, work, call);
+  const filtered = (call) => eager.filtered(of, work, call);
 
   return {
     name: 'tandem',
@@ -28,19 +31,20 @@ export async function load({ tandemUrl, threads }) {
     addByName: binary(calls, (a, b) => rt.execute('tf.AddV2', [a, b])[0]),
     matMul2: binary(calls, (a, b) => matMul(a, b, { transposeB: true })),
     chain: eager.chain(of, add),
-    matMul: binary(awaited, (a, b) => matMul(a, b)),
-    addLarge: binary(awaited, (a, b) => add(a, b)),
+    issue: eager.issue(of, add),
+    matMul: binary(work, (a, b) => matMul(a, b)),
+    addLarge: binary(work, (a, b) => add(a, b)),
     conv2d: filtered((a, filter) => tandem.conv2d(a, filter, STRIDE_1, 'SAME')),
     depthwise: filtered((a, filter) => tandem.depthwiseConv2dNative(a, filter, STRIDE_1, 'SAME')),
     maxPool: unary((a) => tandem.maxPool(a, [1, 3, 3, 1], [1, 2, 2, 1], 'SAME')),
     softmax: unary((a) => tandem.softmax(a)),
     sum: unary((a) => tandem.sum(a, [0])),
-    mobileNet: (model) => mobileNet(tandem, rt, model, awaited),
-    bert: (model) => bert(tandem, rt, model, awaited),
+    mobileNet: (model) => mobileNet(tandem, rt, model, work),
+    bert: (model) => bert(tandem, rt, model, work),
   };
 }
 
-function mobileNet(tandem, rt, model, awaited) {
+function mobileNet(tandem, rt, model, work) {
   const { add, biasAdd, depthwiseConv2dNative, fusedConv2d, fusedMatMul, mean, relu6 } = tandem;
   const of = ({ shape, values }) => rt.tensor(values, shape);
   const layers = model.layers.map((layer) => ({ ...layer, filter: of(layer.filter), bias: rt.tensor(layer.bias) }));
@@ -62,10 +66,10 @@ function mobileNet(tandem, rt, model, awaited) {
     }
     return fusedMatMul(mean(x, [1, 2]), dense, [denseBias], { fusedOps: ['BiasAdd'] });
   };
-  return awaited(() => rt.scope(forward), [input, dense, denseBias, ...layers.flatMap((l) => [l.filter, l.bias])]);
+  return work(() => rt.scope(forward), [input, dense, denseBias, ...layers.flatMap((l) => [l.filter, l.bias])]);
 }
 
-function bert(tandem, rt, model, awaited) {
+function bert(tandem, rt, model, work) {
   const { add, batchMatMul, fusedMatMul, gather, layerNorm, mul, reshape, softmax, transpose } = tandem;
   const { tokens, hidden, heads } = model;
   const kept = [];
@@ -106,5 +110,5 @@ function bert(tandem, rt, model, awaited) {
     }
     return x;
   };
-  return awaited(() => rt.scope(forward), kept);
+  return work(() => rt.scope(forward), kept);
 }

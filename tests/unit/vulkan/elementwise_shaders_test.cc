@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Every shader of element-wise, creation and random ops is one for Vulkan, too.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "glsl_text.h"
+#include "kernels/creation_programs.h"
+#include "kernels/elementwise_composer.h"
+#include "kernels/elementwise_functions.h"
+#include "kernels/fill_words.h"
+#include "kernels/random_programs.h"
+#include "spirv.h"
+
+namespace tandem::vulkan {
+namespace {
+
+using shader::Arithmetic;
+using shader::ElementwiseFunction;
+
+void ExpectCompiles(const SpirvCompiler& compiler, const shader::ShaderVariant& variant, const std::string& what) {
+  const shader::ShaderText text = variant.Compose();
+  const StatusOr<std::string> glsl = TranslateToGlsl(text.wgsl, ParameterPlace::kPushConstants);
+  ASSERT_TRUE(glsl.ok()) << what << ": " << glsl.status().message() << "\n" << text.wgsl;
+  const auto spirv = compiler.Compile(*glsl);
+  EXPECT_TRUE(spirv.ok()) << what << ": " << spirv.status().message() << "\n" << text.wgsl;
+}
+
+std::vector<DType> DTypesOf(const ElementwiseFunction& function) {
+  std::vector<DType> dtypes;
+  if (Includes(function.arithmetic, Arithmetic::kF32)) dtypes.push_back(DType::kF32);
+  if (Includes(function.arithmetic, Arithmetic::kF16)) dtypes.push_back(DType::kF16);
+  if (Includes(function.arithmetic, Arithmetic::kSigned)) dtypes.push_back(DType::kI32);
+  if (Includes(function.arithmetic, Arithmetic::kUnsigned)) dtypes.push_back(DType::kU32);
+  if (Includes(function.arithmetic, Arithmetic::kBool)) dtypes.push_back(DType::kBool);
+  if (Includes(function.arithmetic, Arithmetic::kUntyped)) dtypes.push_back(DType::kBool);
+  return dtypes;
+}
+
+bool GivesBool(const ElementwiseFunction& function) {
+  return function.source.text.find("u32(") != std::string_view::npos &&
+         function.source.text.find("u32(b)") == std::string_view::npos;
+}
+
+TEST(ElementwiseShadersTest, EveryFunctionCompilesInEveryForm) {
+  const SpirvCompiler compiler;
+  const TensorShape shapes[] = {TensorShape({3, 8}), TensorShape({3, 5})};
+  for (const ElementwiseFunction& function : shader::ElementwiseFunctions()) {
+    for (const DType dtype : DTypesOf(function)) {
+      for (const TensorShape& shape : shapes) {
+        const bool selects = function.source.name == "tf.SelectV2";
+        // The last operand once whole, once a row, once a column, once a single element.
+        for (const TensorShape& last : {shape, TensorShape({shape.dim(1)}), TensorShape({3, 1}), TensorShape()}) {
+          if (function.num_operands == 1 && last != shape) continue;
+          std::vector<TensorMetadata> operands(function.num_operands, TensorMetadata(dtype, shape));
+          operands.back().shape = last;
+          if (selects) operands[0].dtype = DType::kBool;
+          std::vector<const TensorMetadata*> pointers;
+          for (const TensorMetadata& operand : operands) pointers.push_back(&operand);
+          const TensorMetadata result(GivesBool(function) ? DType::kBool : dtype, shape);
+          shader::ElementwiseCall call;
+          call.operands = pointers;
+          call.result = &result;
+          if (function.attribute != nullptr) call.alpha = 0.5f;
+          if (operands[0].dtype == result.dtype && function.num_operands > 1) call.in_place = 0;
+          const std::string what = std::string(function.source.name) + " " + std::string(DTypeName(dtype));
+          ExpectCompiles(compiler, ElementwiseProgram(function.source, call, {}).variant, what);
+          if (function.flag == nullptr) continue;
+          ExpectCompiles(compiler, ElementwiseProgram(function.source_if_flag, call, {}).variant, what);
+        }
+      }
+    }
+  }
+}
+
+TEST(ElementwiseShadersTest, ShadersThatMakeTensorsCompile) {
+  const SpirvCompiler compiler;
+  for (const DType dtype : {DType::kU8, DType::kF16, DType::kF32, DType::kF64}) {
+    const TensorMetadata result(dtype, TensorShape({6}));
+    ExpectCompiles(compiler, shader::FillProgram(result, {}).variant, "fill");
+  }
+  ExpectCompiles(compiler, shader::FillWordsProgram(1, {}, {}).variant, "fill_words");
+  ExpectCompiles(compiler, shader::RangeProgram(1, 0, 1, {}).variant, "range");
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBool}) {
+    for (const DType index : {DType::kU8, DType::kI8, DType::kI32, DType::kI64}) {
+      const TensorMetadata result(dtype, TensorShape({2, 3}));
+      ExpectCompiles(compiler, shader::OneHotProgram(index, result, 1, {}).variant, "one_hot");
+    }
+  }
+  for (const auto distribution : {shader::Distribution::kUniform, shader::Distribution::kNormal}) {
+    for (const int64_t size : {7, 8}) {
+      for (const DType dtype : {DType::kF32, DType::kF16}) {
+        for (const DType seed : {DType::kI32, DType::kI64}) {
+          const TensorMetadata result(dtype, TensorShape({size}));
+          ExpectCompiles(compiler, shader::RandomProgram(distribution, result, seed, {}).variant, "random");
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tandem::vulkan
