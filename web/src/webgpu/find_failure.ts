@@ -25,7 +25,8 @@ export async function findFailure(
     if (numbers === undefined) continue;
     executor.device.pushErrorScope('validation');
     tryRecord(executor, record, numbers);
-    trials.push(popScope(executor.device).then((error) => (error === null ? undefined : { word, text: error.message })));
+    trials.push(popScope(executor.device).then(
+      (error) => (error === null ? undefined : { word, text: error.message })));
   }
   return (await Promise.all(trials)).find((found) => found !== undefined);
 }
