@@ -8,6 +8,7 @@ import { argMax, cast, mul, slice, softmax } from 'tandem-rt';
 import { NUM_CLASSES } from './digit-set.js';
 
 /** @typedef {import('tandem-rt').Runtime} Runtime */
+/** @typedef {import('tandem-rt').Tensor} Tensor */
 /** @typedef {import('./digit-set.js').DigitSet} DigitSet */
 /** @typedef {import('./network.js').Network} Network */
 
@@ -30,6 +31,29 @@ export function picturesOf(runtime, set) {
 }
 
 /**
+ * Reads pictures f32 [n, rows * cols].
+ * @param {Runtime} runtime
+ * @param {Network} network
+ * @param {Tensor} pictures
+ * @returns {Promise<Predictions>}
+ */
+export async function readPictures(runtime, network, pictures) {
+  const results = runtime.scope(() => {
+    const logits = network.forward(pictures);
+    return { likeliest: argMax(logits, 1, { outputType: 'i32' }), chances: softmax(logits) };
+  });
+  try {
+    return {
+      digits: Uint8Array.from(/** @type {Int32Array} */ (await results.likeliest.data())),
+      probabilities: /** @type {Float32Array} */ (await results.chances.data()),
+    };
+  } finally {
+    results.likeliest.dispose();
+    results.chances.dispose();
+  }
+}
+
+/**
  * Reads all of `set`, a part at a time: activations of all of them need much memory.
  * @param {Runtime} runtime
  * @param {Network} network
@@ -39,20 +63,17 @@ export function picturesOf(runtime, set) {
  * @param {(done: number) => void} [options.onProgress]  called after each part
  * @returns {Promise<Predictions>}
  */
-export async function predict(runtime, network, set, { part = 250, onProgress } = {}) {
+export async function predict(runtime, network, set, { part: most = 250, onProgress } = {}) {
   const digits = new Uint8Array(set.count);
   const probabilities = new Float32Array(set.count * NUM_CLASSES);
   const pictures = picturesOf(runtime, set);
-  for (let begin = 0; begin < set.count; begin += part) {
-    const count = Math.min(part, set.count - begin);
-    const results = runtime.scope(() => {
-      const logits = network.forward(slice(pictures, [begin, 0], [count, -1]));
-      return { likeliest: argMax(logits, 1, { outputType: 'i32' }), chances: softmax(logits) };
-    });
-    digits.set(/** @type {Int32Array} */ (await results.likeliest.data()), begin);
-    probabilities.set(/** @type {Float32Array} */ (await results.chances.data()), begin * NUM_CLASSES);
-    results.likeliest.dispose();
-    results.chances.dispose();
+  for (let begin = 0; begin < set.count; begin += most) {
+    const count = Math.min(most, set.count - begin);
+    const part = slice(pictures, [begin, 0], [count, -1]);
+    const read = await readPictures(runtime, network, part);
+    part.dispose();
+    digits.set(read.digits, begin);
+    probabilities.set(read.probabilities, begin * NUM_CLASSES);
     onProgress?.(begin + count);
   }
   pictures.dispose();

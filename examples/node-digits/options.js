@@ -21,7 +21,8 @@ usage: node digits.js [options]
   --save FILE          file to write the weights to (safetensors)
   --load FILE          weights to test instead of training
   --predictions FILE   file to write what it reads in each test digit to (CSV)
-  --trace FILE         file to write a trace of the training to (Chrome trace JSON)
+  --trace FILE         file to write a trace to (Chrome trace JSON): of the training, or with --load of reading one
+                       digit
   --model NAME         a convolutional network (cnn, the default), a deeper and slower one (deep), or a perceptron
   --layers TEXT        layers of your own, such as 'conv5:8 pool dense:10'
   --no-augment         train on the digits as they are, not turned, scaled and shifted
@@ -30,6 +31,8 @@ usage: node digits.js [options]
   --epochs N           rounds over the digits (24)
   --learning-rate X    of Adam, at the start (0.002)
   --seed N             of weights, order and drawn digits (1)
+  --device NAME        where ops run: on the CPU (cpu, the default), or on a GPU, if the npm package webgpu is there
+                       (webgpu)
   --threads N          0: one per core (1)
   --help               this text
 `;
@@ -48,6 +51,7 @@ const OPTIONS = /** @type {const} */ ({
   epochs: { type: 'string', default: '24' },
   'learning-rate': { type: 'string', default: '0.002' },
   seed: { type: 'string', default: '1' },
+  device: { type: 'string', default: 'cpu' },
   threads: { type: 'string', default: '1' },
   help: { type: 'boolean', default: false },
 });
@@ -66,6 +70,7 @@ const OPTIONS = /** @type {const} */ ({
  * @property {number} epochs
  * @property {number} learningRate
  * @property {number} seed
+ * @property {'cpu' | 'webgpu'} device
  * @property {number} threads
  * @property {boolean} help
  */
@@ -97,6 +102,12 @@ function parseRate(text) {
   throw new InputError(`--learning-rate must be a number above 0, got '${text}'`);
 }
 
+/** @param {string} text */
+function parseDevice(text) {
+  if (text === 'cpu' || text === 'webgpu') return text;
+  throw new InputError(`--device must be one of cpu, webgpu, got '${text}'`);
+}
+
 /**
  * InputError for an option that does not exist, lacks its value or has one out of range.
  * @param {readonly string[]} args  without the program's name
@@ -120,6 +131,7 @@ export function parseOptions(args) {
     epochs: parseInteger('epochs', values.epochs, 1, 10000),
     learningRate: parseRate(values['learning-rate']),
     seed: parseInteger('seed', values.seed, 0, 2 ** 32 - 1),
+    device: parseDevice(values.device),
     threads: parseInteger('threads', values.threads, 0, 1024),
     help,
   };

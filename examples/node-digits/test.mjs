@@ -8,6 +8,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,12 +37,26 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+// The package webgpu comes with what builds tandem-rt; Debian's Chromium brings a software adapter for it.
+const WEBGPU_FOLDER = join(ROOT, 'web');
+const SOFTWARE_ADAPTER = '/usr/lib/chromium/vk_swiftshader_icd.json';
+
 /**
  * @param {readonly string[]} args
  * @returns {Promise<{ code: number | null, stdout: string, stderr: string }>}
  */
 function run(...args) {
-  const child = spawn(process.execPath, [PROGRAM, ...args]);
+  return runIn({}, ...args);
+}
+
+/**
+ * @param {import('node:child_process').SpawnOptionsWithoutStdio} options
+ * @param {readonly string[]} args
+ * @returns {ReturnType<typeof run>}
+ */
+function runIn(options, ...args) {
+  const child = spawn(process.execPath, [PROGRAM, ...args], options);
   const outcome = { code: /** @type {number | null} */ (null), stdout: '', stderr: '' };
   child.stdout.on('data', (text) => (outcome.stdout += text));
   child.stderr.on('data', (text) => (outcome.stderr += text));
@@ -116,6 +131,29 @@ test('reads natively trained weights as the native example does, and saves them 
   }
 });
 
+test('reads them the same on WebGPU, and traces a reading', async (t) => {
+  if (!existsSync(join(WEBGPU_FOLDER, 'node_modules/webgpu'))) return t.skip('the package webgpu is not in web');
+  const software = existsSync(SOFTWARE_ADAPTER) ? { VK_ICD_FILENAMES: SOFTWARE_ADAPTER } : {};
+  const options = { cwd: WEBGPU_FOLDER, env: { ...software, ...process.env } };
+  const [ours, trace] = [join(folder, 'webgpu.csv'), join(folder, 'trace.json')];
+  const files = ['--load', NATIVE_WEIGHTS, '--data', data.drawn, '--predictions', ours, '--trace', trace];
+  const { code, stdout, stderr } = await runIn(options, '--device', 'webgpu', ...files);
+  assert.equal(code, 0, stderr);
+  const expected = await predictNatively(NATIVE_WEIGHTS, data.drawn, join(folder, 'expected.csv'));
+  const { largest } = comparePredictions(await readFile(ours, 'utf8'), expected);
+  t.diagnostic(`${stdout.trimEnd().split('\n').at(-2)}; probabilities at most ${largest.toExponential(1)} apart`);
+  /** @type {{ traceEvents: { name: string, args?: { device?: string } }[] }} */
+  const { traceEvents } = JSON.parse(await readFile(trace, 'utf8'));
+  const onGpu = traceEvents.filter(({ args }) => args?.device === 'webgpu').map(({ name }) => name);
+  assert.ok(onGpu.includes('tf.Conv2D') && onGpu.includes('tf.Softmax'), onGpu.join());
+});
+
+test('says what is missing for WebGPU', async () => {
+  const { code, stderr } = await runIn({ cwd: folder }, '--device', 'webgpu', '--load', NATIVE_WEIGHTS);
+  assert.equal(code, 1);
+  assert.match(stderr, /^digits: --device webgpu needs the npm package webgpu, .*: run npm install/);
+});
+
 test('draws the digits that the native example draws', async () => {
   const native = join(folder, 'native_drawn.csv');
   const ours = join(folder, 'our_drawn.csv');
@@ -135,6 +173,7 @@ test('says what is wrong with an option', async () => {
   await fail(['somewhere'], /^digits: Unexpected argument 'somewhere'/);
   await fail(['--save'], /^digits: Option '--save <value>' argument missing/);
   await fail(['--model', 'huge'], /^digits: --model must be one of cnn, deep, perceptron, got 'huge'/);
+  await fail(['--device', 'tpu'], /^digits: --device must be one of cpu, webgpu, got 'tpu'/);
   await fail(['--epochs', '0'], /^digits: --epochs must be a whole number from 1 to 10000, got '0'/);
   await fail(['--batch', '2.5'], /^digits: --batch must be a whole number from 1 to 65536, got '2.5'/);
   await fail(['--seed', '4294967296'], /^digits: --seed must be a whole number from 0 to 4294967295, got/);
