@@ -53,7 +53,7 @@ RegisterTile ChooseRegisterTile(int64_t count, int64_t rows, int64_t cols, const
   RegisterTile best = {1, 1};
   double least = std::numeric_limits<double>::infinity();
   for (const RegisterTile& tile : kTiles) {
-    if (tile.rows > most_rows || tile.quads > most_quads || (tile.rows > 1 && rows == 1)) continue;
+    if (tile.rows > most_rows || tile.quads > most_quads || (tile.rows == 1) != (rows == 1)) continue;
     const int64_t tiles = count * CountTiles(rows, tile.rows) * CountTiles(cols, 4 * tile.quads);
     const auto reads = static_cast<double>(tile.rows + 4 * tile.quads);
     const auto products = static_cast<double>(tile.rows * 4 * tile.quads);
