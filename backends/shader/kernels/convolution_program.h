@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "kernels/fused_epilogue.h"
+#include "kernels/product_epilogue.h"
 #include "tandem/dtype.h"
 #include "tandem/shader/launch.h"
 #include "tandem/tensor_shape.h"

@@ -4,6 +4,7 @@
 #include "kernels/register_tiles.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/element_types.h"
 
@@ -24,6 +25,8 @@ std::string_view QuadType(DType dtype) {
   }
 }
 
+constexpr RegisterTile kTiles[] = {{16, 4}, {16, 2}, {8, 4}, {8, 2}, {8, 1}, {4, 2}, {4, 1}, {1, 2}, {1, 1}};
+
 }  // namespace
 
 Quads FindQuads(int64_t inner_stride, int64_t inner, int64_t outer_stride, int64_t outer) {
@@ -42,20 +45,25 @@ void DeclareQuadTypes(ShaderBuilder& builder, DType dtype) {
 int64_t CountTiles(int64_t size, int64_t tile_size) { return (size + tile_size - 1) / tile_size; }
 
 RegisterTile ChooseRegisterTile(int64_t count, int64_t rows, int64_t cols, const GpuLimits& limits) {
-  RegisterTile tile = {16, 4};
-  if (rows <= 8) tile.rows = rows == 1 ? 1 : rows <= 4 ? 4 : 8;
-  if (cols <= 8) tile.quads = cols <= 4 ? 1 : 2;
-  if (!limits.is_software) tile = {std::min<int64_t>(tile.rows, 4), std::min<int64_t>(tile.quads, 2)};
+  // An element read costs about ten times what a product does; measured on SwiftShader.
+  constexpr double kReadCost = 10;
   const int64_t enough = limits.is_software ? 64 : 16384;
-  while ((tile.rows > 4 || tile.quads > 1) &&
-         count * CountTiles(rows, tile.rows) * CountTiles(cols, 4 * tile.quads) < enough) {
-    if (tile.quads == 1 || tile.rows > 4 * tile.quads) {
-      tile.rows /= 2;
-    } else {
-      tile.quads /= 2;
+  const int64_t most_rows = limits.is_software ? 16 : 4;
+  const int64_t most_quads = limits.is_software ? 4 : 2;
+  RegisterTile best = {1, 1};
+  double least = std::numeric_limits<double>::infinity();
+  for (const RegisterTile& tile : kTiles) {
+    if (tile.rows > most_rows || tile.quads > most_quads || (tile.rows == 1) != (rows == 1)) continue;
+    const int64_t tiles = count * CountTiles(rows, tile.rows) * CountTiles(cols, 4 * tile.quads);
+    const auto reads = static_cast<double>(tile.rows + 4 * tile.quads);
+    const auto products = static_cast<double>(tile.rows * 4 * tile.quads);
+    const double cost = static_cast<double>(std::max(tiles, enough)) * (kReadCost * reads + products);
+    if (cost < least) {
+      least = cost;
+      best = tile;
     }
   }
-  return tile;
+  return best;
 }
 
 }  // namespace tandem::shader

@@ -35,7 +35,7 @@ void DeclareQuadTypes(ShaderBuilder& builder, DType dtype);
 inline std::string_view BufferType(int32_t quads) { return quads == 0 ? "T" : "T4"; }
 
 struct RegisterTile {
-  int64_t rows;   // 1, 4, 8 or 16
+  int64_t rows;   // 4, 8 or 16, so that four rows can be read at once; 1 if there is but one
   int64_t quads;  // of columns: 1, 2 or 4
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-#include "kernels/fused_epilogue.h"
+#include "kernels/product_epilogue.h"
 
 #include <algorithm>
 #include <span>
@@ -71,10 +71,10 @@ void FusedEpilogue::AddText(ShaderBuilder& builder) const {
     builder.Text(FunctionsCalledBy(expression));
     builder.Text("fn activate(x: f32) -> f32 { return " + std::string(expression) + "; }");
   }
-  builder.Text(Unroll(kFusedEpilogueText, {{"COLUMNS", columns != ColumnEpilogue::kNone},
-                                           {"BIAS", columns == ColumnEpilogue::kBias},
-                                           {"BATCH_NORM", columns == ColumnEpilogue::kBatchNorm},
-                                           {"ACTIVATION", activation != 0}}));
+  builder.Text(Unroll(kProductEpilogueText, {{"COLUMNS", columns != ColumnEpilogue::kNone},
+                                             {"BIAS", columns == ColumnEpilogue::kBias},
+                                             {"BATCH_NORM", columns == ColumnEpilogue::kBatchNorm},
+                                             {"ACTIVATION", activation != 0}}));
 }
 
 void FusedEpilogue::AddParameters(int64_t num_columns, LaunchParameters& parameters) const {

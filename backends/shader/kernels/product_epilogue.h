@@ -3,8 +3,8 @@
 
 // What is computed on sums before they are stored: a bias or a normalization of columns, and an activation.
 
-#ifndef TANDEM_BACKENDS_SHADER_KERNELS_FUSED_EPILOGUE_H_
-#define TANDEM_BACKENDS_SHADER_KERNELS_FUSED_EPILOGUE_H_
+#ifndef TANDEM_BACKENDS_SHADER_KERNELS_PRODUCT_EPILOGUE_H_
+#define TANDEM_BACKENDS_SHADER_KERNELS_PRODUCT_EPILOGUE_H_
 
 #include <cstdint>
 
@@ -43,4 +43,4 @@ struct FusedEpilogue {
 
 }  // namespace tandem::shader
 
-#endif  // TANDEM_BACKENDS_SHADER_KERNELS_FUSED_EPILOGUE_H_
+#endif  // TANDEM_BACKENDS_SHADER_KERNELS_PRODUCT_EPILOGUE_H_
