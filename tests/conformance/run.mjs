@@ -4,7 +4,9 @@
 
 // Runs conformance cases through the npm package, in Node or in headless Chromium, and says which fail.
 
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -64,9 +66,20 @@ async function readOne(file) {
   }
 }
 
+// Debian's Chromium brings a software adapter.
+const SOFTWARE = '/usr/lib/chromium/vk_swiftshader_icd.json';
+
+// The GPU object of the npm package webgpu, which the package's tests use, too.
+async function findGpu(options) {
+  if (options.device !== 'webgpu') return undefined;
+  if (process.env.VK_ICD_FILENAMES === undefined && existsSync(SOFTWARE)) process.env.VK_ICD_FILENAMES = SOFTWARE;
+  const entry = createRequire(join(here, '../../web/package.json')).resolve('webgpu');
+  return (await import(pathToFileURL(entry))).create([]);
+}
+
 async function openNode(options) {
   const { createRuntime } = await import(pathToFileURL(resolve(options.package, 'index.node.js')));
-  const { runtime, session } = await openSession(createRuntime, options);
+  const { runtime, session } = await openSession(createRuntime, { ...options, gpu: await findGpu(options) });
   return { run: (file, settings) => runFile(session, file, settings), close: () => runtime.dispose() };
 }
 

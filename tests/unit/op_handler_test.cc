@@ -216,6 +216,28 @@ TEST_F(StackTest, OH2_FallbackForADTypeThatIsMissing) {
   EXPECT_EQ(TagOf(later), 3);
 }
 
+// A kernel that is for some calls of its dtype only: the others are as if there were none.
+TEST_F(StackTest, OH2_FallbackForCallsThatAKernelIsNotFor) {
+  constexpr auto kVectors = [](std::span<const TensorMetadata* const> args, const OpAttrsRef&,
+                               std::span<const TensorMetadata> results) {
+    return args[0]->rank() == 1 && results[0].rank() == 1;
+  };
+  ASSERT_TRUE(top_->AddKernel("t.A", {DType::kF32}, TagKernel(1).OnlyIf(kVectors)).ok());
+  ASSERT_TRUE(bottom_->AddKernel("t.A", {DType::kF32}, TagKernel(3)).ok());
+  EXPECT_EQ(TagOf(CallOn(rt_, top_, "t.A", {rt_.F32({0})})), 1);
+  EXPECT_EQ(TagOf(CallOn(rt_, top_, "t.A", {rt_.Dense<float>({1, 1}, {0})})), 3);
+  // Also where the shape is known only later.
+  for (const TensorShape& shape : {TensorShape({1}), TensorShape({1, 1})}) {
+    Promise promise = rt_.MakePromise();
+    const TensorHandle late = CallOn(rt_, top_, "t.A", {promise.Handle()});
+    promise.Resolve(rt_.MakeTensor<float>(shape, {0}));
+    EXPECT_EQ(TagOf(late), shape.rank() == 1 ? 1 : 3);
+  }
+  ASSERT_TRUE(bottom_->AddKernel("t.B", {DType::kF32}, TagKernel(3).OnlyIf(kVectors)).ok());
+  EXPECT_EQ(rt_.ErrorOf(CallOn(rt_, bottom_, "t.B", {rt_.Dense<float>({1, 1}, {0})})),
+            "[t.B] op handler bottom has no kernel for dtype f32");
+}
+
 TEST_F(StackTest, OH2_ErrorsOfTheFallbackAreToldOnce) {
   ASSERT_TRUE(top_->AddKernel("t.A", {DType::kF32}, TagKernel(1)).ok());
   ASSERT_TRUE(bottom_->AddKernel("t.A", {DType::kI32}, MakeKernel<&test_ops::Refuse>()).ok());

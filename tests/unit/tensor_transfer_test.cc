@@ -139,6 +139,16 @@ TEST_F(TensorTransferTest, WhatIsThereAlreadyIsTheSameReference) {
   EXPECT_EQ(result.device(), &memory_.device);
 }
 
+// TH-6: strings have but one representation, which goes for dense where it is.
+TEST_F(TensorTransferTest, StringsThatAreOnTheHostStayAsTheyAre) {
+  const std::string_view texts[] = {"a", "b"};
+  const TensorHandle source = TensorHandle::MakeAvailable(*MakeString({2}, texts, memory_.device, *memory_.allocator));
+  const TensorHandle result = source.TransferTo(Exec(), memory_.device);
+  ASSERT_TRUE(result.IsConcrete());
+  EXPECT_EQ(&result.tensor(), &source.tensor());
+  EXPECT_TRUE(source.TransferTo(Exec(), remote_).IsError());
+}
+
 // TH-6
 TEST_F(TensorTransferTest, AnAvailableTensorIsConvertedAtOnce) {
   const TensorHandle source = Available();

@@ -2,17 +2,19 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // Runs the tests of test/*.test.* in headless Chromium against dist/: on the page and in a module worker, isolated and
-// not. Files named *.node.test.* are for Node alone. Exits with 1 if a test failed, the browser crashed or it hung.
-// usage: node scripts/test_browser.mjs [--report FILE] [--grep TEXT] [--only page|worker|page-isolated|worker-isolated]
+// not; and those of test/webgpu/ with a software adapter. Files named *.node.test.* are for Node alone. Exits with 1 if a
+// test failed, the browser crashed or it hung.
+// usage: node scripts/test_browser.mjs [--report FILE] [--grep TEXT] [--only WAY]
+//   WAY: page, worker, page-isolated, worker-isolated, or one of these with -webgpu behind it
 //   TANDEM_CHROMIUM=FILE          the browser, by default /usr/bin/chromium
-//   TANDEM_TEST_TIMEOUT=SECONDS   for each of the four ways, by default 600
+//   TANDEM_TEST_TIMEOUT=SECONDS   for each way, by default 600
 
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
-import { launchChromium, runPage } from '../test/browser/chromium.mjs';
+import { launchChromium, runPage, webgpuArguments } from '../test/browser/chromium.mjs';
 import { serve } from '../test/browser/server.mjs';
 
 const web = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -20,21 +22,22 @@ const { values: options } = parseArgs({
   options: { report: { type: 'string' }, only: { type: 'string' }, grep: { type: 'string' } },
 });
 const timeout = 1000 * Number(process.env.TANDEM_TEST_TIMEOUT ?? 600);
-const ways = [
-  { name: 'page', where: 'page', isolated: false },
-  { name: 'worker', where: 'worker', isolated: false },
-  { name: 'page-isolated', where: 'page', isolated: true },
-  { name: 'worker-isolated', where: 'worker', isolated: true },
-].filter(({ name }) => !options.only || options.only === name);
-if (!ways.length) throw new Error(`--only wants page, worker, page-isolated or worker-isolated, given ${options.only}`);
+const all = ['', '-webgpu'].flatMap((device) => [
+  { name: `page${device}`, where: 'page', isolated: false, device },
+  { name: `worker${device}`, where: 'worker', isolated: false, device },
+  { name: `page-isolated${device}`, where: 'page', isolated: true, device },
+  { name: `worker-isolated${device}`, where: 'worker', isolated: true, device },
+]);
+const ways = all.filter(({ name }) => !options.only || options.only === name);
+if (!ways.length) throw new Error(`--only wants one of ${all.map(({ name }) => name).join(', ')}, given ${options.only}`);
 
-/** One script of all test files; 'tandem-rt' stays the built package, so that it is dist/ that is tested. */
-async function bundleTests(outfile) {
-  const names = (await readdir(join(web, 'test'))).filter((name) => /\.test\.[mc]?[jt]s$/.test(name));
+/** One script of all test files of a folder; 'tandem-rt' stays the built package, so that it is dist/ that is tested. */
+async function bundleTests(folder, outfile) {
+  const names = (await readdir(folder)).filter((name) => /\.test\.[mc]?[jt]s$/.test(name));
   const files = names.filter((name) => !/\.node\.test\./.test(name)).sort();
-  if (!files.length) throw new Error('there are no test files in test/');
+  if (!files.length) throw new Error(`there are no test files in ${folder}`);
   await build({
-    stdin: { contents: files.map((name) => `import './${name}';`).join('\n'), resolveDir: join(web, 'test') },
+    stdin: { contents: files.map((name) => `import './${name}';`).join('\n'), resolveDir: folder },
     outfile,
     bundle: true,
     ignoreAnnotations: true, // "sideEffects": false of package.json is about dist/, not about tests
@@ -42,6 +45,7 @@ async function bundleTests(outfile) {
     target: 'es2022',
     sourcemap: 'inline',
     logLevel: 'warning',
+    external: ['webgpu', 'node:*'], // of Node alone
     plugins: [{
       name: 'served',
       setup({ onResolve, onLoad }) {
@@ -94,18 +98,19 @@ async function runWay(browser, { name, where, isolated }, folders) {
 
 const out = join(web, '..', 'build', 'web', 'browser_tests');
 await mkdir(out, { recursive: true });
-await bundleTests(join(out, 'tests.js'));
-const folders = {
+await bundleTests(join(web, 'test'), join(out, 'tests.js'));
+await bundleTests(join(web, 'test', 'webgpu'), join(out, 'webgpu', 'tests.js'));
+const foldersFor = (device) => ({
   '/': join(web, 'test', 'browser'),
   '/dist/': join(web, 'dist'),
-  '/tests/': out,
+  '/tests/': device ? join(out, 'webgpu') : out,
   '/mocha/': join(web, 'node_modules', 'mocha'),
-};
+});
 const results = [];
 for (const way of ways) {
-  const browser = await launchChromium();
+  const browser = await launchChromium(way.device ? webgpuArguments : []);
   try {
-    results.push(await runWay(browser, way, folders));
+    results.push(await runWay(browser, way, foldersFor(way.device)));
   } finally {
     await browser.close();
   }

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "kernels/convolution_program.h"
+#include "kernels/depthwise_program.h"
 #include "kernels/element_types.h"
+#include "kernels/filter_gradient_program.h"
 #include "kernels/kernels.h"
 #include "tandem/shader/shader_call.h"
 
@@ -72,6 +74,55 @@ Status Conv2DBackpropInputKernel(KernelFrame& frame) {
   return call.Finish();
 }
 
+Status DepthwiseKernel(KernelFrame& frame) {
+  TANDEM_ASSIGN_OR_RETURN(
+      const Convolution convolution,
+      MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(), frame.result_metadata(0).shape));
+  ShaderCall call(frame);
+  call.Run(DepthwiseProgram(convolution, call.limits()), {call.Argument(0), call.Argument(1), call.Result(0)});
+  return call.Finish();
+}
+
+Status DepthwiseBackpropInputKernel(KernelFrame& frame) {
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, MakeConvolution(frame, frame.result_metadata(0).shape,
+                                                                         frame.arg(1).shape(), frame.arg(2).shape()));
+  ShaderCall call(frame);
+  call.Run(DepthwiseInputGradientProgram(convolution, call.limits()),
+           {call.Argument(2), call.Argument(1), call.Result(0)});
+  return call.Finish();
+}
+
+Status RunFilterGradient(KernelFrame& frame, const Convolution& convolution) {
+  ShaderCall call(frame);
+  const FilterGradient program = FilterGradientProgram(convolution, call.limits());
+  GpuBuffer* const input = call.Argument(0);
+  GpuBuffer* const out_backprop = call.Argument(2);
+  if (program.slices == 1) {
+    call.Run(program.gradient, {input, out_backprop, call.Result(0)});
+  } else {
+    const auto bytes = static_cast<uint64_t>(program.slices * convolution.filter.num_elements()) * sizeof(float);
+    GpuBuffer* const slices = call.Temporary(bytes);
+    call.Run(program.gradient, {input, out_backprop, slices});
+    call.Run(program.sum, {slices, call.Result(0)});
+  }
+  return call.Finish();
+}
+
+Status Conv2DBackpropFilterKernel(KernelFrame& frame) {
+  const TensorShape& filter = frame.result_metadata(0).shape;
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution,
+                          MakeConvolution(frame, frame.arg(0).shape(), filter, frame.arg(2).shape()));
+  return RunFilterGradient(frame, convolution);
+}
+
+Status DepthwiseBackpropFilterKernel(KernelFrame& frame) {
+  const TensorShape& filter = frame.result_metadata(0).shape;
+  const TensorShape in_groups = {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)};
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution,
+                          MakeConvolution(frame, frame.arg(0).shape(), in_groups, frame.arg(2).shape()));
+  return RunFilterGradient(frame, convolution);
+}
+
 }  // namespace
 
 Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
@@ -80,6 +131,13 @@ Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Conv2D", with_i32, MakeKernel<&Conv2DKernel>()));
   TANDEM_RETURN_IF_ERROR(
       handler.AddKernel("tf.Conv2DBackpropInput", with_i32, MakeKernel<&Conv2DBackpropInputKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNative", floats, MakeKernel<&DepthwiseKernel>()));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.DepthwiseConv2dNativeBackpropInput", floats, MakeKernel<&DepthwiseBackpropInputKernel>()));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.Conv2DBackpropFilter", floats, MakeKernel<&Conv2DBackpropFilterKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNativeBackpropFilter", floats,
+                                           MakeKernel<&DepthwiseBackpropFilterKernel>()));
   return handler.AddKernel("tf._FusedConv2D", floats, MakeKernel<&FusedConv2DKernel>());
 }
 

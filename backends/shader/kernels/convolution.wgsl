@@ -118,7 +118,7 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
 #end
 #for j QUADS
 #if FLOAT
-        c${i}_${j} = fma(A4(a${i}[3]), b${j}_3, fma(A4(a${i}[2]), b${j}_2, fma(A4(a${i}[1]), b${j}_1, fma(A4(a${i}[0]), b${j}_0, c${i}_${j}))));
+        c${i}_${j} += fma(A4(a${i}[3]), b${j}_3, fma(A4(a${i}[2]), b${j}_2, fma(A4(a${i}[1]), b${j}_1, A4(a${i}[0]) * b${j}_0)));
 #else
         c${i}_${j} += a${i}[0] * b${j}_0 + a${i}[1] * b${j}_1 + a${i}[2] * b${j}_2 + a${i}[3] * b${j}_3;
 #end

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "kernel_texts.h"
+#include "kernels/shader_functions.h"
 #include "kernels/unrolled_text.h"
 
 namespace tandem::shader {
@@ -17,16 +18,19 @@ namespace {
 
 struct FusedActivation {
   std::string_view name;
-  std::string_view text;  // defines activate(x)
+  std::string_view expression;  // of x
 };
 
 constexpr FusedActivation kActivations[] = {
-    {"Relu", "fn activate(x: f32) -> f32 { return select(x, 0.0, x <= 0.0); }"},
-    {"Relu6", "fn activate(x: f32) -> f32 { return select(select(x, 0.0, x <= 0.0), 6.0, x > 6.0); }"},
-    {"Elu", "fn activate(x: f32) -> f32 { return select(x, exp(min(x, 0.0)) - 1.0, x < 0.0); }"},
-    {"LeakyRelu", "fn activate(x: f32) -> f32 { return select(parameters.alpha * x, x, x > 0.0); }"},
-    {"Tanh", "fn activate(x: f32) -> f32 { return tanh(x); }"},
-    {"Sigmoid", "fn activate(x: f32) -> f32 { return 1.0 / (1.0 + exp(-x)); }"},
+    {"Relu", "relu(x)"},
+    {"Relu6", "select(relu(x), 6.0, x > 6.0)"},
+    {"Elu", "select(x, expm1_of(x), x < 0.0)"},
+    {"LeakyRelu", "select(parameters.alpha * x, x, x > 0.0)"},
+    {"Tanh", "tanh_of(x)"},
+    {"Sigmoid", "sigmoid(x)"},
+    // Of -infinity these are NaN, as it is -infinity times 0.
+    {"GeluExact", "select(gelu(x), not_a_number(), is_infinite(x) && x < 0.0)"},
+    {"GeluApproximate", "select(gelu_tanh(x), not_a_number(), is_infinite(x) && x < 0.0)"},
 };
 
 }  // namespace
@@ -62,7 +66,11 @@ void FusedEpilogue::Declare(ShaderBuilder& builder) const {
 }
 
 void FusedEpilogue::AddText(ShaderBuilder& builder) const {
-  if (activation != 0) builder.Text(kActivations[activation - 1].text);
+  if (activation != 0) {
+    const std::string_view expression = kActivations[activation - 1].expression;
+    builder.Text(FunctionsCalledBy(expression));
+    builder.Text("fn activate(x: f32) -> f32 { return " + std::string(expression) + "; }");
+  }
   builder.Text(Unroll(kFusedEpilogueText, {{"COLUMNS", columns != ColumnEpilogue::kNone},
                                            {"BIAS", columns == ColumnEpilogue::kBias},
                                            {"BATCH_NORM", columns == ColumnEpilogue::kBatchNorm},

@@ -10,11 +10,9 @@ fn finish(sums: A4, column: u32) -> A4 {
 #end
 #if BATCH_NORM
 #for n 4
-  {
-    let i: u32 = known(column + ${n}u);
-    let factor: f32 = A(scale[i]) / sqrt(A(variance[i]) + parameters.epsilon);
-    x[${n}] = (x[${n}] - A(mean[i])) * factor + A(offset[i]);
-  }
+  let i${n}: u32 = known(column + ${n}u);
+  let factor${n}: f32 = A(scale[i${n}]) / sqrt(A(variance[i${n}]) + parameters.epsilon);
+  x[${n}] = (x[${n}] - A(mean[i${n}])) * factor${n} + A(offset[i${n}]);
 #end
 #end
 #if ACTIVATION

@@ -3,6 +3,8 @@
 
 // Products of matrices: MatMul, _FusedMatMul, BatchMatMulV2.
 
+#include "kernels/linalg.h"
+
 #include <utility>
 
 #include "kernels/element_types.h"
@@ -90,7 +92,9 @@ Status RegisterLinalgKernels(ShaderOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MatMul", NumericDTypes(limits), MakeKernel<&MatMulKernel>()));
   TANDEM_RETURN_IF_ERROR(
       handler.AddKernel("tf.BatchMatMulV2", NumericDTypes(limits), MakeKernel<&BatchMatMulKernel>()));
-  return handler.AddKernel("tf._FusedMatMul", FloatDTypes(limits), MakeKernel<&FusedMatMulKernel>());
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf._FusedMatMul", FloatDTypes(limits), MakeKernel<&FusedMatMulKernel>()));
+  TANDEM_RETURN_IF_ERROR(RegisterDiagonalKernels(handler));
+  return RegisterEinsumKernels(handler);
 }
 
 }  // namespace tandem::shader

@@ -118,7 +118,7 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
 #end
 #for j QUADS
 #if FLOAT
-    c${t}_${m}_${j} = fma(A4(a${t}_${m}[3]), b${j}_3, fma(A4(a${t}_${m}[2]), b${j}_2, fma(A4(a${t}_${m}[1]), b${j}_1, fma(A4(a${t}_${m}[0]), b${j}_0, c${t}_${m}_${j}))));
+    c${t}_${m}_${j} += fma(A4(a${t}_${m}[3]), b${j}_3, fma(A4(a${t}_${m}[2]), b${j}_2, fma(A4(a${t}_${m}[1]), b${j}_1, A4(a${t}_${m}[0]) * b${j}_0)));
 #else
     c${t}_${m}_${j} += a${t}_${m}[0] * b${j}_0 + a${t}_${m}[1] * b${j}_1 + a${t}_${m}[2] * b${j}_2 + a${t}_${m}[3] * b${j}_3;
 #end

@@ -37,7 +37,15 @@ class Unroller {
   }
   static bool IsDirective(std::string_view line, std::string_view name) { return Word(line, 0) == name; }
 
-  int ValueOf(std::string_view name) const {
+  int ValueOf(std::string_view sum) const {
+    const size_t plus = sum.find('+');
+    if (plus != std::string_view::npos) return ValueOf(sum.substr(0, plus)) + ValueOf(sum.substr(plus + 1));
+    const size_t times = sum.find('*');
+    if (times != std::string_view::npos) return ValueOf(sum.substr(0, times)) * ValueOf(sum.substr(times + 1));
+    return ValueOfName(sum);
+  }
+
+  int ValueOfName(std::string_view name) const {
     if (!name.empty() && name[0] >= '0' && name[0] <= '9') {
       int number = 0;
       for (char digit : name) number = number * 10 + (digit - '0');

@@ -21,7 +21,8 @@ struct TextValue {
 // The text with its directives carried out, each a line of its own:
 //   #for i ROWS ... #end        the lines between ROWS times; `${i}` in them is 0, 1, ...
 //   #if NAME ... #else ... #end the first lines if NAME is not 0, else the second, which may be left out
-// A number may stand for a name. `${NAME}` is the value anywhere. Names are those of `values` and of the loops around.
+// `${NAME}` is the value anywhere. Names are those of `values` and of the loops around; numbers, products and sums of
+// products without spaces, as `i*4+j`, may stand for them.
 std::string Unroll(std::string_view text, std::initializer_list<TextValue> values);
 
 }  // namespace tandem::shader

@@ -123,16 +123,25 @@ Status VulkanDevice::CreateInstance(bool validation) {
   messenger.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
   messenger.pfnUserCallback = OnMessage;
   messenger.pUserData = this;
+  // Hazards between commands are among what it looks for.
+  const VkValidationFeatureEnableEXT synchronization = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+  VkValidationFeaturesEXT watched = {VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT, &messenger};
+  watched.enabledValidationFeatureCount = 1;
+  watched.pEnabledValidationFeatures = &synchronization;
   const char* layer = kValidationLayer;
-  const char* extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+  const char* wanted[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
   VkInstanceCreateInfo info = {VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
   info.pApplicationInfo = &application;
   if (validation) {
-    info.pNext = &messenger;
+    const auto of_layer = List<VkExtensionProperties>([&](uint32_t* count, VkExtensionProperties* list) {
+      return vk_.EnumerateInstanceExtensionProperties(kValidationLayer, count, list);
+    });
+    const bool watches = Has(of_layer, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+    info.pNext = watches ? static_cast<const void*>(&watched) : &messenger;
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &layer;
-    info.enabledExtensionCount = 1;
-    info.ppEnabledExtensionNames = &extension;
+    info.enabledExtensionCount = watches ? 2 : 1;
+    info.ppEnabledExtensionNames = wanted;
   }
   const VkResult result = vk_.CreateInstance(&info, nullptr, &instance_);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
@@ -192,7 +201,6 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
   };
   const bool has_timeline = enable(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, true);
   const bool has_f16 = enable(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, true);
-  const bool has_float_controls = enable(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, true);
   const bool has_push_descriptors = enable(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, false);
 
   VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
@@ -207,12 +215,9 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
   VkPhysicalDeviceMaintenance3Properties maintenance = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
   VkPhysicalDeviceSubgroupProperties subgroup = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, &maintenance};
   VkPhysicalDevicePushDescriptorPropertiesKHR push = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
-  VkPhysicalDeviceFloatControlsProperties controls = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
   VkPhysicalDeviceProperties2 properties = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &subgroup};
   if (has_push_descriptors) push.pNext = properties.pNext, properties.pNext = &push;
-  if (has_float_controls) controls.pNext = properties.pNext, properties.pNext = &controls;
   vk_.GetPhysicalDeviceProperties2(physical_, &properties);
-  keeps_special_values_ = controls.shaderSignedZeroInfNanPreserveFloat32;
 
   const VkPhysicalDeviceLimits& given = properties_.limits;
   limits_.max_storage_buffers =

@@ -41,8 +41,6 @@ class VulkanDevice {
   const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
   const shader::GpuLimits& limits() const { return limits_; }
   bool has_push_descriptors() const { return vk_.CmdPushDescriptorSetWithTemplate != nullptr; }
-  // Whether shaders may promise to keep signed zeros, infinities and NaN of f32 (VK_KHR_shader_float_controls).
-  bool keeps_special_values() const { return keeps_special_values_; }
 
   // What the validation layer has told so far: warnings and errors.
   uint64_t num_messages() const { return num_messages_.load(std::memory_order_relaxed); }
@@ -75,7 +73,6 @@ class VulkanDevice {
   VkPhysicalDeviceProperties properties_ = {};
   VkPhysicalDeviceMemoryProperties memory_ = {};
   shader::GpuLimits limits_;
-  bool keeps_special_values_ = false;
   std::vector<const char*> extensions_;
 };
 

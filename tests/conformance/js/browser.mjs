@@ -3,7 +3,7 @@
 
 // The package in headless Chromium, on a page that runs case files.
 
-import { launchChromium } from '../../../web/test/browser/chromium.mjs';
+import { launchChromium, webgpuArguments } from '../../../web/test/browser/chromium.mjs';
 import { serve } from '../../../web/test/browser/server.mjs';
 
 const PAGE = '<!doctype html><meta charset="utf-8"><title>conformance</title>';
@@ -25,7 +25,7 @@ export async function openBrowser({ device, threads, worker, ...folders }) {
     await server.close();
   };
   try {
-    browser = await launchChromium();
+    browser = await launchChromium(device === 'webgpu' ? webgpuArguments : []);
     const page = await browser.newPage();
     const crashed = new Promise((_, reject) => page.on('crash', () => reject(new Error('the page crashed'))));
     crashed.catch(() => undefined);

@@ -7,9 +7,9 @@ import { parseCase } from './conformance_case.mjs';
 import { Session } from './session.mjs';
 import { CaseList, ToleranceList } from './target.mjs';
 
-/** A runtime of the package and the session on it. */
-export async function openSession(createRuntime, { device, threads }) {
-  const runtime = await createRuntime({ device, threads, fallback: false, onPrint: () => undefined });
+/** A runtime of the package and the session on it. Ops without a shader run on the CPU. */
+export async function openSession(createRuntime, { device, threads, gpu }) {
+  const runtime = await createRuntime({ device, threads, gpu, onPrint: () => undefined });
   return { runtime, session: new Session(runtime) };
 }
 

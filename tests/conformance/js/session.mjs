@@ -51,7 +51,9 @@ function anyValue({ dtype, data }) {
 }
 
 async function dataOf(tensor) {
-  return { dtype: tensor.dtype, shape: [...tensor.shape], data: await tensor.data() };
+  // Shape and dtype may be known with the elements only.
+  const data = await tensor.data();
+  return { dtype: tensor.dtype, shape: [...tensor.shape], data };
 }
 
 /** Cases on one runtime. */
@@ -154,7 +156,7 @@ export class Session {
     }
     let worstUlp = 0;
     for (const [i, tensor] of tensors.entries()) {
-      const said = tensor.state === 'pending' ? undefined : describeTensor(tensor);
+      const said = tensor.state === 'available' ? describeTensor(tensor) : undefined;
       if (i >= outputs.length) {
         await tensor.ready().catch(() => undefined);
         continue;

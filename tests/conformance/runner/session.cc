@@ -135,8 +135,13 @@ std::string Session::KernelDType(const ConformanceCase& conformance_case) {
 bool Session::HasKernel(const ConformanceCase& conformance_case, const std::string& dtype) const {
   const OpDef* def = runtime_.registry().Find(conformance_case.op);
   if (def == nullptr) return false;
-  const DType kernel_type = def->kernel_type_attr < 0 ? DType::kInvalid : ParseDType(dtype).value_or(DType::kInvalid);
-  return handler_->HasKernel(conformance_case.op, kernel_type);
+  if (def->kernel_type_attr < 0) return handler_->HasKernel(conformance_case.op, DType::kInvalid);
+  // That of an input, be it one that is read on the host, else that of the result.
+  for (size_t i = 0; i < std::min(def->inputs.size(), conformance_case.inputs.size()); ++i) {
+    if (def->inputs[i].type_attr != def->kernel_type_attr) continue;
+    return handler_->HasKernel(conformance_case.op, conformance_case.inputs[i].metadata.dtype);
+  }
+  return handler_->HasKernel(conformance_case.op, ParseDType(dtype).value_or(DType::kInvalid));
 }
 
 CaseResult Session::Run(const ConformanceCase& conformance_case) {

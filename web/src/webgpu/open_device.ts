@@ -33,6 +33,8 @@ export interface DeviceSource {
 /** A device, and what is said of it. */
 export interface OpenDevice {
   readonly device: GPUDevice;
+  /** What the device comes from: held, since the one of the package `webgpu` must outlive its devices. */
+  readonly source: unknown;
   /** Whether it is to be destroyed in the end. */
   readonly isOurs: boolean;
   readonly capabilities: GpuCapabilities;
@@ -90,13 +92,14 @@ function isSoftware(info: (GPUAdapterInfo & { isFallbackAdapter?: boolean }) | u
 /** Throws TandemError: InvalidArgument for what is no device or GPU, Unavailable without one that can be used. */
 export async function openDevice({ gpu, gpuDevice }: DeviceSource, Fail: ErrorClass): Promise<OpenDevice> {
   let device = gpuDevice as GPUDevice | undefined;
+  let source: GPU | undefined;
   if (device !== undefined) {
     if (typeof device?.createComputePipelineAsync !== 'function') {
       throw new Fail('InvalidArgument', `[createRuntime] expected gpuDevice to be a GPUDevice, got ${String(device)}`);
     }
     checkLimits('device', device.limits, Fail);
   } else {
-    const source = (gpu ?? (globalThis.navigator as { gpu?: GPU } | undefined)?.gpu) as GPU | undefined;
+    source = (gpu ?? (globalThis.navigator as { gpu?: GPU } | undefined)?.gpu) as GPU | undefined;
     if (source === undefined) {
       throw new Fail('Unavailable', 'expected WebGPU, which this environment does not have: there is no navigator.gpu ' +
         '(pages need a secure context), and no GPU was given as createRuntime({ gpu })');
@@ -109,6 +112,7 @@ export async function openDevice({ gpu, gpuDevice }: DeviceSource, Fail: ErrorCl
   const info = device.adapterInfo as (GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number }) | undefined;
   return {
     device,
+    source,
     isOurs: gpuDevice === undefined,
     capabilities: Object.freeze({
       adapter: describeAdapter(info),

@@ -12,6 +12,9 @@ export const executablePath = process.env.TANDEM_CHROMIUM ?? '/usr/bin/chromium'
 const baseArguments = ['--headless=new', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
+/** What gives it WebGPU on a software adapter. */
+export const webgpuArguments = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
+
 /**
  * Starts Chromium. It ends with this process.
  * @param {string[]} [extraArguments] further arguments of its command line

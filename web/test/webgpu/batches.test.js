@@ -16,9 +16,12 @@ describe('batches', () => {
   before(async () => {
     rt = await createRuntime();
     x = rt.tensor([[1, 2], [3, 4]]);
-    // What shaders there are is compiled by then.
-    await mul(add(x, x), x).data();
+    // What shaders there are is compiled by then. Tensors are held, since an op may compute in the memory of one that
+    // nobody holds, by another shader.
+    const sum = add(x, x);
+    for (const y of [mul(sum, x), mul(x, x), add(sum, x)]) await y.data();
     await rt.settled();
+    sum.dispose();
   });
   after(() => rt?.dispose());
 
@@ -32,7 +35,9 @@ describe('batches', () => {
 
   it('have all ops between two reads', async () => {
     const counts = await countsOf(async () => {
-      const y = mul(add(x, x), x);
+      const sum = add(x, x);
+      const y = mul(sum, x);
+      expect([sum.state, y.state]).to.deep.equal(['available', 'available']);
       expect(await y.array()).to.deep.equal([[2, 8], [18, 32]]);
     });
     expect(counts).to.deep.equal({ submits: 1, dispatches: 2, crossings: 1 });
@@ -40,9 +45,10 @@ describe('batches', () => {
 
   it('are two at most for a thousand ops', async () => {
     const counts = await countsOf(async () => {
-      let y = x;
-      for (let i = 0; i < 1000; ++i) y = add(y, x);
-      expect(await y.array()).to.deep.equal([[1001, 2002], [3003, 4004]]);
+      const sums = [x];
+      for (let i = 0; i < 1000; ++i) sums.push(add(sums[i], x));
+      expect(await sums[1000].array()).to.deep.equal([[1001, 2002], [3003, 4004]]);
+      sums.slice(1).forEach((sum) => sum.dispose());
     });
     expect(counts.dispatches).to.equal(1000);
     expect(counts.submits).to.be.at.most(2);
@@ -61,8 +67,10 @@ describe('batches', () => {
 
   it('have reads of several tensors', async () => {
     const counts = await countsOf(async () => {
-      const values = await Promise.all([add(x, x), mul(x, x)].map((y) => y.data()));
+      const results = [add(x, x), mul(x, x)];
+      const values = await Promise.all(results.map((y) => y.data()));
       expect(values.map((value) => [...value])).to.deep.equal([[2, 4, 6, 8], [1, 4, 9, 16]]);
+      results.forEach((y) => y.dispose());
     });
     expect(counts.dispatches).to.equal(2);
     expect(counts.submits).to.be.at.most(2);
