@@ -6,6 +6,8 @@
 // Four channels of `a` are read at once (A_INNER) or one (A_SCALARS); of the filter `b` four of the columns (B_COLS),
 // four of the inner dimension (B_INNER), or one. Where four does not divide the channels of `a` (RAGGED), what is
 // beyond is taken as 0, as is what is outside of the image; pixels and columns beyond the last are not stored.
+//
+// There is no && in the loops: it is a branch, and compilers that merge the whole tile's sums at each take minutes.
 
 #if RAGGED
 fn is_inner(k: u32) -> bool { return k < parameters.inner; }
@@ -16,8 +18,9 @@ fn inner_at(k: u32) -> u32 { return k; }
 #end
 
 #if A_SCALARS
-fn a_value(at: u32, k: u32, is_inside: bool) -> A {
-  return select(A(0), A(a[at + inner_at(k) * parameters.a_inner]), is_inside && is_inner(k));
+// `end`: how much of the inner dimension there is: none outside of the image.
+fn a_value(at: u32, k: u32, end: u32) -> A {
+  return select(A(0), A(a[at + inner_at(k) * parameters.a_inner]), k < end);
 }
 #end
 #if B_SCALARS
@@ -64,25 +67,30 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
 #for i ROWS
 #if GRADIENT
     let down${i}: i32 = y${i} - window_y * parameters.dilation_y;
-    let a_y${i}: i32 = down${i} / parameters.stride_y;
-    let has_y${i}: bool = down${i} >= 0 && a_y${i} * parameters.stride_y == down${i} && a_y${i} < parameters.a_height;
+    let nearest_y${i}: i32 = down${i} / parameters.stride_y;
+    let a_y${i}: i32 = select(-1, nearest_y${i}, nearest_y${i} * parameters.stride_y == down${i});
 #else
     let a_y${i}: i32 = y${i} + window_y * parameters.dilation_y;
-    let has_y${i}: bool = a_y${i} >= 0 && a_y${i} < parameters.a_height;
 #end
+    // Negative numbers are large ones then.
+    let has_y${i}: bool = u32(a_y${i}) < u32(parameters.a_height);
+    let width${i}: u32 = select(0u, u32(parameters.a_width), has_y${i});
     let line_at${i}: u32 = a_at${i} + select(0u, u32(a_y${i}), has_y${i}) * parameters.a_row;
 #end
     for (var window_x: i32 = 0; window_x < parameters.window_x; window_x++) {
 #for i ROWS
 #if GRADIENT
       let right${i}: i32 = x${i} - window_x * parameters.dilation_x;
-      let a_x${i}: i32 = right${i} / parameters.stride_x;
-      let has${i}: bool = has_y${i} && right${i} >= 0 && a_x${i} * parameters.stride_x == right${i} && a_x${i} < parameters.a_width;
+      let nearest_x${i}: i32 = right${i} / parameters.stride_x;
+      let a_x${i}: i32 = select(-1, nearest_x${i}, nearest_x${i} * parameters.stride_x == right${i});
 #else
       let a_x${i}: i32 = x${i} + window_x * parameters.dilation_x;
-      let has${i}: bool = has_y${i} && a_x${i} >= 0 && a_x${i} < parameters.a_width;
 #end
+      let has${i}: bool = u32(a_x${i}) < width${i};
       let at${i}: u32 = line_at${i} + select(0u, u32(a_x${i}), has${i}) * parameters.a_col;
+#if A_SCALARS
+      let end${i}: u32 = select(0u, parameters.inner, has${i});
+#end
 #end
       let tap_at: u32 = tap * parameters.b_tap;
       for (var k: u32 = 0u; k < parameters.inner; k += 4u) {
@@ -114,7 +122,7 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
 #if A_INNER
         let a${i}: A4 = select(A4(A(0)), A4(a[(at${i} + k) / 4u]), has${i});
 #else
-        let a${i}: A4 = A4(a_value(at${i}, k, has${i}), a_value(at${i}, k + 1u, has${i}), a_value(at${i}, k + 2u, has${i}), a_value(at${i}, k + 3u, has${i}));
+        let a${i}: A4 = A4(a_value(at${i}, k, end${i}), a_value(at${i}, k + 1u, end${i}), a_value(at${i}, k + 2u, end${i}), a_value(at${i}, k + 3u, end${i}));
 #end
 #for j QUADS
 #if FLOAT
