@@ -172,19 +172,26 @@ function capabilitiesOf(loaded: Loaded, gpu: GpuSource | string, version: string
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   // Workers that start do not keep a process running by themselves.
   const starting = {};
+  let source: GpuSource | undefined;
   platform.stayAlive(starting, true);
   try {
     const checked = checkOptions(options);
     checkWebAssembly();
     let engine: Engine | undefined;
-    const gpu = await findGpu(options);
-    const source = typeof gpu === 'string' ? undefined : gpu;
+    let gpu = await findGpu(options);
+    if (typeof gpu !== 'string') source = gpu;
     const loading = load(options, source, () => engine?.events.wake(), (...batch) => engine?.gpu?.execute(...batch),
       (error) => engine?.trap(error));
     // While it is fetched. Without SIMD it cannot be compiled either, which nobody is told then.
     loading.catch(() => undefined);
     checkSimd();
     const loaded = await loading;
+    if (source && !('tandem_webgpu_create' in loaded.instance.exports)) {
+      gpu = 'the given module has no WebGPU, unlike tandem-webgpu.wasm';
+      if (options.device === 'webgpu') throw errorIn('createRuntime', 'FailedPrecondition', gpu);
+      source.close();
+      source = undefined;
+    }
     engine = new Engine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
     engine.gpu = source?.attach(engine, { fallback: options.fallback ?? true, memoryLimit: checked.memoryLimit });
     // For what there was to do before anybody could be told.
@@ -192,6 +199,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const version = engine.heap.cString(loaded.instance.exports.tandem_version());
     return new Runtime(engine, capabilitiesOf(loaded, gpu, version));
   } catch (error) {
+    source?.close();
     throw error instanceof TandemError ? attribute(error, createRuntime) : error;
   } finally {
     platform.stayAlive(starting, false);

@@ -141,8 +141,8 @@ export class Runtime {
   }
 
   /**
-   * A tensor of the first bytes of a GPUBuffer of the runtime's device, without copying; f32 by default. bool takes four
-   * bytes an element, 0 or 1. The buffer stays the program's: it has the usages STORAGE, COPY_SRC and COPY_DST, is
+   * A tensor of the first bytes of a GPUBuffer of the runtime's device, without copying; f32 by default. bool takes
+   * four bytes an element, 0 or 1. The buffer stays the program's: it has the usages STORAGE, COPY_SRC and COPY_DST, is
    * neither mapped nor destroyed while the tensor or anything pending needs it, and no op writes to it.
    *
    * @throws TandemError FailedPrecondition unless the runtime is on webgpu; InvalidArgument for other usages, and for a

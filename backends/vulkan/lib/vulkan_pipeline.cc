@@ -25,7 +25,7 @@ PipelineMaker::PipelineMaker(const VulkanDevice& device, std::string cache_folde
   OpenPipelineCache();
 }
 
-PipelineMaker::~PipelineMaker() {
+void PipelineMaker::Stop() {
   std::deque<Job> left;
   {
     const std::lock_guard lock(mutex_);
@@ -37,6 +37,10 @@ PipelineMaker::~PipelineMaker() {
   for (Job& job : left) {
     job.result->SetError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
   }
+}
+
+PipelineMaker::~PipelineMaker() {
+  Stop();
   SavePipelineCache();
   const VulkanFunctions& vk = device_.vk();
   vk.DestroyPipelineCache(device_.handle(), cache_, nullptr);
@@ -88,6 +92,7 @@ AsyncValueRef<RcRef<shader::Pipeline>> PipelineMaker::Make(shader::ShaderText te
   Job job{std::move(text), result};
   {
     const std::lock_guard lock(mutex_);
+    if (stopping_) return Result::MakeError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
     // Half the cores, since the program has work of its own.
     const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, 8);
     if (num_idle_ <= jobs_.size() && threads_.size() < most) {

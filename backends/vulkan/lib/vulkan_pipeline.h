@@ -72,11 +72,13 @@ class PipelineMaker {
 
   // `release` is called with each pipeline when it is dropped, to destroy its handle once no batch uses it.
   PipelineMaker(const VulkanDevice& device, std::string cache_folder, Release release);
-  // Pipelines that are not begun become Cancelled errors. All pipelines made must have been dropped. Keeps what the
-  // driver compiled for the next run.
+  // Stops, if that was not done. All pipelines made must have been dropped. Keeps what the driver compiled for the next
+  // run.
   ~PipelineMaker();
 
   AsyncValueRef<RcRef<shader::Pipeline>> Make(shader::ShaderText text);
+  // Ends the threads: pipelines that are not begun become Cancelled errors, as do all that are asked for from now on.
+  void Stop();
 
  private:
   struct Job {

@@ -57,6 +57,8 @@ Status VulkanQueue::Start() {
 }
 
 VulkanQueue::~VulkanQueue() {
+  // What waits for pipelines may still issue commands.
+  pipelines_.Stop();
   {
     const std::lock_guard lock(mutex_);
     if (open_ != nullptr && lost_.ok()) Submit();
@@ -444,13 +446,20 @@ StatusOr<uint64_t> VulkanQueue::Copy(BufferId from, uint64_t from_offset, Buffer
 }
 
 void VulkanQueue::Download(BufferId from, void* to, uint64_t bytes, Done done) {
-  if (const Status status = RecordDownload(*BufferOf(from), to, bytes, done); !status.ok()) done(status);
+  const Status status = RecordDownload(*BufferOf(from), to, bytes, done);
+  // Unless it was taken over.
+  if (!status.ok() && done) done(status);
 }
 
 Status VulkanQueue::RecordDownload(VulkanBuffer& buffer, void* to, uint64_t bytes, Done& done) {
   VulkanBuffer* const used = &buffer;
   const uint64_t rounded = RoundUp(bytes, 4);
   std::unique_lock lock(mutex_);
+  if (!lost_.ok() && !lost_told_) {
+    // The listener hears of it first.
+    late_downloads_.push_back(std::exchange(done, nullptr));
+    return lost_;
+  }
   TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, BeginCommandWith(rounded, 16, ChunkPool::Use::kFromDevice, lock));
   WaitForHazards({&used, 1}, 0);
   const VkBufferCopy region = {buffer.piece.offset, slice.offset, rounded};
@@ -494,7 +503,6 @@ void VulkanQueue::WatchBatches() {
   while (true) {
     wake_.wait(lock, [&] { return stopping_ || !in_flight_.empty() || (!lost_.ok() && !lost_told_); });
     if (!lost_.ok() && !lost_told_) {
-      lost_told_ = true;
       if (open_ != nullptr) {
         open_->error = lost_;
         in_flight_.push_back(std::move(open_));
@@ -502,6 +510,11 @@ void VulkanQueue::WatchBatches() {
       const Status error = lost_;
       lock.unlock();
       if (listener_ != nullptr) listener_->OnDeviceLost(error);
+      lock.lock();
+      lost_told_ = true;
+      const std::vector<Done> late = std::exchange(late_downloads_, {});
+      lock.unlock();
+      for (const Done& done : late) done(error);
       lock.lock();
     }
     if (in_flight_.empty()) {

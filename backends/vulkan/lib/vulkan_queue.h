@@ -96,6 +96,7 @@ class VulkanQueue final : public shader::GpuQueue {
   std::condition_variable wake_;  // of the thread
   Status lost_;
   bool lost_told_ = false;
+  std::vector<Done> late_downloads_;  // issued after the loss, before it was told
   bool stopping_ = false;
 
   BlockAllocator blocks_;

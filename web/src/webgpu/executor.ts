@@ -93,6 +93,7 @@ export class Executor {
   private readonly readBacks: ReadBacks;
   private readonly offsets = new Uint32Array(1);
   private readonly external = new Set<number>();
+  private takesShared = true;
   // Resolves when the batches so far have been told of.
   private told: Promise<void> = Promise.resolve();
 
@@ -141,6 +142,7 @@ export class Executor {
     } catch (error) {
       failure = { code: INTERNAL, text: textOf(error) };
       this.encoder = this.pass = undefined;
+      this.reads = this.failedReads(at >>> 2, count, failure.text);
     }
     const scopes = Promise.all([popScope(device), popScope(device), popScope(device)]);
     this.tell(batch, at >>> 2, count, scopes, failure);
@@ -293,7 +295,18 @@ export class Executor {
   // Data.
 
   private write(buffer: GPUBuffer, address: number, size: number): void {
-    this.device.queue.writeBuffer(buffer, 0, this.memory.u8.buffer, address, size);
+    const { device: { queue }, memory: { u8 } } = this;
+    if (this.takesShared) {
+      try {
+        queue.writeBuffer(buffer, 0, u8.buffer, address, size);
+        return;
+      } catch (error) {
+        // The package `webgpu` does not take memory that is shared between threads.
+        if (u8.buffer instanceof ArrayBuffer) throw error;
+        this.takesShared = false;
+      }
+    }
+    queue.writeBuffer(buffer, 0, u8.slice(address, address + size));
   }
 
   private stage(encoder: GPUCommandEncoder, to: GPUBuffer, address: number, bytes: number, isTrial: boolean): void {
@@ -328,6 +341,21 @@ export class Executor {
         if (!this.closed) listener.onDownloadDone(number, INTERNAL, textOf(error));
       }).catch(() => undefined);
     });
+  }
+
+  // Of a batch that was not carried out.
+  private failedReads(first: number, count: number, text: string): (() => void)[] {
+    const reads: (() => void)[] = [];
+    for (const { record } of recordsOf(this.memory.u32.subarray(first, first + count))) {
+      if (record[0] !== DOWNLOAD) continue;
+      const number = record[4]!;
+      reads.push(() => {
+        void this.told.then(() => {
+          if (!this.closed) this.listener.onDownloadDone(number, INTERNAL, text);
+        });
+      });
+    }
+    return reads;
   }
 
   // Being done.
@@ -368,6 +396,15 @@ export class Executor {
     this.arena.destroy();
     this.readBacks.close();
     this.buffers.length = this.groups.length = this.pipelines.length = 0;
+  }
+}
+
+/** A batch's records, and their places. */
+export function* recordsOf(words: Uint32Array): Generator<{ word: number; record: Uint32Array }> {
+  for (let word = 0; word < words.length;) {
+    const size = RECORD_WORDS[words[word]!]!;
+    yield { word, record: words.subarray(word, word + size) };
+    word += size + (words[word] === CREATE_GROUP ? words[word + 3]! : 0);
   }
 }
 

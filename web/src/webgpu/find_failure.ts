@@ -3,11 +3,8 @@
 
 // Which record of a batch WebGPU did not accept: each is tried once more by itself, in an error scope of its own.
 
-import { COPY, COPY_FROM_ARENA, DISPATCH, popScope, RECORD_WORDS, STAGE, WRITE } from './executor.js';
+import { COPY, COPY_FROM_ARENA, DISPATCH, popScope, recordsOf, STAGE, WRITE } from './executor.js';
 import type { Executor, Memory } from './executor.js';
-
-// Of records with buffers behind their words.
-const CREATE_GROUP = 6;
 
 /** A record that fails, by its place in the batch. */
 export interface Found {
@@ -23,14 +20,13 @@ export async function findFailure(
   const trials: Promise<Found | undefined>[] = [];
   // A copy, since the memory may grow meanwhile.
   const words = memory.u32.slice(first, first + count);
-  for (let i = 0; i < count; i += RECORD_WORDS[words[i]!]! + (words[i] === CREATE_GROUP ? words[i + 3]! : 0)) {
-    const word = i;
-    const record = words.subarray(i, i + RECORD_WORDS[words[i]!]!);
+  for (const { record, word } of recordsOf(words)) {
     const numbers = buffersOf(executor, record);
     if (numbers === undefined) continue;
     executor.device.pushErrorScope('validation');
     tryRecord(executor, record, numbers);
-    trials.push(popScope(executor.device).then((error) => (error === null ? undefined : { word, text: error.message })));
+    trials.push(popScope(executor.device).then(
+      (error) => (error === null ? undefined : { word, text: error.message })));
   }
   return (await Promise.all(trials)).find((found) => found !== undefined);
 }

@@ -101,15 +101,16 @@ export async function openDevice({ gpu, gpuDevice }: DeviceSource, Fail: ErrorCl
   } else {
     source = (gpu ?? (globalThis.navigator as { gpu?: GPU } | undefined)?.gpu) as GPU | undefined;
     if (source === undefined) {
-      throw new Fail('Unavailable', 'expected WebGPU, which this environment does not have: there is no navigator.gpu ' +
-        '(pages need a secure context), and no GPU was given as createRuntime({ gpu })');
+      throw new Fail('Unavailable', 'expected WebGPU, which this environment does not have: there is no ' +
+        'navigator.gpu (pages need a secure context), and no GPU was given as createRuntime({ gpu })');
     }
     if (typeof source?.requestAdapter !== 'function') {
       throw new Fail('InvalidArgument', `[createRuntime] expected gpu to be a GPU, got ${String(source)}`);
     }
     device = await requestDevice(await findAdapter(source, Fail), Fail);
   }
-  const info = device.adapterInfo as (GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number }) | undefined;
+  type Info = GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number };
+  const info = device.adapterInfo as Info | undefined;
   return {
     device,
     source,

@@ -163,7 +163,8 @@ class WebGpu implements Gpu, Listener {
   place(pointer: number): number {
     const { engine } = this;
     try {
-      engine.check(engine.guard((_, scratch) => this.exports.tandem_webgpu_transfer(engine.js, pointer, 0, 0, scratch)));
+      engine.check(engine.guard((_, scratch) =>
+        this.exports.tandem_webgpu_transfer(engine.js, pointer, 0, 0, scratch)));
       return engine.result();
     } finally {
       if (engine.closed === undefined) engine.exports.tandem_tensor_release(pointer);

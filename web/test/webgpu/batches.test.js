@@ -30,7 +30,9 @@ describe('batches', () => {
     const { submits, dispatches, crossings } = rt.memory().gpu;
     await fn();
     const now = rt.memory().gpu;
-    return { submits: now.submits - submits, dispatches: now.dispatches - dispatches, crossings: now.crossings - crossings };
+    return {
+      submits: now.submits - submits, dispatches: now.dispatches - dispatches, crossings: now.crossings - crossings,
+    };
   }
 
   it('have all ops between two reads', async () => {

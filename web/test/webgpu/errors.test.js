@@ -67,6 +67,29 @@ describe('errors of the device', () => {
     device.destroy();
   });
 
+  it('are told of where the device throws', async () => {
+    const device = await createDevice();
+    let throws = false;
+    const queue = changedDevice(device.queue, {
+      writeBuffer: (of) => (...args) => {
+        if (throws) throw new TypeError('not this');
+        of.writeBuffer(...args);
+      },
+    });
+    const rt = await create({ gpuDevice: changedDevice(device, { queue: () => queue }) });
+    const x = rt.tensor([1, 2]);
+    await add(x, x).data();
+    throws = true;
+    const error = await rejectionOf(add(rt.tensor([3, 4]), x).data());
+    expect(error).to.be.instanceOf(TandemError);
+    expect(error.code).to.equal('Internal');
+    expect(error.message).to.match(/not this/);
+    throws = false;
+    expect(await add(rt.tensor([3, 4]), x).array()).to.deep.equal([4, 6]);
+    await rt.dispose();
+    device.destroy();
+  });
+
   it('are told of once', async () => {
     const device = await createDevice();
     let isFull = false;

@@ -78,12 +78,24 @@ describe('a runtime on webgpu', () => {
     await other.dispose();
   });
 
+  it('needs a module with WebGPU', async () => {
+    const wasmUrl = new URL('../../dist/tandem.wasm', import.meta.url);
+    const error = await rejectionOf(createRuntime({ wasmUrl }));
+    expect(error.code).to.equal('FailedPrecondition');
+    expect(error.message).to.match(/no WebGPU, unlike tandem-webgpu\.wasm/);
+    const other = await create({ device: 'auto', gpu: await findGpu(), wasmUrl });
+    expect(other.device).to.equal('cpu');
+    expect(other.capabilities.reasons.webgpu).to.match(/no WebGPU/);
+    expect([...await add(other.tensor([1, 2]), 1).data()]).to.deep.equal([2, 3]);
+    await other.dispose();
+  });
+
   it('has tensors of every dtype', async () => {
     for (const [dtype, values] of Object.entries({
       f32: [1.5, -2, 0], i32: [-1, 2, 2147483647], u32: [0, 4294967295, 1], bool: [true, false, true],
       f64: [0.1, -1e300, 2], i64: [-9007199254740993n, 0n, 1n], u64: [1n, 2n, 18446744073709551615n],
-      u8: [0, 255, 7], i8: [-128, 127, 1], u16: [1, 65535, 0], i16: [-1, 2, 3], f16: [0.5, -2, 65504], bf16: [1, -2, 0.5],
-      c64: [[1, 2], [3, -4], [0, 0]],
+      u8: [0, 255, 7], i8: [-128, 127, 1], u16: [1, 65535, 0], i16: [-1, 2, 3], f16: [0.5, -2, 65504],
+      bf16: [1, -2, 0.5], c64: [[1, 2], [3, -4], [0, 0]],
     })) {
       const x = rt.tensor(values, { dtype });
       expect(x.device, dtype).to.equal('webgpu');
