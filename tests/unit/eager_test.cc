@@ -48,7 +48,7 @@ class EagerDeviceTest : public testing::Test {
     auto far =
         std::make_unique<KernelOpHandler>("far", runtime_->core(), nullptr, far_device_, KernelOpHandler::Policy());
     far_ = far.get();
-    EXPECT_TRUE(far_->AddKernel("tf.Neg", {DType::kF32}, MakeKernel(&Negate)).ok());
+    EXPECT_TRUE(far_->AddKernel("tf.Neg", {DType::kF32}, MakeKernel<&Negate>()).ok());
     runtime_->core().AddHandler(std::move(far));
   }
 
@@ -87,7 +87,7 @@ TEST_F(EagerDeviceTest, ValuesAreOfTheHostOnly) {
   const Status status = there.Values<float>().status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("expected a dense tensor of the host, got f32[3] as dense_far"), std::string::npos)
-      << status;
+      << status.ToString();
   EXPECT_EQ(there.ToVector<float>().value(), (std::vector<float>{1, 2, 3}));
   EXPECT_EQ(runtime_->FromValues<float>({7}, {}).To(far_device_).Item<float>().value(), 7);
 }
