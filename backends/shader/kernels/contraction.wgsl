@@ -33,11 +33,11 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
         var a_inner: u32 = a_at;
         var b_inner: u32 = b_at;
         for (var d: u32 = 0u; d < parameters.inner_dims; d++) {
-          let from: u32 = parameters.dims * 4u + d * 3u;
-          let index: u32 = rest % table[from];
-          rest = rest / table[from];
-          a_inner += index * table[from + 1u];
-          b_inner += index * table[from + 2u];
+          let entry: u32 = parameters.dims * 4u + d * 3u;
+          let index: u32 = rest % table[entry];
+          rest = rest / table[entry];
+          a_inner += index * table[entry + 1u];
+          b_inner += index * table[entry + 2u];
         }
 #if BINARY
         part += A(a[a_inner]) * A(b[b_inner]);

@@ -6,8 +6,11 @@
 // Four channels of `a` are read at once (A_INNER) or one (A_SCALARS); of the filter `b` four of the columns (B_COLS),
 // four of the inner dimension (B_INNER), or one. Where four does not divide the channels of `a` (RAGGED), what is
 // beyond is taken as 0, as is what is outside of the image; pixels and columns beyond the last are not stored.
-//
-// There is no && in the loops: it is a branch, and compilers that merge the whole tile's sums at each take minutes.
+
+// As `&&`, but without a branch, of which there would be many.
+fn both(x: bool, y: bool) -> bool { return select(false, y, x); }
+// As u32 what is negative is too large, too.
+fn is_below(i: i32, size: i32) -> bool { return bitcast<u32>(i) < bitcast<u32>(size); }
 
 #if RAGGED
 fn is_inner(k: u32) -> bool { return k < parameters.inner; }
@@ -18,9 +21,8 @@ fn inner_at(k: u32) -> u32 { return k; }
 #end
 
 #if A_SCALARS
-// `end`: how much of the inner dimension there is: none outside of the image.
-fn a_value(at: u32, k: u32, end: u32) -> A {
-  return select(A(0), A(a[at + inner_at(k) * parameters.a_inner]), k < end);
+fn a_value(at: u32, k: u32, is_inside: bool) -> A {
+  return select(A(0), A(a[at + inner_at(k) * parameters.a_inner]), both(is_inside, is_inner(k)));
 }
 #end
 #if B_SCALARS
@@ -62,78 +64,74 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   var c${i}_${j}: A4 = A4(A(0));
 #end
 #end
-  var tap: u32 = 0u;
-  for (var window_y: i32 = 0; window_y < parameters.window_y; window_y++) {
+  // One loop, of which the innermost part of three would be: some compilers take very long for nested loops around this
+  // many variables.
+  var window_y: i32 = 0;
+  var window_x: i32 = 0;
+  var b_tap: u32 = 0u;
+  var k: u32 = 0u;
+  while (window_y < parameters.window_y) {
 #for i ROWS
 #if GRADIENT
     let down${i}: i32 = y${i} - window_y * parameters.dilation_y;
-    let nearest_y${i}: i32 = down${i} / parameters.stride_y;
-    let a_y${i}: i32 = select(-1, nearest_y${i}, nearest_y${i} * parameters.stride_y == down${i});
+    let right${i}: i32 = x${i} - window_x * parameters.dilation_x;
+    let a_y${i}: i32 = down${i} / parameters.stride_y;
+    let a_x${i}: i32 = right${i} / parameters.stride_x;
+    let has${i}: bool = both(both(down${i} == a_y${i} * parameters.stride_y, right${i} == a_x${i} * parameters.stride_x), both(is_below(a_y${i}, parameters.a_height), is_below(a_x${i}, parameters.a_width)));
 #else
     let a_y${i}: i32 = y${i} + window_y * parameters.dilation_y;
+    let a_x${i}: i32 = x${i} + window_x * parameters.dilation_x;
+    let has${i}: bool = both(is_below(a_y${i}, parameters.a_height), is_below(a_x${i}, parameters.a_width));
 #end
-    // Negative numbers are large ones then.
-    let has_y${i}: bool = u32(a_y${i}) < u32(parameters.a_height);
-    let width${i}: u32 = select(0u, u32(parameters.a_width), has_y${i});
-    let line_at${i}: u32 = a_at${i} + select(0u, u32(a_y${i}), has_y${i}) * parameters.a_row;
+    let at${i}: u32 = a_at${i} + select(0u, u32(a_y${i}) * parameters.a_row + u32(a_x${i}) * parameters.a_col, has${i});
 #end
-    for (var window_x: i32 = 0; window_x < parameters.window_x; window_x++) {
-#for i ROWS
-#if GRADIENT
-      let right${i}: i32 = x${i} - window_x * parameters.dilation_x;
-      let nearest_x${i}: i32 = right${i} / parameters.stride_x;
-      let a_x${i}: i32 = select(-1, nearest_x${i}, nearest_x${i} * parameters.stride_x == right${i});
-#else
-      let a_x${i}: i32 = x${i} + window_x * parameters.dilation_x;
-#end
-      let has${i}: bool = u32(a_x${i}) < width${i};
-      let at${i}: u32 = line_at${i} + select(0u, u32(a_x${i}), has${i}) * parameters.a_col;
-#if A_SCALARS
-      let end${i}: u32 = select(0u, parameters.inner, has${i});
-#end
-#end
-      let tap_at: u32 = tap * parameters.b_tap;
-      for (var k: u32 = 0u; k < parameters.inner; k += 4u) {
 #for j QUADS
 #if B_COLS
 #for q 4
 #if RAGGED
-        let b${j}_${q}: A4 = select(A4(A(0)), A4(b[(tap_at + inner_at(k + ${q}u) * parameters.b_inner + b_at${j}) / 4u]), is_inner(k + ${q}u));
+    let b${j}_${q}: A4 = select(A4(A(0)), A4(b[(b_tap + inner_at(k + ${q}u) * parameters.b_inner + b_at${j}) / 4u]), is_inner(k + ${q}u));
 #else
-        let b${j}_${q}: A4 = A4(b[(tap_at + (k + ${q}u) * parameters.b_inner + b_at${j}) / 4u]);
+    let b${j}_${q}: A4 = A4(b[(b_tap + (k + ${q}u) * parameters.b_inner + b_at${j}) / 4u]);
 #end
 #end
 #end
 #if B_INNER
 #for n 4
-        let t${j}_${n}: A4 = A4(b[(tap_at + b_at${j}_${n} + k) / 4u]);
+    let t${j}_${n}: A4 = A4(b[(b_tap + b_at${j}_${n} + k) / 4u]);
 #end
 #for q 4
-        let b${j}_${q}: A4 = A4(t${j}_0[${q}], t${j}_1[${q}], t${j}_2[${q}], t${j}_3[${q}]);
+    let b${j}_${q}: A4 = A4(t${j}_0[${q}], t${j}_1[${q}], t${j}_2[${q}], t${j}_3[${q}]);
 #end
 #end
 #if B_SCALARS
 #for q 4
-        let b${j}_${q}: A4 = A4(b_value(k + ${q}u, tap_at + b_at${j}_0), b_value(k + ${q}u, tap_at + b_at${j}_1), b_value(k + ${q}u, tap_at + b_at${j}_2), b_value(k + ${q}u, tap_at + b_at${j}_3));
+    let b${j}_${q}: A4 = A4(b_value(k + ${q}u, b_tap + b_at${j}_0), b_value(k + ${q}u, b_tap + b_at${j}_1), b_value(k + ${q}u, b_tap + b_at${j}_2), b_value(k + ${q}u, b_tap + b_at${j}_3));
 #end
 #end
 #end
 #for i ROWS
 #if A_INNER
-        let a${i}: A4 = select(A4(A(0)), A4(a[(at${i} + k) / 4u]), has${i});
+    let a${i}: A4 = select(A4(A(0)), A4(a[(at${i} + k) / 4u]), has${i});
 #else
-        let a${i}: A4 = A4(a_value(at${i}, k, end${i}), a_value(at${i}, k + 1u, end${i}), a_value(at${i}, k + 2u, end${i}), a_value(at${i}, k + 3u, end${i}));
+    let a${i}: A4 = A4(a_value(at${i}, k, has${i}), a_value(at${i}, k + 1u, has${i}), a_value(at${i}, k + 2u, has${i}), a_value(at${i}, k + 3u, has${i}));
 #end
 #for j QUADS
 #if FLOAT
-        c${i}_${j} += fma(A4(a${i}[3]), b${j}_3, fma(A4(a${i}[2]), b${j}_2, fma(A4(a${i}[1]), b${j}_1, A4(a${i}[0]) * b${j}_0)));
+    c${i}_${j} += fma(A4(a${i}[3]), b${j}_3, fma(A4(a${i}[2]), b${j}_2, fma(A4(a${i}[1]), b${j}_1, A4(a${i}[0]) * b${j}_0)));
 #else
-        c${i}_${j} += a${i}[0] * b${j}_0 + a${i}[1] * b${j}_1 + a${i}[2] * b${j}_2 + a${i}[3] * b${j}_3;
+    c${i}_${j} += a${i}[0] * b${j}_0 + a${i}[1] * b${j}_1 + a${i}[2] * b${j}_2 + a${i}[3] * b${j}_3;
 #end
 #end
 #end
+    k += 4u;
+    if (k >= parameters.inner) {
+      k = 0u;
+      b_tap += parameters.b_tap;
+      window_x++;
+      if (window_x == parameters.window_x) {
+        window_x = 0;
+        window_y++;
       }
-      tap++;
     }
   }
   var sums: array<A4, ${NUM_QUADS}>;

@@ -4,16 +4,19 @@
 // windows share is read once.
 
 fn element(batch_at: u32, y: i32, x: i32) -> V {
-  let is_inside: bool = y >= 0 && y < parameters.a_height && x >= 0 && x < parameters.a_width;
+  // As u32 what is negative is too large, too; and `&&` would be a branch, of which there would be many.
+  let is_line: bool = bitcast<u32>(y) < bitcast<u32>(parameters.a_height);
+  let is_inside: bool = select(false, bitcast<u32>(x) < bitcast<u32>(parameters.a_width), is_line);
   let at: u32 = batch_at + select(0u, u32(y) * parameters.a_row + u32(x) * parameters.a_col, is_inside);
   return select(V(A(0)), V(a[at / ${STEP}u]), is_inside);
 }
 
 #if GRADIENT
-// The output pixel whose window has an input pixel at this place, or -1; `place` counts from the window's start.
+// The output pixel whose window has an input pixel at this place, or a negative number; `place` counts from the window's
+// start.
 fn output_of(place: i32, stride: i32) -> i32 {
   let output: i32 = place / stride;
-  return select(-1, output, place >= 0 && output * stride == place);
+  return select(-1, output, output * stride == place);
 }
 #end
 

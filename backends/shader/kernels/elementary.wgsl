@@ -586,12 +586,12 @@ fn order_of(x: f32) -> i32 {
 }
 
 fn next_after(x: f32, y: f32) -> f32 {
-  let from: i32 = order_of(x);
+  let start: i32 = order_of(x);
   let to: i32 = order_of(y);
-  let next: i32 = select(from - 1, from + 1, from < to);
-  let is_negative: bool = next < 0 || (next == 0 && from < 0);
+  let next: i32 = select(start - 1, start + 1, start < to);
+  let is_negative: bool = next < 0 || (next == 0 && start < 0);
   let moved: u32 = u32(abs(next)) | select(0u, 0x80000000u, is_negative);
-  let result: f32 = bitcast<f32>(select(moved, bitcast<u32>(y), from == to));
+  let result: f32 = bitcast<f32>(select(moved, bitcast<u32>(y), start == to));
   return select(result, not_a_number(), is_nan(x) || is_nan(y));
 }
 
