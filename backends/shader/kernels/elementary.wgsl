@@ -496,21 +496,31 @@ fn positive_power(x: f32, y: f32) -> f32 {
   return scale_by_power(1.0 + expm1_of_rest(rest * 0.693147182), i32(k));
 }
 
+// Both, and either, without a branch: WGSL's && and || are branches, of which software adapters compile hundreds slowly.
+fn both(a: bool, b: bool) -> bool {
+  return select(false, b, a);
+}
+
+fn either(a: bool, b: bool) -> bool {
+  return select(b, true, a);
+}
+
 fn pow_of(x: f32, y: f32) -> f32 {
   let size: u32 = bitcast<u32>(x) & 0x7fffffffu;
   let is_negative: bool = bitcast<u32>(x) >= 0x80000000u;
   // Subnormal numbers are not whole, though they may be taken for zero.
-  let is_whole: bool = floor(y) == y && (bitcast<u32>(y) & 0x7fffffffu) - 1u >= 0x7fffffu;
-  let is_odd: bool = is_whole && floor(y * 0.5) != y * 0.5;
+  let is_whole: bool = both(floor(y) == y, (bitcast<u32>(y) & 0x7fffffffu) - 1u >= 0x7fffffu);
+  let is_odd: bool = both(is_whole, floor(y * 0.5) != y * 0.5);
   // Zero and infinity to any power but 0 are zero or infinity.
-  let is_end: bool = size == 0u || size == 0x7f800000u;
+  let is_end: bool = either(size == 0u, size == 0x7f800000u);
   let end: u32 = select(0u, 0x7f800000u, (size == 0u) == (y < 0.0));
   var bits: u32 = bitcast<u32>(positive_power(abs(x), y));
   bits = select(bits, end, is_end);
-  bits = select(bits, bits | 0x80000000u, is_negative && is_odd);
-  let lacks_root: bool = is_negative && !is_end && !is_whole && !is_infinite(y);
-  bits = select(bits, 0x7fc00000u, lacks_root || is_nan(x) || is_nan(y));
-  bits = select(bits, 0x3f800000u, is_zero(y) || x == 1.0 || (x == -1.0 && is_infinite(y)));
+  bits = select(bits, bits | 0x80000000u, both(is_negative, is_odd));
+  let lacks_root: bool = both(is_negative, !either(is_end, either(is_whole, is_infinite(y))));
+  bits = select(bits, 0x7fc00000u, either(lacks_root, either(is_nan(x), is_nan(y))));
+  let is_one: bool = either(x == 1.0, both(x == -1.0, is_infinite(y)));
+  bits = select(bits, 0x3f800000u, either(is_zero(y), is_one));
   return bitcast<f32>(bits);
 }
 
