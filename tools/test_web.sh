@@ -16,7 +16,7 @@ web_step() {  # NAME COMMAND...
 
 # The programs and modules that the rest needs, where no preset of this run has built them: nothing is done then.
 build_for_web() {
-  cmake --preset wasm && cmake --build --preset wasm -j "$jobs" --target tandem_wasm &&
+  cmake --preset wasm && cmake --build --preset wasm -j "$jobs" --target tandem_wasm tandem_wasm_webgpu &&
     cmake --preset wasm-threads &&
     cmake --build --preset wasm-threads -j "$jobs" --target tandem_wasm_threads &&
     cmake --preset release && cmake --build --preset release -j "$jobs" --target digits
@@ -36,10 +36,10 @@ install_examples() {
   in_folder examples npm ci --prefer-offline --ignore-scripts
 }
 
-conformance() {  # NAME [OPTION...]
-  local name=conformance_$1
-  shift
-  web_step "$name" node tests/conformance/run.mjs --device cpu "$@" --report "build/web/reports/$name.json" \
+conformance() {  # NAME DEVICE [OPTION...]
+  local name=conformance_$1 device=$2
+  shift 2
+  web_step "$name" node tests/conformance/run.mjs --device "$device" "$@" --report "build/web/reports/$name.json" \
     tests/conformance/cases/*.jsonl || true
 }
 
@@ -62,10 +62,13 @@ test_web() {
   web_step browser in_folder web npm run test:browser -- --report "$report/browser.json" || true
   web_step pages in_folder web npm run test:pages || true
   web_step bundlers in_folder web npm run test:bundlers || true
-  conformance node
-  conformance node_threads --threads 2
-  conformance browser --browser
-  conformance browser_threads --browser --threads 2
+  conformance node cpu
+  conformance node_threads cpu --threads 2
+  conformance browser cpu --browser
+  conformance browser_threads cpu --browser --threads 2
+  conformance node_webgpu webgpu
+  conformance browser_webgpu webgpu --browser
+  conformance worker_webgpu webgpu --browser --worker
   web_step examples install_examples || return 0
   web_step examples_types in_folder examples npm run check || true
   example node-digits
