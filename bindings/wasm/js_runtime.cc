@@ -132,13 +132,14 @@ tandem_status* tandem_js_cancel(tandem_js* js, const char* reason) {
 
 uint32_t tandem_js_run_tasks(tandem_js* js, double milliseconds) {
   js->host().CheckDeadlines();
-  const uint32_t has_more = RunTasks(*js, milliseconds);
-  if (js->device != nullptr) js->device->Flush();
-  return has_more;
+  return RunTasks(*js, milliseconds);
 }
 
 uint32_t tandem_js_take_events(tandem_js* js, tandem_js_event* events, uint32_t capacity) {
-  return static_cast<uint32_t>(js->events.Take({events, capacity}));
+  const size_t count = js->events.Take({events, capacity});
+  // Only now: what a worker issues from here on wakes again, while a wake between a flush and Take would be lost.
+  if (js->device != nullptr) js->device->Flush();
+  return static_cast<uint32_t>(count);
 }
 
 tandem_status* tandem_js_on_ready(tandem_js* js, const tandem_tensor* tensor, uint32_t id) {

@@ -25,7 +25,7 @@ namespace tandem::js {
 class JsDevice {
  public:
   virtual ~JsDevice() = default;
-  // Hands over what has been issued. Called whenever JavaScript has the runtime go on.
+  // Hands over what has been issued. Called by tandem_js_take_events, when whoever issues more wakes JavaScript again.
   virtual void Flush() = 0;
 };
 

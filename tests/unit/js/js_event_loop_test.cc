@@ -169,5 +169,32 @@ TEST_F(JsEventLoopTest, WorkersComputeLongCalls) {
   EXPECT_EQ(settled[0].id, 4u);
 }
 
+// What a worker issues while JavaScript is between running tasks and taking events, when a wake is still outstanding.
+TEST_F(JsEventLoopTest, WhatADeviceIsGivenBeforeEventsAreTakenIsFlushed) {
+  struct Device final : js::JsDevice {
+    explicit Device(js::EventList& events, int& issued) : events(events), issued(issued) {}
+    void Issue() {
+      ++issued;
+      events.Wake();
+    }
+    void Flush() override { issued = 0; }
+    js::EventList& events;
+    int& issued;
+  };
+  Create(0);
+  int issued = 0;
+  auto made = std::make_unique<Device>(js_->events, issued);
+  Device& device = *made;
+  js_->device = std::move(made);
+  device.Issue();
+  EXPECT_EQ(num_js_wakes, 1);
+  tandem_js_run_tasks(js_.get(), 10);
+  device.Issue();
+  TakeEvents();
+  EXPECT_TRUE(issued == 0 || num_js_wakes == 2) << issued << " commands that nobody will flush";
+  device.Issue();
+  EXPECT_EQ(num_js_wakes, 2);
+}
+
 }  // namespace
 }  // namespace tandem
