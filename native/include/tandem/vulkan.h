@@ -17,6 +17,7 @@
 
 namespace tandem {
 
+// Which device the handler is for, and what it does with what that lacks.
 struct VulkanHandlerOptions {
   // Which device: its index in the loader's order, or a part of its name in any case. Empty: the first discrete one,
   // else integrated, virtual, of the CPU. TANDEM_VULKAN_DEVICE in the environment comes first.
