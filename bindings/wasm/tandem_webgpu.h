@@ -10,9 +10,9 @@
 //   execute(batch, words, num_words, arena, arena_bytes)
 //
 // (import module "tandem", name "webgpu_execute"; with threads, `Module.onTandemExecute`). It is called on the thread
-// that loaded the module, from tandem_webgpu_flush, tandem_js_take_events and from calls of ops. It must call nothing of
-// the module. What becomes of the batch is told later by the functions below, which all may make results available and
-// so compute further. Texts end in a NUL, and are copied.
+// that loaded the module, from tandem_webgpu_flush, tandem_js_take_events and from calls of ops. It must call nothing
+// of the module. What becomes of the batch is told later by the functions below, which all may make results available
+// and so compute further. Texts end in a NUL, and are copied.
 
 #ifndef TANDEM_BINDINGS_WASM_TANDEM_WEBGPU_H_
 #define TANDEM_BINDINGS_WASM_TANDEM_WEBGPU_H_
