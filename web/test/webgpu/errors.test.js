@@ -47,7 +47,9 @@ describe('errors of the device', () => {
     const rt = await create({ gpuDevice: full, trackLocations: true });
     const small = rt.tensor([1, 2]);
     const x = rt.tensor(new Float32Array(10_000).fill(1));
-    await add(x, 1).data();
+    // Held, so that its memory is not there to be used again.
+    const held = add(x, 1);
+    await held.data();
     await add(small, small).data();
     isFull = true;
     const [y, z, fine] = [add(x, x), add(x, 2), add(small, small)];
@@ -61,7 +63,7 @@ describe('errors of the device', () => {
     expect((await rejectionOf(fine.data())).code).to.equal('ResourceExhausted');
     expect(await add(small, small).array()).to.deep.equal([2, 4]);
     isFull = false;
-    for (const tensor of [y, z]) tensor.dispose();
+    for (const tensor of [held, y, z]) tensor.dispose();
     expect([...(await add(x, x).data()).subarray(0, 2)]).to.deep.equal([2, 2]);
     await rt.dispose();
     device.destroy();
