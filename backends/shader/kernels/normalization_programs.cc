@@ -78,7 +78,6 @@ Launch MakeRowLaunch(const ShaderSource& source, DType dtype, bool is_gradient, 
   launch.parameters.AddFloat(static_cast<float>(cols));
   launch.parameters.AddFloat(epsilon);
   launch.workgroups = lanes.Workgroups(cols == 0 ? 0 : rows, limits);
-  launch.num_written = is_gradient ? 2 : 1;
   return launch;
 }
 
@@ -204,7 +203,6 @@ ChannelLayout::ChannelLayout(const TensorShape& x, std::string_view data_format)
 Launch BatchNormProgram(DType dtype, const ChannelLayout& layout, float epsilon, const GpuLimits& limits) {
   Launch launch = MakeChannelLaunch(BatchNormSource(), dtype, layout, epsilon, /*is_training=*/false, limits);
   launch.workgroups[0] = std::max(launch.workgroups[0], 1u);
-  launch.num_written = 2;
   return launch;
 }
 
@@ -216,7 +214,6 @@ Launch BatchNormStatisticsProgram(uint64_t channels, uint64_t count, float updat
   const auto n = static_cast<double>(count);
   launch.parameters.AddFloat(static_cast<float>(n / std::max(n - 1, 1.0)));
   launch.workgroups = LinearWorkgroups(channels, kWorkgroup, limits);
-  launch.num_written = 2;
   return launch;
 }
 

@@ -182,7 +182,6 @@ int64_t UpdateBlockSize(const SliceNumbers& numbers, DType dtype) {
 Launch ScatterLinkProgram(const SliceNumbers& numbers, const UpdateBlock& block, const GpuLimits& limits) {
   Launch launch =
       MakeLaunch(MakeVariant(kLink, numbers), block.count, {Low(block.first), Low(block.count)}, numbers, limits);
-  launch.num_written = 2;
   return launch;
 }
 
@@ -194,7 +193,6 @@ Launch ScatterAddProgram(const SliceNumbers& numbers, DType dtype, const UpdateB
   const int64_t items = block.count * numbers.slice_size;
   Launch launch = MakeLaunch(MakeVariant(kAdd, numbers, static_cast<int32_t>(dtype)), items,
                              {Low(items), Low(numbers.slice_size), Low(block.first)}, numbers, limits);
-  launch.num_written = 2;
   return launch;
 }
 

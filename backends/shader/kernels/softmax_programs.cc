@@ -101,7 +101,6 @@ Launch SoftmaxProgram(SoftmaxKind kind, DType dtype, uint64_t rows, uint64_t col
   launch.parameters.AddFloat(std::numeric_limits<float>::infinity());
   launch.parameters.AddFloat(std::numeric_limits<float>::quiet_NaN());
   launch.workgroups = lanes.Workgroups(cols == 0 ? 0 : rows, limits);
-  launch.num_written = has_labels ? 2 : 1;
   return launch;
 }
 

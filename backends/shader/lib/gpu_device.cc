@@ -5,6 +5,7 @@
 
 #include "tandem/shader/gpu_device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -93,12 +94,17 @@ GpuDevice::~GpuDevice() {
   queue_.reset();
 }
 
-AsyncValueRef<RcRef<Pipeline>> GpuDevice::FindPipeline(const ShaderVariant& variant) {
+GpuDevice::VariantPipeline GpuDevice::FindPipeline(const ShaderVariant& variant) {
   const std::lock_guard lock(pipelines_mutex_);
   auto [found, is_new] = pipelines_.try_emplace(variant);
+  VariantPipeline& pipeline = found->second;
   // What failed because memory was short or the device busy is tried again.
-  if (is_new || found->second.IsError()) found->second = queue_->CreatePipeline(variant.Compose());
-  return found->second.CopyRef();
+  if (is_new || pipeline.value.IsError()) {
+    ShaderText text = variant.Compose();
+    pipeline.num_written = static_cast<size_t>(std::ranges::count(text.buffers, BufferAccess::kReadWrite));
+    pipeline.value = queue_->CreatePipeline(std::move(text));
+  }
+  return {pipeline.value.CopyRef(), pipeline.num_written};
 }
 
 Status GpuDevice::CheckLost() const {

@@ -196,13 +196,14 @@ void ShaderCall::Run(const Launch& launch, std::span<GpuBuffer* const> buffers) 
   std::copy(buffers.begin(), buffers.end(), step.buffers.begin());
   step.num_buffers = buffers.size();
   if (Status fits = Check(step); !fits.ok()) return Fail(std::move(fits));
-  step.pipeline = device_.FindPipeline(launch.variant);
+  auto [pipeline, num_written] = device_.FindPipeline(launch.variant);
+  step.pipeline = std::move(pipeline);
+  step.num_written = num_written;
   if (!step.pipeline.IsAvailable()) {
     is_ready_ = false;
   } else if (step.pipeline.IsError()) {
     Fail(step.pipeline.GetError());
   }
-  step.num_written = launch.num_written;
 }
 
 Tensor ShaderCall::MakeResult(size_t i) {

@@ -45,8 +45,12 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
   const GpuLimits& limits() const { return limits_; }
   GpuMemory& memory() const { return *memory_; }
 
-  // The pipeline of a variant, made the first time it is asked for.
-  AsyncValueRef<RcRef<Pipeline>> FindPipeline(const ShaderVariant& variant);
+  // The pipeline of a variant, made the first time it is asked for, and how many buffers, the last ones, it writes.
+  struct VariantPipeline {
+    AsyncValueRef<RcRef<Pipeline>> value;
+    size_t num_written = 0;
+  };
+  VariantPipeline FindPipeline(const ShaderVariant& variant);
 
   // Ok, or why the content of the buffer is unusable: the device is lost, or a batch that wrote it failed.
   Status CheckUsable(const GpuBuffer& buffer) const {
@@ -89,7 +93,7 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
   RcRef<GpuMemory> memory_;
 
   std::mutex pipelines_mutex_;
-  std::unordered_map<ShaderVariant, AsyncValueRef<RcRef<Pipeline>>, ShaderVariant::Hash> pipelines_;
+  std::unordered_map<ShaderVariant, VariantPipeline, ShaderVariant::Hash> pipelines_;
 
   std::mutex constants_mutex_;
   std::map<std::pair<DType, uint64_t>, RcRef<GpuBuffer>> constants_;  // by dtype and bits

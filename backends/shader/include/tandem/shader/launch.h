@@ -42,7 +42,6 @@ struct Launch {
   ShaderVariant variant;
   LaunchParameters parameters;
   std::array<uint32_t, 3> workgroups = {1, 1, 1};
-  uint32_t num_written = 1;  // of the shader's buffers, the last ones: those that it writes
 
   bool IsEmpty() const { return workgroups[0] == 0 || workgroups[1] == 0 || workgroups[2] == 0; }
 };
