@@ -10,6 +10,7 @@
 #include "kernels/kernels.h"
 #include "kernels/shape_movement.h"
 #include "tandem/host_context.h"
+#include "tandem/op_axis.h"
 
 namespace tandem::cpu {
 namespace {
@@ -101,10 +102,8 @@ void Gather(const KernelFrame& frame, const GatherLayout& layout, const Index* i
 template <typename Index>
 Status GatherAs(KernelFrame& frame, const DenseArg& indices) {
   const TensorShape& params = frame.arg(0).shape();
-  const Tensor& axis_arg = frame.arg(2);
-  const int64_t axis = HostInput(axis_arg.metadata(), &axis_arg).Int(0);
   const auto batch_dims = frame.attrs().GetOr<int64_t>("batch_dims", 0);
-  const GatherLayout layout(params, indices.shape(), static_cast<int>(axis < 0 ? axis + params.rank() : axis),
+  const GatherLayout layout(params, indices.shape(), AxisInput(frame.arg(2), params.rank()),
                             static_cast<int>(batch_dims < 0 ? batch_dims + indices.shape().rank() : batch_dims));
   TANDEM_RETURN_IF_ERROR(CheckIndices<Index>(indices, layout.limit));
   if (SpreadScalar(frame, 0)) return Status();

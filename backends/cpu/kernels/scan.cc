@@ -14,6 +14,7 @@
 #include "kernels/kernels.h"
 #include "kernels/scan_rows.h"
 #include "tandem/host_context.h"
+#include "tandem/op_axis.h"
 
 namespace tandem::cpu {
 
@@ -178,9 +179,7 @@ struct ScanKernel {
     auto* out = frame.ForwardOrAllocateResult<std::byte>(0, {0});
     if (out == nullptr || x.size() == 0) return Status();
     const TensorShape& shape = x.shape();
-    const int64_t given = axis.dtype() == DType::kI32 ? *static_cast<const int32_t*>(axis.data())
-                                                      : *static_cast<const int64_t*>(axis.data());
-    const auto scanned = static_cast<int>(given < 0 ? given + shape.rank() : given);
+    const int scanned = AxisInput(axis, shape.rank());
     int64_t outer = 1;
     int64_t inner = 1;
     for (int i = 0; i < scanned; ++i) outer *= shape.dim(i);

@@ -8,6 +8,7 @@
 #include "kernels/shape_kernels.h"
 #include "kernels/shape_movement.h"
 #include "kernels/shape_strided_copy.h"
+#include "tandem/op_axis.h"
 #include "tandem/strided_slice.h"
 
 namespace tandem::cpu {
@@ -83,12 +84,8 @@ Status ReverseKernel(KernelFrame& frame) {
   ElementSource source;
   TANDEM_RETURN_IF_ERROR(source.Init(frame, 0));
   const TensorShape& shape = frame.arg(0).shape();
-  const HostInput axis(frame.arg(1).metadata(), &frame.arg(1));
   bool is_reversed[TensorShape::kMaxRank] = {};
-  for (int64_t i = 0; i < axis.size(); ++i) {
-    const int64_t dim = axis.Int(i);
-    is_reversed[dim < 0 ? dim + shape.rank() : dim] = true;
-  }
+  MarkAxes(frame.arg(1), shape.rank(), is_reversed);
   const RowMajorStrides strides(shape);
   StridedCopy copy(source.element_size());
   int64_t offset = 0;

@@ -11,6 +11,7 @@
 #include "kernels/kernels.h"
 #include "kernels/movement.h"
 #include "kernels/scatter.h"
+#include "tandem/op_axis.h"
 #include "tandem/shader/shader_call.h"
 
 namespace tandem::shader {
@@ -20,10 +21,10 @@ namespace {
 Status GatherKernel(KernelFrame& frame) {
   const TensorMetadata& params = frame.arg(0).metadata();
   const TensorMetadata& indices = frame.arg(1).metadata();
-  const int64_t axis = HostInput(frame.arg(2).metadata(), &frame.arg(2)).Int(0);
+  const int axis = AxisInput(frame.arg(2), params.rank());
   const auto batch_dims = frame.attrs().GetOr<int64_t>("batch_dims", 0);
   ShaderCall call(frame);
-  call.Run(GatherProgram(params, indices, static_cast<int>(axis < 0 ? axis + params.rank() : axis),
+  call.Run(GatherProgram(params, indices, axis,
                          static_cast<int>(batch_dims < 0 ? batch_dims + indices.rank() : batch_dims), call.limits()),
            {call.Argument(0), call.Argument(1), call.Result(0)});
   return call.Finish();

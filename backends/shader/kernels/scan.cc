@@ -7,6 +7,7 @@
 #include "kernels/kernels.h"
 #include "kernels/scan_programs.h"
 #include "tandem/kernel.h"
+#include "tandem/op_axis.h"
 #include "tandem/shader/shader_call.h"
 
 namespace tandem::shader {
@@ -31,8 +32,7 @@ template <ScanOp op>
 Status ScanKernel(const Tensor& x, DenseArg axis, KernelFrame& frame) {
   ShaderCall call(frame);
   const int rank = x.shape().rank();
-  const int64_t given = axis.dtype() == DType::kI32 ? *axis.data<int32_t>() : *axis.data<int64_t>();
-  const int64_t scanned = given < 0 ? given + rank : given;
+  const int scanned = AxisInput(axis.tensor(), rank);
   ScanShape shape = {1, 1, 1};
   for (int i = 0; i < rank; ++i) {
     (i < scanned ? shape.outer : i == scanned ? shape.rows : shape.inner) *= static_cast<uint64_t>(x.shape().dim(i));

@@ -8,28 +8,11 @@
 #include "kernels/concat.h"
 #include "kernels/movement.h"
 #include "kernels/shape_kernels.h"
+#include "tandem/op_axis.h"
 
 namespace tandem::shader {
 
 namespace {
-
-// The dimension that a host input, already checked, names.
-int ReadAxis(const Tensor& axis, int rank) {
-  const int64_t given = HostInput(axis.metadata(), &axis).Int(0);
-  return static_cast<int>(given < 0 ? given + rank : given);
-}
-
-int AxisAttr(const KernelFrame& frame, int rank) {
-  const auto given = frame.attrs().GetOr<int64_t>("axis", 0);
-  return static_cast<int>(given < 0 ? given + rank : given);
-}
-
-// Number of positions in the dimensions before `axis`.
-int64_t SizeBefore(const TensorShape& shape, int axis) {
-  int64_t size = 1;
-  for (int i = 0; i < axis; ++i) size *= shape.dim(i);
-  return size;
-}
 
 // Launches of up to kMaxConcatParts matrices, as they are given.
 class Joiner {
@@ -81,12 +64,12 @@ Status JoinArguments(KernelFrame& frame, size_t count, int64_t rows) {
 Status ConcatKernel(KernelFrame& frame) {
   const size_t count = frame.num_args() - 1;
   const TensorShape& shape = frame.result_metadata(0).shape;
-  return JoinArguments(frame, count, SizeBefore(shape, ReadAxis(frame.arg(count), shape.rank())));
+  return JoinArguments(frame, count, SizeBefore(shape, AxisInput(frame.arg(count), shape.rank())));
 }
 
 Status PackKernel(KernelFrame& frame) {
   const TensorShape& shape = frame.result_metadata(0).shape;
-  return JoinArguments(frame, frame.num_args(), SizeBefore(shape, AxisAttr(frame, shape.rank())));
+  return JoinArguments(frame, frame.num_args(), SizeBefore(shape, AxisAttr(frame.attrs(), shape.rank())));
 }
 
 // The results are the columns of argument `arg`, a matrix of `rows` rows, side by side.
@@ -107,17 +90,17 @@ Status CutArgument(KernelFrame& frame, size_t arg, int64_t rows) {
 
 Status SplitKernel(KernelFrame& frame) {
   const TensorShape& shape = frame.arg(1).shape();
-  return CutArgument(frame, 1, SizeBefore(shape, ReadAxis(frame.arg(0), shape.rank())));
+  return CutArgument(frame, 1, SizeBefore(shape, AxisInput(frame.arg(0), shape.rank())));
 }
 
 Status SplitVKernel(KernelFrame& frame) {
   const TensorShape& shape = frame.arg(0).shape();
-  return CutArgument(frame, 0, SizeBefore(shape, ReadAxis(frame.arg(2), shape.rank())));
+  return CutArgument(frame, 0, SizeBefore(shape, AxisInput(frame.arg(2), shape.rank())));
 }
 
 Status UnpackKernel(KernelFrame& frame) {
   const TensorShape& shape = frame.arg(0).shape();
-  return CutArgument(frame, 0, SizeBefore(shape, AxisAttr(frame, shape.rank())));
+  return CutArgument(frame, 0, SizeBefore(shape, AxisAttr(frame.attrs(), shape.rank())));
 }
 
 }  // namespace

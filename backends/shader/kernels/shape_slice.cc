@@ -5,6 +5,7 @@
 
 #include "kernels/movement.h"
 #include "kernels/shape_kernels.h"
+#include "tandem/op_axis.h"
 #include "tandem/strided_slice.h"
 
 namespace tandem::shader {
@@ -44,12 +45,8 @@ Status StridedSliceKernel(KernelFrame& frame) {
 
 Status ReverseKernel(KernelFrame& frame) {
   const TensorShape& shape = frame.arg(0).shape();
-  const HostInput axis(frame.arg(1).metadata(), &frame.arg(1));
   bool is_reversed[TensorShape::kMaxRank] = {};
-  for (int64_t i = 0; i < axis.size(); ++i) {
-    const int64_t dim = axis.Int(i);
-    is_reversed[dim < 0 ? dim + shape.rank() : dim] = true;
-  }
+  MarkAxes(frame.arg(1), shape.rank(), is_reversed);
   const RowMajorStrides strides(shape);
   StridedCopy copy;
   for (int i = 0; i < shape.rank(); ++i) {
