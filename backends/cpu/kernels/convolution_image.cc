@@ -69,16 +69,6 @@ void StoreElements(ElementConversion conversion, const T* from, int64_t count, v
   }
 }
 
-ImageLayout::ImageLayout(const TensorShape& shape, bool channels_first)
-    : batch(shape.dim(0)),
-      rows(shape.dim(channels_first ? 2 : 1)),
-      cols(shape.dim(channels_first ? 3 : 2)),
-      channels(shape.dim(channels_first ? 1 : 3)),
-      batch_stride(rows * cols * channels),
-      row_stride(channels_first ? cols : cols * channels),
-      col_stride(channels_first ? 1 : channels),
-      channel_stride(channels_first ? rows * cols : 1) {}
-
 template <typename T>
 void LoadImage(const ImageLayout& layout, const void* data, ElementConversion conversion, int64_t n, int64_t row,
                int64_t num_rows, int64_t col, int64_t num_cols, int64_t repeat, T* room, T* to) {

@@ -11,19 +11,10 @@
 
 #include "kernels/elementwise_blocks.h"
 #include "kernels/task_memory.h"
+#include "tandem/image_layout.h"
 #include "tandem/tensor_shape.h"
 
 namespace tandem::cpu {
-
-// Where the elements of a tensor of four dimensions lie; strides count elements.
-struct ImageLayout {
-  int64_t batch, rows, cols, channels;
-  int64_t batch_stride, row_stride, col_stride, channel_stride;
-
-  ImageLayout(const TensorShape& shape, bool channels_first);
-  // Whether a row is its pixels one after the other, each with its channels.
-  bool HasPackedPixels() const { return channels == 1 ? col_stride == 1 : channel_stride == 1; }
-};
 
 // Elements of S, which are computed with as T: S itself, unsigned integers of its size, or f32 for the 16-bit floats,
 // for which `widen` and `narrow` convert.

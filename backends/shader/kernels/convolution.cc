@@ -44,12 +44,24 @@ StatusOr<Convolution> MakeConvolution(KernelFrame& frame, const TensorShape& inp
                      {}};
 }
 
-Status Conv2DKernel(KernelFrame& frame) {
+using ConvolutionLaunch = Launch (*)(const Convolution&, const GpuLimits&);
+
+template <ConvolutionLaunch program>
+Status ForwardKernel(KernelFrame& frame) {
   TANDEM_ASSIGN_OR_RETURN(
       const Convolution convolution,
       MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(), frame.result_metadata(0).shape));
   ShaderCall call(frame);
-  call.Run(ConvolutionProgram(convolution, call.limits()), {call.Argument(0), call.Argument(1), call.Result(0)});
+  call.Run(program(convolution, call.limits()), {call.Argument(0), call.Argument(1), call.Result(0)});
+  return call.Finish();
+}
+
+template <ConvolutionLaunch program>
+Status InputGradientKernel(KernelFrame& frame) {
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, MakeConvolution(frame, frame.result_metadata(0).shape,
+                                                                         frame.arg(1).shape(), frame.arg(2).shape()));
+  ShaderCall call(frame);
+  call.Run(program(convolution, call.limits()), {call.Argument(2), call.Argument(1), call.Result(0)});
   return call.Finish();
 }
 
@@ -62,33 +74,6 @@ Status FusedConv2DKernel(KernelFrame& frame) {
   for (size_t i = 0; i < frame.num_args(); ++i) buffers.push_back(call.Argument(i));
   buffers.push_back(call.Result(0));
   call.Run(ConvolutionProgram(convolution, call.limits()), buffers);
-  return call.Finish();
-}
-
-Status Conv2DBackpropInputKernel(KernelFrame& frame) {
-  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, MakeConvolution(frame, frame.result_metadata(0).shape,
-                                                                         frame.arg(1).shape(), frame.arg(2).shape()));
-  ShaderCall call(frame);
-  call.Run(ConvolutionInputGradientProgram(convolution, call.limits()),
-           {call.Argument(2), call.Argument(1), call.Result(0)});
-  return call.Finish();
-}
-
-Status DepthwiseKernel(KernelFrame& frame) {
-  TANDEM_ASSIGN_OR_RETURN(
-      const Convolution convolution,
-      MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(), frame.result_metadata(0).shape));
-  ShaderCall call(frame);
-  call.Run(DepthwiseProgram(convolution, call.limits()), {call.Argument(0), call.Argument(1), call.Result(0)});
-  return call.Finish();
-}
-
-Status DepthwiseBackpropInputKernel(KernelFrame& frame) {
-  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, MakeConvolution(frame, frame.result_metadata(0).shape,
-                                                                         frame.arg(1).shape(), frame.arg(2).shape()));
-  ShaderCall call(frame);
-  call.Run(DepthwiseInputGradientProgram(convolution, call.limits()),
-           {call.Argument(2), call.Argument(1), call.Result(0)});
   return call.Finish();
 }
 
@@ -128,12 +113,13 @@ Status DepthwiseBackpropFilterKernel(KernelFrame& frame) {
 Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
   const DTypeSet floats = FloatDTypes(handler.gpu().limits());
   const DTypeSet with_i32 = floats | DTypeSet{DType::kI32};
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Conv2D", with_i32, MakeKernel<&Conv2DKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Conv2D", with_i32, MakeKernel<&ForwardKernel<&ConvolutionProgram>>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Conv2DBackpropInput", with_i32,
+                                           MakeKernel<&InputGradientKernel<&ConvolutionInputGradientProgram>>()));
   TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.Conv2DBackpropInput", with_i32, MakeKernel<&Conv2DBackpropInputKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNative", floats, MakeKernel<&DepthwiseKernel>()));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.DepthwiseConv2dNativeBackpropInput", floats, MakeKernel<&DepthwiseBackpropInputKernel>()));
+      handler.AddKernel("tf.DepthwiseConv2dNative", floats, MakeKernel<&ForwardKernel<&DepthwiseProgram>>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNativeBackpropInput", floats,
+                                           MakeKernel<&InputGradientKernel<&DepthwiseInputGradientProgram>>()));
   TANDEM_RETURN_IF_ERROR(
       handler.AddKernel("tf.Conv2DBackpropFilter", floats, MakeKernel<&Conv2DBackpropFilterKernel>()));
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNativeBackpropFilter", floats,

@@ -115,10 +115,10 @@ Launch ImageProgram(const Convolution& convolution, const Images& images, bool g
                         c.row_stride,
                         c.col_stride,
                         c.channel_stride,
-                        c.height,
-                        c.width,
-                        a.height,
-                        a.width,
+                        c.rows,
+                        c.cols,
+                        a.rows,
+                        a.cols,
                         y.window,
                         x.window,
                         y.stride,
@@ -143,7 +143,7 @@ Launch PixelProgram(const Convolution& convolution, const Images& images, bool g
   const bool is_one = images.a.channel_stride == 1 && images.c.channel_stride == 1;
   MatrixProduct product;
   product.dtype = convolution.dtype;
-  product.rows = is_one ? images.c.pixels() : images.c.height * images.c.width;
+  product.rows = is_one ? images.c.pixels() : images.c.rows * images.c.cols;
   product.cols = images.cols;
   product.inner = images.inner;
   product.a_row = images.a.col_stride;
@@ -174,16 +174,6 @@ Launch ConvolutionOrGradient(const Convolution& convolution, bool gradient, cons
 }
 
 }  // namespace
-
-ImageLayout::ImageLayout(const TensorShape& shape, bool channels_first)
-    : batch(shape.dim(0)),
-      height(shape.dim(channels_first ? 2 : 1)),
-      width(shape.dim(channels_first ? 3 : 2)),
-      channels(shape.dim(channels_first ? 1 : 3)),
-      batch_stride(height * width * channels),
-      row_stride(channels_first ? width : width * channels),
-      col_stride(channels_first ? 1 : channels),
-      channel_stride(channels_first ? height * width : 1) {}
 
 Launch ConvolutionProgram(const Convolution& convolution, const GpuLimits& limits) {
   return ConvolutionOrGradient(convolution, false, limits);

@@ -10,26 +10,12 @@
 
 #include "kernels/product_epilogue.h"
 #include "tandem/dtype.h"
+#include "tandem/image_layout.h"
 #include "tandem/shader/launch.h"
 #include "tandem/tensor_shape.h"
 #include "tandem/window_geometry.h"
 
 namespace tandem::shader {
-
-// Where the elements of images are, in elements.
-struct ImageLayout {
-  int64_t batch;
-  int64_t height;
-  int64_t width;
-  int64_t channels;
-  int64_t batch_stride;
-  int64_t row_stride;
-  int64_t col_stride;
-  int64_t channel_stride;
-
-  ImageLayout(const TensorShape& shape, bool channels_first);
-  int64_t pixels() const { return batch * height * width; }
-};
 
 struct Convolution {
   DType dtype;

@@ -82,14 +82,14 @@ Launch ImageProgram(const Convolution& convolution, const ImageLayout& a, const 
                                  static_cast<int32_t>(pixels), gradient, channels_last, known(y.window),
                                  known(x.window), known(y.stride), known(x.stride)});
   const int64_t channel_parts = quads ? c.channels / 4 : c.channels;
-  const int64_t parts_x = CountTiles(c.width, pixels);
-  const int64_t parts_y = CountTiles(c.height, lines);
+  const int64_t parts_x = CountTiles(c.cols, pixels);
+  const int64_t parts_y = CountTiles(c.rows, lines);
   const int64_t items = c.batch * parts_y * parts_x * channel_parts;
   for (int64_t value :
        {items,          channel_parts, parts_x,      parts_y,          multiplier,
         a.batch_stride, a.row_stride,  a.col_stride, a.channel_stride, convolution.filter.dim(2) * multiplier,
-        c.batch_stride, c.row_stride,  c.col_stride, c.channel_stride, a.height,
-        a.width,        c.height,      c.width,      y.window,         x.window,
+        c.batch_stride, c.row_stride,  c.col_stride, c.channel_stride, a.rows,
+        a.cols,         c.rows,        c.cols,       y.window,         x.window,
         y.stride,       x.stride,      y.pad_before, x.pad_before,     y.dilation,
         x.dilation}) {
     launch.parameters.Add(static_cast<uint32_t>(value));

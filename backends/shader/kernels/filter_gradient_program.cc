@@ -83,7 +83,7 @@ FilterGradient FilterGradientProgram(const Convolution& convolution, const GpuLi
   Shape shape = kElement;
   if (channels_last && HasQuads(depth) && HasQuads(group_width)) shape = kBlock;
   if (channels_last && depth == 1 && group_width == 1 && HasQuads(width)) shape = kDiagonal;
-  const int64_t lines = b.batch * b.height;
+  const int64_t lines = b.batch * b.rows;
   const int64_t wanted = CountSlices(lines, elements, limits.max_binding_bytes);
   const int64_t slice_lines = std::max<int64_t>(1, (lines + wanted - 1) / wanted);
   program.slices = std::max<int64_t>(1, (lines + slice_lines - 1) / slice_lines);
@@ -96,9 +96,9 @@ FilterGradient FilterGradientProgram(const Convolution& convolution, const GpuLi
   program.gradient.variant = ShaderVariant(kFilterGradient, {dtype, shape, program.slices > 1});
   for (int64_t value :
        {items,        width_parts,  depth_parts,      y.window,       x.window,     width,        depth,
-        group_width,  elements,     slice_lines,      lines,          b.height,     b.width,      a.batch_stride,
+        group_width,  elements,     slice_lines,      lines,          b.rows,       b.cols,       a.batch_stride,
         a.row_stride, a.col_stride, a.channel_stride, b.batch_stride, b.row_stride, b.col_stride, b.channel_stride,
-        a.height,     a.width,      y.stride,         x.stride,       y.pad_before, x.pad_before, y.dilation,
+        a.rows,       a.cols,       y.stride,         x.stride,       y.pad_before, x.pad_before, y.dilation,
         x.dilation}) {
     program.gradient.parameters.Add(static_cast<uint32_t>(value));
   }
