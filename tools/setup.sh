@@ -19,10 +19,10 @@ packages=(
   nlohmann-json3-dev             # JSON
   libcli11-dev zlib1g-dev        # examples, tests/conformance
   libpng-dev                     # examples/image
-  libvulkan-dev glslang-dev      # the Vulkan op handler
+  libvulkan-dev glslang-dev glslang-tools  # the Vulkan op handler; CMake files of glslang want its programs, too
   mesa-vulkan-drivers vulkan-validationlayers  # its tests: a device that is the CPU, and who watches its use
   clang-format git python3       # checks and reports
-  doxygen pkg-config             # the reference of the headers, tests/package
+  doxygen pkg-config make        # the reference of the headers, tests/package
   python3-numpy                  # the reference of tests/conformance
 )
 
