@@ -30,7 +30,7 @@ step "install" "$cmake" --install "$build" --prefix "$first"
 mv "$first" "$tree"
 lib=$(dirname "$(find "$tree" -name libtandem.a)")
 for file in include/tandem.h include/tandem/{ops,version,kernel_op_handler}.h include/tandem/cpu/cpu_op_handler.h \
-  share/doc/tandem/{LICENSE,README.md}; do
+  share/doc/tandem/{LICENSE,README.md,CONTRACT.md}; do
   [[ -s $tree/$file ]] || fail "$file is missing"
 done
 
