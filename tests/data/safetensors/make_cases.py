@@ -128,10 +128,12 @@ def bad_lengths():
 
 
 def bad_json():
-    yield bad("a space before the header", file_of(" {}"), "byte 8: expected a header that begins with '{', got byte 32")
+    yield bad("a space before the header", file_of(" {}"),
+              "byte 8: expected a header that begins with '{', got byte 32")
     yield bad("a byte order mark", file_of("\ufeff{}"), "byte 8: expected a header that begins with '{', got byte 239")
     yield bad("an array", file_of("[]"), "byte 8: expected a header that begins with '{', got an array")
-    yield bad("an open object", file_of("{"), "byte 9: expected a name or the end of the object, got the end of the text")
+    yield bad("an open object", file_of("{"),
+              "byte 9: expected a name or the end of the object, got the end of the text")
     yield bad("a wrong bracket", file_of("{]"), "byte 9: expected a name or the end of the object, got ']'")
     yield bad("two objects", file_of("{}{}"), "byte 10: expected spaces behind the header's object, got an object")
     yield bad("a comment", file_of("{/**/}"), "byte 9: expected a name or the end of the object, got '/'")
@@ -149,7 +151,8 @@ def bad_json():
     yield bad("a control character", file_of(b'{"\n":1}'),
               "byte 10: expected control characters of strings as escapes, got byte 10")
     yield bad("an open string", file_of('{"abc'), "expected the end of a string, got the end of the text")
-    yield bad("text behind a NUL", file_of(b"{}\0hidden"), "byte 10: expected spaces behind the header's object, got byte 0")
+    yield bad("text behind a NUL", file_of(b"{}\0hidden"),
+              "byte 10: expected spaces behind the header's object, got byte 0")
     yield bad("deep nesting", file_of('{"a":' + "[" * 20_000), "expected an object with dtype, shape and data_offsets")
     yield bad("deep nesting in a shape", one('"shape":' + "[" * 20_000),
               'tensor "a": byte 23: expected integers from 0 on in shape, got an array')
@@ -245,7 +248,8 @@ def bad_offsets():
 
 
 def bad_metadata():
-    for value, got in [("null", "null"), ("1", "the number 1"), ('"text"', "text"), ("[]", "an array"), ("true", "true")]:
+    for value, got in [("null", "null"), ("1", "the number 1"), ('"text"', "text"), ("[]", "an array"),
+                       ("true", "true")]:
         yield bad(f"metadata that is {got}", file_of('{"__metadata__":' + value + "}"),
                   f"expected an object of text for __metadata__, got {got}")
     for value, got in [("null", "null"), ("1", "the number 1"), ("-1", "the number -1"), ("0.5", "the number 0.5"),
