@@ -64,7 +64,8 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tandem.pc" DESTINATION "${pkgconfig_d
 
 set(doc_dir "${CMAKE_INSTALL_DATAROOTDIR}/doc/tandem")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${doc_dir}" COMPONENT runtime)
-install(FILES "${PROJECT_SOURCE_DIR}/README.md" DESTINATION "${doc_dir}" COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/core/CONTRACT.md" DESTINATION "${doc_dir}"
+        COMPONENT development)
 if(TARGET tandem_docs)
   install(FILES "${PROJECT_BINARY_DIR}/tools/ops.html" DESTINATION "${doc_dir}" COMPONENT development)
 endif()

@@ -4,9 +4,10 @@
 
 # Installs the Debian packages that Tandem is built and tested with, as far as they are missing. Nothing else is
 # changed.
-# usage: tools/setup.sh [--check] [--web]
+# usage: tools/setup.sh [--check] [--node] [--web]
 #   --check   only says what is missing, and fails if anything is
-#   --web     also what the npm package is tested with, and a check that Node is new enough to build it
+#   --node    also checks that Node is there, and new enough to build the npm package
+#   --web     the same, and installs what that package is tested with
 
 set -euo pipefail
 
@@ -30,13 +31,15 @@ readonly web_packages=(chromium)  # the tests of web/ in a browser
 readonly node_wanted=20.19
 
 check_only=false
+wants_node=false
 wants_web=false
 for option in "$@"; do
   case "$option" in
     --check) check_only=true ;;
-    --web) wants_web=true ;;
+    --node) wants_node=true ;;
+    --web) wants_node=true wants_web=true ;;
     *)
-      echo "usage: tools/setup.sh [--check] [--web]" >&2
+      echo "usage: tools/setup.sh [--check] [--node] [--web]" >&2
       exit 2
       ;;
   esac
@@ -55,8 +58,8 @@ check_node() {
     return 1
   fi
 }
+if $wants_node; then check_node; fi
 if $wants_web; then
-  check_node
   # Another browser is used where TANDEM_CHROMIUM names it.
   if [[ -z "${TANDEM_CHROMIUM:-}" ]]; then packages+=("${web_packages[@]}"); fi
 fi

@@ -17,24 +17,20 @@ cc=${CC:-cc}
 first=$scratch/first
 tree=$scratch/elsewhere/tandem
 
-fail() {
-  echo "run_installed: $*" >&2
-  exit 1
-}
-
 rm -rf "$scratch"
 mkdir -p "$scratch/elsewhere"
+source "$here/steps.sh"
 
 # Component runtime alone: what a program needs that is there already.
-"$cmake" --install "$build" --prefix "$scratch/runtime" --component runtime >/dev/null
+step "install component runtime" "$cmake" --install "$build" --prefix "$scratch/runtime" --component runtime
 unexpected=$(cd "$scratch/runtime" && find . ! -type d | grep -vE '^\./(lib[^ ]*/libtandem\.so\.[0-9.]+|share/doc/tandem/LICENSE)$' || true)
 [[ -z $unexpected ]] || fail "component runtime has $unexpected"
 
-"$cmake" --install "$build" --prefix "$first" >/dev/null
+step "install" "$cmake" --install "$build" --prefix "$first"
 mv "$first" "$tree"
 lib=$(dirname "$(find "$tree" -name libtandem.a)")
 for file in include/tandem.h include/tandem/{ops,version,kernel_op_handler}.h include/tandem/cpu/cpu_op_handler.h \
-  share/doc/tandem/{LICENSE,README.md}; do
+  share/doc/tandem/{LICENSE,README.md,CONTRACT.md}; do
   [[ -s $tree/$file ]] || fail "$file is missing"
 done
 
@@ -67,22 +63,22 @@ while IFS= read -r name; do
     fail "$name is in a public header, but not exported: TANDEM_EXPORT is missing"
   fi
 done < <(comm -23 <(cut -d'(' -f1 <<<"$defined" | sort -u) <(cut -d'(' -f1 <<<"$exported" | sort -u) |
-  grep -vE '^tandem::(cpu|internal|\(anonymous)')
+  grep -vE '^tandem::(cpu|internal|\(anonymous)' || true)
 
 # Another minor version is refused while the major version is 0.
 mkdir "$scratch/newer"
 printf 'cmake_minimum_required(VERSION 3.20)\nproject(Newer LANGUAGES NONE)\nfind_package(Tandem 0.99 CONFIG)\n%s\n' \
   'message(STATUS "found: ${Tandem_FOUND}")' >"$scratch/newer/CMakeLists.txt"
-"$cmake" -S "$scratch/newer" -B "$scratch/newer/build" -DCMAKE_PREFIX_PATH="$tree" >"$scratch/output" 2>&1
-grep -q 'found: 0' "$scratch/output" || fail "find_package takes an older version than it was asked for"
+step "ask for a newer version" "$cmake" -S "$scratch/newer" -B "$scratch/newer/build" -DCMAKE_PREFIX_PATH="$tree"
+grep -q 'found: 0' "$log" || fail "find_package takes an older version than it was asked for"
 
 # find_package, with the default flags and the program's own.
-"$cmake" -S "$here/installed" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$tree" -DCMAKE_BUILD_TYPE=Debug \
-  -DCMAKE_CXX_COMPILER="$cxx"
-"$cmake" --build "$scratch/cmake" -j 2
+step "configure over the installed tree" "$cmake" -S "$here/installed" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$tree" \
+  -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER="$cxx"
+step "build over the installed tree" "$cmake" --build "$scratch/cmake" -j "${TANDEM_JOBS:-2}"
 for variant in tandem tandem_static; do
-  "$scratch/cmake/smooth_$variant" | tee "$scratch/output"
-  grep -qx 'smooth: ok' "$scratch/output" || fail "smooth_$variant did not get to its end"
+  step "run smooth_$variant" "$scratch/cmake/smooth_$variant"
+  grep -qx 'smooth: ok' "$log" || fail "smooth_$variant did not get to its end"
 done
 
 # The Vulkan module, where it is built: it is installed, exports nothing of glslang, and loads from where the tree is now.
@@ -92,17 +88,17 @@ if [[ -e $build/native/libtandem_vulkan.so ]]; then
   foreign=$(nm -DC --defined-only "$module" | cut -d' ' -f3- |
     grep -vE '^((vtable|typeinfo|typeinfo name) for )?tandem::|^tandem_vulkan_module$' || true)
   [[ -z $foreign ]] || fail "the Vulkan module exports $foreign"
-  "$scratch/cmake/vulkan" | tee "$scratch/output"
-  grep -qE '^vulkan: (ok|not run: expected (a|the) Vulkan .*)$' "$scratch/output" || fail "the Vulkan module did not load"
+  step "load the Vulkan module" "$scratch/cmake/vulkan"
+  grep -qE '^vulkan: (ok|not run: expected (a|the) Vulkan .*)$' "$log" || fail "the Vulkan module did not load"
   mv "$module" "$scratch/"
 fi
-"$scratch/cmake/vulkan" | tee "$scratch/output"
-grep -q '^vulkan: not run: expected the module .*libtandem_vulkan\.so: ' "$scratch/output" || fail "a missing module was not named"
+step "ask for the Vulkan module where it is not" "$scratch/cmake/vulkan"
+grep -q '^vulkan: not run: expected the module .*libtandem_vulkan\.so: ' "$log" || fail "a missing module was not named"
 
-readelf -d "$scratch/cmake/smooth_tandem" >"$scratch/output"
-grep -q 'NEEDED.*\[libtandem\.so\.[0-9]*\]' "$scratch/output" || fail "not linked by its soname"
-readelf -d "$scratch/cmake/smooth_tandem_static" >"$scratch/output"
-if grep 'NEEDED.*tandem' "$scratch/output"; then
+step "libraries of smooth_tandem" readelf -d "$scratch/cmake/smooth_tandem"
+grep -q 'NEEDED.*\[libtandem\.so\.[0-9]*\]' "$log" || fail "not linked by its soname"
+step "libraries of smooth_tandem_static" readelf -d "$scratch/cmake/smooth_tandem_static"
+if grep -q 'NEEDED.*tandem' "$log"; then
   fail "the static variant needs the shared library"
 fi
 
@@ -111,26 +107,31 @@ if ! command -v pkg-config >/dev/null; then
   fail "pkg-config was not found; run tools/setup.sh"
 fi
 export PKG_CONFIG_PATH=$lib/pkgconfig
-pkg-config --exact-version "$(sed -n 's/^#define TANDEM_VERSION_STRING "\(.*\)"/\1/p' "$tree/include/tandem/version.h")" tandem
+version=$(sed -n 's/^#define TANDEM_VERSION_STRING "\(.*\)"/\1/p' "$tree/include/tandem/version.h")
+step "version of tandem.pc" pkg-config --exact-version "$version" tandem
 read -ra cflags < <(pkg-config --cflags tandem)
 read -ra libs < <(pkg-config --libs tandem)
 read -ra static_libs < <(pkg-config --static --libs tandem)
 read -ra launcher <<<"${CMAKE_CXX_COMPILER_LAUNCHER:-}"
 for name in smooth devices; do
-  "${launcher[@]}" "$cxx" -std=c++20 -fvisibility=hidden "${cflags[@]}" -c "$here/installed/$name.cc" -o "$scratch/$name.o"
+  step "compile $name.cc" "${launcher[@]}" "$cxx" -std=c++20 -fvisibility=hidden "${cflags[@]}" \
+    -c "$here/installed/$name.cc" -o "$scratch/$name.o"
 done
-"$cxx" "$scratch"/{smooth,devices}.o "${libs[@]}" -o "$scratch/smooth_shared"
-LD_LIBRARY_PATH=$lib "$scratch/smooth_shared"
-"$cxx" "$scratch"/{smooth,devices}.o "${static_libs[@]/-ltandem/-l:libtandem.a}" -o "$scratch/smooth_static"
-"$scratch/smooth_static"
+step "link smooth_shared" "$cxx" "$scratch"/{smooth,devices}.o "${libs[@]}" -o "$scratch/smooth_shared"
+LD_LIBRARY_PATH=$lib step "run smooth_shared" "$scratch/smooth_shared"
+step "link smooth_static" "$cxx" "$scratch"/{smooth,devices}.o "${static_libs[@]/-ltandem/-l:libtandem.a}" \
+  -o "$scratch/smooth_static"
+step "run smooth_static" "$scratch/smooth_static"
 
 # The same from C: the shared library alone, and the static one with the C++ library it needs.
-"$cc" -std=c99 -Wall -Wextra -pedantic -Werror "${cflags[@]}" -c "$here/installed/calls.c" -o "$scratch/calls.o"
-"$cc" "$scratch/calls.o" "${libs[@]}" -o "$scratch/calls_shared"
-"$cc" "$scratch/calls.o" "${static_libs[@]/-ltandem/-l:libtandem.a}" -lstdc++ -lm -o "$scratch/calls_static"
+step "compile calls.c" "$cc" -std=c99 -Wall -Wextra -pedantic -Werror "${cflags[@]}" \
+  -c "$here/installed/calls.c" -o "$scratch/calls.o"
+step "link calls_shared" "$cc" "$scratch/calls.o" "${libs[@]}" -o "$scratch/calls_shared"
+step "link calls_static" "$cc" "$scratch/calls.o" "${static_libs[@]/-ltandem/-l:libtandem.a}" -lstdc++ -lm \
+  -o "$scratch/calls_static"
 for variant in shared static; do
-  LD_LIBRARY_PATH=$lib "$scratch/calls_$variant" | tee "$scratch/output"
-  grep -q '^calls: ok' "$scratch/output" || fail "calls_$variant did not get to its end"
-  grep -qE '^expected: InvalidArgument: \[tf\.MatMul\] .*calls\.c:[0-9]+\)$' "$scratch/output" ||
+  LD_LIBRARY_PATH=$lib step "run calls_$variant" "$scratch/calls_$variant"
+  grep -q '^calls: ok' "$log" || fail "calls_$variant did not get to its end"
+  grep -qE '^expected: InvalidArgument: \[tf\.MatMul\] .*calls\.c:[0-9]+\)$' "$log" ||
     fail "calls_$variant did not show its error"
 done
