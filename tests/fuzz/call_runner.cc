@@ -328,7 +328,11 @@ void CallRunner::CheckError(World& world, const Call& call, const Status& error,
       break;
   }
   const std::string_view detail = error.detail();
-  const bool is_quoted = call.op == "tf.Assert";  // the user's own text
+  // The user's own text.
+  const bool is_quoted =
+      call.op == "tf.Assert" || std::ranges::any_of(call.attrs, [&](const AttrSpec& attr) {
+        return std::ranges::any_of(attr.texts, [&](const std::string& value) { return detail.ends_with(value); });
+      });
   if (detail.empty() || (!is_quoted && detail.ends_with('.') && !detail.ends_with("..."))) {
     outcome.Fail("ER-2: the text is empty or ends in a full stop: " + text);
   }
