@@ -17,7 +17,7 @@ type Call = (...args: number[]) => number;
 const EXPORTS = [
   'malloc', 'free', 'tandem_version', 'tandem_abi_version', 'tandem_js_version',
   'tandem_status_code', 'tandem_status_message', 'tandem_status_op', 'tandem_status_location', 'tandem_status_cause',
-  'tandem_status_release', 'tandem_free',
+  'tandem_status_way', 'tandem_status_release', 'tandem_free',
   'tandem_js_create', 'tandem_js_runtime', 'tandem_js_cancel', 'tandem_js_run_tasks', 'tandem_js_take_events',
   'tandem_js_on_ready', 'tandem_js_chain_on_ready', 'tandem_js_on_settled', 'tandem_js_tensor_new', 'tandem_js_scalar',
   'tandem_js_describe', 'tandem_js_tensor_state', 'tandem_js_tensor_error', 'tandem_js_strings',
