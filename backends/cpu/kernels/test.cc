@@ -115,10 +115,11 @@ Status ErrorTensorKernel(const Tensor& x, KernelFrame& frame) {
 }
 
 AsyncValueRef<Tensor> AsyncNoopKernel(const Tensor& x, KernelFrame& frame) {
-  RcRef<TensorValue> result = MakeUnconstructed<Tensor>();
-  if (!result) return AsyncValueRef<Tensor>::MakeError(Status::OutOfMemory());
-  frame.exec().work_queue().AddTask([result, x] { result->Emplace(x); });
-  return AsyncValueRef<Tensor>(RcRef<AsyncValue>(std::move(result)));
+  auto producer = Producer<Tensor>::Make();
+  if (!producer) return AsyncValueRef<Tensor>::MakeError(Status::OutOfMemory());
+  AsyncValueRef<Tensor> result = producer.ref();
+  frame.exec().work_queue().AddTask([producer = std::move(producer), x]() mutable { producer.Emplace(x); });
+  return result;
 }
 
 Status PrintTensorKernel(const Tensor& x, KernelFrame& frame) {
