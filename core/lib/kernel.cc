@@ -129,23 +129,31 @@ Status KernelFrame::CheckActive() const { return exec_.CheckActive(); }
 
 namespace internal {
 
-Status RequireDense(KernelFrame& frame, size_t i, const Tensor** dense, std::unique_ptr<Tensor>& expanded) {
-  const Tensor& arg = frame.arg(i);
-  if (arg.IsA(kDenseHost)) return Status();
-  if (!arg.IsA(kScalarHost)) {
-    return InvalidArgument("argument ", i, " (", OpSignature(frame.def()).InputName(i, frame.num_args()),
-                           ") must be a dense tensor, got ", arg.metadata(), " as ", arg.type().name());
-  }
-  TANDEM_ASSIGN_OR_RETURN(Tensor tensor, ToDense(arg, frame.host().allocator()));
+Status CheckDense(const KernelFrame& frame, size_t i) {
+  if (IsExpandable(frame.arg(i))) [[likely]]
+    return Status();
+  return OpSignature(frame.def()).NotDense(i, frame.num_args(), frame.arg(i));
+}
+
+Status ExpandToDense(KernelFrame& frame, const Tensor** dense, std::unique_ptr<Tensor>& expanded) {
+  if ((*dense)->IsA(kDenseHost)) return Status();
+  TANDEM_ASSIGN_OR_RETURN(Tensor tensor, ToDense(**dense, frame.host().allocator()));
   expanded.reset(new (std::nothrow) Tensor(std::move(tensor)));
   if (expanded == nullptr) return Status::OutOfMemory();
   *dense = expanded.get();
   return Status();
 }
 
-Status KernelParameter<VariadicArgs>::Prepare(KernelFrame& frame, size_t& next) {
+Status KernelParameter<VariadicArgs>::Take(KernelFrame& frame, size_t& next, bool& expands) {
   const size_t first = std::exchange(next, frame.num_args());
   size = frame.num_args() - first;
+  expands = true;
+  for (size_t i = first; i < frame.num_args(); ++i) TANDEM_RETURN_IF_ERROR(CheckDense(frame, i));
+  return Status();
+}
+
+Status KernelParameter<VariadicArgs>::Expand(KernelFrame& frame) {
+  const size_t first = frame.num_args() - size;
   tensors.reset(new (std::nothrow) const Tensor*[size]);
   if (tensors == nullptr) return Status::OutOfMemory();
   for (size_t i = 0; i < size; ++i) {
@@ -153,7 +161,7 @@ Status KernelParameter<VariadicArgs>::Prepare(KernelFrame& frame, size_t& next) 
     if (tensors[i]->IsA(kDenseHost)) continue;
     if (expanded == nullptr) expanded.reset(new (std::nothrow) std::unique_ptr<Tensor>[size]);
     if (expanded == nullptr) return Status::OutOfMemory();
-    TANDEM_RETURN_IF_ERROR(RequireDense(frame, first + i, &tensors[i], expanded[i]));
+    TANDEM_RETURN_IF_ERROR(ExpandToDense(frame, &tensors[i], expanded[i]));
   }
   return Status();
 }

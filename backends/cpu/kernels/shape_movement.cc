@@ -37,7 +37,8 @@ Status ElementSource::Init(KernelFrame& frame, size_t arg) {
     return Status();
   }
   dense_ = &tensor;
-  if (!tensor.IsA(kDenseHost)) TANDEM_RETURN_IF_ERROR(internal::RequireDense(frame, arg, &dense_, expanded_));
+  TANDEM_RETURN_IF_ERROR(internal::CheckDense(frame, arg));
+  TANDEM_RETURN_IF_ERROR(internal::ExpandToDense(frame, &dense_, expanded_));
   data_ = static_cast<const std::byte*>(dense_->data());
   element_size_ = DTypeSize(tensor.dtype());
   return Status();

@@ -13,7 +13,7 @@
 //   Status                           results were set through the frame; an error is the error of every result (DI-2)
 //   StatusOr<Tensor>                 the only result
 //   StatusOr<std::array<Tensor, N>>  all results
-//   AsyncValueRef<Tensor>            the only result, maybe still pending (DI-5)
+//   AsyncValueRef<Tensor>            the only result, maybe still pending (DI-5): whoever is to end it has its Producer
 // Anything else fails to compile with one sentence that says so (DI-1). Optional inputs are variadic ones of length
 // zero or one.
 
@@ -205,7 +205,8 @@ class VariadicArgs {
 
 namespace internal {
 
-// Keeps what an argument needs while the kernel runs.
+// Keeps what an argument needs while the kernel runs. Take checks it, and says by `expands` whether Expand, which may
+// need memory, is to be called once all have been taken (MD-6).
 template <typename Parameter>
 struct KernelParameter {
   static constexpr bool kValid = false;
@@ -213,26 +214,30 @@ struct KernelParameter {
 template <>
 struct KernelParameter<const Tensor&> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame& frame, size_t& next) {
+  Status Take(KernelFrame& frame, size_t& next, bool&) {
     tensor = &frame.arg(next++);
     return Status();
   }
+  Status Expand(KernelFrame&) { return Status(); }
   const Tensor& Get(KernelFrame&) { return *tensor; }
   const Tensor* tensor;
 };
-// `frame.arg(i)` as a dense host tensor; `expanded` keeps the elements of a scalar host tensor.
-TANDEM_EXPORT Status RequireDense(KernelFrame& frame, size_t i, const Tensor** dense,
-                                  std::unique_ptr<Tensor>& expanded);
+// Ok if `frame.arg(i)` is a host tensor that is dense or can be expanded to that.
+TANDEM_EXPORT Status CheckDense(const KernelFrame& frame, size_t i);
+// `*dense`, which is ok by CheckDense, becomes a dense host tensor; `expanded` keeps the elements of one that was not.
+TANDEM_EXPORT Status ExpandToDense(KernelFrame& frame, const Tensor** dense, std::unique_ptr<Tensor>& expanded);
 template <>
 struct KernelParameter<DenseArg> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame& frame, size_t& next) {
+  Status Take(KernelFrame& frame, size_t& next, bool& expands) {
     const size_t i = next++;
     tensor = &frame.arg(i);
     if (tensor->IsA(kDenseHost)) [[likely]]
       return Status();
-    return RequireDense(frame, i, &tensor, expanded);
+    expands = true;
+    return CheckDense(frame, i);
   }
+  Status Expand(KernelFrame& frame) { return ExpandToDense(frame, &tensor, expanded); }
   DenseArg Get(KernelFrame&) { return DenseArg(*tensor); }
   const Tensor* tensor;
   std::unique_ptr<Tensor> expanded;
@@ -240,7 +245,8 @@ struct KernelParameter<DenseArg> {
 template <>
 struct TANDEM_EXPORT KernelParameter<VariadicArgs> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame& frame, size_t& next);
+  Status Take(KernelFrame& frame, size_t& next, bool& expands);
+  Status Expand(KernelFrame& frame);
   VariadicArgs Get(KernelFrame&) { return VariadicArgs({tensors.get(), size}); }
   size_t size = 0;
   std::unique_ptr<const Tensor*[]> tensors;
@@ -249,13 +255,15 @@ struct TANDEM_EXPORT KernelParameter<VariadicArgs> {
 template <>
 struct KernelParameter<const OpAttrsRef&> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame&, size_t&) { return Status(); }
+  Status Take(KernelFrame&, size_t&, bool&) { return Status(); }
+  Status Expand(KernelFrame&) { return Status(); }
   const OpAttrsRef& Get(KernelFrame& frame) { return frame.attrs(); }
 };
 template <>
 struct KernelParameter<KernelFrame&> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame&, size_t&) { return Status(); }
+  Status Take(KernelFrame&, size_t&, bool&) { return Status(); }
+  Status Expand(KernelFrame&) { return Status(); }
   KernelFrame& Get(KernelFrame& frame) { return frame; }
 };
 
@@ -348,7 +356,9 @@ struct KernelAdapter {
     size_t next = 0;
     Status status;
     // Left to right, so that each parameter takes its own argument; stops at the first that does not fit.
-    if (!((status = std::get<I>(parameters).Prepare(frame, next), status.ok()) && ...)) return status;
+    bool expands = false;
+    if (!((status = std::get<I>(parameters).Take(frame, next, expands), status.ok()) && ...)) return status;
+    if (expands && !((status = std::get<I>(parameters).Expand(frame), status.ok()) && ...)) return status;
     return KernelResult<Result>::Store(frame, fn(std::get<I>(parameters).Get(frame)...));
   }
 };
