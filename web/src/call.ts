@@ -5,7 +5,7 @@
 // values like those of calls before; and one for the rest.
 
 import { makeAttrs } from './attrs.js';
-import { callAgain, dtypeFor } from './call_again.js';
+import { callAgain, dtypeFor, firstOf } from './call_again.js';
 import { contexts, currentContext } from './context.js';
 import type { Context } from './context.js';
 import { createScalar, createTensor } from './create.js';
@@ -18,8 +18,18 @@ import type { InputSpec, Op } from './op.js';
 import type { Runtime } from './runtime.js';
 import { newTensor, Tensor } from './tensor.js';
 import { describe } from './values.js';
+import type { ValuesContext } from './values.js';
 
-/** An argument of an op: a tensor, or values. Numbers take the dtype of the arguments that theirs must agree with. */
+// A tandem_state.
+const PENDING = 0;
+
+// What holds all values of a kind exactly.
+const WIDEST: Readonly<Partial<Record<string, DType>>> = { number: 'f64', bigint: 'i64', boolean: 'bool' };
+
+/**
+ * An argument of an op: a tensor, or values. Numbers take the dtype of the arguments that theirs must agree with, also
+ * of those that have none yet; else what the op's definition says, or f32. One that does not fit is an error.
+ */
 export type TensorInput = Tensor | TensorLike | TypedArray;
 
 /** The values of an argument list: arguments, and lists of them for inputs that are lists of tensors. */
@@ -196,11 +206,41 @@ class Call {
       return value.ref.pointer;
     }
     const dtype = dtypeFor(this.specs[index], value, this.values, this.specs);
-    const context = { op: op.name, name: this.nameOf(index) };
+    const context = { op: op.name, name: this.nameOf(index), isStrict: true };
+    const like = dtype === undefined ? this.pendingLike(value, index) : undefined;
+    if (like !== undefined) return this.castLike(value, like, index, context);
     const pointer = typeof value === 'number'
       ? createScalar(engine, value, dtype ?? 'f32', context)
       : createTensor(engine, value, dtype, undefined, context);
     this.made.push({ pointer, index, dtype });
+    return pointer;
+  }
+
+  // The tensor whose dtype, not known yet, values must take.
+  private pendingLike(value: TensorInput, index: number): Tensor | undefined {
+    const spec = this.specs[index];
+    if (spec === undefined || spec.isMixed || WIDEST[typeof firstOf(value)] === undefined) return undefined;
+    const { exports } = this.engine;
+    return this.values.find((other, i): other is Tensor => other instanceof Tensor &&
+      this.specs[i]?.type === spec.type && exports.tandem_js_tensor_state(other.ref.pointer) === PENDING);
+  }
+
+  // The values, waiting with the op for their dtype (TY-2).
+  private castLike(value: TensorInput, like: Tensor, index: number, context: ValuesContext): number {
+    const { engine, entry, op } = this;
+    const widest = createTensor(engine, value as TensorLike, WIDEST[typeof firstOf(value)], undefined, context);
+    let pointer = 0;
+    try {
+      const location = engine.tracksLocations ? engine.location(locationOf(entry)) : 0;
+      const input = op.inputs.indexOf(this.specs[index]!);
+      const request = this.request();
+      pointer = engine.guard((exports) => exports.tandem_js_cast_like(
+        engine.js, widest, like.ref.pointer, op.on(engine, entry), input, request, location)) >>> 0;
+    } finally {
+      engine.exports.tandem_tensor_release(widest);
+    }
+    if (pointer === 0) throw new TandemError('ResourceExhausted', 'expected memory for a number, got none');
+    this.made.push({ pointer, index, dtype: undefined });
     return pointer;
   }
 }

@@ -17,6 +17,9 @@ import { newTensor, Tensor } from './tensor.js';
 /** More arguments go the long way. */
 const MAX_ARGUMENTS = 64;
 
+/** Of arrays in arrays. */
+const MAX_DEPTH = 8;
+
 /**
  * Calls an op with one result whose options and values are known from calls before; undefined if anything is otherwise.
  * What is wrong about a call is for `callSlowly` to say.
@@ -100,8 +103,9 @@ function pointerOfValue(
 }
 
 /**
- * The element type that a value takes among the tensors and values of a call, each for the input of the same index;
- * undefined for its own.
+ * The element type that a value takes among the tensors and values of a call, each for the input of the same index
+ * (TY-1): that of the tensors whose type is the same attribute; else what the definition says; else, for numbers, f32.
+ * Undefined for its own, as of typed arrays and of what is no number, and while the dtype of such a tensor is not known.
  */
 export function dtypeFor(
   spec: InputSpec | undefined, value: TensorInput, values: readonly TensorInput[],
@@ -109,24 +113,38 @@ export function dtypeFor(
 ): DType | undefined {
   if (spec === undefined || spec.isMixed) return undefined;
   if (spec.dtype !== undefined) return spec.dtype;
-  if (typeof value === 'object') {
-    const own = dtypeOfArray(value);
-    if (own !== undefined) return own;
-  }
-  let other: DType | undefined;
+  if (typeof value === 'object' && dtypeOfArray(value) !== undefined) return undefined;
+  let isPending = false;
   for (let i = 0; i < values.length; ++i) {
     const tensor = values[i];
-    if (!(tensor instanceof Tensor)) continue;
-    const its = specs[i];
-    if (its?.type === spec.type) return tensor.dtypeIfKnown() ?? spec.usual;
-    if (its?.dtype === undefined && its?.isHost !== true) other ??= tensor.dtypeIfKnown();
+    if (!(tensor instanceof Tensor) || specs[i]?.type !== spec.type) continue;
+    const dtype = tensor.dtypeIfKnown();
+    if (dtype !== undefined) return dtype;
+    isPending = true;
   }
-  if (isText(value)) return undefined;
-  return spec.usual ?? (spec.isHost ? 'i32' : other);
+  if (isPending || typeof firstOf(value) !== 'number') return undefined;
+  let dtype = spec.usual ?? (spec.isHost ? 'i32' : 'f32');
+  if (dtype.startsWith('f')) return dtype;
+  // All that share the type take what one of them needs. Lists in lists are integers, which are checked later.
+  for (let i = 0; i < values.length && dtype !== 'f32'; ++i) {
+    const other = values[i];
+    if (specs[i]?.type !== spec.type) continue;
+    if (!Array.isArray(other)) dtype = widened(dtype, other);
+    else for (let j = 0; j < other.length && dtype !== 'f32'; ++j) dtype = widened(dtype, other[j]);
+  }
+  return dtype;
 }
 
-function isText(value: unknown): boolean {
+// The integer type, or what a number needs instead.
+function widened(dtype: DType, value: unknown): DType {
+  if (typeof value !== 'number' || (value | 0) === value) return dtype;
+  if (!Number.isInteger(value)) return 'f32';
+  return dtype === 'i32' ? 'i64' : dtype;
+}
+
+/** The first element of nested arrays, or what is in its place. */
+export function firstOf(value: unknown): unknown {
   let at = value;
-  while (Array.isArray(at)) at = at[0] as unknown;
-  return typeof at === 'string';
+  for (let depth = 0; Array.isArray(at) && depth <= MAX_DEPTH; ++depth) at = at[0] as unknown;
+  return at;
 }
