@@ -18,8 +18,8 @@
 //
 // Memory. While more than a threshold is in use, JavaScript is asked to collect garbage (TANDEM_JS_SHORTAGE): it
 // provokes a garbage collection, lets its finalizers release tensors, and calls tandem_js_collected. Until then calls
-// are queued whatever their size, tandem_js_run_tasks does nothing, and workers that would need more than the threshold
-// wait. An op fails for lack of memory only when a collection has not helped.
+// are queued but for the very smallest, such as on axes and sizes; tandem_js_run_tasks does nothing, and workers that
+// would need more than the threshold wait. An op fails for lack of memory only when a collection has not helped.
 //
 // With threads, tandem-threads-web.js and tandem-threads-node.js export Emscripten's factory, which takes `numThreads`
 // (the workers it loads before it resolves: one more than tandem_js_create is given, for what waits), `instantiateWasm`

@@ -12,17 +12,17 @@ import type { Engine } from './engine.js';
 import type { Entry } from './errors.js';
 import type { InputSpec, Op } from './op.js';
 import type { Runtime } from './runtime.js';
-import { newTensor, Tensor } from './tensor.js';
+import { isTensor, newTensor } from './tensor.js';
+import type { Tensor } from './tensor.js';
 
 /** More arguments go the long way. */
 const MAX_ARGUMENTS = 64;
-
-/** Of arrays in arrays. */
-const MAX_DEPTH = 8;
+/** Of lists within lists. */
+const MAX_DEPTH = 16;
 
 /**
  * Calls an op with one result whose options and values are known from calls before; undefined if anything is otherwise.
- * What is wrong about a call is for `callSlowly` to say.
+ * What is wrong about a call is for the long way to say.
  */
 export function callAgain(
   op: Op, entry: Entry, inputs: Inputs, options: object | undefined, runtime: Runtime | undefined,
@@ -30,7 +30,7 @@ export function callAgain(
   const { engine } = op;
   const specs = op.inputs;
   if (engine === undefined || contexts.alive !== 0 || !engine.isPlain || inputs.length > specs.length) return undefined;
-  const { recent } = engine;
+  const { recent, releases } = engine;
   const { changes } = recent;
   const attrs = recent.attrs(op, options);
   if (attrs === undefined) return undefined;
@@ -38,7 +38,7 @@ export function callAgain(
   const pointers: number[] = [];
   for (let i = 0; i < inputs.length; ++i) {
     const value = inputs[i]!;
-    if (value instanceof Tensor) {
+    if (isTensor(value)) {
       of ??= value.runtime;
       if (value.engine !== engine || specs[i]!.isVariadic) return undefined;
       pointers.push(value.ref.pointer);
@@ -49,8 +49,9 @@ export function callAgain(
     }
     if (pointers[pointers.length - 1] === 0) return undefined;
   }
-  // Options and lists may have run code of the user's when they were read.
-  if (of?.engine !== engine || recent.changes !== changes || pointers.length > MAX_ARGUMENTS) return undefined;
+  // Options and lists may have run code of the user's when they were read, which may even have disposed of arguments.
+  if (recent.changes !== changes || engine.releases !== releases) return undefined;
+  if (of?.engine !== engine || pointers.length > MAX_ARGUMENTS) return undefined;
   let { u32 } = engine.heap;
   if (u32.length === 0) u32 = engine.revive(entry);
   for (let i = 0; i < pointers.length; ++i) u32[engine.argumentsAt + i] = pointers[i]!;
@@ -62,12 +63,14 @@ function pushTensors(
   pointers: number[], engine: Engine, list: unknown, runtime: Runtime | undefined,
 ): Runtime | undefined {
   let of = runtime;
-  if (!Array.isArray(list)) {
+  const count = Array.isArray(list) ? list.length : Infinity;
+  if (!(count <= MAX_ARGUMENTS)) {
     pointers.push(0);
     return of;
   }
-  for (const tensor of list as readonly unknown[]) {
-    const pointer = tensor instanceof Tensor && tensor.engine === engine ? tensor.ref.pointer : 0;
+  for (let i = 0; i < count; ++i) {
+    const tensor: unknown = (list as readonly unknown[])[i];
+    const pointer = isTensor(tensor) && tensor.engine === engine ? tensor.ref.pointer : 0;
     pointers.push(pointer);
     if (pointer === 0) break;
     of ??= (tensor as Tensor).runtime;
@@ -117,7 +120,7 @@ export function dtypeFor(
   let isPending = false;
   for (let i = 0; i < values.length; ++i) {
     const tensor = values[i];
-    if (!(tensor instanceof Tensor) || specs[i]?.type !== spec.type) continue;
+    if (!isTensor(tensor) || specs[i]?.type !== spec.type) continue;
     const dtype = tensor.dtypeIfKnown();
     if (dtype !== undefined) return dtype;
     isPending = true;
@@ -130,7 +133,7 @@ export function dtypeFor(
     const other = values[i];
     if (specs[i]?.type !== spec.type) continue;
     if (!Array.isArray(other)) dtype = widened(dtype, other);
-    else for (let j = 0; j < other.length && dtype !== 'f32'; ++j) dtype = widened(dtype, other[j]);
+    else for (let j = 0, end = other.length; j < end && dtype !== 'f32'; ++j) dtype = widened(dtype, other[j]);
   }
   return dtype;
 }
@@ -145,6 +148,7 @@ function widened(dtype: DType, value: unknown): DType {
 /** The first element of nested arrays, or what is in its place. */
 export function firstOf(value: unknown): unknown {
   let at = value;
-  for (let depth = 0; Array.isArray(at) && depth <= MAX_DEPTH; ++depth) at = at[0] as unknown;
+  // Deeper than any tensor is an array that contains itself.
+  for (let depth = 0; depth < MAX_DEPTH && Array.isArray(at); ++depth) at = at[0] as unknown;
   return at;
 }

@@ -3,7 +3,7 @@
 
 // Getting at the WebAssembly module: finding, compiling and instantiating it, with an error for each way to fail.
 
-import { TandemError } from './errors.js';
+import { TandemError, textOf } from './errors.js';
 import { platform } from './platform.js';
 import type { ThreadsGlue } from './platform.js';
 
@@ -70,10 +70,6 @@ export function checkSimd(): void {
     throw new TandemError('Unimplemented', 'expected WebAssembly SIMD, which this environment does not have; ' +
       'browsers have it since Chrome 91, Firefox 89 and Safari 16.4');
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 async function compileBytes(bytes: BufferSource, name: string): Promise<WebAssembly.Module> {

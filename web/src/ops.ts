@@ -520,7 +520,8 @@ export interface CastOptions {
  * Converts each element to the dtype dstT. Integers wrap around. Floating point to integer drops the fraction; values
  * out of range give the nearest integer that is in range, NaN gives 0. Towards narrower floating point it rounds to
  * nearest, halves to even; if truncate is set, it drops the bits of the fraction that there is no room for. To bool it
- * is true where the element is not 0. Complex to real drops the imaginary part.
+ * is true where the element is not 0. Complex to any other dtype drops the imaginary part first, so that 2i is false as
+ * a bool.
  *
  * tf.Cast(x: SrcT) gives y: DstT; SrcT: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64; dstT:
  * bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.

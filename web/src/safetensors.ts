@@ -8,16 +8,16 @@ import { currentContext, followed, runIn } from './context.js';
 import type { Context } from './context.js';
 import { byteSize } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { exhausted } from './engine.js';
-import { attribute, locationOf, TandemError } from './errors.js';
+import { attribute, errorFor, locationOf, Over, TandemError } from './errors.js';
 import type { ErrorCode } from './errors.js';
 import { openFile, platform, replaceFile } from './platform.js';
 import { Runtime } from './runtime.js';
 import { formatHeader, parseHeader, PREFIX_BYTES, readHeaderSize, shown, tooLong } from './safetensors_header.js';
 import type { Entry, Fail, TensorToSave } from './safetensors_header.js';
-import { Tensor } from './tensor.js';
+import { isTensor } from './tensor.js';
+import type { Tensor } from './tensor.js';
 import { describe } from './values.js';
-import { awaited, checkSignal } from './waiting.js';
+import { awaited, signalOf } from './waiting.js';
 import type { WaitOptions } from './waiting.js';
 
 /** How far loading or saving has come. */
@@ -153,7 +153,7 @@ async function* chunksOfStream(
   let isDone = false;
   try {
     for (;;) {
-      const { done, value } = await awaited(reader.read(), task.options);
+      const { done, value } = await awaited(reader.read(), task.options.signal);
       isDone = done;
       if (done) return;
       yield value;
@@ -396,7 +396,11 @@ function begin(
       throw errorOf(task, 'InvalidArgument', `expected ${name} to be a function, got ${describe(value)}`);
     }
   }
-  checkSignal(options);
+  try {
+    signalOf(options);
+  } catch (error) {
+    throw error instanceof Over ? error.reason : error;
+  }
   checkActive(task);
   return task;
 }
@@ -425,7 +429,7 @@ export function loadSafetensors(
     try {
       return await loadFrom(runtime, input, options, task);
     } catch (error) {
-      throw exhausted(error);
+      throw error instanceof RangeError ? errorFor(task.op, error) : error;
     } finally {
       await input.chunks.return?.();
     }
@@ -448,7 +452,7 @@ async function held(tensors: unknown, task: Task, fail: Fail): Promise<TensorHel
   const found: TensorHeld[] = [];
   const { signal } = task.options;
   for (const [name, tensor] of pairsOf(tensors, 'tensors', task)) {
-    if (!(tensor instanceof Tensor)) {
+    if (!isTensor(tensor)) {
       throw fail('InvalidArgument', `tensor ${shown(String(name))}: expected a tensor, got ${describe(tensor)}`);
     }
     try {
