@@ -19,13 +19,16 @@ function(tandem_target target)
   endif()
 endfunction()
 
-# The libraries: errors are values, and there is no run-time type information to pay for. Their objects go into a shared
-# library too, which shows what TANDEM_EXPORT marks; calls among its own functions are inlined as in a program.
+# The libraries: errors are values. Their objects go into a shared library too, which shows what TANDEM_EXPORT marks;
+# calls among its own functions are inlined as in a program. They use no run-time type information, but have it where
+# other programs link with them: casts to classes of theirs and the checks of sanitizers need it of every class with
+# virtual functions, hidden ones too.
 function(tandem_library target)
   tandem_target(${target})
-  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
+  target_compile_options(${target} PRIVATE -fno-exceptions)
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(EMSCRIPTEN)
+    target_compile_options(${target} PRIVATE -fno-rtti)
     tandem_small_library(${target})
   else()
     target_compile_options(${target} PRIVATE -fno-semantic-interposition)
@@ -33,11 +36,12 @@ function(tandem_library target)
   endif()
 endfunction()
 
-# A program that links the libraries. Its classes may derive from theirs, which have no type information to refer to.
+# A program that links the libraries.
 function(tandem_program target)
   tandem_target(${target})
-  target_compile_options(${target} PRIVATE -fno-rtti)
   if(EMSCRIPTEN)
+    # Its classes may derive from theirs, which have no type information to refer to.
+    target_compile_options(${target} PRIVATE -fno-rtti)
     tandem_node_program(${target})
   endif()
 endfunction()

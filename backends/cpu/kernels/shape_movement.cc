@@ -50,7 +50,16 @@ bool ElementSink::Init(KernelFrame& frame, size_t i) {
     data_ = static_cast<std::byte*>(frame.AllocateResult(i));
     return data_ != nullptr;
   }
-  strings_ = AllocateViews(metadata.num_elements());
+  // The limit of memory is asked for what the result takes at least, before there are views of all its elements.
+  const int64_t count = metadata.num_elements();
+  constexpr int64_t kMostViews = PTRDIFF_MAX / static_cast<int64_t>(sizeof(std::string_view));
+  const StatusOr<RcRef<HostBuffer>> room =
+      frame.host().allocator().Allocate(static_cast<size_t>(std::min(count, kMostViews)) * sizeof(uint64_t));
+  if (!room.ok()) {
+    frame.SetError(i, room.status());
+    return false;
+  }
+  strings_ = AllocateViews(count);
   if (strings_ == nullptr) {
     frame.SetError(i, Status::OutOfMemory());
     return false;
