@@ -108,7 +108,7 @@ function pointerOfValue(
 /**
  * The element type that a value takes among the tensors and values of a call, each for the input of the same index
  * (TY-1): that of the tensors whose type is the same attribute; else what the definition says; else, for numbers, f32.
- * Undefined for its own, as of typed arrays and of what is no number, and while the dtype of such a tensor is not known.
+ * Undefined for its own, as of typed arrays and of what is no number, and while that of such a tensor is not known.
  */
 export function dtypeFor(
   spec: InputSpec | undefined, value: TensorInput, values: readonly TensorInput[],
