@@ -24,7 +24,7 @@ foreach(targets TandemTargets TandemStaticTargets)
   install(EXPORT ${targets} NAMESPACE Tandem:: DESTINATION "${package_dir}" COMPONENT development)
 endforeach()
 
-foreach(part core backends/cpu native)
+foreach(part core backends/cpu backends/vulkan/loader native)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${part}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
           COMPONENT development FILES_MATCHING PATTERN "*.h")
 endforeach()
@@ -64,7 +64,8 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tandem.pc" DESTINATION "${pkgconfig_d
 
 set(doc_dir "${CMAKE_INSTALL_DATAROOTDIR}/doc/tandem")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${doc_dir}" COMPONENT runtime)
-install(FILES "${PROJECT_SOURCE_DIR}/README.md" DESTINATION "${doc_dir}" COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/core/CONTRACT.md" DESTINATION "${doc_dir}"
+        COMPONENT development)
 if(TARGET tandem_docs)
   install(FILES "${PROJECT_BINARY_DIR}/tools/ops.html" DESTINATION "${doc_dir}" COMPONENT development)
 endif()

@@ -24,18 +24,23 @@ fi
 
 mapfile -t files < <(find core backends bindings native tests examples -name node_modules -prune -o \
   \( -name '*.h' -o -name '*.cc' -o -name '*.c' \) -print | sort)
+each() {  # OPTION... of clang-format, which takes some files at a time, some times at once
+  printf '%s\0' "${files[@]}" | xargs -0 -n 16 -P "${TANDEM_JOBS:-$(nproc)}" clang-format "$@"
+}
 if $fix; then
-  clang-format -i "${files[@]}"
+  each -i
   exit
 fi
-bad=0
-for file in "${files[@]}"; do
-  clang-format --dry-run --Werror "$file" 2>/dev/null && continue
-  echo "$file is not formatted"
-  bad=$((bad + 1))
-done
-if ((bad)); then
-  echo "check_format: $bad of ${#files[@]} files; run tools/check_format.sh --fix ($(clang-format --version))" >&2
+if output=$(each --dry-run --Werror 2>&1); then
+  echo "check_format: ${#files[@]} files"
+  exit
+fi
+bad=$(sed -nE 's/^([^:]+):[0-9]+:[0-9]+: error: .*/\1/p' <<<"$output" | sort -u)
+if [[ -z $bad ]]; then
+  printf '%s\n' "$output" >&2
+  echo "check_format: clang-format failed" >&2
   exit 1
 fi
-echo "check_format: ${#files[@]} files"
+sed 's/$/ is not formatted/' <<<"$bad"
+echo "check_format: $(wc -l <<<"$bad") of ${#files[@]} files; run tools/check_format.sh --fix ($(clang-format --version))" >&2
+exit 1

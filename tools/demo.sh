@@ -8,6 +8,7 @@
 # usage: tools/demo.sh [--data DIR] [further options of examples/digits]
 #   --data DIR             a folder with the four MNIST files in IDX format, plain or .gz; else digits draws its own
 #   TANDEM_DEMO_NATIVE=1   leaves out Node, and the compiler and packages it needs
+#   TANDEM_SKIP_SETUP=1    installs nothing but npm packages
 
 set -euo pipefail
 
@@ -35,11 +36,17 @@ while (($#)); do
 done
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/compiler_cache.sh
+source tools/web_package.sh
 node=true
 [[ -z "${TANDEM_DEMO_NATIVE:-}" ]] || node=false
 if [[ -z "${TANDEM_SKIP_SETUP:-}" ]]; then
-  tools/setup.sh
-  if $node; then tools/setup_emscripten.sh; fi
+  if $node; then
+    tools/setup.sh --node
+    tools/setup_emscripten.sh
+  else
+    tools/setup.sh
+  fi
 fi
 
 build() {  # WHAT COMMAND...
@@ -56,13 +63,11 @@ build() {  # WHAT COMMAND...
 build_native() {
   cmake --preset release && cmake --build --preset release --target hello image digits -j "${TANDEM_JOBS:-2}"
 }
-build_package() {
-  cmake --preset wasm && cmake --build --preset wasm --target tandem_wasm -j "${TANDEM_JOBS:-2}" &&
-    (cd web && npm ci --prefer-offline --ignore-scripts && npm run build) &&
-    (cd examples && npm ci --prefer-offline --ignore-scripts)
+build_for_node() {
+  build_modules wasm && build_package && install_examples
 }
 build "the native examples (build/release)" build_native
-if $node; then build "the npm package (build/wasm, web/dist)" build_package; fi
+if $node; then build "the npm package (build/wasm, web/dist)" build_for_node; fi
 
 echo
 echo "demo: examples/hello"

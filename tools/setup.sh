@@ -4,9 +4,11 @@
 
 # Installs the Debian packages that Tandem is built and tested with, as far as they are missing. Nothing else is
 # changed.
-# usage: tools/setup.sh [--check] [--web]
-#   --check   only says what is missing, and fails if anything is
-#   --web     also what the npm package is tested with, and a check that Node is new enough to build it
+# usage: tools/setup.sh [--check] [--compilers] [--node] [--web]
+#   --check       only says what is missing, and fails if anything is
+#   --compilers   also installs what Tandem is tested with beside g++: Clang, and a cross compiler and emulator of aarch64
+#   --node        also checks that Node is there, and new enough to build the npm package
+#   --web         the same, and installs what that package is tested with
 
 set -euo pipefail
 
@@ -14,7 +16,7 @@ packages=(
   g++ g++-multilib               # the compiler, and its 32-bit libraries
   cmake ninja-build ccache       # the build
   libeigen3-dev libhwy-dev       # CPU kernels
-  libgtest-dev googletest        # unit tests; the sources are for the 32-bit build
+  libgtest-dev googletest        # unit tests; the sources are for builds for other targets
   libbenchmark-dev               # tests/bench
   nlohmann-json3-dev             # JSON
   libcli11-dev zlib1g-dev        # examples, tests/conformance
@@ -26,17 +28,22 @@ packages=(
   python3-numpy                  # the reference of tests/conformance
 )
 
+readonly compiler_packages=(clang-19 g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 readonly web_packages=(chromium)  # the tests of web/ in a browser
 readonly node_wanted=20.19
 
 check_only=false
+wants_compilers=false
+wants_node=false
 wants_web=false
 for option in "$@"; do
   case "$option" in
     --check) check_only=true ;;
-    --web) wants_web=true ;;
+    --compilers) wants_compilers=true ;;
+    --node) wants_node=true ;;
+    --web) wants_node=true wants_web=true ;;
     *)
-      echo "usage: tools/setup.sh [--check] [--web]" >&2
+      echo "usage: tools/setup.sh [--check] [--compilers] [--node] [--web]" >&2
       exit 2
       ;;
   esac
@@ -55,8 +62,9 @@ check_node() {
     return 1
   fi
 }
+if $wants_compilers; then packages+=("${compiler_packages[@]}"); fi
+if $wants_node; then check_node; fi
 if $wants_web; then
-  check_node
   # Another browser is used where TANDEM_CHROMIUM names it.
   if [[ -z "${TANDEM_CHROMIUM:-}" ]]; then packages+=("${web_packages[@]}"); fi
 fi

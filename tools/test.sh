@@ -2,24 +2,38 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Installs what is missing, builds Tandem in each preset and runs its tests and examples, then builds the npm package
-# and runs its tests in Node and Chromium, and checks format and generated files. The last line is the count of
-# GoogleTest, conformance and JavaScript cases over all of it; a stage that failed without a failed case, such as a
+# Runs the demo, installs what is missing, builds Tandem in each preset and runs its tests and examples, then builds the
+# npm package and runs its tests in Node and Chromium, and checks format and generated files. The last line is the count
+# of GoogleTest, conformance and JavaScript cases over all of it; a stage that failed without a failed case, such as a
 # build, a crash, an example or a check, counts as one failed.
-# usage: tools/test.sh [part...]    presets (see CMakePresets.json) and web, the npm package and its examples;
-#                                   by default: release asan tsan m32 wasm wasm-threads web
+# usage: tools/test.sh [--full] [part...]
+#   part                   demo, a short run of tools/demo.sh; a preset (see CMakePresets.json); web, the npm package and
+#                          its examples; by default: demo release asan tsan m32 aarch64 wasm wasm-threads web. Of aarch64, which is
+#                          emulated, the tests labelled quick alone, unless --full is given
+#   --full                 also what takes too long for each change: tests see TANDEM_TEST_FULL=1
 #   TANDEM_JOBS=N          parallel jobs, 2 by default
 #   TANDEM_SKIP_SETUP=1    install nothing but npm packages
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/compiler_cache.sh
 
 jobs=${TANDEM_JOBS:-2}
-parts=("$@")
-((${#parts[@]})) || parts=(release asan tsan m32 wasm wasm-threads web)
+parts=()
+for argument in "$@"; do
+  case "$argument" in
+    --full) export TANDEM_TEST_FULL=1 ;;
+    -h | --help)
+      sed -n '/^# Runs/,/^$/s/^# \{0,1\}//p' "$0"
+      exit 0
+      ;;
+    *) parts+=("$argument") ;;
+  esac
+done
+((${#parts[@]})) || parts=(demo release asan tsan m32 aarch64 wasm wasm-threads web)
 presets=()
 setup_options=()
-wants_emscripten=false wants_web=false
+wants_emscripten=false wants_demo=false wants_web=false
 for part in "${parts[@]}"; do
   case "$part" in
     dev | release | asan | tsan | m32) presets+=("$part") ;;
@@ -27,16 +41,33 @@ for part in "${parts[@]}"; do
       presets+=("$part")
       wants_emscripten=true
       ;;
+    aarch64)
+      presets+=("$part")
+      setup_options+=(--compilers)
+      ;;
+    demo) wants_demo=true ;;
     web)
-      setup_options=(--web)
+      setup_options+=(--web)
       wants_emscripten=true wants_web=true
       ;;
     *)
-      echo "test: unknown part '$part', expected some of: dev release asan tsan m32 wasm wasm-threads web" >&2
+      echo "test: unknown part '$part', expected some of: demo dev release asan tsan m32 aarch64 wasm wasm-threads web" >&2
       exit 2
       ;;
   esac
 done
+
+# The end of a log, without the lines on what went well.
+show_end() {  # LOG
+  awk '
+    /^ +Start +[0-9]+: / || /^ *[0-9]+\/[0-9]+ Test +#.* Passed / { next }
+    /^\[[0-9]+\/[0-9]+\] / { next }
+    /^\[ RUN      \] / { started = $0; next }
+    /^\[       OK \] / { started = ""; next }
+    started { print started; started = "" }
+    { print }
+    END { if (started) print started }' "$1" | tail -n 200
+}
 
 summary=()
 failed_checks=0
@@ -51,12 +82,29 @@ stage() {  # NAME LOG COMMAND...
     tail -n 1 "$log"
   elif ((status != 0)); then
     outcome=FAILED
-    tail -n 200 "$log"
+    show_end "$log"
     printf 'test: %s failed; everything it said is in %s\n' "$name" "$log"
   fi
   summary+=("$(printf '%-28s %-7s %5d s' "$name" "$outcome" $((SECONDS - start)))")
   [[ $outcome != FAILED ]]
 }
+
+build_dirs=()
+
+# Before anything else is installed or built, since what the demo forgets would be there then; and without what it made
+# in a run before, for the same reason.
+if $wants_demo; then
+  rm -rf build/demo web/dist build/wasm/bindings/wasm/*.wasm \
+    build/release/examples/{hello/hello,image/image,digits/digits}
+  mkdir -p build/demo/reports
+  if stage demo build/demo/demo.log tools/demo.sh --epochs 1 --digits 1000; then
+    echo "demo ok" >build/demo/reports/steps.txt
+    echo '{"passed": 1, "failed": 0, "skipped": 0}' >build/demo/reports/demo.json
+  else
+    echo "demo FAILED" >build/demo/reports/steps.txt
+  fi
+  build_dirs+=(build/demo)
+fi
 
 if [[ -z "${TANDEM_SKIP_SETUP:-}" ]]; then
   tools/setup.sh "${setup_options[@]}"
@@ -65,16 +113,21 @@ fi
 
 for preset in "${presets[@]}"; do
   dir=build/$preset
+  build_dirs+=("$dir")
   mkdir -p "$dir"
   rm -rf "$dir/reports"
   mkdir "$dir/reports"
+  build_options=() test_options=()
+  if [[ $preset == aarch64 && -z ${TANDEM_TEST_FULL:-} ]]; then
+    build_options=(--target quick_tests)
+    test_options=(-L quick)
+  fi
   stage "$preset: configure" "$dir/configure.log" cmake --preset "$preset" &&
-    stage "$preset: build" "$dir/build.log" cmake --build --preset "$preset" -j "$jobs" &&
+    stage "$preset: build" "$dir/build.log" cmake --build --preset "$preset" -j "$jobs" "${build_options[@]}" &&
     GTEST_OUTPUT="json:$PWD/$dir/reports/" stage "$preset: test" "$dir/test.log" \
-      ctest --preset "$preset" -j "$jobs" --output-junit "$PWD/$dir/reports/ctest.xml" || true
+      ctest --preset "$preset" -j "$jobs" "${test_options[@]}" --output-junit "$PWD/$dir/reports/ctest.xml" || true
 done
 
-build_dirs=("${presets[@]/#/build/}")
 if $wants_web; then
   build_dirs+=(build/web)
   source tools/test_web.sh

@@ -6,6 +6,8 @@
 # build/web/reports/NAME.json (or .xml), and a line "NAME ok" or "NAME FAILED" in build/web/reports/steps.txt, which
 # tools/count_tests.py reads.
 
+source tools/web_package.sh
+
 web_step() {  # NAME COMMAND...
   local name=$1 outcome=ok
   shift
@@ -16,24 +18,8 @@ web_step() {  # NAME COMMAND...
 
 # The programs and modules that the rest needs, where no preset of this run has built them: nothing is done then.
 build_for_web() {
-  cmake --preset wasm && cmake --build --preset wasm -j "$jobs" --target tandem_wasm tandem_wasm_webgpu &&
-    cmake --preset wasm-threads &&
-    cmake --build --preset wasm-threads -j "$jobs" --target tandem_wasm_threads &&
+  build_modules wasm && build_modules wasm-threads &&
     cmake --preset release && cmake --build --preset release -j "$jobs" --target digits
-}
-
-in_folder() {  # FOLDER COMMAND...
-  local folder=$1
-  shift
-  (cd "$folder" && "$@")
-}
-
-install_and_build_package() {
-  in_folder web npm ci --prefer-offline --ignore-scripts && in_folder web npm run build
-}
-
-install_examples() {
-  in_folder examples npm ci --prefer-offline --ignore-scripts
 }
 
 conformance() {  # NAME DEVICE [OPTION...]
@@ -54,7 +40,7 @@ test_web() {
   rm -rf build/web/reports
   mkdir -p "$report"
   web_step build build_for_web || return 0
-  web_step package install_and_build_package || return 0
+  web_step package build_package || return 0
   web_step types in_folder web npm run check || true
   web_step size in_folder web node scripts/size.mjs || true
   web_step node in_folder web npm test || true

@@ -12,6 +12,10 @@ namespace tandem::js {
 
 namespace {
 
+// What is as small as an op on axes or sizes runs at once even then: it takes less memory than to keep it waiting, and
+// shapes depend on it.
+constexpr int64_t kCostWhenShort = 64;
+
 // Without overflow.
 size_t Sum(size_t a, size_t b) { return a > SIZE_MAX - b ? SIZE_MAX : a + b; }
 
@@ -42,7 +46,7 @@ void Collector::BecomeShort(std::unique_lock<std::mutex>& lock) {
   if (is_short_.exchange(true)) return;
   short_since_ = Clock::now();
   in_use_when_short_ = BytesInUse();
-  host_->set_inline_cost_limit(-1);
+  host_->set_inline_cost_limit(kCostWhenShort);
   lock.unlock();
   collect_();
   lock.lock();

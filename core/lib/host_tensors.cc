@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "copy_elements.h"
 #include "tandem/kernel_run.h"
 
 namespace tandem {
@@ -112,14 +113,26 @@ StatusOr<Tensor> MakeDense(const TensorMetadata& metadata, std::span<const std::
     return InvalidArgument("data of ", metadata, " must have ", metadata.byte_size(), " bytes, got ", bytes.size());
   }
   TANDEM_ASSIGN_OR_RETURN(Tensor tensor, AllocateDense(metadata, host, allocator));
-  if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
+  internal::CopyElements(metadata.dtype, bytes.data(), bytes.size(), tensor.mutable_data());
   return tensor;
+}
+
+Status CheckElements(DType dtype, std::span<const std::byte> bytes) {
+  if (dtype != DType::kBool) return Status();
+  // Without a way out of the loop, compilers compare many bytes at once.
+  std::byte all{0};
+  for (const std::byte byte : bytes) all |= byte;
+  if (all <= std::byte{1}) return Status();
+  size_t wrong = 0;
+  while (bytes[wrong] <= std::byte{1}) ++wrong;
+  return InvalidArgument("data of bool must be bytes of 0 or 1, got ", static_cast<int>(bytes[wrong]), " at index ",
+                         wrong);
 }
 
 StatusOr<Tensor> MakeScalar(const TensorMetadata& metadata, const void* value, const Device& host) {
   TANDEM_RETURN_IF_ERROR(RequireFixedSize(metadata));
   Tensor tensor(metadata, &host);
-  std::memcpy(tensor.UseInlineData(kScalarHost), value, DTypeSize(metadata.dtype));
+  internal::CopyElements(metadata.dtype, value, DTypeSize(metadata.dtype), tensor.UseInlineData(kScalarHost));
   return tensor;
 }
 

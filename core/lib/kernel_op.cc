@@ -7,6 +7,7 @@
 
 #include <new>
 
+#include "attr_conversion.h"
 #include "late_value.h"
 #include "tandem/core_runtime.h"
 #include "tandem/kernel_run.h"
@@ -212,8 +213,14 @@ void KernelOp::Dispatch(const OpInvocation& invocation, bool pending) const {
   }
   const OpAttrsRef attrs = invocation.attrs.WithDefaults(def_.defaults.get());
   StatusOr<Plan> plan = MakePlan(invocation.exec, args.span(), values.span(), attrs, metadata.span());
-  if (!plan.ok()) [[unlikely]]
-    return FailInvocation(invocation, name(), plan.status());
+  if (!plan.ok()) [[unlikely]] {
+    // Perhaps only for attributes whose numbers are of another type: only calls that failed pay for looking.
+    const StatusOr<OpAttrsRef> converted = ConvertAttrs(def_, invocation.attrs);
+    if (!converted.ok() || converted->empty()) {
+      return FailInvocation(invocation, name(), converted.ok() ? plan.status() : converted.status());
+    }
+    return Dispatch({invocation.exec, invocation.args, *converted, invocation.results, invocation.chain}, pending);
+  }
   if (pending) return InvokePending(*this, invocation, &*plan, metadata.span());
   if (plan->kernel == nullptr) [[unlikely]]
     return fallback_->Invoke(invocation);

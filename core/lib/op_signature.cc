@@ -12,6 +12,11 @@ namespace tandem {
 
 namespace {
 
+// The attribute that says how many tensors a variadic input stands for.
+int CountAttr(const ArgDef& input) { return input.number_attr >= 0 ? input.number_attr : input.type_list_attr; }
+
+}  // namespace
+
 AttrType StoredType(AttrKind kind) {
   switch (kind) {
     case AttrKind::kType:
@@ -35,11 +40,6 @@ AttrType StoredType(AttrKind kind) {
   }
   return AttrType::kAttrs;
 }
-
-// The attribute that says how many tensors a variadic input stands for.
-int CountAttr(const ArgDef& input) { return input.number_attr >= 0 ? input.number_attr : input.type_list_attr; }
-
-}  // namespace
 
 void AppendExpectedType(MessageBuilder& out, const AttrDef& attr) {
   if (attr.is_list) out.Append("list(");
@@ -308,6 +308,7 @@ Status OpSignature::BindOutputs(std::span<const TensorMetadata* const> args, con
 
 Status OpSignature::CheckAttrValues(const OpAttrsRef& attrs) const {
   if (attrs.out_of_memory()) return Status::OutOfMemory();
+  if (attrs.too_deep()) return InvalidArgument("attributes may be nested at most ", kMaxAttrDepth, " deep, got more");
   for (const AttrEntry& entry : attrs.entries()) TANDEM_RETURN_IF_ERROR(CheckAttr(entry));
   return Status();
 }
@@ -325,8 +326,14 @@ Status OpSignature::CheckAttr(const AttrEntry& entry) const {
   if (entry.type != StoredType(attr.kind) || entry.is_array != attr.is_list) {
     MessageBuilder expected;
     AppendExpectedType(expected, attr);
-    return InvalidArgument("attribute ", attr.name, " must be ", expected.view(), ", got ",
-                           entry.is_array ? "list(" : "", AttrTypeName(entry.type), entry.is_array ? ")" : "");
+    MessageBuilder given;
+    given.Append(entry.is_array ? "list(" : "", AttrTypeName(entry.type), entry.is_array ? ")" : "");
+    // A number that would have been converted if nothing were lost by it.
+    const bool is_inexact =
+        attr.kind == AttrKind::kFloat && entry.is_array == attr.is_list &&
+        (entry.type == AttrType::kI32 || entry.type == AttrType::kI64 || entry.type == AttrType::kF64);
+    if (is_inexact) given.Append(" ", entry, ", which f32 cannot hold");
+    return InvalidArgument("attribute ", attr.name, " must be ", expected.view(), ", got ", given.view());
   }
   if (attr.has_minimum) {
     const int64_t value = attr.is_list ? entry.size : *static_cast<const int64_t*>(entry.data);

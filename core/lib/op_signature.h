@@ -77,6 +77,8 @@ class OpSignature {
   bool simple_ = false;              // no variadic or list arguments
 };
 
+// How a call stores values of this kind, other than kAny.
+AttrType StoredType(AttrKind kind);
 // "i64", "list(f32)"; the attribute type that a call must give for `attr`.
 void AppendExpectedType(MessageBuilder& out, const AttrDef& attr);
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <new>
 
+#include "attr_conversion.h"
 #include "kernel_op.h"
 #include "late_value.h"
 #include "pending_ops.h"
@@ -335,7 +336,15 @@ void InvokePending(const KernelOp& op, const OpInvocation& invocation, const Ker
   if (Status admitted = pending.Admit(exec, bytes); !admitted.ok()) {
     return FailInvocation(invocation, op.name(), std::move(admitted));
   }
-  OpAttrsRef attrs = invocation.attrs.WithDefaults(op.def().defaults.get()).Freeze();
+  // With a plan the attributes have been checked, and converted.
+  const StatusOr<OpAttrsRef> converted =
+      plan == nullptr ? ConvertAttrs(op.def(), invocation.attrs) : StatusOr<OpAttrsRef>(OpAttrsRef());
+  if (!converted.ok()) {
+    pending.Release(bytes);
+    return FailInvocation(invocation, op.name(), converted.status());
+  }
+  const OpAttrsRef& given = converted->empty() ? invocation.attrs : *converted;
+  OpAttrsRef attrs = given.WithDefaults(op.def().defaults.get()).Freeze();
   RcRef<PendingOp> call;
   if (!attrs.out_of_memory()) call = MakeRef<PendingOp>(op, exec, std::move(attrs));
   if (!call || !call->MakeResults(invocation, metadata)) {

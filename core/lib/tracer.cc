@@ -9,6 +9,8 @@
 #include <atomic>
 #include <new>
 
+#include "utf8.h"
+
 namespace tandem {
 
 struct Tracer::Entry {
@@ -27,29 +29,12 @@ uint32_t ThisThreadNumber() {
   return number;
 }
 
-// Bytes of the character of UTF-8 that `text` begins with; 0 if it is not one.
-size_t CharacterSize(std::string_view text) {
-  const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return 1;
-  const size_t size = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
-  if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < size) return 0;
-  for (size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Forms that are too long, halves of UTF-16 pairs, and numbers above 0x10FFFF.
-  if ((byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xED && byte(1) >= 0xA0) ||
-      (byte(0) == 0xF0 && byte(1) < 0x90) || (byte(0) == 0xF4 && byte(1) >= 0x90)) {
-    return 0;
-  }
-  return size;
-}
-
 // As a JSON string; bytes that are not UTF-8 become replacement characters.
 void AppendJsonString(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
   while (!text.empty()) {
-    const size_t size = CharacterSize(text);
+    const size_t size = Utf8SequenceLength(text, 0);
     const auto byte = static_cast<unsigned char>(text[0]);
     if (size == 0) {
       out += "\\ufffd";

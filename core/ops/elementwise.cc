@@ -193,8 +193,8 @@ Status RegisterUnaryOps(OpRegistry& registry) {
               "Converts each element to the dtype DstT. Integers wrap around. Floating point to integer drops the "
               "fraction; values out of range give the nearest integer that is in range, NaN gives 0. Towards narrower "
               "floating point it rounds to nearest, halves to even; if Truncate is set, it drops the bits of the "
-              "fraction that there is no room for. To bool it is true where the element is not 0. Complex to real "
-              "drops the imaginary part.")),
+              "fraction that there is no room for. To bool it is true where the element is not 0. Complex to any other "
+              "dtype drops the imaginary part first, so that 2i is false as a bool.")),
   });
 }
 

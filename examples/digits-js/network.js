@@ -3,12 +3,13 @@
 
 // A network of layers, trained with Adam on the cross entropy, every step an op call.
 
-import { mean, realDiv, reshape, sparseSoftmaxCrossEntropyWithLogits } from 'tandem-rt';
+import {
+  loadSafetensors, mean, realDiv, reshape, saveSafetensors, sparseSoftmaxCrossEntropyWithLogits,
+} from 'tandem-rt';
 
 import { Adam } from './adam.js';
 import { InputError } from './input-error.js';
 import { makeLayers } from './layers.js';
-import { formatSafetensors, parseSafetensors } from './safetensors.js';
 
 /** @typedef {import('tandem-rt').Runtime} Runtime */
 /** @typedef {import('tandem-rt').Tensor} Tensor */
@@ -19,7 +20,7 @@ import { formatSafetensors, parseSafetensors } from './safetensors.js';
 const MAX_SIDE = 4096;
 
 /**
- * @param {Map<string, string>} metadata
+ * @param {ReadonlyMap<string, string>} metadata
  * @param {string} path
  * @param {string} name
  */
@@ -30,7 +31,7 @@ function findText(metadata, path, name) {
 }
 
 /**
- * @param {Map<string, string>} metadata
+ * @param {ReadonlyMap<string, string>} metadata
  * @param {string} path
  * @param {string} name
  */
@@ -77,29 +78,44 @@ export class Network {
 
   /**
    * From a file that `store` or the native example wrote, which fixes layers and size of the pictures. InputError for
-   * any other.
+   * any other, TandemError for what is no safetensors file.
    * @param {Runtime} runtime
-   * @param {Uint8Array} bytes  the whole file
-   * @param {string} path  what errors call it
+   * @param {import('tandem-rt').SafetensorsSource} source
    */
-  static load(runtime, bytes, path) {
-    const { tensors, metadata } = parseSafetensors(bytes, path);
+  static async load(runtime, source) {
+    const file = await loadSafetensors(runtime, source);
+    try {
+      return Network.#of(runtime, file);
+    } finally {
+      file.dispose();
+    }
+  }
+
+  /**
+   * @param {Runtime} runtime
+   * @param {import('tandem-rt').Safetensors} file
+   */
+  static #of(runtime, { name: path, tensors, metadata }) {
     const layers = findText(metadata, path, 'layers');
     const rows = findSide(metadata, path, 'rows');
     const cols = findSide(metadata, path, 'cols');
     const network = Network.create(runtime, layers, rows, cols, 0);
-    for (const [name, parameter] of network.#namedParameters()) {
-      const stored = tensors.get(name);
-      if (stored === undefined) throw new InputError(`${path} must have a tensor ${name}, got none`);
-      const { shape } = parameter.value;
-      if (stored.dtype !== 'F32' || String(stored.shape) !== String(shape)) {
-        throw new InputError(
-          `tensor ${name} of ${path} must be F32[${shape}], got ${stored.dtype}[${stored.shape}]`,
-        );
+    try {
+      for (const [name, parameter] of network.#namedParameters()) {
+        const stored = tensors.get(name);
+        if (stored === undefined) throw new InputError(`${path} must have a tensor ${name}, got none`);
+        const { shape } = parameter.value;
+        if (stored.dtype !== 'f32' || String(stored.shape) !== String(shape)) {
+          throw new InputError(
+            `tensor ${name} of ${path} must be f32[${shape}], got ${stored.dtype}[${stored.shape}]`,
+          );
+        }
+        parameter.value.dispose();
+        parameter.value = stored.clone();
       }
-      parameter.value.dispose();
-      // A copy, since the file may have it at any alignment.
-      parameter.value = runtime.tensor(new Float32Array(stored.bytes.slice().buffer), shape);
+    } catch (error) {
+      network.dispose();
+      throw error;
     }
     return network;
   }
@@ -140,20 +156,14 @@ export class Network {
   }
 
   /**
-   * The content of a safetensors file: layerI.weight and layerI.bias, I counting all layers from 0; layers and size of
-   * the pictures are in the metadata ("layers", "rows", "cols").
+   * Writes a safetensors file: layerI.weight and layerI.bias, I counting all layers from 0; layers and size of the
+   * pictures are in the metadata ("layers", "rows", "cols").
+   * @param {string} path
    */
-  async store() {
-    /** @type {Map<string, import('./safetensors.js').StoredTensor>} */
-    const tensors = new Map();
-    for (const [name, { value }] of this.#namedParameters()) {
-      const data = /** @type {Float32Array} */ (await value.data());
-      const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-      tensors.set(name, { dtype: 'F32', shape: value.shape, bytes });
-    }
-    const { layers, rows, cols } = this;
-    const metadata = new Map(Object.entries({ layers, rows: `${rows}`, cols: `${cols}` }));
-    return formatSafetensors({ tensors, metadata });
+  async store(path) {
+    const tensors = new Map([...this.#namedParameters()].map(([name, { value }]) => [name, value]));
+    const metadata = { layers: this.layers, rows: `${this.rows}`, cols: `${this.cols}` };
+    await saveSafetensors(tensors, { metadata, path });
   }
 
   get numParameters() {

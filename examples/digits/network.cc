@@ -8,8 +8,8 @@
 #include <charconv>
 #include <utility>
 
-#include "digits/safetensors.h"
 #include "tandem/ops.h"
+#include "tandem/safetensors.h"
 
 namespace digits {
 
@@ -18,19 +18,21 @@ using tandem::MakeError;
 using tandem::Status;
 using tandem::StatusCode;
 using tandem::StatusOr;
+using tandem::eager::NamedTensors;
 using tandem::eager::Runtime;
+using tandem::eager::SafetensorsEntry;
+using tandem::eager::SafetensorsFile;
 
 namespace {
 
 constexpr int64_t kMaxSide = 4096;  // rows or columns of a picture in a file
 
-StatusOr<std::string> FindText(const SafetensorsContents& file, const std::string& path, const std::string& name) {
-  const auto found = file.metadata.find(name);
-  if (found != file.metadata.end()) return found->second;
+StatusOr<std::string> FindText(const SafetensorsFile& file, const std::string& path, const std::string& name) {
+  if (const auto found = file.FindMetadata(name)) return std::string(*found);
   return MakeError(StatusCode::kDataLoss, path, " must have '", name, "' in its metadata, got none");
 }
 
-StatusOr<int64_t> FindSide(const SafetensorsContents& file, const std::string& path, const std::string& name) {
+StatusOr<int64_t> FindSide(const SafetensorsFile& file, const std::string& path, const std::string& name) {
   TANDEM_ASSIGN_OR_RETURN(const std::string text, FindText(file, path, name));
   int64_t side = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), side);
@@ -90,28 +92,18 @@ int64_t Network::num_parameters() {
 int64_t Network::num_classes() { return layers_.back()->parameters().back().value.Metadata()->dim(0); }
 
 Status Network::Store(const std::string& path) {
-  std::vector<std::string> names;
-  std::vector<std::vector<float>> all_values;
-  names.reserve(2 * layers_.size());  // the views below stay valid
-  all_values.reserve(2 * layers_.size());
-  std::vector<TensorToStore> tensors;
+  NamedTensors tensors;
   TANDEM_RETURN_IF_ERROR(ForEachParameter([&](const Parameter& parameter, std::string name) -> Status {
-    TANDEM_ASSIGN_OR_RETURN(std::vector<float> values, parameter.value.ToVector<float>());
-    names.push_back(std::move(name));
-    all_values.push_back(std::move(values));
-    tensors.push_back(
-        {names.back(),
-         DType::kF32,
-         parameter.value.Metadata()->shape,
-         {reinterpret_cast<const uint8_t*>(all_values.back().data()), all_values.back().size() * sizeof(float)}});
+    tensors.emplace(std::move(name), parameter.value);
     return Status();
   }));
-  return WriteSafetensors(path, tensors,
-                          {{"layers", text_}, {"rows", std::to_string(rows_)}, {"cols", std::to_string(cols_)}});
+  return tandem::eager::SaveSafetensors(
+      path, tensors,
+      {.metadata = {{"layers", text_}, {"rows", std::to_string(rows_)}, {"cols", std::to_string(cols_)}}});
 }
 
 StatusOr<Network> Network::Load(Runtime& runtime, const std::string& path) {
-  TANDEM_ASSIGN_OR_RETURN(const SafetensorsContents file, ReadSafetensors(path));
+  TANDEM_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(path));
   TANDEM_ASSIGN_OR_RETURN(const std::string layers, FindText(file, path, "layers"));
   TANDEM_ASSIGN_OR_RETURN(const int64_t rows, FindSide(file, path, "rows"));
   TANDEM_ASSIGN_OR_RETURN(const int64_t cols, FindSide(file, path, "cols"));
@@ -120,18 +112,17 @@ StatusOr<Network> Network::Load(Runtime& runtime, const std::string& path) {
     return MakeError(StatusCode::kDataLoss, "layers of ", path, " cannot be made: ", network.status().message());
   }
   TANDEM_RETURN_IF_ERROR(network->ForEachParameter([&](Parameter& parameter, const std::string& name) -> Status {
-    const StoredTensor* stored = file.Find(name);
+    const SafetensorsEntry* stored = file.Find(name);
     if (stored == nullptr) {
       return MakeError(StatusCode::kDataLoss, path, " must have a tensor ", name, ", got none");
     }
     TANDEM_ASSIGN_OR_RETURN(const tandem::TensorMetadata expected, parameter.value.Metadata());
-    const tandem::TensorMetadata given(stored->dtype, stored->shape);
-    if (given.dtype != expected.dtype || given.shape != expected.shape) {
-      return MakeError(StatusCode::kDataLoss, "tensor ", name, " of ", path, " must be ", expected, ", got ", given);
+    if (stored->metadata != expected) {
+      return MakeError(StatusCode::kDataLoss, "tensor ", name, " of ", path, " must be ", expected, ", got ",
+                       stored->metadata);
     }
     // Moved once to where the ops run, rather than with each call.
-    parameter.value = runtime.FromBytes(DType::kF32, std::as_bytes(stored->bytes.bytes()), stored->shape)
-                          .To(*runtime.handler().device());
+    parameter.value = file.Load(runtime, name).To(*runtime.handler().device());
     return parameter.value.Await();
   }));
   return network;

@@ -15,7 +15,7 @@ import { Pcg32 } from 'digits-js/pcg32.js';
 import { formatPredictions, picturesOf, predict, readPictures } from 'digits-js/predictions.js';
 
 import { openRuntime } from './device.js';
-import { readDigitFolder, readWhole, writeWhole } from './files.js';
+import { readDigitFolder, writeWhole } from './files.js';
 import { USAGE, parseOptions } from './options.js';
 import { ProgressBar } from './progress-bar.js';
 import { ConfusionTable, drawMisreads } from './report.js';
@@ -132,7 +132,7 @@ async function loadOrCreate(runtime, { rows, cols }, settings) {
   const network =
     settings.load === undefined
       ? Network.create(runtime, settings.layers, rows, cols, settings.seed)
-      : Network.load(runtime, await readWhole(settings.load), settings.load);
+      : await Network.load(runtime, settings.load);
   if (network.rows !== rows || network.cols !== cols || network.numClasses !== NUM_CLASSES) {
     throw new InputError(
       `the network must take pictures of ${rows}x${cols} and give ${NUM_CLASSES} classes, ` +
@@ -197,7 +197,7 @@ async function run(settings) {
     else if (settings.trace !== undefined) await traceReading(runtime, network, digits.test, settings.trace);
     await evaluate(runtime, network, digits.test, settings.predictions);
     if (settings.save !== undefined) {
-      await writeWhole(settings.save, await network.store());
+      await network.store(settings.save);
       console.log(`wrote the weights to ${settings.save}`);
     }
     network.dispose();

@@ -21,7 +21,7 @@ function reasonOf(error) {
  * InputError if there is no such file, if it cannot be read, or if it is a folder, a pipe or a device.
  * @param {string} path
  */
-export async function readWhole(path) {
+async function readWhole(path) {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new InputError(`${path}: expected a file, got none`);
   if (found.isDirectory()) throw new InputError(`${path}: expected a file, got a folder`);

@@ -323,7 +323,7 @@ for (const isIsolated of [false, true]) {
 
     test('says so where its weights or the module cannot be had', async () => {
       for (const [pattern, message] of /** @type {const} */ ([
-        ['**/*.safetensors', /\.safetensors: expected the weights, got 404/],
+        ['**/*.safetensors', /\.safetensors: expected a file, got status 404/],
         ['**/*.wasm', /\.wasm/],
       ])) {
         const broken = await browser.newPage();

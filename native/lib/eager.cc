@@ -5,124 +5,25 @@
 
 #include "tandem/eager.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
-#include <limits>
+#include <cstring>
 #include <utility>
+#include <vector>
 
+#include "tandem/checked_cast.h"
 #include "tandem/cpu/cpu_op_handler.h"
-#include "tandem/logging_op_handler.h"
 #include "tandem/op_families.h"
 
 namespace tandem::eager {
 
-namespace {
+class Runtime::KnownOp : public RefCounted<KnownOp> {
+ public:
+  explicit KnownOp(const OpDef& def) : def(def) {}
+  std::string_view name() const { return def.name; }
 
-// Whether a T can stand for the number: exactly for integers and bool, in range for the rest.
-template <typename T, typename Number>
-bool Represents(Number number) {
-  if constexpr (!std::is_integral_v<T>) {
-    return true;
-  } else if constexpr (std::is_integral_v<Number>) {
-    return std::in_range<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>>(number) &&
-           (!std::is_same_v<T, bool> || number <= 1);
-  } else {
-    // 2^digits is exact in double, unlike the largest 64-bit integers.
-    const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);
-    return number >= (std::is_signed_v<T> ? -limit : 0.0) && number < limit && number == std::trunc(number);
-  }
-}
-
-// A scalar of `dtype`, for a number given as an argument.
-template <typename Number>
-StatusOr<tandem::Tensor> MakeNumber(DType dtype, Number number, HostContext& host) {
-  switch (dtype) {
-#define TANDEM_MAKE_NUMBER(name, type)                                                                   \
-  case DType::name: {                                                                                    \
-    if (!Represents<type>(number)) break;                                                                \
-    using Through = std::conditional_t<std::is_arithmetic_v<type>, Number, float>;                       \
-    const auto value = static_cast<type>(static_cast<Through>(number));                                  \
-    return MakeDense({dtype, {}}, std::as_bytes(std::span(&value, 1)), host.device(), host.allocator()); \
-  }
-    TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_MAKE_NUMBER)
-#undef TANDEM_MAKE_NUMBER
-    case DType::kString:
-    case DType::kInvalid:
-      break;
-  }
-  return InvalidArgument("the number ", number, " cannot stand for a scalar of ", dtype);
-}
-
-}  // namespace
-
-Status Tensor::Await() const {
-  if (!IsValid()) return InvalidArgument("expected a tensor, got a null one");
-  if (handle_.IsError()) return handle_.GetError();  // also of tensors without a runtime
-  return runtime_->host().Await(handle_);
-}
-
-StatusOr<TensorMetadata> Tensor::Metadata() const {
-  if (!IsValid()) return InvalidArgument("expected a tensor, got a null one");
-  if (!handle_.IsMetadataAvailable()) {
-    const AsyncValue* value = handle_.metadata_value();
-    TANDEM_RETURN_IF_ERROR(runtime_->host().Await({&value, 1}));
-  }
-  if (handle_.IsMetadataAvailable()) return handle_.metadata();
-  return handle_.metadata_value()->GetError();
-}
-
-StatusOr<const tandem::Tensor*> Tensor::AwaitDense(DType dtype, bool expand, tandem::Tensor* expanded) const {
-  TANDEM_RETURN_IF_ERROR(Await());
-  const tandem::Tensor& tensor = handle_.tensor();
-  if (tensor.dtype() != dtype) return InvalidArgument("expected a tensor of ", dtype, ", got ", tensor.metadata());
-  if (tensor.IsA(kDenseHost)) return &tensor;
-  if (!expand) {
-    return InvalidArgument("expected a dense tensor of the host, got ", tensor.metadata(), " as ",
-                           tensor.type().name());
-  }
-  HostContext& host = runtime_->host();
-  if (tensor.device() != &host.device()) {
-    const TensorHandle here = handle_.TransferTo(ExecutionContext(host, Location()), host.device());
-    TANDEM_RETURN_IF_ERROR(host.Await(here));
-    *expanded = here.tensor();
-    return expanded;
-  }
-  TANDEM_ASSIGN_OR_RETURN(*expanded, ToDense(tensor, host.allocator()));
-  return expanded;
-}
-
-Tensor Tensor::To(const Device& device, std::source_location where) const {
-  // One without a runtime is an error, which it stays; a null one becomes one.
-  if (runtime_ == nullptr) {
-    if (IsValid()) return *this;
-    return Tensor(nullptr, TensorHandle::MakeError(InvalidArgument("expected a tensor, got a null one")));
-  }
-  return Tensor(runtime_, handle_.TransferTo(ExecutionContext(runtime_->host(), where), device));
-}
-
-std::string Tensor::ToString(int max_elements) const {
-  if (!IsValid()) return "null";
-  if (Status status = Await(); !status.ok()) return status.ToString();
-  MessageBuilder text;
-  AppendTensor(text, handle_.tensor(), max_elements);
-  return std::string(text.view());
-}
-
-TensorHandle Operand::TakeHandle() {
-  return tensor_ != nullptr ? tensor_->handle().CopyRef() : std::move(owned_).TakeHandle();
-}
-
-StatusOr<tandem::Tensor> Operand::Make(HostContext& host, DType like) const {
-  if (kind_ == Kind::kInt) return MakeNumber(like == DType::kInvalid ? DType::kI32 : like, int_, host);
-  if (kind_ == Kind::kFloat) return MakeNumber(like == DType::kInvalid ? DType::kF32 : like, float_, host);
-  TANDEM_ASSIGN_OR_RETURN(tandem::Tensor tensor, AllocateDense({DType::kI32, {static_cast<int64_t>(list_.size())}},
-                                                               host.device(), host.allocator()));
-  for (size_t i = 0; i < list_.size(); ++i) {
-    if (!std::in_range<int32_t>(list_[i])) return InvalidArgument("a list of integers must fit i32, got ", list_[i]);
-    MutableDenseData<int32_t>(tensor)[i] = static_cast<int32_t>(list_[i]);
-  }
-  return tensor;
-}
+  const OpDef& def;
+};
 
 Tensor Call(std::string_view op, std::initializer_list<Operand*> operands, const OpAttrsRef& attrs,
             std::source_location where) {
@@ -142,6 +43,10 @@ void CallN(std::string_view op, std::span<Operand* const> operands, const OpAttr
                                      "at least one argument must be a tensor of a runtime, got none", op, where);
   for (Tensor& result : results) result = Tensor(nullptr, TensorHandle::MakeError(error));
 }
+
+Runtime::Runtime() = default;
+
+Runtime::~Runtime() = default;
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::Create(Options options) {
   HostContext::Options host;
@@ -186,6 +91,7 @@ Tensor Runtime::Wrap(DType dtype, std::span<const std::byte> bytes, const Tensor
   if (valid.ok() && reinterpret_cast<uintptr_t>(bytes.data()) % DTypeSize(dtype) != 0) {
     valid = InvalidArgument("memory of ", metadata, " must be aligned to ", DTypeSize(dtype), " bytes");
   }
+  if (valid.ok()) valid = CheckElements(dtype, bytes);
   if (!valid.ok()) {
     if (release) release();
     return FromCore(std::move(valid), where);
@@ -212,26 +118,99 @@ void Runtime::Execute(std::string_view op, std::span<Operand* const> operands, c
   std::vector<TensorHandle> many_results(results.size() > kUsual ? results.size() : 0);
   const std::span<TensorHandle> args(many_args.empty() ? usual_args : many_args.data(), operands.size());
   const std::span<TensorHandle> handles(many_results.empty() ? usual_results : many_results.data(), results.size());
-  DType like = DType::kInvalid;
-  bool makes_operands = false;
-  for (const Operand* operand : operands) makes_operands |= operand->tensor() == nullptr;
+  const CallScope* const scope = CallScope::Find(*this);
+  const ExecutionContext exec = scope == nullptr ? ExecutionContext(host(), where) : scope->Context(where);
+  if (scope != nullptr && chain == nullptr) chain = scope->options_.chain;
+  bool makes_arguments = false;
   for (size_t i = 0; i < operands.size(); ++i) {
-    const Tensor* tensor = operands[i]->tensor();
-    if (tensor == nullptr) continue;
-    if (makes_operands && like == DType::kInvalid && !operands[i]->is_index()) {
-      const StatusOr<TensorMetadata> metadata = tensor->Metadata();
-      if (metadata.ok()) like = metadata->dtype;
+    if (operands[i]->tensor() != nullptr) {
+      args[i] = operands[i]->TakeHandle();
+    } else {
+      makes_arguments = true;
     }
-    args[i] = operands[i]->TakeHandle();
   }
-  for (size_t i = 0; makes_operands && i < operands.size(); ++i) {
-    if (operands[i]->tensor() != nullptr) continue;
-    StatusOr<tandem::Tensor> made = operands[i]->Make(host(), operands[i]->is_index() ? DType::kInvalid : like);
-    args[i] = made.ok() ? TensorHandle::MakeAvailable(std::move(*made))
-                        : TensorHandle::MakeError(host().EmitError(made.status().WithContext(op, where)));
+  if (scope != nullptr && !scope->fault_.ok()) {
+    FailInvocation({exec, args, attrs, handles, chain}, op, scope->fault_);
+  } else {
+    if (makes_arguments) MakeArguments(exec, op, operands, attrs, args);
+    core_->Execute(exec, op, handler_, args, attrs, handles, chain);
   }
-  core_->Execute(op, handler_, where, args, attrs, handles, chain);
   for (size_t i = 0; i < results.size(); ++i) results[i] = Tensor(this, std::move(handles[i]));
+}
+
+const OpDef* Runtime::FindDef(std::string_view op) {
+  if (const KnownOp* known = known_ops_.Find(op)) return &known->def;
+  const OpDef* def = core_->registry().Find(op);
+  if (def == nullptr) return nullptr;
+  if (RcRef<const KnownOp> known = MakeRef<const KnownOp>(*def)) known_ops_.Insert(std::move(known));
+  return def;
+}
+
+void Runtime::MakeArguments(const ExecutionContext& exec, std::string_view op, std::span<Operand* const> operands,
+                            const OpAttrsRef& attrs, std::span<TensorHandle> args) {
+  static constexpr size_t kUsual = 8;
+  GivenArgument usual_given[kUsual];
+  std::vector<GivenArgument> many_given(args.size() > kUsual ? args.size() : 0);
+  const std::span<GivenArgument> given(many_given.empty() ? usual_given : many_given.data(), args.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    using Kind = GivenArgument::Kind;
+    if (operands[i]->tensor() == nullptr) {
+      given[i] = {Kind::kValue, operands[i]->natural_dtype()};
+    } else if (args[i].IsValid() && args[i].IsMetadataAvailable()) {
+      given[i] = {Kind::kTensor, args[i].metadata().dtype};
+    } else {
+      // Nothing comes of one that is null or an error.
+      given[i] = {args[i].IsValid() && !args[i].IsError() ? Kind::kPending : Kind::kTensor, DType::kInvalid};
+    }
+  }
+  const OpDef* const def = FindDef(op);
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (given[i].kind != GivenArgument::Kind::kValue) continue;
+    // Without a definition the call fails, whatever its arguments.
+    const ArgumentDType inferred =
+        def == nullptr ? ArgumentDType{given[i].dtype, 0, "argument"} : InferArgumentDType(*def, attrs, given, i);
+    args[i] = MakeArgument(exec, op, *operands[i], inferred, args);
+  }
+}
+
+TensorHandle Runtime::MakeArgument(const ExecutionContext& exec, std::string_view op, const Operand& operand,
+                                   const ArgumentDType& inferred, std::span<const TensorHandle> args) {
+  StatusOr<tandem::Tensor> made = operand.MakeWidest(host());
+  if (made.ok() && inferred.dtype == DType::kInvalid) {
+    // The definition's name of the op lives as long as the host, unlike the caller's.
+    return CheckedCastLike(exec, std::move(*made), args[inferred.like], FindDef(op)->name, inferred.name);
+  }
+  if (made.ok()) made = CheckedCast(*made, inferred.dtype, inferred.name, host().allocator());
+  if (made.ok()) return TensorHandle::MakeAvailable(std::move(*made));
+  return TensorHandle::MakeError(host().EmitError(made.status().WithContext(op, exec.location())));
+}
+
+Tensor zeros(Runtime& runtime, const TensorShape& shape, DType dtype, std::source_location where) {
+  return full(runtime, shape, 0, dtype, where);
+}
+
+Tensor ones(Runtime& runtime, const TensorShape& shape, DType dtype, std::source_location where) {
+  return full(runtime, shape, 1, dtype, where);
+}
+
+Tensor full(Runtime& runtime, const TensorShape& shape, const Operand& value, DType dtype, std::source_location where) {
+  return runtime.FromCore(runtime.MakeFull(shape, value, dtype), where);
+}
+
+StatusOr<tandem::Tensor> Runtime::MakeFull(const TensorShape& shape, const Operand& value, DType dtype) {
+  if (value.tensor() != nullptr) return InvalidArgument("expected a number to fill with, got a tensor");
+  if (dtype == DType::kInvalid) dtype = value.natural_dtype();
+  TANDEM_ASSIGN_OR_RETURN(const tandem::Tensor widest, value.MakeWidest(host()));
+  if (widest.shape().rank() != 0) return InvalidArgument("expected a number to fill with, got a list");
+  TANDEM_ASSIGN_OR_RETURN(const tandem::Tensor element, CheckedCast(widest, dtype, "value", host().allocator()));
+  TANDEM_ASSIGN_OR_RETURN(tandem::Tensor filled, AllocateDense({dtype, shape}, host().device(), host().allocator()));
+  const size_t size = DTypeSize(dtype);
+  auto* const to = static_cast<std::byte*>(filled.mutable_data());
+  const size_t bytes = filled.metadata().byte_size();
+  // Doubles what is filled, from one element on.
+  if (bytes > 0) std::memcpy(to, element.data(), size);
+  for (size_t done = size; done < bytes; done *= 2) std::memcpy(to + done, to, std::min(done, bytes - done));
+  return filled;
 }
 
 }  // namespace tandem::eager

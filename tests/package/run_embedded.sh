@@ -9,13 +9,15 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 scratch=$1
 cmake=${CMAKE:-cmake}
+rm -rf "$scratch"
+mkdir -p "$scratch"
+source "$here/steps.sh"
 
 # Warnings as errors are no default of an embedded Tandem; with them a compiler cache has the objects already.
-rm -rf "$scratch"
-"$cmake" -S "$here/embedded" -B "$scratch" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_WARNINGS_AS_ERRORS=ON \
-  -DFETCHCONTENT_SOURCE_DIR_TANDEM="$(cd "$here/../.." && pwd)" -DCMAKE_CXX_COMPILER="${CXX:-c++}" \
-  -DCMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER:-}"
-"$cmake" --build "$scratch" -j "${TANDEM_JOBS:-2}" --target nearest_tandem nearest_tandem_static
+step "configure with Tandem embedded" "$cmake" -S "$here/embedded" -B "$scratch" -DCMAKE_BUILD_TYPE=Release \
+  -DTANDEM_WARNINGS_AS_ERRORS=ON -DFETCHCONTENT_SOURCE_DIR_TANDEM="$(cd "$here/../.." && pwd)" \
+  -DCMAKE_CXX_COMPILER="${CXX:-c++}" -DCMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER:-}"
+step "build" "$cmake" --build "$scratch" -j "${TANDEM_JOBS:-2}" --target nearest_tandem nearest_tandem_static
 for variant in tandem tandem_static; do
-  "$scratch/nearest_$variant"
+  step "run nearest_$variant" "$scratch/nearest_$variant"
 done

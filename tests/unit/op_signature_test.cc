@@ -180,9 +180,8 @@ TEST_F(OpSignatureTest, AT6_AttributesOfEveryKind) {
   EXPECT_EQ(RunWithList<int64_t>("t.Kinds", {kF32}, "ints", {1, 2}), "f32[1]");
   EXPECT_EQ(RunWith("t.Kinds", {kF32}, "fn", FunctionAttr{"g"}), "f32[1]");
 
-  EXPECT_EQ(RunWith("t.Kinds", {kF32}, "i", int32_t{1}), "[t.Kinds] attribute i must be i64, got i32");
   EXPECT_EQ(RunWith("t.Kinds", {kF32}, "i", 1.0f), "[t.Kinds] attribute i must be i64, got f32");
-  EXPECT_EQ(RunWith("t.Kinds", {kF32}, "f", 1.0), "[t.Kinds] attribute f must be f32, got f64");
+  EXPECT_EQ(RunWith("t.Kinds", {kF32}, "i", 1.0), "[t.Kinds] attribute i must be i64, got f64");
   EXPECT_EQ(RunWith("t.Kinds", {kF32}, "b", int64_t{1}), "[t.Kinds] attribute b must be bool, got i64");
   EXPECT_EQ(RunWith("t.Kinds", {kF32}, "s", true), "[t.Kinds] attribute s must be string, got bool");
   EXPECT_EQ(RunWith("t.Kinds", {kF32}, "t", std::string_view("f32")),
@@ -195,6 +194,64 @@ TEST_F(OpSignatureTest, AT6_AttributesOfEveryKind) {
             "[t.Kinds] attribute ints must be list(i64), got list(f32)");
   EXPECT_EQ(RunWith("t.Kinds", {kF32}, "fn", std::string_view("g")),
             "[t.Kinds] attribute fn must be function, got string");
+}
+
+// The numbers of attributes i, f, ints and floats, as metadata function and kernel see them, in the result's shape.
+Status ShapeOfNumbers(const MetadataFrame& frame) {
+  int64_t i = -1;
+  float f = -1;
+  std::span<const int64_t> ints;
+  std::span<const float> floats;
+  if (!frame.attrs.Get("i", &i) || !frame.attrs.Get("f", &f) || !frame.attrs.GetArray("ints", &ints) ||
+      !frame.attrs.GetArray("floats", &floats)) {
+    return InvalidArgument("expected the types of the definition");
+  }
+  TensorMetadata& result = frame.results[0];
+  result.shape = TensorShape({i, static_cast<int64_t>(f * 4), static_cast<int64_t>(ints.size()),
+                              floats.empty() ? 0 : static_cast<int64_t>(floats[0] * 4)});
+  return Status();
+}
+
+TEST_F(OpSignatureTest, EX5_NumbersOfAttributesConvertWhereNothingIsLost) {
+  rt_.Define(OpDefBuilder("t.Numbers")
+                 .Input("x: float")
+                 .Output("y: float")
+                 .Attr("i: int >= 1")
+                 .Attr("f: float = 0.0")
+                 .Attr("ints: list(int) = []")
+                 .Attr("floats: list(float) = []")
+                 .Metadata<&ShapeOfNumbers>());
+  rt_.AddKernel("t.Numbers", {DType::kInvalid}, MakeKernel<&AllocateAll>());
+  OpAttrs attrs;
+  attrs.Set("i", 3);
+  attrs.Set("f", 0.25);
+  const int32_t ints[] = {4, 5};
+  attrs.SetArray("ints", std::span<const int32_t>(ints));
+  const int64_t floats[] = {2};
+  attrs.SetArray("floats", std::span<const int64_t>(floats));
+  EXPECT_EQ(Run("t.Numbers", {kF32}, 1, attrs), "f32[3,1,2,8]");
+  // The same where the call waits for its argument.
+  const auto later = MakeRef<TensorValue>(TensorValue::Constructed{}, TensorMetadata(kF32, {2}), &rt_.host().device());
+  Args args;
+  args.Add(TensorHandle(AsyncValueRef<Tensor>(RcRef<AsyncValue>(later)), &rt_.host().device()));
+  const std::vector<TensorHandle> results = rt_.CallN("t.Numbers", std::move(args), 1, attrs);
+  ASSERT_TRUE(results[0].IsMetadataAvailable());
+  EXPECT_EQ(results[0].metadata().shape, TensorShape({3, 1, 2, 8}));
+  later->value() = std::move(*AllocateDense({kF32, {2}}, rt_.host().device(), rt_.host().allocator()));
+  later->SetConcrete();
+  EXPECT_TRUE(rt_.host().Await(results[0]).ok());
+
+  EXPECT_EQ(RunWith("t.Numbers", {kF32}, "i", int32_t{0}), "[t.Numbers] attribute i must be at least 1, got 0");
+  OpAttrs inexact;
+  inexact.Set("i", 1);
+  inexact.Set("f", int64_t{16777217});
+  EXPECT_EQ(Run("t.Numbers", {kF32}, 1, inexact),
+            "[t.Numbers] attribute f must be f32, got i64 16777217, which f32 cannot hold");
+  OpAttrs large;
+  large.Set("i", 1);
+  large.Set("f", 1e300);
+  EXPECT_EQ(Run("t.Numbers", {kF32}, 1, large),
+            "[t.Numbers] attribute f must be f32, got f64 1e+300, which f32 cannot hold");
 }
 
 TEST_F(OpSignatureTest, AT6_AttributeOfAnyKindTakesAnything) {

@@ -7,13 +7,16 @@ usage: filter.py HEADER    (the INPUT_FILTER of tools/doxygen/Doxyfile; the resu
 
 The comment that opens a file documents it, one before a declaration that declaration, one behind it likewise. Comments
 before an empty line stand for themselves, and those inside of functions are nobody else's business: they stay as they
-are. Text is text: nothing in it is a command, a tag or a link by accident; indented lines are code.
+are. Text is text: nothing in it is a command, a tag or a link by accident; indented lines are code. A rule's number,
+such as EX-2, leads to the rule on the page of core/CONTRACT.md.
 """
 
 import re
 import sys
 
 NO_DECLARATION = ("namespace", "}", "#if", "#endif", "friend", "static_assert", "private:", "protected:", "public:")
+CONTRACT_PAGE = "md_core_CONTRACT.html"
+RULE = re.compile(r"\b(?:AT|AV|CA|CH|DI|DL|ER|EX|MD|NU|OH|OR|PR|TH|TR|TY|WQ)-\d+[a-z]?\b")
 SCOPE = re.compile(r'\b(namespace|class|struct|union|enum)\b|\bextern ""')
 
 
@@ -24,6 +27,7 @@ def escape(text):
         parts = [text.replace("`", "'")]
     for i in range(0, len(parts), 2):
         parts[i] = re.sub(r"([\\@&$#<>%])", r"\\\1", parts[i])
+        parts[i] = RULE.sub(rf'<a href="{CONTRACT_PAGE}#\g<0>">\g<0></a>', parts[i])
     return "`".join(parts)
 
 

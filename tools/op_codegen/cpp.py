@@ -75,19 +75,15 @@ class CppFunction:
         if self.definition.takes_runtime:
             parameters.append("Runtime& runtime")
         for arg in self.op["inputs"]:
-            kind = "IndexOperand" if arg["host_input"] else "Operand"
-            if is_variadic(arg):
-                kind = f"std::vector<{kind}>"
+            kind = "std::vector<Operand>" if is_variadic(arg) else "Operand"
             parameters.append(f"{kind} {snake(arg['name'])}")
         for attr in self.required:
             base = CPP_TYPES[attr["kind"]]
             parameters.append(f"{'const std::vector<' + base + '>&' if attr['list'] else base} {snake(attr['name'])}")
+        if self.op["side_effects"]:
+            parameters.append("AsyncValueRef<Chain>* chain = nullptr")
         if self.optional:
             parameters.append(f"const {self.struct}& attrs = {{}}")
-        if self.op["side_effects"]:
-            parameters.append("AsyncValueRef<Chain>* chain")
-            if self.optional:  # a parameter after one with a default needs one as well
-                parameters[-1], parameters[-2] = parameters[-2], parameters[-1]
         parameters.append("std::source_location where = std::source_location::current()")
         return ", ".join(parameters)
 
@@ -197,8 +193,9 @@ class CppFunction:
 
 def write(ops, path):
     text = HEADER + """
-// One typed function per op. Arguments are tensors, numbers or lists of integers (see Operand); attributes with a
-// default are members of the last argument: `matMul(a, b, {.transpose_a = true})`. The call's location is the caller's.
+// One typed function per op. Arguments are tensors, numbers or lists of numbers (see Operand); attributes with a
+// default are members of the last argument: `matMul(a, b, {.transpose_a = true})`. Ops with side effects take a chain,
+// or that of the scope around the call (see CallScope). The call's location is the caller's.
 
 #ifndef TANDEM_OPS_H_
 #define TANDEM_OPS_H_

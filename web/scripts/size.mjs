@@ -21,8 +21,9 @@ const budgets = {
   'minimal page': 350_000,
   'minimal page, threaded': 500_000,
   'minimal page, WebGPU': 470_000,
-  'script with one op': 22_000,
-  'script with all ops': 30_000,
+  'script with one op': 23_000,
+  'script with safetensors': 28_000,
+  'script with everything': 35_000,
 };
 
 const html = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title>' +
@@ -46,8 +47,12 @@ const parts = {
   html: [Buffer.from(html)],
   'script with one op': [await bundle(`import { add, createRuntime } from './index.js';
     createRuntime().then((rt) => add(rt.scalar(1), 2).data()).then(console.log);`)],
-  // Spread, so that no op can be left out.
-  'script with all ops': [await bundle('import * as tandem from \'./index.js\'; globalThis.tandem = { ...tandem };')],
+  'script with safetensors': [await bundle(`import * as tandem from './index.js';
+    tandem.createRuntime().then((rt) => tandem.loadSafetensors(rt, '/w')).then(tandem.saveSafetensors);`)],
+  // Spread, so that nothing can be left out.
+  'script with everything': [
+    await bundle('import * as tandem from \'./index.js\'; globalThis.tandem = { ...tandem };'),
+  ],
   'tandem.wasm': [await readFile(join(dist, 'tandem.wasm'))],
   'tandem-webgpu.js': [await bundle(await readFile(join(dist, 'tandem-webgpu.js'), 'utf8'))],
   'tandem-webgpu.wasm': [await readFile(join(dist, 'tandem-webgpu.wasm'))],

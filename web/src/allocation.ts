@@ -6,7 +6,7 @@
 import { allocate, elementsAt } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { Ref } from './engine.js';
-import { attribute, attributed, errorIn } from './errors.js';
+import { attributed, errorIn } from './errors.js';
 import { numElements } from './nested.js';
 import type { Runtime } from './runtime.js';
 import { newTensor } from './tensor.js';
@@ -42,20 +42,20 @@ export class Allocation {
    * @throws TandemError FailedPrecondition once it is a tensor, or disposed of.
    */
   view<A extends TypedArray = TypedArray>(): A {
-    const { engine } = this.runtime;
-    if (engine.closed !== undefined) throw attribute(engine.whyClosed(), this.view);
-    if (this.ref.pointer === 0) this.failUsed(this.view);
-    return elementsAt(engine, this.dtype, this.address, numElements(this.shape)) as A;
+    return attributed(this.view, () => {
+      this.checkUnused();
+      return elementsAt(this.runtime.engine, this.dtype, this.address, numElements(this.shape)) as A;
+    });
   }
 
   /** The tensor of these elements. Once only: the memory is the tensor's from then on. */
   tensor(): Tensor {
-    const { engine } = this.runtime;
-    if (engine.closed !== undefined) throw attribute(engine.whyClosed(), this.tensor);
-    const { pointer } = this.ref;
-    if (pointer === 0) this.failUsed(this.tensor);
-    this.ref.pointer = 0;
-    return attributed(this.tensor, () => newTensor(this.runtime, engine, engine.place(pointer)));
+    return attributed(this.tensor, () => {
+      this.checkUnused();
+      const { runtime, runtime: { engine }, ref: { pointer } } = this;
+      this.ref.pointer = 0;
+      return newTensor(runtime, engine, engine.place(pointer));
+    });
   }
 
   /** Frees the memory, unless it is a tensor's. */
@@ -68,8 +68,12 @@ export class Allocation {
     this.dispose();
   }
 
-  private failUsed(entry: () => unknown): never {
-    throw attribute(errorIn('alloc', 'FailedPrecondition',
-      'expected an allocation that is neither a tensor yet nor disposed of, got one that is'), entry);
+  private checkUnused(): void {
+    const { engine } = this.runtime;
+    if (engine.closed !== undefined) throw engine.whyClosed();
+    if (this.ref.pointer === 0) {
+      throw errorIn('alloc', 'FailedPrecondition',
+        'expected an allocation that is neither a tensor yet nor disposed of, got one that is');
+    }
   }
 }

@@ -4,6 +4,7 @@
 // Attributes of a call, from an options object to the module: checked, so that what is wrong is said in JavaScript's
 // terms.
 
+import { checkDType, shapeOf } from './create.js';
 import { dtypeCode, dtypeOfArray, isDType } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import type { Engine } from './engine.js';
@@ -12,7 +13,7 @@ import { encodeText } from './heap.js';
 import { numElements, toElements } from './nested.js';
 import type { TensorLike } from './nested.js';
 import type { AttrKind, AttrSpec, Op } from './op.js';
-import { describe } from './values.js';
+import { copyOf, describe } from './values.js';
 
 /** A constant tensor as the value of an attribute. */
 export interface TensorAttr {
@@ -106,7 +107,7 @@ function toDTypeCode(op: Op, name: string, value: unknown): number {
 
 function toDims(op: Op, name: string, value: unknown): (number | bigint)[] {
   if (!Array.isArray(value)) failAttr(op, name, 'a list of dimensions', value);
-  return value.map((dim) => toInt64(op, name, dim));
+  return copyOf(value, op.name).map((dim) => toInt64(op, name, dim));
 }
 
 function listOf(value: unknown): readonly unknown[] | undefined {
@@ -246,9 +247,10 @@ class Setter {
       failAttr(op, spec.name, 'an object with values, and a dtype', value);
     }
     const { values, dtype, shape } = value as TensorAttr;
+    checkDType(dtype, op.name);
     const elements = toElements(values, dtype, { op: op.name, name: spec.name });
     if (elements.dtype === 'string') failAttr(op, spec.name, 'a tensor of numbers', 'strings');
-    const dims = shape ?? elements.shape;
+    const dims = shape === undefined ? elements.shape : shapeOf(shape, op.name);
     if (numElements(dims) !== numElements(elements.shape)) {
       failAttr(op, spec.name, `a tensor with the elements of shape [${dims.join(', ')}]`, values);
     }
@@ -296,16 +298,23 @@ class Setter {
   }
 }
 
+/** A copy of a call's options and of the lists in them, which is what is checked, used and kept. */
+export function copyOptions(options: object | undefined, op: string): object | undefined {
+  if (options === undefined) return undefined;
+  if (typeof options !== 'object' || options === null) {
+    throw errorIn(op, 'InvalidArgument', `expected an object of attributes, got ${describe(options)}`);
+  }
+  return Object.fromEntries(Object.entries(options).map(([name, value]: [string, unknown]) =>
+    [name, Array.isArray(value) ? copyOf(value, op) : value]));
+}
+
 /**
- * The tandem_attrs* of a call's options, for the caller to release; 0 if all are the defaults.
+ * The tandem_attrs* of a copy of a call's options, for the caller to release; 0 if all are the defaults.
  *
  * @throws TandemError InvalidArgument for attributes the op does not have and values that they do not take.
  */
 export function makeAttrs(engine: Engine, op: Op, options: object | undefined): number {
   if (options === undefined) return 0;
-  if (typeof options !== 'object' || options === null) {
-    throw errorIn(op.name, 'InvalidArgument', `expected an object of attributes, got ${describe(options)}`);
-  }
   let attrs = 0;
   const room = new Room(engine);
   try {

@@ -4,22 +4,33 @@
 // Calling ops: a short way for tensors without options, which costs some tenths of a microsecond; one for options and
 // values like those of calls before; and one for the rest.
 
-import { makeAttrs } from './attrs.js';
-import { callAgain, dtypeFor } from './call_again.js';
+import { copyOptions, makeAttrs } from './attrs.js';
+import { callAgain, dtypeFor, firstOf } from './call_again.js';
 import { contexts, currentContext } from './context.js';
 import type { Context } from './context.js';
 import { createScalar, createTensor } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
 import type { Engine } from './engine.js';
-import { attribute, errorIn, locationOf, TandemError } from './errors.js';
+import { errorIn, failure, locationOf, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import type { TensorLike } from './nested.js';
 import type { InputSpec, Op } from './op.js';
 import type { Runtime } from './runtime.js';
-import { newTensor, Tensor } from './tensor.js';
-import { describe } from './values.js';
+import { isTensor, newTensor } from './tensor.js';
+import type { Tensor } from './tensor.js';
+import { copyOf, describe } from './values.js';
+import type { ValuesContext } from './values.js';
 
-/** An argument of an op: a tensor, or values. Numbers take the dtype of the arguments that theirs must agree with. */
+// A tandem_state.
+const PENDING = 0;
+
+// What holds all values of a kind exactly.
+const WIDEST: Readonly<Partial<Record<string, DType>>> = { number: 'f64', bigint: 'i64', boolean: 'bool' };
+
+/**
+ * An argument of an op: a tensor, or values. Numbers take the dtype of the arguments that theirs must agree with, also
+ * of those that have none yet; else what the op's definition says, or f32. One that does not fit is an error.
+ */
 export type TensorInput = Tensor | TensorLike | TypedArray;
 
 /** The values of an argument list: arguments, and lists of them for inputs that are lists of tensors. */
@@ -27,7 +38,7 @@ export type Inputs = readonly (TensorInput | readonly TensorInput[])[];
 
 /** Calls an op with one argument and one result. */
 export function call1(op: Op, entry: Entry, a: TensorInput, options?: object): Tensor {
-  if (options === undefined && a instanceof Tensor && contexts.alive === 0) {
+  if (options === undefined && isTensor(a) && contexts.alive === 0) {
     const { engine } = a;
     const pointer = a.ref.pointer;
     if (engine === op.engine && pointer !== 0 && engine.isPlain) {
@@ -37,13 +48,12 @@ export function call1(op: Op, entry: Entry, a: TensorInput, options?: object): T
       return newTensor(a.runtime, engine, engine.call(op.pointer, 1, entry));
     }
   }
-  const inputs = [a];
-  return callAgain(op, entry, inputs, options, undefined) ?? callSlowly(op, entry, inputs, options)[0]!;
+  return callAny(op, entry, [a], options);
 }
 
 /** Calls an op with two arguments and one result. */
 export function call2(op: Op, entry: Entry, a: TensorInput, b: TensorInput, options?: object): Tensor {
-  if (options === undefined && a instanceof Tensor && b instanceof Tensor && contexts.alive === 0) {
+  if (options === undefined && isTensor(a) && isTensor(b) && contexts.alive === 0) {
     const { engine } = a;
     const first = a.ref.pointer;
     const second = b.ref.pointer;
@@ -56,16 +66,22 @@ export function call2(op: Op, entry: Entry, a: TensorInput, b: TensorInput, opti
       return newTensor(a.runtime, engine, engine.call(op.pointer, 2, entry));
     }
   }
-  const inputs = [a, b];
-  return callAgain(op, entry, inputs, options, undefined) ?? callSlowly(op, entry, inputs, options)[0]!;
+  return callAny(op, entry, [a, b], options);
 }
 
 /** Calls an op with three arguments and one result. */
 export function call3(
   op: Op, entry: Entry, a: TensorInput, b: TensorInput, c: TensorInput, options?: object,
 ): Tensor {
-  const inputs = [a, b, c];
-  return callAgain(op, entry, inputs, options, undefined) ?? callSlowly(op, entry, inputs, options)[0]!;
+  return callAny(op, entry, [a, b, c], options);
+}
+
+function callAny(op: Op, entry: Entry, inputs: Inputs, options?: object, runtime?: Runtime): Tensor {
+  try {
+    return callAgain(op, entry, inputs, options, runtime) ?? new Call(op, entry, inputs, runtime).run(options, 1)[0]!;
+  } catch (error) {
+    throw failure(error, entry, op.name);
+  }
 }
 
 /**
@@ -78,17 +94,11 @@ export function call3(
 export function callMany(
   op: Op, entry: Entry, inputs: Inputs, options?: object, numResults = 1, runtime?: Runtime,
 ): Tensor[] {
-  const result = numResults === 1 ? callAgain(op, entry, inputs, options, runtime) : undefined;
-  return result !== undefined ? [result] : callSlowly(op, entry, inputs, options, numResults, runtime);
-}
-
-function callSlowly(
-  op: Op, entry: Entry, inputs: Inputs, options?: object, numResults = 1, runtime?: Runtime,
-): Tensor[] {
+  if (numResults === 1) return [callAny(op, entry, inputs, options, runtime)];
   try {
     return new Call(op, entry, inputs, runtime).run(options, numResults);
   } catch (error) {
-    throw error instanceof TandemError ? attribute(error, entry) : error;
+    throw failure(error, entry, op.name);
   }
 }
 
@@ -105,8 +115,7 @@ class Call {
 
   constructor(private readonly op: Op, private readonly entry: Entry, inputs: Inputs, runtime: Runtime | undefined) {
     inputs.forEach((input, i) => this.addInput(input, op.inputs[i], i));
-    const first = this.values.find((value) => value instanceof Tensor) as Tensor | undefined;
-    const found = runtime ?? first?.runtime;
+    const found = runtime ?? this.values.find(isTensor)?.runtime;
     if (found === undefined) {
       throw errorIn(op.name, 'InvalidArgument',
         'expected a tensor among the arguments, which says what runtime to use, got none; make one by runtime.tensor(…)');
@@ -117,7 +126,9 @@ class Call {
 
   private addInput(input: Inputs[number], spec: InputSpec | undefined, index: number): void {
     if (spec?.isVariadic !== true) {
-      this.values.push(input as TensorInput);
+      // Lists of axes and the like are kept, and known again; see recent.ts.
+      const isKept = spec?.isHost === true && Array.isArray(input);
+      this.values.push((isKept ? copyOf(input, this.op.name) : input) as TensorInput);
       this.specs.push(spec);
       return;
     }
@@ -125,8 +136,8 @@ class Call {
       const name = spec?.name ?? `argument ${index}`;
       throw errorIn(this.op.name, 'InvalidArgument', `expected a list of tensors for ${name}, got ${describe(input)}`);
     }
-    for (const value of input as readonly TensorInput[]) {
-      this.values.push(value);
+    for (const value of copyOf(input, this.op.name)) {
+      this.values.push(value as TensorInput);
       this.specs.push(spec);
     }
   }
@@ -138,15 +149,21 @@ class Call {
     return spec.isVariadic ? `${spec.name}[${index - this.specs.indexOf(spec)}]` : spec.name;
   }
 
-  run(options: object | undefined, numResults: number): Tensor[] {
-    const { engine, entry, op, runtime } = this;
+  run(given: object | undefined, numResults: number): Tensor[] {
+    const { engine, entry, op, runtime, values } = this;
     if (engine.closed !== undefined) throw engine.whyClosed();
     let attrs = 0;
+    let options: object | undefined;
     try {
       const pointer = op.on(engine, entry);
-      const args = this.values.map((value, i) => this.pointerOf(value, i));
+      values.forEach((value, i) => isTensor(value) && this.pointerOf(value, i));
+      // From here code of the program's may run: getters of options, proxies of lists. It may dispose of tensors.
+      options = copyOptions(given, op.name);
+      const made = values.map((value, i) => (isTensor(value) ? 0 : this.create(value as TensorLike, i)));
       const known = engine.isPlain ? engine.recent.attrs(op, options) : undefined;
       if (known === undefined) attrs = makeAttrs(engine, op, options);
+      // To here.
+      const args = values.map((value, i) => made[i] || this.pointerOf(value as Tensor, i));
       const results = engine.callMany(pointer, args, numResults, {
         attrs: known ?? attrs,
         chain: numResults === 0 ? runtime.chain() : 0,
@@ -159,6 +176,7 @@ class Call {
     }
   }
 
+  // `options` are a copy.
   private keepOrRelease(attrs: number, options: object | undefined): void {
     const { engine, engine: { exports, recent }, op } = this;
     for (const { dtype, index, pointer } of this.made) {
@@ -181,26 +199,60 @@ class Call {
     return 0;
   }
 
-  private pointerOf(value: TensorInput, index: number): number {
+  private pointerOf(tensor: Tensor, index: number): number {
     const { engine, op } = this;
-    if (value instanceof Tensor) {
-      if (value.engine !== engine) {
-        throw errorIn(op.name, 'InvalidArgument',
-          `expected tensors of one runtime, got ${this.nameOf(index)} of another one`);
-      }
-      if (value.ref.pointer === 0) {
-        throw errorIn(op.name, 'FailedPrecondition',
-          `expected tensors that are not disposed of, got ${this.nameOf(index)}, which is`);
-      }
-      this.inherited ??= value.context;
-      return value.ref.pointer;
+    if (tensor.engine !== engine) {
+      throw errorIn(op.name, 'InvalidArgument',
+        `expected tensors of one runtime, got ${this.nameOf(index)} of another one`);
     }
+    if (tensor.ref.pointer === 0) {
+      throw errorIn(op.name, 'FailedPrecondition',
+        `expected tensors that are not disposed of, got ${this.nameOf(index)}, which is`);
+    }
+    this.inherited ??= tensor.context;
+    return tensor.ref.pointer;
+  }
+
+  private create(value: TensorLike, index: number): number {
+    const { engine, op } = this;
     const dtype = dtypeFor(this.specs[index], value, this.values, this.specs);
-    const context = { op: op.name, name: this.nameOf(index) };
+    const context = { op: op.name, name: this.nameOf(index), isStrict: true };
+    const like = dtype === undefined ? this.pendingLike(value, index) : undefined;
+    if (like !== undefined) return this.castLike(value, like, index, context);
     const pointer = typeof value === 'number'
       ? createScalar(engine, value, dtype ?? 'f32', context)
       : createTensor(engine, value, dtype, undefined, context);
     this.made.push({ pointer, index, dtype });
+    return pointer;
+  }
+
+  // The tensor whose dtype, not known yet, values must take.
+  private pendingLike(value: TensorInput, index: number): Tensor | undefined {
+    const spec = this.specs[index];
+    if (spec === undefined || spec.isMixed || WIDEST[typeof firstOf(value)] === undefined) return undefined;
+    const { exports } = this.engine;
+    return this.values.find((other, i): other is Tensor => isTensor(other) && this.specs[i]?.type === spec.type &&
+      exports.tandem_js_tensor_state(this.pointerOf(other, i)) === PENDING);
+  }
+
+  // The values, waiting with the op for their dtype (TY-2).
+  private castLike(value: TensorInput, like: Tensor, index: number, context: ValuesContext): number {
+    const { engine, entry, op } = this;
+    const widest = createTensor(engine, value as TensorLike, WIDEST[typeof firstOf(value)], undefined, context);
+    let pointer = 0;
+    try {
+      const location = engine.tracksLocations ? engine.location(locationOf(entry)) : 0;
+      const input = op.inputs.indexOf(this.specs[index]!);
+      const request = this.request();
+      // The program's code may have disposed of it when its values were read.
+      const of = this.pointerOf(like, this.values.indexOf(like));
+      pointer = engine.guard((exports) => exports.tandem_js_cast_like(
+        engine.js, widest, of, op.on(engine, entry), input, request, location)) >>> 0;
+    } finally {
+      engine.exports.tandem_tensor_release(widest);
+    }
+    if (pointer === 0) throw new TandemError('ResourceExhausted', 'expected memory for a number, got none');
+    this.made.push({ pointer, index, dtype: undefined });
     return pointer;
   }
 }

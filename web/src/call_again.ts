@@ -12,14 +12,17 @@ import type { Engine } from './engine.js';
 import type { Entry } from './errors.js';
 import type { InputSpec, Op } from './op.js';
 import type { Runtime } from './runtime.js';
-import { newTensor, Tensor } from './tensor.js';
+import { isTensor, newTensor } from './tensor.js';
+import type { Tensor } from './tensor.js';
 
 /** More arguments go the long way. */
 const MAX_ARGUMENTS = 64;
+/** Of lists within lists. */
+const MAX_DEPTH = 16;
 
 /**
  * Calls an op with one result whose options and values are known from calls before; undefined if anything is otherwise.
- * What is wrong about a call is for `callSlowly` to say.
+ * What is wrong about a call is for the long way to say.
  */
 export function callAgain(
   op: Op, entry: Entry, inputs: Inputs, options: object | undefined, runtime: Runtime | undefined,
@@ -27,7 +30,7 @@ export function callAgain(
   const { engine } = op;
   const specs = op.inputs;
   if (engine === undefined || contexts.alive !== 0 || !engine.isPlain || inputs.length > specs.length) return undefined;
-  const { recent } = engine;
+  const { recent, releases } = engine;
   const { changes } = recent;
   const attrs = recent.attrs(op, options);
   if (attrs === undefined) return undefined;
@@ -35,7 +38,7 @@ export function callAgain(
   const pointers: number[] = [];
   for (let i = 0; i < inputs.length; ++i) {
     const value = inputs[i]!;
-    if (value instanceof Tensor) {
+    if (isTensor(value)) {
       of ??= value.runtime;
       if (value.engine !== engine || specs[i]!.isVariadic) return undefined;
       pointers.push(value.ref.pointer);
@@ -46,8 +49,9 @@ export function callAgain(
     }
     if (pointers[pointers.length - 1] === 0) return undefined;
   }
-  // Options and lists may have run code of the user's when they were read.
-  if (of?.engine !== engine || recent.changes !== changes || pointers.length > MAX_ARGUMENTS) return undefined;
+  // Options and lists may have run code of the user's when they were read, which may even have disposed of arguments.
+  if (recent.changes !== changes || engine.releases !== releases) return undefined;
+  if (of?.engine !== engine || pointers.length > MAX_ARGUMENTS) return undefined;
   let { u32 } = engine.heap;
   if (u32.length === 0) u32 = engine.revive(entry);
   for (let i = 0; i < pointers.length; ++i) u32[engine.argumentsAt + i] = pointers[i]!;
@@ -59,12 +63,14 @@ function pushTensors(
   pointers: number[], engine: Engine, list: unknown, runtime: Runtime | undefined,
 ): Runtime | undefined {
   let of = runtime;
-  if (!Array.isArray(list)) {
+  const count = Array.isArray(list) ? list.length : Infinity;
+  if (!(count <= MAX_ARGUMENTS)) {
     pointers.push(0);
     return of;
   }
-  for (const tensor of list as readonly unknown[]) {
-    const pointer = tensor instanceof Tensor && tensor.engine === engine ? tensor.ref.pointer : 0;
+  for (let i = 0; i < count; ++i) {
+    const tensor: unknown = (list as readonly unknown[])[i];
+    const pointer = isTensor(tensor) && tensor.engine === engine ? tensor.ref.pointer : 0;
     pointers.push(pointer);
     if (pointer === 0) break;
     of ??= (tensor as Tensor).runtime;
@@ -100,8 +106,9 @@ function pointerOfValue(
 }
 
 /**
- * The element type that a value takes among the tensors and values of a call, each for the input of the same index;
- * undefined for its own.
+ * The element type that a value takes among the tensors and values of a call, each for the input of the same index
+ * (TY-1): that of the tensors whose type is the same attribute; else what the definition says; else, for numbers, f32.
+ * Undefined for its own, as of typed arrays and of what is no number, and while that of such a tensor is not known.
  */
 export function dtypeFor(
   spec: InputSpec | undefined, value: TensorInput, values: readonly TensorInput[],
@@ -109,24 +116,39 @@ export function dtypeFor(
 ): DType | undefined {
   if (spec === undefined || spec.isMixed) return undefined;
   if (spec.dtype !== undefined) return spec.dtype;
-  if (typeof value === 'object') {
-    const own = dtypeOfArray(value);
-    if (own !== undefined) return own;
-  }
-  let other: DType | undefined;
+  if (typeof value === 'object' && dtypeOfArray(value) !== undefined) return undefined;
+  let isPending = false;
   for (let i = 0; i < values.length; ++i) {
     const tensor = values[i];
-    if (!(tensor instanceof Tensor)) continue;
-    const its = specs[i];
-    if (its?.type === spec.type) return tensor.dtypeIfKnown() ?? spec.usual;
-    if (its?.dtype === undefined && its?.isHost !== true) other ??= tensor.dtypeIfKnown();
+    if (!isTensor(tensor) || specs[i]?.type !== spec.type) continue;
+    const dtype = tensor.dtypeIfKnown();
+    if (dtype !== undefined) return dtype;
+    isPending = true;
   }
-  if (isText(value)) return undefined;
-  return spec.usual ?? (spec.isHost ? 'i32' : other);
+  if (isPending || typeof firstOf(value) !== 'number') return undefined;
+  let dtype = spec.usual ?? (spec.isHost ? 'i32' : 'f32');
+  if (dtype.startsWith('f')) return dtype;
+  // All that share the type take what one of them needs. Lists in lists are integers, which are checked later.
+  for (let i = 0; i < values.length && dtype !== 'f32'; ++i) {
+    const other = values[i];
+    if (specs[i]?.type !== spec.type) continue;
+    if (!Array.isArray(other)) dtype = widened(dtype, other);
+    else for (let j = 0, end = other.length; j < end && dtype !== 'f32'; ++j) dtype = widened(dtype, other[j]);
+  }
+  return dtype;
 }
 
-function isText(value: unknown): boolean {
+// The integer type, or what a number needs instead.
+function widened(dtype: DType, value: unknown): DType {
+  if (typeof value !== 'number' || (value | 0) === value) return dtype;
+  if (!Number.isInteger(value)) return 'f32';
+  return dtype === 'i32' ? 'i64' : dtype;
+}
+
+/** The first element of nested arrays, or what is in its place. */
+export function firstOf(value: unknown): unknown {
   let at = value;
-  while (Array.isArray(at)) at = at[0] as unknown;
-  return typeof at === 'string';
+  // Deeper than any tensor is an array that contains itself.
+  for (let depth = 0; depth < MAX_DEPTH && Array.isArray(at); ++depth) at = at[0] as unknown;
+  return at;
 }

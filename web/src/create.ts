@@ -11,7 +11,7 @@ import { errorIn, TandemError } from './errors.js';
 import { encodeText } from './heap.js';
 import { inferLayout, numElements, readElements } from './nested.js';
 import type { Layout, TensorLike, ValuesContext } from './nested.js';
-import { describe } from './values.js';
+import { copyOf, describe, fitsFloat } from './values.js';
 
 const MAX_RANK = 8;
 // What 32-bit addresses have room for.
@@ -23,18 +23,20 @@ export interface NewTensor {
   readonly address: number;
 }
 
-/** Throws InvalidArgument unless it is a list of at most 8 sizes. Their product is the module's to check. */
-export function checkShape(shape: unknown, op: string): asserts shape is readonly number[] {
+/** A copy of a shape. InvalidArgument unless it is a list of up to 8 sizes, of which the module checks the product. */
+export function shapeOf(shape: unknown, op: string): readonly number[] {
   if (!Array.isArray(shape)) {
     throw errorIn(op, 'InvalidArgument', `expected a shape, which is a list of sizes, got ${describe(shape)}`);
   }
-  if (shape.length > MAX_RANK) {
-    throw errorIn(op, 'InvalidArgument', `expected at most ${MAX_RANK} dimensions, got ${shape.length}`);
+  const sizes = copyOf(shape, op) as number[];
+  if (sizes.length > MAX_RANK) {
+    throw errorIn(op, 'InvalidArgument', `expected at most ${MAX_RANK} dimensions, got ${sizes.length}`);
   }
-  const wrong = (shape as unknown[]).find((dim) => !Number.isSafeInteger(dim) || (dim as number) < 0);
-  if (wrong !== undefined || shape.includes(undefined)) {
-    throw errorIn(op, 'InvalidArgument', `expected sizes that are integers from 0 on, got [${shape.join(', ')}]`);
+  if (!sizes.every((size) => Number.isSafeInteger(size) && size >= 0)) {
+    const got = sizes.map((size) => (typeof size === 'number' ? size : describe(size))).join(', ');
+    throw errorIn(op, 'InvalidArgument', `expected sizes that are integers from 0 on, got [${got}]`);
   }
+  return sizes;
 }
 
 /** Throws InvalidArgument unless it is the name of an element type, or undefined. */
@@ -94,7 +96,7 @@ function filled(engine: Engine, created: NewTensor, fill: () => void): number {
   try {
     fill();
   } catch (error) {
-    engine.exports.tandem_tensor_release(created.pointer);
+    if (engine.closed === undefined) engine.exports.tandem_tensor_release(created.pointer);
     throw error;
   }
   return created.pointer;
@@ -125,7 +127,8 @@ export function createTensor(
 
 /** Whether a number needs no conversion but what `tandem_js_scalar` does, and cannot be wrong for the dtype. */
 export function isPlainNumber(value: number, dtype: DType): boolean {
-  return dtype === 'f32' || dtype === 'f64' || (dtype === 'i32' && (value | 0) === value);
+  return dtype === 'f64' || (dtype === 'f32' && fitsFloat(value, Math.fround(value))) ||
+    (dtype === 'i32' && (value | 0) === value);
 }
 
 /** The tandem_tensor* of a number; those that a dtype does not take are an error. */

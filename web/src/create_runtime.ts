@@ -7,12 +7,13 @@ import type { Capabilities } from './capabilities.js';
 import { dtypeCode } from './dtypes.js';
 import { Engine } from './engine.js';
 import type { EngineOptions } from './engine.js';
-import { attribute, errorIn, TandemError } from './errors.js';
+import { attribute, attributed, errorIn, TandemError, textOf } from './errors.js';
 import type { GpuSource } from './gpu.js';
 import { checkSimd, checkWebAssembly, instantiate, instantiateThreads } from './module.js';
 import type { Execute, WasmInstance } from './module.js';
 import { platform } from './platform.js';
 import { Runtime } from './runtime.js';
+import { describe } from './values.js';
 
 /** What a runtime is made of. Everything has a default. */
 export interface RuntimeOptions {
@@ -51,7 +52,7 @@ export interface RuntimeOptions {
 }
 
 function invalid(name: string, expected: string, value: unknown): never {
-  const got = typeof value === 'string' ? `'${value}'` : String(value);
+  const got = typeof value === 'string' ? `'${value}'` : describe(value);
   throw errorIn('createRuntime', 'InvalidArgument', `expected ${name} to be ${expected}, got ${got}`);
 }
 
@@ -71,8 +72,8 @@ function checkFunction(name: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'function') invalid(name, 'a function', value);
 }
 
-function checkOptions(options: RuntimeOptions): Omit<EngineOptions, 'workers'> {
-  if (typeof options !== 'object' || options === null) invalid('options', 'an object', options);
+function checkOptions(given: unknown, options: RuntimeOptions): Omit<EngineOptions, 'workers'> {
+  if (typeof given !== 'object' || given === null) invalid('options', 'an object', given);
   const unknown = Object.keys(options).find((name) => !(NAMES as readonly string[]).includes(name));
   if (unknown !== undefined) invalid('the options', NAMES.join(', '), unknown);
   const { device = 'auto', threads = 'auto', onDiagnostic, onPrint, trackLocations = false } = options;
@@ -120,7 +121,7 @@ async function load(
     try {
       return { instance: await instantiateThreads(wanted, wake, execute, fail), threads: wanted, reason };
     } catch (error) {
-      reason = `the threaded module could not be loaded: ${error instanceof Error ? error.message : String(error)}`;
+      reason = `the threaded module could not be loaded: ${textOf(error)}`;
     }
   }
   const { wasmModule, wasmBinary } = options;
@@ -140,7 +141,7 @@ async function findGpu(options: RuntimeOptions): Promise<GpuSource | string> {
     return await open(options, { TandemError, dtypeCode });
   } catch (error) {
     if (device === 'webgpu' || (error as TandemError).code === 'InvalidArgument') throw error;
-    return error instanceof Error ? error.message : String(error);
+    return textOf(error);
   }
 }
 
@@ -175,12 +176,14 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   let source: GpuSource | undefined;
   platform.stayAlive(starting, true);
   try {
-    const checked = checkOptions(options);
+    // A copy, since getters may give something else the next time.
+    const own = attributed(createRuntime, () => ({ ...options }));
+    const checked = attributed(createRuntime, () => checkOptions(options, own));
     checkWebAssembly();
     let engine: Engine | undefined;
-    let gpu = await findGpu(options);
+    let gpu = await findGpu(own);
     if (typeof gpu !== 'string') source = gpu;
-    const loading = load(options, source, () => engine?.events.wake(), (...batch) => engine?.gpu?.execute(...batch),
+    const loading = load(own, source, () => engine?.events.wake(), (...batch) => engine?.gpu?.execute(...batch),
       (error) => engine?.trap(error));
     // While it is fetched. Without SIMD it cannot be compiled either, which nobody is told then.
     loading.catch(() => undefined);
@@ -188,12 +191,12 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const loaded = await loading;
     if (source && !('tandem_webgpu_create' in loaded.instance.exports)) {
       gpu = 'the given module has no WebGPU, unlike tandem-webgpu.wasm';
-      if (options.device === 'webgpu') throw errorIn('createRuntime', 'FailedPrecondition', gpu);
+      if (own.device === 'webgpu') throw errorIn('createRuntime', 'FailedPrecondition', gpu);
       source.close();
       source = undefined;
     }
     engine = new Engine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
-    engine.gpu = source?.attach(engine, { fallback: options.fallback ?? true, memoryLimit: checked.memoryLimit });
+    engine.gpu = source?.attach(engine, { fallback: own.fallback ?? true, memoryLimit: checked.memoryLimit });
     // For what there was to do before anybody could be told.
     engine.events.wake();
     const version = engine.heap.cString(loaded.instance.exports.tandem_version());

@@ -96,11 +96,23 @@ export function arrayType(dtype: DType): TypedArrayConstructor {
   return ARRAYS[dtypeCode(dtype)] as TypedArrayConstructor;
 }
 
+// What all typed arrays inherit from. Its getters work for those of other realms (frames, vm contexts), too, and no
+// program changes what they say of an array.
+const inherited = Object.getPrototypeOf(Uint8Array.prototype) as object;
+const tagGetter = Object.getOwnPropertyDescriptor(inherited, Symbol.toStringTag)!.get!;
+const lengthGetter = Object.getOwnPropertyDescriptor(inherited, 'length')!.get!;
+
 /** What `dtype` of a typed array's elements is; undefined for anything that is not a typed array. */
 export function dtypeOfArray(value: unknown): DType | undefined {
-  if (!ArrayBuffer.isView(value)) return undefined;
-  // By tag, not by class: arrays of other realms (frames, vm contexts) have classes of their own.
-  return BY_TAG.get((value as { readonly [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? '');
+  return ArrayBuffer.isView(value) ? BY_TAG.get(tagGetter.call(value) as string) : undefined;
+}
+
+/** How many elements a typed array has. TypeError if its buffer is detached, or has been made too small for it. */
+export function lengthOfArray(array: TypedArray): number {
+  const length = lengthGetter.call(array) as number;
+  // It has none then either.
+  if (length === 0) Uint8Array.prototype.at.call(array as Uint8Array, 0);
+  return length;
 }
 
 /** Whether the elements of a typed array of type `from` are those of a tensor of type `to`, bit for bit. */

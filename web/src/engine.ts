@@ -3,7 +3,7 @@
 
 // A module instance at work: calls into it, errors out of it, and its end.
 
-import { attribute, codeOfNumber, TandemError } from './errors.js';
+import { attribute, codeOfNumber, TandemError, textOf } from './errors.js';
 import type { Entry } from './errors.js';
 import { Events } from './events.js';
 import type { Listener } from './events.js';
@@ -88,6 +88,8 @@ export class Engine {
   readonly tracksLocations: boolean;
   /** Whether calls may go the short way. */
   readonly isPlain: boolean;
+  /** How often a tensor was released. */
+  releases = 0;
   /** What calls were given lately. */
   readonly recent: Recent;
   /** Index in `heap.u32` of the arguments and of the result of a call. */
@@ -146,7 +148,7 @@ export class Engine {
       this.heap.renew();
       return fn(this.exports, this.heap.scratch);
     } catch (error) {
-      throw isTrap(error) ? this.trap(error) : exhausted(error);
+      throw isTrap(error) ? this.trap(error) : error;
     }
   }
 
@@ -185,9 +187,8 @@ export class Engine {
   /** What to throw for something that was thrown by the module itself. The runtime is unusable from then on. */
   trap(error: unknown): TandemError {
     if (this.closed !== undefined) return this.whyClosed();
-    const text = error instanceof Error ? error.message : String(error);
     this.close(new TandemError('Internal',
-      `the WebAssembly module failed (${text}), so that this runtime cannot be used any more; create another one`,
+      `the WebAssembly module failed (${textOf(error)}), so that this runtime cannot be used any more; create another`,
       { cause: error }));
     return this.whyClosed();
   }
@@ -310,6 +311,7 @@ export class Engine {
     const { pointer } = ref;
     if (pointer === 0) return;
     ref.pointer = 0;
+    ++this.releases;
     if (this.closed !== undefined) return;
     try {
       this.tensorRelease(pointer);
@@ -347,7 +349,7 @@ export class Engine {
 
   private close(why: TandemError): void {
     this.closed ??= why;
-    this.heap.close();
+    this.heap.close(() => this.whyClosed());
     for (const op of this.users) op.forget(this);
     this.users.clear();
     this.events.close();
@@ -360,14 +362,9 @@ export class Engine {
   }
 }
 
-// Whether what was thrown left the module in the middle of something: a trap, or no room left on the stack.
+// Whether what was thrown left the module in the middle of something: a trap, or no room left on the stack, of which
+// Firefox has an error of its own.
 function isTrap(error: unknown): boolean {
   return error instanceof WebAssembly.RuntimeError ||
-    (error instanceof Error && /call stack|recursion/.test(error.message));
-}
-
-/** Memory of JavaScript that could not be had, as an error of the package; other errors as they are. */
-export function exhausted(error: unknown): unknown {
-  if (!(error instanceof RangeError)) return error;
-  return new TandemError('ResourceExhausted', `expected memory of JavaScript, got ${error.message}`, { cause: error });
+    (error instanceof Error && !(error instanceof TandemError) && /call stack|recursion/.test(error.message));
 }

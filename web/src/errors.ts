@@ -56,6 +56,31 @@ export function errorIn(name: string, code: ErrorCode, text: string): TandemErro
   return new TandemError(code, `[${name}] ${text}`, { op: name });
 }
 
+/** Thrown on the way to a call that is over before it begins; the program gets `reason`, which may be anything. */
+export class Over {
+  constructor(readonly reason: unknown) {}
+}
+
+/** What an error says of anything that was thrown, or given as a reason. */
+export function textOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return 'something that has no text';
+  }
+}
+
+/**
+ * The error of the package for what was thrown while `name` read what the program gave it: by getters, proxies that are
+ * revoked, arrays whose buffer is detached, or where memory of JavaScript could not be had.
+ */
+export function errorFor(name: string, error: unknown): TandemError {
+  if (error instanceof TandemError) return error;
+  const [code, expected]: [ErrorCode, string] = error instanceof RangeError
+    ? ['ResourceExhausted', 'memory of JavaScript'] : ['InvalidArgument', 'arguments that can be read'];
+  return new TandemError(code, `[${name}] expected ${expected}, got ${textOf(error)}`, { op: name, cause: error });
+}
+
 /** A function of the package that the user called: frames from it inwards are not the user's. */
 export type Entry = (...args: never[]) => unknown;
 
@@ -102,11 +127,16 @@ export function locationOf(entry: Entry): string {
   return attribute(new TandemError('Unknown', ''), entry).location ?? '';
 }
 
-/** Runs `fn`; errors of the package that it throws are the caller's of `entry`. @internal */
+/** What to throw for what a call of `entry`, which errors call `name`, has thrown: an error of its caller. @internal */
+export function failure(error: unknown, entry: Entry, name = entry.name): unknown {
+  return error instanceof Over ? error.reason : attribute(errorFor(name, error), entry);
+}
+
+/** Runs `fn`; what it throws becomes an error of the package, the caller's of `entry`. @internal */
 export function attributed<T>(entry: Entry, fn: () => T): T {
   try {
     return fn();
   } catch (error) {
-    throw error instanceof TandemError ? attribute(error, entry) : error;
+    throw failure(error, entry);
   }
 }

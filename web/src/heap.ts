@@ -30,6 +30,8 @@ export class Heap {
   /** Byte address of the scratch area, a multiple of 8. */
   readonly scratch: number;
 
+  private whyClosed: (() => TandemError) | undefined;
+
   constructor(private memory: WebAssembly.Memory | undefined, private allocator: Allocator) {
     this.scratch = allocator.malloc(SCRATCH_BYTES) >>> 0;
     if (this.scratch === 0) throw new TandemError('ResourceExhausted', 'expected memory for a runtime, got none');
@@ -49,8 +51,9 @@ export class Heap {
     this.f64 = new Float64Array(buffer);
   }
 
-  /** Makes the views have nothing, once the module must not be used any more. */
-  close(): void {
+  /** Makes the views have nothing, once the module must not be used any more; `why` is the error of `malloc` then. */
+  close(why: () => TandemError): void {
+    this.whyClosed = why;
     this.memory = undefined;
     this.allocator = NO_ALLOCATOR;
     this.u8 = new Uint8Array(0);
@@ -60,6 +63,7 @@ export class Heap {
 
   /** Memory that the caller gives to `free`. ResourceExhausted if there is none. */
   malloc(size: number): number {
+    if (this.whyClosed !== undefined) throw this.whyClosed();
     const address = this.allocator.malloc(Math.max(size, 1)) >>> 0;
     if (address === 0) throw new TandemError('ResourceExhausted', `expected ${size} bytes of memory, got none`);
     this.renew();

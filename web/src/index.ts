@@ -23,6 +23,10 @@ export type { MemoryInfo } from './memory.js';
 export type { Nested, NestedLike, Scalar, ScalarLike, TensorLike } from './nested.js';
 export type { ArgDefinition, AttrDefinition, OpDefinition } from './registry.js';
 export type { Request, RequestOptions } from './request.js';
+export { loadSafetensors, Safetensors, saveSafetensors } from './safetensors.js';
+export type {
+  LoadSafetensorsOptions, SafetensorsProgress, SafetensorsSource, SaveSafetensorsOptions,
+} from './safetensors.js';
 export type { Trace } from './trace.js';
 export type { WaitOptions } from './waiting.js';
 export * from './ops.js';

@@ -5,7 +5,7 @@
 
 import { arrayType, bf16ToNumber, dtypeOfArray, f16ToNumber, partsOf } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { describe, failAt, isList, isScalar, readValues } from './values.js';
+import { describe, failAt, isList, isScalar, lengthOf, readValues } from './values.js';
 import type { ValuesContext } from './values.js';
 
 export type { ValuesContext } from './values.js';
@@ -84,11 +84,12 @@ export function inferLayout(values: TensorLike, dtype?: DType, context: ValuesCo
   let own: DType | undefined;
   let value: unknown = values;
   while (isList(value)) {
-    lengths.push(value.length);
+    const length = lengthOf(value);
+    lengths.push(length);
     // Also what ends the walk into an array that contains itself; one more for the pairs of c64.
     if (lengths.length > MAX_RANK + 1) break;
     own = dtypeOfArray(value);
-    if (own !== undefined || value.length === 0) break;
+    if (own !== undefined || length === 0) break;
     value = value[0];
   }
   if (!isList(value) && !isScalar(value)) {

@@ -520,7 +520,8 @@ export interface CastOptions {
  * Converts each element to the dtype dstT. Integers wrap around. Floating point to integer drops the fraction; values
  * out of range give the nearest integer that is in range, NaN gives 0. Towards narrower floating point it rounds to
  * nearest, halves to even; if truncate is set, it drops the bits of the fraction that there is no room for. To bool it
- * is true where the element is not 0. Complex to real drops the imaginary part.
+ * is true where the element is not 0. Complex to any other dtype drops the imaginary part first, so that 2i is false as
+ * a bool.
  *
  * tf.Cast(x: SrcT) gives y: DstT; SrcT: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64; dstT:
  * bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
@@ -1111,7 +1112,7 @@ export function floorMod(x: TensorInput, y: TensorInput): Tensor {
 
 const fusedBatchNormGradOp = /* @__PURE__ */ defineOp(
   'tf.FusedBatchNormGradV3',
-  'y_backprop:T x:T scale:f32 reserve_space_1:U=f32 reserve_space_2:U=f32 reserve_space_3:U=f32',
+  'y_backprop:T x:T scale:f32 reserve_space_1:U reserve_space_2:U reserve_space_3:U',
   'epsilon:float data_format:string is_training:bool',
 );
 /** Attributes of {@link fusedBatchNormGrad}. */
@@ -1168,7 +1169,7 @@ export function fusedBatchNormGrad(
 
 const fusedBatchNormOp = /* @__PURE__ */ defineOp(
   'tf.FusedBatchNormV3',
-  'x:T scale:U=f32 offset:U=f32 mean:U=f32 variance:U=f32',
+  'x:T scale:U offset:U mean:U variance:U',
   'epsilon:float exponential_avg_factor:float data_format:string is_training:bool',
 );
 /** Attributes of {@link fusedBatchNorm}. */
@@ -1516,7 +1517,10 @@ export function matMul(a: TensorInput, b: TensorInput, options?: MatMulOptions):
   return call2(matMulOp, matMul, a, b, options);
 }
 
-const matrixBandPartOp = /* @__PURE__ */ defineOp('tf.MatrixBandPart', 'input:T num_lower:Tindex! num_upper:Tindex!');
+const matrixBandPartOp = /* @__PURE__ */ defineOp(
+  'tf.MatrixBandPart',
+  'input:T num_lower:Tindex=i64! num_upper:Tindex=i64!',
+);
 /**
  * Matrices with everything outside a band around the main diagonal set to 0.
  *
@@ -2425,7 +2429,7 @@ export function spaceToDepth(input: TensorInput, blockSize: number, options?: Sp
 
 const sparseSoftmaxCrossEntropyWithLogitsOp = /* @__PURE__ */ defineOp(
   'tf.SparseSoftmaxCrossEntropyWithLogits',
-  'features:T=f32 labels:Tlabels=i64',
+  'features:T labels:Tlabels=i64',
 );
 /** Results of {@link sparseSoftmaxCrossEntropyWithLogits}. */
 export interface SparseSoftmaxCrossEntropyWithLogitsResults {
@@ -2469,7 +2473,11 @@ export function split(splitDim: TensorInput, value: TensorInput, numSplit: numbe
   return callMany(splitOp, split, [splitDim, value], { numSplit }, numSplit);
 }
 
-const splitVOp = /* @__PURE__ */ defineOp('tf.SplitV', 'value:T size_splits:Tlen! split_dim:i32!', 'num_split:int');
+const splitVOp = /* @__PURE__ */ defineOp(
+  'tf.SplitV',
+  'value:T size_splits:Tlen=i64! split_dim:i32!',
+  'num_split:int',
+);
 /**
  * Cuts a tensor into pieces of given sizes along one dimension.
  *
@@ -2871,7 +2879,7 @@ export function unique(x: TensorInput, options?: UniqueOptions): UniqueResults {
   return { y: results[0]!, idx: results[1]! };
 }
 
-const uniqueV2Op = /* @__PURE__ */ defineOp('tf.UniqueV2', 'x:T axis:Taxis!', 'out_idx:dtype');
+const uniqueV2Op = /* @__PURE__ */ defineOp('tf.UniqueV2', 'x:T axis:Taxis=i64!', 'out_idx:dtype');
 /** Attributes of {@link uniqueV2}. */
 export interface UniqueV2Options {
   /** The dtype of idx; i32 is an error for 2^31 distinct slices or more. Default: 'i32'. */

@@ -4,7 +4,7 @@
 // Browsers, pages and workers alike, as the environment of the package; and what is like them.
 
 import { TandemError } from './errors.js';
-import type { Platform, ThreadsFactory } from './platform.js';
+import type { OpenFileFunction, Platform, ReplaceFileFunction, ThreadsFactory } from './platform.js';
 
 let tasks: (() => void)[] = [];
 let channel: MessageChannel | undefined;
@@ -63,6 +63,13 @@ async function fetchModule(url: URL): Promise<Response> {
   }
   return response;
 }
+
+/** There are none. */
+export const openFile: OpenFileFunction = () => Promise.resolve(undefined);
+
+/** There are none. */
+export const replaceFile: ReplaceFileFunction = (path, _, fail) =>
+  Promise.reject(fail('Unimplemented', `expected no path, since files are of Node alone, got ${String(path)}`));
 
 /** The browser. */
 export const platform: Platform = {

@@ -3,7 +3,28 @@
 
 // What the environment is asked for. The build for Node has platform.node.ts in place of platform.browser.ts.
 
-export { platform } from './platform.browser.js';
+import type { ErrorCode, TandemError } from './errors.js';
+
+export { openFile, platform, replaceFile } from './platform.browser.js';
+
+/** Makes an error of a function of the package. */
+export type MakeError = (code: ErrorCode, text: string, cause?: unknown) => TandemError;
+
+/** A file of the system, read from its begin to its end. */
+export interface OpenFile {
+  /** Its path. */
+  readonly name: string;
+  /** In bytes, when it was opened. */
+  readonly size: number;
+  /** Its bytes, each piece until the next is asked for. Closes the file at the end, and when it is asked to return. */
+  readonly chunks: AsyncGenerator<Uint8Array, void, void>;
+}
+
+/** Opens a file; undefined for what is not a place of the system, such as any URL in a browser. */
+export type OpenFileFunction = (place: string | URL, fail: MakeError) => Promise<OpenFile | undefined>;
+
+/** Writes a file beside a path and then renames it, so that a file there is always whole. */
+export type ReplaceFileFunction = (path: string | URL, bytes: Uint8Array, fail: MakeError) => Promise<void>;
 
 /** What the threaded module's glue code asks of us. */
 export interface ThreadsOptions {

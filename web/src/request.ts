@@ -5,10 +5,11 @@
 
 import { contexts, currentContext, runIn } from './context.js';
 import type { Context } from './context.js';
-import { attribute, errorIn, TandemError } from './errors.js';
+import { attribute, errorIn, failure, Over, TandemError, textOf } from './errors.js';
 import type { Entry } from './errors.js';
 import type { Engine } from './engine.js';
-import { checkSignal } from './waiting.js';
+import { describe } from './values.js';
+import { signalOf } from './waiting.js';
 import type { WaitOptions } from './waiting.js';
 
 /** When a request is over before its work is done. */
@@ -50,7 +51,7 @@ export class Request {
 
   /** @internal */
   requestOn(engine: object): number {
-    this.throwIfOver();
+    if (this.over !== undefined) throw new Over(this.over.reason);
     return engine === this.engine ? this.pointer : 0;
   }
 
@@ -65,7 +66,7 @@ export class Request {
     this.over = { reason };
     const { engine } = this;
     if (engine.closed !== undefined) return;
-    const text = engine.heap.newCString(reason instanceof Error ? reason.message : String(reason));
+    const text = engine.heap.newCString(textOf(reason));
     engine.check(engine.guard((exports) => exports.tandem_request_cancel(this.pointer, text)));
     engine.heap.free(text);
     engine.events.wake();
@@ -82,7 +83,7 @@ function checkDeadline(deadline: unknown): asserts deadline is number | undefine
   if (deadline === undefined) return;
   if (typeof deadline !== 'number' || !(deadline >= 0)) {
     throw errorIn('request', 'InvalidArgument',
-      `expected deadline to be milliseconds from 0 on, got ${String(deadline)}`);
+      `expected deadline to be milliseconds from 0 on, got ${describe(deadline)}`);
   }
 }
 
@@ -90,16 +91,21 @@ function checkDeadline(deadline: unknown): asserts deadline is number | undefine
 export async function runRequest<T>(
   engine: Engine, options: RequestOptions, fn: (request: Request) => T | PromiseLike<T>, entry: Entry,
 ): Promise<T> {
-  const { signal, deadline } = options;
   let request: Request;
+  let signal: AbortSignal | undefined;
+  let deadline: number | undefined;
   try {
-    checkSignal(options);
+    if (typeof fn !== 'function') {
+      throw errorIn('request', 'InvalidArgument', `expected options and a function, got ${describe(fn)}`);
+    }
+    signal = signalOf(options);
+    ({ deadline } = options);
     checkDeadline(deadline);
     const ms = deadline !== undefined && deadline <= MAX_TIMER_MS ? deadline : -1;
     engine.check(engine.guard((exports, scratch) => exports.tandem_js_request_create(engine.js, ms, scratch)));
     request = new Request(engine, engine.result());
   } catch (error) {
-    throw error instanceof TandemError ? attribute(error, entry) : error;
+    throw failure(error, entry);
   }
   ++contexts.alive;
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -4,15 +4,15 @@
 // Runtime: where tensors live and ops run.
 
 import { Allocation } from './allocation.js';
+import { copyOptions } from './attrs.js';
 import type { AttrValue } from './attrs.js';
 import { callMany } from './call.js';
 import type { Inputs, TensorInput } from './call.js';
 import type { Capabilities, DeviceName } from './capabilities.js';
-import { checkDType, checkShape, createFilled, createTensor } from './create.js';
+import { checkDType, createFilled, createTensor, shapeOf } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { DESCRIPTION } from './engine.js';
-import type { Engine } from './engine.js';
-import { attributed, errorIn, TandemError } from './errors.js';
+import { DESCRIPTION, Engine } from './engine.js';
+import { attributed, errorIn, TandemError, textOf } from './errors.js';
 import { gpuOf } from './gpu.js';
 import { readImage } from './image.js';
 import type { ImageOptions, ImageSource } from './image.js';
@@ -23,9 +23,10 @@ import type { OpDefinition } from './registry.js';
 import { runRequest } from './request.js';
 import type { Request, RequestOptions } from './request.js';
 import { keepTensor, runInScope } from './scope.js';
-import { newTensor, Tensor } from './tensor.js';
+import { newTensor } from './tensor.js';
+import type { Tensor } from './tensor.js';
 import { Trace } from './trace.js';
-import { describe } from './values.js';
+import { copyOf, describe } from './values.js';
 
 /** What a tensor is made as. */
 export interface TensorOptions {
@@ -52,6 +53,9 @@ export class Runtime {
 
   /** @internal */
   constructor(engine: Engine, capabilities: Capabilities) {
+    if (!(engine instanceof Engine)) {
+      throw new TandemError('InvalidArgument', 'expected a runtime to be made by createRuntime(), got new Runtime()');
+    }
     this.engine = engine;
     this.device = capabilities.device;
     this.capabilities = capabilities;
@@ -73,11 +77,10 @@ export class Runtime {
    */
   tensor(values: TensorLike | TypedArray, shapeOrOptions?: readonly number[] | TensorOptions): Tensor {
     return this.make(this.tensor, () => {
-      const isShape = Array.isArray(shapeOrOptions);
       const { shape, dtype } = optionsOf(shapeOrOptions);
-      if (shape !== undefined || isShape) checkShape(shape, 'tensor');
       checkDType(dtype, 'tensor');
-      return createTensor(this.engine, values, dtype, shape, { op: 'tensor', name: 'values' });
+      const sizes = shape === undefined ? undefined : shapeOf(shape, 'tensor');
+      return createTensor(this.engine, values, dtype, sizes, { op: 'tensor', name: 'values' });
     });
   }
 
@@ -105,18 +108,17 @@ export class Runtime {
   }
 
   private filled(op: string, shape: readonly number[], value: ScalarLike, dtype: DType | undefined): number {
-    checkShape(shape, op);
+    const sizes = shapeOf(shape, op);
     checkDType(dtype, op);
     const isPair = dtype === 'c64' && typeof value === 'number';
-    return createFilled(this.engine, shape, isPair ? [value, 0] : value, dtype, { op, name: 'value' });
+    return createFilled(this.engine, sizes, isPair ? [value, 0] : value, dtype, { op, name: 'value' });
   }
 
   /** Memory for a tensor, to be filled in place, f32 by default. Not for strings. */
   alloc(shape: readonly number[], dtype: DType = 'f32'): Allocation {
     return attributed(this.alloc, () => {
-      checkShape(shape, 'alloc');
       checkDType(dtype, 'alloc');
-      return new Allocation(this, shape, dtype);
+      return new Allocation(this, shapeOf(shape, 'alloc'), dtype);
     });
   }
 
@@ -151,9 +153,9 @@ export class Runtime {
   fromGPUBuffer(buffer: object, shapeOrOptions: readonly number[] | TensorOptions): Tensor {
     return attributed(this.fromGPUBuffer, () => {
       const { shape, dtype = 'f32' } = optionsOf(shapeOrOptions);
-      checkShape(shape, 'fromGPUBuffer');
+      const sizes = shapeOf(shape, 'fromGPUBuffer');
       checkDType(dtype, 'fromGPUBuffer');
-      return newTensor(this, this.engine, gpuOf(this.engine, 'fromGPUBuffer').wrap(buffer, dtype, shape));
+      return newTensor(this, this.engine, gpuOf(this.engine, 'fromGPUBuffer').wrap(buffer, dtype, sizes));
     });
   }
 
@@ -170,19 +172,22 @@ export class Runtime {
     name: string, inputs: readonly TensorInput[], attrs: Readonly<Record<string, AttrValue>> = {},
     options: { results?: number } = {},
   ): Tensor[] {
-    return attributed(this.execute, () => {
+    const call = attributed(this.execute, () => {
       if (!Array.isArray(inputs)) {
-        throw new TandemError('InvalidArgument', `[${name}] expected inputs to be an array, got ${describe(inputs)}`);
+        throw errorIn(String(name), 'InvalidArgument', `expected inputs to be an array, got ${describe(inputs)}`);
       }
       const { definition, isSimple, op } = this.ensureRegistry().find(name, this.execute);
-      if (isSimple && options.results === undefined) return callMany(op, this.execute, inputs, attrs, 1, this);
-      const count = options.results ?? numResults(definition, inputs.length, attrs);
+      const list = copyOf(inputs, op.name) as TensorInput[];
+      const { results } = options;
+      if (isSimple && results === undefined) return { op, attrs, count: 1, grouped: list };
+      const known = copyOptions(attrs, op.name) as Readonly<Record<string, AttrValue>>;
+      const count = results ?? numResults(definition, list.length, known);
       if (!Number.isSafeInteger(count) || count < 0 || count > MAX_RESULTS) {
-        throw errorIn(name, 'InvalidArgument', `expected results to be 0 to ${MAX_RESULTS}, got ${String(count)}`);
+        throw errorIn(op.name, 'InvalidArgument', `expected results to be 0 to ${MAX_RESULTS}, got ${String(count)}`);
       }
-      const grouped = groupInputs(definition, inputs, attrs) as Inputs;
-      return callMany(op, this.execute, grouped, attrs, count, this);
+      return { op, attrs: known, count, grouped: groupInputs(definition, list, known) as Inputs };
     });
+    return callMany(call.op, this.execute, call.grouped, call.attrs, call.count, this);
   }
 
   /** The definitions of all ops, sorted by name. */
@@ -224,12 +229,12 @@ export class Runtime {
    * awaiting promises of others are left to the garbage collector, unless they are computed from tensors of the scope.
    */
   scope<T>(fn: () => T): T {
-    return runInScope(fn);
+    return runInScope(fn, this.scope);
   }
 
   /** Takes a tensor out of its scopes, and returns it. */
   keep(tensor: Tensor): Tensor {
-    keepTensor(tensor);
+    keepTensor(tensor, this.keep);
     return tensor;
   }
 
@@ -254,8 +259,7 @@ export class Runtime {
   cancel(reason?: unknown): void {
     const { engine } = this;
     attributed(this.cancel, () => {
-      const text = reason === undefined ? 0
-        : engine.heap.newCString(reason instanceof Error ? reason.message : String(reason));
+      const text = reason === undefined ? 0 : engine.heap.newCString(textOf(reason));
       engine.check(engine.guard((exports) => exports.tandem_js_cancel(engine.js, text)));
       if (text !== 0) engine.heap.free(text);
       this.dropChain();

@@ -6,21 +6,30 @@
 import { contexts, currentContext, runIn } from './context.js';
 import type { Context } from './context.js';
 import type { Ref } from './engine.js';
-import { Tensor } from './tensor.js';
+import { attributed, errorIn } from './errors.js';
+import type { Entry } from './errors.js';
+import { isTensor } from './tensor.js';
+import type { Tensor } from './tensor.js';
+import { describe } from './values.js';
 
-// The tensors in a value: itself, or in arrays and plain objects.
-function tensorsIn(value: unknown, found: Set<Tensor>, seen: Set<unknown>): void {
-  if (value instanceof Tensor) {
-    found.add(value);
-    return;
+// The tensors in a value: itself, or in arrays and plain objects, however deep.
+function tensorsIn(value: unknown): Set<Tensor> {
+  const found = new Set<Tensor>();
+  const seen = new Set<unknown>();
+  const left = [value];
+  while (left.length > 0) {
+    const part = left.pop();
+    if (typeof part !== 'object' || part === null || ArrayBuffer.isView(part) || seen.has(part)) continue;
+    seen.add(part);
+    if (isTensor(part)) {
+      found.add(part);
+      continue;
+    }
+    const parts: Iterable<unknown> =
+      part instanceof Map ? [...part.keys(), ...part.values()] : part instanceof Set ? part : Object.values(part);
+    for (const each of parts) left.push(each);
   }
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || seen.has(value)) return;
-  seen.add(value);
-  const parts: Iterable<unknown> =
-    value instanceof Map ? [...value.keys(), ...value.values()]
-    : Array.isArray(value) || value instanceof Set ? value as Iterable<unknown>
-    : Object.values(value);
-  for (const part of parts) tensorsIn(part, found, seen);
+  return found;
 }
 
 class Scope implements Context {
@@ -41,15 +50,16 @@ class Scope implements Context {
 
   close(result: unknown): void {
     --contexts.alive;
-    const kept = new Set<Tensor>();
-    tensorsIn(result, kept, new Set());
-    for (const tensor of kept) {
-      if (!this.refs?.delete(tensor.ref)) continue;
-      tensor.context = this.parent;
-      adoptInto(this.parent, tensor);
+    try {
+      for (const tensor of tensorsIn(result)) {
+        if (!this.refs?.delete(tensor.ref)) continue;
+        tensor.context = this.parent;
+        adoptInto(this.parent, tensor);
+      }
+    } finally {
+      for (const [ref, engine] of this.refs ?? []) engine.release(ref);
+      this.refs = undefined;
     }
-    for (const [ref, engine] of this.refs ?? []) engine.release(ref);
-    this.refs = undefined;
   }
 }
 
@@ -64,22 +74,29 @@ function isPromise(value: unknown): value is Promise<unknown> {
 }
 
 /** Runs `fn`, then frees the tensors that were made in it, but those in what it returns or resolves to. */
-export function runInScope<T>(fn: () => T): T {
+export function runInScope<T>(fn: () => T, entry: Entry): T {
+  attributed(entry, () => {
+    if (typeof fn !== 'function') throw errorIn('scope', 'InvalidArgument', `expected a function, got ${describe(fn)}`);
+  });
   const scope = new Scope();
   ++contexts.alive;
   let result: T;
+  let isLater: boolean;
   try {
     result = runIn(scope, fn);
+    isLater = isPromise(result);
   } catch (error) {
     scope.close(undefined);
     throw error;
   }
-  if (!isPromise(result)) {
-    scope.close(result);
+  // What the program returned may be proxies and getters, of which errors are its own doing.
+  const close = (value: unknown): void => attributed(entry, () => scope.close(value));
+  if (!isLater) {
+    close(result);
     return result;
   }
-  const closing = result.then((value) => {
-    scope.close(value);
+  const closing = Promise.resolve(result as Promise<unknown>).then((value) => {
+    close(value);
     return value;
   }, (error: unknown) => {
     scope.close(undefined);
@@ -89,7 +106,10 @@ export function runInScope<T>(fn: () => T): T {
 }
 
 /** Takes a tensor out of the scopes it was made in. */
-export function keepTensor(tensor: Tensor): void {
+export function keepTensor(tensor: Tensor, entry: Entry): void {
+  attributed(entry, () => {
+    if (!isTensor(tensor)) throw errorIn('keep', 'InvalidArgument', `expected a tensor, got ${describe(tensor)}`);
+  });
   for (let at = tensor.context; at !== undefined; at = at.parent) {
     if (at instanceof Scope) at.keep(tensor);
   }

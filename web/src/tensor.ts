@@ -9,15 +9,14 @@ import type { Context } from './context.js';
 import { elementsAt } from './create.js';
 import { dtypeOfCode } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { DESCRIPTION, exhausted, Ref } from './engine.js';
-import type { Engine } from './engine.js';
-import { attribute, attributed, errorIn, TandemError } from './errors.js';
+import { DESCRIPTION, Engine, Ref } from './engine.js';
+import { attribute, attributed, errorFor, errorIn, Over, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import { gpuOf } from './gpu.js';
 import { toNested, toScalar } from './nested.js';
 import type { Nested, Scalar } from './nested.js';
 import type { Runtime } from './runtime.js';
-import { awaited, checkSignal } from './waiting.js';
+import { awaited, signalOf } from './waiting.js';
 import type { WaitOptions } from './waiting.js';
 
 /** Whether a tensor's elements have been computed. */
@@ -47,17 +46,24 @@ export class Tensor {
   readonly ref: Ref;
   /** The context it was made in, which what is computed from it belongs to, too. @internal */
   context: Context | undefined;
-  private knownShape: readonly number[] | undefined;
+  // Private to the engine of JavaScript, too: what has it was made here.
+  #shape: readonly number[] | undefined;
   private knownDType: DType | undefined;
 
   /** @internal */
   constructor(runtime: Runtime, engine: Engine, pointer: number) {
+    if (!(engine instanceof Engine)) throw notMade('Tensor');
     this.runtime = runtime;
     this.engine = engine;
     this.ref = new Ref(pointer);
     this.context = undefined;
-    this.knownShape = undefined;
+    this.#shape = undefined;
     this.knownDType = undefined;
+  }
+
+  /** Whether a value is a tensor made here, not by another copy of the package, and no object like one. @internal */
+  static isOurs(value: unknown): value is Tensor {
+    return typeof value === 'object' && value !== null && #shape in value;
   }
 
   /**
@@ -67,7 +73,7 @@ export class Tensor {
    * disposed of; the tensor's own error if it is one.
    */
   get shape(): readonly number[] {
-    return this.knownShape ?? this.describeFor('shape').shape;
+    return (isTensor(this) ? this.#shape : undefined) ?? this.describeFor('shape').shape;
   }
 
   /** The type of its elements. Throws as `shape` does. */
@@ -87,12 +93,13 @@ export class Tensor {
 
   /** Where its elements are. */
   get device(): DeviceName {
-    return this.engine.gpu?.isOn(this.pointerFor('device')) ? 'webgpu' : 'cpu';
+    const pointer = this.pointerFor('device');
+    return this.engine.gpu?.isOn(pointer) ? 'webgpu' : 'cpu';
   }
 
   /** Whether `dispose` was called, on the tensor or on its runtime. */
   get disposed(): boolean {
-    return this.ref.pointer === 0 || this.engine.closed !== undefined;
+    return !isTensor(this) || this.ref.pointer === 0 || this.engine.closed !== undefined;
   }
 
   /** Whether the elements have been computed. Throws FailedPrecondition once the tensor is disposed of. */
@@ -188,6 +195,7 @@ export class Tensor {
 
   /** Frees the tensor's memory, unless ops that are pending need it; they are not disturbed. May be called again. */
   dispose(): void {
+    if (!isTensor(this)) throw attribute(notMade('dispose'), Tensor.prototype.dispose);
     this.engine.release(this.ref);
   }
 
@@ -206,22 +214,18 @@ export class Tensor {
 
   /** What describes its type in errors: "f32[2,2]". */
   private typeText(): string {
-    if (this.knownDType === undefined || this.knownShape === undefined) return '(of a shape not known yet)';
-    return `${this.knownDType}[${this.knownShape.join(',')}]`;
+    if (this.knownDType === undefined || this.#shape === undefined) return '(of a shape not known yet)';
+    return `${this.knownDType}[${this.#shape.join(',')}]`;
   }
 
   /** The tandem_tensor*; throws for `what` was asked of a disposed tensor. @internal */
   pointerFor(what: string, entry?: Entry): number {
-    const { pointer } = this.ref;
-    if (this.engine.closed !== undefined) {
-      const error = this.engine.whyClosed();
-      throw entry ? attribute(error, entry) : error;
-    }
-    if (pointer === 0) {
-      const error = errorIn(what, 'FailedPrecondition', 'expected a tensor that is not disposed of, got one that is');
-      throw entry ? attribute(error, entry) : error;
-    }
-    return pointer;
+    const error = !isTensor(this) ? notMade(what)
+      : this.engine.closed !== undefined ? this.engine.whyClosed()
+      : this.ref.pointer !== 0 ? undefined
+      : errorIn(what, 'FailedPrecondition', 'expected a tensor that is not disposed of, got one that is');
+    if (error !== undefined) throw entry ? attribute(error, entry) : error;
+    return this.ref.pointer;
   }
 
   /** The dtype, if it is known already. @internal */
@@ -245,9 +249,9 @@ export class Tensor {
       const { u32, f64 } = engine.heap;
       const rank = u32[at + 2]! | 0;
       if (u32[at + 1] !== 0) this.knownDType = dtypeOfCode(u32[at + 1]!);
-      if (rank >= 0 && this.knownShape === undefined) {
+      if (rank >= 0 && this.#shape === undefined) {
         const first = (at + 6) >>> 1;
-        this.knownShape = Object.freeze(Array.from(f64.subarray(first, first + rank)));
+        this.#shape = Object.freeze(Array.from(f64.subarray(first, first + rank)));
       }
       return { state: STATES[u32[at]!]!, address: u32[at + 3]! };
     });
@@ -256,7 +260,8 @@ export class Tensor {
   private describeFor(what: 'shape' | 'dtype'): { shape: readonly number[]; dtype: DType } {
     const pointer = this.pointerFor(what);
     const { state } = this.describe(pointer);
-    const { knownShape: shape, knownDType: dtype } = this;
+    const shape = this.#shape;
+    const dtype = this.knownDType;
     if (shape !== undefined && dtype !== undefined) return { shape, dtype };
     if (state === 'error') throw this.takeError(pointer);
     throw errorIn(what, 'FailedPrecondition',
@@ -276,8 +281,9 @@ export class Tensor {
     const { engine } = this;
     let pointer: number;
     let copied = 0;
+    let signal: AbortSignal | undefined;
     try {
-      checkSignal(options);
+      signal = signalOf(options);
       pointer = this.pointerFor(entry.name, entry);
       if (onHost) copied = engine.gpu?.toHost(pointer) ?? 0;
       if (copied === 0 && !engine.events.isShort()) {
@@ -288,14 +294,14 @@ export class Tensor {
       // Its own reference: the tensor may be disposed of meanwhile.
       if (copied === 0) engine.check(engine.guard((exports, scratch) => exports.tandem_tensor_copy(pointer, scratch)));
     } catch (error) {
-      return followed(Promise.reject(this.reasonFor(error)));
+      return followed(Promise.reject(this.reasonFor(error, entry)));
     }
     const copy = new Ref(copied || engine.result());
     const reading = this.waitFor(copy).then(() => read(copy.pointer)).finally(() => engine.release(copy));
     const failing = reading.catch((error: unknown) => {
-      throw this.reasonFor(error instanceof TandemError ? late(error) : error);
+      throw this.reasonFor(error instanceof TandemError ? late(error) : error, entry);
     });
-    return followed(awaited(failing, options));
+    return followed(awaited(failing, signal));
   }
 
   private async waitFor(copy: Ref): Promise<void> {
@@ -304,9 +310,10 @@ export class Tensor {
   }
 
   // What an aborted request is rejected with is its signal's reason.
-  private reasonFor(error: unknown): unknown {
-    const { code } = error instanceof TandemError ? error : { code: undefined };
-    if (code !== 'Cancelled' && code !== 'DeadlineExceeded') return error;
+  private reasonFor(thrown: unknown, entry: Entry): unknown {
+    if (thrown instanceof Over) return thrown.reason;
+    const error = errorFor(entry.name, thrown);
+    if (error.code !== 'Cancelled' && error.code !== 'DeadlineExceeded') return error;
     const over = (this.context ?? currentContext())?.whyOver?.();
     return over === undefined ? error : over.reason;
   }
@@ -315,11 +322,7 @@ export class Tensor {
     const { state, address } = this.describe(pointer);
     if (state === 'error') throw this.takeError(pointer);
     if (this.dtype === 'string') return this.copyStrings(pointer);
-    try {
-      return this.elements(pointer, address).slice();
-    } catch (error) {
-      throw exhausted(error);
-    }
+    return this.elements(pointer, address).slice();
   }
 
   // The elements of an available tensor of numbers. One that is not dense in memory, such as one number for all of its
@@ -343,6 +346,14 @@ export class Tensor {
       if (engine.closed === undefined) heap.free(room);
     }
   }
+}
+
+/** Whether a value is a tensor that this package made. */
+export const isTensor = Tensor.isOurs;
+
+function notMade(what: string): TandemError {
+  return errorIn(what, 'InvalidArgument', 'expected a tensor that a runtime of this package made, got an object like ' +
+    'one, such as a proxy of it, or one of another copy of the package');
 }
 
 /** A new tensor, which belongs to the context of the call, and to `inherited`. @internal */

@@ -3,9 +3,9 @@
 
 // Reads values as JavaScript writes them into flat arrays of an element type, checking each.
 
-import { dtypeOfArray, isSameLayout, numberToBF16, numberToF16 } from './dtypes.js';
+import { dtypeOfArray, isSameLayout, lengthOfArray, numberToBF16, numberToF16 } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { TandemError } from './errors.js';
+import { errorIn, TandemError } from './errors.js';
 
 /** What errors call the values, and the op they are for. */
 export interface ValuesContext {
@@ -13,9 +13,14 @@ export interface ValuesContext {
   readonly op?: string;
   /** "y"; "values" by default. */
   readonly name?: string;
+  /** Whether finite numbers that a floating-point type can only make infinite are an error. */
+  readonly isStrict?: boolean;
 }
 
 type Element = number | bigint | boolean | string;
+
+/** Of lists of tensors, and of values of attributes. */
+const MAX_LIST = 2 ** 20;
 
 function placeOf(context: ValuesContext, path: readonly number[]): string {
   return (context.name ?? 'values') + path.map((index) => `[${index}]`).join('');
@@ -33,6 +38,27 @@ export function failAt(
 /** Whether a value has further values in it. */
 export function isList(value: unknown): value is readonly unknown[] | TypedArray {
   return Array.isArray(value) || dtypeOfArray(value) !== undefined;
+}
+
+/** How many values are in a list. */
+export function lengthOf(list: readonly unknown[] | TypedArray): number {
+  return Array.isArray(list) ? list.length : lengthOfArray(list as TypedArray);
+}
+
+/**
+ * The values of an array, each read once: whatever the program's code does when they are read, and afterwards, the copy
+ * is what was checked.
+ *
+ * @throws TandemError InvalidArgument for more than 2^20.
+ */
+export function copyOf(list: readonly unknown[], op: string): unknown[] {
+  const { length } = list;
+  if (!(length <= MAX_LIST)) {
+    throw errorIn(op, 'InvalidArgument', `expected at most ${MAX_LIST} values in a list, got ${length}`);
+  }
+  const copy: unknown[] = [];
+  for (let i = 0; i < length; ++i) copy.push(list[i]);
+  return copy;
 }
 
 /** Whether a value can be an element. */
@@ -88,10 +114,21 @@ function integer64(min: bigint, max: bigint): Store {
   };
 }
 
-function float(encode: (value: number) => number): Store {
+/** Whether a number that became `rounded` still is what it was: infinite only if it was before. */
+export function fitsFloat(value: number, rounded: number): boolean {
+  return Math.abs(rounded) !== Infinity || Math.abs(value) === Infinity;
+}
+
+function float(encode: (value: number) => number, largest = 3.4028234663852886e38): Store {
+  const infinities = [encode(Infinity), encode(-Infinity)];
   return (reader, value) => {
     if (typeof value === 'string') wrongKind(reader, value);
-    (reader.out as Float32Array)[reader.at++] = encode(Number(value));
+    const number = Number(value);
+    const encoded = encode(number);
+    if (reader.isStrict && infinities.includes(encoded) && Math.abs(number) !== Infinity) {
+      outOfRange(reader, -largest, largest, value);
+    }
+    (reader.out as Float32Array)[reader.at++] = encoded;
   };
 }
 
@@ -107,11 +144,11 @@ const STORES: Readonly<Record<DType, Store>> = {
   u32: integer(0, 4294967295),
   i64: integer64(-9223372036854775808n, 9223372036854775807n),
   u64: integer64(0n, 18446744073709551615n),
-  f16: float(numberToF16),
-  bf16: float(numberToBF16),
-  f32: float(asIs),
+  f16: float(numberToF16, 65504),
+  bf16: float(numberToBF16, 3.3895313892515355e38),
+  f32: float(Math.fround),
   f64: float(asIs),
-  c64: float(asIs),
+  c64: float(Math.fround),
   string: (reader, value) => {
     if (typeof value !== 'string') wrongKind(reader, value);
     (reader.out as string[])[reader.at++] = value;
@@ -135,6 +172,10 @@ class Reader {
     this.store = STORES[dtype];
   }
 
+  get isStrict(): boolean {
+    return this.context.isStrict === true;
+  }
+
   fail(code: 'InvalidArgument' | 'OutOfRange', text: string): never {
     return failAt(this.context, this.path, code, text);
   }
@@ -143,19 +184,22 @@ class Reader {
     const length = this.lengths[this.path.length];
     if (length === undefined) return this.readElement(value);
     if (!isList(value)) this.failUneven(`an array of ${length} elements`, describe(value));
-    if (value.length !== length) this.failUneven(`${length} elements`, String(value.length));
+    const got = lengthOf(value);
+    if (got !== length) this.failUneven(`${length} elements`, String(got));
     const own = dtypeOfArray(value);
-    if (own !== undefined) return this.readTyped(value as TypedArray, own);
-    if (this.path.length + 1 === this.lengths.length && (this.dtype === 'f32' || this.dtype === 'f64')) {
-      return this.readNumbers(value as readonly unknown[]);
+    if (own !== undefined) return this.readTyped(value as TypedArray, own, length);
+    const isPlain = this.dtype === 'f64' || (this.dtype === 'f32' && !this.isStrict);
+    if (isPlain && this.path.length + 1 === this.lengths.length) {
+      return this.readNumbers(value as readonly unknown[], length);
     }
-    this.readAll(value as readonly unknown[], 0);
+    this.readAll(value as readonly unknown[], 0, length);
   }
 
-  private readAll(list: readonly unknown[] | TypedArray, begin: number): void {
+  // Up to the length that it had: reading may run code of the program's, which changes it.
+  private readAll(list: readonly unknown[], begin: number, end: number): void {
     const depth = this.path.length;
     this.path.push(0);
-    for (let i = begin; i < list.length; ++i) {
+    for (let i = begin; i < end; ++i) {
       this.path[depth] = i;
       this.read(list[i]);
     }
@@ -163,18 +207,18 @@ class Reader {
   }
 
   // What readAll does, fast for what is most frequent: a list of numbers that need no check.
-  private readNumbers(list: readonly unknown[]): void {
+  private readNumbers(list: readonly unknown[], end: number): void {
     let i = 0;
     if (this.kind === undefined || this.kind === 'number') {
       const out = this.out as Float32Array;
-      for (; i < list.length; ++i) {
+      for (; i < end; ++i) {
         const value = list[i];
         if (typeof value !== 'number') break;
         out[this.at++] = value;
       }
       if (i > 0) this.kind = 'number';
     }
-    if (i < list.length) this.readAll(list, i);
+    if (i < end) this.readAll(list, i, end);
   }
 
   private readElement(value: unknown): void {
@@ -186,7 +230,7 @@ class Reader {
     this.store(this, value);
   }
 
-  private readTyped(list: TypedArray, own: DType): void {
+  private readTyped(list: TypedArray, own: DType, length: number): void {
     if (this.path.length + 1 !== this.lengths.length) {
       const inner = this.lengths[this.path.length + 1];
       this.failUneven(`arrays of ${inner} elements`, describe(list));
@@ -194,14 +238,14 @@ class Reader {
     this.checkKind(describe(list).replace(/^an? /, ''));
     if (isSameLayout(own, this.dtype)) {
       // A Float16Array converts its elements, but here they are bits.
-      const bits = own === 'f16' ? new Uint16Array(list.buffer, list.byteOffset, list.length) : list;
+      const bits = own === 'f16' ? new Uint16Array(list.buffer, list.byteOffset, length) : list;
       (this.out as Float32Array).set(bits as Float32Array, this.at);
-      this.at += list.length;
+      this.at += length;
       return;
     }
     const depth = this.path.length;
     this.path.push(0);
-    for (let i = 0; i < list.length; ++i) {
+    for (let i = 0; i < length; ++i) {
       this.path[depth] = i;
       this.store(this, list[i]!);
     }
@@ -230,8 +274,11 @@ class Reader {
 export function readValues(
   values: unknown, dtype: DType, lengths: readonly number[], out: TypedArray | string[], context: ValuesContext,
 ): void {
-  if (dtype === 'c64' && lengths.length === 0) {
-    (out as Float32Array)[1] = 0;  // a number is its real part
+  const reader = new Reader(out, dtype, lengths, context);
+  reader.read(values);
+  if (dtype === 'c64' && lengths.length === 0) (out as Float32Array)[reader.at++] = 0;  // a number is its real part
+  // Code of the program's that was run meanwhile has changed the lists, or moved the module's memory.
+  if (reader.at !== out.length) {
+    failAt(context, [], 'InvalidArgument', 'expected values that reading them does not change, got others');
   }
-  new Reader(out, dtype, lengths, context).read(values);
 }

@@ -3,7 +3,8 @@
 
 // Waiting that a signal can end.
 
-import { TandemError } from './errors.js';
+import { Over, TandemError } from './errors.js';
+import { describe } from './values.js';
 
 /** How a call waits. */
 export interface WaitOptions {
@@ -11,19 +12,19 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Throws InvalidArgument if the signal is none, and its reason if it is aborted. */
-export function checkSignal(options: WaitOptions | undefined): void {
-  const signal: unknown = options?.signal;
-  if (signal === undefined) return;
-  if (typeof signal !== 'object' || signal === null || !('aborted' in signal)) {
-    throw new TandemError('InvalidArgument', `expected signal to be an AbortSignal, got ${String(signal)}`);
+/** The signal of the options. Throws InvalidArgument if it is none, and that it is over if it is aborted. */
+export function signalOf(options: WaitOptions | undefined): AbortSignal | undefined {
+  const signal = (options ?? undefined)?.signal;
+  if (signal === undefined) return undefined;
+  if (typeof signal !== 'object' || typeof signal?.addEventListener !== 'function' || !('aborted' in signal)) {
+    throw new TandemError('InvalidArgument', `expected signal to be an AbortSignal, got ${describe(signal)}`);
   }
-  if ((signal as AbortSignal).aborted) throw (signal as AbortSignal).reason;
+  if (signal.aborted) throw new Over(signal.reason);
+  return signal;
 }
 
 /** The promise, or the signal's reason, whichever comes first. */
-export function awaited<T>(promise: Promise<T>, options: WaitOptions | undefined): Promise<T> {
-  const signal = options?.signal;
+export function awaited<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);

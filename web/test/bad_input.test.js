@@ -8,16 +8,7 @@ import { after, afterEach, before, describe, it } from 'mocha';
 
 import { add, argMax, leakyRelu, matMul, slice, TandemError } from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
-import { errorOf, rejectionOf } from './errors.js';
-
-/** Expects `fn` to throw a TandemError of that code, whose message matches and whose place is this file. */
-function expectError(fn, code, message) {
-  const error = errorOf(fn);
-  expect(error, String(error)).to.be.instanceOf(TandemError);
-  expect(error.message).to.match(message);
-  expect(error.code).to.equal(code);
-  return error;
-}
+import { errorOf, expectError, rejectionOf } from './errors.js';
 
 describe('wrong arguments', () => {
   let rt;

@@ -503,8 +503,9 @@ void GemvNarrow(const GemvBlock<T>& v) {
 template <typename T>
 void GemvRows(const GemvBlock<T>& g) {
   constexpr int64_t kCached = (int64_t{8} << 20) / sizeof(T);
-  const bool is_narrow = g.cols <= 8 * HWY_LANES(T) || g.depth <= kCached / g.cols;
-  if (is_narrow && (kFastMasks || g.cols % HWY_LANES(T) == 0)) return GemvNarrow(g);
+  constexpr int64_t kLanes = HWY_LANES(T);
+  const bool is_narrow = g.cols <= 8 * kLanes || g.depth <= kCached / g.cols;
+  if (is_narrow && (kFastMasks || g.cols % kLanes == 0)) return GemvNarrow(g);
   constexpr int64_t kRange = 1024;
   for (int64_t begin = 0; begin < g.cols; begin += kRange) {
     const int64_t end = std::min(g.cols, begin + kRange);

@@ -3,7 +3,8 @@
 
 // Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D.
 
-#include <vector>
+#include <algorithm>
+#include <array>
 
 #include "kernels/convolution_program.h"
 #include "kernels/depthwise_program.h"
@@ -70,10 +71,11 @@ Status FusedConv2DKernel(KernelFrame& frame) {
                                                                    frame.result_metadata(0).shape));
   convolution.epilogue = FusedEpilogue::FromAttrs(frame.attrs());
   ShaderCall call(frame);
-  std::vector<GpuBuffer*> buffers;
-  for (size_t i = 0; i < frame.num_args(); ++i) buffers.push_back(call.Argument(i));
-  buffers.push_back(call.Result(0));
-  call.Run(ConvolutionProgram(convolution, call.limits()), buffers);
+  std::array<GpuBuffer*, ShaderCall::kMaxBuffers + 1> buffers;
+  const size_t num_args = std::min(frame.num_args(), ShaderCall::kMaxBuffers);
+  for (size_t i = 0; i < num_args; ++i) buffers[i] = call.Argument(i);
+  buffers[num_args] = call.Result(0);
+  call.Run(ConvolutionProgram(convolution, call.limits()), {buffers.data(), num_args + 1});
   return call.Finish();
 }
 

@@ -8,8 +8,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
-#include <vector>
+#include <tuple>
 
 #include "kernel_texts.h"
 #include "kernels/element_types.h"
@@ -64,39 +65,50 @@ bool AddTensor(const EinsumEquation::Labels& of, const TensorShape& shape, int64
   return each_once;
 }
 
-std::vector<Label> Select(const Labels& labels, bool (*fits)(const Label&), int64_t Label::*order) {
-  std::vector<Label> selected;
-  std::copy_if(labels.begin(), labels.end(), std::back_inserter(selected),
-               [fits](const Label& label) { return label.size != 1 && fits(label); });
-  std::ranges::sort(selected, std::ranges::greater(), order);
+// Those of at most three tensors.
+struct LabelList {
+  std::array<Label, 3 * TensorShape::kMaxRank> of;
+  size_t size = 0;
+
+  bool empty() const { return size == 0; }
+  Label& back() { return of[size - 1]; }
+  std::span<const Label> span() const { return {of.data(), size}; }
+};
+
+LabelList Select(const Labels& labels, bool (*fits)(const Label&), int64_t Label::*order) {
+  LabelList selected;
+  for (const Label& label : labels) {
+    if (label.size != 1 && fits(label)) selected.of[selected.size++] = label;
+  }
+  std::ranges::sort(std::span(selected.of.data(), selected.size), std::ranges::greater(), order);
   return selected;
 }
 
 // Takes the last labels that are as one, as this one, off the list.
-Label TakeMerged(std::vector<Label>& list) {
+Label TakeMerged(LabelList& list) {
   if (list.empty()) return {};
   Label merged = list.back();
-  list.pop_back();
+  --list.size;
   while (!list.empty()) {
     const Label& outer = list.back();
     if (outer.a != merged.a * merged.size || outer.b != merged.b * merged.size || outer.c != merged.c * merged.size) {
       break;
     }
     merged.size *= outer.size;
-    list.pop_back();
+    --list.size;
   }
   return merged;
 }
 
 // None if the labels that are summed over are not at regular distances.
 std::optional<MatrixProduct> MakeProduct(const Labels& labels) {
-  std::vector<Label> inner = Select(
+  LabelList inner = Select(
       labels, [](const Label& label) { return label.c == 0; }, &Label::a);
-  std::vector<Label> rows = Select(
+  LabelList rows = Select(
       labels, [](const Label& label) { return label.c != 0 && label.b == 0; }, &Label::c);
-  std::vector<Label> cols = Select(
+  LabelList cols = Select(
       labels, [](const Label& label) { return label.c != 0 && label.b != 0 && label.a == 0; }, &Label::c);
-  std::vector<Label> both = Select(
+  LabelList both = Select(
       labels, [](const Label& label) { return label.c != 0 && label.a != 0 && label.b != 0; }, &Label::c);
   const Label k = TakeMerged(inner);
   if (!inner.empty()) return std::nullopt;
@@ -113,15 +125,16 @@ std::optional<MatrixProduct> MakeProduct(const Labels& labels) {
   product.c_row = row.c;
   product.c_col = col.size == 1 ? 1 : col.c;
   for (const auto* list : {&both, &rows, &cols}) {
-    for (const Label& label : *list) product.AddBatchDim({label.size, label.a, label.b, label.c});
+    for (const Label& label : list->span()) product.AddBatchDim({label.size, label.a, label.b, label.c});
   }
   return product;
 }
 
 void RunContraction(ShaderCall& call, const EinsumEquation& equation, const TensorMetadata& result,
                     const Labels& labels, bool binary) {
-  std::vector<uint32_t> table;
-  const auto add = [&table](int64_t value) { table.push_back(static_cast<uint32_t>(value)); };
+  std::array<uint32_t, 4 * TensorShape::kMaxRank + 3 * std::tuple_size_v<decltype(LabelList::of)> + 1> table;
+  size_t words = 0;
+  const auto add = [&](int64_t value) { table[words++] = static_cast<uint32_t>(value); };
   const EinsumEquation::Labels& output = equation.output;
   for (int d = 0; d < output.rank; ++d) {
     const int i = output.rank - 1 - d;
@@ -135,27 +148,26 @@ void RunContraction(ShaderCall& call, const EinsumEquation& equation, const Tens
     add(first == d ? label.b : 0);
     add(first);
   }
-  const std::vector<Label> inner = Select(
+  const LabelList inner = Select(
       labels, [](const Label& label) { return label.c == 0; }, &Label::a);
   int64_t inner_size = 1;
-  for (size_t i = inner.size(); i-- > 0;) {
-    add(inner[i].size);
-    add(inner[i].a);
-    add(inner[i].b);
-    inner_size *= inner[i].size;
+  for (size_t i = inner.size; i-- > 0;) {
+    const Label& label = inner.of[i];
+    for (int64_t value : {label.size, label.a, label.b}) add(value);
+    inner_size *= label.size;
   }
-  if (table.empty()) add(0);  // no buffer is empty
+  if (words == 0) add(0);  // no buffer is empty
   Launch launch;
   launch.variant = ShaderVariant(kContraction, {static_cast<int32_t>(result.dtype), binary});
-  for (int64_t value : {result.num_elements(), int64_t{output.rank}, inner_size, static_cast<int64_t>(inner.size())}) {
+  for (int64_t value : {result.num_elements(), int64_t{output.rank}, inner_size, static_cast<int64_t>(inner.size)}) {
     launch.parameters.Add(static_cast<uint32_t>(value));
   }
   launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(result.num_elements()), kWorkgroup, call.limits());
-  GpuBuffer* const words = call.Table(table);
+  GpuBuffer* const places = call.Table({table.data(), words});
   if (binary) {
-    call.Run(launch, {call.Argument(0), call.Argument(1), words, call.Result(0)});
+    call.Run(launch, {call.Argument(0), call.Argument(1), places, call.Result(0)});
   } else {
-    call.Run(launch, {call.Argument(0), words, call.Result(0)});
+    call.Run(launch, {call.Argument(0), places, call.Result(0)});
   }
 }
 

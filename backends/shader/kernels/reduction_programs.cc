@@ -262,21 +262,19 @@ uint64_t CountChunks(uint64_t outer, uint64_t rows, uint64_t cols, const GpuLimi
   return std::max(DivideUp(rows, kMaxSerialRows), std::min(DivideUp(rows, 16), DivideUp(wanted, items)));
 }
 
-void AddStages(uint64_t outer, uint64_t rows, uint64_t cols, const GpuLimits& limits,
-               std::vector<ReductionStage>& stages) {
-  while (true) {
-    const uint64_t chunks = CountChunks(outer, rows, cols, limits);
-    stages.push_back({outer, rows, cols, chunks, stages.empty(), false});
-    if (chunks == 1) return;
-    rows = chunks;
-  }
-}
-
 }  // namespace
 
-std::vector<ReductionStage> PlanReduction(const TensorShape& shape, const ReducedDims& reduced,
-                                          const GpuLimits& limits) {
-  std::vector<ReductionStage> stages;
+void ReductionPlan::Add(uint64_t outer, uint64_t rows, uint64_t cols, const GpuLimits& limits) {
+  uint64_t chunks;
+  do {
+    chunks = CountChunks(outer, rows, cols, limits);
+    Add({outer, rows, cols, chunks, empty(), false});
+    rows = chunks;
+  } while (chunks != 1);
+}
+
+ReductionPlan PlanReduction(const TensorShape& shape, const ReducedDims& reduced, const GpuLimits& limits) {
+  ReductionPlan stages;
   uint64_t outer[TensorShape::kMaxRank + 1] = {1};  // product of the dimensions before
   uint64_t results = 1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -284,7 +282,10 @@ std::vector<ReductionStage> PlanReduction(const TensorShape& shape, const Reduce
     outer[axis + 1] = outer[axis] * dim;
     if (!reduced[static_cast<size_t>(axis)]) results *= dim;
   }
-  if (shape.num_elements() == 0) return {{1, 0, results, 1, true, true}};
+  if (shape.num_elements() == 0) {
+    stages.Add({1, 0, results, 1, true, true});
+    return stages;
+  }
   uint64_t rows = 1;
   uint64_t cols = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -294,11 +295,11 @@ std::vector<ReductionStage> PlanReduction(const TensorShape& shape, const Reduce
       rows *= dim;
       continue;
     }
-    if (rows > 1) AddStages(outer[axis + 1], rows, cols, limits, stages);
+    if (rows > 1) stages.Add(outer[axis + 1], rows, cols, limits);
     rows = 1;
     cols *= dim;
   }
-  if (rows > 1 || stages.empty()) AddStages(1, rows, cols, limits, stages);
+  if (rows > 1 || stages.empty()) stages.Add(1, rows, cols, limits);
   stages.back().is_last = true;
   return stages;
 }
@@ -343,7 +344,7 @@ uint64_t AccumulatorBytes(const ReductionKind& kind, const ReductionStage& stage
 
 void Reduce(ShaderCall& call, const ReductionKind& kind, const TensorShape& shape, const ReducedDims& reduced,
             std::initializer_list<GpuBuffer*> inputs, GpuBuffer* out, uint64_t channels) {
-  const std::vector<ReductionStage> stages = PlanReduction(shape, reduced, call.limits());
+  ReductionPlan stages = PlanReduction(shape, reduced, call.limits());
   const uint64_t results = stages.back().Size();
   if (results == 0) return;
   const uint64_t count = static_cast<uint64_t>(shape.num_elements()) / results;

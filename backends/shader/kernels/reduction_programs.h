@@ -51,9 +51,30 @@ struct ReductionStage {
   uint64_t Size() const { return outer * chunks * cols; }
 };
 
-// At least one stage. A shape without elements gives one that makes results of no elements.
-std::vector<ReductionStage> PlanReduction(const TensorShape& shape, const ReducedDims& reduced,
-                                          const GpuLimits& limits);
+// The stages of a reduction, at least one; in place, since every call makes one.
+class ReductionPlan {
+ public:
+  // As many as it takes: eight dimensions of 2^32 elements in all are reduced in half of that.
+  static constexpr size_t kMaxStages = 32;
+
+  // Stages that reduce `rows` rows of [outer, rows, cols] to one.
+  void Add(uint64_t outer, uint64_t rows, uint64_t cols, const GpuLimits& limits);
+  void Add(const ReductionStage& stage) { stages_[size_++] = stage; }
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  ReductionStage& back() { return stages_[size_ - 1]; }
+  const ReductionStage& operator[](size_t i) const { return stages_[i]; }
+  const ReductionStage* begin() const { return stages_.data(); }
+  const ReductionStage* end() const { return stages_.data() + size_; }
+
+ private:
+  std::array<ReductionStage, kMaxStages> stages_;
+  size_t size_ = 0;
+};
+
+// A shape without elements gives a stage that makes results of no elements.
+ReductionPlan PlanReduction(const TensorShape& shape, const ReducedDims& reduced, const GpuLimits& limits);
 
 // `count`: elements for each result; `channels`: of the means, if there are some.
 Launch ReductionProgram(const ReductionKind& kind, const ReductionStage& stage, uint64_t count, uint64_t channels,

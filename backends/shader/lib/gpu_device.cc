@@ -115,7 +115,8 @@ Status GpuDevice::CheckLost() const {
 
 void GpuDevice::OnBatchesFailed(uint64_t first, uint64_t last, const Status& error) {
   const std::lock_guard lock(failures_mutex_);
-  failures_.push_back({first, last, error});
+  // What cannot be noted must not be taken for good: then all of the device is.
+  if (failures_.Append({first, last, error}) == nullptr && lost_.ok()) lost_ = error;
   has_failed_.store(true, std::memory_order_release);
 }
 
@@ -146,8 +147,11 @@ StatusOr<Tensor> GpuDevice::UploadElements(const TensorMetadata& metadata, const
   const uint64_t bytes = GpuByteSize(metadata);
   if (bytes == 0) return tensor;
   GpuBuffer& buffer = BufferOf(tensor);
+  // The queue may be done with the data, and it be freed, when this returns.
+  buffer.set_last_write(0);
+  if (metadata.dtype == DType::kI32 || metadata.dtype == DType::kI64) buffer.Keep(data, bytes);
   TANDEM_ASSIGN_OR_RETURN(const uint64_t batch, queue_->Upload(buffer.id(), data, bytes, std::move(owner), origin));
-  buffer.set_last_write(batch);
+  buffer.set_last_upload(batch);
   return tensor;
 }
 
@@ -157,12 +161,21 @@ StatusOr<Tensor> GpuDevice::UploadConstant(const TensorMetadata& metadata, const
   std::memcpy(&bits, data, static_cast<size_t>(GpuByteSize(metadata)));
   const auto key = std::make_pair(metadata.dtype, bits);
   const std::lock_guard lock(constants_mutex_);
-  if (const auto found = constants_.find(key); found != constants_.end() && CheckUsable(*found->second).ok()) {
-    return Tensor(metadata, this, kDenseGpu, nullptr, found->second);
-  }
+  Constant* found = std::ranges::lower_bound(constants_, key, {}, &Constant::key);
+  const bool is_known = found != constants_.end() && found->key == key;
+  if (is_known && CheckUsable(*found->buffer).ok()) return Tensor(metadata, this, kDenseGpu, nullptr, found->buffer);
   TANDEM_ASSIGN_OR_RETURN(Tensor tensor, UploadElements(metadata, data, nullptr, origin));
-  if (constants_.size() >= kMaxConstants) constants_.clear();
-  constants_.insert_or_assign(key, RcRef<GpuBuffer>::Share(&BufferOf(tensor)));
+  auto buffer = RcRef<GpuBuffer>::Share(&BufferOf(tensor));
+  if (is_known) {
+    found->buffer = std::move(buffer);
+    return tensor;
+  }
+  if (constants_.size() >= kMaxConstants) {
+    constants_.clear();
+    found = constants_.begin();
+  }
+  // Without memory to note it, it is uploaded again the next time.
+  static_cast<void>(constants_.Insert(static_cast<size_t>(found - constants_.begin()), {key, std::move(buffer)}));
   return tensor;
 }
 
@@ -199,6 +212,10 @@ AsyncValueRef<Tensor> GpuDevice::Download(const ExecutionContext& exec, const Te
   if (!dense.ok()) return fail(dense.status());
   const uint64_t bytes = GpuByteSize(metadata);
   if (bytes == 0) return AsyncValueRef<Tensor>::MakeAvailable(std::move(*dense));
+  if (const std::span<const std::byte> kept = BufferOf(tensor).kept(); kept.size() == bytes) {
+    std::memcpy(dense->mutable_data(), kept.data(), kept.size());
+    return AsyncValueRef<Tensor>::MakeAvailable(std::move(*dense));
+  }
   RcRef<HostBuffer> words;
   if (metadata.dtype == DType::kBool) {
     if (bytes > SIZE_MAX) return fail(Status::OutOfMemory());
@@ -212,8 +229,9 @@ AsyncValueRef<Tensor> GpuDevice::Download(const ExecutionContext& exec, const Te
   auto pending = MakeRef<PendingDownload>(*this, tensor, std::move(*dense), std::move(words), std::move(result));
   if (!pending) return fail(Status::OutOfMemory());
   void* const destination = pending->destination();
+  // A pointer fits into the function; its reference is given up by the one call.
   queue_->Download(BufferOf(tensor).id(), destination, bytes,
-                   [pending = std::move(pending)](const Status& status) { pending->End(status); });
+                   [raw = pending.release()](const Status& status) { RcRef<PendingDownload>::Take(raw)->End(status); });
   return value;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -27,6 +28,12 @@ uint64_t RoundToClass(uint64_t bytes, uint64_t largest) {
 }
 
 }  // namespace
+
+void GpuBuffer::Keep(const void* data, uint64_t bytes) {
+  if (bytes > kept_.size()) return;
+  std::memcpy(kept_.data(), data, static_cast<size_t>(bytes));
+  num_kept_ = static_cast<uint8_t>(bytes);
+}
 
 void GpuBuffer::Free() {
   if (release_ != nullptr) {
@@ -52,9 +59,8 @@ StatusOr<RcRef<GpuBuffer>> GpuMemory::Allocate(uint64_t bytes, const CommandOrig
                              " more with ", stats_.bytes_in_use, " in use");
   }
   BufferId id = 0;
-  if (const auto kept = free_.find(size); kept != free_.end() && !kept->second.empty()) {
-    id = kept->second.back();
-    kept->second.pop_back();
+  if (FreeList* const kept = FindFree(size); kept != nullptr && !kept->ids.empty()) {
+    id = kept->ids.TakeLast();
     stats_.bytes_cached -= size;
     ++stats_.num_cache_hits;
   } else {
@@ -93,8 +99,22 @@ void GpuMemory::Take(GpuBuffer& buffer) {
   if (buffer.size() > options_.cache_limit || stats_.bytes_cached > options_.cache_limit - buffer.size()) {
     return queue_->DestroyBuffer(buffer.id());
   }
-  free_[buffer.size()].push_back(buffer.id());
+  if (!PutFree(buffer.size(), buffer.id())) return queue_->DestroyBuffer(buffer.id());
   stats_.bytes_cached += buffer.size();
+}
+
+GpuMemory::FreeList* GpuMemory::FindFree(uint64_t size) {
+  FreeList* const found = std::ranges::lower_bound(free_, size, {}, &FreeList::size);
+  return found != free_.end() && found->size == size ? found : nullptr;
+}
+
+bool GpuMemory::PutFree(uint64_t size, BufferId id) {
+  FreeList* list = FindFree(size);
+  if (list == nullptr) {
+    const auto place = std::ranges::lower_bound(free_, size, {}, &FreeList::size) - free_.begin();
+    list = free_.Insert(static_cast<size_t>(place), {size, {}});
+  }
+  return list != nullptr && list->ids.Append(id) != nullptr;
 }
 
 GpuMemory::Stats GpuMemory::stats() const {
@@ -108,8 +128,8 @@ void GpuMemory::Trim() {
 }
 
 void GpuMemory::TrimLocked() {
-  for (const auto& [size, ids] : free_) {
-    for (const BufferId id : ids) queue_->DestroyBuffer(id);
+  for (const FreeList& list : free_) {
+    for (const BufferId id : list.ids) queue_->DestroyBuffer(id);
   }
   free_.clear();
   stats_.bytes_cached = 0;

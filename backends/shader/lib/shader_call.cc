@@ -6,6 +6,7 @@
 #include "tandem/shader/shader_call.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -69,7 +70,7 @@ class ShaderCall::Deferred final : public Waiter {
   friend class ShaderCall;
 
   void End(const Status& status) {
-    std::vector<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results = std::move(results_);
+    GrowingArray<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results = std::move(results_);
     delete this;
     for (auto& [value, storage] : results) {
       if (!status.ok()) {
@@ -84,9 +85,9 @@ class ShaderCall::Deferred final : public Waiter {
   GpuDevice& device_;
   const CommandOrigin origin_;
   size_t next_ = 0;
-  std::vector<Step> steps_;
-  std::vector<RcRef<TensorStorage>> kept_;
-  std::vector<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results_;
+  GrowingArray<Step> steps_;
+  GrowingArray<RcRef<TensorStorage>> kept_;
+  GrowingArray<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results_;
 };
 
 ShaderCall::ShaderCall(KernelFrame& frame)
@@ -144,7 +145,12 @@ void ShaderCall::Share(size_t i, size_t arg) {
 
 GpuBuffer* ShaderCall::Temporary(uint64_t bytes) {
   if (!ok()) return nullptr;
-  return Keep(temporaries_.emplace_back(), device_.memory().Allocate(bytes, origin_));
+  RcRef<GpuBuffer>* const place = temporaries_.Append({});
+  if (place == nullptr) {
+    Fail(Status::OutOfMemory());
+    return nullptr;
+  }
+  return Keep(*place, device_.memory().Allocate(bytes, origin_));
 }
 
 GpuBuffer* ShaderCall::Table(std::span<const uint32_t> words) {
@@ -162,12 +168,23 @@ GpuBuffer* ShaderCall::Table(std::span<const uint32_t> words) {
 
 void ShaderCall::Copy(GpuBuffer* from, uint64_t from_offset, GpuBuffer* to, uint64_t to_offset, uint64_t bytes) {
   if (!ok() || bytes == 0) return;
-  Step& step = AddStep();
-  step.copy = {from_offset, to_offset, bytes};
-  step.buffers[0] = from;
-  step.buffers[1] = to;
-  step.num_buffers = 2;
-  step.num_written = 1;
+  Step* const step = AddStep();
+  if (step == nullptr) return;
+  step->copy = {from_offset, to_offset, bytes};
+  step->buffers[0] = from;
+  step->buffers[1] = to;
+  step->num_buffers = 2;
+  step->num_written = 1;
+}
+
+ShaderCall::Step* ShaderCall::AddStep() {
+  Step* const step = num_steps_ == 0 ? &first_ : more_.Append({});
+  if (step == nullptr) {
+    Fail(Status::OutOfMemory());
+  } else {
+    ++num_steps_;
+  }
+  return step;
 }
 
 Status ShaderCall::Check(const Step& step) const {
@@ -191,7 +208,9 @@ Status ShaderCall::Check(const Step& step) const {
 void ShaderCall::Run(const Launch& launch, std::span<GpuBuffer* const> buffers) {
   if (!ok() || launch.IsEmpty()) return;
   if (buffers.size() > kMaxBuffers) return Fail(Internal("shader has more than ", kMaxBuffers, " buffers"));
-  Step& step = AddStep();
+  Step* const added = AddStep();
+  if (added == nullptr) return;
+  Step& step = *added;
   step.launch = launch;
   std::copy(buffers.begin(), buffers.end(), step.buffers.begin());
   step.num_buffers = buffers.size();
@@ -224,24 +243,26 @@ Status ShaderCall::Finish() {
 }
 
 Status ShaderCall::Defer() {
-  auto* deferred = new (std::nothrow) Deferred(device_, origin_);
-  if (deferred == nullptr) return Status::OutOfMemory();
-  deferred->steps_.reserve(num_steps_);
-  deferred->steps_.push_back(std::move(first_));
-  std::move(more_.begin(), more_.end(), std::back_inserter(deferred->steps_));
+  std::unique_ptr<Deferred> deferred(new (std::nothrow) Deferred(device_, origin_));
+  if (!deferred || !deferred->steps_.Reserve(num_steps_) || !deferred->results_.Reserve(results_.size()) ||
+      !deferred->kept_.Reserve(frame_.num_args() + temporaries_.size())) {
+    return Status::OutOfMemory();
+  }
+  // There is room for all of it.
+  static_cast<void>(deferred->steps_.Append(std::move(first_)));
+  for (Step& step : more_) static_cast<void>(deferred->steps_.Append(std::move(step)));
   // What it shares keeps arguments from being taken over or reused.
-  for (size_t i = 0; i < frame_.num_args(); ++i) deferred->kept_.push_back(frame_.arg(i).storage());
-  std::move(temporaries_.begin(), temporaries_.end(), std::back_inserter(deferred->kept_));
+  for (size_t i = 0; i < frame_.num_args(); ++i) static_cast<void>(deferred->kept_.Append(frame_.arg(i).storage()));
+  for (RcRef<GpuBuffer>& buffer : temporaries_) static_cast<void>(deferred->kept_.Append(std::move(buffer)));
   for (size_t i = 0; i < results_.size(); ++i) {
     auto value = MakeRef<TensorValue>(TensorValue::Constructed{}, frame_.result_metadata(i), &device_);
-    if (!value) {
-      delete deferred;
-      return Status::OutOfMemory();
-    }
-    frame_.SetResult(i, AsyncValueRef<Tensor>(RcRef<AsyncValue>(value)));
-    deferred->results_.emplace_back(std::move(value), std::move(results_[i]));
+    if (!value) return Status::OutOfMemory();
+    static_cast<void>(deferred->results_.Append({std::move(value), std::move(results_[i])}));
   }
-  deferred->Run();
+  for (size_t i = 0; i < results_.size(); ++i) {
+    frame_.SetResult(i, AsyncValueRef<Tensor>(RcRef<AsyncValue>(deferred->results_[i].first)));
+  }
+  deferred.release()->Run();
   return Status();
 }
 

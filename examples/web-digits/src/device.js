@@ -12,7 +12,6 @@ import { Reader } from './reader.js';
 
 /** @typedef {import('tandem-rt').Runtime} Runtime */
 /** @typedef {import('./reader.js').Reading} Reading */
-/** @typedef {{ name: string, bytes: Uint8Array }} Weights */
 
 /** Readings that the shown time is the median of. */
 const TIMED_READINGS = 32;
@@ -36,11 +35,11 @@ export class Device {
   /**
    * Throws what the runtime says where there is no such device.
    * @param {'cpu' | 'webgpu'} name
-   * @param {Weights} weights
+   * @param {URL} weights
    */
   static async open(name, weights) {
     const runtime = await createRuntime({ device: name });
-    const network = Network.load(runtime, weights.bytes, weights.name);
+    const network = await Network.load(runtime, weights);
     if (network.rows !== SIZE || network.cols !== SIZE) {
       throw new Error(`expected weights for pictures of ${SIZE}x${SIZE}, got ${network.rows}x${network.cols}`);
     }

@@ -6,8 +6,6 @@
 import { Device } from './device.js';
 import { element } from './page.js';
 
-/** @typedef {import('./device.js').Weights} Weights */
-
 const NAMES = /** @type {const} */ (['cpu', 'webgpu']);
 
 /** @typedef {typeof NAMES[number]} Name */
@@ -21,7 +19,7 @@ export class Devices extends EventTarget {
 
   /**
    * With the CPU, and soon WebGPU if there is one; `?device=webgpu` in the page's address chooses it.
-   * @param {Weights} weights
+   * @param {URL} weights
    */
   static async open(weights) {
     const devices = new Devices();
@@ -48,7 +46,7 @@ export class Devices extends EventTarget {
     }
   }
 
-  /** @param {Weights} weights */
+  /** @param {URL} weights */
   async #openGpu(weights) {
     try {
       this.#add('webgpu', await Device.open('webgpu', weights));

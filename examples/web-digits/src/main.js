@@ -11,12 +11,7 @@ import { Pad } from './pad.js';
 import { element, showInk, showProblem } from './page.js';
 import { Strokes } from './strokes.js';
 
-async function loadWeights() {
-  const url = new URL('../digits.safetensors', import.meta.url);
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url}: expected the weights, got ${response.status} ${response.statusText}`);
-  return { name: url.pathname, bytes: new Uint8Array(await response.arrayBuffer()) };
-}
+const WEIGHTS = new URL('../digits.safetensors', import.meta.url);
 
 /**
  * @param {string} id
@@ -80,7 +75,7 @@ async function start() {
   const pad = new Pad(element('pad', HTMLCanvasElement), strokes);
   element('clear', HTMLButtonElement).addEventListener('click', () => strokes.clear());
 
-  const devices = await Devices.open(await loadWeights());
+  const devices = await Devices.open(WEIGHTS);
   showFacts(devices);
   devices.addEventListener('change', () => showFacts(devices));
   readWhileDrawing(strokes, pad, devices);

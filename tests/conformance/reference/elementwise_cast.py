@@ -35,7 +35,7 @@ def cast_cases(suite):
         for target in CASTABLE:
             x = varied(source, (24,), seed=41)
             if source == "c64" and target == "bool":
-                x = vector("c64", [0j, 1 + 1j, -0.5 + 0j, 2 - 3j])
+                x = vector("c64", [0j, 1 + 1j, -0.5 + 0j, 2 - 3j, 1j, complex(-0.0, -2.0), complex(0, math.nan)])
             suite.case(f"Cast_{source}_to_{target}", "tf.Cast", [x], cast(x, target), {"DstT": target})
     for source in FLOATS:
         for target in CASTABLE:

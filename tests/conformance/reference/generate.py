@@ -4,9 +4,13 @@
 """Writes the case files, the same ones on every machine.
 
 usage: generate.py [OUTPUT_DIR [FAMILY...]]    by default all, to ../cases
+  TANDEM_JOBS=N    parallel jobs, by default one a core
 """
 
+import concurrent.futures
+import functools
 import importlib
+import os
 import pathlib
 import sys
 
@@ -35,16 +39,24 @@ FAMILIES = {
 }
 
 
+def write_family(output, family):
+    """The number of cases."""
+    suite = importlib.import_module(FAMILIES[family]).suite()
+    suite.write(output / f"{family}.jsonl")
+    return len(suite.cases)
+
+
 def main():
     here = pathlib.Path(__file__).resolve().parent
     output = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here.parent / "cases"
     output.mkdir(parents=True, exist_ok=True)
+    families = sys.argv[2:] or list(FAMILIES)
+    jobs = int(os.environ.get("TANDEM_JOBS") or os.cpu_count() or 1)
     total = 0
-    for family in sys.argv[2:] or FAMILIES:
-        suite = importlib.import_module(FAMILIES[family]).suite()
-        suite.write(output / f"{family}.jsonl")
-        total += len(suite.cases)
-        print(f"{family}: {len(suite.cases)} cases")
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for family, count in zip(families, pool.map(functools.partial(write_family, output), families)):
+            total += count
+            print(f"{family}: {count} cases")
     print(f"{total} cases")
 
 

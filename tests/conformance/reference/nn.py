@@ -101,14 +101,16 @@ def bias_errors(suite):
 
 
 def softmax_row(row):
-    """(softmax, logsoftmax) as Decimals; a row with NaN or infinity gives NaN."""
-    if not all(map(math.isfinite, row)):
+    """(softmax, logsoftmax) as Decimals and infinities. Where the logit is -inf, they are 0 and -inf; a row with NaN or
+    +inf, or with nothing but -inf, gives NaN."""
+    if not all(v < math.inf for v in row) or all(v == -math.inf for v in row):
         return [math.nan] * len(row), [math.nan] * len(row)
     with decimal.localcontext(decimal.Context(prec=60, Emin=-999999, Emax=999999)):
         top = max(map(Decimal, row))
-        powers = [(Decimal(v) - top if Decimal(v) - top > -3000 else Decimal(-3000)).exp() for v in row]
+        powers = [Decimal(0) if v == -math.inf else max(Decimal(v) - top, Decimal(-3000)).exp() for v in row]
         log_sum = sum(powers).ln()
-        return [p / sum(powers) for p in powers], [Decimal(v) - top - log_sum for v in row]
+        logarithms = [v if v == -math.inf else Decimal(v) - top - log_sum for v in row]
+        return [p / sum(powers) for p in powers], logarithms
 
 
 def softmax(x, index):
@@ -133,6 +135,9 @@ def softmax_cases(suite):
                  Tensor(dtype, (3, 3), [0.0, 100.0, -100.0, 200.0, 199.0, 190.0, -250.0, -250.0, -251.0]))
             rows = [[1.0, math.nan, 2.0], [math.inf, 1.0, 0.0], [math.nan, math.inf, 0.0], [1.0, 2.0, 3.0]]
             call(f"{dtype}_special", Tensor(dtype, (4, 3), [v for row in rows for v in row]), tags=["special"])
+            masked = [[1.0, -math.inf, 2.0], [-math.inf, -math.inf, -7.0], [-math.inf] * 3, [-math.inf, math.nan, 0.0],
+                      [-math.inf, math.inf, 0.0]]
+            call(f"{dtype}_masked", Tensor(dtype, (5, 3), [v for row in masked for v in row]), tags=["special"])
             call(f"{dtype}_largest", Tensor(dtype, (2, 2), [6e4, 6e4, -6e4, 6e4] if dtype == "f16" else
                                             [round_to(dtype, v) for v in (3e38, 3e38, -3e38, 3e38)]))
         for shape in SHAPES:
@@ -173,6 +178,10 @@ def cross_entropy_cases(suite):
     suite.case("SparseCrossEntropy_special", f"tf.{op}", [Tensor("f32", (2, 3), [v for row in rows for v in row]),
                                                           vector("i32", [0, 1])],
                [vector("f32", nans[:2]), Tensor("f32", (2, 3), nans)], tags=["special"])
+    # The loss of a label that is masked is infinite.
+    masked = [[1.0, -math.inf, 2.0], [-math.inf, -math.inf, -7.0], [0.5, -math.inf, 3.0]]
+    call("masked", Tensor("f32", (3, 3), [v for row in masked for v in row]), vector("i64", [2, 2, 1]),
+         tags=["special"])
     call("one_class", varied("f32", (3, 1)), vector("i64", [0, 0, 0]))
     call("empty", varied("f32", (0, 3)), vector("i64", []))
     call("empty_no_classes", varied("f32", (0, 0)), vector("i64", []))

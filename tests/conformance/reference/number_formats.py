@@ -41,25 +41,48 @@ def wrap(dtype, value):
     return value - (1 << bits) if signed and value >> (bits - 1) else value
 
 
-def _exponent(value):
-    """floor(log2(value)) of a positive Fraction."""
-    guess = value.numerator.bit_length() - value.denominator.bit_length()
-    return guess if value >= Fraction(2) ** guess else guess - 1
+def _exponent(numerator, denominator):
+    """floor(log2) of a positive number."""
+    guess = numerator.bit_length() - denominator.bit_length()
+    least = numerator >= denominator << guess if guess >= 0 else numerator << -guess >= denominator
+    return guess if least else guess - 1
+
+
+def _scaled(numerator, denominator, exponent, rounding):
+    """A positive number divided by 2^exponent, rounded to an integer."""
+    if exponent >= 0:
+        denominator <<= exponent
+    else:
+        numerator <<= -exponent
+    if rounding is not round:
+        return rounding(Fraction(numerator, denominator))
+    quotient, rest = divmod(numerator, denominator)
+    return quotient + (2 * rest > denominator or 2 * rest == denominator and quotient & 1)
 
 
 def round_to(dtype, value, rounding=round):
     """An int, Fraction, Decimal or float rounded once to a floating-point dtype: to nearest, halves to even; or, with
     math.trunc as `rounding`, towards 0."""
-    if isinstance(value, float) and (value == 0 or not math.isfinite(value)):
-        return value
-    exact = Fraction(value)
-    if exact == 0:
-        return -0.0 if isinstance(value, Decimal) and value.is_signed() else 0.0
     precision, min_exponent, max_exponent = FLOAT_FORMATS[dtype]
-    sign = -1.0 if exact < 0 else 1.0
-    last_bit = max(_exponent(abs(exact)), min_exponent) - (precision - 1)
-    significand = rounding(abs(exact) / Fraction(2) ** last_bit)
-    if significand * Fraction(2) ** last_bit >= Fraction(2) ** (max_exponent + 1):
+    if isinstance(value, float):
+        if value == 0 or not math.isfinite(value):
+            return value
+        if dtype == "f64":
+            return float(value)
+        limit = 2.0 ** (max_exponent + 1)
+        if abs(value) >= limit:
+            return math.copysign(math.inf, value)
+        # Every step is exact in f64 but the rounding to an integer.
+        last_bit = max(math.frexp(value)[1] - 1, min_exponent) - (precision - 1)
+        rounded = math.ldexp(rounding(math.ldexp(abs(value), -last_bit)), last_bit)
+        return math.copysign(rounded if rounded < limit else math.inf, value)
+    numerator, denominator = value.as_integer_ratio()
+    if numerator == 0:
+        return -0.0 if isinstance(value, Decimal) and value.is_signed() else 0.0
+    sign = -1.0 if numerator < 0 else 1.0
+    last_bit = max(_exponent(abs(numerator), denominator), min_exponent) - (precision - 1)
+    significand = _scaled(abs(numerator), denominator, last_bit, rounding)
+    if significand.bit_length() + last_bit > max_exponent + 1:
         return sign * math.inf
     return sign * math.ldexp(significand, last_bit)
 
@@ -83,7 +106,7 @@ def convert(dtype, value):
 def ulp_of(dtype, value):
     """The distance between the neighbours of a finite number."""
     precision, min_exponent, _ = FLOAT_FORMATS[dtype]
-    exponent = min_exponent if value == 0 else max(_exponent(abs(Fraction(value))), min_exponent)
+    exponent = min_exponent if value == 0 else max(math.frexp(value)[1] - 1, min_exponent)
     return math.ldexp(1.0, exponent - (precision - 1))
 
 

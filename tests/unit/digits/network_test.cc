@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,8 +18,8 @@
 #include "digits/augmentation.h"
 #include "digits/drawn_digits.h"
 #include "digits/layers.h"
-#include "digits/safetensors.h"
 #include "tandem/ops.h"
+#include "tandem/safetensors.h"
 #include "temporary_folder.h"
 
 namespace digits {
@@ -32,6 +31,7 @@ using tandem::StatusOr;
 using tandem::TemporaryFolder;
 using tandem::TensorShape;
 using tandem::eager::Runtime;
+using tandem::eager::SaveSafetensors;
 
 class NetworkTest : public ::testing::Test {
  protected:
@@ -217,8 +217,8 @@ TEST_F(NetworkTest, TrainingFitsAFewPictures) {
 class NetworkFileTest : public NetworkTest {
  protected:
   // A whole file with the given metadata.
-  Status LoadError(const std::map<std::string, std::string>& metadata) {
-    const Status written = WriteSafetensors(path_, {}, metadata);
+  Status LoadError(const tandem::eager::NamedTexts& metadata) {
+    const Status written = SaveSafetensors(path_, {}, {.metadata = metadata});
     EXPECT_TRUE(written.ok()) << written.ToString();
     return Network::Load(*runtime_, path_).status();
   }
@@ -259,9 +259,9 @@ TEST_F(NetworkFileTest, DamagedFilesSayWhatIsWrong) {
   EXPECT_EQ(LoadError({{"layers", "dense:3"}, {"rows", "2"}, {"cols", "2"}}).message(),
             path_ + " must have a tensor layer0.weight, got none");
 
-  const std::vector<uint8_t> bytes(2 * 3 * sizeof(float));
-  const TensorToStore wrong = {"layer0.weight", tandem::DType::kF32, {2, 3}, bytes};
-  ASSERT_TRUE(WriteSafetensors(path_, {&wrong, 1}, {{"layers", "dense:3"}, {"rows", "2"}, {"cols", "2"}}).ok());
+  const Status written = SaveSafetensors(path_, {{"layer0.weight", Values(Draw(6), {2, 3})}},
+                                         {.metadata = {{"layers", "dense:3"}, {"rows", "2"}, {"cols", "2"}}});
+  ASSERT_TRUE(written.ok()) << written.ToString();
   EXPECT_EQ(Network::Load(*runtime_, path_).status().message(),
             "tensor layer0.weight of " + path_ + " must be f32[4,3], got f32[2,3]");
 }

@@ -58,7 +58,7 @@ TEST_F(JsMemoryTest, PendingCallsWaitForACollection) {
 
 TEST_F(JsMemoryTest, ShortCallsAreQueuedUntilTheCollection) {
   Create(0);
-  tandem_tensor* one = F32(1, 1);
+  tandem_tensor* one = F32(1 << 10, 1);
   tandem_js_collected(js_.get(), kMiB / 2);
   // A call in itself, which cannot wait, goes beyond the threshold.
   tandem_tensor* x = F32(kLong, 1);
@@ -70,6 +70,33 @@ TEST_F(JsMemoryTest, ShortCallsAreQueuedUntilTheCollection) {
   EXPECT_EQ(tandem_js_run_tasks(js_.get(), 1000), 0u);
   EXPECT_EQ(First(sum), 2.0f);
   EXPECT_EQ(tandem_js_tensor_state(Add(one, one)), TANDEM_AVAILABLE);
+}
+
+// What axes and sizes are computed by runs at once, so that results' shapes are known at the call (MD-2): the first
+// paddings are computed while memory is short, the others are there already.
+TEST_F(JsMemoryTest, ShapesAreKnownWhileMemoryIsShort) {
+  Create(0);
+  tandem_tensor* paddings = I32({1, 2}, {3, 4});
+  tandem_op* pad = nullptr;
+  tandem_op* transpose = nullptr;
+  EXPECT_EQ(JsText(tandem_op_create(tandem_js_runtime(js_.get()), "tf.Pad", nullptr, &pad)), "");
+  EXPECT_EQ(JsText(tandem_op_create(tandem_js_runtime(js_.get()), "tf.Transpose", nullptr, &transpose)), "");
+  tandem_js_collected(js_.get(), kMiB / 2);
+  tandem_tensor* x = F32(kLong, 1);
+  EXPECT_EQ(CountShortages(TakeEvents()), 1u);
+  tandem_tensor* computed = Call(transpose, {I32({1, 2}, {5, 6}), I32({2}, {0, 1})});
+  computed = Add(computed, computed);
+  EXPECT_EQ(tandem_js_tensor_state(computed), TANDEM_AVAILABLE);
+  for (const auto& [given, size] : {std::pair(computed, kLong + 22), std::pair(paddings, kLong + 7)}) {
+    tandem_tensor* padded = Call(pad, {x, given});
+    EXPECT_EQ(tandem_js_tensor_state(padded), TANDEM_PENDING);
+    tandem_js_description description;
+    tandem_js_describe(padded, &description);
+    ASSERT_EQ(description.rank, 1);
+    EXPECT_EQ(description.dims[0], static_cast<double>(size));
+  }
+  tandem_op_release(pad);
+  tandem_op_release(transpose);
 }
 
 TEST_F(JsMemoryTest, ACallFailsIfACollectionDoesNotHelpAndTheRuntimeGoesOn) {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -63,12 +64,21 @@ class JsTest : public testing::Test {
     std::fill_n(static_cast<float*>(data), size, value);
     return Keep(tensor);
   }
-  tandem_tensor* Add(tandem_tensor* a, tandem_tensor* b) {
-    tandem_tensor* args[] = {a, b};
+  tandem_tensor* I32(std::vector<int64_t> shape, const std::vector<int32_t>& values) {
+    tandem_tensor* tensor = nullptr;
+    void* data = nullptr;
+    EXPECT_EQ(JsText(tandem_js_tensor_new(js_.get(), TANDEM_I32, shape.data(), static_cast<uint32_t>(shape.size()),
+                                          &data, &tensor)),
+              "");
+    std::copy(values.begin(), values.end(), static_cast<int32_t*>(data));
+    return Keep(tensor);
+  }
+  tandem_tensor* Call(tandem_op* op, std::vector<tandem_tensor*> args) {
     tandem_tensor* result = nullptr;
-    EXPECT_EQ(JsText(tandem_op_execute(add_, args, 2, nullptr, &result, 1)), "");
+    EXPECT_EQ(JsText(tandem_op_execute(op, args.data(), args.size(), nullptr, &result, 1)), "");
     return Keep(result);
   }
+  tandem_tensor* Add(tandem_tensor* a, tandem_tensor* b) { return Call(add_, {a, b}); }
   void Release(tandem_tensor* tensor) {
     std::erase(tensors_, tensor);
     tandem_tensor_release(tensor);

@@ -43,7 +43,7 @@ uint64_t Product(const std::array<uint32_t, 3>& counts) { return uint64_t{counts
 
 // Each stage reads what the one before wrote, and the last one leaves `results` elements.
 void ExpectPlan(const TensorShape& shape, const ReducedDims& reduced, uint64_t results, const GpuLimits& limits) {
-  const std::vector<ReductionStage> stages = PlanReduction(shape, reduced, limits);
+  const ReductionPlan stages = PlanReduction(shape, reduced, limits);
   auto size = static_cast<uint64_t>(shape.num_elements());
   for (size_t i = 0; i < stages.size(); ++i) {
     const ReductionStage& stage = stages[i];
@@ -78,7 +78,7 @@ TEST(ReductionProgramsTest, AdjacentDimensionsAreReducedTogether) {
 }
 
 TEST(ReductionProgramsTest, WithoutElementsResultsAreStillMade) {
-  const std::vector<ReductionStage> stages = PlanReduction({0, 3, 4}, Reduced({0, 1}), {});
+  const ReductionPlan stages = PlanReduction({0, 3, 4}, Reduced({0, 1}), {});
   ASSERT_EQ(stages.size(), 1u);
   EXPECT_EQ(stages[0].rows, 0u);
   const Launch launch = ReductionProgram({ReductionOp::kSum, DType::kF32}, stages[0], 0, 1, {});

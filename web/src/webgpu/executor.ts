@@ -55,6 +55,8 @@ export interface Listener {
   onBufferFailed(buffer: number, text: string): void;
   onPipelineDone(pipeline: number, code: number, text: string): void;
   onDownloadDone(download: number, code: number, text: string): void;
+  /** The device is lost, which may be told again. The executor is to be closed. */
+  onDeviceLost(text: string): void;
 }
 
 /** Where a batch's record could not be found. */
@@ -94,6 +96,7 @@ export class Executor {
   private readonly offsets = new Uint32Array(1);
   private readonly external = new Set<number>();
   private takesShared = true;
+  private probing: Promise<void> | undefined;
   // Resolves when the batches so far have been told of.
   private told: Promise<void> = Promise.resolve();
 
@@ -124,6 +127,37 @@ export class Executor {
     const { told } = this;
     await this.device.queue.onSubmittedWorkDone().catch(() => undefined);
     await told;
+  }
+
+  /**
+   * Whether a failure is to be told: not if the device is lost, which then is told instead. Of a device that is lost
+   * errors of all kinds may come before it says so, but it certainly maps no buffer, as every other device does.
+   */
+  private async isFailure(): Promise<boolean> {
+    if (!this.closed) {
+      await (this.probing ??= this.probe().finally(() => {
+        this.probing = undefined;
+      }));
+    }
+    return !this.closed;
+  }
+
+  private async probe(): Promise<void> {
+    const { device } = this;
+    device.pushErrorScope('out-of-memory');
+    device.pushErrorScope('validation');
+    let buffer: GPUBuffer | undefined;
+    const mapping = (async () => {
+      buffer = device.createBuffer({ size: 4, usage: MAP_READ | COPY_DST });
+      await buffer.mapAsync(MAP_READ);
+    })().then(() => undefined, (error: unknown) => error ?? 'no reason');
+    const [error, ...errors] = await Promise.all([mapping, popScope(device), popScope(device)]);
+    // A buffer that could not be made proves nothing; but mapping that is aborted does, whatever the scopes say.
+    const isAborted = (error as { name?: unknown } | undefined)?.name === 'AbortError';
+    const isMade = buffer !== undefined && errors.every((each) => each === null);
+    buffer?.destroy();
+    if (error === undefined || !(isAborted || isMade)) return;
+    this.listener.onDeviceLost(textOf(error) || 'its memory cannot be read');
   }
 
   /** What the module imports as `webgpu_execute`. Throws nothing. */
@@ -245,8 +279,8 @@ export class Executor {
     const { device } = this;
     device.pushErrorScope('out-of-memory');
     this.buffers[number] = device.createBuffer({ size, usage: STORAGE | COPY_SRC | COPY_DST });
-    this.bufferScopes.push(popScope(device).then((error) => {
-      if (error !== null && !this.closed) this.listener.onBufferFailed(number, error.message);
+    this.bufferScopes.push(popScope(device).then(async (error) => {
+      if (error !== null && await this.isFailure()) this.listener.onBufferFailed(number, error.message);
     }));
   }
 
@@ -288,7 +322,8 @@ export class Executor {
     }, async (error: unknown) => {
       const isInvalid = (error as { reason?: unknown } | null)?.reason === 'validation';
       const text = await compilerText(module);
-      if (!this.closed) listener.onPipelineDone(number, isInvalid ? INVALID_ARGUMENT : INTERNAL, text || textOf(error));
+      if (!await this.isFailure()) return;
+      listener.onPipelineDone(number, isInvalid ? INVALID_ARGUMENT : INTERNAL, text || textOf(error));
     }).catch(() => undefined);
   }
 
@@ -338,7 +373,7 @@ export class Executor {
       }, async (error: unknown) => {
         await told;
         buffer.destroy();
-        if (!this.closed) listener.onDownloadDone(number, INTERNAL, textOf(error));
+        if (await this.isFailure()) listener.onDownloadDone(number, INTERNAL, textOf(error));
       }).catch(() => undefined);
     });
   }
@@ -350,8 +385,8 @@ export class Executor {
       if (record[0] !== DOWNLOAD) continue;
       const number = record[4]!;
       reads.push(() => {
-        void this.told.then(() => {
-          if (!this.closed) this.listener.onDownloadDone(number, INTERNAL, text);
+        void this.told.then(async () => {
+          if (await this.isFailure()) this.listener.onDownloadDone(number, INTERNAL, text);
         });
       });
     }
@@ -372,6 +407,7 @@ export class Executor {
       const error = validation ?? memory ?? internal;
       let text = failure?.text ?? error?.message;
       if (text !== undefined) {
+        if (!await this.isFailure()) return;
         let word = NO_WORD;
         if (failure === undefined && validation) {
           const found = await findFailure(this, this.memory, first, count);

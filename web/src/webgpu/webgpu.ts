@@ -7,7 +7,7 @@ import type { DType } from '../dtypes.js';
 import type { Engine } from '../engine.js';
 import type { TandemError } from '../errors.js';
 import type { Gpu, GpuMemoryInfo, GpuOptions } from '../gpu.js';
-import { COPY_DST, COPY_SRC, Executor, STORAGE } from './executor.js';
+import { COPY_DST, COPY_SRC, Executor, STORAGE, textOf } from './executor.js';
 import type { Listener } from './executor.js';
 import { openDevice } from './open_device.js';
 import type { DeviceSource, OpenDevice } from './open_device.js';
@@ -82,7 +82,7 @@ class WebGpu implements Gpu, Listener {
     }
     this.executor = new Executor(this.device, engine.heap, this);
     this.create(options);
-    this.device.lost.then(({ message, reason }) => this.lose(message || reason), () => undefined);
+    this.device.lost.then(({ message, reason }) => this.onDeviceLost(message || reason), () => undefined);
   }
 
   private create({ fallback, memoryLimit }: GpuOptions): void {
@@ -148,8 +148,8 @@ class WebGpu implements Gpu, Listener {
     this.tell((address) => this.exports.tandem_webgpu_download_done(this.engine.js, download, code, address), text);
   }
 
-  private lose(text: string): void {
-    if (this.engine.closed !== undefined) return;
+  onDeviceLost(text: string): void {
+    if (this.engine.closed !== undefined || this.executor.closed) return;
     this.tell((address) => this.exports.tandem_webgpu_device_lost(this.engine.js, address), text);
     this.executor.close();
   }
@@ -207,7 +207,7 @@ class WebGpu implements Gpu, Listener {
     const { engine, exports } = this;
     const buffer = given as GPUBuffer;
     if (typeof buffer?.size !== 'number' || typeof buffer.usage !== 'number') {
-      throw this.errorIn('fromGPUBuffer', 'InvalidArgument', `expected a GPUBuffer, got ${String(given)}`);
+      throw this.errorIn('fromGPUBuffer', 'InvalidArgument', `expected a GPUBuffer, got ${textOf(given)}`);
     }
     const needed = STORAGE | COPY_SRC | COPY_DST;
     if ((buffer.usage & needed) !== needed) {

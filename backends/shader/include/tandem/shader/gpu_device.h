@@ -8,17 +8,16 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "tandem/device.h"
 #include "tandem/execution_context.h"
 #include "tandem/export.h"
+#include "tandem/growing_array.h"
 #include "tandem/shader/gpu_memory.h"
 #include "tandem/shader/gpu_queue.h"
 #include "tandem/shader/shader_source.h"
@@ -80,6 +79,10 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
     uint64_t last;
     Status error;
   };
+  struct Constant {
+    std::pair<DType, uint64_t> key;  // dtype and bits
+    RcRef<GpuBuffer> buffer;
+  };
 
   void OnBatchesFailed(uint64_t first, uint64_t last, const Status& error) override;
   void OnDeviceLost(const Status& error) override;
@@ -96,11 +99,11 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
   std::unordered_map<ShaderVariant, VariantPipeline, ShaderVariant::Hash> pipelines_;
 
   std::mutex constants_mutex_;
-  std::map<std::pair<DType, uint64_t>, RcRef<GpuBuffer>> constants_;  // by dtype and bits
+  GrowingArray<Constant> constants_;  // by key
 
   std::atomic<bool> has_failed_{false};
   mutable std::mutex failures_mutex_;
-  std::vector<Failure> failures_;
+  GrowingArray<Failure> failures_;
   Status lost_;
 };
 

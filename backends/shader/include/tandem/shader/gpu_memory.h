@@ -6,14 +6,16 @@
 #ifndef TANDEM_SHADER_GPU_MEMORY_H_
 #define TANDEM_SHADER_GPU_MEMORY_H_
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <mutex>
-#include <vector>
+#include <span>
 
 #include "tandem/export.h"
+#include "tandem/growing_array.h"
 #include "tandem/ref_counted.h"
 #include "tandem/shader/gpu_queue.h"
 #include "tandem/status.h"
@@ -32,7 +34,19 @@ class TANDEM_EXPORT GpuBuffer final : public TensorStorage {
 
   // The last batch with a command that writes it; 0: none yet.
   uint64_t last_write() const { return last_write_.load(std::memory_order_relaxed); }
-  void set_last_write(uint64_t batch) { last_write_.store(batch, std::memory_order_relaxed); }
+  // It then has other content than was kept.
+  void set_last_write(uint64_t batch) {
+    last_write_.store(batch, std::memory_order_relaxed);
+    num_kept_ = 0;
+  }
+
+  // As above for an upload of the content that is kept.
+  void set_last_upload(uint64_t batch) { last_write_.store(batch, std::memory_order_relaxed); }
+
+  // A copy of what it was filled with from the host, if that is so little as lists of axes and sizes are: then nobody
+  // has to wait for the device to know it. Set before others see the buffer.
+  std::span<const std::byte> kept() const { return {kept_.data(), num_kept_}; }
+  void Keep(const void* data, uint64_t bytes);
 
  private:
   friend class GpuMemory;
@@ -49,6 +63,8 @@ class TANDEM_EXPORT GpuBuffer final : public TensorStorage {
   BufferId id_;
   uint64_t size_;
   std::atomic<uint64_t> last_write_{0};
+  std::array<std::byte, Tensor::kInlineBytes> kept_;
+  uint8_t num_kept_ = 0;
   std::function<void()> release_;  // of external memory
 };
 
@@ -86,14 +102,24 @@ class TANDEM_EXPORT GpuMemory : public RefCounted<GpuMemory> {
   friend class RefCounted<GpuMemory>;
   friend class GpuBuffer;
   ~GpuMemory() = default;
+  // Freed buffers of one size.
+  struct FreeList {
+    uint64_t size;
+    GrowingArray<BufferId> ids;
+  };
+
   void Take(GpuBuffer& buffer);
   void TrimLocked();
+  // The list of a size; null if there is none.
+  FreeList* FindFree(uint64_t size);
+  // Keeps a freed buffer; false if memory for that is exhausted.
+  bool PutFree(uint64_t size, BufferId id);
 
   mutable std::mutex mutex_;
   GpuQueue* queue_;  // null once closed
   const Options options_;
   Stats stats_;
-  std::map<uint64_t, std::vector<BufferId>> free_;  // by size
+  GrowingArray<FreeList> free_;  // by size
 };
 
 }  // namespace tandem::shader

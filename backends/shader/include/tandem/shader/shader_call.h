@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
-#include <vector>
 
 #include "tandem/export.h"
+#include "tandem/growing_array.h"
 #include "tandem/kernel.h"
 #include "tandem/shader/gpu_device.h"
 #include "tandem/shader/launch.h"
@@ -69,8 +69,10 @@ class TANDEM_EXPORT ShaderCall {
   // Issues the launches and sets the results. Called once, at the end.
   Status Finish();
 
- private:
+  // Of a shader.
   static constexpr size_t kMaxBuffers = 10;
+
+ private:
   struct Step {
     Launch launch;
     AsyncValueRef<RcRef<Pipeline>> pipeline;  // null: a copy, whose offsets and size are in `copy`
@@ -83,7 +85,8 @@ class TANDEM_EXPORT ShaderCall {
 
   GpuBuffer* Keep(RcRef<GpuBuffer>& place, StatusOr<RcRef<GpuBuffer>> buffer);
   Status Check(const Step& step) const;
-  Step& AddStep() { return num_steps_++ == 0 ? first_ : more_.emplace_back(); }
+  // Null, and the call fails, if memory is exhausted.
+  Step* AddStep();
   Tensor MakeResult(size_t i);
   Status Defer();
 
@@ -94,9 +97,9 @@ class TANDEM_EXPORT ShaderCall {
   bool is_ready_ = true;  // all pipelines are
   size_t num_steps_ = 0;
   Step first_;
-  std::vector<Step> more_;
+  GrowingArray<Step> more_;
   SmallArray<RcRef<GpuBuffer>, 4> results_;
-  std::vector<RcRef<GpuBuffer>> temporaries_;
+  GrowingArray<RcRef<GpuBuffer>> temporaries_;
 };
 
 }  // namespace tandem::shader
