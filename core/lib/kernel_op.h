@@ -84,6 +84,7 @@ class KernelOp final : public OpImpl {
   // Sees to it that argument `i` is where the op wants it, by moving it if the policy says so.
   Status Place(const ExecutionContext& exec, TensorHandle& arg, size_t i, size_t num_args) const;
 
+  static Status RunUntilStopped(const Kernel& kernel, KernelFrame& frame);
   static void TellOnce(KernelFrame& frame, const Status& error);
   // The chain after a frame that ran when `before` had resolved.
   static AsyncValueRef<Chain> ChainAfter(KernelFrame& frame, const Status& status, AsyncValueRef<Chain> before);

@@ -308,6 +308,7 @@ Status OpSignature::BindOutputs(std::span<const TensorMetadata* const> args, con
 
 Status OpSignature::CheckAttrValues(const OpAttrsRef& attrs) const {
   if (attrs.out_of_memory()) return Status::OutOfMemory();
+  if (attrs.too_deep()) return InvalidArgument("attributes may be nested at most ", kMaxAttrDepth, " deep, got more");
   for (const AttrEntry& entry : attrs.entries()) TANDEM_RETURN_IF_ERROR(CheckAttr(entry));
   return Status();
 }
