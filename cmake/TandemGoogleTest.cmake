@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Provides tandem_gtest: the installed GoogleTest, or one built from source where the installed one is of another word
-# size (the 32-bit build, WebAssembly).
+# Provides tandem_gtest: the installed GoogleTest, or one built from source where the installed one is for another
+# target (the 32-bit build, cross builds, WebAssembly).
 
 add_library(tandem_gtest INTERFACE)
 find_package(Threads REQUIRED)
 
-set(TANDEM_GTEST_SOURCE_DIR /usr/src/googletest/googletest CACHE PATH "GoogleTest's sources, for builds of another word size")
+set(TANDEM_GTEST_SOURCE_DIR /usr/src/googletest/googletest CACHE PATH "GoogleTest's sources, for builds for another target")
 
-if(CMAKE_SIZEOF_VOID_P EQUAL 8)
+if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT CMAKE_CROSSCOMPILING)
   find_package(GTest QUIET)
   if(NOT GTest_FOUND)
     message(FATAL_ERROR "GoogleTest was not found: run tools/setup.sh, or install libgtest-dev, or configure with "

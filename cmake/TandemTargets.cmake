@@ -12,20 +12,27 @@ function(tandem_target target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
   # Clang warns where a loop that we call independent is not worth vectorising after all.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
-  # Locations in errors name files from the top of the source tree, wherever that is.
-  target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+  # Locations in errors name files from the top of the source tree, wherever that is, and where a compiler cache gives the
+  # compiler paths from the build folder instead (CCACHE_BASEDIR).
+  file(RELATIVE_PATH top "${CMAKE_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+  foreach(folder "${PROJECT_SOURCE_DIR}" ${top})
+    target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${folder}/=")
+  endforeach()
   if(TANDEM_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
 endfunction()
 
-# The libraries: errors are values, and there is no run-time type information to pay for. Their objects go into a shared
-# library too, which shows what TANDEM_EXPORT marks; calls among its own functions are inlined as in a program.
+# The libraries: errors are values. Their objects go into a shared library too, which shows what TANDEM_EXPORT marks;
+# calls among its own functions are inlined as in a program. They use no run-time type information, but have it where
+# other programs link with them: casts to classes of theirs and the checks of sanitizers need it of every class with
+# virtual functions, hidden ones too.
 function(tandem_library target)
   tandem_target(${target})
-  target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
+  target_compile_options(${target} PRIVATE -fno-exceptions)
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(EMSCRIPTEN)
+    target_compile_options(${target} PRIVATE -fno-rtti)
     tandem_small_library(${target})
   else()
     target_compile_options(${target} PRIVATE -fno-semantic-interposition)
@@ -33,11 +40,12 @@ function(tandem_library target)
   endif()
 endfunction()
 
-# A program that links the libraries. Its classes may derive from theirs, which have no type information to refer to.
+# A program that links the libraries.
 function(tandem_program target)
   tandem_target(${target})
-  target_compile_options(${target} PRIVATE -fno-rtti)
   if(EMSCRIPTEN)
+    # Its classes may derive from theirs, which have no type information to refer to.
+    target_compile_options(${target} PRIVATE -fno-rtti)
     tandem_node_program(${target})
   endif()
 endfunction()

@@ -14,7 +14,7 @@ if(TANDEM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 if(TANDEM_SANITIZE)
-  # The vptr check needs run-time type information, which the libraries are built without.
+  # The vptr check is made in tests/package, over programs as users have them; in all of the tests it would take long.
   set(flags -fsanitize=${TANDEM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(TANDEM_SANITIZE MATCHES "undefined")
     list(APPEND flags -fno-sanitize=vptr)

@@ -4,18 +4,19 @@
 
 # Installs the Debian packages that Tandem is built and tested with, as far as they are missing. Nothing else is
 # changed.
-# usage: tools/setup.sh [--check] [--node] [--web]
-#   --check   only says what is missing, and fails if anything is
-#   --node    also checks that Node is there, and new enough to build the npm package
-#   --web     the same, and installs what that package is tested with
+# usage: tools/setup.sh [--check] [--compilers] [--node] [--web]
+#   --check       only says what is missing, and fails if anything is
+#   --compilers   also installs what Tandem is tested with beside g++: Clang, and a cross compiler and emulator of aarch64
+#   --node        also checks that Node is there, and new enough to build the npm package
+#   --web         the same, and installs what that package is tested with
 
 set -euo pipefail
 
 packages=(
-  g++ g++-multilib               # the compiler, and its 32-bit libraries
+  g++ g++-12-multilib            # the compiler, and its 32-bit libraries (g++-multilib excludes cross compilers)
   cmake ninja-build ccache       # the build
   libeigen3-dev libhwy-dev       # CPU kernels
-  libgtest-dev googletest        # unit tests; the sources are for the 32-bit build
+  libgtest-dev googletest        # unit tests; the sources are for builds for other targets
   libbenchmark-dev               # tests/bench
   nlohmann-json3-dev             # JSON
   libcli11-dev zlib1g-dev        # examples, tests/conformance
@@ -27,19 +28,22 @@ packages=(
   python3-numpy                  # the reference of tests/conformance
 )
 
+readonly compiler_packages=(clang-19 g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 readonly web_packages=(chromium)  # the tests of web/ in a browser
 readonly node_wanted=20.19
 
 check_only=false
+wants_compilers=false
 wants_node=false
 wants_web=false
 for option in "$@"; do
   case "$option" in
     --check) check_only=true ;;
+    --compilers) wants_compilers=true ;;
     --node) wants_node=true ;;
     --web) wants_node=true wants_web=true ;;
     *)
-      echo "usage: tools/setup.sh [--check] [--node] [--web]" >&2
+      echo "usage: tools/setup.sh [--check] [--compilers] [--node] [--web]" >&2
       exit 2
       ;;
   esac
@@ -58,6 +62,7 @@ check_node() {
     return 1
   fi
 }
+if $wants_compilers; then packages+=("${compiler_packages[@]}"); fi
 if $wants_node; then check_node; fi
 if $wants_web; then
   # Another browser is used where TANDEM_CHROMIUM names it.

@@ -8,13 +8,15 @@
 # build, a crash, an example or a check, counts as one failed.
 # usage: tools/test.sh [--full] [part...]
 #   part                   demo, a short run of tools/demo.sh; a preset (see CMakePresets.json); web, the npm package and
-#                          its examples; by default: demo release asan tsan m32 wasm wasm-threads web
+#                          its examples; by default: demo release asan tsan m32 aarch64 wasm wasm-threads web. Of aarch64, which is
+#                          emulated, the tests labelled quick alone, unless --full is given
 #   --full                 also what takes too long for each change: tests see TANDEM_TEST_FULL=1
 #   TANDEM_JOBS=N          parallel jobs, 2 by default
 #   TANDEM_SKIP_SETUP=1    install nothing but npm packages
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/compiler_cache.sh
 
 jobs=${TANDEM_JOBS:-2}
 parts=()
@@ -28,7 +30,7 @@ for argument in "$@"; do
     *) parts+=("$argument") ;;
   esac
 done
-((${#parts[@]})) || parts=(demo release asan tsan m32 wasm wasm-threads web)
+((${#parts[@]})) || parts=(demo release asan tsan m32 aarch64 wasm wasm-threads web)
 presets=()
 setup_options=()
 wants_emscripten=false wants_demo=false wants_web=false
@@ -39,13 +41,17 @@ for part in "${parts[@]}"; do
       presets+=("$part")
       wants_emscripten=true
       ;;
+    aarch64)
+      presets+=("$part")
+      setup_options+=(--compilers)
+      ;;
     demo) wants_demo=true ;;
     web)
-      setup_options=(--web)
+      setup_options+=(--web)
       wants_emscripten=true wants_web=true
       ;;
     *)
-      echo "test: unknown part '$part', expected some of: demo dev release asan tsan m32 wasm wasm-threads web" >&2
+      echo "test: unknown part '$part', expected some of: demo dev release asan tsan m32 aarch64 wasm wasm-threads web" >&2
       exit 2
       ;;
   esac
@@ -111,10 +117,15 @@ for preset in "${presets[@]}"; do
   mkdir -p "$dir"
   rm -rf "$dir/reports"
   mkdir "$dir/reports"
+  build_options=() test_options=()
+  if [[ $preset == aarch64 && -z ${TANDEM_TEST_FULL:-} ]]; then
+    build_options=(--target quick_tests)
+    test_options=(-L quick)
+  fi
   stage "$preset: configure" "$dir/configure.log" cmake --preset "$preset" &&
-    stage "$preset: build" "$dir/build.log" cmake --build --preset "$preset" -j "$jobs" &&
+    stage "$preset: build" "$dir/build.log" cmake --build --preset "$preset" -j "$jobs" "${build_options[@]}" &&
     GTEST_OUTPUT="json:$PWD/$dir/reports/" stage "$preset: test" "$dir/test.log" \
-      ctest --preset "$preset" -j "$jobs" --output-junit "$PWD/$dir/reports/ctest.xml" || true
+      ctest --preset "$preset" -j "$jobs" "${test_options[@]}" --output-junit "$PWD/$dir/reports/ctest.xml" || true
 done
 
 if $wants_web; then

@@ -85,6 +85,10 @@ bool MayBegin(tandem_attrs* attrs, const char* name) {
 tandem_code AfterSet(tandem_attrs& attrs, const char* name, bool is_set) {
   if (is_set) return TANDEM_OK;
   if (attrs.attrs.out_of_memory()) return Keep(attrs, Status::OutOfMemory());
+  if (attrs.attrs.too_deep()) {
+    return Keep(attrs, InvalidArgument("attribute ", name, ": attributes may be nested at most ", kMaxAttrDepth,
+                                       " deep, got more"));
+  }
   return Keep(attrs, InvalidArgument("attribute ", name, " is already set"));
 }
 
@@ -195,7 +199,7 @@ tandem_code tandem_attrs_set_function(tandem_attrs* attrs, const char* name, con
 tandem_code tandem_attrs_set_attrs(tandem_attrs* attrs, const char* name, const tandem_attrs* value) {
   if (!MayBegin(attrs, name)) return TANDEM_INVALID_ARGUMENT;
   if (value == nullptr) return WrongValue(*attrs, name, tandem::InvalidArgument("expected attributes, got null"));
-  if (!value->error.ok()) return WrongValue(*attrs, name, value->error);
+  if (!value->error.ok()) return Keep(*attrs, value->error);  // which names the attribute that is wrong
   return SetScalar(attrs, name, tandem::OpAttrsRef(value->attrs));
 }
 

@@ -115,13 +115,6 @@ Status Check(const tandem_runtime& runtime, const Call& call) {
   return CheckArguments(runtime, call);
 }
 
-StatusOr<OpHandler*> FindDevice(Running& runtime, const char* device) {
-  if (device == nullptr) return runtime.cpu;
-  OpHandler* handler = runtime.core.FindHandler(device);
-  if (handler != nullptr) return handler;
-  return MakeError(StatusCode::kNotFound, "there is no device ", device, " in this runtime");
-}
-
 // The error of a call that is known to come to nothing, or ok.
 Status ErrorOfAll(std::span<const TensorHandle> results, const AsyncValueRef<Chain>* chain) {
   for (const TensorHandle& result : results) {
@@ -131,7 +124,7 @@ Status ErrorOfAll(std::span<const TensorHandle> results, const AsyncValueRef<Cha
   return chain != nullptr && chain->IsAvailable() && chain->IsError() ? chain->GetError() : Status();
 }
 
-// Makes the call: `invoke(exec, arguments, attributes, results, chain)` calls the op, or says why there is none.
+// Makes the call: `invoke(exec, arguments, attributes, results, chain)` calls the op, or says why it cannot.
 template <typename Invoke>
 Status Run(tandem_runtime& runtime, Running& running, const Call& call, const ConsumedArguments& consumed,
            Invoke invoke) {
@@ -173,7 +166,10 @@ tandem_status* CheckAndRun(tandem_runtime* runtime, const Object* object, std::s
   if (const Status wrong = Check(*runtime, call); !wrong.ok()) {
     return ToC(wrong.WithContext(name(), runtime->locations().Intern(call.options.location)));
   }
-  return ToC(Run(*runtime, *rt, call, consumed, [rt, &invoke](const auto&... parts) { return invoke(*rt, parts...); }));
+  const auto invoke_in_context = [&](const ExecutionContext& exec, const auto&... parts) {
+    return invoke(*rt, exec, parts...).WithContext(name(), exec.location());
+  };
+  return ToC(Run(*runtime, *rt, call, consumed, invoke_in_context));
 }
 
 }  // namespace
@@ -249,7 +245,7 @@ tandem_status* tandem_op_create(tandem_runtime* runtime, const char* name, const
   TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
   if (name == nullptr) return WrongArgument("expected the name of an op, got null");
   const auto handler = FindDevice(*rt, device);
-  if (!handler.ok()) return ToC(handler.status());
+  if (!handler.ok()) return ToC(handler.status().WithContext(name, tandem::Location()));
   auto made = rt->core.MakeOp(name, *handler);
   if (!made.ok()) return ToC(made.status());
   *op = new (std::nothrow) tandem_op(*runtime, std::move(*made));

@@ -27,16 +27,22 @@
 
 namespace tandem::c {
 
-// What runs behind a tandem_runtime: ops, and the device that calls go to unless they say otherwise.
+// What runs behind a tandem_runtime: ops, the CPU, and the device that calls go to unless they say otherwise.
 struct Running {
   explicit Running(HostContext::Options options) : core(std::move(options)) {}
   HostContext& host() { return core.host(); }
   CoreRuntime core;
   OpHandler* cpu = nullptr;
+  OpHandler* device = nullptr;
+  std::mutex adding;  // of a device
 };
 
-// Makes `runtime`, which nobody else has seen, run with the CPU and all ops.
-Status StartRuntime(tandem_runtime& runtime, HostContext::Options options);
+// Makes `runtime`, which nobody else has seen, run with the CPU, all ops and `device`; null for the CPU alone.
+Status StartRuntime(tandem_runtime& runtime, HostContext::Options options, const char* device = nullptr);
+// Where calls run that name `device`, or null; NotFound says which devices there are.
+StatusOr<OpHandler*> FindDevice(Running& runtime, const char* device);
+// The same, and adds the device if the runtime does not have it yet.
+StatusOr<OpHandler*> AddDevice(Running& runtime, std::string_view device);
 // The bytes, or no limit for 0 and for what no size_t can hold.
 size_t MemoryLimit(uint64_t bytes);
 

@@ -94,11 +94,15 @@ tandem_status* GiveText(std::string_view text, char** copy, size_t* size) {
 
 size_t MemoryLimit(uint64_t bytes) { return bytes == 0 || bytes > SIZE_MAX ? SIZE_MAX : static_cast<size_t>(bytes); }
 
-Status StartRuntime(tandem_runtime& runtime, HostContext::Options options) {
+Status StartRuntime(tandem_runtime& runtime, HostContext::Options options, const char* device) {
   std::unique_ptr<Running> running(new (std::nothrow) Running(std::move(options)));
   if (running == nullptr) return Status::OutOfMemory();
   TANDEM_RETURN_IF_ERROR(RegisterAllOps(running->core.registry()));
   TANDEM_ASSIGN_OR_RETURN(running->cpu, CreateCpuOpHandler(running->core));
+  running->device = running->cpu;
+  if (device != nullptr) {
+    TANDEM_ASSIGN_OR_RETURN(running->device, AddDevice(*running, device));
+  }
   runtime.Start(std::move(running));
   return Status();
 }
@@ -245,9 +249,15 @@ tandem_status* tandem_runtime_create(uint32_t abi_version, const tandem_runtime_
   if (chosen.num_threads < 0) return WrongArgument("num_threads must not be negative, got ", chosen.num_threads);
   auto made = tandem::MakeRef<tandem_runtime>();
   if (!made) return ToC(tandem::Status::OutOfMemory());
-  TANDEM_C_RETURN_IF_ERROR(StartRuntime(*made, MakeHostOptions(chosen, *made)));
+  TANDEM_C_RETURN_IF_ERROR(StartRuntime(*made, MakeHostOptions(chosen, *made), chosen.device));
   *runtime = made.release();
   return nullptr;
+}
+
+tandem_status* tandem_runtime_add_device(tandem_runtime* runtime, const char* device) {
+  TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
+  if (device == nullptr) return WrongArgument("expected the name of a device, got null");
+  return ToC(AddDevice(*rt, device).status());
 }
 
 tandem_status* tandem_runtime_destroy(tandem_runtime* runtime) {

@@ -156,12 +156,21 @@ typedef struct tandem_runtime_options {
   void* diagnostic_user;                     // its first argument
   tandem_print_callback print;               // null: standard output
   void* print_user;                          // its first argument
+  // Where calls run that name no device: null or "cpu", or a device that is added to the CPU for that
+  // (tandem_runtime_add_device).
+  const char* device;
 } tandem_runtime_options;
 
 // A runtime with the CPU and all ops. `abi_version` is TANDEM_ABI_VERSION: a library of another one fails. `options`
 // may be null.
 TANDEM_C_API tandem_status* tandem_runtime_create(uint32_t abi_version, const tandem_runtime_options* options,
                                                   tandem_runtime** runtime);
+// Makes a device available to calls of the runtime, which name it; nothing if it is. "vulkan" is a GPU by Vulkan: the
+// first discrete one, else integrated, virtual, of the CPU, or what TANDEM_VULKAN_DEVICE in the environment names. It
+// takes tensors of the host as they are, and runs what it has no kernel for on the CPU. TANDEM_NOT_FOUND if there is no
+// such device here, or nothing to drive it with: the module libtandem_vulkan beside the library, a Vulkan loader, a
+// driver; TANDEM_FAILED_PRECONDITION if the program links the static library, or the device falls short.
+TANDEM_C_API tandem_status* tandem_runtime_add_device(tandem_runtime* runtime, const char* device);
 // Cancels what is pending, waits for what is running and for callbacks, and frees the runtime. Other threads must not
 // be calling functions of it. From within a callback it fails with TANDEM_FAILED_PRECONDITION and does nothing. Null is
 // fine.
@@ -203,7 +212,7 @@ TANDEM_C_API tandem_status* tandem_op_registry_json(tandem_runtime* runtime, cha
 // Tensors.
 
 // A tensor with a copy of the elements, row-major and without gaps; `size`, in bytes, must be what dtype and shape
-// take. `dims` may be null if `rank` is 0, `data` if `size` is.
+// take. `dims` may be null if `rank` is 0, `data` if `size` is. Every byte of TANDEM_BOOL but 0 is copied as 1.
 TANDEM_C_API tandem_status* tandem_tensor_create(tandem_runtime* runtime, tandem_dtype dtype, const int64_t* dims,
                                                  size_t rank, const void* data, size_t size, tandem_tensor** tensor);
 // A tensor of strings, one for each element of the shape, whose bytes are copied. `sizes` may be null: then the strings
@@ -211,8 +220,9 @@ TANDEM_C_API tandem_status* tandem_tensor_create(tandem_runtime* runtime, tandem
 TANDEM_C_API tandem_status* tandem_tensor_create_strings(tandem_runtime* runtime, const int64_t* dims, size_t rank,
                                                          const char* const* strings, const size_t* sizes, size_t count,
                                                          tandem_tensor** tensor);
-// A tensor over the caller's memory, which must be aligned to the size of an element and must not change until
-// `release` is called: exactly once, also if this function fails, and on any thread. `release` may be null.
+// A tensor over the caller's memory, which must be aligned to the size of an element, if of TANDEM_BOOL have bytes of 0
+// and 1 alone, and must not change until `release` is called: exactly once, also if this function fails, and on any
+// thread. `release` may be null.
 TANDEM_C_API tandem_status* tandem_tensor_wrap(tandem_runtime* runtime, tandem_dtype dtype, const int64_t* dims,
                                                size_t rank, const void* data, size_t size,
                                                tandem_release_callback release, void* user, tandem_tensor** tensor);
@@ -235,8 +245,12 @@ TANDEM_C_API tandem_status* tandem_tensor_await(const tandem_tensor* tensor, int
 // function fails, it never calls. A tensor that is still pending when its runtime is destroyed becomes an error.
 TANDEM_C_API tandem_status* tandem_tensor_on_ready(const tandem_tensor* tensor, tandem_ready_callback callback,
                                                    void* user);
-// Waits, then shows the elements, row-major and without gaps, for as long as this reference lives. `size` is in bytes
-// and may be null. Not for strings.
+// The tensor on the device of that name, null for "cpu": the same one if it is there, else a copy, which may become
+// available later. Calls need it whose arguments are on another device that is not the host's.
+TANDEM_C_API tandem_status* tandem_tensor_transfer(const tandem_tensor* tensor, const char* device,
+                                                   tandem_tensor** result);
+// Waits, then shows the elements, row-major and without gaps, for as long as this reference lives: of a tensor on
+// another device, those of a copy on the host. `size` is in bytes and may be null. Not for strings.
 TANDEM_C_API tandem_status* tandem_tensor_data(const tandem_tensor* tensor, const void** data, size_t* size);
 // Waits, then shows the bytes of one string, without a NUL behind them, for as long as this reference lives. `index` is
 // that of the element in row-major order.
@@ -267,7 +281,7 @@ TANDEM_C_API tandem_code tandem_attrs_set_tensor(tandem_attrs* attrs, const char
                                                  const int64_t* dims, size_t rank, const void* data, size_t size);
 // The name of a function of a program.
 TANDEM_C_API tandem_code tandem_attrs_set_function(tandem_attrs* attrs, const char* name, const char* value);
-// Attributes in an attribute.
+// Attributes in an attribute: at most 64 levels of them, the outermost counted.
 TANDEM_C_API tandem_code tandem_attrs_set_attrs(tandem_attrs* attrs, const char* name, const tandem_attrs* value);
 // Each value is one byte, 0 or not.
 TANDEM_C_API tandem_code tandem_attrs_set_bools(tandem_attrs* attrs, const char* name, const uint8_t* values,
@@ -313,7 +327,7 @@ TANDEM_C_API void tandem_request_release(tandem_request* request);
 typedef struct tandem_call_options {
   size_t struct_size;         // sizeof(tandem_call_options)
   const tandem_attrs* attrs;  // null: none, so that every attribute is its default
-  const char* device;         // null: "cpu"; a made op has its own, and takes none
+  const char* device;         // null: that of the runtime's options; a made op has its own, and takes none
   // Ops with side effects need one. The call starts after the effects of earlier calls with it, and later ones after
   // this one's.
   tandem_chain* chain;
@@ -339,7 +353,8 @@ TANDEM_C_API tandem_status* tandem_execute(tandem_runtime* runtime, const char* 
                                            size_t num_args, const tandem_call_options* options, tandem_tensor** results,
                                            size_t num_results);
 
-// Looks an op up, on `device` or, if that is null, the CPU. TANDEM_NOT_FOUND and the like say why it cannot run there.
+// Looks an op up, on `device` or, if that is null, that of the runtime's options. TANDEM_NOT_FOUND and the like say why
+// it cannot run there.
 TANDEM_C_API tandem_status* tandem_op_create(tandem_runtime* runtime, const char* name, const char* device,
                                              tandem_op** op);
 // Calls it: tandem_execute without the lookup.

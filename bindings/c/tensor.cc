@@ -32,6 +32,15 @@ StatusOr<TensorMetadata> AwaitMetadata(Running& runtime, const TensorHandle& han
   return value->GetError();
 }
 
+// The elements of an available tensor, dense and on the host.
+StatusOr<Tensor> MakeDenseCopy(Running& runtime, const TensorHandle& handle) {
+  HostContext& host = runtime.host();
+  if (handle.device() == &host.device()) return ToDense(handle.tensor(), host.allocator());
+  const TensorHandle here = handle.TransferTo(ExecutionContext(host, Location()), host.device());
+  TANDEM_RETURN_IF_ERROR(AwaitValue(runtime, here.value().value(), TANDEM_FOREVER));
+  return here.tensor();
+}
+
 // The tensor, once it is available, or one with the same elements that is dense.
 StatusOr<const Tensor*> AwaitDense(Running& runtime, const tandem_tensor& tensor) {
   TANDEM_RETURN_IF_ERROR(AwaitValue(runtime, tensor.handle.value().value(), TANDEM_FOREVER));
@@ -41,7 +50,7 @@ StatusOr<const Tensor*> AwaitDense(Running& runtime, const tandem_tensor& tensor
     return InvalidArgument("strings are no dense data, got ", value.metadata(), "; use tandem_tensor_string");
   }
   if (const Tensor* dense = tensor.dense.load()) return dense;
-  TANDEM_ASSIGN_OR_RETURN(Tensor made, ToDense(value, runtime.host().allocator()));
+  TANDEM_ASSIGN_OR_RETURN(Tensor made, MakeDenseCopy(runtime, tensor.handle));
   const Tensor* dense = new (std::nothrow) Tensor(std::move(made));
   if (dense == nullptr) return Status::OutOfMemory();
   const Tensor* earlier = nullptr;
@@ -105,6 +114,7 @@ tandem_status* tandem_tensor_wrap(tandem_runtime* runtime, tandem_dtype dtype, c
     wrong = tandem::InvalidArgument("memory of ", metadata, " must be aligned to ", tandem::DTypeSize(metadata.dtype),
                                     " bytes");
   }
+  if (wrong.ok()) wrong = tandem::CheckElements(metadata.dtype, {static_cast<const std::byte*>(data), size});
   if (!wrong.ok()) {
     call_release();
     return ToC(wrong);
@@ -176,6 +186,20 @@ tandem_status* tandem_tensor_on_ready(const tandem_tensor* tensor, tandem_ready_
   return ToC(CallWhenReady(*tensor->runtime, value, callback, user));
 }
 
+tandem_status* tandem_tensor_transfer(const tandem_tensor* tensor, const char* device, tandem_tensor** result) {
+  if (result == nullptr) return WrongArgument("expected a place for the tensor, got null");
+  *result = nullptr;
+  TANDEM_C_FIND_RUNTIME(rt, tensor, "tensor");
+  const auto handler = FindDevice(*rt, device == nullptr ? rt->cpu->name().c_str() : device);
+  if (!handler.ok()) return ToC(handler.status());
+  const tandem::Device* target = (*handler)->device();
+  if (target == nullptr) return WrongArgument("expected a device with memory, got ", device);
+  const tandem::ExecutionContext exec(rt->host(), tandem::Location());
+  tandem::TensorHandle there = tensor->handle.TransferTo(exec, *target);
+  if (there.IsError()) return ToC(there.GetError());
+  return Give(*tensor->runtime, std::move(there), result);
+}
+
 tandem_status* tandem_tensor_data(const tandem_tensor* tensor, const void** data, size_t* size) {
   if (data == nullptr) return WrongArgument("expected a place for the data, got null");
   *data = nullptr;
@@ -213,7 +237,13 @@ tandem_status* tandem_tensor_text(const tandem_tensor* tensor, int32_t max_eleme
   if (max_elements < 0) return WrongArgument("max_elements must not be negative, got ", max_elements);
   tandem::MessageBuilder description;
   TANDEM_C_RETURN_IF_ERROR(AwaitValue(*rt, tensor->handle.value().value(), TANDEM_FOREVER));
-  AppendTensor(description, tensor->handle.tensor(), max_elements);
+  const tandem::Tensor* shown = &tensor->handle.tensor();
+  if (!tandem::IsHostType(shown->type())) {
+    const auto dense = AwaitDense(*rt, *tensor);
+    if (!dense.ok()) return ToC(dense.status());
+    shown = *dense;
+  }
+  AppendTensor(description, *shown, max_elements);
   *text = CopyText(description.view());
   return *text == nullptr ? ToC(tandem::Status::OutOfMemory()) : nullptr;
 }

@@ -5,6 +5,7 @@
 
 #include "attr_storage.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "copy_elements.h"
 #include "tandem/op_attrs.h"
 
 namespace tandem::internal {
@@ -58,6 +60,7 @@ class EntryWriter {
   bool ok() const { return ok_; }
   size_t offset() const { return offset_; }
   size_t payload() const { return payload_; }
+  uint32_t depth() const { return depth_; }
 
  private:
   bool measuring() const { return storage_ == nullptr; }
@@ -108,7 +111,8 @@ class EntryWriter {
       const TensorAttr& tensor = source[i];
       const bool has_data = tensor.data != nullptr && tensor.metadata.IsValid();
       const size_t bytes = has_data ? tensor.metadata.byte_size() : 0;
-      const void* data = bytes != 0 ? CopyPlain(tensor.data, bytes, kAttrAlignment) : nullptr;
+      void* data = bytes != 0 ? Reserve(bytes, kAttrAlignment) : nullptr;
+      if (data != nullptr) CopyElements(tensor.metadata.dtype, tensor.data, bytes, data);
       const std::string_view* strings = CopyTexts(tensor.strings, /*is_array=*/true);
       if (!measuring()) new (target + i) TensorAttr{tensor.metadata, data, {strings, tensor.strings.size()}};
     }
@@ -121,7 +125,8 @@ class EntryWriter {
     for (size_t i = 0; ok_ && i < source.size(); ++i) {
       OpAttrsRef frozen = source[i].Freeze().WithDefaults(nullptr);
       if (measuring()) {
-        ok_ = !frozen.out_of_memory();
+        depth_ = std::max(depth_, frozen.too_deep() ? kMaxAttrDepth : frozen.frozen_depth());
+        ok_ = !frozen.out_of_memory() && depth_ < kMaxAttrDepth;
       } else {
         new (target + i) OpAttrsRef(std::move(frozen));
       }
@@ -132,6 +137,7 @@ class EntryWriter {
   unsigned char* storage_;
   size_t offset_ = 0;
   size_t payload_ = 0;
+  uint32_t depth_ = 0;
   bool ok_ = true;
 };
 
@@ -141,7 +147,7 @@ bool MeasureAttr(const AttrEntry& source, AttrSize* size) {
   EntryWriter writer(nullptr);
   writer.CopyValues(source);
   writer.CopyText(source.name);
-  *size = {AlignAttr(writer.offset()), writer.payload()};
+  *size = {AlignAttr(writer.offset()), writer.payload(), writer.depth()};
   return writer.ok();
 }
 

@@ -48,10 +48,12 @@ constexpr size_t PlainAttrSize(AttrType type) {
 struct AttrSize {
   size_t bytes;    // to be stored; a multiple of kAttrAlignment, at most kMaxAttrBytes
   size_t payload;  // of these, what counts against OpAttrs::kInlineBytes
+  uint32_t depth;  // of the deepest nested list; 0 if there is none
 };
 
 // What a copy of `source` takes. Freezes nested lists, whose sets keep the frozen copies for `WriteAttr`. False if that
-// runs out of memory or the entry is larger than kMaxAttrBytes.
+// runs out of memory, the entry is larger than kMaxAttrBytes, or a list is so deep that no set may hold it: then the
+// depth is at least kMaxAttrDepth.
 bool MeasureAttr(const AttrEntry& source, AttrSize* size);
 
 // Copies a measured entry: names and values to `storage`, which is aligned to kAttrAlignment and has the measured

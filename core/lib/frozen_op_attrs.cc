@@ -28,16 +28,18 @@ RcRef<const FrozenOpAttrs> FrozenOpAttrs::Create(std::span<const AttrEntry> entr
   if (size != entries.size()) return nullptr;
   const size_t header = HeaderSize(size);
   size_t bytes = 0;
+  uint32_t depth = 1;
   for (const AttrEntry& entry : entries) {
     internal::AttrSize entry_size;
     if (!internal::MeasureAttr(entry, &entry_size)) return nullptr;
     if (entry_size.bytes > internal::kMaxAttrBytes - bytes) return nullptr;
     bytes += entry_size.bytes;
+    depth = std::max(depth, entry_size.depth + 1);
   }
 
   void* memory = ::operator new(header + bytes, std::nothrow);
   if (memory == nullptr) return nullptr;
-  FrozenOpAttrs* set = new (memory) FrozenOpAttrs(size);
+  FrozenOpAttrs* set = new (memory) FrozenOpAttrs(size, depth);
   AttrEntry* sorted = reinterpret_cast<AttrEntry*>(set + 1);
   std::copy(entries.begin(), entries.end(), sorted);
   std::sort(sorted, sorted + size, NameLess);

@@ -11,6 +11,7 @@
 #include "attr_conversion.h"
 #include "late_value.h"
 #include "tandem/core_runtime.h"
+#include "tandem/kernel_run.h"
 
 namespace tandem {
 
@@ -352,15 +353,28 @@ void KernelOp::RunInline(const OpInvocation& invocation, const Kernel& kernel,
   for (TensorHandle& arg : invocation.args) arg.reset();
 }
 
+// An error in any case if the run was stopped, which the diagnostic handler has heard of.
+Status KernelOp::RunUntilStopped(const Kernel& kernel, KernelFrame& frame) {
+  const KernelRun run(frame.exec());
+  frame.run_ = &run;
+  Status status = kernel.Run(frame);
+  frame.run_ = nullptr;
+  if (!run.was_stopped()) [[likely]]
+    return status;
+  frame.FreeLate();
+  frame.error_told_ = true;
+  return run.Reason();
+}
+
 Status KernelOp::RunKernel(const Kernel& kernel, KernelFrame& frame, Clock::time_point called) const {
   if (!frame.host().IsTracing()) [[likely]] {
-    Status status = kernel.Run(frame);
+    Status status = RunUntilStopped(kernel, frame);
     if (!status.ok()) [[unlikely]]
       status = status.WithContext(name(), frame.exec().location());
     return status;
   }
   const Clock::time_point started = Clock::now();
-  Status status = kernel.Run(frame).WithContext(name(), frame.exec().location());
+  Status status = RunUntilStopped(kernel, frame).WithContext(name(), frame.exec().location());
   const Clock::time_point ended = Clock::now();
   MessageBuilder inputs;
   for (size_t i = 0; i < frame.num_args(); ++i) inputs.Append(i == 0 ? "" : ", ", frame.arg(i).metadata());

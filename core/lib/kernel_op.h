@@ -103,6 +103,7 @@ class KernelOp final : public OpImpl {
     return signature_.IsHostInput(i, num_args) ? &host : device_;
   }
 
+  static Status RunUntilStopped(const Kernel& kernel, KernelFrame& frame);
   static void TellOnce(KernelFrame& frame, const Status& error);
   // The chain after a frame that ran when `before` had resolved.
   static AsyncValueRef<Chain> ChainAfter(KernelFrame& frame, const Status& status, AsyncValueRef<Chain> before);

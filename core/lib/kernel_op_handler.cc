@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-// Here, in a source that is compiled with type information, since users derive from it.
+// The key function, here since users derive from it.
 TransferObserver::~TransferObserver() = default;
 
 namespace {

@@ -49,8 +49,9 @@ bool OpAttrs::SetRaw(std::string_view name, AttrType type, bool is_array, const 
   const AttrEntry source{name, type, is_array, static_cast<uint32_t>(count), values};
   if (SetInlineScalar(source)) return true;
   internal::AttrSize size;
+  size.depth = 0;
   if (source.size != count || !internal::MeasureAttr(source, &size)) {
-    out_of_memory_ = true;
+    (size.depth < kMaxAttrDepth ? out_of_memory_ : too_deep_) = true;
     return false;
   }
   Heap* larger = nullptr;
@@ -107,8 +108,9 @@ void OpAttrs::Clear() {
 
 OpAttrsRef OpAttrs::Freeze() const {
   OpAttrsRef result;
-  if (out_of_memory_) {
-    result.out_of_memory_ = true;
+  if (out_of_memory_ || too_deep_) {
+    result.out_of_memory_ = out_of_memory_;
+    result.too_deep_ = too_deep_;
   } else if (size_ != 0) {
     if (!frozen_) frozen_ = FrozenOpAttrs::Create(entries());
     result.frozen_ = frozen_;

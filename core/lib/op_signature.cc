@@ -141,6 +141,7 @@ StatusOr<DType> OpSignature::BindGeneral(std::span<const TensorMetadata* const> 
     bindings.lists[i] = kNoList;
   }
   if (attrs.out_of_memory()) return Status::OutOfMemory();
+  if (attrs.too_deep()) return InvalidArgument("attributes may be nested at most ", kMaxAttrDepth, " deep, got more");
   TANDEM_RETURN_IF_ERROR(BindInputs(args, attrs, bindings));
   TANDEM_RETURN_IF_ERROR(BindAttrs(attrs, bindings));
   TANDEM_RETURN_IF_ERROR(BindOutputs(args, attrs, bindings, results));

@@ -91,6 +91,7 @@ Tensor Runtime::Wrap(DType dtype, std::span<const std::byte> bytes, const Tensor
   if (valid.ok() && reinterpret_cast<uintptr_t>(bytes.data()) % DTypeSize(dtype) != 0) {
     valid = InvalidArgument("memory of ", metadata, " must be aligned to ", DTypeSize(dtype), " bytes");
   }
+  if (valid.ok()) valid = CheckElements(dtype, bytes);
   if (!valid.ok()) {
     if (release) release();
     return FromCore(std::move(valid), where);

@@ -39,6 +39,11 @@ if grep -rlF -e "$source_dir" -e "$build" -e "$scratch" "$tree"; then
   fail "these have absolute paths of the source, build or install tree in them"
 fi
 
+# Its version as the names of libraries have it: with the minor one while the major one is 0.
+version=$(sed -n 's/^#define TANDEM_VERSION_STRING "\(.*\)"/\1/p' "$tree/include/tandem/version.h")
+so_version=$(cut -d. -f1-2 <<<"$version")
+[[ $so_version == 0.* ]] || so_version=${so_version%.*}
+
 # What the library exports is of namespace tandem or of the C interface, and nothing of the kernels, Highway or Eigen.
 exported=$(nm -DC --defined-only "$lib/libtandem.so" | cut -d' ' -f3-)
 [[ $(wc -l <<<"$exported") -gt 100 ]] || fail "too little is exported: $exported"
@@ -49,17 +54,27 @@ c_functions=$(sed -nE 's/^TANDEM_C_API .*[ *](tandem_[a-z_]+)\(.*/\1/p' "$tree/i
 internal=$(grep -E 'tandem::(cpu|c)::|tandem::(KernelOp|PendingOps|DeadlineWatcher)::|hwy|Eigen' <<<"$exported" || true)
 [[ -z $internal ]] || fail "exported though internal: $internal"
 
+# Every class with virtual functions has type information, which users' casts and sanitizers read; hidden ones too, since
+# what a function gives may be of one.
+typeless=$(comm -23 <(nm -C --defined-only "$lib/libtandem.a" | sed -nE 's/^[0-9a-f]+ . vtable for //p' | sort -u) \
+  <(nm -C --defined-only "$lib/libtandem.a" | sed -nE 's/^[0-9a-f]+ . typeinfo for //p' | sort -u))
+[[ -z $typeless ]] || fail "classes without type information: $typeless"
+
 # What a public header declares and a source defines is exported.
 defined=$(nm -C --defined-only "$lib/libtandem.a" | sed -nE 's/^[0-9a-f]+ T (tandem::.*)/\1/p' | sort -u)
 while IFS= read -r name; do
   own=${name#tandem::}
-  own=${own#eager::}
+  namespace=tandem
+  if [[ $own == eager::* ]]; then
+    own=${own#eager::}
+    namespace=tandem::eager
+  fi
   if [[ $own == *::* ]]; then
     declaration="^(class|struct) ([^:;]* )?${own%%::*}( final)?( :[^:].*)? \{"
   else
     declaration="^[A-Za-z][^/=]* \*?$own\("
   fi
-  if grep -rqE --include='*.h' "$declaration" "$tree/include"; then
+  if grep -rlE "^namespace $namespace(::internal)? \{" "$tree/include" | xargs grep -qE "$declaration"; then
     fail "$name is in a public header, but not exported: TANDEM_EXPORT is missing"
   fi
 done < <(comm -23 <(cut -d'(' -f1 <<<"$defined" | sort -u) <(cut -d'(' -f1 <<<"$exported" | sort -u) |
@@ -81,22 +96,39 @@ for variant in tandem tandem_static; do
   grep -qx 'smooth: ok' "$log" || fail "smooth_$variant did not get to its end"
 done
 
+# A compiler that is too old hears so. What none is, is claimed by macros.
+refuse() {  # ERROR FLAGS...
+  local error=$1
+  shift
+  if "$cxx" -E -w "$@" "$tree/include/tandem/export.h" >"$log" 2>&1; then fail "the headers take $*"; fi
+  grep -q "error: .*$error" "$log" || fail "the headers do not say: $error"
+}
+refuse 'Tandem needs GCC 12 or later' -std=c++20 -U__clang__ -U__GNUC__ -D__GNUC__=11
+refuse 'Tandem needs Clang 16 or later' -std=c++20 -U__clang__ -D__clang__=1 -U__clang_major__ -D__clang_major__=15
+refuse 'Tandem needs C++20: compile with -std=c++20' -std=c++17
+
 # The Vulkan module, where it is built: it is installed, exports nothing of glslang, and loads from where the tree is now.
 # Without it, asking for it is an error that says so.
-if [[ -e $build/native/libtandem_vulkan.so ]]; then
-  module=$lib/libtandem_vulkan.so
+module=$lib/libtandem_vulkan.so.$so_version
+if compgen -G "$build/native/libtandem_vulkan.so*" >/dev/null; then
+  [[ -e $module ]] || fail "$module is missing"
   foreign=$(nm -DC --defined-only "$module" | cut -d' ' -f3- |
     grep -vE '^((vtable|typeinfo|typeinfo name) for )?tandem::|^tandem_vulkan_module$' || true)
   [[ -z $foreign ]] || fail "the Vulkan module exports $foreign"
   step "load the Vulkan module" "$scratch/cmake/vulkan"
   grep -qE '^vulkan: (ok|not run: expected (a|the) Vulkan .*)$' "$log" || fail "the Vulkan module did not load"
+  step "choose the Vulkan device from C" "$scratch/cmake/gpu"
+  grep -qE '^gpu: (ok|not run: expected (a|the) Vulkan .*)$' "$log" || fail "the Vulkan module did not load from C"
+  tail -n 1 "$log"
   mv "$module" "$scratch/"
 fi
 step "ask for the Vulkan module where it is not" "$scratch/cmake/vulkan"
-grep -q '^vulkan: not run: expected the module .*libtandem_vulkan\.so: ' "$log" || fail "a missing module was not named"
+grep -qF "vulkan: not run: expected the module $module: " "$log" || fail "a missing module was not named"
+step "the same from C" "$scratch/cmake/gpu"
+grep -qF "gpu: not run: expected the module $module: " "$log" || fail "a missing module was not named"
 
 step "libraries of smooth_tandem" readelf -d "$scratch/cmake/smooth_tandem"
-grep -q 'NEEDED.*\[libtandem\.so\.[0-9]*\]' "$log" || fail "not linked by its soname"
+grep -qF "[libtandem.so.$so_version]" "$log" || fail "not linked by its soname"
 step "libraries of smooth_tandem_static" readelf -d "$scratch/cmake/smooth_tandem_static"
 if grep -q 'NEEDED.*tandem' "$log"; then
   fail "the static variant needs the shared library"
@@ -107,19 +139,18 @@ if ! command -v pkg-config >/dev/null; then
   fail "pkg-config was not found; run tools/setup.sh"
 fi
 export PKG_CONFIG_PATH=$lib/pkgconfig
-version=$(sed -n 's/^#define TANDEM_VERSION_STRING "\(.*\)"/\1/p' "$tree/include/tandem/version.h")
 step "version of tandem.pc" pkg-config --exact-version "$version" tandem
 read -ra cflags < <(pkg-config --cflags tandem)
 read -ra libs < <(pkg-config --libs tandem)
 read -ra static_libs < <(pkg-config --static --libs tandem)
 read -ra launcher <<<"${CMAKE_CXX_COMPILER_LAUNCHER:-}"
-for name in smooth devices; do
+for name in smooth devices casts; do
   step "compile $name.cc" "${launcher[@]}" "$cxx" -std=c++20 -fvisibility=hidden "${cflags[@]}" \
     -c "$here/installed/$name.cc" -o "$scratch/$name.o"
 done
-step "link smooth_shared" "$cxx" "$scratch"/{smooth,devices}.o "${libs[@]}" -o "$scratch/smooth_shared"
+step "link smooth_shared" "$cxx" "$scratch"/{smooth,devices,casts}.o "${libs[@]}" -o "$scratch/smooth_shared"
 LD_LIBRARY_PATH=$lib step "run smooth_shared" "$scratch/smooth_shared"
-step "link smooth_static" "$cxx" "$scratch"/{smooth,devices}.o "${static_libs[@]/-ltandem/-l:libtandem.a}" \
+step "link smooth_static" "$cxx" "$scratch"/{smooth,devices,casts}.o "${static_libs[@]/-ltandem/-l:libtandem.a}" \
   -o "$scratch/smooth_static"
 step "run smooth_static" "$scratch/smooth_static"
 
@@ -135,3 +166,50 @@ for variant in shared static; do
   grep -qE '^expected: InvalidArgument: \[tf\.MatMul\] .*calls\.c:[0-9]+\)$' "$log" ||
     fail "calls_$variant did not show its error"
 done
+
+# README's program and the one above, with what watches for undefined behaviour in them, casts and calls of objects of
+# the wrong type included.
+awk '/^```cpp$/ { on = 1; next } /^```$/ && on { exit } on' "$tree/share/doc/tandem/README.md" >"$scratch/readme.cc"
+sanitized=(-fsanitize=undefined -fno-sanitize-recover=undefined)
+for name in readme smooth devices casts; do
+  source=$here/installed/$name.cc
+  [[ $name != readme ]] || source=$scratch/readme.cc
+  step "compile $name.cc with UBSan" "${launcher[@]}" "$cxx" -std=c++20 "${sanitized[@]}" "${cflags[@]}" -c "$source" \
+    -o "$scratch/$name.ubsan.o"
+done
+read_readme() {  # PROGRAM
+  grep -qx 'f32\[2,2\] = \[6, 12, 12, 26\]' "$log" || fail "$1 did not print the product"
+  grep -qE '^InvalidArgument: \[tf\.MatMul\] .*readme\.cc:[0-9]+:[0-9]+\)' "$log" || fail "$1 did not show its error"
+}
+for variant in shared static; do
+  link=("${libs[@]}")
+  [[ $variant == shared ]] || link=("${static_libs[@]/-ltandem/-l:libtandem.a}")
+  step "link readme_ubsan_$variant" "$cxx" "${sanitized[@]}" "$scratch/readme.ubsan.o" "${link[@]}" \
+    -o "$scratch/readme_ubsan_$variant"
+  LD_LIBRARY_PATH=$lib step "run readme_ubsan_$variant" "$scratch/readme_ubsan_$variant"
+  if grep -q 'runtime error' "$log"; then fail "UBSan reports readme_ubsan_$variant"; fi
+  read_readme "readme_ubsan_$variant"
+  step "link smooth_ubsan_$variant" "$cxx" "${sanitized[@]}" "$scratch"/{smooth,devices,casts}.ubsan.o "${link[@]}" \
+    -o "$scratch/smooth_ubsan_$variant"
+  LD_LIBRARY_PATH=$lib step "run smooth_ubsan_$variant" "$scratch/smooth_ubsan_$variant"
+  if grep -q 'runtime error' "$log"; then fail "UBSan reports smooth_ubsan_$variant"; fi
+done
+
+# The same programs by Clang, where one is installed that is new enough.
+clang=
+for candidate in clang++ clang++-{19,18,17,16}; do
+  major=$("$candidate" -dumpversion 2>/dev/null | cut -d. -f1 || true)
+  if [[ -z $clang && $major =~ ^[0-9]+$ ]] && ((major >= 16)); then clang=$candidate; fi
+done
+if [[ -z $clang ]]; then
+  echo "$test_name: Clang: not run: expected clang++ 16 or later, got none"
+  exit 0
+fi
+clang_flags=(-std=c++20 -Wall -Wextra -Werror "${cflags[@]}")
+step "compile readme.cc with $clang" "$clang" "${clang_flags[@]}" "$scratch/readme.cc" "${libs[@]}" \
+  -o "$scratch/readme_clang"
+LD_LIBRARY_PATH=$lib step "run readme_clang" "$scratch/readme_clang"
+read_readme readme_clang
+step "compile smooth with $clang" "$clang" "${clang_flags[@]}" "$here"/installed/{smooth,devices,casts}.cc "${libs[@]}" \
+  -o "$scratch/smooth_clang"
+LD_LIBRARY_PATH=$lib step "run smooth_clang" "$scratch/smooth_clang"

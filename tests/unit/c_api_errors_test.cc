@@ -3,6 +3,7 @@
 
 // The C interface: wrong arguments of every kind are errors.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,82 @@ TEST_F(CApiErrorsTest, WrongAttributes) {
   EXPECT_WRONG(tandem_attrs_status(nullptr));
   EXPECT_WRONG(tandem_attrs_create(nullptr));
   tandem_attrs_release(attrs);
+}
+
+// Each level takes stack where it is destroyed and printed, so the depth has a limit, which no number of levels passes.
+TEST_F(CApiErrorsTest, AttributesThatAreNestedTooDeepAreAnError) {
+  tandem_attrs* attrs = nullptr;
+  ASSERT_EQ(Text(tandem_attrs_create(&attrs)), "");
+  EXPECT_EQ(tandem_attrs_set_int(attrs, "x", 1), TANDEM_OK);
+  int depth = 1;
+  for (int i = 1; i < 150000; ++i) {
+    tandem_attrs* outer = nullptr;
+    ASSERT_EQ(Text(tandem_attrs_create(&outer)), "");
+    const tandem_code code = tandem_attrs_set_attrs(outer, "inner", attrs);
+    ASSERT_TRUE(code == TANDEM_OK || code == TANDEM_INVALID_ARGUMENT);
+    if (code == TANDEM_OK) ++depth;
+    tandem_attrs_release(attrs);
+    attrs = outer;
+  }
+  EXPECT_EQ(depth, 64);
+  call_.attrs = attrs;
+  tandem_tensor* y = nullptr;
+  // The error of the first list that was too deep is that of all that were to hold it.
+  EXPECT_EQ(Text(Call1("tf.Neg", {F32({}, {1})}, &y)),
+            "InvalidArgument: [tf.Neg] attribute inner: attributes may be nested at most 64 deep, got more");
+  tandem_attrs_release(attrs);
+}
+
+// Kernels rely on elements of bool being 0 or 1 (TANDEM_BOOL).
+TEST_F(CApiErrorsTest, OfBoolOtherBytesThan0And1AreNormalizedOrRefused) {
+  const uint8_t bytes[] = {0, 1, 2, 255};
+  const int64_t dim = 4;
+  tandem_tensor* x = nullptr;
+  EXPECT_OK(tandem_tensor_create(rt_, TANDEM_BOOL, &dim, 1, bytes, sizeof(bytes), &x));
+  EXPECT_EQ(Values(Keep(x)), "bool[4] = [false, true, true, true]");
+  const void* data = nullptr;
+  EXPECT_OK(tandem_tensor_data(x, &data, nullptr));
+  const auto* elements = static_cast<const uint8_t*>(data);
+  EXPECT_EQ(std::vector<uint8_t>(elements, elements + 4), (std::vector<uint8_t>{0, 1, 1, 1}));
+
+  int released = 0;
+  const auto release = [](void* user) { ++*static_cast<int*>(user); };
+  EXPECT_EQ(Text(tandem_tensor_wrap(rt_, TANDEM_BOOL, &dim, 1, bytes, sizeof(bytes), release, &released, &x)),
+            "InvalidArgument: data of bool must be bytes of 0 or 1, got 2 at index 2");
+  EXPECT_EQ(released, 1);
+
+  tandem_attrs* attrs = nullptr;
+  EXPECT_OK(tandem_attrs_create(&attrs));
+  EXPECT_EQ(tandem_attrs_set_tensor(attrs, "value", TANDEM_BOOL, &dim, 1, bytes, sizeof(bytes)), TANDEM_OK);
+  EXPECT_EQ(tandem_attrs_set_dtype(attrs, "dtype", TANDEM_BOOL), TANDEM_OK);
+  call_.attrs = attrs;
+  tandem_tensor* constant = nullptr;
+  EXPECT_OK(Call1("tf.Const", {}, &constant));
+  EXPECT_OK(tandem_tensor_data(constant, &data, nullptr));
+  elements = static_cast<const uint8_t*>(data);
+  EXPECT_EQ(std::vector<uint8_t>(elements, elements + 4), (std::vector<uint8_t>{0, 1, 1, 1}));
+  tandem_attrs_release(attrs);
+}
+
+TEST_F(CApiErrorsTest, WrongDevicesAreErrorsOfTheCallThatSayWhichThereAre) {
+  call_.device = "abacus";
+  call_.location = "sums.c:12";
+  tandem_tensor* y = nullptr;
+  tandem_tensor* x = F32({}, {1});
+  EXPECT_EQ(Text(Call1("tf.Neg", {x}, &y)),
+            "NotFound: [tf.Neg] expected a device of this runtime, cpu, got abacus (sums.c:12)");
+  EXPECT_EQ(Text(tandem_tensor_transfer(x, "abacus", &y)),
+            "NotFound: expected a device of this runtime, cpu, got abacus");
+  tandem_op* op = nullptr;
+  EXPECT_EQ(Text(tandem_op_create(rt_, "tf.Neg", "abacus", &op)),
+            "NotFound: [tf.Neg] expected a device of this runtime, cpu, got abacus");
+  EXPECT_EQ(Code(tandem_runtime_add_device(rt_, "abacus")), TANDEM_NOT_FOUND);
+  EXPECT_WRONG(tandem_runtime_add_device(rt_, nullptr));
+  EXPECT_WRONG(tandem_runtime_add_device(nullptr, "cpu"));
+  tandem_runtime* other = nullptr;
+  options_.device = "abacus";
+  EXPECT_EQ(Code(tandem_runtime_create(TANDEM_ABI_VERSION, &options_, &other)), TANDEM_NOT_FOUND);
+  EXPECT_EQ(other, nullptr);
 }
 
 TEST_F(CApiErrorsTest, WrongTensors) {

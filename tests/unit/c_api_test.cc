@@ -234,6 +234,36 @@ TEST_F(CApiTest, StructsOfNewerHeadersAreRead) {
   EXPECT_EQ(Values(Keep(y)), "f32[] = [-1]");
 }
 
+// A program compiled with the first header does not know `device`.
+TEST_F(CApiTest, OptionsOfTheFirstHeaderAreRead) {
+  tandem_runtime_options older = options_;
+  older.struct_size = offsetof(tandem_runtime_options, device);
+  older.device = "not read";
+  tandem_runtime* other = nullptr;
+  EXPECT_OK(tandem_runtime_create(TANDEM_ABI_VERSION, &older, &other));
+  EXPECT_OK(tandem_runtime_destroy(other));
+}
+
+TEST_F(CApiTest, TheCpuIsADeviceThatCanBeChosen) {
+  tandem_runtime* other = nullptr;
+  options_.device = "cpu";
+  EXPECT_OK(tandem_runtime_create(TANDEM_ABI_VERSION, &options_, &other));
+  EXPECT_OK(tandem_runtime_add_device(other, "cpu")) << "which it is already";
+  EXPECT_OK(tandem_runtime_destroy(other));
+  // What is there already is not copied (TH-6).
+  tandem_tensor* x = F32({4, 8}, std::vector<float>(32, 1.0f));
+  const void* before = nullptr;
+  EXPECT_OK(tandem_tensor_data(x, &before, nullptr));
+  for (const char* device : {"cpu", static_cast<const char*>(nullptr)}) {
+    tandem_tensor* there = nullptr;
+    EXPECT_OK(tandem_tensor_transfer(x, device, &there));
+    const void* data = nullptr;
+    EXPECT_OK(tandem_tensor_data(Keep(there), &data, nullptr));
+    EXPECT_EQ(data, before);
+  }
+  EXPECT_WRONG(tandem_tensor_transfer(x, nullptr, nullptr));
+}
+
 TEST_F(CApiTest, WhatIsOfAnotherRuntimeIsRefused) {
   tandem_runtime* other = nullptr;
   ASSERT_EQ(Text(tandem_runtime_create(TANDEM_ABI_VERSION, nullptr, &other)), "");

@@ -7,8 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "tandem/kernel.h"
@@ -141,6 +143,19 @@ TEST_F(EagerDeviceTest, ErrorsStayErrors) {
   const Tensor wrong = runtime_->FromValues<float>({1, 2}, {3});
   EXPECT_EQ(wrong.To(far_device_).Await(), wrong.Await());
   EXPECT_EQ(Tensor().To(far_device_).Await().code(), StatusCode::kInvalidArgument);
+}
+
+// Kernels rely on elements of bool being 0 or 1.
+TEST_F(EagerDeviceTest, OfBoolOtherBytesThan0And1AreNormalizedOrRefused) {
+  const std::byte bytes[] = {std::byte{0}, std::byte{1}, std::byte{2}};
+  EXPECT_EQ(runtime_->FromBytes(DType::kBool, bytes, {3}).ToString(), "bool[3] = [false, true, true]");
+  int released = 0;
+  const auto release = [&released] { ++released; };
+  EXPECT_EQ(runtime_->Wrap(DType::kBool, bytes, {3}, release).Await().message(),
+            "data of bool must be bytes of 0 or 1, got 2 at index 2");
+  EXPECT_EQ(released, 1);
+  const Tensor right = runtime_->Wrap(DType::kBool, std::span(bytes).first(2), {2}, release);
+  EXPECT_EQ(right.ToString(), "bool[2] = [false, true]");
 }
 
 }  // namespace

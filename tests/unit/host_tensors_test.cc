@@ -8,12 +8,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -138,6 +140,25 @@ TEST_F(HostTensorsTest, DenseDataIsCopied) {
 // ---- Copies of tensors
 
 // TH-5
+TEST_F(HostTensorsTest, OfBoolWhatIsCopiedIs0Or1) {
+  for (const int64_t size : {5, 1000}) {  // in the tensor, in a buffer
+    std::vector<uint8_t> bytes(static_cast<size_t>(size));
+    std::vector<uint8_t> expected(bytes.size());
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<uint8_t>(i * 51);
+      expected[i] = bytes[i] == 0 ? 0 : 1;
+    }
+    const auto tensor =
+        MakeDense({DType::kBool, {size}}, std::as_bytes(std::span(bytes)), host_.device, *host_.allocator);
+    ASSERT_TRUE(tensor.ok());
+    EXPECT_TRUE(std::ranges::equal(DenseData<uint8_t>(*tensor), expected));
+    EXPECT_TRUE(CheckElements(DType::kBool, std::as_bytes(std::span(expected))).ok());
+    EXPECT_TRUE(CheckElements(DType::kU8, std::as_bytes(std::span(bytes))).ok());
+    EXPECT_EQ(CheckElements(DType::kBool, std::as_bytes(std::span(bytes))).message(),
+              "data of bool must be bytes of 0 or 1, got 51 at index 1");
+  }
+}
+
 TEST_F(HostTensorsTest, CopiesShareStorage) {
   const StatusOr<Tensor> tensor = AllocateDense({DType::kF32, {100}}, host_.device, *host_.allocator);
   const Tensor copy = *tensor;

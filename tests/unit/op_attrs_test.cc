@@ -505,6 +505,32 @@ TEST(OpAttrsTest, AT2_NestedListIsAFrozenCopy) {
 }
 
 // AT-2
+// Each level takes stack where it is destroyed and printed.
+TEST(OpAttrsTest, AT2_ListsAreNestedToALimit) {
+  OpAttrs innermost;
+  innermost.Set<int64_t>("x", 1);
+  OpAttrsRef list = innermost;
+  for (uint32_t depth = 2; depth <= kMaxAttrDepth; ++depth) {
+    OpAttrs outer;
+    ASSERT_TRUE(outer.Set("list", list)) << depth;
+    list = outer.Freeze();
+    EXPECT_EQ(list.frozen_depth(), depth);
+  }
+  OpAttrs too_deep;
+  EXPECT_FALSE(too_deep.Set("list", list));
+  EXPECT_TRUE(too_deep.too_deep());
+  EXPECT_FALSE(too_deep.out_of_memory());
+  EXPECT_FALSE(too_deep.is_untouched()) << "a call must not take it for one without attributes";
+  EXPECT_TRUE(OpAttrsRef(too_deep).too_deep());
+  EXPECT_TRUE(too_deep.Freeze().too_deep());
+  const OpAttrsRef lists[] = {OpAttrsRef(innermost), list};
+  OpAttrs array;
+  EXPECT_FALSE(array.SetArray<OpAttrsRef>("lists", lists));
+  EXPECT_TRUE(array.too_deep());
+  OpAttrs holder;
+  EXPECT_FALSE(holder.Set("list", too_deep.Freeze())) << "nor may an incomplete list be stored";
+}
+
 TEST(OpAttrsTest, AT2_NestedListsAreDestroyedWithTheSet) {
   const int64_t live = num_live_blocks;
   {

@@ -373,7 +373,8 @@ TEST_F(SafetensorsTest, WritesTheWidestElementsFirstAndByName) {
 
 TEST_F(SafetensorsTest, WhatIsReadIsWrittenAgain) {
   std::ifstream input(TANDEM_SAFETENSORS_CASES);
-  for (const auto& test : nlohmann::json::parse(input)["cases"]) {
+  const auto suite = nlohmann::json::parse(input);
+  for (const auto& test : suite["cases"]) {
     if (test.contains("text")) continue;
     SCOPED_TRACE(test["name"].get<std::string>());
     const SafetensorsFile file = Open(Unhex(test["file"].get<std::string>()));

@@ -128,7 +128,7 @@ describe('safetensors', () => {
     for (const [options, text] of [
       [{ onprogress: () => 0 }, 'expected the options signal, onProgress, filter, got onprogress'],
       [{ onProgress: 1 }, 'expected onProgress to be a function, got number 1'],
-      [{ signal: 1 }, 'expected signal to be an AbortSignal, got 1'], [null, 'expected options to be an object'],
+      [{ signal: 1 }, 'expected signal to be an AbortSignal, got number 1'], [null, 'expected options to be an object'],
     ]) {
       expect((await rejectionOf(loadSafetensors(rt, TWO, options))).message).to.include(text);
     }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 
 #include "kernels/elementwise_blocks.h"
 #include "kernels/elementwise_rows.h"

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "kernels/compact.h"
+#include "kernels/polls.h"
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -502,13 +503,18 @@ void GemvNarrow(const GemvBlock<T>& v) {
 template <typename T>
 void GemvRows(const GemvBlock<T>& g) {
   constexpr int64_t kCached = (int64_t{8} << 20) / sizeof(T);
-  const bool is_narrow = g.cols <= 8 * HWY_LANES(T) || g.depth <= kCached / g.cols;
-  if (is_narrow && (kFastMasks || g.cols % HWY_LANES(T) == 0)) return GemvNarrow(g);
+  constexpr int64_t kLanes = HWY_LANES(T);
+  const bool is_narrow = g.cols <= 8 * kLanes || g.depth <= kCached / g.cols;
+  if (is_narrow && (kFastMasks || g.cols % kLanes == 0)) return GemvNarrow(g);
   constexpr int64_t kRange = 1024;
   for (int64_t begin = 0; begin < g.cols; begin += kRange) {
     const int64_t end = std::min(g.cols, begin + kRange);
+    StopPoll poll(kPollElements);
     int64_t row = 0;
-    for (; row + 8 <= g.depth; row += 8) AddAllRows<8>(g, row, begin, end);
+    for (; row + 8 <= g.depth; row += 8) {
+      if (poll.Stops(8 * kRange)) return;
+      AddAllRows<8>(g, row, begin, end);
+    }
     for (; row < g.depth; ++row) AddAllRows<1>(g, row, begin, end);
   }
 }
@@ -545,8 +551,12 @@ HWY_INLINE void DotColumns(const GemvBlock<T>& g, int64_t col) {
 
 template <typename T>
 void GemvColumns(const GemvBlock<T>& g) {
+  StopPoll poll(kPollElements);
   int64_t col = 0;
-  for (; col + 4 <= g.cols; col += 4) DotColumns<4>(g, col);
+  for (; col + 4 <= g.cols; col += 4) {
+    if (poll.Stops(4 * g.depth)) return;
+    DotColumns<4>(g, col);
+  }
   for (; col < g.cols; ++col) DotColumns<1>(g, col);
 }
 

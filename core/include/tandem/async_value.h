@@ -176,7 +176,7 @@ class TANDEM_EXPORT ErrorAsyncValue final : public AsyncValue {
 
 // An AsyncValue that holds a T in place.
 template <typename T>
-class ConcreteAsyncValue : public AsyncValue {
+class TANDEM_EXPORT ConcreteAsyncValue : public AsyncValue {
  public:
   // Unconstructed.
   ConcreteAsyncValue() {}

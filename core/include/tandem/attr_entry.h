@@ -21,6 +21,10 @@ namespace tandem {
 
 class OpAttrsRef;
 
+// How deep lists of attributes may be nested, the outermost one counted: destroying and printing them takes stack for
+// each level.
+inline constexpr uint32_t kMaxAttrDepth = 64;
+
 enum class AttrType : uint8_t { kBool, kI32, kI64, kF32, kF64, kDType, kString, kShape, kTensor, kFunction, kAttrs };
 
 // "bool", "i32", ... "tensor", "function", "attrs".

@@ -7,10 +7,11 @@
 #define TANDEM_CHAIN_H_
 
 #include "tandem/async_value.h"
+#include "tandem/export.h"
 
 namespace tandem {
 
-struct Chain {};
+struct TANDEM_EXPORT Chain {};
 
 // A chain that is already resolved.
 inline AsyncValueRef<Chain> MakeReadyChain() { return AsyncValueRef<Chain>::MakeAvailable(); }

@@ -18,15 +18,17 @@
 namespace tandem {
 
 // The block holds this header, the entries, then all names and values. Any thread may read it.
-class TANDEM_EXPORT FrozenOpAttrs : public RefCounted<FrozenOpAttrs> {
+class TANDEM_EXPORT alignas(AttrEntry) FrozenOpAttrs : public RefCounted<FrozenOpAttrs> {
  public:
   // Copies `entries`, whose names must be distinct, in one allocation; nested lists that are still mutable are frozen
-  // (an allocation each, unless cached). Null if memory cannot be had.
+  // (an allocation each, unless cached). Null if memory cannot be had, or the set would be deeper than kMaxAttrDepth.
   static RcRef<const FrozenOpAttrs> Create(std::span<const AttrEntry> entries);
 
   // Sorted by name, compared as bytes.
   std::span<const AttrEntry> entries() const { return {reinterpret_cast<const AttrEntry*>(this + 1), size_}; }
   size_t size() const { return size_; }
+  // 1, and one more than that of the deepest nested list, if there is one; at most kMaxAttrDepth.
+  uint32_t depth() const { return depth_; }
 
   // Null if missing.
   const AttrEntry* Find(std::string_view name) const {
@@ -38,12 +40,13 @@ class TANDEM_EXPORT FrozenOpAttrs : public RefCounted<FrozenOpAttrs> {
   // Up to here comparing every name is faster than a binary search.
   static constexpr uint32_t kMaxLinearSearch = 8;
 
-  explicit FrozenOpAttrs(uint32_t size) : size_(size) {}
+  FrozenOpAttrs(uint32_t size, uint32_t depth) : size_(size), depth_(depth) {}
   ~FrozenOpAttrs() = default;
   void Destroy();
   const AttrEntry* FindSorted(std::string_view name) const;
 
   uint32_t size_;
+  uint32_t depth_;
 };
 
 static_assert(sizeof(FrozenOpAttrs) % alignof(AttrEntry) == 0, "the entries follow the header");

@@ -6,6 +6,7 @@
 #ifndef TANDEM_HOST_TENSORS_H_
 #define TANDEM_HOST_TENSORS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -34,9 +35,12 @@ TANDEM_EXPORT StatusOr<Tensor> AllocateDense(const TensorMetadata& metadata, con
                                              HostAllocator& allocator);
 // Gives `tensor`, which has valid metadata of a fixed-size dtype but no payload, uninitialised dense elements.
 TANDEM_EXPORT Status AllocateDenseIn(Tensor& tensor, HostAllocator& allocator);
-// A dense tensor with a copy of `bytes`, whose size must be the metadata's.
+// A dense tensor with a copy of `bytes`, whose size must be the metadata's. Of bool, every byte but 0 is copied as 1.
 TANDEM_EXPORT StatusOr<Tensor> MakeDense(const TensorMetadata& metadata, std::span<const std::byte> bytes,
                                          const Device& host, HostAllocator& allocator);
+// Ok, or InvalidArgument that tells the first byte which is no element of `dtype`: of bool, all but 0 and 1. For memory
+// from outside that a tensor is to show without copying it; kernels rely on it.
+TANDEM_EXPORT Status CheckElements(DType dtype, std::span<const std::byte> bytes);
 // A scalar host tensor of the shape; `value` points to one element of the metadata's dtype.
 TANDEM_EXPORT StatusOr<Tensor> MakeScalar(const TensorMetadata& metadata, const void* value, const Device& host);
 // A string tensor with copies of `strings`, one per element of the shape.

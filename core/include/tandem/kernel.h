@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -36,10 +37,12 @@
 #include "tandem/host_tensors.h"
 #include "tandem/op_attrs.h"
 #include "tandem/op_def.h"
+#include "tandem/small_array.h"
 #include "tandem/tensor_handle.h"
 
 namespace tandem {
 
+class KernelRun;
 class OpHandler;
 
 // One call of a kernel. Lives for the call; used by the thread that runs the kernel.
@@ -93,9 +96,12 @@ class TANDEM_EXPORT KernelFrame {
   void SetChain(AsyncValueRef<Chain> chain) { chain_ = std::move(chain); }
 
   // Splits [0, n) over the work queue, about `cost_per_item` nanoseconds each; runs inline if that is not worth it.
-  void ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const;
+  // False if the kernel is to end, because nobody wants its results any more (CA-4): then some of the items were left
+  // out, and nothing that they were to compute may be used as an index or a size. Whatever the kernel gives after that
+  // is discarded. Items of a millisecond or more ask KernelRun::IsStopped themselves.
+  bool ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const;
 
-  // An error once the host or the request was cancelled; for long kernels to poll (CA-4).
+  // An error once the host or the request was cancelled (CA-4), for kernels that return it; see also KernelRun.
   Status CheckActive() const;
 
  private:
@@ -119,6 +125,7 @@ class TANDEM_EXPORT KernelFrame {
   const OpAttrsRef& attrs_;
   std::span<TensorValue* const> results_;
   AsyncValueRef<Chain> chain_;
+  const KernelRun* run_ = nullptr;  // in which this call's kernel is; null where it is too short to be stopped
   Late* late_ = nullptr;
   bool late_lost_ = false;   // memory for a Late could not be had: no result can be trusted
   bool error_told_ = false;  // the kernel's own error has reached the diagnostic handler
@@ -225,7 +232,7 @@ struct KernelParameter<const Tensor&> {
 // Ok if `frame.arg(i)` is a host tensor that is dense or can be expanded to that.
 TANDEM_EXPORT Status CheckDense(const KernelFrame& frame, size_t i);
 // `*dense`, which is ok by CheckDense, becomes a dense host tensor; `expanded` keeps the elements of one that was not.
-TANDEM_EXPORT Status ExpandToDense(KernelFrame& frame, const Tensor** dense, std::unique_ptr<Tensor>& expanded);
+TANDEM_EXPORT Status ExpandToDense(KernelFrame& frame, const Tensor** dense, std::optional<Tensor>& expanded);
 template <>
 struct KernelParameter<DenseArg> {
   static constexpr bool kValid = true;
@@ -240,17 +247,17 @@ struct KernelParameter<DenseArg> {
   Status Expand(KernelFrame& frame) { return ExpandToDense(frame, &tensor, expanded); }
   DenseArg Get(KernelFrame&) { return DenseArg(*tensor); }
   const Tensor* tensor;
-  std::unique_ptr<Tensor> expanded;
+  std::optional<Tensor> expanded;
 };
 template <>
 struct TANDEM_EXPORT KernelParameter<VariadicArgs> {
   static constexpr bool kValid = true;
   Status Take(KernelFrame& frame, size_t& next, bool& expands);
   Status Expand(KernelFrame& frame);
-  VariadicArgs Get(KernelFrame&) { return VariadicArgs({tensors.get(), size}); }
-  size_t size = 0;
-  std::unique_ptr<const Tensor*[]> tensors;
-  std::unique_ptr<std::unique_ptr<Tensor>[]> expanded;  // only if one of them is a scalar host tensor
+  VariadicArgs Get(KernelFrame&) { return VariadicArgs(tensors.span()); }
+  size_t first = 0;
+  SmallArray<const Tensor*, 8> tensors;
+  std::unique_ptr<std::optional<Tensor>[]> expanded;  // only if one of them is a scalar host tensor
 };
 template <>
 struct KernelParameter<const OpAttrsRef&> {

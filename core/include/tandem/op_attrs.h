@@ -40,8 +40,9 @@ class TANDEM_EXPORT OpAttrs {
   OpAttrs& operator=(const OpAttrs&) = delete;
 
   // Copies name and value into the set; either may be a view into this same set. A nested list is frozen and stored
-  // without attached defaults. False, and no change, if the name is already set, or if memory for it cannot be had
-  // (then `out_of_memory()` is true from there on and Execute reports it).
+  // without attached defaults. False, and no change, if the name is already set, or if memory for it cannot be had or a
+  // list is nested deeper than kMaxAttrDepth (then `out_of_memory()` or `too_deep()` is true from there on and Execute
+  // reports it).
   template <AttrValue T>
   bool Set(std::string_view name, const T& value) {
     return SetRaw(name, AttrTypeOf<T>::value, /*is_array=*/false, &value, 1);
@@ -69,14 +70,15 @@ class TANDEM_EXPORT OpAttrs {
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   bool out_of_memory() const { return out_of_memory_; }
-  // Whether nothing has been set, nor lost for want of memory.
-  bool is_untouched() const { return (size_ | uint32_t{out_of_memory_}) == 0; }
+  bool too_deep() const { return too_deep_; }
+  // Whether nothing has been set, nor lost.
+  bool is_untouched() const { return (size_ | uint32_t{out_of_memory_} | uint32_t{too_deep_}) == 0; }
   // Whether everything but nested lists is still on the stack.
   bool is_inline() const { return heap_ == nullptr; }
 
   // An immutable copy, sorted by name, in one heap allocation; the same one again until the next successful Set (AT-3).
   // An empty set gives an empty reference without allocating. If memory cannot be had, now or in a Set before, the
-  // result is empty and its `out_of_memory()` is true.
+  // result is empty and its `out_of_memory()` is true; the same for `too_deep()`.
   OpAttrsRef Freeze() const;
 
  private:
@@ -102,6 +104,7 @@ class TANDEM_EXPORT OpAttrs {
   uint16_t inline_payload_ = 0;  // of the bytes in inline storage, those that count against kInlineBytes
   bool has_nested_ = false;
   bool out_of_memory_ = false;
+  bool too_deep_ = false;
   union {
     AttrEntry inline_entries_[kInlineEntries];  // the first `size_` exist, as long as there is no heap block
   };
@@ -149,11 +152,17 @@ class TANDEM_EXPORT OpAttrsRef {
     return frozen_ ? frozen_->entries() : std::span<const AttrEntry>();
   }
   bool empty() const { return entries().empty(); }
-  // Whether the call gave no attribute, and none was lost for want of memory: then the defaults are all there is.
-  bool IsUntouched() const { return mutable_ != nullptr ? mutable_->is_untouched() : !frozen_ && !out_of_memory_; }
+  // Whether the call gave no attribute, and none was lost: then the defaults are all there is.
+  bool IsUntouched() const {
+    return mutable_ != nullptr ? mutable_->is_untouched() : !frozen_ && !out_of_memory_ && !too_deep_;
+  }
   bool IsFrozen() const { return mutable_ == nullptr; }
   // Whether memory ran out for an attribute or for a frozen copy, so that the set is incomplete.
   bool out_of_memory() const { return out_of_memory_ || (mutable_ != nullptr && mutable_->out_of_memory()); }
+  // Whether a list was nested too deep to be an attribute, so that the set is incomplete.
+  bool too_deep() const { return too_deep_ || (mutable_ != nullptr && mutable_->too_deep()); }
+  // Of a frozen set (FrozenOpAttrs::depth); 0 if it is empty.
+  uint32_t frozen_depth() const { return frozen_ ? frozen_->depth() : 0; }
 
   // A frozen set adds a reference, a mutable one is frozen (AT-3), which only its owner's thread may do. Attached
   // defaults stay attached.
@@ -173,6 +182,7 @@ class TANDEM_EXPORT OpAttrsRef {
   RcRef<const FrozenOpAttrs> frozen_;
   const FrozenOpAttrs* defaults_ = nullptr;
   bool out_of_memory_ = false;
+  bool too_deep_ = false;
 };
 
 // "{axis = 1, keep_dims = true}": the call's own entries, sorted by name.

@@ -57,7 +57,7 @@ class TANDEM_EXPORT TensorStorage : public RefCounted<TensorStorage> {
 
 // A value type without virtual functions. Copying shares the storage (or copies the small inline data); an available
 // tensor is immutable (TH-5), so sharing is never observable. Not thread-safe to modify; safe to read from any thread.
-class Tensor {
+class TANDEM_EXPORT Tensor {
  public:
   static constexpr size_t kInlineBytes = 64;
 

@@ -98,7 +98,7 @@ class TANDEM_EXPORT Runtime {
   Tensor FromBytes(DType dtype, std::span<const std::byte> bytes, const TensorShape& shape,
                    std::source_location where = std::source_location::current());
   // A tensor over the caller's memory, without copying; `release` is called once nobody uses it any more. The memory
-  // must not change before.
+  // must not change before. Of bool, bytes other than 0 and 1 are an error here, and copied as 1 by FromBytes.
   Tensor Wrap(DType dtype, std::span<const std::byte> bytes, const TensorShape& shape, std::function<void()> release,
               std::source_location where = std::source_location::current());
 

@@ -177,19 +177,21 @@ bool SetByLooks(const std::string& name, const json& value, OpAttrs& attrs) {
 }
 
 // How many tensors an argument stands for.
-int64_t SequenceLength(const ArgDef& arg, const OpDef& def, const json& attrs, size_t num_args) {
+int64_t SequenceLength(const ArgDef& arg, const OpDef& def, const OpAttrs& attrs, size_t num_args) {
   if (!arg.IsVariadic()) return 1;
   const int index = arg.number_attr >= 0 ? arg.number_attr : arg.type_list_attr;
   const std::string& name = def.attrs[static_cast<size_t>(index)].name;
-  if (const auto given = attrs.find(name); given != attrs.end()) {
-    return given->is_array() ? static_cast<int64_t>(given->size()) : Read<int64_t>(AttrKind::kInt, *given).value_or(1);
+  int64_t count = 1;
+  if (const AttrEntry* given = attrs.Find(name)) {
+    if (given->is_array) return given->size;
+    internal::GetAttr(given, &count);
+    return count;
   }
   const auto is_same = [&](const ArgDef& input) {
     return input.number_attr == arg.number_attr && input.type_list_attr == arg.type_list_attr;
   };
   const auto num_sequences = std::ranges::count_if(def.inputs, is_same);
   if (num_sequences == 0) {
-    int64_t count = 1;
     if (def.defaults) internal::GetAttr(def.defaults->Find(name), &count);
     return count;
   }
@@ -209,7 +211,7 @@ void SetAttrs(const json& object, const OpDef* def, OpAttrs& attrs) {
   }
 }
 
-int CountResults(const OpDef& def, const json& attrs, size_t num_args) {
+int CountResults(const OpDef& def, const OpAttrs& attrs, size_t num_args) {
   constexpr int64_t kMost = 1000;  // more is a wrong call, which fails before results matter
   int64_t count = 0;
   for (const ArgDef& output : def.outputs) {

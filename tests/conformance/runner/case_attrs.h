@@ -19,9 +19,9 @@ namespace tandem::conformance {
 // std::runtime_error for what is no attribute at all.
 void SetAttrs(const nlohmann::json& json, const OpDef* def, OpAttrs& attrs);
 
-// How many results a call of the op has; `num_args` arguments and the attributes in `json` decide where the definition
-// leaves it open.
-int CountResults(const OpDef& def, const nlohmann::json& json, size_t num_args);
+// How many results a call of the op has; `num_args` arguments and the attributes decide where the definition leaves it
+// open.
+int CountResults(const OpDef& def, const OpAttrs& attrs, size_t num_args);
 
 }  // namespace tandem::conformance
 

@@ -195,7 +195,7 @@ CaseResult Session::Call(const ConformanceCase& conformance_case, Memory memory)
   if (!conformance_case.HasTag("inplace")) {
     for (const TensorHandle& arg : args) kept.push_back(arg.CopyRef());
   }
-  const int num_results = def == nullptr ? 1 : CountResults(*def, conformance_case.attrs, args.size());
+  const int num_results = def == nullptr ? 1 : CountResults(*def, attrs, args.size());
   std::vector<TensorHandle> results(static_cast<size_t>(num_results));
   AsyncValueRef<Chain> chain;
   const bool needs_chain = num_results == 0 || (def != nullptr && def->has_side_effects);

@@ -77,11 +77,20 @@ class OwnStorage final : public tandem::TensorStorage {
   bool* freed_;
 };
 
-// Runs everything at once.
+class OwnTask final : public tandem::Task {
+ public:
+  void Run() override { ran = true; }
+  bool ran = false;
+};
+
+// Runs everything at once, and counts what it knows.
 class InlineQueue final : public tandem::WorkQueue {
  public:
   using WorkQueue::AddTask;
-  void AddTask(tandem::Task& task) override { task.Run(); }
+  void AddTask(tandem::Task& task) override {
+    if (dynamic_cast<OwnTask*>(&task) != nullptr) ++own_tasks;
+    task.Run();
+  }
   bool AddBlockingTask(std::function<void()> fn) override { return fn(), true; }
   tandem::Status Await(std::span<const tandem::AsyncValue* const> values, Deadline) override {
     for (const tandem::AsyncValue* value : values) {
@@ -94,12 +103,7 @@ class InlineQueue final : public tandem::WorkQueue {
   int ParallelismLevel() const override { return 1; }
   bool IsWorkerThread() const override { return false; }
   bool MayBlock() const override { return false; }
-};
-
-class OwnTask final : public tandem::Task {
- public:
-  void Run() override { ran = true; }
-  bool ran = false;
+  int own_tasks = 0;
 };
 
 class OwnWaiter final : public tandem::Waiter {
@@ -191,6 +195,7 @@ void RunQueue() {
   bool called = false;
   runtime.host().work_queue().AddTask([&called] { called = true; });
   Expect(task.ran && called, "tasks");
+  Expect(dynamic_cast<InlineQueue&>(runtime.host().work_queue()).own_tasks == 1, "types of tasks");
 
   bool freed = false;
   {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "casts.h"
 #include "devices.h"
 #include "tandem/kernel_op_handler.h"
 #include "tandem/ops.h"
@@ -100,6 +101,7 @@ void Run() {
          message);
 
   RunOnDevices(runtime.core());
+  CheckCasts(runtime.core());
 }
 
 }  // namespace

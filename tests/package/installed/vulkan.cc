@@ -9,10 +9,12 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <typeinfo>
 #include <utility>
 
 #include "tandem/cpu/cpu_op_handler.h"
 #include "tandem/host_tensors.h"
+#include "tandem/kernel_op_handler.h"
 #include "tandem/op_families.h"
 
 namespace {
@@ -38,6 +40,12 @@ int Run() {
   if (vulkan.status().code() == tandem::StatusCode::kNotFound) {
     std::cout << "vulkan: not run: " << vulkan.status().message() << std::endl;
     return 0;
+  }
+  // Of its class, which is hidden, nothing is known here but what it derives from.
+  const tandem::OpHandler* handler = *vulkan;
+  if (dynamic_cast<const tandem::KernelOpHandler*>(handler) == nullptr || handler->name() != "vulkan" ||
+      typeid(*handler) == typeid(*options.fallback)) {
+    throw std::runtime_error("unexpected type of the handler");
   }
   const float values[] = {1, 2, 3};
   const auto x = Value(

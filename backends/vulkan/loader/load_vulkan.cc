@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-#include "tandem/vulkan.h"
-
 #include <dlfcn.h>
 
 #include <string_view>
 
 #include "tandem/host_tensors.h"
 #include "tandem/version.h"
+#include "tandem/vulkan.h"
 #include "vulkan_module.h"
 
 namespace tandem {

@@ -31,10 +31,10 @@ struct VulkanHandlerOptions {
   std::string cache_folder{};
 };
 
-// Loads the module, libtandem_vulkan.so beside libtandem.so, makes the handler "vulkan" and adds it to the runtime,
-// which owns it; the module stays in the process. NotFound if there is no module, Vulkan loader, driver or such device;
-// FailedPrecondition if the module is of another version, the program links the static library, or the device falls
-// short of what shaders need.
+// Loads the module, which is beside the library and has the same version in its name (libtandem_vulkan.so.0.1), makes
+// the handler "vulkan" and adds it to the runtime, which owns it; the module stays in the process. NotFound if there is
+// no module, Vulkan loader, driver or such device; FailedPrecondition if the module is of another version, the program
+// links the static library, or the device falls short of what shaders need.
 TANDEM_EXPORT StatusOr<OpHandler*> LoadVulkanOpHandler(CoreRuntime& runtime, const VulkanHandlerOptions& options = {});
 
 }  // namespace tandem

@@ -3,8 +3,8 @@
 
 // What the shared library and its Vulkan module know of each other.
 
-#ifndef TANDEM_NATIVE_LIB_VULKAN_MODULE_H_
-#define TANDEM_NATIVE_LIB_VULKAN_MODULE_H_
+#ifndef TANDEM_VULKAN_LOADER_VULKAN_MODULE_H_
+#define TANDEM_VULKAN_LOADER_VULKAN_MODULE_H_
 
 #include "tandem/core_runtime.h"
 #include "tandem/op_handler.h"
@@ -14,7 +14,8 @@
 
 namespace tandem {
 
-inline constexpr char kVulkanModuleFile[] = "libtandem_vulkan.so";
+// With the version that the library's own name has, so that several can be installed side by side.
+inline constexpr char kVulkanModuleFile[] = "libtandem_vulkan.so." TANDEM_SO_VERSION;
 inline constexpr char kVulkanModuleSymbol[] = "tandem_vulkan_module";
 
 // The first members never change, so that a module of any version can refuse a library of any other.
@@ -30,4 +31,4 @@ using VulkanModuleEntry = void (*)(VulkanModuleCall* call);
 
 }  // namespace tandem
 
-#endif  // TANDEM_NATIVE_LIB_VULKAN_MODULE_H_
+#endif  // TANDEM_VULKAN_LOADER_VULKAN_MODULE_H_
