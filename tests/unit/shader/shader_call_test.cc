@@ -400,14 +400,15 @@ TEST_P(WrongCallTest, MD6_NothingIsTransferredForAWrongCall) {
 TEST_P(WrongCallTest, MD6_AHostInputOnTheDeviceIsFetchedLast) {
   const TensorHandle x = rt_.F32({1, 2});
   const TensorHandle size = ToGpu(rt_.I32({3}));
+  rt_.host().StartTracing();
   OpAttrs attrs;
   attrs.Set("a", int64_t{0});
   EXPECT_EQ(RunOn(*handler_, "t.Reshaped", {x, size}, attrs), "[t.Reshaped] attribute a must be at least 1, got 0");
   EXPECT_EQ(RunOn(*handler_, "t.Reshaped", {rt_.I32({1}), size}, {}),
             "[t.Reshaped] argument 0 (x) must be f32, got i32[1]");
-  EXPECT_EQ(controls_.downloads, 0u);
+  EXPECT_EQ(rt_.host().tracer().num_events(), 0);
   EXPECT_EQ(RunOn(*handler_, "t.Reshaped", {x, size}, {}), "[t.Reshaped] sizes must agree, got f32[2] and 3");
-  EXPECT_EQ(controls_.downloads, 1u);
+  EXPECT_EQ(rt_.host().tracer().num_events(), 1) << "the transfer of the size";
   EXPECT_EQ(controls_.uploads, 1u) << "that of the size";
 }
 
