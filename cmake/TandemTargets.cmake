@@ -12,8 +12,12 @@ function(tandem_target target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
   # Clang warns where a loop that we call independent is not worth vectorising after all.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
-  # Locations in errors name files from the top of the source tree, wherever that is.
-  target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+  # Locations in errors name files from the top of the source tree, wherever that is, and where a compiler cache gives the
+  # compiler paths from the build folder instead (CCACHE_BASEDIR).
+  file(RELATIVE_PATH top "${CMAKE_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+  foreach(folder "${PROJECT_SOURCE_DIR}" ${top})
+    target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${folder}/=")
+  endforeach()
   if(TANDEM_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -36,6 +36,7 @@ while (($#)); do
 done
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/compiler_cache.sh
 source tools/web_package.sh
 node=true
 [[ -z "${TANDEM_DEMO_NATIVE:-}" ]] || node=false

@@ -13,7 +13,7 @@
 set -euo pipefail
 
 packages=(
-  g++ g++-multilib               # the compiler, and its 32-bit libraries
+  g++ g++-12-multilib            # the compiler, and its 32-bit libraries (g++-multilib excludes cross compilers)
   cmake ninja-build ccache       # the build
   libeigen3-dev libhwy-dev       # CPU kernels
   libgtest-dev googletest        # unit tests; the sources are for builds for other targets

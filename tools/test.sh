@@ -16,6 +16,7 @@
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/compiler_cache.sh
 
 jobs=${TANDEM_JOBS:-2}
 parts=()

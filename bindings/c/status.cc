@@ -18,6 +18,7 @@ struct tandem_status {
   const char* op;
   const char* location;
   const char* text;
+  const char* way;
   tandem::Status cause;
 };
 
@@ -27,8 +28,8 @@ namespace {
 
 static_assert(int{TANDEM_DATA_LOSS} == static_cast<int>(StatusCode::kDataLoss));
 
-constexpr tandem_status kOutOfMemory = {TANDEM_RESOURCE_EXHAUSTED,          "out of memory", "", "",
-                                        "ResourceExhausted: out of memory", Status()};
+constexpr tandem_status kOutOfMemory = {
+    TANDEM_RESOURCE_EXHAUSTED, "out of memory", "", "", "ResourceExhausted: out of memory", "", Status()};
 
 // Copies texts to `to`, or counts their bytes where that is null.
 class TextWriter {
@@ -51,20 +52,6 @@ class TextWriter {
     Append(location.file);
     Append(numbers.view());
   }
-  // Code, message and location of the error and its causes.
-  void AppendAll(const Status& status) {
-    for (const Status* error = &status; !error->ok(); error = &error->cause()) {
-      if (error != &status) Append(std::string_view("\n  caused by "));
-      Append(StatusCodeName(error->code()));
-      Append(std::string_view(": "));
-      Append(error->message());
-      const DecodedLocation location = error->location();
-      if (!location.IsKnown()) continue;
-      Append(std::string_view(" ("));
-      Append(location);
-      Append(std::string_view(")"));
-    }
-  }
 
  private:
   char* to_;
@@ -80,8 +67,11 @@ size_t WriteTexts(const Status& status, char* to, tandem_status* result) {
   result->op = writer.End();
   writer.Append(status.location());
   result->location = writer.End();
-  writer.AppendAll(status);
+  const auto append = [&writer](std::string_view text) { writer.Append(text); };
+  status.WriteText(append);
   result->text = writer.End();
+  status.WriteSteps(append, "", "\n");
+  result->way = writer.End();
   return writer.size();
 }
 
@@ -89,7 +79,8 @@ size_t WriteTexts(const Status& status, char* to, tandem_status* result) {
 
 tandem_status* ToC(const Status& status) {
   if (status.ok()) return nullptr;
-  tandem_status parts = {static_cast<tandem_code>(status.code()), nullptr, nullptr, nullptr, nullptr, status.cause()};
+  tandem_status parts = {
+      static_cast<tandem_code>(status.code()), nullptr, nullptr, nullptr, nullptr, nullptr, status.cause()};
   const size_t size = WriteTexts(status, nullptr, &parts);
   void* memory = std::malloc(sizeof(tandem_status) + size);
   if (memory == nullptr) return const_cast<tandem_status*>(&kOutOfMemory);
@@ -107,6 +98,8 @@ const char* tandem_status_message(const tandem_status* status) { return status =
 const char* tandem_status_op(const tandem_status* status) { return status == nullptr ? "" : status->op; }
 const char* tandem_status_location(const tandem_status* status) { return status == nullptr ? "" : status->location; }
 const char* tandem_status_text(const tandem_status* status) { return status == nullptr ? "" : status->text; }
+
+const char* tandem_status_way(const tandem_status* status) { return status == nullptr ? "" : status->way; }
 
 tandem_status* tandem_status_cause(const tandem_status* status) {
   return status == nullptr ? nullptr : tandem::c::ToC(status->cause);

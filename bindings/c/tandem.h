@@ -118,8 +118,11 @@ TANDEM_C_API const char* tandem_status_message(const tandem_status* status);
 TANDEM_C_API const char* tandem_status_op(const tandem_status* status);
 // The location that the call which caused the error was given, or empty.
 TANDEM_C_API const char* tandem_status_location(const tandem_status* status);
-// All in one: "InvalidArgument: message (location)", and a line for each cause.
+// All in one: "InvalidArgument: message (location)", and a line for each op of its way and each cause.
 TANDEM_C_API const char* tandem_status_text(const tandem_status* status);
+// The ops that the error came through with a tensor or a chain, from the one next to where it arose: lines such as
+// "tf.Relu (location)", after eight of them one with the number of the others. Empty if it came through none.
+TANDEM_C_API const char* tandem_status_way(const tandem_status* status);
 // The error that led to this one, for the caller to release, or null.
 TANDEM_C_API tandem_status* tandem_status_cause(const tandem_status* status);
 TANDEM_C_API void tandem_status_release(tandem_status* status);

@@ -4,13 +4,11 @@
 // Tensors for JavaScript: made, described and read in few calls, none of which waits.
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <new>
 #include <utility>
 
 #include "js_runtime.h"
-#include "tandem/float16.h"
+#include "tandem/checked_cast.h"
 
 namespace tandem::js {
 
@@ -18,55 +16,6 @@ namespace {
 
 tandem_state StateOf(const AsyncValue& value) {
   return value.IsError() ? TANDEM_ERROR : value.IsAvailable() ? TANDEM_AVAILABLE : TANDEM_PENDING;
-}
-
-template <typename T>
-T Saturate(double value) {
-  if (std::isnan(value)) return 0;
-  // One more than the maximum, which need not be a double itself.
-  constexpr double kEnd = 2.0 * static_cast<double>(T{1} << (std::numeric_limits<T>::digits - 1));
-  if (value >= kEnd) return std::numeric_limits<T>::max();
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  return static_cast<T>(value);
-}
-
-template <typename T>
-void Store(void* to, T value) {
-  *static_cast<T*>(to) = value;
-}
-
-// False if the dtype is none of a number.
-bool StoreScalar(void* to, DType dtype, double value) {
-  switch (dtype) {
-    case DType::kBool:
-      return Store<uint8_t>(to, value != 0), true;
-    case DType::kU8:
-      return Store(to, Saturate<uint8_t>(value)), true;
-    case DType::kI8:
-      return Store(to, Saturate<int8_t>(value)), true;
-    case DType::kU16:
-      return Store(to, Saturate<uint16_t>(value)), true;
-    case DType::kI16:
-      return Store(to, Saturate<int16_t>(value)), true;
-    case DType::kI32:
-      return Store(to, Saturate<int32_t>(value)), true;
-    case DType::kU32:
-      return Store(to, Saturate<uint32_t>(value)), true;
-    case DType::kI64:
-      return Store(to, Saturate<int64_t>(value)), true;
-    case DType::kU64:
-      return Store(to, Saturate<uint64_t>(value)), true;
-    case DType::kF16:
-      return Store(to, Float16(static_cast<float>(value))), true;
-    case DType::kBF16:
-      return Store(to, BFloat16(static_cast<float>(value))), true;
-    case DType::kF32:
-      return Store(to, static_cast<float>(value)), true;
-    case DType::kF64:
-      return Store(to, value), true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -97,13 +46,26 @@ tandem_status* tandem_js_tensor_new(tandem_js* js, tandem_dtype dtype, const int
 }
 
 tandem_tensor* tandem_js_scalar(tandem_js* js, tandem_dtype dtype, double value) {
-  const tandem::TensorMetadata metadata(static_cast<tandem::DType>(dtype), tandem::TensorShape());
-  tandem::Tensor scalar(metadata, &js->host().device());
-  void* data = scalar.UseInlineData(tandem::kDenseHost);
-  if (!StoreScalar(data, metadata.dtype, value)) return nullptr;
-  auto handle = tandem::TensorHandle::MakeAvailable(std::move(scalar));
+  tandem::HostContext& host = js->host();
+  tandem::Tensor number({tandem::DType::kF64, tandem::TensorShape()}, &host.device());
+  *static_cast<double*>(number.UseInlineData(tandem::kDenseHost)) = value;
+  auto scalar = tandem::CheckedCast(number, static_cast<tandem::DType>(dtype), "value", host.allocator());
+  if (!scalar.ok()) return nullptr;
+  auto handle = tandem::TensorHandle::MakeAvailable(std::move(*scalar));
   if (handle.IsError()) return nullptr;
   return new (std::nothrow) tandem_tensor(*js->runtime, std::move(handle));
+}
+
+tandem_tensor* tandem_js_cast_like(tandem_js* js, const tandem_tensor* values, const tandem_tensor* like,
+                                   const tandem_op* op, uint32_t input, const tandem_request* request,
+                                   const char* location) {
+  // The definition's texts live as long as the host.
+  const tandem::OpDef* def = js->running().core.registry().Find(op->op.name());
+  const tandem::ExecutionContext exec(js->host(), js->runtime->locations().Intern(location),
+                                      request == nullptr ? nullptr : request->request);
+  return new (std::nothrow) tandem_tensor(
+      *js->runtime,
+      tandem::CheckedCastLike(exec, values->handle.tensor(), like->handle, def->name, def->inputs[input].name));
 }
 
 void tandem_js_describe(const tandem_tensor* tensor, tandem_js_description* description) {

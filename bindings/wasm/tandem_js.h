@@ -98,9 +98,15 @@ TANDEM_C_API tandem_status* tandem_js_on_settled(tandem_js* js, uint32_t id);
 // follows from dtype and shape. `dims` are int64, little-endian: two u32 each.
 TANDEM_C_API tandem_status* tandem_js_tensor_new(tandem_js* js, tandem_dtype dtype, const int64_t* dims, uint32_t rank,
                                                  void** data, tandem_tensor** tensor);
-// A scalar of a dtype that is neither string nor TANDEM_C64: `value` converted as by C, truncated towards zero,
-// saturated; NaN is 0 for integers. Null if memory is exhausted or the dtype wrong.
+// A scalar of the dtype, rounded to the nearest. Null if the value does not fit, as core's CheckedCast has it, if the
+// dtype is none of numbers, or if memory is exhausted.
 TANDEM_C_API tandem_tensor* tandem_js_scalar(tandem_js* js, tandem_dtype dtype, double value);
+// `values`, available numbers, as elements of the dtype that `like`, which is pending, turns out to have: a pending
+// tensor, or null if memory is exhausted. They are for that input of the op's definition in a call with this request
+// and this location, each of which may be null; if they do not fit, the tensor becomes an error that says so.
+TANDEM_C_API tandem_tensor* tandem_js_cast_like(tandem_js* js, const tandem_tensor* values, const tandem_tensor* like,
+                                                const tandem_op* op, uint32_t input, const tandem_request* request,
+                                                const char* location);
 
 // What is known of a tensor, without waiting. In WebAssembly 88 bytes.
 typedef struct tandem_js_description {

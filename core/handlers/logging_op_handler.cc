@@ -17,8 +17,8 @@ namespace tandem {
 
 namespace {
 
-// Outlives the handler while results that are to be printed are pending.
-class Log : public RefCounted<Log> {
+// Outlives the handler while results that are to be printed are pending. Hears of the transfers that calls make.
+class Log final : public TransferObserver {
  public:
   explicit Log(LoggingOptions options) : options_(std::move(options)) {}
 
@@ -35,6 +35,27 @@ class Log : public RefCounted<Log> {
     for (size_t i = 0; i < invocation.args.size(); ++i) WriteHandle(number, "input", i, invocation.args[i]);
   }
 
+  // Also when the result comes, without waiting for it.
+  void WriteResult(int64_t number, size_t i, const TensorHandle& result) {
+    if (!result.IsValid() || result.IsAvailable()) return WriteHandle(number, "output", i, result);
+    // The waiter has a handle of its own, which keeps the result from being taken over until it is printed.
+    auto write = [log = RcRef<Log>::Share(this), number, i, handle = result.CopyRef()] {
+      log->WriteHandle(number, "output", i, handle);
+    };
+    if (!result.value().AndThen(std::move(write))) WriteHandle(number, "output", i, result);
+  }
+
+  void OnTransfer(const TensorHandle& source, const TensorHandle& result, std::string_view attrs) override {
+    const int64_t number = NextNumber();
+    {
+      MessageBuilder line;
+      line.Append("[", number, "] tandem.Transfer ", attrs);
+      Write(line.view());
+    }
+    WriteHandle(number, "input", 0, source);
+    WriteResult(number, 0, result);
+  }
+
   void WriteHandle(int64_t number, std::string_view what, size_t i, const TensorHandle& handle) {
     MessageBuilder line;
     line.Append("[", number, "]   ", what, " ", i, ": ");
@@ -47,9 +68,6 @@ class Log : public RefCounted<Log> {
   }
 
  private:
-  friend class RefCounted<Log>;
-  ~Log() = default;
-
   void Write(std::string_view line) {
     const std::lock_guard lock(mutex_);
     if (options_.sink) options_.sink(line);
@@ -60,6 +78,21 @@ class Log : public RefCounted<Log> {
   std::mutex mutex_;
 };
 
+// Of a handler over another that logs, too.
+class Both final : public TransferObserver {
+ public:
+  Both(RcRef<TransferObserver> outer, RcRef<TransferObserver> inner)
+      : outer_(std::move(outer)), inner_(std::move(inner)) {}
+  void OnTransfer(const TensorHandle& source, const TensorHandle& result, std::string_view attrs) override {
+    outer_->OnTransfer(source, result, attrs);
+    inner_->OnTransfer(source, result, attrs);
+  }
+
+ private:
+  const RcRef<TransferObserver> outer_;
+  const RcRef<TransferObserver> inner_;
+};
+
 class LoggingOp final : public OpImpl {
  public:
   LoggingOp(RcRef<const OpImpl> op, RcRef<Log> log) : OpImpl(op->name()), op_(std::move(op)), log_(std::move(log)) {}
@@ -67,23 +100,28 @@ class LoggingOp final : public OpImpl {
   void Invoke(const OpInvocation& invocation) const override {
     const int64_t number = log_->NextNumber();
     log_->WriteCall(number, name(), invocation);
-    op_->Invoke(invocation);
-    for (size_t i = 0; i < invocation.results.size(); ++i) WriteResult(number, i, invocation);
+    const ExecutionContext exec = Observed(invocation.exec);
+    op_->Invoke({exec, invocation.args, invocation.attrs, invocation.results, invocation.chain});
+    for (size_t i = 0; i < invocation.results.size(); ++i) {
+      const TensorHandle& result = invocation.results[i];
+      if (log_->synchronous()) {
+        // What keeps the wait from ending is not the op's error; the line then shows the result as pending.
+        static_cast<void>(exec.host().Await(result));
+        log_->WriteHandle(number, "output", i, result);
+      } else {
+        log_->WriteResult(number, i, result);
+      }
+    }
   }
 
  private:
-  void WriteResult(int64_t number, size_t i, const OpInvocation& invocation) const {
-    const TensorHandle& result = invocation.results[i];
-    if (log_->synchronous()) {
-      // What keeps the wait from ending is not the op's error; the line then shows the result as pending.
-      static_cast<void>(invocation.exec.host().Await(result));
+  ExecutionContext Observed(const ExecutionContext& exec) const {
+    RcRef<TransferObserver> observer = log_;
+    if (TransferObserver* outer = exec.transfer_observer()) {
+      RcRef<TransferObserver> both = MakeRef<Both>(RcRef<TransferObserver>::Share(outer), log_);
+      if (both) observer = std::move(both);
     }
-    if (log_->synchronous() || !result.IsValid() || result.IsAvailable()) {
-      return log_->WriteHandle(number, "output", i, result);
-    }
-    // The waiter has a handle of its own, which keeps the result from being taken over until it is printed.
-    auto write = [log = log_, number, i, handle = result.CopyRef()] { log->WriteHandle(number, "output", i, handle); };
-    if (!result.value().AndThen(std::move(write))) log_->WriteHandle(number, "output", i, result);
+    return exec.WithTransferObserver(std::move(observer));
   }
 
   const RcRef<const OpImpl> op_;

@@ -195,6 +195,10 @@ void IndirectAsyncValue::Finish(AsyncValue* target) {
   Publish(content->state());
 }
 
+Status internal::AbandonedError(std::string_view op, Location location) {
+  return Status::Error(StatusCode::kCancelled, "abandoned by its producer", op, location);
+}
+
 RcRef<AsyncValue> OutOfMemoryAsyncValue() { return RcRef<AsyncValue>::Share(&SharedOutOfMemory()); }
 
 }  // namespace tandem

@@ -32,7 +32,8 @@ HostContext::HostContext(Options options)
       inline_cost_limit_(options_.inline_cost_limit),
       allocator_(HostAllocator::Create(options_.allocator)),
       device_("cpu", kDenseHost),
-      pending_ops_(std::make_unique<PendingOps>(options_.max_pending_ops, options_.max_pending_bytes)),
+      pending_ops_(std::make_unique<PendingOps>(
+          PendingOps::Limits{options_.max_pending_ops, options_.max_pending_bytes, options_.stall_limit})),
       deadlines_(std::make_unique<DeadlineWatcher>(*options_.work_queue)) {
   // Fails only for a pair that is registered twice.
   static_cast<void>(RegisterHostConversions(conversions_));

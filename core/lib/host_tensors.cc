@@ -10,6 +10,7 @@
 #include <new>
 
 #include "copy_elements.h"
+#include "tandem/kernel_run.h"
 
 namespace tandem {
 
@@ -31,17 +32,29 @@ Status RequireFixedSize(const TensorMetadata& metadata) {
   return Status();
 }
 
+// The conversions run in kernels, too, which may have to end (CA-4): after so many bytes, or elements one by one, they
+// ask. What they then give is an error, or discarded.
+constexpr size_t kPollBytes = size_t{4} << 20;
+constexpr int64_t kPollElements = int64_t{1} << 16;
+
 // Writes `count` copies of the element at `value`.
 void FillElements(void* data, const void* value, size_t element_size, int64_t count) {
   auto* bytes = static_cast<unsigned char*>(data);
   const size_t size = static_cast<size_t>(count) * element_size;
   if (size == 0) return;
   std::memcpy(bytes, value, element_size);
-  for (size_t filled = element_size; filled < size;) {
-    const size_t next = std::min(filled, size - filled);
+  // All of these are whole elements, whose size is a power of two.
+  for (size_t filled = element_size; filled < size && !(filled >= kPollBytes && KernelRun::IsStopped());) {
+    const size_t next = std::min({filled, size - filled, kPollBytes});
     std::memcpy(bytes + filled, bytes, next);
     filled += next;
   }
+}
+
+void FillZeros(void* data, size_t size) {
+  InSteps(static_cast<int64_t>(size), int64_t{kPollBytes}, [&](int64_t begin, int64_t end) {
+    std::memset(static_cast<unsigned char*>(data) + begin, 0, static_cast<size_t>(end - begin));
+  });
 }
 
 bool IsZeroElement(const void* element, size_t element_size) {
@@ -53,6 +66,19 @@ const void* ElementAt(const Tensor& tensor, int64_t i) {
   const size_t size = DTypeSize(tensor.dtype());
   return static_cast<const unsigned char*>(tensor.data()) +
          (tensor.IsA(kScalarHost) ? 0 : static_cast<size_t>(i) * size);
+}
+
+// Of a dense or scalar host tensor; of the latter, which may have any number of elements, without looking at each.
+StatusOr<int64_t> CountNonZero(const Tensor& tensor) {
+  const size_t element_size = DTypeSize(tensor.dtype());
+  if (tensor.IsA(kScalarHost)) return IsZeroElement(tensor.data(), element_size) ? 0 : tensor.num_elements();
+  int64_t count = 0;
+  StopPoll poll(kPollElements);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    if (poll.Stops()) return KernelRun::CheckWanted();
+    count += !IsZeroElement(ElementAt(tensor, i), element_size);
+  }
+  return count;
 }
 
 }  // namespace
@@ -155,7 +181,9 @@ StatusOr<Tensor> MakeSparseCoo(const TensorMetadata& metadata, Tensor indices, T
                            values.type().name());
   }
   const int64_t* index = DenseData<int64_t>(indices).data();
+  StopPoll poll(kPollElements);
   for (int64_t row = 0; row < count; ++row, index += rank) {
+    if (poll.Stops()) return KernelRun::CheckWanted();
     for (int i = 0; i < rank; ++i) {
       if (index[i] >= 0 && index[i] < metadata.dim(i)) continue;
       return InvalidArgument("indices of sparse ", metadata, " must be inside its shape, got ",
@@ -190,10 +218,11 @@ StatusOr<Tensor> ToDense(const Tensor& tensor, HostAllocator& allocator) {
   }
   TANDEM_ASSIGN_OR_RETURN(Tensor dense, AllocateDense(tensor.metadata(), *tensor.device(), allocator));
   auto* data = static_cast<unsigned char*>(dense.mutable_data());
-  std::memset(data, 0, tensor.metadata().byte_size());
+  FillZeros(data, tensor.metadata().byte_size());
   const SparseCooView sparse(tensor);
   const int64_t* index = DenseData<int64_t>(sparse.indices()).data();
-  for (int64_t row = 0; row < sparse.num_values(); ++row) {
+  StopPoll poll(kPollElements);
+  for (int64_t row = 0; row < sparse.num_values() && !poll.Stops(); ++row) {
     int64_t position = 0;
     for (int64_t dim : tensor.shape().dims()) position = position * dim + *index++;
     std::memcpy(data + static_cast<size_t>(position) * element_size, ElementAt(sparse.values(), row), element_size);
@@ -211,7 +240,9 @@ StatusOr<Tensor> ToScalar(const Tensor& tensor) {
     return InvalidArgument("a scalar host tensor needs a value, got ", tensor.metadata());
   }
   const size_t element_size = DTypeSize(tensor.dtype());
+  StopPoll poll(kPollElements);
   for (int64_t i = 1; i < tensor.num_elements(); ++i) {
+    if (poll.Stops()) return KernelRun::CheckWanted();
     if (std::memcmp(ElementAt(tensor, i), tensor.data(), element_size) != 0) {
       return InvalidArgument("all elements must be equal to become a scalar host tensor, got ", tensor.metadata(),
                              " whose element ", i, " differs from the first");
@@ -228,14 +259,15 @@ StatusOr<Tensor> ToSparseCoo(const Tensor& tensor, HostAllocator& allocator) {
   }
   const size_t element_size = DTypeSize(tensor.dtype());
   const int rank = tensor.shape().rank();
-  int64_t count = 0;
-  for (int64_t i = 0; i < tensor.num_elements(); ++i) count += !IsZeroElement(ElementAt(tensor, i), element_size);
+  TANDEM_ASSIGN_OR_RETURN(const int64_t count, CountNonZero(tensor));
   const Device& host = *tensor.device();
   TANDEM_ASSIGN_OR_RETURN(Tensor indices, AllocateDense({DType::kI64, {count, rank}}, host, allocator));
   TANDEM_ASSIGN_OR_RETURN(Tensor values, AllocateDense({tensor.dtype(), {count}}, host, allocator));
   auto* index = static_cast<int64_t*>(indices.mutable_data());
   auto* value = static_cast<unsigned char*>(values.mutable_data());
-  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+  StopPoll poll(kPollElements);
+  for (int64_t i = 0; count > 0 && i < tensor.num_elements(); ++i) {
+    if (poll.Stops()) return KernelRun::CheckWanted();
     const void* element = ElementAt(tensor, i);
     if (IsZeroElement(element, element_size)) continue;
     int64_t rest = i;

@@ -11,6 +11,7 @@
 
 #include "op_signature.h"
 #include "tandem/host_context.h"
+#include "tandem/kernel_run.h"
 #include "tandem/parallel_for.h"
 
 namespace tandem {
@@ -115,45 +116,55 @@ void KernelFrame::FreeLate() {
   while (late_ != nullptr) delete std::exchange(late_, late_->next);
 }
 
-void KernelFrame::ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const {
-  if (n <= 0) return;
-  WorkQueue& queue = exec_.work_queue();
-  if (cost_per_item * static_cast<double>(n) <= 2 * kWorthSplitting || queue.ParallelismLevel() == 1) {
-    return fn(0, n);
+bool KernelFrame::ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const {
+  if (n <= 0) return true;
+  if (cost_per_item * static_cast<double>(n) <= 2 * kWorthSplitting) {
+    // What a kernel does after it was stopped may rely on what it would have done before.
+    if (run_ != nullptr && run_->was_stopped()) return false;
+    fn(0, n);
+    return true;
   }
   const double items = std::ceil(kWorthSplitting / std::max(cost_per_item, 1e-6));
-  tandem::ParallelFor(queue, n, static_cast<int64_t>(std::min(items, static_cast<double>(n))), fn);
+  return tandem::ParallelFor(exec_.work_queue(), n, static_cast<int64_t>(std::min(items, static_cast<double>(n))), fn);
 }
 
-Status KernelFrame::CheckActive() const { return exec_.CheckActive(); }
+Status KernelFrame::CheckActive() const {
+  if (run_ == nullptr) return exec_.CheckActive();
+  return KernelRun::IsStopped() ? run_->Reason() : Status();
+}
 
 namespace internal {
 
-Status RequireDense(KernelFrame& frame, size_t i, const Tensor** dense, std::unique_ptr<Tensor>& expanded) {
-  const Tensor& arg = frame.arg(i);
-  if (arg.IsA(kDenseHost)) return Status();
-  if (!arg.IsA(kScalarHost)) {
-    return InvalidArgument("argument ", i, " (", OpSignature(frame.def()).InputName(i, frame.num_args()),
-                           ") must be a dense tensor, got ", arg.metadata(), " as ", arg.type().name());
-  }
-  TANDEM_ASSIGN_OR_RETURN(Tensor tensor, ToDense(arg, frame.host().allocator()));
-  expanded.reset(new (std::nothrow) Tensor(std::move(tensor)));
-  if (expanded == nullptr) return Status::OutOfMemory();
-  *dense = expanded.get();
+Status CheckDense(const KernelFrame& frame, size_t i) {
+  if (IsExpandable(frame.arg(i))) [[likely]]
+    return Status();
+  return OpSignature(frame.def()).NotDense(i, frame.num_args(), frame.arg(i));
+}
+
+Status ExpandToDense(KernelFrame& frame, const Tensor** dense, std::optional<Tensor>& expanded) {
+  if ((*dense)->IsA(kDenseHost)) return Status();
+  TANDEM_ASSIGN_OR_RETURN(Tensor tensor, ToDense(**dense, frame.host().allocator()));
+  expanded.emplace(std::move(tensor));
+  *dense = &*expanded;
   return Status();
 }
 
-Status KernelParameter<VariadicArgs>::Prepare(KernelFrame& frame, size_t& next) {
-  const size_t first = std::exchange(next, frame.num_args());
-  size = frame.num_args() - first;
-  tensors.reset(new (std::nothrow) const Tensor*[size]);
-  if (tensors == nullptr) return Status::OutOfMemory();
+Status KernelParameter<VariadicArgs>::Take(KernelFrame& frame, size_t& next, bool& expands) {
+  first = std::exchange(next, frame.num_args());
+  expands = true;
+  for (size_t i = first; i < frame.num_args(); ++i) TANDEM_RETURN_IF_ERROR(CheckDense(frame, i));
+  return Status();
+}
+
+Status KernelParameter<VariadicArgs>::Expand(KernelFrame& frame) {
+  const size_t size = frame.num_args() - first;
+  if (!tensors.Init(size)) return Status::OutOfMemory();
   for (size_t i = 0; i < size; ++i) {
     tensors[i] = &frame.arg(first + i);
     if (tensors[i]->IsA(kDenseHost)) continue;
-    if (expanded == nullptr) expanded.reset(new (std::nothrow) std::unique_ptr<Tensor>[size]);
+    if (expanded == nullptr) expanded.reset(new (std::nothrow) std::optional<Tensor>[size]);
     if (expanded == nullptr) return Status::OutOfMemory();
-    TANDEM_RETURN_IF_ERROR(RequireDense(frame, first + i, &tensors[i], expanded[i]));
+    TANDEM_RETURN_IF_ERROR(ExpandToDense(frame, &tensors[i], expanded[i]));
   }
   return Status();
 }

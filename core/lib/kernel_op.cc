@@ -5,11 +5,13 @@
 
 #include "kernel_op.h"
 
+#include <algorithm>
 #include <new>
 
 #include "attr_conversion.h"
 #include "late_value.h"
 #include "tandem/core_runtime.h"
+#include "tandem/kernel_run.h"
 
 namespace tandem {
 
@@ -26,9 +28,16 @@ double EstimateCost(const Kernel& kernel, std::span<const TensorMetadata* const>
   return static_cast<double>(static_cast<int64_t>(elements)) * cost.per_element;
 }
 
+// Of a handle that is an error: its tensor, or metadata that will never be.
+const AsyncValue& ErrorIn(const TensorHandle& handle) {
+  return handle.value().IsError() ? *handle.value().value() : *handle.metadata_value();
+}
+
 }  // namespace
 
-void PropagateError(const OpInvocation& invocation, const Status& error) {
+void PropagateError(const OpInvocation& invocation, std::string_view op_name, const AsyncValue& input) {
+  // A copy: its owner is among the arguments that are dropped.
+  const Status error = input.GetError().Through(op_name, invocation.exec.location());
   const AsyncValueRef<Tensor> value = AsyncValueRef<Tensor>::MakeError(error);
   if (!(value.GetError() == error)) [[unlikely]] {  // memory for it could not be had, which is another one
     static_cast<void>(invocation.exec.host().EmitError(value.GetError()));
@@ -49,6 +58,8 @@ KernelOp::KernelOp(KernelOpHandler& handler, const OpDef& def, std::shared_ptr<c
       fallback_(std::move(fallback)),
       use_work_queue_(policy.use_work_queue),
       take_host_tensors_(policy.take_host_tensors),
+      fetches_host_inputs_(policy.take_host_tensors ||
+                           std::ranges::none_of(*kernels_, [](const Kernel& kernel) { return kernel.IsValid(); })),
       small_(DescribeSmall(def)) {}
 
 Status KernelOp::NullArgument(size_t i, size_t num_args) const {
@@ -63,17 +74,52 @@ Status KernelOp::ForeignArgument(size_t i, const TensorHandle& arg, size_t num_a
                          given == handler_.device()->name() ? " of another runtime" : "; transfer it first");
 }
 
-Status KernelOp::Place(const ExecutionContext& exec, TensorHandle& arg, size_t i, size_t num_args) const {
-  const Device* const host = &exec.host().device();
-  const Device* const wanted = signature_.IsHostInput(i, num_args) ? host : device_;
-  if (arg.device() == wanted) return Status();
-  if (arg.device() != device_ && (!take_host_tensors_ || arg.device() != host)) {
-    return ForeignArgument(i, arg, num_args);
+bool KernelOp::HasHostInputElsewhere(const ExecutionContext& exec, std::span<const TensorHandle> args) const {
+  if (!reads_host_inputs() || !fetches_host_inputs_) return false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (signature_.IsHostInput(i, args.size()) && args[i].device() == device_) {
+      return device_ != &exec.host().device();
+    }
   }
-  // A host input that is not on the host has its own error, and strings stay on the host.
-  if (!take_host_tensors_ || (arg.IsMetadataAvailable() && arg.metadata().dtype == DType::kString)) return Status();
-  arg = arg.TransferTo(exec, *wanted);
+  return false;
+}
+
+void KernelOp::FetchHostInputs(const ExecutionContext& exec, std::span<TensorHandle> args) const {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!signature_.IsHostInput(i, args.size()) || args[i].device() != device_) continue;
+    args[i] = args[i].TransferTo(exec, exec.host().device());
+  }
+}
+
+bool KernelOp::HasArgumentElsewhere(std::span<const TensorHandle> args) const {
+  for (const TensorHandle& arg : args) {
+    if (arg.device() != device_) return true;
+  }
+  return false;
+}
+
+Status KernelOp::CheckPlaces(const ExecutionContext& exec, std::span<const TensorHandle> args) const {
+  const Device& host = exec.host().device();
+  for (size_t i = 0; i < args.size(); ++i) {
+    const TensorHandle& arg = args[i];
+    const Device* const wanted = WantedPlace(host, i, args.size());
+    if (arg.device() == wanted || arg.device() == device_ || arg.IsError()) continue;
+    if (!take_host_tensors_ || arg.device() != &host) return ForeignArgument(i, arg, args.size());
+    const bool is_wrong = arg.IsConcrete() && !IsExpandable(arg.tensor()) && arg.tensor().dtype() != DType::kString;
+    if (is_wrong) return signature_.NotDense(i, args.size(), arg.tensor());
+  }
   return Status();
+}
+
+void KernelOp::MoveHere(const ExecutionContext& exec, std::span<TensorHandle> args) const {
+  if (!take_host_tensors_) return;
+  const Device& host = exec.host().device();
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Device* const wanted = WantedPlace(host, i, args.size());
+    // Strings stay on the host.
+    if (args[i].device() == wanted || args[i].metadata().dtype == DType::kString) continue;
+    args[i] = args[i].TransferTo(exec, *wanted);
+  }
 }
 
 KernelOp::Inputs KernelOp::Inspect(const OpInvocation& invocation) const {
@@ -84,15 +130,12 @@ KernelOp::Inputs KernelOp::Inspect(const OpInvocation& invocation) const {
     return inputs;
   const Device* device = device_;
   for (size_t i = 0; i < num_args; ++i) {
-    TensorHandle& arg = invocation.args[i];
+    const TensorHandle& arg = invocation.args[i];
     if (!arg.IsValid()) [[unlikely]] {
       inputs.fault = NullArgument(i, num_args);
       return inputs;
     }
-    if ((arg.device() != device || def_.has_host_inputs) && !arg.value().IsError()) [[unlikely]] {
-      inputs.fault = Place(invocation.exec, arg, i, num_args);
-      if (!inputs.fault.ok()) return inputs;
-    }
+    inputs.elsewhere |= arg.device() != device;
     const AsyncValue& value = *arg.value().value();
     const AsyncValue::State state = value.state();
     if (state == AsyncValue::State::kError) [[unlikely]] {
@@ -128,19 +171,20 @@ void KernelOp::Invoke(const OpInvocation& invocation) const {
   Inputs inputs = Inspect(invocation);
   if (!inputs.fault.ok()) [[unlikely]]
     return FailInvocation(invocation, name(), std::move(inputs.fault));
-  if (inputs.error != nullptr) [[unlikely]] {
-    const Status error = inputs.error->GetError();  // a copy: its owner is among the arguments that are dropped
-    return PropagateError(invocation, error);
-  }
-  Dispatch(invocation, inputs.pending);
+  if (inputs.error != nullptr) [[unlikely]]
+    return PropagateError(invocation, name(), *inputs.error);
+  Dispatch(invocation, inputs);
 }
 
-Status KernelOp::GetHostInputs(std::span<const TensorHandle> args, std::span<const Tensor*> values) const {
+Status KernelOp::GetHostInputs(const ExecutionContext& exec, std::span<const TensorHandle> args,
+                               std::span<const Tensor*> values) const {
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = nullptr;
     if (!signature_.IsHostInput(i, args.size())) continue;
     const Tensor& tensor = args[i].tensor();
     if (!tensor.IsA(kDenseHost) && !tensor.IsA(kScalarHost) && !tensor.IsA(kStringHost)) {
+      // Of several arguments in the wrong place, the first.
+      if (!fetches_host_inputs_) TANDEM_RETURN_IF_ERROR(CheckPlaces(exec, args));
       return InvalidArgument("argument ", i, " (", signature_.InputName(i, args.size()),
                              ") must be a dense tensor on the host, got ", tensor.metadata(), " as ",
                              tensor.type().name());
@@ -184,52 +228,86 @@ StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::s
   return plan;
 }
 
-bool KernelOp::CanPlan(std::span<TensorHandle> args) const {
-  if (def_.metadata == nullptr) return false;
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (!args[i].IsMetadataAvailable()) return false;
-    if (signature_.IsHostInput(i, args.size()) && !args[i].IsConcrete()) return false;
-  }
-  return true;
-}
-
-void KernelOp::Dispatch(const OpInvocation& invocation, bool pending) const {
-  if (pending && !CanPlan(invocation.args)) return InvokePending(*this, invocation, nullptr, {});
-  const size_t num_args = invocation.args.size();
+void KernelOp::Dispatch(const OpInvocation& invocation, const Inputs& inputs) const {
+  const ExecutionContext& exec = invocation.exec;
+  const std::span<TensorHandle> handles = invocation.args;
+  const size_t num_args = handles.size();
   SmallArray<const TensorMetadata*, kUsualArgs> args;
   SmallArray<const Tensor*, kUsualArgs> values;
   SmallArray<TensorMetadata, kUsualResults> metadata;
-  if (!args.Init(num_args) || !values.Init(def_.has_host_inputs ? num_args : 0) ||
+  if (!args.Init(num_args) || !values.Init(reads_host_inputs() ? num_args : 0) ||
       !metadata.Init(invocation.results.size())) {
     return FailInvocation(invocation, name(), Status::OutOfMemory());
   }
   for (size_t i = 0; i < num_args; ++i) {
-    args[i] = pending ? &invocation.args[i].metadata() : &invocation.args[i].tensor().metadata();
-  }
-  if (values.size() > 0) {
-    Status readable = GetHostInputs(invocation.args, values.span());
-    if (!readable.ok()) return FailInvocation(invocation, name(), std::move(readable));
+    if (inputs.pending && !handles[i].IsMetadataAvailable()) {
+      // Where an argument will be is known; no fallback can want it there.
+      Status movable = inputs.elsewhere && !fallback_ ? CheckPlaces(exec, handles) : Status();
+      if (!movable.ok()) return FailInvocation(invocation, name(), std::move(movable));
+      return InvokePending(*this, invocation, nullptr, {});
+    }
+    args[i] = inputs.pending ? &handles[i].metadata() : &handles[i].tensor().metadata();
   }
   const OpAttrsRef attrs = invocation.attrs.WithDefaults(def_.defaults.get());
-  StatusOr<Plan> plan = MakePlan(invocation.exec, args.span(), values.span(), attrs, metadata.span());
-  if (!plan.ok()) [[unlikely]] {
-    // Perhaps only for attributes whose numbers are of another type: only calls that failed pay for looking.
-    const StatusOr<OpAttrsRef> converted = ConvertAttrs(def_, invocation.attrs);
-    if (!converted.ok() || converted->empty()) {
-      return FailInvocation(invocation, name(), converted.ok() ? plan.status() : converted.status());
-    }
-    return Dispatch({invocation.exec, invocation.args, *converted, invocation.results, invocation.chain}, pending);
+  bool can_plan = !inputs.pending || def_.metadata != nullptr;
+  const bool fetches = HasHostInputElsewhere(exec, handles);
+  for (size_t i = 0; i < values.size(); ++i) {
+    can_plan = can_plan && (!signature_.IsHostInput(i, num_args) || handles[i].IsConcrete());
   }
-  if (pending) return InvokePending(*this, invocation, &*plan, metadata.span());
-  if (plan->kernel == nullptr) [[unlikely]]
+  if (!can_plan || fetches) [[unlikely]] {
+    const StatusOr<DType> bound = signature_.Bind(args.span(), attrs, metadata.span());
+    if (!bound.ok()) return FailOrConvert(invocation, inputs, bound.status());
+    // Nothing is left to be checked.
+    const bool has_kernel = (*kernels_)[static_cast<size_t>(*bound)].IsValid();
+    if (!has_kernel && fallback_ && def_.metadata == nullptr) return fallback_->Invoke(invocation);
+    if (fetches) FetchHostInputs(exec, handles);
+    for (size_t i = 0; i < num_args; ++i) {
+      if (handles[i].IsError()) return PropagateError(invocation, name(), ErrorIn(handles[i]));
+      can_plan = can_plan && handles[i].IsConcrete();
+    }
+    if (!can_plan) return InvokePending(*this, invocation, nullptr, {});
+    for (size_t i = 0; i < num_args; ++i) args[i] = &handles[i].tensor().metadata();
+  }
+  if (values.size() > 0) {
+    Status readable = GetHostInputs(exec, handles, values.span());
+    if (!readable.ok()) return FailInvocation(invocation, name(), std::move(readable));
+  }
+  StatusOr<Plan> plan = MakePlan(exec, args.span(), values.span(), attrs, metadata.span());
+  if (!plan.ok()) [[unlikely]]
+    return FailOrConvert(invocation, inputs, plan.status());
+  Start(invocation, inputs, *plan, attrs, metadata.span());
+}
+
+void KernelOp::FailOrConvert(const OpInvocation& invocation, const Inputs& inputs, const Status& error) const {
+  const StatusOr<OpAttrsRef> converted = ConvertAttrs(def_, invocation.attrs);
+  if (!converted.ok() || converted->empty()) {
+    return FailInvocation(invocation, name(), converted.ok() ? error : converted.status());
+  }
+  Dispatch({invocation.exec, invocation.args, *converted, invocation.results, invocation.chain}, inputs);
+}
+
+void KernelOp::Start(const OpInvocation& invocation, const Inputs& inputs, const Plan& plan, const OpAttrsRef& attrs,
+                     std::span<const TensorMetadata> metadata) const {
+  if (plan.kernel == nullptr) [[unlikely]]
     return fallback_->Invoke(invocation);
-  if (plan->is_long) {
+  bool pending = inputs.pending;
+  if (inputs.elsewhere) [[unlikely]] {
+    Status movable = CheckPlaces(invocation.exec, invocation.args);
+    if (!movable.ok()) return FailInvocation(invocation, name(), std::move(movable));
+    // While others are pending, what they are is not known.
+    if (!pending) MoveHere(invocation.exec, invocation.args);
+    for (const TensorHandle& arg : invocation.args) {
+      if (arg.IsError()) return PropagateError(invocation, name(), ErrorIn(arg));
+      pending |= !arg.IsConcrete();
+    }
+  }
+  if (pending) return InvokePending(*this, invocation, &plan, metadata);
+  if (plan.is_long) {
     // Without a metadata function the results' metadata is not known before the kernel has run.
     if (def_.metadata == nullptr) return InvokePending(*this, invocation, nullptr, {});
-    return InvokePending(*this, invocation, &*plan, metadata.span());
+    return InvokePending(*this, invocation, &plan, metadata);
   }
-  RunInline({invocation.exec, invocation.args, attrs, invocation.results, invocation.chain}, *plan->kernel,
-            metadata.span());
+  RunInline({invocation.exec, invocation.args, attrs, invocation.results, invocation.chain}, *plan.kernel, metadata);
 }
 
 void KernelOp::RunInline(const OpInvocation& invocation, const Kernel& kernel,
@@ -275,15 +353,28 @@ void KernelOp::RunInline(const OpInvocation& invocation, const Kernel& kernel,
   for (TensorHandle& arg : invocation.args) arg.reset();
 }
 
+// An error in any case if the run was stopped, which the diagnostic handler has heard of.
+Status KernelOp::RunUntilStopped(const Kernel& kernel, KernelFrame& frame) {
+  const KernelRun run(frame.exec());
+  frame.run_ = &run;
+  Status status = kernel.Run(frame);
+  frame.run_ = nullptr;
+  if (!run.was_stopped()) [[likely]]
+    return status;
+  frame.FreeLate();
+  frame.error_told_ = true;
+  return run.Reason();
+}
+
 Status KernelOp::RunKernel(const Kernel& kernel, KernelFrame& frame, Clock::time_point called) const {
   if (!frame.host().IsTracing()) [[likely]] {
-    Status status = kernel.Run(frame);
+    Status status = RunUntilStopped(kernel, frame);
     if (!status.ok()) [[unlikely]]
       status = status.WithContext(name(), frame.exec().location());
     return status;
   }
   const Clock::time_point started = Clock::now();
-  Status status = kernel.Run(frame).WithContext(name(), frame.exec().location());
+  Status status = RunUntilStopped(kernel, frame).WithContext(name(), frame.exec().location());
   const Clock::time_point ended = Clock::now();
   MessageBuilder inputs;
   for (size_t i = 0; i < frame.num_args(); ++i) inputs.Append(i == 0 ? "" : ", ", frame.arg(i).metadata());
@@ -312,7 +403,7 @@ void KernelOp::FinishResult(KernelFrame& frame, size_t i, const Status& status, 
     error = status.ok() ? Status::OutOfMemory().WithContext(op, location) : status;
     TellOnce(frame, error);
   } else if (late != nullptr) {
-    return ForwardTensor({frame.exec(), op, /*errors_are_known=*/false}, std::move(late->value), std::move(value),
+    return ForwardTensor({frame.exec(), op, /*is_of_call=*/false}, std::move(late->value), std::move(value),
                          std::move(metadata));
   } else if (!value->value().HasPayload()) {
     error = frame.host().EmitError(Internal("kernel gave no value for result ", i).WithContext(op, location));
@@ -332,8 +423,7 @@ void KernelOp::FinishChain(KernelFrame& frame, const Status& status, RcRef<Concr
     TellOnce(frame, status);
     chain->SetError(status);
   } else if (frame.chain_.IsValid()) {
-    ForwardChain({frame.exec(), frame.def().name, /*errors_are_known=*/false}, std::move(frame.chain_),
-                 std::move(chain));
+    ForwardChain({frame.exec(), frame.def().name, /*is_of_call=*/false}, std::move(frame.chain_), std::move(chain));
   } else {
     chain->Emplace();
   }

@@ -49,8 +49,25 @@ class KernelOp final : public OpImpl {
                           std::span<const Tensor* const> values, const OpAttrsRef& attrs,
                           std::span<TensorMetadata> results) const;
 
+  // Whether the content of host inputs decides on the results' metadata.
+  bool reads_host_inputs() const { return def_.has_host_inputs && def_.metadata != nullptr; }
   // Fills `values`, if it is not empty, for MakePlan; the host inputs are concrete. An error if one cannot be read.
-  Status GetHostInputs(std::span<const TensorHandle> args, std::span<const Tensor*> values) const;
+  Status GetHostInputs(const ExecutionContext& exec, std::span<const TensorHandle> args,
+                       std::span<const Tensor*> values) const;
+
+  // Arguments that are not where the op wants them are moved where the policy says so, once all that is wrong with the
+  // call otherwise has been found (MD-6): host inputs when count, dtypes and attributes are right, the others when the
+  // plan is made. What has been moved may be pending, or an error, which has been told.
+
+  // Whether a host input is to be moved to the host.
+  bool HasHostInputElsewhere(const ExecutionContext& exec, std::span<const TensorHandle> args) const;
+  void FetchHostInputs(const ExecutionContext& exec, std::span<TensorHandle> args) const;
+  // Whether any argument is not on the device; a host input may be in its place all the same.
+  bool HasArgumentElsewhere(std::span<const TensorHandle> args) const;
+  // Why an argument cannot be moved: it is on a device that the op has nothing to do with, or in a representation that
+  // the device lacks, which can be told once the argument is there.
+  Status CheckPlaces(const ExecutionContext& exec, std::span<const TensorHandle> args) const;
+  void MoveHere(const ExecutionContext& exec, std::span<TensorHandle> args) const;
 
   // Runs the kernel on concrete arguments, traced if tracing is on; `called` is when the op was issued, if that was
   // earlier. The kernel's own error is returned with op and location.
@@ -77,13 +94,16 @@ class KernelOp final : public OpImpl {
     Status fault;                       // the call itself is wrong
     const AsyncValue* error = nullptr;  // an input is an error
     bool pending = false;
+    bool elsewhere = false;  // not on the device
   };
   Inputs Inspect(const OpInvocation& invocation) const;
   Status NullArgument(size_t i, size_t num_args) const;
   Status ForeignArgument(size_t i, const TensorHandle& arg, size_t num_args) const;
-  // Sees to it that argument `i` is where the op wants it, by moving it if the policy says so.
-  Status Place(const ExecutionContext& exec, TensorHandle& arg, size_t i, size_t num_args) const;
+  const Device* WantedPlace(const Device& host, size_t i, size_t num_args) const {
+    return signature_.IsHostInput(i, num_args) ? &host : device_;
+  }
 
+  static Status RunUntilStopped(const Kernel& kernel, KernelFrame& frame);
   static void TellOnce(KernelFrame& frame, const Status& error);
   // The chain after a frame that ran when `before` had resolved.
   static AsyncValueRef<Chain> ChainAfter(KernelFrame& frame, const Status& status, AsyncValueRef<Chain> before);
@@ -93,9 +113,13 @@ class KernelOp final : public OpImpl {
   // general path, which alone reports errors.
   bool InvokeSmall(const OpInvocation& invocation) const;
 
-  // Whether metadata function and checks need not wait for an argument.
-  bool CanPlan(std::span<TensorHandle> args) const;
-  void Dispatch(const OpInvocation& invocation, bool pending) const;
+  void Dispatch(const OpInvocation& invocation, const Inputs& inputs) const;
+  // Perhaps a call is wrong only for attributes whose numbers are of another type: only calls that failed pay for
+  // looking.
+  void FailOrConvert(const OpInvocation& invocation, const Inputs& inputs, const Status& error) const;
+  // What of Dispatch is left when there is a plan.
+  void Start(const OpInvocation& invocation, const Inputs& inputs, const Plan& plan, const OpAttrsRef& attrs,
+             std::span<const TensorMetadata> metadata) const;
   void RunInline(const OpInvocation& invocation, const Kernel& kernel, std::span<const TensorMetadata> metadata) const;
 
   KernelOpHandler& handler_;
@@ -106,6 +130,7 @@ class KernelOp final : public OpImpl {
   const RcRef<const OpImpl> fallback_;
   const bool use_work_queue_;
   const bool take_host_tensors_;
+  const bool fetches_host_inputs_;  // from the device
 
   // What InvokeSmall needs to know of the definition.
   static constexpr size_t kSmallArgs = 3;
@@ -127,8 +152,8 @@ class KernelOp final : public OpImpl {
 void InvokePending(const KernelOp& op, const OpInvocation& invocation, const KernelOp::Plan* plan,
                    std::span<const TensorMetadata> metadata);
 
-// Results and chain become one error that is already known to the diagnostic handler (it comes from an input).
-void PropagateError(const OpInvocation& invocation, const Status& error);
+// Results and chain become the error of an input, which is already known to the diagnostic handler.
+void PropagateError(const OpInvocation& invocation, std::string_view op_name, const AsyncValue& input);
 
 }  // namespace tandem
 

@@ -12,6 +12,9 @@
 
 namespace tandem {
 
+// The key function, here since users derive from it.
+TransferObserver::~TransferObserver() = default;
+
 namespace {
 
 // Whether that is known by now.
@@ -147,6 +150,11 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   StatusOr<Op> fallback_op = MakeFallbackOp(*def);
   // Other errors are no answer to whether the fallback has the op.
   if (!fallback_op.ok() && fallback_op.status().code() != StatusCode::kUnimplemented) return fallback_op;
+  const bool transfers = fallback_op.ok() && TransfersTo(*fallback());
+  if (kernels == nullptr && transfers) {
+    // So that calls are checked here, before anything is transferred (MD-6).
+    kernels = std::make_shared<const KernelsByDType>();
+  }
   if (kernels == nullptr) {
     if (fallback_op.ok()) return fallback_op;
     return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(name()), " has no kernel for this op");
@@ -162,11 +170,15 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   return Op(std::move(op));
 }
 
+bool KernelOpHandler::TransfersTo(const OpHandler& fallback) const {
+  const Device* there = fallback.device();
+  return there != nullptr && there != &device_ && policy_.transfer_for_fallback;
+}
+
 StatusOr<Op> KernelOpHandler::MakeFallbackOp(const OpDef& def) {
   TANDEM_ASSIGN_OR_RETURN(Op op, fallback()->MakeOp(def.name));
-  const Device* there = fallback()->device();
-  if (there == nullptr || there == &device_ || !policy_.transfer_for_fallback) return op;
-  RcRef<const OpImpl> transferring = MakeRef<const TransferringOp>(def, op.impl(), device_, *there);
+  if (!TransfersTo(*fallback())) return op;
+  RcRef<const OpImpl> transferring = MakeRef<const TransferringOp>(def, op.impl(), device_, *fallback()->device());
   if (!transferring) return Status::OutOfMemory();
   return Op(std::move(transferring));
 }

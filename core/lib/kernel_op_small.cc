@@ -7,8 +7,14 @@
 
 #include "kernel_op.h"
 #include "tandem/core_runtime.h"
+#include "this_thread.h"
 
 namespace tandem {
+
+namespace {
+// What takes longer, in about nanoseconds, must be stoppable (CA-4).
+constexpr double kMaxSmallCost = 500'000;
+}  // namespace
 
 KernelOp::Small KernelOp::DescribeSmall(const OpDef& def) {
   Small small;
@@ -42,8 +48,10 @@ KernelOp::Small KernelOp::DescribeSmall(const OpDef& def) {
 bool KernelOp::InvokeSmall(const OpInvocation& invocation) const {
   const ExecutionContext& exec = invocation.exec;
   const size_t num_args = small_.num_args;
-  if (exec.host().NeedsAttention() || exec.request() != nullptr || invocation.args.size() != num_args ||
-      invocation.results.size() != 1 || invocation.chain != nullptr || !invocation.attrs.IsUntouched()) {
+  // Within another kernel, that one's end would be taken for this one's.
+  if (exec.host().NeedsAttention() || internal::this_thread.run != nullptr || exec.request() != nullptr ||
+      invocation.args.size() != num_args || invocation.results.size() != 1 || invocation.chain != nullptr ||
+      !invocation.attrs.IsUntouched()) {
     return false;
   }
   const Device* const device = device_;
@@ -73,8 +81,8 @@ bool KernelOp::InvokeSmall(const OpInvocation& invocation) const {
     return false;
   }
   num_elements += metadata.num_elements();
-  if (use_work_queue_ && static_cast<double>(num_elements) * kernel.cost().per_element >
-                             static_cast<double>(exec.host().inline_cost_limit())) {
+  const double cost = static_cast<double>(num_elements) * kernel.cost().per_element;
+  if (cost > kMaxSmallCost || (use_work_queue_ && cost > static_cast<double>(exec.host().inline_cost_limit()))) {
     return false;
   }
 

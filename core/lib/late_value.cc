@@ -76,7 +76,7 @@ class LateValue final : public RefCounted<LateValue>, public Waiter, public Canc
       : exec_(origin.exec),
         location_(origin.exec.location()),
         op_(origin.op),
-        errors_are_known_(origin.errors_are_known),
+        is_of_call_(origin.is_of_call),
         from_(std::move(from)),
         to_(std::move(to)) {}
 
@@ -100,14 +100,14 @@ class LateValue final : public RefCounted<LateValue>, public Waiter, public Canc
   ExecutionContext exec_;
   const Location location_;
   const std::string_view op_;
-  const bool errors_are_known_;
+  const bool is_of_call_;
   std::atomic<bool> is_done_{false};
   RcRef<AsyncValue> from_;
   LateTarget to_;
 };
 
 Status LateValue::FindError(const LateOrigin& origin, const AsyncValue& from, const LateTarget& to) {
-  if (from.IsError() && origin.errors_are_known) return from.GetError();
+  if (from.IsError() && origin.is_of_call) return from.GetError();
   const Status error = from.IsError() ? from.GetError() : to.Check(from);
   return error.ok() ? error : origin.exec.host().EmitError(error.WithContext(origin.op, origin.exec.location()));
 }
@@ -118,13 +118,20 @@ void LateValue::Start(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarg
     return error.ok() ? to.Become(std::move(from)) : to.Fail(error);
   }
   const HostContext& host = origin.exec.host();
+  // In this order: who drops the last other reference has ended the value before.
+  if (from->IsUnique() && !from->IsAvailable()) {
+    return to.Fail(host.EmitError(internal::AbandonedError(origin.op, origin.exec.location())));
+  }
   auto late = RcRef<LateValue>::Take(new (std::nothrow) LateValue(origin, from, to));
   if (!late) {
     return to.Fail(host.EmitError(Status::OutOfMemory().WithContext(origin.op, origin.exec.location())));
   }
   PendingOps& pending = origin.exec.host().pending_ops();
   pending.Hold();
+  const int64_t busy = origin.is_of_call ? 0 : Progress::kElsewhere;
+  pending.progress().Begin(busy);
   if (const Status active = pending.Add(*late, origin.exec); !active.ok()) {
+    pending.progress().End(busy);
     pending.Release(0);
     return to.Fail(host.EmitError(active.WithContext(origin.op, origin.exec.location())));
   }
@@ -138,7 +145,8 @@ void LateValue::Start(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarg
 
 void LateValue::Run() {
   if (is_done_.exchange(true, std::memory_order_acq_rel)) return RefCounted::DropRef();
-  const Status error = FindError({exec_, op_, errors_are_known_}, *from_, to_);
+  const Progress::Scope scope(exec_.host().pending_ops().progress());
+  const Status error = FindError({exec_, op_, is_of_call_}, *from_, to_);
   RcRef<AsyncValue> from = std::move(from_);
   Leave();
   error.ok() ? to_.Become(std::move(from)) : to_.Fail(error);
@@ -158,7 +166,10 @@ void LateValue::Leave() {
   PendingOps& pending = exec_.host().pending_ops();
   pending.Remove(*this);
   exec_ = ExecutionContext(exec_.host(), location_);  // drops the request
+  Progress& progress = pending.progress();
+  const bool is_of_call = is_of_call_;
   pending.Release(0);
+  if (!is_of_call) progress.End(Progress::kElsewhere);
 }
 
 }  // namespace

@@ -17,13 +17,16 @@ namespace tandem {
 // Whose value it is.
 struct LateOrigin {
   const ExecutionContext& exec;
-  std::string_view op;    // lives as long as the host
-  bool errors_are_known;  // to the diagnostic handler; otherwise they get op and location and are told
+  std::string_view op;  // lives as long as the host
+  // Whether the value is a result of another call, whose errors the diagnostic handler knows. Those of a kernel's own
+  // value get op and location and are told.
+  bool is_of_call;
 };
 
 // Makes `to`, which has content without payload, what `from` becomes, sharing the tensor's storage. `metadata`, if not
 // null, is resolved first; otherwise the tensor must have the metadata that `to` has. While `from` is pending this
-// counts as a pending op: it is cancelled with its host and its request.
+// counts as a pending op: it is cancelled with its host and its request. A value that nobody is left to end is an error
+// (AV-8).
 void ForwardTensor(const LateOrigin& origin, AsyncValueRef<Tensor> from, RcRef<TensorValue> to,
                    RcRef<ConcreteAsyncValue<TensorMetadata>> metadata);
 // The same for chains.

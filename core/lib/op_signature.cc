@@ -90,6 +90,11 @@ std::string_view OpSignature::InputName(size_t position, size_t num_args) const 
   return def_.inputs.empty() ? std::string_view() : InputAt(position, num_args).name;
 }
 
+Status OpSignature::NotDense(size_t position, size_t num_args, const Tensor& given) const {
+  return InvalidArgument("argument ", position, " (", InputName(position, num_args), ") must be a dense tensor, got ",
+                         given.metadata(), " as ", given.type().name());
+}
+
 StatusOr<DType> OpSignature::Bind(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
                                   std::span<TensorMetadata> results) const {
   if (simple_ && !has_required_attrs_ && attrs.IsUntouched()) [[likely]]
@@ -135,7 +140,8 @@ StatusOr<DType> OpSignature::BindGeneral(std::span<const TensorMetadata* const> 
     bindings.numbers[i] = -1;
     bindings.lists[i] = kNoList;
   }
-  TANDEM_RETURN_IF_ERROR(CheckAttrValues(attrs));
+  if (attrs.out_of_memory()) return Status::OutOfMemory();
+  if (attrs.too_deep()) return InvalidArgument("attributes may be nested at most ", kMaxAttrDepth, " deep, got more");
   TANDEM_RETURN_IF_ERROR(BindInputs(args, attrs, bindings));
   TANDEM_RETURN_IF_ERROR(BindAttrs(attrs, bindings));
   TANDEM_RETURN_IF_ERROR(BindOutputs(args, attrs, bindings, results));
@@ -149,7 +155,7 @@ StatusOr<size_t> OpSignature::SequenceLength(const ArgDef& input, size_t num_arg
   const bool is_even = left % num_sequences == 0;
   const AttrDef& attr = def_.attrs[static_cast<size_t>(CountAttr(input))];
   // What the call says must agree with its arguments; a default need not.
-  if (const AttrEntry* entry = internal::FindAttr(attrs.entries(), attr.name)) {
+  if (const AttrEntry* entry = FindValid(attrs, attr)) {
     const int64_t given = attr.is_list ? entry->size : *static_cast<const int64_t*>(entry->data);
     if (!is_even || !std::cmp_equal(length, given)) {
       return InvalidArgument("expected ", given, " arguments for ", input.name, " as attribute ", attr.name,
@@ -199,7 +205,7 @@ Status OpSignature::BindList(const ArgDef& input, size_t position, std::span<con
                              Bindings& bindings) const {
   const AttrDef& attr = def_.attrs[static_cast<size_t>(input.type_list_attr)];
   std::span<const DType> list;
-  internal::GetAttrArray(internal::FindAttr(attrs.entries(), attr.name), &list);
+  internal::GetAttrArray(FindValid(attrs, attr), &list);
   size_t& first = bindings.lists[input.type_list_attr];
   if (first == kNoList) first = position;
   for (size_t i = 0; i < given.size(); ++i) {
@@ -242,6 +248,7 @@ Status OpSignature::BindType(int attr, size_t position, const ArgDef& input, con
 }
 
 Status OpSignature::BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const {
+  TANDEM_RETURN_IF_ERROR(CheckAttrNames(attrs));
   for (size_t i = 0; i < def_.attrs.size(); ++i) {
     const AttrDef& attr = def_.attrs[i];
     const AttrEntry* entry = attrs.Find(attr.name);
@@ -251,12 +258,13 @@ Status OpSignature::BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const
       if (attr.inferred && is_bound) continue;
       return InvalidArgument("attribute ", attr.name, " is required, expected ", attr.spec);
     }
+    const bool from_call = std::ranges::any_of(attrs.entries(), [&](const AttrEntry& e) { return &e == entry; });
+    if (from_call) TANDEM_RETURN_IF_ERROR(CheckAttr(attr, *entry));
     if (attr.kind == AttrKind::kType && !attr.is_list) {
       DType value = DType::kInvalid;
       attrs.Get(attr.name, &value);
       // What follows from the inputs wins over a default, but must agree with what the call says.
       const bool from_inputs = bindings.types[i] != DType::kInvalid;
-      const bool from_call = std::ranges::any_of(attrs.entries(), [&](const AttrEntry& e) { return &e == entry; });
       if (from_inputs && from_call && bindings.types[i] != value) {
         return InvalidArgument("attribute ", attr.name, " must be ", bindings.types[i], " like the arguments, got ",
                                value);
@@ -306,22 +314,27 @@ Status OpSignature::BindOutputs(std::span<const TensorMetadata* const> args, con
   return Status();
 }
 
-Status OpSignature::CheckAttrValues(const OpAttrsRef& attrs) const {
-  if (attrs.out_of_memory()) return Status::OutOfMemory();
-  if (attrs.too_deep()) return InvalidArgument("attributes may be nested at most ", kMaxAttrDepth, " deep, got more");
-  for (const AttrEntry& entry : attrs.entries()) TANDEM_RETURN_IF_ERROR(CheckAttr(entry));
-  return Status();
+// Of several names that are not defined, the first by name: calls give them in any order.
+Status OpSignature::CheckAttrNames(const OpAttrsRef& attrs) const {
+  const AttrEntry* unknown = nullptr;
+  for (const AttrEntry& entry : attrs.entries()) {
+    if (def_.FindAttr(entry.name) < 0 && (unknown == nullptr || entry.name < unknown->name)) unknown = &entry;
+  }
+  if (unknown == nullptr) return Status();
+  MessageBuilder known;
+  for (const AttrDef& attr : def_.attrs) known.Append(known.view().empty() ? "" : ", ", attr.name);
+  return InvalidArgument("attribute ", unknown->name, " is not defined, expected ",
+                         known.view().empty() ? "no attributes" : "one of ", known.view());
 }
 
-Status OpSignature::CheckAttr(const AttrEntry& entry) const {
-  const int index = def_.FindAttr(entry.name);
-  if (index < 0) {
-    MessageBuilder known;
-    for (const AttrDef& attr : def_.attrs) known.Append(known.view().empty() ? "" : ", ", attr.name);
-    return InvalidArgument("attribute ", entry.name, " is not defined, expected ",
-                           known.view().empty() ? "no attributes" : "one of ", known.view());
-  }
-  const AttrDef& attr = def_.attrs[index];
+// What the call gives for an attribute that says something of its arguments; a wrong value is told later, in the order
+// of the definition.
+const AttrEntry* OpSignature::FindValid(const OpAttrsRef& attrs, const AttrDef& attr) const {
+  const AttrEntry* entry = internal::FindAttr(attrs.entries(), attr.name);
+  return entry != nullptr && CheckAttr(attr, *entry).ok() ? entry : nullptr;
+}
+
+Status OpSignature::CheckAttr(const AttrDef& attr, const AttrEntry& entry) const {
   if (attr.kind == AttrKind::kAny) return Status();
   if (entry.type != StoredType(attr.kind) || entry.is_array != attr.is_list) {
     MessageBuilder expected;

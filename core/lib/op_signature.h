@@ -9,12 +9,16 @@
 #include <cstdint>
 #include <span>
 
+#include "tandem/host_tensors.h"
 #include "tandem/op_attrs.h"
 #include "tandem/op_def.h"
 #include "tandem/status.h"
 #include "tandem/tensor_metadata.h"
 
 namespace tandem {
+
+// Whether a host tensor is dense, or every kernel and transfer can make it so.
+inline bool IsExpandable(const Tensor& tensor) { return tensor.IsA(kDenseHost) || tensor.IsA(kScalarHost); }
 
 // Prepared once per resolved op, then used by any thread. Refers to the definition.
 class OpSignature {
@@ -28,13 +32,16 @@ class OpSignature {
     return CheckArgumentCountSlow(num_args);
   }
 
-  // Checks dtypes of all arguments, the attributes, and the number of results; returns the dtype by which the kernel is
+  // Checks, in this order, dtypes of all arguments, the attributes as the definition lists them, and the number of
+  // results (MD-6); returns the dtype by which the kernel is
   // looked up. `result_dtypes` gets one dtype per result, kInvalid where the metadata function decides.
   StatusOr<DType> Bind(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
                        std::span<TensorMetadata> results) const;
 
   // Name of the definition's input or output that the position belongs to.
   std::string_view InputName(size_t position, size_t num_args) const;
+  // The error of an argument in a representation that neither kernels nor transfers to devices take.
+  Status NotDense(size_t position, size_t num_args, const Tensor& given) const;
   // For each argument position, whether it is a host input.
   bool IsHostInput(size_t position, size_t num_args) const {
     return def_.has_host_inputs && InputAt(position, num_args).host_input;
@@ -62,8 +69,10 @@ class OpSignature {
   Status BindType(int attr, size_t position, const ArgDef& input, const TensorMetadata& given,
                   std::span<const TensorMetadata* const> args, Bindings& bindings) const;
   Status BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const;
-  Status CheckAttrValues(const OpAttrsRef& attrs) const;
-  Status CheckAttr(const AttrEntry& entry) const;
+  Status CheckAttrNames(const OpAttrsRef& attrs) const;
+  const AttrEntry* FindValid(const OpAttrsRef& attrs, const AttrDef& attr) const;
+  // The value that the call gives for `attr`.
+  Status CheckAttr(const AttrDef& attr, const AttrEntry& entry) const;
   StatusOr<size_t> SequenceLength(const ArgDef& input, size_t num_args, const OpAttrsRef& attrs) const;
   const ArgDef& InputAt(size_t position, size_t num_args) const;
   Status WrongCount(std::string_view what, uint64_t expected, size_t given) const;

@@ -54,8 +54,11 @@ class PendingOp final : public RefCounted<PendingOp>, public Waiter, public Task
   AsyncValue* NextMetadataDependency();
   AsyncValue* NextDependency();
   const AsyncValue* FirstError();
+  // Ends the op by the error of an input.
+  void FailBy(const AsyncValue& input) { Fail(input.GetError().Through(op_->name(), location_)); }
   // Completes a new error and tells the diagnostic handler.
   Status Tell(const Status& error) const { return exec_.host().EmitError(error.WithContext(op_->name(), location_)); }
+  Status CheckLate();
   Status PlanLate();
   void Launch();
   void Enqueue();
@@ -131,6 +134,7 @@ void PendingOp::TakeOver(const OpInvocation& invocation) {
 }
 
 void PendingOp::Start(PendingOps& pending, int64_t bytes, const KernelOp::Plan* plan) {
+  const Progress::Scope scope(pending.progress());
   pending_ = &pending;
   bytes_ = bytes;
   if (plan != nullptr) {
@@ -144,28 +148,40 @@ void PendingOp::Start(PendingOps& pending, int64_t bytes, const KernelOp::Plan* 
 }
 
 void PendingOp::Run() {
-  if (queued_) {
-    if (!Move(State::kWaiting, State::kAdvancing)) return RefCounted::DropRef();
-    if (!exec_.host().MayBegin(bytes_)) return Enqueue();
-    if (!Move(State::kAdvancing, State::kStarted)) return Fail(cancel_reason_);
-    return RunKernel();
-  }
   if (!Move(State::kWaiting, State::kAdvancing)) return RefCounted::DropRef();
-  Advance();
+  Progress& progress = pending_->progress();
+  const Progress::Scope scope(progress);
+  if (!queued_) return Advance();
+  progress.End(Progress::kElsewhere);
+  if (!exec_.host().MayBegin(bytes_)) return Enqueue();
+  if (!Move(State::kAdvancing, State::kStarted)) return Fail(cancel_reason_);
+  RunKernel();
 }
 
-// Runs in state kAdvancing with one reference of its own, and gives both up.
+// Runs in state kAdvancing with one reference of its own, and gives both up. Starts anew each time that something the
+// op has waited for is there; what has been moved or planned is found so.
 void PendingOp::Advance() {
-  if (const AsyncValue* error = FirstError()) return Fail(error->GetError());
+  if (const AsyncValue* error = FirstError()) return FailBy(*error);
   if (!planned_ && op_->def().metadata != nullptr) {
     if (AsyncValue* missing = NextMetadataDependency()) return WaitFor(missing);
-    if (const AsyncValue* error = FirstError()) return Fail(error->GetError());
-    if (Status status = PlanLate(); !status.ok()) return Fail(status);
+    if (const AsyncValue* error = FirstError()) return FailBy(*error);
+    if (op_->HasHostInputElsewhere(exec_, args_.span())) {
+      if (Status status = CheckLate(); !status.ok()) return Fail(Tell(status));
+      op_->FetchHostInputs(exec_, args_.span());
+      return Advance();
+    }
+    if (Status status = PlanLate(); !status.ok()) return Fail(Tell(status));
   }
   if (AsyncValue* missing = NextDependency()) return WaitFor(missing);
-  if (const AsyncValue* error = FirstError()) return Fail(error->GetError());
+  if (const AsyncValue* error = FirstError()) return FailBy(*error);
   if (!planned_) {
-    if (Status status = PlanLate(); !status.ok()) return Fail(status);
+    if (Status status = PlanLate(); !status.ok()) return Fail(Tell(status));
+  }
+  if (plan_.kernel != nullptr && op_->HasArgumentElsewhere(args_.span())) {
+    if (Status status = op_->CheckPlaces(exec_, args_.span()); !status.ok()) return Fail(Tell(status));
+    op_->MoveHere(exec_, args_.span());
+    if (AsyncValue* missing = NextDependency()) return WaitFor(missing);
+    if (const AsyncValue* error = FirstError()) return FailBy(*error);
   }
   Launch();
 }
@@ -205,19 +221,28 @@ const AsyncValue* PendingOp::FirstError() {
   return chain_in_.IsValid() && chain_in_.IsError() ? chain_in_.value() : nullptr;
 }
 
-// Makes the plan now that the metadata is known, and publishes the results' metadata. Errors are new ones, and told.
+// What can be checked before the content of host inputs is read.
+Status PendingOp::CheckLate() {
+  SmallArray<const TensorMetadata*, kUsualArgs> args;
+  SmallArray<TensorMetadata, kUsualResults> metadata;
+  if (!args.Init(args_.size()) || !metadata.Init(results_.size())) return Status::OutOfMemory();
+  for (size_t i = 0; i < args_.size(); ++i) args[i] = &args_[i].metadata();
+  return op_->signature().Bind(args.span(), attrs_, metadata.span()).status();
+}
+
+// Makes the plan now that the metadata is known, and publishes the results' metadata. Errors are new ones.
 Status PendingOp::PlanLate() {
   SmallArray<const TensorMetadata*, kUsualArgs> args;
   SmallArray<const Tensor*, kUsualArgs> values;
   SmallArray<TensorMetadata, kUsualResults> metadata;
-  if (!args.Init(args_.size()) || !values.Init(op_->def().has_host_inputs ? args_.size() : 0) ||
+  if (!args.Init(args_.size()) || !values.Init(op_->reads_host_inputs() ? args_.size() : 0) ||
       !metadata.Init(results_.size())) {
-    return Tell(Status::OutOfMemory());
+    return Status::OutOfMemory();
   }
   for (size_t i = 0; i < args_.size(); ++i) args[i] = &args_[i].metadata();
-  if (Status status = op_->GetHostInputs(args_.span(), values.span()); !status.ok()) return Tell(status);
+  TANDEM_RETURN_IF_ERROR(op_->GetHostInputs(exec_, args_.span(), values.span()));
   StatusOr<KernelOp::Plan> plan = op_->MakePlan(exec_, args.span(), values.span(), attrs_, metadata.span());
-  if (!plan.ok()) return Tell(plan.status());
+  if (!plan.ok()) return plan.status();
   plan_ = *plan;
   planned_ = true;
   for (size_t i = 0; i < results_.size(); ++i) {
@@ -240,9 +265,11 @@ void PendingOp::Enqueue() {
   PendingOps& pending = *pending_;
   WorkQueue& queue = exec_.work_queue();
   pending.Hold();
+  pending.progress().Begin(Progress::kElsewhere);
   if (Move(State::kAdvancing, State::kWaiting)) {
     queue.AddTask(static_cast<Task&>(*this));
   } else {
+    pending.progress().End(Progress::kElsewhere);
     Fail(cancel_reason_);
   }
   pending.Release(0);
@@ -281,7 +308,7 @@ void PendingOp::RunOnFallback() {
   AsyncValueRef<Chain> chain = std::move(chain_in_);
   op_->fallback()->Invoke({exec_, args_.span(), attrs_, results.span(), chain_out_ ? &chain : nullptr});
   state_.store(State::kDone, std::memory_order_release);
-  const LateOrigin origin = {exec_, op_->name(), /*errors_are_known=*/true};
+  const LateOrigin origin = {exec_, op_->name(), /*is_of_call=*/true};
   for (size_t i = 0; i < results_.size(); ++i) {
     ForwardTensor(origin, results[i].value().CopyRef(), std::move(results_[i]), TakeMetadata(i));
     results[i].reset();
@@ -297,8 +324,11 @@ void PendingOp::Cancel(const Status& reason) {
     const State next = state == State::kWaiting ? State::kDone : State::kCancelRequested;
     if (!state_.compare_exchange_weak(state, next, std::memory_order_acq_rel)) continue;
     if (next == State::kDone) {
+      Progress& progress = pending_->progress();
+      const bool was_queued = queued_;
       RefCounted::AddRef();
       Fail(cancel_reason_);
+      if (was_queued) progress.End(Progress::kElsewhere);
     }
     return;
   }

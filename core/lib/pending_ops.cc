@@ -43,7 +43,7 @@ bool PendingOps::TryAdmit(int64_t bytes, int64_t times_the_limit) {
   const int64_t ops_before = ops_.fetch_add(kOneOp, std::memory_order_relaxed) / kOneOp;
   const int64_t bytes_before = num_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   if (ops_before == 0 ||
-      (ops_before / times_the_limit < max_ops_ && bytes_before / times_the_limit <= max_bytes_ - bytes)) {
+      (ops_before / times_the_limit < limits_.max_ops && bytes_before / times_the_limit <= limits_.max_bytes - bytes)) {
     return true;
   }
   // Wakes nobody: that would only make others try as much in vain.
@@ -52,12 +52,19 @@ bool PendingOps::TryAdmit(int64_t bytes, int64_t times_the_limit) {
   return false;
 }
 
+Status PendingOps::NoRoom(int64_t bytes, std::string_view reason) const {
+  return ResourceExhausted("expected at most ", limits_.max_ops, " pending ops (max_pending_ops) and ",
+                           limits_.max_bytes, " bytes of pending results (max_pending_bytes), got one more op with ",
+                           bytes, " bytes", reason);
+}
+
 Status PendingOps::Admit(const ExecutionContext& exec, int64_t bytes) {
   if (TryAdmit(bytes)) [[likely]]
     return Status();
   WorkQueue& queue = exec.work_queue();
-  // A continuation, or work that is run to make room, must leave the stack before others can go on: it does not wait.
-  const bool is_nested = makes_room || ContinuationGuard::IsInside();
+  // A continuation, an op, or work that is run to make room must leave the stack before others can go on: it does not
+  // wait.
+  const bool is_nested = makes_room || ContinuationGuard::IsInside() || Progress::Scope::IsInside();
   if (!is_nested) {
     ContinuationGuard::RunDeferred();
     if (RunTasksUntil(queue, [&] { return TryAdmit(bytes); })) return Status();
@@ -67,29 +74,45 @@ Status PendingOps::Admit(const ExecutionContext& exec, int64_t bytes) {
   } else if (queue.MayBlock()) {
     return AwaitRoom(exec, bytes);
   }
-  return ResourceExhausted("expected at most ", max_ops_, " pending ops and ", max_bytes_,
-                           " bytes of pending results, got one more op with ", bytes,
-                           " bytes; await some results before issuing more");
+  return NoRoom(bytes, "; await some results before issuing more");
 }
 
 Status PendingOps::AwaitRoom(const ExecutionContext& exec, int64_t bytes) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kInterval(10);
   std::unique_lock lock(room_mutex_);
   BeginWaitLocked();
-  Status active;
-  for (;;) {
-    const uint64_t wakes = num_wakes_;
+  Status result;
+  uint64_t wakes = num_wakes_;
+  Clock::time_point woken = Clock::now();
+  for (int idle_looks = 0;;) {
+    if (num_wakes_ != wakes) {
+      wakes = num_wakes_;
+      woken = Clock::now();
+      idle_looks = 0;
+    }
     lock.unlock();
     // Not under the lock: this may end the request, which then cancels its ops.
-    active = exec.CheckActive();
-    const bool is_over =
-        !active.ok() || TryAdmit(bytes) || RunTasksUntil(exec.work_queue(), [&] { return TryAdmit(bytes); });
+    result = exec.CheckActive();
+    bool is_over = !result.ok() || TryAdmit(bytes) || RunTasksUntil(exec.work_queue(), [&] { return TryAdmit(bytes); });
+    const Progress::State state = progress_.state();
+    // Once more, since what has ended by now may have made room after the last try.
+    is_over = is_over || (state == Progress::State::kNothing && TryAdmit(bytes));
     lock.lock();
     if (is_over) break;
+    // Twice: between the waiters of a value that comes from outside, its thread runs none of them.
+    idle_looks = state == Progress::State::kNothing && num_wakes_ == wakes ? idle_looks + 1 : 0;
+    const bool is_stalled = state == Progress::State::kElsewhere && Clock::now() - woken >= limits_.stall;
+    if (idle_looks == 2 || is_stalled) {
+      result = NoRoom(bytes, is_stalled ? ", and work queues, devices and asynchronous kernels end none of the others"
+                                        : ", and all others wait for values from outside: provide these first");
+      break;
+    }
     // Looks again now and then: time may end the request, and another thread may have queued work that only we run.
-    room_.wait_for(lock, std::chrono::milliseconds(10), [&] { return num_wakes_ != wakes; });
+    room_.wait_for(lock, kInterval, [&] { return num_wakes_ != wakes; });
   }
   EndWaitLocked();
-  return active;
+  return result;
 }
 
 void PendingOps::BeginWaitLocked() {

@@ -38,9 +38,37 @@ Status TellError(const ExecutionContext& exec, const Status& error) {
   return exec.host().EmitError(error.WithContext(kTransferName, exec.location()));
 }
 
-// Starts the conversion; `called` is when the transfer was asked for. Errors have not been told yet.
+// One transfer as traces and observers see it.
+struct Passage {
+  Passage(const Tensor& tensor, const Target& target)
+      : from_type(tensor.type().name()),
+        from_device(tensor.device()->name()),
+        to_type(target.type->name()),
+        to_device(target.device->name()) {}
+
+  void AppendAttrs(MessageBuilder& out) const {
+    out.Append("{from = ", from_type, " on ", from_device, ", to = ", to_type, " on ", to_device, "}");
+  }
+
+  std::string_view from_type, from_device, to_type, to_device;
+  Clock::time_point called, started;  // none if it is not traced
+};
+
+// Records a traced passage that has ended.
+void Trace(HostContext& host, const Passage& passage, const TensorMetadata& metadata) {
+  if (passage.started == Clock::time_point()) return;
+  MessageBuilder input;
+  input.Append(metadata);
+  MessageBuilder attrs;
+  passage.AppendAttrs(attrs);
+  host.tracer().Record(
+      {kTransferName, passage.to_device, input.view(), attrs.view(), passage.called, passage.started, Clock::now()});
+}
+
+// Starts the conversion, which `passage` is told of; it was asked for at `called`, or just now. Errors have not been
+// told yet.
 AsyncValueRef<Tensor> Convert(const ExecutionContext& exec, const Tensor& tensor, const Target& target,
-                              Clock::time_point called) {
+                              Clock::time_point called, Passage& passage) {
   if (target.IsMetBy(tensor)) return AsyncValueRef<Tensor>::MakeAvailable(tensor);
   HostContext& host = exec.host();
   const TensorConversion conversion = host.conversions().Find(tensor.type(), *target.type);
@@ -50,20 +78,18 @@ AsyncValueRef<Tensor> Convert(const ExecutionContext& exec, const Tensor& tensor
                   tensor.type().name(), " on ", tensor.device()->name(), " to become ", target.type->name(), " on ",
                   target.device->name()));
   }
-  const bool is_traced = host.IsTracing();
-  const Clock::time_point started = is_traced ? Clock::now() : Clock::time_point();
+  if (host.IsTracing()) {
+    passage.started = Clock::now();
+    passage.called = called == Clock::time_point() ? passage.started : called;
+  }
   AsyncValueRef<Tensor> converted = conversion(exec, tensor, *target.device);
   if (!converted.IsValid()) {
-    converted = AsyncValueRef<Tensor>::MakeError(Internal("conversion must give a value, gave a null reference"));
+    return AsyncValueRef<Tensor>::MakeError(Internal("conversion must give a value, gave a null reference"));
   }
-  if (!is_traced) return converted;
-  const Clock::time_point ended = Clock::now();
-  MessageBuilder input;
-  input.Append(tensor.metadata());
-  MessageBuilder attrs;
-  attrs.Append("{from = ", tensor.type().name(), ", to = ", target.type->name(), "}");
-  host.tracer().Record({kTransferName, target.device->name(), input.view(), attrs.view(),
-                        called == Clock::time_point() ? started : called, started, ended});
+  // In this order: who drops the last other reference has ended the value before.
+  if (converted.value()->IsUnique() && !converted.IsAvailable()) {
+    return AsyncValueRef<Tensor>::MakeError(internal::AbandonedError(kTransferName, exec.location()));
+  }
   return converted;
 }
 
@@ -81,15 +107,19 @@ Status CheckConverted(const ExecutionContext& exec, const AsyncValueRef<Tensor>&
 // below `state_`. Everyone who may still call it holds a reference.
 class PendingTransfer final : public RefCounted<PendingTransfer>, public Waiter, public CancellableOp {
  public:
-  // Either `source` is pending, or `converted` is and `source` null.
+  // Either `source` is pending, or `converted` is and `source` null; then `passage` is that conversion's.
   PendingTransfer(const ExecutionContext& exec, const Target& target, TensorHandle source,
-                  AsyncValueRef<Tensor> converted)
+                  AsyncValueRef<Tensor> converted, const Passage* passage)
       : location_(exec.location()),
         target_(target),
         exec_(exec),
         source_(std::move(source)),
         converted_(std::move(converted)) {
-    if (exec.host().IsTracing()) called_ = Clock::now();
+    if (passage != nullptr) {
+      passage_ = *passage;
+    } else if (exec.host().IsTracing()) {
+      called_ = Clock::now();
+    }
   }
 
   // Makes the result to come; its metadata is known if `metadata` is not null. Null if memory is exhausted.
@@ -125,12 +155,14 @@ class PendingTransfer final : public RefCounted<PendingTransfer>, public Waiter,
   std::optional<ExecutionContext> exec_;  // until the end: what is cancelled keeps no request alive
   TensorHandle source_;                   // null once it has been converted
   AsyncValueRef<Tensor> converted_;       // null until then
+  std::optional<Passage> passage_;        // of the conversion, likewise
   RcRef<TensorValue> result_;
   RcRef<MetadataValue> result_metadata_;  // null once the metadata is known
   PendingOps* pending_ = nullptr;
   int64_t bytes_ = 0;
   Status cancel_reason_;  // written before kCancelRequested
   Clock::time_point called_;
+  bool converts_elsewhere_ = false;  // counted as such
 };
 
 TensorHandle PendingTransfer::MakeResult(const TensorMetadata* metadata) {
@@ -146,6 +178,7 @@ TensorHandle PendingTransfer::MakeResult(const TensorMetadata* metadata) {
 }
 
 void PendingTransfer::Start(PendingOps& pending, int64_t bytes) {
+  const Progress::Scope scope(pending.progress());
   pending_ = &pending;
   bytes_ = bytes;
   if (const Status active = pending.Add(*this, *exec_); !active.ok()) return Fail(TellError(*exec_, active));
@@ -154,6 +187,7 @@ void PendingTransfer::Start(PendingOps& pending, int64_t bytes) {
 
 void PendingTransfer::Run() {
   if (!Move(State::kWaiting, State::kAdvancing)) return RefCounted::DropRef();
+  const Progress::Scope scope(pending_->progress());
   Advance();
 }
 
@@ -167,10 +201,15 @@ void PendingTransfer::Advance() {
       std::exchange(result_metadata_, nullptr)->Emplace(source_.metadata());
     }
     if (!is_available) return WaitFor(result_metadata_ ? source_.metadata_value() : source_.value().value());
-    converted_ = Convert(*exec_, source_.tensor(), target_, called_);
+    passage_.emplace(source_.tensor(), target_);
+    converted_ = Convert(*exec_, source_.tensor(), target_, called_, *passage_);
     source_.reset();
   }
-  if (!converted_.IsAvailable()) return WaitFor(converted_.value());
+  if (!converted_.IsAvailable()) {
+    if (!std::exchange(converts_elsewhere_, true)) pending_->progress().Begin(Progress::kElsewhere);
+    return WaitFor(converted_.value());
+  }
+  Trace(exec_->host(), *passage_, result_->value().metadata());
   Deliver();
 }
 
@@ -217,12 +256,14 @@ void PendingTransfer::Leave() {
   state_.store(State::kDone, std::memory_order_release);
   pending_->Remove(*this);
   exec_.reset();
+  Progress& progress = pending_->progress();
   pending_->Release(bytes_);
+  if (std::exchange(converts_elsewhere_, false)) progress.End(Progress::kElsewhere);
 }
 
 // Issues what cannot be done at once. `source` is a valid handle; `converted` is null if it has not been converted yet.
 TensorHandle TransferLater(const ExecutionContext& exec, const TensorHandle& source, AsyncValueRef<Tensor> converted,
-                           const Target& target) {
+                           const Target& target, const Passage* passage) {
   const TensorMetadata* metadata = source.IsMetadataAvailable() ? &source.metadata() : nullptr;
   const int64_t bytes = metadata == nullptr ? 0 : PendingOps::CountBytes({metadata, 1});
   PendingOps& pending = exec.host().pending_ops();
@@ -230,7 +271,7 @@ TensorHandle TransferLater(const ExecutionContext& exec, const TensorHandle& sou
     return TensorHandle::MakeError(TellError(exec, admitted));
   }
   TensorHandle waits_for = converted.IsValid() ? TensorHandle() : source.CopyRef();
-  auto transfer = MakeRef<PendingTransfer>(exec, target, std::move(waits_for), std::move(converted));
+  auto transfer = MakeRef<PendingTransfer>(exec, target, std::move(waits_for), std::move(converted), passage);
   TensorHandle result;
   if (transfer) result = transfer->MakeResult(metadata);
   if (!result.IsValid()) {
@@ -241,6 +282,29 @@ TensorHandle TransferLater(const ExecutionContext& exec, const TensorHandle& sou
   return result;
 }
 
+// What is neither an error nor there already.
+TensorHandle Transfer(const ExecutionContext& exec, const TensorHandle& source, const Target& target) {
+  Status active = exec.host().CheckActive();
+  if (active.ok() && exec.request() != nullptr) active = exec.request()->CheckActive();
+  if (!active.ok()) return TensorHandle::MakeError(TellError(exec, active));
+  if (!source.IsConcrete()) return TransferLater(exec, source, {}, target, nullptr);
+  Passage passage(source.tensor(), target);
+  AsyncValueRef<Tensor> converted = Convert(exec, source.tensor(), target, {}, passage);
+  if (!converted.IsAvailable()) return TransferLater(exec, source, std::move(converted), target, &passage);
+  Trace(exec.host(), passage, source.metadata());
+  Status error = CheckConverted(exec, converted, source.metadata(), target);
+  return error.ok() ? TensorHandle(std::move(converted), target.device) : TensorHandle::MakeError(std::move(error));
+}
+
+void Tell(TransferObserver& observer, const TensorHandle& source, const TensorHandle& result, const Target& target) {
+  MessageBuilder attrs;
+  attrs.Append("{from = ");
+  if (source.IsConcrete()) attrs.Append(source.tensor().type().name(), " on ");
+  attrs.Append(source.device() == nullptr ? "no device" : source.device()->name(), ", to = ", target.type->name(),
+               " on ", target.device->name(), "}");
+  observer.OnTransfer(source, result, attrs.view());
+}
+
 }  // namespace
 
 TensorHandle TensorHandle::TransferTo(const ExecutionContext& exec, const Device& device,
@@ -248,16 +312,11 @@ TensorHandle TensorHandle::TransferTo(const ExecutionContext& exec, const Device
   if (!IsValid()) return MakeError(TellError(exec, InvalidArgument("expected a tensor, got a null handle")));
   if (IsError()) return CopyRef();
   const Target target = {&device, &type};
-  const bool is_concrete = IsConcrete();
-  if (is_concrete && target.IsMetBy(tensor())) return CopyRef();
-  Status active = exec.host().CheckActive();
-  if (active.ok() && exec.request() != nullptr) active = exec.request()->CheckActive();
-  if (!active.ok()) return MakeError(TellError(exec, active));
-  if (!is_concrete) return TransferLater(exec, *this, {}, target);
-  AsyncValueRef<Tensor> converted = Convert(exec, tensor(), target, {});
-  if (!converted.IsAvailable()) return TransferLater(exec, *this, std::move(converted), target);
-  Status error = CheckConverted(exec, converted, metadata(), target);
-  return error.ok() ? TensorHandle(std::move(converted), &device) : MakeError(std::move(error));
+  if (IsConcrete() && target.IsMetBy(tensor())) return CopyRef();
+  TensorHandle result = Transfer(exec, *this, target);
+  if (exec.transfer_observer() != nullptr) [[unlikely]]
+    Tell(*exec.transfer_observer(), *this, result, target);
+  return result;
 }
 
 }  // namespace tandem

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What a thread knows of itself: the tasks on its stack, the queue it works for, and a number to spread threads by.
+// What a thread knows of itself: the tasks on its stack, the queue and the kernel it works for, and a number to spread
+// threads by.
 
 #ifndef TANDEM_CORE_LIB_THIS_THREAD_H_
 #define TANDEM_CORE_LIB_THIS_THREAD_H_
@@ -11,6 +12,7 @@
 
 namespace tandem {
 
+class KernelRun;
 class WorkQueue;
 
 namespace internal {
@@ -26,11 +28,25 @@ struct ThisThread {
   TaskFrame* top_task = nullptr;
   uint32_t num_pops = 0;           // of tasks, in any queue
   WorkQueue* works_for = nullptr;  // the multi-threaded queue whose worker it is
+  KernelRun* run = nullptr;        // of the kernel that it works for
 };
 
 inline constinit thread_local ThisThread this_thread;
 
-// Marks, for its lifetime, that a task of `queue` is running on this thread.
+// Makes this thread work for a kernel's run, or for none, for its lifetime.
+class RunScope {
+ public:
+  explicit RunScope(KernelRun* run) : before_(this_thread.run) { this_thread.run = run; }
+  ~RunScope() { this_thread.run = before_; }
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+
+ private:
+  KernelRun* const before_;
+};
+
+// Marks, for its lifetime, that a task of `queue` is running on this thread; it may do so in the middle of a kernel
+// that waits for something, and is no part of it.
 class TaskScope {
  public:
   explicit TaskScope(const WorkQueue* queue) : frame_{queue, this_thread.top_task} { this_thread.top_task = &frame_; }
@@ -40,6 +56,7 @@ class TaskScope {
 
  private:
   TaskFrame frame_;
+  const RunScope run_{nullptr};
 };
 
 // Spreads threads over `shards` of something; a thread always gets the same. `shards` must be a power of two.

@@ -84,6 +84,7 @@ struct CallRunner::Inputs {
     }
     if (spec.kind == InputKind::kScalar) return MakeScalar(tensor.metadata, tensor.bytes.data(), host.device());
     if (spec.kind == InputKind::kSparse) return MakeSparse(host, tensor);
+    TANDEM_RETURN_IF_ERROR(tensor.metadata.Validate());
     if (!is_external) return MakeDense(tensor.metadata, tensor.bytes, host.device(), host.allocator());
     auto* bytes = new std::byte[tensor.bytes.size()];
     std::ranges::copy(tensor.bytes, bytes);

@@ -64,13 +64,17 @@ typeless=$(comm -23 <(nm -C --defined-only "$lib/libtandem.a" | sed -nE 's/^[0-9
 defined=$(nm -C --defined-only "$lib/libtandem.a" | sed -nE 's/^[0-9a-f]+ T (tandem::.*)/\1/p' | sort -u)
 while IFS= read -r name; do
   own=${name#tandem::}
-  own=${own#eager::}
+  namespace=tandem
+  if [[ $own == eager::* ]]; then
+    own=${own#eager::}
+    namespace=tandem::eager
+  fi
   if [[ $own == *::* ]]; then
     declaration="^(class|struct) ([^:;]* )?${own%%::*}( final)?( :[^:].*)? \{"
   else
     declaration="^[A-Za-z][^/=]* \*?$own\("
   fi
-  if grep -rqE --include='*.h' "$declaration" "$tree/include"; then
+  if grep -rlE "^namespace $namespace(::internal)? \{" "$tree/include" | xargs grep -qE "$declaration"; then
     fail "$name is in a public header, but not exported: TANDEM_EXPORT is missing"
   fi
 done < <(comm -23 <(cut -d'(' -f1 <<<"$defined" | sort -u) <(cut -d'(' -f1 <<<"$exported" | sort -u) |

@@ -16,7 +16,7 @@ fail() {
   echo "$test_name: $*" >&2
   if [[ -s $log ]]; then
     echo "$test_name: the last step said:" >&2
-    tail -n 100 "$log" >&2
+    tail -n "${shown_lines:-20}" "$log" >&2
   fi
   exit 1
 }
@@ -30,5 +30,5 @@ step() {  # WHAT COMMAND...
   shift
   echo "$test_name: $what"
   "$@" >"$log" 2>&1 </dev/null || status=$?
-  ((status == 0)) || fail "$what failed with status $status"
+  ((status == 0)) || shown_lines=100 fail "$what failed with status $status"
 }

@@ -50,6 +50,20 @@ TEST_F(ConversionOpsTest, ToSparseCooOfAScalarHostTensor) {
   EXPECT_EQ(SparseCooView(Run("tandem.ToSparseCoo", {Spread<float>({2, 2}, 0)}).tensor()).num_values(), 0);
 }
 
+// ER-5: what has no memory for each element is not looked at element by element.
+TEST_F(ConversionOpsTest, ER5_VirtualTensorsOfAnySizeConvertOrFailAtOnce) {
+  constexpr int64_t kHuge = int64_t{1} << 40;
+  const TensorHandle zeros = Run("tandem.ToSparseCoo", {Spread<float>({kHuge}, 0)});
+  EXPECT_EQ(MetadataOf(zeros), "f32[1099511627776]");
+  EXPECT_EQ(SparseCooView(zeros.tensor()).num_values(), 0);
+  EXPECT_EQ(ErrorCodeOf(Run("tandem.ToSparseCoo", {Spread<float>({kHuge}, 1)})), StatusCode::kResourceExhausted);
+  EXPECT_EQ(ErrorCodeOf(Run("tandem.ToDense", {zeros})), StatusCode::kResourceExhausted);
+  const TensorHandle filled = Run("tf.Fill", {Dense<int64_t>({2}, {kHuge / 4, 4}), Scalar<float>(2)});
+  EXPECT_EQ(ErrorCodeOf(Run("tandem.ToSparseCoo", {filled})), StatusCode::kResourceExhausted);
+  EXPECT_EQ(ErrorCodeOf(Run("tandem.ToDense", {filled})), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Run("tandem.ToScalar", {filled}).tensor().IsA(kScalarHost));
+}
+
 TEST_F(ConversionOpsTest, ToScalarTakesEqualElements) {
   const TensorHandle y = Run("tandem.ToScalar", {Dense<int64_t>({2, 2}, {7, 7, 7, 7})});
   EXPECT_EQ(MetadataOf(y), "i64[2,2]");

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <source_location>
 #include <string>
@@ -89,6 +90,7 @@ TEST(ErrorsTest, ER3_TheCallersFileLineAndColumn) {
   ASSERT_TRUE(result.IsError());
   const DecodedLocation location = result.GetError().location();
   EXPECT_EQ(location.file, __FILE__);
+  EXPECT_EQ(location.file, "tests/unit/errors_test.cc");  // from the top of the source tree, wherever it was built
   EXPECT_EQ(location.line, line);
   EXPECT_GT(location.column, std::string_view("  const uint32_t line = call(").size());
 }
@@ -116,11 +118,93 @@ TEST(ErrorsTest, ER3_WhenItSurfacesMuchLaterAndFarDownstream) {
   const std::source_location site = std::source_location::current();
   TensorHandle last = rt.Call("t.Fail", {promise.Handle()}, {}, nullptr, site);
   const TensorHandle first = last.CopyRef();
-  for (int i = 0; i < 5; ++i) last = rt.Call("t.LongAdd", {last, rt.F32({1})});
+  for (int i = 0; i < 5; ++i) last = rt.Call("t.LongAdd", {last, rt.F32({1})}, {}, nullptr, site);
   std::thread([&] { promise.Resolve(rt.Filled(1, 1)); }).join();
   EXPECT_EQ(rt.ErrorOf(last), "[t.Fail] refused");
   EXPECT_EQ(Place(last.GetError().location()), Place(site));
-  EXPECT_EQ(last.GetError().ToString(), "InvalidArgument: [t.Fail] refused (" + Place(site) + ")");
+  std::string text = "InvalidArgument: [t.Fail] refused (" + Place(site) + ")";
+  for (int i = 0; i < 5; ++i) text += "\n  through t.LongAdd (" + Place(site) + ")";
+  EXPECT_EQ(last.GetError().ToString(), text);
+}
+
+// ER-3a: the way that an error came, be the ops on it issued before or after it was known.
+class WayTest : public testing::Test {
+ protected:
+  // The ops of the way and their places, one a line.
+  static std::string WayOf(const TensorHandle& handle) {
+    std::string way;
+    if (!handle.IsError()) return "no error";
+    handle.GetError().WriteSteps([&](std::string_view part) { way += part; }, "", "\n");
+    return way;
+  }
+  static std::string Line(std::string_view op, std::source_location site) {
+    return std::string(op) + " (" + Place(site) + ")\n";
+  }
+  TestRuntime rt_;
+};
+
+TEST_F(WayTest, ER3a_ThroughOpsInARow) {
+  const std::source_location first = std::source_location::current();
+  const std::source_location second = std::source_location::current();
+  Promise promise = rt_.MakePromise({DType::kF32, {1}});
+  Promise unknown = rt_.MakePromise();
+  std::vector<TensorHandle> ends;
+  for (const TensorHandle& x : {rt_.F32({1}), promise.Handle(), unknown.Handle()}) {
+    const TensorHandle bad = rt_.Call("t.Fail", {x});
+    const TensorHandle once = rt_.Call("t.Add", {bad, rt_.F32({1})}, {}, nullptr, first);
+    ends.push_back(rt_.Call("t.NonZero", {once}, {}, nullptr, second));
+    EXPECT_EQ(bad.IsError() ? WayOf(bad) : "", "");
+  }
+  promise.Resolve(rt_.Filled(1, 1));
+  unknown.Resolve(rt_.Filled(1, 1));
+  for (const TensorHandle& end : ends) {
+    EXPECT_EQ(rt_.ErrorOf(end), "[t.Fail] refused");
+    EXPECT_EQ(end.GetError().op(), "t.Fail");
+    EXPECT_EQ(WayOf(end), Line("t.Add", first) + Line("t.NonZero", second));
+  }
+  EXPECT_EQ(rt_.told().size(), 3u) << "ER-4: once each";
+}
+
+TEST_F(WayTest, ER3a_EX3_AllResultsOfAnOpAreOneErrorWithOneWay) {
+  rt_.Define(OpDefBuilder("t.Two").Input("x: float").Output("y: float").Output("z: float"),
+             MakeKernel([](KernelFrame&) { return Status(); }));
+  AsyncValueRef<Chain> chain = MakeReadyChain();
+  const std::vector<TensorHandle> results = rt_.CallN("t.Two", {rt_.Call("t.Fail", {rt_.F32({1})})}, 2, {}, &chain);
+  EXPECT_TRUE(results[0].GetError() == results[1].GetError());
+  ASSERT_TRUE(chain.IsError());
+  EXPECT_TRUE(results[0].GetError() == chain.GetError());
+  EXPECT_EQ(chain.GetError().num_steps(), 1u);
+  EXPECT_EQ(WayOf(results[0]), WayOf(results[1]));
+}
+
+TEST_F(WayTest, ER3a_OfTwoErrorsTheFirstArgumentsWayIsKept) {
+  const TensorHandle left = rt_.Call("t.NonZero", {rt_.Call("t.Fail", {rt_.F32({1})})});
+  const TensorHandle right = rt_.Call("t.Fail", {rt_.F32({1})});
+  EXPECT_EQ(rt_.Call("t.Add", {left, right}).GetError().num_steps(), 2u);
+  EXPECT_EQ(rt_.Call("t.Add", {right, left}).GetError().num_steps(), 1u);
+}
+
+TEST_F(WayTest, ER3a_ThroughChains) {
+  AsyncValueRef<Chain> chain = AsyncValueRef<Chain>::MakeError(Internal("before"));
+  rt_.CallN("t.Note", {rt_.F32({1})}, 0, {}, &chain);
+  rt_.CallN("t.Note", {rt_.F32({2})}, 0, {}, &chain);
+  ASSERT_TRUE(chain.IsError());
+  EXPECT_EQ(chain.GetError().message(), "before");
+  ASSERT_EQ(chain.GetError().num_steps(), 2u);
+  EXPECT_EQ(chain.GetError().step(1).op, "t.Note");
+}
+
+// However many there are, memory and time of each op are the same.
+TEST_F(WayTest, ER3a_AHundredThousandOpsInARow) {
+  Promise promise = rt_.MakePromise({DType::kF32, {1}});
+  for (const TensorHandle& bad : {rt_.Call("t.Fail", {rt_.F32({1})}), rt_.Call("t.Fail", {promise.Handle()})}) {
+    TensorHandle last = bad.CopyRef();
+    for (int i = 0; i < 100'000; ++i) last = rt_.Call("t.Add", {std::move(last), rt_.F32({1})});
+    if (promise.value) promise.Resolve(rt_.Filled(1, 1));
+    EXPECT_EQ(rt_.ErrorOf(last), "[t.Fail] refused");
+    EXPECT_EQ(last.GetError().num_steps(), 100'000u);
+    EXPECT_EQ(std::ranges::count(WayOf(last), '\n'), 9);
+  }
 }
 
 TEST(ErrorsTest, ER3_OfCancelledOps) {

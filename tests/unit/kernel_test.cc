@@ -439,6 +439,61 @@ TEST_F(LateKernelTest, DI5_NoValueAtAllIsAnError) {
             "[t.LateUnknown] kernel gave no value for result 0");
 }
 
+// AV-8: an asynchronous kernel whose producer goes away, and what depends on its result.
+TEST_F(LateKernelTest, AV8_AnAbandonedResultIsAnErrorWithOpAndLocation) {
+  Producer<Tensor> producer;
+  const auto kernel = [&producer](const Tensor&) {
+    producer = Producer<Tensor>::Make();
+    return producer.ref();
+  };
+  rt_.Define(OpDefBuilder("t.Kept").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
+             MakeKernel(kernel));
+  rt_.Define(OpDefBuilder("t.KeptUnknown").Input("x: float").Output("y: float"), MakeKernel(kernel));
+  for (const std::string_view op : {"t.Kept", "t.KeptUnknown"}) {
+    const std::source_location site = std::source_location::current();
+    const TensorHandle result = rt_.Call(op, {rt_.F32({1, 2})}, {}, nullptr, site);
+    const TensorHandle sum = rt_.Call("t.Add", {result, rt_.F32({1, 1})});
+    EXPECT_FALSE(sum.IsAvailable());
+    std::thread([&producer] { producer = Producer<Tensor>(); }).join();
+    for (const TensorHandle* handle : {&result, &sum}) {
+      EXPECT_EQ(rt_.ErrorOf(*handle), "[" + std::string(op) + "] abandoned by its producer");
+      EXPECT_EQ(handle->GetError().location().line, site.line());
+    }
+  }
+  EXPECT_EQ(rt_.told().size(), 2u);
+}
+
+// AV-8: the kernel keeps no producer at all, so that the result's op has the last reference.
+TEST_F(LateKernelTest, AV8_AValueThatNobodyCanEndIsAnErrorAtOnce) {
+  rt_.Define(
+      OpDefBuilder("t.Forgotten").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
+      MakeKernel([](const Tensor&) { return AsyncValueRef<Tensor>(RcRef<AsyncValue>(MakeUnconstructed<Tensor>())); }));
+  EXPECT_EQ(rt_.ErrorOf(rt_.Call("t.Forgotten", {rt_.F32({1})})), "[t.Forgotten] abandoned by its producer");
+  Promise promise = rt_.MakePromise();
+  const TensorHandle late = rt_.Call("t.Forgotten", {promise.Handle()});
+  promise.Resolve(rt_.Filled(1, 1));
+  EXPECT_EQ(rt_.ErrorOf(late), "[t.Forgotten] abandoned by its producer");
+}
+
+// AV-8
+TEST_F(LateKernelTest, AV8_AnAbandonedEffectIsAnError) {
+  Producer<Chain> producer;
+  rt_.Define(OpDefBuilder("t.Effect").Input("x: float").SideEffects(), MakeKernel([&producer](KernelFrame& frame) {
+               producer = Producer<Chain>::Make();
+               frame.SetChain(producer.ref());
+               return Status();
+             }));
+  AsyncValueRef<Chain> chain = MakeReadyChain();
+  rt_.CallN("t.Effect", {rt_.F32({1})}, 0, {}, &chain);
+  const AsyncValueRef<Chain> first = chain.CopyRef();
+  rt_.CallN("t.Note", {rt_.F32({1})}, 0, {}, &chain);
+  EXPECT_FALSE(chain.IsAvailable());
+  producer = Producer<Chain>();
+  EXPECT_EQ(rt_.AwaitChain(first).message(), "[t.Effect] abandoned by its producer");
+  EXPECT_EQ(rt_.AwaitChain(chain).message(), "[t.Effect] abandoned by its producer");
+  EXPECT_TRUE(rt_.notes().empty());
+}
+
 TEST_F(LateKernelTest, DI3_LateAndImmediateResultsAndErrors) {
   rt_.Define(OpDefBuilder("t.Mixed").Input("x: float").Output("a: float").Output("b: float").Output("c: float"),
              MakeKernel([this](const Tensor& x, KernelFrame& frame) {

@@ -481,5 +481,52 @@ TEST_F(OpSignatureTest, EX5_PendingMetadataIsCheckedLate) {
   promise.Fail(Internal("late"));
 }
 
+// MD-6: of several mistakes, the first in this order is told: number of arguments, dtypes, attributes in the order of
+// the definition, number of results; whatever order the call gives its attributes in, and be they frozen or not.
+TEST_F(OpSignatureTest, MD6_SeveralMistakesAreToldInOneOrder) {
+  Define(OpDefBuilder("t.Order")
+             .Input("x: T")
+             .Output("y: T")
+             .Attr("zeta: int >= 2")
+             .Attr("T: {float, int32}")
+             .Attr("mid: {'a', 'b'} = 'a'")
+             .Attr("alpha: bool"));
+  const auto run = [&](std::initializer_list<DType> args, int num_results, const OpAttrs& attrs) {
+    const std::string now = Run("t.Order", args, num_results, attrs);
+    EXPECT_EQ(Run("t.Order", args, num_results, OpAttrsRef(attrs).Freeze()), now);
+    if (args.size() == 1) {
+      Promise promise = rt_.MakePromise();
+      const std::vector<TensorHandle> late = rt_.CallN("t.Order", {promise.Handle()}, num_results, attrs);
+      promise.Resolve(Of(args).span()[0].tensor());
+      EXPECT_EQ(rt_.ErrorOf(late[0]), now);
+    }
+    return now;
+  };
+  OpAttrs all_wrong;
+  all_wrong.Set("alpha", int64_t{1});
+  all_wrong.Set("mid", "c");
+  EXPECT_EQ(run({kF32, kF32}, 2, all_wrong), "[t.Order] expected 1 argument, got 2");
+  EXPECT_EQ(run({kF64}, 2, all_wrong), "[t.Order] argument 0 (x) must be one of {i32, f32}, got f64[2]");
+  EXPECT_EQ(run({kF32}, 2, all_wrong), "[t.Order] attribute zeta is required, expected zeta: int >= 2");
+  all_wrong.Set("zeta", int64_t{1});
+  EXPECT_EQ(run({kF32}, 2, all_wrong), "[t.Order] attribute zeta must be at least 2, got 1");
+  OpAttrs two_wrong;
+  two_wrong.Set("alpha", int64_t{1});
+  two_wrong.Set("mid", "c");
+  two_wrong.Set("zeta", int64_t{2});
+  EXPECT_EQ(run({kF32}, 2, two_wrong), "[t.Order] attribute mid must be one of 'a', 'b', got 'c'");
+  OpAttrs wrong;
+  wrong.Set("alpha", int64_t{1});
+  wrong.Set("zeta", int64_t{2});
+  EXPECT_EQ(run({kF32}, 2, wrong), "[t.Order] attribute alpha must be bool, got i64");
+  wrong.Set("yes", true);
+  wrong.Set("no", true);
+  EXPECT_EQ(run({kF32}, 2, wrong), "[t.Order] attribute no is not defined, expected one of zeta, T, mid, alpha");
+  OpAttrs right;
+  right.Set("alpha", true);
+  right.Set("zeta", int64_t{2});
+  EXPECT_EQ(run({kF32}, 2, right), "[t.Order] expected 1 result, got 2");
+}
+
 }  // namespace
 }  // namespace tandem

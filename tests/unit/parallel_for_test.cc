@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "failing_heap.h"
+#include "tandem/host_context.h"
+#include "tandem/kernel_run.h"
 
 namespace tandem {
 namespace {
@@ -157,6 +159,81 @@ TEST_P(ParallelForTest, WQ2_DoesNotWaitForHelpersThatCannotStart) {
   EXPECT_EQ(sum, 1000);
   release.count_down();
   queue_->Quiesce();
+}
+
+// A kernel's run that ends when it has been asked about so often.
+class Stoppable {
+ public:
+  explicit Stoppable(int64_t polls) : polls_(polls) {}
+  ExecutionContext exec() { return ExecutionContext(host_, Location()); }
+  int64_t num_polls() const { return num_polls_; }
+
+ private:
+  HostContext::Options MakeOptions() {
+    HostContext::Options options;
+    options.work_queue = CreateSingleThreadedWorkQueue();
+    options.may_go_on = [this] { return ++num_polls_ < polls_; };
+    return options;
+  }
+  const int64_t polls_;
+  std::atomic<int64_t> num_polls_{0};
+  HostContext host_{MakeOptions()};
+};
+
+// CA-4
+TEST_P(ParallelForTest, CA4_AsksAfterSomeGrains) {
+  Stoppable stoppable(INT64_MAX);
+  const ExecutionContext exec = stoppable.exec();
+  const KernelRun run(exec);
+  std::atomic<int64_t> longest = 0;
+  EXPECT_TRUE(ParallelFor(*queue_, 10'000, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t size = longest; size < end - begin && !longest.compare_exchange_weak(size, end - begin);) continue;
+  }));
+  EXPECT_LE(longest, 100);
+  EXPECT_GE(stoppable.num_polls(), 10'000 / longest);
+  EXPECT_FALSE(run.was_stopped());
+}
+
+// CA-4
+TEST_P(ParallelForTest, CA4_LeavesOutTheRestOnceTheKernelIsToEnd) {
+  Stoppable stoppable(10);
+  const ExecutionContext exec = stoppable.exec();
+  const KernelRun run(exec);
+  std::atomic<int64_t> done = 0;
+  EXPECT_FALSE(ParallelFor(*queue_, 10'000, 1, [&](int64_t begin, int64_t end) { done += end - begin; }));
+  EXPECT_GT(done, 0);
+  EXPECT_LT(done, 10'000);
+  EXPECT_TRUE(run.was_stopped());
+  EXPECT_EQ(run.Reason().code(), StatusCode::kCancelled);
+  // From then on nothing is begun.
+  EXPECT_FALSE(ParallelFor(*queue_, 10'000, 1, [&](int64_t, int64_t) { ADD_FAILURE() << "after the end"; }));
+  EXPECT_TRUE(KernelRun::IsStopped());
+}
+
+// CA-4
+TEST_P(ParallelForTest, CA4_NestedOnesEndWithTheKernel) {
+  Stoppable stoppable(50);
+  const ExecutionContext exec = stoppable.exec();
+  const KernelRun run(exec);
+  EXPECT_FALSE(ParallelFor(*queue_, 1000, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ParallelFor(*queue_, 1000, 1, [](int64_t, int64_t) {});
+  }));
+  EXPECT_TRUE(run.was_stopped());
+}
+
+// CA-3: tasks that run while a kernel waits are not that kernel.
+TEST_P(ParallelForTest, CA3_OtherTasksGoOn) {
+  Stoppable stoppable(1);
+  const ExecutionContext exec = stoppable.exec();
+  const KernelRun run(exec);
+  EXPECT_TRUE(KernelRun::IsStopped());
+  std::atomic<int64_t> sum = 0;
+  queue_->AddTask([&] {
+    EXPECT_FALSE(KernelRun::IsStopped());
+    EXPECT_TRUE(ParallelFor(*queue_, 1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; }));
+  });
+  queue_->Quiesce();
+  EXPECT_EQ(sum, 1000);
 }
 
 // ER-5

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -175,31 +176,48 @@ HostContext::Options WithLimits(int num_workers, int64_t max_ops, int64_t max_by
   return options;
 }
 
-// Issues `count` ops on promises of their own from a thread of its own; the test resolves them in order. At no time may
-// more than the limit have been issued but not resolved.
+// An op whose kernel runs on a worker until it is let through: t.Gate(x: float).
+class Gate {
+ public:
+  explicit Gate(TestRuntime& rt) {
+    rt.Define(OpDefBuilder("t.Gate").Input("x: float").Output("y: float").Metadata<&test_ops::Same>());
+    rt.AddKernel("t.Gate", {DType::kInvalid}, MakeKernel([this](const Tensor& x) -> StatusOr<Tensor> {
+                                                begun_.release();
+                                                through_.acquire();
+                                                return x;
+                                              }).WithCost(1e9f));
+  }
+  void AwaitBegun() { begun_.acquire(); }
+  void LetOneThrough() { through_.release(); }
+
+ private:
+  std::counting_semaphore<> begun_{0};
+  std::counting_semaphore<> through_{0};
+};
+
+// Issues `count` ops that run from a thread of its own; the test lets one after the other end. At no time may more than
+// the limit have been issued but not ended.
 void IssueAgainstLimit(TestRuntime& rt, int64_t limit, int count, int64_t size) {
-  std::vector<Promise> promises;
-  for (int i = 0; i < count; ++i) promises.push_back(rt.MakePromise({DType::kF32, {size}}));
-  std::vector<TensorHandle> inputs;
-  for (const Promise& promise : promises) inputs.push_back(promise.Handle());
+  Gate gate(rt);
   std::atomic<int> num_issued{0};
-  std::vector<TensorHandle> results(promises.size());
+  std::vector<TensorHandle> results(static_cast<size_t>(count));
   std::thread issuer([&] {
-    for (size_t i = 0; i < results.size(); ++i) {
-      TensorHandle args[2] = {inputs[i].CopyRef(), inputs[i].CopyRef()};
-      rt.runtime().Execute("t.Add", &rt.cpu(), Location(), args, OpAttrsRef(), {&results[i], 1});
+    for (int i = 0; i < count; ++i) {
+      results[static_cast<size_t>(i)] =
+          rt.Call("t.Gate", {TensorHandle::MakeAvailable(rt.Filled(size, static_cast<float>(i)))});
       num_issued.fetch_add(1);
       num_issued.notify_one();
     }
   });
   for (int i = 0; i < count; ++i) {
     for (int issued = num_issued; issued <= i; issued = num_issued) num_issued.wait(issued);
+    gate.AwaitBegun();
     EXPECT_LE(num_issued, i + limit);
-    promises[static_cast<size_t>(i)].Resolve(rt.Filled(size, static_cast<float>(i)));
+    gate.LetOneThrough();
   }
   issuer.join();
   for (int i = 0; i < count; ++i) {
-    EXPECT_EQ(rt.Values(results[static_cast<size_t>(i)])[0], static_cast<float>(2 * i));
+    EXPECT_EQ(rt.Values(results[static_cast<size_t>(i)])[0], static_cast<float>(i));
   }
 }
 
@@ -211,6 +229,96 @@ TEST(PendingLimitTest, EX11_APlainThreadWaitsAtTheLimitOfOps) {
 TEST(PendingLimitTest, EX11_APlainThreadWaitsAtTheLimitOfBytes) {
   TestRuntime rt(WithLimits(1, 1000, 2 * 100 * sizeof(float)));
   IssueAgainstLimit(rt, 2, 40, 100);
+}
+
+// The value that all wait for would come from the thread that waits for room.
+TEST(PendingLimitTest, EX11_AThreadCannotDeadlockItself) {
+  for (const int num_workers : {0, 2}) {
+    TestRuntime rt(WithLimits(num_workers, 1000, 100 * sizeof(float)));
+    Promise promise = rt.MakePromise({DType::kF32, {100}});
+    const TensorHandle first = rt.Call("t.Add", {promise.Handle(), promise.Handle()});
+    const TensorHandle second = rt.Call("t.Add", {first, first});
+    EXPECT_EQ(rt.CodeOf(second), StatusCode::kResourceExhausted);
+    EXPECT_EQ(rt.ErrorOf(second),
+              "[t.Add] expected at most 1000 pending ops (max_pending_ops) and 400 bytes of pending results "
+              "(max_pending_bytes), got one more op with 400 bytes, and all others wait for values from outside: "
+              "provide these first");
+    EXPECT_EQ(rt.told().size(), 1u);
+    promise.Resolve(rt.Filled(100, 1));
+    EXPECT_EQ(rt.Values(first)[0], 2);
+    EXPECT_EQ(rt.Values(rt.Call("t.Add", {first, first}))[0], 4) << "usable afterwards";
+  }
+}
+
+TEST(PendingLimitTest, EX11_AThreadCannotDeadlockItselfByAHugeShape) {
+  TestRuntime rt;
+  const Promise promise = rt.MakePromise({DType::kF32, {int64_t{1} << 40}});
+  const TensorHandle first = rt.Call("t.Add", {promise.Handle(), promise.Handle()});
+  EXPECT_FALSE(first.IsAvailable());
+  EXPECT_EQ(rt.CodeOf(rt.Call("t.Add", {first, first})), StatusCode::kResourceExhausted);
+  rt.host().CancelExecution("enough");
+}
+
+TEST(PendingLimitTest, EX11_NorByTheNumberOfOps) {
+  TestRuntime rt(WithLimits(2, 4));
+  Promise promise = rt.MakePromise();
+  std::vector<TensorHandle> results;
+  TensorHandle last = promise.Handle();
+  while (!last.IsError() && results.size() < 100) {
+    last = rt.Call("t.NonZero", {last});
+    results.push_back(last.CopyRef());
+  }
+  ASSERT_EQ(results.size(), 5u);
+  EXPECT_EQ(rt.CodeOf(last), StatusCode::kResourceExhausted);
+  promise.Resolve(rt.Filled(1, 1));
+  EXPECT_EQ(rt.Values(results[3]), std::vector<float>{1});
+}
+
+// An op whose kernel gives its result later: t.Late(x: float).
+void DefineLate(TestRuntime& rt, std::function<void(Producer<Tensor>, Tensor)> begin) {
+  rt.Define(OpDefBuilder("t.Late").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
+            MakeKernel([begin = std::move(begin)](const Tensor& x) {
+              auto producer = Producer<Tensor>::Make();
+              AsyncValueRef<Tensor> value = producer.ref();
+              begin(std::move(producer), x);
+              return value;
+            }));
+}
+
+TEST(PendingLimitTest, EX11_AnAsynchronousKernelIsWaitedFor) {
+  HostContext::Options options = WithLimits(1, 1);
+  options.stall_limit = std::chrono::hours(1);
+  TestRuntime rt(std::move(options));
+  std::binary_semaphore may_end{0};
+  std::thread thread;
+  DefineLate(rt, [&](Producer<Tensor> producer, Tensor x) {
+    thread = std::thread([&may_end, producer = std::move(producer), x]() mutable {
+      may_end.acquire();
+      producer.Emplace(x);
+    });
+  });
+  const TensorHandle late = rt.Call("t.Late", {rt.F32({5})});
+  std::thread issuer([&] {
+    const TensorHandle sum = rt.Call("t.LongAdd", {late, rt.F32({1})});
+    EXPECT_EQ(rt.Values(sum), std::vector<float>{6});
+  });
+  may_end.release();
+  issuer.join();
+  thread.join();
+}
+
+// Whose end may depend on the thread that waits.
+TEST(PendingLimitTest, EX11_AnAsynchronousKernelThatEndsNothingIsNotWaitedForForEver) {
+  HostContext::Options options = WithLimits(1, 1);
+  options.stall_limit = std::chrono::milliseconds(1);
+  TestRuntime rt(std::move(options));
+  Producer<Tensor> kept;
+  DefineLate(rt, [&](Producer<Tensor> producer, const Tensor&) { kept = std::move(producer); });
+  const TensorHandle late = rt.Call("t.Late", {rt.F32({5})});
+  const TensorHandle sum = rt.Call("t.LongAdd", {late, rt.F32({1})});
+  EXPECT_EQ(rt.CodeOf(sum), StatusCode::kResourceExhausted);
+  kept.Emplace(rt.Filled(1, 3));
+  EXPECT_EQ(rt.Values(late), std::vector<float>{3});
 }
 
 TEST(PendingLimitTest, EX11_ASingleOpIsAdmittedWhateverItsSize) {
@@ -250,8 +358,8 @@ TEST(PendingLimitTest, EX11_AWorkerRunsReadyWorkItself) {
 }
 
 constexpr std::string_view kExhausted =
-    "[t.Add] expected at most 4 pending ops and 9223372036854775807 bytes of pending results, got one more op with 4 "
-    "bytes; await some results before issuing more";
+    "[t.Add] expected at most 4 pending ops (max_pending_ops) and 9223372036854775807 bytes of pending results "
+    "(max_pending_bytes), got one more op with 4 bytes; await some results before issuing more";
 
 // Issues ops that all wait for `promise`, until one is refused; how many were not.
 int IssueUntilRefused(TestRuntime& rt, const Promise& promise, std::vector<TensorHandle>& results) {
@@ -375,32 +483,33 @@ TEST(PendingLimitTest, EX11_HugeResultsDoNotOverflowTheCount) {
 
 TEST(PendingLimitTest, EX11_CancellationEndsTheWaitForRoom) {
   TestRuntime rt(WithLimits(1, 1));
-  Promise promise = rt.MakePromise({DType::kF32, {1}});
-  const TensorHandle first = rt.Call("t.Add", {promise.Handle(), rt.F32({1})});
+  Gate gate(rt);
+  const TensorHandle first = rt.Call("t.Gate", {rt.F32({1})});
+  gate.AwaitBegun();
   TensorHandle second;
-  std::thread issuer([&] { second = rt.Call("t.Add", {promise.Handle(), rt.F32({1})}); });
+  std::thread issuer([&] { second = rt.Call("t.Gate", {rt.F32({1})}); });
   rt.host().CancelExecution("stop");
   issuer.join();
-  EXPECT_EQ(rt.ErrorOf(first), "[t.Add] stop");
-  EXPECT_EQ(rt.ErrorOf(second), "[t.Add] stop");
+  gate.LetOneThrough();
+  EXPECT_EQ(rt.Values(first), std::vector<float>{1}) << "had begun";
+  EXPECT_EQ(rt.ErrorOf(second), "[t.Gate] stop");
 }
 
 // Whoever waits may be the one who notices that the time is over.
 TEST(PendingLimitTest, EX11_ADeadlineEndsTheWaitForRoom) {
-  for (const int num_workers : {0, 1}) {
-    TestRuntime rt(WithLimits(num_workers, 1));
-    Promise promise = rt.MakePromise({DType::kF32, {1}});
-    const TensorHandle first = rt.Call("t.Add", {promise.Handle(), rt.F32({1})});
-    const auto deadline = RequestContext::Clock::now() + std::chrono::milliseconds(20);
-    const auto request = RequestContext::Create(rt.host(), {deadline, nullptr});
-    ASSERT_TRUE(request.ok());
-    const std::vector<TensorHandle> results =
-        rt.Execute(ExecutionContext(rt.host(), Location(), *request), "t.Add", {promise.Handle(), rt.F32({1})}, 1);
-    EXPECT_EQ(rt.CodeOf(results[0]), StatusCode::kDeadlineExceeded);
-    EXPECT_EQ(rt.ErrorOf(results[0]), "[t.Add] the deadline of the request has passed");
-    promise.Resolve(rt.Filled(1, 1));
-    EXPECT_EQ(rt.Values(first), std::vector<float>{2});
-  }
+  TestRuntime rt(WithLimits(1, 1));
+  Gate gate(rt);
+  const TensorHandle first = rt.Call("t.Gate", {rt.F32({1})});
+  gate.AwaitBegun();
+  const auto deadline = RequestContext::Clock::now() + std::chrono::milliseconds(20);
+  const auto request = RequestContext::Create(rt.host(), {deadline, nullptr});
+  ASSERT_TRUE(request.ok());
+  const std::vector<TensorHandle> results =
+      rt.Execute(ExecutionContext(rt.host(), Location(), *request), "t.Gate", {rt.F32({1})}, 1);
+  EXPECT_EQ(rt.CodeOf(results[0]), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(rt.ErrorOf(results[0]), "[t.Gate] the deadline of the request has passed");
+  gate.LetOneThrough();
+  EXPECT_EQ(rt.Values(first), std::vector<float>{1});
 }
 
 }  // namespace

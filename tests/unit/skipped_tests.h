@@ -49,6 +49,7 @@ inline constexpr std::string_view kNeedThreads[] = {
     "TensorTransferTest.ALongChainOfTransfersRunsOnASmallStack",
     // Workers.
     "ExecuteTest.EX7_CostDecidesWhereWorkRuns",
+    "LongKernelTest",
     "RunningKernelTest",
     "ParallelForTest.WQ2_DoesNotWaitForHelpersThatCannotStart",
     "MultiThreadedQueue",

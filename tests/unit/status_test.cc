@@ -338,6 +338,76 @@ TEST(StatusTest, SharedCausesOutliveOneOfTheErrors) {
   EXPECT_EQ(right.cause().cause(), root);
 }
 
+// ER-3a
+TEST(StatusTest, TheWayNamesTheOpsThatAnErrorCameThrough) {
+  const FixedDecoder decoder("a.cc", 9);
+  const Status origin =
+      Status::Error(StatusCode::kInternal, "failed", "tf.Bad", Location(&decoder, 1), Internal("why it did"));
+  const Status once = origin.Through("tf.Relu", Location(&decoder, 2));
+  const Status twice = once.Through("tf.Neg", Location());
+  EXPECT_EQ(origin.num_steps(), 0u);
+  ASSERT_EQ(twice.num_steps(), 2u);
+  EXPECT_EQ(twice.step(0).op, "tf.Relu");
+  EXPECT_EQ(twice.step(0).location.file, "a.cc");
+  EXPECT_EQ(twice.step(0).location.line, 2u);
+  EXPECT_EQ(twice.step(1).op, "tf.Neg");
+  EXPECT_FALSE(twice.step(1).location.IsKnown());
+  EXPECT_EQ(once.num_steps(), 1u) << "an error is immutable";
+  // All else is as it was where the error arose.
+  EXPECT_EQ(twice.code(), StatusCode::kInternal);
+  EXPECT_EQ(twice.message(), "[tf.Bad] failed");
+  EXPECT_EQ(twice.detail(), "failed");
+  EXPECT_EQ(twice.op(), "tf.Bad");
+  EXPECT_EQ(twice.location().line, 1u);
+  EXPECT_EQ(twice.cause(), origin.cause());
+  EXPECT_EQ(twice.ToString(),
+            "Internal: [tf.Bad] failed (a.cc:1:9)\n"
+            "  through tf.Relu (a.cc:2:9)\n"
+            "  through tf.Neg\n"
+            "  caused by Internal: why it did");
+  EXPECT_TRUE(Status().Through("tf.Relu", Location()).ok());
+}
+
+// ER-3a
+TEST(StatusTest, AnErrorIsTheSameWhateverWayItCame) {
+  const Status origin = Internal("x");
+  EXPECT_EQ(origin.Through("tf.A", Location()), origin);
+  EXPECT_EQ(origin.Through("tf.A", Location()), origin.Through("tf.B", Location()));
+  EXPECT_FALSE(origin.Through("tf.A", Location()) == Internal("x").Through("tf.A", Location()));
+  EXPECT_FALSE(origin.Through("tf.A", Location()) == Status());
+  // What is known of it does not come from an op on the way.
+  EXPECT_EQ(origin.Through("tf.A", Location()).WithContext("tf.B", Location::Current()).op(), "");
+}
+
+// ER-3a: eight, then a number, in bounded memory.
+TEST(StatusTest, ALongWayIsCounted) {
+  const FixedDecoder decoder("a.cc", 0);
+  Status error = Status::Error(StatusCode::kInternal, "failed", "tf.Bad");
+  for (uintptr_t i = 1; i <= 9; ++i) error = error.Through("tf.Step", Location(&decoder, i));
+  std::string expected = "Internal: [tf.Bad] failed";
+  for (int i = 1; i <= 8; ++i) expected += "\n  through tf.Step (a.cc:" + std::to_string(i) + ")";
+  EXPECT_EQ(error.ToString(), expected + "\n  through 1 more op");
+  Status longest = error;
+  for (int i = 10; i <= 100'000; ++i) {
+    Status next;
+    ASSERT_EQ(CountAllocations([&] { next = longest.Through("tf.Step", Location::Current()); }), 1);
+    longest = std::move(next);
+  }
+  EXPECT_EQ(longest.num_steps(), 100'000u);
+  EXPECT_EQ(longest.step(7).location.line, 8u);
+  EXPECT_EQ(longest.ToString(), expected + "\n  through 99992 more ops");
+  EXPECT_EQ(longest, error);
+}
+
+// ER-3a, ER-5
+TEST(StatusTest, AStepWithoutMemoryIsLeftOut) {
+  const Status error = Internal("x");
+  EXPECT_EQ(WithoutMemory([&] { return error.Through("tf.A", Location::Current()); }).num_steps(), 0u);
+  const Status oom = Status::OutOfMemory().Through("tf.A", Location());
+  EXPECT_EQ(oom, Status::OutOfMemory());
+  EXPECT_EQ(oom.ToString(), "ResourceExhausted: out of memory\n  through tf.A");
+}
+
 // ER-5
 TEST(StatusTest, OutOfMemoryMayEndAChainOfCauses) {
   Status error = Status::Error(StatusCode::kInternal, "x", {}, {}, Status::OutOfMemory());

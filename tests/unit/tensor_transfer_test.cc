@@ -614,6 +614,36 @@ TEST_F(TensorTransferTest, ALongChainOfTransfersIsCancelledOnASmallStack) {
 
 // ---- Limits
 
+// AV-8: a conversion that loses its value, at once or later.
+TEST_F(TensorTransferTest, AV8_AnAbandonedConversionIsAnError) {
+  constexpr TensorType kLost{"lost"};
+  ASSERT_TRUE(host_->conversions()
+                  .Register(kDenseHost, kLost,
+                            [](const ExecutionContext&, const Tensor&, const Device&) {
+                              return AsyncValueRef<Tensor>(RcRef<AsyncValue>(MakeUnconstructed<Tensor>()));
+                            })
+                  .ok());
+  const TensorHandle lost = Available().TransferTo(Exec(), remote_, kLost);
+  ASSERT_TRUE(lost.IsError());
+  EXPECT_EQ(lost.GetError().message(), "[tandem.Transfer] abandoned by its producer");
+
+  static Producer<Tensor> producer;
+  constexpr TensorType kDropped{"dropped"};
+  ASSERT_TRUE(host_->conversions()
+                  .Register(kDenseHost, kDropped,
+                            [](const ExecutionContext&, const Tensor&, const Device&) {
+                              producer = Producer<Tensor>::Make();
+                              return producer.ref();
+                            })
+                  .ok());
+  const TensorHandle dropped = Available().TransferTo(Exec(), remote_, kDropped);
+  EXPECT_FALSE(dropped.IsAvailable());
+  producer = Producer<Tensor>();
+  ASSERT_TRUE(dropped.IsError());
+  EXPECT_EQ(dropped.GetError().message(), "[tandem.Transfer] abandoned by its producer");
+  EXPECT_TRUE(dropped.GetError().location().IsKnown());
+}
+
 // EX-11
 TEST_F(TensorTransferTest, PendingTransfersAreBounded) {
   HostContext::Options options;
@@ -709,10 +739,48 @@ TEST_F(TensorTransferTest, TransfersAreTraced) {
   EXPECT_NE(json.find(R"("name":"tandem.Transfer")"), std::string::npos);
   EXPECT_NE(json.find(R"("device":"gpu:0")"), std::string::npos);
   EXPECT_NE(json.find(R"("inputs":"f32[2]")"), std::string::npos);
-  EXPECT_NE(json.find(R"("attrs":"{from = dense_host, to = remote}")"), std::string::npos);
+  EXPECT_NE(json.find(R"("attrs":"{from = dense_host on cpu, to = remote on gpu:0}")"), std::string::npos);
   host_->StopTracing();
   static_cast<void>(Available().TransferTo(Exec(), remote_));
   EXPECT_EQ(host_->tracer().num_events(), 2);
+}
+
+// TH-9: a conversion that takes time has ended when its result is there.
+TEST_F(TensorTransferTest, TH9_ASlowConversionIsTracedUntilItsEnd) {
+  host_->StartTracing();
+  const TensorHandle slow = Available().TransferTo(Exec(), remote_, kSlow);
+  EXPECT_EQ(host_->tracer().num_events(), 0);
+  slow_result->Emplace(As(kSlow, Available().tensor(), remote_, kTwoFloats));
+  EXPECT_TRUE(slow.IsConcrete());
+  EXPECT_EQ(host_->tracer().num_events(), 1);
+  EXPECT_NE(host_->tracer().ToJson().find("{from = dense_host on cpu, to = slow on gpu:0}"), std::string::npos);
+}
+
+// TH-9: whoever asks hears of what is transferred, and of nothing else.
+TEST_F(TensorTransferTest, TH9_AnObserverHearsOfEachTransfer) {
+  class Observer final : public TransferObserver {
+   public:
+    explicit Observer(std::vector<std::string>& heard) : heard_(heard) {}
+    void OnTransfer(const TensorHandle& source, const TensorHandle& result, std::string_view attrs) override {
+      heard_.push_back(TextOf(source, " -> ", result, " ", attrs));
+    }
+
+   private:
+    std::vector<std::string>& heard_;
+  };
+  std::vector<std::string> heard;
+  const ExecutionContext exec = Exec().WithTransferObserver(MakeRef<Observer>(heard));
+  static_cast<void>(Available().TransferTo(exec, remote_));
+  const RcRef<TensorValue> value = PendingValue();
+  const TensorHandle later = HandleTo(value).TransferTo(exec, remote_);
+  static_cast<void>(Available().TransferTo(exec, memory_.device));
+  static_cast<void>(TensorHandle::MakeError(Internal("x")).TransferTo(exec, remote_));
+  EXPECT_EQ(heard, (std::vector<std::string>{
+                       "f32[2] on cpu -> f32[2] on gpu:0 {from = dense_host on cpu, to = remote on gpu:0}",
+                       "pending f32[2] on cpu -> pending f32[2] on gpu:0 {from = cpu, to = remote on gpu:0}",
+                   }));
+  Resolve(value);
+  EXPECT_TRUE(later.IsConcrete());
 }
 
 }  // namespace

@@ -131,20 +131,16 @@ class TypeScriptFunction:
         if taken or len(set(parameters)) < len(parameters):
             raise ValueError(f"generate_ops: {self.op.full_name} has names that TypeScript cannot use: {parameters}")
 
-    def _own_dtype(self, arg):
-        """"=i32" for an argument whose numbers cannot take the dtype of just any tensor among the arguments."""
+    def _usual_dtype(self, arg):
+        """"=i32": what numbers become where no tensor of the same type tells, if it is no matter of course."""
         types = {a["name"]: a for a in self.op.op["attrs"] if a["kind"] == "type"}
         own = types.get(arg.get("type_attr"))
-        if own is None or arg["host_input"]:
+        matter_of_course = "i32" if arg["host_input"] else "f32"
+        if own is None:
             return ""
-        others = {dtype for a in self.op.inputs
-                  if "type_attr" in a and a["type_attr"] != own["name"] and not a["host_input"]
-                  for dtype in types[a["type_attr"]]["allowed"]}
-        # Numbers by themselves are f32.
-        if others | {"f32"} <= set(own["allowed"]):
-            return ""
-        preferred = [own.get("default"), "i32", "f32", own["allowed"][0]]
-        return "=" + next(dtype for dtype in preferred if dtype in own["allowed"])
+        preferred = [own.get("default"), matter_of_course, "i32", "i64", "f32", own["allowed"][0]]
+        usual = next(dtype for dtype in preferred if dtype in own["allowed"])
+        return "" if usual in (matter_of_course, "bool") else "=" + usual
 
     def made_op(self):
         """What the runtime needs to know of the definition; the grammar is that of web/src/op.ts."""
@@ -152,7 +148,7 @@ class TypeScriptFunction:
         for arg in self.op.inputs:
             kind = arg.get("dtype") or arg.get("type_attr") or "any"
             # Each tensor of a list of types has its own.
-            kind = arg["type_list_attr"] + "[]" if "type_list_attr" in arg else kind + self._own_dtype(arg)
+            kind = arg["type_list_attr"] + "[]" if "type_list_attr" in arg else kind + self._usual_dtype(arg)
             inputs.append(f"{'*' if is_variadic(arg) else ''}{arg['name']}:{kind}{'!' if arg['host_input'] else ''}")
         attrs = [f"{a['name']}:{DEFINED_KINDS.get(a['kind'], a['kind'])}{'[]' if a['list'] else ''}"
                  for a in self.op.attrs]

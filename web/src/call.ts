@@ -5,13 +5,13 @@
 // values like those of calls before; and one for the rest.
 
 import { copyOptions, makeAttrs } from './attrs.js';
-import { callAgain, dtypeFor } from './call_again.js';
+import { callAgain, dtypeFor, firstOf } from './call_again.js';
 import { contexts, currentContext } from './context.js';
 import type { Context } from './context.js';
 import { createScalar, createTensor } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
 import type { Engine } from './engine.js';
-import { errorIn, failure, locationOf } from './errors.js';
+import { errorIn, failure, locationOf, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import type { TensorLike } from './nested.js';
 import type { InputSpec, Op } from './op.js';
@@ -19,8 +19,18 @@ import type { Runtime } from './runtime.js';
 import { isTensor, newTensor } from './tensor.js';
 import type { Tensor } from './tensor.js';
 import { copyOf, describe } from './values.js';
+import type { ValuesContext } from './values.js';
 
-/** An argument of an op: a tensor, or values. Numbers take the dtype of the arguments that theirs must agree with. */
+// A tandem_state.
+const PENDING = 0;
+
+// What holds all values of a kind exactly.
+const WIDEST: Readonly<Partial<Record<string, DType>>> = { number: 'f64', bigint: 'i64', boolean: 'bool' };
+
+/**
+ * An argument of an op: a tensor, or values. Numbers take the dtype of the arguments that theirs must agree with, also
+ * of those that have none yet; else what the op's definition says, or f32. One that does not fit is an error.
+ */
 export type TensorInput = Tensor | TensorLike | TypedArray;
 
 /** The values of an argument list: arguments, and lists of them for inputs that are lists of tensors. */
@@ -206,11 +216,43 @@ class Call {
   private create(value: TensorLike, index: number): number {
     const { engine, op } = this;
     const dtype = dtypeFor(this.specs[index], value, this.values, this.specs);
-    const context = { op: op.name, name: this.nameOf(index) };
+    const context = { op: op.name, name: this.nameOf(index), isStrict: true };
+    const like = dtype === undefined ? this.pendingLike(value, index) : undefined;
+    if (like !== undefined) return this.castLike(value, like, index, context);
     const pointer = typeof value === 'number'
       ? createScalar(engine, value, dtype ?? 'f32', context)
       : createTensor(engine, value, dtype, undefined, context);
     this.made.push({ pointer, index, dtype });
+    return pointer;
+  }
+
+  // The tensor whose dtype, not known yet, values must take.
+  private pendingLike(value: TensorInput, index: number): Tensor | undefined {
+    const spec = this.specs[index];
+    if (spec === undefined || spec.isMixed || WIDEST[typeof firstOf(value)] === undefined) return undefined;
+    const { exports } = this.engine;
+    return this.values.find((other, i): other is Tensor => isTensor(other) && this.specs[i]?.type === spec.type &&
+      exports.tandem_js_tensor_state(this.pointerOf(other, i)) === PENDING);
+  }
+
+  // The values, waiting with the op for their dtype (TY-2).
+  private castLike(value: TensorInput, like: Tensor, index: number, context: ValuesContext): number {
+    const { engine, entry, op } = this;
+    const widest = createTensor(engine, value as TensorLike, WIDEST[typeof firstOf(value)], undefined, context);
+    let pointer = 0;
+    try {
+      const location = engine.tracksLocations ? engine.location(locationOf(entry)) : 0;
+      const input = op.inputs.indexOf(this.specs[index]!);
+      const request = this.request();
+      // The program's code may have disposed of it when its values were read.
+      const of = this.pointerOf(like, this.values.indexOf(like));
+      pointer = engine.guard((exports) => exports.tandem_js_cast_like(
+        engine.js, widest, of, op.on(engine, entry), input, request, location)) >>> 0;
+    } finally {
+      engine.exports.tandem_tensor_release(widest);
+    }
+    if (pointer === 0) throw new TandemError('ResourceExhausted', 'expected memory for a number, got none');
+    this.made.push({ pointer, index, dtype: undefined });
     return pointer;
   }
 }

@@ -106,8 +106,9 @@ function pointerOfValue(
 }
 
 /**
- * The element type that a value takes among the tensors and values of a call, each for the input of the same index;
- * undefined for its own.
+ * The element type that a value takes among the tensors and values of a call, each for the input of the same index
+ * (TY-1): that of the tensors whose type is the same attribute; else what the definition says; else, for numbers, f32.
+ * Undefined for its own, as of typed arrays and of what is no number, and while that of such a tensor is not known.
  */
 export function dtypeFor(
   spec: InputSpec | undefined, value: TensorInput, values: readonly TensorInput[],
@@ -115,25 +116,39 @@ export function dtypeFor(
 ): DType | undefined {
   if (spec === undefined || spec.isMixed) return undefined;
   if (spec.dtype !== undefined) return spec.dtype;
-  if (typeof value === 'object') {
-    const own = dtypeOfArray(value);
-    if (own !== undefined) return own;
-  }
-  let other: DType | undefined;
+  if (typeof value === 'object' && dtypeOfArray(value) !== undefined) return undefined;
+  let isPending = false;
   for (let i = 0; i < values.length; ++i) {
     const tensor = values[i];
-    if (!isTensor(tensor)) continue;
-    const its = specs[i];
-    if (its?.type === spec.type) return tensor.dtypeIfKnown() ?? spec.usual;
-    if (its?.dtype === undefined && its?.isHost !== true) other ??= tensor.dtypeIfKnown();
+    if (!isTensor(tensor) || specs[i]?.type !== spec.type) continue;
+    const dtype = tensor.dtypeIfKnown();
+    if (dtype !== undefined) return dtype;
+    isPending = true;
   }
-  if (isText(value)) return undefined;
-  return spec.usual ?? (spec.isHost ? 'i32' : other);
+  if (isPending || typeof firstOf(value) !== 'number') return undefined;
+  let dtype = spec.usual ?? (spec.isHost ? 'i32' : 'f32');
+  if (dtype.startsWith('f')) return dtype;
+  // All that share the type take what one of them needs. Lists in lists are integers, which are checked later.
+  for (let i = 0; i < values.length && dtype !== 'f32'; ++i) {
+    const other = values[i];
+    if (specs[i]?.type !== spec.type) continue;
+    if (!Array.isArray(other)) dtype = widened(dtype, other);
+    else for (let j = 0, end = other.length; j < end && dtype !== 'f32'; ++j) dtype = widened(dtype, other[j]);
+  }
+  return dtype;
 }
 
-function isText(value: unknown): boolean {
+// The integer type, or what a number needs instead.
+function widened(dtype: DType, value: unknown): DType {
+  if (typeof value !== 'number' || (value | 0) === value) return dtype;
+  if (!Number.isInteger(value)) return 'f32';
+  return dtype === 'i32' ? 'i64' : dtype;
+}
+
+/** The first element of nested arrays, or what is in its place. */
+export function firstOf(value: unknown): unknown {
   let at = value;
   // Deeper than any tensor is an array that contains itself.
   for (let depth = 0; depth < MAX_DEPTH && Array.isArray(at); ++depth) at = at[0] as unknown;
-  return typeof at === 'string';
+  return at;
 }

@@ -11,7 +11,7 @@ import { errorIn, TandemError } from './errors.js';
 import { encodeText } from './heap.js';
 import { inferLayout, numElements, readElements } from './nested.js';
 import type { Layout, TensorLike, ValuesContext } from './nested.js';
-import { copyOf, describe } from './values.js';
+import { copyOf, describe, fitsFloat } from './values.js';
 
 const MAX_RANK = 8;
 // What 32-bit addresses have room for.
@@ -127,7 +127,8 @@ export function createTensor(
 
 /** Whether a number needs no conversion but what `tandem_js_scalar` does, and cannot be wrong for the dtype. */
 export function isPlainNumber(value: number, dtype: DType): boolean {
-  return dtype === 'f32' || dtype === 'f64' || (dtype === 'i32' && (value | 0) === value);
+  return dtype === 'f64' || (dtype === 'f32' && fitsFloat(value, Math.fround(value))) ||
+    (dtype === 'i32' && (value | 0) === value);
 }
 
 /** The tandem_tensor* of a number; those that a dtype does not take are an error. */

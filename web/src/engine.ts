@@ -168,10 +168,12 @@ export class Engine {
     const cause = exports.tandem_status_cause(status) >>> 0;
     const op = heap.cString(exports.tandem_status_op(status) >>> 0);
     const location = heap.cString(exports.tandem_status_location(status) >>> 0);
+    const way = heap.cString(exports.tandem_status_way(status) >>> 0);
     const error = new TandemError(
       codeOfNumber(exports.tandem_status_code(status)), heap.cString(exports.tandem_status_message(status) >>> 0), {
         ...(op === '' ? {} : { op }),
         ...(location === '' ? {} : { location }),
+        ...(way === '' ? {} : { way: way.trimEnd().split('\n') }),
         ...(cause === 0 ? {} : { cause: this.takeStatus(cause) }),
       });
     exports.tandem_status_release(status);

@@ -26,6 +26,8 @@ export interface TandemErrorOptions {
   op?: string;
   /** Where in the program the op was called, "file:line:column". */
   location?: string;
+  /** The ops that the error came through. */
+  way?: readonly string[];
   /** What led to the error. */
   cause?: unknown;
 }
@@ -39,6 +41,11 @@ export class TandemError extends Error {
   readonly code: ErrorCode;
   readonly op?: string;
   readonly location?: string;
+  /**
+   * The ops that the error came through with a tensor, from the one next to where it arose: 'tf.Relu', with
+   * ' (file:line:column)' behind it if the runtime tracks locations; after eight of them '3 more ops'.
+   */
+  readonly way?: readonly string[];
   /** The error that led to this one: a TandemError, or what the environment threw. */
   declare readonly cause?: unknown;
 
@@ -48,6 +55,7 @@ export class TandemError extends Error {
     this.code = code;
     if (options.op !== undefined) this.op = options.op;
     if (options.location !== undefined) this.location = options.location;
+    if (options.way !== undefined) this.way = options.way;
   }
 }
 

@@ -17,10 +17,10 @@ type Call = (...args: number[]) => number;
 const EXPORTS = [
   'malloc', 'free', 'tandem_version', 'tandem_abi_version', 'tandem_js_version',
   'tandem_status_code', 'tandem_status_message', 'tandem_status_op', 'tandem_status_location', 'tandem_status_cause',
-  'tandem_status_release', 'tandem_free',
+  'tandem_status_way', 'tandem_status_release', 'tandem_free',
   'tandem_js_create', 'tandem_js_runtime', 'tandem_js_cancel', 'tandem_js_run_tasks', 'tandem_js_take_events',
   'tandem_js_on_ready', 'tandem_js_chain_on_ready', 'tandem_js_on_settled', 'tandem_js_tensor_new', 'tandem_js_scalar',
-  'tandem_js_describe', 'tandem_js_tensor_state', 'tandem_js_tensor_error', 'tandem_js_strings',
+  'tandem_js_cast_like', 'tandem_js_describe', 'tandem_js_tensor_state', 'tandem_js_tensor_error', 'tandem_js_strings',
   'tandem_js_attrs_set_int', 'tandem_js_request_create', 'tandem_js_memory', 'tandem_js_set_memory_limit',
   'tandem_js_collected',
   'tandem_runtime_restart', 'tandem_trace_start', 'tandem_trace_stop', 'tandem_trace_clear', 'tandem_trace_json',

@@ -15,11 +15,11 @@ export interface InputSpec {
   readonly type: string;
   /** The element type, if it is the same in every call. */
   readonly dtype: DType | undefined;
-  /** What numbers become where no tensor of the same type tells; undefined: as the other tensors. */
+  /** What numbers become where no tensor of the same type tells; undefined: i32 for a host input, else f32. */
   readonly usual: DType | undefined;
   /** Whether it is a list of tensors that may differ in type. */
   readonly isMixed: boolean;
-  /** Whether it says where or how many (axes, shapes): its numbers are i32. */
+  /** Whether it says where or how many (axes, shapes). */
   readonly isHost: boolean;
   /** Whether it is a list of tensors. */
   readonly isVariadic: boolean;

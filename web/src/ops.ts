@@ -1112,7 +1112,7 @@ export function floorMod(x: TensorInput, y: TensorInput): Tensor {
 
 const fusedBatchNormGradOp = /* @__PURE__ */ defineOp(
   'tf.FusedBatchNormGradV3',
-  'y_backprop:T x:T scale:f32 reserve_space_1:U=f32 reserve_space_2:U=f32 reserve_space_3:U=f32',
+  'y_backprop:T x:T scale:f32 reserve_space_1:U reserve_space_2:U reserve_space_3:U',
   'epsilon:float data_format:string is_training:bool',
 );
 /** Attributes of {@link fusedBatchNormGrad}. */
@@ -1169,7 +1169,7 @@ export function fusedBatchNormGrad(
 
 const fusedBatchNormOp = /* @__PURE__ */ defineOp(
   'tf.FusedBatchNormV3',
-  'x:T scale:U=f32 offset:U=f32 mean:U=f32 variance:U=f32',
+  'x:T scale:U offset:U mean:U variance:U',
   'epsilon:float exponential_avg_factor:float data_format:string is_training:bool',
 );
 /** Attributes of {@link fusedBatchNorm}. */
@@ -1517,7 +1517,10 @@ export function matMul(a: TensorInput, b: TensorInput, options?: MatMulOptions):
   return call2(matMulOp, matMul, a, b, options);
 }
 
-const matrixBandPartOp = /* @__PURE__ */ defineOp('tf.MatrixBandPart', 'input:T num_lower:Tindex! num_upper:Tindex!');
+const matrixBandPartOp = /* @__PURE__ */ defineOp(
+  'tf.MatrixBandPart',
+  'input:T num_lower:Tindex=i64! num_upper:Tindex=i64!',
+);
 /**
  * Matrices with everything outside a band around the main diagonal set to 0.
  *
@@ -2426,7 +2429,7 @@ export function spaceToDepth(input: TensorInput, blockSize: number, options?: Sp
 
 const sparseSoftmaxCrossEntropyWithLogitsOp = /* @__PURE__ */ defineOp(
   'tf.SparseSoftmaxCrossEntropyWithLogits',
-  'features:T=f32 labels:Tlabels=i64',
+  'features:T labels:Tlabels=i64',
 );
 /** Results of {@link sparseSoftmaxCrossEntropyWithLogits}. */
 export interface SparseSoftmaxCrossEntropyWithLogitsResults {
@@ -2470,7 +2473,11 @@ export function split(splitDim: TensorInput, value: TensorInput, numSplit: numbe
   return callMany(splitOp, split, [splitDim, value], { numSplit }, numSplit);
 }
 
-const splitVOp = /* @__PURE__ */ defineOp('tf.SplitV', 'value:T size_splits:Tlen! split_dim:i32!', 'num_split:int');
+const splitVOp = /* @__PURE__ */ defineOp(
+  'tf.SplitV',
+  'value:T size_splits:Tlen=i64! split_dim:i32!',
+  'num_split:int',
+);
 /**
  * Cuts a tensor into pieces of given sizes along one dimension.
  *
@@ -2872,7 +2879,7 @@ export function unique(x: TensorInput, options?: UniqueOptions): UniqueResults {
   return { y: results[0]!, idx: results[1]! };
 }
 
-const uniqueV2Op = /* @__PURE__ */ defineOp('tf.UniqueV2', 'x:T axis:Taxis!', 'out_idx:dtype');
+const uniqueV2Op = /* @__PURE__ */ defineOp('tf.UniqueV2', 'x:T axis:Taxis=i64!', 'out_idx:dtype');
 /** Attributes of {@link uniqueV2}. */
 export interface UniqueV2Options {
   /** The dtype of idx; i32 is an error for 2^31 distinct slices or more. Default: 'i32'. */

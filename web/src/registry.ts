@@ -49,19 +49,13 @@ export interface OpDefinition {
   readonly attrs: readonly AttrDefinition[];
 }
 
-// The dtype of values for an input that cannot have that of just any tensor among the arguments; see op.ts.
-function fallbackOf(input: ArgDefinition, definition: OpDefinition): string {
-  const allowedFor = (name: string | undefined): readonly string[] | undefined =>
-    definition.attrs.find((attr) => attr.name === name)?.allowed;
-  const own = allowedFor(input.type_attr);
-  if (own === undefined || input.host_input) return '';
-  const others = definition.inputs.filter(({ type_attr: type, host_input: isHost }) =>
-    type !== undefined && type !== input.type_attr && !isHost);
-  const isWide = others.every(({ type_attr: type }) => allowedFor(type)?.every((dtype) => own.includes(dtype)) ?? true);
-  // Numbers by themselves are f32.
-  if (isWide && own.includes('f32')) return '';
-  const preferred = [definition.attrs.find(({ name }) => name === input.type_attr)?.default, 'i32', 'f32', own[0]];
-  return `=${preferred.find((dtype) => own.includes(dtype as string)) as string}`;
+// What numbers become for an input whose type no tensor tells, where that is no matter of course; see op.ts.
+function usualOf(input: ArgDefinition, { attrs }: OpDefinition): string {
+  const type = attrs.find(({ name }) => name === input.type_attr);
+  const matter = input.host_input ? 'i32' : 'f32';
+  const allowed = type?.allowed ?? [matter];
+  const usual = type?.default ?? [matter, 'i32', 'i64', 'f32', allowed[0]].find((dtype) => allowed.includes(dtype!));
+  return usual === matter || usual === 'bool' ? '' : `=${usual as string}`;
 }
 
 function inputsText(definition: OpDefinition): string {
@@ -69,7 +63,7 @@ function inputsText(definition: OpDefinition): string {
     const star = isListed(input) ? '*' : '';
     const list = input.type_list_attr !== undefined ? '[]' : '';
     const type = input.dtype ?? input.type_attr ?? input.type_list_attr ?? 'any';
-    return `${star}${input.name}:${type}${list}${fallbackOf(input, definition)}${input.host_input ? '!' : ''}`;
+    return `${star}${input.name}:${type}${list}${usualOf(input, definition)}${input.host_input ? '!' : ''}`;
   }).join(' ');
 }
 

@@ -349,7 +349,7 @@ export class Tensor {
 }
 
 /** Whether a value is a tensor that this package made. */
-export const isTensor = Tensor.isOurs;
+export const isTensor: (value: unknown) => value is Tensor = Tensor.isOurs;
 
 function notMade(what: string): TandemError {
   return errorIn(what, 'InvalidArgument', 'expected a tensor that a runtime of this package made, got an object like ' +

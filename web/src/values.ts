@@ -13,6 +13,8 @@ export interface ValuesContext {
   readonly op?: string;
   /** "y"; "values" by default. */
   readonly name?: string;
+  /** Whether finite numbers that a floating-point type can only make infinite are an error. */
+  readonly isStrict?: boolean;
 }
 
 type Element = number | bigint | boolean | string;
@@ -112,10 +114,21 @@ function integer64(min: bigint, max: bigint): Store {
   };
 }
 
-function float(encode: (value: number) => number): Store {
+/** Whether a number that became `rounded` still is what it was: infinite only if it was before. */
+export function fitsFloat(value: number, rounded: number): boolean {
+  return Math.abs(rounded) !== Infinity || Math.abs(value) === Infinity;
+}
+
+function float(encode: (value: number) => number, largest = 3.4028234663852886e38): Store {
+  const infinities = [encode(Infinity), encode(-Infinity)];
   return (reader, value) => {
     if (typeof value === 'string') wrongKind(reader, value);
-    (reader.out as Float32Array)[reader.at++] = encode(Number(value));
+    const number = Number(value);
+    const encoded = encode(number);
+    if (reader.isStrict && infinities.includes(encoded) && Math.abs(number) !== Infinity) {
+      outOfRange(reader, -largest, largest, value);
+    }
+    (reader.out as Float32Array)[reader.at++] = encoded;
   };
 }
 
@@ -131,11 +144,11 @@ const STORES: Readonly<Record<DType, Store>> = {
   u32: integer(0, 4294967295),
   i64: integer64(-9223372036854775808n, 9223372036854775807n),
   u64: integer64(0n, 18446744073709551615n),
-  f16: float(numberToF16),
-  bf16: float(numberToBF16),
-  f32: float(asIs),
+  f16: float(numberToF16, 65504),
+  bf16: float(numberToBF16, 3.3895313892515355e38),
+  f32: float(Math.fround),
   f64: float(asIs),
-  c64: float(asIs),
+  c64: float(Math.fround),
   string: (reader, value) => {
     if (typeof value !== 'string') wrongKind(reader, value);
     (reader.out as string[])[reader.at++] = value;
@@ -159,6 +172,10 @@ class Reader {
     this.store = STORES[dtype];
   }
 
+  get isStrict(): boolean {
+    return this.context.isStrict === true;
+  }
+
   fail(code: 'InvalidArgument' | 'OutOfRange', text: string): never {
     return failAt(this.context, this.path, code, text);
   }
@@ -171,7 +188,8 @@ class Reader {
     if (got !== length) this.failUneven(`${length} elements`, String(got));
     const own = dtypeOfArray(value);
     if (own !== undefined) return this.readTyped(value as TypedArray, own, length);
-    if (this.path.length + 1 === this.lengths.length && (this.dtype === 'f32' || this.dtype === 'f64')) {
+    const isPlain = this.dtype === 'f64' || (this.dtype === 'f32' && !this.isStrict);
+    if (isPlain && this.path.length + 1 === this.lengths.length) {
       return this.readNumbers(value as readonly unknown[], length);
     }
     this.readAll(value as readonly unknown[], 0, length);

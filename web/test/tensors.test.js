@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
 import { add, cast, gather, matMul, relu, softmax, TandemError, topK, unique } from 'tandem-rt';
+import * as tandem from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
 import { errorOf, rejectionOf } from './errors.js';
 
@@ -107,6 +108,66 @@ describe('tensors', () => {
     const error = errorOf(() => add(x, 1.5));
     expect(error.code).to.equal('InvalidArgument');
     expect(error.message).to.match(/^\[tf\.AddV2\] y: expected an integer for i32/);
+  });
+
+  it('take each number in the dtype of its own type attribute (TY-1)', async () => {
+    const i = rt.tensor([1, 0], { dtype: 'i64' });
+    const x = rt.tensor([3, 4], { dtype: 'f64' });
+    const c = rt.tensor([true, false]);
+    const hot = tandem.oneHot(i, 2, 1, 0);
+    expect(hot.dtype).to.equal('f32');
+    expect(await hot.array()).to.deep.equal([[0, 1], [1, 0]]);
+    expect(tandem.select(c, x, 0).dtype).to.equal('f64');
+    expect(tandem.select(c, 1, 0).dtype).to.equal('f32');
+    expect(tandem.select(c, true, false).dtype).to.equal('bool');
+    expect(tandem.gather(x, 0, 0).dtype).to.equal('f64');
+    const range = tandem.range(rt, 0, 1, 0.25);
+    expect(range.dtype).to.equal('f32');
+    expect(await range.array()).to.deep.equal([0, 0.25, 0.5, 0.75]);
+    expect(tandem.range(rt, 0, 3, 1).dtype).to.equal('i32');
+    const far = tandem.range(rt, 3e9, 3e9 + 2, 1);
+    expect(far.dtype).to.equal('i64');
+    expect(await far.array()).to.deep.equal([3000000000n, 3000000001n]);
+    expect(tandem.range(rt, rt.scalar(0, 'f64'), 3, 1).dtype).to.equal('f64');
+    const [named] = rt.execute('tf.OneHot', [i, 2, 1, 0]);
+    expect(named.dtype).to.equal('f32');
+    const [counted] = rt.execute('tf.Range', [rt.scalar(0, 'i32'), 3, 1]);
+    expect(counted.dtype).to.equal('i32');
+  });
+
+  it('refuse numbers that do not fit (TY-1)', async () => {
+    const bytes = rt.tensor([1, 2], { dtype: 'u8' });
+    const x = rt.tensor([1, 2]);
+    const half = rt.tensor([1], { dtype: 'f16' });
+    const messageOf = (fn) => {
+      const { code, message } = errorOf(fn);
+      return `${code} ${message}`;
+    };
+    expect(messageOf(() => add(bytes, 300))).to.equal('OutOfRange [tf.AddV2] y: expected 0 to 255 for u8, got 300');
+    expect(messageOf(() => add([1, -1], bytes))).to.equal(
+      'OutOfRange [tf.AddV2] x[1]: expected 0 to 255 for u8, got -1');
+    expect(messageOf(() => add(x, 1e300))).to.equal('OutOfRange [tf.AddV2] y: ' +
+      'expected -3.4028234663852886e+38 to 3.4028234663852886e+38 for f32, got 1e+300');
+    expect(messageOf(() => add(x, [0, 1e300]))).to.match(/^OutOfRange \[tf\.AddV2\] y\[1\]: expected -3\.4/);
+    expect(messageOf(() => add(half, 65520))).to.equal(
+      'OutOfRange [tf.AddV2] y: expected -65504 to 65504 for f16, got 65520');
+    expect(await add(x, -Infinity).array()).to.deep.equal([-Infinity, -Infinity]);
+    const tenth = Math.fround(0.1);
+    expect(await add(x, 0.1).array()).to.deep.equal([1, 2].map((value) => Math.fround(value + tenth)));
+  });
+
+  it('let numbers wait with the op for a dtype that is not known (TY-2)', async () => {
+    const ones = rt.fill([512, 512], 1);
+    // Its shape is data of an op that is queued.
+    const found = tandem.where(tandem.greater(matMul(ones, ones), 0));
+    expect(errorOf(() => found.dtype).code).to.equal('FailedPrecondition');
+    const shifted = add(found, 1);
+    const listed = tandem.sub([512, 512], found);
+    const wrong = add(found, 0.5);
+    expect(await tandem.max(shifted, [0]).array()).to.deep.equal([512n, 512n]);
+    expect(await tandem.min(listed, [0]).array()).to.deep.equal([1n, 1n]);
+    const error = await rejectionOf(wrong.data());
+    expect(error.message).to.equal('[tf.AddV2] y: expected an integer for i64, got 0.5');
   });
 
   it('come several at once', async () => {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kernels/kernels.h"
+#include "kernels/polls.h"
 #include "tandem/host_context.h"
 
 namespace tandem::cpu {
@@ -33,7 +34,9 @@ StatusOr<Tensor> ToScalarKernel(const Tensor& x) {
   if (x.num_elements() == 0) return InvalidArgument("x must have at least one element, got x: ", x.metadata());
   const size_t size = DTypeSize(x.dtype());
   const auto* elements = static_cast<const std::byte*>(x.data());
+  StopPoll poll(kPollSteps);
   for (int64_t i = 1; i < x.num_elements(); ++i) {
+    if (poll.Stops()) return KernelRun::CheckWanted();
     if (std::memcmp(elements, elements + static_cast<size_t>(i) * size, size) != 0) {
       return InvalidArgument("elements of x must be equal, bit for bit, got x: ", x.metadata(), ", whose element ", i,
                              " differs from the first");

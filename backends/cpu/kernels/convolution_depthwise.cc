@@ -10,6 +10,7 @@
 
 #include "kernels/convolution_depthwise_tiles.h"
 #include "kernels/convolution_strips.h"
+#include "kernels/polls.h"
 #include "tandem/parallel_for.h"
 
 namespace tandem::cpu {
@@ -131,12 +132,12 @@ class DepthwiseTask {
                                group_ * size, pixel_stride};
     if (group_ == 1 && row_stride == width * pixel_stride) {
       block.num_pixels = num_rows * width;
-      return GetDepthwiseTiles<T>().convolve(block, filter_, out);
+      return ConvolveInSteps(block, out);
     }
     if (group_ == 1) {
       block.num_pixels = width;
       for (; num_rows > 0; --num_rows, block.pixels += width, out += row_stride) {
-        GetDepthwiseTiles<T>().convolve(block, filter_, out);
+        ConvolveInSteps(block, out);
       }
       return;
     }
@@ -148,7 +149,20 @@ class DepthwiseTask {
     for (int64_t col = 0; col < width; col += group_) {
       col = std::min(col, width - group_);
       for (int64_t row = 0; row < num_rows; ++row) starts[row] = pixels[row * width + col];
-      GetDepthwiseTiles<T>().convolve(block, filter_, out + col * size);
+      ConvolveInSteps(block, out + col * size);
+    }
+  }
+
+  // Some pixels at a time, so that it ends soon if it is to.
+  void ConvolveInSteps(const DepthwiseBlock<T>& whole, T* out) {
+    const int64_t products = std::max<int64_t>(1, whole.num_taps * whole.channels);
+    const int64_t step = std::max(kTilePixels, kPollProducts / products / kTilePixels * kTilePixels);
+    for (int64_t pixel = 0; pixel < whole.num_pixels; pixel += step) {
+      DepthwiseBlock<T> some = whole;
+      some.pixels += pixel;
+      some.num_pixels = std::min(step, whole.num_pixels - pixel);
+      if (poll_.Stops(some.num_pixels * products)) return;
+      GetDepthwiseTiles<T>().convolve(some, filter_, out + pixel * whole.out_stride);
     }
   }
 
@@ -161,6 +175,7 @@ class DepthwiseTask {
   const uint64_t products_size_;
   const uint64_t starts_size_;
   TaskMemory memory_;
+  StopPoll poll_{kPollProducts};
 };
 
 // One chunk of a gradient: what it adds up, and where it keeps what it works with.
@@ -183,10 +198,19 @@ class DepthwiseGradientTask {
   void Add(int64_t index, bool accumulate, T* sums) {
     StripSource<T> source(strips_, memory_.data());
     const Strip strip = source.Load(index);
-    const DepthwiseBlock<T> block = {
+    DepthwiseBlock<T> block = {
         source.pixels(),      strip.num_pixels,    offsets_, gradient_.rows.count * gradient_.cols.count,
         strips_.pixel_size(), strips_.pixel_size()};
-    GetDepthwiseTiles<T>().sum_windows(block, LoadGradient(strip), accumulate, sums);
+    // Some taps at a time, so that it ends soon if it is to.
+    const T* const gradient = LoadGradient(strip);
+    const int64_t products = std::max<int64_t>(1, block.num_pixels * block.channels);
+    const int64_t step = std::max<int64_t>(16, kPollProducts / products);
+    const int64_t num_taps = block.num_taps;
+    for (int64_t tap = 0; tap < num_taps; tap += step, block.offsets += step, sums += step * block.channels) {
+      block.num_taps = std::min(step, num_taps - tap);
+      if (poll_.Stops(block.num_taps * products)) return;
+      GetDepthwiseTiles<T>().sum_windows(block, gradient, accumulate, sums);
+    }
   }
 
  private:
@@ -212,6 +236,7 @@ class DepthwiseGradientTask {
   const bool is_in_place_;
   const uint64_t loaded_size_;
   TaskMemory memory_;
+  StopPoll poll_{kPollProducts};
 };
 
 }  // namespace

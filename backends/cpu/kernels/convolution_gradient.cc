@@ -9,6 +9,7 @@
 #include "kernels/convolution_product.h"
 #include "kernels/convolution_strips.h"
 #include "kernels/convolution_tiles.h"
+#include "kernels/polls.h"
 #include "tandem/parallel_for.h"
 
 namespace tandem::cpu {
@@ -77,11 +78,25 @@ class GradientTask {
       ListAddresses(base + group * depth_);
       Pack(strip, group);
       product.c = sums + rows_.begin * product.ldc + group * width_;
-      GetConvolutionTiles<T>().multiply(product);
+      MultiplyInSteps(product);
     }
   }
 
  private:
+  // Some rows at a time, so that it ends soon if it is to.
+  void MultiplyInSteps(const GatheredProduct<T>& whole) {
+    const ConvolutionTiles<T>& tiles = GetConvolutionTiles<T>();
+    const int64_t products = std::max<int64_t>(1, strips_.max_pixels() * width_);
+    const int64_t step = RoundUp(std::max<int64_t>(8 * tiles.tile_rows, kPollProducts / products), tiles.tile_rows);
+    for (int64_t row = 0; row < whole.num_rows && !poll_.Stops(step * products); row += step) {
+      GatheredProduct<T> some = whole;
+      some.rows += row;
+      some.num_rows = std::min(step, whole.num_rows - row);
+      some.c += row * whole.ldc;
+      tiles.multiply(some);
+    }
+  }
+
   // For each row of the filter, what the first output of the strip sees through it.
   void ListAddresses(const T* base) {
     for (int64_t row = rows_.begin; row < rows_.end; ++row) {
@@ -119,6 +134,7 @@ class GradientTask {
   const T** addresses_ = nullptr;
   T* packed_ = nullptr;
   GatherRun* runs_ = nullptr;
+  StopPoll poll_{kPollProducts};
 };
 
 // Adds up the chunks in the first of them, and writes the taps that were computed to their places in the filter.
@@ -184,6 +200,7 @@ Status WindowGradient<S>::Run() const {
       const int64_t chunk = i / ranges;
       const int64_t first_strip = strips.size() * chunk / chunks;
       for (int64_t strip = first_strip; strip < strips.size() * (chunk + 1) / chunks; ++strip) {
+        if (KernelRun::IsStopped()) return;
         task.Add(strip, strip > first_strip, sums + chunk * size);
       }
     }

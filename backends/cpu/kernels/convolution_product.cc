@@ -12,6 +12,7 @@
 #include "kernels/convolution_strips.h"
 #include "kernels/convolution_tiles.h"
 #include "kernels/gemm.h"
+#include "kernels/polls.h"
 #include "tandem/parallel_for.h"
 
 namespace tandem::cpu {
@@ -71,8 +72,10 @@ class PackedFilter {
     product.c = c;
     product.ldc = ldc;
     product.cols = filter_.width;
+    StopPoll poll(kPollProducts);
     for (int64_t i = 0; i < num_blocks_; ++i) {
       const DepthBlock& block = blocks_[i];
+      if (poll.Stops(num_rows * block.depth * filter_.width)) return;
       product.runs = runs_ + block.first_run;
       product.num_runs = block.num_runs;
       product.b = packed_ + (group * depth_ + block.first_depth) * padded_width_;
@@ -112,8 +115,10 @@ class PackedFilter {
     const int64_t col = panel * panel_cols_;
     const int64_t width = std::min(panel_cols_, filter_.width - col);
     const S* from = filter_.data + group * filter_.group_stride + col * filter_.width_stride;
+    StopPoll poll(kPollElements);
     for (int64_t i = 0; i < num_blocks_; ++i) {
       const DepthBlock& block = blocks_[i];
+      if (poll.Stops(block.depth * panel_cols_)) return;
       T* to = packed_ + (group * depth_ + block.first_depth) * padded_width_ + panel * block.depth * panel_cols_;
       for (int64_t k = block.first_depth, length; k < block.first_depth + block.depth; k += length) {
         const int64_t tap = k / filter_.depth;

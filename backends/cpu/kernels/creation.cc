@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "kernels/kernels.h"
+#include "kernels/polls.h"
 #include "kernels/shape_movement.h"
 #include "tandem/host_context.h"
 
@@ -184,11 +185,12 @@ Status OneHotKernel(DenseArg indices, KernelFrame& frame) {
     const size_t block_size = static_cast<size_t>(layout.depth * layout.inner) * size;
     const double cost = static_cast<double>(block_size) / kCopyBytesPerNanosecond + 2.0 * layout.inner;
     frame.ParallelFor(layout.blocks, cost, [&](int64_t begin, int64_t end) {
+      StopPoll poll(kPollSteps);
       std::byte* block = sink.data() + static_cast<size_t>(begin) * block_size;
       FillElements(block, (end - begin) * layout.depth * layout.inner, off.data(), size);
       const Index* index = indices.data<Index>() + begin * layout.inner;
       for (; begin < end; ++begin, block += block_size) {
-        for (int64_t i = 0; i < layout.inner; ++i) {
+        for (int64_t i = 0; i < layout.inner && !poll.Stops(); ++i) {
           const auto hot = static_cast<int64_t>(*index++);
           if (hot < 0 || hot >= layout.depth) continue;
           std::memcpy(block + static_cast<size_t>(hot * layout.inner + i) * size, on.data(), size);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 
 #include "kernels/elementwise_blocks.h"
 #include "kernels/elementwise_rows.h"
@@ -25,9 +26,7 @@ constexpr float kConversionCost = 0.2f;
 
 // The error for an argument that is neither dense nor a scalar host tensor: the one that other kernels give.
 [[gnu::noinline]] Status WrongRepresentation(KernelFrame& frame, size_t i) {
-  const Tensor* dense = nullptr;
-  std::unique_ptr<Tensor> expanded;
-  TANDEM_RETURN_IF_ERROR(internal::RequireDense(frame, i, &dense, expanded));
+  TANDEM_RETURN_IF_ERROR(internal::CheckDense(frame, i));
   return Internal("argument ", i, " must be a dense or scalar host tensor, got ", frame.arg(i).type().name());
 }
 

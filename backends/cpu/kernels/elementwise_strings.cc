@@ -6,10 +6,10 @@
 
 #include "kernels/elementwise_strings.h"
 
-#include <memory>
-#include <new>
 #include <string_view>
 
+#include "kernels/polls.h"
+#include "kernels/task_memory.h"
 #include "tandem/host_tensors.h"
 
 namespace tandem::cpu {
@@ -36,7 +36,8 @@ int64_t SourceIndex(const TensorShape& shape, const TensorShape& result, int64_t
 void CompareStrings(const Tensor& x, const Tensor& y, const TensorShape& result, bool if_equal, bool* out) {
   const StringHostView x_strings(x);
   const StringHostView y_strings(y);
-  for (int64_t i = 0; i < result.num_elements(); ++i) {
+  StopPoll poll(kPollSteps);
+  for (int64_t i = 0; i < result.num_elements() && !poll.Stops(); ++i) {
     const bool is_equal = x_strings[SourceIndex(x.shape(), result, i)] == y_strings[SourceIndex(y.shape(), result, i)];
     out[i] = is_equal == if_equal;
   }
@@ -49,12 +50,14 @@ StatusOr<Tensor> SelectStrings(const Tensor& condition, const Tensor& t, const T
                            condition.type().name());
   }
   const auto n = static_cast<size_t>(result.num_elements());
-  const std::unique_ptr<std::string_view[]> selected(new (std::nothrow) std::string_view[n]);
+  const TaskArray<std::string_view> selected(result.num_elements());
   if (selected == nullptr) return Status::OutOfMemory();
   const bool* conditions = static_cast<const bool*>(condition.data());
   const StringHostView t_strings(t);
   const StringHostView e_strings(e);
+  StopPoll poll(kPollSteps);
   for (size_t i = 0; i < n; ++i) {
+    if (poll.Stops()) return KernelRun::CheckWanted();
     const auto position = static_cast<int64_t>(i);
     const bool is_true = conditions[condition.IsA(kScalarHost) ? 0 : SourceIndex(condition.shape(), result, position)];
     selected[i] = is_true ? t_strings[SourceIndex(t.shape(), result, position)]

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "kernels/gemm_kernels.h"
+#include "kernels/polls.h"
 #include "kernels/task_memory.h"
 #include "tandem/parallel_for.h"
 
@@ -116,8 +117,10 @@ void MultiplyDirect(const GemmKernels<T>& kernels, WorkQueue* queue, int64_t m, 
     g.b_packed = packed_b != nullptr;
     g.c = c + row * ldc + col;
     g.ldc = ldc;
+    StopPoll poll(kPollProducts);
     for (int64_t p = 0; p < k; p += kGemmDepth) {
       g.depth = std::min(kGemmDepth, k - p);
+      if (poll.Stops(rows * cols * g.depth)) return;
       g.a = a.data + row * a.row_stride + p * a.col_stride;
       g.b = g.b_packed ? packed_b + p * packed_cols + col * g.depth : b.data + p * b.row_stride + col;
       g.accumulate = p > 0;
@@ -177,12 +180,14 @@ class PackedProduct {
     packed_b_ = scratch.data();
     packed_a_ = packed_b_ + max_cols * depth;
     sums_ = packed_a_ + max_rows * depth;
+    StopPoll poll(kPollProducts);
     for (first_col_ = 0; first_col_ < n_; first_col_ += kMaxBlockCols) {
       cols_ = std::min(kMaxBlockCols, n_ - first_col_);
       for (first_row_ = 0; first_row_ < m_; first_row_ += kMaxBlockRows) {
         rows_ = std::min(kMaxBlockRows, m_ - first_row_);
         for (first_depth_ = 0; first_depth_ < k_; first_depth_ += kGemmDepth) {
           depth_ = std::min(kGemmDepth, k_ - first_depth_);
+          if (poll.Stops(rows_ * cols_ * depth_)) return {};
           PackSlice();
           MultiplySlice();
         }
@@ -224,18 +229,17 @@ class PackedProduct {
     const int64_t col_unit = kernels_.panel_cols;
     const int64_t cache_cols = kCacheBytes / static_cast<int64_t>(sizeof(T)) / kGemmDepth;
     const int64_t tile_cols = std::min(cols_, std::max(col_unit, cache_cols / col_unit * col_unit));
-    int64_t tile_rows = rows_;
-    if (queue_ != nullptr) {
-      // Tiles with the work of one task at least, and of several if there are enough for all threads.
-      const int64_t wanted = 4 * queue_->ParallelismLevel();
-      const int64_t enough = DivideUp(kMinTaskProducts, tile_cols * depth_);
-      const int64_t fair = rows_ * DivideUp(cols_, tile_cols) / wanted;
-      tile_rows = std::min(rows_, RoundUp(std::clamp(fair, enough, 8 * enough), kernels_.panel_rows));
-    }
+    // Tiles with the work of one task at least, and of several if there are enough for all threads.
+    const int64_t wanted = queue_ == nullptr ? 1 : 4 * queue_->ParallelismLevel();
+    const int64_t enough = DivideUp(kMinTaskProducts, tile_cols * depth_);
+    const int64_t fair = rows_ * DivideUp(cols_, tile_cols) / wanted;
+    const int64_t tile_rows = std::min(rows_, RoundUp(std::clamp(fair, enough, 8 * enough), kernels_.panel_rows));
     const int64_t across = DivideUp(cols_, tile_cols);
     const int64_t down = DivideUp(rows_, tile_rows);
     ForRanges(queue_, across * down, 1, [&](int64_t begin, int64_t end) {
+      StopPoll poll(kPollProducts);
       for (int64_t tile = begin; tile < end; ++tile) {
+        if (poll.Stops(tile_rows * tile_cols * depth_)) return;
         const int64_t row = tile % down * tile_rows;
         const int64_t col = tile / down * tile_cols;
         MultiplyTile(row, std::min(tile_rows, rows_ - row), col, std::min(tile_cols, cols_ - col));
@@ -327,7 +331,8 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
             const GemmEpilogue& epilogue) {
   if (m == 0 || n == 0) return {};
   if (k == 0 && epilogue.apply == nullptr) {
-    for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, T(0));
+    StopPoll poll(kPollElements);
+    for (int64_t i = 0; i < m && !poll.Stops(n); ++i) std::fill_n(c + i * ldc, n, T(0));
     return {};
   }
   if (k == 0) {  // zeros for the epilogue

@@ -41,8 +41,9 @@ struct GemmEpilogue {
 // propagate as in the sums of products written out; c64 products follow the textbook formula.
 //
 // Splits large products over `queue`, which may be null. The bits of C do not depend on the number of threads; they
-// may depend on the instruction set. Fails only with "out of memory", when a large product cannot get its packing
-// buffer (at most 32 MiB); C is then unspecified. Thread-safe.
+// may depend on the instruction set. Ends early, and leaves C unspecified, if the kernel that calls it is to end. Fails
+// only with "out of memory", when a large product cannot get its packing buffer (at most 32 MiB); C is then
+// unspecified. Thread-safe.
 template <typename T>
 Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc,
             const GemmEpilogue& epilogue = {});

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "kernels/compact.h"
+#include "kernels/polls.h"
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -508,8 +509,12 @@ void GemvRows(const GemvBlock<T>& g) {
   constexpr int64_t kRange = 1024;
   for (int64_t begin = 0; begin < g.cols; begin += kRange) {
     const int64_t end = std::min(g.cols, begin + kRange);
+    StopPoll poll(kPollElements);
     int64_t row = 0;
-    for (; row + 8 <= g.depth; row += 8) AddAllRows<8>(g, row, begin, end);
+    for (; row + 8 <= g.depth; row += 8) {
+      if (poll.Stops(8 * kRange)) return;
+      AddAllRows<8>(g, row, begin, end);
+    }
     for (; row < g.depth; ++row) AddAllRows<1>(g, row, begin, end);
   }
 }
@@ -546,8 +551,12 @@ HWY_INLINE void DotColumns(const GemvBlock<T>& g, int64_t col) {
 
 template <typename T>
 void GemvColumns(const GemvBlock<T>& g) {
+  StopPoll poll(kPollElements);
   int64_t col = 0;
-  for (; col + 4 <= g.cols; col += 4) DotColumns<4>(g, col);
+  for (; col + 4 <= g.cols; col += 4) {
+    if (poll.Stops(4 * g.depth)) return;
+    DotColumns<4>(g, col);
+  }
   for (; col < g.cols; ++col) DotColumns<1>(g, col);
 }
 

@@ -36,7 +36,8 @@ struct GatherLayout {
 template <typename Index>
 Status CheckIndices(const DenseArg& indices, int64_t limit) {
   const Index* index = indices.data<Index>();
-  if (AreInRange(index, indices.size(), limit)) return Status();
+  const bool valid = AreInRange(index, indices.size(), limit);
+  if (valid) return KernelRun::CheckWanted();
   int64_t first = 0;
   while (index[first] >= 0 && static_cast<int64_t>(index[first]) < limit) ++first;
   return InvalidArgument("indices must be in [0, ", limit, "), got ", index[first], " at position ",
@@ -72,7 +73,7 @@ void GatherSlices(const GatherLayout& layout, const Index* indices, size_t bytes
       if constexpr (kHalf > 0) {
         CopyHalves<kHalf>(out, slice, bytes);
       } else if constexpr (std::is_void_v<Slice>) {
-        std::memcpy(out, slice, bytes);
+        CopyLong(out, slice, bytes);
       } else {
         std::memcpy(out, slice, sizeof(Slice));
       }
@@ -175,7 +176,8 @@ void WriteIndices(const Bits* elements, Bits mask, const TensorShape& shape, int
     index[i] = rest % shape.dim(i);
     rest /= shape.dim(i);
   }
-  for (; begin < end; ++begin) {
+  StopPoll poll(kPollElements / 4);
+  for (; begin < end && !poll.Stops(); ++begin) {
     if ((elements[begin] & mask) != 0) out = std::copy_n(index, rank, out);
     for (int i = rank; i-- > 0;) {
       if (++index[i] < shape.dim(i)) break;
@@ -197,13 +199,16 @@ StatusOr<Tensor> FindNonZero(DenseArg input, KernelFrame& frame) {
   const double cost_per_part = kNanosecondsPerElement * static_cast<double>(n / parts);
   frame.ParallelFor(parts, cost_per_part / 4, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
-      int64_t count = 0;
-      for (int64_t i = PartBegin(n, part, parts); i < PartBegin(n, part + 1, parts); ++i) {
-        count += (elements[i] & mask) != 0;
-      }
-      first_row[part + 1] = count;
+      const auto* from = elements + PartBegin(n, part, parts);
+      InSteps(PartBegin(n, part + 1, parts) - PartBegin(n, part, parts), kPollElements,
+              [&](int64_t first, int64_t last) {
+                int64_t count = 0;
+                for (int64_t i = first; i < last; ++i) count += (from[i] & mask) != 0;
+                first_row[part + 1] += count;
+              });
     }
   });
+  TANDEM_RETURN_IF_ERROR(KernelRun::CheckWanted());
   for (int64_t part = 0; part < parts; ++part) first_row[part + 1] += first_row[part];
   const TensorShape& shape = input.shape();
   const TensorMetadata metadata(DType::kI64, {first_row[parts], shape.rank()});

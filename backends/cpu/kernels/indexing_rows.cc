@@ -12,7 +12,7 @@
 namespace tandem::cpu {
 
 bool SliceNumbers::Allocate() {
-  numbers_ = AllocateArray<int64_t>(size_);
+  numbers_ = TaskArray<int64_t>(size_);
   data_ = numbers_.get();
   return data_ != nullptr;
 }
@@ -23,6 +23,7 @@ Status SliceNumbers::Fill(const DenseArg& indices, const TensorShape& shape, int
   bool valid = true;
   if (depth == 1) {
     valid = AreInRange(row, size_, shape.dim(0));
+    TANDEM_RETURN_IF_ERROR(KernelRun::CheckWanted());
     if constexpr (std::is_same_v<Index, int64_t>) {
       data_ = row;
     } else if (valid) {
@@ -31,7 +32,9 @@ Status SliceNumbers::Fill(const DenseArg& indices, const TensorShape& shape, int
     }
   } else {
     if (!Allocate()) return Status::OutOfMemory();
+    StopPoll poll(kPollSteps);
     for (int64_t i = 0; i < size_; ++i, row += depth) {
+      if (poll.Stops()) return KernelRun::CheckWanted();
       uint64_t number = 0;
       for (int dim = 0; dim < depth; ++dim) {
         const auto index = static_cast<int64_t>(row[dim]);

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <new>
 #include <span>
 #include <type_traits>
 
+#include "kernels/polls.h"
+#include "kernels/task_memory.h"
 #include "tandem/kernel.h"
 #include "tandem/kernel_op_handler.h"
 #include "tandem/status.h"
@@ -63,12 +63,13 @@ class SliceNumbers {
   int64_t slice_size_ = 1;
   int64_t size_ = 0;
   const int64_t* data_ = nullptr;
-  std::unique_ptr<int64_t[]> numbers_;
+  TaskArray<int64_t> numbers_;
 };
 
-// Whether all of `count` indices are in [0, limit).
+namespace internal {
+// For a number of indices that takes a moment.
 template <typename Index>
-bool AreInRange(const Index* indices, int64_t count, int64_t limit) {
+bool AreFewInRange(const Index* indices, int64_t count, int64_t limit) {
   using Bits = std::make_unsigned_t<Index>;
   if (limit <= 0) return count == 0;
   constexpr auto kMax = static_cast<int64_t>(std::numeric_limits<Index>::max());
@@ -87,12 +88,17 @@ bool AreInRange(const Index* indices, int64_t count, int64_t limit) {
   }
   return valid;
 }
+}  // namespace internal
 
-// An uninitialised array; null if memory is exhausted.
-template <typename T>
-std::unique_ptr<T[]> AllocateArray(int64_t count) {
-  if (static_cast<uint64_t>(count) > PTRDIFF_MAX / sizeof(T)) return nullptr;
-  return std::unique_ptr<T[]>(new (std::nothrow) T[static_cast<size_t>(count)]);
+// Whether all of `count` indices are in [0, limit). Where the kernel is to end not all have been looked at; whoever
+// uses them asks once more.
+template <typename Index>
+bool AreInRange(const Index* indices, int64_t count, int64_t limit) {
+  bool valid = true;
+  for (; count > kPollElements && valid && !KernelRun::IsStopped(); indices += kPollElements, count -= kPollElements) {
+    valid = internal::AreFewInRange(indices, kPollElements, limit);
+  }
+  return valid && internal::AreFewInRange(indices, std::min(count, kPollElements), limit);
 }
 
 Status RegisterScatterKernels(KernelOpHandler& handler);  // ScatterNd, TensorScatterUpdate, UnsortedSegmentSum, ...

@@ -14,6 +14,7 @@
 
 #include "kernels/elementwise_rows.h"
 #include "kernels/indexing_rows.h"
+#include "kernels/polls.h"
 #include "kernels/shape_movement.h"
 #include "tandem/work_queue.h"
 
@@ -30,6 +31,7 @@ struct Targets {
 // Calls fn(target, update) with the numbers of a slice of the result and of the update for it, for each update.
 template <typename Fn>
 void ForEachUpdate(const KernelFrame& frame, const Targets& targets, double cost_per_update, const Fn& fn) {
+  constexpr double kNanosecondsAPoll = 500'000;
   const int64_t parts = std::clamp<int64_t>(frame.exec().work_queue().ParallelismLevel(), 1, targets.num_slices);
   const double cost = (1 + cost_per_update) * static_cast<double>(targets.count) / static_cast<double>(parts);
   const auto first_of = [&](int64_t part) {
@@ -38,10 +40,13 @@ void ForEachUpdate(const KernelFrame& frame, const Targets& targets, double cost
   frame.ParallelFor(parts, cost, [&](int64_t begin, int64_t end) {
     const int64_t first = first_of(begin);
     const auto size = static_cast<uint64_t>(first_of(end) - first);
-    for (int64_t i = 0; i < targets.count; ++i) {
-      const int64_t target = targets.numbers[i];
-      if (static_cast<uint64_t>(target - first) < size) fn(target, i);
-    }
+    const auto step = static_cast<int64_t>(1 + kNanosecondsAPoll / (1 + cost_per_update));
+    InSteps(targets.count, step, [&](int64_t from, int64_t to) {
+      for (int64_t i = from; i < to; ++i) {
+        const int64_t target = targets.numbers[i];
+        if (static_cast<uint64_t>(target - first) < size) fn(target, i);
+      }
+    });
   });
 }
 
@@ -87,8 +92,8 @@ Status AccumulateHalves(const KernelFrame& frame, const Targets& targets, int64_
   const CastRows casts;
   const DType dtype = updates.dtype();
   const int64_t num_results = targets.num_slices * slice_size;
-  const auto wide_updates = AllocateArray<float>(updates.size());
-  const auto wide_out = AllocateArray<float>(num_results);
+  const TaskArray<float> wide_updates(updates.size());
+  const TaskArray<float> wide_out(num_results);
   if (wide_updates == nullptr || wide_out == nullptr) return Status::OutOfMemory();
   const Row widen = casts.Direct(dtype, DType::kF32);
   constexpr size_t kHalf = sizeof(Float16);
@@ -187,10 +192,12 @@ Status StringScatterNdKernel(DenseArg indices, const Tensor& updates, KernelFram
   const int64_t num_results = frame.result_metadata(0).num_elements();
   const auto for_each = [&](const auto& fn) {
     const int64_t size = numbers.slice_size();
-    for (int64_t i = 0; i < updates.num_elements(); ++i) fn(numbers.data()[i / size] * size + i % size, strings[i]);
+    StopPoll poll(kPollSteps);
+    for (int64_t i = 0; i < updates.num_elements() && !poll.Stops(); ++i)
+      fn(numbers.data()[i / size] * size + i % size, strings[i]);
   };
   // Of each result first how long it is, then where its next part goes in the text of all.
-  auto places = AllocateArray<int64_t>(num_results);
+  TaskArray<int64_t> places(num_results);
   if (places == nullptr) return Status::OutOfMemory();
   std::fill_n(places.get(), num_results, int64_t{0});
   int64_t total = 0;
@@ -198,7 +205,8 @@ Status StringScatterNdKernel(DenseArg indices, const Tensor& updates, KernelFram
     places[static_cast<size_t>(target)] += static_cast<int64_t>(update.size());
     total += static_cast<int64_t>(update.size());
   });
-  const auto text = AllocateArray<char>(total);
+  TANDEM_RETURN_IF_ERROR(KernelRun::CheckWanted());  // else lengths and strings may not agree
+  const TaskArray<char> text(total);
   if (text == nullptr) return Status::OutOfMemory();
   int64_t begin = 0;
   for (int64_t i = 0; i < num_results; ++i) {
@@ -260,7 +268,7 @@ Status StringScatterUpdateKernel(const Tensor& tensor, DenseArg indices, KernelF
   ElementSink sink;
   if (!sink.Init(frame, 0)) return Status();
   const size_t size = static_cast<size_t>(tensor.num_elements()) * source.element_size();
-  if (size > 0) std::memcpy(sink.data(), source.data(), size);
+  CopyLong(sink.data(), source.data(), size);
   PutSlices(frame, numbers, source.element_size(), updates.data(), sink.data());
   sink.Finish(frame);
   return Status();
@@ -269,10 +277,13 @@ Status StringScatterUpdateKernel(const Tensor& tensor, DenseArg indices, KernelF
 // The ids as 64-bit numbers, in `copied` if they are of another type. InvalidArgument if one is too large;
 // ResourceExhausted.
 template <typename Id>
-StatusOr<const int64_t*> ReadSegmentIds(const DenseArg& ids, int64_t num_segments, std::unique_ptr<int64_t[]>& copied) {
+StatusOr<const int64_t*> ReadSegmentIds(const DenseArg& ids, int64_t num_segments, TaskArray<int64_t>& copied) {
   const Id* given = ids.data<Id>();
   bool valid = true;
-  for (int64_t i = 0; i < ids.size(); ++i) valid &= given[i] < num_segments;
+  InSteps(ids.size(), kPollElements, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) valid &= given[i] < num_segments;
+  });
+  TANDEM_RETURN_IF_ERROR(KernelRun::CheckWanted());
   if (!valid) {
     int64_t first = 0;
     while (given[first] < num_segments) ++first;
@@ -280,7 +291,7 @@ StatusOr<const int64_t*> ReadSegmentIds(const DenseArg& ids, int64_t num_segment
                            " at position ", Position(ids.shape(), first).span());
   }
   if constexpr (std::is_same_v<Id, int64_t>) return given;
-  copied = AllocateArray<int64_t>(ids.size());
+  copied = TaskArray<int64_t>(ids.size());
   if (copied == nullptr) return Status::OutOfMemory();
   std::copy_n(given, ids.size(), copied.get());
   return copied.get();
@@ -289,7 +300,7 @@ StatusOr<const int64_t*> ReadSegmentIds(const DenseArg& ids, int64_t num_segment
 Status SegmentSumKernel(DenseArg data, DenseArg segment_ids, KernelFrame& frame) {
   const TensorShape& shape = frame.result_metadata(0).shape;
   const int64_t num_segments = shape.dim(0);
-  std::unique_ptr<int64_t[]> copied;
+  TaskArray<int64_t> copied;
   TANDEM_ASSIGN_OR_RETURN(const int64_t* ids, segment_ids.dtype() == DType::kI32
                                                   ? ReadSegmentIds<int32_t>(segment_ids, num_segments, copied)
                                                   : ReadSegmentIds<int64_t>(segment_ids, num_segments, copied));

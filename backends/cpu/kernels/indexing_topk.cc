@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "kernels/indexing_rows.h"
+#include "kernels/polls.h"
 
 namespace tandem::cpu {
 namespace {
@@ -74,6 +75,78 @@ struct LongEntry {
 
 constexpr int64_t kBlock = 64;
 
+// Entries that are sorted or partitioned by the standard library: one or two milliseconds.
+constexpr int64_t kSortedAtOnce = int64_t{1} << 15;
+
+// An entry that neither many nor few of `n` distinct ones, more than kSortedAtOnce, are larger than: never the largest.
+template <typename Entry>
+Entry ChoosePivot(const Entry* entries, int64_t n) {
+  constexpr int kSamples = 33;
+  Entry samples[kSamples];
+  uint64_t state = static_cast<uint64_t>(n);
+  for (int i = 0; i < kSamples; ++i) {
+    // One from each part, at a place that no pattern of the input follows.
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const int64_t part = n / kSamples;
+    samples[i] = entries[i * part + static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(part))];
+  }
+  std::nth_element(samples, samples + kSamples / 2, samples + kSamples, std::greater<>());
+  return samples[kSamples / 2];
+}
+
+// Moves the entries that are larger than the pivot to the front, and gives their number; -1 if the kernel is to end.
+template <typename Entry>
+int64_t MoveLarger(Entry* entries, int64_t n, Entry pivot) {
+  int64_t larger = 0;
+  const bool ended = InSteps(n, kPollElements / 2, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Entry entry = entries[i];
+      entries[i] = entries[larger];
+      entries[larger] = entry;
+      larger += entry > pivot;
+    }
+  });
+  return ended ? larger : -1;
+}
+
+// Puts the entry that belongs at `place` in descending order there, and larger ones before it. Leaves some order if the
+// kernel is to end.
+template <typename Entry>
+void PlaceInOrder(Entry* entries, int64_t n, int64_t place) {
+  while (n > kSortedAtOnce) {
+    const int64_t larger = MoveLarger(entries, n, ChoosePivot(entries, n));
+    if (larger < 0) return;
+    if (place < larger) {
+      n = larger;
+    } else {
+      entries += larger;
+      n -= larger;
+      place -= larger;
+    }
+  }
+  std::nth_element(entries, entries + place, entries + n, std::greater<>());
+}
+
+// The same for all of them.
+template <typename Entry>
+void SortDescending(Entry* entries, int64_t n) {
+  while (n > kSortedAtOnce) {
+    const int64_t larger = MoveLarger(entries, n, ChoosePivot(entries, n));
+    if (larger < 0) return;
+    // The smaller part by a call, so that these are not many at a time.
+    if (larger < n - larger) {
+      SortDescending(entries, larger);
+      entries += larger;
+      n -= larger;
+    } else {
+      SortDescending(entries + larger, n - larger);
+      n = larger;
+    }
+  }
+  if (n > kSortedAtOnce / 2 && KernelRun::IsStopped()) return;
+  std::sort(entries, entries + n, std::greater<>());
+}
+
 template <typename T>
 void ReadKeys(const T* elements, int64_t n, Key<T>* keys) {
   for (int64_t i = 0; i < n; ++i) keys[i] = KeyOf(elements[i]);
@@ -103,8 +176,10 @@ class FewCandidates {
   template <typename T>
   const Entry* Choose(const T* row, int64_t size) {
     count_ = 0;
+    StopPoll poll(kPollElements);
     for (int64_t begin = 0; begin < size; begin += kBlock) {
       const int64_t n = std::min(kBlock, size - begin);
+      if (poll.Stops(n)) return nullptr;
       Key<T> keys[kBlock];
       ReadKeys(row + begin, n, keys);
       int64_t i = 0;
@@ -142,18 +217,21 @@ class ManyCandidates {
     k_ = k;
     constexpr int64_t kSpare = 4 * kBlock;
     capacity_ = k > (row - kSpare) / 2 ? row : 2 * k + kSpare;
-    entries_ = AllocateArray<Entry>(capacity_);
+    entries_ = TaskArray<Entry>(capacity_);
     return entries_ != nullptr;
   }
 
-  // The largest ones of the elements at `row`, `size` of them, in descending order; `k` of them, which is not 0.
+  // The largest ones of the elements at `row`, `size` of them, in descending order; `k` of them, which is not 0. Null
+  // if the kernel is to end.
   template <typename T>
   const Entry* Choose(const T* row, int64_t size) {
     count_ = 0;
     has_bar_ = false;
     Key<T> bar = 0;
+    StopPoll poll(kPollElements);
     for (int64_t begin = 0; begin < size; begin += kBlock) {
       const int64_t n = std::min(kBlock, size - begin);
+      if (poll.Stops(n)) return nullptr;
       if (count_ > capacity_ - n) bar = static_cast<Key<T>>(Shrink());
       Key<T> keys[kBlock];
       ReadKeys(row + begin, n, keys);
@@ -167,7 +245,7 @@ class ManyCandidates {
       }
     }
     if (count_ > k_) Shrink();
-    std::sort(entries_.get(), entries_.get() + k_, std::greater<>());
+    SortDescending(entries_.get(), k_);
     return entries_.get();
   }
 
@@ -175,7 +253,7 @@ class ManyCandidates {
   // Keeps the k largest; returns the smallest key among them.
   auto Shrink() {
     Entry* last = entries_.get() + k_ - 1;
-    std::nth_element(entries_.get(), last, entries_.get() + count_, std::greater<>());
+    PlaceInOrder(entries_.get(), count_, k_ - 1);
     count_ = k_;
     has_bar_ = true;
     return last->key();
@@ -185,7 +263,7 @@ class ManyCandidates {
   int64_t capacity_ = 0;
   int64_t count_ = 0;
   bool has_bar_ = false;
-  std::unique_ptr<Entry[]> entries_;
+  TaskArray<Entry> entries_;
 };
 
 void StoreIndex(void* out, DType dtype, int64_t i, int64_t index) {
@@ -222,7 +300,9 @@ Status ChooseRows(const KernelFrame& frame, const DenseArg& input, int64_t k, co
     for (int64_t row = begin; row < end; ++row) {
       const T* elements = input.data<T>() + row * size;
       const auto* chosen = candidates.Choose(elements, size);
-      for (int64_t i = 0; i < k; ++i) {
+      if (chosen == nullptr) return;
+      StopPoll poll(kPollSteps);
+      for (int64_t i = 0; i < k && !poll.Stops(); ++i) {
         const int64_t index = chosen[i].index();
         static_cast<T*>(result.values)[row * k + i] = elements[index];
         StoreIndex(result.indices, result.index_type, row * k + i, index);

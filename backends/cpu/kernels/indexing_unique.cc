@@ -7,12 +7,12 @@
 #include <complex>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
 #include "kernels/indexing_rows.h"
+#include "kernels/polls.h"
 #include "kernels/shape_movement.h"
 #include "kernels/shape_strided_copy.h"
 #include "tandem/host_context.h"
@@ -54,6 +54,7 @@ template <typename T>
 struct Elements {
   uint64_t HashOf(int64_t i) const { return Hash(elements[i]); }
   bool AreEqual(int64_t i, int64_t j) const { return elements[i] == elements[j]; }
+  static int64_t item_size() { return 1; }
 
   const T* elements;
 };
@@ -69,6 +70,7 @@ struct Slices {
   bool AreEqual(int64_t i, int64_t j) const {
     return std::equal(elements + i * size, elements + (i + 1) * size, elements + j * size);
   }
+  int64_t item_size() const { return 1 + size; }
 
   const T* elements;
   int64_t size;
@@ -91,6 +93,7 @@ class UniqueTable {
   }
 
   int64_t size() const { return size_; }
+  int64_t item_size() const { return items_.item_size(); }
   // The distinct items, in order of their numbers.
   int64_t operator[](int64_t number) const { return firsts_[static_cast<size_t>(number)]; }
 
@@ -111,15 +114,16 @@ class UniqueTable {
   // Doubles the capacity. False, and nothing changed, if memory is exhausted.
   bool Grow() {
     const int64_t capacity = std::max(2 * capacity_, kFirstCapacity);
-    auto slots = AllocateArray<int64_t>(capacity);
-    auto firsts = AllocateArray<int64_t>(capacity / 2);
+    TaskArray<int64_t> slots(capacity);
+    TaskArray<int64_t> firsts(capacity / 2);
     if (slots == nullptr || firsts == nullptr) return false;
     std::fill_n(slots.get(), capacity, int64_t{-1});
     std::copy_n(firsts_.get(), size_, firsts.get());
     capacity_ = capacity;
     slots_ = std::move(slots);
     firsts_ = std::move(firsts);
-    for (int64_t number = 0; number < size_; ++number) {
+    StopPoll poll(kPollSteps);
+    for (int64_t number = 0; number < size_ && !poll.Stops(item_size()); ++number) {
       const int64_t i = (*this)[number];
       if (items_.AreEqual(i, i)) *FindSlot(i) = number;
     }
@@ -128,14 +132,16 @@ class UniqueTable {
 
   const Items& items_;
   int64_t size_ = 0;
-  int64_t capacity_ = 0;               // of slots_, a power of two, of which at most half are in use
-  std::unique_ptr<int64_t[]> slots_;   // numbers; -1 where it is free
-  std::unique_ptr<int64_t[]> firsts_;  // index of the item that got the number
+  int64_t capacity_ = 0;       // of slots_, a power of two, of which at most half are in use
+  TaskArray<int64_t> slots_;   // numbers; -1 where it is free
+  TaskArray<int64_t> firsts_;  // index of the item that got the number
 };
 
 template <typename Table, typename Index>
 Status NumberItems(Table& table, int64_t count, Index* numbers) {
+  StopPoll poll(kPollSteps);
   for (int64_t i = 0; i < count; ++i) {
+    if (poll.Stops(table.item_size())) return KernelRun::CheckWanted();
     const int64_t number = table.FindOrAdd(i);
     if (number < 0) return Status::OutOfMemory();
     if (number > std::numeric_limits<Index>::max()) {
@@ -178,8 +184,9 @@ Status FindUnique(KernelFrame& frame, Table& table, int64_t count) {
 // Writes the distinct ones of the slices at `x` to `out`.
 template <typename T, typename Table>
 void CopyDistinct(const UniqueAxis& axis, const Table& table, const T* x, T* out) {
+  StopPoll poll(kPollElements);
   for (int64_t i = 0; i < axis.outer; ++i, x += axis.count * axis.inner) {
-    for (int64_t number = 0; number < table.size(); ++number) {
+    for (int64_t number = 0; number < table.size() && !poll.Stops(4 + axis.inner); ++number) {
       out = std::copy_n(x + table[number] * axis.inner, axis.inner, out);
     }
   }
@@ -194,9 +201,10 @@ Status MakeResults(KernelFrame& frame, const UniqueAxis& axis, const TensorMetad
   const Device& device = frame.host().device();
   HostAllocator& allocator = frame.host().allocator();
   if constexpr (std::is_same_v<T, std::string_view>) {
-    const auto distinct = AllocateArray<T>(shape.num_elements());
+    const TaskArray<T> distinct(shape.num_elements());
     if (distinct == nullptr) return Status::OutOfMemory();
     CopyDistinct(axis, table, x, distinct.get());
+    TANDEM_RETURN_IF_ERROR(KernelRun::CheckWanted());
     const std::span<const T> strings(distinct.get(), static_cast<size_t>(shape.num_elements()));
     TANDEM_ASSIGN_OR_RETURN(Tensor y, MakeString(shape, strings, device, allocator));
     frame.SetResult(0, std::move(y));
@@ -221,9 +229,9 @@ Status UniqueAlong(KernelFrame& frame, int axis_number) {
     UniqueTable<Elements<T>> table(items);
     return MakeResults(frame, axis, metadata, table, x);
   }
-  std::unique_ptr<T[]> moved;
+  TaskArray<T> moved;
   if (axis.outer > 1) {  // each slice in one stretch
-    moved = AllocateArray<T>(metadata.num_elements());
+    moved = TaskArray<T>(metadata.num_elements());
     if (moved == nullptr) return Status::OutOfMemory();
     StridedCopy copy(sizeof(T));
     copy.AddDim(axis.count, axis.slice_size(), axis.inner);

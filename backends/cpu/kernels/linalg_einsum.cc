@@ -20,6 +20,7 @@
 #include "kernels/gemm_batch.h"
 #include "kernels/half_rows.h"
 #include "kernels/linalg.h"
+#include "kernels/polls.h"
 #include "kernels/reduction.h"
 #include "kernels/shape_strided_copy.h"
 #include "tandem/einsum_equation.h"
@@ -305,7 +306,7 @@ class EinsumKernel {
     const LabeledTensor output = einsum.View(equation.output, result.shape, out);
     LabelList each_once = einsum.InOrderOfResult(output.labels);
     const bool has_diagonal = einsum.SizeOf(each_once) != result.num_elements();
-    if (is_empty || has_diagonal) std::memset(out, 0, result.byte_size());
+    if (is_empty || has_diagonal) ClearLong(static_cast<std::byte*>(out), result.byte_size());
     if (is_empty) return Status();
     const auto view = [&](size_t i) {
       return einsum.View(equation.inputs[i], inputs[i].shape(), inputs[i].template data<void>());

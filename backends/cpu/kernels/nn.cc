@@ -17,6 +17,7 @@
 #include "kernels/half_rows.h"
 #include "kernels/kernels.h"
 #include "kernels/nn_rows.h"
+#include "kernels/polls.h"
 #include "kernels/reduction.h"
 #include "kernels/scratch.h"
 #include "kernels/simd_math.h"
@@ -137,7 +138,9 @@ struct SparseCrossEntropyKernel {
   Status operator()(DenseArg features, DenseArg labels, KernelFrame& frame) const {
     const int64_t rows = features.shape().dim(0);
     const int64_t cols = features.shape().dim(1);
+    StopPoll poll(kPollElements);
     for (int64_t row = 0; row < rows; ++row) {
+      if (poll.Stops()) return KernelRun::CheckWanted();
       const int64_t label = LabelAt(labels, row);
       if (label >= 0 && label < cols) continue;
       return InvalidArgument("labels must be in [0, ", cols, "), got ", label, " in row ", row);

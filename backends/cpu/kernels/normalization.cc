@@ -14,6 +14,7 @@
 #include "kernels/normalization_layer_grad.h"
 #include "kernels/normalization_moments.h"
 #include "kernels/normalization_rows.h"
+#include "kernels/polls.h"
 #include "kernels/scratch.h"
 
 namespace tandem::cpu {
@@ -64,7 +65,9 @@ class LayerNormKernel {
     const A* chunk = nullptr;
     A mean = 0, squares = 0;
     Moments moments;
+    StopPoll poll(kPollElements);
     for (int64_t begin = 0; begin < call.cols; begin += kChunk) {
+      if (poll.Stops(kChunk)) return;
       const int64_t size = std::min(kChunk, call.cols - begin);
       chunk = halves_.Widen(x + begin, size, buffer);
       rows_.moments(chunk, size, &mean, &squares);
@@ -75,7 +78,7 @@ class LayerNormKernel {
       squares = static_cast<A>(moments.squares);
     }
     const A factor = 1 / std::sqrt(squares / static_cast<A>(call.cols) + call.epsilon);
-    for (int64_t begin = 0; begin < call.cols; begin += kChunk) {
+    for (int64_t begin = 0; begin < call.cols && !poll.Stops(kChunk); begin += kChunk) {
       const int64_t size = std::min(kChunk, call.cols - begin);
       if (call.cols > kChunk) chunk = halves_.Widen(x + begin, size, buffer);
       A* to = HalfRows::Unnarrowed(y + begin, buffer);

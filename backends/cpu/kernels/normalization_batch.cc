@@ -16,6 +16,7 @@
 #include "kernels/half_rows.h"
 #include "kernels/normalization_moments.h"
 #include "kernels/normalization_rows.h"
+#include "kernels/polls.h"
 #include "kernels/scratch.h"
 
 namespace tandem::cpu {
@@ -205,7 +206,8 @@ template <typename T>
 Moments FusedBatchNormKernel<T>::PlaneMoments(const T* x, int64_t n) const {
   Moments result;
   float buffer[std::is_same_v<T, float> ? 1 : kBuffer];
-  for (int64_t begin = 0; begin < n; begin += kBuffer) {
+  StopPoll poll(kPollElements);
+  for (int64_t begin = 0; begin < n && !poll.Stops(kBuffer); begin += kBuffer) {
     const int64_t size = std::min(kBuffer, n - begin);
     float mean = 0, squares = 0;
     rows_.moments(halves_.Widen(x + begin, size, buffer), size, &mean, &squares);
@@ -263,8 +265,9 @@ template <typename T>
 void FusedBatchNormKernel<T>::NormalizePlane(const T* x, int64_t n, float mean, float factor, float offset,
                                              T* out) const {
   float buffer[std::is_same_v<T, float> ? 1 : kBuffer];
-  const int64_t chunk = std::is_same_v<T, float> ? n : kBuffer;
-  for (int64_t begin = 0; begin < n; begin += chunk) {
+  const int64_t chunk = std::is_same_v<T, float> ? kPollElements : kBuffer;
+  StopPoll poll(kPollElements);
+  for (int64_t begin = 0; begin < n && !poll.Stops(std::min(chunk, n)); begin += chunk) {
     const int64_t size = std::min(chunk, n - begin);
     float* to = HalfRows::Unnarrowed(out + begin, buffer);
     rows_.scale(halves_.Widen(x + begin, size, buffer), size, mean, factor, offset, to);

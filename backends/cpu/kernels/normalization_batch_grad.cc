@@ -13,6 +13,7 @@
 #include "kernels/half_rows.h"
 #include "kernels/normalization_batch.h"
 #include "kernels/normalization_rows.h"
+#include "kernels/polls.h"
 #include "kernels/scratch.h"
 
 namespace tandem::cpu {
@@ -169,9 +170,10 @@ Status FusedBatchNormGradKernel<T>::SumPlanes(const KernelFrame& frame, const Ba
   TANDEM_RETURN_IF_ERROR(scratch.Init(frame, planes));
   frame.ParallelFor(planes, kSumsCost * static_cast<double>(plane) + 20, [&](int64_t first, int64_t last) {
     float wide_x[kBuffer], wide_dy[kBuffer];
+    StopPoll poll(kPollElements);
     for (int64_t i = first; i < last; ++i) {
       ChannelSums sum;
-      for (int64_t begin = 0; begin < plane; begin += kBlock) {
+      for (int64_t begin = 0; begin < plane && !poll.Stops(kBlock); begin += kBlock) {
         const int64_t size = std::min(kBlock, plane - begin);
         const float* x = halves_.Widen(inputs.x + i * plane + begin, size, wide_x);
         const float* dy = halves_.Widen(inputs.gradients + i * plane + begin, size, wide_dy);
@@ -203,9 +205,10 @@ void FusedBatchNormGradKernel<T>::Combine(const KernelFrame& frame, const BatchN
   const double cost = kCombineCost * static_cast<double>(plane) + 10;
   frame.ParallelFor(layout.batch * layout.channels, cost, [&](int64_t first, int64_t last) {
     float wide_x[kBuffer], wide_dy[kBuffer];
+    StopPoll poll(kPollElements);
     for (int64_t i = first; i < last; ++i) {
       const int64_t c = i % layout.channels;
-      for (int64_t begin = 0; begin < plane; begin += kBlock) {
+      for (int64_t begin = 0; begin < plane && !poll.Stops(kBlock); begin += kBlock) {
         const int64_t size = std::min(kBlock, plane - begin);
         const int64_t at = i * plane + begin;
         const float* x = halves_.Widen(inputs.x + at, size, wide_x);

@@ -13,6 +13,7 @@
 
 #include "kernels/half_rows.h"
 #include "kernels/normalization_rows.h"
+#include "kernels/polls.h"
 #include "kernels/scratch.h"
 
 namespace tandem::cpu {
@@ -49,12 +50,14 @@ class LayerNormGradKernel {
             A* products = sums + 2 * block * cols;
             std::fill_n(products, 2 * cols, A{0});
             for (int64_t row = block * kRows; row < std::min(rows, (block + 1) * kRows); ++row) {
+              if (cols > kPollElements / kRows && KernelRun::IsStopped()) return;
               ComputeRow(call, gradients.data<T>() + row * cols, x.data<T>() + row * cols, static_cast<A*>(buffer),
                          products, out + row * cols);
             }
           }
         }));
-    for (int64_t col = 0; col < cols; ++col) {
+    StopPoll poll(kPollSteps);
+    for (int64_t col = 0; col < cols && !poll.Stops(blocks); ++col) {
       double product = 0, sum = 0;
       for (int64_t block = 0; block < blocks; ++block) {
         product += static_cast<double>(sums[2 * block * cols + col]);

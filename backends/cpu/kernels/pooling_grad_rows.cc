@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "kernels/dtype_cases.h"
+#include "kernels/polls.h"
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -37,7 +38,7 @@ HWY_INLINE void ForEachBand(const PoolPlan& plan, int64_t begin, int64_t end, Ro
                             Fn compute) {
   const int64_t row_size = plan.InputRowSize();
   const WindowAxis& rows = plan.rows;
-  for (int64_t row = begin; row < end;) {
+  for (int64_t row = begin; row < end && !KernelRun::IsStopped();) {
     const int64_t image = row / rows.input;
     Band<A> band;
     band.begin = row % rows.input;
@@ -65,7 +66,11 @@ HWY_INLINE void ForEachWindowRow(const PoolPlan& plan, int64_t begin, int64_t en
   ForEachBand<T, A>(plan, begin, end, narrow, buffer, out, [&](int64_t image, const Band<A>& band) HWY_ATTR {
     std::fill_n(band.sums, (band.end - band.begin) * plan.InputRowSize(), A{0});
     const WindowRows windows(plan.rows, band.begin, band.end - 1);
-    for (int64_t y = windows.begin; y < windows.end; ++y) add_windows(image, y, band);
+    StopPoll poll(kPollElements);
+    for (int64_t y = windows.begin; y < windows.end; ++y) {
+      if (poll.Stops(plan.InputRowSize() * plan.rows.window)) return;
+      add_windows(image, y, band);
+    }
   });
 }
 
@@ -214,7 +219,9 @@ struct MaxPoolGrad {
 
   static HWY_INLINE void AddRow(const Windows& w) {
     const int64_t channels = w.plan.channels;
+    StopPoll poll(kPollElements);
     for (int64_t i = 0; i < w.plan.cols.output; ++i) {
+      if (poll.Stops(w.y.size() * w.plan.cols.window * channels)) return;
       if (channels == 1 && kLanes > 1) {
         AddWindow(w, i);
       } else if (channels < kLanes || kLanes == 1) {
@@ -258,10 +265,12 @@ struct MaxPoolGrad {
   static HWY_INLINE void StoreBand(const PoolPlan& plan, const T* image, const T* pooled, const T* gradients,
                                    const Band<A>& band) {
     const WindowRows windows(plan.rows, band.begin, band.end - 1);
+    StopPoll poll(kPollElements);
     int64_t row = band.begin;
     for (int64_t y = windows.begin; y < windows.end; ++y) {
       const int64_t at = y * plan.OutputRowSize();
       const Windows w = {plan, image, pooled + at, gradients + at, WindowRange(plan.rows, y), band};
+      if (poll.Stops(plan.InputRowSize() * w.y.size())) return;
       for (int64_t i = 0; i < plan.cols.output; ++i) AddChannels<false>(w, i);
       const int64_t covered = WindowRange(plan.cols, plan.cols.output - 1).end * plan.channels;
       for (; row < std::min(w.y.end, band.end); ++row) {
@@ -325,15 +334,18 @@ struct AvgPoolGrad {
       for (int64_t c = i * channels; c < (i + 1) * channels; ++c) shares[c] = Load<A>(gradients[c]) / count;
     }
     if (channels > 1 || cols.output < cols.window) {
+      StopPoll poll(kPollElements);
       for (int64_t i = 0; i < cols.output; ++i) {
         const WindowRange x(cols, i);
+        if (poll.Stops(x.size() * channels)) return;
         for (int64_t col = x.begin; col < x.end; ++col) {
           for (int64_t c = 0; c < channels; ++c) columns[col * channels + c] += shares[i * channels + c];
         }
       }
       return;
     }
-    for (int64_t w = 0; w < cols.window; ++w) {
+    StopPoll poll(kPollElements);
+    for (int64_t w = 0; w < cols.window && !poll.Stops(cols.output); ++w) {
       // The windows whose column `w` is within the image.
       const int64_t offset = w - cols.pad_before;
       const int64_t first = offset >= 0 ? 0 : (-offset + cols.stride - 1) / cols.stride;
@@ -364,7 +376,8 @@ struct AvgPoolGrad {
         return;
       }
       AddColumns(plan, gradients, rows.size(), shares, columns);
-      for (int64_t row = first; row < last; ++row) {
+      StopPoll poll(kPollElements);
+      for (int64_t row = first; row < last && !poll.Stops(plan.InputRowSize()); ++row) {
         A* HWY_RESTRICT sums = band.Row(plan, row);
         const A* HWY_RESTRICT added = columns;
         for (int64_t i = 0; i < plan.InputRowSize(); ++i) sums[i] += added[i];

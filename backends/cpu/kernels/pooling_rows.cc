@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "kernels/dtype_cases.h"
+#include "kernels/polls.h"
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -110,15 +111,25 @@ struct Pool {
     int64_t channels;
   };
 
+  // Rows of a window to take before it asks whether to go on: all of them but for huge windows.
+  static HWY_INLINE int64_t RowsAPoll(int64_t vectors_a_row) {
+    return vectors_a_row <= 64 ? kPollElements / 64 : 1 + kPollElements / vectors_a_row;
+  }
+
   // kCount vectors of channels from `channel` on.
   template <int kCount>
   static HWY_INLINE void PoolChannels(const Window& window, int64_t channel, A* HWY_RESTRICT out) {
     const T* row = window.x + channel;
     typename Fn::template Together<Ops> result[kCount];
-    for (int64_t y = 0; y < window.rows; ++y, row += window.stride) {
-      const T* pixel = row;
-      for (int64_t x = 0; x < window.pixels; ++x, pixel += window.channels) {
-        for (int i = 0; i < kCount; ++i) result[i].Take(Ops::Load(pixel + i * kLanes));
+    const int64_t step = RowsAPoll(window.pixels * kCount);
+    for (int64_t begin = 0; begin < window.rows; begin += step) {
+      if (begin > 0 && KernelRun::IsStopped()) return;
+      const int64_t end = std::min(window.rows, begin + step);
+      for (int64_t y = begin; y < end; ++y, row += window.stride) {
+        const T* pixel = row;
+        for (int64_t x = 0; x < window.pixels; ++x, pixel += window.channels) {
+          for (int i = 0; i < kCount; ++i) result[i].Take(Ops::Load(pixel + i * kLanes));
+        }
       }
     }
     for (int i = 0; i < kCount; ++i) {
@@ -141,8 +152,10 @@ struct Pool {
   static void PixelRow(const PoolPlan& plan, const T* image, const WindowRange& y, Row narrow, T* out) {
     const int64_t channels = plan.channels;
     const int64_t stride = plan.InputRowSize();
+    StopPoll poll(kPollElements);
     for (int64_t i = 0; i < plan.cols.output; ++i, out += channels) {
       const WindowRange x(plan.cols, i);
+      if (poll.Stops(y.size() * x.size() * channels)) return;
       const Window window = {image + y.begin * stride + x.begin * channels, y.size(), stride, x.size(), channels};
       if constexpr (kNarrows) {
         for (int64_t c = 0; c < channels;) {
@@ -189,7 +202,11 @@ struct Pool {
     int64_t i = 0;
     if (n >= kLanes) {
       V results = Ops::Load(x);
-      for (i = kLanes; i + kLanes <= n; i += kLanes) results = Fn::template Apply<Ops>(results, Ops::Load(x + i));
+      for (i = kLanes; i + kLanes <= n;) {
+        if (i > kLanes && KernelRun::IsStopped()) return result;
+        const int64_t end = std::min(n, i + kPollElements);
+        for (; i + kLanes <= end; i += kLanes) results = Fn::template Apply<Ops>(results, Ops::Load(x + i));
+      }
       A lanes[kLanes];
       Ops::Store(results, lanes);
       for (int64_t lane = 0; lane < kLanes; ++lane) result = Fn::ApplyOne(result, lanes[lane]);
@@ -321,8 +338,16 @@ struct Pool {
       return;
     }
     const int64_t cols = std::min(plan.cols.input, plan.ReachedCols() - pad);
-    PoolColumns(image + y.begin * stride, y.size(), stride, cols * plan.channels,
-                buffers.columns + pad * plan.channels);
+    const T* const first = image + y.begin * stride;
+    A* const columns = buffers.columns + pad * plan.channels;
+    const int64_t n = cols * plan.channels;
+    // So many columns that it ends soon if it is to; the last part is not shorter than a vector.
+    const int64_t part = (1 + kPollElements / std::max<int64_t>(1, y.size()) / 1024) * 1024;
+    for (int64_t i = 0; i < n && (i == 0 || !KernelRun::IsStopped());) {
+      const int64_t size = n - i < part + kLanes ? n - i : part;
+      PoolColumns(first + i, y.size(), stride, size, columns + i);
+      i += size;
+    }
     if (plan.cols.stride > 1) SplitPhases(plan, buffers);
     A* result;
     if constexpr (kNarrows) {
@@ -350,7 +375,9 @@ struct Pool {
     const Buffers buffers(plan, static_cast<A*>(buffer));
     if (!is_by_pixels) std::fill(buffers.columns, buffers.phases, Fn::template Identity<A>());
     auto* to = static_cast<T*>(out) + begin * plan.OutputRowSize();
+    StopPoll poll(kPollProducts);
     for (int64_t row = begin; row < end; ++row, to += plan.OutputRowSize()) {
+      if (poll.Stops(plan.OutputRowSize() * plan.rows.window * plan.cols.window)) return;
       const T* image = static_cast<const T*>(x) + row / plan.rows.output * plan.rows.input * plan.InputRowSize();
       const WindowRange y(plan.rows, row % plan.rows.output);
       is_by_pixels ? PixelRow(plan, image, y, narrow, to) : ColumnRow(plan, image, y, narrow, buffers, to);

@@ -157,8 +157,9 @@ class Reducer {
     const Pass& pass = units.pass;
     const double cost = static_cast<double>(units.chunk * units.tile) * rows_.cost + kUnitCost;
     if (units.chunks == 1 && units.tiles == 1) {
-      return frame_.ParallelFor(pass.outer, cost,
-                                [&](int64_t begin, int64_t end) { ComputeBlocks(pass, begin, end, finish, to); });
+      frame_.ParallelFor(pass.outer, cost,
+                         [&](int64_t begin, int64_t end) { ComputeBlocks(pass, begin, end, finish, to); });
+      return;
     }
     frame_.ParallelFor(pass.outer * units.chunks * units.tiles, cost, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) ComputeUnit(units, unit, finish, to);

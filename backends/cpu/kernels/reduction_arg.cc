@@ -87,12 +87,14 @@ class Search {
     TANDEM_ASSIGN_OR_RETURN(const RcRef<HostBuffer> buffer,
                             frame_.host().allocator().Allocate(static_cast<size_t>(num_candidates) * sizeof(int64_t)));
     auto* const candidates = static_cast<int64_t*>(buffer->data());
-    ForUnits(chunks, chunk, [&](const Unit& unit) {
+    // Candidates that were not found would be taken for rows.
+    const bool found = ForUnits(chunks, chunk, [&](const Unit& unit) {
       const int64_t row = unit.chunk * chunk;
       const int64_t tile = unit.index / chunks;
       functions_.find(At(unit) + row * cols_ * element_size_, std::min(chunk, rows_ - row), cols_, unit.cols, row,
                       candidates + tile * chunks * width_ + unit.chunk * unit.cols);
     });
+    if (!found) return frame_.CheckActive();
     ForUnits(1, chunks, [&](const Unit& unit) {
       int64_t* const best = candidates + unit.index * chunks * width_;
       functions_.merge(At(unit), cols_, unit.cols, chunks, best);
@@ -103,9 +105,9 @@ class Search {
 
   // Calls fn for each of `chunks` chunks of `chunk` rows of each tile of columns.
   template <typename Fn>
-  void ForUnits(int64_t chunks, int64_t chunk, const Fn& fn) const {
+  bool ForUnits(int64_t chunks, int64_t chunk, const Fn& fn) const {
     const double cost = static_cast<double>(chunk * width_) * kCost + 10;
-    frame_.ParallelFor(outer_ * tiles_ * chunks, cost, [&](int64_t begin, int64_t end) {
+    return frame_.ParallelFor(outer_ * tiles_ * chunks, cost, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t tile = i / chunks;
         const int64_t col = tile % tiles_ * width_;

@@ -12,6 +12,7 @@
 #include "kernels/elementwise_rows.h"
 #include "kernels/half_rows.h"
 #include "kernels/kernels.h"
+#include "kernels/polls.h"
 #include "kernels/scan_rows.h"
 #include "tandem/host_context.h"
 #include "tandem/op_axis.h"
@@ -85,7 +86,8 @@ struct ScanFunction {
       const int64_t count = std::min(kConvertedBlock, width - col);
       std::fill_n(sums, count, neutral);
       const void* const both[] = {sums, elements};
-      for (int64_t i = 0; i < n; ++i) {
+      StopPoll poll(kPollElements);
+      for (int64_t i = 0; i < n && !poll.Stops(count); ++i) {
         const int64_t first = ((order.reverse ? n - 1 - i : i) * stride + col) * kHalfSize;
         const void* from = x + first;
         widen(&from, elements, count);
@@ -111,10 +113,11 @@ Status ScanLines(const KernelFrame& frame, const ScanFunction& scan, int64_t ele
                          frame.exec().work_queue().ParallelismLevel() > 1;
   if (!is_shared) {
     frame.ParallelFor(lines, static_cast<double>(n) * scan.along_cost(), [&](int64_t begin, int64_t end) {
+      StopPoll poll(kPollElements);
       for (int64_t line = begin; line < end; ++line) {
         Accumulator start;
         scan.rows.combine(nullptr, nullptr, &start);
-        for (int64_t block = 0; block < blocks; ++block) {
+        for (int64_t block = 0; block < blocks && !poll.Stops(kBlock); ++block) {
           with_block(line, block, [&](int64_t at, int64_t count) {
             Accumulator total;
             scan.Along(x + at, out + at, count, order, &start, &total);

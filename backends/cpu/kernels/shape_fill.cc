@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "kernels/polls.h"
 #include "kernels/shape_movement.h"
 #include "kernels/simd_targets.h"
 
@@ -77,7 +78,10 @@ void FillElements(std::byte* out, int64_t count, const void* value, size_t eleme
   if (bytes < kWorthPattern) return FillDirectly(out, bytes, value, element_size);
   std::byte pattern[kPatternBytes];
   FillDirectly(pattern, kPatternBytes, value, element_size);
-  HWY_DYNAMIC_DISPATCH(FillPattern)(pattern, out, bytes);
+  const auto fill = [&](size_t begin, size_t size) { HWY_DYNAMIC_DISPATCH(FillPattern)(pattern, out + begin, size); };
+  if (bytes <= kPollBytes) return fill(0, bytes);
+  InSteps(static_cast<int64_t>(bytes), int64_t{kPollBytes},
+          [&](int64_t begin, int64_t end) { fill(static_cast<size_t>(begin), static_cast<size_t>(end - begin)); });
 }
 
 }  // namespace tandem::cpu

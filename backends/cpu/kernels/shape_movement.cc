@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
+#include "kernels/polls.h"
 #include "kernels/shape_strided_copy.h"
 #include "tandem/host_context.h"
 
@@ -18,26 +18,24 @@ namespace {
 // Below this a copy costs about what sharing does, and does not keep a large tensor alive for a few of its elements.
 constexpr size_t kMinSharedBytes = 4096;
 
-std::unique_ptr<std::string_view[]> AllocateViews(int64_t count) {
-  if (static_cast<uint64_t>(count) > PTRDIFF_MAX / sizeof(std::string_view)) return nullptr;
-  return std::unique_ptr<std::string_view[]>(new (std::nothrow) std::string_view[static_cast<size_t>(count)]);
-}
-
 }  // namespace
 
 Status ElementSource::Init(KernelFrame& frame, size_t arg) {
   const Tensor& tensor = frame.arg(arg);
   if (tensor.IsA(kStringHost)) {
-    strings_ = AllocateViews(tensor.num_elements());
+    strings_ = TaskArray<std::string_view>(tensor.num_elements());
     if (strings_ == nullptr) return Status::OutOfMemory();
     const StringHostView strings(tensor);
-    for (int64_t i = 0; i < strings.size(); ++i) strings_[i] = strings[i];
+    InSteps(strings.size(), kPollSteps, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) strings_[static_cast<size_t>(i)] = strings[i];
+    });
     data_ = reinterpret_cast<const std::byte*>(strings_.get());
     element_size_ = sizeof(std::string_view);
     return Status();
   }
   dense_ = &tensor;
-  if (!tensor.IsA(kDenseHost)) TANDEM_RETURN_IF_ERROR(internal::RequireDense(frame, arg, &dense_, expanded_));
+  TANDEM_RETURN_IF_ERROR(internal::CheckDense(frame, arg));
+  TANDEM_RETURN_IF_ERROR(internal::ExpandToDense(frame, &dense_, expanded_));
   data_ = static_cast<const std::byte*>(dense_->data());
   element_size_ = DTypeSize(tensor.dtype());
   return Status();
@@ -50,16 +48,7 @@ bool ElementSink::Init(KernelFrame& frame, size_t i) {
     data_ = static_cast<std::byte*>(frame.AllocateResult(i));
     return data_ != nullptr;
   }
-  // The limit of memory is asked for what the result takes at least, before there are views of all its elements.
-  const int64_t count = metadata.num_elements();
-  constexpr int64_t kMostViews = PTRDIFF_MAX / static_cast<int64_t>(sizeof(std::string_view));
-  const StatusOr<RcRef<HostBuffer>> room =
-      frame.host().allocator().Allocate(static_cast<size_t>(std::min(count, kMostViews)) * sizeof(uint64_t));
-  if (!room.ok()) {
-    frame.SetError(i, room.status());
-    return false;
-  }
-  strings_ = AllocateViews(count);
+  strings_ = TaskArray<std::string_view>(metadata.num_elements());
   if (strings_ == nullptr) {
     frame.SetError(i, Status::OutOfMemory());
     return false;
@@ -69,7 +58,7 @@ bool ElementSink::Init(KernelFrame& frame, size_t i) {
 }
 
 void ElementSink::Finish(KernelFrame& frame) {
-  if (strings_ == nullptr) return;
+  if (strings_ == nullptr || KernelRun::IsStopped()) return;
   const TensorShape& shape = frame.result_metadata(result_).shape;
   StatusOr<Tensor> tensor = MakeString(shape, {strings_.get(), static_cast<size_t>(shape.num_elements())},
                                        frame.host().device(), frame.host().allocator());

@@ -9,11 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
+#include "kernels/task_memory.h"
 #include "tandem/kernel.h"
 
 namespace tandem::cpu {
@@ -36,8 +37,8 @@ class ElementSource {
   const Tensor* dense_ = nullptr;
   const std::byte* data_ = nullptr;
   size_t element_size_ = 0;
-  std::unique_ptr<Tensor> expanded_;
-  std::unique_ptr<std::string_view[]> strings_;
+  std::optional<Tensor> expanded_;
+  TaskArray<std::string_view> strings_;
 };
 
 // The elements of a result to be written, by the same rules.
@@ -53,7 +54,7 @@ class ElementSink {
  private:
   size_t result_ = 0;
   std::byte* data_ = nullptr;
-  std::unique_ptr<std::string_view[]> strings_;
+  TaskArray<std::string_view> strings_;
 };
 
 // An element of 16 bytes.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kernels/polls.h"
 #include "kernels/shape_kernels.h"
 #include "kernels/shape_movement.h"
 #include "kernels/shape_strided_copy.h"
@@ -67,7 +68,7 @@ struct Filling {
 
   void Write(std::byte* to, size_t bytes) const {
     if (value == nullptr) {
-      std::memset(to, 0, bytes);
+      ClearLong(to, bytes);
     } else {
       FillElements(to, static_cast<int64_t>(bytes / element_size), value, element_size);
     }
@@ -94,7 +95,7 @@ Status PadWith(KernelFrame& frame, const ElementSource& source, const Filling& f
         continue;
       }
       filling.Write(to, before);
-      std::memcpy(to + before, source.data() + static_cast<size_t>(input_row) * inside, inside);
+      CopyLong(to + before, source.data() + static_cast<size_t>(input_row) * inside, inside);
       filling.Write(to + before + inside, whole - before - inside);
     }
   });
@@ -203,7 +204,7 @@ Status MirrorPadKernel(KernelFrame& frame) {
         const int64_t first = dims.MirrorOfBefore() + row_dim.before - 1;
         CopyBackwards(to, from + static_cast<size_t>(first) * unit, row_dim.before, unit);
       }
-      std::memcpy(to + before, from, inside);
+      CopyLong(to + before, from, inside);
       if (num_after > 0) {
         const std::byte* last = from + static_cast<size_t>(dims.MirrorOfAfter()) * unit;
         CopyBackwards(to + before + inside, last, num_after, unit);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/polls.h"
 #include "kernels/simd_math.h"
 #include "kernels/simd_targets.h"
 
@@ -112,6 +113,7 @@ HWY_INLINE T SumBlock(const T* x, int64_t count) {
 template <bool kOfExp, typename T>
 T SumRow(const T* x, int64_t count) {
   if (count <= kSumBlock<T>) return SumBlock<kOfExp>(x, count);
+  if (count > kPollElements && KernelRun::IsStopped()) return T{0};
   const int64_t half = (count / 2 + kSumBlock<T> - 1) / kSumBlock<T> * kSumBlock<T>;
   return SumRow<kOfExp>(x, half) + SumRow<kOfExp>(x + half, count - half);
 }
@@ -134,14 +136,18 @@ T Extreme(const T* x, int64_t count) {
   V best0 = Ops::Load(x), best1 = best0, best2 = best0, best3 = best0;
   typename Ops::Mask nan = Ops::IsNan(best0);
   int64_t i = 0;
-  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
-    const V v0 = Ops::Load(x + i), v1 = Ops::Load(x + i + kLanes);
-    const V v2 = Ops::Load(x + i + 2 * kLanes), v3 = Ops::Load(x + i + 3 * kLanes);
-    best0 = choose(best0, v0);
-    best1 = choose(best1, v1);
-    best2 = choose(best2, v2);
-    best3 = choose(best3, v3);
-    nan = Ops::Or(nan, Ops::Or(Ops::Or(Ops::IsNan(v0), Ops::IsNan(v1)), Ops::Or(Ops::IsNan(v2), Ops::IsNan(v3))));
+  while (i + 4 * kLanes <= count) {
+    if (i > 0 && KernelRun::IsStopped()) return T{0};
+    const int64_t end = std::min(count, i + kPollElements);
+    for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
+      const V v0 = Ops::Load(x + i), v1 = Ops::Load(x + i + kLanes);
+      const V v2 = Ops::Load(x + i + 2 * kLanes), v3 = Ops::Load(x + i + 3 * kLanes);
+      best0 = choose(best0, v0);
+      best1 = choose(best1, v1);
+      best2 = choose(best2, v2);
+      best3 = choose(best3, v3);
+      nan = Ops::Or(nan, Ops::Or(Ops::Or(Ops::IsNan(v0), Ops::IsNan(v1)), Ops::Or(Ops::IsNan(v2), Ops::IsNan(v3))));
+    }
   }
   const auto add_to_first = [&](V v) HWY_ATTR {
     best0 = choose(best0, v);
@@ -158,7 +164,11 @@ template <typename T, class F, class Ops = RowOps<T>>
 HWY_INLINE void MapRow(const T* x, int64_t count, T* y, F function) {
   constexpr int64_t kLanes = Ops::kLanes;
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) Ops::Store(function(Ops::Load(x + i)), y + i);
+  while (i + kLanes <= count) {
+    if (i > 0 && KernelRun::IsStopped()) return;
+    const int64_t end = std::min(count, i + kPollElements / 4);
+    for (; i + kLanes <= end; i += kLanes) Ops::Store(function(Ops::Load(x + i)), y + i);
+  }
   if (i < count) {
     const size_t rest = static_cast<size_t>(count - i);
     Ops::StoreFirst(function(Ops::LoadFirst(rest, x + i)), rest, y + i);

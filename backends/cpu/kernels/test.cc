@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "kernels/kernels.h"
+#include "kernels/polls.h"
 #include "kernels/shape_movement.h"
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
@@ -81,7 +82,10 @@ StatusOr<Tensor> AddAnyKernel(const Tensor& x, const Tensor& y, KernelFrame& fra
   }
   TANDEM_ASSIGN_OR_RETURN(Tensor sum, AllocateDense(metadata, host.device(), host.allocator()));
   const std::span<T> to = MutableDenseData<T>(sum);
-  for (int64_t i = 0; i < sum.num_elements(); ++i) to[i] = AddElements(operands[0][i], operands[1][i]);
+  StopPoll poll(kPollElements);
+  for (int64_t i = 0; i < sum.num_elements() && !poll.Stops(); ++i) {
+    to[i] = AddElements(operands[0][i], operands[1][i]);
+  }
   return sum;
 }
 
@@ -89,7 +93,8 @@ template <typename T>
 Status AddDenseOnlyKernel(DenseArg x, DenseArg y, KernelFrame& frame) {
   T* sum = frame.ForwardOrAllocateResult<T>(0, {0, 1});
   if (sum == nullptr) return Status();
-  for (int64_t i = 0; i < x.size(); ++i) sum[i] = AddElements(x.data<T>()[i], y.data<T>()[i]);
+  StopPoll poll(kPollElements);
+  for (int64_t i = 0; i < x.size() && !poll.Stops(); ++i) sum[i] = AddElements(x.data<T>()[i], y.data<T>()[i]);
   return Status();
 }
 
@@ -97,11 +102,16 @@ StatusOr<Tensor> OddCollectorKernel(DenseArg x, KernelFrame& frame) {
   if (x.shape().rank() != 1) return InvalidArgument("x must be a vector, got x: ", x.metadata());
   const std::span<const int32_t> elements = DenseData<int32_t>(x.tensor());
   int64_t count = 0;
-  for (const int32_t element : elements) count += element & 1;
+  StopPoll poll(kPollElements);
+  for (const int32_t element : elements) {
+    if (poll.Stops()) return KernelRun::CheckWanted();
+    count += element & 1;
+  }
   HostContext& host = frame.host();
   TANDEM_ASSIGN_OR_RETURN(Tensor odd, AllocateDense({DType::kI32, {count}}, host.device(), host.allocator()));
   auto* to = static_cast<int32_t*>(odd.mutable_data());
   for (const int32_t element : elements) {
+    if (poll.Stops()) break;
     if ((element & 1) != 0) *to++ = element;
   }
   return odd;
@@ -115,10 +125,11 @@ Status ErrorTensorKernel(const Tensor& x, KernelFrame& frame) {
 }
 
 AsyncValueRef<Tensor> AsyncNoopKernel(const Tensor& x, KernelFrame& frame) {
-  RcRef<TensorValue> result = MakeUnconstructed<Tensor>();
-  if (!result) return AsyncValueRef<Tensor>::MakeError(Status::OutOfMemory());
-  frame.exec().work_queue().AddTask([result, x] { result->Emplace(x); });
-  return AsyncValueRef<Tensor>(RcRef<AsyncValue>(std::move(result)));
+  auto producer = Producer<Tensor>::Make();
+  if (!producer) return AsyncValueRef<Tensor>::MakeError(Status::OutOfMemory());
+  AsyncValueRef<Tensor> result = producer.ref();
+  frame.exec().work_queue().AddTask([producer = std::move(producer), x]() mutable { producer.Emplace(x); });
+  return result;
 }
 
 Status PrintTensorKernel(const Tensor& x, KernelFrame& frame) {

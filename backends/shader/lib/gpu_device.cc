@@ -45,8 +45,7 @@ AsyncValueRef<Tensor> GpuToHost(const ExecutionContext& exec, const Tensor& from
 // Keeps what a download reads and writes, until it ends.
 class PendingDownload : public RefCounted<PendingDownload> {
  public:
-  PendingDownload(const GpuDevice& device, Tensor source, Tensor host, RcRef<HostBuffer> words,
-                  RcRef<TensorValue> result)
+  PendingDownload(const GpuDevice& device, Tensor source, Tensor host, RcRef<HostBuffer> words, Producer<Tensor> result)
       : device_(device),
         source_(std::move(source)),
         host_(std::move(host)),
@@ -58,11 +57,11 @@ class PendingDownload : public RefCounted<PendingDownload> {
   void End(const Status& status) {
     Status error = status.ok() ? device_.CheckUsable(GpuDevice::BufferOf(source_)) : status;
     source_ = Tensor(nullptr);
-    RcRef<TensorValue> result = std::move(result_);
-    if (!error.ok()) return result->SetError(std::move(error));
+    Producer<Tensor> result = std::move(result_);
+    if (!error.ok()) return result.SetError(std::move(error));
     if (words_) Narrow(words_->data(), host_.mutable_data(), host_.num_elements());
-    result->value().TakePayload(std::move(host_));
-    result.release()->SetConcreteAndDropRef();
+    result.value().TakePayload(std::move(host_));
+    result.SetConcrete();
   }
 
  private:
@@ -70,7 +69,7 @@ class PendingDownload : public RefCounted<PendingDownload> {
   Tensor source_;
   Tensor host_;
   RcRef<HostBuffer> words_;  // of bool
-  RcRef<TensorValue> result_;
+  Producer<Tensor> result_;
 };
 
 }  // namespace
@@ -223,9 +222,9 @@ AsyncValueRef<Tensor> GpuDevice::Download(const ExecutionContext& exec, const Te
     if (!allocated.ok()) return fail(allocated.status());
     words = std::move(*allocated);
   }
-  auto result = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata, &host.device());
+  auto result = Producer<Tensor>::MakeConstructed(metadata, &host.device());
   if (!result) return fail(Status::OutOfMemory());
-  AsyncValueRef<Tensor> value{RcRef<AsyncValue>(result)};
+  AsyncValueRef<Tensor> value = result.ref();
   auto pending = MakeRef<PendingDownload>(*this, tensor, std::move(*dense), std::move(words), std::move(result));
   if (!pending) return fail(Status::OutOfMemory());
   void* const destination = pending->destination();

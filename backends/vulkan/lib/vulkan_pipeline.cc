@@ -35,7 +35,7 @@ void PipelineMaker::Stop() {
   wake_.notify_all();
   for (const auto& thread : threads_) thread->Join();
   for (Job& job : left) {
-    job.result->SetError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
+    job.result.SetError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
   }
 }
 
@@ -87,9 +87,10 @@ void PipelineMaker::SavePipelineCache() {
 
 AsyncValueRef<RcRef<shader::Pipeline>> PipelineMaker::Make(shader::ShaderText text) {
   using Result = AsyncValueRef<RcRef<shader::Pipeline>>;
-  auto result = MakeUnconstructed<RcRef<shader::Pipeline>>();
-  if (!result) return Result(OutOfMemoryAsyncValue());
-  Job job{std::move(text), result};
+  auto producer = Producer<RcRef<shader::Pipeline>>::Make();
+  if (!producer) return Result(OutOfMemoryAsyncValue());
+  Result result = producer.ref();
+  Job job{std::move(text), std::move(producer)};
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Result::MakeError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
@@ -103,7 +104,7 @@ AsyncValueRef<RcRef<shader::Pipeline>> PipelineMaker::Make(shader::ShaderText te
   }
   wake_.notify_one();
   if (job.result) Run(std::move(job));
-  return Result(std::move(result));
+  return result;
 }
 
 void PipelineMaker::Work() {
@@ -126,9 +127,9 @@ void PipelineMaker::Work() {
 void PipelineMaker::Run(Job job) {
   StatusOr<RcRef<shader::Pipeline>> pipeline = Compile(job.text);
   if (pipeline.ok()) {
-    job.result->Emplace(std::move(*pipeline));
+    job.result.Emplace(std::move(*pipeline));
   } else {
-    job.result->SetError(pipeline.status());
+    job.result.SetError(pipeline.status());
   }
 }
 

@@ -83,7 +83,7 @@ class PipelineMaker {
  private:
   struct Job {
     shader::ShaderText text;
-    RcRef<ConcreteAsyncValue<RcRef<shader::Pipeline>>> result;
+    Producer<RcRef<shader::Pipeline>> result;
   };
 
   void Work();

@@ -87,18 +87,20 @@ void WebGpuQueue::DestroyBuffer(BufferId buffer) {
 
 AsyncValueRef<RcRef<shader::Pipeline>> WebGpuQueue::CreatePipeline(shader::ShaderText text) {
   using Ref = AsyncValueRef<RcRef<shader::Pipeline>>;
-  RcRef<PipelineValue> value = MakeUnconstructed<RcRef<shader::Pipeline>>();
-  if (!value) return Ref::MakeError(Status::OutOfMemory());
+  auto producer = Producer<RcRef<shader::Pipeline>>::Make();
+  if (!producer) return Ref::MakeError(Status::OutOfMemory());
+  Ref value = producer.ref();
   std::string name = text.name;
   const auto noted = Note([&](CommandStream& stream) -> Status {
     const PipelineRecord record = stream.CreatePipeline(std::move(text));
     RcRef<WebGpuPipeline> pipeline = MakeRef<WebGpuPipeline>(*this, record);
     if (!pipeline) return Status::OutOfMemory();
-    pipelines_.insert_or_assign(record.number, PendingPipeline{std::move(name), std::move(pipeline), value});
+    pipelines_.insert_or_assign(record.number,
+                                PendingPipeline{std::move(name), std::move(pipeline), std::move(producer)});
     return Status();
   });
   if (!noted.ok()) return Ref::MakeError(noted.status());
-  return Ref(RcRef<AsyncValue>(std::move(value)));
+  return value;
 }
 
 void WebGpuQueue::DropPipeline(uint32_t pipeline) {
@@ -212,11 +214,10 @@ void WebGpuQueue::OnPipelineDone(uint32_t pipeline, StatusCode code, std::string
     pipelines_.erase(found);
   }
   if (code != StatusCode::kOk) {
-    pending.value->SetError(MakeError(code, "expected shader ", pending.name, " to compile, got: ", text));
+    pending.value.SetError(MakeError(code, "expected shader ", pending.name, " to compile, got: ", text));
     return;
   }
-  pending.value->Construct(std::move(pending.pipeline));
-  pending.value.release()->SetConcreteAndDropRef();
+  pending.value.Emplace(std::move(pending.pipeline));
 }
 
 void WebGpuQueue::OnDownloadDone(uint32_t download, StatusCode code, std::string_view text) {
@@ -252,7 +253,7 @@ void WebGpuQueue::FailPending(const Status& error) {
     pipelines.swap(pipelines_);
     downloads.swap(downloads_);
   }
-  for (auto& [number, pending] : pipelines) pending.value->SetError(error);
+  for (auto& [number, pending] : pipelines) pending.value.SetError(error);
   for (auto& [number, done] : downloads) done(error);
 }
 

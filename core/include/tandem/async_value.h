@@ -11,10 +11,12 @@
 #include <concepts>
 #include <cstdint>
 #include <new>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "tandem/export.h"
+#include "tandem/location.h"
 #include "tandem/ref_counted.h"
 #include "tandem/status.h"
 
@@ -316,11 +318,86 @@ AsyncValueRef<T> AsyncValueRef<T>::OrOutOfMemory(AsyncValue* value) {
   return AsyncValueRef(value != nullptr ? RcRef<AsyncValue>::Take(value) : OutOfMemoryAsyncValue());
 }
 
-// A pending value, for its producer; null when memory is exhausted.
+// A pending value; null when memory is exhausted. Whoever has it must end it: what produces values for others holds a
+// Producer.
 template <typename T>
 RcRef<ConcreteAsyncValue<T>> MakeUnconstructed() {
   return MakeRef<ConcreteAsyncValue<T>>();
 }
+
+namespace internal {
+// The error of a value that nobody will end.
+TANDEM_EXPORT Status AbandonedError(std::string_view op, Location location);
+}  // namespace internal
+
+// The producer's side of a value that is still to come, or null. Ends the value once; if it goes away before, the value
+// becomes the error "abandoned by its producer" (AV-8). Move-only, so that a closure that keeps it, run or not, sees to
+// that. For one thread at a time.
+template <typename T>
+class Producer {
+ public:
+  Producer() = default;
+  // Of a value of which nothing is known yet; null when memory is exhausted.
+  static Producer Make() { return Producer(MakeRef<ConcreteAsyncValue<T>>()); }
+  // Of one whose T is there, though not ready: of a tensor, its metadata is known.
+  template <typename... Args>
+  static Producer MakeConstructed(Args&&... args) {
+    using Value = ConcreteAsyncValue<T>;
+    return Producer(MakeRef<Value>(typename Value::Constructed{}, std::forward<Args>(args)...));
+  }
+  Producer(Producer&& other) noexcept = default;
+  Producer& operator=(Producer&& other) noexcept {
+    if (this != &other) {
+      Abandon();
+      value_ = std::move(other.value_);
+      op_ = other.op_;
+      location_ = other.location_;
+    }
+    return *this;
+  }
+  ~Producer() { Abandon(); }
+
+  explicit operator bool() const { return static_cast<bool>(value_); }
+
+  // What an abandoned value's error says of itself; without it, a kernel's value gets op and location of its call. `op`
+  // must live as long as the producer.
+  void Describe(std::string_view op, Location location) {
+    op_ = op;
+    location_ = location;
+  }
+
+  // The consumers' side; adds a reference. The rest is for a producer that is not null, too.
+  AsyncValueRef<T> ref() const { return AsyncValueRef<T>(RcRef<AsyncValue>(value_)); }
+  // What was constructed.
+  T& value() { return value_->value(); }
+  template <typename... Args>
+  T& Construct(Args&&... args) {
+    return value_->Construct(std::forward<Args>(args)...);
+  }
+
+  // These end the value and leave null. The producer's reference is gone before the waiters run, so that one of them
+  // may find the value unique and take over its content.
+  void SetConcrete() { std::move(value_).release()->SetConcreteAndDropRef(); }
+  template <typename... Args>
+  void Emplace(Args&&... args) {
+    Construct(std::forward<Args>(args)...);
+    SetConcrete();
+  }
+  void SetError(Status error) {
+    const RcRef<ConcreteAsyncValue<T>> value = std::move(value_);
+    value->SetError(std::move(error));
+  }
+
+ private:
+  explicit Producer(RcRef<ConcreteAsyncValue<T>> value) : value_(std::move(value)) {}
+  void Abandon() {
+    if (value_) SetError(internal::AbandonedError(op_, location_));
+  }
+
+  RcRef<ConcreteAsyncValue<T>> value_;
+  std::string_view op_;
+  Location location_;
+};
 
 namespace internal {
 template <typename F>

@@ -7,6 +7,7 @@
 #define TANDEM_HOST_CONTEXT_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,9 +48,15 @@ class TANDEM_EXPORT HostContext {
     // Asked before a queued op begins, on the thread that would run it; `bytes` is what its results take. False: not
     // now, and it goes to the end of the queue again. Default: whenever its turn comes.
     std::function<bool(int64_t bytes)> may_begin{};
-    // Bounds of what is pending or queued (EX-11).
+    // Asked by long kernels about every millisecond of work, from each thread that does it. False: the kernel ends, and
+    // its results are Cancelled errors. Default: as long as nobody cancels.
+    std::function<bool()> may_go_on{};
+    // Bounds of what is pending or queued (EX-11). At one of them a thread waits as long as ops run or are ready to.
+    // While none runs, queues, devices and asynchronous kernels must end one within `stall_limit`: whether they do so
+    // at all may depend on the thread that waits.
     int64_t max_pending_ops = int64_t{1} << 20;
     int64_t max_pending_bytes = sizeof(void*) == 8 ? int64_t{8} << 30 : int64_t{1} << 29;
+    std::chrono::milliseconds stall_limit = std::chrono::seconds(10);
   };
 
   explicit HostContext(Options options);
@@ -69,6 +76,7 @@ class TANDEM_EXPORT HostContext {
   // For calls from now on; below 0, all of them go to the queue.
   void set_inline_cost_limit(int64_t cost) { inline_cost_limit_.store(cost, std::memory_order_relaxed); }
   bool MayBegin(int64_t bytes) const { return !options_.may_begin || options_.may_begin(bytes); }
+  bool MayGoOn() const { return !options_.may_go_on || options_.may_go_on(); }
   void Print(std::string_view text) const {
     if (options_.print) options_.print(text);
   }

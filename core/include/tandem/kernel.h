@@ -13,7 +13,7 @@
 //   Status                           results were set through the frame; an error is the error of every result (DI-2)
 //   StatusOr<Tensor>                 the only result
 //   StatusOr<std::array<Tensor, N>>  all results
-//   AsyncValueRef<Tensor>            the only result, maybe still pending (DI-5)
+//   AsyncValueRef<Tensor>            the only result, maybe still pending (DI-5): whoever is to end it has its Producer
 // Anything else fails to compile with one sentence that says so (DI-1). Optional inputs are variadic ones of length
 // zero or one.
 
@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -36,10 +37,12 @@
 #include "tandem/host_tensors.h"
 #include "tandem/op_attrs.h"
 #include "tandem/op_def.h"
+#include "tandem/small_array.h"
 #include "tandem/tensor_handle.h"
 
 namespace tandem {
 
+class KernelRun;
 class OpHandler;
 
 // One call of a kernel. Lives for the call; used by the thread that runs the kernel.
@@ -93,9 +96,12 @@ class TANDEM_EXPORT KernelFrame {
   void SetChain(AsyncValueRef<Chain> chain) { chain_ = std::move(chain); }
 
   // Splits [0, n) over the work queue, about `cost_per_item` nanoseconds each; runs inline if that is not worth it.
-  void ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const;
+  // False if the kernel is to end, because nobody wants its results any more (CA-4): then some of the items were left
+  // out, and nothing that they were to compute may be used as an index or a size. Whatever the kernel gives after that
+  // is discarded. Items of a millisecond or more ask KernelRun::IsStopped themselves.
+  bool ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const;
 
-  // An error once the host or the request was cancelled; for long kernels to poll (CA-4).
+  // An error once the host or the request was cancelled (CA-4), for kernels that return it; see also KernelRun.
   Status CheckActive() const;
 
  private:
@@ -119,6 +125,7 @@ class TANDEM_EXPORT KernelFrame {
   const OpAttrsRef& attrs_;
   std::span<TensorValue* const> results_;
   AsyncValueRef<Chain> chain_;
+  const KernelRun* run_ = nullptr;  // in which this call's kernel is; null where it is too short to be stopped
   Late* late_ = nullptr;
   bool late_lost_ = false;   // memory for a Late could not be had: no result can be trusted
   bool error_told_ = false;  // the kernel's own error has reached the diagnostic handler
@@ -205,7 +212,8 @@ class VariadicArgs {
 
 namespace internal {
 
-// Keeps what an argument needs while the kernel runs.
+// Keeps what an argument needs while the kernel runs. Take checks it, and says by `expands` whether Expand, which may
+// need memory, is to be called once all have been taken (MD-6).
 template <typename Parameter>
 struct KernelParameter {
   static constexpr bool kValid = false;
@@ -213,49 +221,56 @@ struct KernelParameter {
 template <>
 struct KernelParameter<const Tensor&> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame& frame, size_t& next) {
+  Status Take(KernelFrame& frame, size_t& next, bool&) {
     tensor = &frame.arg(next++);
     return Status();
   }
+  Status Expand(KernelFrame&) { return Status(); }
   const Tensor& Get(KernelFrame&) { return *tensor; }
   const Tensor* tensor;
 };
-// `frame.arg(i)` as a dense host tensor; `expanded` keeps the elements of a scalar host tensor.
-TANDEM_EXPORT Status RequireDense(KernelFrame& frame, size_t i, const Tensor** dense,
-                                  std::unique_ptr<Tensor>& expanded);
+// Ok if `frame.arg(i)` is a host tensor that is dense or can be expanded to that.
+TANDEM_EXPORT Status CheckDense(const KernelFrame& frame, size_t i);
+// `*dense`, which is ok by CheckDense, becomes a dense host tensor; `expanded` keeps the elements of one that was not.
+TANDEM_EXPORT Status ExpandToDense(KernelFrame& frame, const Tensor** dense, std::optional<Tensor>& expanded);
 template <>
 struct KernelParameter<DenseArg> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame& frame, size_t& next) {
+  Status Take(KernelFrame& frame, size_t& next, bool& expands) {
     const size_t i = next++;
     tensor = &frame.arg(i);
     if (tensor->IsA(kDenseHost)) [[likely]]
       return Status();
-    return RequireDense(frame, i, &tensor, expanded);
+    expands = true;
+    return CheckDense(frame, i);
   }
+  Status Expand(KernelFrame& frame) { return ExpandToDense(frame, &tensor, expanded); }
   DenseArg Get(KernelFrame&) { return DenseArg(*tensor); }
   const Tensor* tensor;
-  std::unique_ptr<Tensor> expanded;
+  std::optional<Tensor> expanded;
 };
 template <>
 struct TANDEM_EXPORT KernelParameter<VariadicArgs> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame& frame, size_t& next);
-  VariadicArgs Get(KernelFrame&) { return VariadicArgs({tensors.get(), size}); }
-  size_t size = 0;
-  std::unique_ptr<const Tensor*[]> tensors;
-  std::unique_ptr<std::unique_ptr<Tensor>[]> expanded;  // only if one of them is a scalar host tensor
+  Status Take(KernelFrame& frame, size_t& next, bool& expands);
+  Status Expand(KernelFrame& frame);
+  VariadicArgs Get(KernelFrame&) { return VariadicArgs(tensors.span()); }
+  size_t first = 0;
+  SmallArray<const Tensor*, 8> tensors;
+  std::unique_ptr<std::optional<Tensor>[]> expanded;  // only if one of them is a scalar host tensor
 };
 template <>
 struct KernelParameter<const OpAttrsRef&> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame&, size_t&) { return Status(); }
+  Status Take(KernelFrame&, size_t&, bool&) { return Status(); }
+  Status Expand(KernelFrame&) { return Status(); }
   const OpAttrsRef& Get(KernelFrame& frame) { return frame.attrs(); }
 };
 template <>
 struct KernelParameter<KernelFrame&> {
   static constexpr bool kValid = true;
-  Status Prepare(KernelFrame&, size_t&) { return Status(); }
+  Status Take(KernelFrame&, size_t&, bool&) { return Status(); }
+  Status Expand(KernelFrame&) { return Status(); }
   KernelFrame& Get(KernelFrame& frame) { return frame; }
 };
 
@@ -348,7 +363,9 @@ struct KernelAdapter {
     size_t next = 0;
     Status status;
     // Left to right, so that each parameter takes its own argument; stops at the first that does not fit.
-    if (!((status = std::get<I>(parameters).Prepare(frame, next), status.ok()) && ...)) return status;
+    bool expands = false;
+    if (!((status = std::get<I>(parameters).Take(frame, next, expands), status.ok()) && ...)) return status;
+    if (expands && !((status = std::get<I>(parameters).Expand(frame), status.ok()) && ...)) return status;
     return KernelResult<Result>::Store(frame, fn(std::get<I>(parameters).Get(frame)...));
   }
 };

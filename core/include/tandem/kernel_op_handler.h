@@ -59,6 +59,8 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   const Device* device() const override { return &device_; }
 
  private:
+  // Whether ops of the fallback get their arguments, and give their results, by transfers.
+  bool TransfersTo(const OpHandler& fallback) const;
   StatusOr<Op> MakeFallbackOp(const OpDef& def);
 
   const Device& device_;

@@ -18,7 +18,10 @@ namespace tandem {
 // multiples of `grain` and have at least `grain` elements except the last; `grain` >= 1 should be some ten
 // microseconds of work. May be nested and called from any thread; never deadlocks, since the caller can do all the
 // work itself, as it does when memory for helpers cannot be had.
-TANDEM_EXPORT void ParallelFor(WorkQueue& queue, int64_t n, int64_t grain,
+//
+// Within a kernel, each thread asks now and then whether the kernel is to end (CA-4). Then some of the ranges are left
+// out, and the result is false: memory must not be addressed by what they were to compute.
+TANDEM_EXPORT bool ParallelFor(WorkQueue& queue, int64_t n, int64_t grain,
                                FunctionRef<void(int64_t begin, int64_t end)> fn);
 
 }  // namespace tandem

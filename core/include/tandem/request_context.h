@@ -41,6 +41,11 @@ class TANDEM_EXPORT RequestContext : public RefCounted<RequestContext> {
   Status CheckActive();
   // The same without looking at the time: ends nothing.
   Status CheckNotEnded() const;
+  // Whether CheckActive would give an error; ends nothing.
+  bool IsOver() const {
+    return ended_.load(std::memory_order_acquire) ||
+           (deadline() != Clock::time_point::max() && Clock::now() >= deadline());
+  }
 
   HostContext& host() const { return host_; }
   void* data() const { return options_.data.get(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Status: an error as a value (code, message, op, location, cause), or success in one null pointer.
+// Status: an error as a value (code, message, op, location, cause, way), or success in one null pointer.
 
 #ifndef TANDEM_STATUS_H_
 #define TANDEM_STATUS_H_
@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "tandem/export.h"
+#include "tandem/function_ref.h"
 #include "tandem/location.h"
 #include "tandem/message.h"
 
@@ -79,11 +80,32 @@ class [[nodiscard]] TANDEM_EXPORT Status {
   // This error with `cause` as the cause, if it has none yet; ok stays ok.
   Status WithCause(Status cause) const;
 
-  // "InvalidArgument: [op] text (file:line:column)", then one "caused by" line per cause.
-  std::string ToString() const;
+  // An op that an error came through.
+  struct Step {
+    std::string_view op;
+    DecodedLocation location;  // of the call
+  };
+  // Of the ops that an error came through, those next to its origin are kept; the others are only counted.
+  static constexpr size_t kMaxSteps = 8;
+  // This error as one of `op`, to which it came by an argument (ER-3a); ok stays ok. What it says of itself remains
+  // that of its origin.
+  Status Through(std::string_view op, Location location) const;
+  // How many ops it came through, the origin not counted.
+  size_t num_steps() const;
+  // The `i`th of them, counted from the origin; `i` is below num_steps() and kMaxSteps.
+  Step step(size_t i) const;
 
-  // Same error object, not merely equal text.
-  friend bool operator==(const Status& a, const Status& b) { return a.payload_ == b.payload_; }
+  // "InvalidArgument: [op] text (file:line:column)", then one line "through op (file:line:column)" for each step, then
+  // one "caused by" line per cause.
+  std::string ToString() const;
+  // The same text, in parts.
+  void WriteText(FunctionRef<void(std::string_view)> write) const;
+  // The steps alone, each as "op (file:line:column)", and "3 more ops" for those not kept, between `before` and
+  // `after`.
+  void WriteSteps(FunctionRef<void(std::string_view)> write, std::string_view before, std::string_view after) const;
+
+  // Same error, not merely equal text, whatever ops it came through.
+  friend bool operator==(const Status& a, const Status& b) { return a.payload_ == b.payload_ || a.HasOriginOf(b); }
 
  private:
   friend struct StatusPayload;
@@ -96,6 +118,7 @@ class [[nodiscard]] TANDEM_EXPORT Status {
   }
   void AddRefSlow() const;
   void DropRefSlow();
+  bool HasOriginOf(const Status& other) const;
 
   const struct StatusPayload* payload_;
 };

@@ -7,7 +7,9 @@
 
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { inspect, parseArgs } from 'node:util';
+import { inspect, parseArgs, types } from 'node:util';
+
+const { isProxy } = types;
 
 const USAGE = `usage: node --expose-gc fuzz.mjs [OPTIONS]
   --seed N        what the calls are drawn from; default: 1
@@ -56,6 +58,16 @@ class Random {
   }
 }
 
+/** A value as text, tensors by dtype and shape. */
+function show(tandem, value) {
+  if (isProxy(value)) return 'a proxy';
+  if (value instanceof tandem.Tensor) return value.disposed ? 'a tensor that is disposed of' : value.toString();
+  if (Array.isArray(value) && value.length < 20 && !value.includes(value)) {
+    return `[${value.map((element) => show(tandem, element)).join(', ')}]`;
+  }
+  return inspect(value, { depth: 1, breakLength: Infinity });
+}
+
 /** Values that nobody would give. Made anew each time, since some can be spent. */
 const WEIRD = [
   () => undefined, () => null, () => NaN, () => Infinity, () => -0, () => 1e308, () => 2 ** 53, () => -1,
@@ -72,13 +84,16 @@ const WEIRD = [
   () => ({ valueOf: () => 3 }), () => ({ dtype: 'f32', shape: [2], data: [1, 2] }),
 ];
 
-const DTYPES = ['bool', 'u8', 'i8', 'u16', 'i16', 'i32', 'u32', 'i64', 'u64', 'f16', 'bf16', 'f32', 'f64', 'c64', 'string'];
+const DTYPES = [
+  'bool', 'u8', 'i8', 'u16', 'i16', 'i32', 'u32', 'i64', 'u64', 'f16', 'bf16', 'f32', 'f64', 'c64', 'string',
+];
 const INTEGERS = [-3, -2, -1, 0, 0, 1, 1, 2, 2, 3, 4, 5, 7, 100, 65536, 2 ** 31, -(2 ** 31), 2 ** 40, 2 ** 53 - 1];
 const REALS = [0, -0, 1, -1, 0.5, 1e-7, 3e38, -1e30, NaN, Infinity, -Infinity];
 const TEXTS = ['', 'SAME', 'VALID', 'NHWC', 'NCHW', 'ij,jk->ik', '...i->i', 'ab', 'f32', '\u0000', '\u{1f600}'];
 
 function drawShape(random) {
-  return Array.from({ length: random.pick([0, 1, 1, 2, 2, 3, 4, 4, 5, 8]) }, () => random.pick([0, 1, 1, 2, 2, 3, 3, 4]));
+  const dim = () => random.pick([0, 1, 1, 2, 2, 3, 3, 4]);
+  return Array.from({ length: random.pick([0, 1, 1, 2, 2, 3, 4, 4, 5, 8]) }, dim);
 }
 
 function drawElement(random, dtype) {
@@ -105,15 +120,18 @@ class Fuzzer {
     const shape = random.oneIn(2) ? [2, 3] : drawShape(random);
     const size = shape.reduce((product, dim) => product * dim, 1);
     const values = Array.from({ length: size }, () => drawElement(random, dtype));
-    return this.rt.tensor(dtype === 'c64' ? values.flat() : values, { dtype, shape });
+    return this.rt.tensor(dtype === 'c64' ? new Float32Array(values.flat()) : values, { dtype, shape });
   }
 
-  drawInput(random, argument, dtypeOf) {
+  drawInput(stream, argument, dtypeOf) {
+    // Of its own, so that what follows does not depend on results of earlier calls.
+    const random = new Random(stream.next(), stream.next());
     if (random.oneIn(12)) return random.pick(WEIRD)();
     if (this.pool.length > 0 && random.oneIn(6)) return random.pick(this.pool);
     const dtype = argument?.dtype ?? dtypeOf.get(argument?.type_attr) ?? random.pick(DTYPES);
     if (argument?.host_input && dtype !== 'string') {
-      const list = Array.from({ length: random.below(5) }, () => random.oneIn(8) ? random.pick(INTEGERS) : random.between(-1, 3));
+      const one = () => random.oneIn(8) ? random.pick(INTEGERS) : random.between(-1, 3);
+      const list = Array.from({ length: random.below(5) }, one);
       return random.oneIn(2) ? list : random.between(-2, 3);
     }
     if (random.oneIn(5)) return random.oneIn(2) ? random.pick(REALS) : [random.pick(REALS), random.pick(INTEGERS)];
@@ -141,8 +159,9 @@ class Fuzzer {
   draw(random) {
     if (random.oneIn(3)) {
       const [name, fn] = random.pick(this.typed);
-      const args = Array.from({ length: random.oneIn(10) ? random.below(6) : Math.max(fn.length, 1) },
-        () => random.oneIn(10) ? [this.drawInput(random, undefined, new Map()), 1] : this.drawInput(random, undefined, new Map()));
+      const one = () => this.drawInput(random, undefined, new Map());
+      const count = random.oneIn(10) ? random.below(6) : Math.max(fn.length, 1);
+      const args = Array.from({ length: count }, () => random.oneIn(10) ? [one(), 1] : one());
       if (random.oneIn(3)) args.push(random.oneIn(4) ? random.pick(WEIRD)() : { axis: random.between(-2, 2) });
       return { name, args, make: () => fn(...args) };
     }
@@ -162,17 +181,18 @@ class Fuzzer {
     }
     const options = random.oneIn(30) ? { results: random.pick([0, 1, 2, -1, NaN, 2 ** 31, '1']) } : undefined;
     const given = random.oneIn(60) ? random.pick(WEIRD)() : inputs;
-    return { name: definition.name, args: [given, attrs, options], make: () => this.rt.execute(definition.name, given, attrs, options) };
+    const args = [given, attrs, options];
+    return { name: definition.name, args, make: () => this.rt.execute(definition.name, ...args) };
   }
 
   /** What is wrong with call `index`, or undefined. Awaits its results. */
   async run(index, print) {
     const random = new Random(this.seed, index);
     const call = this.draw(random);
-    if (print) console.log(`${index} ${call.name} ${inspect(call.args, { depth: 4, breakLength: Infinity })}`);
+    if (print) console.log(`${index} ${call.name} ${show(this.tandem, call.args)}`);
     let results;
     try {
-      results = call.make();
+      results = await call.make();
       if (!Array.isArray(results)) results = [results];
     } catch (error) {
       return this.check(error, call);
@@ -267,7 +287,8 @@ async function main() {
     if (bytesInUse !== 0) fail(`${bytesInUse} bytes of tensors are left`);
   }
   rt.dispose();
-  console.log(`fuzz.mjs: seed ${values.seed}, ${current - first} calls, ${fuzzer.numRight} of them right, ${failures.size} failures`);
+  console.log(`fuzz.mjs: seed ${values.seed}, ${current - first} calls, ${fuzzer.numRight} of them right, ` +
+    `${failures.size} failures`);
   process.exit(failures.size === 0 ? 0 : 1);
 }
 

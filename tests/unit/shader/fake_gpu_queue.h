@@ -51,6 +51,7 @@ class FakeGpuQueue final : public GpuQueue {
     std::vector<std::string> compiled;
     std::vector<std::function<void()>> held;
     uint64_t uploads = 0;
+    uint64_t downloads = 0;
     Counters counters;
     GpuListener* listener = nullptr;
     uint64_t batch = 1;
@@ -136,6 +137,7 @@ class FakeGpuQueue final : public GpuQueue {
     return c_.batch;
   }
   void Download(BufferId from, void* to, uint64_t bytes, Done done) override {
+    ++c_.downloads;
     Flush();
     std::memcpy(to, c_.buffers.at(from).data(), bytes);
     done(Status());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "fake_gpu_queue.h"
+#include "tandem/logging_op_handler.h"
 #include "tandem/shader/shader_op_handler.h"
 #include "test_runtime.h"
 
@@ -314,6 +315,155 @@ TEST_F(ShaderCallTest, PipelinesThatNeverComeLeaveNothingBehind) {
   EXPECT_FALSE(y.IsAvailable());
   other.host().CancelExecution("enough");
   EXPECT_TRUE(y.IsError());
+}
+
+StatusOr<TensorMetadata> Reshaped(const TensorMetadata& x, HostInput size) {
+  TANDEM_ASSIGN_OR_RETURN(const int64_t n, size.Scalar("size"));
+  if (n != x.num_elements()) return InvalidArgument("sizes must agree, got ", x, " and ", n);
+  return TensorMetadata(x.dtype, {n});
+}
+StatusOr<Tensor> GiveFirst(DenseArg x, const Tensor&) { return x.tensor(); }
+
+// MD-1, MD-6: wrong calls, which give the same error on the CPU and on the device, now and later, and which move and
+// allocate nothing: with a kernel there, and without one, so that the fallback would run them.
+class WrongCallTest : public ShaderCallTest, public testing::WithParamInterface<bool> {
+ protected:
+  WrongCallTest() {
+    rt_.Define(OpDefBuilder("t.Two")
+                   .Input("x: T")
+                   .Input("y: T")
+                   .Output("z: T")
+                   .Attr("T: {float, int32}")
+                   .Attr("m: int >= 1 = 1")
+                   .Attr("a: int >= 1 = 1")
+                   .Metadata<&test_ops::SameShape>());
+    rt_.Define(OpDefBuilder("t.Reshaped")
+                   .Input("x: float")
+                   .HostInput("size: int32")
+                   .Output("y: float")
+                   .Attr("a: int >= 1 = 1")
+                   .Metadata<&Reshaped>());
+    rt_.AddKernel("t.Two", {DType::kF32, DType::kI32}, MakeKernel<&GiveFirst>());
+    rt_.AddKernel("t.Reshaped", {DType::kInvalid}, MakeKernel<&GiveFirst>());
+    if (!GetParam()) return;
+    EXPECT_TRUE(handler_->AddKernel("t.Two", {DType::kF32, DType::kI32}, MakeKernel<&SameKernel>()).ok());
+    EXPECT_TRUE(handler_->AddKernel("t.Reshaped", MakeKernel<&SameKernel>()).ok());
+  }
+
+  std::string RunOn(OpHandler& handler, std::string_view op, Args args, const OpAttrsRef& attrs) {
+    TensorHandle result;
+    const ExecutionContext exec(rt_.host(), Location::Current());
+    rt_.runtime().Execute(exec, op, &handler, args.span(), attrs, {&result, 1});
+    return rt_.ErrorOf(result);
+  }
+  // The error of a call with arguments on the host, whatever the path; `x` and `y` are copied.
+  std::string ErrorEverywhere(std::string_view op, const TensorHandle& x, const TensorHandle& y,
+                              const OpAttrsRef& attrs = {}) {
+    const std::string error = RunOn(rt_.cpu(), op, {x, y}, attrs);
+    EXPECT_EQ(RunOn(*handler_, op, {x, y}, attrs), error);
+    EXPECT_EQ(RunOn(*handler_, op, {x, y}, OpAttrsRef(attrs).Freeze()), error);
+    for (const bool is_known : {true, false}) {
+      for (OpHandler* handler : {static_cast<OpHandler*>(&rt_.cpu()), static_cast<OpHandler*>(handler_)}) {
+        Promise promise = is_known ? rt_.MakePromise(x.metadata()) : rt_.MakePromise();
+        TensorHandle result;
+        Args args = {promise.Handle(), y};
+        const ExecutionContext exec(rt_.host(), Location::Current());
+        rt_.runtime().Execute(exec, op, handler, args.span(), attrs, {&result, 1});
+        if (is_known && !x.tensor().IsA(kSparseCooHost)) {
+          EXPECT_TRUE(result.IsError()) << "told by the call";
+        }
+        promise.Resolve(x.tensor());
+        EXPECT_EQ(rt_.ErrorOf(result), error) << op << " on " << handler->name() << (is_known ? ", known" : "");
+      }
+    }
+    EXPECT_EQ(controls_.uploads, 0u);
+    EXPECT_EQ(controls_.downloads, 0u);
+    EXPECT_EQ(controls_.bytes, 0u);
+    return error;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Kernel, WrongCallTest, testing::Bool());
+
+TEST_P(WrongCallTest, MD6_NothingIsTransferredForAWrongCall) {
+  const TensorHandle x = rt_.F32({1, 2});
+  EXPECT_EQ(ErrorEverywhere("t.Two", x, rt_.I32({1, 2})),
+            "[t.Two] argument 1 (y) must be f32 like argument 0 (x), got i32[2]");
+  EXPECT_EQ(ErrorEverywhere("t.Two", x, rt_.F32({1})), "[t.Two] shapes must agree, got x: f32[2], y: f32[1]");
+  OpAttrs attrs;
+  attrs.Set("a", int64_t{0});
+  attrs.Set("m", int64_t{-1});
+  EXPECT_EQ(ErrorEverywhere("t.Two", x, rt_.F32({1}), attrs), "[t.Two] attribute m must be at least 1, got -1");
+  EXPECT_EQ(ErrorEverywhere("t.Reshaped", x, rt_.I32({3})), "[t.Reshaped] sizes must agree, got f32[2] and 3");
+}
+
+// MD-6: the content of a host input must be fetched to find its fault, but only if all else is right.
+TEST_P(WrongCallTest, MD6_AHostInputOnTheDeviceIsFetchedLast) {
+  const TensorHandle x = rt_.F32({1, 2});
+  const TensorHandle size = ToGpu(rt_.I32({3}));
+  rt_.host().StartTracing();
+  OpAttrs attrs;
+  attrs.Set("a", int64_t{0});
+  EXPECT_EQ(RunOn(*handler_, "t.Reshaped", {x, size}, attrs), "[t.Reshaped] attribute a must be at least 1, got 0");
+  EXPECT_EQ(RunOn(*handler_, "t.Reshaped", {rt_.I32({1}), size}, {}),
+            "[t.Reshaped] argument 0 (x) must be f32, got i32[1]");
+  EXPECT_EQ(rt_.host().tracer().num_events(), 0);
+  EXPECT_EQ(RunOn(*handler_, "t.Reshaped", {x, size}, {}), "[t.Reshaped] sizes must agree, got f32[2] and 3");
+  EXPECT_EQ(rt_.host().tracer().num_events(), 1) << "the transfer of the size";
+  EXPECT_EQ(controls_.uploads, 1u) << "that of the size";
+}
+
+// MD-6: a representation that no kernel takes is told before another argument is moved or expanded.
+TEST_F(ShaderCallTest, MD6_RepresentationsAreCheckedBeforeAnythingIsMoved) {
+  rt_.Define(
+      OpDefBuilder("t.Two").Input("x: float").Input("y: float").Output("z: float").Metadata<&test_ops::SameShape>());
+  rt_.AddKernel("t.Two", {DType::kInvalid},
+                MakeKernel([](DenseArg x, DenseArg) -> StatusOr<Tensor> { return x.tensor(); }));
+  EXPECT_TRUE(handler_->AddKernel("t.Two", MakeKernel<&SameKernel>()).ok());
+  const StatusOr<Tensor> sparse = ToSparseCoo(rt_.MakeTensor<float>({2}, {0, 1}), rt_.host().allocator());
+  ASSERT_TRUE(sparse.ok());
+  const TensorHandle y = TensorHandle::MakeAvailable(*sparse);
+  constexpr std::string_view kError = "[t.Two] argument 1 (y) must be a dense tensor, got f32[2] as sparse_coo_host";
+  Promise promise = rt_.MakePromise({DType::kF32, {2}});
+  const TensorHandle late = Call("t.Two", {promise.Handle(), y});
+  promise.Resolve(rt_.Filled(2, 1));
+  EXPECT_EQ(ErrorOf(late), kError);
+  EXPECT_EQ(ErrorOf(Call("t.Two", {rt_.F32({1, 2}), y})), kError);
+  EXPECT_EQ(controls_.uploads, 0u);
+  EXPECT_EQ(rt_.ErrorOf(rt_.Call("t.Two", {rt_.Spread({2}, 1), y})), kError);
+}
+
+// TH-9: what a call moves shows in traces, and to a handler that looks on.
+TEST_F(ShaderCallTest, TH9_ImplicitTransfersAreSeen) {
+  std::vector<std::string> lines;
+  OpHandler* logging = rt_.runtime().AddHandler(CreateLoggingOpHandler(
+      "log", rt_.runtime(), *handler_, {.sink = [&lines](std::string_view line) { lines.emplace_back(line); }}));
+  OpHandler* outer = rt_.runtime().AddHandler(CreateLoggingOpHandler(
+      "outer", rt_.runtime(), *logging,
+      {.sink = [&lines](std::string_view line) { lines.push_back("outer " + std::string(line)); }}));
+  rt_.host().StartTracing();
+  TensorHandle x = rt_.F32({1, 2});
+  TensorHandle y;
+  rt_.runtime().Execute("t.GpuDouble", logging, Location(), {&x, 1}, OpAttrsRef(), {&y, 1});
+  EXPECT_EQ(lines, (std::vector<std::string>{
+                       "[1] t.GpuDouble",
+                       "[1]   input 0: f32[2] = [1, 2]",
+                       "[2] tandem.Transfer {from = dense_host on cpu, to = dense_gpu on fake}",
+                       "[2]   input 0: f32[2] = [1, 2]",
+                       "[2]   output 0: f32[2] as dense_gpu",
+                       "[1]   output 0: f32[2] as dense_gpu",
+                   }));
+  const std::string trace = rt_.host().tracer().ToJson();
+  EXPECT_NE(trace.find(R"("name":"tandem.Transfer")"), std::string::npos);
+  EXPECT_NE(trace.find("{from = dense_host on cpu, to = dense_gpu on fake}"), std::string::npos);
+
+  // There for the fallback and back, and to both of two handlers that look on.
+  lines.clear();
+  TensorHandle args[2] = {std::move(y), rt_.F32({1, 1})};
+  rt_.runtime().Execute("t.Add", outer, Location(), args, OpAttrsRef(), {&y, 1});
+  EXPECT_EQ(Values(y), (std::vector<float>{3, 5}));
+  int num_seen = 0;
+  for (const std::string& line : lines) num_seen += line.find("tandem.Transfer") != line.npos;
+  EXPECT_EQ(num_seen, 4);
 }
 
 }  // namespace

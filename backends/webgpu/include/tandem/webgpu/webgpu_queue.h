@@ -69,11 +69,10 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
 
  private:
   class WebGpuPipeline;
-  using PipelineValue = ConcreteAsyncValue<RcRef<shader::Pipeline>>;
   struct PendingPipeline {
     std::string name;
     RcRef<WebGpuPipeline> pipeline;
-    RcRef<PipelineValue> value;
+    Producer<RcRef<shader::Pipeline>> value;
   };
 
   // Notes a command by `record(stream)`; gives its batch.
