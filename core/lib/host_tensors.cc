@@ -132,7 +132,12 @@ Status CheckElements(DType dtype, std::span<const std::byte> bytes) {
 StatusOr<Tensor> MakeScalar(const TensorMetadata& metadata, const void* value, const Device& host) {
   TANDEM_RETURN_IF_ERROR(RequireFixedSize(metadata));
   Tensor tensor(metadata, &host);
-  internal::CopyElements(metadata.dtype, value, DTypeSize(metadata.dtype), tensor.UseInlineData(kScalarHost));
+  void* element = tensor.UseInlineData(kScalarHost);
+  if (metadata.dtype == DType::kBool) {
+    *static_cast<unsigned char*>(element) = *static_cast<const unsigned char*>(value) != 0;
+  } else {
+    std::memcpy(element, value, DTypeSize(metadata.dtype));
+  }
   return tensor;
 }
 

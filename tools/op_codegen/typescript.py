@@ -226,8 +226,8 @@ class TypeScriptFunction:
         """The attributes as one object, or None if there are none."""
         if not self.op.required:
             return "options" if self.op.optional else None
-        spread = ["...options"] if self.op.optional else []
-        return "{ " + ", ".join(spread + self.required_names) + " }"
+        required = "{ " + ", ".join(self.required_names) + " }"
+        return f"withOptions({self.made}, {self.name}, options, {required})" if self.op.optional else required
 
     def body(self):
         options = self.options_argument()
@@ -280,7 +280,7 @@ def wrap_statement(statement):
 
 def write(ops, path):
     functions = [TypeScriptFunction(op) for op in ops if op.has_function()]
-    text = HEADER + ("import { call1, call2, call3, callMany } from './call.js';\n"
+    text = HEADER + ("import { call1, call2, call3, callMany, withOptions } from './call.js';\n"
                      "import type { TensorInput } from './call.js';\n"
                      "import type { DType } from './dtypes.js';\n"
                      "import { defineOp } from './op.js';\n"

@@ -102,6 +102,15 @@ export function callMany(
   }
 }
 
+/** The attributes that an op must be given beside those that it may be given, which a getter may refuse to tell. */
+export function withOptions(op: Op, entry: Entry, options: object | undefined, required: object): object {
+  try {
+    return { ...options, ...required };
+  } catch (error) {
+    throw failure(error, entry, op.name);
+  }
+}
+
 // One call on its way through the checks.
 class Call {
   private readonly runtime: Runtime;

@@ -7,7 +7,7 @@
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 
-import { add, concat, leakyRelu, pad, reshape, TandemError, Tensor } from 'tandem-rt';
+import { add, cast, concat, leakyRelu, pad, reshape, TandemError, Tensor } from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
 import { checkError, errorOf, expectError, rejectionOf } from './errors.js';
 
@@ -123,7 +123,7 @@ describe('hostile values', () => {
       () => rt.tensor([1], list), () => rt.tensor([1], object), () => rt.execute('tf.AddV2', list),
       () => rt.execute(object, [x, x]), () => rt.execute('tf.AddV2', [x, x], object),
       () => rt.execute('tf.AddV2', [x, x], {}, object), () => concat(list, 0), () => concat([x, list], 0),
-      () => leakyRelu(x, { alpha: list }), () => rt.fromImage(object), () => rt.fromImage({}, object),
+      () => leakyRelu(x, { alpha: list }), () => cast(x, 'i32', object), () => rt.fromImage(object), () => rt.fromImage({}, object),
       () => rt.fill([1], object), () => rt.scalar(object), () => rt.cancel(object), () => rt.keep(object),
       () => rt.scope(object), () => rt.fromGPUBuffer(object, [1]), () => rt.tensor(revoked(new Float32Array(1))),
     ];
