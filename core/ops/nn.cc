@@ -85,8 +85,8 @@ OpDefBuilder Softmax(const char* name, const char* output, const char* doc) {
       .Metadata<&SoftmaxMetadata>()
       .Doc(std::string(doc) + R"( along the last dimension.
 
-Computed relative to the largest element of each row, so that nothing overflows. A logit of -inf is masked: its share is
-0, the logarithm of that -inf. A row with NaN or +inf, or with nothing but -inf, becomes NaN.
+Computed relative to the largest element of each row, so that nothing overflows. A logit of -inf is masked: its
+share is 0, the logarithm of that -inf. A row with NaN or +inf, or with nothing but -inf, becomes NaN.
 
 logits: Of rank 1 at least.)");
 }

@@ -6,7 +6,7 @@
 // One typed function per op. Arguments are tensors, numbers, nested or typed arrays; attributes with a default are
 // members of the last argument: `matMul(a, b, { transposeA: true })`.
 
-import { call1, call2, call3, callMany } from './call.js';
+import { call1, call2, call3, callMany, withOptions } from './call.js';
 import type { TensorInput } from './call.js';
 import type { DType } from './dtypes.js';
 import { defineOp } from './op.js';
@@ -367,7 +367,7 @@ export function avgPool(
   padding: 'SAME' | 'VALID',
   options?: AvgPoolOptions,
 ): Tensor {
-  return call1(avgPoolOp, avgPool, value, { ...options, ksize, strides, padding });
+  return call1(avgPoolOp, avgPool, value, withOptions(avgPoolOp, avgPool, options, { ksize, strides, padding }));
 }
 
 const avgPoolGradOp = /* @__PURE__ */ defineOp(
@@ -402,7 +402,10 @@ export function avgPoolGrad(
   padding: 'SAME' | 'VALID',
   options?: AvgPoolGradOptions,
 ): Tensor {
-  return call2(avgPoolGradOp, avgPoolGrad, origInputShape, grad, { ...options, ksize, strides, padding });
+  return call2(
+    avgPoolGradOp, avgPoolGrad, origInputShape, grad, withOptions(avgPoolGradOp, avgPoolGrad, options, { ksize, strides,
+    padding }),
+  );
 }
 
 const batchMatMulOp = /* @__PURE__ */ defineOp('tf.BatchMatMulV2', 'x:T y:T', 'adj_x:bool adj_y:bool');
@@ -527,7 +530,7 @@ export interface CastOptions {
  * bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
 export function cast(x: TensorInput, dstT: DType, options?: CastOptions): Tensor {
-  return call1(castOp, cast, x, { ...options, dstT });
+  return call1(castOp, cast, x, withOptions(castOp, cast, options, { dstT }));
 }
 
 const ceilOp = /* @__PURE__ */ defineOp('tf.Ceil', 'x:T');
@@ -617,7 +620,7 @@ export function conv2d(
   padding: 'SAME' | 'VALID' | 'EXPLICIT',
   options?: Conv2dOptions,
 ): Tensor {
-  return call2(conv2dOp, conv2d, input, filter, { ...options, strides, padding });
+  return call2(conv2dOp, conv2d, input, filter, withOptions(conv2dOp, conv2d, options, { strides, padding }));
 }
 
 const conv2dBackpropFilterOp = /* @__PURE__ */ defineOp(
@@ -663,7 +666,8 @@ export function conv2dBackpropFilter(
   options?: Conv2dBackpropFilterOptions,
 ): Tensor {
   return call3(
-    conv2dBackpropFilterOp, conv2dBackpropFilter, input, filterSizes, outBackprop, { ...options, strides, padding },
+    conv2dBackpropFilterOp, conv2dBackpropFilter, input, filterSizes, outBackprop, withOptions(conv2dBackpropFilterOp,
+    conv2dBackpropFilter, options, { strides, padding }),
   );
 }
 
@@ -711,7 +715,8 @@ export function conv2dBackpropInput(
   options?: Conv2dBackpropInputOptions,
 ): Tensor {
   return call3(
-    conv2dBackpropInputOp, conv2dBackpropInput, inputSizes, filter, outBackprop, { ...options, strides, padding },
+    conv2dBackpropInputOp, conv2dBackpropInput, inputSizes, filter, outBackprop, withOptions(conv2dBackpropInputOp,
+    conv2dBackpropInput, options, { strides, padding }),
   );
 }
 
@@ -801,7 +806,7 @@ export interface DepthToSpaceOptions {
  * @param blockSize Height and width of a block.
  */
 export function depthToSpace(input: TensorInput, blockSize: number, options?: DepthToSpaceOptions): Tensor {
-  return call1(depthToSpaceOp, depthToSpace, input, { ...options, blockSize });
+  return call1(depthToSpaceOp, depthToSpace, input, withOptions(depthToSpaceOp, depthToSpace, options, { blockSize }));
 }
 
 const depthwiseConv2dNativeOp = /* @__PURE__ */ defineOp(
@@ -847,7 +852,10 @@ export function depthwiseConv2dNative(
   padding: 'SAME' | 'VALID' | 'EXPLICIT',
   options?: DepthwiseConv2dNativeOptions,
 ): Tensor {
-  return call2(depthwiseConv2dNativeOp, depthwiseConv2dNative, input, filter, { ...options, strides, padding });
+  return call2(
+    depthwiseConv2dNativeOp, depthwiseConv2dNative, input, filter, withOptions(depthwiseConv2dNativeOp,
+    depthwiseConv2dNative, options, { strides, padding }),
+  );
 }
 
 const depthwiseConv2dNativeBackpropFilterOp = /* @__PURE__ */ defineOp(
@@ -892,8 +900,9 @@ export function depthwiseConv2dNativeBackpropFilter(
   options?: DepthwiseConv2dNativeBackpropFilterOptions,
 ): Tensor {
   return call3(
-    depthwiseConv2dNativeBackpropFilterOp, depthwiseConv2dNativeBackpropFilter, input, filterSizes, outBackprop, {
-    ...options, strides, padding },
+    depthwiseConv2dNativeBackpropFilterOp, depthwiseConv2dNativeBackpropFilter, input, filterSizes, outBackprop,
+    withOptions(depthwiseConv2dNativeBackpropFilterOp, depthwiseConv2dNativeBackpropFilter, options, { strides, padding
+    }),
   );
 }
 
@@ -939,8 +948,8 @@ export function depthwiseConv2dNativeBackpropInput(
   options?: DepthwiseConv2dNativeBackpropInputOptions,
 ): Tensor {
   return call3(
-    depthwiseConv2dNativeBackpropInputOp, depthwiseConv2dNativeBackpropInput, inputSizes, filter, outBackprop, {
-    ...options, strides, padding },
+    depthwiseConv2dNativeBackpropInputOp, depthwiseConv2dNativeBackpropInput, inputSizes, filter, outBackprop,
+    withOptions(depthwiseConv2dNativeBackpropInputOp, depthwiseConv2dNativeBackpropInput, options, { strides, padding }),
   );
 }
 
@@ -1453,8 +1462,8 @@ const logSoftmaxOp = /* @__PURE__ */ defineOp('tf.LogSoftmax', 'logits:T');
 /**
  * Logarithm of the softmax, x - log(sum(exp(x))), along the last dimension.
  *
- * Computed relative to the largest element of each row, so that nothing overflows; a row with NaN or infinity becomes
- * NaN.
+ * Computed relative to the largest element of each row, so that nothing overflows. A logit of -inf is masked: its share
+ * is 0, the logarithm of that -inf. A row with NaN or +inf, or with nothing but -inf, becomes NaN.
  *
  * tf.LogSoftmax(logits: T) gives logsoftmax: T; T: f16, bf16, f32 or f64.
  *
@@ -1619,7 +1628,7 @@ export function maxPool(
   padding: 'SAME' | 'VALID' | 'EXPLICIT',
   options?: MaxPoolOptions,
 ): Tensor {
-  return call1(maxPoolOp, maxPool, input, { ...options, ksize, strides, padding });
+  return call1(maxPoolOp, maxPool, input, withOptions(maxPoolOp, maxPool, options, { ksize, strides, padding }));
 }
 
 const maxPoolGradOp = /* @__PURE__ */ defineOp(
@@ -1661,7 +1670,10 @@ export function maxPoolGrad(
   padding: 'SAME' | 'VALID' | 'EXPLICIT',
   options?: MaxPoolGradOptions,
 ): Tensor {
-  return call3(maxPoolGradOp, maxPoolGrad, origInput, origOutput, grad, { ...options, ksize, strides, padding });
+  return call3(
+    maxPoolGradOp, maxPoolGrad, origInput, origOutput, grad, withOptions(maxPoolGradOp, maxPoolGrad, options, { ksize,
+    strides, padding }),
+  );
 }
 
 const maximumOp = /* @__PURE__ */ defineOp('tf.Maximum', 'x:T y:T');
@@ -2348,8 +2360,8 @@ const softmaxOp = /* @__PURE__ */ defineOp('tf.Softmax', 'logits:T');
 /**
  * Softmax exp(x) / sum(exp(x)) along the last dimension.
  *
- * Computed relative to the largest element of each row, so that nothing overflows; a row with NaN or infinity becomes
- * NaN.
+ * Computed relative to the largest element of each row, so that nothing overflows. A logit of -inf is masked: its share
+ * is 0, the logarithm of that -inf. A row with NaN or +inf, or with nothing but -inf, becomes NaN.
  *
  * tf.Softmax(logits: T) gives softmax: T; T: f16, bf16, f32 or f64.
  *
@@ -2424,7 +2436,7 @@ export interface SpaceToDepthOptions {
  * @param blockSize Height and width of a block.
  */
 export function spaceToDepth(input: TensorInput, blockSize: number, options?: SpaceToDepthOptions): Tensor {
-  return call1(spaceToDepthOp, spaceToDepth, input, { ...options, blockSize });
+  return call1(spaceToDepthOp, spaceToDepth, input, withOptions(spaceToDepthOp, spaceToDepth, options, { blockSize }));
 }
 
 const sparseSoftmaxCrossEntropyWithLogitsOp = /* @__PURE__ */ defineOp(
@@ -2925,7 +2937,7 @@ export interface UnpackOptions {
  * @param value Of rank 1 at least; its dimension `axis` is of size `num`.
  */
 export function unpack(value: TensorInput, num: number, options?: UnpackOptions): Tensor[] {
-  return callMany(unpackOp, unpack, [value], { ...options, num }, num);
+  return callMany(unpackOp, unpack, [value], withOptions(unpackOp, unpack, options, { num }), num);
 }
 
 const unsortedSegmentSumOp = /* @__PURE__ */ defineOp(
@@ -3033,7 +3045,10 @@ export function fusedConv2d(
   padding: 'SAME' | 'VALID' | 'EXPLICIT',
   options?: FusedConv2dOptions,
 ): Tensor {
-  return callMany(fusedConv2dOp, fusedConv2d, [input, filter, args], { ...options, strides, padding })[0]!;
+  return callMany(
+    fusedConv2dOp, fusedConv2d, [input, filter, args], withOptions(fusedConv2dOp, fusedConv2d, options, { strides,
+    padding }),
+  )[0]!;
 }
 
 const fusedMatMulOp = /* @__PURE__ */ defineOp(

@@ -997,8 +997,8 @@ inline Tensor log1p(Operand x, std::source_location where = std::source_location
 
 // tf.LogSoftmax: Logarithm of the softmax, x - log(sum(exp(x))), along the last dimension.
 //
-// Computed relative to the largest element of each row, so that nothing overflows; a row with NaN or infinity becomes
-// NaN.
+// Computed relative to the largest element of each row, so that nothing overflows. A logit of -inf is masked: its
+// share is 0, the logarithm of that -inf. A row with NaN or +inf, or with nothing but -inf, becomes NaN.
 //
 // logits: Of rank 1 at least.
 inline Tensor logSoftmax(Operand logits, std::source_location where = std::source_location::current()) {
@@ -1576,8 +1576,8 @@ inline Tensor slice(Operand input, Operand begin, Operand size, std::source_loca
 
 // tf.Softmax: Softmax exp(x) / sum(exp(x)) along the last dimension.
 //
-// Computed relative to the largest element of each row, so that nothing overflows; a row with NaN or infinity becomes
-// NaN.
+// Computed relative to the largest element of each row, so that nothing overflows. A logit of -inf is masked: its
+// share is 0, the logarithm of that -inf. A row with NaN or +inf, or with nothing but -inf, becomes NaN.
 //
 // logits: Of rank 1 at least.
 inline Tensor softmax(Operand logits, std::source_location where = std::source_location::current()) {
