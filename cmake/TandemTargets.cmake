@@ -15,7 +15,6 @@ function(tandem_target target)
   # Locations in errors name files from the top of the source tree, wherever that is, and where a compiler cache gives the
   # compiler paths from the build folder instead (CCACHE_BASEDIR).
   file(RELATIVE_PATH top "${CMAKE_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
-  string(REGEX REPLACE "/$" "" top "${top}")
   foreach(folder "${PROJECT_SOURCE_DIR}" ${top})
     target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${folder}/=")
   endforeach()

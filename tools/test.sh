@@ -8,9 +8,10 @@
 # build, a crash, an example or a check, counts as one failed.
 # usage: tools/test.sh [--full] [part...]
 #   part                   demo, a short run of tools/demo.sh; a preset (see CMakePresets.json); web, the npm package and
-#                          its examples; by default: demo release asan tsan m32 aarch64 wasm web, and with --full
-#                          wasm-threads, whose module web tests in any case. Unless --full is given, only tests of a
-#                          label are built and run for tsan (threads), m32 and aarch64 (quick)
+#                          its examples; by default: demo release asan tsan m32 aarch64 web, and with --full wasm and
+#                          wasm-threads, whose modules web tests in any case. Unless --full is given, only tests of a
+#                          label are built and run for tsan (threads), m32 and aarch64 (quick), and asan
+#                          runs the conformance cases on the CPU alone
 #   --full                 also what takes too long for each change: tests see TANDEM_TEST_FULL=1
 #   TANDEM_JOBS=N          parallel jobs, 2 by default
 #   TANDEM_SKIP_SETUP=1    install nothing but npm packages
@@ -31,7 +32,7 @@ for argument in "$@"; do
     *) parts+=("$argument") ;;
   esac
 done
-((${#parts[@]})) || parts=(demo release asan tsan m32 aarch64 wasm ${TANDEM_TEST_FULL:+wasm-threads} web)
+((${#parts[@]})) || parts=(demo release asan tsan m32 aarch64 ${TANDEM_TEST_FULL:+wasm wasm-threads} web)
 presets=()
 setup_options=()
 wants_emscripten=false wants_demo=false wants_web=false
@@ -118,16 +119,18 @@ for preset in "${presets[@]}"; do
   mkdir -p "$dir"
   rm -rf "$dir/reports"
   mkdir "$dir/reports"
-  label=
-  case "$preset" in
-    tsan) label=threads ;;
-    m32 | aarch64) label=quick ;;
-  esac
   build_options=() test_options=()
-  if [[ -n $label && -z ${TANDEM_TEST_FULL:-} ]]; then
-    build_options=(--target "${label}_tests")
-    test_options=(-L "$label")
-  fi
+  case "$preset${TANDEM_TEST_FULL:+ full}" in
+    tsan)
+      build_options=(--target threads_tests)
+      test_options=(-L threads)
+      ;;
+    m32 | aarch64)
+      build_options=(--target quick_tests)
+      test_options=(-L quick)
+      ;;
+    asan) test_options=(-LE gpu) ;;  # minutes on a software device, whose driver is not compiled for it
+  esac
   stage "$preset: configure" "$dir/configure.log" cmake --preset "$preset" &&
     stage "$preset: build" "$dir/build.log" cmake --build --preset "$preset" -j "$jobs" "${build_options[@]}" &&
     GTEST_OUTPUT="json:$PWD/$dir/reports/" stage "$preset: test" "$dir/test.log" \
