@@ -56,6 +56,7 @@ describe('safetensors', () => {
   });
   after(() => rt.dispose());
 
+  // May be less than before a test: the collector frees what other tests have left.
   const inUse = () => rt.memory().bytesInUse;
 
   describe('files made by hand', () => {
@@ -85,7 +86,7 @@ describe('safetensors', () => {
           expect([...loaded.metadata].sort()).to.deep.equal(Object.entries(metadata).sort());
           loaded.dispose();
         }
-        expect(inUse()).to.equal(before);
+        expect(inUse()).to.be.at.most(before);
       });
     }
   });
@@ -155,7 +156,7 @@ describe('safetensors', () => {
         expect(error.code, `${size}: ${error.message}`).to.equal('DataLoss');
       }
     }
-    expect(inUse()).to.equal(before);
+    expect(inUse()).to.be.at.most(before);
   });
 
   // A flipped bit may give another valid file; it must never give one whose bytes do not fit its shapes.
@@ -176,7 +177,7 @@ describe('safetensors', () => {
       expect(total, `bit ${bit}`).to.equal(10);
       loaded.dispose();
     }
-    expect(inUse()).to.equal(before);
+    expect(inUse()).to.be.at.most(before);
   });
 
   it('tell how far they are', async () => {
@@ -196,7 +197,7 @@ describe('safetensors', () => {
       },
     }))).to.equal(mine);
     expect(state.ended).to.not.equal('closed');
-    expect(inUse()).to.equal(before);
+    expect(inUse()).to.be.at.most(before);
   });
 
   it('give up when their signal is aborted, with its reason, and let the server know', async () => {
@@ -222,7 +223,7 @@ describe('safetensors', () => {
     });
     expect(await rejectionOf(loading)).to.equal(reason);
     expect(cancelled).to.not.equal(undefined);
-    expect(inUse()).to.equal(before);
+    expect(inUse()).to.be.at.most(before);
   });
 
   it('belong to the request and the scope that they are loaded in', async () => {
