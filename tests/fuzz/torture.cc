@@ -83,7 +83,8 @@ struct Promise {
       value->Construct(tensor.metadata(), device);
       metadata->Emplace(tensor.metadata());
     }
-    value->value() = std::move(tensor);
+    // What is known already may be read by others.
+    value->value().TakePayload(std::move(tensor));
     value.release()->SetConcreteAndDropRef();
   }
   void Fail() {
