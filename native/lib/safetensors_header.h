@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "growing_array.h"
+#include "tandem/growing_array.h"
 #include "tandem/safetensors.h"
 
 namespace tandem::eager {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "case_attrs.h"
+#include "lib/op_signature.h"
 #include "values.h"
 
 namespace tandem::fuzz {
@@ -74,26 +75,7 @@ AttrSpec DrawAnyAttr(const std::string& name, Random& random) {
 }
 
 AttrType TypeOf(AttrKind kind, Random& random) {
-  switch (kind) {
-    case AttrKind::kType:
-      return AttrType::kDType;
-    case AttrKind::kInt:
-      return AttrType::kI64;
-    case AttrKind::kFloat:
-      return AttrType::kF32;
-    case AttrKind::kBool:
-      return AttrType::kBool;
-    case AttrKind::kString:
-      return AttrType::kString;
-    case AttrKind::kShape:
-      return AttrType::kShape;
-    case AttrKind::kTensor:
-      return AttrType::kTensor;
-    case AttrKind::kFunction:
-      return AttrType::kFunction;
-    case AttrKind::kAny:
-      break;
-  }
+  if (kind != AttrKind::kAny) return StoredType(kind);
   return static_cast<AttrType>(random.Below(static_cast<size_t>(AttrType::kAttrs) + 1));
 }
 
