@@ -61,7 +61,9 @@ TEST_F(ConversionOpsTest, ER5_VirtualTensorsOfAnySizeConvertOrFailAtOnce) {
   const TensorHandle filled = Run("tf.Fill", {Dense<int64_t>({2}, {kHuge / 4, 4}), Scalar<float>(2)});
   EXPECT_EQ(ErrorCodeOf(Run("tandem.ToSparseCoo", {filled})), StatusCode::kResourceExhausted);
   EXPECT_EQ(ErrorCodeOf(Run("tandem.ToDense", {filled})), StatusCode::kResourceExhausted);
-  EXPECT_TRUE(Run("tandem.ToScalar", {filled}).tensor().IsA(kScalarHost));
+  const TensorHandle scalar = Run("tandem.ToScalar", {filled});
+  ASSERT_TRUE(host().Await(scalar).ok());
+  EXPECT_TRUE(scalar.tensor().IsA(kScalarHost));
 }
 
 TEST_F(ConversionOpsTest, ToScalarTakesEqualElements) {
