@@ -269,8 +269,11 @@ void KernelOp::Dispatch(const OpInvocation& invocation, const Inputs& inputs) co
     for (size_t i = 0; i < num_args; ++i) args[i] = &handles[i].tensor().metadata();
   }
   if (values.size() > 0) {
-    Status readable = GetHostInputs(exec, handles, values.span());
-    if (!readable.ok()) return FailInvocation(invocation, name(), std::move(readable));
+    const Status readable = GetHostInputs(exec, handles, values.span());
+    if (!readable.ok()) [[unlikely]] {
+      const StatusOr<DType> bound = signature_.Bind(args.span(), attrs, metadata.span());
+      return FailOrConvert(invocation, inputs, bound.ok() ? readable : bound.status());
+    }
   }
   StatusOr<Plan> plan = MakePlan(exec, args.span(), values.span(), attrs, metadata.span());
   if (!plan.ok()) [[unlikely]]

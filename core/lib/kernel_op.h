@@ -51,7 +51,8 @@ class KernelOp final : public OpImpl {
 
   // Whether the content of host inputs decides on the results' metadata.
   bool reads_host_inputs() const { return def_.has_host_inputs && def_.metadata != nullptr; }
-  // Fills `values`, if it is not empty, for MakePlan; the host inputs are concrete. An error if one cannot be read.
+  // Fills `values`, if it is not empty, for MakePlan; the host inputs are concrete. An error if one cannot be read,
+  // which the caller tells if Bind has nothing to say: dtypes and attributes come first (MD-6).
   Status GetHostInputs(const ExecutionContext& exec, std::span<const TensorHandle> args,
                        std::span<const Tensor*> values) const;
 

@@ -154,6 +154,17 @@ TEST_F(CreationOpsTest, RangeRejectsStepsThatDoNotLeadToTheLimit) {
             "i32[]");
 }
 
+// MD-6: as where the argument is still pending, when what kind of tensor it will be is not known.
+TEST_F(CreationOpsTest, MD6_AttributesAreCheckedBeforeTheKindOfAHostArgument) {
+  const TensorHandle sparse = Run("tandem.ToSparseCoo", {Scalar<float>(5)});
+  OpAttrs attrs;
+  attrs.Set("Tidx", DType::kF64);
+  EXPECT_EQ(ErrorOf(Run("tf.Range", {Scalar<float>(0), sparse, Scalar<float>(1)}, attrs)),
+            "[tf.Range] attribute Tidx must be f32 like the arguments, got f64");
+  EXPECT_EQ(ErrorOf(Run("tf.Range", {Scalar<float>(0), sparse, Scalar<float>(1)})),
+            "[tf.Range] argument 1 (limit) must be a dense tensor on the host, got f32[] as sparse_coo_host");
+}
+
 TEST_F(CreationOpsTest, ZerosLikeAndOnesLikeOfEveryDType) {
   const std::vector<std::byte> bytes(100 * 8, std::byte{1});
   for (const DType dtype : kFixedDTypes) {
