@@ -62,6 +62,14 @@ bool Collector::OnShortage(size_t size) {
     return allowed_ > allowed_before;
   }
   const size_t in_use_before = BytesInUse();
+  // A collection may have ended after the allocation failed and before it came here. Tried again once for each, since
+  // it may as well be the system that has no memory.
+  static thread_local std::pair<const Collector*, uint64_t> tried_again;
+  const std::pair<const Collector*, uint64_t> this_time(this, num_collections_);
+  if (Sum(in_use_before, size) <= allowed_ && tried_again != this_time) {
+    tried_again = this_time;
+    return true;
+  }
   if (is_closed_ || IsFruitlessLocked(in_use_before)) return false;
   const uint64_t collections_before = num_collections_;
   const uint64_t cancels_before = num_cancels_;

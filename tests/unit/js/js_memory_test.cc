@@ -136,6 +136,7 @@ TEST_F(JsMemoryTest, WorkersWaitForACollection) {
   while (!is_settled) {
     for (const tandem_js_event& event : AwaitEvents()) {
       if (event.kind == TANDEM_JS_SHORTAGE) Collect(4 * kMiB);
+      if (event.kind == TANDEM_JS_DIAGNOSTIC) ADD_FAILURE() << TakeText(event);
       is_settled |= event.kind == TANDEM_JS_READY;
     }
   }
