@@ -69,3 +69,6 @@ install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/core/CONT
 if(TARGET tandem_docs)
   install(FILES "${PROJECT_BINARY_DIR}/tools/ops.html" DESTINATION "${doc_dir}" COMPONENT development)
 endif()
+# Where target tandem_reference has been built.
+install(DIRECTORY "${PROJECT_BINARY_DIR}/tools/reference/html/" DESTINATION "${doc_dir}/reference"
+        COMPONENT development OPTIONAL)

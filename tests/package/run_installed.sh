@@ -26,6 +26,9 @@ step "install component runtime" "$cmake" --install "$build" --prefix "$scratch/
 unexpected=$(cd "$scratch/runtime" && find . ! -type d | grep -vE '^\./(lib[^ ]*/libtandem\.so\.[0-9.]+|share/doc/tandem/LICENSE)$' || true)
 [[ -z $unexpected ]] || fail "component runtime has $unexpected"
 
+if command -v doxygen >/dev/null; then
+  step "make the C++ reference" "$cmake" --build "$build" --target tandem_reference
+fi
 step "install" "$cmake" --install "$build" --prefix "$first"
 mv "$first" "$tree"
 lib=$(dirname "$(find "$tree" -name libtandem.a)")
@@ -33,6 +36,9 @@ for file in include/tandem.h include/tandem/{ops,version,kernel_op_handler}.h in
   share/doc/tandem/{LICENSE,README.md,CONTRACT.md}; do
   [[ -s $tree/$file ]] || fail "$file is missing"
 done
+if command -v doxygen >/dev/null; then
+  [[ -s $tree/share/doc/tandem/reference/index.html ]] || fail "the C++ reference is missing"
+fi
 
 # No path of this machine is in any file, run-time search paths included.
 if grep -rlF -e "$source_dir" -e "$build" -e "$scratch" "$tree"; then
