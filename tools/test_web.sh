@@ -45,6 +45,7 @@ test_web() {
   web_step size in_folder web node scripts/size.mjs || true
   web_step node in_folder web npm test || true
   TANDEM_TEST_THREADS=2 web_step node_threads in_folder web npm test || true
+  web_step fuzz node --expose-gc tests/fuzz/js/fuzz.mjs || true
   web_step browser in_folder web npm run test:browser -- --report "$report/browser.json" || true
   web_step pages in_folder web npm run test:pages || true
   web_step bundlers in_folder web npm run test:bundlers || true
