@@ -12,6 +12,7 @@
 
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
+#include "tandem/shader/heap_room.h"
 
 namespace tandem::shader {
 
@@ -20,6 +21,8 @@ constinit const TensorType kDenseGpu("dense_gpu");
 namespace {
 
 constexpr size_t kMaxConstants = 256;
+// Of the heap, for the strings of which a shader is put together: the longest texts have some 30 KB.
+constexpr size_t kComposeBytes = size_t{1} << 20;
 constexpr std::string_view kTransferName = "tandem.Transfer";
 
 // bool on the GPU.
@@ -88,22 +91,31 @@ GpuDevice::~GpuDevice() {
   // For the calls whose pipelines the queue gives up now.
   OnDeviceLost(MakeError(StatusCode::kCancelled, "the device was destroyed"));
   constants_.clear();
-  pipelines_.clear();
+  for (std::unique_ptr<KnownVariant>& bucket : variants_) bucket.reset();
   memory_->Close();
   queue_.reset();
 }
 
+GpuDevice::VariantPipeline* GpuDevice::FindVariant(const ShaderVariant& variant) {
+  std::unique_ptr<KnownVariant>* place = &variants_[ShaderVariant::Hash()(variant) % kVariantBuckets];
+  while (*place != nullptr && (*place)->variant != variant) place = &(*place)->next;
+  if (*place == nullptr) place->reset(new (std::nothrow) KnownVariant{variant, {}, nullptr});
+  return *place == nullptr ? nullptr : &(*place)->pipeline;
+}
+
 GpuDevice::VariantPipeline GpuDevice::FindPipeline(const ShaderVariant& variant) {
   const std::lock_guard lock(pipelines_mutex_);
-  auto [found, is_new] = pipelines_.try_emplace(variant);
-  VariantPipeline& pipeline = found->second;
-  // What failed because memory was short or the device busy is tried again.
-  if (is_new || pipeline.value.IsError()) {
+  VariantPipeline* const pipeline = FindVariant(variant);
+  const bool is_made = pipeline != nullptr && pipeline->value.IsValid() && !pipeline->value.IsError();
+  if (!is_made) {
+    if (pipeline == nullptr || !HeapHasRoom(kComposeBytes)) {
+      return {AsyncValueRef<RcRef<Pipeline>>::MakeError(Status::OutOfMemory())};
+    }
     ShaderText text = variant.Compose();
-    pipeline.num_written = static_cast<size_t>(std::ranges::count(text.buffers, BufferAccess::kReadWrite));
-    pipeline.value = queue_->CreatePipeline(std::move(text));
+    pipeline->num_written = static_cast<size_t>(std::ranges::count(text.buffers, BufferAccess::kReadWrite));
+    pipeline->value = queue_->CreatePipeline(std::move(text));
   }
-  return {pipeline.value.CopyRef(), pipeline.num_written};
+  return {pipeline->value.CopyRef(), pipeline->num_written};
 }
 
 Status GpuDevice::CheckLost() const {

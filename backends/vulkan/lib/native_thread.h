@@ -20,7 +20,7 @@ class NativeThread {
   NativeThread& operator=(const NativeThread&) = delete;
   ~NativeThread() { Join(); }
 
-  // Called once. False if the system gives no thread; `body` is then never called.
+  // False if the system gives no thread; `body` is then never called. Called again only after that.
   [[nodiscard]] bool Start(std::function<void()> body) {
     body_ = std::move(body);
     const auto run = [](void* self) -> void* {

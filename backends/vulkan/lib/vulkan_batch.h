@@ -8,22 +8,25 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
+#include "tandem/growing_array.h"
 #include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/linked_queue.h"
 #include "tandem/status.h"
 #include "vulkan_device.h"
 #include "vulkan_memory.h"
+#include "vulkan_pipeline.h"
 
 namespace tandem::vulkan {
 
 // What a BufferId is the address of. Guarded by the queue's mutex.
 struct VulkanBuffer {
   DevicePiece piece;
-  uint64_t last_use = 0;  // the last batch with a command that uses it
+  LastUse last_use;
   // The number of barriers before the last command that writes, and that reads: the same number still means a hazard.
   uint64_t last_write = 0;
   uint64_t last_read = 0;
+  VulkanBuffer* next_dead = nullptr;
 };
 
 struct BufferSlice {
@@ -35,8 +38,8 @@ struct BufferSlice {
 
 struct PendingDownload {
   BufferSlice from;
-  void* to;
-  uint64_t bytes;
+  void* to = nullptr;
+  uint64_t bytes = 0;
   shader::GpuQueue::Done done;
 };
 
@@ -50,16 +53,28 @@ struct Batch {
   VkPipeline bound = VK_NULL_HANDLE;
 
   // The last one is being filled.
-  std::vector<std::unique_ptr<DeviceBlock>> to_device;
-  std::vector<std::unique_ptr<DeviceBlock>> from_device;
+  shader::LinkedQueue<DeviceBlock> to_device;
+  shader::LinkedQueue<DeviceBlock> from_device;
   // Without push descriptors; reset and used again with the batch. The one at `pool_in_use` is being filled.
-  std::vector<VkDescriptorPool> descriptor_pools;
+  GrowingArray<VkDescriptorPool> descriptor_pools;
   size_t pool_in_use = 0;
 
-  std::vector<PendingDownload> downloads;
-  std::vector<VulkanBuffer*> dead_buffers;
-  std::vector<VkPipeline> dead_pipelines;
+  PendingDownload download;  // the last command, if there is one
+  // What died since, and is still used. Linked, since what dies must not need memory.
+  VulkanBuffer* dead_buffers = nullptr;
+  shader::LinkedQueue<PipelineHandle> dead_pipelines;
+  std::unique_ptr<Batch> next;
 };
+
+// A batch to record commands into, with nothing else yet.
+StatusOr<std::unique_ptr<Batch>> MakeBatch(const VulkanDevice& device);
+void DestroyBatch(const VulkanDevice& device, const Batch& batch);
+// Makes one that is done ready for use again.
+void ResetBatch(const VulkanDevice& device, Batch& batch);
+
+// Has the batch's next dispatches use the buffers in `infos`, as the layout's update template takes them.
+Status BindDescriptors(const VulkanDevice& device, Batch& batch, const PipelineLayout& layout,
+                       const VkDescriptorBufferInfo* infos);
 
 }  // namespace tandem::vulkan
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
+#include <new>
 #include <utility>
 
 namespace tandem::vulkan {
@@ -24,10 +24,9 @@ int FindMemoryType(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allo
   return -1;
 }
 
-void DestroyBlock(const VulkanDevice& device, DeviceBlock& block) {
+void DestroyBlock(const VulkanDevice& device, const DeviceBlock& block) {
   if (block.buffer != VK_NULL_HANDLE) device.vk().DestroyBuffer(device.handle(), block.buffer, nullptr);
   if (block.memory != VK_NULL_HANDLE) device.vk().FreeMemory(device.handle(), block.memory, nullptr);
-  block = DeviceBlock();
 }
 
 // Fills in `block`; `kinds` are sets of properties, the best first.
@@ -66,7 +65,8 @@ Status CreateBlock(const VulkanDevice& device, uint64_t size, VkBufferUsageFlags
 
 StatusOr<std::unique_ptr<DeviceBlock>> MakeBlock(const VulkanDevice& device, uint64_t size, VkBufferUsageFlags usage,
                                                  std::initializer_list<VkMemoryPropertyFlags> kinds) {
-  auto block = std::make_unique<DeviceBlock>();
+  std::unique_ptr<DeviceBlock> block(new (std::nothrow) DeviceBlock);
+  if (block == nullptr) return Status::OutOfMemory();
   if (const Status status = CreateBlock(device, size, usage, kinds, *block); !status.ok()) {
     DestroyBlock(device, *block);
     return status;
@@ -83,109 +83,83 @@ BlockAllocator::BlockAllocator(const VulkanDevice& device)
       block_size_(std::min(kLargestBlock, std::bit_floor(device.limits().max_buffer_bytes))) {}
 
 BlockAllocator::~BlockAllocator() {
-  for (const auto& block : blocks_) DestroyBlock(device_, *block);
+  while (!blocks_.empty()) Remove(*blocks_.first());
 }
 
 StatusOr<DeviceBlock*> BlockAllocator::AddBlock(uint64_t size) {
   constexpr VkBufferUsageFlags kUsage =
       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  auto block = MakeBlock(device_, size, kUsage, {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT});
-  if (!block.ok()) {
+  auto made = MakeBlock(device_, size, kUsage, {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT});
+  if (!made.ok()) {
     RemoveEmpty();
-    block = MakeBlock(device_, size, kUsage, {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT});
+    made = MakeBlock(device_, size, kUsage, {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT});
   }
-  TANDEM_RETURN_IF_ERROR(block.status());
-  (*block)->free.emplace(0, size);
-  blocks_.push_back(std::move(*block));
-  return blocks_.back().get();
+  TANDEM_RETURN_IF_ERROR(made.status());
+  DeviceBlock* const block = made->get();
+  blocks_.PushBack(std::move(*made));
+  if (!block->free.Reserve()) {
+    Remove(*block);
+    return Status::OutOfMemory();
+  }
+  block->free.GiveAll(size);
+  return block;
 }
 
 StatusOr<DevicePiece> BlockAllocator::Allocate(uint64_t bytes) {
   const uint64_t size = RoundUp(bytes, alignment_);
   // A large one has a block of its own, which is gone with it.
-  if (size > block_size_ / 4) {
-    TANDEM_ASSIGN_OR_RETURN(DeviceBlock* const block, AddBlock(size));
-    block->free.clear();
-    block->used = size;
-    return DevicePiece{block, 0, size};
-  }
-  DeviceBlock* block = nullptr;
-  std::map<uint64_t, uint64_t>::iterator place;
-  const auto find = [&](DeviceBlock& in) {
-    place = std::ranges::find_if(in.free, [&](const auto& range) { return range.second >= size; });
-    return place != in.free.end();
-  };
-  for (const auto& candidate : blocks_) {
-    if (!find(*candidate)) continue;
-    block = candidate.get();
-    break;
+  const bool is_large = size > block_size_ / 4;
+  DeviceBlock* block = is_large ? nullptr : blocks_.first();
+  size_t range = FreeRanges::kNone;
+  for (; block != nullptr; block = block->next.get()) {
+    range = block->free.Find(size);
+    if (range != FreeRanges::kNone) break;
   }
   if (block == nullptr) {
-    StatusOr<DeviceBlock*> added = AddBlock(block_size_);
+    StatusOr<DeviceBlock*> added = AddBlock(is_large ? size : block_size_);
     // Where there is no more for a block there may be for this one.
-    if (!added.ok()) added = AddBlock(size);
+    if (!added.ok() && !is_large) added = AddBlock(size);
     TANDEM_RETURN_IF_ERROR(added.status());
     block = *added;
-    find(*block);
+    range = 0;
   }
-  const auto [offset, available] = *place;
-  block->free.erase(place);
-  if (available > size) block->free.emplace(offset + size, available - size);
+  if (!block->free.Reserve()) return Status::OutOfMemory();
   block->used += size;
-  return DevicePiece{block, offset, size};
+  return DevicePiece{block, block->free.Take(range, size), size};
 }
 
 void BlockAllocator::Free(const DevicePiece& piece) {
   DeviceBlock& block = *piece.block;
   block.used -= piece.size;
-  auto [place, added] = block.free.emplace(piece.offset, piece.size);
-  if (const auto next = std::next(place); next != block.free.end() && place->first + place->second == next->first) {
-    place->second += next->second;
-    block.free.erase(next);
-  }
-  if (place != block.free.begin()) {
-    const auto previous = std::prev(place);
-    if (previous->first + previous->second == place->first) {
-      previous->second += place->second;
-      block.free.erase(place);
-    }
-  }
+  block.free.Give(piece.offset, piece.size);
   if (block.used > 0) return;
   // One empty block of the usual size is kept.
-  const bool is_usual = block.size == block_size_;
-  const auto others = std::ranges::count_if(blocks_, [&](const auto& other) {
-    return other.get() != &block && other->used == 0 && other->size == block_size_;
-  });
-  if (is_usual && others == 0) return;
-  Remove(static_cast<size_t>(std::ranges::find(blocks_, &block, [](const auto& other) { return other.get(); }) -
-                             blocks_.begin()));
+  bool is_kept = block.size == block_size_;
+  for (const DeviceBlock* other = blocks_.first(); other != nullptr; other = other->next.get()) {
+    if (other != &block && other->used == 0 && other->size == block_size_) is_kept = false;
+  }
+  if (!is_kept) Remove(block);
 }
 
-void BlockAllocator::Remove(size_t i) {
-  DestroyBlock(device_, *blocks_[i]);
-  blocks_.erase(blocks_.begin() + static_cast<ptrdiff_t>(i));
-}
+void BlockAllocator::Remove(const DeviceBlock& block) { DestroyBlock(device_, *blocks_.Remove(block)); }
 
 void BlockAllocator::RemoveEmpty() {
-  for (size_t i = blocks_.size(); i-- > 0;) {
-    if (blocks_[i]->used == 0) Remove(i);
+  for (DeviceBlock* block = blocks_.first(); block != nullptr;) {
+    const DeviceBlock& candidate = *std::exchange(block, block->next.get());
+    if (candidate.used == 0) Remove(candidate);
   }
 }
 
 ChunkPool::~ChunkPool() {
-  for (const auto& chunk : free_) DestroyBlock(device_, *chunk);
+  while (!free_.empty()) DestroyBlock(device_, *free_.PopFront());
 }
 
 StatusOr<std::unique_ptr<DeviceBlock>> ChunkPool::Take(uint64_t bytes) {
-  const auto fits = [&](const auto& chunk) {
-    return chunk->size >= bytes && chunk->size / 4 <= std::max(bytes, kLeastChunk);
-  };
-  if (const auto found = std::ranges::find_if(free_, fits); found != free_.end()) {
-    std::unique_ptr<DeviceBlock> chunk = std::move(*found);
-    free_.erase(found);
-    kept_ -= chunk->size;
-    chunk->used = 0;
-    return chunk;
+  for (DeviceBlock* kept = free_.first(); kept != nullptr; kept = kept->next.get()) {
+    if (kept->size < bytes || kept->size / 4 > std::max(bytes, kLeastChunk)) continue;
+    kept_ -= kept->size;
+    kept->used = 0;
+    return free_.Remove(*kept);
   }
   const uint64_t size = std::max(kLeastChunk, bytes > kMostKept ? bytes : std::bit_ceil(bytes));
   constexpr VkMemoryPropertyFlags kMapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
@@ -199,7 +173,7 @@ StatusOr<std::unique_ptr<DeviceBlock>> ChunkPool::Take(uint64_t bytes) {
 void ChunkPool::Give(std::unique_ptr<DeviceBlock> chunk) {
   if (kept_ + chunk->size > kMostKept) return DestroyBlock(device_, *chunk);
   kept_ += chunk->size;
-  free_.push_back(std::move(chunk));
+  free_.PushBack(std::move(chunk));
 }
 
 }  // namespace tandem::vulkan

@@ -7,10 +7,10 @@
 #define TANDEM_BACKENDS_VULKAN_LIB_VULKAN_MEMORY_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <vector>
 
+#include "free_ranges.h"
+#include "tandem/shader/linked_queue.h"
 #include "tandem/status.h"
 #include "vulkan_device.h"
 
@@ -21,9 +21,10 @@ struct DeviceBlock {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
   uint64_t size = 0;
-  void* mapped = nullptr;             // of chunks
-  std::map<uint64_t, uint64_t> free;  // of blocks that are shared out: sizes by offset; neighbours are one
-  uint64_t used = 0;                  // bytes
+  void* mapped = nullptr;  // of chunks
+  FreeRanges free;         // of tensors' blocks
+  uint64_t used = 0;       // bytes
+  std::unique_ptr<DeviceBlock> next;
 };
 
 // A part of a block.
@@ -33,7 +34,7 @@ struct DevicePiece {
   uint64_t size = 0;
 };
 
-// Tensors' memory. Not thread-safe.
+// Tensors' memory. Giving it back needs none of the host. Not thread-safe.
 class BlockAllocator {
  public:
   explicit BlockAllocator(const VulkanDevice& device);
@@ -41,21 +42,19 @@ class BlockAllocator {
   BlockAllocator(const BlockAllocator&) = delete;
   BlockAllocator& operator=(const BlockAllocator&) = delete;
 
-  // ResourceExhausted if the device has no more; then empty blocks have been given back.
+  // ResourceExhausted if the device has no more; then empty blocks have been given back. Also if the host has none.
   StatusOr<DevicePiece> Allocate(uint64_t bytes);
   void Free(const DevicePiece& piece);
 
-  size_t num_blocks() const { return blocks_.size(); }
-
  private:
   StatusOr<DeviceBlock*> AddBlock(uint64_t size);
-  void Remove(size_t i);
+  void Remove(const DeviceBlock& block);
   void RemoveEmpty();
 
   const VulkanDevice& device_;
   const uint64_t alignment_;
   uint64_t block_size_;
-  std::vector<std::unique_ptr<DeviceBlock>> blocks_;
+  shader::LinkedQueue<DeviceBlock> blocks_;
 };
 
 // Mapped memory, given out in chunks of powers of two that are used again. Not thread-safe.
@@ -78,7 +77,7 @@ class ChunkPool {
 
   const VulkanDevice& device_;
   const Use use_;
-  std::vector<std::unique_ptr<DeviceBlock>> free_;
+  shader::LinkedQueue<DeviceBlock> free_;
   uint64_t kept_ = 0;
 };
 

@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <span>
 #include <string_view>
 #include <thread>
+#include <utility>
+
+#include "tandem/shader/heap_room.h"
 
 namespace tandem::vulkan {
 
@@ -17,25 +21,27 @@ namespace {
 constexpr std::string_view kSpirvVersion = "tandem spirv 1";
 constexpr uint32_t kSpirvMagic = 0x07230203;
 constexpr uint32_t kSaveAfter = 32;  // pipelines
+// Of the heap, for translation and glslang, which takes some 4 MB, and 16 MB the first time.
+constexpr size_t kCompileBytes = size_t{64} << 20;
 
 }  // namespace
 
-PipelineMaker::PipelineMaker(const VulkanDevice& device, std::string cache_folder, Release release)
+PipelineMaker::PipelineMaker(const VulkanDevice& device, std::string cache_folder, VulkanPipeline::Release release)
     : device_(device), release_(std::move(release)), disk_(std::move(cache_folder)) {
   OpenPipelineCache();
 }
 
 void PipelineMaker::Stop() {
-  std::deque<Job> left;
+  shader::LinkedQueue<Job> left;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    left.swap(jobs_);
+    std::swap(left, jobs_);
   }
   wake_.notify_all();
-  for (const auto& thread : threads_) thread->Join();
-  for (Job& job : left) {
-    job.result.SetError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
+  for (NativeThread& thread : threads_) thread.Join();
+  while (const std::unique_ptr<Job> job = left.PopFront()) {
+    job->result.SetError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
   }
 }
 
@@ -44,11 +50,14 @@ PipelineMaker::~PipelineMaker() {
   SavePipelineCache();
   const VulkanFunctions& vk = device_.vk();
   vk.DestroyPipelineCache(device_.handle(), cache_, nullptr);
-  for (auto& [key, layout] : layouts_) {
-    vk.DestroyDescriptorUpdateTemplate(device_.handle(), layout.update, nullptr);
-    vk.DestroyPipelineLayout(device_.handle(), layout.pipeline, nullptr);
-    vk.DestroyDescriptorSetLayout(device_.handle(), layout.set, nullptr);
-  }
+  for (const auto& layout : layouts_) DestroyLayout(*layout);
+}
+
+void PipelineMaker::DestroyLayout(const PipelineLayout& layout) {
+  const VulkanFunctions& vk = device_.vk();
+  vk.DestroyDescriptorUpdateTemplate(device_.handle(), layout.update, nullptr);
+  vk.DestroyPipelineLayout(device_.handle(), layout.pipeline, nullptr);
+  vk.DestroyDescriptorSetLayout(device_.handle(), layout.set, nullptr);
 }
 
 // Of the driver that made the data, to the version.
@@ -80,6 +89,7 @@ void PipelineMaker::SavePipelineCache() {
   const VulkanFunctions& vk = device_.vk();
   size_t size = 0;
   if (vk.GetPipelineCacheData(device_.handle(), cache_, &size, nullptr) != VK_SUCCESS) return;
+  if (!shader::HeapHasRoom(2 * size + kCompileBytes)) return;
   std::vector<std::byte> data(size);
   if (vk.GetPipelineCacheData(device_.handle(), cache_, &size, data.data()) != VK_SUCCESS) return;
   disk_.Write("pipelines", DriverKey(), {data.data(), size});
@@ -89,21 +99,24 @@ AsyncValueRef<RcRef<shader::Pipeline>> PipelineMaker::Make(shader::ShaderText te
   using Result = AsyncValueRef<RcRef<shader::Pipeline>>;
   auto producer = Producer<RcRef<shader::Pipeline>>::Make();
   if (!producer) return Result(OutOfMemoryAsyncValue());
-  Result result = producer.ref();
-  Job job{std::move(text), std::move(producer)};
+  std::unique_ptr<Job> job(new (std::nothrow) Job{std::move(text), std::move(producer), nullptr});
+  if (job == nullptr) return Result(OutOfMemoryAsyncValue());
+  Result result = job->result.ref();
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Result::MakeError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
     // Half the cores, since the program has work of its own.
-    const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, 8);
-    if (num_idle_ <= jobs_.size() && threads_.size() < most) {
-      auto thread = std::make_unique<NativeThread>();
-      if (thread->Start([this] { Work(); })) threads_.push_back(std::move(thread));
+    const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, threads_.size());
+    if (num_idle_ <= num_jobs_ && num_threads_ < most) {
+      if (threads_[num_threads_].Start([this] { Work(); })) ++num_threads_;
     }
-    if (!threads_.empty()) jobs_.push_back(std::move(job));
+    if (num_threads_ > 0) {
+      jobs_.PushBack(std::move(job));
+      ++num_jobs_;
+    }
   }
   wake_.notify_one();
-  if (job.result) Run(std::move(job));
+  if (job != nullptr) Run(*job);
   return result;
 }
 
@@ -114,17 +127,18 @@ void PipelineMaker::Work() {
     wake_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
     --num_idle_;
     if (stopping_) return;
-    Job job = std::move(jobs_.front());
-    jobs_.pop_front();
+    std::unique_ptr<Job> job = jobs_.PopFront();
+    --num_jobs_;
     const bool is_last = jobs_.empty();
     lock.unlock();
-    Run(std::move(job));
+    Run(*job);
+    job.reset();
     if (is_last && num_unsaved_.load(std::memory_order_relaxed) >= kSaveAfter) SavePipelineCache();
     lock.lock();
   }
 }
 
-void PipelineMaker::Run(Job job) {
+void PipelineMaker::Run(Job& job) {
   StatusOr<RcRef<shader::Pipeline>> pipeline = Compile(job.text);
   if (pipeline.ok()) {
     job.result.Emplace(std::move(*pipeline));
@@ -152,7 +166,10 @@ StatusOr<RcRef<shader::Pipeline>> PipelineMaker::Compile(const shader::ShaderTex
   const auto in_shader = [&](const Status& error) {
     return MakeError(error.code(), "shader ", text.name, ": ", error.message());
   };
-  if (text.buffers.empty()) return in_shader(InvalidArgument("expected a storage buffer, got none"));
+  if (text.buffers.empty() || text.buffers.size() > kMostBuffers) {
+    return in_shader(InvalidArgument("expected 1 to ", kMostBuffers, " storage buffers, got ", text.buffers.size()));
+  }
+  if (!shader::HeapHasRoom(kCompileBytes)) return Status::OutOfMemory();
   const uint32_t parameter_bytes = text.num_parameters * 4;
   const bool pushes = parameter_bytes <= device_.properties().limits.maxPushConstantsSize;
   const StatusOr<std::vector<uint32_t>> spirv =
@@ -160,12 +177,20 @@ StatusOr<RcRef<shader::Pipeline>> PipelineMaker::Compile(const shader::ShaderTex
   if (!spirv.ok()) return in_shader(spirv.status());
   TANDEM_ASSIGN_OR_RETURN(const PipelineLayout* const layout,
                           FindLayout(static_cast<uint32_t>(text.buffers.size()), parameter_bytes > 0 && !pushes));
-  const StatusOr<VkPipeline> handle = CreatePipeline(*spirv, *layout);
-  if (!handle.ok()) return in_shader(handle.status());
-  return RcRef<shader::Pipeline>(MakeRef<VulkanPipeline>(*handle, *layout, text, release_));
+  std::unique_ptr<PipelineHandle> handle(new (std::nothrow) PipelineHandle);
+  if (handle == nullptr) return Status::OutOfMemory();
+  const Status created = CreatePipeline(*spirv, *layout, handle->pipeline);
+  if (!created.ok()) return in_shader(created);
+  if (auto pipeline = MakeRef<VulkanPipeline>(std::move(handle), *layout, text, release_)) {
+    return RcRef<shader::Pipeline>(std::move(pipeline));
+  }
+  // It was not moved.
+  device_.vk().DestroyPipeline(device_.handle(), handle->pipeline, nullptr);
+  return Status::OutOfMemory();
 }
 
-StatusOr<VkPipeline> PipelineMaker::CreatePipeline(const std::vector<uint32_t>& spirv, const PipelineLayout& layout) {
+Status PipelineMaker::CreatePipeline(const std::vector<uint32_t>& spirv, const PipelineLayout& layout,
+                                     VkPipeline& pipeline) {
   const VulkanFunctions& vk = device_.vk();
   VkShaderModuleCreateInfo module_info = {VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   module_info.codeSize = spirv.size() * sizeof(uint32_t);
@@ -179,30 +204,35 @@ StatusOr<VkPipeline> PipelineMaker::CreatePipeline(const std::vector<uint32_t>& 
   info.stage.module = module;
   info.stage.pName = "main";
   info.layout = layout.pipeline;
-  VkPipeline pipeline = VK_NULL_HANDLE;
   const VkResult result = vk.CreateComputePipelines(device_.handle(), VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
   vk.DestroyShaderModule(device_.handle(), module, nullptr);
   TANDEM_RETURN_IF_ERROR(ResultStatus(result, "vkCreateComputePipelines"));
   num_unsaved_.fetch_add(1, std::memory_order_relaxed);
-  return pipeline;
+  return Status();
 }
 
 StatusOr<const PipelineLayout*> PipelineMaker::FindLayout(uint32_t num_buffers, bool uses_uniform_buffer) {
   const std::lock_guard lock(layouts_mutex_);
-  PipelineLayout& layout = layouts_[{num_buffers, uses_uniform_buffer}];
-  if (layout.update != VK_NULL_HANDLE) return &layout;
-  layout.num_buffers = num_buffers;
-  layout.uses_uniform_buffer = uses_uniform_buffer;
-  TANDEM_RETURN_IF_ERROR(FillLayout(layout));
-  return &layout;
+  for (const auto& known : layouts_) {
+    if (known->num_buffers == num_buffers && known->uses_uniform_buffer == uses_uniform_buffer) return known.get();
+  }
+  std::unique_ptr<PipelineLayout> layout(new (std::nothrow) PipelineLayout);
+  if (layout == nullptr || !layouts_.Reserve(layouts_.size() + 1)) return Status::OutOfMemory();
+  layout->num_buffers = num_buffers;
+  layout->uses_uniform_buffer = uses_uniform_buffer;
+  if (const Status filled = FillLayout(*layout); !filled.ok()) {
+    DestroyLayout(*layout);
+    return filled;
+  }
+  return layouts_.Append(std::move(layout))->get();
 }
 
 Status PipelineMaker::FillLayout(PipelineLayout& layout) {
   const VulkanFunctions& vk = device_.vk();
   const uint32_t num_bindings = layout.num_buffers + (layout.uses_uniform_buffer ? 1 : 0);
   const bool pushes = device_.has_push_descriptors();
-  std::vector<VkDescriptorSetLayoutBinding> bindings(num_bindings);
-  std::vector<VkDescriptorUpdateTemplateEntry> entries(num_bindings);
+  std::array<VkDescriptorSetLayoutBinding, kMostBuffers + 1> bindings;
+  std::array<VkDescriptorUpdateTemplateEntry, kMostBuffers + 1> entries;
   for (uint32_t i = 0; i < num_bindings; ++i) {
     const VkDescriptorType type =
         i < layout.num_buffers ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;

@@ -6,12 +6,11 @@
 #ifndef TANDEM_BACKENDS_VULKAN_LIB_VULKAN_PIPELINE_H_
 #define TANDEM_BACKENDS_VULKAN_LIB_VULKAN_PIPELINE_H_
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,10 +22,23 @@
 #include "native_thread.h"
 #include "spirv.h"
 #include "tandem/async_value.h"
+#include "tandem/growing_array.h"
 #include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/linked_queue.h"
 #include "vulkan_device.h"
 
 namespace tandem::vulkan {
+
+struct Batch;
+
+// The most buffers of a shader.
+inline constexpr size_t kMostBuffers = 32;
+
+// The last batch with a command that uses something, and its number. The batch is there as long as it is not done.
+struct LastUse {
+  uint64_t number = 0;
+  Batch* batch = nullptr;
+};
 
 // What all pipelines with the same number of buffers, and parameters in the same place, have in common.
 struct PipelineLayout {
@@ -38,40 +50,46 @@ struct PipelineLayout {
   bool uses_uniform_buffer = false;
 };
 
+// A pipeline of the driver's, which may outlive the VulkanPipeline that it is of.
+struct PipelineHandle {
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  LastUse last_use;  // guarded by the queue's mutex
+  std::unique_ptr<PipelineHandle> next;
+};
+
 class VulkanPipeline final : public shader::Pipeline {
  public:
-  VulkanPipeline(VkPipeline handle, const PipelineLayout& layout, const shader::ShaderText& text,
-                 std::function<void(const VulkanPipeline&)> release)
-      : handle_(handle),
-        layout_(layout),
-        access_(text.buffers),
-        num_parameters_(text.num_parameters),
-        release_(std::move(release)) {}
-  ~VulkanPipeline() override { release_(*this); }
+  // Gets the handle back, to destroy it once no batch uses it.
+  using Release = std::function<void(std::unique_ptr<PipelineHandle>)>;
 
-  VkPipeline handle() const { return handle_; }
+  VulkanPipeline(std::unique_ptr<PipelineHandle> handle, const PipelineLayout& layout, const shader::ShaderText& text,
+                 const Release& release)
+      : handle_(std::move(handle)), layout_(layout), num_parameters_(text.num_parameters), release_(release) {
+    for (size_t i = 0; i < text.buffers.size(); ++i) {
+      if (text.buffers[i] == shader::BufferAccess::kReadWrite) written_ |= uint32_t{1} << i;
+    }
+  }
+  ~VulkanPipeline() override { release_(std::move(handle_)); }
+
+  PipelineHandle& handle() const { return *handle_; }
   const PipelineLayout& layout() const { return layout_; }
-  const std::vector<shader::BufferAccess>& access() const { return access_; }
+  // A bit for each buffer.
+  uint32_t written() const { return written_; }
   uint32_t num_parameters() const { return num_parameters_; }
 
-  // The last batch that uses it. Guarded by the queue's mutex.
-  mutable uint64_t last_use = 0;
-
  private:
-  const VkPipeline handle_;
+  std::unique_ptr<PipelineHandle> handle_;
   const PipelineLayout& layout_;
-  const std::vector<shader::BufferAccess> access_;
+  uint32_t written_ = 0;
   const uint32_t num_parameters_;
-  const std::function<void(const VulkanPipeline&)> release_;
+  const Release& release_;
 };
 
 // Thread-safe.
 class PipelineMaker {
  public:
-  using Release = std::function<void(const VulkanPipeline&)>;
-
-  // `release` is called with each pipeline when it is dropped, to destroy its handle once no batch uses it.
-  PipelineMaker(const VulkanDevice& device, std::string cache_folder, Release release);
+  // `release` is for each pipeline.
+  PipelineMaker(const VulkanDevice& device, std::string cache_folder, VulkanPipeline::Release release);
   // Stops, if that was not done. All pipelines made must have been dropped. Keeps what the driver compiled for the next
   // run.
   ~PipelineMaker();
@@ -84,34 +102,38 @@ class PipelineMaker {
   struct Job {
     shader::ShaderText text;
     Producer<RcRef<shader::Pipeline>> result;
+    std::unique_ptr<Job> next;
   };
 
   void Work();
-  void Run(Job job);
+  void Run(Job& job);
   // From the cache, if the text was compiled in an earlier run.
   StatusOr<std::vector<uint32_t>> FindSpirv(const shader::ShaderText& text, ParameterPlace place);
   std::string DriverKey() const;
   void OpenPipelineCache();
   void SavePipelineCache();
   StatusOr<RcRef<shader::Pipeline>> Compile(const shader::ShaderText& text);
-  StatusOr<VkPipeline> CreatePipeline(const std::vector<uint32_t>& spirv, const PipelineLayout& layout);
+  Status CreatePipeline(const std::vector<uint32_t>& spirv, const PipelineLayout& layout, VkPipeline& pipeline);
   StatusOr<const PipelineLayout*> FindLayout(uint32_t num_buffers, bool uses_uniform_buffer);
   Status FillLayout(PipelineLayout& layout);
+  void DestroyLayout(const PipelineLayout& layout);
 
   const VulkanDevice& device_;
-  const Release release_;
+  const VulkanPipeline::Release release_;
   const SpirvCompiler compiler_;
   const DiskCache disk_;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::atomic<uint32_t> num_unsaved_{0};
 
   std::mutex layouts_mutex_;
-  std::map<std::pair<uint32_t, bool>, PipelineLayout> layouts_;
+  GrowingArray<std::unique_ptr<PipelineLayout>> layouts_;
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job> jobs_;
-  std::vector<std::unique_ptr<NativeThread>> threads_;
+  shader::LinkedQueue<Job> jobs_;
+  size_t num_jobs_ = 0;
+  std::array<NativeThread, 8> threads_;
+  size_t num_threads_ = 0;
   size_t num_idle_ = 0;
   bool stopping_ = false;
 };

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace tandem::vulkan {
 namespace {
 
-using shader::BufferAccess;
 using shader::BufferId;
 using shader::CommandOrigin;
 
@@ -19,11 +19,10 @@ using shader::CommandOrigin;
 constexpr uint32_t kCommandsWhenIdle = 16;
 constexpr uint32_t kMostCommands = 256;
 // Who issues more than the device can do waits for it.
-constexpr size_t kMostInFlight = 32;
+constexpr uint64_t kMostInFlight = 32;
 constexpr uint64_t kMostStaged = uint64_t{256} << 20;
 // Smaller uploads share chunks, and are copied under the mutex.
 constexpr uint64_t kLargeUpload = uint64_t{1} << 16;
-constexpr uint32_t kSetsInPool = 256;
 
 VulkanBuffer* BufferOf(BufferId id) { return reinterpret_cast<VulkanBuffer*>(static_cast<uintptr_t>(id)); }
 
@@ -44,7 +43,7 @@ VulkanQueue::VulkanQueue(std::unique_ptr<VulkanDevice> device, std::string cache
       to_device_(*device_, ChunkPool::Use::kToDevice),
       from_device_(*device_, ChunkPool::Use::kFromDevice),
       pipelines_(*device_, std::move(cache_folder),
-                 [this](const VulkanPipeline& pipeline) { DestroyPipeline(pipeline); }) {}
+                 [this](std::unique_ptr<PipelineHandle> handle) { DestroyPipeline(std::move(handle)); }) {}
 
 Status VulkanQueue::Start() {
   VkSemaphoreTypeCreateInfo type = {VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
@@ -68,10 +67,7 @@ VulkanQueue::~VulkanQueue() {
   thread_.Join();
   const VulkanFunctions& vk = device_->vk();
   vk.DeviceWaitIdle(device_->handle());
-  for (const auto& batch : free_) {
-    for (VkDescriptorPool pool : batch->descriptor_pools) vk.DestroyDescriptorPool(device_->handle(), pool, nullptr);
-    vk.DestroyCommandPool(device_->handle(), batch->pool, nullptr);
-  }
+  while (!free_.empty()) DestroyBatch(*device_, *free_.PopFront());
   vk.DestroySemaphore(device_->handle(), timeline_, nullptr);
 }
 
@@ -98,25 +94,20 @@ StatusOr<BufferId> VulkanQueue::CreateBuffer(uint64_t bytes, const CommandOrigin
     piece = blocks_.Allocate(bytes);
   }
   TANDEM_RETURN_IF_ERROR(piece.status());
-  auto* buffer = new (std::nothrow) VulkanBuffer{*piece};
+  auto* buffer = new (std::nothrow) VulkanBuffer;
   if (buffer == nullptr) {
     blocks_.Free(*piece);
     return Status::OutOfMemory();
   }
+  buffer->piece = *piece;
   return static_cast<BufferId>(reinterpret_cast<uintptr_t>(buffer));
-}
-
-// One that is not done.
-Batch& VulkanQueue::BatchOf(uint64_t number) {
-  if (open_ != nullptr && number == open_->number) return *open_;
-  return *in_flight_[number - in_flight_.front()->number];
 }
 
 void VulkanQueue::DestroyBuffer(BufferId id) {
   VulkanBuffer* buffer = BufferOf(id);
   const std::lock_guard lock(mutex_);
-  if (buffer->last_use <= finished_number_) return Free(buffer);
-  BatchOf(buffer->last_use).dead_buffers.push_back(buffer);
+  if (buffer->last_use.number <= finished_number_) return Free(buffer);
+  buffer->next_dead = std::exchange(buffer->last_use.batch->dead_buffers, buffer);
 }
 
 void VulkanQueue::Free(VulkanBuffer* buffer) {
@@ -124,13 +115,11 @@ void VulkanQueue::Free(VulkanBuffer* buffer) {
   delete buffer;
 }
 
-void VulkanQueue::DestroyPipeline(const VulkanPipeline& pipeline) {
+void VulkanQueue::DestroyPipeline(std::unique_ptr<PipelineHandle> handle) {
   const std::lock_guard lock(mutex_);
-  if (pipeline.last_use <= finished_number_) {
-    device_->vk().DestroyPipeline(device_->handle(), pipeline.handle(), nullptr);
-  } else {
-    BatchOf(pipeline.last_use).dead_pipelines.push_back(pipeline.handle());
-  }
+  const LastUse last_use = handle->last_use;
+  if (last_use.number > finished_number_) return last_use.batch->dead_pipelines.PushBack(std::move(handle));
+  device_->vk().DestroyPipeline(device_->handle(), handle->pipeline, nullptr);
 }
 
 void VulkanQueue::Drain(std::unique_lock<std::mutex>& lock) {
@@ -142,22 +131,24 @@ void VulkanQueue::Drain(std::unique_lock<std::mutex>& lock) {
   const Status status = WaitFor(last);
   lock.lock();
   if (!status.ok()) return MarkLost(status);
-  for (const auto& batch : in_flight_) {
-    if (batch->number <= last) Reclaim(*batch);
+  for (Batch* batch = in_flight_.first(); batch != nullptr && batch->number <= last; batch = batch->next.get()) {
+    Reclaim(*batch);
   }
 }
 
 // Gives back what the commands of a batch needed that are done: all but the downloads.
 void VulkanQueue::Reclaim(Batch& batch) {
-  for (VulkanBuffer* buffer : batch.dead_buffers) Free(buffer);
-  batch.dead_buffers.clear();
-  for (VkPipeline pipeline : batch.dead_pipelines) device_->vk().DestroyPipeline(device_->handle(), pipeline, nullptr);
-  batch.dead_pipelines.clear();
-  for (auto& chunk : batch.to_device) {
+  while (VulkanBuffer* const buffer = batch.dead_buffers) {
+    batch.dead_buffers = buffer->next_dead;
+    Free(buffer);
+  }
+  while (const std::unique_ptr<PipelineHandle> dead = batch.dead_pipelines.PopFront()) {
+    device_->vk().DestroyPipeline(device_->handle(), dead->pipeline, nullptr);
+  }
+  while (std::unique_ptr<DeviceBlock> chunk = batch.to_device.PopFront()) {
     staged_bytes_ -= chunk->size;
     to_device_.Give(std::move(chunk));
   }
-  batch.to_device.clear();
 }
 
 AsyncValueRef<RcRef<shader::Pipeline>> VulkanQueue::CreatePipeline(shader::ShaderText text) {
@@ -172,41 +163,20 @@ AsyncValueRef<RcRef<shader::Pipeline>> VulkanQueue::CreatePipeline(shader::Shade
 Status VulkanQueue::BeginCommand() {
   TANDEM_RETURN_IF_ERROR(lost_);
   if (open_ != nullptr) return Status();
-  std::unique_ptr<Batch> batch;
-  if (!free_.empty()) {
-    batch = std::move(free_.back());
-    free_.pop_back();
-  } else {
-    TANDEM_ASSIGN_OR_RETURN(batch, MakeBatch());
+  std::unique_ptr<Batch> batch = free_.PopFront();
+  if (batch == nullptr) {
+    TANDEM_ASSIGN_OR_RETURN(batch, MakeBatch(*device_));
   }
   VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   const VkResult result = device_->vk().BeginCommandBuffer(batch->commands, &begin);
   if (result != VK_SUCCESS) {
-    free_.push_back(std::move(batch));
+    free_.PushFront(std::move(batch));
     return ResultStatus(result, "vkBeginCommandBuffer");
   }
   batch->number = next_number_++;
   open_ = std::move(batch);
   return Status();
-}
-
-StatusOr<std::unique_ptr<Batch>> VulkanQueue::MakeBatch() {
-  const VulkanFunctions& vk = device_->vk();
-  auto batch = std::make_unique<Batch>();
-  VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-  pool.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
-  pool.queueFamilyIndex = device_->queue_family();
-  TANDEM_RETURN_IF_ERROR(
-      ResultStatus(vk.CreateCommandPool(device_->handle(), &pool, nullptr, &batch->pool), "vkCreateCommandPool"));
-  VkCommandBufferAllocateInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-  info.commandPool = batch->pool;
-  info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-  info.commandBufferCount = 1;
-  const VkResult result = vk.AllocateCommandBuffers(device_->handle(), &info, &batch->commands);
-  if (result == VK_SUCCESS) return batch;
-  vk.DestroyCommandPool(device_->handle(), batch->pool, nullptr);
-  return ResultStatus(result, "vkAllocateCommandBuffers");
 }
 
 // Records a barrier if a command that uses `buffers`, and writes those whose bit is set in `written`, must wait for one
@@ -232,7 +202,7 @@ void VulkanQueue::WaitForHazards(std::span<VulkanBuffer* const> buffers, uint32_
     } else {
       buffers[i]->last_read = barriers_;
     }
-    buffers[i]->last_use = open_->number;
+    buffers[i]->last_use = {open_->number, open_.get()};
   }
 }
 
@@ -240,12 +210,12 @@ void VulkanQueue::WaitForHazards(std::span<VulkanBuffer* const> buffers, uint32_
 StatusOr<BufferSlice> VulkanQueue::TakeChunkSpace(uint64_t bytes, uint64_t alignment, ChunkPool::Use use) {
   const bool to_device = use == ChunkPool::Use::kToDevice;
   auto& chunks = to_device ? open_->to_device : open_->from_device;
-  if (chunks.empty() || RoundUp(chunks.back()->used, alignment) + bytes > chunks.back()->size) {
+  if (chunks.empty() || RoundUp(chunks.last()->used, alignment) + bytes > chunks.last()->size) {
     TANDEM_ASSIGN_OR_RETURN(auto chunk, (to_device ? to_device_ : from_device_).Take(bytes));
     if (to_device) staged_bytes_ += chunk->size;
-    chunks.push_back(std::move(chunk));
+    chunks.PushBack(std::move(chunk));
   }
-  DeviceBlock& chunk = *chunks.back();
+  DeviceBlock& chunk = *chunks.last();
   const uint64_t offset = RoundUp(chunk.used, alignment);
   chunk.used = offset + bytes;
   return BufferSlice{&chunk, offset};
@@ -280,8 +250,9 @@ uint64_t VulkanQueue::EndCommand(std::unique_lock<std::mutex>& lock) {
   ++open_->num_commands;
   if (open_->num_commands < (in_flight_.empty() ? kCommandsWhenIdle : kMostCommands)) return number;
   Submit();
-  if (in_flight_.size() > kMostInFlight) {
-    const uint64_t oldest = std::min(submitted_number_, in_flight_[in_flight_.size() - kMostInFlight]->number);
+  // Their numbers follow each other.
+  if (number - in_flight_.first()->number >= kMostInFlight) {
+    const uint64_t oldest = std::min(submitted_number_, number - kMostInFlight + 1);
     lock.unlock();
     // If it fails the thread sees it, too.
     static_cast<void>(WaitFor(oldest));
@@ -312,7 +283,7 @@ void VulkanQueue::Submit() {
     needs_barrier_ = true;
     if (result == VK_ERROR_DEVICE_LOST) MarkLost(open_->error);
   }
-  in_flight_.push_back(std::move(open_));
+  in_flight_.PushBack(std::move(open_));
   wake_.notify_one();
 }
 
@@ -321,19 +292,15 @@ StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::
                                          const std::array<uint32_t, 3>& workgroups, const CommandOrigin&) {
   const auto& shader = static_cast<const VulkanPipeline&>(pipeline);
   const PipelineLayout& layout = shader.layout();
-  constexpr size_t kMostBuffers = 32;
   assert(buffers.size() == layout.num_buffers && parameters.size() == shader.num_parameters());
-  if (buffers.size() > kMostBuffers) return InvalidArgument("expected at most 32 buffers, got ", buffers.size());
 
   const VulkanFunctions& vk = device_->vk();
   std::array<VulkanBuffer*, kMostBuffers> used;
   std::array<VkDescriptorBufferInfo, kMostBuffers + 1> infos;
-  uint32_t written = 0;
   for (size_t i = 0; i < buffers.size(); ++i) {
     used[i] = BufferOf(buffers[i]);
     const DevicePiece& piece = used[i]->piece;
     infos[i] = {piece.block->buffer, piece.offset, std::min(piece.size, limits().max_binding_bytes)};
-    if (shader.access()[i] == BufferAccess::kReadWrite) written |= uint32_t{1} << i;
   }
 
   std::unique_lock lock(mutex_);
@@ -347,56 +314,22 @@ StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::
   } else {
     TANDEM_RETURN_IF_ERROR(BeginCommand());
   }
-  TANDEM_RETURN_IF_ERROR(BindDescriptors(layout, infos.data()));
-  WaitForHazards({used.data(), buffers.size()}, written);
+  TANDEM_RETURN_IF_ERROR(BindDescriptors(*device_, *open_, layout, infos.data()));
+  WaitForHazards({used.data(), buffers.size()}, shader.written());
   const VkCommandBuffer commands = open_->commands;
   if (!layout.uses_uniform_buffer && !parameters.empty()) {
     vk.CmdPushConstants(commands, layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                         static_cast<uint32_t>(parameters.size_bytes()), parameters.data());
   }
-  if (open_->bound != shader.handle()) {
-    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, shader.handle());
-    open_->bound = shader.handle();
+  PipelineHandle& handle = shader.handle();
+  if (open_->bound != handle.pipeline) {
+    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, handle.pipeline);
+    open_->bound = handle.pipeline;
   }
   vk.CmdDispatch(commands, workgroups[0], workgroups[1], workgroups[2]);
-  shader.last_use = open_->number;
+  handle.last_use = {open_->number, open_.get()};
   ++open_->num_dispatches;
   return EndCommand(lock);
-}
-
-Status VulkanQueue::BindDescriptors(const PipelineLayout& layout, const VkDescriptorBufferInfo* infos) {
-  const VulkanFunctions& vk = device_->vk();
-  if (device_->has_push_descriptors()) {
-    vk.CmdPushDescriptorSetWithTemplate(open_->commands, layout.update, layout.pipeline, 0, infos);
-    return Status();
-  }
-  VkDescriptorSet set = VK_NULL_HANDLE;
-  VkDescriptorSetAllocateInfo info = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
-  info.descriptorSetCount = 1;
-  info.pSetLayouts = &layout.set;
-  VkResult result = VK_ERROR_OUT_OF_POOL_MEMORY;
-  for (; open_->pool_in_use < open_->descriptor_pools.size(); ++open_->pool_in_use) {
-    info.descriptorPool = open_->descriptor_pools[open_->pool_in_use];
-    result = vk.AllocateDescriptorSets(device_->handle(), &info, &set);
-    if (result == VK_SUCCESS) break;
-  }
-  if (result != VK_SUCCESS) {
-    const uint32_t most = limits().max_storage_buffers;
-    const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kSetsInPool * std::min(most, 4u)},
-                                          {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, kSetsInPool}};
-    VkDescriptorPoolCreateInfo pool = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-    pool.maxSets = kSetsInPool;
-    pool.poolSizeCount = 2;
-    pool.pPoolSizes = sizes;
-    TANDEM_RETURN_IF_ERROR(ResultStatus(
-        vk.CreateDescriptorPool(device_->handle(), &pool, nullptr, &info.descriptorPool), "vkCreateDescriptorPool"));
-    open_->descriptor_pools.push_back(info.descriptorPool);
-    TANDEM_RETURN_IF_ERROR(
-        ResultStatus(vk.AllocateDescriptorSets(device_->handle(), &info, &set), "vkAllocateDescriptorSets"));
-  }
-  vk.UpdateDescriptorSetWithTemplate(device_->handle(), set, layout.update, infos);
-  vk.CmdBindDescriptorSets(open_->commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout.pipeline, 0, 1, &set, 0, nullptr);
-  return Status();
 }
 
 StatusOr<uint64_t> VulkanQueue::Upload(BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage>,
@@ -422,7 +355,7 @@ StatusOr<uint64_t> VulkanQueue::Upload(BufferId to, const void* data, uint64_t b
   RecordUpload(buffer, {chunk.get(), 0}, rounded);
   chunk->used = chunk->size;
   // In front, since the last one is being filled.
-  open_->to_device.insert(open_->to_device.begin(), std::move(chunk));
+  open_->to_device.PushFront(std::move(chunk));
   return EndCommand(lock);
 }
 
@@ -457,7 +390,8 @@ Status VulkanQueue::RecordDownload(VulkanBuffer& buffer, void* to, uint64_t byte
   std::unique_lock lock(mutex_);
   if (!lost_.ok() && !lost_told_) {
     // The listener hears of it first.
-    late_downloads_.push_back(std::exchange(done, nullptr));
+    if (!late_downloads_.Reserve(late_downloads_.size() + 1)) return Status::OutOfMemory();
+    static_cast<void>(late_downloads_.Append(std::exchange(done, nullptr)));
     return lost_;
   }
   TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, BeginCommandWith(rounded, 16, ChunkPool::Use::kFromDevice, lock));
@@ -475,7 +409,7 @@ Status VulkanQueue::RecordDownload(VulkanBuffer& buffer, void* to, uint64_t byte
   barrier.size = rounded;
   vk.CmdPipelineBarrier(open_->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 0, nullptr, 1,
                         &barrier, 0, nullptr);
-  open_->downloads.push_back({slice, to, bytes, std::move(done)});
+  open_->download = {slice, to, bytes, std::move(done)};
   Submit();
   return Status();
 }
@@ -505,14 +439,14 @@ void VulkanQueue::WatchBatches() {
     if (!lost_.ok() && !lost_told_) {
       if (open_ != nullptr) {
         open_->error = lost_;
-        in_flight_.push_back(std::move(open_));
+        in_flight_.PushBack(std::move(open_));
       }
       const Status error = lost_;
       lock.unlock();
       if (listener_ != nullptr) listener_->OnDeviceLost(error);
       lock.lock();
       lost_told_ = true;
-      const std::vector<Done> late = std::exchange(late_downloads_, {});
+      const GrowingArray<Done> late = std::exchange(late_downloads_, {});
       lock.unlock();
       for (const Done& done : late) done(error);
       lock.lock();
@@ -521,8 +455,8 @@ void VulkanQueue::WatchBatches() {
       if (stopping_) return;
       continue;
     }
-    const uint64_t number = in_flight_.front()->number;
-    const Status error = in_flight_.front()->error;
+    const uint64_t number = in_flight_.first()->number;
+    const Status error = in_flight_.first()->error;
     const bool tells = !error.ok() && lost_.ok() && listener_ != nullptr;
     lock.unlock();
     const Status waited = error.ok() ? WaitFor(number) : Status();
@@ -533,8 +467,7 @@ void VulkanQueue::WatchBatches() {
       MarkLost(waited);
       continue;  // tells it, and comes back to this batch
     }
-    std::unique_ptr<Batch> batch = std::move(in_flight_.front());
-    in_flight_.pop_front();
+    std::unique_ptr<Batch> batch = in_flight_.PopFront();
     finished_number_ = number;
     if (!lost_.ok()) batch->error = lost_;
     Reclaim(*batch);
@@ -544,25 +477,16 @@ void VulkanQueue::WatchBatches() {
   }
 }
 
-// Ends the downloads of a batch that is done, and makes it ready for use again.
+// Ends the download of a batch that is done, and makes it ready for use again.
 void VulkanQueue::Finish(std::unique_ptr<Batch> batch) {
-  for (PendingDownload& download : batch->downloads) {
+  if (const PendingDownload download = std::exchange(batch->download, {}); download.done) {
     if (batch->error.ok()) std::memcpy(download.to, download.from.data(), download.bytes);
-    const Done done = std::move(download.done);
-    done(batch->error);
+    download.done(batch->error);
   }
-  batch->downloads.clear();
-  const VulkanFunctions& vk = device_->vk();
-  vk.ResetCommandPool(device_->handle(), batch->pool, 0);
-  for (VkDescriptorPool pool : batch->descriptor_pools) vk.ResetDescriptorPool(device_->handle(), pool, 0);
-  batch->pool_in_use = 0;
-  batch->num_commands = batch->num_dispatches = 0;
-  batch->bound = VK_NULL_HANDLE;
-  batch->error = Status();
+  ResetBatch(*device_, *batch);
   const std::lock_guard lock(mutex_);
-  for (auto& chunk : batch->from_device) from_device_.Give(std::move(chunk));
-  batch->from_device.clear();
-  free_.push_back(std::move(batch));
+  while (std::unique_ptr<DeviceBlock> chunk = batch->from_device.PopFront()) from_device_.Give(std::move(chunk));
+  free_.PushFront(std::move(batch));
 }
 
 }  // namespace tandem::vulkan

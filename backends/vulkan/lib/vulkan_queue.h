@@ -9,16 +9,16 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "native_thread.h"
+#include "tandem/growing_array.h"
 #include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/linked_queue.h"
 #include "vulkan_batch.h"
 #include "vulkan_device.h"
 #include "vulkan_memory.h"
@@ -62,7 +62,6 @@ class VulkanQueue final : public shader::GpuQueue {
 
   // The following are called with `mutex_` held; those that take the lock may let go of it for a while.
   Status BeginCommand();
-  StatusOr<std::unique_ptr<Batch>> MakeBatch();
   void WaitForHazards(std::span<VulkanBuffer* const> buffers, uint32_t written);
   StatusOr<BufferSlice> TakeChunkSpace(uint64_t bytes, uint64_t alignment, ChunkPool::Use use);
   StatusOr<BufferSlice> BeginCommandWith(uint64_t bytes, uint64_t alignment, ChunkPool::Use use,
@@ -71,9 +70,7 @@ class VulkanQueue final : public shader::GpuQueue {
   void RecordUpload(const VulkanBuffer& buffer, const BufferSlice& from, uint64_t bytes);
   uint64_t EndCommand(std::unique_lock<std::mutex>& lock);
   void Submit();
-  Status BindDescriptors(const PipelineLayout& layout, const VkDescriptorBufferInfo* infos);
   void MarkLost(const Status& error);
-  Batch& BatchOf(uint64_t number);
   void Free(VulkanBuffer* buffer);
   // Hands over what is recorded, and waits until the device has done all; then memory that waited for that is free.
   void Drain(std::unique_lock<std::mutex>& lock);
@@ -86,7 +83,7 @@ class VulkanQueue final : public shader::GpuQueue {
   // Waits for the device without the mutex.
   Status WaitFor(uint64_t number) const;
   Status RecordDownload(VulkanBuffer& buffer, void* to, uint64_t bytes, Done& done);
-  void DestroyPipeline(const VulkanPipeline& pipeline);
+  void DestroyPipeline(std::unique_ptr<PipelineHandle> handle);
 
   const std::unique_ptr<VulkanDevice> device_;
   shader::GpuListener* listener_ = nullptr;
@@ -96,15 +93,15 @@ class VulkanQueue final : public shader::GpuQueue {
   std::condition_variable wake_;  // of the thread
   Status lost_;
   bool lost_told_ = false;
-  std::vector<Done> late_downloads_;  // issued after the loss, before it was told
+  GrowingArray<Done> late_downloads_;  // issued after the loss, before it was told
   bool stopping_ = false;
 
   BlockAllocator blocks_;
   ChunkPool to_device_;
   ChunkPool from_device_;
-  std::unique_ptr<Batch> open_;                   // null: nothing is recorded
-  std::deque<std::unique_ptr<Batch>> in_flight_;  // by number
-  std::vector<std::unique_ptr<Batch>> free_;
+  std::unique_ptr<Batch> open_;           // null: nothing is recorded
+  shader::LinkedQueue<Batch> in_flight_;  // by number
+  shader::LinkedQueue<Batch> free_;
   uint64_t next_number_ = 1;
   uint64_t submitted_number_ = 0;  // the last one that the device has
   uint64_t finished_number_ = 0;   // the last one that the thread has seen done

@@ -25,24 +25,34 @@ constexpr uint64_t kSmallUpload = 4096;
 
 }  // namespace
 
-uint32_t Numbers::Take() {
-  if (free_.empty()) return next_++;
-  const uint32_t number = free_.back();
-  free_.pop_back();
-  return number;
-}
-
-size_t CommandStream::GroupKey::Hash::operator()(const GroupKey& key) const {
+size_t CommandStream::GroupKey::Hash() const {
   uint32_t hash = 0;
-  for (size_t i = 0; i < key.words[1] + 2; ++i) hash = (hash ^ key.words[i]) * 0x9E3779B1u;
+  for (size_t i = 0; i < words[1] + 2; ++i) hash = (hash ^ words[i]) * 0x9E3779B1u;
   return hash ^ (hash >> 15);
 }
 
 // Batches.
 
-void CommandStream::Open() {
-  open_ = spare_ != nullptr ? std::move(spare_) : std::make_unique<PendingBatch>();
+bool CommandStream::Open() {
+  open_ = std::move(spare_);
+  if (open_ == nullptr) open_.reset(new (std::nothrow) PendingBatch);
+  if (open_ == nullptr) return false;
   open_->number = ++last_batch_;
+  return true;
+}
+
+bool CommandStream::Prepare(size_t arena_bytes) {
+  if (open_ != nullptr && arena_bytes > 0 && open_->arena_size + arena_bytes + kSlotBytes > kArenaBytes) Seal();
+  if (open_ == nullptr && !Open()) return false;
+  PendingBatch& batch = *open_;
+  if (arena_bytes > 0 && batch.arena == nullptr) {
+    batch.arena = std::move(spare_arena_);
+    if (batch.arena == nullptr) batch.arena.reset(new (std::nothrow) std::byte[kArenaBytes]);
+    if (batch.arena == nullptr) return false;
+  }
+  constexpr size_t kMostAddresses = sizeof(void*) == sizeof(uint32_t) ? 0 : 2;
+  return batch.words.Reserve(batch.words.size() + kMostWords) && batch.origins.Reserve(batch.origins.size() + 1) &&
+         batch.addresses.Reserve(batch.addresses.size() + kMostAddresses);
 }
 
 bool CommandStream::IsLarge() const {
@@ -50,56 +60,59 @@ bool CommandStream::IsLarge() const {
          open_->upload_bytes >= kMaxUploadBytes;
 }
 
+void CommandStream::WriteDropped() {
+  if (dropped_.num_words == 0 || (open_ == nullptr && !Open())) return;
+  if (!open_->words.Reserve(open_->words.size() + dropped_.num_words)) return;
+  for (uint32_t group = dropped_.groups; group != 0; group = group_numbers_.Next(group)) {
+    Append(Command::kDropGroup, {group});
+  }
+  for (uint32_t buffer = dropped_.buffers; buffer != 0; buffer = buffer_numbers_.Next(buffer)) {
+    Append(Command::kDropBuffer, {buffer, buffers_[buffer].is_external ? 0u : 1u});
+  }
+  for (uint32_t pipeline = dropped_.pipelines; pipeline != 0; pipeline = pipeline_numbers_.Next(pipeline)) {
+    Append(Command::kDropPipeline, {pipeline});
+  }
+  open_->dropped = std::exchange(dropped_, {});
+}
+
 void CommandStream::Seal() {
-  if (IsEmpty()) return;
-  sealed_.push_back(std::move(open_));
-  Open();
+  WriteDropped();
+  if (open_ != nullptr && !open_->words.empty()) sealed_.PushBack(std::move(open_));
 }
 
 void CommandStream::Close() {
   sealed_.clear();
   executed_.clear();
-  Open();
-}
-
-std::unique_ptr<PendingBatch> CommandStream::TakeSealed() {
-  if (sealed_.empty()) return nullptr;
-  std::unique_ptr<PendingBatch> batch = std::move(sealed_.front());
-  sealed_.pop_front();
-  return batch;
+  open_.reset();
+  dropped_ = {};
 }
 
 void CommandStream::FreeData(PendingBatch& batch) {
   batch.owners.clear();
   batch.copies.clear();
-  batch.texts.clear();
   if (batch.arena != nullptr) spare_arena_ = std::move(batch.arena);
 }
 
 PendingBatch* CommandStream::FindExecuted(uint32_t number) const {
-  for (const auto& batch : executed_) {
-    if (static_cast<uint32_t>(batch->number) == number) return batch.get();
-  }
-  return nullptr;
+  PendingBatch* batch = executed_.first();
+  while (batch != nullptr && static_cast<uint32_t>(batch->number) != number) batch = batch->next.get();
+  return batch;
 }
 
 void CommandStream::Done(uint32_t number) {
   if (FindExecuted(number) == nullptr) return;
   bool is_last = false;
   while (!is_last) {
-    std::unique_ptr<PendingBatch> batch = std::move(executed_.front());
-    executed_.pop_front();
+    std::unique_ptr<PendingBatch> batch = executed_.PopFront();
     is_last = static_cast<uint32_t>(batch->number) == number;
-    for (uint32_t buffer : batch->buffers) free_buffers_.GiveBack(buffer);
-    for (uint32_t group : batch->groups) free_groups_.GiveBack(group);
-    for (uint32_t pipeline : batch->pipelines) free_pipelines_.GiveBack(pipeline);
+    buffer_numbers_.GiveBack(batch->dropped.buffers);
+    group_numbers_.GiveBack(batch->dropped.groups);
+    pipeline_numbers_.GiveBack(batch->dropped.pipelines);
     if (spare_ != nullptr) continue;
     batch->words.clear();
     batch->origins.clear();
     batch->addresses.clear();
-    batch->buffers.clear();
-    batch->groups.clear();
-    batch->pipelines.clear();
+    batch->dropped = {};
     batch->arena_size = batch->num_dispatches = 0;
     batch->upload_bytes = 0;
     batch->has_submit = false;
@@ -107,32 +120,36 @@ void CommandStream::Done(uint32_t number) {
   }
 }
 
+// Of these there is room in the open batch.
+
 uint32_t CommandStream::AddressWord(const void* address) {
   if constexpr (sizeof(void*) == sizeof(uint32_t)) {
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(address));
   } else {
-    open_->addresses.push_back(address);
+    static_cast<void>(open_->addresses.Append(address));
     return static_cast<uint32_t>(open_->addresses.size() - 1);
   }
 }
 
 void CommandStream::Append(Command command, std::initializer_list<uint32_t> words) {
   assert(words.size() == NumWords(command));
-  std::vector<uint32_t>& to = open_->words;
-  to.push_back(static_cast<uint32_t>(command));
-  to.insert(to.end(), words);
+  GrowingArray<uint32_t>& to = open_->words;
+  static_cast<void>(to.Append(static_cast<uint32_t>(command)));
+  for (uint32_t word : words) static_cast<void>(to.Append(word));
 }
 
 void CommandStream::Append(Command command, std::initializer_list<uint32_t> words,
                            const shader::CommandOrigin& origin) {
-  open_->origins.push_back({open_->words.size(), origin});
+  static_cast<void>(open_->origins.Append({open_->words.size(), origin}));
   Append(command, words);
 }
 
 // Buffers.
 
 uint32_t CommandStream::CreateBuffer(uint64_t bytes, const shader::CommandOrigin& origin) {
+  if (!Prepare()) return 0;
   const uint32_t buffer = AdoptBuffer(bytes);
+  if (buffer == 0) return 0;
   buffers_[buffer].is_external = false;
   buffers_[buffer].origin = origin;
   Append(Command::kCreateBuffer, {buffer, static_cast<uint32_t>(bytes)});
@@ -140,8 +157,10 @@ uint32_t CommandStream::CreateBuffer(uint64_t bytes, const shader::CommandOrigin
 }
 
 uint32_t CommandStream::AdoptBuffer(uint64_t bytes) {
-  const uint32_t buffer = free_buffers_.Take();
-  if (buffer >= buffers_.size()) buffers_.resize(std::max<size_t>(buffer + 1, 2 * buffers_.size()));
+  // One for each number, and for 0.
+  if (!buffer_numbers_.Reserve() || !buffers_.Reserve(buffers_.size() + 2)) return 0;
+  const uint32_t buffer = buffer_numbers_.Take();
+  while (buffer >= buffers_.size()) static_cast<void>(buffers_.Append({}));
   buffers_[buffer] = Buffer();
   buffers_[buffer].bytes = bytes;
   buffers_[buffer].is_external = true;
@@ -149,10 +168,9 @@ uint32_t CommandStream::AdoptBuffer(uint64_t bytes) {
 }
 
 void CommandStream::DropBuffer(uint32_t buffer) {
-  Buffer& dropped = buffers_[buffer];
-  while (!dropped.groups.empty()) DropGroup(dropped.groups.back());
-  Append(Command::kDropBuffer, {buffer, dropped.is_external ? 0u : 1u});
-  open_->buffers.push_back(buffer);
+  while (!buffers_[buffer].groups.empty()) DropGroup(buffers_[buffer].groups.back());
+  buffer_numbers_.Put(buffer, dropped_.buffers);
+  dropped_.num_words += 1 + NumWords(Command::kDropBuffer);
 }
 
 void CommandStream::SetFailed(uint32_t buffer, std::string_view text) {
@@ -186,25 +204,26 @@ uint32_t CommandStream::FindLayout(std::span<const shader::BufferAccess> buffers
     if (buffers[i] == shader::BufferAccess::kRead) read_only |= 1u << i;
   }
   const uint64_t key = uint64_t{read_only} << 8 | buffers.size();
-  const auto [found, is_new] = layouts_.try_emplace(key, static_cast<uint32_t>(layouts_.size() + 1));
-  if (is_new) Append(Command::kCreateLayout, {found->second, static_cast<uint32_t>(buffers.size()), read_only});
-  return found->second;
+  const auto* const found = std::find(layouts_.begin(), layouts_.end(), key);
+  const auto layout = static_cast<uint32_t>(found - layouts_.begin() + 1);
+  if (found != layouts_.end()) return layout;
+  static_cast<void>(layouts_.Append(key));
+  Append(Command::kCreateLayout, {layout, static_cast<uint32_t>(buffers.size()), read_only});
+  return layout;
 }
 
-PipelineRecord CommandStream::CreatePipeline(shader::ShaderText text) {
-  const PipelineRecord pipeline{free_pipelines_.Take(), FindLayout(text.buffers)};
-  // A deque does not move them.
-  const std::string& wgsl = open_->texts.emplace_back(std::move(text.wgsl));
-  const std::string& name = open_->texts.emplace_back(std::move(text.name));
+PipelineRecord CommandStream::CreatePipeline(const shader::ShaderText& text) {
+  if (!Prepare() || !pipeline_numbers_.Reserve() || !layouts_.Reserve(layouts_.size() + 1)) return {};
+  const PipelineRecord pipeline{pipeline_numbers_.Take(), FindLayout(text.buffers)};
   Append(Command::kCreatePipeline,
-         {pipeline.number, pipeline.layout, AddressWord(wgsl.data()), static_cast<uint32_t>(wgsl.size()),
-          AddressWord(name.data()), static_cast<uint32_t>(name.size())});
+         {pipeline.number, pipeline.layout, AddressWord(text.wgsl.data()), static_cast<uint32_t>(text.wgsl.size()),
+          AddressWord(text.name.data()), static_cast<uint32_t>(text.name.size())});
   return pipeline;
 }
 
 void CommandStream::DropPipeline(uint32_t pipeline) {
-  Append(Command::kDropPipeline, {pipeline});
-  open_->pipelines.push_back(pipeline);
+  pipeline_numbers_.Put(pipeline, dropped_.pipelines);
+  dropped_.num_words += 1 + NumWords(Command::kDropPipeline);
 }
 
 uint32_t CommandStream::FindGroup(uint32_t layout, std::span<const shader::BufferId> buffers) {
@@ -213,37 +232,51 @@ uint32_t CommandStream::FindGroup(uint32_t layout, std::span<const shader::Buffe
   key.words[0] = layout;
   key.words[1] = static_cast<uint32_t>(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) key.words[i + 2] = static_cast<uint32_t>(buffers[i]);
-  if (const auto found = group_numbers_.find(key); found != group_numbers_.end()) return found->second;
-  if (group_numbers_.size() >= kMaxGroups) {
-    while (!group_numbers_.empty()) DropGroup(group_numbers_.begin()->second);
+  uint32_t& bucket = group_buckets_[key.Hash() % kGroupBuckets];
+  for (uint32_t group = bucket; group != 0; group = groups_[group].next) {
+    if (groups_[group].key == key) return group;
   }
-  const uint32_t group = free_groups_.Take();
-  if (group >= groups_.size()) groups_.resize(std::max<size_t>(group + 1, 2 * groups_.size()));
-  groups_[group] = key;
-  group_numbers_.emplace(key, group);
+  bool has_room = group_numbers_.Reserve() && groups_.Reserve(groups_.size() + 2);
+  for (shader::BufferId buffer : buffers) {
+    // It may be there more than once.
+    GrowingArray<uint32_t>& of_buffer = buffers_[static_cast<size_t>(buffer)].groups;
+    has_room = has_room && of_buffer.Reserve(of_buffer.size() + buffers.size());
+  }
+  if (!has_room) return 0;
+  if (num_groups_ >= kMaxGroups) {
+    for (const uint32_t& first : group_buckets_) {
+      while (first != 0) DropGroup(first);
+    }
+  }
+  const uint32_t group = group_numbers_.Take();
+  while (group >= groups_.size()) static_cast<void>(groups_.Append({}));
+  groups_[group] = {key, std::exchange(bucket, group)};
+  ++num_groups_;
   Append(Command::kCreateGroup, {group, layout, key.words[1]});
   for (size_t i = 0; i < buffers.size(); ++i) {
-    open_->words.push_back(key.words[i + 2]);
-    buffers_[key.words[i + 2]].groups.push_back(group);
+    static_cast<void>(open_->words.Append(key.words[i + 2]));
+    static_cast<void>(buffers_[key.words[i + 2]].groups.Append(group));
   }
   return group;
 }
 
 void CommandStream::DropGroup(uint32_t group) {
-  const GroupKey& key = groups_[group];
-  for (size_t i = 0; i < key.words[1]; ++i) std::erase(buffers_[key.words[i + 2]].groups, group);
-  group_numbers_.erase(key);
-  Append(Command::kDropGroup, {group});
-  open_->groups.push_back(group);
+  const GroupKey& key = groups_[group].key;
+  for (size_t i = 0; i < key.words[1]; ++i) {
+    GrowingArray<uint32_t>& of_buffer = buffers_[key.words[i + 2]].groups;
+    uint32_t* const place = std::find(of_buffer.begin(), of_buffer.end(), group);
+    *place = of_buffer.back();
+    of_buffer.TakeLast();
+  }
+  uint32_t* link = &group_buckets_[key.Hash() % kGroupBuckets];
+  while (*link != group) link = &groups_[*link].next;
+  *link = groups_[group].next;
+  --num_groups_;
+  group_numbers_.Put(group, dropped_.groups);
+  dropped_.num_words += 1 + NumWords(Command::kDropGroup);
 }
 
 // Commands.
-
-void CommandStream::Reserve(size_t bytes) {
-  if (open_->arena_size + bytes + kSlotBytes > kArenaBytes) Seal();
-  if (open_->arena != nullptr) return;
-  open_->arena = spare_arena_ != nullptr ? std::move(spare_arena_) : std::make_unique<std::byte[]>(kArenaBytes);
-}
 
 uint32_t CommandStream::AddToArena(const void* data, size_t bytes, uint32_t alignment) {
   const uint32_t at = (open_->arena_size + alignment - 1) / alignment * alignment;
@@ -263,22 +296,31 @@ uint32_t CommandStream::PlaceParameters(PipelineRecord& pipeline, std::span<cons
   return pipeline.offset;
 }
 
-void CommandStream::Dispatch(PipelineRecord& pipeline, std::span<const shader::BufferId> buffers,
+bool CommandStream::Dispatch(PipelineRecord& pipeline, std::span<const shader::BufferId> buffers,
                              std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
                              const shader::CommandOrigin& origin) {
-  Reserve(kSlotBytes);
+  if (!Prepare(kSlotBytes)) return false;
   for (shader::BufferId buffer : buffers) Use(static_cast<uint32_t>(buffer), origin);
   const uint32_t group = FindGroup(pipeline.layout, buffers);
+  if (group == 0) return false;
   const uint32_t offset = PlaceParameters(pipeline, parameters);
   Append(Command::kDispatch, {pipeline.number, group, offset, workgroups[0], workgroups[1], workgroups[2]}, origin);
   ++open_->num_dispatches;
   open_->has_submit = true;
+  return true;
 }
 
-bool CommandStream::Upload(uint32_t to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
+bool CommandStream::Upload(uint32_t to, const void* data, uint64_t bytes, RcRef<TensorStorage>&& owner,
                            const shader::CommandOrigin& origin) {
   const bool is_small = bytes <= kSmallUpload;
-  if (is_small) Reserve(bytes);
+  if (!Prepare(is_small ? static_cast<size_t>(bytes) : 0)) return false;
+  std::unique_ptr<std::byte[]> copy;
+  if (owner) {
+    if (!open_->owners.Reserve(open_->owners.size() + 1)) return false;
+  } else if (!is_small) {
+    copy.reset(new (std::nothrow) std::byte[bytes + 3]);
+    if (copy == nullptr || !open_->copies.Reserve(open_->copies.size() + 1)) return false;
+  }
   const bool is_used = buffers_[to].last_use == open_->number;
   const auto size = static_cast<uint32_t>(bytes);
   if (is_used || !buffers_[to].failed.ok()) Use(to, origin);
@@ -289,15 +331,13 @@ bool CommandStream::Upload(uint32_t to, const void* data, uint64_t bytes, RcRef<
     return true;
   }
   if (owner) {
-    open_->owners.push_back(std::move(owner));
+    static_cast<void>(open_->owners.Append(std::move(owner)));
   } else if (is_small) {
     data = open_->arena.get() + AddToArena(data, bytes, 4);
   } else {
-    std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[bytes + 3]);
-    if (copy == nullptr) return false;
     std::memcpy(copy.get(), data, bytes);
     data = copy.get();
-    open_->copies.push_back(std::move(copy));
+    static_cast<void>(open_->copies.Append(std::move(copy)));
   }
   Append(is_used ? Command::kStage : Command::kWrite, {to, AddressWord(data), size}, origin);
   open_->upload_bytes += bytes;
@@ -305,20 +345,24 @@ bool CommandStream::Upload(uint32_t to, const void* data, uint64_t bytes, RcRef<
   return true;
 }
 
-void CommandStream::Copy(uint32_t from, uint64_t from_offset, uint32_t to, uint64_t to_offset, uint64_t bytes,
+bool CommandStream::Copy(uint32_t from, uint64_t from_offset, uint32_t to, uint64_t to_offset, uint64_t bytes,
                          const shader::CommandOrigin& origin) {
+  if (!Prepare()) return false;
   Use(from, origin);
   Use(to, origin);
   Append(Command::kCopy,
          {from, static_cast<uint32_t>(from_offset), to, static_cast<uint32_t>(to_offset), static_cast<uint32_t>(bytes)},
          origin);
   open_->has_submit = true;
+  return true;
 }
 
-void CommandStream::Download(uint32_t from, void* to, uint64_t bytes, uint32_t download) {
+bool CommandStream::Download(uint32_t from, void* to, uint64_t bytes, uint32_t download) {
+  if (!Prepare()) return false;
   Use(from, {});
   Append(Command::kDownload, {from, AddressWord(to), static_cast<uint32_t>(bytes), download});
   open_->has_submit = true;
+  return true;
 }
 
 // Errors.
@@ -336,7 +380,7 @@ Status CommandStream::ErrorOf(const PendingBatch& batch, uint32_t word, StatusCo
   Status failed;
   switch (static_cast<Command>(record[0])) {
     case Command::kDispatch: {
-      const GroupKey& group = groups_[record[2]];
+      const GroupKey& group = groups_[record[2]].key;
       for (size_t i = 0; i < group.words[1] && failed.ok(); ++i) failed = FailureOf(group.words[i + 2], batch);
       break;
     }

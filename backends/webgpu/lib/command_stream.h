@@ -7,29 +7,26 @@
 #define TANDEM_BACKENDS_WEBGPU_LIB_COMMAND_STREAM_H_
 
 #include <array>
-#include <deque>
 #include <initializer_list>
 #include <memory>
 #include <span>
-#include <string>
-#include <unordered_map>
-#include <vector>
+#include <string_view>
 
+#include "numbers.h"
+#include "tandem/growing_array.h"
 #include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/linked_queue.h"
 #include "tandem/webgpu/commands.h"
 
 namespace tandem::webgpu {
 
-// Numbers of objects. One that is given back is taken again only after the batch that drops the object is done, so that
-// until then the records of older batches name what they meant.
-class Numbers {
- public:
-  uint32_t Take();
-  void GiveBack(uint32_t number) { free_.push_back(number); }
-
- private:
-  uint32_t next_ = 1;  // 0 is none
-  std::vector<uint32_t> free_;
+// Numbers of what is to be dropped, in lists. A number is given back only after the batch that drops the object is
+// done, so that until then the records of older batches name what they meant.
+struct Dropped {
+  uint32_t buffers = 0;
+  uint32_t groups = 0;
+  uint32_t pipelines = 0;
+  size_t num_words = 0;  // of the records
 };
 
 // A batch on its way: takes records, is sealed, carried out, and told of.
@@ -39,23 +36,24 @@ struct PendingBatch {
     shader::CommandOrigin origin;
   };
 
-  Batch AsBatch() const { return {static_cast<uint32_t>(number), words, {arena.get(), arena_size}, addresses}; }
+  Batch AsBatch() const {
+    return {static_cast<uint32_t>(number), words.span(), {arena.get(), arena_size}, addresses.span()};
+  }
 
   uint64_t number = 0;
-  std::vector<uint32_t> words;
-  std::vector<Origin> origins;  // by place
+  GrowingArray<uint32_t> words;
+  GrowingArray<Origin> origins;  // by place
   std::unique_ptr<std::byte[]> arena;
   uint32_t arena_size = 0;
   uint32_t num_dispatches = 0;
   uint64_t upload_bytes = 0;
   bool has_submit = false;
   // What records point to.
-  std::vector<const void*> addresses;
-  std::vector<RcRef<TensorStorage>> owners;
-  std::vector<std::unique_ptr<std::byte[]>> copies;
-  std::deque<std::string> texts;
-  // Numbers of what it drops.
-  std::vector<uint32_t> buffers, groups, pipelines;
+  GrowingArray<const void*> addresses;
+  GrowingArray<RcRef<TensorStorage>> owners;
+  GrowingArray<std::unique_ptr<std::byte[]>> copies;
+  Dropped dropped;
+  std::unique_ptr<PendingBatch> next;
 };
 
 // What the stream knows of a pipeline.
@@ -67,39 +65,42 @@ struct PipelineRecord {
   uint32_t offset = 0;
 };
 
-// Not thread-safe.
+// Commands take their memory first: where it is exhausted they say so, and are not recorded. What is dropped needs
+// none: its records are written at the end of the batch, or of a later one if memory is short. Not thread-safe.
 class CommandStream {
  public:
+  // Of the last command.
   uint64_t batch() const { return open_->number; }
-  bool IsEmpty() const { return open_->words.empty(); }
+  bool IsEmpty() const { return (open_ == nullptr || open_->words.empty()) && dropped_.num_words == 0; }
   // Whether it is time to carry the open batch out.
   bool IsLarge() const;
 
-  CommandStream() { Open(); }
   // Nothing is recorded any more.
   void Close();
 
-  uint32_t CreateBuffer(uint64_t bytes, const shader::CommandOrigin& origin);
-  uint32_t AdoptBuffer(uint64_t bytes);
+  // The number; 0 if memory is exhausted.
+  [[nodiscard]] uint32_t CreateBuffer(uint64_t bytes, const shader::CommandOrigin& origin);
+  [[nodiscard]] uint32_t AdoptBuffer(uint64_t bytes);
   void DropBuffer(uint32_t buffer);
-  PipelineRecord CreatePipeline(shader::ShaderText text);
+  // `text` stays where it is until the batch has been carried out. With number 0 if memory is exhausted.
+  [[nodiscard]] PipelineRecord CreatePipeline(const shader::ShaderText& text);
   void DropPipeline(uint32_t pipeline);
 
-  void Dispatch(PipelineRecord& pipeline, std::span<const shader::BufferId> buffers,
-                std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
-                const shader::CommandOrigin& origin);
-  // False if there is no memory for a copy of the data.
-  bool Upload(uint32_t to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
-              const shader::CommandOrigin& origin);
-  void Copy(uint32_t from, uint64_t from_offset, uint32_t to, uint64_t to_offset, uint64_t bytes,
-            const shader::CommandOrigin& origin);
-  void Download(uint32_t from, void* to, uint64_t bytes, uint32_t download);
+  // These are false if memory is exhausted.
+  [[nodiscard]] bool Dispatch(PipelineRecord& pipeline, std::span<const shader::BufferId> buffers,
+                              std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
+                              const shader::CommandOrigin& origin);
+  [[nodiscard]] bool Upload(uint32_t to, const void* data, uint64_t bytes, RcRef<TensorStorage>&& owner,
+                            const shader::CommandOrigin& origin);
+  [[nodiscard]] bool Copy(uint32_t from, uint64_t from_offset, uint32_t to, uint64_t to_offset, uint64_t bytes,
+                          const shader::CommandOrigin& origin);
+  [[nodiscard]] bool Download(uint32_t from, void* to, uint64_t bytes, uint32_t download);
 
-  // Ends the open batch, if it has records, and begins another.
+  // Ends the open batch, if it has records.
   void Seal();
   // The next batch to be carried out; null if there is none. `Executed` gives it back when that has happened.
-  std::unique_ptr<PendingBatch> TakeSealed();
-  void Executed(std::unique_ptr<PendingBatch> batch) { executed_.push_back(std::move(batch)); }
+  std::unique_ptr<PendingBatch> TakeSealed() { return sealed_.PopFront(); }
+  void Executed(std::unique_ptr<PendingBatch> batch) { executed_.PushBack(std::move(batch)); }
   // What the records of a batch point to is not needed any more.
   void FreeData(PendingBatch& batch);
   // A batch that was carried out and not told of; null if there is none.
@@ -119,9 +120,11 @@ class CommandStream {
     static constexpr size_t kMaxBuffers = 10;
     std::array<uint32_t, kMaxBuffers + 2> words = {};  // the layout, the number of buffers and their numbers
     friend bool operator==(const GroupKey&, const GroupKey&) = default;
-    struct Hash {
-      size_t operator()(const GroupKey& key) const;
-    };
+    size_t Hash() const;
+  };
+  struct Group {
+    GroupKey key;
+    uint32_t next = 0;  // in its bucket
   };
   struct Buffer {
     uint64_t bytes = 0;
@@ -130,37 +133,46 @@ class CommandStream {
     bool is_external = false;
     Status failed;
     uint64_t revived = 0;  // the batch that made it again after it had failed
-    std::vector<uint32_t> groups;
+    GrowingArray<uint32_t> groups;
   };
   static constexpr size_t kMaxGroups = 8192;
+  static constexpr size_t kGroupBuckets = 4096;
+  // The most words of a command: a dispatch that makes all of its buffers anew, and their group.
+  static constexpr size_t kMostWords = 7 + 4 + 4 * GroupKey::kMaxBuffers;
 
-  void Open();
+  // Room in an open batch for one more command, which puts so much into the arena; begins another batch if that one's
+  // arena has no room. False if memory is exhausted.
+  bool Prepare(size_t arena_bytes = 0);
+  bool Open();
+  void WriteDropped();
   uint32_t AddressWord(const void* address);
   void Append(Command command, std::initializer_list<uint32_t> words);
   void Append(Command command, std::initializer_list<uint32_t> words, const shader::CommandOrigin& origin);
   // Before a record that uses the buffer, other than by kWrite.
   void Use(uint32_t buffer, const shader::CommandOrigin& origin);
   void Revive(uint32_t buffer, const shader::CommandOrigin& origin);
+  // There is room for a new one.
   uint32_t FindLayout(std::span<const shader::BufferAccess> buffers);
+  // 0 if memory is exhausted.
   uint32_t FindGroup(uint32_t layout, std::span<const shader::BufferId> buffers);
   void DropGroup(uint32_t group);
   // Where in the arena; it has room.
   uint32_t AddToArena(const void* data, size_t bytes, uint32_t alignment);
   uint32_t PlaceParameters(PipelineRecord& pipeline, std::span<const uint32_t> parameters);
-  // Begins another batch if the arena has no room for so much.
-  void Reserve(size_t bytes);
 
   uint64_t last_batch_ = 0;
-  std::unique_ptr<PendingBatch> open_;
-  std::deque<std::unique_ptr<PendingBatch>> sealed_;
-  std::deque<std::unique_ptr<PendingBatch>> executed_;
+  std::unique_ptr<PendingBatch> open_;  // null: nothing is recorded
+  shader::LinkedQueue<PendingBatch> sealed_;
+  shader::LinkedQueue<PendingBatch> executed_;
   std::unique_ptr<PendingBatch> spare_;
   std::unique_ptr<std::byte[]> spare_arena_;
-  std::vector<Buffer> buffers_;   // by number
-  std::vector<GroupKey> groups_;  // by number
-  std::unordered_map<GroupKey, uint32_t, GroupKey::Hash> group_numbers_;
-  std::unordered_map<uint64_t, uint32_t> layouts_;
-  Numbers free_buffers_, free_groups_, free_pipelines_;
+  Dropped dropped_;               // no batch has the records yet
+  GrowingArray<Buffer> buffers_;  // by number
+  GrowingArray<Group> groups_;    // by number
+  std::array<uint32_t, kGroupBuckets> group_buckets_ = {};
+  size_t num_groups_ = 0;
+  GrowingArray<uint64_t> layouts_;  // what they are, by number less one
+  Numbers buffer_numbers_, group_numbers_, pipeline_numbers_;
 };
 
 }  // namespace tandem::webgpu

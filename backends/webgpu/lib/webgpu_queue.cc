@@ -5,8 +5,8 @@
 
 #include "tandem/webgpu/webgpu_queue.h"
 
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "command_stream.h"
 
@@ -15,12 +15,29 @@ namespace tandem::webgpu {
 using shader::BufferId;
 using shader::CommandOrigin;
 
+namespace {
+
+// Takes the element out for which `is_it` holds, if there is one; false if not. The last one takes its place.
+template <typename T, typename Predicate>
+bool TakeOut(GrowingArray<T>& from, Predicate is_it, T& taken) {
+  T* const place = std::find_if(from.begin(), from.end(), is_it);
+  if (place == from.end()) return false;
+  std::swap(*place, from.back());
+  taken = from.TakeLast();
+  return true;
+}
+
+}  // namespace
+
 class WebGpuQueue::WebGpuPipeline final : public shader::Pipeline {
  public:
-  WebGpuPipeline(WebGpuQueue& queue, const PipelineRecord& made) : record(made), queue_(queue) {}
-  ~WebGpuPipeline() override { queue_.DropPipeline(record.number); }
+  WebGpuPipeline(WebGpuQueue& queue, shader::ShaderText given) : text(std::move(given)), queue_(queue) {}
+  ~WebGpuPipeline() override {
+    if (record.number != 0) queue_.DropPipeline(record.number);
+  }
 
   mutable PipelineRecord record;  // guarded by the queue's mutex
+  shader::ShaderText text;        // until it is compiled
 
  private:
   WebGpuQueue& queue_;
@@ -53,7 +70,7 @@ StatusOr<uint64_t> WebGpuQueue::Note(Record record) {
   {
     const std::lock_guard lock(mutex_);
     if (!lost_.ok()) return lost_;
-    TANDEM_RETURN_IF_ERROR(record(*stream_));
+    if (!record(*stream_)) return Status::OutOfMemory();
     batch = stream_->batch();
     is_large = stream_->IsLarge();
     if (is_large) stream_->Seal();
@@ -67,7 +84,7 @@ StatusOr<BufferId> WebGpuQueue::CreateBuffer(uint64_t bytes, const CommandOrigin
   uint32_t buffer = 0;
   TANDEM_RETURN_IF_ERROR(Note([&](CommandStream& stream) {
                            buffer = stream.CreateBuffer(bytes, origin);
-                           return Status();
+                           return buffer != 0;
                          }).status());
   return BufferId{buffer};
 }
@@ -75,7 +92,9 @@ StatusOr<BufferId> WebGpuQueue::CreateBuffer(uint64_t bytes, const CommandOrigin
 StatusOr<BufferId> WebGpuQueue::AdoptBuffer(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (!lost_.ok()) return lost_;
-  return BufferId{stream_->AdoptBuffer(bytes)};
+  const uint32_t buffer = stream_->AdoptBuffer(bytes);
+  if (buffer == 0) return Status::OutOfMemory();
+  return BufferId{buffer};
 }
 
 void WebGpuQueue::DestroyBuffer(BufferId buffer) {
@@ -90,14 +109,14 @@ AsyncValueRef<RcRef<shader::Pipeline>> WebGpuQueue::CreatePipeline(shader::Shade
   auto producer = Producer<RcRef<shader::Pipeline>>::Make();
   if (!producer) return Ref::MakeError(Status::OutOfMemory());
   Ref value = producer.ref();
-  std::string name = text.name;
-  const auto noted = Note([&](CommandStream& stream) -> Status {
-    const PipelineRecord record = stream.CreatePipeline(std::move(text));
-    RcRef<WebGpuPipeline> pipeline = MakeRef<WebGpuPipeline>(*this, record);
-    if (!pipeline) return Status::OutOfMemory();
-    pipelines_.insert_or_assign(record.number,
-                                PendingPipeline{std::move(name), std::move(pipeline), std::move(producer)});
-    return Status();
+  RcRef<WebGpuPipeline> pipeline = MakeRef<WebGpuPipeline>(*this, std::move(text));
+  if (!pipeline) return Ref::MakeError(Status::OutOfMemory());
+  const auto noted = Note([&](CommandStream& stream) {
+    if (!pipelines_.Reserve(pipelines_.size() + 1)) return false;
+    pipeline->record = stream.CreatePipeline(pipeline->text);
+    if (pipeline->record.number == 0) return false;
+    static_cast<void>(pipelines_.Append({std::move(pipeline), std::move(producer)}));
+    return true;
   });
   if (!noted.ok()) return Ref::MakeError(noted.status());
   return value;
@@ -114,32 +133,31 @@ StatusOr<uint64_t> WebGpuQueue::Dispatch(const shader::Pipeline& pipeline, std::
                                          std::span<const uint32_t> parameters,
                                          const std::array<uint32_t, 3>& workgroups, const CommandOrigin& origin) {
   return Note([&](CommandStream& stream) {
-    stream.Dispatch(static_cast<const WebGpuPipeline&>(pipeline).record, buffers, parameters, workgroups, origin);
-    return Status();
+    return stream.Dispatch(static_cast<const WebGpuPipeline&>(pipeline).record, buffers, parameters, workgroups,
+                           origin);
   });
 }
 
 StatusOr<uint64_t> WebGpuQueue::Upload(BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
                                        const CommandOrigin& origin) {
   return Note([&](CommandStream& stream) {
-    const bool is_done = stream.Upload(static_cast<uint32_t>(to), data, bytes, std::move(owner), origin);
-    return is_done ? Status() : Status::OutOfMemory();
+    return stream.Upload(static_cast<uint32_t>(to), data, bytes, std::move(owner), origin);
   });
 }
 
 StatusOr<uint64_t> WebGpuQueue::Copy(BufferId from, uint64_t from_offset, BufferId to, uint64_t to_offset,
                                      uint64_t bytes, const CommandOrigin& origin) {
   return Note([&](CommandStream& stream) {
-    stream.Copy(static_cast<uint32_t>(from), from_offset, static_cast<uint32_t>(to), to_offset, bytes, origin);
-    return Status();
+    return stream.Copy(static_cast<uint32_t>(from), from_offset, static_cast<uint32_t>(to), to_offset, bytes, origin);
   });
 }
 
 void WebGpuQueue::Download(BufferId from, void* to, uint64_t bytes, Done done) {
   const auto noted = Note([&](CommandStream& stream) {
-    downloads_.insert_or_assign(++last_download_, std::move(done));
-    stream.Download(static_cast<uint32_t>(from), to, bytes, last_download_);
-    return Status();
+    if (!downloads_.Reserve(downloads_.size() + 1)) return false;
+    if (!stream.Download(static_cast<uint32_t>(from), to, bytes, last_download_ + 1)) return false;
+    static_cast<void>(downloads_.Append({++last_download_, std::move(done)}));
+    return true;
   });
   if (!noted.ok()) return done(noted.status());
   if (std::this_thread::get_id() == device_thread_) Flush();
@@ -153,7 +171,7 @@ void WebGpuQueue::Flush() {
     if (lost_.ok() && !stream_->IsEmpty()) RequestFlushLocked();
     return;
   }
-  std::vector<RcRef<TensorStorage>> owners;  // which may be freed by another memory's owner: without the mutex
+  GrowingArray<RcRef<TensorStorage>> owners;  // which may be freed by another memory's owner: without the mutex
   std::unique_lock lock(mutex_);
   is_flush_requested_ = false;
   stream_->Seal();
@@ -169,7 +187,7 @@ void WebGpuQueue::Flush() {
     executor_.Execute(contents);
     owners.clear();
     lock.lock();
-    owners.swap(executed.owners);
+    std::swap(owners, executed.owners);
     stream_->FreeData(executed);
   }
 }
@@ -208,28 +226,28 @@ void WebGpuQueue::OnPipelineDone(uint32_t pipeline, StatusCode code, std::string
   PendingPipeline pending;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = pipelines_.find(pipeline);
-    if (found == pipelines_.end()) return;
-    pending = std::move(found->second);
-    pipelines_.erase(found);
+    const auto is_it = [pipeline](const PendingPipeline& one) { return one.pipeline->record.number == pipeline; };
+    if (!TakeOut(pipelines_, is_it, pending)) return;
   }
   if (code != StatusCode::kOk) {
-    pending.value.SetError(MakeError(code, "expected shader ", pending.name, " to compile, got: ", text));
+    const std::string_view name = pending.pipeline->text.name;
+    pending.value.SetError(MakeError(code, "expected shader ", name, " to compile, got: ", text));
     return;
   }
+  pending.pipeline->text = {};
   pending.value.Emplace(std::move(pending.pipeline));
 }
 
 void WebGpuQueue::OnDownloadDone(uint32_t download, StatusCode code, std::string_view text) {
-  Done done;
+  PendingDownload pending = {};
   {
     const std::lock_guard lock(mutex_);
-    const auto found = downloads_.find(download);
-    if (found == downloads_.end()) return;
-    done = std::move(found->second);
-    downloads_.erase(found);
+    if (!TakeOut(
+            downloads_, [download](const PendingDownload& one) { return one.number == download; }, pending))
+      return;
   }
-  done(code == StatusCode::kOk ? Status() : MakeError(code, "expected to read memory of the device, got: ", text));
+  pending.done(code == StatusCode::kOk ? Status()
+                                       : MakeError(code, "expected to read memory of the device, got: ", text));
 }
 
 void WebGpuQueue::OnDeviceLost(std::string_view text) {
@@ -246,15 +264,15 @@ void WebGpuQueue::OnDeviceLost(std::string_view text) {
 }
 
 void WebGpuQueue::FailPending(const Status& error) {
-  std::unordered_map<uint32_t, PendingPipeline> pipelines;
-  std::unordered_map<uint32_t, Done> downloads;
+  GrowingArray<PendingPipeline> pipelines;
+  GrowingArray<PendingDownload> downloads;
   {
     const std::lock_guard lock(mutex_);
-    pipelines.swap(pipelines_);
-    downloads.swap(downloads_);
+    std::swap(pipelines, pipelines_);
+    std::swap(downloads, downloads_);
   }
-  for (auto& [number, pending] : pipelines) pending.value.SetError(error);
-  for (auto& [number, done] : downloads) done(error);
+  for (PendingPipeline& pending : pipelines) pending.value.SetError(error);
+  for (PendingDownload& pending : downloads) pending.done(error);
 }
 
 }  // namespace tandem::webgpu

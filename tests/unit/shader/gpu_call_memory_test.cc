@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // Memory of the host on the way of a call to a GPU (ER-5): once the shader is there, nothing is taken from the heap
-// that may not fail, and each allocation that fails is an error of the call and of nothing else.
+// that may not fail, and each allocation that fails is an error of the call and of nothing else. The first call of a
+// shader, whose text is put together in strings, fails before that where there is no memory for it.
 
 #include <gtest/gtest.h>
 
@@ -96,7 +97,16 @@ class GpuCallMemoryTest : public testing::Test {
     return code;
   }
 
-  TestRuntime rt_{TestRuntime::WithWorkers(0)};
+  void TestBody() override {}  // so that a test can make more of them
+
+  // Errors are not collected, which would take memory.
+  static HostContext::Options Options() {
+    HostContext::Options options = TestRuntime::WithWorkers(0);
+    options.diagnostic_handler = [](const Status&) {};
+    return options;
+  }
+
+  TestRuntime rt_{Options()};
   ShaderOpHandler* handler_;
 };
 
@@ -186,6 +196,41 @@ TEST_F(GpuCallMemoryTest, ER5_EachAllocationThatFailsIsAnError) {
     });
     EXPECT_GT(failures, 0);
     EXPECT_EQ(Call(c, attrs, given), StatusCode::kOk);
+  }
+}
+
+TEST_F(GpuCallMemoryTest, ER5_AllocationsOfTheFirstCallFailAsWell) {
+  for (const Case& c : AllCases()) {
+    SCOPED_TRACE(c.op);
+    OpAttrs attrs;
+    c.attrs(attrs);
+    const int failures = FailEachAllocation([&] {
+      const int64_t allowed = std::exchange(thread_heap.allowed, -1);
+      GpuCallMemoryTest fresh;
+      std::vector<TensorHandle> given = c.args(fresh);
+      thread_heap.allowed = allowed;
+      const StatusCode code = fresh.Call(c, attrs, given);
+      thread_heap.allowed = -1;
+      EXPECT_TRUE(code == StatusCode::kOk || code == StatusCode::kResourceExhausted) << static_cast<int>(code);
+      EXPECT_EQ(fresh.Call(c, attrs, given), StatusCode::kOk) << "a failure for lack of memory must not be kept";
+    });
+    EXPECT_GT(failures, 0);
+  }
+}
+
+TEST_F(GpuCallMemoryTest, ER5_ShadersAreNotPutTogetherWithoutMemoryForThem) {
+  for (const Case& c : AllCases()) {
+    SCOPED_TRACE(c.op);
+    GpuCallMemoryTest fresh;
+    OpAttrs attrs;
+    c.attrs(attrs);
+    std::vector<TensorHandle> given = c.args(fresh);
+    thread_heap.largest = 64 * 1024;
+    const int64_t throwing = thread_heap.num_throwing;
+    EXPECT_EQ(fresh.Call(c, attrs, given), StatusCode::kResourceExhausted);
+    EXPECT_EQ(thread_heap.num_throwing, throwing) << "allocations that may not fail";
+    thread_heap.largest = SIZE_MAX;
+    EXPECT_EQ(fresh.Call(c, attrs, given), StatusCode::kOk);
   }
 }
 

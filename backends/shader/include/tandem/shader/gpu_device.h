@@ -6,12 +6,12 @@
 #ifndef TANDEM_SHADER_GPU_DEVICE_H_
 #define TANDEM_SHADER_GPU_DEVICE_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "tandem/device.h"
@@ -44,7 +44,8 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
   const GpuLimits& limits() const { return limits_; }
   GpuMemory& memory() const { return *memory_; }
 
-  // The pipeline of a variant, made the first time it is asked for, and how many buffers, the last ones, it writes.
+  // The pipeline of a variant, made the first time it is asked for, and how many buffers, the last ones, it writes. An
+  // error is not kept: what failed for lack of memory, or because the device was busy, is tried again.
   struct VariantPipeline {
     AsyncValueRef<RcRef<Pipeline>> value;
     size_t num_written = 0;
@@ -84,9 +85,18 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
     RcRef<GpuBuffer> buffer;
   };
 
+  struct KnownVariant {
+    ShaderVariant variant;
+    VariantPipeline pipeline;  // its value is null until it was first made
+    std::unique_ptr<KnownVariant> next;
+  };
+  static constexpr size_t kVariantBuckets = 512;
+
   void OnBatchesFailed(uint64_t first, uint64_t last, const Status& error) override;
   void OnDeviceLost(const Status& error) override;
   Status CheckFailures(const GpuBuffer& buffer) const;
+  // The place of a variant; null if memory is exhausted.
+  VariantPipeline* FindVariant(const ShaderVariant& variant);
   StatusOr<Tensor> UploadElements(const TensorMetadata& metadata, const void* data, RcRef<TensorStorage> owner,
                                   const CommandOrigin& origin);
   StatusOr<Tensor> UploadConstant(const TensorMetadata& metadata, const void* data, const CommandOrigin& origin);
@@ -96,7 +106,7 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
   RcRef<GpuMemory> memory_;
 
   std::mutex pipelines_mutex_;
-  std::unordered_map<ShaderVariant, VariantPipeline, ShaderVariant::Hash> pipelines_;
+  std::array<std::unique_ptr<KnownVariant>, kVariantBuckets> variants_;  // by hash
 
   std::mutex constants_mutex_;
   GrowingArray<Constant> constants_;  // by key

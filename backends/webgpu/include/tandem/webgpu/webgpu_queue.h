@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 
 #include "tandem/export.h"
+#include "tandem/growing_array.h"
 #include "tandem/shader/gpu_queue.h"
 #include "tandem/webgpu/commands.h"
 
@@ -70,12 +70,15 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
  private:
   class WebGpuPipeline;
   struct PendingPipeline {
-    std::string name;
     RcRef<WebGpuPipeline> pipeline;
     Producer<RcRef<shader::Pipeline>> value;
   };
+  struct PendingDownload {
+    uint32_t number;
+    Done done;
+  };
 
-  // Notes a command by `record(stream)`; gives its batch.
+  // Notes a command by `record(stream)`, which is false if memory is exhausted; gives its batch.
   template <typename Record>
   StatusOr<uint64_t> Note(Record record);
   void DropPipeline(uint32_t pipeline);
@@ -93,8 +96,8 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
   const std::unique_ptr<CommandStream> stream_;
   bool is_flush_requested_ = false;
   Status lost_;
-  std::unordered_map<uint32_t, PendingPipeline> pipelines_;
-  std::unordered_map<uint32_t, Done> downloads_;
+  GrowingArray<PendingPipeline> pipelines_;
+  GrowingArray<PendingDownload> downloads_;
   uint32_t last_download_ = 0;
   Counters counters_;
 };
