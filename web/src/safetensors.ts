@@ -8,8 +8,8 @@ import { currentContext, followed, runIn } from './context.js';
 import type { Context } from './context.js';
 import { byteSize } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { attribute, errorFor, locationOf, Over, TandemError } from './errors.js';
-import type { ErrorCode } from './errors.js';
+import { attribute, errorFor, failure, locationOf, Over, TandemError } from './errors.js';
+import type { Entry as Caller, ErrorCode } from './errors.js';
 import { openFile, platform, replaceFile } from './platform.js';
 import { Runtime } from './runtime.js';
 import { formatHeader, parseHeader, PREFIX_BYTES, readHeaderSize, shown, tooLong } from './safetensors_header.js';
@@ -108,12 +108,18 @@ interface Input {
   readonly chunks: AsyncIterator<Uint8Array, void, void>;
 }
 
-/** What loading is done with. */
-interface Task {
+/** What both functions take. */
+interface CommonOptions extends WaitOptions {
+  onProgress?: ((progress: SafetensorsProgress) => void) | undefined;
+}
+
+/** What loading or saving is done with. */
+interface Task<Options extends CommonOptions = CommonOptions> {
   readonly op: string;
   readonly location: string;
   readonly context: Context | undefined;
-  readonly options: WaitOptions;
+  /** A copy, in which functions throw what the program's own throw as the reason of Over. */
+  readonly options: Options;
 }
 
 function errorOf(task: Task, code: ErrorCode, text: string, cause?: unknown): TandemError {
@@ -125,9 +131,9 @@ function errorOf(task: Task, code: ErrorCode, text: string, cause?: unknown): Ta
 
 // Throws what ends the task: the reason of its signal, or of the request that it belongs to.
 function checkActive({ options, context }: Task): void {
-  if (options.signal?.aborted) throw options.signal.reason;
+  if (options.signal?.aborted) throw new Over(options.signal.reason);
   const over = context?.whyOver?.();
-  if (over !== undefined) throw over.reason;
+  if (over !== undefined) throw new Over(over.reason);
 }
 
 function reasonText(error: unknown): string {
@@ -333,10 +339,8 @@ async function loadTensor(
   }
 }
 
-async function loadFrom(
-  runtime: Runtime, input: Input, options: LoadSafetensorsOptions, task: Task,
-): Promise<Safetensors> {
-  const { onProgress, filter = () => true } = options;
+async function loadFrom(runtime: Runtime, input: Input, task: Task<LoadSafetensorsOptions>): Promise<Safetensors> {
+  const { onProgress, filter = () => true } = task.options;
   const fail: Fail = (code, text) => errorOf(task, code, `${input.name}: ${text}`);
   const reader = new Reader(input, task);
   const prefix = await readExactly(reader, PREFIX_BYTES);
@@ -378,31 +382,63 @@ async function loadFrom(
   return new Safetensors(tensors, header.metadata, input.name);
 }
 
-// What both functions check before they begin. `names` are the options that there are.
-function begin(
-  op: string, entry: (...args: never[]) => unknown, options: WaitOptions, names: readonly string[],
-): Task {
-  const task: Task = { op, location: locationOf(entry), context: currentContext(), options };
-  if (typeof options !== 'object' || options === null) {
-    throw errorOf(task, 'InvalidArgument', `expected options to be an object, got ${describe(options)}`);
+// A function of the program's, or undefined; what it throws, the promise is to reject with.
+function guarded<Arg, Result>(fn: unknown, name: string, task: Task): ((arg: Arg) => Result) | undefined {
+  if (fn === undefined) return undefined;
+  if (typeof fn !== 'function') {
+    throw errorOf(task, 'InvalidArgument', `expected ${name} to be a function, got ${describe(fn)}`);
   }
-  const unknown = Object.keys(options).find((name) => !names.includes(name));
-  if (unknown !== undefined) {
-    throw errorOf(task, 'InvalidArgument', `expected the options ${names.join(', ')}, got ${unknown}`);
-  }
-  for (const name of ['onProgress', 'filter']) {
-    const value: unknown = (options as Record<string, unknown>)[name];
-    if (value !== undefined && typeof value !== 'function') {
-      throw errorOf(task, 'InvalidArgument', `expected ${name} to be a function, got ${describe(value)}`);
+  return (arg) => {
+    try {
+      return (fn as (arg: Arg) => Result)(arg);
+    } catch (error) {
+      throw new Over(error);
     }
-  }
+  };
+}
+
+// What both functions check before they begin. `names` are the options that there are.
+function begin<Options extends CommonOptions>(
+  op: string, entry: Caller, given: Options, names: readonly string[],
+): Task<Options> {
+  const task = { op, location: locationOf(entry), context: currentContext(), options: {} as Options };
   try {
-    signalOf(options);
+    if (typeof given !== 'object' || given === null) {
+      throw errorOf(task, 'InvalidArgument', `expected options to be an object, got ${describe(given)}`);
+    }
+    const options = { ...given } as unknown as Record<string, unknown>;
+    const unknown = Object.keys(options).find((name) => !names.includes(name));
+    if (unknown !== undefined) {
+      throw errorOf(task, 'InvalidArgument', `expected the options ${names.join(', ')}, got ${unknown}`);
+    }
+    for (const name of ['onProgress', 'filter']) options[name] = guarded(options[name], name, task);
+    task.options = options as Options;
+    signalOf(task.options);
+    checkActive(task);
+    return task;
   } catch (error) {
-    throw error instanceof Over ? error.reason : error;
+    throw failure(error, entry, op);
   }
-  checkActive(task);
-  return task;
+}
+
+// Calls `body`; what it throws becomes what the promise rejects with: an error of the package, a reason, or what a
+// function of the program's has thrown.
+function perform<Options extends CommonOptions, Result>(
+  op: string, entry: Caller, given: Options, names: readonly string[],
+  body: (task: Task<Options>) => Promise<Result>,
+): Promise<Result> {
+  const run = async (): Promise<Result> => {
+    const task = begin(op, entry, given, names);
+    try {
+      return await body(task);
+    } catch (error) {
+      if (error instanceof Over) throw error.reason;
+      if (error instanceof TandemError) throw error;
+      const { code, message } = errorFor(op, error);
+      throw errorOf(task, code, message.slice(`[${op}] `.length), error);
+    }
+  };
+  return followed(run());
 }
 
 /**
@@ -419,22 +455,18 @@ function begin(
 export function loadSafetensors(
   runtime: Runtime, source: SafetensorsSource, options: LoadSafetensorsOptions = {},
 ): Promise<Safetensors> {
-  const load = async (): Promise<Safetensors> => {
-    const task = begin('loadSafetensors', loadSafetensors, options, ['signal', 'onProgress', 'filter']);
+  return perform('loadSafetensors', loadSafetensors, options, ['signal', 'onProgress', 'filter'], async (task) => {
     if (!(runtime instanceof Runtime)) {
       throw errorOf(task, 'InvalidArgument', `expected a runtime, got ${describe(runtime)}`);
     }
     if (runtime.engine.closed !== undefined) throw runtime.engine.whyClosed();
     const input = await openInput(source, task);
     try {
-      return await loadFrom(runtime, input, options, task);
-    } catch (error) {
-      throw error instanceof RangeError ? errorFor(task.op, error) : error;
+      return await loadFrom(runtime, input, task);
     } finally {
       await input.chunks.return?.();
     }
-  };
-  return followed(load());
+  });
 }
 
 function pairsOf(value: unknown, what: string, task: Task): [string, unknown][] {
@@ -480,12 +512,13 @@ async function held(tensors: unknown, task: Task, fail: Fail): Promise<TensorHel
 export function saveSafetensors(
   tensors: Readonly<Record<string, Tensor>> | ReadonlyMap<string, Tensor>, options: SaveSafetensorsOptions = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const save = async (): Promise<Uint8Array<ArrayBuffer>> => {
-    const task = begin('saveSafetensors', saveSafetensors, options, ['metadata', 'signal', 'onProgress', 'path']);
+  const names = ['metadata', 'signal', 'onProgress', 'path'];
+  return perform('saveSafetensors', saveSafetensors, options, names, async (task) => {
+    const { metadata, onProgress, path, signal } = task.options;
     const fail: Fail = (code, text) => errorOf(task, code, text);
-    const metadata = pairsOf(options.metadata ?? {}, 'metadata', task) as [string, string][];
+    const texts = pairsOf(metadata ?? {}, 'metadata', task) as [string, string][];
     const ordered = await held(tensors, task, fail);
-    const header = formatHeader(ordered, metadata, fail);
+    const header = formatHeader(ordered, texts, fail);
     const total = ordered.reduce((sum, { byteLength }) => sum + byteLength, header.length);
     let file: Uint8Array<ArrayBuffer>;
     try {
@@ -496,21 +529,20 @@ export function saveSafetensors(
     }
     file.set(header);
     let loaded = header.length;
-    options.onProgress?.({ loaded, total });
+    onProgress?.({ loaded, total });
     for (const { name, tensor, byteLength } of ordered) {
-      const data = await tensor.data<TypedArray>({ signal: options.signal });
-      checkActive(task);
+      // What it rejects with when the signal ends it is the reason, which checkActive throws.
+      const data = await tensor.data<TypedArray>({ signal }).finally(() => checkActive(task));
       if (data.byteLength !== byteLength) {
         throw fail('Internal', `tensor ${shown(name)}: expected ${byteLength} bytes, got ${data.byteLength}`);
       }
       file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), loaded);
       loaded += byteLength;
-      options.onProgress?.({ loaded, total });
+      onProgress?.({ loaded, total });
     }
-    if (options.path !== undefined) {
-      await replaceFile(options.path, file, (code, text, cause) => errorOf(task, code, text, cause));
+    if (path !== undefined) {
+      await replaceFile(path, file, (code, text, cause) => errorOf(task, code, text, cause));
     }
     return file;
-  };
-  return followed(save());
+  });
 }

@@ -363,4 +363,29 @@ describe('safetensors', () => {
     expect(failed.message).to.include('tensor "y": expected values, got an error: ');
     expect(failed.cause).to.be.instanceOf(TandemError);
   });
+
+  it('values that code of the program makes unreadable', async () => {
+    const x = rt.tensor([1]);
+    const file = await saveSafetensors({ x });
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const getter = { get signal() { throw new Error('a getter that throws'); } };
+    for (const calls of [
+      () => saveSafetensors({ x }, proxy), () => saveSafetensors({ x }, getter), () => saveSafetensors(proxy),
+      () => saveSafetensors({ x }, { metadata: proxy }), () => loadSafetensors(rt, file, proxy),
+      () => loadSafetensors(rt, file, getter), () => loadSafetensors(rt, proxy), () => loadSafetensors(proxy, file),
+    ]) {
+      const error = await rejectionOf(calls());
+      expect(error, String(calls)).to.be.instanceOf(TandemError);
+      expect(error.code, String(calls)).to.equal('InvalidArgument');
+      expect(error.location).to.match(/safetensors\.test\.js|tests\.js/);
+    }
+    // What its functions throw is its own.
+    const own = new Error('mine');
+    const fail = () => { throw own; };
+    expect(await rejectionOf(saveSafetensors({ x }, { onProgress: fail }))).to.equal(own);
+    expect(await rejectionOf(loadSafetensors(rt, file, { onProgress: fail }))).to.equal(own);
+    expect(await rejectionOf(loadSafetensors(rt, file, { filter: fail }))).to.equal(own);
+    x.dispose();
+  });
 });

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -15,6 +13,7 @@
 #include "kernels/kernels.h"
 #include "kernels/polls.h"
 #include "kernels/shape_movement.h"
+#include "kernels/task_memory.h"
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
 #include "tandem/logging_op_handler.h"
@@ -31,7 +30,7 @@ StatusOr<Tensor> CreateDenseTensorKernel(const OpAttrsRef& attrs, KernelFrame& f
     const auto* strings = static_cast<const std::string_view*>(values->data);
     const auto count = static_cast<size_t>(metadata.num_elements());
     if (values->size == count) return MakeString(metadata.shape, {strings, count}, host.device(), host.allocator());
-    const std::unique_ptr<std::string_view[]> repeated(new (std::nothrow) std::string_view[count]);
+    const TaskArray<std::string_view> repeated(metadata.num_elements());
     if (repeated == nullptr) return Status::OutOfMemory();
     std::fill_n(repeated.get(), count, *strings);
     return MakeString(metadata.shape, {repeated.get(), count}, host.device(), host.allocator());
