@@ -53,7 +53,7 @@ std::string TextOf(std::string_view what, size_t i, std::string_view text) {
 // again that was given back last, so blocks of the results' sizes are filled and given back.
 class Session::OutputGuards {
  public:
-  OutputGuards(std::span<const TensorSpec> outputs, HostAllocator& allocator) {
+  OutputGuards(std::span<const TensorSpec> outputs, HostAllocator& allocator) : allocator_(allocator) {
     std::vector<RcRef<HostBuffer>> buffers;
     for (const TensorSpec& output : outputs) {
       if (output.bytes.size() <= Tensor::kInlineBytes) continue;
@@ -62,6 +62,13 @@ class Session::OutputGuards {
       places_.push_back(buffers.back()->data());
     }
     while (!buffers.empty()) buffers.pop_back();
+    num_allocations_ = allocator.stats().num_allocations;
+  }
+
+  // To be called when the op has ended: nothing is known of the guards if it took more memory than for its results,
+  // since that may have been in one of the places.
+  void EndOp() {
+    if (allocator_.stats().num_allocations - num_allocations_ > places_.size()) places_.clear();
   }
 
   // Whether `result`, if it is in one of the places, left the bytes behind it alone.
@@ -77,6 +84,8 @@ class Session::OutputGuards {
   static size_t RoundUp(size_t size) {
     return (size + kTensorDataAlignment - 1) / kTensorDataAlignment * kTensorDataAlignment;
   }
+  HostAllocator& allocator_;
+  uint64_t num_allocations_ = 0;
   std::vector<const void*> places_;
 };
 
@@ -203,12 +212,14 @@ CaseResult Session::Call(const ConformanceCase& conformance_case, Memory memory)
 
   // What another device writes is not in memory of ours.
   const std::span<const TensorSpec> guarded = IsRemote() ? std::span<const TensorSpec>() : conformance_case.outputs;
-  const OutputGuards guards(guarded, runtime_.host().allocator());
+  OutputGuards guards(guarded, runtime_.host().allocator());
   runtime_.Execute(conformance_case.op, handler_, Location(), args, attrs, results, needs_chain ? &chain : nullptr);
 
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].IsValid()) return {TextOf("argument", i, "is not consumed")};
   }
+  for (const TensorHandle& result : results) static_cast<void>(runtime_.host().Await(result));
+  guards.EndOp();
   CaseResult result = conformance_case.error ? CheckError(*conformance_case.error, results, chain)
                                              : CheckResults(conformance_case, results, chain, guards);
   for (size_t i = 0; i < kept.size() && result.failure.empty(); ++i) {
