@@ -194,10 +194,13 @@ Status KernelOp::GetHostInputs(const ExecutionContext& exec, std::span<const Ten
   return Status();
 }
 
-StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
-                                            std::span<const Tensor* const> values, const OpAttrsRef& attrs,
+StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::span<const TensorHandle> handles,
+                                            std::span<const TensorMetadata* const> args,
+                                            std::span<const Tensor*> values, const OpAttrsRef& attrs,
                                             std::span<TensorMetadata> results) const {
+  // Dtypes and attributes come before what the content of arguments tells (MD-6).
   TANDEM_ASSIGN_OR_RETURN(const DType dtype, signature_.Bind(args, attrs, results));
+  TANDEM_RETURN_IF_ERROR(GetHostInputs(exec, handles, values));
   if (def_.metadata != nullptr) {
     SmallArray<DType, kUsualResults> defined;
     if (!defined.Init(results.size())) return Status::OutOfMemory();
@@ -268,14 +271,7 @@ void KernelOp::Dispatch(const OpInvocation& invocation, const Inputs& inputs) co
     if (!can_plan) return InvokePending(*this, invocation, nullptr, {});
     for (size_t i = 0; i < num_args; ++i) args[i] = &handles[i].tensor().metadata();
   }
-  if (values.size() > 0) {
-    const Status readable = GetHostInputs(exec, handles, values.span());
-    if (!readable.ok()) [[unlikely]] {
-      const StatusOr<DType> bound = signature_.Bind(args.span(), attrs, metadata.span());
-      return FailOrConvert(invocation, inputs, bound.ok() ? readable : bound.status());
-    }
-  }
-  StatusOr<Plan> plan = MakePlan(exec, args.span(), values.span(), attrs, metadata.span());
+  StatusOr<Plan> plan = MakePlan(exec, handles, args.span(), values.span(), attrs, metadata.span());
   if (!plan.ok()) [[unlikely]]
     return FailOrConvert(invocation, inputs, plan.status());
   Start(invocation, inputs, *plan, attrs, metadata.span());

@@ -43,18 +43,15 @@ class KernelOp final : public OpImpl {
     const Kernel* kernel = nullptr;  // null: for the fallback
     bool is_long = false;            // goes to the work queue
   };
-  // Checks the call and fills `results` (dtypes only, if the op has no metadata function). `values` has the host
-  // inputs' tensors.
-  StatusOr<Plan> MakePlan(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
-                          std::span<const Tensor* const> values, const OpAttrsRef& attrs,
-                          std::span<TensorMetadata> results) const;
+  // Checks the call and fills `results` (dtypes only, if the op has no metadata function). `args` are the metadata of
+  // `handles`. `values` is empty or, where the op reads_host_inputs, which are concrete then, has room for each
+  // argument.
+  StatusOr<Plan> MakePlan(const ExecutionContext& exec, std::span<const TensorHandle> handles,
+                          std::span<const TensorMetadata* const> args, std::span<const Tensor*> values,
+                          const OpAttrsRef& attrs, std::span<TensorMetadata> results) const;
 
   // Whether the content of host inputs decides on the results' metadata.
   bool reads_host_inputs() const { return def_.has_host_inputs && def_.metadata != nullptr; }
-  // Fills `values`, if it is not empty, for MakePlan; the host inputs are concrete. An error if one cannot be read,
-  // which the caller tells if Bind has nothing to say: dtypes and attributes come first (MD-6).
-  Status GetHostInputs(const ExecutionContext& exec, std::span<const TensorHandle> args,
-                       std::span<const Tensor*> values) const;
 
   // Arguments that are not where the op wants them are moved where the policy says so, once all that is wrong with the
   // call otherwise has been found (MD-6): host inputs when count, dtypes and attributes are right, the others when the
@@ -104,6 +101,9 @@ class KernelOp final : public OpImpl {
     return signature_.IsHostInput(i, num_args) ? &host : device_;
   }
 
+  // Fills `values`, if it is not empty, with the host inputs' tensors; an error if one cannot be read.
+  Status GetHostInputs(const ExecutionContext& exec, std::span<const TensorHandle> args,
+                       std::span<const Tensor*> values) const;
   static Status RunUntilStopped(const Kernel& kernel, KernelFrame& frame);
   static void TellOnce(KernelFrame& frame, const Status& error);
   // The chain after a frame that ran when `before` had resolved.

@@ -240,12 +240,8 @@ Status PendingOp::PlanLate() {
     return Status::OutOfMemory();
   }
   for (size_t i = 0; i < args_.size(); ++i) args[i] = &args_[i].metadata();
-  const Status readable = op_->GetHostInputs(exec_, args_.span(), values.span());
-  if (!readable.ok()) {
-    TANDEM_RETURN_IF_ERROR(op_->signature().Bind(args.span(), attrs_, metadata.span()).status());
-    return readable;
-  }
-  StatusOr<KernelOp::Plan> plan = op_->MakePlan(exec_, args.span(), values.span(), attrs_, metadata.span());
+  StatusOr<KernelOp::Plan> plan =
+      op_->MakePlan(exec_, args_.span(), args.span(), values.span(), attrs_, metadata.span());
   if (!plan.ok()) return plan.status();
   plan_ = *plan;
   planned_ = true;
