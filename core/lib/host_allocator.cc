@@ -11,6 +11,7 @@
 #include <bit>
 #include <mutex>
 #include <new>
+#include <span>
 #include <thread>
 
 #include "this_thread.h"
@@ -20,6 +21,8 @@ namespace tandem {
 namespace {
 
 constexpr size_t kAlignment = kTensorDataAlignment;
+// Past the end of buffers, where overruns are looked for.
+constexpr unsigned char kGuard = 0xA5;
 // A power of two.
 constexpr size_t kNumShards = 32;
 // Buffers up to this size belong to a shard, larger ones to the allocator as a whole.
@@ -133,7 +136,9 @@ class HostAllocator::Impl {
         min_kept_size_(options.min_cached_size),
         shard_cache_limit_(std::min(kMaxShardCache, options.cache_limit / 2 / kNumShards)),
         cache_limit_(options.cache_limit - kNumShards * shard_cache_limit_),
-        on_shortage_(options.on_shortage) {}
+        guard_bytes_(options.on_overrun ? kAlignment : 0),
+        on_shortage_(options.on_shortage),
+        on_overrun_(options.on_overrun) {}
 
   StatusOr<RcRef<HostBuffer>> Allocate(size_t size);
   Stats GetStats();
@@ -147,6 +152,11 @@ class HostAllocator::Impl {
 
   // All of a request for `size` bytes but its shard. What was allocated under one is freed under the same.
   Request Describe(size_t size) const;
+  // What is past the end of a buffer of `size` bytes at `data`.
+  std::span<unsigned char> GuardOf(void* data, size_t size) const {
+    const size_t end = (size + guard_bytes_ + kAlignment - 1) & ~(kAlignment - 1);
+    return {static_cast<unsigned char*>(data) + size, end - size};
+  }
   void* TryAllocate(const Request& request);
   void* TakeFromShard(const Request& request);
   void* PopKept(const Request& request);
@@ -175,7 +185,9 @@ class HostAllocator::Impl {
   const size_t min_kept_size_;
   const size_t shard_cache_limit_;
   const size_t cache_limit_;  // outside the shards
+  const size_t guard_bytes_;  // at least, past the end of each buffer
   const std::function<bool(size_t)> on_shortage_;
+  const std::function<void(size_t)> on_overrun_;
   std::atomic<size_t> holds_{1};  // the allocator's; once it is gone, one for each account with live buffers
   Shard shards_[kNumShards];
 };
@@ -202,6 +214,10 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
     Impl* const impl = impl_;
     Shard* const shard = shard_;
     const size_t bytes = size();
+    if (impl->on_overrun_ &&
+        !std::ranges::all_of(impl->GuardOf(data(), bytes), [](auto byte) { return byte == kGuard; })) {
+      impl->on_overrun_(bytes);
+    }
     this->~Buffer();
     auto* block = new (static_cast<void*>(this)) FreeBlock{nullptr, impl->Describe(bytes).capacity};
     shard == nullptr ? impl->FreeLarge(block, bytes) : impl->Free(shard, block, bytes);
@@ -212,14 +228,14 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
 };
 
 Request HostAllocator::Impl::Describe(size_t size) const {
-  const size_t capacity = std::max((size + kAlignment - 1) & ~(kAlignment - 1), kAlignment);
+  const size_t capacity = std::max((size + guard_bytes_ + kAlignment - 1) & ~(kAlignment - 1), kAlignment);
   if (size < min_kept_size_) return {size, capacity, 0, false, nullptr};
   const SizeClass size_class = SizeClassOf(capacity);
   return {size, size_class.capacity, size_class.index, true, nullptr};
 }
 
 StatusOr<RcRef<HostBuffer>> HostAllocator::Impl::Allocate(size_t size) {
-  if (size > size_t{PTRDIFF_MAX} - kAlignment) {
+  if (size > size_t{PTRDIFF_MAX} - kAlignment - guard_bytes_) {
     Trim();
     return Exhausted(size);
   }
@@ -232,7 +248,10 @@ StatusOr<RcRef<HostBuffer>> HostAllocator::Impl::Allocate(size_t size) {
     block = TryAllocate(request);
     if (block == nullptr && (!on_shortage_ || !on_shortage_(size))) return Exhausted(size);
   }
-  return RcRef<HostBuffer>::Take(Buffer::Create(block, this, request));
+  Buffer* const buffer = Buffer::Create(block, this, request);
+  if (on_overrun_) [[unlikely]]
+    std::ranges::fill(GuardOf(buffer->data(), size), kGuard);
+  return RcRef<HostBuffer>::Take(buffer);
 }
 
 Status HostAllocator::Impl::Exhausted(size_t size) {

@@ -51,6 +51,26 @@ TEST(HostAllocatorTest, MayBeReadUpToTheNextMultipleOfTheAlignment) {
   }
 }
 
+TEST(HostAllocatorTest, OverrunsAreTold) {
+  std::vector<size_t> told;
+  const auto allocator = HostAllocator::Create({.on_overrun = [&](size_t size) { told.push_back(size); }});
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{63}, size_t{64}, size_t{1000}, 64 * kKiB}) {
+    // Each place of the first 64 bytes past the end, in blocks that were used before, too.
+    for (size_t i = 0; i < 64; ++i) {
+      Buffer buffer = Allocate(*allocator, size);
+      std::memset(buffer->data(), 1, size);
+      buffer.reset();
+      EXPECT_EQ(told, std::vector<size_t>());
+      buffer = Allocate(*allocator, size);
+      static_cast<unsigned char*>(buffer->data())[size + i] ^= 1;
+      buffer.reset();
+      EXPECT_EQ(told, std::vector<size_t>({size}));
+      told.clear();
+    }
+  }
+  EXPECT_EQ(allocator->stats().bytes_in_use, 0u);
+}
+
 TEST(HostAllocatorTest, SmallBuffersCostOneRequestToTheSystem) {
   const auto allocator = HostAllocator::Create({});
   Allocate(*allocator, 100);

@@ -43,6 +43,10 @@ class TANDEM_EXPORT HostAllocator : public RefCounted<HostAllocator> {
     // allocates and without a lock, after kept blocks have been given back. True: something has changed, such as the
     // limit or what is in use, and it is tried again; it may be called again then. Default: fail.
     std::function<bool(size_t size)> on_shortage{};
+    // Called when a buffer of `size` bytes is freed that has been written to past its end, on the thread that frees it
+    // and without a lock, also after the allocator is gone. If given, each buffer has 64 bytes or more past its end,
+    // which are filled and looked at: for tests of kernels. Default: nothing is looked for.
+    std::function<void(size_t size)> on_overrun{};
   };
   // While other threads allocate, the numbers need not belong to one and the same moment.
   struct Stats {

@@ -25,14 +25,6 @@ namespace {
 
 constexpr int kMostFences = 100;
 
-HostContext::Options SessionOptions() {
-  HostContext::Options options;
-  options.work_queue = CreateMultiThreadedWorkQueue(2);
-  options.inline_cost_limit = 2000;       // so that cases of some hundred elements go to the work queue, too
-  options.allocator.min_cached_size = 0;  // so that results get the blocks that guards were laid in
-  return options;
-}
-
 void ThrowIfError(const Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
 }
@@ -49,47 +41,17 @@ std::string TextOf(std::string_view what, size_t i, std::string_view text) {
 
 }  // namespace
 
-// Lays guard bytes behind the place where a result will be, as far as that can be foreseen: the allocator gives a block
-// again that was given back last, so blocks of the results' sizes are filled and given back.
-class Session::OutputGuards {
- public:
-  OutputGuards(std::span<const TensorSpec> outputs, HostAllocator& allocator) : allocator_(allocator) {
-    std::vector<RcRef<HostBuffer>> buffers;
-    for (const TensorSpec& output : outputs) {
-      if (output.bytes.size() <= Tensor::kInlineBytes) continue;
-      buffers.push_back(ValueOrThrow(allocator.Allocate(output.bytes.size())));
-      std::memset(buffers.back()->data(), kGuard, RoundUp(output.bytes.size()));
-      places_.push_back(buffers.back()->data());
-    }
-    while (!buffers.empty()) buffers.pop_back();
-    num_allocations_ = allocator.stats().num_allocations;
-  }
+HostContext::Options Session::RuntimeOptions() {
+  HostContext::Options options;
+  options.work_queue = CreateMultiThreadedWorkQueue(2);
+  options.inline_cost_limit = 2000;  // so that cases of some hundred elements go to the work queue, too
+  options.allocator.on_overrun = [this](size_t size) {
+    Complain("memory of " + std::to_string(size) + " bytes was written past its end");
+  };
+  return options;
+}
 
-  // To be called when the op has ended: nothing is known of the guards if it took more memory than for its results,
-  // since that may have been in one of the places.
-  void EndOp() {
-    if (allocator_.stats().num_allocations - num_allocations_ > places_.size()) places_.clear();
-  }
-
-  // Whether `result`, if it is in one of the places, left the bytes behind it alone.
-  bool AreIntact(const Tensor& result) const {
-    if (!result.IsA(kDenseHost) || std::ranges::find(places_, result.data()) == places_.end()) return true;
-    const auto* bytes = static_cast<const unsigned char*>(result.data());
-    const size_t size = result.metadata().byte_size();
-    return std::all_of(bytes + size, bytes + RoundUp(size), [](unsigned char byte) { return byte == kGuard; });
-  }
-
- private:
-  static constexpr unsigned char kGuard = 0xA5;
-  static size_t RoundUp(size_t size) {
-    return (size + kTensorDataAlignment - 1) / kTensorDataAlignment * kTensorDataAlignment;
-  }
-  HostAllocator& allocator_;
-  uint64_t num_allocations_ = 0;
-  std::vector<const void*> places_;
-};
-
-Session::Session(const std::string& device, bool use_fallback) : runtime_(SessionOptions()) {
+Session::Session(const std::string& device, bool use_fallback) : runtime_(RuntimeOptions()) {
   ThrowIfError(RegisterAllOps(runtime_.registry()));
   handler_ = ValueOrThrow(CreateCpuOpHandler(runtime_));
   if (device == "vulkan") {
@@ -103,10 +65,7 @@ Session::Session(const std::string& device, bool use_fallback) : runtime_(Sessio
 void Session::AddVulkanHandler(OpHandler* fallback) {
   vulkan::VulkanOptions options;
   options.fallback = fallback;
-  options.on_message = [this](std::string_view text) {
-    const std::lock_guard lock(complaints_mutex_);
-    complaints_.append(complaints_.empty() ? "" : "; ").append(text);
-  };
+  options.on_message = [this](std::string_view text) { Complain(text); };
   const StatusOr<shader::ShaderOpHandler*> handler = vulkan::CreateVulkanOpHandler(runtime_, options);
   if (handler.status().code() == StatusCode::kNotFound) {
     throw NoDevice("no Vulkan device: " + std::string(handler.status().message()));
@@ -117,6 +76,11 @@ void Session::AddVulkanHandler(OpHandler* fallback) {
 #else
 void Session::AddVulkanHandler(OpHandler*) { throw NoDevice("no Vulkan device: this build has no Vulkan op handler"); }
 #endif
+
+void Session::Complain(std::string_view text) {
+  const std::lock_guard lock(complaints_mutex_);
+  complaints_.append(complaints_.empty() ? "" : "; ").append(text);
+}
 
 std::string Session::TakeComplaints() {
   const std::lock_guard lock(complaints_mutex_);
@@ -209,19 +173,13 @@ CaseResult Session::Call(const ConformanceCase& conformance_case, Memory memory)
   AsyncValueRef<Chain> chain;
   const bool needs_chain = num_results == 0 || (def != nullptr && def->has_side_effects);
   if (needs_chain) chain = MakeReadyChain();
-
-  // What another device writes is not in memory of ours.
-  const std::span<const TensorSpec> guarded = IsRemote() ? std::span<const TensorSpec>() : conformance_case.outputs;
-  OutputGuards guards(guarded, runtime_.host().allocator());
   runtime_.Execute(conformance_case.op, handler_, Location(), args, attrs, results, needs_chain ? &chain : nullptr);
 
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].IsValid()) return {TextOf("argument", i, "is not consumed")};
   }
-  for (const TensorHandle& result : results) static_cast<void>(runtime_.host().Await(result));
-  guards.EndOp();
   CaseResult result = conformance_case.error ? CheckError(*conformance_case.error, results, chain)
-                                             : CheckResults(conformance_case, results, chain, guards);
+                                             : CheckResults(conformance_case, results, chain);
   for (size_t i = 0; i < kept.size() && result.failure.empty(); ++i) {
     const TensorHandle on_host = OnHost(kept[i]);
     ThrowIfError(runtime_.host().Await(on_host));
@@ -269,7 +227,7 @@ std::vector<TensorHandle> Session::MakeInputs(const ConformanceCase& conformance
 }
 
 CaseResult Session::CheckResults(const ConformanceCase& conformance_case, std::span<const TensorHandle> results,
-                                 const AsyncValueRef<Chain>& chain, const OutputGuards& guards) {
+                                 const AsyncValueRef<Chain>& chain) {
   HostContext& host = runtime_.host();
   CaseResult result;
   if (conformance_case.outputs.size() > results.size()) {
@@ -291,7 +249,6 @@ CaseResult Session::CheckResults(const ConformanceCase& conformance_case, std::s
                                           /*is_strict=*/conformance_case.HasTag("special"));
     result.worst_ulp = std::max(result.worst_ulp, comparison.worst_ulp);
     if (!comparison.difference.empty()) return {TextOf("result", i, comparison.difference), result.worst_ulp};
-    if (!guards.AreIntact(actual)) return {TextOf("result", i, "bytes behind it were written")};
   }
   if (chain.IsValid()) {
     const AsyncValue* const value = chain.value();

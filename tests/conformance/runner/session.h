@@ -47,14 +47,15 @@ class Session {
 
  private:
   enum class Memory { kExternal, kRuntime };
-  class OutputGuards;
 
+  HostContext::Options RuntimeOptions();
   void AddVulkanHandler(OpHandler* fallback);
   // Whether tensors have to be moved to and from the device.
   bool IsRemote() const { return handler_->device() != &runtime_.host().device(); }
   // The tensor in main memory.
   TensorHandle OnHost(const TensorHandle& handle);
-  // What a driver has complained about since the last call.
+  // What a driver or the allocator has complained about since the last call.
+  void Complain(std::string_view text);
   std::string TakeComplaints();
 
   void PassFence();
@@ -64,7 +65,7 @@ class Session {
   TensorHandle MakeInput(const TensorSpec& spec, Memory memory);
   std::vector<TensorHandle> MakeInputs(const ConformanceCase& conformance_case, Memory memory);
   CaseResult CheckResults(const ConformanceCase& conformance_case, std::span<const TensorHandle> results,
-                          const AsyncValueRef<Chain>& chain, const OutputGuards& guards);
+                          const AsyncValueRef<Chain>& chain);
   CaseResult CheckError(const std::string& expected, std::span<const TensorHandle> results,
                         const AsyncValueRef<Chain>& chain);
 
