@@ -22,9 +22,7 @@ const USAGE = `usage: node --expose-gc fuzz.mjs [OPTIONS]
 const HANG_MS = 60_000;
 // What a result that is not needed may take, and what memory may grow by once everything has been used.
 const MEMORY_LIMIT = 4 << 20;
-const MOST_GROWTH = 64 << 20;
-// Bytes of the lists that the package keeps of the last calls of each op.
-const MOST_KEPT = 128 << 10;
+const MOST_GROWTH = 32 << 20;
 const ROUND = 1000;
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -92,6 +90,10 @@ const DTYPES = [
 const INTEGERS = [-3, -2, -1, 0, 0, 1, 1, 2, 2, 3, 4, 5, 7, 100, 65536, 2 ** 31, -(2 ** 31), 2 ** 40, 2 ** 53 - 1];
 const REALS = [0, -0, 1, -1, 0.5, 1e-7, 3e38, -1e30, NaN, Infinity, -Infinity];
 const TEXTS = ['', 'SAME', 'VALID', 'NHWC', 'NCHW', 'ij,jk->ik', '...i->i', 'ab', 'f32', '\u0000', '\u{1f600}'];
+
+const BYTES = {
+  bool: 1, u8: 1, i8: 1, u16: 2, i16: 2, i32: 4, u32: 4, i64: 8, u64: 8, f16: 2, bf16: 2, f32: 4, f64: 8, c64: 8,
+};
 
 function drawShape(random) {
   const dim = () => random.pick([0, 1, 1, 2, 2, 3, 3, 4]);
@@ -233,10 +235,29 @@ class Fuzzer {
   }
 }
 
-async function collect() {
-  for (let i = 0; i < 3; ++i) {
+/** What the package itself keeps: lists of the last calls of each op (web/src/recent.ts). */
+function bytesKept(rt) {
+  let bytes = 0;
+  for (const { lists } of rt.engine.recent.ops.values()) {
+    for (const { dtype, values } of lists) bytes += listBytes(dtype, values);
+  }
+  return bytes;
+}
+
+/** What a list of a call takes as a tensor: up to 64 bytes are in the tensor itself, strings have offsets of 8 bytes. */
+function listBytes(dtype, values) {
+  if (dtype === 'string') {
+    return values.reduce((bytes, value) => bytes + 8 + Buffer.byteLength(value), 8);
+  }
+  const size = values.length * BYTES[dtype];
+  return size > 64 ? size : 0;
+}
+
+/** Until nothing is left but what the package keeps; finalizers run when the engine likes. */
+async function collect(rt) {
+  for (let i = 0; i < 3 || (i < 50 && rt.memory().bytesInUse !== bytesKept(rt)); ++i) {
     globalThis.gc();
-    await new Promise((resolve) => { setTimeout(resolve); });
+    await new Promise((resolve) => { setTimeout(resolve, i); });
   }
 }
 
@@ -282,14 +303,12 @@ async function main() {
     if ((current - first) % ROUND !== ROUND - 1) continue;
     for (const tensor of fuzzer.pool.splice(0)) tensor.dispose();
     if ((current - first) % (20 * ROUND) !== 20 * ROUND - 1) continue;
-    await collect();
-    const { heapUsed } = process.memoryUsage();
-    const { bytesCached, bytesInUse, wasmBytes } = rt.memory();
-    // Freed blocks that are kept for the next calls, up to a limit of their own, are no growth.
-    const now = heapUsed + wasmBytes - bytesCached;
+    await collect(rt);
+    const { bytesInUse, wasmBytes } = rt.memory();
+    const now = process.memoryUsage().heapUsed + wasmBytes;
     base ??= now;
     if (now - base > MOST_GROWTH) fail(`memory has grown from ${base} to ${now} bytes`);
-    if (bytesInUse > MOST_KEPT) fail(`${bytesInUse} bytes of tensors are left`);
+    if (bytesInUse !== bytesKept(rt)) fail(`${bytesInUse} bytes of tensors are left, not ${bytesKept(rt)}`);
   }
   rt.dispose();
   console.log(`fuzz.mjs: seed ${values.seed}, ${current - first} calls, ${fuzzer.numRight} of them right, ` +
