@@ -22,6 +22,13 @@
 
 namespace tandem::webgpu {
 
+using shader::BufferAccess;
+using shader::BufferId;
+using shader::CommandOrigin;
+using Words = std::vector<uint32_t>;
+
+inline constexpr CommandOrigin kOrigin = {"test.op", {}};
+
 // A record as it was given.
 struct Record {
   Command command;
@@ -32,7 +39,6 @@ struct Record {
 // What a test says of a batch that it was given is left to the test, but for what `tell_all` tells.
 class FakeExecutor final : public Executor {
  public:
-  using Words = std::vector<uint32_t>;
   // Its buffers and parameters.
   using Shader = std::function<void(const std::vector<Words*>&, const uint32_t*)>;
 

@@ -20,13 +20,6 @@
 namespace tandem::webgpu {
 namespace {
 
-using shader::BufferAccess;
-using shader::BufferId;
-using shader::CommandOrigin;
-using Words = std::vector<uint32_t>;
-
-constexpr CommandOrigin kOrigin = {"test.op", {}};
-
 class IgnoringListener final : public shader::GpuListener {
  public:
   void OnBatchesFailed(uint64_t, uint64_t, const Status&) override { ADD_FAILURE() << "no batch fails here"; }

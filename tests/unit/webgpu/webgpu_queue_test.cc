@@ -13,13 +13,6 @@
 namespace tandem::webgpu {
 namespace {
 
-using shader::BufferAccess;
-using shader::BufferId;
-using shader::CommandOrigin;
-using Words = std::vector<uint32_t>;
-
-constexpr CommandOrigin kOrigin = {"test.op", {}};
-
 struct Failure {
   uint64_t first;
   uint64_t last;
