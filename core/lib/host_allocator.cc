@@ -185,7 +185,7 @@ class HostAllocator::Impl {
   const size_t min_kept_size_;
   const size_t shard_cache_limit_;
   const size_t cache_limit_;  // outside the shards
-  const size_t guard_bytes_;  // at least, past the end of each buffer
+  const size_t guard_bytes_;  // at least, past the end of each buffer; 0 without on_overrun_
   const std::function<bool(size_t)> on_shortage_;
   const std::function<void(size_t)> on_overrun_;
   std::atomic<size_t> holds_{1};  // the allocator's; once it is gone, one for each account with live buffers
@@ -214,7 +214,7 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
     Impl* const impl = impl_;
     Shard* const shard = shard_;
     const size_t bytes = size();
-    if (impl->on_overrun_ &&
+    if (impl->guard_bytes_ > 0 &&
         !std::ranges::all_of(impl->GuardOf(data(), bytes), [](auto byte) { return byte == kGuard; })) {
       impl->on_overrun_(bytes);
     }
@@ -249,7 +249,7 @@ StatusOr<RcRef<HostBuffer>> HostAllocator::Impl::Allocate(size_t size) {
     if (block == nullptr && (!on_shortage_ || !on_shortage_(size))) return Exhausted(size);
   }
   Buffer* const buffer = Buffer::Create(block, this, request);
-  if (on_overrun_) [[unlikely]]
+  if (guard_bytes_ > 0) [[unlikely]]
     std::ranges::fill(GuardOf(buffer->data(), size), kGuard);
   return RcRef<HostBuffer>::Take(buffer);
 }
