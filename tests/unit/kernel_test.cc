@@ -1,43 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Kernels: what they take and give, closures, mixed and late results (DI-1 to DI-6), and whose memory they may take
-// over (TH-5).
+// Kernels: what they take and give, their errors, closures, and what they find in their frame (DI-1 to DI-4, DI-6).
 
 #include "tandem/kernel.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <source_location>
+#include <span>
 #include <string>
-#include <thread>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "kernel_test_ops.h"
 #include "test_runtime.h"
 
 namespace tandem {
 namespace {
 
-// Defines "t.Op" with float inputs and outputs, without a metadata function.
-void DefineOp(TestRuntime& rt, int num_inputs, int num_outputs, Kernel kernel) {
-  OpDefBuilder builder("t.Op");
-  for (int i = 0; i < num_inputs; ++i) builder.Input(TextOf("x", i, ": float"));
-  for (int i = 0; i < num_outputs; ++i) builder.Output(TextOf("y", i, ": float"));
-  rt.Define(builder, std::move(kernel));
-}
-
-float First(const Tensor& tensor) { return DenseData<float>(tensor)[0]; }
-
 StatusOr<Tensor> MakeOne(KernelFrame& frame, float value) {
   return MakeDense({DType::kF32, {1}}, std::as_bytes(std::span(&value, 1)), frame.host().device(),
                    frame.host().allocator());
 }
-
-StatusOr<Tensor> Identity(const Tensor& x) { return x; }
 
 // DI-1: parameters.
 
@@ -328,188 +319,6 @@ TEST(KernelTest, DI3_EachResultStandsForItself) {
   EXPECT_EQ(rt.ErrorOf(rt.Call("t.Add", {late[1], now[2]})), "[t.Op] the middle one");
 }
 
-// DI-5: late results.
-
-// An op whose kernel gives `value`, which the test resolves.
-class LateKernelTest : public testing::Test {
- protected:
-  LateKernelTest() : value_(MakeUnconstructed<Tensor>()) {
-    const auto kernel = [this](const Tensor&) { return AsyncValueRef<Tensor>(RcRef<AsyncValue>(value_)); };
-    rt_.Define(OpDefBuilder("t.Late").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
-               MakeKernel(kernel));
-    rt_.Define(OpDefBuilder("t.LateUnknown").Input("x: float").Output("y: float"), MakeKernel(kernel));
-  }
-  TestRuntime rt_;
-  RcRef<TensorValue> value_;
-};
-
-TEST_F(LateKernelTest, DI5_ConsumersSeeTheResultWhenItIsConcrete) {
-  const TensorHandle result = rt_.Call("t.Late", {rt_.F32({1, 2})});
-  const TensorHandle sum = rt_.Call("t.Add", {result, rt_.F32({1, 1})});
-  EXPECT_EQ(TextOf(result), "pending f32[2] on cpu");
-  value_->Construct(rt_.MakeTensor<float>({2}, {5, 6}));
-  EXPECT_FALSE(result.IsAvailable()) << "constructed is not concrete";
-  value_->SetConcrete();
-  EXPECT_EQ(rt_.Values(result), (std::vector<float>{5, 6}));
-  EXPECT_EQ(rt_.Values(sum), (std::vector<float>{6, 7}));
-}
-
-TEST_F(LateKernelTest, DI5_MetadataComesWithTheTensorWithoutAFunction) {
-  const TensorHandle result = rt_.Call("t.LateUnknown", {rt_.F32({1, 2})});
-  const TensorHandle sum = rt_.Call("t.Add", {result, rt_.F32({1, 1, 1})});
-  EXPECT_EQ(TextOf(result), "pending, metadata pending on cpu");
-  value_->Emplace(rt_.MakeTensor<float>({3}, {5, 6, 7}));
-  EXPECT_EQ(TextOf(result), "f32[3] on cpu");
-  EXPECT_EQ(rt_.Values(sum), (std::vector<float>{6, 7, 8}));
-}
-
-TEST_F(LateKernelTest, DI5_ResolvedByAThreadOfTheKernel) {
-  TestRuntime rt;
-  std::vector<std::thread> threads;
-  rt.Define(OpDefBuilder("t.Threaded").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
-            MakeKernel([&threads](const Tensor& x) {
-              RcRef<TensorValue> value = MakeUnconstructed<Tensor>();
-              threads.emplace_back([value, x] { value->Emplace(x); });
-              return AsyncValueRef<Tensor>(RcRef<AsyncValue>(std::move(value)));
-            }));
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(rt.Values(rt.Call("t.Threaded", {rt.F32({float(i)})})), std::vector<float>{float(i)});
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-TEST_F(LateKernelTest, DI5_AvailableAtOnce) {
-  value_->Emplace(rt_.MakeTensor<float>({2}, {5, 6}));
-  EXPECT_EQ(rt_.Values(rt_.Call("t.Late", {rt_.F32({1, 2})})), (std::vector<float>{5, 6}));
-  EXPECT_EQ(rt_.Values(rt_.Call("t.LateUnknown", {rt_.F32({1, 2})})), (std::vector<float>{5, 6}));
-}
-
-TEST_F(LateKernelTest, DI5_PendingInputsThenALateResult) {
-  Promise promise = rt_.MakePromise();
-  const TensorHandle known = rt_.Call("t.Late", {promise.Handle()});
-  const TensorHandle unknown = rt_.Call("t.LateUnknown", {promise.Handle()});
-  promise.Resolve(rt_.Filled(2, 1));
-  EXPECT_EQ(TextOf(known), "pending f32[2] on cpu");
-  EXPECT_EQ(TextOf(unknown), "pending, metadata pending on cpu");
-  value_->Emplace(rt_.MakeTensor<float>({2}, {5, 6}));
-  EXPECT_EQ(rt_.Values(known), (std::vector<float>{5, 6}));
-  EXPECT_EQ(rt_.Values(unknown), (std::vector<float>{5, 6}));
-}
-
-TEST_F(LateKernelTest, DI5_ErrorsGetOpAndLocationAndAreTold) {
-  const std::source_location site = std::source_location::current();
-  const TensorHandle known = rt_.Call("t.Late", {rt_.F32({1, 2})}, {}, nullptr, site);
-  const TensorHandle unknown = rt_.Call("t.LateUnknown", {rt_.F32({1, 2})}, {}, nullptr, site);
-  value_->SetError(Internal("lost"));
-  EXPECT_EQ(rt_.ErrorOf(known), "[t.Late] lost");
-  EXPECT_EQ(known.GetError().location().line, site.line());
-  EXPECT_EQ(rt_.ErrorOf(unknown), "[t.LateUnknown] lost");
-  EXPECT_FALSE(unknown.IsMetadataAvailable());
-  EXPECT_EQ(rt_.told(), (std::vector<std::string>{"[t.Late] lost", "[t.LateUnknown] lost"}));
-}
-
-TEST_F(LateKernelTest, DI5_WrongMetadataIsAnErrorThatIsTold) {
-  const TensorHandle result = rt_.Call("t.Late", {rt_.F32({1, 2})});
-  value_->Emplace(rt_.MakeTensor<float>({3}, {5, 6, 7}));
-  EXPECT_EQ(rt_.ErrorOf(result), "[t.Late] kernel must give f32[2] on cpu, gave f32[3] on cpu");
-  EXPECT_EQ(rt_.told().size(), 1u);
-}
-
-TEST_F(LateKernelTest, DI5_WrongDTypeOrDeviceIsAnError) {
-  const TensorHandle result = rt_.Call("t.LateUnknown", {rt_.F32({1, 2})});
-  value_->Emplace(rt_.MakeTensor<int32_t>({3}, {5, 6, 7}));
-  EXPECT_EQ(rt_.ErrorOf(result), "[t.LateUnknown] kernel must give f32 on cpu, gave i32[3] on cpu");
-  TestRuntime other;
-  value_ = MakeUnconstructed<Tensor>();
-  const TensorHandle next = rt_.Call("t.Late", {rt_.F32({1, 2})});
-  value_->Emplace(other.MakeTensor<float>({2}, {5, 6}));
-  EXPECT_EQ(rt_.ErrorOf(next), "[t.Late] kernel must give f32[2] on cpu, gave f32[2] on cpu");
-}
-
-TEST_F(LateKernelTest, DI5_ATensorWithoutPayloadIsAnError) {
-  const TensorHandle result = rt_.Call("t.Late", {rt_.F32({1, 2})});
-  value_->Emplace(TensorMetadata(DType::kF32, {2}), &rt_.host().device());
-  EXPECT_EQ(rt_.ErrorOf(result), "[t.Late] kernel gave a tensor without a value");
-}
-
-TEST_F(LateKernelTest, DI5_NoValueAtAllIsAnError) {
-  value_.reset();
-  EXPECT_EQ(rt_.ErrorOf(rt_.Call("t.Late", {rt_.F32({1})})), "[t.Late] kernel gave no value for result 0");
-  EXPECT_EQ(rt_.ErrorOf(rt_.Call("t.LateUnknown", {rt_.F32({1})})),
-            "[t.LateUnknown] kernel gave no value for result 0");
-}
-
-// AV-8: an asynchronous kernel whose producer goes away, and what depends on its result.
-TEST_F(LateKernelTest, AV8_AnAbandonedResultIsAnErrorWithOpAndLocation) {
-  Producer<Tensor> producer;
-  const auto kernel = [&producer](const Tensor&) {
-    producer = Producer<Tensor>::Make();
-    return producer.ref();
-  };
-  rt_.Define(OpDefBuilder("t.Kept").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
-             MakeKernel(kernel));
-  rt_.Define(OpDefBuilder("t.KeptUnknown").Input("x: float").Output("y: float"), MakeKernel(kernel));
-  for (const std::string_view op : {"t.Kept", "t.KeptUnknown"}) {
-    const std::source_location site = std::source_location::current();
-    const TensorHandle result = rt_.Call(op, {rt_.F32({1, 2})}, {}, nullptr, site);
-    const TensorHandle sum = rt_.Call("t.Add", {result, rt_.F32({1, 1})});
-    EXPECT_FALSE(sum.IsAvailable());
-    std::thread([&producer] { producer = Producer<Tensor>(); }).join();
-    for (const TensorHandle* handle : {&result, &sum}) {
-      EXPECT_EQ(rt_.ErrorOf(*handle), "[" + std::string(op) + "] abandoned by its producer");
-      EXPECT_EQ(handle->GetError().location().line, site.line());
-    }
-  }
-  EXPECT_EQ(rt_.told().size(), 2u);
-}
-
-// AV-8: the kernel keeps no producer at all, so that the result's op has the last reference.
-TEST_F(LateKernelTest, AV8_AValueThatNobodyCanEndIsAnErrorAtOnce) {
-  rt_.Define(
-      OpDefBuilder("t.Forgotten").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
-      MakeKernel([](const Tensor&) { return AsyncValueRef<Tensor>(RcRef<AsyncValue>(MakeUnconstructed<Tensor>())); }));
-  EXPECT_EQ(rt_.ErrorOf(rt_.Call("t.Forgotten", {rt_.F32({1})})), "[t.Forgotten] abandoned by its producer");
-  Promise promise = rt_.MakePromise();
-  const TensorHandle late = rt_.Call("t.Forgotten", {promise.Handle()});
-  promise.Resolve(rt_.Filled(1, 1));
-  EXPECT_EQ(rt_.ErrorOf(late), "[t.Forgotten] abandoned by its producer");
-}
-
-// AV-8
-TEST_F(LateKernelTest, AV8_AnAbandonedEffectIsAnError) {
-  Producer<Chain> producer;
-  rt_.Define(OpDefBuilder("t.Effect").Input("x: float").SideEffects(), MakeKernel([&producer](KernelFrame& frame) {
-               producer = Producer<Chain>::Make();
-               frame.SetChain(producer.ref());
-               return Status();
-             }));
-  AsyncValueRef<Chain> chain = MakeReadyChain();
-  rt_.CallN("t.Effect", {rt_.F32({1})}, 0, {}, &chain);
-  const AsyncValueRef<Chain> first = chain.CopyRef();
-  rt_.CallN("t.Note", {rt_.F32({1})}, 0, {}, &chain);
-  EXPECT_FALSE(chain.IsAvailable());
-  producer = Producer<Chain>();
-  EXPECT_EQ(rt_.AwaitChain(first).message(), "[t.Effect] abandoned by its producer");
-  EXPECT_EQ(rt_.AwaitChain(chain).message(), "[t.Effect] abandoned by its producer");
-  EXPECT_TRUE(rt_.notes().empty());
-}
-
-TEST_F(LateKernelTest, DI3_LateAndImmediateResultsAndErrors) {
-  rt_.Define(OpDefBuilder("t.Mixed").Input("x: float").Output("a: float").Output("b: float").Output("c: float"),
-             MakeKernel([this](const Tensor& x, KernelFrame& frame) {
-               frame.SetResult(0, AsyncValueRef<Tensor>(RcRef<AsyncValue>(value_)));
-               frame.SetResult(1, x);
-               frame.SetError(2, Internal("third"));
-               return Status();
-             }));
-  const std::vector<TensorHandle> results = rt_.CallN("t.Mixed", {rt_.F32({3})}, 3);
-  EXPECT_FALSE(results[0].IsAvailable());
-  EXPECT_EQ(rt_.Values(results[1]), std::vector<float>{3});
-  EXPECT_EQ(rt_.ErrorOf(results[2]), "[t.Mixed] third");
-  value_->Emplace(rt_.MakeTensor<float>({1}, {8}));
-  EXPECT_EQ(rt_.Values(results[0]), std::vector<float>{8});
-}
-
 // DI-6: closures.
 
 TEST(KernelTest, DI6_ClosuresAreKeptAsLongAsTheyAreNeeded) {
@@ -570,206 +379,6 @@ TEST(KernelTest, DI1_ParallelForCoversTheRangeOnce) {
              return MakeOne(frame, 1);
            }));
   EXPECT_TRUE(rt.Call("t.Op", {}).IsConcrete());
-}
-
-// TH-5: taking over an argument's memory. The tensors are too large to live inside their values.
-
-constexpr int64_t kLarge = 64;
-
-const void* DataOf(const TensorHandle& handle) { return handle.tensor().data(); }
-
-class ForwardingTest : public testing::TestWithParam<bool> {
- protected:
-  // x + y by t.Add, whose kernel offers both; the arguments are available, or (if the parameter is set) y is pending.
-  TensorHandle Add(TensorHandle x, TensorHandle y) {
-    if (!GetParam()) return rt_.Call("t.Add", {std::move(x), std::move(y)});
-    Promise promise = rt_.MakePromise(y.metadata());
-    TensorHandle sum = rt_.Call("t.Add", {std::move(x), promise.Handle()});
-    Tensor late = y.tensor();
-    y.reset();
-    promise.Resolve(std::move(late));
-    return sum;
-  }
-  TensorHandle Large(float value) { return TensorHandle::MakeAvailable(rt_.Filled(kLarge, value)); }
-
-  TestRuntime rt_;
-};
-INSTANTIATE_TEST_SUITE_P(Pending, ForwardingTest, testing::Bool());
-
-TEST_P(ForwardingTest, TH5_TheLastReferenceIsTakenOver) {
-  TensorHandle x = Large(1);
-  const void* data = DataOf(x);
-  const TensorHandle sum = Add(std::move(x), rt_.Spread({kLarge}, 2));
-  EXPECT_EQ(rt_.Values(sum)[kLarge - 1], 3.0f);
-  EXPECT_EQ(DataOf(sum), data);
-}
-
-TEST_P(ForwardingTest, TH5_AnyCandidateWillDo) {
-  TensorHandle y = Large(1);
-  const void* data = DataOf(y);
-  const TensorHandle sum = Add(rt_.Spread({kLarge}, 2), std::move(y));
-  EXPECT_EQ(DataOf(sum), data);
-}
-
-TEST_P(ForwardingTest, TH5_ASharedHandleIsNotTakenOver) {
-  const TensorHandle x = Large(1);
-  const TensorHandle sum = Add(x.CopyRef(), rt_.Spread({kLarge}, 2));
-  EXPECT_NE(DataOf(sum), DataOf(x));
-  EXPECT_EQ(rt_.Values(x)[0], 1.0f);
-  EXPECT_EQ(rt_.Values(sum)[0], 3.0f);
-}
-
-TEST_P(ForwardingTest, TH5_ASharedBufferIsNotTakenOver) {
-  const Tensor kept = rt_.Filled(kLarge, 1);
-  const TensorHandle sum = Add(TensorHandle::MakeAvailable(kept), rt_.Spread({kLarge}, 2));
-  EXPECT_NE(DataOf(sum), kept.data());
-  EXPECT_EQ(First(kept), 1.0f);
-}
-
-TEST_P(ForwardingTest, TH5_TheSameTensorTwiceIsNotTakenOver) {
-  TensorHandle x = Large(1);
-  const void* data = DataOf(x);
-  TensorHandle again = x.CopyRef();
-  const TensorHandle sum = Add(std::move(x), std::move(again));
-  EXPECT_NE(DataOf(sum), data);
-  EXPECT_EQ(rt_.Values(sum)[0], 2.0f);
-}
-
-TEST_P(ForwardingTest, TH5_ExternalMemoryIsNotTakenOver) {
-  alignas(kTensorDataAlignment) float memory[kLarge];
-  std::fill_n(memory, kLarge, 1.0f);
-  bool released = false;
-  StatusOr<RcRef<HostBuffer>> buffer =
-      HostAllocator::WrapExternal(memory, sizeof(memory), [&released] { released = true; });
-  ASSERT_TRUE(buffer.ok());
-  TensorHandle x = TensorHandle::MakeAvailable(
-      Tensor({DType::kF32, {kLarge}}, &rt_.host().device(), kDenseHost, memory, std::move(*buffer)));
-  const TensorHandle sum = Add(std::move(x), rt_.Spread({kLarge}, 2));
-  EXPECT_NE(DataOf(sum), memory);
-  EXPECT_EQ(memory[0], 1.0f);
-  EXPECT_TRUE(released) << "the argument was consumed";
-}
-
-TEST_P(ForwardingTest, TH5_ASliceOfALivingParentIsNotTakenOver) {
-  const Tensor parent = rt_.Filled(2 * kLarge, 1);
-  auto* middle = static_cast<float*>(const_cast<void*>(parent.data())) + kLarge;
-  TensorHandle slice = TensorHandle::MakeAvailable(
-      Tensor({DType::kF32, {kLarge}}, &rt_.host().device(), kDenseHost, middle, parent.storage()));
-  const TensorHandle sum = Add(std::move(slice), rt_.Spread({kLarge}, 2));
-  EXPECT_NE(DataOf(sum), middle);
-  EXPECT_EQ(DenseData<float>(parent)[2 * kLarge - 1], 1.0f);
-}
-
-TEST_P(ForwardingTest, TH5_ASliceWhoseParentIsGoneMayBeTakenOver) {
-  const float* middle = nullptr;
-  TensorHandle slice;
-  {
-    const Tensor parent = rt_.Filled(2 * kLarge, 1);
-    auto* data = static_cast<float*>(const_cast<void*>(parent.data())) + kLarge;
-    middle = data;
-    slice = TensorHandle::MakeAvailable(
-        Tensor({DType::kF32, {kLarge}}, &rt_.host().device(), kDenseHost, data, parent.storage()));
-  }
-  const TensorHandle sum = Add(std::move(slice), rt_.Spread({kLarge}, 2));
-  EXPECT_EQ(DataOf(sum), middle);
-  EXPECT_EQ(rt_.Values(sum)[kLarge - 1], 3.0f);
-}
-
-TEST_P(ForwardingTest, TH5_SomebodyElsesWaiterKeepsTheTensor) {
-  Promise promise = rt_.MakePromise({DType::kF32, {kLarge}});
-  TensorHandle kept = promise.Handle();
-  const TensorHandle sum = rt_.Call("t.Add", {kept, rt_.Spread({kLarge}, 2)});
-  promise.Resolve(rt_.Filled(kLarge, 1));
-  EXPECT_NE(DataOf(sum), DataOf(kept));
-  EXPECT_EQ(rt_.Values(kept)[0], 1.0f);
-}
-
-TEST_P(ForwardingTest, TH5_AChainOfPendingOpsReusesOneBuffer) {
-  Promise promise = rt_.MakePromise({DType::kF32, {kLarge}});
-  TensorHandle last = promise.Handle();
-  for (int i = 0; i < 5; ++i) last = rt_.Call("t.Add", {std::move(last), rt_.Spread({kLarge}, 1)});
-  Tensor tensor = rt_.Filled(kLarge, 0);
-  const void* data = tensor.data();
-  promise.Resolve(std::move(tensor));
-  EXPECT_EQ(DataOf(last), data);
-  EXPECT_EQ(rt_.Values(last)[0], 5.0f);
-}
-
-TEST(ForwardingRulesTest, TH5_OnlyTheSameShapeAndElementSize) {
-  TestRuntime rt;
-  // Gives [n] of dtype `to` the memory of x if it may.
-  const auto define = [&rt](std::string_view name, std::string_view to, MetadataFunction metadata) {
-    rt.Define(OpDefBuilder(name).Input("x: float").Output(TextOf("y: ", to)).Metadata(metadata),
-              MakeKernel([](DenseArg x, KernelFrame& frame) {
-                const void* from = x.data<float>();
-                void* data = frame.ForwardOrAllocateResult(0, {0});
-                if (data == nullptr) return Status();
-                const bool is_same = data == from;
-                std::fill_n(static_cast<unsigned char*>(data), frame.result_metadata(0).byte_size(), is_same ? 1 : 0);
-                return Status();
-              }));
-  };
-  const auto was_taken = [&rt](std::string_view name) {
-    const TensorHandle result = rt.Call(name, {rt.Dense<float>({8, 8}, std::vector<float>(64, 1))});
-    EXPECT_TRUE(result.IsConcrete());
-    return *static_cast<const unsigned char*>(result.tensor().data()) == 1;
-  };
-  define("t.Same", "float", [](const MetadataFrame& frame) {
-    frame.results[0] = *frame.args[0];
-    return Status();
-  });
-  define("t.Int", "int32", [](const MetadataFrame& frame) {
-    frame.results[0] = {DType::kI32, {8, 8}};
-    return Status();
-  });
-  define("t.Half", "half", [](const MetadataFrame& frame) {
-    frame.results[0] = {DType::kF16, {8, 8}};
-    return Status();
-  });
-  define("t.Flat", "float", [](const MetadataFrame& frame) {
-    frame.results[0] = {DType::kF32, {64}};
-    return Status();
-  });
-  EXPECT_TRUE(was_taken("t.Same"));
-  EXPECT_TRUE(was_taken("t.Int")) << "the dtype may differ, its size not";
-  EXPECT_FALSE(was_taken("t.Half"));
-  EXPECT_FALSE(was_taken("t.Flat"));
-}
-
-TEST(ForwardingRulesTest, TH5_OneArgumentServesOneResult) {
-  TestRuntime rt;
-  rt.Define(OpDefBuilder("t.Two")
-                .Input("x: float")
-                .Output("y: float")
-                .Output("z: float")
-                .Metadata([](const MetadataFrame& frame) {
-                  for (TensorMetadata& result : frame.results) result = *frame.args[0];
-                  return Status();
-                }),
-            MakeKernel([](DenseArg, KernelFrame& frame) {
-              std::fill_n(frame.ForwardOrAllocateResult<float>(0, {0}), kLarge, 1.0f);
-              std::fill_n(frame.ForwardOrAllocateResult<float>(1, {0}), kLarge, 2.0f);
-              return Status();
-            }));
-  TensorHandle x = TensorHandle::MakeAvailable(rt.Filled(kLarge, 0));
-  const void* data = DataOf(x);
-  const std::vector<TensorHandle> results = rt.CallN("t.Two", {std::move(x)}, 2);
-  EXPECT_EQ(DataOf(results[0]), data);
-  EXPECT_NE(DataOf(results[1]), data);
-  EXPECT_EQ(rt.Values(results[0])[0], 1.0f);
-  EXPECT_EQ(rt.Values(results[1])[0], 2.0f);
-}
-
-// A tensor is immutable once it is available, also for those that share it through a late result.
-TEST(ForwardingRulesTest, TH5_ATensorGivenByAnIdentityKernelIsShared) {
-  TestRuntime rt;
-  DefineOp(rt, 1, 1, MakeKernel<&Identity>());
-  const TensorHandle x = TensorHandle::MakeAvailable(rt.Filled(kLarge, 1));
-  TensorHandle same = rt.Call("t.Op", {x});
-  EXPECT_EQ(DataOf(same), DataOf(x));
-  const TensorHandle sum = rt.Call("t.Add", {std::move(same), rt.Spread({kLarge}, 2)});
-  EXPECT_NE(DataOf(sum), DataOf(x));
-  EXPECT_EQ(rt.Values(x)[0], 1.0f);
 }
 
 }  // namespace

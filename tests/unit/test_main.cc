@@ -23,9 +23,19 @@ std::string FilterForTestsOf(std::string_view source) {
   const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
   for (int i = 0; i < tests.total_test_suite_count(); ++i) {
     const testing::TestSuite& suite = *tests.GetTestSuite(i);
-    if (suite.total_test_count() == 0 || !std::string_view(suite.GetTestInfo(0)->file()).ends_with(end)) continue;
+    std::string names;
+    int num_names = 0;
+    for (int k = 0; k < suite.total_test_count(); ++k) {
+      const testing::TestInfo& test = *suite.GetTestInfo(k);
+      if (!std::string_view(test.file()).ends_with(end)) continue;
+      if (!names.empty()) names += ':';
+      names.append(suite.name()).append(".").append(test.name());
+      ++num_names;
+    }
+    if (num_names == 0) continue;
     if (!filter.empty()) filter += ':';
-    filter.append(suite.name()).append(".*");
+    // A suite may have tests in several sources.
+    filter += num_names == suite.total_test_count() ? std::string(suite.name()) + ".*" : names;
   }
   return filter;
 }
