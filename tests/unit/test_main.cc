@@ -23,19 +23,13 @@ std::string FilterForTestsOf(std::string_view source) {
   const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
   for (int i = 0; i < tests.total_test_suite_count(); ++i) {
     const testing::TestSuite& suite = *tests.GetTestSuite(i);
-    std::string names;
-    int num_names = 0;
+    // A suite may have tests in several sources.
     for (int k = 0; k < suite.total_test_count(); ++k) {
       const testing::TestInfo& test = *suite.GetTestInfo(k);
       if (!std::string_view(test.file()).ends_with(end)) continue;
-      if (!names.empty()) names += ':';
-      names.append(suite.name()).append(".").append(test.name());
-      ++num_names;
+      if (!filter.empty()) filter += ':';
+      filter.append(suite.name()).append(".").append(test.name());
     }
-    if (num_names == 0) continue;
-    if (!filter.empty()) filter += ':';
-    // A suite may have tests in several sources.
-    filter += num_names == suite.total_test_count() ? std::string(suite.name()) + ".*" : names;
   }
   return filter;
 }
