@@ -152,10 +152,11 @@ class HostAllocator::Impl {
 
   // All of a request for `size` bytes but its shard. What was allocated under one is freed under the same.
   Request Describe(size_t size) const;
+  // A buffer's bytes and its guard, up to a multiple of kAlignment.
+  size_t Padded(size_t size) const { return (size + guard_bytes_ + kAlignment - 1) & ~(kAlignment - 1); }
   // What is past the end of a buffer of `size` bytes at `data`.
   std::span<unsigned char> GuardOf(void* data, size_t size) const {
-    const size_t end = (size + guard_bytes_ + kAlignment - 1) & ~(kAlignment - 1);
-    return {static_cast<unsigned char*>(data) + size, end - size};
+    return {static_cast<unsigned char*>(data) + size, Padded(size) - size};
   }
   void* TryAllocate(const Request& request);
   void* TakeFromShard(const Request& request);
@@ -228,7 +229,7 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
 };
 
 Request HostAllocator::Impl::Describe(size_t size) const {
-  const size_t capacity = std::max((size + guard_bytes_ + kAlignment - 1) & ~(kAlignment - 1), kAlignment);
+  const size_t capacity = std::max(Padded(size), kAlignment);
   if (size < min_kept_size_) return {size, capacity, 0, false, nullptr};
   const SizeClass size_class = SizeClassOf(capacity);
   return {size, size_class.capacity, size_class.index, true, nullptr};
