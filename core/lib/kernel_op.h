@@ -44,8 +44,8 @@ class KernelOp final : public OpImpl {
     bool is_long = false;            // goes to the work queue
   };
   // Checks the call and fills `results` (dtypes only, if the op has no metadata function). `args` are the metadata of
-  // `handles`. `values` is empty or, where the op reads_host_inputs, which are concrete then, has room for each
-  // argument.
+  // `handles`. If the op reads_host_inputs, they are concrete, and `values`, with a place for each argument, is filled
+  // with their tensors; otherwise it is empty.
   StatusOr<Plan> MakePlan(const ExecutionContext& exec, std::span<const TensorHandle> handles,
                           std::span<const TensorMetadata* const> args, std::span<const Tensor*> values,
                           const OpAttrsRef& attrs, std::span<TensorMetadata> results) const;
