@@ -183,6 +183,17 @@ TEST_F(IndexingOpsTest, UniqueOfStrings) {
   EXPECT_EQ(Values<int32_t>(results[1]), (std::vector<int32_t>{0, 1, 2, 0, 1, 3}));
 }
 
+// With nothing in it, a tensor may have any number of what lies outside of the axis.
+TEST_F(IndexingOpsTest, UniqueOfNothingEnds) {
+  const std::vector<float> nothing;
+  const TensorHandle no_slices = Dense<float>({int64_t{1} << 40, 0, 3}, nothing);
+  EXPECT_EQ(MetadataOf(RunN("tf.UniqueV2", {no_slices, I32({1})}, 2)[0]), "f32[1099511627776,0,3]");
+  const TensorHandle empty_slices = Dense<float>({int64_t{1} << 40, 4, 0}, nothing);
+  const std::vector<TensorHandle> results = RunN("tf.UniqueV2", {empty_slices, I32({1})}, 2);
+  EXPECT_EQ(MetadataOf(results[0]), "f32[1099511627776,1,0]");
+  EXPECT_EQ(Values<int32_t>(results[1]), (std::vector<int32_t>{0, 0, 0, 0}));
+}
+
 TEST_F(IndexingOpsTest, UniqueComparesLikeEquality) {
   const std::vector<TensorHandle> results =
       RunN("tf.Unique", {Dense<double>({6}, {0.0, -0.0, kNan, 1, kNan, -0.0})}, 2);

@@ -184,6 +184,7 @@ Status FindUnique(KernelFrame& frame, Table& table, int64_t count) {
 // Writes the distinct ones of the slices at `x` to `out`.
 template <typename T, typename Table>
 void CopyDistinct(const UniqueAxis& axis, const Table& table, const T* x, T* out) {
+  if (table.size() == 0 || axis.inner == 0) return;  // `outer` is any number then
   StopPoll poll(kPollElements);
   for (int64_t i = 0; i < axis.outer; ++i, x += axis.count * axis.inner) {
     for (int64_t number = 0; number < table.size() && !poll.Stops(4 + axis.inner); ++number) {
