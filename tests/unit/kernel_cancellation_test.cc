@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernel_case.h"
+#include "tandem/kernel_run.h"
 
 namespace tandem {
 namespace {
@@ -322,6 +323,10 @@ const std::vector<KernelCase>& Cases() {
        [](KernelWorld& w) {
          return List(w.F32({50'000, 16}), w.Ints({0}));
        }},
+      {"UniqueColumns", "tf.UniqueV2", 2,
+       [](KernelWorld& w) {
+         return List(w.F32({50'000, 16}), w.Ints({1}));
+       }},
 
       // Movement and creation.
       {"Transpose", "tf.Transpose", 1,
@@ -342,9 +347,7 @@ const std::vector<KernelCase>& Cases() {
          return List(w.F32({1024, 4096}), w.Ints({1}));
        }},
       {"PadOfOneRow", "tf.Pad", 1,
-       [](KernelWorld& w) {
-         return List(w.F32({4 * kMega}), w.Dense<int32_t>({1, 2}, {1, 3'000'000}));
-       }},
+       [](KernelWorld& w) { return List(w.F32({4 * kMega}), w.Dense<int32_t>({1, 2}, {1, 3'000'000})); }},
       {"MirrorPad", "tf.MirrorPad", 1,
        [](KernelWorld& w) {
          return List(w.F32({2000, 1000}), w.Dense<int32_t>({2, 2}, {1, 1, 2, 2}));
@@ -414,6 +417,23 @@ TEST_P(KernelCancellationTest, CA4_EndsWhereverItAsks) {
     ASSERT_GE(world.num_polls(), stop_at);
   }
   EXPECT_EQ(world.num_told(), num_told) << "who stops a kernel has been told of it";
+}
+
+// CA-4: loops around the one that asked must hear of it, too.
+TEST(StopPollTest, CA4_SaysSoEachTimeOnceItIsToEnd) {
+  KernelWorld world(0);
+  const ExecutionContext exec(world.host(), Location());
+  const KernelRun run(exec);
+  world.StopAt(2);
+  StopPoll poll(10);
+  EXPECT_FALSE(poll.Stops(9));
+  EXPECT_EQ(world.num_polls(), 0);
+  EXPECT_FALSE(poll.Stops());
+  EXPECT_EQ(world.num_polls(), 1);
+  EXPECT_FALSE(poll.Stops(9));
+  EXPECT_TRUE(poll.Stops());
+  EXPECT_TRUE(poll.Stops());
+  EXPECT_TRUE(poll.Stops(5));
 }
 
 // The ways of ending a kernel. It would run for minutes, and has begun when it is ended.

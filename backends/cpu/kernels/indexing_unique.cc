@@ -187,7 +187,8 @@ void CopyDistinct(const UniqueAxis& axis, const Table& table, const T* x, T* out
   if (table.size() == 0 || axis.inner == 0) return;  // `outer` is any number then
   StopPoll poll(kPollElements);
   for (int64_t i = 0; i < axis.outer; ++i, x += axis.count * axis.inner) {
-    for (int64_t number = 0; number < table.size() && !poll.Stops(4 + axis.inner); ++number) {
+    for (int64_t number = 0; number < table.size(); ++number) {
+      if (poll.Stops(4 + axis.inner)) return;
       out = std::copy_n(x + table[number] * axis.inner, axis.inner, out);
     }
   }

@@ -58,13 +58,15 @@ class StopPoll {
  public:
   explicit StopPoll(int64_t interval) : interval_(interval), left_(interval) {}
 
-  // Counts work that was done, or is about to be; true if the loop should end.
+  // Counts work that was done, or is about to be; true if the loop should end, and from then on each time, so that the
+  // loops around it end as well.
   bool Stops(int64_t work = 1) {
     left_ -= work;
     if (left_ > 0) [[likely]]
       return false;
-    left_ = interval_;
-    return KernelRun::IsStopped();
+    const bool is_stopped = KernelRun::IsStopped();
+    left_ = is_stopped ? 0 : interval_;
+    return is_stopped;
   }
 
  private:
