@@ -82,11 +82,11 @@ struct ScanFunction {
     alignas(64) float elements[kConvertedBlock];
     float neutral;
     rows.combine(nullptr, nullptr, &neutral);
+    StopPoll poll(kPollElements);
     for (int64_t col = 0; col < width; col += kConvertedBlock) {
       const int64_t count = std::min(kConvertedBlock, width - col);
       std::fill_n(sums, count, neutral);
       const void* const both[] = {sums, elements};
-      StopPoll poll(kPollElements);
       for (int64_t i = 0; i < n && !poll.Stops(count); ++i) {
         const int64_t first = ((order.reverse ? n - 1 - i : i) * stride + col) * kHalfSize;
         const void* from = x + first;

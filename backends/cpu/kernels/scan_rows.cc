@@ -193,12 +193,12 @@ void Across(const void* x, void* out, int64_t n, int64_t stride, int64_t width, 
   constexpr int64_t kWidth = 2048 / sizeof(T);
   alignas(64) T sums[kWidth];
   const int64_t step = order.reverse ? -stride : stride;
+  StopPoll poll(kPollElements);
   for (int64_t col = 0; col < width; col += kWidth) {
     const int64_t count = std::min(kWidth, width - col);
     for (int64_t i = 0; i < count; ++i) sums[i] = Op::template Start<T>();
     const T* from = static_cast<const T*>(x) + col + (order.reverse ? (n - 1) * stride : 0);
     T* to = static_cast<T*>(out) + col + (order.reverse ? (n - 1) * stride : 0);
-    StopPoll poll(kPollElements);
     for (int64_t row = 0; row < n && !poll.Stops(count); ++row, from += step, to += step) {
       order.exclusive ? AcrossRow<Op, T, true>(from, to, count, sums) : AcrossRow<Op, T, false>(from, to, count, sums);
     }
