@@ -87,7 +87,8 @@ struct ScanFunction {
       const int64_t count = std::min(kConvertedBlock, width - col);
       std::fill_n(sums, count, neutral);
       const void* const both[] = {sums, elements};
-      for (int64_t i = 0; i < n && !poll.Stops(count); ++i) {
+      for (int64_t i = 0; i < n; ++i) {
+        if (poll.Stops(count)) return;
         const int64_t first = ((order.reverse ? n - 1 - i : i) * stride + col) * kHalfSize;
         const void* from = x + first;
         widen(&from, elements, count);

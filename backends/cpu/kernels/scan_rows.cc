@@ -199,7 +199,8 @@ void Across(const void* x, void* out, int64_t n, int64_t stride, int64_t width, 
     for (int64_t i = 0; i < count; ++i) sums[i] = Op::template Start<T>();
     const T* from = static_cast<const T*>(x) + col + (order.reverse ? (n - 1) * stride : 0);
     T* to = static_cast<T*>(out) + col + (order.reverse ? (n - 1) * stride : 0);
-    for (int64_t row = 0; row < n && !poll.Stops(count); ++row, from += step, to += step) {
+    for (int64_t row = 0; row < n; ++row, from += step, to += step) {
+      if (poll.Stops(count)) return;
       order.exclusive ? AcrossRow<Op, T, true>(from, to, count, sums) : AcrossRow<Op, T, false>(from, to, count, sums);
     }
   }
