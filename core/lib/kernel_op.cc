@@ -9,9 +9,8 @@
 #include <new>
 
 #include "attr_conversion.h"
-#include "late_value.h"
+#include "kernel_call.h"
 #include "tandem/core_runtime.h"
-#include "tandem/kernel_run.h"
 
 namespace tandem {
 
@@ -322,11 +321,11 @@ void KernelOp::RunInline(const OpInvocation& invocation, const Kernel& kernel,
       return FailInvocation(invocation, name(), Status::OutOfMemory());
     }
   }
-  KernelFrame frame(invocation.exec, handler_, def_, invocation.args, invocation.attrs, results.span());
-  const Status status = RunKernel(kernel, frame, {});
+  KernelCall call(invocation.exec, handler_, def_, invocation.args, invocation.attrs, results.span());
+  call.Run(kernel, {});
   for (size_t i = 0; i < num_results; ++i) {
     auto value = RcRef<TensorValue>::Take(results[i]);
-    if (status.ok() && frame.late_ == nullptr && !frame.late_lost_ && value->value().HasPayload()) [[likely]] {
+    if (call.IsPlain(i)) [[likely]] {
       value->SetConcreteUnshared();
       invocation.results[i] = TensorHandle(AsyncValueRef<Tensor>(RcRef<AsyncValue>(std::move(value))), device);
       continue;
@@ -337,109 +336,19 @@ void KernelOp::RunInline(const OpInvocation& invocation, const Kernel& kernel,
     if (def_.metadata == nullptr) {
       pending_metadata = MakeUnconstructed<TensorMetadata>();
       if (!pending_metadata) {
-        TellOnce(frame, Status::OutOfMemory().WithContext(name(), invocation.exec.location()));
+        call.TellOnce(Status::OutOfMemory().WithContext(name(), invocation.exec.location()));
         invocation.results[i] = TensorHandle(AsyncValueRef<Tensor>(OutOfMemoryAsyncValue()), device);
         continue;
       }
     }
     invocation.results[i] = TensorHandle(AsyncValueRef<TensorMetadata>(RcRef<AsyncValue>(pending_metadata)),
                                          AsyncValueRef<Tensor>(RcRef<AsyncValue>(value)), device);
-    FinishResult(frame, i, status, std::move(value), std::move(pending_metadata));
+    call.FinishResult(i, std::move(value), std::move(pending_metadata));
   }
-  if (def_.has_side_effects || (num_results == 0 && !status.ok())) {
-    *invocation.chain = ChainAfter(frame, status, std::move(*invocation.chain));
+  if (def_.has_side_effects || (num_results == 0 && !call.status().ok())) {
+    *invocation.chain = call.ChainAfter(std::move(*invocation.chain));
   }
   for (TensorHandle& arg : invocation.args) arg.reset();
-}
-
-// An error in any case if the run was stopped, which the diagnostic handler has heard of.
-Status KernelOp::RunUntilStopped(const Kernel& kernel, KernelFrame& frame) {
-  const KernelRun run(frame.exec());
-  frame.run_ = &run;
-  Status status = kernel.Run(frame);
-  frame.run_ = nullptr;
-  if (!run.was_stopped()) [[likely]]
-    return status;
-  frame.FreeLate();
-  frame.error_told_ = true;
-  return run.Reason();
-}
-
-Status KernelOp::RunKernel(const Kernel& kernel, KernelFrame& frame, Clock::time_point called) const {
-  if (!frame.host().IsTracing()) [[likely]] {
-    Status status = RunUntilStopped(kernel, frame);
-    if (!status.ok()) [[unlikely]]
-      status = status.WithContext(name(), frame.exec().location());
-    return status;
-  }
-  const Clock::time_point started = Clock::now();
-  Status status = RunUntilStopped(kernel, frame).WithContext(name(), frame.exec().location());
-  const Clock::time_point ended = Clock::now();
-  MessageBuilder inputs;
-  for (size_t i = 0; i < frame.num_args(); ++i) inputs.Append(i == 0 ? "" : ", ", frame.arg(i).metadata());
-  MessageBuilder attrs;
-  attrs.Append(frame.attrs());
-  frame.host().tracer().Record({name(), handler_.device()->name(), inputs.view(), attrs.view(),
-                                called == Clock::time_point() ? started : called, started, ended});
-  return status;
-}
-
-bool KernelOp::IsPlain(const KernelFrame& frame, const Status& status) {
-  bool is_plain = status.ok() && frame.late_ == nullptr && !frame.late_lost_ && !frame.chain_.IsValid();
-  for (const TensorValue* result : frame.results_) is_plain = is_plain && result->value().HasPayload();
-  return is_plain;
-}
-
-void KernelOp::FinishResult(KernelFrame& frame, size_t i, const Status& status, RcRef<TensorValue> value,
-                            RcRef<ConcreteAsyncValue<TensorMetadata>> metadata) {
-  const std::string_view op = frame.def().name;
-  const Location location = frame.exec().location();
-  KernelFrame::Late* late = frame.FindLate(i);
-  Status error;
-  if (late != nullptr && !late->error.ok()) {
-    error = frame.host().EmitError(late->error.WithContext(op, location));
-  } else if (!status.ok() || frame.late_lost_) {
-    error = status.ok() ? Status::OutOfMemory().WithContext(op, location) : status;
-    TellOnce(frame, error);
-  } else if (late != nullptr) {
-    return ForwardTensor({frame.exec(), op, /*is_of_call=*/false}, std::move(late->value), std::move(value),
-                         std::move(metadata));
-  } else if (!value->value().HasPayload()) {
-    error = frame.host().EmitError(Internal("kernel gave no value for result ", i).WithContext(op, location));
-  }
-  if (error.ok()) return Publish(std::move(value), std::move(metadata));
-  if (metadata) metadata->SetError(error);
-  value->SetError(error);
-}
-
-void KernelOp::TellOnce(KernelFrame& frame, const Status& error) {
-  if (std::exchange(frame.error_told_, true)) return;
-  static_cast<void>(frame.host().EmitError(error));
-}
-
-void KernelOp::FinishChain(KernelFrame& frame, const Status& status, RcRef<ConcreteAsyncValue<Chain>> chain) {
-  if (!status.ok()) {
-    TellOnce(frame, status);
-    chain->SetError(status);
-  } else if (frame.chain_.IsValid()) {
-    ForwardChain({frame.exec(), frame.def().name, /*is_of_call=*/false}, std::move(frame.chain_), std::move(chain));
-  } else {
-    chain->Emplace();
-  }
-}
-
-AsyncValueRef<Chain> KernelOp::ChainAfter(KernelFrame& frame, const Status& status, AsyncValueRef<Chain> before) {
-  // The effect is done, as is what `before` stands for.
-  if (status.ok() && !frame.chain_.IsValid() && before.IsValid()) return before;
-  RcRef<ConcreteAsyncValue<Chain>> chain = MakeUnconstructed<Chain>();
-  if (!chain) {
-    TellOnce(frame,
-             status.ok() ? Status::OutOfMemory().WithContext(frame.def().name, frame.exec().location()) : status);
-    return AsyncValueRef<Chain>(OutOfMemoryAsyncValue());
-  }
-  AsyncValueRef<Chain> after{RcRef<AsyncValue>(chain)};
-  FinishChain(frame, status, std::move(chain));
-  return after;
 }
 
 }  // namespace tandem

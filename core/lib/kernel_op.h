@@ -67,25 +67,6 @@ class KernelOp final : public OpImpl {
   Status CheckPlaces(const ExecutionContext& exec, std::span<const TensorHandle> args) const;
   void MoveHere(const ExecutionContext& exec, std::span<TensorHandle> args) const;
 
-  // Runs the kernel on concrete arguments, traced if tracing is on; `called` is when the op was issued, if that was
-  // earlier. The kernel's own error is returned with op and location.
-  using Clock = std::chrono::steady_clock;
-  Status RunKernel(const Kernel& kernel, KernelFrame& frame, Clock::time_point called) const;
-  // The end of result `i` of a frame after RunKernel, which returned `status`: makes `value` concrete or an error, now
-  // or when the kernel's own async value resolves. `metadata`, if not null, is resolved first. Errors are told to the
-  // diagnostic handler, each once.
-  static void FinishResult(KernelFrame& frame, size_t i, const Status& status, RcRef<TensorValue> value,
-                           RcRef<ConcreteAsyncValue<TensorMetadata>> metadata);
-  // The same for the chain of an op that has side effects or no results.
-  static void FinishChain(KernelFrame& frame, const Status& status, RcRef<ConcreteAsyncValue<Chain>> chain);
-  // Whether every result has its value and nothing is late. Then Publish does for FinishResult, and neither it nor
-  // FinishChain uses the host or the definition.
-  static bool IsPlain(const KernelFrame& frame, const Status& status);
-  static void Publish(RcRef<TensorValue> value, RcRef<ConcreteAsyncValue<TensorMetadata>> metadata) {
-    if (metadata) metadata->Emplace(value->value().metadata());
-    value.release()->SetConcreteAndDropRef();
-  }
-
  private:
   // The state of a call's inputs: the first fault, or what is still pending.
   struct Inputs {
@@ -104,10 +85,6 @@ class KernelOp final : public OpImpl {
   // Fills `values`, if it is not empty, with the host inputs' tensors; an error if one cannot be read.
   Status GetHostInputs(const ExecutionContext& exec, std::span<const TensorHandle> args,
                        std::span<const Tensor*> values) const;
-  static Status RunUntilStopped(const Kernel& kernel, KernelFrame& frame);
-  static void TellOnce(KernelFrame& frame, const Status& error);
-  // The chain after a frame that ran when `before` had resolved.
-  static AsyncValueRef<Chain> ChainAfter(KernelFrame& frame, const Status& status, AsyncValueRef<Chain> before);
 
   // Runs the most common call from start to end: few available arguments of the expected dtypes, one result, nothing
   // that needs attention. False, with nothing changed, for every other call and every faulty one: those take the

@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "kernel_call.h"
 #include "kernel_op.h"
 #include "tandem/core_runtime.h"
 #include "this_thread.h"
@@ -86,14 +87,14 @@ bool KernelOp::InvokeSmall(const OpInvocation& invocation) const {
     return false;
   }
 
-  KernelFrame frame(exec, handler_, def_, invocation.args, attrs, {&result, 1});
-  Status status = kernel.Run(frame);
-  if (status.ok() && frame.late_ == nullptr && !frame.late_lost_ && result->value().HasPayload()) [[likely]] {
+  KernelCall call(exec, handler_, def_, invocation.args, attrs, {&result, 1});
+  call.RunShort(kernel);
+  if (call.IsPlain(0)) [[likely]] {
     result->SetConcreteUnshared();
     invocation.results[0] = TensorHandle(AsyncValueRef<Tensor>(RcRef<AsyncValue>(std::move(owned))), device);
   } else {
     invocation.results[0] = TensorHandle(AsyncValueRef<Tensor>(RcRef<AsyncValue>(owned)), device);
-    FinishResult(frame, 0, status.WithContext(name(), exec.location()), std::move(owned), nullptr);
+    call.FinishResult(0, std::move(owned), nullptr);
   }
   for (TensorHandle& arg : invocation.args) arg.reset();
   return true;

@@ -5,11 +5,9 @@
 
 #include "late_value.h"
 
-#include <atomic>
-#include <new>
 #include <utility>
 
-#include "pending_ops.h"
+#include "pending_call.h"
 #include "tandem/host_context.h"
 
 namespace tandem {
@@ -69,50 +67,44 @@ void LateTarget::Become(RcRef<AsyncValue> from) {
   tensor.release()->SetConcreteAndDropRef();
 }
 
-// Waits for the source. Whoever moves `is_done_` ends it; everyone who may still call it holds a reference.
-class LateValue final : public RefCounted<LateValue>, public Waiter, public CancellableOp {
- public:
-  LateValue(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarget to)
-      : exec_(origin.exec),
-        location_(origin.exec.location()),
-        op_(origin.op),
-        is_of_call_(origin.is_of_call),
-        from_(std::move(from)),
-        to_(std::move(to)) {}
-
-  static void Start(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarget to);
-
-  void Run() override;
-  void Drop() override { RefCounted::DropRef(); }
-  void AddRef() override { RefCounted::AddRef(); }
-  void DropRef() override { RefCounted::DropRef(); }
-  void Cancel(const Status& reason) override;
-  const RequestContext* request() const override { return exec_.request(); }
-
- private:
-  friend class RefCounted<LateValue>;
-  ~LateValue() = default;
-
-  // The error that `from` ends in, told; or ok.
-  static Status FindError(const LateOrigin& origin, const AsyncValue& from, const LateTarget& to);
-  void Leave();
-
-  ExecutionContext exec_;
-  const Location location_;
-  const std::string_view op_;
-  const bool is_of_call_;
-  std::atomic<bool> is_done_{false};
-  RcRef<AsyncValue> from_;
-  LateTarget to_;
-};
-
-Status LateValue::FindError(const LateOrigin& origin, const AsyncValue& from, const LateTarget& to) {
+// The error that `from` ends in, told; or ok.
+Status FindError(const LateOrigin& origin, const AsyncValue& from, const LateTarget& to) {
   if (from.IsError() && origin.is_of_call) return from.GetError();
   const Status error = from.IsError() ? from.GetError() : to.Check(from);
   return error.ok() ? error : origin.exec.host().EmitError(error.WithContext(origin.op, origin.exec.location()));
 }
 
-void LateValue::Start(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarget to) {
+class LateValue final : public PendingCall {
+ public:
+  LateValue(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarget to)
+      : PendingCall(origin.exec, origin.op),
+        is_of_call_(origin.is_of_call),
+        from_(std::move(from)),
+        to_(std::move(to)) {
+    if (!is_of_call_) BeginElsewhere();
+  }
+
+ private:
+  void Advance() override;
+  void DropInputs() override { from_.reset(); }
+  void SetError(const Status& error) override { to_.Fail(error); }
+
+  const bool is_of_call_;
+  RcRef<AsyncValue> from_;
+  LateTarget to_;
+};
+
+void LateValue::Advance() {
+  if (!from_->IsAvailable()) return WaitFor(from_.get());
+  const Status error = FindError({exec(), name(), is_of_call_}, *from_, to_);
+  if (!error.ok()) return Fail(error);
+  RcRef<AsyncValue> from = std::move(from_);
+  Leave();
+  to_.Become(std::move(from));
+  Release();
+}
+
+void Forward(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarget to) {
   if (from->IsAvailable()) {
     const Status error = FindError(origin, *from, to);
     return error.ok() ? to.Become(std::move(from)) : to.Fail(error);
@@ -122,65 +114,26 @@ void LateValue::Start(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarg
   if (from->IsUnique() && !from->IsAvailable()) {
     return to.Fail(host.EmitError(internal::AbandonedError(origin.op, origin.exec.location())));
   }
-  auto late = RcRef<LateValue>::Take(new (std::nothrow) LateValue(origin, from, to));
+  auto late = MakeRef<LateValue>(origin, from, to);
   if (!late) {
     return to.Fail(host.EmitError(Status::OutOfMemory().WithContext(origin.op, origin.exec.location())));
   }
-  PendingOps& pending = origin.exec.host().pending_ops();
-  pending.Hold();
-  const int64_t busy = origin.is_of_call ? 0 : Progress::kElsewhere;
-  pending.progress().Begin(busy);
-  if (const Status active = pending.Add(*late, origin.exec); !active.ok()) {
-    pending.progress().End(busy);
-    pending.Release(0);
-    return to.Fail(host.EmitError(active.WithContext(origin.op, origin.exec.location())));
-  }
   // The last references but the late value's own: a taker of the tensor may find it unique.
+  from.reset();
   to = LateTarget();
-  AsyncValue& awaited = *from;
-  LateValue& waiter = *late.release();
-  // Cancellation may drop its reference to the source at any time; this one lasts until the waiter is in.
-  awaited.AndThen(waiter);
-}
-
-void LateValue::Run() {
-  if (is_done_.exchange(true, std::memory_order_acq_rel)) return RefCounted::DropRef();
-  const Progress::Scope scope(exec_.host().pending_ops().progress());
-  const Status error = FindError({exec_, op_, is_of_call_}, *from_, to_);
-  RcRef<AsyncValue> from = std::move(from_);
-  Leave();
-  error.ok() ? to_.Become(std::move(from)) : to_.Fail(error);
-  RefCounted::DropRef();
-}
-
-void LateValue::Cancel(const Status& reason) {
-  if (is_done_.exchange(true, std::memory_order_acq_rel)) return;
-  const Status error = reason.WithContext(op_, location_);
-  from_.reset();
-  Leave();
-  to_.Fail(error);
-}
-
-// Nothing of the host is used after this.
-void LateValue::Leave() {
-  PendingOps& pending = exec_.host().pending_ops();
-  pending.Remove(*this);
-  exec_ = ExecutionContext(exec_.host(), location_);  // drops the request
-  Progress& progress = pending.progress();
-  const bool is_of_call = is_of_call_;
-  pending.Release(0);
-  if (!is_of_call) progress.End(Progress::kElsewhere);
+  origin.exec.host().pending_ops().Hold();
+  late.release()->Start();
 }
 
 }  // namespace
 
 void ForwardTensor(const LateOrigin& origin, AsyncValueRef<Tensor> from, RcRef<TensorValue> to,
                    RcRef<ConcreteAsyncValue<TensorMetadata>> metadata) {
-  LateValue::Start(origin, std::move(from).TakeValue(), {std::move(to), std::move(metadata), nullptr});
+  Forward(origin, std::move(from).TakeValue(), {std::move(to), std::move(metadata), nullptr});
 }
 
 void ForwardChain(const LateOrigin& origin, AsyncValueRef<Chain> from, RcRef<ConcreteAsyncValue<Chain>> to) {
-  LateValue::Start(origin, std::move(from).TakeValue(), {nullptr, nullptr, std::move(to)});
+  Forward(origin, std::move(from).TakeValue(), {nullptr, nullptr, std::move(to)});
 }
 
 }  // namespace tandem

@@ -7,7 +7,9 @@
 
 #include <chrono>
 
+#include "pending_call.h"
 #include "tandem/host_context.h"
+#include "tandem/request_context.h"
 
 namespace tandem {
 
@@ -148,57 +150,57 @@ void PendingOps::AwaitNone() {
   EndWaitLocked();
 }
 
-Status PendingOps::Add(CancellableOp& op, const ExecutionContext& exec) {
-  op.shard_ = next_shard_.fetch_add(1, std::memory_order_relaxed) % kNumShards;
-  Shard& shard = shards_[op.shard_];
+Status PendingOps::Add(PendingCall& call, const ExecutionContext& exec) {
+  call.shard_ = next_shard_.fetch_add(1, std::memory_order_relaxed) % kNumShards;
+  Shard& shard = shards_[call.shard_];
   const std::lock_guard lock(shard.mutex);
-  op.epoch_ = epoch();
+  call.epoch_ = epoch();
   // Cancelling first says so and then takes each shard's lock: either it finds this op, or this call sees the reason.
   // Deadlines are left to others, since to end a request takes these locks, too.
   TANDEM_RETURN_IF_ERROR(exec.host().CheckActive());
   if (exec.request() != nullptr) TANDEM_RETURN_IF_ERROR(exec.request()->CheckNotEnded());
-  op.previous_ = nullptr;
-  op.next_ = shard.first;
-  if (shard.first != nullptr) shard.first->previous_ = &op;
-  shard.first = &op;
-  op.linked_ = true;
+  call.previous_ = nullptr;
+  call.next_ = shard.first;
+  if (shard.first != nullptr) shard.first->previous_ = &call;
+  shard.first = &call;
+  call.linked_ = true;
   return Status();
 }
 
-void PendingOps::Remove(CancellableOp& op) {
-  Shard& shard = shards_[op.shard_];
+void PendingOps::Remove(PendingCall& call) {
+  Shard& shard = shards_[call.shard_];
   const std::lock_guard lock(shard.mutex);
-  if (!op.linked_) return;
-  op.linked_ = false;
-  (op.previous_ == nullptr ? shard.first : op.previous_->next_) = op.next_;
-  if (op.next_ != nullptr) op.next_->previous_ = op.previous_;
+  if (!call.linked_) return;
+  call.linked_ = false;
+  (call.previous_ == nullptr ? shard.first : call.previous_->next_) = call.next_;
+  if (call.next_ != nullptr) call.next_->previous_ = call.previous_;
 }
 
 void PendingOps::Cancel(const Status& reason, const RequestContext* request, uint32_t epoch) {
   for (Shard& shard : shards_) {
-    CancellableOp* cancelled = nullptr;
+    PendingCall* cancelled = nullptr;
     {
       const std::lock_guard lock(shard.mutex);
-      for (CancellableOp* op = shard.first; op != nullptr;) {
-        CancellableOp* next = op->next_;
+      for (PendingCall* call = shard.first; call != nullptr;) {
+        PendingCall* next = call->next_;
         // Epochs may wrap around.
-        if (request != nullptr ? op->request() == request : static_cast<int32_t>(epoch - op->epoch_) >= 0) {
-          (op->previous_ == nullptr ? shard.first : op->previous_->next_) = next;
-          if (next != nullptr) next->previous_ = op->previous_;
-          op->linked_ = false;
-          op->AddRef();
-          op->next_cancelled_ = cancelled;
-          cancelled = op;
+        if (request != nullptr ? call->exec_.request() == request : static_cast<int32_t>(epoch - call->epoch_) >= 0) {
+          (call->previous_ == nullptr ? shard.first : call->previous_->next_) = next;
+          if (next != nullptr) next->previous_ = call->previous_;
+          call->linked_ = false;
+          call->AddRef();
+          call->next_cancelled_ = cancelled;
+          cancelled = call;
         }
-        op = next;
+        call = next;
       }
     }
     // Outside the lock: continuations of the outputs may issue and end ops.
     while (cancelled != nullptr) {
-      CancellableOp* op = cancelled;
-      cancelled = op->next_cancelled_;
-      op->Cancel(reason);
-      op->DropRef();
+      PendingCall* call = cancelled;
+      cancelled = call->next_cancelled_;
+      call->Cancel(reason);
+      call->DropRef();
     }
   }
   WakeAll();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// PendingOps: the ops of a host that wait for inputs or in the queue: their number is bounded, and all can be
+// PendingOps: the calls of a host that wait for inputs or in the queue: their number is bounded, and all can be
 // cancelled. Progress: whether any of them does more than wait.
 
 #ifndef TANDEM_CORE_LIB_PENDING_OPS_H_
@@ -17,34 +17,13 @@
 #include <string_view>
 
 #include "tandem/execution_context.h"
-#include "tandem/request_context.h"
 #include "tandem/status.h"
 #include "tandem/tensor_metadata.h"
 #include "tandem/work_queue.h"
 
 namespace tandem {
 
-// What can be pending. Linked into PendingOps from Add to Remove.
-class CancellableOp {
- public:
-  virtual void AddRef() = 0;
-  virtual void DropRef() = 0;
-  // Gives the outputs this error and drops the inputs, unless the kernel has already begun.
-  virtual void Cancel(const Status& reason) = 0;
-  virtual const RequestContext* request() const = 0;
-
- protected:
-  ~CancellableOp() = default;
-
- private:
-  friend class PendingOps;
-  CancellableOp* previous_ = nullptr;
-  CancellableOp* next_ = nullptr;
-  CancellableOp* next_cancelled_ = nullptr;
-  uint32_t shard_ = 0;
-  uint32_t epoch_ = 0;
-  bool linked_ = false;
-};
+class PendingCall;
 
 // What a host is busy with: who waits for room asks whether any can come (EX-11). Outlives the host while somebody has
 // not come to the end of what he began. Thread-safe.
@@ -129,9 +108,9 @@ class PendingOps {
   void Release(int64_t bytes);
 
   // Links a counted op, unless the host or the op's request is cancelled: then the error.
-  Status Add(CancellableOp& op, const ExecutionContext& exec);
+  Status Add(PendingCall& call, const ExecutionContext& exec);
   // Idempotent.
-  void Remove(CancellableOp& op);
+  void Remove(PendingCall& call);
 
   // Cancels what was linked in this epoch or before, or the ops of a request.
   void CancelEpoch(const Status& reason, uint32_t epoch) { Cancel(reason, nullptr, epoch); }
@@ -150,7 +129,7 @@ class PendingOps {
   static constexpr uint32_t kNumShards = 16;
   struct alignas(64) Shard {
     std::mutex mutex;
-    CancellableOp* first = nullptr;
+    PendingCall* first = nullptr;
   };
   // `ops_` is the number of ops in these units, plus kSomeoneWaits: one exchange gives back an op and sees whether
   // anybody must be woken, after which nothing of this object is used.

@@ -4,12 +4,10 @@
 // Moving a tensor to another device or representation (TH-6): at once if the tensor is there and the conversion does
 // not take time of its own, else as a pending op, which waits for the one and then for the other.
 
-#include <atomic>
-#include <new>
 #include <optional>
 #include <utility>
 
-#include "pending_ops.h"
+#include "pending_call.h"
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
 #include "tandem/tensor_handle.h"
@@ -103,16 +101,13 @@ Status CheckConverted(const ExecutionContext& exec, const AsyncValueRef<Tensor>&
                                   target.device->name(), ", gave ", tensor.metadata()));
 }
 
-// One thread at a time works on the transfer, whoever has moved it to kAdvancing; that thread alone touches the members
-// below `state_`. Everyone who may still call it holds a reference.
-class PendingTransfer final : public RefCounted<PendingTransfer>, public Waiter, public CancellableOp {
+class PendingTransfer final : public PendingCall {
  public:
   // Either `source` is pending, or `converted` is and `source` null; then `passage` is that conversion's.
   PendingTransfer(const ExecutionContext& exec, const Target& target, TensorHandle source,
                   AsyncValueRef<Tensor> converted, const Passage* passage)
-      : location_(exec.location()),
+      : PendingCall(exec, kTransferName),
         target_(target),
-        exec_(exec),
         source_(std::move(source)),
         converted_(std::move(converted)) {
     if (passage != nullptr) {
@@ -124,45 +119,26 @@ class PendingTransfer final : public RefCounted<PendingTransfer>, public Waiter,
 
   // Makes the result to come; its metadata is known if `metadata` is not null. Null if memory is exhausted.
   TensorHandle MakeResult(const TensorMetadata* metadata);
-  // For an admitted op; gives up the caller's reference.
-  void Start(PendingOps& pending, int64_t bytes);
-
-  void Run() override;
-  void Drop() override { RefCounted::DropRef(); }
-  void AddRef() override { RefCounted::AddRef(); }
-  void DropRef() override { RefCounted::DropRef(); }
-  void Cancel(const Status& reason) override;
-  const RequestContext* request() const override { return exec_->request(); }
 
  private:
-  friend class RefCounted<PendingTransfer>;
-  enum class State : uint8_t { kWaiting, kAdvancing, kCancelRequested, kDone };
-
-  ~PendingTransfer() = default;
-  bool Move(State from, State to) { return state_.compare_exchange_strong(from, to, std::memory_order_acq_rel); }
-
-  void Advance();
-  void WaitFor(AsyncValue* value);
-  // The ways the transfer ends; they give up the caller's reference.
+  void Advance() override;
+  void DropInputs() override {
+    source_.reset();
+    converted_.reset();
+  }
+  void SetError(const Status& error) override {
+    if (result_metadata_) std::exchange(result_metadata_, nullptr)->SetError(error);
+    std::exchange(result_, nullptr)->SetError(error);
+  }
   void Deliver();
-  void Fail(Status error);
-  // Nothing of the host is used after this.
-  void Leave();
 
-  const Location location_;
   const Target target_;
-  std::atomic<State> state_{State::kAdvancing};
-  std::optional<ExecutionContext> exec_;  // until the end: what is cancelled keeps no request alive
-  TensorHandle source_;                   // null once it has been converted
-  AsyncValueRef<Tensor> converted_;       // null until then
-  std::optional<Passage> passage_;        // of the conversion, likewise
+  TensorHandle source_;              // null once it has been converted
+  AsyncValueRef<Tensor> converted_;  // null until then
+  std::optional<Passage> passage_;   // of the conversion, likewise
   RcRef<TensorValue> result_;
   RcRef<MetadataValue> result_metadata_;  // null once the metadata is known
-  PendingOps* pending_ = nullptr;
-  int64_t bytes_ = 0;
-  Status cancel_reason_;  // written before kCancelRequested
   Clock::time_point called_;
-  bool converts_elsewhere_ = false;  // counted as such
 };
 
 TensorHandle PendingTransfer::MakeResult(const TensorMetadata* metadata) {
@@ -177,21 +153,6 @@ TensorHandle PendingTransfer::MakeResult(const TensorMetadata* metadata) {
                       AsyncValueRef<Tensor>(RcRef<AsyncValue>(result_)), target_.device);
 }
 
-void PendingTransfer::Start(PendingOps& pending, int64_t bytes) {
-  const Progress::Scope scope(pending.progress());
-  pending_ = &pending;
-  bytes_ = bytes;
-  if (const Status active = pending.Add(*this, *exec_); !active.ok()) return Fail(TellError(*exec_, active));
-  Advance();
-}
-
-void PendingTransfer::Run() {
-  if (!Move(State::kWaiting, State::kAdvancing)) return RefCounted::DropRef();
-  const Progress::Scope scope(pending_->progress());
-  Advance();
-}
-
-// Runs in state kAdvancing with one reference of its own, and gives both up.
 void PendingTransfer::Advance() {
   if (source_.IsValid()) {
     const bool is_available = source_.IsAvailable();
@@ -202,63 +163,25 @@ void PendingTransfer::Advance() {
     }
     if (!is_available) return WaitFor(result_metadata_ ? source_.metadata_value() : source_.value().value());
     passage_.emplace(source_.tensor(), target_);
-    converted_ = Convert(*exec_, source_.tensor(), target_, called_, *passage_);
+    converted_ = Convert(exec(), source_.tensor(), target_, called_, *passage_);
     source_.reset();
   }
   if (!converted_.IsAvailable()) {
-    if (!std::exchange(converts_elsewhere_, true)) pending_->progress().Begin(Progress::kElsewhere);
+    BeginElsewhere();
     return WaitFor(converted_.value());
   }
-  Trace(exec_->host(), *passage_, result_->value().metadata());
+  Trace(exec().host(), *passage_, result_->value().metadata());
   Deliver();
-}
-
-void PendingTransfer::WaitFor(AsyncValue* value) {
-  // Once the transfer is in kWaiting, cancellation may drop the source, so this thread needs a reference of its own.
-  const RcRef<AsyncValue> awaited = RcRef<AsyncValue>::Share(value);
-  if (!Move(State::kAdvancing, State::kWaiting)) return Fail(cancel_reason_);
-  awaited->AndThen(*this);
-}
-
-void PendingTransfer::Cancel(const Status& reason) {
-  cancel_reason_ = reason.WithContext(kTransferName, location_);
-  for (State state = state_.load(std::memory_order_acquire); state == State::kWaiting || state == State::kAdvancing;) {
-    const State next = state == State::kWaiting ? State::kDone : State::kCancelRequested;
-    if (!state_.compare_exchange_weak(state, next, std::memory_order_acq_rel)) continue;
-    if (next == State::kDone) {
-      RefCounted::AddRef();
-      Fail(cancel_reason_);
-    }
-    return;
-  }
 }
 
 void PendingTransfer::Deliver() {
   const AsyncValueRef<Tensor> converted = std::move(converted_);
-  Status error = CheckConverted(*exec_, converted, result_->value().metadata(), target_);
-  if (!error.ok()) return Fail(std::move(error));
+  const Status error = CheckConverted(exec(), converted, result_->value().metadata(), target_);
+  if (!error.ok()) return Fail(error);
   Leave();
   result_->value().TakePayload(*converted);
   result_.release()->SetConcreteAndDropRef();
-  RefCounted::DropRef();
-}
-
-void PendingTransfer::Fail(Status error) {
-  source_.reset();
-  converted_.reset();
-  Leave();
-  if (result_metadata_) std::exchange(result_metadata_, nullptr)->SetError(error);
-  std::exchange(result_, nullptr)->SetError(std::move(error));
-  RefCounted::DropRef();
-}
-
-void PendingTransfer::Leave() {
-  state_.store(State::kDone, std::memory_order_release);
-  pending_->Remove(*this);
-  exec_.reset();
-  Progress& progress = pending_->progress();
-  pending_->Release(bytes_);
-  if (std::exchange(converts_elsewhere_, false)) progress.End(Progress::kElsewhere);
+  Release();
 }
 
 // Issues what cannot be done at once. `source` is a valid handle; `converted` is null if it has not been converted yet.
@@ -278,7 +201,7 @@ TensorHandle TransferLater(const ExecutionContext& exec, const TensorHandle& sou
     pending.Release(bytes);
     return TensorHandle::MakeError(TellError(exec, Status::OutOfMemory()));
   }
-  transfer.release()->Start(pending, bytes);
+  transfer.release()->Start(bytes);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tandem/op_handler.h"
+#include "tandem/run_when_ready.h"
 
 namespace tandem::shader {
 
@@ -40,39 +41,17 @@ GpuDevice& DeviceOf(KernelFrame& frame) {
 }  // namespace
 
 // Keeps the steps and their buffers until the pipelines are ready.
-class ShaderCall::Deferred final : public Waiter {
+class ShaderCall::Deferred final {
  public:
   Deferred(GpuDevice& device, const CommandOrigin& origin) : device_(device), origin_(origin) {}
 
-  void Run() override {
-    while (next_ < steps_.size()) {
-      const AsyncValueRef<RcRef<Pipeline>>& pipeline = steps_[next_].pipeline;
-      if (pipeline.IsValid() && !pipeline.IsAvailable()) {
-        const auto awaited = RcRef<AsyncValue>::Share(pipeline.value());
-        return awaited->AndThen(*this);
-      }
-      if (pipeline.IsValid() && pipeline.IsError()) return End(pipeline.GetError());
-      ++next_;
-    }
-    Status status = device_.CheckLost();
-    for (const Step& step : steps_) {
-      if (!status.ok()) break;
-      status = IssueStep(device_, step.launch, step.pipeline, step.copy, {step.buffers.data(), step.num_buffers},
-                         step.num_written, origin_);
-    }
-    End(status);
-  }
-  void Drop() override {
-    End(MakeError(StatusCode::kCancelled, "the device was destroyed before the shader was ready"));
-  }
-
- private:
-  friend class ShaderCall;
-
-  void End(const Status& status) {
-    GrowingArray<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results = std::move(results_);
-    delete this;
-    for (auto& [value, storage] : results) {
+  // When the pipelines are there.
+  void Run() {
+    const Status status = Issue();
+    // Before the results: dependents that run while these are published may then reuse its memory.
+    steps_.clear();
+    kept_.clear();
+    for (auto& [value, storage] : results_) {
       if (!status.ok()) {
         value->SetError(status);
         continue;
@@ -82,9 +61,23 @@ class ShaderCall::Deferred final : public Waiter {
     }
   }
 
+ private:
+  friend class ShaderCall;
+
+  Status Issue() {
+    for (const Step& step : steps_) {
+      if (step.pipeline.IsValid() && step.pipeline.IsError()) return step.pipeline.GetError();
+    }
+    TANDEM_RETURN_IF_ERROR(device_.CheckLost());
+    for (const Step& step : steps_) {
+      TANDEM_RETURN_IF_ERROR(IssueStep(device_, step.launch, step.pipeline, step.copy,
+                                       {step.buffers.data(), step.num_buffers}, step.num_written, origin_));
+    }
+    return Status();
+  }
+
   GpuDevice& device_;
   const CommandOrigin origin_;
-  size_t next_ = 0;
   GrowingArray<Step> steps_;
   GrowingArray<RcRef<TensorStorage>> kept_;
   GrowingArray<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results_;
@@ -244,7 +237,9 @@ Status ShaderCall::Finish() {
 
 Status ShaderCall::Defer() {
   std::unique_ptr<Deferred> deferred(new (std::nothrow) Deferred(device_, origin_));
-  if (!deferred || !deferred->steps_.Reserve(num_steps_) || !deferred->results_.Reserve(results_.size()) ||
+  SmallArray<AsyncValue*, 8> pipelines;
+  if (!deferred || !pipelines.Init(num_steps_) || !deferred->steps_.Reserve(num_steps_) ||
+      !deferred->results_.Reserve(results_.size()) ||
       !deferred->kept_.Reserve(frame_.num_args() + temporaries_.size())) {
     return Status::OutOfMemory();
   }
@@ -262,8 +257,13 @@ Status ShaderCall::Defer() {
   for (size_t i = 0; i < results_.size(); ++i) {
     frame_.SetResult(i, AsyncValueRef<Tensor>(RcRef<AsyncValue>(deferred->results_[i].first)));
   }
-  deferred.release()->Run();
-  return Status();
+  size_t num_pipelines = 0;
+  for (const Step& step : deferred->steps_) {
+    if (step.pipeline.IsValid()) pipelines[num_pipelines++] = step.pipeline.value();
+  }
+  const bool waits =
+      RunWhenReady(pipelines.span().first(num_pipelines), [deferred = std::move(deferred)] { deferred->Run(); });
+  return waits ? Status() : Status::OutOfMemory();
 }
 
 }  // namespace tandem::shader

@@ -50,7 +50,7 @@ class TANDEM_EXPORT KernelFrame {
  public:
   KernelFrame(const ExecutionContext& exec, OpHandler& handler, const OpDef& def, std::span<TensorHandle> args,
               const OpAttrsRef& attrs, std::span<TensorValue* const> results)
-      : exec_(exec), handler_(handler), def_(def), args_(args), attrs_(attrs), results_(results) {}
+      : results_(results), exec_(exec), handler_(handler), def_(def), args_(args), attrs_(attrs) {}
   KernelFrame(const KernelFrame&) = delete;
   KernelFrame& operator=(const KernelFrame&) = delete;
   ~KernelFrame() {
@@ -104,8 +104,7 @@ class TANDEM_EXPORT KernelFrame {
   // An error once the host or the request was cancelled (CA-4), for kernels that return it; see also KernelRun.
   Status CheckActive() const;
 
- private:
-  friend class KernelOp;
+ protected:
   // A result that is not simply a tensor by now: an error, or a value still to come.
   struct Late {
     size_t result;
@@ -113,22 +112,24 @@ class TANDEM_EXPORT KernelFrame {
     AsyncValueRef<Tensor> value;
     Late* next;
   };
-  bool AllocateDenseResult(size_t i);
-  void AddLate(size_t i, Status error, AsyncValueRef<Tensor> value);
   Late* FindLate(size_t i) const;
   void FreeLate();
+
+  const std::span<TensorValue* const> results_;
+  AsyncValueRef<Chain> chain_;
+  const KernelRun* run_ = nullptr;  // in which this call's kernel is; null where it is too short to be stopped
+  Late* late_ = nullptr;
+  bool late_lost_ = false;  // memory for a Late could not be had: no result can be trusted
+
+ private:
+  bool AllocateDenseResult(size_t i);
+  void AddLate(size_t i, Status error, AsyncValueRef<Tensor> value);
 
   const ExecutionContext& exec_;
   OpHandler& handler_;
   const OpDef& def_;
-  std::span<TensorHandle> args_;
+  const std::span<TensorHandle> args_;
   const OpAttrsRef& attrs_;
-  std::span<TensorValue* const> results_;
-  AsyncValueRef<Chain> chain_;
-  const KernelRun* run_ = nullptr;  // in which this call's kernel is; null where it is too short to be stopped
-  Late* late_ = nullptr;
-  bool late_lost_ = false;   // memory for a Late could not be had: no result can be trusted
-  bool error_told_ = false;  // the kernel's own error has reached the diagnostic handler
 };
 
 // A dense tensor argument, as a kernel's parameter.
