@@ -5,9 +5,7 @@
 
 #include "objects.h"
 #include "tandem/message.h"
-#ifdef TANDEM_C_LOADS_VULKAN
-#include "tandem/vulkan.h"
-#endif
+#include "tandem/op_handler_module.h"
 
 namespace tandem::c {
 
@@ -17,15 +15,10 @@ constexpr std::string_view kCpu = "cpu";
 constexpr std::string_view kVulkan = "vulkan";
 constexpr std::string_view kWebGpu = "webgpu";  // added by the bindings of JavaScript alone
 
-#ifdef TANDEM_C_LOADS_VULKAN
-constexpr std::string_view kAddable = "cpu, vulkan";
-StatusOr<OpHandler*> AddVulkan(Running& runtime) {
-  VulkanHandlerOptions options;
-  options.fallback = runtime.cpu;
-  return LoadVulkanOpHandler(runtime.core, options);
-}
+#ifdef __EMSCRIPTEN__
+constexpr bool kLoadsModules = false;
 #else
-constexpr std::string_view kAddable = "cpu";
+constexpr bool kLoadsModules = true;
 #endif
 
 }  // namespace
@@ -40,13 +33,18 @@ StatusOr<OpHandler*> FindDevice(Running& runtime, const char* device) {
   return MakeError(StatusCode::kNotFound, "expected a device of this runtime, ", known.view(), ", got ", device);
 }
 
+StatusOr<OpHandler*> LoadDevice(Running& runtime, std::string_view module, const OpAttrsRef& settings) {
+  const std::lock_guard lock(runtime.adding);
+  if (OpHandler* handler = runtime.core.FindHandler(module)) return handler;
+  return LoadOpHandler(runtime.core, module, runtime.cpu, settings);
+}
+
 StatusOr<OpHandler*> AddDevice(Running& runtime, std::string_view device) {
+  if (device == kCpu || (kLoadsModules && device == kVulkan)) return LoadDevice(runtime, device, {});
   const std::lock_guard lock(runtime.adding);
   if (OpHandler* handler = runtime.core.FindHandler(device)) return handler;
-#ifdef TANDEM_C_LOADS_VULKAN
-  if (device == kVulkan) return AddVulkan(runtime);
-#endif
-  return MakeError(StatusCode::kNotFound, "expected one of the devices ", kAddable, ", got ", device);
+  return MakeError(StatusCode::kNotFound, "expected one of the devices ", kCpu, kLoadsModules ? ", vulkan" : "",
+                   ", got ", device);
 }
 
 }  // namespace tandem::c

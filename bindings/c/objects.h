@@ -41,7 +41,9 @@ struct Running {
 Status StartRuntime(tandem_runtime& runtime, HostContext::Options options, const char* device = nullptr);
 // Where calls run that name `device`, or null; NotFound says which devices there are.
 StatusOr<OpHandler*> FindDevice(Running& runtime, const char* device);
-// The same, and adds the device if the runtime does not have it yet.
+// The device of a module, added if the runtime has none of that name yet.
+StatusOr<OpHandler*> LoadDevice(Running& runtime, std::string_view module, const OpAttrsRef& settings);
+// The same for a device that comes with the library.
 StatusOr<OpHandler*> AddDevice(Running& runtime, std::string_view device);
 // The bytes, or no limit for 0 and for what no size_t can hold.
 size_t MemoryLimit(uint64_t bytes);

@@ -260,6 +260,14 @@ tandem_status* tandem_runtime_add_device(tandem_runtime* runtime, const char* de
   return ToC(AddDevice(*rt, device).status());
 }
 
+tandem_status* tandem_runtime_load_device(tandem_runtime* runtime, const char* module, const tandem_attrs* settings) {
+  TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
+  if (module == nullptr) return WrongArgument("expected the name or path of a module, got null");
+  if (settings == nullptr) return ToC(LoadDevice(*rt, module, {}).status());
+  if (!settings->error.ok()) return ToC(settings->error);
+  return ToC(LoadDevice(*rt, module, settings->attrs).status());
+}
+
 tandem_status* tandem_runtime_destroy(tandem_runtime* runtime) {
   if (runtime == nullptr) return nullptr;
   if (CallbackScope::IsInside()) {

@@ -21,8 +21,8 @@ namespace tandem::js {
 
 namespace {
 
-using shader::GpuBuffer;
-using shader::GpuDevice;
+using gpu::GpuBuffer;
+using shader::ShaderDevice;
 
 // The device of a tandem_js. Its queue is its handler's, which goes with the runtime.
 class WebGpu final : public JsDevice, public webgpu::Executor {
@@ -39,7 +39,7 @@ class WebGpu final : public JsDevice, public webgpu::Executor {
   Status Start(std::string_view adapter, const shader::GpuLimits& limits,
                const shader::ShaderOpHandlerOptions& options);
   webgpu::WebGpuQueue& queue() const { return **queue_; }
-  const GpuDevice& device() const { return handler_->gpu(); }
+  const ShaderDevice& device() const { return handler_->gpu(); }
   StatusOr<Tensor> Wrap(uint32_t number, uint64_t bytes, const TensorMetadata& metadata);
 
  private:
@@ -66,19 +66,19 @@ StatusOr<Tensor> WebGpu::Wrap(uint32_t number, uint64_t bytes, const TensorMetad
   const auto release = [queue = queue_, number] {
     if (*queue != nullptr) (*queue)->DestroyBuffer(number);
   };
-  TANDEM_ASSIGN_OR_RETURN(RcRef<GpuBuffer> buffer, device().memory().WrapExternal(number, bytes, release));
+  TANDEM_ASSIGN_OR_RETURN(RcRef<gpu::GpuBuffer> buffer, device().memory().WrapExternal(number, bytes, release));
   if (shader::GpuByteSize(metadata) > bytes) {
     return InvalidArgument("expected a buffer of at least ", shader::GpuByteSize(metadata), " bytes for ", metadata,
                            ", got one of ", bytes);
   }
-  return Tensor(metadata, &device(), shader::kDenseGpu, nullptr, std::move(buffer));
+  return Tensor(metadata, &device(), gpu::kDenseGpu, nullptr, std::move(buffer));
 }
 
 WebGpu& DeviceOf(tandem_js* js) { return static_cast<WebGpu&>(*js->device); }
 
 // The tensor, if it is concrete and on a GPU; else null.
 const Tensor* OnGpu(const tandem_tensor* tensor) {
-  if (!tensor->handle.IsConcrete() || !tensor->handle.tensor().IsA(shader::kDenseGpu)) return nullptr;
+  if (!tensor->handle.IsConcrete() || !tensor->handle.tensor().IsA(gpu::kDenseGpu)) return nullptr;
   return &tensor->handle.tensor();
 }
 
@@ -148,8 +148,8 @@ void tandem_webgpu_pipeline_done(tandem_js* js, uint32_t pipeline, tandem_code c
   DeviceOf(js).queue().OnPipelineDone(pipeline, static_cast<tandem::StatusCode>(code), View(text));
 }
 
-void tandem_webgpu_download_done(tandem_js* js, uint32_t download, tandem_code code, const char* text) {
-  DeviceOf(js).queue().OnDownloadDone(download, static_cast<tandem::StatusCode>(code), View(text));
+void tandem_webgpu_end_done(tandem_js* js, uint32_t end, tandem_code code, const char* text) {
+  DeviceOf(js).queue().OnEnd(end, static_cast<tandem::StatusCode>(code), View(text));
 }
 
 void tandem_webgpu_device_lost(tandem_js* js, const char* text) { DeviceOf(js).queue().OnDeviceLost(View(text)); }
@@ -158,7 +158,7 @@ void tandem_webgpu_flush(tandem_js* js) { DeviceOf(js).Flush(); }
 
 int32_t tandem_webgpu_is_on_device(const tandem_tensor* tensor) {
   const tandem::Device* device = tensor->handle.device();
-  return device != nullptr && &device->dense_type() == &tandem::shader::kDenseGpu ? 1 : 0;
+  return device != nullptr && &device->dense_type() == &tandem::gpu::kDenseGpu ? 1 : 0;
 }
 
 tandem_status* tandem_webgpu_transfer(tandem_js* js, const tandem_tensor* tensor, int32_t to_host, const char* location,
@@ -175,13 +175,13 @@ tandem_status* tandem_webgpu_transfer(tandem_js* js, const tandem_tensor* tensor
 tandem_status* tandem_webgpu_check(const tandem_tensor* tensor) {
   const tandem::Tensor* found = OnGpu(tensor);
   if (found == nullptr) return nullptr;
-  const auto& device = static_cast<const GpuDevice&>(*found->device());
-  return tandem::c::ToC(device.CheckUsable(GpuDevice::BufferOf(*found)));
+  const auto& device = static_cast<const ShaderDevice&>(*found->device());
+  return tandem::c::ToC(device.CheckUsable(ShaderDevice::BufferOf(*found)));
 }
 
 uint32_t tandem_webgpu_buffer(const tandem_tensor* tensor) {
   const tandem::Tensor* found = OnGpu(tensor);
-  return found == nullptr ? 0 : static_cast<uint32_t>(GpuDevice::BufferOf(*found).id());
+  return found == nullptr ? 0 : static_cast<uint32_t>(ShaderDevice::BufferOf(*found).id());
 }
 
 tandem_status* tandem_webgpu_adopt(tandem_js* js, double bytes, uint32_t* buffer) {
@@ -212,8 +212,8 @@ tandem_status* tandem_webgpu_wrap(tandem_js* js, uint32_t buffer, double bytes, 
 
 void tandem_webgpu_describe(tandem_js* js, tandem_webgpu_info* info) {
   const WebGpu& device = DeviceOf(js);
-  const tandem::shader::GpuMemory::Stats memory = device.device().memory().stats();
-  const tandem::shader::GpuQueue::Counters counters = device.queue().counters();
+  const tandem::gpu::GpuMemory::Stats memory = device.device().memory().stats();
+  const tandem::shader::ShaderQueue::Counters counters = device.queue().counters();
   *info = {static_cast<double>(memory.bytes_in_use),   static_cast<double>(memory.peak_bytes_in_use),
            static_cast<double>(memory.bytes_cached),   static_cast<double>(memory.num_allocations),
            static_cast<double>(memory.num_cache_hits), static_cast<double>(counters.submits),

@@ -56,7 +56,7 @@ TANDEM_C_API void tandem_webgpu_batch_failed(tandem_js* js, uint32_t batch, uint
 // TANDEM_OK, or why there will be no pipeline.
 TANDEM_C_API void tandem_webgpu_pipeline_done(tandem_js* js, uint32_t pipeline, tandem_code code, const char* text);
 // TANDEM_OK, and the data is where it was wanted; or why not. After tandem_webgpu_batch_done of its batch.
-TANDEM_C_API void tandem_webgpu_download_done(tandem_js* js, uint32_t download, tandem_code code, const char* text);
+TANDEM_C_API void tandem_webgpu_end_done(tandem_js* js, uint32_t end, tandem_code code, const char* text);
 // The device is gone for good; nothing else is told any more.
 TANDEM_C_API void tandem_webgpu_device_lost(tandem_js* js, const char* text);
 

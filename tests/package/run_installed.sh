@@ -71,10 +71,12 @@ defined=$(nm -C --defined-only "$lib/libtandem.a" | sed -nE 's/^[0-9a-f]+ T (tan
 while IFS= read -r name; do
   own=${name#tandem::}
   namespace=tandem
-  if [[ $own == eager::* ]]; then
-    own=${own#eager::}
-    namespace=tandem::eager
-  fi
+  for inner in eager gpu; do
+    if [[ $own == $inner::* ]]; then
+      own=${own#"$inner"::}
+      namespace=tandem::$inner
+    fi
+  done
   if [[ $own == *::* ]]; then
     declaration="^(class|struct) ([^:;]* )?${own%%::*}( final)?( :[^:].*)? \{"
   else
@@ -102,6 +104,10 @@ for variant in tandem tandem_static; do
   grep -qx 'smooth: ok' "$log" || fail "smooth_$variant did not get to its end"
 done
 
+# A device in a module that a stranger has built, which serves programs with the shared library alone.
+step "load a module of a stranger's" "$scratch/cmake/modules_tandem" "$scratch/cmake/libnull_module.so"
+step "refuse the static library" "$scratch/cmake/modules_tandem_static" "$scratch/cmake/libnull_module.so" refused
+
 # A compiler that is too old hears so. What none is, is claimed by macros.
 refuse() {  # ERROR FLAGS...
   local error=$1
@@ -119,7 +125,7 @@ module=$lib/libtandem_vulkan.so.$so_version
 if compgen -G "$build/native/libtandem_vulkan.so*" >/dev/null; then
   [[ -e $module ]] || fail "$module is missing"
   foreign=$(nm -DC --defined-only "$module" | cut -d' ' -f3- |
-    grep -vE '^((vtable|typeinfo|typeinfo name) for )?tandem::|^tandem_vulkan_module$' || true)
+    grep -vE '^((vtable|typeinfo|typeinfo name) for )?tandem::|^tandem_op_handler_module$' || true)
   [[ -z $foreign ]] || fail "the Vulkan module exports $foreign"
   step "load the Vulkan module" "$scratch/cmake/vulkan"
   grep -qE '^vulkan: (ok|not run: expected (a|the) Vulkan .*)$' "$log" || fail "the Vulkan module did not load"

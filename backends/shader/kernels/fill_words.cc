@@ -4,7 +4,7 @@
 #include "kernels/fill_words.h"
 
 #include "kernel_texts.h"
-#include "tandem/shader/gpu_device.h"
+#include "tandem/shader/shader_device.h"
 
 namespace tandem::shader {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/shader/launch.h"
 #include "tandem/shader/shader_source.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tandem/dtype.h"
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/shader/launch.h"
 #include "tandem/shader/shader_call.h"
 #include "tandem/tensor_shape.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "tandem/dtype.h"
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/shader/shader_source.h"
 
 namespace tandem::shader {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tandem/dtype.h"
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/shader/launch.h"
 
 namespace tandem::shader {

@@ -162,12 +162,13 @@ void CopyArgument(ShaderCall& call, const KernelFrame& frame, size_t arg, size_t
   if (copy.IsStretch() && copy.offset() == 0 && copy.count() == frame.arg(arg).num_elements()) {
     return call.Share(i, arg);
   }
+  const uint32_t element_bytes = ElementBytes(frame.result_metadata(i).dtype);
+  const uint64_t offset = static_cast<uint64_t>(copy.offset()) * element_bytes;
+  if (copy.IsStretch() && call.MaySharePart(i, arg, offset)) return call.SharePart(i, arg, offset);
   GpuBuffer* from = call.Argument(arg);
   GpuBuffer* to = call.Result(i);
-  const uint32_t element_bytes = ElementBytes(frame.result_metadata(i).dtype);
   if (copy.IsStretch()) {
     const uint64_t bytes = GpuByteSize(frame.result_metadata(i));
-    const uint64_t offset = static_cast<uint64_t>(copy.offset()) * element_bytes;
     if (bytes >= kMinCopyBytes && bytes % kWordBytes == 0 && offset % kWordBytes == 0) {
       return call.Copy(from, offset, to, 0, bytes);
     }

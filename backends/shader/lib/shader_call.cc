@@ -17,25 +17,31 @@ namespace tandem::shader {
 
 namespace {
 
-Status IssueStep(GpuDevice& device, const Launch& launch, const AsyncValueRef<RcRef<Pipeline>>& pipeline,
+// A smaller part of a buffer is copied, so that it does not keep the whole.
+constexpr uint64_t kLeastPart = 8;
+
+uint64_t RoundToWord(uint64_t bytes) { return (bytes + 3) / 4 * 4; }
+
+Status IssueStep(ShaderDevice& device, const Launch& launch, const AsyncValueRef<RcRef<Pipeline>>& pipeline,
                  const std::array<uint64_t, 3>& copy, std::span<GpuBuffer* const> buffers, size_t num_written,
                  const CommandOrigin& origin) {
   StatusOr<uint64_t> batch = uint64_t{0};
   if (pipeline.IsValid()) {
-    std::array<BufferId, 16> ids;
-    std::transform(buffers.begin(), buffers.end(), ids.begin(), [](const GpuBuffer* buffer) { return buffer->id(); });
-    batch = device.queue().Dispatch(**pipeline, {ids.data(), buffers.size()}, launch.parameters.words(),
+    std::array<BufferRange, ShaderCall::kMaxBuffers> ranges;
+    std::ranges::transform(buffers, ranges.begin(), [](const GpuBuffer* buffer) { return buffer->range(); });
+    batch = device.queue().Dispatch(**pipeline, {ranges.data(), buffers.size()}, launch.parameters.words(),
                                     launch.workgroups, origin);
   } else {
-    batch = device.queue().Copy(buffers[0]->id(), copy[0], buffers[1]->id(), copy[1], copy[2], origin);
+    batch = device.queue().Copy(buffers[0]->id(), buffers[0]->offset() + copy[0], buffers[1]->id(),
+                                buffers[1]->offset() + copy[1], copy[2], origin);
   }
   if (!batch.ok()) return batch.status();
   for (GpuBuffer* buffer : buffers.last(num_written)) buffer->set_last_write(*batch);
   return Status();
 }
 
-GpuDevice& DeviceOf(KernelFrame& frame) {
-  return const_cast<GpuDevice&>(static_cast<const GpuDevice&>(*frame.handler().device()));
+ShaderDevice& DeviceOf(KernelFrame& frame) {
+  return static_cast<ShaderDevice&>(gpu::GpuDevice::Of(*frame.handler().device()));
 }
 
 }  // namespace
@@ -43,7 +49,7 @@ GpuDevice& DeviceOf(KernelFrame& frame) {
 // Keeps the steps and their buffers until the pipelines are ready.
 class ShaderCall::Deferred final {
  public:
-  Deferred(GpuDevice& device, const CommandOrigin& origin) : device_(device), origin_(origin) {}
+  Deferred(ShaderDevice& device, const CommandOrigin& origin) : device_(device), origin_(origin) {}
 
   // When the pipelines are there.
   void Run() {
@@ -76,7 +82,7 @@ class ShaderCall::Deferred final {
     return Status();
   }
 
-  GpuDevice& device_;
+  ShaderDevice& device_;
   const CommandOrigin origin_;
   GrowingArray<Step> steps_;
   GrowingArray<RcRef<TensorStorage>> kept_;
@@ -99,7 +105,7 @@ GpuBuffer* ShaderCall::Argument(size_t i) {
                          tensor.type().name()));
     return nullptr;
   }
-  GpuBuffer& buffer = GpuDevice::BufferOf(tensor);
+  GpuBuffer& buffer = ShaderDevice::BufferOf(tensor);
   if (Status usable = device_.CheckUsable(buffer); !usable.ok()) Fail(std::move(usable));
   return &buffer;
 }
@@ -126,7 +132,7 @@ GpuBuffer* ShaderCall::ForwardOrAllocate(size_t i, std::initializer_list<size_t>
     const bool same_layout =
         (frame_.arg(arg).dtype() == DType::kBool) == (frame_.result_metadata(i).dtype == DType::kBool);
     if (!same_layout || !frame_.MayTakeOver(arg, i)) continue;
-    results_[i] = RcRef<GpuBuffer>::Share(&GpuDevice::BufferOf(frame_.arg(arg)));
+    results_[i] = RcRef<GpuBuffer>::Share(&ShaderDevice::BufferOf(frame_.arg(arg)));
     return results_[i].get();
   }
   return Result(i);
@@ -134,6 +140,21 @@ GpuBuffer* ShaderCall::ForwardOrAllocate(size_t i, std::initializer_list<size_t>
 
 void ShaderCall::Share(size_t i, size_t arg) {
   if (GpuBuffer* buffer = Argument(arg); ok()) results_[i] = RcRef<GpuBuffer>::Share(buffer);
+}
+
+void ShaderCall::SharePart(size_t i, size_t arg, uint64_t offset) {
+  GpuBuffer* const whole = Argument(arg);
+  if (!ok()) return;
+  if (results_[i] = whole->Part(offset, RoundToWord(GpuByteSize(frame_.result_metadata(i)))); !results_[i]) {
+    Fail(Status::OutOfMemory());
+  }
+}
+
+bool ShaderCall::MaySharePart(size_t i, size_t arg, uint64_t offset) {
+  const GpuBuffer* const buffer = Argument(arg);
+  const uint64_t size = RoundToWord(GpuByteSize(frame_.result_metadata(i)));
+  return ok() && size > 0 && offset % limits().offset_alignment == 0 && offset + size <= buffer->size() &&
+         size >= buffer->whole().size() / kLeastPart;
 }
 
 GpuBuffer* ShaderCall::Temporary(uint64_t bytes) {

@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "tandem/growing_array.h"
-#include "tandem/shader/gpu_queue.h"
-#include "tandem/shader/linked_queue.h"
+#include "tandem/shader/shader_queue.h"
+#include "tandem/gpu/linked_queue.h"
 #include "tandem/status.h"
 #include "vulkan_device.h"
 #include "vulkan_memory.h"
@@ -36,11 +36,12 @@ struct BufferSlice {
   void* data() const { return static_cast<char*>(block->mapped) + offset; }
 };
 
+// What is to be called when the batch is done, and what is read before, if anything.
 struct PendingDownload {
   BufferSlice from;
   void* to = nullptr;
   uint64_t bytes = 0;
-  shader::GpuQueue::Done done;
+  gpu::Stream::Done done;
 };
 
 struct Batch {
@@ -53,8 +54,8 @@ struct Batch {
   VkPipeline bound = VK_NULL_HANDLE;
 
   // The last one is being filled.
-  shader::LinkedQueue<DeviceBlock> to_device;
-  shader::LinkedQueue<DeviceBlock> from_device;
+  gpu::LinkedQueue<DeviceBlock> to_device;
+  gpu::LinkedQueue<DeviceBlock> from_device;
   // Without push descriptors; reset and used again with the batch. The one at `pool_in_use` is being filled.
   GrowingArray<VkDescriptorPool> descriptor_pools;
   size_t pool_in_use = 0;
@@ -62,7 +63,7 @@ struct Batch {
   PendingDownload download;  // the last command, if there is one
   // What died since, and is still used. Linked, since what dies must not need memory.
   VulkanBuffer* dead_buffers = nullptr;
-  shader::LinkedQueue<PipelineHandle> dead_pipelines;
+  gpu::LinkedQueue<PipelineHandle> dead_pipelines;
   std::unique_ptr<Batch> next;
 };
 

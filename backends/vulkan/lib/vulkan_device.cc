@@ -224,6 +224,7 @@ Status VulkanDevice::Examine(const Candidate& candidate) {
       std::min({given.maxPerStageDescriptorStorageBuffers, given.maxDescriptorSetStorageBuffers, 32u});
   if (has_push_descriptors)
     limits_.max_storage_buffers = std::min(limits_.max_storage_buffers, push.maxPushDescriptors - 1);
+  limits_.offset_alignment = static_cast<uint32_t>(std::max<uint64_t>(given.minStorageBufferOffsetAlignment, 4));
   limits_.max_binding_bytes = given.maxStorageBufferRange / 4 * 4;
   uint64_t largest_heap = 0;
   for (uint32_t i = 0; i < memory_.memoryHeapCount; ++i) {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/status.h"
 #include "tandem/vulkan/vulkan_op_handler.h"
 #include "vulkan_functions.h"

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "free_ranges.h"
-#include "tandem/shader/linked_queue.h"
+#include "tandem/gpu/linked_queue.h"
 #include "tandem/status.h"
 #include "vulkan_device.h"
 
@@ -54,7 +54,7 @@ class BlockAllocator {
   const VulkanDevice& device_;
   const uint64_t alignment_;
   uint64_t block_size_;
-  shader::LinkedQueue<DeviceBlock> blocks_;
+  gpu::LinkedQueue<DeviceBlock> blocks_;
 };
 
 // Mapped memory, given out in chunks of powers of two that are used again. Not thread-safe.
@@ -77,7 +77,7 @@ class ChunkPool {
 
   const VulkanDevice& device_;
   const Use use_;
-  shader::LinkedQueue<DeviceBlock> free_;
+  gpu::LinkedQueue<DeviceBlock> free_;
   uint64_t kept_ = 0;
 };
 

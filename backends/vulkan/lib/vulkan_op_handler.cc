@@ -10,15 +10,15 @@
 
 namespace tandem::vulkan {
 
-StatusOr<std::unique_ptr<shader::GpuQueue>> CreateVulkanQueue(const VulkanOptions& options) {
+StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateVulkanQueue(const VulkanOptions& options) {
   TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device, VulkanDevice::Create(options));
   TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanQueue> queue,
                           VulkanQueue::Create(std::move(device), options.cache_folder));
-  return std::unique_ptr<shader::GpuQueue>(std::move(queue));
+  return std::unique_ptr<shader::ShaderQueue>(std::move(queue));
 }
 
 StatusOr<shader::ShaderOpHandler*> CreateVulkanOpHandler(CoreRuntime& runtime, const VulkanOptions& options) {
-  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<shader::GpuQueue> queue, CreateVulkanQueue(options));
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<shader::ShaderQueue> queue, CreateVulkanQueue(options));
   shader::ShaderOpHandlerOptions handler;
   handler.name = "vulkan";
   handler.memory = options.memory;

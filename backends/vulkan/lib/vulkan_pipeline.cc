@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "tandem/shader/heap_room.h"
+#include "tandem/gpu/heap_room.h"
 
 namespace tandem::vulkan {
 
@@ -32,7 +32,7 @@ PipelineMaker::PipelineMaker(const VulkanDevice& device, std::string cache_folde
 }
 
 void PipelineMaker::Stop() {
-  shader::LinkedQueue<Job> left;
+  gpu::LinkedQueue<Job> left;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -89,7 +89,7 @@ void PipelineMaker::SavePipelineCache() {
   const VulkanFunctions& vk = device_.vk();
   size_t size = 0;
   if (vk.GetPipelineCacheData(device_.handle(), cache_, &size, nullptr) != VK_SUCCESS) return;
-  if (!shader::HeapHasRoom(2 * size + kCompileBytes)) return;
+  if (!gpu::HeapHasRoom(2 * size + kCompileBytes)) return;
   std::vector<std::byte> data(size);
   if (vk.GetPipelineCacheData(device_.handle(), cache_, &size, data.data()) != VK_SUCCESS) return;
   disk_.Write("pipelines", DriverKey(), {data.data(), size});
@@ -169,7 +169,7 @@ StatusOr<RcRef<shader::Pipeline>> PipelineMaker::Compile(const shader::ShaderTex
   if (text.buffers.empty() || text.buffers.size() > kMostBuffers) {
     return in_shader(InvalidArgument("expected 1 to ", kMostBuffers, " storage buffers, got ", text.buffers.size()));
   }
-  if (!shader::HeapHasRoom(kCompileBytes)) return Status::OutOfMemory();
+  if (!gpu::HeapHasRoom(kCompileBytes)) return Status::OutOfMemory();
   const uint32_t parameter_bytes = text.num_parameters * 4;
   const bool pushes = parameter_bytes <= device_.properties().limits.maxPushConstantsSize;
   const StatusOr<std::vector<uint32_t>> spirv =

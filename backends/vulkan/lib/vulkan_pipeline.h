@@ -23,8 +23,8 @@
 #include "spirv.h"
 #include "tandem/async_value.h"
 #include "tandem/growing_array.h"
-#include "tandem/shader/gpu_queue.h"
-#include "tandem/shader/linked_queue.h"
+#include "tandem/shader/shader_queue.h"
+#include "tandem/gpu/linked_queue.h"
 #include "vulkan_device.h"
 
 namespace tandem::vulkan {
@@ -130,7 +130,7 @@ class PipelineMaker {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  shader::LinkedQueue<Job> jobs_;
+  gpu::LinkedQueue<Job> jobs_;
   size_t num_jobs_ = 0;
   std::array<NativeThread, 8> threads_;
   size_t num_threads_ = 0;

@@ -12,8 +12,9 @@
 namespace tandem::vulkan {
 namespace {
 
-using shader::BufferId;
-using shader::CommandOrigin;
+using gpu::BufferId;
+using gpu::BufferRange;
+using gpu::CommandOrigin;
 
 // A batch is handed over early while the device has nothing to do, and is large while it has.
 constexpr uint32_t kCommandsWhenIdle = 16;
@@ -287,7 +288,7 @@ void VulkanQueue::Submit() {
   wake_.notify_one();
 }
 
-StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::span<const BufferId> buffers,
+StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::span<const BufferRange> buffers,
                                          std::span<const uint32_t> parameters,
                                          const std::array<uint32_t, 3>& workgroups, const CommandOrigin&) {
   const auto& shader = static_cast<const VulkanPipeline&>(pipeline);
@@ -298,9 +299,11 @@ StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::
   std::array<VulkanBuffer*, kMostBuffers> used;
   std::array<VkDescriptorBufferInfo, kMostBuffers + 1> infos;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    used[i] = BufferOf(buffers[i]);
+    const BufferRange& range = buffers[i];
+    used[i] = BufferOf(range.buffer);
     const DevicePiece& piece = used[i]->piece;
-    infos[i] = {piece.block->buffer, piece.offset, std::min(piece.size, limits().max_binding_bytes)};
+    const uint64_t size = range.size == 0 ? piece.size - range.offset : range.size;
+    infos[i] = {piece.block->buffer, piece.offset + range.offset, std::min(size, limits().max_binding_bytes)};
   }
 
   std::unique_lock lock(mutex_);
@@ -378,25 +381,42 @@ StatusOr<uint64_t> VulkanQueue::Copy(BufferId from, uint64_t from_offset, Buffer
   return EndCommand(lock);
 }
 
-void VulkanQueue::Download(BufferId from, void* to, uint64_t bytes, Done done) {
-  const Status status = RecordDownload(*BufferOf(from), to, bytes, done);
+void VulkanQueue::Download(BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) {
+  const Status status = RecordDownload(*BufferOf(from), offset, to, bytes, done);
   // Unless it was taken over.
   if (!status.ok() && done) done(status);
 }
 
-Status VulkanQueue::RecordDownload(VulkanBuffer& buffer, void* to, uint64_t bytes, Done& done) {
+void VulkanQueue::WhenDone(Done done) {
+  const Status status = RecordEnd(done);
+  if (!status.ok() && done) done(status);
+}
+
+// Where the device is lost, takes `done` over if the listener is to hear of that first.
+Status VulkanQueue::CheckBeforeEnd(Done& done) {
+  if (lost_.ok() || lost_told_) return lost_;
+  if (!late_ends_.Reserve(late_ends_.size() + 1)) return Status::OutOfMemory();
+  static_cast<void>(late_ends_.Append(std::exchange(done, nullptr)));
+  return lost_;
+}
+
+Status VulkanQueue::RecordEnd(Done& done) {
+  const std::lock_guard lock(mutex_);
+  TANDEM_RETURN_IF_ERROR(CheckBeforeEnd(done));
+  TANDEM_RETURN_IF_ERROR(BeginCommand());
+  open_->download = {{}, nullptr, 0, std::move(done)};
+  Submit();
+  return Status();
+}
+
+Status VulkanQueue::RecordDownload(VulkanBuffer& buffer, uint64_t offset, void* to, uint64_t bytes, Done& done) {
   VulkanBuffer* const used = &buffer;
   const uint64_t rounded = RoundUp(bytes, 4);
   std::unique_lock lock(mutex_);
-  if (!lost_.ok() && !lost_told_) {
-    // The listener hears of it first.
-    if (!late_downloads_.Reserve(late_downloads_.size() + 1)) return Status::OutOfMemory();
-    static_cast<void>(late_downloads_.Append(std::exchange(done, nullptr)));
-    return lost_;
-  }
+  TANDEM_RETURN_IF_ERROR(CheckBeforeEnd(done));
   TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, BeginCommandWith(rounded, 16, ChunkPool::Use::kFromDevice, lock));
   WaitForHazards({&used, 1}, 0);
-  const VkBufferCopy region = {buffer.piece.offset, slice.offset, rounded};
+  const VkBufferCopy region = {buffer.piece.offset + offset, slice.offset, rounded};
   const VulkanFunctions& vk = device_->vk();
   vk.CmdCopyBuffer(open_->commands, buffer.piece.block->buffer, slice.block->buffer, 1, &region);
   // The end of a batch alone does not make visible to the host what it wrote.
@@ -419,7 +439,7 @@ void VulkanQueue::Flush() {
   if (open_ != nullptr && lost_.ok()) Submit();
 }
 
-shader::GpuQueue::Counters VulkanQueue::counters() const {
+gpu::Stream::Counters VulkanQueue::counters() const {
   const std::lock_guard lock(mutex_);
   return counters_;
 }
@@ -446,7 +466,7 @@ void VulkanQueue::WatchBatches() {
       if (listener_ != nullptr) listener_->OnDeviceLost(error);
       lock.lock();
       lost_told_ = true;
-      const GrowingArray<Done> late = std::exchange(late_downloads_, {});
+      const GrowingArray<Done> late = std::exchange(late_ends_, {});
       lock.unlock();
       for (const Done& done : late) done(error);
       lock.lock();
@@ -480,7 +500,7 @@ void VulkanQueue::WatchBatches() {
 // Ends the download of a batch that is done, and makes it ready for use again.
 void VulkanQueue::Finish(std::unique_ptr<Batch> batch) {
   if (const PendingDownload download = std::exchange(batch->download, {}); download.done) {
-    if (batch->error.ok()) std::memcpy(download.to, download.from.data(), download.bytes);
+    if (batch->error.ok() && download.bytes > 0) std::memcpy(download.to, download.from.data(), download.bytes);
     download.done(batch->error);
   }
   ResetBatch(*device_, *batch);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// VulkanQueue: a GpuQueue on one queue of a Vulkan device.
+// VulkanQueue: a ShaderQueue on one queue of a Vulkan device.
 
 #ifndef TANDEM_BACKENDS_VULKAN_LIB_VULKAN_QUEUE_H_
 #define TANDEM_BACKENDS_VULKAN_LIB_VULKAN_QUEUE_H_
@@ -17,8 +17,8 @@
 
 #include "native_thread.h"
 #include "tandem/growing_array.h"
-#include "tandem/shader/gpu_queue.h"
-#include "tandem/shader/linked_queue.h"
+#include "tandem/shader/shader_queue.h"
+#include "tandem/gpu/linked_queue.h"
 #include "vulkan_batch.h"
 #include "vulkan_device.h"
 #include "vulkan_memory.h"
@@ -28,7 +28,7 @@ namespace tandem::vulkan {
 
 // Commands are recorded under a mutex into the open batch; batches are numbered by the value that the timeline
 // semaphore takes when they are done. A thread waits for them, tells failures and ends downloads.
-class VulkanQueue final : public shader::GpuQueue {
+class VulkanQueue final : public shader::ShaderQueue {
  public:
   // See VulkanOptions for `cache_folder`.
   static StatusOr<std::unique_ptr<VulkanQueue>> Create(std::unique_ptr<VulkanDevice> device, std::string cache_folder);
@@ -36,18 +36,19 @@ class VulkanQueue final : public shader::GpuQueue {
 
   std::string_view adapter_name() const override { return device_->properties().deviceName; }
   const shader::GpuLimits& limits() const override { return device_->limits(); }
-  void SetListener(shader::GpuListener& listener) override { listener_ = &listener; }
-  StatusOr<shader::BufferId> CreateBuffer(uint64_t bytes, const shader::CommandOrigin& origin) override;
-  void DestroyBuffer(shader::BufferId buffer) override;
+  void SetListener(gpu::StreamListener& listener) override { listener_ = &listener; }
+  StatusOr<gpu::BufferId> CreateBuffer(uint64_t bytes, const gpu::CommandOrigin& origin) override;
+  void DestroyBuffer(gpu::BufferId buffer) override;
   AsyncValueRef<RcRef<shader::Pipeline>> CreatePipeline(shader::ShaderText text) override;
-  StatusOr<uint64_t> Dispatch(const shader::Pipeline& pipeline, std::span<const shader::BufferId> buffers,
+  StatusOr<uint64_t> Dispatch(const shader::Pipeline& pipeline, std::span<const gpu::BufferRange> buffers,
                               std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
-                              const shader::CommandOrigin& origin) override;
-  StatusOr<uint64_t> Upload(shader::BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
-                            const shader::CommandOrigin& origin) override;
-  StatusOr<uint64_t> Copy(shader::BufferId from, uint64_t from_offset, shader::BufferId to, uint64_t to_offset,
-                          uint64_t bytes, const shader::CommandOrigin& origin) override;
-  void Download(shader::BufferId from, void* to, uint64_t bytes, Done done) override;
+                              const gpu::CommandOrigin& origin) override;
+  StatusOr<uint64_t> Upload(gpu::BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
+                            const gpu::CommandOrigin& origin) override;
+  StatusOr<uint64_t> Copy(gpu::BufferId from, uint64_t from_offset, gpu::BufferId to, uint64_t to_offset,
+                          uint64_t bytes, const gpu::CommandOrigin& origin) override;
+  void Download(gpu::BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) override;
+  void WhenDone(Done done) override;
   void Flush() override;
   Counters counters() const override;
 
@@ -82,26 +83,28 @@ class VulkanQueue final : public shader::GpuQueue {
 
   // Waits for the device without the mutex.
   Status WaitFor(uint64_t number) const;
-  Status RecordDownload(VulkanBuffer& buffer, void* to, uint64_t bytes, Done& done);
+  Status CheckBeforeEnd(Done& done);
+  Status RecordDownload(VulkanBuffer& buffer, uint64_t offset, void* to, uint64_t bytes, Done& done);
+  Status RecordEnd(Done& done);
   void DestroyPipeline(std::unique_ptr<PipelineHandle> handle);
 
   const std::unique_ptr<VulkanDevice> device_;
-  shader::GpuListener* listener_ = nullptr;
+  gpu::StreamListener* listener_ = nullptr;
   VkSemaphore timeline_ = VK_NULL_HANDLE;
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;  // of the thread
   Status lost_;
   bool lost_told_ = false;
-  GrowingArray<Done> late_downloads_;  // issued after the loss, before it was told
+  GrowingArray<Done> late_ends_;  // of what was issued after the loss, before it was told
   bool stopping_ = false;
 
   BlockAllocator blocks_;
   ChunkPool to_device_;
   ChunkPool from_device_;
   std::unique_ptr<Batch> open_;           // null: nothing is recorded
-  shader::LinkedQueue<Batch> in_flight_;  // by number
-  shader::LinkedQueue<Batch> free_;
+  gpu::LinkedQueue<Batch> in_flight_;  // by number
+  gpu::LinkedQueue<Batch> free_;
   uint64_t next_number_ = 1;
   uint64_t submitted_number_ = 0;  // the last one that the device has
   uint64_t finished_number_ = 0;   // the last one that the thread has seen done

@@ -1,42 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The Vulkan module's entry.
-
-#include "vulkan_module.h"
+// The Vulkan module's entry; see tandem/vulkan.h for its settings.
 
 #include <string_view>
 
-#include "tandem/export.h"
-#include "tandem/host_tensors.h"
-#include "tandem/version.h"
+#include "tandem/op_handler_module.h"
 #include "tandem/vulkan/vulkan_op_handler.h"
 
-extern "C" TANDEM_EXPORT void tandem_vulkan_module(tandem::VulkanModuleCall* call);
+namespace tandem::vulkan {
+namespace {
 
-void tandem_vulkan_module(tandem::VulkanModuleCall* call) {
-  using tandem::FailedPrecondition;
-  if (std::string_view(call->version) != TANDEM_VERSION_STRING) {
-    call->error = FailedPrecondition("expected ", tandem::kVulkanModuleFile, " of version ", call->version, ", got ",
-                                     TANDEM_VERSION_STRING);
-    return;
+StatusOr<OpHandler*> Create(CoreRuntime& runtime, OpHandler* fallback, const OpAttrsRef& settings) {
+  std::string_view device, cache_folder;
+  int64_t memory_limit = INT64_MAX;
+  VulkanOptions options;
+  auto cache_limit = static_cast<int64_t>(options.memory.cache_limit);
+  TANDEM_RETURN_IF_ERROR(HandlerSettings(settings)
+                             .Read("device", device)
+                             .Read("cache_folder", cache_folder)
+                             .Read("memory_limit", memory_limit)
+                             .Read("cache_limit", cache_limit)
+                             .Finish());
+  if (memory_limit < 0 || cache_limit < 0) {
+    return InvalidArgument("expected limits of 0 bytes or more, got memory_limit ", memory_limit, ", cache_limit ",
+                           cache_limit);
   }
-  if (call->dense_host != &tandem::kDenseHost) {
-    call->error = FailedPrecondition(
-        "expected a program that links the shared library, got one that has another copy of Tandem in it");
-    return;
-  }
-  const tandem::VulkanHandlerOptions& given = *call->options;
-  tandem::vulkan::VulkanOptions options;
-  options.device = given.device;
-  options.fallback = given.fallback;
-  options.memory.memory_limit = given.memory_limit;
-  options.memory.cache_limit = given.cache_limit;
-  options.cache_folder = given.cache_folder;
-  const auto handler = tandem::vulkan::CreateVulkanOpHandler(*call->runtime, options);
-  if (handler.ok()) {
-    call->handler = *handler;
-  } else {
-    call->error = handler.status();
-  }
+  options.device = device;
+  options.cache_folder = cache_folder;
+  options.fallback = fallback;
+  options.memory.memory_limit = static_cast<uint64_t>(memory_limit);
+  options.memory.cache_limit = static_cast<uint64_t>(cache_limit);
+  TANDEM_ASSIGN_OR_RETURN(OpHandler* const handler, CreateVulkanOpHandler(runtime, options));
+  return handler;
 }
+
+}  // namespace
+}  // namespace tandem::vulkan
+
+TANDEM_OP_HANDLER_MODULE(&tandem::vulkan::Create);

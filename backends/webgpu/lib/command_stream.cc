@@ -26,8 +26,8 @@ constexpr uint64_t kSmallUpload = 4096;
 }  // namespace
 
 size_t CommandStream::GroupKey::Hash() const {
-  uint32_t hash = 0;
-  for (size_t i = 0; i < words[1] + 2; ++i) hash = (hash ^ words[i]) * 0x9E3779B1u;
+  uint32_t hash = layout;
+  for (const Part& part : parts()) hash = (hash ^ (part.buffer + part.offset + part.size)) * 0x9E3779B1u;
   return hash ^ (hash >> 15);
 }
 
@@ -139,14 +139,14 @@ void CommandStream::Append(Command command, std::initializer_list<uint32_t> word
 }
 
 void CommandStream::Append(Command command, std::initializer_list<uint32_t> words,
-                           const shader::CommandOrigin& origin) {
+                           const gpu::CommandOrigin& origin) {
   static_cast<void>(open_->origins.Append({open_->words.size(), origin}));
   Append(command, words);
 }
 
 // Buffers.
 
-uint32_t CommandStream::CreateBuffer(uint64_t bytes, const shader::CommandOrigin& origin) {
+uint32_t CommandStream::CreateBuffer(uint64_t bytes, const gpu::CommandOrigin& origin) {
   if (!Prepare()) return 0;
   const uint32_t buffer = AdoptBuffer(bytes);
   if (buffer == 0) return 0;
@@ -181,14 +181,14 @@ void CommandStream::SetFailed(uint32_t buffer, std::string_view text) {
                       .WithContext(failed.origin.op, failed.origin.location);
 }
 
-void CommandStream::Use(uint32_t buffer, const shader::CommandOrigin& origin) {
+void CommandStream::Use(uint32_t buffer, const gpu::CommandOrigin& origin) {
   buffers_[buffer].last_use = open_->number;
   if (!buffers_[buffer].failed.ok() && buffers_[buffer].revived == 0) [[unlikely]]
     Revive(buffer, origin);
 }
 
 // There may be memory for it now. What was in it is known to be unusable.
-void CommandStream::Revive(uint32_t buffer, const shader::CommandOrigin& origin) {
+void CommandStream::Revive(uint32_t buffer, const gpu::CommandOrigin& origin) {
   Buffer& revived = buffers_[buffer];
   while (!revived.groups.empty()) DropGroup(revived.groups.back());
   revived.revived = open_->number;
@@ -226,20 +226,26 @@ void CommandStream::DropPipeline(uint32_t pipeline) {
   dropped_.num_words += 1 + NumWords(Command::kDropPipeline);
 }
 
-uint32_t CommandStream::FindGroup(uint32_t layout, std::span<const shader::BufferId> buffers) {
+uint32_t CommandStream::FindGroup(uint32_t layout, std::span<const gpu::BufferRange> buffers) {
   assert(buffers.size() <= GroupKey::kMaxBuffers);
   GroupKey key;
-  key.words[0] = layout;
-  key.words[1] = static_cast<uint32_t>(buffers.size());
-  for (size_t i = 0; i < buffers.size(); ++i) key.words[i + 2] = static_cast<uint32_t>(buffers[i]);
+  key.layout = layout;
+  for (const gpu::BufferRange& range : buffers) {
+    const auto buffer = static_cast<uint32_t>(range.buffer);
+    const uint64_t rest = buffers_[buffer].bytes - range.offset;
+    const uint64_t size = range.size == 0 ? rest : range.size;
+    const bool is_whole = size == buffers_[buffer].bytes;
+    key.all_parts[key.num_parts++] = {buffer, static_cast<uint32_t>(range.offset),
+                                      is_whole ? 0 : static_cast<uint32_t>(size)};
+  }
   uint32_t& bucket = group_buckets_[key.Hash() % kGroupBuckets];
   for (uint32_t group = bucket; group != 0; group = groups_[group].next) {
     if (groups_[group].key == key) return group;
   }
   bool has_room = group_numbers_.Reserve() && groups_.Reserve(groups_.size() + 2);
-  for (shader::BufferId buffer : buffers) {
+  for (const GroupKey::Part& part : key.parts()) {
     // It may be there more than once.
-    GrowingArray<uint32_t>& of_buffer = buffers_[static_cast<size_t>(buffer)].groups;
+    GrowingArray<uint32_t>& of_buffer = buffers_[part.buffer].groups;
     has_room = has_room && of_buffer.Reserve(of_buffer.size() + buffers.size());
   }
   if (!has_room) return 0;
@@ -252,18 +258,18 @@ uint32_t CommandStream::FindGroup(uint32_t layout, std::span<const shader::Buffe
   while (group >= groups_.size()) static_cast<void>(groups_.Append({}));
   groups_[group] = {key, std::exchange(bucket, group)};
   ++num_groups_;
-  Append(Command::kCreateGroup, {group, layout, key.words[1]});
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    static_cast<void>(open_->words.Append(key.words[i + 2]));
-    static_cast<void>(buffers_[key.words[i + 2]].groups.Append(group));
+  Append(Command::kCreateGroup, {group, layout, key.num_parts});
+  for (const GroupKey::Part& part : key.parts()) {
+    for (const uint32_t word : {part.buffer, part.offset, part.size}) static_cast<void>(open_->words.Append(word));
+    static_cast<void>(buffers_[part.buffer].groups.Append(group));
   }
   return group;
 }
 
 void CommandStream::DropGroup(uint32_t group) {
   const GroupKey& key = groups_[group].key;
-  for (size_t i = 0; i < key.words[1]; ++i) {
-    GrowingArray<uint32_t>& of_buffer = buffers_[key.words[i + 2]].groups;
+  for (const GroupKey::Part& part : key.parts()) {
+    GrowingArray<uint32_t>& of_buffer = buffers_[part.buffer].groups;
     uint32_t* const place = std::find(of_buffer.begin(), of_buffer.end(), group);
     *place = of_buffer.back();
     of_buffer.TakeLast();
@@ -296,11 +302,11 @@ uint32_t CommandStream::PlaceParameters(PipelineRecord& pipeline, std::span<cons
   return pipeline.offset;
 }
 
-bool CommandStream::Dispatch(PipelineRecord& pipeline, std::span<const shader::BufferId> buffers,
+bool CommandStream::Dispatch(PipelineRecord& pipeline, std::span<const gpu::BufferRange> buffers,
                              std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
-                             const shader::CommandOrigin& origin) {
+                             const gpu::CommandOrigin& origin) {
   if (!Prepare(kSlotBytes)) return false;
-  for (shader::BufferId buffer : buffers) Use(static_cast<uint32_t>(buffer), origin);
+  for (const gpu::BufferRange& range : buffers) Use(static_cast<uint32_t>(range.buffer), origin);
   const uint32_t group = FindGroup(pipeline.layout, buffers);
   if (group == 0) return false;
   const uint32_t offset = PlaceParameters(pipeline, parameters);
@@ -311,7 +317,7 @@ bool CommandStream::Dispatch(PipelineRecord& pipeline, std::span<const shader::B
 }
 
 bool CommandStream::Upload(uint32_t to, const void* data, uint64_t bytes, RcRef<TensorStorage>&& owner,
-                           const shader::CommandOrigin& origin) {
+                           const gpu::CommandOrigin& origin) {
   const bool is_small = bytes <= kSmallUpload;
   if (!Prepare(is_small ? static_cast<size_t>(bytes) : 0)) return false;
   std::unique_ptr<std::byte[]> copy;
@@ -346,7 +352,7 @@ bool CommandStream::Upload(uint32_t to, const void* data, uint64_t bytes, RcRef<
 }
 
 bool CommandStream::Copy(uint32_t from, uint64_t from_offset, uint32_t to, uint64_t to_offset, uint64_t bytes,
-                         const shader::CommandOrigin& origin) {
+                         const gpu::CommandOrigin& origin) {
   if (!Prepare()) return false;
   Use(from, origin);
   Use(to, origin);
@@ -357,11 +363,18 @@ bool CommandStream::Copy(uint32_t from, uint64_t from_offset, uint32_t to, uint6
   return true;
 }
 
-bool CommandStream::Download(uint32_t from, void* to, uint64_t bytes, uint32_t download) {
+bool CommandStream::Download(uint32_t from, uint64_t offset, void* to, uint64_t bytes, uint32_t end) {
   if (!Prepare()) return false;
   Use(from, {});
-  Append(Command::kDownload, {from, AddressWord(to), static_cast<uint32_t>(bytes), download});
+  Append(Command::kDownload,
+         {from, static_cast<uint32_t>(offset), AddressWord(to), static_cast<uint32_t>(bytes), end});
   open_->has_submit = true;
+  return true;
+}
+
+bool CommandStream::End(uint32_t end) {
+  if (!Prepare()) return false;
+  Append(Command::kEnd, {end});
   return true;
 }
 
@@ -381,7 +394,9 @@ Status CommandStream::ErrorOf(const PendingBatch& batch, uint32_t word, StatusCo
   switch (static_cast<Command>(record[0])) {
     case Command::kDispatch: {
       const GroupKey& group = groups_[record[2]].key;
-      for (size_t i = 0; i < group.words[1] && failed.ok(); ++i) failed = FailureOf(group.words[i + 2], batch);
+      for (const GroupKey::Part& part : group.parts()) {
+        if (failed.ok()) failed = FailureOf(part.buffer, batch);
+      }
       break;
     }
     case Command::kCopy:

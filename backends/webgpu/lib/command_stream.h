@@ -6,6 +6,7 @@
 #ifndef TANDEM_BACKENDS_WEBGPU_LIB_COMMAND_STREAM_H_
 #define TANDEM_BACKENDS_WEBGPU_LIB_COMMAND_STREAM_H_
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <memory>
@@ -14,8 +15,8 @@
 
 #include "numbers.h"
 #include "tandem/growing_array.h"
-#include "tandem/shader/gpu_queue.h"
-#include "tandem/shader/linked_queue.h"
+#include "tandem/shader/shader_queue.h"
+#include "tandem/gpu/linked_queue.h"
 #include "tandem/webgpu/commands.h"
 
 namespace tandem::webgpu {
@@ -33,7 +34,7 @@ struct Dropped {
 struct PendingBatch {
   struct Origin {
     size_t word;
-    shader::CommandOrigin origin;
+    gpu::CommandOrigin origin;
   };
 
   Batch AsBatch() const {
@@ -79,7 +80,7 @@ class CommandStream {
   void Close();
 
   // The number; 0 if memory is exhausted.
-  [[nodiscard]] uint32_t CreateBuffer(uint64_t bytes, const shader::CommandOrigin& origin);
+  [[nodiscard]] uint32_t CreateBuffer(uint64_t bytes, const gpu::CommandOrigin& origin);
   [[nodiscard]] uint32_t AdoptBuffer(uint64_t bytes);
   void DropBuffer(uint32_t buffer);
   // `text` stays where it is until the batch has been carried out. With number 0 if memory is exhausted.
@@ -87,14 +88,15 @@ class CommandStream {
   void DropPipeline(uint32_t pipeline);
 
   // These are false if memory is exhausted.
-  [[nodiscard]] bool Dispatch(PipelineRecord& pipeline, std::span<const shader::BufferId> buffers,
+  [[nodiscard]] bool Dispatch(PipelineRecord& pipeline, std::span<const gpu::BufferRange> buffers,
                               std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
-                              const shader::CommandOrigin& origin);
+                              const gpu::CommandOrigin& origin);
   [[nodiscard]] bool Upload(uint32_t to, const void* data, uint64_t bytes, RcRef<TensorStorage>&& owner,
-                            const shader::CommandOrigin& origin);
+                            const gpu::CommandOrigin& origin);
   [[nodiscard]] bool Copy(uint32_t from, uint64_t from_offset, uint32_t to, uint64_t to_offset, uint64_t bytes,
-                          const shader::CommandOrigin& origin);
-  [[nodiscard]] bool Download(uint32_t from, void* to, uint64_t bytes, uint32_t download);
+                          const gpu::CommandOrigin& origin);
+  [[nodiscard]] bool Download(uint32_t from, uint64_t offset, void* to, uint64_t bytes, uint32_t end);
+  [[nodiscard]] bool End(uint32_t end);
 
   // Ends the open batch, if it has records.
   void Seal();
@@ -118,9 +120,22 @@ class CommandStream {
  private:
   struct GroupKey {
     static constexpr size_t kMaxBuffers = 10;
-    std::array<uint32_t, kMaxBuffers + 2> words = {};  // the layout, the number of buffers and their numbers
-    friend bool operator==(const GroupKey&, const GroupKey&) = default;
+    // A buffer, or the part of it from `offset` on that has `size` bytes; 0: all of it.
+    struct Part {
+      uint32_t buffer;
+      uint32_t offset;
+      uint32_t size;
+      friend bool operator==(const Part&, const Part&) = default;
+    };
+    std::span<const Part> parts() const { return {all_parts.data(), num_parts}; }
+    friend bool operator==(const GroupKey& a, const GroupKey& b) {
+      return a.layout == b.layout && std::ranges::equal(a.parts(), b.parts());
+    }
     size_t Hash() const;
+
+    uint32_t layout = 0;
+    uint32_t num_parts = 0;
+    std::array<Part, kMaxBuffers> all_parts;
   };
   struct Group {
     GroupKey key;
@@ -129,7 +144,7 @@ class CommandStream {
   struct Buffer {
     uint64_t bytes = 0;
     uint64_t last_use = 0;  // the batch
-    shader::CommandOrigin origin;
+    gpu::CommandOrigin origin;
     bool is_external = false;
     Status failed;
     uint64_t revived = 0;  // the batch that made it again after it had failed
@@ -138,7 +153,7 @@ class CommandStream {
   static constexpr size_t kMaxGroups = 8192;
   static constexpr size_t kGroupBuckets = 4096;
   // The most words of a command: a dispatch that makes all of its buffers anew, and their group.
-  static constexpr size_t kMostWords = 7 + 4 + 4 * GroupKey::kMaxBuffers;
+  static constexpr size_t kMostWords = 7 + 4 + (kBufferWords + 3) * GroupKey::kMaxBuffers;
 
   // Room in an open batch for one more command, which puts so much into the arena; begins another batch if that one's
   // arena has no room. False if memory is exhausted.
@@ -147,14 +162,14 @@ class CommandStream {
   void WriteDropped();
   uint32_t AddressWord(const void* address);
   void Append(Command command, std::initializer_list<uint32_t> words);
-  void Append(Command command, std::initializer_list<uint32_t> words, const shader::CommandOrigin& origin);
+  void Append(Command command, std::initializer_list<uint32_t> words, const gpu::CommandOrigin& origin);
   // Before a record that uses the buffer, other than by kWrite.
-  void Use(uint32_t buffer, const shader::CommandOrigin& origin);
-  void Revive(uint32_t buffer, const shader::CommandOrigin& origin);
+  void Use(uint32_t buffer, const gpu::CommandOrigin& origin);
+  void Revive(uint32_t buffer, const gpu::CommandOrigin& origin);
   // There is room for a new one.
   uint32_t FindLayout(std::span<const shader::BufferAccess> buffers);
   // 0 if memory is exhausted.
-  uint32_t FindGroup(uint32_t layout, std::span<const shader::BufferId> buffers);
+  uint32_t FindGroup(uint32_t layout, std::span<const gpu::BufferRange> buffers);
   void DropGroup(uint32_t group);
   // Where in the arena; it has room.
   uint32_t AddToArena(const void* data, size_t bytes, uint32_t alignment);
@@ -162,8 +177,8 @@ class CommandStream {
 
   uint64_t last_batch_ = 0;
   std::unique_ptr<PendingBatch> open_;  // null: nothing is recorded
-  shader::LinkedQueue<PendingBatch> sealed_;
-  shader::LinkedQueue<PendingBatch> executed_;
+  gpu::LinkedQueue<PendingBatch> sealed_;
+  gpu::LinkedQueue<PendingBatch> executed_;
   std::unique_ptr<PendingBatch> spare_;
   std::unique_ptr<std::byte[]> spare_arena_;
   Dropped dropped_;               // no batch has the records yet

@@ -12,8 +12,9 @@
 
 namespace tandem::webgpu {
 
-using shader::BufferId;
-using shader::CommandOrigin;
+using gpu::BufferId;
+using gpu::BufferRange;
+using gpu::CommandOrigin;
 
 namespace {
 
@@ -129,7 +130,7 @@ void WebGpuQueue::DropPipeline(uint32_t pipeline) {
   RequestFlushLocked();
 }
 
-StatusOr<uint64_t> WebGpuQueue::Dispatch(const shader::Pipeline& pipeline, std::span<const BufferId> buffers,
+StatusOr<uint64_t> WebGpuQueue::Dispatch(const shader::Pipeline& pipeline, std::span<const BufferRange> buffers,
                                          std::span<const uint32_t> parameters,
                                          const std::array<uint32_t, 3>& workgroups, const CommandOrigin& origin) {
   return Note([&](CommandStream& stream) {
@@ -152,11 +153,21 @@ StatusOr<uint64_t> WebGpuQueue::Copy(BufferId from, uint64_t from_offset, Buffer
   });
 }
 
-void WebGpuQueue::Download(BufferId from, void* to, uint64_t bytes, Done done) {
+void WebGpuQueue::Download(BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) {
+  NoteEnd(std::move(done), [&](CommandStream& stream, uint32_t number) {
+    return stream.Download(static_cast<uint32_t>(from), offset, to, bytes, number);
+  });
+}
+
+void WebGpuQueue::WhenDone(Done done) {
+  NoteEnd(std::move(done), [](CommandStream& stream, uint32_t number) { return stream.End(number); });
+}
+
+template <typename Record>
+void WebGpuQueue::NoteEnd(Done done, Record record) {
   const auto noted = Note([&](CommandStream& stream) {
-    if (!downloads_.Reserve(downloads_.size() + 1)) return false;
-    if (!stream.Download(static_cast<uint32_t>(from), to, bytes, last_download_ + 1)) return false;
-    static_cast<void>(downloads_.Append({++last_download_, std::move(done)}));
+    if (!ends_.Reserve(ends_.size() + 1) || !record(stream, last_end_ + 1)) return false;
+    static_cast<void>(ends_.Append({++last_end_, std::move(done)}));
     return true;
   });
   if (!noted.ok()) return done(noted.status());
@@ -192,7 +203,7 @@ void WebGpuQueue::Flush() {
   }
 }
 
-shader::GpuQueue::Counters WebGpuQueue::counters() const {
+gpu::Stream::Counters WebGpuQueue::counters() const {
   const std::lock_guard lock(mutex_);
   return counters_;
 }
@@ -238,12 +249,12 @@ void WebGpuQueue::OnPipelineDone(uint32_t pipeline, StatusCode code, std::string
   pending.value.Emplace(std::move(pending.pipeline));
 }
 
-void WebGpuQueue::OnDownloadDone(uint32_t download, StatusCode code, std::string_view text) {
-  PendingDownload pending = {};
+void WebGpuQueue::OnEnd(uint32_t end, StatusCode code, std::string_view text) {
+  PendingEnd pending = {};
   {
     const std::lock_guard lock(mutex_);
     if (!TakeOut(
-            downloads_, [download](const PendingDownload& one) { return one.number == download; }, pending))
+            ends_, [end](const PendingEnd& one) { return one.number == end; }, pending))
       return;
   }
   pending.done(code == StatusCode::kOk ? Status()
@@ -265,14 +276,14 @@ void WebGpuQueue::OnDeviceLost(std::string_view text) {
 
 void WebGpuQueue::FailPending(const Status& error) {
   GrowingArray<PendingPipeline> pipelines;
-  GrowingArray<PendingDownload> downloads;
+  GrowingArray<PendingEnd> ends;
   {
     const std::lock_guard lock(mutex_);
     std::swap(pipelines, pipelines_);
-    std::swap(downloads, downloads_);
+    std::swap(ends, ends_);
   }
   for (PendingPipeline& pending : pipelines) pending.value.SetError(error);
-  for (PendingDownload& pending : downloads) pending.done(error);
+  for (PendingEnd& pending : ends) pending.done(error);
 }
 
 }  // namespace tandem::webgpu

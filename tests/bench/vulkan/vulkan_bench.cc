@@ -37,7 +37,7 @@ fn main(@builtin(global_invocation_id) gid: vec3u) {
 }
 )";
 
-class Silent final : public shader::GpuListener {
+class Silent final : public gpu::StreamListener {
   void OnBatchesFailed(uint64_t, uint64_t, const Status&) override { std::abort(); }
   void OnDeviceLost(const Status&) override { std::abort(); }
 };
@@ -79,7 +79,7 @@ class Ours {
     pipeline_.reset();
   }
 
-  shader::GpuQueue& queue() { return *queue_; }
+  shader::ShaderQueue& queue() { return *queue_; }
 
   float Run(bool dependent, const std::array<uint32_t, 2>& parameters, Times& times) {
     const std::vector<float> zeros(elements_);
@@ -87,13 +87,13 @@ class Ours {
     Value(queue_->Upload(buffers_[0], zeros.data(), zeros.size() * 4, nullptr, {}));
     for (int i = 0; i < kCount; ++i) {
       const size_t from = dependent ? static_cast<size_t>(i & 1) : 0;
-      const shader::BufferId buffers[] = {buffers_[from], buffers_[1 - from]};
+      const gpu::BufferRange buffers[] = {{buffers_[from]}, {buffers_[1 - from]}};
       Value(queue_->Dispatch(*pipeline_, buffers, parameters, {(elements_ + 63) / 64, 1, 1}, {}));
     }
     const Clock::time_point issued = Clock::now();
     float result = 0;
     std::promise<void> done;
-    queue_->Download(buffers_[dependent ? kCount & 1 : 1], &result, 4, [&](const Status&) { done.set_value(); });
+    queue_->Download(buffers_[dependent ? kCount & 1 : 1], 0, &result, 4, [&](const Status&) { done.set_value(); });
     done.get_future().wait();
     times.total = std::min(times.total, std::chrono::duration<double>(Clock::now() - begin).count());
     times.issue = std::min(times.issue, std::chrono::duration<double>(issued - begin).count());
@@ -103,9 +103,9 @@ class Ours {
  private:
   const uint32_t elements_;
   Silent listener_;
-  std::unique_ptr<shader::GpuQueue> queue_;
+  std::unique_ptr<shader::ShaderQueue> queue_;
   RcRef<shader::Pipeline> pipeline_;
-  std::array<shader::BufferId, 2> buffers_;
+  std::array<gpu::BufferId, 2> buffers_;
 };
 
 void Compare(const char* name, uint32_t elements, bool dependent) {

@@ -24,17 +24,17 @@ namespace {
 class SilentPipeline final : public Pipeline {};
 
 // A queue that accepts everything, does nothing and takes nothing from the heap but pipelines.
-class SilentQueue final : public GpuQueue {
+class SilentQueue final : public ShaderQueue {
  public:
   std::string_view adapter_name() const override { return "silent"; }
   const GpuLimits& limits() const override { return limits_; }
-  void SetListener(GpuListener&) override {}
+  void SetListener(gpu::StreamListener&) override {}
   StatusOr<BufferId> CreateBuffer(uint64_t, const CommandOrigin&) override { return ++last_id_; }
   void DestroyBuffer(BufferId) override {}
   AsyncValueRef<RcRef<Pipeline>> CreatePipeline(ShaderText) override {
     return AsyncValueRef<RcRef<Pipeline>>::MakeAvailable(RcRef<Pipeline>(MakeRef<SilentPipeline>()));
   }
-  StatusOr<uint64_t> Dispatch(const Pipeline&, std::span<const BufferId>, std::span<const uint32_t>,
+  StatusOr<uint64_t> Dispatch(const Pipeline&, std::span<const BufferRange>, std::span<const uint32_t>,
                               const std::array<uint32_t, 3>&, const CommandOrigin&) override {
     return uint64_t{1};
   }
@@ -44,7 +44,8 @@ class SilentQueue final : public GpuQueue {
   StatusOr<uint64_t> Copy(BufferId, uint64_t, BufferId, uint64_t, uint64_t, const CommandOrigin&) override {
     return uint64_t{1};
   }
-  void Download(BufferId, void*, uint64_t, Done done) override { done(Status()); }
+  void Download(BufferId, uint64_t, void*, uint64_t, Done done) override { done(Status()); }
+  void WhenDone(Done done) override { done(Status()); }
   void Flush() override {}
   Counters counters() const override { return {}; }
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "fake_gpu_queue.h"
+#include "fake_shader_queue.h"
 #include "tandem/logging_op_handler.h"
 #include "tandem/shader/shader_op_handler.h"
 #include "test_runtime.h"
@@ -66,6 +66,19 @@ Status SameKernel(KernelFrame& frame) {
   call.Share(0, 0);
   return call.Finish();
 }
+// The second half of what has an even number of elements, without a copy where that may be.
+Status HalfKernel(KernelFrame& frame) {
+  ShaderCall call(frame);
+  const uint64_t bytes = GpuByteSize(frame.result_metadata(0));
+  if (call.MaySharePart(0, 0, bytes)) {
+    call.SharePart(0, 0, bytes);
+  } else {
+    call.Copy(call.Argument(0), bytes, call.Result(0), 0, bytes);
+  }
+  return call.Finish();
+}
+TensorMetadata Half(const TensorMetadata& x) { return {x.dtype, {x.shape.dim(0) / 2}}; }
+
 Status WideKernel(KernelFrame& frame) {
   ShaderCall call(frame);
   Launch launch;
@@ -86,7 +99,7 @@ class ShaderCallTest : public testing::Test {
       }
     };
     controls_.limits.max_buffer_bytes = 1 << 20;
-    auto handler = CreateShaderOpHandler(rt_.runtime(), std::make_unique<FakeGpuQueue>(controls_),
+    auto handler = CreateShaderOpHandler(rt_.runtime(), std::make_unique<FakeShaderQueue>(controls_),
                                          {.name = "fake", .memory = {}, .fallback = &rt_.cpu()});
     EXPECT_TRUE(handler.ok()) << handler.status().ToString();
     handler_ = *handler;
@@ -95,6 +108,8 @@ class ShaderCallTest : public testing::Test {
     Add("t.GpuBroken", MakeKernel<&BrokenKernel>());
     Add("t.GpuSame", MakeKernel<&SameKernel>());
     Add("t.GpuWide", MakeKernel<&WideKernel>());
+    rt_.Define(OpDefBuilder("t.GpuHalf").Input("x: float").Output("y: float").Metadata<&Half>());
+    EXPECT_TRUE(handler_->AddKernel("t.GpuHalf", MakeKernel<&HalfKernel>()).ok());
   }
 
   void Add(std::string_view name, Kernel kernel) {
@@ -117,8 +132,8 @@ class ShaderCallTest : public testing::Test {
   std::string ErrorOf(const TensorHandle& handle) { return rt_.ErrorOf(handle); }
 
   // Destroyed last.
-  FakeGpuQueue::Controls controls_;
-  FakeGpuQueue::Controls others_;
+  FakeShaderQueue::Controls controls_;
+  FakeShaderQueue::Controls others_;
   TestRuntime rt_;
   ShaderOpHandler* handler_;
 };
@@ -139,7 +154,7 @@ TEST_F(ShaderCallTest, BoolTakesAWordThere) {
   std::memcpy(host->mutable_data(), "\1\0\1", 3);
   const TensorHandle there = ToGpu(TensorHandle::MakeAvailable(std::move(*host)));
   handler_->gpu().queue().Flush();
-  const Words& words = controls_.buffers.at(GpuDevice::BufferOf(there.tensor()).id());
+  const Words& words = controls_.buffers.at(ShaderDevice::BufferOf(there.tensor()).id());
   EXPECT_EQ(Words(words.begin(), words.begin() + 3), (Words{1, 0, 1}));
   const TensorHandle back = ToHost(there);
   ASSERT_TRUE(rt_.host().Await(back).ok());
@@ -177,7 +192,7 @@ TEST_F(ShaderCallTest, OH2_WhatHasNoShaderRunsOnTheFallback) {
 }
 
 TEST_F(ShaderCallTest, EX13_TensorsOfAnotherDeviceAreAnError) {
-  auto other = CreateShaderOpHandler(rt_.runtime(), std::make_unique<FakeGpuQueue>(others_),
+  auto other = CreateShaderOpHandler(rt_.runtime(), std::make_unique<FakeShaderQueue>(others_),
                                      {.name = "other", .memory = {}, .fallback = nullptr});
   ASSERT_TRUE(other.ok());
   const TensorHandle there =
@@ -198,20 +213,52 @@ TEST_F(ShaderCallTest, SingleElementsComeFromACacheOfConstants) {
 
 TEST_F(ShaderCallTest, TH5_OnlyTheLastReferenceIsTakenOver) {
   TensorHandle x = ToGpu(rt_.F32({1, 2}));
-  const BufferId id = GpuDevice::BufferOf(x.tensor()).id();
+  const BufferId id = ShaderDevice::BufferOf(x.tensor()).id();
   const TensorHandle kept = Call("t.GpuDouble", {x});
-  EXPECT_NE(GpuDevice::BufferOf(kept.tensor()).id(), id);
+  EXPECT_NE(ShaderDevice::BufferOf(kept.tensor()).id(), id);
   const TensorHandle taken = Call("t.GpuDouble", {std::move(x)});
-  EXPECT_EQ(GpuDevice::BufferOf(taken.tensor()).id(), id);
+  EXPECT_EQ(ShaderDevice::BufferOf(taken.tensor()).id(), id);
   EXPECT_EQ(Values(kept), (std::vector<float>{2, 4}));
   EXPECT_EQ(Values(taken), (std::vector<float>{2, 4}));
   // Not a constant of the cache, nor a buffer that two tensors share.
   static_cast<void>(Call("t.GpuDouble", {rt_.F32({3})}));
   EXPECT_EQ(Values(Call("t.GpuDouble", {rt_.F32({3})})), std::vector<float>{6});
   TensorHandle shared = Call("t.GpuSame", {taken});
-  EXPECT_EQ(GpuDevice::BufferOf(shared.tensor()).id(), id);
+  EXPECT_EQ(ShaderDevice::BufferOf(shared.tensor()).id(), id);
   static_cast<void>(Call("t.GpuDouble", {std::move(shared)}));
   EXPECT_EQ(Values(taken), (std::vector<float>{2, 4}));
+}
+
+TEST_F(ShaderCallTest, APartOfABufferIsAnArgumentLikeAny) {
+  std::vector<float> values(256);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  TensorHandle x = ToGpu(rt_.F32(values));
+  const BufferId id = ShaderDevice::BufferOf(x.tensor()).id();
+  const TensorHandle half = Call("t.GpuHalf", {x});
+  EXPECT_EQ(ShaderDevice::BufferOf(half.tensor()).id(), id);
+  EXPECT_EQ(ShaderDevice::BufferOf(half.tensor()).offset(), 512u);
+  // Of 128 elements, at 768 bytes of the whole buffer.
+  const TensorHandle quarter = Call("t.GpuHalf", {half});
+  EXPECT_EQ(ShaderDevice::BufferOf(quarter.tensor()).offset(), 768u);
+  x.reset();
+  const std::vector<float> doubled = Values(Call("t.GpuDouble", {quarter}));
+  ASSERT_EQ(doubled.size(), 64u);
+  for (size_t i = 0; i < 64; ++i) EXPECT_EQ(doubled[i], static_cast<float>(2 * (192 + i)));
+  EXPECT_EQ(Values(half), std::vector<float>(values.begin() + 128, values.end()));
+  // Where no buffer may begin, it is copied: here at 128 bytes of the part.
+  const TensorHandle eighth = Call("t.GpuHalf", {quarter});
+  EXPECT_NE(ShaderDevice::BufferOf(eighth.tensor()).id(), id);
+  EXPECT_EQ(Values(eighth), std::vector<float>(values.begin() + 224, values.end()));
+}
+
+TEST_F(ShaderCallTest, ASmallPartDoesNotKeepALargeBuffer) {
+  TensorHandle part = ToGpu(rt_.F32(std::vector<float>(8192, 3)));
+  const BufferId id = ShaderDevice::BufferOf(part.tensor()).id();
+  for (int i = 0; i < 3; ++i) part = Call("t.GpuHalf", {std::move(part)});
+  EXPECT_EQ(ShaderDevice::BufferOf(part.tensor()).id(), id);
+  part = Call("t.GpuHalf", {std::move(part)});
+  EXPECT_NE(ShaderDevice::BufferOf(part.tensor()).id(), id);
+  EXPECT_EQ(Values(part), std::vector<float>(512, 3));
 }
 
 TEST_F(ShaderCallTest, FreedBuffersAreUsedAgain) {
@@ -287,10 +334,10 @@ TEST_F(ShaderCallTest, ER5_ALostDeviceIsAnErrorAndTheHostGoesOn) {
 
 TEST_F(ShaderCallTest, WQ3_TensorsMayOutliveTheirRuntime) {
   TensorHandle survivor;
-  FakeGpuQueue::Controls controls;
+  FakeShaderQueue::Controls controls;
   {
     TestRuntime other;
-    auto handler = CreateShaderOpHandler(other.runtime(), std::make_unique<FakeGpuQueue>(controls),
+    auto handler = CreateShaderOpHandler(other.runtime(), std::make_unique<FakeShaderQueue>(controls),
                                          {.name = "fake", .memory = {}, .fallback = nullptr});
     ASSERT_TRUE(handler.ok());
     survivor = other.F32({1, 2}).TransferTo(ExecutionContext(other.host(), Location::Current()), (*handler)->gpu());
@@ -300,11 +347,11 @@ TEST_F(ShaderCallTest, WQ3_TensorsMayOutliveTheirRuntime) {
 }
 
 TEST_F(ShaderCallTest, PipelinesThatNeverComeLeaveNothingBehind) {
-  FakeGpuQueue::Controls controls;
+  FakeShaderQueue::Controls controls;
   controls.shaders = controls_.shaders;
   controls.holds_pipelines = true;
   TestRuntime other;
-  auto handler = CreateShaderOpHandler(other.runtime(), std::make_unique<FakeGpuQueue>(controls),
+  auto handler = CreateShaderOpHandler(other.runtime(), std::make_unique<FakeShaderQueue>(controls),
                                        {.name = "fake", .memory = {}, .fallback = nullptr});
   ASSERT_TRUE(handler.ok());
   other.Define(OpDefBuilder("t.GpuDouble").Input("x: float").Output("y: float").Metadata<&test_ops::Same>());

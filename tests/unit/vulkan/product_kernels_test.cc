@@ -54,11 +54,11 @@ class ProductKernelsTest : public VulkanTest {
     const std::vector<float> a = Numbers(c.batch * c.rows * c.inner);
     const std::vector<float> b = Numbers(c.batch * c.inner * c.cols);
     const auto size = static_cast<size_t>(c.batch * c.rows * c.cols);
-    const BufferId buffers[] = {MakeBuffer(a), MakeBuffer(b), MakeBuffer(size * sizeof(float))};
+    const BufferRange buffers[] = {{MakeBuffer(a)}, {MakeBuffer(b)}, {MakeBuffer(size * sizeof(float))}};
     const PipelineRef pipeline = MakePipeline(launch.variant.Compose());
     ASSERT_TRUE(pipeline);
     ASSERT_TRUE(queue_->Dispatch(*pipeline, buffers, launch.parameters.words(), launch.workgroups, {}).ok());
-    const std::vector<float> given = Read<float>(buffers[2], size);
+    const std::vector<float> given = Read<float>(buffers[2].buffer, size);
     int64_t wrong = 0;
     for (int64_t i = 0; i < static_cast<int64_t>(size); ++i) {
       const int64_t col = i % c.cols;
@@ -74,7 +74,7 @@ class ProductKernelsTest : public VulkanTest {
     }
     EXPECT_EQ(wrong, 0) << c.batch << " of " << c.rows << "x" << c.inner << "x" << c.cols << ", " << c.transpose_a
                         << c.transpose_b;
-    Destroy({buffers[0], buffers[1], buffers[2]});
+    Destroy({buffers[0].buffer, buffers[1].buffer, buffers[2].buffer});
   }
 
   uint32_t state_ = 1;

@@ -16,7 +16,7 @@
 namespace tandem::vulkan {
 namespace {
 
-using shader::BufferId;
+using gpu::BufferId;
 
 using VulkanFailuresTest = VulkanTest;
 
@@ -47,7 +47,7 @@ TEST_F(VulkanFailuresTest, LossAtASubmitIsToldBeforeItsDownloadsEnd) {
   functions_->QueueSubmit = &LosingSubmit;
   std::vector<float> values(64);
   std::promise<Status> done;
-  queue_->Download(x, values.data(), 256, [&](const Status& status) {
+  queue_->Download(x, 0, values.data(), 256, [&](const Status& status) {
     listener_.Add("download ended");
     done.set_value(status);
   });
@@ -109,7 +109,7 @@ TEST_F(VulkanFailuresTest, ARefusedBatchIsToldBeforeItsDownloadsEndAndTheNextOne
   ASSERT_TRUE(batch.ok());
   std::vector<float> values(64);
   std::promise<Status> done;
-  queue_->Download(y, values.data(), 256, [&](const Status& status) {
+  queue_->Download(y, 0, values.data(), 256, [&](const Status& status) {
     listener_.Add("download ended");
     done.set_value(status);
   });

@@ -22,7 +22,7 @@
 namespace tandem::vulkan {
 namespace {
 
-using shader::BufferId;
+using gpu::BufferId;
 
 // What happens while it lives is not part of the test of allocations that fail.
 class WithAllMemory {
@@ -84,7 +84,7 @@ class VulkanMemoryTest : public VulkanTest {
     if (y != 0 && z != 0) note(queue_->Copy(y, 0, z, 0, count * 4, {}).status());
     if (z != 0) {
       std::promise<Status> done;
-      queue_->Download(z, result.data(), count * 4, [&done](const Status& status) { done.set_value(status); });
+      queue_->Download(z, 0, result.data(), count * 4, [&done](const Status& status) { done.set_value(status); });
       // Commands of the batch may still use them.
       for (const BufferId buffer : {x, y, z}) {
         if (buffer != 0) queue_->DestroyBuffer(buffer);
@@ -185,7 +185,7 @@ TEST_F(VulkanMemoryTest, ER5_CommandsTakeNothingThatMayNotFail) {
     EXPECT_TRUE(queue_->Upload(x, many.data(), 4, nullptr, {}).ok());
     for (int j = 0; j < 30; ++j) EXPECT_TRUE(TryAdd(*pipeline, x, y, many.size(), 1.0f).ok());
     EXPECT_TRUE(queue_->Copy(x, 0, y, 8, 16, {}).ok());
-    queue_->Download(y, result.data(), many.size() * 4, [](const Status&) {});
+    queue_->Download(y, 0, result.data(), many.size() * 4, [](const Status&) {});
     queue_->DestroyBuffer(x);
     queue_->DestroyBuffer(y);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What a GpuQueue promises, on a real device.
+// What a ShaderQueue promises, on a real device.
 
 #include "vulkan_queue.h"
 
@@ -18,8 +18,9 @@
 namespace tandem::vulkan {
 namespace {
 
+using gpu::BufferId;
+using gpu::BufferRange;
 using shader::BufferAccess;
-using shader::BufferId;
 using shader::ShaderText;
 
 using VulkanQueueTest = VulkanTest;
@@ -115,11 +116,50 @@ TEST_F(VulkanQueueTest, CopiesTakeOffsets) {
   Destroy({from, to});
 }
 
+TEST_F(VulkanQueueTest, PartsOfABufferAreReadInPlace) {
+  const auto pipeline = MakePipeline(AddShader());
+  const uint64_t part = std::max<uint64_t>(queue_->limits().offset_alignment, 64);
+  const size_t count = part / 4;
+  std::vector<float> values(3 * count);
+  std::iota(values.begin(), values.end(), 0.0f);
+  const BufferId x = MakeBuffer(values);
+  const BufferId y = MakeBuffer(values.size() * 4);
+  for (size_t i = 0; i < 3; ++i) {
+    const BufferRange buffers[] = {{x, i * part, part}, {y, (2 - i) * part, part}};
+    const uint32_t parameters[] = {static_cast<uint32_t>(count), std::bit_cast<uint32_t>(0.5f)};
+    const auto groups = static_cast<uint32_t>((count + 63) / 64);
+    ASSERT_TRUE(queue_->Dispatch(*pipeline, buffers, parameters, {groups, 1, 1}, {}).ok());
+  }
+  const std::vector<float> moved = Read<float>(y, values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(moved[i], values[(2 - i / count) * count + i % count] + 0.5f) << i;
+  }
+  std::vector<float> middle(count);
+  std::promise<Status> done;
+  queue_->Download(x, part, middle.data(), part, [&](const Status& status) { done.set_value(status); });
+  EXPECT_TRUE(done.get_future().get().ok());
+  EXPECT_EQ(middle[0], values[count]);
+  EXPECT_EQ(middle.back(), values[2 * count - 1]);
+  Destroy({x, y});
+}
+
+TEST_F(VulkanQueueTest, WhenAllIsDoneSomebodyIsTold) {
+  const BufferId x = MakeBuffer(std::vector<float>(64, 1));
+  std::promise<Status> done;
+  queue_->WhenDone([&](const Status& status) { done.set_value(status); });
+  EXPECT_TRUE(done.get_future().get().ok());
+  // Also where there is nothing to be done.
+  std::promise<Status> again;
+  queue_->WhenDone([&](const Status& status) { again.set_value(status); });
+  EXPECT_TRUE(again.get_future().get().ok());
+  Destroy({x});
+}
+
 TEST_F(VulkanQueueTest, DownloadReadsWhatWasThereWhenItWasIssued) {
   const BufferId buffer = MakeBuffer(std::vector<uint32_t>(1000, 1));
   std::vector<uint32_t> first(1000);
   std::promise<Status> done;
-  queue_->Download(buffer, first.data(), 4000, [&](const Status& status) { done.set_value(status); });
+  queue_->Download(buffer, 0, first.data(), 4000, [&](const Status& status) { done.set_value(status); });
   Upload(buffer, std::vector<uint32_t>(1000, 2));
   EXPECT_EQ(Read<uint32_t>(buffer, 1000), std::vector<uint32_t>(1000, 2));
   EXPECT_TRUE(done.get_future().get().ok());
@@ -212,7 +252,7 @@ TEST_F(VulkanQueueTest, MoreCommandsThanAreInFlightAtOnce) {
     std::swap(a, b);
   }
   EXPECT_EQ(Read<float>(a, 64), std::vector<float>(64, count));
-  const shader::GpuQueue::Counters counters = queue_->counters();
+  const shader::ShaderQueue::Counters counters = queue_->counters();
   EXPECT_EQ(counters.dispatches, uint64_t{count});
   EXPECT_LT(counters.submits, uint64_t{count} / 10);
   Destroy({a, b});
@@ -241,9 +281,9 @@ TEST_F(VulkanQueueTest, ManyParameters) {
   const BufferId second = MakeBuffer(shader::kMaxParameters * 4);
   std::vector<uint32_t> parameters(shader::kMaxParameters);
   std::iota(parameters.begin(), parameters.end(), 1000u);
-  ASSERT_TRUE(queue_->Dispatch(*pipeline, {&first, 1}, parameters, {1, 1, 1}, {}).ok());
+  ASSERT_TRUE(queue_->Dispatch(*pipeline, std::array{BufferRange{first}}, parameters, {1, 1, 1}, {}).ok());
   std::vector<uint32_t> others(shader::kMaxParameters, 7);
-  ASSERT_TRUE(queue_->Dispatch(*pipeline, {&second, 1}, others, {1, 1, 1}, {}).ok());
+  ASSERT_TRUE(queue_->Dispatch(*pipeline, std::array{BufferRange{second}}, others, {1, 1, 1}, {}).ok());
   EXPECT_EQ(Read<uint32_t>(first, parameters.size()), parameters);
   EXPECT_EQ(Read<uint32_t>(second, others.size()), others);
   Destroy({first, second});
@@ -283,7 +323,7 @@ TEST_F(VulkanQueueTest, DownloadsAreEndedBeforeTheQueue) {
   const BufferId buffer = MakeBuffer(std::vector<uint32_t>(100000, 3));
   std::vector<uint32_t> values(100000);
   bool ended = false;
-  queue_->Download(buffer, values.data(), 400000, [&](const Status&) { ended = true; });
+  queue_->Download(buffer, 0, values.data(), 400000, [&](const Status&) { ended = true; });
   Destroy({buffer});
   queue_.reset();
   EXPECT_TRUE(ended);
@@ -339,7 +379,7 @@ fn main(@builtin(local_invocation_index) lidx: u32) {
   const auto pipeline = MakePipeline(text);
   const BufferId u = MakeBuffer(std::vector<uint32_t>(18, 77));
   const BufferId counts = MakeBuffer(std::vector<uint32_t>(4, 0));
-  const BufferId buffers[] = {u, counts};
+  const BufferRange buffers[] = {{u}, {counts}};
   ASSERT_TRUE(queue_->Dispatch(*pipeline, buffers, {}, {1, 1, 1}, {}).ok());
   const std::vector<uint32_t> expected = {9,    7,           std::bit_cast<uint32_t>(-1.5f),
                                           0,    0xFFFFFFFFu, 0x80000000u,

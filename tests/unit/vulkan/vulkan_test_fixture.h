@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/work_queue.h"
 #include "vulkan_device.h"
 #include "vulkan_queue.h"
@@ -27,7 +27,7 @@
 namespace tandem::vulkan {
 
 // Keeps what it is told, in order.
-class RecordingListener final : public shader::GpuListener {
+class RecordingListener final : public gpu::StreamListener {
  public:
   void OnBatchesFailed(uint64_t first, uint64_t last, const Status& error) override {
     Add("failed " + std::to_string(first) + "-" + std::to_string(last) + ": " + std::string(error.message()));
@@ -50,7 +50,8 @@ class RecordingListener final : public shader::GpuListener {
 
 class VulkanTest : public testing::Test {
  protected:
-  using BufferId = shader::BufferId;
+  using BufferId = gpu::BufferId;
+  using BufferRange = gpu::BufferRange;
   using PipelineRef = RcRef<shader::Pipeline>;
 
   // Null, and the test skipped, where there is none.
@@ -102,7 +103,7 @@ class VulkanTest : public testing::Test {
   StatusOr<std::vector<T>> TryRead(BufferId buffer, size_t count) {
     std::vector<T> values(count);
     std::promise<Status> done;
-    queue_->Download(buffer, values.data(), count * sizeof(T), [&](const Status& status) { done.set_value(status); });
+    queue_->Download(buffer, 0, values.data(), count * sizeof(T), [&](const Status& status) { done.set_value(status); });
     TANDEM_RETURN_IF_ERROR(done.get_future().get());
     return values;
   }
@@ -149,7 +150,7 @@ fn main(@builtin(global_invocation_id) gid: vec3u) {
   }
 
   StatusOr<uint64_t> TryAdd(const shader::Pipeline& add, BufferId x, BufferId y, size_t n, float value) {
-    const BufferId buffers[] = {x, y};
+    const BufferRange buffers[] = {{x}, {y}};
     const uint32_t parameters[] = {static_cast<uint32_t>(n), std::bit_cast<uint32_t>(value)};
     return queue_->Dispatch(add, buffers, parameters, {static_cast<uint32_t>((n + 63) / 64), 1, 1}, {});
   }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <list>
 #include <map>
 #include <set>
 #include <string>
@@ -23,8 +24,9 @@
 namespace tandem::webgpu {
 
 using shader::BufferAccess;
-using shader::BufferId;
-using shader::CommandOrigin;
+using gpu::BufferId;
+using gpu::BufferRange;
+using gpu::CommandOrigin;
 using Words = std::vector<uint32_t>;
 
 inline constexpr CommandOrigin kOrigin = {"test.op", {}};
@@ -57,7 +59,7 @@ class FakeExecutor final : public Executor {
   void TellAll(WebGpuQueue& queue) {
     for (uint32_t batch : std::exchange(batches, {})) queue.OnBatchDone(batch);
     for (uint32_t pipeline : std::exchange(compiling, {})) queue.OnPipelineDone(pipeline, StatusCode::kOk, "");
-    for (uint32_t download : std::exchange(downloads, {})) queue.OnDownloadDone(download, StatusCode::kOk, "");
+    for (uint32_t end : std::exchange(ends, {})) queue.OnEnd(end, StatusCode::kOk, "");
   }
 
   size_t Count(Command command) const {
@@ -78,7 +80,7 @@ class FakeExecutor final : public Executor {
   std::set<uint32_t> adopted;
   std::vector<uint32_t> batches;  // not told of
   std::vector<uint32_t> compiling;
-  std::vector<uint32_t> downloads;
+  std::vector<uint32_t> ends;
   std::vector<Record> records;  // of the last batch
   size_t arena_bytes = 0;       // of the last batch
   int num_requests = 0;
@@ -87,7 +89,7 @@ class FakeExecutor final : public Executor {
  private:
   struct Group {
     uint32_t layout;
-    std::vector<uint32_t> buffers;
+    std::vector<uint32_t> parts;  // each a buffer, an offset and a size
   };
   struct Pipeline {
     uint32_t layout;
@@ -97,7 +99,7 @@ class FakeExecutor final : public Executor {
   size_t Do(const Batch& batch, size_t i) {
     const auto command = static_cast<Command>(batch.words[i]);
     size_t count = NumWords(command);
-    if (command == Command::kCreateGroup) count += batch.words[i + 3];
+    if (command == Command::kCreateGroup) count += kBufferWords * batch.words[i + 3];
     const std::vector<uint32_t> words(&batch.words[i + 1], &batch.words[i + 1] + count);
     records.push_back({command, words, i});
     const auto text = [&](size_t at) {
@@ -149,8 +151,11 @@ class FakeExecutor final : public Executor {
         std::memcpy(buffers.at(words[2]).data() + words[3] / 4, buffers.at(words[0]).data() + words[1] / 4, words[4]);
         break;
       case Command::kDownload:
-        std::memcpy(const_cast<void*>(Address(batch, words[1])), buffers.at(words[0]).data(), words[2]);
-        downloads.push_back(words[3]);
+        std::memcpy(const_cast<void*>(Address(batch, words[2])), buffers.at(words[0]).data() + words[1] / 4, words[3]);
+        ends.push_back(words[4]);
+        break;
+      case Command::kEnd:
+        ends.push_back(words[0]);
         break;
     }
     return i + 1 + count;
@@ -162,8 +167,14 @@ class FakeExecutor final : public Executor {
     EXPECT_EQ(group.layout, pipeline.layout);
     EXPECT_EQ(words[2] % kSlotBytes, 0u);
     std::vector<Words*> used;
-    for (uint32_t buffer : group.buffers) {
-      used.push_back(&buffers.at(buffer));
+    std::list<Words> parts;  // only read
+    for (size_t i = 0; i < group.parts.size(); i += kBufferWords) {
+      const uint32_t buffer = group.parts[i], offset = group.parts[i + 1], size = group.parts[i + 2];
+      Words& whole = buffers.at(buffer);
+      EXPECT_EQ(offset % 256, 0u);
+      EXPECT_LE(offset + size, whole.size() * 4);
+      const auto first = whole.begin() + offset / 4;
+      used.push_back(size == 0 ? &whole : &parts.emplace_back(first, first + size / 4));
       used_in_batch(batch.number).insert(buffer);
     }
     shaders.at(pipeline.name)(used, reinterpret_cast<const uint32_t*>(batch.arena.data() + words[2]));

@@ -20,7 +20,7 @@
 namespace tandem::webgpu {
 namespace {
 
-class IgnoringListener final : public shader::GpuListener {
+class IgnoringListener final : public gpu::StreamListener {
  public:
   void OnBatchesFailed(uint64_t, uint64_t, const Status&) override { ADD_FAILURE() << "no batch fails here"; }
   void OnDeviceLost(const Status&) override {}
@@ -89,7 +89,7 @@ bool IssueAll(World& world, const Words& many, Words& result, int& num_owners) {
   if (x != 0) note(queue.Upload(x, many.data(), many.size() * 4, nullptr, kOrigin).status());
   if (x != 0) note(queue.Upload(x, &three, 4, nullptr, kOrigin).status());
   if (x != 0 && y != 0 && pipeline.IsConcrete()) {
-    note(queue.Dispatch(**pipeline, std::array{x, y}, std::array{10u}, {1, 1, 1}, kOrigin).status());
+    note(queue.Dispatch(**pipeline, std::array{BufferRange{x}, BufferRange{y}}, std::array{10u}, {1, 1, 1}, kOrigin).status());
     // Into what the batch uses: by a copy out of the arena, and by one of its own.
     note(queue.Upload(x, &three, 4, nullptr, kOrigin).status());
     note(queue.Upload(x, many.data(), many.size() * 4, nullptr, kOrigin).status());
@@ -98,7 +98,7 @@ bool IssueAll(World& world, const Words& many, Words& result, int& num_owners) {
   if (y != 0 && z != 0) note(queue.Copy(y, 0, z, 0, 8, kOrigin).status());
   Status read = Internal("never called");
   if (z != 0) {
-    queue.Download(z, result.data(), result.size() * 4, [&read](const Status& status) { read = status; });
+    queue.Download(z, 0, result.data(), result.size() * 4, [&read](const Status& status) { read = status; });
     world.Tell();
     note(read);
   }
@@ -162,17 +162,17 @@ TEST(WebGpuMemoryTest, ER5_TakesNothingThatMayNotFail) {
     const BufferId x = *queue.CreateBuffer(many.size() * 4, kOrigin);
     const BufferId y = *queue.CreateBuffer(many.size() * 4, kOrigin);
     ASSERT_TRUE(queue.Upload(x, many.data(), (i % 2 == 0 ? 1 : many.size()) * 4, nullptr, kOrigin).ok());
-    ASSERT_TRUE(queue.Dispatch(**pipeline, std::array{x, y}, std::array{1u}, {1, 1, 1}, kOrigin).ok());
+    ASSERT_TRUE(queue.Dispatch(**pipeline, std::array{BufferRange{x}, BufferRange{y}}, std::array{1u}, {1, 1, 1}, kOrigin).ok());
     ASSERT_TRUE(queue.Upload(x, many.data(), many.size() * 4, nullptr, kOrigin).ok());
     ASSERT_TRUE(queue.Copy(x, 0, y, 0, 8, kOrigin).ok());
-    if (i % 50 == 0) queue.Download(y, read.data(), 4, [](const Status&) {});
+    if (i % 50 == 0) queue.Download(y, 0, read.data(), 4, [](const Status&) {});
     queue.DestroyBuffer(x);
     queue.DestroyBuffer(y);
     if (i % 100 == 0) queue.OnBatchDone(executor.last);
   }
   queue.Flush();
   queue.OnBatchDone(executor.last);
-  for (uint32_t download = 1; download <= 14; ++download) queue.OnDownloadDone(download, StatusCode::kOk, "");
+  for (uint32_t download = 1; download <= 14; ++download) queue.OnEnd(download, StatusCode::kOk, "");
   pipeline = {};
   EXPECT_EQ(thread_heap.num_throwing, throwing);
 }
@@ -191,7 +191,7 @@ TEST(WebGpuMemoryTest, TakesNothingForCommandsLikeThoseBefore) {
   const auto batch = [&] {
     for (uint32_t i = 0; i < 100; ++i) {
       EXPECT_TRUE(queue.Upload(x, &i, 4, nullptr, kOrigin).ok());
-      EXPECT_TRUE(queue.Dispatch(**pipeline, std::array{x, y}, std::array{i}, {1, 1, 1}, kOrigin).ok());
+      EXPECT_TRUE(queue.Dispatch(**pipeline, std::array{BufferRange{x}, BufferRange{y}}, std::array{i}, {1, 1, 1}, kOrigin).ok());
       EXPECT_TRUE(queue.Copy(y, 0, x, 0, 4, kOrigin).ok());
     }
     queue.Flush();
@@ -215,7 +215,7 @@ TEST(WebGpuMemoryTest, ER5_WhatDiesWithoutMemoryIsDroppedLater) {
     const BufferId from = buffers[static_cast<size_t>(i / 2)];
     if (from == buffers.back()) continue;
     ASSERT_TRUE(
-        queue.Dispatch(*pipelines.back(), std::array{from, buffers.back()}, std::array{1u}, {1, 1, 1}, kOrigin).ok());
+        queue.Dispatch(*pipelines.back(), std::array{BufferRange{from}, BufferRange{buffers.back()}}, std::array{1u}, {1, 1, 1}, kOrigin).ok());
   }
   world.Tell();
   WithoutMemory([&] {

@@ -19,7 +19,7 @@ struct Failure {
   Status error;
 };
 
-class Listener final : public shader::GpuListener {
+class Listener final : public gpu::StreamListener {
  public:
   void OnBatchesFailed(uint64_t first, uint64_t last, const Status& error) override {
     failures.push_back({first, last, error});
@@ -54,14 +54,14 @@ class WebGpuQueueTest : public testing::Test {
   }
   uint64_t Dispatch(const shader::Pipeline& pipeline, BufferId from, BufferId to, uint32_t parameter,
                     const CommandOrigin& origin = kOrigin) {
-    const auto batch = queue_->Dispatch(pipeline, std::array{from, to}, std::array{parameter}, {1, 1, 1}, origin);
+    const auto batch = queue_->Dispatch(pipeline, std::array{BufferRange{from}, BufferRange{to}}, std::array{parameter}, {1, 1, 1}, origin);
     EXPECT_TRUE(batch.ok());
     return *batch;
   }
   Words Read(BufferId buffer, size_t count) {
     Words words(count);
     Status status = Internal("never called");
-    queue_->Download(buffer, words.data(), count * 4, [&](const Status& result) { status = result; });
+    queue_->Download(buffer, 0, words.data(), count * 4, [&](const Status& result) { status = result; });
     executor_.TellAll(*queue_);
     EXPECT_TRUE(status.ok()) << status.ToString();
     return words;
@@ -71,6 +71,49 @@ class WebGpuQueueTest : public testing::Test {
   Listener listener_;
   std::unique_ptr<WebGpuQueue> queue_ = std::make_unique<WebGpuQueue>(executor_, "fake", shader::GpuLimits());
 };
+
+TEST_F(WebGpuQueueTest, PartsOfABufferAreGroupsOfTheirOwn) {
+  const RcRef<shader::Pipeline> add = Add();
+  Words words(192);
+  for (uint32_t i = 0; i < words.size(); ++i) words[i] = i;
+  const BufferId x = BufferOf(words);
+  const BufferId y = Buffer(64 * 4);
+  const auto read_part = [&](uint64_t offset) {
+    const std::array<BufferRange, 2> ranges = {{{x, offset, 64 * 4}, {y}}};
+    EXPECT_TRUE(queue_->Dispatch(*add, ranges, std::array{10u}, {1, 1, 1}, kOrigin).ok());
+    return Read(y, 64);
+  };
+  EXPECT_EQ(read_part(0)[63], 73u);
+  EXPECT_EQ(read_part(256)[0], 74u);
+  EXPECT_EQ(read_part(512)[63], 201u);
+  EXPECT_EQ(executor_.Count(Command::kCreateGroup), 1u);
+  // Known again.
+  EXPECT_EQ(read_part(256)[63], 137u);
+  EXPECT_EQ(executor_.Count(Command::kCreateGroup), 0u);
+  // Whole by its size, or by none.
+  const std::array<BufferRange, 2> sized = {{{x, 512}, {y, 0, 64 * 4}}};
+  EXPECT_TRUE(queue_->Dispatch(*add, sized, std::array{1u}, {1, 1, 1}, kOrigin).ok());
+  queue_->Flush();
+  EXPECT_EQ(executor_.Count(Command::kDispatch), 1u);
+  EXPECT_EQ(executor_.Count(Command::kCreateGroup), 0u);
+  executor_.TellAll(*queue_);
+  Words part(64);
+  queue_->Download(x, 256, part.data(), 64 * 4, [](const Status& status) { EXPECT_TRUE(status.ok()); });
+  executor_.TellAll(*queue_);
+  EXPECT_EQ(part, Words(words.begin() + 64, words.begin() + 128));
+}
+
+TEST_F(WebGpuQueueTest, WhenAllIsDoneSomebodyIsTold) {
+  std::vector<std::string> told;
+  queue_->WhenDone([&](const Status& status) { told.push_back(status.ToString()); });
+  EXPECT_TRUE(told.empty());
+  executor_.TellAll(*queue_);
+  EXPECT_EQ(told.size(), 1u);
+  queue_->WhenDone([&](const Status& status) { told.push_back(std::string(status.message())); });
+  queue_->OnDeviceLost("gone");
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[1], "the device fake is lost: gone");
+}
 
 TEST_F(WebGpuQueueTest, CarriesOutWhatWasIssuedInOneBatch) {
   const auto add = Add();
@@ -311,7 +354,7 @@ TEST_F(WebGpuQueueTest, LosesEverythingWithTheDevice) {
   const BufferId x = BufferOf({1});
   uint32_t word = 0;
   Status read;
-  queue_->Download(x, &word, 4, [&](const Status& status) { read = status; });
+  queue_->Download(x, 0, &word, 4, [&](const Status& status) { read = status; });
   auto value = queue_->CreatePipeline({"add", "text", {}, 0, {1, 1, 1}});
   queue_->OnDeviceLost("it was destroyed");
   EXPECT_EQ(read.code(), StatusCode::kUnavailable);
@@ -321,10 +364,10 @@ TEST_F(WebGpuQueueTest, LosesEverythingWithTheDevice) {
   EXPECT_EQ(queue_->CreateBuffer(4, kOrigin).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(queue_->Upload(x, &word, 4, nullptr, kOrigin).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(queue_->Copy(x, 0, x + 1, 0, 4, kOrigin).status().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(queue_->Dispatch(*add, std::array{x, x}, {}, {1, 1, 1}, kOrigin).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(queue_->Dispatch(*add, std::array{BufferRange{x}, BufferRange{x}}, {}, {1, 1, 1}, kOrigin).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(queue_->CreatePipeline({"add", "text", {}, 0, {1, 1, 1}}).GetError().code(), StatusCode::kUnavailable);
   Status late;
-  queue_->Download(x, &word, 4, [&](const Status& status) { late = status; });
+  queue_->Download(x, 0, &word, 4, [&](const Status& status) { late = status; });
   EXPECT_EQ(late.code(), StatusCode::kUnavailable);
   const uint64_t crossings = queue_->counters().crossings;
   queue_->DestroyBuffer(x);
@@ -340,7 +383,7 @@ TEST_F(WebGpuQueueTest, CancelsWhatIsLeftAtItsEnd) {
   const BufferId x = BufferOf({1});
   uint32_t word = 0;
   Status read;
-  queue_->Download(x, &word, 4, [&](const Status& status) { read = status; });
+  queue_->Download(x, 0, &word, 4, [&](const Status& status) { read = status; });
   auto value = queue_->CreatePipeline({"add", "text", {}, 0, {1, 1, 1}});
   queue_.reset();
   EXPECT_EQ(read.code(), StatusCode::kCancelled);
@@ -365,7 +408,7 @@ TEST_F(WebGpuQueueTest, LeavesCarryingOutToTheDevicesThread) {
     }
     std::swap(from, y);
     queue_->Flush();
-    queue_->Download(y, words.data(), 4, [&](const Status& status) { read = status; });
+    queue_->Download(y, 0, words.data(), 4, [&](const Status& status) { read = status; });
   });
   worker.join();
   EXPECT_EQ(queue_->counters().crossings, before);

@@ -21,9 +21,11 @@ export const STAGE = 10;
 export const COPY_FROM_ARENA = 11;
 export const COPY = 12;
 export const DOWNLOAD = 13;
+const END = 14;
 
-/** How many words a record has, its first included; CREATE_GROUP has its buffers besides. */
-export const RECORD_WORDS = [0, 3, 3, 4, 7, 2, 4, 2, 7, 4, 4, 4, 6, 5];
+/** How many words a record has, its first included; CREATE_GROUP has its buffers besides, BUFFER_WORDS each. */
+export const RECORD_WORDS = [0, 3, 3, 4, 7, 2, 4, 2, 7, 4, 4, 4, 6, 6, 2];
+const BUFFER_WORDS = 3;
 
 const ARENA_BYTES = 256 * 1024;
 
@@ -54,7 +56,8 @@ export interface Listener {
   onBatchFailed(batch: number, word: number, code: number, text: string): void;
   onBufferFailed(buffer: number, text: string): void;
   onPipelineDone(pipeline: number, code: number, text: string): void;
-  onDownloadDone(download: number, code: number, text: string): void;
+  /** Of a read, or of an END. */
+  onEnd(end: number, code: number, text: string): void;
   /** The device is lost, which may be told again. The executor is to be closed. */
   onDeviceLost(text: string): void;
 }
@@ -224,13 +227,16 @@ export class Executor {
           this.drop(pipelines, u32[i + 1]!);
           break;
         case CREATE_GROUP: {
-          const numbers = Array.from(u32.subarray(i + 4, i + 4 + u32[i + 3]!));
-          this.createGroup(u32[i + 1]!, u32[i + 2]!, numbers);
-          i += numbers.length;
+          const parts = u32.subarray(i + 4, i + 4 + BUFFER_WORDS * u32[i + 3]!);
+          this.createGroup(u32[i + 1]!, u32[i + 2]!, parts);
+          i += parts.length;
           break;
         }
         case DROP_GROUP:
           this.drop(this.groups, u32[i + 1]!);
+          break;
+        case END:
+          this.end(u32[i + 1]!);
           break;
         case WRITE:
           this.write(buffers[u32[i + 1]!]!, u32[i + 2]!, padded(u32[i + 3]!));
@@ -251,7 +257,7 @@ export class Executor {
     if (command === COPY) encoder.copyBufferToBuffer(buffers[a]!, b, buffers[c]!, d, e);
     else if (command === COPY_FROM_ARENA) encoder.copyBufferToBuffer(this.arena, a, buffers[b]!, 0, padded(c));
     else if (command === STAGE) this.stage(encoder, buffers[a]!, b, c, isTrial);
-    else if (command === DOWNLOAD && !isTrial) this.download(encoder, buffers[a]!, b, c, d);
+    else if (command === DOWNLOAD && !isTrial) this.download(encoder, buffers[a]!, b, c, d, e);
   }
 
   private ensureEncoder(): GPUCommandEncoder {
@@ -297,9 +303,16 @@ export class Executor {
     });
   }
 
-  private createGroup(number: number, layout: number, numbers: readonly number[]): void {
-    const entries: GPUBindGroupEntry[] = numbers.map(
-      (buffer, binding) => ({ binding, resource: { buffer: this.buffers[buffer]! } }));
+  private createGroup(number: number, layout: number, parts: Uint32Array): void {
+    const entries: GPUBindGroupEntry[] = [];
+    const numbers: number[] = [];
+    for (let i = 0; i < parts.length; i += BUFFER_WORDS) {
+      const buffer = this.buffers[parts[i]!]!;
+      const size = parts[i + 2]!;
+      const resource = size === 0 ? { buffer } : { buffer, offset: parts[i + 1]!, size };
+      entries.push({ binding: numbers.length, resource });
+      numbers.push(parts[i]!);
+    }
     entries.push({ binding: numbers.length, resource: { buffer: this.arena, size: PARAMETER_BYTES } });
     const group = this.device.createBindGroup({ layout: this.layouts.group(layout), entries });
     this.groups[number] = { group, buffers: numbers };
@@ -354,11 +367,13 @@ export class Executor {
     else this.toDestroy.push(staging);
   }
 
-  private download(encoder: GPUCommandEncoder, from: GPUBuffer, address: number, bytes: number, number: number): void {
+  private download(
+    encoder: GPUCommandEncoder, from: GPUBuffer, offset: number, address: number, bytes: number, number: number,
+  ): void {
     const { listener, memory, readBacks } = this;
     const size = padded(Math.max(bytes, 1));
     const buffer = readBacks.take(size);
-    encoder.copyBufferToBuffer(from, 0, buffer, 0, size);
+    encoder.copyBufferToBuffer(from, offset, buffer, 0, size);
     // Once it is submitted.
     this.reads.push(() => {
       const { told } = this;
@@ -369,12 +384,20 @@ export class Executor {
         memory.u8.set(new Uint8Array(buffer.getMappedRange(0, size), 0, bytes), address);
         buffer.unmap();
         readBacks.give(buffer);
-        listener.onDownloadDone(number, OK, '');
+        listener.onEnd(number, OK, '');
       }, async (error: unknown) => {
         await told;
         buffer.destroy();
-        if (await this.isFailure()) listener.onDownloadDone(number, INTERNAL, textOf(error));
+        if (await this.isFailure()) listener.onEnd(number, INTERNAL, textOf(error));
       }).catch(() => undefined);
+    });
+  }
+
+  private end(number: number): void {
+    this.reads.push(() => {
+      void this.finished().then(async () => {
+        if (!this.closed) this.listener.onEnd(number, OK, '');
+      });
     });
   }
 
@@ -382,11 +405,11 @@ export class Executor {
   private failedReads(first: number, count: number, text: string): (() => void)[] {
     const reads: (() => void)[] = [];
     for (const { record } of recordsOf(this.memory.u32.subarray(first, first + count))) {
-      if (record[0] !== DOWNLOAD) continue;
-      const number = record[4]!;
+      if (record[0] !== DOWNLOAD && record[0] !== END) continue;
+      const number = record[record.length - 1]!;
       reads.push(() => {
         void this.told.then(async () => {
-          if (await this.isFailure()) this.listener.onDownloadDone(number, INTERNAL, text);
+          if (await this.isFailure()) this.listener.onEnd(number, INTERNAL, text);
         });
       });
     }
@@ -440,7 +463,7 @@ export function* recordsOf(words: Uint32Array): Generator<{ word: number; record
   for (let word = 0; word < words.length;) {
     const size = RECORD_WORDS[words[word]!]!;
     yield { word, record: words.subarray(word, word + size) };
-    word += size + (words[word] === CREATE_GROUP ? words[word + 3]! : 0);
+    word += size + (words[word] === CREATE_GROUP ? BUFFER_WORDS * words[word + 3]! : 0);
   }
 }
 

@@ -14,7 +14,7 @@ import type { DeviceSource, OpenDevice } from './open_device.js';
 
 type Call = (...args: number[]) => number;
 const EXPORTS = [
-  'create', 'batch_done', 'batch_failed', 'buffer_failed', 'pipeline_done', 'download_done', 'device_lost', 'flush',
+  'create', 'batch_done', 'batch_failed', 'buffer_failed', 'pipeline_done', 'end_done', 'device_lost', 'flush',
   'is_on_device', 'transfer', 'check', 'buffer', 'adopt', 'wrap', 'describe',
 ] as const;
 type Name = (typeof EXPORTS)[number];
@@ -144,8 +144,8 @@ class WebGpu implements Gpu, Listener {
     this.tell((address) => this.exports.tandem_webgpu_pipeline_done(this.engine.js, pipeline, code, address), text);
   }
 
-  onDownloadDone(download: number, code: number, text: string): void {
-    this.tell((address) => this.exports.tandem_webgpu_download_done(this.engine.js, download, code, address), text);
+  onEnd(end: number, code: number, text: string): void {
+    this.tell((address) => this.exports.tandem_webgpu_end_done(this.engine.js, end, code, address), text);
   }
 
   onDeviceLost(text: string): void {

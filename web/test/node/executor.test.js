@@ -69,7 +69,7 @@ function playedListener(events) {
     onBatchFailed: (batch, word, code) => events.push(`batch ${code}`),
     onBufferFailed: () => events.push('buffer'),
     onPipelineDone: (number, code) => events.push(`pipeline ${code}`),
-    onDownloadDone: (number, code) => events.push(`download ${code}`),
+    onEnd: (number, code) => events.push(`end ${code}`),
     onDeviceLost() {
       events.push('lost');
       this.executor.close();
@@ -116,9 +116,9 @@ describe('the executor of WebGPU', () => {
   }
 
   const commands = {
-    'a read': [DOWNLOAD, 1, 0, 16, 7],
+    'a read': [DOWNLOAD, 1, 0, 0, 16, 7],
     'a shader': [CREATE_PIPELINE, 1, 1, 0, 0, 0, 0],
-    'a read and a shader': [DOWNLOAD, 1, 0, 16, 7, CREATE_PIPELINE, 1, 1, 0, 0, 0, 0],
+    'a read and a shader': [DOWNLOAD, 1, 0, 0, 16, 7, CREATE_PIPELINE, 1, 1, 0, 0, 0, 0],
     'commands': [CREATE_BUFFER, 2, 16],
   };
   for (const [name, scope] of Object.entries(SCOPES)) {
@@ -143,7 +143,7 @@ describe('the executor of WebGPU', () => {
     played.device.isFailing = true;
     played.run(...commands['a read and a shader']);
     await settled(played);
-    expect(played.events.sort()).to.deep.equal([`download ${INTERNAL}`, `pipeline ${INTERNAL}`]);
+    expect(played.events.sort()).to.deep.equal([`end ${INTERNAL}`, `pipeline ${INTERNAL}`]);
     const invalid = play({ scope: async () => null, reason: 'validation' });
     invalid.device.isFailing = true;
     invalid.run(...commands['a shader']);

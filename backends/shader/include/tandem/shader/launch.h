@@ -13,7 +13,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/shader/shader_source.h"
 
 namespace tandem::shader {

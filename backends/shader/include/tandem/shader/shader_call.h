@@ -14,7 +14,7 @@
 #include "tandem/export.h"
 #include "tandem/growing_array.h"
 #include "tandem/kernel.h"
-#include "tandem/shader/gpu_device.h"
+#include "tandem/shader/shader_device.h"
 #include "tandem/shader/launch.h"
 #include "tandem/small_array.h"
 
@@ -36,7 +36,7 @@ class TANDEM_EXPORT ShaderCall {
   ShaderCall(const ShaderCall&) = delete;
   ShaderCall& operator=(const ShaderCall&) = delete;
 
-  GpuDevice& device() const { return device_; }
+  ShaderDevice& device() const { return device_; }
   const GpuLimits& limits() const { return device_.limits(); }
 
   // The argument's buffer, which must be on this device.
@@ -48,6 +48,10 @@ class TANDEM_EXPORT ShaderCall {
   GpuBuffer* ForwardOrAllocate(size_t i, std::initializer_list<size_t> candidates);
   // Result `i` is argument `arg` with the result's shape: the buffer is shared, nothing is copied.
   void Share(size_t i, size_t arg);
+  // Whether result `i`, which is what argument `arg` has from the byte `offset` on, may be a part of its buffer; then
+  // SharePart makes it one, and nothing is copied. Not if it is so small that it would keep much other memory.
+  bool MaySharePart(size_t i, size_t arg, uint64_t offset);
+  void SharePart(size_t i, size_t arg, uint64_t offset);
   // A buffer for the call alone.
   GpuBuffer* Temporary(uint64_t bytes);
   // A buffer with these words, for tables that are too large for parameters.
@@ -91,7 +95,7 @@ class TANDEM_EXPORT ShaderCall {
   Status Defer();
 
   KernelFrame& frame_;
-  GpuDevice& device_;
+  ShaderDevice& device_;
   const CommandOrigin origin_;
   Status status_;
   bool is_ready_ = true;  // all pipelines are

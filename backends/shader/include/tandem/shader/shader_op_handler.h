@@ -11,35 +11,30 @@
 
 #include "tandem/core_runtime.h"
 #include "tandem/export.h"
-#include "tandem/kernel_op_handler.h"
-#include "tandem/shader/gpu_device.h"
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/gpu/gpu_op_handler.h"
+#include "tandem/shader/shader_device.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/status.h"
 
 namespace tandem::shader {
 
-// Owns its device.
-class TANDEM_EXPORT ShaderOpHandler final : public KernelOpHandler {
+class TANDEM_EXPORT ShaderOpHandler final : public gpu::GpuOpHandler {
  public:
-  ShaderOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback, std::unique_ptr<GpuDevice> device,
-                  Policy policy);
-  GpuDevice& gpu() const { return *gpu_; }
-
- private:
-  std::unique_ptr<GpuDevice> gpu_;
+  ShaderOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback,
+                  std::unique_ptr<ShaderDevice> device);
+  ShaderDevice& gpu() const { return static_cast<ShaderDevice&>(GpuOpHandler::gpu()); }
 };
 
 struct ShaderOpHandlerOptions {
   // Of handler and device: "vulkan", "webgpu".
   std::string_view name;
-  GpuMemory::Options memory;
+  gpu::GpuMemory::Options memory;
   // Runs what has no shader, moving arguments and results (OH-2); null: such calls are errors.
   OpHandler* fallback = nullptr;
 };
 
-// Makes the handler with all shader kernels and adds it to `runtime`. It takes dense tensors of the host as arguments
-// too, which it moves to the device (EX-13).
-TANDEM_EXPORT StatusOr<ShaderOpHandler*> CreateShaderOpHandler(CoreRuntime& runtime, std::unique_ptr<GpuQueue> queue,
+// Makes the handler with all shader kernels and adds it to `runtime`.
+TANDEM_EXPORT StatusOr<ShaderOpHandler*> CreateShaderOpHandler(CoreRuntime& runtime, std::unique_ptr<ShaderQueue> queue,
                                                                const ShaderOpHandlerOptions& options);
 
 }  // namespace tandem::shader

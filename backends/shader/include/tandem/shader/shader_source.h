@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "tandem/export.h"
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/shader_queue.h"
 
 namespace tandem::shader {
 

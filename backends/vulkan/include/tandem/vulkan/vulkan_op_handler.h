@@ -14,8 +14,8 @@
 
 #include "tandem/core_runtime.h"
 #include "tandem/export.h"
-#include "tandem/shader/gpu_memory.h"
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/gpu/gpu_memory.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/shader/shader_op_handler.h"
 #include "tandem/status.h"
 
@@ -37,14 +37,14 @@ struct VulkanOptions {
   std::string cache_folder;
 
   // For the op handler.
-  shader::GpuMemory::Options memory{};
+  gpu::GpuMemory::Options memory{};
   OpHandler* fallback = nullptr;
 };
 
 // A queue of a device that has compute and timeline semaphores (Vulkan 1.2, or 1.1 with VK_KHR_timeline_semaphore).
 // NotFound if there is no loader, no driver, or no such device; FailedPrecondition, naming what it lacks, if the device
 // falls short of what shaders need.
-TANDEM_EXPORT StatusOr<std::unique_ptr<shader::GpuQueue>> CreateVulkanQueue(const VulkanOptions& options);
+TANDEM_EXPORT StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateVulkanQueue(const VulkanOptions& options);
 
 // Makes the handler "vulkan" on such a queue and adds it to the runtime.
 TANDEM_EXPORT StatusOr<shader::ShaderOpHandler*> CreateVulkanOpHandler(CoreRuntime& runtime,

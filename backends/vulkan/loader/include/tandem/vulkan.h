@@ -17,7 +17,8 @@
 
 namespace tandem {
 
-// Which device the handler is for, and what it does with what that lacks.
+// Which device the handler is for, and what it does with what that lacks. LoadOpHandler takes the same as settings of
+// these names: `device` and `cache_folder` as text, `memory_limit` and `cache_limit` as i64.
 struct VulkanHandlerOptions {
   // Which device: its index in the loader's order, or a part of its name in any case. Empty: the first discrete one,
   // else integrated, virtual, of the CPU. TANDEM_VULKAN_DEVICE in the environment comes first.

@@ -25,7 +25,8 @@ enum class Command : uint32_t {
   kCreatePipeline,
   // pipeline
   kDropPipeline,
-  // group, layout, number of buffers, buffers
+  // group, layout, number of buffers, and of each its number, the offset and the size of the part that is meant; size
+  // 0: all of it
   kCreateGroup,
   // group
   kDropGroup,
@@ -39,13 +40,16 @@ enum class Command : uint32_t {
   kCopyFromArena,
   // from, its offset, to, its offset, bytes
   kCopy,
-  // buffer, address, bytes, number of the download
+  // buffer, offset, address, bytes, number of the end
   kDownload,
+  // number of the end: told of when all before is done
+  kEnd,
 };
 
-// The words behind a record's first; those of kCreateGroup without its buffers.
+// The words behind a record's first; those of kCreateGroup without its buffers, which have kBufferWords each.
+inline constexpr size_t kBufferWords = 3;
 constexpr size_t NumWords(Command command) {
-  constexpr uint8_t kNumWords[] = {0, 2, 2, 3, 6, 1, 3, 1, 6, 3, 3, 3, 5, 4};
+  constexpr uint8_t kNumWords[] = {0, 2, 2, 3, 6, 1, 3, 1, 6, 3, 3, 3, 5, 5, 1};
   return kNumWords[static_cast<size_t>(command)];
 }
 

@@ -15,7 +15,7 @@
 
 #include "tandem/export.h"
 #include "tandem/growing_array.h"
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/webgpu/commands.h"
 
 namespace tandem::webgpu {
@@ -24,7 +24,7 @@ class CommandStream;
 
 // The thread that makes it is the device's, and must never wait. Methods named On... are for whoever carries the
 // batches out, on that thread.
-class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
+class TANDEM_EXPORT WebGpuQueue final : public shader::ShaderQueue {
  public:
   // `executor` outlives the queue.
   WebGpuQueue(Executor& executor, std::string_view adapter_name, const shader::GpuLimits& limits);
@@ -32,24 +32,25 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
 
   std::string_view adapter_name() const override { return adapter_name_; }
   const shader::GpuLimits& limits() const override { return limits_; }
-  void SetListener(shader::GpuListener& listener) override { listener_ = &listener; }
-  StatusOr<shader::BufferId> CreateBuffer(uint64_t bytes, const shader::CommandOrigin& origin) override;
-  void DestroyBuffer(shader::BufferId buffer) override;
+  void SetListener(gpu::StreamListener& listener) override { listener_ = &listener; }
+  StatusOr<gpu::BufferId> CreateBuffer(uint64_t bytes, const gpu::CommandOrigin& origin) override;
+  void DestroyBuffer(gpu::BufferId buffer) override;
   AsyncValueRef<RcRef<shader::Pipeline>> CreatePipeline(shader::ShaderText text) override;
-  StatusOr<uint64_t> Dispatch(const shader::Pipeline& pipeline, std::span<const shader::BufferId> buffers,
+  StatusOr<uint64_t> Dispatch(const shader::Pipeline& pipeline, std::span<const gpu::BufferRange> buffers,
                               std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
-                              const shader::CommandOrigin& origin) override;
-  StatusOr<uint64_t> Upload(shader::BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
-                            const shader::CommandOrigin& origin) override;
-  StatusOr<uint64_t> Copy(shader::BufferId from, uint64_t from_offset, shader::BufferId to, uint64_t to_offset,
-                          uint64_t bytes, const shader::CommandOrigin& origin) override;
-  void Download(shader::BufferId from, void* to, uint64_t bytes, Done done) override;
+                              const gpu::CommandOrigin& origin) override;
+  StatusOr<uint64_t> Upload(gpu::BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
+                            const gpu::CommandOrigin& origin) override;
+  StatusOr<uint64_t> Copy(gpu::BufferId from, uint64_t from_offset, gpu::BufferId to, uint64_t to_offset,
+                          uint64_t bytes, const gpu::CommandOrigin& origin) override;
+  void Download(gpu::BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) override;
+  void WhenDone(Done done) override;
   void Flush() override;
   Counters counters() const override;
 
   // A number for a buffer that JavaScript has, and puts into its list under this number before it is used here.
   // DestroyBuffer forgets it.
-  StatusOr<shader::BufferId> AdoptBuffer(uint64_t bytes);
+  StatusOr<gpu::BufferId> AdoptBuffer(uint64_t bytes);
 
   // What has become of a batch, a buffer, a pipeline or a download; `text` is the device's own. Whatever is not known
   // is ignored.
@@ -63,8 +64,8 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
   void OnBufferFailed(uint32_t buffer, std::string_view text);
   // `code` is kOk if it is ready.
   void OnPipelineDone(uint32_t pipeline, StatusCode code, std::string_view text);
-  // After OnBatchDone of its batch and all before it.
-  void OnDownloadDone(uint32_t download, StatusCode code, std::string_view text);
+  // Of a download, or an end. After OnBatchDone of its batch and all before it.
+  void OnEnd(uint32_t end, StatusCode code, std::string_view text);
   void OnDeviceLost(std::string_view text);
 
  private:
@@ -73,7 +74,7 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
     RcRef<WebGpuPipeline> pipeline;
     Producer<RcRef<shader::Pipeline>> value;
   };
-  struct PendingDownload {
+  struct PendingEnd {
     uint32_t number;
     Done done;
   };
@@ -81,6 +82,9 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
   // Notes a command by `record(stream)`, which is false if memory is exhausted; gives its batch.
   template <typename Record>
   StatusOr<uint64_t> Note(Record record);
+  // Notes a record by `record(stream, number)`, at whose end `done` is called.
+  template <typename Record>
+  void NoteEnd(Done done, Record record);
   void DropPipeline(uint32_t pipeline);
   void RequestFlushLocked();
   void FailPending(const Status& error);
@@ -89,7 +93,7 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
   const std::string adapter_name_;
   const shader::GpuLimits limits_;
   const std::thread::id device_thread_ = std::this_thread::get_id();
-  shader::GpuListener* listener_ = nullptr;
+  gpu::StreamListener* listener_ = nullptr;
 
   mutable std::mutex mutex_;
   // Guarded by the mutex.
@@ -97,8 +101,8 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::GpuQueue {
   bool is_flush_requested_ = false;
   Status lost_;
   GrowingArray<PendingPipeline> pipelines_;
-  GrowingArray<PendingDownload> downloads_;
-  uint32_t last_download_ = 0;
+  GrowingArray<PendingEnd> ends_;
+  uint32_t last_end_ = 0;
   Counters counters_;
 };
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// GpuDevice: a device whose op handler runs shaders: its queue, memory, pipelines and what has failed on it.
+// GpuDevice: a device that is a stream: its memory, the ways of tensors to and from it, and what has failed on it.
 
-#ifndef TANDEM_SHADER_GPU_DEVICE_H_
-#define TANDEM_SHADER_GPU_DEVICE_H_
+#ifndef TANDEM_GPU_GPU_DEVICE_H_
+#define TANDEM_GPU_GPU_DEVICE_H_
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -14,43 +13,38 @@
 #include <string_view>
 #include <utility>
 
+#include "tandem/chain.h"
 #include "tandem/device.h"
 #include "tandem/execution_context.h"
 #include "tandem/export.h"
+#include "tandem/gpu/gpu_memory.h"
+#include "tandem/gpu/stream.h"
 #include "tandem/growing_array.h"
-#include "tandem/shader/gpu_memory.h"
-#include "tandem/shader/gpu_queue.h"
-#include "tandem/shader/shader_source.h"
 #include "tandem/tensor.h"
 #include "tandem/tensor_conversions.h"
 
-namespace tandem::shader {
+namespace tandem::gpu {
 
-// Dense tensors in a GpuBuffer, row-major without gaps from its start. bool takes 4 bytes an element, 0 or 1; all other
-// dtypes have the layout they have on the host.
+// Dense tensors in a GpuBuffer, row-major without gaps from its start. All dtypes have the layout they have on the
+// host, but for bool where the device says so.
 TANDEM_EXPORT extern const TensorType kDenseGpu;
 
+// How a device has bool: as on the host, or, where kernels can address no bytes, in 4 bytes an element, 0 or 1.
+enum class BoolLayout : uint8_t { kBytes, kWords };
+
 // Bytes of a tensor on a GPU, not rounded.
-TANDEM_EXPORT uint64_t GpuByteSize(const TensorMetadata& metadata);
+TANDEM_EXPORT uint64_t GpuByteSize(const TensorMetadata& metadata, BoolLayout layout);
 
-// Thread-safe.
-class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
+// A derived class may add what its kernels need. Thread-safe.
+class TANDEM_EXPORT GpuDevice : public Device, private StreamListener {
  public:
-  // `memory` is of `queue`.
-  GpuDevice(std::string_view name, std::unique_ptr<GpuQueue> queue, RcRef<GpuMemory> memory);
-  ~GpuDevice();
+  // `memory` is of `stream`.
+  GpuDevice(std::string_view name, std::unique_ptr<Stream> stream, RcRef<GpuMemory> memory, BoolLayout bools);
+  virtual ~GpuDevice();
 
-  GpuQueue& queue() const { return *queue_; }
-  const GpuLimits& limits() const { return limits_; }
+  Stream& stream() const { return *stream_; }
   GpuMemory& memory() const { return *memory_; }
-
-  // The pipeline of a variant, made the first time it is asked for, and how many buffers, the last ones, it writes. An
-  // error is not kept: what failed for lack of memory, or because the device was busy, is tried again.
-  struct VariantPipeline {
-    AsyncValueRef<RcRef<Pipeline>> value;
-    size_t num_written = 0;
-  };
-  VariantPipeline FindPipeline(const ShaderVariant& variant);
+  uint64_t ByteSize(const TensorMetadata& metadata) const { return GpuByteSize(metadata, bools_); }
 
   // Ok, or why the content of the buffer is unusable: the device is lost, or a batch that wrote it failed.
   Status CheckUsable(const GpuBuffer& buffer) const {
@@ -67,12 +61,23 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
   StatusOr<Tensor> Upload(const ExecutionContext& exec, const Tensor& host);
   // A copy on the host, of the same metadata; pending.
   AsyncValueRef<Tensor> Download(const ExecutionContext& exec, const Tensor& tensor);
+  // A copy of a tensor of another device; through the host, unless a derived class knows better.
+  virtual AsyncValueRef<Tensor> TakeFrom(const ExecutionContext& exec, const GpuDevice& device, const Tensor& tensor);
+  // An event: concrete when all commands issued so far have been executed, or the error of the device that is lost.
+  AsyncValueRef<Chain> RecordEvent();
 
   // The buffer of a tensor that is on a GPU.
   static GpuBuffer& BufferOf(const Tensor& tensor) { return static_cast<GpuBuffer&>(*tensor.storage()); }
+  // The device that a tensor on a GPU is on.
+  static GpuDevice& Of(const Device& device) { return const_cast<GpuDevice&>(static_cast<const GpuDevice&>(device)); }
 
-  // Adds the ways between the host and devices of this class; nothing if they are there.
+  // Adds the ways between the host and devices of this class, and from one to another; nothing if they are there.
   static Status RegisterConversions(TensorConversions& conversions);
+
+ protected:
+  // Destroys the stream, after which everything fails; nothing the second time. For destructors of derived classes,
+  // since the stream may call what waits for it then, which uses them.
+  void Close();
 
  private:
   struct Failure {
@@ -85,28 +90,19 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
     RcRef<GpuBuffer> buffer;
   };
 
-  struct KnownVariant {
-    ShaderVariant variant;
-    VariantPipeline pipeline;  // its value is null until it was first made
-    std::unique_ptr<KnownVariant> next;
-  };
-  static constexpr size_t kVariantBuckets = 512;
-
+  bool HasWideBools(const TensorMetadata& metadata) const {
+    return bools_ == BoolLayout::kWords && metadata.dtype == DType::kBool;
+  }
   void OnBatchesFailed(uint64_t first, uint64_t last, const Status& error) override;
   void OnDeviceLost(const Status& error) override;
   Status CheckFailures(const GpuBuffer& buffer) const;
-  // The place of a variant; null if memory is exhausted.
-  VariantPipeline* FindVariant(const ShaderVariant& variant);
   StatusOr<Tensor> UploadElements(const TensorMetadata& metadata, const void* data, RcRef<TensorStorage> owner,
                                   const CommandOrigin& origin);
   StatusOr<Tensor> UploadConstant(const TensorMetadata& metadata, const void* data, const CommandOrigin& origin);
 
-  std::unique_ptr<GpuQueue> queue_;
-  const GpuLimits limits_;
+  std::unique_ptr<Stream> stream_;
   RcRef<GpuMemory> memory_;
-
-  std::mutex pipelines_mutex_;
-  std::array<std::unique_ptr<KnownVariant>, kVariantBuckets> variants_;  // by hash
+  const BoolLayout bools_;
 
   std::mutex constants_mutex_;
   GrowingArray<Constant> constants_;  // by key
@@ -117,6 +113,6 @@ class TANDEM_EXPORT GpuDevice final : public Device, private GpuListener {
   Status lost_;
 };
 
-}  // namespace tandem::shader
+}  // namespace tandem::gpu
 
-#endif  // TANDEM_SHADER_GPU_DEVICE_H_
+#endif  // TANDEM_GPU_GPU_DEVICE_H_

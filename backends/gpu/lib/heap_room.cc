@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-#include "tandem/shader/heap_room.h"
+#include "tandem/gpu/heap_room.h"
 
 #include <new>
 
-namespace tandem::shader {
+namespace tandem::gpu {
 
 bool HeapHasRoom(size_t bytes) {
   // Calls of the operators, unlike expressions with `new`, may not be left out by the compiler.
@@ -14,4 +14,4 @@ bool HeapHasRoom(size_t bytes) {
   return block != nullptr;
 }
 
-}  // namespace tandem::shader
+}  // namespace tandem::gpu

@@ -3,13 +3,13 @@
 
 // LinkedQueue: objects in a row, linked by themselves, so that adding one needs no memory.
 
-#ifndef TANDEM_SHADER_LINKED_QUEUE_H_
-#define TANDEM_SHADER_LINKED_QUEUE_H_
+#ifndef TANDEM_GPU_LINKED_QUEUE_H_
+#define TANDEM_GPU_LINKED_QUEUE_H_
 
 #include <memory>
 #include <utility>
 
-namespace tandem::shader {
+namespace tandem::gpu {
 
 // Owns its elements. T has a member `std::unique_ptr<T> next`, which is the queue's while the element is in it.
 // Move-only. Not thread-safe.
@@ -69,6 +69,6 @@ class LinkedQueue {
   T* last_ = nullptr;
 };
 
-}  // namespace tandem::shader
+}  // namespace tandem::gpu
 
-#endif  // TANDEM_SHADER_LINKED_QUEUE_H_
+#endif  // TANDEM_GPU_LINKED_QUEUE_H_

@@ -3,8 +3,8 @@
 
 // GpuBuffer: device memory of tensors; GpuMemory: where it comes from, with freed buffers kept for reuse.
 
-#ifndef TANDEM_SHADER_GPU_MEMORY_H_
-#define TANDEM_SHADER_GPU_MEMORY_H_
+#ifndef TANDEM_GPU_GPU_MEMORY_H_
+#define TANDEM_GPU_GPU_MEMORY_H_
 
 #include <array>
 #include <atomic>
@@ -17,29 +17,33 @@
 #include "tandem/export.h"
 #include "tandem/growing_array.h"
 #include "tandem/ref_counted.h"
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/gpu/stream.h"
 #include "tandem/status.h"
 #include "tandem/tensor.h"
 
-namespace tandem::shader {
+namespace tandem::gpu {
 
 class GpuMemory;
 
-// One buffer of a queue. May outlive the device; then it is only destroyed.
+// One buffer of a stream, or a part of one that a tensor is in without a copy. May outlive the device; then it is only
+// destroyed. A part keeps the whole buffer, and is external memory to kernels, which never take it over (TH-5).
 class TANDEM_EXPORT GpuBuffer final : public TensorStorage {
  public:
-  BufferId id() const { return id_; }
-  // At least what was asked for; a multiple of 4.
-  uint64_t size() const { return size_; }
+  // Where the content is, as commands take it. `size` is at least what was asked for; a multiple of 4.
+  const BufferRange& range() const { return range_; }
+  BufferId id() const { return range_.buffer; }
+  uint64_t offset() const { return range_.offset; }
+  uint64_t size() const { return range_.size; }
+  // The buffer that this is a part of, or itself.
+  const GpuBuffer& whole() const { return whole_ ? *whole_ : *this; }
 
-  // The last batch with a command that writes it; 0: none yet.
-  uint64_t last_write() const { return last_write_.load(std::memory_order_relaxed); }
-  // It then has other content than was kept.
+  // The last batch with a command that writes the whole buffer; 0: none yet.
+  uint64_t last_write() const { return whole().last_write_.load(std::memory_order_relaxed); }
+  // It then has other content than was kept. Not of a part.
   void set_last_write(uint64_t batch) {
     last_write_.store(batch, std::memory_order_relaxed);
     num_kept_ = 0;
   }
-
   // As above for an upload of the content that is kept.
   void set_last_upload(uint64_t batch) { last_write_.store(batch, std::memory_order_relaxed); }
 
@@ -48,20 +52,24 @@ class TANDEM_EXPORT GpuBuffer final : public TensorStorage {
   std::span<const std::byte> kept() const { return {kept_.data(), num_kept_}; }
   void Keep(const void* data, uint64_t bytes);
 
+  // A part of this buffer: `offset` is a multiple of StreamLimits::offset_alignment, `size` one of 4. Null if memory is
+  // exhausted.
+  RcRef<GpuBuffer> Part(uint64_t offset, uint64_t size);
+
  private:
   friend class GpuMemory;
-  GpuBuffer(RcRef<GpuMemory> memory, BufferId id, uint64_t size, std::function<void()> release)
-      : TensorStorage(release != nullptr),
+  GpuBuffer(RcRef<GpuMemory> memory, RcRef<GpuBuffer> whole, const BufferRange& range, std::function<void()> release)
+      : TensorStorage(whole || release != nullptr),
         memory_(std::move(memory)),
-        id_(id),
-        size_(size),
+        whole_(std::move(whole)),
+        range_(range),
         release_(std::move(release)) {}
   ~GpuBuffer() override = default;
   void Free() override;
 
   RcRef<GpuMemory> memory_;
-  BufferId id_;
-  uint64_t size_;
+  const RcRef<GpuBuffer> whole_;  // of a part
+  const BufferRange range_;
   std::atomic<uint64_t> last_write_{0};
   std::array<std::byte, Tensor::kInlineBytes> kept_;
   uint8_t num_kept_ = 0;
@@ -83,8 +91,8 @@ class TANDEM_EXPORT GpuMemory : public RefCounted<GpuMemory> {
     uint64_t num_cache_hits = 0;
   };
 
-  // `queue` is used until Close.
-  GpuMemory(GpuQueue& queue, const Options& options) : queue_(&queue), options_(options) {}
+  // `stream` is used until Close.
+  GpuMemory(Stream& stream, const Options& options) : stream_(&stream), options_(options) {}
 
   // A buffer of at least `bytes`, never empty. ResourceExhausted, naming size, use and limit, if there is no memory or
   // no buffer may be as large.
@@ -95,7 +103,7 @@ class TANDEM_EXPORT GpuMemory : public RefCounted<GpuMemory> {
   Stats stats() const;
   // Gives kept buffers back to the device.
   void Trim();
-  // The queue is about to be destroyed: buffers that are freed from now on do not reach it.
+  // The stream is about to be destroyed: buffers that are freed from now on do not reach it.
   void Close();
 
  private:
@@ -116,12 +124,12 @@ class TANDEM_EXPORT GpuMemory : public RefCounted<GpuMemory> {
   bool PutFree(uint64_t size, BufferId id);
 
   mutable std::mutex mutex_;
-  GpuQueue* queue_;  // null once closed
+  Stream* stream_;  // null once closed
   const Options options_;
   Stats stats_;
   GrowingArray<FreeList> free_;  // by size
 };
 
-}  // namespace tandem::shader
+}  // namespace tandem::gpu
 
-#endif  // TANDEM_SHADER_GPU_MEMORY_H_
+#endif  // TANDEM_GPU_GPU_MEMORY_H_

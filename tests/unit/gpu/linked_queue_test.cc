@@ -3,7 +3,7 @@
 
 // Objects in a row that are linked by themselves.
 
-#include "tandem/shader/linked_queue.h"
+#include "tandem/gpu/linked_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tandem::shader {
+namespace tandem::gpu {
 namespace {
 
 struct Element {
@@ -86,4 +86,4 @@ TEST(LinkedQueueTest, ALongOneIsDestroyed) {
 }
 
 }  // namespace
-}  // namespace tandem::shader
+}  // namespace tandem::gpu

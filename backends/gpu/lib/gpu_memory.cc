@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-#include "tandem/shader/gpu_memory.h"
+#include "tandem/gpu/gpu_memory.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-namespace tandem::shader {
+namespace tandem::gpu {
 
 namespace {
 
@@ -35,10 +35,17 @@ void GpuBuffer::Keep(const void* data, uint64_t bytes) {
   num_kept_ = static_cast<uint8_t>(bytes);
 }
 
+RcRef<GpuBuffer> GpuBuffer::Part(uint64_t offset, uint64_t size) {
+  GpuBuffer& whole = whole_ ? *whole_ : *this;
+  const BufferRange range = {range_.buffer, range_.offset + offset, size};
+  return RcRef<GpuBuffer>::Take(new (std::nothrow)
+                                    GpuBuffer(memory_, RcRef<GpuBuffer>::Share(&whole), range, nullptr));
+}
+
 void GpuBuffer::Free() {
   if (release_ != nullptr) {
     release_();
-  } else {
+  } else if (!whole_) {
     memory_->Take(*this);
   }
   delete this;
@@ -46,11 +53,11 @@ void GpuBuffer::Free() {
 
 StatusOr<RcRef<GpuBuffer>> GpuMemory::Allocate(uint64_t bytes, const CommandOrigin& origin) {
   const std::lock_guard lock(mutex_);
-  if (queue_ == nullptr)
+  if (stream_ == nullptr)
     return MakeError(StatusCode::kUnavailable, "expected a device, got one that has been destroyed");
-  const uint64_t largest = queue_->limits().max_buffer_bytes;
+  const uint64_t largest = stream_->limits().max_buffer_bytes;
   if (bytes > largest) {
-    return ResourceExhausted("expected a tensor of at most ", largest, " bytes on ", queue_->adapter_name(),
+    return ResourceExhausted("expected a tensor of at most ", largest, " bytes on ", stream_->adapter_name(),
                              ", got one of ", bytes);
   }
   const uint64_t size = RoundToClass(bytes, largest);
@@ -64,17 +71,17 @@ StatusOr<RcRef<GpuBuffer>> GpuMemory::Allocate(uint64_t bytes, const CommandOrig
     stats_.bytes_cached -= size;
     ++stats_.num_cache_hits;
   } else {
-    StatusOr<BufferId> made = queue_->CreateBuffer(size, origin);
+    StatusOr<BufferId> made = stream_->CreateBuffer(size, origin);
     if (!made.ok() && made.status().code() == StatusCode::kResourceExhausted && stats_.bytes_cached > 0) {
       TrimLocked();
-      made = queue_->CreateBuffer(size, origin);
+      made = stream_->CreateBuffer(size, origin);
     }
     if (!made.ok()) return made.status();
     id = *made;
   }
-  auto* buffer = new (std::nothrow) GpuBuffer(RcRef<GpuMemory>::Share(this), id, size, nullptr);
+  auto* buffer = new (std::nothrow) GpuBuffer(RcRef<GpuMemory>::Share(this), nullptr, {id, 0, size}, nullptr);
   if (buffer == nullptr) {
-    queue_->DestroyBuffer(id);
+    stream_->DestroyBuffer(id);
     return Status::OutOfMemory();
   }
   stats_.bytes_in_use += size;
@@ -84,7 +91,7 @@ StatusOr<RcRef<GpuBuffer>> GpuMemory::Allocate(uint64_t bytes, const CommandOrig
 }
 
 StatusOr<RcRef<GpuBuffer>> GpuMemory::WrapExternal(BufferId id, uint64_t bytes, std::function<void()> release) {
-  auto* buffer = new (std::nothrow) GpuBuffer(RcRef<GpuMemory>::Share(this), id, bytes, release);
+  auto* buffer = new (std::nothrow) GpuBuffer(RcRef<GpuMemory>::Share(this), nullptr, {id, 0, bytes}, release);
   if (buffer == nullptr) {
     release();
     return Status::OutOfMemory();
@@ -95,11 +102,11 @@ StatusOr<RcRef<GpuBuffer>> GpuMemory::WrapExternal(BufferId id, uint64_t bytes, 
 void GpuMemory::Take(GpuBuffer& buffer) {
   const std::lock_guard lock(mutex_);
   stats_.bytes_in_use -= buffer.size();
-  if (queue_ == nullptr) return;
+  if (stream_ == nullptr) return;
   if (buffer.size() > options_.cache_limit || stats_.bytes_cached > options_.cache_limit - buffer.size()) {
-    return queue_->DestroyBuffer(buffer.id());
+    return stream_->DestroyBuffer(buffer.id());
   }
-  if (!PutFree(buffer.size(), buffer.id())) return queue_->DestroyBuffer(buffer.id());
+  if (!PutFree(buffer.size(), buffer.id())) return stream_->DestroyBuffer(buffer.id());
   stats_.bytes_cached += buffer.size();
 }
 
@@ -124,12 +131,12 @@ GpuMemory::Stats GpuMemory::stats() const {
 
 void GpuMemory::Trim() {
   const std::lock_guard lock(mutex_);
-  if (queue_ != nullptr) TrimLocked();
+  if (stream_ != nullptr) TrimLocked();
 }
 
 void GpuMemory::TrimLocked() {
   for (const FreeList& list : free_) {
-    for (const BufferId id : list.ids) queue_->DestroyBuffer(id);
+    for (const BufferId id : list.ids) stream_->DestroyBuffer(id);
   }
   free_.clear();
   stats_.bytes_cached = 0;
@@ -137,9 +144,9 @@ void GpuMemory::TrimLocked() {
 
 void GpuMemory::Close() {
   const std::lock_guard lock(mutex_);
-  if (queue_ == nullptr) return;
+  if (stream_ == nullptr) return;
   TrimLocked();
-  queue_ = nullptr;
+  stream_ = nullptr;
 }
 
-}  // namespace tandem::shader
+}  // namespace tandem::gpu

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// FakeGpuQueue: a GPU made of vectors, whose shaders are C++ functions and whose failures a test brings about.
+// FakeShaderQueue: a GPU made of vectors, whose shaders are C++ functions and whose failures a test brings about.
 
-#ifndef TANDEM_TESTS_UNIT_SHADER_FAKE_GPU_QUEUE_H_
-#define TANDEM_TESTS_UNIT_SHADER_FAKE_GPU_QUEUE_H_
+#ifndef TANDEM_TESTS_UNIT_SHADER_FAKE_SHADER_QUEUE_H_
+#define TANDEM_TESTS_UNIT_SHADER_FAKE_SHADER_QUEUE_H_
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <span>
@@ -19,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "tandem/shader/gpu_queue.h"
+#include "tandem/shader/shader_queue.h"
 
 namespace tandem::shader {
 
@@ -36,7 +37,7 @@ class FakePipeline final : public Pipeline {
 };
 
 // Commands run when they are flushed; each flush is a batch. For one thread.
-class FakeGpuQueue final : public GpuQueue {
+class FakeShaderQueue final : public ShaderQueue {
  public:
   // What a test sets and sees; outlives the queue.
   struct Controls {
@@ -53,7 +54,7 @@ class FakeGpuQueue final : public GpuQueue {
     uint64_t uploads = 0;
     uint64_t downloads = 0;
     Counters counters;
-    GpuListener* listener = nullptr;
+    gpu::StreamListener* listener = nullptr;
     uint64_t batch = 1;
 
     void ReleasePipelines() {
@@ -61,8 +62,8 @@ class FakeGpuQueue final : public GpuQueue {
     }
   };
 
-  explicit FakeGpuQueue(Controls& controls) : c_(controls) {}
-  ~FakeGpuQueue() override {
+  explicit FakeShaderQueue(Controls& controls) : c_(controls) {}
+  ~FakeShaderQueue() override {
     Flush();
     c_.ReleasePipelines();
     c_.listener = nullptr;
@@ -70,7 +71,7 @@ class FakeGpuQueue final : public GpuQueue {
 
   std::string_view adapter_name() const override { return "fake"; }
   const GpuLimits& limits() const override { return c_.limits; }
-  void SetListener(GpuListener& listener) override { c_.listener = &listener; }
+  void SetListener(gpu::StreamListener& listener) override { c_.listener = &listener; }
 
   StatusOr<BufferId> CreateBuffer(uint64_t bytes, const CommandOrigin&) override {
     EXPECT_EQ(bytes % 4, 0u);
@@ -99,17 +100,25 @@ class FakeGpuQueue final : public GpuQueue {
     return AsyncValueRef<RcRef<Pipeline>>(RcRef<AsyncValue>(std::move(value)));
   }
 
-  StatusOr<uint64_t> Dispatch(const Pipeline& pipeline, std::span<const BufferId> buffers,
+  StatusOr<uint64_t> Dispatch(const Pipeline& pipeline, std::span<const BufferRange> buffers,
                               std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
                               const CommandOrigin&) override {
     const auto& fake = static_cast<const FakePipeline&>(pipeline);
     EXPECT_EQ(buffers.size(), fake.text.buffers.size());
     EXPECT_EQ(parameters.size(), fake.text.num_parameters);
     ++c_.counters.dispatches;
-    commands_.push_back([this, run = fake.run, ids = std::vector(buffers.begin(), buffers.end()),
+    commands_.push_back([this, run = fake.run, ranges = std::vector(buffers.begin(), buffers.end()),
                          words = Words(parameters.begin(), parameters.end()), workgroups] {
       std::vector<Words*> memory;
-      for (BufferId id : ids) memory.push_back(&c_.buffers.at(id));
+      std::list<Words> parts;  // only read
+      for (const BufferRange& range : ranges) {
+        Words& whole = c_.buffers.at(range.buffer);
+        EXPECT_EQ(range.offset % c_.limits.offset_alignment, 0u);
+        EXPECT_LE(range.offset + range.size, whole.size() * 4);
+        const auto first = whole.begin() + static_cast<ptrdiff_t>(range.offset / 4);
+        const auto last = range.size == 0 ? whole.end() : first + static_cast<ptrdiff_t>(range.size / 4);
+        memory.push_back(first == whole.begin() && last == whole.end() ? &whole : &parts.emplace_back(first, last));
+      }
       run(memory, words, workgroups);
     });
     return c_.batch;
@@ -136,10 +145,14 @@ class FakeGpuQueue final : public GpuQueue {
     });
     return c_.batch;
   }
-  void Download(BufferId from, void* to, uint64_t bytes, Done done) override {
+  void Download(BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) override {
     ++c_.downloads;
     Flush();
-    std::memcpy(to, c_.buffers.at(from).data(), bytes);
+    std::memcpy(to, reinterpret_cast<const char*>(c_.buffers.at(from).data()) + offset, bytes);
+    done(Status());
+  }
+  void WhenDone(Done done) override {
+    Flush();
     done(Status());
   }
   void Flush() override {
@@ -158,4 +171,4 @@ class FakeGpuQueue final : public GpuQueue {
 
 }  // namespace tandem::shader
 
-#endif  // TANDEM_TESTS_UNIT_SHADER_FAKE_GPU_QUEUE_H_
+#endif  // TANDEM_TESTS_UNIT_SHADER_FAKE_SHADER_QUEUE_H_

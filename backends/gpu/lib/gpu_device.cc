@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Uploads, downloads, pipelines, and what has failed on a device.
+// Tensors on their way to a device and from it, and what has failed there.
 
-#include "tandem/shader/gpu_device.h"
+#include "tandem/gpu/gpu_device.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,17 +12,15 @@
 
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
-#include "tandem/shader/heap_room.h"
+#include "tandem/run_when_ready.h"
 
-namespace tandem::shader {
+namespace tandem::gpu {
 
 constinit const TensorType kDenseGpu("dense_gpu");
 
 namespace {
 
 constexpr size_t kMaxConstants = 256;
-// Of the heap, for the strings of which a shader is put together: the longest texts have some 30 KB.
-constexpr size_t kComposeBytes = size_t{1} << 20;
 constexpr std::string_view kTransferName = "tandem.Transfer";
 
 // bool on the GPU.
@@ -33,16 +31,18 @@ void Narrow(const void* from, void* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) static_cast<uint8_t*>(to)[i] = static_cast<const uint32_t*>(from)[i] != 0;
 }
 
-GpuDevice& ToGpu(const Device& device) { return const_cast<GpuDevice&>(static_cast<const GpuDevice&>(device)); }
-
 AsyncValueRef<Tensor> HostToGpu(const ExecutionContext& exec, const Tensor& from, const Device& target) {
-  StatusOr<Tensor> tensor = ToGpu(target).Upload(exec, from);
+  StatusOr<Tensor> tensor = GpuDevice::Of(target).Upload(exec, from);
   if (!tensor.ok()) return AsyncValueRef<Tensor>::MakeError(tensor.status());
   return AsyncValueRef<Tensor>::MakeAvailable(std::move(*tensor));
 }
 
 AsyncValueRef<Tensor> GpuToHost(const ExecutionContext& exec, const Tensor& from, const Device&) {
-  return ToGpu(*from.device()).Download(exec, from);
+  return GpuDevice::Of(*from.device()).Download(exec, from);
+}
+
+AsyncValueRef<Tensor> GpuToGpu(const ExecutionContext& exec, const Tensor& from, const Device& target) {
+  return GpuDevice::Of(target).TakeFrom(exec, GpuDevice::Of(*from.device()), from);
 }
 
 // Keeps what a download reads and writes, until it ends.
@@ -77,45 +77,26 @@ class PendingDownload : public RefCounted<PendingDownload> {
 
 }  // namespace
 
-uint64_t GpuByteSize(const TensorMetadata& metadata) {
-  const auto elements = static_cast<uint64_t>(metadata.num_elements());
-  return elements * (metadata.dtype == DType::kBool ? sizeof(uint32_t) : DTypeSize(metadata.dtype));
+uint64_t GpuByteSize(const TensorMetadata& metadata, BoolLayout layout) {
+  const bool has_words = metadata.dtype == DType::kBool && layout == BoolLayout::kWords;
+  const size_t element = has_words ? sizeof(uint32_t) : DTypeSize(metadata.dtype);
+  return static_cast<uint64_t>(metadata.num_elements()) * element;
 }
 
-GpuDevice::GpuDevice(std::string_view name, std::unique_ptr<GpuQueue> queue, RcRef<GpuMemory> memory)
-    : Device(name, kDenseGpu), queue_(std::move(queue)), limits_(queue_->limits()), memory_(std::move(memory)) {
-  queue_->SetListener(*this);
+GpuDevice::GpuDevice(std::string_view name, std::unique_ptr<Stream> stream, RcRef<GpuMemory> memory, BoolLayout bools)
+    : Device(name, kDenseGpu), stream_(std::move(stream)), memory_(std::move(memory)), bools_(bools) {
+  stream_->SetListener(*this);
 }
 
-GpuDevice::~GpuDevice() {
-  // For the calls whose pipelines the queue gives up now.
-  OnDeviceLost(MakeError(StatusCode::kCancelled, "the device was destroyed"));
+GpuDevice::~GpuDevice() { Close(); }
+
+void GpuDevice::Close() {
+  if (!stream_) return;
+  // For what the stream calls now.
+  Lose(MakeError(StatusCode::kCancelled, "the device was destroyed"));
   constants_.clear();
-  for (std::unique_ptr<KnownVariant>& bucket : variants_) bucket.reset();
   memory_->Close();
-  queue_.reset();
-}
-
-GpuDevice::VariantPipeline* GpuDevice::FindVariant(const ShaderVariant& variant) {
-  std::unique_ptr<KnownVariant>* place = &variants_[ShaderVariant::Hash()(variant) % kVariantBuckets];
-  while (*place != nullptr && (*place)->variant != variant) place = &(*place)->next;
-  if (*place == nullptr) place->reset(new (std::nothrow) KnownVariant{variant, {}, nullptr});
-  return *place == nullptr ? nullptr : &(*place)->pipeline;
-}
-
-GpuDevice::VariantPipeline GpuDevice::FindPipeline(const ShaderVariant& variant) {
-  const std::lock_guard lock(pipelines_mutex_);
-  VariantPipeline* const pipeline = FindVariant(variant);
-  const bool is_made = pipeline != nullptr && pipeline->value.IsValid() && !pipeline->value.IsError();
-  if (!is_made) {
-    if (pipeline == nullptr || !HeapHasRoom(kComposeBytes)) {
-      return {AsyncValueRef<RcRef<Pipeline>>::MakeError(Status::OutOfMemory())};
-    }
-    ShaderText text = variant.Compose();
-    pipeline->num_written = static_cast<size_t>(std::ranges::count(text.buffers, BufferAccess::kReadWrite));
-    pipeline->value = queue_->CreatePipeline(std::move(text));
-  }
-  return {pipeline->value.CopyRef(), pipeline->num_written};
+  stream_.reset();
 }
 
 Status GpuDevice::CheckLost() const {
@@ -148,20 +129,20 @@ Status GpuDevice::CheckFailures(const GpuBuffer& buffer) const {
 }
 
 StatusOr<Tensor> GpuDevice::Allocate(const TensorMetadata& metadata, const CommandOrigin& origin) {
-  TANDEM_ASSIGN_OR_RETURN(RcRef<GpuBuffer> buffer, memory_->Allocate(GpuByteSize(metadata), origin));
+  TANDEM_ASSIGN_OR_RETURN(RcRef<GpuBuffer> buffer, memory_->Allocate(ByteSize(metadata), origin));
   return Tensor(metadata, this, kDenseGpu, nullptr, std::move(buffer));
 }
 
 StatusOr<Tensor> GpuDevice::UploadElements(const TensorMetadata& metadata, const void* data, RcRef<TensorStorage> owner,
                                            const CommandOrigin& origin) {
   TANDEM_ASSIGN_OR_RETURN(Tensor tensor, Allocate(metadata, origin));
-  const uint64_t bytes = GpuByteSize(metadata);
+  const uint64_t bytes = ByteSize(metadata);
   if (bytes == 0) return tensor;
   GpuBuffer& buffer = BufferOf(tensor);
   // The queue may be done with the data, and it be freed, when this returns.
   buffer.set_last_write(0);
   if (metadata.dtype == DType::kI32 || metadata.dtype == DType::kI64) buffer.Keep(data, bytes);
-  TANDEM_ASSIGN_OR_RETURN(const uint64_t batch, queue_->Upload(buffer.id(), data, bytes, std::move(owner), origin));
+  TANDEM_ASSIGN_OR_RETURN(const uint64_t batch, stream_->Upload(buffer.id(), data, bytes, std::move(owner), origin));
   buffer.set_last_upload(batch);
   return tensor;
 }
@@ -169,7 +150,7 @@ StatusOr<Tensor> GpuDevice::UploadElements(const TensorMetadata& metadata, const
 StatusOr<Tensor> GpuDevice::UploadConstant(const TensorMetadata& metadata, const void* data,
                                            const CommandOrigin& origin) {
   uint64_t bits = 0;
-  std::memcpy(&bits, data, static_cast<size_t>(GpuByteSize(metadata)));
+  std::memcpy(&bits, data, static_cast<size_t>(ByteSize(metadata)));
   const auto key = std::make_pair(metadata.dtype, bits);
   const std::lock_guard lock(constants_mutex_);
   Constant* found = std::ranges::lower_bound(constants_, key, {}, &Constant::key);
@@ -197,7 +178,7 @@ StatusOr<Tensor> GpuDevice::Upload(const ExecutionContext& exec, const Tensor& h
   Tensor dense(nullptr);
   TANDEM_ASSIGN_OR_RETURN(dense, ToDense(host, allocator));
   const TensorMetadata& metadata = host.metadata();
-  if (metadata.dtype != DType::kBool) {
+  if (!HasWideBools(metadata)) {
     if (count == 1) return UploadConstant(metadata, dense.data(), origin);
     return UploadElements(metadata, dense.data(), dense.storage(), origin);
   }
@@ -207,8 +188,8 @@ StatusOr<Tensor> GpuDevice::Upload(const ExecutionContext& exec, const Tensor& h
     return UploadConstant(metadata, &word, origin);
   }
   if (count == 0) return Allocate(metadata, origin);
-  if (GpuByteSize(metadata) > SIZE_MAX) return Status::OutOfMemory();
-  TANDEM_ASSIGN_OR_RETURN(RcRef<HostBuffer> words, allocator.Allocate(static_cast<size_t>(GpuByteSize(metadata))));
+  if (ByteSize(metadata) > SIZE_MAX) return Status::OutOfMemory();
+  TANDEM_ASSIGN_OR_RETURN(RcRef<HostBuffer> words, allocator.Allocate(static_cast<size_t>(ByteSize(metadata))));
   Widen(dense.data(), words->data(), count);
   const void* data = words->data();
   return UploadElements(metadata, data, std::move(words), origin);
@@ -221,14 +202,14 @@ AsyncValueRef<Tensor> GpuDevice::Download(const ExecutionContext& exec, const Te
   HostContext& host = exec.host();
   StatusOr<Tensor> dense = AllocateDense(metadata, host.device(), host.allocator());
   if (!dense.ok()) return fail(dense.status());
-  const uint64_t bytes = GpuByteSize(metadata);
+  const uint64_t bytes = ByteSize(metadata);
   if (bytes == 0) return AsyncValueRef<Tensor>::MakeAvailable(std::move(*dense));
   if (const std::span<const std::byte> kept = BufferOf(tensor).kept(); kept.size() == bytes) {
     std::memcpy(dense->mutable_data(), kept.data(), kept.size());
     return AsyncValueRef<Tensor>::MakeAvailable(std::move(*dense));
   }
   RcRef<HostBuffer> words;
-  if (metadata.dtype == DType::kBool) {
+  if (HasWideBools(metadata)) {
     if (bytes > SIZE_MAX) return fail(Status::OutOfMemory());
     StatusOr<RcRef<HostBuffer>> allocated = host.allocator().Allocate(static_cast<size_t>(bytes));
     if (!allocated.ok()) return fail(allocated.status());
@@ -241,8 +222,46 @@ AsyncValueRef<Tensor> GpuDevice::Download(const ExecutionContext& exec, const Te
   if (!pending) return fail(Status::OutOfMemory());
   void* const destination = pending->destination();
   // A pointer fits into the function; its reference is given up by the one call.
-  queue_->Download(BufferOf(tensor).id(), destination, bytes,
-                   [raw = pending.release()](const Status& status) { RcRef<PendingDownload>::Take(raw)->End(status); });
+  const BufferRange& from = BufferOf(tensor).range();
+  stream_->Download(from.buffer, from.offset, destination, bytes, [raw = pending.release()](const Status& status) {
+    RcRef<PendingDownload>::Take(raw)->End(status);
+  });
+  return value;
+}
+
+AsyncValueRef<Tensor> GpuDevice::TakeFrom(const ExecutionContext& exec, const GpuDevice& device, const Tensor& tensor) {
+  const auto upload = [](const ExecutionContext& context, GpuDevice& to, const AsyncValueRef<Tensor>& host) {
+    return host.IsError() ? StatusOr<Tensor>(host.GetError()) : to.Upload(context, *host);
+  };
+  const AsyncValueRef<Tensor> host = Of(device).Download(exec, tensor);
+  if (host.IsAvailable()) {
+    StatusOr<Tensor> there = upload(exec, *this, host);
+    return there.ok() ? AsyncValueRef<Tensor>::MakeAvailable(std::move(*there))
+                      : AsyncValueRef<Tensor>::MakeError(there.status());
+  }
+  auto result = Producer<Tensor>::MakeConstructed(tensor.metadata(), this);
+  if (!result) return AsyncValueRef<Tensor>::MakeError(Status::OutOfMemory());
+  AsyncValueRef<Tensor> value = result.ref();
+  AsyncValue* const awaited[] = {host.value()};
+  const bool waits =
+      RunWhenReady(awaited, [context = exec, this, host = host.CopyRef(), result = std::move(result), upload]() mutable {
+        StatusOr<Tensor> there = upload(context, *this, host);
+        host.reset();
+        if (!there.ok()) return result.SetError(there.status());
+        result.value().TakePayload(std::move(*there));
+        result.SetConcrete();
+      });
+  return waits ? std::move(value) : AsyncValueRef<Tensor>::MakeError(Status::OutOfMemory());
+}
+
+AsyncValueRef<Chain> GpuDevice::RecordEvent() {
+  auto event = MakeUnconstructed<Chain>();
+  if (!event) return AsyncValueRef<Chain>::MakeError(Status::OutOfMemory());
+  AsyncValueRef<Chain> value{RcRef<AsyncValue>(event)};
+  stream_->WhenDone([raw = event.release()](const Status& status) {
+    const auto ended = RcRef<ConcreteAsyncValue<Chain>>::Take(raw);
+    status.ok() ? ended->Emplace() : ended->SetError(status);
+  });
   return value;
 }
 
@@ -250,7 +269,8 @@ Status GpuDevice::RegisterConversions(TensorConversions& conversions) {
   if (conversions.Find(kDenseHost, kDenseGpu) != nullptr) return Status();
   TANDEM_RETURN_IF_ERROR(conversions.Register(kDenseHost, kDenseGpu, &HostToGpu));
   TANDEM_RETURN_IF_ERROR(conversions.Register(kScalarHost, kDenseGpu, &HostToGpu));
-  return conversions.Register(kDenseGpu, kDenseHost, &GpuToHost);
+  TANDEM_RETURN_IF_ERROR(conversions.Register(kDenseGpu, kDenseHost, &GpuToHost));
+  return conversions.Register(kDenseGpu, kDenseGpu, &GpuToGpu);
 }
 
-}  // namespace tandem::shader
+}  // namespace tandem::gpu

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// ShaderDevice: a device whose kernels are shaders: its queue and its pipelines.
+
+#ifndef TANDEM_SHADER_SHADER_DEVICE_H_
+#define TANDEM_SHADER_SHADER_DEVICE_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "tandem/export.h"
+#include "tandem/gpu/gpu_device.h"
+#include "tandem/shader/shader_queue.h"
+#include "tandem/shader/shader_source.h"
+
+namespace tandem::shader {
+
+using gpu::GpuBuffer;
+using gpu::kDenseGpu;
+
+// Bytes of a tensor where shaders run, not rounded.
+inline uint64_t GpuByteSize(const TensorMetadata& metadata) {
+  return gpu::GpuByteSize(metadata, gpu::BoolLayout::kWords);
+}
+
+// Thread-safe.
+class TANDEM_EXPORT ShaderDevice final : public gpu::GpuDevice {
+ public:
+  // `memory` is of `queue`.
+  ShaderDevice(std::string_view name, std::unique_ptr<ShaderQueue> queue, RcRef<gpu::GpuMemory> memory);
+  ~ShaderDevice() override;
+
+  ShaderQueue& queue() const { return queue_; }
+  const GpuLimits& limits() const { return limits_; }
+
+  // The pipeline of a variant, made the first time it is asked for, and how many buffers, the last ones, it writes. An
+  // error is not kept: what failed for lack of memory, or because the device was busy, is tried again.
+  struct VariantPipeline {
+    AsyncValueRef<RcRef<Pipeline>> value;
+    size_t num_written = 0;
+  };
+  VariantPipeline FindPipeline(const ShaderVariant& variant);
+
+ private:
+  struct KnownVariant {
+    ShaderVariant variant;
+    VariantPipeline pipeline;  // its value is null until it was first made
+    std::unique_ptr<KnownVariant> next;
+  };
+  static constexpr size_t kVariantBuckets = 512;
+
+  ShaderDevice(std::string_view name, ShaderQueue& queue, std::unique_ptr<ShaderQueue> owned,
+               RcRef<gpu::GpuMemory> memory);
+  // The place of a variant; null if memory is exhausted.
+  VariantPipeline* FindVariant(const ShaderVariant& variant);
+
+  ShaderQueue& queue_;
+  const GpuLimits limits_;
+
+  std::mutex pipelines_mutex_;
+  std::array<std::unique_ptr<KnownVariant>, kVariantBuckets> variants_;  // by hash
+};
+
+}  // namespace tandem::shader
+
+#endif  // TANDEM_SHADER_SHADER_DEVICE_H_
