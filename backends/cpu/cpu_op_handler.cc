@@ -15,22 +15,11 @@ namespace tandem {
 namespace {
 
 Status RegisterKernels(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterConversionKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterConvolutionKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterCreationKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterElementwiseKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterImageKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterIndexingKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterLinalgKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterNnKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterNormalizationKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterPoolingKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterRandomKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterReductionKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterScanKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterShapeKernels(handler));
-  TANDEM_RETURN_IF_ERROR(cpu::RegisterSideEffectKernels(handler));
-  return cpu::RegisterTestKernels(handler);
+#define TANDEM_FAMILY(Name) &cpu::Register##Name##Kernels,
+  constexpr Status (*kFamilies[])(KernelOpHandler&) = {TANDEM_OP_FAMILIES(TANDEM_FAMILY, TANDEM_FAMILY)};
+#undef TANDEM_FAMILY
+  for (const auto family : kFamilies) TANDEM_RETURN_IF_ERROR(family(handler));
+  return Status();
 }
 
 }  // namespace

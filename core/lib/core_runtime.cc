@@ -18,6 +18,24 @@ CoreRuntime::~CoreRuntime() {
   while (!handlers_.empty()) handlers_.pop_back();
 }
 
+void CoreRuntime::Attach(OpHandler& handler) {
+  const std::lock_guard lock(attached_mutex_);
+  handler.next_ = attached_;
+  if (attached_ != nullptr) attached_->previous_ = &handler;
+  attached_ = &handler;
+}
+
+void CoreRuntime::Detach(OpHandler& handler) {
+  const std::lock_guard lock(attached_mutex_);
+  (handler.previous_ == nullptr ? attached_ : handler.previous_->next_) = handler.next_;
+  if (handler.next_ != nullptr) handler.next_->previous_ = handler.previous_;
+}
+
+void CoreRuntime::OpChanged(std::string_view op_name) {
+  const std::lock_guard lock(attached_mutex_);
+  for (OpHandler* handler = attached_; handler != nullptr; handler = handler->next_) handler->Forget(op_name);
+}
+
 OpHandler* CoreRuntime::AddHandler(std::unique_ptr<OpHandler> handler) {
   const std::lock_guard lock(mutex_);
   handlers_.push_back(std::move(handler));

@@ -27,11 +27,17 @@ Status ExecutionContext::CheckActive() const {
 
 WorkQueue& ExecutionContext::work_queue() const { return queue_ != nullptr ? *queue_ : host_->work_queue(); }
 
+HostContext::HostDevice::HostDevice() : Device("cpu", kDenseHost) {}
+
+StatusOr<Tensor> HostContext::HostDevice::AllocateDense(const TensorMetadata& metadata, const ExecutionContext& exec,
+                                                        std::string_view) const {
+  return tandem::AllocateDense(metadata, *this, exec.host().allocator());
+}
+
 HostContext::HostContext(Options options)
     : options_(WithDefaults(std::move(options))),
       inline_cost_limit_(options_.inline_cost_limit),
       allocator_(HostAllocator::Create(options_.allocator)),
-      device_("cpu", kDenseHost),
       pending_ops_(std::make_unique<PendingOps>(
           PendingOps::Limits{options_.max_pending_ops, options_.max_pending_bytes, options_.stall_limit})),
       deadlines_(std::make_unique<DeadlineWatcher>(*options_.work_queue)) {

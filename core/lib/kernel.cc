@@ -10,7 +10,9 @@
 #include <new>
 
 #include "op_signature.h"
+#include "tandem/device.h"
 #include "tandem/host_context.h"
+#include "tandem/kernel_op_handler.h"
 #include "tandem/kernel_run.h"
 #include "tandem/parallel_for.h"
 
@@ -19,6 +21,7 @@ namespace tandem {
 // Out of line, since programs have hundreds of calls.
 Kernel::Kernel(Function function, std::shared_ptr<const void> closure, KernelSignature signature)
     : function_(function), closure_(std::move(closure)), signature_(signature) {}
+Kernel::Kernel(Function function, KernelSignature signature) : function_(function), signature_(signature) {}
 Kernel::Kernel(Function function, int num_args, int num_results)
     : function_(function), signature_{num_args, num_results} {}
 Kernel::Kernel(const Kernel&) = default;
@@ -77,6 +80,20 @@ void* KernelFrame::ForwardOrAllocateResult(size_t i, std::initializer_list<size_
   }
   return AllocateResult(i);
 }
+
+StatusOr<Tensor> KernelFrame::NewResult(size_t i, std::initializer_list<size_t> candidates) {
+  const Tensor& result = results_[i]->value();
+  for (const size_t candidate : candidates) {
+    const Tensor& from = arg(candidate);
+    // Devices may have bool in another size than its dtype's.
+    const bool same_layout = (from.dtype() == DType::kBool) == (result.dtype() == DType::kBool);
+    if (!same_layout || !MayTakeOver(candidate, i)) continue;
+    return Tensor(result.metadata(), from.device(), from.type(), const_cast<void*>(from.data()), from.storage());
+  }
+  return result.device()->AllocateDense(result.metadata(), exec_, def_.name);
+}
+
+void* KernelFrame::FindContext(const KernelContext& context) const { return handler_.FindContext(context); }
 
 void KernelFrame::SetResult(size_t i, Tensor tensor) {
   Tensor& result = results_[i]->value();
@@ -149,10 +166,29 @@ Status ExpandToDense(KernelFrame& frame, const Tensor** dense, std::optional<Ten
   return Status();
 }
 
+Status CheckOnDevice(const KernelFrame& frame, size_t i) {
+  const Tensor& tensor = frame.arg(i);
+  const Device& device = *frame.handler().device();
+  if (tensor.device() == &device && tensor.IsA(device.dense_type())) [[likely]]
+    return Status();
+  return InvalidArgument("argument ", i, " (", OpSignature(frame.def()).InputName(i, frame.num_args()),
+                         ") must be a dense tensor on ", device.name(), ", got ", tensor.metadata(), " as ",
+                         tensor.type().name(), " on ", tensor.device()->name());
+}
+
+Status CheckReadable(const KernelFrame& frame, size_t i) {
+  const Tensor& tensor = frame.arg(i);
+  if (tensor.IsA(kDenseHost) || tensor.IsA(kScalarHost) || tensor.IsA(kStringHost)) [[likely]]
+    return Status();
+  return OpSignature(frame.def()).NotDense(i, frame.num_args(), tensor);
+}
+
+}  // namespace internal
+
 Status KernelParameter<VariadicArgs>::Take(KernelFrame& frame, size_t& next, bool& expands) {
   first = std::exchange(next, frame.num_args());
   expands = true;
-  for (size_t i = first; i < frame.num_args(); ++i) TANDEM_RETURN_IF_ERROR(CheckDense(frame, i));
+  for (size_t i = first; i < frame.num_args(); ++i) TANDEM_RETURN_IF_ERROR(internal::CheckDense(frame, i));
   return Status();
 }
 
@@ -164,11 +200,9 @@ Status KernelParameter<VariadicArgs>::Expand(KernelFrame& frame) {
     if (tensors[i]->IsA(kDenseHost)) continue;
     if (expanded == nullptr) expanded.reset(new (std::nothrow) std::optional<Tensor>[size]);
     if (expanded == nullptr) return Status::OutOfMemory();
-    TANDEM_RETURN_IF_ERROR(ExpandToDense(frame, &tensors[i], expanded[i]));
+    TANDEM_RETURN_IF_ERROR(internal::ExpandToDense(frame, &tensors[i], expanded[i]));
   }
   return Status();
 }
-
-}  // namespace internal
 
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include "late_value.h"
 #include "tandem/host_context.h"
 #include "tandem/kernel_run.h"
-#include "tandem/op_handler.h"
+#include "tandem/kernel_op_handler.h"
 
 namespace tandem {
 

@@ -204,7 +204,7 @@ StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::s
     SmallArray<DType, kUsualResults> defined;
     if (!defined.Init(results.size())) return Status::OutOfMemory();
     for (size_t i = 0; i < results.size(); ++i) defined[i] = results[i].dtype;
-    TANDEM_RETURN_IF_ERROR(def_.metadata({args, values, attrs, results}));
+    TANDEM_RETURN_IF_ERROR(def_.metadata({args, values, attrs, results, def_.metadata_closure.get()}));
     for (size_t i = 0; i < results.size(); ++i) {
       if (!results[i].IsValid()) [[unlikely]]
         return results[i].Validate();

@@ -31,7 +31,7 @@ class KernelOp final : public OpImpl {
   const OpDef& def() const { return def_; }
   const OpSignature& signature() const { return signature_; }
   const OpImpl* fallback() const { return fallback_.get(); }
-  OpHandler& handler() const { return handler_; }
+  KernelOpHandler& handler() const { return handler_; }
   const Device* device() const { return device_; }
   // Where a result of this dtype is: strings stay on the host, also if the device takes other tensors from there.
   const Device* ResultDevice(const Device& host, DType dtype) const {

@@ -6,6 +6,7 @@
 #include "tandem/kernel_op_handler.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "kernel_op.h"
 #include "tandem/core_runtime.h"
@@ -103,21 +104,58 @@ KernelOpHandler::KernelOpHandler(std::string_view name, CoreRuntime& runtime, Op
       device_(device),
       policy_(policy) {}
 
+void KernelOpHandler::AddContext(const KernelContext& context, void* object) {
+  Provided* const place = std::ranges::find(provided_, nullptr, &Provided::context);
+  assert(place != provided_.end());
+  *place = {&context, object};
+}
+
+void* KernelOpHandler::FindContext(const KernelContext& context) const {
+  const Provided* const found = std::ranges::find(provided_, &context, &Provided::context);
+  return found == provided_.end() ? nullptr : found->object;
+}
+
 Status KernelOpHandler::AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel) {
-  const std::lock_guard lock(mutex_);
-  const auto found = kernels_.find(op_name);
-  auto table = std::make_shared<KernelsByDType>(found == kernels_.end() ? KernelsByDType() : *found->second);
-  for (int i = 0; i < kNumDTypes; ++i) {
-    const auto dtype = static_cast<DType>(i);
-    if (!dtypes.Contains(dtype)) continue;
-    if ((*table)[i].IsValid()) {
-      return MakeError(StatusCode::kAlreadyExists, "op handler ", std::string_view(name()),
-                       " must have one kernel per dtype, got a second one of ", op_name, " for ", dtype);
-    }
-    (*table)[i] = kernel;
+  for (const KernelContext* const context : kernel.signature().contexts) {
+    if (FindContext(*context) != nullptr) continue;
+    return FailedPrecondition("a kernel of ", op_name, " takes ", context->name, ", which op handler ",
+                              std::string_view(name()), " does not provide");
   }
-  kernels_.insert_or_assign(std::string(op_name), std::move(table));
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(op_name);
+    auto table = std::make_shared<KernelsByDType>(found == kernels_.end() ? KernelsByDType() : *found->second);
+    for (int i = 0; i < kNumDTypes; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      if (!dtypes.Contains(dtype)) continue;
+      if ((*table)[i].IsValid()) {
+        return MakeError(StatusCode::kAlreadyExists, "op handler ", std::string_view(name()),
+                         " must have one kernel per dtype, got a second one of ", op_name, " for ", dtype);
+      }
+      (*table)[i] = kernel;
+    }
+    kernels_.insert_or_assign(std::string(op_name), std::move(table));
+  }
+  runtime().OpChanged(op_name);
   return Status();
+}
+
+void KernelOpHandler::RemoveKernels(std::string_view op_name, DTypeSet dtypes) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(op_name);
+    if (found == kernels_.end()) return;
+    auto table = std::make_shared<KernelsByDType>(*found->second);
+    for (int i = 0; i < kNumDTypes; ++i) {
+      if (dtypes.Contains(static_cast<DType>(i))) (*table)[i] = Kernel();
+    }
+    if (std::ranges::any_of(*table, &Kernel::IsValid)) {
+      found->second = std::move(table);
+    } else {
+      kernels_.erase(found);
+    }
+  }
+  runtime().OpChanged(op_name);
 }
 
 Status KernelOpHandler::AddKernel(std::string_view op_name, Kernel kernel) {

@@ -77,7 +77,7 @@ bool KernelOp::InvokeSmall(const OpInvocation& invocation) const {
   const DType result_dtype =
       small_.result_dtype != DType::kInvalid ? small_.result_dtype : args[small_.result_arg]->dtype;
   const OpAttrsRef attrs = OpAttrsRef().WithDefaults(def_.defaults.get());
-  if (!def_.metadata({{args, num_args}, {}, attrs, {&metadata, 1}}).ok() || !metadata.IsValid() ||
+  if (!def_.metadata({{args, num_args}, {}, attrs, {&metadata, 1}, def_.metadata_closure.get()}).ok() || !metadata.IsValid() ||
       metadata.dtype != result_dtype) {
     return false;
   }

@@ -290,6 +290,7 @@ StatusOr<OpDef> OpDefBuilder::Build() const {
   def.doc = doc_;
   def.has_side_effects = side_effects_;
   def.metadata = metadata_;
+  def.metadata_closure = metadata_closure_;
   Assembly assembly(def);
   if (!internal::IsOpName(name_)) {
     assembly.AddFault("name \"", name_, "\": expected prefix.Name of letters, digits and underscores");

@@ -18,9 +18,16 @@ void FailInvocation(const OpInvocation& invocation, std::string_view op_name, St
   for (TensorHandle& arg : invocation.args) arg.reset();
 }
 
+OpHandler::OpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback)
+    : name_(name), runtime_(runtime), fallback_(fallback) {
+  runtime_.Attach(*this);
+}
+
+OpHandler::~OpHandler() { runtime_.Detach(*this); }
+
 void OpHandler::Execute(std::string_view op_name, const OpInvocation& invocation) {
   const OpImpl* op = resolved_.Find(op_name);
-  if (op == nullptr) [[unlikely]] {
+  if (op == nullptr || op->is_outdated_.load(std::memory_order_acquire)) [[unlikely]] {
     op = ResolveSlow(op_name, invocation);
     if (op == nullptr) return;
   }
@@ -28,14 +35,28 @@ void OpHandler::Execute(std::string_view op_name, const OpInvocation& invocation
 }
 
 const OpImpl* OpHandler::ResolveSlow(std::string_view op_name, const OpInvocation& invocation) {
-  StatusOr<Op> made = MakeOp(op_name);
-  if (!made.ok()) {
-    FailInvocation(invocation, op_name, made.status());
-    return nullptr;
+  for (;;) {
+    const uint64_t num_changes = num_changes_.load(std::memory_order_acquire);
+    const StatusOr<Op> made = MakeOp(op_name);
+    if (!made.ok()) {
+      FailInvocation(invocation, op_name, made.status());
+      return nullptr;
+    }
+    const auto is_outdated = [](const OpImpl& op) { return op.is_outdated_.load(std::memory_order_acquire); };
+    const OpImpl* op = resolved_.Insert(made->impl(), is_outdated);
+    if (op == nullptr) {
+      FailInvocation(invocation, op_name, Status::OutOfMemory());
+      return nullptr;
+    }
+    // What has changed since may be this op, which nobody has found in the table.
+    if (num_changes_.load(std::memory_order_acquire) == num_changes) return op;
+    op->is_outdated_.store(true, std::memory_order_release);
   }
-  const OpImpl* op = resolved_.Insert(made->impl());
-  if (op == nullptr) FailInvocation(invocation, op_name, Status::OutOfMemory());
-  return op;
+}
+
+void OpHandler::Forget(std::string_view op_name) {
+  num_changes_.fetch_add(1, std::memory_order_acq_rel);
+  if (const OpImpl* op = resolved_.Find(op_name)) op->is_outdated_.store(true, std::memory_order_release);
 }
 
 }  // namespace tandem

@@ -8,22 +8,11 @@
 namespace tandem {
 
 Status RegisterAllOps(OpRegistry& registry) {
-  TANDEM_RETURN_IF_ERROR(RegisterConversionOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterConvolutionOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterCreationOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterElementwiseOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterImageOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterIndexingOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterLinalgOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterNnOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterNormalizationOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterPoolingOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterRandomOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterReductionOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterScanOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterShapeOps(registry));
-  TANDEM_RETURN_IF_ERROR(RegisterSideEffectOps(registry));
-  return RegisterTestOps(registry);
+#define TANDEM_FAMILY(Name) &Register##Name##Ops,
+  constexpr Status (*kFamilies[])(OpRegistry&) = {TANDEM_OP_FAMILIES(TANDEM_FAMILY, TANDEM_FAMILY)};
+#undef TANDEM_FAMILY
+  for (const auto family : kFamilies) TANDEM_RETURN_IF_ERROR(family(registry));
+  return Status();
 }
 
 }  // namespace tandem

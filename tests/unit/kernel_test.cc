@@ -352,6 +352,42 @@ TEST(KernelTest, DI6_OpsAreDefinedAtRunTime) {
   EXPECT_EQ(rt.Values(rt.Call("t.Times3", {rt.F32({5})})), std::vector<float>{15});
 }
 
+TEST(KernelTest, DI6_MetadataFunctionsMayBeClosures) {
+  auto times = std::make_shared<const int64_t>(3);
+  const std::weak_ptr<const int64_t> watch = times;
+  {
+    TestRuntime rt;
+    rt.Define(OpDefBuilder("t.Repeat").Input("x: float").Output("y: float").Metadata(
+                  [times = std::move(times)](const TensorMetadata& x) -> StatusOr<TensorMetadata> {
+                    if (x.shape.rank() != 1) return InvalidArgument("x must be a vector, got x: ", x);
+                    return TensorMetadata(x.dtype, {x.shape.dim(0) * *times});
+                  }),
+              MakeKernel([](DenseArg x, KernelFrame& frame) {
+                float* y = frame.AllocateResult<float>(0);
+                for (int64_t i = 0; y != nullptr && i < frame.result_metadata(0).num_elements(); ++i) {
+                  y[i] = x.data<float>()[i % x.size()];
+                }
+                return Status();
+              }));
+    EXPECT_EQ(rt.Values(rt.Call("t.Repeat", {rt.F32({1, 2})})), (std::vector<float>{1, 2, 1, 2, 1, 2}));
+    EXPECT_EQ(rt.ErrorOf(rt.Call("t.Repeat", {rt.Dense<float>({}, {1})})),
+              "[t.Repeat] x must be a vector, got x: f32[]");
+    // Known before the argument is.
+    Promise promise = rt.MakePromise({DType::kF32, {4}});
+    const TensorHandle late = rt.Call("t.Repeat", {promise.Handle()});
+    EXPECT_EQ(TextOf(late.metadata()), "f32[12]");
+    promise.Resolve(rt.Filled(4, 5));
+    EXPECT_EQ(rt.Values(late), std::vector<float>(12, 5));
+    // It is checked against the definition as a function is.
+    EXPECT_FALSE(rt.runtime()
+                     .registry()
+                     .Register(OpDefBuilder("t.Two").Input("x: float").Output("y: float").Metadata(
+                         [](const TensorMetadata& x, const TensorMetadata&) { return x; }))
+                     .ok());
+  }
+  EXPECT_TRUE(watch.expired());
+}
+
 TEST(KernelTest, DI4_KernelsFindTheirHandlerHostAndContext) {
   TestRuntime rt;
   DefineOp(rt, 1, 1, MakeKernel([&rt](const Tensor& x, KernelFrame& frame) -> StatusOr<Tensor> {

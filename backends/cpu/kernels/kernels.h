@@ -7,26 +7,14 @@
 #define TANDEM_BACKENDS_CPU_KERNELS_KERNELS_H_
 
 #include "tandem/kernel_op_handler.h"
+#include "tandem/op_families.h"
 #include "tandem/status.h"
 
 namespace tandem::cpu {
 
-Status RegisterConvolutionKernels(KernelOpHandler& handler);
-Status RegisterCreationKernels(KernelOpHandler& handler);
-Status RegisterElementwiseKernels(KernelOpHandler& handler);
-Status RegisterImageKernels(KernelOpHandler& handler);
-Status RegisterIndexingKernels(KernelOpHandler& handler);
-Status RegisterLinalgKernels(KernelOpHandler& handler);
-Status RegisterNnKernels(KernelOpHandler& handler);
-Status RegisterNormalizationKernels(KernelOpHandler& handler);
-Status RegisterPoolingKernels(KernelOpHandler& handler);
-Status RegisterRandomKernels(KernelOpHandler& handler);
-Status RegisterReductionKernels(KernelOpHandler& handler);
-Status RegisterScanKernels(KernelOpHandler& handler);
-Status RegisterShapeKernels(KernelOpHandler& handler);
-Status RegisterSideEffectKernels(KernelOpHandler& handler);
-Status RegisterConversionKernels(KernelOpHandler& handler);
-Status RegisterTestKernels(KernelOpHandler& handler);
+#define TANDEM_DECLARE_FAMILY(Name) Status Register##Name##Kernels(KernelOpHandler& handler);
+TANDEM_OP_FAMILIES(TANDEM_DECLARE_FAMILY, TANDEM_DECLARE_FAMILY)
+#undef TANDEM_DECLARE_FAMILY
 
 }  // namespace tandem::cpu
 

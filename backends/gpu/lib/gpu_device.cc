@@ -17,6 +17,7 @@
 namespace tandem::gpu {
 
 constinit const TensorType kDenseGpu("dense_gpu");
+constinit const KernelContext GpuDevice::kKernelContext = {"a GPU device"};
 
 namespace {
 
@@ -128,7 +129,7 @@ Status GpuDevice::CheckFailures(const GpuBuffer& buffer) const {
   return Status();
 }
 
-StatusOr<Tensor> GpuDevice::Allocate(const TensorMetadata& metadata, const CommandOrigin& origin) {
+StatusOr<Tensor> GpuDevice::Allocate(const TensorMetadata& metadata, const CommandOrigin& origin) const {
   TANDEM_ASSIGN_OR_RETURN(RcRef<GpuBuffer> buffer, memory_->Allocate(ByteSize(metadata), origin));
   return Tensor(metadata, this, kDenseGpu, nullptr, std::move(buffer));
 }
@@ -200,7 +201,7 @@ AsyncValueRef<Tensor> GpuDevice::Download(const ExecutionContext& exec, const Te
   if (Status usable = CheckUsable(BufferOf(tensor)); !usable.ok()) return fail(std::move(usable));
   const TensorMetadata& metadata = tensor.metadata();
   HostContext& host = exec.host();
-  StatusOr<Tensor> dense = AllocateDense(metadata, host.device(), host.allocator());
+  StatusOr<Tensor> dense = tandem::AllocateDense(metadata, host.device(), host.allocator());
   if (!dense.ok()) return fail(dense.status());
   const uint64_t bytes = ByteSize(metadata);
   if (bytes == 0) return AsyncValueRef<Tensor>::MakeAvailable(std::move(*dense));

@@ -11,6 +11,8 @@ GpuOpHandler::GpuOpHandler(std::string_view name, CoreRuntime& runtime, OpHandle
                            std::unique_ptr<GpuDevice> device)
     : KernelOpHandler(name, runtime, fallback, *device,
                       {.use_work_queue = false, .transfer_for_fallback = true, .take_host_tensors = true}),
-      gpu_(std::move(device)) {}
+      gpu_(std::move(device)) {
+  Provide(*gpu_);
+}
 
 }  // namespace tandem::gpu

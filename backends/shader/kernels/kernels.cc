@@ -6,19 +6,13 @@
 namespace tandem::shader {
 
 Status RegisterKernels(ShaderOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(RegisterConvolutionKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterCreationKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterElementwiseKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterImageKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterIndexingKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterLinalgKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterNnKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterNormalizationKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterPoolingKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterRandomKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterReductionKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterScanKernels(handler));
-  return RegisterShapeKernels(handler);
+#define TANDEM_FAMILY(Name) &Register##Name##Kernels,
+#define TANDEM_NO_FAMILY(Name)
+  constexpr Status (*kFamilies[])(ShaderOpHandler&) = {TANDEM_OP_FAMILIES(TANDEM_FAMILY, TANDEM_NO_FAMILY)};
+#undef TANDEM_FAMILY
+#undef TANDEM_NO_FAMILY
+  for (const auto family : kFamilies) TANDEM_RETURN_IF_ERROR(family(handler));
+  return Status();
 }
 
 }  // namespace tandem::shader

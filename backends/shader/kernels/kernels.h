@@ -6,6 +6,7 @@
 #ifndef TANDEM_BACKENDS_SHADER_KERNELS_KERNELS_H_
 #define TANDEM_BACKENDS_SHADER_KERNELS_KERNELS_H_
 
+#include "tandem/op_families.h"
 #include "tandem/shader/shader_op_handler.h"
 #include "tandem/status.h"
 
@@ -14,19 +15,11 @@ namespace tandem::shader {
 // All of them.
 Status RegisterKernels(ShaderOpHandler& handler);
 
-Status RegisterConvolutionKernels(ShaderOpHandler& handler);
-Status RegisterCreationKernels(ShaderOpHandler& handler);
-Status RegisterElementwiseKernels(ShaderOpHandler& handler);
-Status RegisterImageKernels(ShaderOpHandler& handler);
-Status RegisterIndexingKernels(ShaderOpHandler& handler);
-Status RegisterLinalgKernels(ShaderOpHandler& handler);
-Status RegisterNnKernels(ShaderOpHandler& handler);
-Status RegisterNormalizationKernels(ShaderOpHandler& handler);
-Status RegisterPoolingKernels(ShaderOpHandler& handler);
-Status RegisterRandomKernels(ShaderOpHandler& handler);
-Status RegisterReductionKernels(ShaderOpHandler& handler);
-Status RegisterScanKernels(ShaderOpHandler& handler);
-Status RegisterShapeKernels(ShaderOpHandler& handler);
+#define TANDEM_DECLARE_FAMILY(Name) Status Register##Name##Kernels(ShaderOpHandler& handler);
+#define TANDEM_NO_FAMILY(Name)
+TANDEM_OP_FAMILIES(TANDEM_DECLARE_FAMILY, TANDEM_NO_FAMILY)
+#undef TANDEM_DECLARE_FAMILY
+#undef TANDEM_NO_FAMILY
 
 }  // namespace tandem::shader
 

@@ -133,7 +133,7 @@ Status GiveNumbers(KernelFrame& frame, std::span<const int64_t> numbers) {
     }
   }
   TANDEM_ASSIGN_OR_RETURN(Tensor result,
-                          static_cast<ShaderOpHandler&>(frame.handler()).gpu().Upload(frame.exec(), tensor));
+                          frame.context<ShaderDevice>().Upload(frame.exec(), tensor));
   frame.SetResult(0, std::move(result));
   return Status();
 }

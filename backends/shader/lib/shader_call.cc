@@ -40,10 +40,6 @@ Status IssueStep(ShaderDevice& device, const Launch& launch, const AsyncValueRef
   return Status();
 }
 
-ShaderDevice& DeviceOf(KernelFrame& frame) {
-  return static_cast<ShaderDevice&>(gpu::GpuDevice::Of(*frame.handler().device()));
-}
-
 }  // namespace
 
 // Keeps the steps and their buffers until the pipelines are ready.
@@ -90,7 +86,7 @@ class ShaderCall::Deferred final {
 };
 
 ShaderCall::ShaderCall(KernelFrame& frame)
-    : frame_(frame), device_(DeviceOf(frame)), origin_{frame.def().name, frame.exec().location()} {
+    : frame_(frame), device_(frame.context<ShaderDevice>()), origin_{frame.def().name, frame.exec().location()} {
   if (!results_.Init(frame.num_results())) Fail(Status::OutOfMemory());
 }
 

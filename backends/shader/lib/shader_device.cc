@@ -18,10 +18,12 @@ constexpr size_t kComposeBytes = size_t{1} << 20;
 
 }  // namespace
 
+constinit const KernelContext ShaderDevice::kKernelContext = {"a device that runs shaders"};
+
 ShaderDevice::ShaderDevice(std::string_view name, std::unique_ptr<ShaderQueue> queue, RcRef<gpu::GpuMemory> memory)
     : ShaderDevice(name, *queue, std::move(queue), std::move(memory)) {}
 
-ShaderDevice::ShaderDevice(std::string_view name, ShaderQueue& queue, std::unique_ptr<ShaderQueue> owned,
+ShaderDevice::ShaderDevice(std::string_view name, ShaderQueue& queue, std::unique_ptr<ShaderQueue>&& owned,
                            RcRef<gpu::GpuMemory> memory)
     : GpuDevice(name, std::move(owned), std::move(memory), gpu::BoolLayout::kWords),
       queue_(queue),

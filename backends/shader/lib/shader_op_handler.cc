@@ -12,7 +12,9 @@ namespace tandem::shader {
 
 ShaderOpHandler::ShaderOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback,
                                  std::unique_ptr<ShaderDevice> device)
-    : GpuOpHandler(name, runtime, fallback, std::move(device)) {}
+    : GpuOpHandler(name, runtime, fallback, std::move(device)) {
+  Provide(gpu());
+}
 
 StatusOr<ShaderOpHandler*> CreateShaderOpHandler(CoreRuntime& runtime, std::unique_ptr<ShaderQueue> queue,
                                                  const ShaderOpHandlerOptions& options) {

@@ -39,6 +39,10 @@ class TANDEM_EXPORT CoreRuntime {
   // Always there (OH-2).
   OpHandler& null_handler() { return *null_handler_; }
 
+  // Has the next call of the op by its name resolve it anew, on every handler: its definition or kernels have changed
+  // (OR-3). Ops made before stay as they are. Op handlers call it.
+  void OpChanged(std::string_view op_name);
+
   // Executes an op by name. See the contract's section EX. `op_handler` null is an InvalidArgument error.
   void Execute(std::string_view op_name, OpHandler* op_handler, Location loc, std::span<TensorHandle> arguments,
                const OpAttrsRef& attrs, std::span<TensorHandle> results, AsyncValueRef<Chain>* chain = nullptr) {
@@ -52,11 +56,18 @@ class TANDEM_EXPORT CoreRuntime {
   StatusOr<Op> MakeOp(std::string_view op_name, OpHandler* op_handler);
 
  private:
+  friend class OpHandler;
+  void Attach(OpHandler& handler);
+  void Detach(OpHandler& handler);
+
   HostContext host_;
   OpRegistry registry_;
   OpHandler* null_handler_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<OpHandler>> handlers_;  // in order of addition
+  // All of the runtime's, linked, whether added or not.
+  std::mutex attached_mutex_;
+  OpHandler* attached_ = nullptr;
 };
 
 }  // namespace tandem

@@ -124,7 +124,13 @@ class TANDEM_EXPORT HostContext {
   Options options_;
   std::atomic<int64_t> inline_cost_limit_;
   RcRef<HostAllocator> allocator_;
-  Device device_;
+  class HostDevice final : public Device {
+   public:
+    HostDevice();
+    StatusOr<Tensor> AllocateDense(const TensorMetadata& metadata, const ExecutionContext& exec,
+                                   std::string_view op) const override;
+  };
+  const HostDevice device_;
   TensorConversions conversions_;
   Tracer tracer_;
   std::unique_ptr<PendingOps> pending_ops_;

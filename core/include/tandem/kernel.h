@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Kernel: one device's code for an op, erased from a plain typed function; KernelFrame: one call of it.
+// Kernel: one device's code for an op, erased from a plain typed function.
 //
 // A kernel is a function (or a closure, see MakeKernel) whose parameters are, in any order:
-//   DenseArg             next argument, as a dense tensor of the device; scalar host tensors are expanded
-//   const Tensor&        next argument in whatever representation it has
-//   VariadicArgs         all remaining arguments, dense
-//   const OpAttrsRef&    attributes, with the definition's defaults
-//   KernelFrame&         everything else: result metadata, allocation and forwarding, context
-// and which returns one of
+//   DenseArg                 next argument, as a dense tensor of the host; scalar host tensors are expanded
+//   DeviceArg                next argument, as a dense tensor of the kernel's own device
+//   HostInput                next argument, as numbers that the host reads
+//   const Tensor&            next argument in whatever representation it has
+//   VariadicArgs             all remaining arguments, dense on the host
+//   const OpAttrsRef&        attributes, with the definition's defaults
+//   T&                       what the handler provides as T: its device and the like (KernelContext)
+//   const ExecutionContext&  of the call
+//   KernelFrame&             everything else: result metadata, allocation and forwarding
+// or what somebody has specialised KernelParameter for, and which returns one of
 //   Status                           results were set through the frame; an error is the error of every result (DI-2)
 //   StatusOr<Tensor>                 the only result
 //   StatusOr<std::array<Tensor, N>>  all results
@@ -22,133 +26,22 @@
 
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
-#include <optional>
 #include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include "tandem/chain.h"
-#include "tandem/execution_context.h"
+#include "tandem/async_value.h"
 #include "tandem/export.h"
-#include "tandem/function_ref.h"
-#include "tandem/host_tensors.h"
+#include "tandem/kernel_frame.h"
+#include "tandem/kernel_parameter.h"
 #include "tandem/op_attrs.h"
-#include "tandem/op_def.h"
-#include "tandem/small_array.h"
-#include "tandem/tensor_handle.h"
+#include "tandem/status.h"
+#include "tandem/tensor.h"
+#include "tandem/tensor_metadata.h"
 
 namespace tandem {
-
-class KernelRun;
-class OpHandler;
-
-// One call of a kernel. Lives for the call; used by the thread that runs the kernel.
-class TANDEM_EXPORT KernelFrame {
- public:
-  KernelFrame(const ExecutionContext& exec, OpHandler& handler, const OpDef& def, std::span<TensorHandle> args,
-              const OpAttrsRef& attrs, std::span<TensorValue* const> results)
-      : results_(results), exec_(exec), handler_(handler), def_(def), args_(args), attrs_(attrs) {}
-  KernelFrame(const KernelFrame&) = delete;
-  KernelFrame& operator=(const KernelFrame&) = delete;
-  ~KernelFrame() {
-    if (late_ != nullptr) FreeLate();
-  }
-
-  const ExecutionContext& exec() const { return exec_; }
-  HostContext& host() const { return exec_.host(); }
-  // The handler whose kernel this is: the way to a device's context (DI-4).
-  OpHandler& handler() const { return handler_; }
-  const OpDef& def() const { return def_; }
-  const OpAttrsRef& attrs() const { return attrs_; }
-
-  size_t num_args() const { return args_.size(); }
-  const Tensor& arg(size_t i) const { return args_[i].tensor(); }
-
-  size_t num_results() const { return results_.size(); }
-  // Known if the op has a metadata function.
-  const TensorMetadata& result_metadata(size_t i) const { return results_[i]->value().metadata(); }
-
-  // The memory for dense host result `i`, uninitialised, by its metadata; null after an allocation failure, which is
-  // then already the result's error.
-  void* AllocateResult(size_t i);
-  // The same, but taking over the memory of one of the `candidates` (argument positions) where TH-5 allows it: the
-  // kernel must write each element after it has read the elements of all arguments that it is computed from.
-  void* ForwardOrAllocateResult(size_t i, std::initializer_list<size_t> candidates);
-  // Whether result `i` may take over the memory of argument `arg` (TH-5), which is dense on the result's device.
-  bool MayTakeOver(size_t arg, size_t i) const;
-  template <typename T>
-  T* AllocateResult(size_t i) {
-    return static_cast<T*>(AllocateResult(i));
-  }
-  template <typename T>
-  T* ForwardOrAllocateResult(size_t i, std::initializer_list<size_t> candidates) {
-    return static_cast<T*>(ForwardOrAllocateResult(i, candidates));
-  }
-  // Sets result `i`, whose dtype and shape must be what the metadata function said, if there is one.
-  void SetResult(size_t i, Tensor tensor);
-  // Result `i` becomes `value`, available later. The kernel keeps nothing of the frame.
-  void SetResult(size_t i, AsyncValueRef<Tensor> value);
-  void SetError(size_t i, Status error);
-  // The effect of a side-effecting op ends when `chain` resolves rather than when the kernel returns.
-  void SetChain(AsyncValueRef<Chain> chain) { chain_ = std::move(chain); }
-
-  // Splits [0, n) over the work queue, about `cost_per_item` nanoseconds each; runs inline if that is not worth it.
-  // False if the kernel is to end, because nobody wants its results any more (CA-4): then some of the items were left
-  // out, and nothing that they were to compute may be used as an index or a size. Whatever the kernel gives after that
-  // is discarded. Items of a millisecond or more ask KernelRun::IsStopped themselves.
-  bool ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const;
-
-  // An error once the host or the request was cancelled (CA-4), for kernels that return it; see also KernelRun.
-  Status CheckActive() const;
-
- protected:
-  // A result that is not simply a tensor by now: an error, or a value still to come.
-  struct Late {
-    size_t result;
-    Status error;
-    AsyncValueRef<Tensor> value;
-    Late* next;
-  };
-  Late* FindLate(size_t i) const;
-  void FreeLate();
-
-  const std::span<TensorValue* const> results_;
-  AsyncValueRef<Chain> chain_;
-  const KernelRun* run_ = nullptr;  // in which this call's kernel is; null where it is too short to be stopped
-  Late* late_ = nullptr;
-  bool late_lost_ = false;  // memory for a Late could not be had: no result can be trusted
-
- private:
-  bool AllocateDenseResult(size_t i);
-  void AddLate(size_t i, Status error, AsyncValueRef<Tensor> value);
-
-  const ExecutionContext& exec_;
-  OpHandler& handler_;
-  const OpDef& def_;
-  const std::span<TensorHandle> args_;
-  const OpAttrsRef& attrs_;
-};
-
-// A dense tensor argument, as a kernel's parameter.
-class DenseArg {
- public:
-  explicit DenseArg(const Tensor& tensor) : tensor_(&tensor) {}
-  const Tensor& tensor() const { return *tensor_; }
-  const TensorMetadata& metadata() const { return tensor_->metadata(); }
-  const TensorShape& shape() const { return tensor_->shape(); }
-  DType dtype() const { return tensor_->dtype(); }
-  int64_t size() const { return tensor_->num_elements(); }
-  template <typename T>
-  const T* data() const {
-    return static_cast<const T*>(tensor_->data());
-  }
-
- private:
-  const Tensor* tensor_;
-};
 
 // What an op costs on one core, about nanoseconds, from metadata alone (EX-7).
 struct CostModel {
@@ -161,6 +54,7 @@ struct CostModel {
 struct KernelSignature {
   int num_args = 0;      // parameters that stand for one argument each
   int num_results = -1;  // -1: as many as the frame has
+  std::span<const KernelContext* const> contexts{};  // what the handler must provide
 };
 
 // An erased kernel. Immutable and copyable; copies share the closure.
@@ -170,7 +64,8 @@ class TANDEM_EXPORT Kernel {
 
   Kernel() = default;
   Kernel(Function function, std::shared_ptr<const void> closure, KernelSignature signature);
-  Kernel(Function function, int num_args, int num_results);
+  Kernel(Function function, KernelSignature signature);
+  Kernel(Function function, int num_args, int num_results);  // a signature without contexts
   Kernel(const Kernel&);
   Kernel(Kernel&&) noexcept;
   Kernel& operator=(const Kernel&);
@@ -200,80 +95,7 @@ class TANDEM_EXPORT Kernel {
   KernelSignature signature_;
 };
 
-// All remaining arguments of a variadic op, dense.
-class VariadicArgs {
- public:
-  explicit VariadicArgs(std::span<const Tensor* const> tensors) : tensors_(tensors) {}
-  size_t size() const { return tensors_.size(); }
-  DenseArg operator[](size_t i) const { return DenseArg(*tensors_[i]); }
-
- private:
-  std::span<const Tensor* const> tensors_;
-};
-
 namespace internal {
-
-// Keeps what an argument needs while the kernel runs. Take checks it, and says by `expands` whether Expand, which may
-// need memory, is to be called once all have been taken (MD-6).
-template <typename Parameter>
-struct KernelParameter {
-  static constexpr bool kValid = false;
-};
-template <>
-struct KernelParameter<const Tensor&> {
-  static constexpr bool kValid = true;
-  Status Take(KernelFrame& frame, size_t& next, bool&) {
-    tensor = &frame.arg(next++);
-    return Status();
-  }
-  Status Expand(KernelFrame&) { return Status(); }
-  const Tensor& Get(KernelFrame&) { return *tensor; }
-  const Tensor* tensor;
-};
-// Ok if `frame.arg(i)` is a host tensor that is dense or can be expanded to that.
-TANDEM_EXPORT Status CheckDense(const KernelFrame& frame, size_t i);
-// `*dense`, which is ok by CheckDense, becomes a dense host tensor; `expanded` keeps the elements of one that was not.
-TANDEM_EXPORT Status ExpandToDense(KernelFrame& frame, const Tensor** dense, std::optional<Tensor>& expanded);
-template <>
-struct KernelParameter<DenseArg> {
-  static constexpr bool kValid = true;
-  Status Take(KernelFrame& frame, size_t& next, bool& expands) {
-    const size_t i = next++;
-    tensor = &frame.arg(i);
-    if (tensor->IsA(kDenseHost)) [[likely]]
-      return Status();
-    expands = true;
-    return CheckDense(frame, i);
-  }
-  Status Expand(KernelFrame& frame) { return ExpandToDense(frame, &tensor, expanded); }
-  DenseArg Get(KernelFrame&) { return DenseArg(*tensor); }
-  const Tensor* tensor;
-  std::optional<Tensor> expanded;
-};
-template <>
-struct TANDEM_EXPORT KernelParameter<VariadicArgs> {
-  static constexpr bool kValid = true;
-  Status Take(KernelFrame& frame, size_t& next, bool& expands);
-  Status Expand(KernelFrame& frame);
-  VariadicArgs Get(KernelFrame&) { return VariadicArgs(tensors.span()); }
-  size_t first = 0;
-  SmallArray<const Tensor*, 8> tensors;
-  std::unique_ptr<std::optional<Tensor>[]> expanded;  // only if one of them is a scalar host tensor
-};
-template <>
-struct KernelParameter<const OpAttrsRef&> {
-  static constexpr bool kValid = true;
-  Status Take(KernelFrame&, size_t&, bool&) { return Status(); }
-  Status Expand(KernelFrame&) { return Status(); }
-  const OpAttrsRef& Get(KernelFrame& frame) { return frame.attrs(); }
-};
-template <>
-struct KernelParameter<KernelFrame&> {
-  static constexpr bool kValid = true;
-  Status Take(KernelFrame&, size_t&, bool&) { return Status(); }
-  Status Expand(KernelFrame&) { return Status(); }
-  KernelFrame& Get(KernelFrame& frame) { return frame; }
-};
 
 template <typename Result>
 struct KernelResult {
@@ -320,32 +142,46 @@ template <typename... Parameters>
 constexpr bool RemainingTensorsAreLast() {
   bool all_taken = false;
   bool in_order = true;
-  const auto visit = [&]<typename Parameter>(std::type_identity<Parameter>) {
-    constexpr bool kTakesRest = std::is_same_v<Parameter, VariadicArgs>;
-    constexpr bool kTakesOne = std::is_same_v<Parameter, DenseArg> || std::is_same_v<Parameter, const Tensor&>;
-    in_order = in_order && !(all_taken && (kTakesRest || kTakesOne));
-    all_taken = all_taken || kTakesRest;
-  };
-  (visit(std::type_identity<Parameters>()), ...);
+  for (const KernelArguments arguments : {KernelArguments::kNone, KernelParameter<Parameters>::kArguments...}) {
+    in_order = in_order && !(all_taken && arguments != KernelArguments::kNone);
+    all_taken = all_taken || arguments == KernelArguments::kRest;
+  }
   return in_order;
 }
+
+// The contexts of a kernel's parameters.
+template <typename... Parameters>
+struct KernelContexts {
+  static constexpr size_t kCount = (size_t{0} + ... + size_t{KernelParameter<Parameters>::kContext != nullptr});
+  static constexpr std::array<const KernelContext*, kCount> Collect() {
+    std::array<const KernelContext*, kCount> contexts{};
+    size_t count = 0;
+    const auto add = [&](const KernelContext* context) {
+      if (context != nullptr) contexts[count++] = context;
+    };
+    (add(KernelParameter<Parameters>::kContext), ...);
+    return contexts;
+  }
+  static constexpr std::array<const KernelContext*, kCount> kAll = Collect();
+};
 
 template <typename Result, typename... Parameters>
 struct KernelAdapter {
   static constexpr bool kHasValidParameters = (KernelParameter<Parameters>::kValid && ...);
   static constexpr bool kHasValidResult = KernelResult<Result>::kValid;
   static_assert(kHasValidParameters,
-                "a kernel takes DenseArg, const Tensor&, VariadicArgs, const OpAttrsRef& or KernelFrame&");
+                "a kernel takes DenseArg, DeviceArg, HostInput, const Tensor&, VariadicArgs, const OpAttrsRef&, "
+                "KernelFrame&, const ExecutionContext&, or what its device has a KernelParameter for");
   static_assert(RemainingTensorsAreLast<Parameters...>(),
-                "in a kernel no DenseArg, const Tensor& or second VariadicArgs may follow a VariadicArgs, which takes "
-                "all remaining arguments");
+                "in a kernel no parameter for an argument may follow a VariadicArgs, which takes all that are left");
   static_assert(kHasValidResult,
                 "a kernel returns Status, StatusOr<Tensor>, StatusOr<std::array<Tensor, N>> or AsyncValueRef<Tensor>");
 
   static constexpr KernelSignature Signature() {
-    constexpr int kNumArgs =
-        (0 + ... + int{std::is_same_v<Parameters, DenseArg> || std::is_same_v<Parameters, const Tensor&>});
-    if constexpr (kHasValidResult) return {kNumArgs, KernelResult<Result>::kCount};
+    constexpr int kNumArgs = (0 + ... + int{KernelParameter<Parameters>::kArguments == KernelArguments::kOne});
+    if constexpr (kHasValidResult) {
+      return {kNumArgs, KernelResult<Result>::kCount, KernelContexts<Parameters...>::kAll};
+    }
     return {};
   }
 
@@ -401,12 +237,15 @@ Kernel MakeKernel() {
   using Function = internal::KernelFunction<decltype(fn)>;
   static_assert(Function::kValid, "MakeKernel<&F>() takes a plain function F");
   constexpr KernelSignature kSignature = Function::Adapter::Signature();
-  return Kernel(
-      [](const void*, KernelFrame& frame) {
-        if constexpr (Function::kValid) return Function::Adapter::Call(fn, frame);
-        return Status();
-      },
-      kSignature.num_args, kSignature.num_results);
+  const Kernel::Function call = [](const void*, KernelFrame& frame) {
+    if constexpr (Function::kValid) return Function::Adapter::Call(fn, frame);
+    return Status();
+  };
+  if constexpr (kSignature.contexts.empty()) {
+    return Kernel(call, kSignature.num_args, kSignature.num_results);
+  } else {
+    return Kernel(call, kSignature);
+  }
 }
 
 // The kernel of a closure, which it keeps (DI-6). It must be callable from several threads at once.

@@ -42,7 +42,8 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   KernelOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback, const Device& device,
                   Policy policy);
 
-  // Adds a kernel for the dtypes. AlreadyExists if one of them has a kernel. The op need not be defined yet; whether
+  // Adds a kernel for the dtypes. AlreadyExists if one of them has a kernel; FailedPrecondition if the kernel takes what
+  // the handler does not provide. The op need not be defined yet; whether
   // the kernel's arguments and results fit the definition is checked when the op is resolved.
   Status AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel);
   // For ops without a type attribute.
@@ -51,20 +52,42 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   Status AddKernel(const char* op_name, DTypeSet dtypes, Kernel&& kernel);
   Status AddKernel(const char* op_name, Kernel&& kernel);
 
+  // Takes the op's kernels for the dtypes away; nothing where there are none. Calls by name see it at once, ops made
+  // before keep their kernels (OR-3).
+  void RemoveKernels(std::string_view op_name, DTypeSet dtypes);
+
   // Whether this handler itself, rather than its fallback, runs the op for a kernel type of `dtype`, or kInvalid for
   // ops without one.
   bool HasKernel(std::string_view op_name, DType dtype) const;
 
   StatusOr<Op> MakeOp(std::string_view op_name) override;
   const Device* device() const override { return &device_; }
+  // What the handler provides to its kernels as this; null if it does not. Not for kernels, which take it as a
+  // parameter.
+  void* FindContext(const KernelContext& context) const;
+
+ protected:
+  // Lets kernels take a T& (DI-4a). For the constructors of derived classes, at most kMaxContexts times; `object` lives
+  // as long as the handler.
+  template <typename T>
+  void Provide(T& object) {
+    AddContext(T::kKernelContext, &object);
+  }
+  static constexpr size_t kMaxContexts = 4;
 
  private:
+  void AddContext(const KernelContext& context, void* object);
   // Whether ops of the fallback get their arguments, and give their results, by transfers.
   bool TransfersTo(const OpHandler& fallback) const;
   StatusOr<Op> MakeFallbackOp(const OpDef& def);
 
+  struct Provided {
+    const KernelContext* context = nullptr;
+    void* object = nullptr;
+  };
   const Device& device_;
   const Policy policy_;
+  std::array<Provided, kMaxContexts> provided_;  // null behind the last one
   mutable std::mutex mutex_;
   // Kernels are immutable once an op was resolved from them; a later addition makes a new table.
   std::map<std::string, std::shared_ptr<const KernelsByDType>, std::less<>> kernels_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Metadata functions: plain typed functions from argument metadata and attributes to result metadata, shared by every
-// handler on every target (MD-1), and the adapter that erases their signatures.
+// Metadata functions: typed functions, or closures, from argument metadata and attributes to result metadata, shared by
+// every handler on every target (MD-1), and the adapter that erases their signatures.
 
 #ifndef TANDEM_METADATA_FUNCTION_H_
 #define TANDEM_METADATA_FUNCTION_H_
@@ -33,6 +33,8 @@ struct MetadataFrame {
   const OpAttrsRef& attrs;
   // One per result; the function fills all of them.
   std::span<TensorMetadata> results;
+  // The object of a function that is a closure (OpDef::metadata_closure).
+  const void* closure = nullptr;
 };
 
 using MetadataFunction = Status (*)(const MetadataFrame&);
@@ -149,7 +151,7 @@ template <typename... Parameters>
 constexpr bool RemainingArgumentsAreLast() {
   bool all_taken = false;
   bool in_order = true;
-  const auto visit = [&]<typename Parameter>(std::type_identity<Parameter>) {
+  [[maybe_unused]] const auto visit = [&]<typename Parameter>(std::type_identity<Parameter>) {
     constexpr bool kTakesRest = std::is_same_v<Parameter, VariadicMetadata>;
     constexpr bool kTakesOne = std::is_same_v<Parameter, TensorMetadata> || std::is_same_v<Parameter, HostInput>;
     if (all_taken && (kTakesRest || kTakesOne)) in_order = false;
@@ -160,11 +162,11 @@ constexpr bool RemainingArgumentsAreLast() {
 }
 
 template <typename Result, typename... Parameters>
-constexpr MetadataSignature SignatureOf(Result (*)(Parameters...)) {
+constexpr MetadataSignature SignatureOf() {
   static_assert(sizeof...(Parameters) <= 32, "a metadata function has at most 32 parameters");
   MetadataSignature signature;
   signature.num_results = MetadataResult<Result>::kCount;
-  const auto visit = [&]<typename Parameter>(std::type_identity<Parameter>) {
+  [[maybe_unused]] const auto visit = [&]<typename Parameter>(std::type_identity<Parameter>) {
     constexpr bool kHost = std::is_same_v<Parameter, HostInput>;
     constexpr bool kFrame = std::is_same_v<Parameter, MetadataFrame>;
     if constexpr (kHost) signature.host_args |= uint32_t{1} << signature.num_args;
@@ -183,10 +185,10 @@ template <typename Parameter>
 inline constexpr bool kTakesMetadata = kIsMetadataParameter<std::remove_cvref_t<Parameter>>&&
     std::is_convertible_v<const std::remove_cvref_t<Parameter>&, Parameter>;
 
-template <auto fn, typename Result, typename... Parameters>
-constexpr MetadataFunction EraseMetadata(Result (*)(Parameters...)) {
-  constexpr bool kHasValidParameters = (kTakesMetadata<Parameters> && ...);
-  constexpr bool kHasValidResult = MetadataResult<Result>::kValid;
+template <typename Result, typename... Parameters>
+struct MetadataAdapter {
+  static constexpr bool kHasValidParameters = (kTakesMetadata<Parameters> && ...);
+  static constexpr bool kHasValidResult = MetadataResult<Result>::kValid;
   static_assert(kHasValidParameters,
                 "a metadata function takes const TensorMetadata&, HostInput, VariadicMetadata, const OpAttrsRef&, "
                 "std::span<TensorMetadata> (the results) or const MetadataFrame&");
@@ -196,38 +198,73 @@ constexpr MetadataFunction EraseMetadata(Result (*)(Parameters...)) {
   static_assert(kHasValidResult,
                 "a metadata function returns TensorMetadata, StatusOr<TensorMetadata>, "
                 "StatusOr<std::array<TensorMetadata, N>>, or Status with a std::span<TensorMetadata> parameter");
-  if constexpr (kHasValidParameters && kHasValidResult) {
-    return [](const MetadataFrame& frame) -> Status {
+
+  static constexpr MetadataSignature Signature() { return SignatureOf<Result, Parameters...>(); }
+
+  template <typename Fn>
+  static Status Call(const Fn& fn, const MetadataFrame& frame) {
+    if constexpr (kHasValidParameters && kHasValidResult) {
       // Braced initialisation evaluates left to right, so each parameter gets its own argument. The definition has
       // already fixed their number.
       size_t next = 0;
       std::tuple<decltype(MetadataArgument<std::remove_cvref_t<Parameters>>(frame, next))...> arguments{
           MetadataArgument<std::remove_cvref_t<Parameters>>(frame, next)...};
       return MetadataResult<Result>::Store(std::apply(fn, arguments), frame);
-    };
+    }
+    return Status();
   }
-  return nullptr;
-}
+};
 
-template <typename T>
-inline constexpr bool kIsFunctionPointer = std::is_pointer_v<T>&& std::is_function_v<std::remove_pointer_t<T>>;
+template <typename Function>
+struct MetadataCallable {
+  using Adapter = MetadataAdapter<Status>;
+  static constexpr bool kValid = false;
+};
+template <typename Result, typename... Parameters, bool is_noexcept>
+struct MetadataCallable<Result (*)(Parameters...) noexcept(is_noexcept)> {
+  using Adapter = MetadataAdapter<Result, Parameters...>;
+  static constexpr bool kValid = true;
+};
+template <typename Class, typename Result, typename... Parameters, bool is_noexcept>
+struct MetadataCallable<Result (Class::*)(Parameters...) const noexcept(is_noexcept)> {
+  using Adapter = MetadataAdapter<Result, Parameters...>;
+  static constexpr bool kValid = true;
+};
+
+template <typename Closure>
+struct MetadataClosure : MetadataCallable<void> {};
+template <typename Closure>
+requires requires { &Closure::operator(); }
+struct MetadataClosure<Closure> : MetadataCallable<decltype(&Closure::operator())> {};
 
 }  // namespace internal
 
 // The erased form of a metadata function: `EraseMetadataFunction<&MatMulMetadata>()`.
 template <auto fn>
 constexpr MetadataFunction EraseMetadataFunction() {
-  constexpr bool kIsFunction = internal::kIsFunctionPointer<decltype(fn)>;
-  static_assert(kIsFunction, "a metadata function is a plain function");
-  if constexpr (kIsFunction) return internal::EraseMetadata<fn>(fn);
-  return nullptr;
+  using Callable = internal::MetadataCallable<decltype(fn)>;
+  static_assert(Callable::kValid, "a metadata function is a plain function");
+  return [](const MetadataFrame& frame) -> Status {
+    if constexpr (Callable::kValid) return Callable::Adapter::Call(fn, frame);
+    return Status();
+  };
+}
+
+// The same for a closure, which the frame then has.
+template <typename Closure>
+constexpr MetadataFunction EraseMetadataClosure() {
+  using Callable = internal::MetadataClosure<Closure>;
+  static_assert(Callable::kValid, "Metadata(closure) takes an object with one operator(), which is const");
+  return [](const MetadataFrame& frame) -> Status {
+    if constexpr (Callable::kValid) return Callable::Adapter::Call(*static_cast<const Closure*>(frame.closure), frame);
+    return Status();
+  };
 }
 
 // What the function relies on: `MetadataSignatureOf<&MatMulMetadata>()`.
 template <auto fn>
 constexpr MetadataSignature MetadataSignatureOf() {
-  if constexpr (internal::kIsFunctionPointer<decltype(fn)>) return internal::SignatureOf(fn);
-  return {};
+  return internal::MetadataCallable<decltype(fn)>::Adapter::Signature();
 }
 
 }  // namespace tandem

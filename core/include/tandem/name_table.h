@@ -47,8 +47,9 @@ inline uint64_t HashName(std::string_view name) {
 }
 }  // namespace internal
 
-// T has `name()` and is reference-counted; the table shares ownership. Entries are never removed. Readers see an entry
-// whole or not at all; a table that was outgrown is kept until the end, since readers may still be in it.
+// T has `name()` and is reference-counted; the table shares ownership. An entry may be replaced, but not removed. Readers
+// see an entry whole or not at all; what was replaced or outgrown is kept until the end, since readers may still be in
+// it.
 template <typename T>
 class NameTable {
  public:
@@ -72,10 +73,15 @@ class NameTable {
     }
   }
 
-  // The entry of that name: `entry`, or the one that was there before. Null if memory is exhausted.
+  // The entry of that name: `entry`, or the one that was there before unless `may_replace(*existing)`. Null if memory is
+  // exhausted.
   T* Insert(RcRef<T> entry) {
+    return Insert(std::move(entry), [](const T&) { return false; });
+  }
+  template <typename Predicate>
+  T* Insert(RcRef<T> entry, Predicate may_replace) {
     const std::lock_guard lock(mutex_);
-    if (T* existing = Find(entry->name())) return existing;
+    if (T* existing = Find(entry->name())) return may_replace(*existing) ? Replace(*existing, std::move(entry)) : existing;
     Slots* slots = slots_.load(std::memory_order_relaxed);
     if (slots == nullptr || (size_ + 1) * 2 > slots->mask) slots = Grow(slots);
     if (slots == nullptr) return nullptr;
@@ -91,6 +97,24 @@ class NameTable {
     std::unique_ptr<std::atomic<T*>[]> entries;
     std::unique_ptr<Slots> outgrown;
   };
+  struct Replaced {
+    RcRef<T> entry;
+    std::unique_ptr<Replaced> next;
+  };
+
+  T* Replace(T& existing, RcRef<T> entry) {
+    std::unique_ptr<Replaced> replaced(new (std::nothrow) Replaced);
+    if (replaced == nullptr) return nullptr;
+    Slots& slots = *slots_.load(std::memory_order_relaxed);
+    size_t i = static_cast<size_t>(internal::HashName(entry->name()));
+    while (slots.entries[i & slots.mask].load(std::memory_order_relaxed) != &existing) ++i;
+    T* const inserted = entry.release();
+    slots.entries[i & slots.mask].store(inserted, std::memory_order_release);
+    replaced->entry = RcRef<T>::Take(&existing);
+    replaced->next = std::move(replaced_);
+    replaced_ = std::move(replaced);
+    return inserted;
+  }
 
   static void Put(Slots& slots, T* entry) {
     size_t i = static_cast<size_t>(internal::HashName(entry->name()));
@@ -118,6 +142,7 @@ class NameTable {
   std::mutex mutex_;
   size_t size_ = 0;
   std::unique_ptr<Slots> owned_;
+  std::unique_ptr<Replaced> replaced_;
 };
 
 }  // namespace tandem

@@ -7,9 +7,11 @@
 #define TANDEM_OP_DEF_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -63,6 +65,7 @@ struct TANDEM_EXPORT OpDef {
   std::string doc;             // first sentence is the summary
   bool has_side_effects = false;
   MetadataFunction metadata = nullptr;  // null: the result's metadata comes with its data (MD-3)
+  std::shared_ptr<const void> metadata_closure;  // of a metadata function that is a closure
   bool has_host_inputs = false;
   // The type attribute by whose value kernels are looked up: "T" if there is one, else the first; -1 if none.
   int kernel_type_attr = -1;
@@ -118,10 +121,19 @@ class TANDEM_EXPORT OpDefBuilder {
     metadata_signature_ = MetadataSignatureOf<fn>();
     return *this;
   }
-  // An already erased one, for ops defined at run time; whether it fits the definition is not checked.
-  OpDefBuilder& Metadata(MetadataFunction fn) {
+  // A closure, for ops defined at run time; the definition keeps it. It must be callable from several threads at once.
+  template <typename Closure>
+  requires(!std::is_convertible_v<Closure, MetadataFunction>) OpDefBuilder& Metadata(Closure closure) {
+    metadata_ = EraseMetadataClosure<Closure>();
+    metadata_signature_ = internal::MetadataClosure<Closure>::Adapter::Signature();
+    metadata_closure_ = std::make_shared<const Closure>(std::move(closure));
+    return *this;
+  }
+  // An already erased one; whether it fits the definition is not checked. `closure` is for it to find in its frame.
+  OpDefBuilder& Metadata(MetadataFunction fn, std::shared_ptr<const void> closure = nullptr) {
     metadata_ = fn;
     metadata_signature_.reset();
+    metadata_closure_ = std::move(closure);
     return *this;
   }
 
@@ -137,6 +149,7 @@ class TANDEM_EXPORT OpDefBuilder {
   std::string doc_;
   bool side_effects_ = false;
   MetadataFunction metadata_ = nullptr;
+  std::shared_ptr<const void> metadata_closure_;
   std::optional<MetadataSignature> metadata_signature_;
 };
 

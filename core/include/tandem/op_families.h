@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The op definitions that come with Tandem, by family; each family is one file in core/ops.
+// The families of op definitions, and registration of each; whoever wants few ops registers few families (OR-2).
 
 #ifndef TANDEM_OP_FAMILIES_H_
 #define TANDEM_OP_FAMILIES_H_
@@ -10,26 +10,34 @@
 #include "tandem/op_registry.h"
 #include "tandem/status.h"
 
+// The list that all registration follows, in this order: definitions here, kernels in the backends. `of_all(Name)` is a
+// family that devices of every kind have kernels for, `of_host(Name)` one for the CPU alone. A family `Name` has
+// RegisterNameOps, in core/ops/name.cc, and RegisterNameKernels, in kernels/name.cc of each backend.
+#define TANDEM_OP_FAMILIES(of_all, of_host)                             \
+  of_host(Conversion)   /* between the tensor types of the host */      \
+  of_all(Convolution)   /* Conv2D, depthwise, their gradients */        \
+  of_all(Creation)      /* Const, Fill, OneHot, ... */                  \
+  of_all(Elementwise)   /* arithmetic, functions, comparisons, Cast */  \
+  of_all(Image)         /* ResizeBilinear, ResizeNearestNeighbor */     \
+  of_all(Indexing)      /* GatherV2, ScatterNd, TopKV2, Where, ... */   \
+  of_all(Linalg)        /* MatMul, BatchMatMulV2, Einsum, ... */        \
+  of_all(Nn)            /* BiasAdd, Softmax, losses, activations */     \
+  of_all(Normalization) /* FusedBatchNormV3, LayerNorm */               \
+  of_all(Pooling)       /* MaxPool, AvgPool and their gradients */      \
+  of_all(Random)        /* StatelessRandomUniform, ...Normal */         \
+  of_all(Reduction)     /* Sum, Mean, Max, ..., ArgMax */               \
+  of_all(Scan)          /* Cumsum, Cumprod */                           \
+  of_all(Shape)         /* Reshape, Transpose, ConcatV2, Slice, ... */  \
+  of_host(SideEffect)   /* PrintV2, Assert */                           \
+  of_host(Test)         /* test.*: small, and used by documentation */
+
 namespace tandem {
 
-TANDEM_EXPORT Status RegisterConvolutionOps(OpRegistry& registry);  // Conv2D, DepthwiseConv2dNative and their gradients
-TANDEM_EXPORT Status RegisterCreationOps(OpRegistry& registry);     // Const, Fill, OneHot, ...
-TANDEM_EXPORT Status RegisterElementwiseOps(OpRegistry& registry);  // arithmetic, functions, comparisons, Cast, ...
-TANDEM_EXPORT Status RegisterImageOps(OpRegistry& registry);        // ResizeBilinear, ResizeNearestNeighbor
-TANDEM_EXPORT Status RegisterIndexingOps(OpRegistry& registry);     // GatherV2, ScatterNd, TopKV2, Where, Unique, ...
-TANDEM_EXPORT Status RegisterLinalgOps(OpRegistry& registry);       // MatMul, BatchMatMulV2, Einsum, ...
-TANDEM_EXPORT Status RegisterNnOps(OpRegistry& registry);           // BiasAdd, Softmax, losses, activation gradients
-TANDEM_EXPORT Status RegisterNormalizationOps(OpRegistry& registry);  // FusedBatchNormV3, LayerNorm
-TANDEM_EXPORT Status RegisterPoolingOps(OpRegistry& registry);        // MaxPool, AvgPool and their gradients
-TANDEM_EXPORT Status RegisterRandomOps(OpRegistry& registry);         // StatelessRandomUniform, StatelessRandomNormal
-TANDEM_EXPORT Status RegisterReductionOps(OpRegistry& registry);      // Sum, Mean, Max, ..., ArgMax
-TANDEM_EXPORT Status RegisterScanOps(OpRegistry& registry);           // Cumsum, Cumprod
-TANDEM_EXPORT Status RegisterShapeOps(OpRegistry& registry);          // Reshape, Transpose, ConcatV2, Split, Slice, ...
-TANDEM_EXPORT Status RegisterSideEffectOps(OpRegistry& registry);     // PrintV2, Assert
-TANDEM_EXPORT Status RegisterConversionOps(OpRegistry& registry);     // between the tensor types of the host
-TANDEM_EXPORT Status RegisterTestOps(OpRegistry& registry);           // test.*
+#define TANDEM_DECLARE_FAMILY(Name) TANDEM_EXPORT Status Register##Name##Ops(OpRegistry& registry);
+TANDEM_OP_FAMILIES(TANDEM_DECLARE_FAMILY, TANDEM_DECLARE_FAMILY)
+#undef TANDEM_DECLARE_FAMILY
 
-// All of the above. Test ops are included: they are small, and the examples of the documentation use them.
+// All of them.
 TANDEM_EXPORT Status RegisterAllOps(OpRegistry& registry);
 
 }  // namespace tandem

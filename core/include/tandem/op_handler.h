@@ -6,6 +6,8 @@
 #ifndef TANDEM_OP_HANDLER_H_
 #define TANDEM_OP_HANDLER_H_
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -48,8 +50,10 @@ class TANDEM_EXPORT OpImpl : public RefCounted<OpImpl> {
 
  private:
   friend class RefCounted<OpImpl>;
+  friend class OpHandler;
   void Destroy() { delete this; }
   std::string_view name_;
+  mutable std::atomic<bool> is_outdated_{false};  // calls by name resolve the op again
 };
 
 // A resolved op (EX-9): may be kept, copied and called from any thread while its runtime lives.
@@ -76,16 +80,15 @@ class Op {
 class TANDEM_EXPORT OpHandler {
  public:
   // `fallback` is asked for ops this handler lacks; null only for the null handler. Both belong to `runtime`.
-  OpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback)
-      : name_(name), runtime_(runtime), fallback_(fallback) {}
-  virtual ~OpHandler() = default;
+  OpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback);
+  virtual ~OpHandler();
   OpHandler(const OpHandler&) = delete;
   OpHandler& operator=(const OpHandler&) = delete;
 
   // Resolves name, metadata function and kernel. One of the three errors of EX-4 if the op cannot run here.
   virtual StatusOr<Op> MakeOp(std::string_view op_name) = 0;
 
-  // Resolves by name, from a table after the first time, and invokes.
+  // Resolves by name, from a table after the first time and until the op changes, and invokes.
   void Execute(std::string_view op_name, const OpInvocation& invocation);
 
   // Where this handler's ops expect their arguments and leave their results; null if it has no device of its own.
@@ -96,12 +99,19 @@ class TANDEM_EXPORT OpHandler {
   OpHandler* fallback() const { return fallback_; }
 
  private:
+  friend class CoreRuntime;
   const OpImpl* ResolveSlow(std::string_view op_name, const OpInvocation& invocation);
+  // The next call by this name resolves it anew.
+  void Forget(std::string_view op_name);
 
   const std::string name_;
   CoreRuntime& runtime_;
   OpHandler* const fallback_;
   NameTable<const OpImpl> resolved_;
+  std::atomic<uint64_t> num_changes_{0};  // how often an op was forgotten
+  // Of the runtime's list of all handlers.
+  OpHandler* previous_ = nullptr;
+  OpHandler* next_ = nullptr;
 };
 
 // Makes every result and the chain, if given, one and the same error, drops the arguments and tells the diagnostic

@@ -16,26 +16,31 @@ namespace {
 using tandem::gpu::GpuDevice;
 using tandem::gpu::NullStream;
 
-class NullHandler final : public tandem::gpu::GpuOpHandler {
- public:
-  NullHandler(tandem::CoreRuntime& runtime, tandem::OpHandler* fallback, std::unique_ptr<GpuDevice> device,
-              int64_t factor)
-      : GpuOpHandler("null", runtime, fallback, std::move(device)), factor_(factor) {}
-  int64_t factor() const { return factor_; }
-
- private:
-  int64_t factor_;
+// What the kernel multiplies by.
+struct Factor {
+  static constexpr tandem::KernelContext kKernelContext = {"a factor"};
+  float value;
 };
 
-tandem::Status Multiply(tandem::KernelFrame& frame) {
-  const auto& handler = static_cast<const NullHandler&>(frame.handler());
-  auto& stream = static_cast<NullStream&>(handler.gpu().stream());
-  TANDEM_ASSIGN_OR_RETURN(tandem::Tensor y, handler.gpu().Allocate(frame.result_metadata(0), {frame.def().name, {}}));
-  const tandem::gpu::BufferRange from = GpuDevice::BufferOf(frame.arg(0)).range();
+class FactorHandler final : public tandem::gpu::GpuOpHandler {
+ public:
+  FactorHandler(tandem::CoreRuntime& runtime, tandem::OpHandler* fallback, std::unique_ptr<GpuDevice> device,
+                NullStream& stream, float factor)
+      : GpuOpHandler("null", runtime, fallback, std::move(device)), factor_{factor} {
+    Provide(stream);
+    Provide(factor_);
+  }
+
+ private:
+  Factor factor_;
+};
+
+tandem::Status Multiply(tandem::DeviceArg x, NullStream& stream, Factor& factor, tandem::KernelFrame& frame) {
+  TANDEM_ASSIGN_OR_RETURN(tandem::Tensor y, frame.NewResult(0));
+  const tandem::gpu::BufferRange from = GpuDevice::BufferOf(x.tensor()).range();
   const tandem::gpu::BufferRange to = GpuDevice::BufferOf(y).range();
-  const auto factor = static_cast<float>(handler.factor());
-  stream.Issue([&stream, from, to, factor, count = frame.arg(0).num_elements()] {
-    for (int64_t i = 0; i < count; ++i) stream.At<float>(to)[i] = factor * stream.At<float>(from)[i];
+  stream.Issue([&stream, from, to, by = factor.value, count = x.size()] {
+    for (int64_t i = 0; i < count; ++i) stream.At<float>(to)[i] = by * stream.At<float>(from)[i];
   });
   frame.SetResult(0, std::move(y));
   return tandem::Status();
@@ -47,10 +52,12 @@ tandem::StatusOr<tandem::OpHandler*> Create(tandem::CoreRuntime& runtime, tandem
   TANDEM_RETURN_IF_ERROR(tandem::HandlerSettings(settings).Read("factor", factor).Finish());
   TANDEM_RETURN_IF_ERROR(GpuDevice::RegisterConversions(runtime.host().conversions()));
   auto stream = std::make_unique<NullStream>(std::make_shared<NullStream::Controls>());
+  NullStream& commands = *stream;
   auto memory = tandem::MakeRef<tandem::gpu::GpuMemory>(*stream, tandem::gpu::GpuMemory::Options());
   auto device = std::make_unique<GpuDevice>("null", std::move(stream), std::move(memory),
                                             tandem::gpu::BoolLayout::kBytes);
-  auto handler = std::make_unique<NullHandler>(runtime, fallback, std::move(device), factor);
+  auto handler = std::make_unique<FactorHandler>(runtime, fallback, std::move(device), commands,
+                                                 static_cast<float>(factor));
   TANDEM_RETURN_IF_ERROR(handler->AddKernel("tf.Neg", {tandem::DType::kF32}, tandem::MakeKernel<&Multiply>()));
   return runtime.AddHandler(std::move(handler));
 }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // A kernel with an argument behind those that take all the rest (DI-1).
-// expected: in a kernel no DenseArg, const Tensor& or second VariadicArgs may follow a VariadicArgs, which takes all
+// expected: in a kernel no parameter for an argument may follow a VariadicArgs, which takes all that are left
 // remaining arguments
 
 #include "tandem/kernel.h"

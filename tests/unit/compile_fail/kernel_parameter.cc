@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // A kernel that takes a pointer (DI-1).
-// expected: a kernel takes DenseArg, const Tensor&, VariadicArgs, const OpAttrsRef& or KernelFrame&
+// expected: a kernel takes DenseArg, DeviceArg, HostInput, const Tensor&, VariadicArgs, const OpAttrsRef&,
 
 #include "tandem/kernel.h"
 

@@ -21,17 +21,12 @@ namespace tandem::gpu {
 namespace {
 
 // y = 2 x, by a command of the stream: written anew, or in place.
-Status DoubleKernel(KernelFrame& frame) {
-  GpuDevice& device = GpuDevice::Of(*frame.handler().device());
-  auto& stream = static_cast<NullStream&>(device.stream());
-  const CommandOrigin origin = {frame.def().name, frame.exec().location()};
-  const Tensor& x = frame.arg(0);
-  TANDEM_RETURN_IF_ERROR(device.CheckUsable(GpuDevice::BufferOf(x)));
-  TANDEM_ASSIGN_OR_RETURN(Tensor y, frame.MayTakeOver(0, 0) ? StatusOr<Tensor>(x)
-                                                            : device.Allocate(frame.result_metadata(0), origin));
-  const BufferRange from = GpuDevice::BufferOf(x).range();
+Status DoubleKernel(DeviceArg x, GpuDevice& device, NullStream& stream, KernelFrame& frame) {
+  TANDEM_RETURN_IF_ERROR(device.CheckUsable(GpuDevice::BufferOf(x.tensor())));
+  TANDEM_ASSIGN_OR_RETURN(Tensor y, frame.NewResult(0, {0}));
+  const BufferRange from = GpuDevice::BufferOf(x.tensor()).range();
   const BufferRange to = GpuDevice::BufferOf(y).range();
-  const uint64_t batch = stream.Issue([&stream, from, to, count = x.num_elements()] {
+  const uint64_t batch = stream.Issue([&stream, from, to, count = x.size()] {
     for (int64_t i = 0; i < count; ++i) stream.At<float>(to)[i] = 2 * stream.At<float>(from)[i];
   });
   GpuDevice::BufferOf(y).set_last_write(batch);
@@ -48,10 +43,7 @@ class GpuDeviceTest : public testing::Test {
 
   GpuOpHandler* Add(std::string_view name, const std::shared_ptr<NullStream::Controls>& controls) {
     EXPECT_TRUE(GpuDevice::RegisterConversions(rt_.host().conversions()).ok());
-    auto stream = std::make_unique<NullStream>(controls);
-    auto memory = MakeRef<GpuMemory>(*stream, GpuMemory::Options());
-    auto device = std::make_unique<GpuDevice>(name, std::move(stream), std::move(memory), BoolLayout::kBytes);
-    auto handler = std::make_unique<GpuOpHandler>(name, rt_.runtime(), &rt_.cpu(), std::move(device));
+    auto handler = std::make_unique<NullHandler>(name, rt_.runtime(), &rt_.cpu(), controls);
     return static_cast<GpuOpHandler*>(rt_.runtime().AddHandler(std::move(handler)));
   }
 
@@ -105,6 +97,12 @@ TEST_F(GpuDeviceTest, DI4_KernelsOfItsOwnAreIssuedInOrder) {
   const TensorHandle taken = Call("t.Double", {std::move(y)});
   EXPECT_EQ(GpuDevice::BufferOf(taken.tensor()).id(), id);
   EXPECT_EQ(Values(taken), (std::vector<float>{4, 8}));
+}
+
+TEST_F(GpuDeviceTest, DI4a_OnlyHandlersThatProvideItTakeSuchAKernel) {
+  const Status status = rt_.cpu().AddKernel("t.Double", {DType::kInvalid}, MakeKernel<&DoubleKernel>());
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(), "a kernel of t.Double takes a GPU device, which op handler cpu does not provide");
 }
 
 TEST_F(GpuDeviceTest, OH2_TheFallbackRunsWhatItHasNoKernelFor) {

@@ -16,12 +16,16 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/gpu/gpu_op_handler.h"
 #include "tandem/gpu/stream.h"
 
 namespace tandem::gpu {
 
 class NullStream final : public Stream {
  public:
+  // Kernels of its handlers take it as a NullStream&.
+  static constexpr KernelContext kKernelContext = {"a null stream"};
+
   // What a test sets and sees.
   struct Controls {
     StreamLimits limits = {.max_buffer_bytes = 1 << 20, .offset_alignment = 16};
@@ -113,6 +117,23 @@ class NullStream final : public Stream {
   Counters counters_;
   std::vector<std::function<void()>> commands_;
   std::vector<std::thread> threads_;
+};
+
+class NullHandler final : public GpuOpHandler {
+ public:
+  NullHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback,
+              const std::shared_ptr<NullStream::Controls>& controls)
+      : NullHandler(name, runtime, fallback, std::make_unique<NullStream>(controls)) {}
+
+ private:
+  NullHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback, std::unique_ptr<NullStream> stream)
+      : NullHandler(name, runtime, fallback, *stream, MakeRef<GpuMemory>(*stream, GpuMemory::Options()), stream) {}
+  NullHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback, NullStream& stream,
+              RcRef<GpuMemory> memory, std::unique_ptr<NullStream>& owned)
+      : GpuOpHandler(name, runtime, fallback,
+                     std::make_unique<GpuDevice>(name, std::move(owned), std::move(memory), BoolLayout::kBytes)) {
+    Provide(stream);
+  }
 };
 
 }  // namespace tandem::gpu

@@ -20,6 +20,7 @@
 #include "tandem/gpu/gpu_memory.h"
 #include "tandem/gpu/stream.h"
 #include "tandem/growing_array.h"
+#include "tandem/kernel_frame.h"
 #include "tandem/tensor.h"
 #include "tandem/tensor_conversions.h"
 
@@ -38,9 +39,12 @@ TANDEM_EXPORT uint64_t GpuByteSize(const TensorMetadata& metadata, BoolLayout la
 // A derived class may add what its kernels need. Thread-safe.
 class TANDEM_EXPORT GpuDevice : public Device, private StreamListener {
  public:
+  // Kernels of its handler may take it as a GpuDevice&.
+  static const KernelContext kKernelContext;
+
   // `memory` is of `stream`.
   GpuDevice(std::string_view name, std::unique_ptr<Stream> stream, RcRef<GpuMemory> memory, BoolLayout bools);
-  virtual ~GpuDevice();
+  ~GpuDevice() override;
 
   Stream& stream() const { return *stream_; }
   GpuMemory& memory() const { return *memory_; }
@@ -56,7 +60,11 @@ class TANDEM_EXPORT GpuDevice : public Device, private StreamListener {
   void Lose(const Status& error) { OnDeviceLost(error); }
 
   // A tensor without content.
-  StatusOr<Tensor> Allocate(const TensorMetadata& metadata, const CommandOrigin& origin);
+  StatusOr<Tensor> Allocate(const TensorMetadata& metadata, const CommandOrigin& origin) const;
+  StatusOr<Tensor> AllocateDense(const TensorMetadata& metadata, const ExecutionContext& exec,
+                                 std::string_view op) const override {
+    return Allocate(metadata, {op, exec.location()});
+  }
   // A copy of a dense or scalar tensor of the host. Single elements come from a cache of constants.
   StatusOr<Tensor> Upload(const ExecutionContext& exec, const Tensor& host);
   // A copy on the host, of the same metadata; pending.

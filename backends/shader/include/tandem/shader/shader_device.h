@@ -30,6 +30,9 @@ inline uint64_t GpuByteSize(const TensorMetadata& metadata) {
 // Thread-safe.
 class TANDEM_EXPORT ShaderDevice final : public gpu::GpuDevice {
  public:
+  // Kernels of its handler may take it as a ShaderDevice&.
+  static const KernelContext kKernelContext;
+
   // `memory` is of `queue`.
   ShaderDevice(std::string_view name, std::unique_ptr<ShaderQueue> queue, RcRef<gpu::GpuMemory> memory);
   ~ShaderDevice() override;
@@ -53,7 +56,7 @@ class TANDEM_EXPORT ShaderDevice final : public gpu::GpuDevice {
   };
   static constexpr size_t kVariantBuckets = 512;
 
-  ShaderDevice(std::string_view name, ShaderQueue& queue, std::unique_ptr<ShaderQueue> owned,
+  ShaderDevice(std::string_view name, ShaderQueue& queue, std::unique_ptr<ShaderQueue>&& owned,
                RcRef<gpu::GpuMemory> memory);
   // The place of a variant; null if memory is exhausted.
   VariantPipeline* FindVariant(const ShaderVariant& variant);
