@@ -54,7 +54,7 @@ set(TANDEM_FAST_OPTIONS -O2 -fno-vectorize -fno-slp-vectorize -mllvm=-unroll-run
                         -mllvm=-unroll-allow-partial=false)
 set(TANDEM_FAST_SOURCES
     # The way of a call.
-    async_value execute host_allocator kernel kernel_op kernel_op_handler kernel_op_small
+    async_value execute host_allocator kernel kernel_call kernel_op kernel_op_fast_path kernel_op_handler
     op_attrs op_signature tensor tensor_shape
     # Kernels of f32, and what moves elements of all types.
     convolution_depthwise convolution_depthwise_tiles convolution_image convolution_product convolution_taps

@@ -4,7 +4,7 @@
 """Writes the op reference as one HTML page that needs no network: a search box, and an anchor for each op.
 
 usage: generate_op_page.py REGISTRY.json VERSION OUTPUT.html
-The JSON is described in core/lib/op_registry_json.cc.
+The JSON is described in core/lib/defs/op_registry_json.cc.
 """
 
 import html

@@ -4,7 +4,7 @@
 """Writes what follows from the op registry: typed functions for C++ and TypeScript, and the op reference.
 
 usage: generate_ops.py REGISTRY.json SOURCE_DIR
-The JSON is described in core/lib/op_registry_json.cc.
+The JSON is described in core/lib/defs/op_registry_json.cc.
 """
 
 import json

@@ -171,11 +171,11 @@ TANDEM_C_API tandem_status* tandem_runtime_create(uint32_t abi_version, const ta
 // such device here, or nothing to drive it with: the module libtandem_vulkan beside the library, a Vulkan loader, a
 // driver; TANDEM_FAILED_PRECONDITION if the program links the static library, or the device falls short.
 TANDEM_C_API tandem_status* tandem_runtime_add_device(tandem_runtime* runtime, const char* device);
-// The same for a device in a module of any maker: `module` is a name, for the module libtandem_<name> beside the library,
-// or the path of a file. `settings` are the module's own, and may be null: "vulkan" has `device` (text: a device's index
-// or a part of its name), `cache_folder` (text), `memory_limit` and `cache_limit` (bytes). Calls name the device by the
-// name that the module gives its op handler. Nothing if one of that name is there. TANDEM_NOT_FOUND as above;
-// TANDEM_INVALID_ARGUMENT for settings that the module does not know.
+// The same for a device in a module of any maker: `module` is a name, for the module libtandem_<name> beside the
+// library, or the path of a file. `settings` are the module's own, and may be null: "vulkan" has `device` (text: a
+// device's index or a part of its name), `cache_folder` (text), `memory_limit` and `cache_limit` (bytes). Calls name
+// the device by the name that the module gives its op handler. Nothing if one of that name is there. TANDEM_NOT_FOUND
+// as above; TANDEM_INVALID_ARGUMENT for settings that the module does not know.
 TANDEM_C_API tandem_status* tandem_runtime_load_device(tandem_runtime* runtime, const char* module,
                                                        const tandem_attrs* settings);
 // Cancels what is pending, waits for what is running and for callbacks, and frees the runtime. Other threads must not

@@ -44,8 +44,14 @@ StatusOr<OpHandler*> LoadOpHandler(CoreRuntime& runtime, std::string_view module
   const std::string path = is_path ? std::string(module)
                                    : OwnFolder() + "libtandem_" + std::string(module) + ".so." TANDEM_SO_VERSION_STRING;
   TANDEM_ASSIGN_OR_RETURN(const internal::OpHandlerModuleEntry entry, FindEntry(path));
-  internal::OpHandlerModuleCall call = {TANDEM_VERSION_STRING, &kDenseHost, path.c_str() + path.rfind('/') + 1, &runtime, fallback, &settings,
-                                        nullptr, {}};
+  internal::OpHandlerModuleCall call = {TANDEM_VERSION_STRING,
+                                        &kDenseHost,
+                                        path.c_str() + path.rfind('/') + 1,
+                                        &runtime,
+                                        fallback,
+                                        &settings,
+                                        nullptr,
+                                        {}};
   entry(&call);
   TANDEM_RETURN_IF_ERROR(call.error);
   return call.handler;

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "utf8.h"
+#include "base/utf8.h"
 
 namespace tandem {
 namespace {

@@ -11,8 +11,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/utf8.h"
 #include "json_reader.h"
-#include "utf8.h"
 
 namespace tandem::eager {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "case_attrs.h"
-#include "lib/op_signature.h"
+#include "lib/defs/op_signature.h"
 #include "values.h"
 
 namespace tandem::fuzz {

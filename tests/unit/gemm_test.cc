@@ -4,7 +4,7 @@
 // Gemm against sums of products written out, for all types, shapes that reach every way through it, and every
 // instruction set that this processor has.
 
-#include "kernels/gemm.h"
+#include "gemm/gemm.h"
 
 #include <gtest/gtest.h>
 

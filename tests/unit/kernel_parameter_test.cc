@@ -71,8 +71,8 @@ TEST(KernelParameterTest, DI4a_WhatTheHandlerProvides) {
   CountingHandler& handler = *owned;
   rt.runtime().AddHandler(std::move(owned));
   rt.Define(OpDefBuilder("t.Op").Input("x: float").Output("y: float"));
-  const Kernel kernel = MakeKernel(
-      [](Scale& scale, DenseArg x, const ExecutionContext& exec, Counter& counter) -> StatusOr<Tensor> {
+  const Kernel kernel =
+      MakeKernel([](Scale& scale, DenseArg x, const ExecutionContext& exec, Counter& counter) -> StatusOr<Tensor> {
         ++counter.count;
         return MakeOne(exec.host(), scale.value * *x.data<float>());
       });

@@ -357,8 +357,10 @@ TEST(KernelTest, DI6_MetadataFunctionsMayBeClosures) {
   const std::weak_ptr<const int64_t> watch = times;
   {
     TestRuntime rt;
-    rt.Define(OpDefBuilder("t.Repeat").Input("x: float").Output("y: float").Metadata(
-                  [times = std::move(times)](const TensorMetadata& x) -> StatusOr<TensorMetadata> {
+    rt.Define(OpDefBuilder("t.Repeat")
+                  .Input("x: float")
+                  .Output("y: float")
+                  .Metadata([times = std::move(times)](const TensorMetadata& x) -> StatusOr<TensorMetadata> {
                     if (x.shape.rank() != 1) return InvalidArgument("x must be a vector, got x: ", x);
                     return TensorMetadata(x.dtype, {x.shape.dim(0) * *times});
                   }),
@@ -381,8 +383,10 @@ TEST(KernelTest, DI6_MetadataFunctionsMayBeClosures) {
     // It is checked against the definition as a function is.
     EXPECT_FALSE(rt.runtime()
                      .registry()
-                     .Register(OpDefBuilder("t.Two").Input("x: float").Output("y: float").Metadata(
-                         [](const TensorMetadata& x, const TensorMetadata&) { return x; }))
+                     .Register(OpDefBuilder("t.Two")
+                                   .Input("x: float")
+                                   .Output("y: float")
+                                   .Metadata([](const TensorMetadata& x, const TensorMetadata&) { return x; }))
                      .ok());
   }
   EXPECT_TRUE(watch.expired());

@@ -23,11 +23,7 @@ namespace {
 class OpChangesTest : public testing::Test {
  protected:
   OpChangesTest() {
-    rt_.Define(OpDefBuilder("t.Op")
-                   .Input("x: T")
-                   .Output("y: T")
-                   .Attr("T: {float, int32}")
-                   .Metadata<&test_ops::Same>());
+    rt_.Define(OpDefBuilder("t.Op").Input("x: T").Output("y: T").Attr("T: {float, int32}").Metadata<&test_ops::Same>());
   }
 
   template <typename T>

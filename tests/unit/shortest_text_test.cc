@@ -3,7 +3,7 @@
 
 // ShortestText against std::to_chars, which writes the same.
 
-#include "lib/shortest_text.h"
+#include "lib/base/shortest_text.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 // The elementary functions, sums and softmax of simd_math.h against the C++ library in higher precision, for every
 // instruction set that this processor has. Prints the worst error of each function.
 
-#include "kernels/simd_math.h"
+#include "simd/simd_math.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/elementwise_rows.h"
+#include "kernels/elementwise/elementwise_rows.h"
 
 namespace tandem::cpu {
 

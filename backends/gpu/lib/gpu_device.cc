@@ -244,8 +244,8 @@ AsyncValueRef<Tensor> GpuDevice::TakeFrom(const ExecutionContext& exec, const Gp
   if (!result) return AsyncValueRef<Tensor>::MakeError(Status::OutOfMemory());
   AsyncValueRef<Tensor> value = result.ref();
   AsyncValue* const awaited[] = {host.value()};
-  const bool waits =
-      RunWhenReady(awaited, [context = exec, this, host = host.CopyRef(), result = std::move(result), upload]() mutable {
+  const bool waits = RunWhenReady(
+      awaited, [context = exec, this, host = host.CopyRef(), result = std::move(result), upload]() mutable {
         StatusOr<Tensor> there = upload(context, *this, host);
         host.reset();
         if (!there.ok()) return result.SetError(there.status());

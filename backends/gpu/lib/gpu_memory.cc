@@ -38,8 +38,7 @@ void GpuBuffer::Keep(const void* data, uint64_t bytes) {
 RcRef<GpuBuffer> GpuBuffer::Part(uint64_t offset, uint64_t size) {
   GpuBuffer& whole = whole_ ? *whole_ : *this;
   const BufferRange range = {range_.buffer, range_.offset + offset, size};
-  return RcRef<GpuBuffer>::Take(new (std::nothrow)
-                                    GpuBuffer(memory_, RcRef<GpuBuffer>::Share(&whole), range, nullptr));
+  return RcRef<GpuBuffer>::Take(new (std::nothrow) GpuBuffer(memory_, RcRef<GpuBuffer>::Share(&whole), range, nullptr));
 }
 
 void GpuBuffer::Free() {

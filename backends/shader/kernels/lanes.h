@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tandem/shader/shader_queue.h"
 #include "tandem/shader/launch.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/shader/shader_source.h"
 
 namespace tandem::shader {

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "tandem/gpu/linked_queue.h"
 #include "tandem/growing_array.h"
 #include "tandem/shader/shader_queue.h"
-#include "tandem/gpu/linked_queue.h"
 #include "tandem/status.h"
 #include "vulkan_device.h"
 #include "vulkan_memory.h"

@@ -22,9 +22,9 @@
 #include "native_thread.h"
 #include "spirv.h"
 #include "tandem/async_value.h"
+#include "tandem/gpu/linked_queue.h"
 #include "tandem/growing_array.h"
 #include "tandem/shader/shader_queue.h"
-#include "tandem/gpu/linked_queue.h"
 #include "vulkan_device.h"
 
 namespace tandem::vulkan {

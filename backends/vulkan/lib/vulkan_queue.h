@@ -16,9 +16,9 @@
 #include <string_view>
 
 #include "native_thread.h"
+#include "tandem/gpu/linked_queue.h"
 #include "tandem/growing_array.h"
 #include "tandem/shader/shader_queue.h"
-#include "tandem/gpu/linked_queue.h"
 #include "vulkan_batch.h"
 #include "vulkan_device.h"
 #include "vulkan_memory.h"
@@ -102,7 +102,7 @@ class VulkanQueue final : public shader::ShaderQueue {
   BlockAllocator blocks_;
   ChunkPool to_device_;
   ChunkPool from_device_;
-  std::unique_ptr<Batch> open_;           // null: nothing is recorded
+  std::unique_ptr<Batch> open_;        // null: nothing is recorded
   gpu::LinkedQueue<Batch> in_flight_;  // by number
   gpu::LinkedQueue<Batch> free_;
   uint64_t next_number_ = 1;

@@ -138,8 +138,7 @@ void CommandStream::Append(Command command, std::initializer_list<uint32_t> word
   for (uint32_t word : words) static_cast<void>(to.Append(word));
 }
 
-void CommandStream::Append(Command command, std::initializer_list<uint32_t> words,
-                           const gpu::CommandOrigin& origin) {
+void CommandStream::Append(Command command, std::initializer_list<uint32_t> words, const gpu::CommandOrigin& origin) {
   static_cast<void>(open_->origins.Append({open_->words.size(), origin}));
   Append(command, words);
 }
@@ -366,8 +365,7 @@ bool CommandStream::Copy(uint32_t from, uint64_t from_offset, uint32_t to, uint6
 bool CommandStream::Download(uint32_t from, uint64_t offset, void* to, uint64_t bytes, uint32_t end) {
   if (!Prepare()) return false;
   Use(from, {});
-  Append(Command::kDownload,
-         {from, static_cast<uint32_t>(offset), AddressWord(to), static_cast<uint32_t>(bytes), end});
+  Append(Command::kDownload, {from, static_cast<uint32_t>(offset), AddressWord(to), static_cast<uint32_t>(bytes), end});
   open_->has_submit = true;
   return true;
 }

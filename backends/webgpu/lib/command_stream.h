@@ -14,9 +14,9 @@
 #include <string_view>
 
 #include "numbers.h"
+#include "tandem/gpu/linked_queue.h"
 #include "tandem/growing_array.h"
 #include "tandem/shader/shader_queue.h"
-#include "tandem/gpu/linked_queue.h"
 #include "tandem/webgpu/commands.h"
 
 namespace tandem::webgpu {

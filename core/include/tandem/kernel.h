@@ -52,8 +52,8 @@ struct CostModel {
 
 // What a kernel relies on; checked against the definition when an op is resolved, so that calls need not check it.
 struct KernelSignature {
-  int num_args = 0;      // parameters that stand for one argument each
-  int num_results = -1;  // -1: as many as the frame has
+  int num_args = 0;                                  // parameters that stand for one argument each
+  int num_results = -1;                              // -1: as many as the frame has
   std::span<const KernelContext* const> contexts{};  // what the handler must provide
 };
 

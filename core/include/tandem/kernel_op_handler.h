@@ -42,9 +42,9 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   KernelOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback, const Device& device,
                   Policy policy);
 
-  // Adds a kernel for the dtypes. AlreadyExists if one of them has a kernel; FailedPrecondition if the kernel takes what
-  // the handler does not provide. The op need not be defined yet; whether
-  // the kernel's arguments and results fit the definition is checked when the op is resolved.
+  // Adds a kernel for the dtypes. AlreadyExists if one of them has a kernel; FailedPrecondition if the kernel takes
+  // what the handler does not provide. The op need not be defined yet; whether the kernel's arguments and results fit
+  // the definition is checked when the op is resolved.
   Status AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel);
   // For ops without a type attribute.
   Status AddKernel(std::string_view op_name, Kernel kernel);

@@ -61,8 +61,8 @@ class VariadicArgs {
 // Which arguments of a call a parameter stands for.
 enum class KernelArguments : uint8_t { kNone, kOne, kRest };
 
-// How a kernel gets a parameter of type P. Who has a type of his own that kernels may take specialises it, deriving from
-// KernelParameterBase:
+// How a kernel gets a parameter of type P. Who has a type of his own that kernels may take specialises it, deriving
+// from KernelParameterBase:
 //
 //   template <>
 //   struct KernelParameter<Rows> : KernelParameterBase<KernelArguments::kOne> {

@@ -47,9 +47,9 @@ inline uint64_t HashName(std::string_view name) {
 }
 }  // namespace internal
 
-// T has `name()` and is reference-counted; the table shares ownership. An entry may be replaced, but not removed. Readers
-// see an entry whole or not at all; what was replaced or outgrown is kept until the end, since readers may still be in
-// it.
+// T has `name()` and is reference-counted; the table shares ownership. An entry may be replaced, but not removed.
+// Readers see an entry whole or not at all; what was replaced or outgrown is kept until the end, since readers may
+// still be in it.
 template <typename T>
 class NameTable {
  public:
@@ -73,15 +73,16 @@ class NameTable {
     }
   }
 
-  // The entry of that name: `entry`, or the one that was there before unless `may_replace(*existing)`. Null if memory is
-  // exhausted.
+  // The entry of that name: `entry`, or the one that was there before unless `may_replace(*existing)`. Null if memory
+  // is exhausted.
   T* Insert(RcRef<T> entry) {
     return Insert(std::move(entry), [](const T&) { return false; });
   }
   template <typename Predicate>
   T* Insert(RcRef<T> entry, Predicate may_replace) {
     const std::lock_guard lock(mutex_);
-    if (T* existing = Find(entry->name())) return may_replace(*existing) ? Replace(*existing, std::move(entry)) : existing;
+    if (T* existing = Find(entry->name()))
+      return may_replace(*existing) ? Replace(*existing, std::move(entry)) : existing;
     Slots* slots = slots_.load(std::memory_order_relaxed);
     if (slots == nullptr || (size_ + 1) * 2 > slots->mask) slots = Grow(slots);
     if (slots == nullptr) return nullptr;

@@ -64,7 +64,7 @@ struct TANDEM_EXPORT OpDef {
   std::vector<AttrDef> attrs;  // at most kMaxAttrs
   std::string doc;             // first sentence is the summary
   bool has_side_effects = false;
-  MetadataFunction metadata = nullptr;  // null: the result's metadata comes with its data (MD-3)
+  MetadataFunction metadata = nullptr;           // null: the result's metadata comes with its data (MD-3)
   std::shared_ptr<const void> metadata_closure;  // of a metadata function that is a closure
   bool has_host_inputs = false;
   // The type attribute by whose value kernels are looked up: "T" if there is one, else the first; -1 if none.

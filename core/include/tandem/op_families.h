@@ -12,24 +12,24 @@
 
 // The list that all registration follows, in this order: definitions here, kernels in the backends. `of_all(Name)` is a
 // family that devices of every kind have kernels for, `of_host(Name)` one for the CPU alone. A family `Name` has
-// RegisterNameOps, in core/ops/name.cc, and RegisterNameKernels, in kernels/name.cc of each backend.
-#define TANDEM_OP_FAMILIES(of_all, of_host)                             \
-  of_host(Conversion)   /* between the tensor types of the host */      \
-  of_all(Convolution)   /* Conv2D, depthwise, their gradients */        \
-  of_all(Creation)      /* Const, Fill, OneHot, ... */                  \
-  of_all(Elementwise)   /* arithmetic, functions, comparisons, Cast */  \
-  of_all(Image)         /* ResizeBilinear, ResizeNearestNeighbor */     \
-  of_all(Indexing)      /* GatherV2, ScatterNd, TopKV2, Where, ... */   \
-  of_all(Linalg)        /* MatMul, BatchMatMulV2, Einsum, ... */        \
-  of_all(Nn)            /* BiasAdd, Softmax, losses, activations */     \
-  of_all(Normalization) /* FusedBatchNormV3, LayerNorm */               \
-  of_all(Pooling)       /* MaxPool, AvgPool and their gradients */      \
-  of_all(Random)        /* StatelessRandomUniform, ...Normal */         \
-  of_all(Reduction)     /* Sum, Mean, Max, ..., ArgMax */               \
-  of_all(Scan)          /* Cumsum, Cumprod */                           \
-  of_all(Shape)         /* Reshape, Transpose, ConcatV2, Slice, ... */  \
-  of_host(SideEffect)   /* PrintV2, Assert */                           \
-  of_host(Test)         /* test.*: small, and used by documentation */
+// RegisterNameOps, in core/ops/name.cc, and RegisterNameKernels, in kernels/name/name.cc of each backend.
+#define TANDEM_OP_FAMILIES(of_all, of_host)                                \
+  of_host(Conversion)       /* between the tensor types of the host */     \
+      of_all(Convolution)   /* Conv2D, depthwise, their gradients */       \
+      of_all(Creation)      /* Const, Fill, OneHot, ... */                 \
+      of_all(Elementwise)   /* arithmetic, functions, comparisons, Cast */ \
+      of_all(Image)         /* ResizeBilinear, ResizeNearestNeighbor */    \
+      of_all(Indexing)      /* GatherV2, ScatterNd, TopKV2, Where, ... */  \
+      of_all(Linalg)        /* MatMul, BatchMatMulV2, Einsum, ... */       \
+      of_all(Nn)            /* BiasAdd, Softmax, losses, activations */    \
+      of_all(Normalization) /* FusedBatchNormV3, LayerNorm */              \
+      of_all(Pooling)       /* MaxPool, AvgPool and their gradients */     \
+      of_all(Random)        /* StatelessRandomUniform, ...Normal */        \
+      of_all(Reduction)     /* Sum, Mean, Max, ..., ArgMax */              \
+      of_all(Scan)          /* Cumsum, Cumprod */                          \
+      of_all(Shape)         /* Reshape, Transpose, ConcatV2, Slice, ... */ \
+      of_host(SideEffect)   /* PrintV2, Assert */                          \
+      of_host(Test)         /* test.*: small, and used by documentation */
 
 namespace tandem {
 

@@ -106,11 +106,11 @@ inline void AnswerOpHandlerModuleCall(OpHandlerModuleCall& call, CreateOpHandler
 }  // namespace internal
 
 // The module's entry, once in a module: `create` is a CreateOpHandler.
-#define TANDEM_OP_HANDLER_MODULE(create)                                                                    \
-  extern "C" TANDEM_EXPORT void tandem_op_handler_module(::tandem::internal::OpHandlerModuleCall* call);    \
-  extern "C" TANDEM_EXPORT void tandem_op_handler_module(::tandem::internal::OpHandlerModuleCall* call) {   \
-    ::tandem::internal::AnswerOpHandlerModuleCall(*call, create);                                           \
-  }                                                                                                         \
+#define TANDEM_OP_HANDLER_MODULE(create)                                                                  \
+  extern "C" TANDEM_EXPORT void tandem_op_handler_module(::tandem::internal::OpHandlerModuleCall* call);  \
+  extern "C" TANDEM_EXPORT void tandem_op_handler_module(::tandem::internal::OpHandlerModuleCall* call) { \
+    ::tandem::internal::AnswerOpHandlerModuleCall(*call, create);                                         \
+  }                                                                                                       \
   static_assert(true)
 
 }  // namespace tandem

@@ -54,10 +54,10 @@ tandem::StatusOr<tandem::OpHandler*> Create(tandem::CoreRuntime& runtime, tandem
   auto stream = std::make_unique<NullStream>(std::make_shared<NullStream::Controls>());
   NullStream& commands = *stream;
   auto memory = tandem::MakeRef<tandem::gpu::GpuMemory>(*stream, tandem::gpu::GpuMemory::Options());
-  auto device = std::make_unique<GpuDevice>("null", std::move(stream), std::move(memory),
-                                            tandem::gpu::BoolLayout::kBytes);
-  auto handler = std::make_unique<FactorHandler>(runtime, fallback, std::move(device), commands,
-                                                 static_cast<float>(factor));
+  auto device =
+      std::make_unique<GpuDevice>("null", std::move(stream), std::move(memory), tandem::gpu::BoolLayout::kBytes);
+  auto handler =
+      std::make_unique<FactorHandler>(runtime, fallback, std::move(device), commands, static_cast<float>(factor));
   TANDEM_RETURN_IF_ERROR(handler->AddKernel("tf.Neg", {tandem::DType::kF32}, tandem::MakeKernel<&Multiply>()));
   return runtime.AddHandler(std::move(handler));
 }

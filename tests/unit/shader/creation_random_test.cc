@@ -7,9 +7,9 @@
 
 #include <vector>
 
-#include "kernels/creation_programs.h"
-#include "kernels/fill_words.h"
-#include "kernels/random_programs.h"
+#include "kernels/creation/creation_programs.h"
+#include "kernels/creation/fill_words.h"
+#include "kernels/random/random_programs.h"
 
 namespace tandem::shader {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/elementwise_composer.h"
-#include "kernels/elementwise_functions.h"
+#include "kernels/elementwise/elementwise_composer.h"
+#include "kernels/elementwise/elementwise_functions.h"
 #include "kernels/shader_functions.h"
 
 namespace tandem::shader {

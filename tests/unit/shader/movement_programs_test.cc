@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "kernels/concat.h"
-#include "kernels/gather.h"
-#include "kernels/movement.h"
-#include "kernels/pad.h"
-#include "kernels/pool_programs.h"
-#include "kernels/resize.h"
-#include "kernels/scatter.h"
-#include "kernels/strided_copy.h"
+#include "kernels/image/resize.h"
+#include "kernels/indexing/gather.h"
+#include "kernels/indexing/scatter.h"
+#include "kernels/pooling/pool_programs.h"
+#include "kernels/shape/concat.h"
+#include "kernels/shape/movement.h"
+#include "kernels/shape/pad.h"
+#include "kernels/shape/strided_copy.h"
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/convolution_program.h"
-#include "kernels/depthwise_program.h"
-#include "kernels/filter_gradient_program.h"
-#include "kernels/product.h"
+#include "kernels/convolution/convolution_program.h"
+#include "kernels/convolution/depthwise_program.h"
+#include "kernels/convolution/filter_gradient_program.h"
+#include "kernels/linalg/product.h"
 #include "kernels/register_tiles.h"
 #include "kernels/unrolled_text.h"
 

@@ -3,7 +3,7 @@
 
 // Programs of reductions, scans, softmax and normalizations: what they launch, without a GPU.
 
-#include "kernels/reduction_programs.h"
+#include "kernels/reduction/reduction_programs.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/normalization_programs.h"
-#include "kernels/scan_programs.h"
-#include "kernels/softmax_programs.h"
+#include "kernels/nn/softmax_programs.h"
+#include "kernels/normalization/normalization_programs.h"
+#include "kernels/scan/scan_programs.h"
 
 namespace tandem::shader {
 namespace {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "glsl_text.h"
-#include "kernels/creation_programs.h"
-#include "kernels/elementwise_composer.h"
-#include "kernels/elementwise_functions.h"
-#include "kernels/fill_words.h"
-#include "kernels/random_programs.h"
+#include "kernels/creation/creation_programs.h"
+#include "kernels/creation/fill_words.h"
+#include "kernels/elementwise/elementwise_composer.h"
+#include "kernels/elementwise/elementwise_functions.h"
+#include "kernels/random/random_programs.h"
 #include "spirv.h"
 
 namespace tandem::vulkan {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/product.h"
+#include "kernels/linalg/product.h"
 #include "vulkan_test_fixture.h"
 
 namespace tandem::vulkan {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "glsl_text.h"
-#include "kernels/normalization_programs.h"
-#include "kernels/reduction_programs.h"
-#include "kernels/scan_programs.h"
-#include "kernels/softmax_programs.h"
+#include "kernels/nn/softmax_programs.h"
+#include "kernels/normalization/normalization_programs.h"
+#include "kernels/reduction/reduction_programs.h"
+#include "kernels/scan/scan_programs.h"
 #include "spirv.h"
 
 namespace tandem::vulkan {

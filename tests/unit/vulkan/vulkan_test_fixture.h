@@ -103,7 +103,8 @@ class VulkanTest : public testing::Test {
   StatusOr<std::vector<T>> TryRead(BufferId buffer, size_t count) {
     std::vector<T> values(count);
     std::promise<Status> done;
-    queue_->Download(buffer, 0, values.data(), count * sizeof(T), [&](const Status& status) { done.set_value(status); });
+    queue_->Download(buffer, 0, values.data(), count * sizeof(T),
+                     [&](const Status& status) { done.set_value(status); });
     TANDEM_RETURN_IF_ERROR(done.get_future().get());
     return values;
   }

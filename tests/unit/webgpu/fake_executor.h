@@ -23,10 +23,10 @@
 
 namespace tandem::webgpu {
 
-using shader::BufferAccess;
 using gpu::BufferId;
 using gpu::BufferRange;
 using gpu::CommandOrigin;
+using shader::BufferAccess;
 using Words = std::vector<uint32_t>;
 
 inline constexpr CommandOrigin kOrigin = {"test.op", {}};

@@ -89,7 +89,8 @@ bool IssueAll(World& world, const Words& many, Words& result, int& num_owners) {
   if (x != 0) note(queue.Upload(x, many.data(), many.size() * 4, nullptr, kOrigin).status());
   if (x != 0) note(queue.Upload(x, &three, 4, nullptr, kOrigin).status());
   if (x != 0 && y != 0 && pipeline.IsConcrete()) {
-    note(queue.Dispatch(**pipeline, std::array{BufferRange{x}, BufferRange{y}}, std::array{10u}, {1, 1, 1}, kOrigin).status());
+    note(queue.Dispatch(**pipeline, std::array{BufferRange{x}, BufferRange{y}}, std::array{10u}, {1, 1, 1}, kOrigin)
+             .status());
     // Into what the batch uses: by a copy out of the arena, and by one of its own.
     note(queue.Upload(x, &three, 4, nullptr, kOrigin).status());
     note(queue.Upload(x, many.data(), many.size() * 4, nullptr, kOrigin).status());
@@ -162,7 +163,9 @@ TEST(WebGpuMemoryTest, ER5_TakesNothingThatMayNotFail) {
     const BufferId x = *queue.CreateBuffer(many.size() * 4, kOrigin);
     const BufferId y = *queue.CreateBuffer(many.size() * 4, kOrigin);
     ASSERT_TRUE(queue.Upload(x, many.data(), (i % 2 == 0 ? 1 : many.size()) * 4, nullptr, kOrigin).ok());
-    ASSERT_TRUE(queue.Dispatch(**pipeline, std::array{BufferRange{x}, BufferRange{y}}, std::array{1u}, {1, 1, 1}, kOrigin).ok());
+    ASSERT_TRUE(
+        queue.Dispatch(**pipeline, std::array{BufferRange{x}, BufferRange{y}}, std::array{1u}, {1, 1, 1}, kOrigin)
+            .ok());
     ASSERT_TRUE(queue.Upload(x, many.data(), many.size() * 4, nullptr, kOrigin).ok());
     ASSERT_TRUE(queue.Copy(x, 0, y, 0, 8, kOrigin).ok());
     if (i % 50 == 0) queue.Download(y, 0, read.data(), 4, [](const Status&) {});
@@ -191,7 +194,9 @@ TEST(WebGpuMemoryTest, TakesNothingForCommandsLikeThoseBefore) {
   const auto batch = [&] {
     for (uint32_t i = 0; i < 100; ++i) {
       EXPECT_TRUE(queue.Upload(x, &i, 4, nullptr, kOrigin).ok());
-      EXPECT_TRUE(queue.Dispatch(**pipeline, std::array{BufferRange{x}, BufferRange{y}}, std::array{i}, {1, 1, 1}, kOrigin).ok());
+      EXPECT_TRUE(
+          queue.Dispatch(**pipeline, std::array{BufferRange{x}, BufferRange{y}}, std::array{i}, {1, 1, 1}, kOrigin)
+              .ok());
       EXPECT_TRUE(queue.Copy(y, 0, x, 0, 4, kOrigin).ok());
     }
     queue.Flush();
@@ -214,8 +219,10 @@ TEST(WebGpuMemoryTest, ER5_WhatDiesWithoutMemoryIsDroppedLater) {
     pipelines.push_back(pipeline.get());
     const BufferId from = buffers[static_cast<size_t>(i / 2)];
     if (from == buffers.back()) continue;
-    ASSERT_TRUE(
-        queue.Dispatch(*pipelines.back(), std::array{BufferRange{from}, BufferRange{buffers.back()}}, std::array{1u}, {1, 1, 1}, kOrigin).ok());
+    ASSERT_TRUE(queue
+                    .Dispatch(*pipelines.back(), std::array{BufferRange{from}, BufferRange{buffers.back()}},
+                              std::array{1u}, {1, 1, 1}, kOrigin)
+                    .ok());
   }
   world.Tell();
   WithoutMemory([&] {

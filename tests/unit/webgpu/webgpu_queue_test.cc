@@ -54,7 +54,8 @@ class WebGpuQueueTest : public testing::Test {
   }
   uint64_t Dispatch(const shader::Pipeline& pipeline, BufferId from, BufferId to, uint32_t parameter,
                     const CommandOrigin& origin = kOrigin) {
-    const auto batch = queue_->Dispatch(pipeline, std::array{BufferRange{from}, BufferRange{to}}, std::array{parameter}, {1, 1, 1}, origin);
+    const auto batch = queue_->Dispatch(pipeline, std::array{BufferRange{from}, BufferRange{to}}, std::array{parameter},
+                                        {1, 1, 1}, origin);
     EXPECT_TRUE(batch.ok());
     return *batch;
   }
@@ -364,7 +365,8 @@ TEST_F(WebGpuQueueTest, LosesEverythingWithTheDevice) {
   EXPECT_EQ(queue_->CreateBuffer(4, kOrigin).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(queue_->Upload(x, &word, 4, nullptr, kOrigin).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(queue_->Copy(x, 0, x + 1, 0, 4, kOrigin).status().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(queue_->Dispatch(*add, std::array{BufferRange{x}, BufferRange{x}}, {}, {1, 1, 1}, kOrigin).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(queue_->Dispatch(*add, std::array{BufferRange{x}, BufferRange{x}}, {}, {1, 1, 1}, kOrigin).status().code(),
+            StatusCode::kUnavailable);
   EXPECT_EQ(queue_->CreatePipeline({"add", "text", {}, 0, {1, 1, 1}}).GetError().code(), StatusCode::kUnavailable);
   Status late;
   queue_->Download(x, 0, &word, 4, [&](const Status& status) { late = status; });

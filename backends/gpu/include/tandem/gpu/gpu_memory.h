@@ -15,9 +15,9 @@
 #include <span>
 
 #include "tandem/export.h"
+#include "tandem/gpu/stream.h"
 #include "tandem/growing_array.h"
 #include "tandem/ref_counted.h"
-#include "tandem/gpu/stream.h"
 #include "tandem/status.h"
 #include "tandem/tensor.h"
 

@@ -14,8 +14,8 @@
 #include "tandem/export.h"
 #include "tandem/growing_array.h"
 #include "tandem/kernel.h"
-#include "tandem/shader/shader_device.h"
 #include "tandem/shader/launch.h"
+#include "tandem/shader/shader_device.h"
 #include "tandem/small_array.h"
 
 namespace tandem::shader {

@@ -15,8 +15,8 @@
 #include "tandem/core_runtime.h"
 #include "tandem/export.h"
 #include "tandem/gpu/gpu_memory.h"
-#include "tandem/shader/shader_queue.h"
 #include "tandem/shader/shader_op_handler.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/status.h"
 
 namespace tandem::vulkan {

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Biases and activations of rows: what is cheap is computed with the bias, in vectors; the rest is put together from
+// the elementary functions of arrays.
+
+#include "gemm/fused_epilogue.h"
+
+#include <algorithm>
+
+#include "simd/simd_math.h"
+#include "simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "gemm/fused_epilogue.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "simd/simd_partial-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+template <typename T, typename Fn>
+HWY_INLINE void Map(T* HWY_RESTRICT x, const T* HWY_RESTRICT bias, int64_t n, Fn fn) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(fn(hn::Add(hn::LoadU(d, x + i), hn::LoadU(d, bias + i))), d, x + i);
+  if (i == n) return;
+  const auto rest = static_cast<size_t>(n - i);
+  StoreFirst(fn(hn::Add(LoadFirst(d, rest, x + i), LoadFirst(d, rest, bias + i))), d, rest, x + i);
+}
+
+// Adds the bias, and computes the activation if it is one of those that compare and multiply. NaN stays NaN.
+template <typename T>
+void AddBias(const FusedEpilogue<T>& epilogue, T* x, const T* bias, int64_t n) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const V zero = hn::Zero(d);
+  switch (epilogue.activation) {
+    case Activation::kRelu:
+      return Map(x, bias, n, [zero](V v) { return hn::IfThenZeroElse(hn::Le(v, zero), v); });
+    case Activation::kRelu6: {
+      const V six = hn::Set(d, T{6});
+      return Map(x, bias, n, [zero, six](V v) {
+        return hn::IfThenElse(hn::Gt(v, six), six, hn::IfThenZeroElse(hn::Le(v, zero), v));
+      });
+    }
+    case Activation::kLeakyRelu: {
+      const V alpha = hn::Set(d, epilogue.leakyrelu_alpha);
+      return Map(x, bias, n, [zero, alpha](V v) { return hn::IfThenElse(hn::Gt(v, zero), v, hn::Mul(alpha, v)); });
+    }
+    default:
+      return Map(x, bias, n, [](V v) { return v; });
+  }
+}
+
+#if !HWY_HAVE_FLOAT64
+// As AddBias, for a single number.
+double AddBiasToOne(const FusedEpilogue<double>& epilogue, double x, double bias) {
+  const double v = x + bias;
+  switch (epilogue.activation) {
+    case Activation::kRelu:
+      return v <= 0 ? 0 : v;
+    case Activation::kRelu6:
+      return v > 6 ? 6 : v <= 0 ? 0 : v;
+    case Activation::kLeakyRelu:
+      return v > 0 ? v : epilogue.leakyrelu_alpha * v;
+    default:
+      return v;
+  }
+}
+#endif
+
+}  // namespace
+
+void AddBiasF32(const FusedEpilogue<float>& epilogue, float* x, const float* bias, int64_t n) {
+  AddBias(epilogue, x, bias, n);
+}
+void AddBiasF64(const FusedEpilogue<double>& epilogue, double* x, const double* bias, int64_t n) {
+#if HWY_HAVE_FLOAT64
+  AddBias(epilogue, x, bias, n);
+#else
+  for (int64_t i = 0; i < n; ++i) x[i] = AddBiasToOne(epilogue, x[i], bias[i]);
+#endif
+}
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tandem::cpu {
+namespace {
+
+HWY_EXPORT(AddBiasF32);
+HWY_EXPORT(AddBiasF64);
+
+void AddBias(const FusedEpilogue<float>& epilogue, float* x, const float* bias, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(AddBiasF32)(epilogue, x, bias, n);
+}
+void AddBias(const FusedEpilogue<double>& epilogue, double* x, const double* bias, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(AddBiasF64)(epilogue, x, bias, n);
+}
+
+// x < 0 ? e^x - 1 : x
+template <typename T>
+void Elu(T* x, int64_t n, T* buffer) {
+  simd::Expm1(x, n, buffer);
+  for (int64_t i = 0; i < n; ++i) x[i] = x[i] < 0 ? buffer[i] : x[i];
+}
+
+template <typename T>
+void GeluExact(T* x, int64_t n, T* buffer) {
+  constexpr T kRootOfHalf = static_cast<T>(0.70710678118654752440);
+  for (int64_t i = 0; i < n; ++i) buffer[i] = x[i] * kRootOfHalf;
+  simd::Erf(buffer, n, buffer);
+  for (int64_t i = 0; i < n; ++i) x[i] = T{0.5} * x[i] * (T{1} + buffer[i]);
+}
+
+// By (1 + tanh(u)) / 2 = sigmoid(2 u), which does not cancel.
+template <typename T>
+void GeluApproximate(T* x, int64_t n, T* buffer) {
+  constexpr T kTwoRootsOfTwoOverPi = static_cast<T>(1.59576912160573071176);
+  constexpr T kCubic = static_cast<T>(0.044715);
+  for (int64_t i = 0; i < n; ++i) buffer[i] = kTwoRootsOfTwoOverPi * (x[i] + kCubic * x[i] * x[i] * x[i]);
+  simd::Sigmoid(buffer, n, buffer);
+  for (int64_t i = 0; i < n; ++i) x[i] *= buffer[i];
+}
+
+template <typename T>
+void Activate(Activation activation, T* x, int64_t n, T* buffer) {
+  switch (activation) {
+    case Activation::kElu:
+      return Elu(x, n, buffer);
+    case Activation::kTanh:
+      return simd::Tanh(x, n, x);
+    case Activation::kSigmoid:
+      return simd::Sigmoid(x, n, x);
+    case Activation::kGeluExact:
+      return GeluExact(x, n, buffer);
+    case Activation::kGeluApproximate:
+      return GeluApproximate(x, n, buffer);
+    default:
+      return;  // done with the bias
+  }
+}
+
+}  // namespace
+
+Activation FindActivation(std::string_view name) {
+  static constexpr struct {
+    std::string_view name;
+    Activation activation;
+  } kActivations[] = {
+      {"Relu", Activation::kRelu},
+      {"Relu6", Activation::kRelu6},
+      {"Elu", Activation::kElu},
+      {"LeakyRelu", Activation::kLeakyRelu},
+      {"Tanh", Activation::kTanh},
+      {"Sigmoid", Activation::kSigmoid},
+      {"GeluExact", Activation::kGeluExact},
+      {"GeluApproximate", Activation::kGeluApproximate},
+  };
+  for (const auto& entry : kActivations) {
+    if (entry.name == name) return entry.activation;
+  }
+  return Activation::kNone;
+}
+
+template <typename T>
+void FusedEpilogue<T>::Apply(T* x, int64_t stride, int64_t rows, int64_t col, int64_t cols) const {
+  constexpr int64_t kBlock = 512;
+  alignas(64) T buffer[kBlock];
+  // Short rows without gaps are activated several at a time.
+  const int64_t group = stride == cols && cols > 0 && cols < kBlock ? kBlock / cols : 1;
+  for (int64_t row = 0; row < rows; row += group, x += group * stride) {
+    const int64_t count = std::min(group, rows - row);
+    for (int64_t i = 0; i < count; ++i) AddBias(*this, x + i * stride, bias + col, cols);
+    for (int64_t i = 0; i < count * cols; i += kBlock) {
+      Activate(activation, x + i, std::min(kBlock, count * cols - i), buffer);
+    }
+  }
+}
+
+template struct FusedEpilogue<float>;
+template struct FusedEpilogue<double>;
+
+}  // namespace tandem::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Gemm's choice of a way for each shape, the blocking for the caches, and the division among threads.
+
+#include "gemm/gemm.h"
+
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "gemm/gemm_kernels.h"
+#include "kernels/polls.h"
+#include "kernels/task_memory.h"
+#include "tandem/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+// Rows and columns of C for which A and B are packed at a time: large enough that packing is cheap beside multiplying.
+constexpr int64_t kMaxBlockRows = 1536;
+constexpr int64_t kMaxBlockCols = 2048;
+// What a block of packed B may take of a second-level cache while A's panels pass by it.
+constexpr int64_t kCacheBytes = int64_t{256} << 10;
+// Products of two elements that make a task worth its hand-over: some ten microseconds.
+constexpr int64_t kMinTaskProducts = int64_t{1} << 20;
+constexpr int64_t kMinTaskElements = int64_t{1} << 15;  // the same for packing, and for vectors times matrices
+
+// Up to so many products, matrices in the cache are multiplied as they lie.
+constexpr int64_t kMaxDirectProducts = int64_t{1} << 20;
+
+constexpr int64_t DivideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
+constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, multiple) * multiple; }
+
+// Whether a * b * c > limit, without overflow; all are positive.
+bool ProductExceeds(int64_t a, int64_t b, int64_t c, int64_t limit) { return a > limit / b || a * b > limit / c; }
+
+// Calls fn for ranges of [0, n), on the queue if there is one and more than one grain.
+template <typename F>
+void ForRanges(WorkQueue* queue, int64_t n, int64_t grain, F&& fn) {
+  if (queue == nullptr || n <= grain) {
+    fn(int64_t{0}, n);
+  } else {
+    ParallelFor(*queue, n, grain, fn);
+  }
+}
+
+void ApplyEpilogue(const GemmEpilogue& epilogue, void* sums, int64_t ldc, int64_t rows, int64_t col, int64_t cols) {
+  if (epilogue.apply != nullptr) epilogue.apply(epilogue.context, sums, ldc, rows, col, cols);
+}
+
+// Room for `count` elements, aligned for the cache: within the object if it suffices, else on the heap.
+template <typename T>
+class Room {
+ public:
+  explicit Room(int64_t count) {
+    const uint64_t bytes = static_cast<uint64_t>(count) * sizeof(T);
+    if (bytes > sizeof(local_)) heap_.Allocate(bytes);
+    data_ = reinterpret_cast<T*>(bytes > sizeof(local_) ? heap_.data() : local_);
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  T* data() { return data_; }  // null if there was no memory
+
+ private:
+  TaskMemory heap_;
+  T* data_;
+  alignas(64) std::byte local_[8192];
+};
+
+// A row vector times a matrix that has contiguous rows or columns.
+template <typename T>
+Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
+                      const GemmEpilogue& epilogue) {
+  const GemmKernels<T>& kernels = GetGemmKernels<T>();
+  const bool rows = b.col_stride == 1;
+  Room<T> contiguous_x(rows || a.col_stride == 1 ? 0 : k);
+  GemvBlock<T> whole = {n, k, a.data, a.col_stride, b.data, rows ? b.row_stride : b.col_stride, c};
+  if (!rows && a.col_stride != 1) {
+    T* x = contiguous_x.data();
+    if (x == nullptr) return Status::OutOfMemory();
+    for (int64_t p = 0; p < k; ++p) x[p] = a.data[p * a.col_stride];
+    whole.x = x;
+    whole.x_stride = 1;
+  }
+  // Parts that are as wide as can be, since the rows of narrow ones are far apart for their size.
+  const int64_t fair = queue == nullptr ? n : n / (2 * int64_t{queue->ParallelismLevel()});
+  const int64_t grain = RoundUp(std::max(DivideUp(kMinTaskElements, k), fair), rows ? 64 : 4);
+  ForRanges(queue, n, grain, [&](int64_t begin, int64_t end) {
+    GemvBlock<T> part = whole;
+    part.cols = end - begin;
+    part.m = b.data + begin * b.col_stride;
+    part.y = c + begin;
+    (rows ? kernels.gemv_rows : kernels.gemv_columns)(part);
+    ApplyEpilogue(epilogue, part.y, n, 1, begin, end - begin);
+  });
+  return {};
+}
+
+// Multiplies without packing: for small matrices, and where packed elements would be used too few times. `packed_b`,
+// if not null, has B packed by slices of kGemmDepth.
+template <typename T>
+void MultiplyDirect(const GemmKernels<T>& kernels, WorkQueue* queue, int64_t m, int64_t n, int64_t k,
+                    const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, const GemmEpilogue& epilogue,
+                    const T* packed_b) {
+  const int64_t packed_cols = packed_b == nullptr ? 0 : RoundUp(n, kernels.panel_cols);
+  const auto multiply = [&](int64_t row, int64_t rows, int64_t col, int64_t cols) {
+    GemmBlock<T> g = {};
+    g.rows = rows;
+    g.cols = cols;
+    g.a_row_stride = a.row_stride;
+    g.a_depth_stride = a.col_stride;
+    g.b_depth_stride = packed_b != nullptr ? kernels.panel_cols : b.row_stride;
+    g.b_packed = packed_b != nullptr;
+    g.c = c + row * ldc + col;
+    g.ldc = ldc;
+    StopPoll poll(kPollProducts);
+    for (int64_t p = 0; p < k; p += kGemmDepth) {
+      g.depth = std::min(kGemmDepth, k - p);
+      if (poll.Stops(rows * cols * g.depth)) return;
+      g.a = a.data + row * a.row_stride + p * a.col_stride;
+      g.b = g.b_packed ? packed_b + p * packed_cols + col * g.depth : b.data + p * b.row_stride + col;
+      g.accumulate = p > 0;
+      kernels.multiply(g);
+    }
+    ApplyEpilogue(epilogue, g.c, ldc, rows, col, cols);
+  };
+  if (queue == nullptr || !ProductExceeds(m, n, k, 2 * kMinTaskProducts)) return multiply(0, m, 0, n);
+  const bool by_rows = m > n;
+  const int64_t unit = by_rows ? kernels.panel_rows : kernels.panel_cols;
+  const int64_t grain = DivideUp(kMinTaskProducts, (by_rows ? n : m) * k * unit);
+  ForRanges(queue, DivideUp(by_rows ? m : n, unit), grain, [&](int64_t begin, int64_t end) {
+    begin *= unit;
+    end = std::min(end * unit, by_rows ? m : n);
+    by_rows ? multiply(begin, end - begin, 0, n) : multiply(0, m, begin, end - begin);
+  });
+}
+
+// The same with B packed, because its rows have gaps. Not inline, so that other ways need no room on the stack for B.
+template <typename T>
+[[gnu::noinline]] Status MultiplyWithPackedB(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a,
+                                             MatrixView<T> b, T* c, int64_t ldc, const GemmEpilogue& epilogue) {
+  const GemmKernels<T>& kernels = GetGemmKernels<T>();
+  const int64_t packed_cols = RoundUp(n, kernels.panel_cols);
+  Room<T> packed_b(packed_cols * k);
+  if (packed_b.data() == nullptr) return Status::OutOfMemory();
+  for (int64_t p = 0; p < k; p += kGemmDepth) {
+    const int64_t depth = std::min(kGemmDepth, k - p);
+    for (int64_t col = 0; col < n; col += kernels.panel_cols) {
+      kernels.pack_b(b.data + p * b.row_stride + col * b.col_stride, b.col_stride, b.row_stride,
+                     std::min(kernels.panel_cols, n - col), depth, packed_b.data() + p * packed_cols + col * depth);
+    }
+  }
+  MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, packed_b.data());
+  return {};
+}
+
+// One multiplication with packing. `Run` takes C by blocks, and each block by slices of kGemmDepth products.
+template <typename S>
+class PackedProduct {
+ public:
+  using T = GemmComputeType<S>;
+
+  PackedProduct(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<S> a, MatrixView<S> b, S* c, int64_t ldc,
+                const GemmEpilogue& epilogue)
+      : kernels_(GetGemmKernels<S>()), m_(m), n_(n), k_(k), a_(a), b_(b), c_(c), ldc_(ldc), epilogue_(epilogue) {
+    if (queue != nullptr && ProductExceeds(m, n, k, 2 * kMinTaskProducts)) queue_ = queue;
+  }
+
+  Status Run() {
+    const int64_t depth = std::min(k_, kGemmDepth);
+    const int64_t max_rows = RoundUp(std::min(m_, kMaxBlockRows), kernels_.panel_rows);
+    const int64_t max_cols = RoundUp(std::min(n_, kMaxBlockCols), kernels_.panel_cols);
+    const int64_t sums = kInPlace ? 0 : max_rows * max_cols;
+    Room<T> scratch((max_rows + max_cols) * depth + sums);
+    if (scratch.data() == nullptr) return Status::OutOfMemory();
+    packed_b_ = scratch.data();
+    packed_a_ = packed_b_ + max_cols * depth;
+    sums_ = packed_a_ + max_rows * depth;
+    StopPoll poll(kPollProducts);
+    for (first_col_ = 0; first_col_ < n_; first_col_ += kMaxBlockCols) {
+      cols_ = std::min(kMaxBlockCols, n_ - first_col_);
+      for (first_row_ = 0; first_row_ < m_; first_row_ += kMaxBlockRows) {
+        rows_ = std::min(kMaxBlockRows, m_ - first_row_);
+        for (first_depth_ = 0; first_depth_ < k_; first_depth_ += kGemmDepth) {
+          depth_ = std::min(kGemmDepth, k_ - first_depth_);
+          if (poll.Stops(rows_ * cols_ * depth_)) return {};
+          PackSlice();
+          MultiplySlice();
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  // Whether sums can be kept in C itself.
+  static constexpr bool kInPlace = std::is_same_v<S, T> || (std::is_integral_v<S> && sizeof(S) == sizeof(T));
+
+  void PackSlice() {
+    const int64_t a_width = kernels_.panel_rows;
+    const int64_t b_width = kernels_.panel_cols;
+    const int64_t a_panels = DivideUp(rows_, a_width);
+    const int64_t b_panels = DivideUp(cols_, b_width);
+    const S* a = a_.data + first_row_ * a_.row_stride + first_depth_ * a_.col_stride;
+    const S* b = b_.data + first_depth_ * b_.row_stride + first_col_ * b_.col_stride;
+    // With one slice only, B stays packed for all blocks of rows.
+    const int64_t first = k_ <= kGemmDepth && first_row_ > 0 ? b_panels : 0;
+    const int64_t grain = DivideUp(kMinTaskElements, depth_ * b_width);
+    ForRanges(queue_, b_panels + a_panels - first, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t panel = begin + first; panel < end + first; ++panel) {
+        if (panel < b_panels) {
+          const int64_t col = panel * b_width;
+          kernels_.pack_b(b + col * b_.col_stride, b_.col_stride, b_.row_stride, std::min(b_width, cols_ - col), depth_,
+                          packed_b_ + col * depth_);
+        } else {
+          const int64_t row = (panel - b_panels) * a_width;
+          kernels_.pack_a(a + row * a_.row_stride, a_.row_stride, a_.col_stride, std::min(a_width, rows_ - row), depth_,
+                          packed_a_ + row * depth_);
+        }
+      }
+    });
+  }
+
+  void MultiplySlice() {
+    const int64_t col_unit = kernels_.panel_cols;
+    const int64_t cache_cols = kCacheBytes / static_cast<int64_t>(sizeof(T)) / kGemmDepth;
+    const int64_t tile_cols = std::min(cols_, std::max(col_unit, cache_cols / col_unit * col_unit));
+    // Tiles with the work of one task at least, and of several if there are enough for all threads.
+    const int64_t wanted = queue_ == nullptr ? 1 : 4 * queue_->ParallelismLevel();
+    const int64_t enough = DivideUp(kMinTaskProducts, tile_cols * depth_);
+    const int64_t fair = rows_ * DivideUp(cols_, tile_cols) / wanted;
+    const int64_t tile_rows = std::min(rows_, RoundUp(std::clamp(fair, enough, 8 * enough), kernels_.panel_rows));
+    const int64_t across = DivideUp(cols_, tile_cols);
+    const int64_t down = DivideUp(rows_, tile_rows);
+    ForRanges(queue_, across * down, 1, [&](int64_t begin, int64_t end) {
+      StopPoll poll(kPollProducts);
+      for (int64_t tile = begin; tile < end; ++tile) {
+        if (poll.Stops(tile_rows * tile_cols * depth_)) return;
+        const int64_t row = tile % down * tile_rows;
+        const int64_t col = tile / down * tile_cols;
+        MultiplyTile(row, std::min(tile_rows, rows_ - row), col, std::min(tile_cols, cols_ - col));
+      }
+    });
+  }
+
+  void MultiplyTile(int64_t row, int64_t rows, int64_t col, int64_t cols) {
+    S* c = c_ + (first_row_ + row) * ldc_ + first_col_ + col;
+    GemmBlock<T> g = {};
+    g.rows = rows;
+    g.cols = cols;
+    g.depth = depth_;
+    g.a = packed_a_ + row * depth_;
+    g.a_row_stride = 1;
+    g.a_depth_stride = kernels_.panel_rows;
+    g.a_packed = true;
+    g.b = packed_b_ + col * depth_;
+    g.b_depth_stride = kernels_.panel_cols;
+    g.b_packed = true;
+    g.accumulate = first_depth_ > 0;
+    const bool is_complete = first_depth_ + depth_ == k_;
+    if constexpr (kInPlace) {
+      g.c = reinterpret_cast<T*>(c);
+      g.ldc = ldc_;
+    } else {
+      g.c = sums_ + row * cols_ + col;
+      g.ldc = cols_;
+    }
+    if (!is_complete || epilogue_.apply == nullptr) {
+      kernels_.multiply(g);
+    } else {
+      MultiplyAndFinish(g, first_col_ + col);
+    }
+    if constexpr (!kInPlace) {
+      if (!is_complete) return;
+      for (int64_t i = 0; i < rows; ++i) kernels_.round(g.c + i * cols_, cols, c + i * ldc_);
+    }
+  }
+
+  // By so many rows at a time that they are still in the cache for the epilogue.
+  void MultiplyAndFinish(const GemmBlock<T>& whole, int64_t first_col) {
+    const int64_t step = 8 * kernels_.panel_rows;
+    GemmBlock<T> g = whole;
+    for (int64_t row = 0; row < whole.rows; row += step) {
+      g.rows = std::min(step, whole.rows - row);
+      g.a = whole.a + row * whole.depth;
+      g.c = whole.c + row * whole.ldc;
+      kernels_.multiply(g);
+      ApplyEpilogue(epilogue_, g.c, g.ldc, g.rows, first_col, g.cols);
+    }
+  }
+
+  const GemmKernels<S>& kernels_;
+  WorkQueue* queue_ = nullptr;  // null if the product is too small to share
+  const int64_t m_, n_, k_;
+  const MatrixView<S> a_, b_;
+  S* const c_;
+  const int64_t ldc_;
+  const GemmEpilogue& epilogue_;
+  T* packed_a_;
+  T* packed_b_;
+  T* sums_;  // of the block of C, where C cannot hold them
+  // The current block of C, and the current slice of A's columns and B's rows.
+  int64_t first_row_, rows_;
+  int64_t first_col_, cols_;
+  int64_t first_depth_, depth_;
+};
+
+// Whether packing A and B would cost more than it saves.
+template <typename T>
+bool IsDirectBetter(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64_t k, const MatrixView<T>& b) {
+  if (kernels.direct_cols == 0 || b.col_stride != 1 || n % kernels.direct_cols != 0) return false;
+  return m <= 2 * kernels.panel_rows || n <= kernels.panel_cols || !ProductExceeds(n, k, m, kMaxDirectProducts);
+}
+
+// The same of packing A, where B must be packed.
+template <typename T>
+bool IsPackingBEnough(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64_t k) {
+  if (kernels.direct_cols == 0) return false;
+  if (ProductExceeds(RoundUp(n, kernels.panel_cols), k, sizeof(T), 4 * kCacheBytes)) return false;
+  return n <= kernels.panel_cols || !ProductExceeds(n, k, m, kMaxDirectProducts / 4);
+}
+
+}  // namespace
+
+template <typename T>
+Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc,
+            const GemmEpilogue& epilogue) {
+  if (m == 0 || n == 0) return {};
+  if (k == 0 && epilogue.apply == nullptr) {
+    StopPoll poll(kPollElements);
+    for (int64_t i = 0; i < m && !poll.Stops(n); ++i) std::fill_n(c + i * ldc, n, T(0));
+    return {};
+  }
+  if (k == 0) {  // zeros for the epilogue
+    const T zero(0);
+    return Gemm<T>(queue, m, n, 1, {&zero, 0, 0}, {&zero, 0, 0}, c, ldc, epilogue);
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (n == 1 && m > 1 && ldc == 1 && epilogue.apply != nullptr) {
+      TANDEM_RETURN_IF_ERROR(Gemm<T>(queue, m, n, k, a, b, c, ldc));
+      ApplyEpilogue(epilogue, c, 1, m, 0, 1);
+      return {};
+    }
+  }
+  if (n == 1 && m > 1 && ldc == 1 && epilogue.apply == nullptr) {
+    // The same as the transposed product, which has rows to vectorise.
+    std::swap(m, n);
+    std::swap(a, b);
+    a = a.Transposed();
+    b = b.Transposed();
+    ldc = n;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    const GemmKernels<T>& kernels = GetGemmKernels<T>();
+    if (m == 1 && kernels.gemv_rows != nullptr && (b.col_stride == 1 || b.row_stride == 1)) {
+      return MultiplyVector(queue, n, k, a, b, c, epilogue);
+    }
+    if (IsDirectBetter(kernels, m, n, k, b)) {
+      MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, nullptr);
+      return {};
+    }
+    // A few rows are not worth packing B for, if its columns are vectors of some length.
+    if (m <= 3 && k >= 64 && kernels.gemv_columns != nullptr && b.row_stride == 1) {
+      for (int64_t i = 0; i < m; ++i, a.data += a.row_stride, c += ldc) {
+        TANDEM_RETURN_IF_ERROR(MultiplyVector(queue, n, k, a, b, c, epilogue));
+      }
+      return {};
+    }
+    if (IsPackingBEnough(kernels, m, n, k)) {
+      return MultiplyWithPackedB(queue, m, n, k, a, b, c, ldc, epilogue);
+    }
+  }
+  return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue).Run();
+}
+
+#define TANDEM_INSTANTIATE_GEMM(T)                                                                          \
+  template Status Gemm<T>(WorkQueue*, int64_t, int64_t, int64_t, MatrixView<T>, MatrixView<T>, T*, int64_t, \
+                          const GemmEpilogue&);
+TANDEM_INSTANTIATE_GEMM(float)
+TANDEM_INSTANTIATE_GEMM(double)
+TANDEM_INSTANTIATE_GEMM(Float16)
+TANDEM_INSTANTIATE_GEMM(BFloat16)
+TANDEM_INSTANTIATE_GEMM(int8_t)
+TANDEM_INSTANTIATE_GEMM(uint8_t)
+TANDEM_INSTANTIATE_GEMM(int16_t)
+TANDEM_INSTANTIATE_GEMM(uint16_t)
+TANDEM_INSTANTIATE_GEMM(int32_t)
+TANDEM_INSTANTIATE_GEMM(uint32_t)
+TANDEM_INSTANTIATE_GEMM(int64_t)
+TANDEM_INSTANTIATE_GEMM(uint64_t)
+TANDEM_INSTANTIATE_GEMM(std::complex<float>)
+#undef TANDEM_INSTANTIATE_GEMM
+
+}  // namespace tandem::cpu

@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The inner loops of Gemm, compiled once per instruction set: register tiles after Goto and van de Geijn, "Anatomy of
+// high-performance matrix multiplication" (2008), with the vectors along the rows of B and C.
+
+#include "gemm/gemm_kernels.h"
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/compact.h"
+#include "kernels/polls.h"
+#include "simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "gemm/gemm_kernels.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "simd/simd_partial-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+inline constexpr bool kVectors32 = false;
+#else
+inline constexpr bool kVectors32 = true;
+#endif
+template <typename T>
+inline constexpr bool kHasVectors =
+    kVectors32 && !kIsCompact<T> &&
+    (std::is_same_v<T, float> || std::is_same_v<T, uint32_t> || (HWY_HAVE_FLOAT64 && std::is_same_v<T, double>));
+
+// Complex matrices are multiplied by real vectors: packed rows of B are all real parts, then all imaginary ones.
+template <typename T>
+inline constexpr bool kHasPlanes = kVectors32 && !kIsCompact<T> && std::is_same_v<T, PlainComplex64>;
+
+// Whether Multiply takes matrices that are not packed.
+template <typename T>
+inline constexpr bool kHasDirect = kHasVectors<T> ? std::is_floating_point_v<T> : false;
+
+// Rows of a register tile: rows times two vectors of sums, two of B and one of A fill the registers.
+#if HWY_TARGET == HWY_AVX3
+inline constexpr int kVectorTileRows = 12;
+inline constexpr int kPlanesTileRows = 8;
+#elif HWY_TARGET == HWY_AVX2
+inline constexpr int kVectorTileRows = 6;
+inline constexpr int kPlanesTileRows = 4;
+#else
+inline constexpr int kVectorTileRows = 4;
+inline constexpr int kPlanesTileRows = 4;
+#endif
+
+inline constexpr int kTileVectors = 2;
+template <typename T>
+inline constexpr int kTileRows = kHasVectors<T>  ? kVectorTileRows
+                                 : kHasPlanes<T> ? kPlanesTileRows
+                                 : kIsCompact<T> ? 1
+                                                 : 4;
+template <typename T>
+inline constexpr int kTileCols = kHasVectors<T>  ? HWY_LANES(T) * kTileVectors
+                                 : kHasPlanes<T> ? HWY_LANES(float)
+                                                 : 8;
+
+template <typename T>
+HWY_INLINE T ScalarMulAdd(T x, T y, T sum) {
+  return x * y + sum;
+}
+HWY_INLINE PlainComplex64 ScalarMulAdd(PlainComplex64 x, PlainComplex64 y, PlainComplex64 sum) {
+  return {sum.re + x.re * y.re - x.im * y.im, sum.im + x.re * y.im + x.im * y.re};
+}
+template <typename T>
+HWY_INLINE T ScalarAdd(T x, T y) {
+  return x + y;
+}
+HWY_INLINE PlainComplex64 ScalarAdd(PlainComplex64 x, PlainComplex64 y) { return {x.re + y.re, x.im + y.im}; }
+
+// A register tile without Highway: for targets and types that it has no vectors for; the compiler makes what it can
+// of the loops of constant length. A and B are packed.
+template <typename T, int kRows>
+void PlainTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, T* c, int64_t cols) {
+  constexpr int kCols = kTileCols<T>;
+  T sum[kRows][kCols] = {};
+  for (int64_t p = 0; p < g.depth; ++p, a += kTileRows<T>, b += kCols) {
+    for (int i = 0; i < kRows; ++i) {
+      for (int j = 0; j < kCols; ++j) sum[i][j] = ScalarMulAdd(a[i], b[j], sum[i][j]);
+    }
+  }
+  for (int i = 0; i < kRows; ++i, c += g.ldc) {
+    for (int j = 0; j < cols; ++j) c[j] = g.accumulate ? ScalarAdd(c[j], sum[i][j]) : sum[i][j];
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+
+template <class V>
+HWY_INLINE V VectorMulAdd(V x, V y, V sum) {
+  if constexpr (std::is_integral_v<hn::TFromV<V>>) {
+    return hn::Add(hn::Mul(x, y), sum);
+  } else {
+    return hn::MulAdd(x, y, sum);
+  }
+}
+
+// Writes a tile of which the last vector counts `last` columns, or adds it to C.
+template <typename T, int kRows, int kVectors>
+HWY_INLINE void StoreTile(const T* tile, size_t last, bool accumulate, T* c, int64_t ldc) {
+  const hn::ScalableTag<T> d;
+  constexpr int kLanes = HWY_LANES(T);
+  for (int i = 0; i < kRows; ++i, c += ldc) {
+    for (int j = 0; j < kVectors; ++j, tile += kLanes) {
+      const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+      T* to = c + j * kLanes;
+      auto v = hn::Load(d, tile);
+      if (accumulate) v = hn::Add(v, LoadFirst(d, count, to));
+      StoreFirst(v, d, count, to);
+    }
+  }
+}
+
+// C's tile of kRows rows and kVectors vectors, of which the last one counts `cols` - (kVectors - 1) * lanes columns.
+// kUnitRows: A's rows are neighbours in memory. kMaskB: what B has beyond these columns must not be read.
+template <typename T, int kRows, int kVectors, bool kUnitRows, bool kMaskB>
+HWY_NOINLINE void VectorTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, T* c,
+                             int64_t cols) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kLanes = HWY_LANES(T);
+  const size_t last = static_cast<size_t>(cols - (kVectors - 1) * kLanes);
+  const int64_t a_row_stride = kUnitRows ? 1 : g.a_row_stride;
+  const int64_t a_depth_stride = g.a_depth_stride;
+  const int64_t b_depth_stride = g.b_depth_stride;
+  V sum[kRows][kVectors];
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i) {
+    HWY_UNROLL(8)
+    for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
+  }
+  for (int64_t p = g.depth; p > 0; --p) {
+    V row[kVectors];
+    HWY_UNROLL(8)
+    for (int j = 0; j < kVectors; ++j) {
+      const T* from = b + j * kLanes;
+      row[j] = kMaskB && j == kVectors - 1 ? LoadFirst(d, last, from) : hn::LoadU(d, from);
+    }
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i) {
+      const V x = hn::Set(d, a[i * a_row_stride]);
+      HWY_UNROLL(8)
+      for (int j = 0; j < kVectors; ++j) sum[i][j] = VectorMulAdd(x, row[j], sum[i][j]);
+    }
+    a += a_depth_stride;
+    b += b_depth_stride;
+  }
+  if (!g.accumulate && (kFastMasks || last == kLanes)) {
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i, c += g.ldc) {
+      HWY_UNROLL(8)
+      for (int j = 0; j < kVectors; ++j) {
+        if (kMaskB && j == kVectors - 1) {
+          StoreFirst(sum[i][j], d, last, c + j * kLanes);
+        } else {
+          hn::StoreU(sum[i][j], d, c + j * kLanes);
+        }
+      }
+    }
+    return;
+  }
+  alignas(64) T tile[kRows][kVectors * kLanes];
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i) {
+    HWY_UNROLL(8)
+    for (int j = 0; j < kVectors; ++j) hn::Store(sum[i][j], d, &tile[i][j * kLanes]);
+  }
+  StoreTile<T, kRows, kVectors>(&tile[0][0], last, g.accumulate, c, g.ldc);
+}
+
+template <typename T, int kRows, bool kUnitRows>
+HWY_INLINE void ChooseVectorTile(const GemmBlock<T>& g, const T* a, const T* b, T* c, int64_t cols) {
+  constexpr int kLanes = HWY_LANES(T);
+  if constexpr (kFastMasks) {
+    if (cols == 2 * kLanes) return VectorTile<T, kRows, 2, kUnitRows, false>(g, a, b, c, cols);
+    if (cols > kLanes) return VectorTile<T, kRows, 2, kUnitRows, true>(g, a, b, c, cols);
+    return VectorTile<T, kRows, 1, kUnitRows, true>(g, a, b, c, cols);
+  } else {
+    if (cols > kLanes) return VectorTile<T, kRows, 2, kUnitRows, false>(g, a, b, c, cols);
+    return VectorTile<T, kRows, 1, kUnitRows, false>(g, a, b, c, cols);
+  }
+}
+
+// A tile of complex numbers: kRows rows and a vector of columns.
+template <int kRows>
+void PlanesTile(const GemmBlock<PlainComplex64>& g, const PlainComplex64* HWY_RESTRICT a,
+                const PlainComplex64* HWY_RESTRICT b, PlainComplex64* c, int64_t cols) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kLanes = HWY_LANES(float);
+  V re[kRows], im[kRows];
+  HWY_UNROLL(8)
+  for (int i = 0; i < kRows; ++i) re[i] = im[i] = hn::Zero(d);
+  for (int64_t p = 0; p < g.depth; ++p, a += g.a_depth_stride, b += kLanes) {
+    const V b_re = hn::LoadU(d, &b->re);
+    const V b_im = hn::LoadU(d, &b->re + kLanes);
+    HWY_UNROLL(8)
+    for (int i = 0; i < kRows; ++i) {
+      const V a_re = hn::Set(d, a[i].re);
+      const V a_im = hn::Set(d, a[i].im);
+      re[i] = hn::NegMulAdd(a_im, b_im, hn::MulAdd(a_re, b_re, re[i]));
+      im[i] = hn::MulAdd(a_im, b_re, hn::MulAdd(a_re, b_im, im[i]));
+    }
+  }
+  alignas(64) float tile[kRows][2][kLanes];
+  HWY_UNROLL(8)
+  for (int i = 0; i < kRows; ++i) {
+    hn::Store(re[i], d, tile[i][0]);
+    hn::Store(im[i], d, tile[i][1]);
+  }
+  for (int i = 0; i < kRows; ++i, c += g.ldc) {
+    for (int j = 0; j < cols; ++j) {
+      const PlainComplex64 sum = {tile[i][0][j], tile[i][1][j]};
+      c[j] = g.accumulate ? ScalarAdd(c[j], sum) : sum;
+    }
+  }
+}
+
+#endif  // vectors
+
+template <typename T, int kRows, bool kUnitRows>
+void MultiplyRows(const GemmBlock<T>& g, const T* a, T* c) {
+  constexpr int64_t kCols = kTileCols<T>;
+  const int64_t b_step = g.b_packed ? g.depth * kCols : kCols;
+  const T* b = g.b;
+  for (int64_t j = 0; j < g.cols; j += kCols, b += b_step) {
+    const int64_t cols = std::min(kCols, g.cols - j);
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+    if constexpr (kHasVectors<T>) {
+      ChooseVectorTile<T, kRows, kUnitRows>(g, a, b, c + j, cols);
+      continue;
+    }
+    if constexpr (kHasPlanes<T>) {
+      PlanesTile<kRows>(g, a, b, c + j, cols);
+      continue;
+    }
+#endif
+    PlainTile<T, kRows>(g, a, b, c + j, cols);
+  }
+}
+
+template <typename T, bool kUnitRows>
+void MultiplyStrided(const GemmBlock<T>& g) {
+  constexpr int kMaxRows = kTileRows<T>;
+  for (int64_t i = 0, step; i < g.rows; i += step) {
+    const int64_t left = g.rows - i;
+    // A tile at the end of A may start within a packed panel.
+    const T* a = g.a_packed ? g.a + (i - i % kMaxRows) * g.depth + i % kMaxRows : g.a + i * g.a_row_stride;
+    T* c = g.c + i * g.ldc;
+    if (left >= kMaxRows) {
+      MultiplyRows<T, kMaxRows, kUnitRows>(g, a, c);
+      step = kMaxRows;
+    } else if (kMaxRows > 8 && left >= 8) {
+      MultiplyRows<T, std::min(kMaxRows, 8), kUnitRows>(g, a, c);
+      step = 8;
+    } else if (kMaxRows > 4 && left >= 4) {
+      MultiplyRows<T, std::min(kMaxRows, 4), kUnitRows>(g, a, c);
+      step = 4;
+    } else if (kMaxRows > 2 && left >= 2) {
+      MultiplyRows<T, std::min(kMaxRows, 2), kUnitRows>(g, a, c);
+      step = 2;
+    } else {
+      MultiplyRows<T, 1, kUnitRows>(g, a, c);
+      step = 1;
+    }
+  }
+}
+
+template <typename T>
+void Multiply(const GemmBlock<T>& g) {
+  if constexpr (kHasDirect<T>) {
+    if (g.a_row_stride != 1) return MultiplyStrided<T, false>(g);
+  }
+  MultiplyStrided<T, true>(g);
+}
+
+// ---- Packing.
+
+template <typename S, typename T>
+HWY_INLINE T ConvertElement(S value) {
+  if constexpr (std::is_same_v<S, std::complex<float>>) {
+    return {value.real(), value.imag()};
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <typename S, typename T>
+HWY_INLINE void ConvertRun(const S* from, int64_t count, T* to) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (std::is_same_v<T, float> && !std::is_same_v<S, float> && !kIsCompact<S>) {
+    const hn::ScalableTag<float> df;
+    const hn::ScalableTag<uint32_t> du;
+    const hn::Rebind<uint16_t, decltype(du)> du16;
+    constexpr int kLanes = HWY_LANES(float);
+    for (; i + kLanes <= count; i += kLanes) {
+      const auto bits = hn::PromoteTo(du, hn::LoadU(du16, reinterpret_cast<const uint16_t*>(from + i)));
+      if constexpr (std::is_same_v<S, BFloat16>) {
+        hn::StoreU(hn::BitCast(df, hn::ShiftLeft<16>(bits)), df, to + i);
+      } else {
+        const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000u)));
+        const auto magnitude = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7FFFu)));
+        // The product moves the exponent to float's bias and makes subnormals normal; infinity and NaN are set apart.
+        const auto finite = hn::BitCast(du, hn::Mul(hn::BitCast(df, magnitude), hn::Set(df, 0x1p112f)));
+        const auto special = hn::Eq(hn::And(bits, hn::Set(du, 0x7C00u)), hn::Set(du, 0x7C00u));
+        const auto absolute = hn::IfThenElse(special, hn::Or(magnitude, hn::Set(du, 0x7F800000u)), finite);
+        hn::StoreU(hn::BitCast(df, hn::Or(absolute, sign)), df, to + i);
+      }
+    }
+  }
+#endif
+  for (; i < count; ++i) to[i] = ConvertElement<S, T>(from[i]);
+}
+
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+template <typename T>
+inline constexpr int kTransposeSize = kHasVectors<T> ? 16 / sizeof(T) : 1;
+
+// to[p * to_stride + i] = from[i * from_stride + p], a square of one 16-byte vector each way.
+template <typename T>
+HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  const hn::FixedTag<T, 16 / sizeof(T)> d;
+  const auto r0 = hn::LoadU(d, from);
+  const auto r1 = hn::LoadU(d, from + from_stride);
+  if constexpr (sizeof(T) == 8) {
+    hn::StoreU(hn::InterleaveLower(d, r0, r1), d, to);
+    hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, to + to_stride);
+  } else {
+    const auto r2 = hn::LoadU(d, from + 2 * from_stride);
+    const auto r3 = hn::LoadU(d, from + 3 * from_stride);
+    const auto even0 = hn::InterleaveLower(d, r0, r2);
+    const auto odd0 = hn::InterleaveLower(d, r1, r3);
+    const auto even1 = hn::InterleaveUpper(d, r0, r2);
+    const auto odd1 = hn::InterleaveUpper(d, r1, r3);
+    hn::StoreU(hn::InterleaveLower(d, even0, odd0), d, to);
+    hn::StoreU(hn::InterleaveUpper(d, even0, odd0), d, to + to_stride);
+    hn::StoreU(hn::InterleaveLower(d, even1, odd1), d, to + 2 * to_stride);
+    hn::StoreU(hn::InterleaveUpper(d, even1, odd1), d, to + 3 * to_stride);
+  }
+}
+#else
+template <typename T>
+inline constexpr int kTransposeSize = 1;
+template <typename T>
+void TransposeSquare(const T*, int64_t, T*, int64_t);  // never called
+#endif
+
+// to[p * kWidth + i] = from[i * stride + p]
+template <typename T, int kWidth>
+void TransposePanel(const T* from, int64_t stride, int64_t width, int64_t depth, T* to) {
+  int64_t i = 0;
+  if constexpr (kTransposeSize < T >> 1) {
+    constexpr int kSize = kTransposeSize<T>;
+    for (; i + kSize <= width; i += kSize) {
+      const T* rows = from + i * stride;
+      int64_t p = 0;
+      for (; p + kSize <= depth; p += kSize) TransposeSquare(rows + p, stride, to + p * kWidth + i, kWidth);
+      for (; p < depth; ++p) {
+        for (int r = 0; r < kSize; ++r) to[p * kWidth + i + r] = rows[r * stride + p];
+      }
+    }
+  }
+  for (; i < width; ++i) {
+    for (int64_t p = 0; p < depth; ++p) to[p * kWidth + i] = from[i * stride + p];
+  }
+}
+
+template <typename S, typename T, int kWidth>
+void ConvertAndTransposePanel(const S* from, int64_t stride, int64_t width, int64_t depth, T* to) {
+  constexpr int64_t kChunk = 64;
+  alignas(64) T converted[kWidth * kChunk];
+  for (int64_t p = 0; p < depth; p += kChunk) {
+    const int64_t count = std::min(kChunk, depth - p);
+    for (int64_t i = 0; i < width; ++i) ConvertRun(from + i * stride + p, count, converted + i * kChunk);
+    TransposePanel<T, kWidth>(converted, kChunk, width, count, to + p * kWidth);
+  }
+}
+
+template <typename S, typename T, int kWidth>
+void Pack(const S* from, int64_t width_stride, int64_t depth_stride, int64_t width, int64_t depth, T* to) {
+  if constexpr (!kFastMasks || !kHasVectors<T>) {  // else what is beyond `width` is masked out
+    for (int64_t i = width; i < kWidth; ++i) {
+      for (int64_t p = 0; p < depth; ++p) to[p * kWidth + i] = T{};
+    }
+  }
+  if (kIsCompact<S>) {
+    for (int64_t p = 0; p < depth; ++p) {
+      for (int64_t i = 0; i < width; ++i) {
+        to[p * kWidth + i] = ConvertElement<S, T>(from[i * width_stride + p * depth_stride]);
+      }
+    }
+  } else if (width_stride == 1 && width == kWidth && std::is_same_v<S, T>) {
+    for (int64_t p = 0; p < depth; ++p) std::memcpy(to + p * kWidth, from + p * depth_stride, kWidth * sizeof(T));
+  } else if (width_stride == 1) {
+    for (int64_t p = 0; p < depth; ++p) ConvertRun(from + p * depth_stride, width, to + p * kWidth);
+  } else if (depth_stride == 1) {
+    if constexpr (std::is_same_v<S, T>) {
+      TransposePanel<T, kWidth>(from, width_stride, width, depth, to);
+    } else {
+      ConvertAndTransposePanel<S, T, kWidth>(from, width_stride, width, depth, to);
+    }
+  } else {
+    for (int64_t p = 0; p < depth; ++p) {
+      for (int64_t i = 0; i < width; ++i) {
+        to[p * kWidth + i] = ConvertElement<S, T>(from[i * width_stride + p * depth_stride]);
+      }
+    }
+  }
+}
+
+// One panel of B for PlanesTile: a row of kWidth complex numbers as two rows of as many reals.
+template <int kWidth>
+void PackPlanes(const std::complex<float>* from, int64_t width_stride, int64_t depth_stride, int64_t width,
+                int64_t depth, PlainComplex64* to) {
+  auto* re = reinterpret_cast<float*>(to);
+  for (int64_t p = 0; p < depth; ++p, from += depth_stride, re += 2 * kWidth) {
+    float* im = re + kWidth;
+    for (int64_t i = 0; i < width; ++i) {
+      re[i] = from[i * width_stride].real();
+      im[i] = from[i * width_stride].imag();
+    }
+    for (int64_t i = width; i < kWidth; ++i) re[i] = im[i] = 0;
+  }
+}
+
+template <typename S, typename T>
+void Round(const T* from, int64_t count, S* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<S, std::complex<float>>) {
+      to[i] = S(from[i].re, from[i].im);
+    } else {
+      to[i] = static_cast<S>(from[i]);
+    }
+  }
+}
+
+// ---- A vector times a matrix.
+
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+
+// y[0, count) = or += the sum of kRows rows of M times elements of x; `count` at most a vector.
+template <int kRows, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void AddRows(D d, const GemvBlock<T>& g, int64_t row, int64_t col, size_t count) {
+  const T* m = g.m + row * g.m_stride + col;
+  const bool whole = count == HWY_LANES(T);
+  auto sum = row == 0 ? hn::Zero(d) : whole ? hn::LoadU(d, g.y + col) : LoadFirst(d, count, g.y + col);
+  HWY_UNROLL(8)
+  for (int r = 0; r < kRows; ++r) {
+    const auto values = whole ? hn::LoadU(d, m + r * g.m_stride) : LoadFirst(d, count, m + r * g.m_stride);
+    sum = hn::MulAdd(hn::Set(d, g.x[(row + r) * g.x_stride]), values, sum);
+  }
+  if (whole) {
+    hn::StoreU(sum, d, g.y + col);
+  } else {
+    StoreFirst(sum, d, count, g.y + col);
+  }
+}
+
+template <int kRows, typename T>
+HWY_INLINE void AddAllRows(const GemvBlock<T>& g, int64_t row, int64_t begin, int64_t end) {
+  const hn::ScalableTag<T> d;
+  constexpr int kLanes = HWY_LANES(T);
+  int64_t col = begin;
+  for (; col + kLanes <= end; col += kLanes) AddRows<kRows>(d, g, row, col, kLanes);
+  if (col < end) AddRows<kRows>(d, g, row, col, static_cast<size_t>(end - col));
+}
+
+// For an M that is narrow or in the cache: y stays in registers, by as many vectors at a time as there are.
+template <typename T>
+void GemvNarrow(const GemvBlock<T>& v) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  GemmBlock<T> g = {};
+  g.depth = v.depth;
+  g.a_row_stride = 1;
+  g.a_depth_stride = v.x_stride;
+  g.b_depth_stride = v.m_stride;
+  int64_t col = 0;
+  for (; col + 8 * kLanes <= v.cols; col += 8 * kLanes) {
+    VectorTile<T, 1, 8, true, false>(g, v.x, v.m + col, v.y + col, 8 * kLanes);
+  }
+  for (; col + 4 * kLanes <= v.cols; col += 4 * kLanes) {
+    VectorTile<T, 1, 4, true, false>(g, v.x, v.m + col, v.y + col, 4 * kLanes);
+  }
+  for (; col < v.cols; col += 2 * kLanes) {
+    ChooseVectorTile<T, 1, true>(g, v.x, v.m + col, v.y + col, std::min(2 * kLanes, v.cols - col));
+  }
+}
+
+// Takes M by groups of rows, so that memory is read in order, in column ranges whose y stays in the first-level cache.
+// Adds up in the order of the rows, as GemvNarrow does, so that the bits do not depend on the range of columns.
+template <typename T>
+void GemvRows(const GemvBlock<T>& g) {
+  constexpr int64_t kCached = (int64_t{8} << 20) / sizeof(T);
+  constexpr int64_t kLanes = HWY_LANES(T);
+  const bool is_narrow = g.cols <= 8 * kLanes || g.depth <= kCached / g.cols;
+  if (is_narrow && (kFastMasks || g.cols % kLanes == 0)) return GemvNarrow(g);
+  constexpr int64_t kRange = 1024;
+  for (int64_t begin = 0; begin < g.cols; begin += kRange) {
+    const int64_t end = std::min(g.cols, begin + kRange);
+    StopPoll poll(kPollElements);
+    int64_t row = 0;
+    for (; row + 8 <= g.depth; row += 8) {
+      if (poll.Stops(8 * kRange)) return;
+      AddAllRows<8>(g, row, begin, end);
+    }
+    for (; row < g.depth; ++row) AddAllRows<1>(g, row, begin, end);
+  }
+}
+
+// The dot products of x and kCols columns of M, each by two vectors of sums.
+template <int kCols, typename T>
+HWY_INLINE void DotColumns(const GemvBlock<T>& g, int64_t col) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kLanes = HWY_LANES(T);
+  const T* m = g.m + col * g.m_stride;
+  V even[kCols], odd[kCols];
+  HWY_UNROLL(4)
+  for (int c = 0; c < kCols; ++c) even[c] = odd[c] = hn::Zero(d);
+  int64_t p = 0;
+  for (; p + 2 * kLanes <= g.depth; p += 2 * kLanes) {
+    const V x0 = hn::LoadU(d, g.x + p);
+    const V x1 = hn::LoadU(d, g.x + p + kLanes);
+    HWY_UNROLL(4)
+    for (int c = 0; c < kCols; ++c) {
+      even[c] = hn::MulAdd(x0, hn::LoadU(d, m + c * g.m_stride + p), even[c]);
+      odd[c] = hn::MulAdd(x1, hn::LoadU(d, m + c * g.m_stride + p + kLanes), odd[c]);
+    }
+  }
+  for (; p < g.depth; p += kLanes) {
+    const size_t count = static_cast<size_t>(std::min<int64_t>(kLanes, g.depth - p));
+    const V x = LoadFirst(d, count, g.x + p);
+    HWY_UNROLL(4)
+    for (int c = 0; c < kCols; ++c) even[c] = hn::MulAdd(x, LoadFirst(d, count, m + c * g.m_stride + p), even[c]);
+  }
+  HWY_UNROLL(4)
+  for (int c = 0; c < kCols; ++c) g.y[col + c] = hn::GetLane(hn::SumOfLanes(d, hn::Add(even[c], odd[c])));
+}
+
+template <typename T>
+void GemvColumns(const GemvBlock<T>& g) {
+  StopPoll poll(kPollElements);
+  int64_t col = 0;
+  for (; col + 4 <= g.cols; col += 4) {
+    if (poll.Stops(4 * g.depth)) return;
+    DotColumns<4>(g, col);
+  }
+  for (; col < g.cols; ++col) DotColumns<1>(g, col);
+}
+
+#endif  // vectors
+
+template <typename S>
+constexpr GemmKernels<S> MakeKernels() {
+  using T = GemmComputeType<S>;
+  GemmKernels<S> kernels = {};
+  kernels.panel_rows = kTileRows<T>;
+  kernels.panel_cols = kTileCols<T>;
+  if constexpr (std::is_same_v<S, T> && kHasDirect<T>) kernels.direct_cols = kFastMasks ? 1 : HWY_LANES(T);
+  kernels.multiply = Multiply<T>;
+  kernels.pack_a = Pack<S, T, kTileRows<T>>;
+  if constexpr (kHasPlanes<T>) {
+    kernels.pack_b = PackPlanes<kTileCols<T>>;
+  } else {
+    kernels.pack_b = Pack<S, T, kTileCols<T>>;
+  }
+  kernels.round = Round<S, T>;
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (std::is_same_v<S, T> && kHasDirect<T>) {
+    kernels.gemv_rows = GemvRows<T>;
+    kernels.gemv_columns = GemvColumns<T>;
+  }
+#endif
+  return kernels;
+}
+
+}  // namespace
+
+#define TANDEM_FOR_EACH_GEMM_TYPE(X) \
+  X(F32, float)                      \
+  X(F64, double)                     \
+  X(F16, Float16)                    \
+  X(BF16, BFloat16)                  \
+  X(I8, int8_t)                      \
+  X(U8, uint8_t)                     \
+  X(I16, int16_t)                    \
+  X(U16, uint16_t)                   \
+  X(I32, int32_t)                    \
+  X(U32, uint32_t)                   \
+  X(I64, int64_t)                    \
+  X(U64, uint64_t)                   \
+  X(C64, std::complex<float>)
+
+#define TANDEM_DEFINE_TABLE(name, type)                                \
+  const GemmKernels<type>& GemmKernels##name() {                       \
+    static constexpr GemmKernels<type> kKernels = MakeKernels<type>(); \
+    return kKernels;                                                   \
+  }
+TANDEM_FOR_EACH_GEMM_TYPE(TANDEM_DEFINE_TABLE)
+#undef TANDEM_DEFINE_TABLE
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace tandem::cpu {
+
+#define TANDEM_DISPATCH_TABLE(name, type)             \
+  HWY_EXPORT(GemmKernels##name);                      \
+  template <>                                         \
+  const GemmKernels<type>& GetGemmKernels<type>() {   \
+    return HWY_DYNAMIC_DISPATCH(GemmKernels##name)(); \
+  }
+TANDEM_FOR_EACH_GEMM_TYPE(TANDEM_DISPATCH_TABLE)
+#undef TANDEM_DISPATCH_TABLE
+
+}  // namespace tandem::cpu
+
+#endif  // HWY_ONCE
+#undef TANDEM_FOR_EACH_GEMM_TYPE

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// GemmKernels: the inner loops of Gemm for one element type, compiled for several instruction sets.
+
+#ifndef TANDEM_BACKENDS_CPU_GEMM_GEMM_KERNELS_H_
+#define TANDEM_BACKENDS_CPU_GEMM_GEMM_KERNELS_H_
+
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+
+#include "tandem/float16.h"
+
+namespace tandem::cpu {
+
+// Complex arithmetic by the textbook formulas, which vectorise; std::complex repairs infinities at a high price.
+struct PlainComplex64 {
+  float re;
+  float im;
+};
+
+// What products of S are computed and accumulated in: float for the 16-bit floats (rounded once, at the end), words
+// that wrap around for integers.
+template <typename S>
+struct GemmComputeTypeOf {
+  using type = std::conditional_t<std::is_integral_v<S>, std::conditional_t<sizeof(S) == 8, uint64_t, uint32_t>, S>;
+};
+template <>
+struct GemmComputeTypeOf<Float16> {
+  using type = float;
+};
+template <>
+struct GemmComputeTypeOf<BFloat16> {
+  using type = float;
+};
+template <>
+struct GemmComputeTypeOf<std::complex<float>> {
+  using type = PlainComplex64;
+};
+template <typename S>
+using GemmComputeType = typename GemmComputeTypeOf<S>::type;
+
+// Depth of a block: the partial sums of C are added up per kGemmDepth products, on every path, so that the bits of the
+// result depend on neither the path nor the number of threads.
+inline constexpr int64_t kGemmDepth = 256;
+
+// C[rows, cols] (row stride ldc) = or += A[rows, depth] * B[depth, cols].
+template <typename T>
+struct GemmBlock {
+  int64_t rows;
+  int64_t cols;
+  int64_t depth;
+  // Element (i, p) of A is a[i * a_row_stride + p * a_depth_stride]. If `a_packed`, A is panels of `panel_rows` rows,
+  // each `depth` times a column of that many elements, and the strides are 1 and `panel_rows`.
+  const T* a;
+  int64_t a_row_stride;
+  int64_t a_depth_stride;
+  bool a_packed;
+  // Element (p, j) of B is b[p * b_depth_stride + j]. If `b_packed`, B is panels of `panel_cols` columns, each `depth`
+  // times a row of that many elements, and the stride is `panel_cols`.
+  const T* b;
+  int64_t b_depth_stride;
+  bool b_packed;
+  T* c;
+  int64_t ldc;
+  bool accumulate;
+};
+
+// A vector (`x`, stride x_stride, `depth` elements) times a matrix M[depth, cols], into y[cols].
+template <typename T>
+struct GemvBlock {
+  int64_t cols;
+  int64_t depth;
+  const T* x;
+  int64_t x_stride;
+  const T* m;
+  int64_t m_stride;  // from row to row of M, or from column to column where M's columns are contiguous
+  T* y;
+};
+
+template <typename S>
+struct GemmKernels {
+  using T = GemmComputeType<S>;
+
+  int64_t panel_rows;
+  int64_t panel_cols;
+  // `multiply` also takes matrices that are not packed if B has a multiple of so many columns; 0: never.
+  int64_t direct_cols;
+
+  void (*multiply)(const GemmBlock<T>& block);
+  // Packs one panel of A or B: to[p * panel_width + i] = from[i * width_stride + p * depth_stride] for i < width; the
+  // rest of the panel becomes zero unless `multiply` leaves it alone.
+  void (*pack_a)(const S* from, int64_t width_stride, int64_t depth_stride, int64_t width, int64_t depth, T* to);
+  void (*pack_b)(const S* from, int64_t width_stride, int64_t depth_stride, int64_t width, int64_t depth, T* to);
+  // Rounds (or truncates) `count` results to S.
+  void (*round)(const T* from, int64_t count, S* to);
+  // M's rows contiguous, or M's columns (and x) contiguous. Null where multiply serves as well.
+  void (*gemv_rows)(const GemvBlock<T>& block);
+  void (*gemv_columns)(const GemvBlock<T>& block);
+};
+
+// The kernels for the best instruction set of this processor. Defined for the element types that Gemm has.
+template <typename S>
+const GemmKernels<S>& GetGemmKernels();
+
+}  // namespace tandem::cpu
+
+#endif  // TANDEM_BACKENDS_CPU_GEMM_GEMM_KERNELS_H_

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "gemm/fused_epilogue.h"
+#include "gemm/gemm.h"
+#include "kernels/convolution/convolution_depthwise.h"
+#include "kernels/convolution/convolution_product.h"
+#include "kernels/half_rows.h"
+#include "kernels/kernels.h"
+#include "tandem/function_ref.h"
+#include "tandem/window_geometry.h"
+
+namespace tandem::cpu {
+namespace {
+
+// What attributes and shapes say, which the metadata function has checked.
+struct ConvolutionPlan {
+  WindowAttrs attrs;
+  WindowGeometry windows;
+
+  static StatusOr<ConvolutionPlan> Make(const OpAttrsRef& attrs, const TensorShape& input, const TensorShape& filter) {
+    ConvolutionPlan plan;
+    TANDEM_ASSIGN_OR_RETURN(plan.attrs, ReadWindowAttrs(attrs));
+    TANDEM_ASSIGN_OR_RETURN(plan.windows, MakeWindowGeometry(plan.attrs, input, filter.dim(0), filter.dim(1)));
+    return plan;
+  }
+  ImageLayout Layout(const TensorShape& image) const { return ImageLayout(image, attrs.channels_first); }
+};
+
+template <typename T>
+FilterView<T> ForwardFilter(const TensorShape& shape, int64_t groups, const T* data) {
+  const int64_t width = shape.dim(3);
+  return {data,
+          shape.dim(1) * shape.dim(2) * width,
+          shape.dim(2) * width,
+          /*depth_stride=*/width,
+          /*width_stride=*/1,
+          /*group_stride=*/width / groups,
+          groups,
+          shape.dim(2),
+          width / groups};
+}
+
+// With the channels of input and output exchanged.
+template <typename T>
+FilterView<T> BackwardFilter(const TensorShape& shape, int64_t groups, const T* data) {
+  FilterView<T> view = ForwardFilter(shape, groups, data);
+  std::swap(view.depth_stride, view.width_stride);
+  std::swap(view.depth, view.width);
+  return view;
+}
+
+template <typename T>
+struct Conv2DKernel {
+  ElementConversion conversion;
+
+  Status operator()(DenseArg input, DenseArg filter, KernelFrame& frame) const {
+    return Run(input, filter, nullptr, frame);
+  }
+
+  Status Run(const DenseArg& input, const DenseArg& filter, const PixelFunction<GemmComputeType<T>>* finish,
+             KernelFrame& frame) const {
+    T* out = frame.AllocateResult<T>(0);
+    if (out == nullptr) return Status();
+    TANDEM_ASSIGN_OR_RETURN(const ConvolutionPlan plan,
+                            ConvolutionPlan::Make(frame.attrs(), input.shape(), filter.shape()));
+    const ImageLayout source = plan.Layout(input.shape());
+    const ImageLayout result = plan.Layout(frame.result_metadata(0).shape);
+    const WindowProduct<T> product = {
+        frame.exec().work_queue(),
+        conversion,
+        source,
+        input.data<T>(),
+        result,
+        out,
+        ForwardTaps(plan.windows.rows),
+        ForwardTaps(plan.windows.cols),
+        ForwardFilter(filter.shape(), source.channels / filter.shape().dim(2), filter.data<T>()),
+        finish};
+    return product.Run();
+  }
+};
+
+// A gradient with regard to the input: for each remainder of its rows and columns by the strides, one convolution of
+// the output's gradient with some of the taps.
+Status ForPhases(const WindowGeometry& windows,
+                 FunctionRef<Status(const TapAxis& rows, const TapAxis& cols)> convolve) {
+  for (int64_t row = 0; row < std::min(windows.rows.stride, windows.rows.input); ++row) {
+    const TapAxis rows = BackwardTaps(windows.rows, row);
+    for (int64_t col = 0; col < std::min(windows.cols.stride, windows.cols.input); ++col) {
+      TANDEM_RETURN_IF_ERROR(convolve(rows, BackwardTaps(windows.cols, col)));
+    }
+  }
+  return Status();
+}
+
+// Whether there is one window, which is all there is: then images are to be multiplied with the filter as they are.
+bool IsWhole(const WindowAxis& axis) {
+  return axis.output == 1 && axis.input == axis.window && axis.dilation == 1 && axis.pad_before == 0;
+}
+
+template <typename T>
+struct Conv2DBackpropInputKernel {
+  ElementConversion conversion;
+
+  Status operator()(const Tensor&, DenseArg filter, DenseArg out_backprop, KernelFrame& frame) const {
+    T* out = frame.AllocateResult<T>(0);
+    if (out == nullptr) return Status();
+    const TensorShape& shape = frame.result_metadata(0).shape;
+    TANDEM_ASSIGN_OR_RETURN(const ConvolutionPlan plan, ConvolutionPlan::Make(frame.attrs(), shape, filter.shape()));
+    const ImageLayout result = plan.Layout(shape);
+    if (!plan.attrs.channels_first && filter.shape().dim(2) == result.channels && IsWhole(plan.windows.rows) &&
+        IsWhole(plan.windows.cols)) {
+      const int64_t width = filter.shape().dim(3);
+      return Gemm<T>(&frame.exec().work_queue(), result.batch, result.batch_stride, width,
+                     {out_backprop.data<T>(), width, 1}, {filter.data<T>(), 1, width}, out);
+    }
+    return ForPhases(plan.windows, [&](const TapAxis& rows, const TapAxis& cols) {
+      const WindowProduct<T> product = {
+          frame.exec().work_queue(),
+          conversion,
+          plan.Layout(out_backprop.shape()),
+          out_backprop.data<T>(),
+          result,
+          out,
+          rows,
+          cols,
+          BackwardFilter(filter.shape(), result.channels / filter.shape().dim(2), filter.data<T>())};
+      return product.Run();
+    });
+  }
+};
+
+template <typename T>
+struct Conv2DBackpropFilterKernel {
+  ElementConversion conversion;
+
+  Status operator()(DenseArg input, const Tensor&, DenseArg out_backprop, KernelFrame& frame) const {
+    T* out = frame.AllocateResult<T>(0);
+    if (out == nullptr) return Status();
+    const TensorShape& shape = frame.result_metadata(0).shape;
+    TANDEM_ASSIGN_OR_RETURN(const ConvolutionPlan plan, ConvolutionPlan::Make(frame.attrs(), input.shape(), shape));
+    const ImageLayout source = plan.Layout(input.shape());
+    const WindowGradient<T> gradient = {frame.exec().work_queue(),
+                                        conversion,
+                                        source,
+                                        input.data<T>(),
+                                        plan.Layout(out_backprop.shape()),
+                                        out_backprop.data<T>(),
+                                        ForwardTaps(plan.windows.rows),
+                                        ForwardTaps(plan.windows.cols),
+                                        shape.dim(0),
+                                        shape.dim(1),
+                                        source.channels / shape.dim(2),
+                                        out};
+    return gradient.Run();
+  }
+};
+
+template <typename T>
+struct DepthwiseKernel {
+  ElementConversion conversion;
+
+  Status operator()(DenseArg input, DenseArg filter, KernelFrame& frame) const {
+    T* out = frame.AllocateResult<T>(0);
+    if (out == nullptr) return Status();
+    TANDEM_ASSIGN_OR_RETURN(const ConvolutionPlan plan,
+                            ConvolutionPlan::Make(frame.attrs(), input.shape(), filter.shape()));
+    const DepthwiseProduct<T> product = {frame.exec().work_queue(),
+                                         conversion,
+                                         plan.Layout(input.shape()),
+                                         input.data<T>(),
+                                         plan.Layout(frame.result_metadata(0).shape),
+                                         out,
+                                         ForwardTaps(plan.windows.rows),
+                                         ForwardTaps(plan.windows.cols),
+                                         filter.shape().dim(1),
+                                         filter.data<T>()};
+    return product.Run();
+  }
+};
+
+template <typename T>
+struct DepthwiseBackpropInputKernel {
+  ElementConversion conversion;
+
+  Status operator()(const Tensor&, DenseArg filter, DenseArg out_backprop, KernelFrame& frame) const {
+    T* out = frame.AllocateResult<T>(0);
+    if (out == nullptr) return Status();
+    const TensorShape& shape = frame.result_metadata(0).shape;
+    TANDEM_ASSIGN_OR_RETURN(const ConvolutionPlan plan, ConvolutionPlan::Make(frame.attrs(), shape, filter.shape()));
+    return ForPhases(plan.windows, [&](const TapAxis& rows, const TapAxis& cols) {
+      const DepthwiseProduct<T> product = {frame.exec().work_queue(),
+                                           conversion,
+                                           plan.Layout(out_backprop.shape()),
+                                           out_backprop.data<T>(),
+                                           plan.Layout(shape),
+                                           out,
+                                           rows,
+                                           cols,
+                                           filter.shape().dim(1),
+                                           filter.data<T>()};
+      return product.Run();
+    });
+  }
+};
+
+template <typename T>
+struct DepthwiseBackpropFilterKernel {
+  ElementConversion conversion;
+
+  Status operator()(DenseArg input, const Tensor&, DenseArg out_backprop, KernelFrame& frame) const {
+    T* out = frame.AllocateResult<T>(0);
+    if (out == nullptr) return Status();
+    const TensorShape& shape = frame.result_metadata(0).shape;
+    TANDEM_ASSIGN_OR_RETURN(const ConvolutionPlan plan, ConvolutionPlan::Make(frame.attrs(), input.shape(), shape));
+    const DepthwiseGradient<T> gradient = {frame.exec().work_queue(),
+                                           conversion,
+                                           plan.Layout(input.shape()),
+                                           input.data<T>(),
+                                           plan.Layout(out_backprop.shape()),
+                                           out_backprop.data<T>(),
+                                           ForwardTaps(plan.windows.rows),
+                                           ForwardTaps(plan.windows.cols),
+                                           shape.dim(0),
+                                           shape.dim(1),
+                                           out};
+    return gradient.Run();
+  }
+};
+
+// What is fused with a convolution: x * factor (unless null) + shift for each channel, and an activation.
+template <typename T>
+struct ChannelEpilogue {
+  const T* factor;
+  FusedEpilogue<T> epilogue;
+  int64_t channels;
+
+  void operator()(T* pixels, int64_t count) const {
+    if (factor != nullptr) {
+      for (int64_t i = 0; i < count; ++i) {
+        for (int64_t c = 0; c < channels; ++c) pixels[i * channels + c] *= factor[c];
+      }
+    }
+    epilogue.Apply(pixels, channels, count, 0, channels);
+  }
+};
+
+template <typename T>
+struct FusedConv2DKernel {
+  using Computed = GemmComputeType<T>;
+
+  Conv2DKernel<T> convolution;
+
+  Status operator()(DenseArg input, DenseArg filter, VariadicArgs args, KernelFrame& frame) const {
+    const int64_t channels = filter.shape().dim(3);
+    const TaskMemory memory(static_cast<uint64_t>(channels) * 4 * sizeof(Computed));
+    if (memory.data() == nullptr) return Status::OutOfMemory();
+    Computed* const vectors = reinterpret_cast<Computed*>(memory.data());
+    for (size_t i = 0; i < args.size(); ++i) {
+      LoadElements(convolution.conversion, args[i].template data<T>(), 0, channels,
+                   vectors + static_cast<int64_t>(i) * channels);
+    }
+    const OpAttrsRef& attrs = frame.attrs();
+    std::span<const std::string_view> fused_ops;
+    attrs.GetArray("fused_ops", &fused_ops);
+    ChannelEpilogue<Computed> finish = {nullptr, {vectors}, channels};
+    if (fused_ops[0] == "FusedBatchNorm") {
+      Normalize(channels, attrs.GetOr("epsilon", 0.0001f), vectors);
+      finish.factor = vectors;
+      finish.epilogue.bias = vectors + channels;
+    }
+    if (fused_ops.size() > 1) finish.epilogue.activation = FindActivation(fused_ops[1]);
+    finish.epilogue.leakyrelu_alpha = attrs.GetOr("leakyrelu_alpha", 0.2f);
+    const PixelFunction<Computed> finish_pixels(finish);
+    return convolution.Run(input, filter, &finish_pixels, frame);
+  }
+
+  // Scale, offset, mean and variance become the factor and the shift that they amount to.
+  static void Normalize(int64_t channels, float epsilon, Computed* vectors) {
+    Computed* const scale = vectors;
+    Computed* const offset = vectors + channels;
+    const Computed* const mean = vectors + 2 * channels;
+    const Computed* const variance = vectors + 3 * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      scale[c] /= std::sqrt(variance[c] + static_cast<Computed>(epsilon));
+      offset[c] -= mean[c] * scale[c];
+    }
+  }
+};
+
+// About 30 products of f32 a nanosecond; other dtypes are slower. An output takes as many products as the filter has
+// elements for its channel.
+double ProductsCost(double products, DType dtype) { return products * (dtype == DType::kF32 ? 0.03 : 0.1); }
+double ProductsOf(const TensorMetadata& output, const TensorMetadata& filter) {
+  return static_cast<double>(output.num_elements()) * static_cast<double>(filter.num_elements()) /
+         static_cast<double>(std::max<int64_t>(1, filter.dim(3)));
+}
+double ForwardCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results) {
+  return ProductsCost(ProductsOf(results[0], *args[1]), results[0].dtype);
+}
+double BackpropInputCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results) {
+  return ProductsCost(ProductsOf(*args[2], *args[1]), results[0].dtype);
+}
+double BackpropFilterCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results) {
+  return ProductsCost(ProductsOf(*args[2], results[0]), results[0].dtype);
+}
+
+template <typename T>
+ElementConversion ConversionOf() {
+  const HalfRows halves(kDTypeOf<T>);
+  return {halves.widen, halves.narrow};
+}
+
+template <typename T>
+Status AddForwardAndInput(KernelOpHandler& handler) {
+  const ElementConversion conversion = ConversionOf<T>();
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel(
+      "tf.Conv2D", {kDTypeOf<T>}, MakeKernel(Conv2DKernel<T>{conversion}).WithCost(CostModel{0, &ForwardCost})));
+  return handler.AddKernel(
+      "tf.Conv2DBackpropInput", {kDTypeOf<T>},
+      MakeKernel(Conv2DBackpropInputKernel<T>{conversion}).WithCost(CostModel{0, &BackpropInputCost}));
+}
+
+// The first dimensions of a filter, for which an output of a depthwise convolution has products.
+double DepthwiseCost(const TensorMetadata& output, const TensorMetadata& filter) {
+  constexpr double kNanosecondsAProduct = 0.1;
+  return static_cast<double>(output.num_elements()) * static_cast<double>(filter.dim(0) * filter.dim(1)) *
+         kNanosecondsAProduct;
+}
+double DepthwiseForwardCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results) {
+  return DepthwiseCost(results[0], *args[1]);
+}
+double DepthwiseBackpropInputCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata>) {
+  return DepthwiseCost(*args[2], *args[1]);
+}
+double DepthwiseBackpropFilterCost(std::span<const TensorMetadata* const> args,
+                                   std::span<const TensorMetadata> results) {
+  return DepthwiseCost(*args[2], results[0]);
+}
+
+template <typename T>
+Status AddFloat(KernelOpHandler& handler) {
+  TANDEM_RETURN_IF_ERROR(AddForwardAndInput<T>(handler));
+  const ElementConversion conversion = ConversionOf<T>();
+  const auto add = [&](const char* name, auto kernel, auto* cost) {
+    return handler.AddKernel(name, {kDTypeOf<T>}, MakeKernel(kernel).WithCost(CostModel{0, cost}));
+  };
+  TANDEM_RETURN_IF_ERROR(
+      add("tf.Conv2DBackpropFilter", Conv2DBackpropFilterKernel<T>{conversion}, &BackpropFilterCost));
+  TANDEM_RETURN_IF_ERROR(add("tf.DepthwiseConv2dNative", DepthwiseKernel<T>{conversion}, &DepthwiseForwardCost));
+  TANDEM_RETURN_IF_ERROR(add("tf.DepthwiseConv2dNativeBackpropInput", DepthwiseBackpropInputKernel<T>{conversion},
+                             &DepthwiseBackpropInputCost));
+  TANDEM_RETURN_IF_ERROR(add("tf.DepthwiseConv2dNativeBackpropFilter", DepthwiseBackpropFilterKernel<T>{conversion},
+                             &DepthwiseBackpropFilterCost));
+  return add("tf._FusedConv2D", FusedConv2DKernel<T>{{conversion}}, &ForwardCost);
+}
+
+}  // namespace
+
+Status RegisterConvolutionKernels(KernelOpHandler& handler) {
+  TANDEM_RETURN_IF_ERROR(AddFloat<Float16>(handler));
+  TANDEM_RETURN_IF_ERROR(AddFloat<BFloat16>(handler));
+  TANDEM_RETURN_IF_ERROR(AddFloat<float>(handler));
+  TANDEM_RETURN_IF_ERROR(AddFloat<double>(handler));
+  return AddForwardAndInput<int32_t>(handler);
+}
+
+}  // namespace tandem::cpu

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Tiles of some pixels, or taps, and one or two vectors of channels, whose sums stay in registers.
+
+#include "kernels/convolution/convolution_depthwise_tiles.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+#include "simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/convolution/convolution_depthwise_tiles.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "simd/simd_partial-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+template <typename T>
+inline constexpr bool kHasTiles = false;
+#else
+template <typename T>
+inline constexpr bool kHasTiles = HWY_HAVE_FLOAT64 || !std::is_same_v<T, double>;
+
+// Pixels of a tile; taps of a tile, at most.
+#if HWY_TARGET == HWY_AVX3
+inline constexpr int kTileHeight = 8;
+inline constexpr int kMaxTapHeight = 9;
+#else
+inline constexpr int kTileHeight = 4;
+inline constexpr int kMaxTapHeight = 5;
+#endif
+
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadCount(D d, size_t count, const T* from) {
+  return count == HWY_LANES(T) ? hn::LoadU(d, from) : LoadFirst(d, count, from);
+}
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void StoreCount(hn::Vec<D> v, D d, size_t count, T* to) {
+  count == HWY_LANES(T) ? hn::StoreU(v, d, to) : StoreFirst(v, d, count, to);
+}
+
+// kHeight outputs from channel `c` on; the last of kVectors vectors counts `last` channels.
+template <int kHeight, int kVectors, typename T>
+HWY_INLINE void ConvolveTile(const DepthwiseBlock<T>& g, int64_t pixel, int64_t c, size_t last, const T* filter,
+                             T* out) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kLanes = HWY_LANES(T);
+  const T* x[kHeight];
+  V sum[kHeight][kVectors];
+  HWY_UNROLL(9)
+  for (int i = 0; i < kHeight; ++i) {
+    x[i] = g.pixels[pixel + i] + c;
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
+  }
+  const T* w = filter + c;
+  for (int64_t tap = 0; tap < g.num_taps; ++tap, w += g.channels) {
+    const int64_t offset = g.offsets[tap];
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) {
+      const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+      const V weight = LoadCount(d, count, w + j * kLanes);
+      HWY_UNROLL(9)
+      for (int i = 0; i < kHeight; ++i) {
+        sum[i][j] = hn::MulAdd(LoadCount(d, count, x[i] + offset + j * kLanes), weight, sum[i][j]);
+      }
+    }
+  }
+  HWY_UNROLL(9)
+  for (int i = 0; i < kHeight; ++i) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) {
+      const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+      StoreCount(sum[i][j], d, count, out + (pixel + i) * g.out_stride + c + j * kLanes);
+    }
+  }
+}
+
+template <int kVectors, typename T>
+HWY_NOINLINE void ConvolveChannels(const DepthwiseBlock<T>& g, int64_t c, size_t last, const T* filter, T* out) {
+  const auto convolve_tile = [&](int64_t pixel) HWY_ATTR {
+    if (last == HWY_LANES(T)) {
+      ConvolveTile<kTileHeight, kVectors>(g, pixel, c, HWY_LANES(T), filter, out);
+    } else {
+      ConvolveTile<kTileHeight, kVectors>(g, pixel, c, last, filter, out);
+    }
+  };
+  int64_t pixel = 0;
+  for (; pixel + kTileHeight <= g.num_pixels; pixel += kTileHeight) convolve_tile(pixel);
+  if (pixel == g.num_pixels) return;
+  if (pixel > 0) return convolve_tile(g.num_pixels - kTileHeight);  // the rest, and some pixels again
+  for (; pixel < g.num_pixels; ++pixel) ConvolveTile<1, kVectors>(g, pixel, c, last, filter, out);
+}
+
+// kHeight taps from `tap` on, over all pixels.
+template <int kHeight, int kVectors, typename T>
+HWY_INLINE void SumTile(const DepthwiseBlock<T>& g, int64_t tap, int64_t c, size_t last, const T* gradient,
+                        bool accumulate, T* filter) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kLanes = HWY_LANES(T);
+  int64_t offset[kHeight];
+  V sum[kHeight][kVectors];
+  HWY_UNROLL(9)
+  for (int i = 0; i < kHeight; ++i) {
+    offset[i] = g.offsets[tap + i] + c;
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
+  }
+  const T* dy = gradient + c;
+  for (int64_t pixel = 0; pixel < g.num_pixels; ++pixel, dy += g.channels) {
+    const T* x = g.pixels[pixel];
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) {
+      const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+      const V given = LoadCount(d, count, dy + j * kLanes);
+      HWY_UNROLL(9)
+      for (int i = 0; i < kHeight; ++i) {
+        sum[i][j] = hn::MulAdd(LoadCount(d, count, x + offset[i] + j * kLanes), given, sum[i][j]);
+      }
+    }
+  }
+  HWY_UNROLL(9)
+  for (int i = 0; i < kHeight; ++i) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) {
+      const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+      T* to = filter + (tap + i) * g.channels + c + j * kLanes;
+      StoreCount(accumulate ? hn::Add(sum[i][j], LoadCount(d, count, to)) : sum[i][j], d, count, to);
+    }
+  }
+}
+
+template <int kVectors, typename T>
+HWY_NOINLINE void SumChannels(const DepthwiseBlock<T>& g, int64_t c, size_t last, const T* gradient, bool accumulate,
+                              T* filter) {
+  int64_t tap = 0;
+  const auto sum_taps = [&](auto height) {
+    constexpr int kHeight = decltype(height)::value;
+    for (; tap + kHeight <= g.num_taps; tap += kHeight) {
+      if (last == HWY_LANES(T)) {
+        SumTile<kHeight, kVectors>(g, tap, c, HWY_LANES(T), gradient, accumulate, filter);
+      } else {
+        SumTile<kHeight, kVectors>(g, tap, c, last, gradient, accumulate, filter);
+      }
+    }
+  };
+  sum_taps(std::integral_constant<int, kMaxTapHeight>());
+  sum_taps(std::integral_constant<int, 3>());
+  sum_taps(std::integral_constant<int, 1>());
+}
+
+#endif  // vectors
+
+// Calls fn(std::integral_constant<int, vectors>, channel, channels of the last vector) for all channels.
+template <typename T, typename F>
+HWY_INLINE void ForChannels(int64_t channels, F&& fn) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  int64_t c = 0;
+  for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
+    fn(std::integral_constant<int, 2>(), c, static_cast<size_t>(kLanes));
+  }
+  for (; c < channels; c += kLanes) {
+    fn(std::integral_constant<int, 1>(), c, static_cast<size_t>(std::min(kLanes, channels - c)));
+  }
+}
+
+template <typename T>
+void Convolve(const DepthwiseBlock<T>& g, const T* filter, T* out) {
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (kHasTiles<T>) {
+    return ForChannels<T>(g.channels, [&](auto vectors, int64_t c, size_t last) {
+      ConvolveChannels<decltype(vectors)::value>(g, c, last, filter, out);
+    });
+  }
+#endif
+  for (int64_t pixel = 0; pixel < g.num_pixels; ++pixel, out += g.out_stride) {
+    std::fill_n(out, g.channels, T{0});
+    for (int64_t tap = 0; tap < g.num_taps; ++tap) {
+      const T* x = g.pixels[pixel] + g.offsets[tap];
+      for (int64_t c = 0; c < g.channels; ++c) out[c] += x[c] * filter[tap * g.channels + c];
+    }
+  }
+}
+
+template <typename T>
+void SumWindows(const DepthwiseBlock<T>& g, const T* gradient, bool accumulate, T* filter) {
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (kHasTiles<T>) {
+    return ForChannels<T>(g.channels, [&](auto vectors, int64_t c, size_t last) {
+      SumChannels<decltype(vectors)::value>(g, c, last, gradient, accumulate, filter);
+    });
+  }
+#endif
+  for (int64_t tap = 0; tap < g.num_taps; ++tap) {
+    for (int64_t c = 0; c < g.channels; ++c, ++filter) {
+      T sum = 0;
+      for (int64_t pixel = 0; pixel < g.num_pixels; ++pixel) {
+        sum += g.pixels[pixel][g.offsets[tap] + c] * gradient[pixel * g.channels + c];
+      }
+      *filter = accumulate ? *filter + sum : sum;
+    }
+  }
+}
+
+}  // namespace
+
+const DepthwiseTiles<float>& DepthwiseTilesF32() {
+  static constexpr DepthwiseTiles<float> kTiles = {&Convolve<float>, &SumWindows<float>};
+  return kTiles;
+}
+const DepthwiseTiles<double>& DepthwiseTilesF64() {
+  static constexpr DepthwiseTiles<double> kTiles = {&Convolve<double>, &SumWindows<double>};
+  return kTiles;
+}
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace tandem::cpu {
+
+namespace {
+HWY_EXPORT(DepthwiseTilesF32);
+HWY_EXPORT(DepthwiseTilesF64);
+}  // namespace
+
+template <>
+const DepthwiseTiles<float>& GetDepthwiseTiles<float>() {
+  return HWY_DYNAMIC_DISPATCH(DepthwiseTilesF32)();
+}
+template <>
+const DepthwiseTiles<double>& GetDepthwiseTiles<double>() {
+  return HWY_DYNAMIC_DISPATCH(DepthwiseTilesF64)();
+}
+
+}  // namespace tandem::cpu
+
+#endif  // HWY_ONCE

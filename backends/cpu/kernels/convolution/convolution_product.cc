@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The division of a convolution into strips of the result, each of which is one product of gathered rows and the packed
+// filter.
+
+#include "kernels/convolution/convolution_product.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "gemm/gemm.h"
+#include "kernels/convolution/convolution_strips.h"
+#include "kernels/convolution/convolution_tiles.h"
+#include "kernels/polls.h"
+#include "tandem/parallel_for.h"
+
+namespace tandem::cpu {
+namespace {
+
+// Elements [first_run, first_run + num_runs) of the runs: at most some kGemmDepth products, whose filter elements and
+// pixels fit in the first-level cache.
+struct DepthBlock {
+  int64_t first_run;
+  int64_t num_runs;
+  int64_t first_depth;
+  int64_t depth;
+};
+
+// The filter as strips of this pitch multiply with it: by groups, blocks of depth, and panels of columns.
+template <typename S>
+class PackedFilter {
+ public:
+  using T = GemmComputeType<S>;
+
+  PackedFilter(const WindowProduct<S>& product, int64_t pitch) : product_(product), filter_(product.filter) {
+    const bool merged = filter_.groups == 1 && product.cols.step == 1;
+    const int64_t num_taps = product.rows.count * product.cols.count;
+    depth_ = num_taps * filter_.depth;
+    const int64_t run = depth_ == 0 ? 1 : merged ? product.cols.count * filter_.depth : filter_.depth;
+    const int64_t pieces = DivideUp(run, kGemmDepth);
+    const int64_t num_runs = depth_ / run * pieces;
+    panel_cols_ = GetGemmKernels<S>().panel_cols;
+    padded_width_ = RoundUp(filter_.width, panel_cols_);
+    const uint64_t filter_bytes = RoundUpBytes<T>(filter_.groups * depth_ * padded_width_);
+    const uint64_t runs_bytes = RoundUpBytes<GatherRun>(num_runs);
+    memory_.Allocate(filter_bytes + runs_bytes + RoundUpBytes<DepthBlock>(num_runs + 1));
+    if (!IsValid()) return;
+    packed_ = reinterpret_cast<T*>(memory_.data());
+    runs_ = reinterpret_cast<GatherRun*>(memory_.data() + filter_bytes);
+    blocks_ = reinterpret_cast<DepthBlock*>(memory_.data() + filter_bytes + runs_bytes);
+    ListRuns(pitch, run, pieces, merged);
+  }
+
+  bool IsValid() const { return memory_.data() != nullptr; }
+
+  void Pack(WorkQueue& queue) {
+    const int64_t panels = padded_width_ / panel_cols_;
+    const int64_t grain = DivideUp(kMinTaskElements, std::max<int64_t>(1, depth_ * panel_cols_));
+    ParallelFor(queue, filter_.groups * panels, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) PackPanel(i / panels, i % panels);
+    });
+  }
+
+  // c[num_rows, width] (row stride ldc) = rows times the filter of `group`.
+  void Multiply(const T* const* rows, int64_t num_rows, int64_t group, T* c, int64_t ldc) const {
+    GatheredProduct<T> product = {};
+    product.rows = rows;
+    product.num_rows = num_rows;
+    product.step = 1;
+    product.panel_cols = panel_cols_;
+    product.c = c;
+    product.ldc = ldc;
+    product.cols = filter_.width;
+    StopPoll poll(kPollProducts);
+    for (int64_t i = 0; i < num_blocks_; ++i) {
+      const DepthBlock& block = blocks_[i];
+      if (poll.Stops(num_rows * block.depth * filter_.width)) return;
+      product.runs = runs_ + block.first_run;
+      product.num_runs = block.num_runs;
+      product.b = packed_ + (group * depth_ + block.first_depth) * padded_width_;
+      product.panel_stride = block.depth * panel_cols_;
+      product.accumulate = i > 0;
+      GetConvolutionTiles<T>().multiply(product);
+    }
+  }
+
+ private:
+  // The runs of all taps, each in equal pieces, and their division into blocks; one empty block if there are no taps.
+  void ListRuns(int64_t pitch, int64_t run, int64_t pieces, bool merged) {
+    const int64_t channels = product_.source.channels;
+    const int64_t runs_a_row = merged ? 1 : product_.cols.count;
+    DepthBlock block = {0, 0, 0, 0};
+    int64_t num_runs = 0;
+    for (int64_t tap = 0; depth_ > 0 && tap < product_.rows.count * runs_a_row; ++tap) {
+      const int64_t offset =
+          tap / runs_a_row * product_.rows.step * pitch + tap % runs_a_row * product_.cols.step * channels;
+      for (int64_t piece = 0; piece < pieces; ++piece) {
+        const int64_t begin = run * piece / pieces;
+        const int64_t length = run * (piece + 1) / pieces - begin;
+        if (block.num_runs > 0 && block.depth + length > kGemmDepth) {
+          blocks_[num_blocks_++] = block;
+          block = {num_runs, 0, block.first_depth + block.depth, 0};
+        }
+        runs_[num_runs++] = {offset + begin, length};
+        ++block.num_runs;
+        block.depth += length;
+      }
+    }
+    blocks_[num_blocks_++] = block;
+  }
+
+  void PackPanel(int64_t group, int64_t panel) {
+    const GemmKernels<S>& kernels = GetGemmKernels<S>();
+    const int64_t col = panel * panel_cols_;
+    const int64_t width = std::min(panel_cols_, filter_.width - col);
+    const S* from = filter_.data + group * filter_.group_stride + col * filter_.width_stride;
+    StopPoll poll(kPollElements);
+    for (int64_t i = 0; i < num_blocks_; ++i) {
+      const DepthBlock& block = blocks_[i];
+      if (poll.Stops(block.depth * panel_cols_)) return;
+      T* to = packed_ + (group * depth_ + block.first_depth) * padded_width_ + panel * block.depth * panel_cols_;
+      for (int64_t k = block.first_depth, length; k < block.first_depth + block.depth; k += length) {
+        const int64_t tap = k / filter_.depth;
+        const int64_t row = product_.rows.tap_first + tap / product_.cols.count * product_.rows.tap_step;
+        const int64_t tap_col = product_.cols.tap_first + tap % product_.cols.count * product_.cols.tap_step;
+        const int64_t channel = k % filter_.depth;
+        length = std::min(filter_.depth - channel, block.first_depth + block.depth - k);
+        kernels.pack_b(from + row * filter_.row_stride + tap_col * filter_.col_stride + channel * filter_.depth_stride,
+                       filter_.width_stride, filter_.depth_stride, width, length, to);
+        to += length * panel_cols_;
+      }
+    }
+  }
+
+  const WindowProduct<S>& product_;
+  const FilterView<S>& filter_;
+  int64_t depth_;
+  int64_t panel_cols_;
+  int64_t padded_width_;
+  int64_t num_blocks_ = 0;
+  TaskMemory memory_;
+  T* packed_ = nullptr;
+  GatherRun* runs_ = nullptr;
+  DepthBlock* blocks_ = nullptr;
+};
+
+// The work of one thread: strip after strip.
+template <typename S>
+class StripProducts {
+ public:
+  using T = GemmComputeType<S>;
+
+  StripProducts(const WindowProduct<S>& product, const Strips<T>& strips, const PackedFilter<S>& filter)
+      : product_(product),
+        strips_(strips),
+        filter_(filter),
+        result_(product.result, product.result_data, product.conversion, product.rows, product.cols,
+                strips.max_pixels()),
+        memory_(strips.MemorySize() + result_.MemorySize()) {
+    if (IsValid()) result_.SetMemory(memory_.data() + strips.MemorySize());
+  }
+
+  bool IsValid() const { return memory_.data() != nullptr; }
+
+  void Compute(int64_t index) {
+    StripSource<T> source(strips_, memory_.data());
+    const Strip strip = source.Load(index);
+    T* pixels = result_.Pixels(strip);
+    const FilterView<S>& filter = product_.filter;
+    for (int64_t group = 0; group < filter.groups; ++group) {
+      if (group > 0) source.Shift(filter.depth);
+      filter_.Multiply(source.pixels(), strip.num_pixels, group, pixels + group * filter.width,
+                       product_.result.channels);
+    }
+    if (product_.finish != nullptr) (*product_.finish)(pixels, strip.num_pixels);
+    result_.Store(strip);
+  }
+
+ private:
+  const WindowProduct<S>& product_;
+  const Strips<T>& strips_;
+  const PackedFilter<S>& filter_;
+  StripResult<T> result_;
+  TaskMemory memory_;
+};
+
+// Whether the windows are the rows of a dense matrix: single pixels, or whole images; and the filter is a matrix, too.
+template <typename S>
+bool IsDenseProduct(const WindowProduct<S>& product) {
+  const ImageLayout& source = product.source;
+  const FilterView<S>& filter = product.filter;
+  const TapAxis& rows = product.rows;
+  const TapAxis& cols = product.cols;
+  if (filter.groups != 1 || !source.HasPackedPixels() || !product.result.HasPackedPixels()) return false;
+  if (rows.out_step != 1 || cols.out_step != 1 || !rows.IsInside() || !cols.IsInside()) return false;
+  if (rows.count == 1 && cols.count == 1) return rows.outputs == source.rows && cols.outputs == source.cols;
+  return rows.outputs == 1 && cols.outputs == 1 && rows.count == source.rows && cols.count == source.cols &&
+         rows.tap_step == 1 && cols.tap_step == 1 && filter.col_stride == filter.depth * filter.depth_stride &&
+         filter.row_stride == cols.count * filter.col_stride;
+}
+
+// By Gemm, which multiplies few rows without packing the filter.
+template <typename S>
+Status MultiplyDense(const WindowProduct<S>& product, int64_t pixels) {
+  const FilterView<S>& filter = product.filter;
+  const int64_t depth = product.rows.count * product.cols.count * filter.depth;
+  const S* first =
+      filter.data + product.rows.tap_first * filter.row_stride + product.cols.tap_first * filter.col_stride;
+  TANDEM_RETURN_IF_ERROR(Gemm<S>(&product.queue, pixels, filter.width, depth, {product.source_data, depth, 1},
+                                 {first, filter.depth_stride, filter.width_stride}, product.result_data));
+  if (product.finish != nullptr) {
+    (*product.finish)(reinterpret_cast<GemmComputeType<S>*>(product.result_data), pixels);
+  }
+  return Status();
+}
+
+}  // namespace
+
+template <typename S>
+Status WindowProduct<S>::Run() const {
+  if (result.channels == 0 || result.batch == 0 || rows.outputs == 0 || cols.outputs == 0) return Status();
+  const int64_t pixels = result.batch * rows.outputs * cols.outputs;
+  const bool is_finished_in_place = finish == nullptr || conversion.narrow == nullptr;
+  if (pixels <= 2 * GetConvolutionTiles<T>().tile_rows && is_finished_in_place && IsDenseProduct(*this)) {
+    return MultiplyDense(*this, pixels);
+  }
+  const T* elements = reinterpret_cast<const T*>(source_data);
+  Strips<T> strips(source, elements, conversion, rows, cols, 1, result.channels);
+  strips.ChooseSize(GetConvolutionTiles<T>().tile_rows, queue.ParallelismLevel());
+  if (!strips.FitsInMemory()) return Status::OutOfMemory();
+  PackedFilter<S> packed(*this, strips.pitch());
+  if (!packed.IsValid()) return Status::OutOfMemory();
+  packed.Pack(queue);
+  std::atomic<bool> is_out_of_memory = false;
+  const double products = static_cast<double>(rows.count * cols.count * filter.depth * result.channels);
+  const int64_t grain = strips.GrainFor(products + static_cast<double>(result.channels));
+  ParallelFor(queue, strips.size(), grain, [&](int64_t begin, int64_t end) {
+    StripProducts<S> task(*this, strips, packed);
+    if (!task.IsValid()) {
+      is_out_of_memory.store(true, std::memory_order_relaxed);
+      return;
+    }
+    for (int64_t i = begin; i < end; ++i) task.Compute(i);
+  });
+  return is_out_of_memory.load(std::memory_order_relaxed) ? Status::OutOfMemory() : Status();
+}
+
+template struct WindowProduct<float>;
+template struct WindowProduct<double>;
+template struct WindowProduct<Float16>;
+template struct WindowProduct<BFloat16>;
+template struct WindowProduct<int32_t>;
+
+}  // namespace tandem::cpu

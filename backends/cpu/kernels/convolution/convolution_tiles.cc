@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The register tiles of convolutions, compiled once per instruction set: as those of Gemm, but with the left matrix
+// read in place through one address for each row, as in Dukhan, "The Indirect Convolution Algorithm" (2019).
+
+#include "kernels/convolution/convolution_tiles.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+#include "simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/convolution/convolution_tiles.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "simd/simd_partial-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+#if HWY_TARGET == HWY_AVX3
+inline constexpr int kMaxTileRows = 12;
+#elif HWY_TARGET == HWY_AVX2
+inline constexpr int kMaxTileRows = 6;
+#else
+inline constexpr int kMaxTileRows = 4;
+#endif
+
+#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+template <typename T>
+inline constexpr bool kHasTiles = false;
+#else
+template <typename T>
+inline constexpr bool kHasTiles = HWY_HAVE_FLOAT64 || !std::is_same_v<T, double>;
+
+template <class V>
+HWY_INLINE V MultiplyAdd(V x, V y, V sum) {
+  if constexpr (std::is_integral_v<hn::TFromV<V>>) {
+    return hn::Add(hn::Mul(x, y), sum);
+  } else {
+    return hn::MulAdd(x, y, sum);
+  }
+}
+
+// C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which the last one counts
+// `last` columns.
+template <typename T, int kRows, int kVectors>
+HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* HWY_RESTRICT b, T* c,
+                       size_t last) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kLanes = HWY_LANES(T);
+  const int64_t step = g.step;
+  const int64_t panel_cols = g.panel_cols;
+  const T* a[kRows];
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i) a[i] = rows[i];
+  V sum[kRows][kVectors];
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
+  }
+  for (const GatherRun *run = g.runs, *end = run + g.num_runs; run != end; ++run) {
+    int64_t at = run->offset;
+    for (int64_t p = run->length; p > 0; --p) {
+      V row[kVectors];
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
+      HWY_UNROLL(16)
+      for (int i = 0; i < kRows; ++i) {
+        const V x = hn::Set(d, a[i][at]);
+        HWY_UNROLL(2)
+        for (int j = 0; j < kVectors; ++j) sum[i][j] = MultiplyAdd(x, row[j], sum[i][j]);
+      }
+      at += step;
+      b += panel_cols;
+    }
+  }
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i, c += g.ldc) {
+    if (i == num_rows) break;
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) {
+      T* to = c + j * kLanes;
+      if (j == kVectors - 1 && last != kLanes) {
+        StoreFirst(g.accumulate ? hn::Add(sum[i][j], LoadFirst(d, last, to)) : sum[i][j], d, last, to);
+      } else {
+        hn::StoreU(g.accumulate ? hn::Add(sum[i][j], hn::LoadU(d, to)) : sum[i][j], d, to);
+      }
+    }
+  }
+}
+
+template <typename T, int kRows>
+HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* b, T* c,
+                           int64_t cols) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  if (cols > kLanes) {
+    Tile<T, kRows, 2>(g, rows, num_rows, b, c, static_cast<size_t>(cols - kLanes));
+  } else {
+    Tile<T, kRows, 1>(g, rows, num_rows, b, c, static_cast<size_t>(cols));
+  }
+}
+
+template <typename T>
+void LastTile(const GatheredProduct<T>& g, int64_t row, const T* b, T* c, int64_t cols) {
+  const T* rows[kMaxTileRows];
+  const int num_rows = static_cast<int>(g.num_rows - row);
+  for (int i = 0; i < kMaxTileRows; ++i) rows[i] = g.rows[std::min(row + i, g.num_rows - 1)];
+  if (kMaxTileRows > 8 && num_rows > 8) {
+    TileOfCols<T, kMaxTileRows>(g, rows, num_rows, b, c, cols);
+  } else if (kMaxTileRows > 4 && num_rows > 4) {
+    TileOfCols<T, std::min(kMaxTileRows, 8)>(g, rows, num_rows, b, c, cols);
+  } else if (num_rows > 2) {
+    TileOfCols<T, 4>(g, rows, num_rows, b, c, cols);
+  } else if (num_rows == 2) {
+    TileOfCols<T, 2>(g, rows, num_rows, b, c, cols);
+  } else {
+    TileOfCols<T, 1>(g, rows, num_rows, b, c, cols);
+  }
+}
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+inline constexpr int kSquare = 8;
+
+// An 8 x 8 square of f32 or u32: pairs, quadruples and halves of columns change places.
+template <typename T>
+HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  const hn::FixedTag<T, 8> d;
+  const hn::Repartition<uint64_t, decltype(d)> d64;
+  using V = hn::Vec<decltype(d)>;
+  V row[8], pair[8];
+  HWY_UNROLL(8)
+  for (int i = 0; i < 8; ++i) row[i] = hn::LoadU(d, from + i * from_stride);
+  HWY_UNROLL(4)
+  for (int i = 0; i < 8; i += 2) {
+    pair[i] = hn::InterleaveLower(d, row[i], row[i + 1]);
+    pair[i + 1] = hn::InterleaveUpper(d, row[i], row[i + 1]);
+  }
+  HWY_UNROLL(2)
+  for (int i = 0; i < 8; i += 4) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < 2; ++j) {
+      const auto low = hn::BitCast(d64, pair[i + j]);
+      const auto high = hn::BitCast(d64, pair[i + 2 + j]);
+      row[i + 2 * j] = hn::BitCast(d, hn::InterleaveLower(d64, low, high));
+      row[i + 2 * j + 1] = hn::BitCast(d, hn::InterleaveUpper(d64, low, high));
+    }
+  }
+  HWY_UNROLL(4)
+  for (int j = 0; j < 4; ++j) {
+    hn::StoreU(hn::ConcatLowerLower(d, row[4 + j], row[j]), d, to + j * to_stride);
+    hn::StoreU(hn::ConcatUpperUpper(d, row[4 + j], row[j]), d, to + (4 + j) * to_stride);
+  }
+}
+#else
+inline constexpr int kSquare = 4;
+
+template <typename T>
+HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  const hn::FixedTag<T, 4> d;
+  const auto r0 = hn::LoadU(d, from);
+  const auto r1 = hn::LoadU(d, from + from_stride);
+  const auto r2 = hn::LoadU(d, from + 2 * from_stride);
+  const auto r3 = hn::LoadU(d, from + 3 * from_stride);
+  const auto even0 = hn::InterleaveLower(d, r0, r2);
+  const auto odd0 = hn::InterleaveLower(d, r1, r3);
+  const auto even1 = hn::InterleaveUpper(d, r0, r2);
+  const auto odd1 = hn::InterleaveUpper(d, r1, r3);
+  hn::StoreU(hn::InterleaveLower(d, even0, odd0), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, even0, odd0), d, to + to_stride);
+  hn::StoreU(hn::InterleaveLower(d, even1, odd1), d, to + 2 * to_stride);
+  hn::StoreU(hn::InterleaveUpper(d, even1, odd1), d, to + 3 * to_stride);
+}
+#endif
+
+#endif  // vectors
+
+template <typename T>
+HWY_INLINE void TransposePlainly(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to,
+                                 int64_t to_stride) {
+  for (int64_t j = 0; j < cols; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] = from[i * from_stride + j];
+  }
+}
+
+template <typename T>
+void Transpose(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to, int64_t to_stride) {
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (sizeof(T) == 4) {
+    if (rows >= kSquare && cols >= kSquare) {
+      // By cache lines of the result, each of which is written at once. The last squares overlap the ones before.
+      constexpr int64_t kLine = 16;
+      for (int64_t line = 0; line < rows; line += kLine) {
+        for (int64_t left = 0; left < cols; left += kSquare) {
+          const int64_t j = std::min(left, cols - kSquare);
+          for (int64_t top = line; top < std::min(line + kLine, rows); top += kSquare) {
+            const int64_t i = std::min(top, rows - kSquare);
+            TransposeSquare(from + i * from_stride + j, from_stride, to + j * to_stride + i, to_stride);
+          }
+        }
+      }
+      return;
+    }
+    if (rows == 3 && to_stride == 3) {
+      const hn::ScalableTag<T> d;
+      constexpr int64_t kLanes = HWY_LANES(T);
+      int64_t j = 0;
+      for (; j + kLanes <= cols; j += kLanes) {
+        hn::StoreInterleaved3(hn::LoadU(d, from + j), hn::LoadU(d, from + from_stride + j),
+                              hn::LoadU(d, from + 2 * from_stride + j), d, to + 3 * j);
+      }
+      return TransposePlainly(from + j, from_stride, 3, cols - j, to + 3 * j, 3);
+    }
+  }
+#endif
+  TransposePlainly(from, from_stride, rows, cols, to, to_stride);
+}
+
+// Without Highway: for targets and types that it has no vectors for.
+template <typename T>
+void PlainProduct(const GatheredProduct<T>& g) {
+  for (int64_t col = 0; col < g.cols; ++col) {
+    const T* const panel = g.b + col / g.panel_cols * g.panel_stride + col % g.panel_cols;
+    for (int64_t row = 0; row < g.num_rows; ++row) {
+      T sum = 0;
+      const T* b = panel;
+      for (int64_t r = 0; r < g.num_runs; ++r) {
+        const T* a = g.rows[row] + g.runs[r].offset;
+        for (int64_t p = 0; p < g.runs[r].length; ++p, b += g.panel_cols) sum += a[p * g.step] * *b;
+      }
+      T& to = g.c[row * g.ldc + col];
+      to = g.accumulate ? to + sum : sum;
+    }
+  }
+}
+
+// A panel of B stays in the first-level cache while all rows pass by it.
+template <typename T>
+void Multiply(const GatheredProduct<T>& g) {
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (kHasTiles<T>) {
+    const T* b = g.b;
+    for (int64_t col = 0; col < g.cols; col += g.panel_cols, b += g.panel_stride) {
+      const int64_t cols = std::min(g.panel_cols, g.cols - col);
+      int64_t row = 0;
+      for (; row + kMaxTileRows <= g.num_rows; row += kMaxTileRows) {
+        TileOfCols<T, kMaxTileRows>(g, g.rows + row, kMaxTileRows, b, g.c + row * g.ldc + col, cols);
+      }
+      if (row < g.num_rows) LastTile(g, row, b, g.c + row * g.ldc + col, cols);
+    }
+    return;
+  }
+#endif
+  PlainProduct(g);
+}
+
+}  // namespace
+
+#define TANDEM_FOR_EACH_TILE_TYPE(X) \
+  X(F32, float)                      \
+  X(F64, double)                     \
+  X(U32, uint32_t)
+
+#define TANDEM_DEFINE_TABLE(name, type)                                                                 \
+  const ConvolutionTiles<type>& ConvolutionTiles##name() {                                              \
+    static constexpr ConvolutionTiles<type> kTiles = {kMaxTileRows, &Multiply<type>, &Transpose<type>}; \
+    return kTiles;                                                                                      \
+  }
+TANDEM_FOR_EACH_TILE_TYPE(TANDEM_DEFINE_TABLE)
+#undef TANDEM_DEFINE_TABLE
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace tandem::cpu {
+
+#define TANDEM_DISPATCH_TABLE(name, type)                     \
+  HWY_EXPORT(ConvolutionTiles##name);                         \
+  template <>                                                 \
+  const ConvolutionTiles<type>& GetConvolutionTiles<type>() { \
+    return HWY_DYNAMIC_DISPATCH(ConvolutionTiles##name)();    \
+  }
+TANDEM_FOR_EACH_TILE_TYPE(TANDEM_DISPATCH_TABLE)
+#undef TANDEM_DISPATCH_TABLE
+
+}  // namespace tandem::cpu
+
+#endif  // HWY_ONCE
+#undef TANDEM_FOR_EACH_TILE_TYPE

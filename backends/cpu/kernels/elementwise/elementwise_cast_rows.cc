@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Conversions between element types, once per instruction set. Any pair of types takes one row, or two by way of a type
+// in between that loses nothing; integers of the same size share their rows.
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/elementwise/elementwise_rows.h"
+#include "simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/elementwise_cast_rows.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// After the above.
+#include "kernels/elementwise/elementwise_loops-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Between integers (To is unsigned; wraps around) and to floating point.
+template <typename To>
+struct Convert {
+  template <typename From>
+  static HWY_INLINE To Apply(From x) {
+    return static_cast<To>(x);
+  }
+};
+
+struct ToBool {
+  template <typename From>
+  static HWY_INLINE uint8_t Apply(From x) {
+    return x != From{0};
+  }
+};
+
+// Floating point to integer: the limits of the integer beyond them, 0 for NaN. Converts what is in range in any case
+// and corrects it by masks, since the compiler would make a branch around the conversion.
+template <typename To>
+struct Saturate {
+  template <typename From>
+  static HWY_INLINE To Apply(From x) {
+    // An integer at least as wide that has vector conversions.
+    using Wide = std::conditional_t<(sizeof(To) < 4), int32_t, To>;
+    using Bits = std::make_unsigned_t<Wide>;
+    constexpr To kMax = std::numeric_limits<To>::max();
+    constexpr int kLostBits = std::numeric_limits<To>::digits - std::numeric_limits<From>::digits;
+    constexpr To kLastBits =
+        kLostBits > 0 ? static_cast<To>(kMax >> std::max(kLostBits, 0) << std::max(kLostBits, 0)) : kMax;
+    constexpr From kFirst = static_cast<From>(std::numeric_limits<To>::min());
+    constexpr From kLast = static_cast<From>(kLastBits);  // the last that From represents
+    const From from_first = x > kFirst ? x : kFirst;
+    const From in_range = from_first < kLast ? from_first : kLast;
+    const Bits is_above = Bits{0} - static_cast<Bits>(x > kLast);
+    const Bits is_number = Bits{0} - static_cast<Bits>(x == x);
+    const auto converted = static_cast<Bits>(static_cast<Wide>(in_range));
+    return static_cast<To>((converted | (is_above & static_cast<Bits>(kMax))) & is_number);
+  }
+};
+
+struct ToComplex {
+  static HWY_INLINE Complex64 Apply(float x) { return {x, 0.0f}; }
+};
+
+struct RealPart {
+  static HWY_INLINE float Apply(Complex64 x) { return x.re; }
+};
+
+// Clears low bits of the fraction; NaN stays.
+template <typename Bits, int kCount>
+struct ClearBits {
+  static HWY_INLINE Bits Apply(Bits x) {
+    constexpr Bits kInfinity = sizeof(Bits) == 4 ? Bits{0x7F800000u} : static_cast<Bits>(0x7FF0000000000000u);
+    constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
+    const Bits cleared = static_cast<Bits>(x >> kCount << kCount);
+    return (x & ~kSign) > kInfinity ? x : cleared;
+  }
+};
+
+// To f32 so that rounding the outcome once more, to f16 or bf16, gives what rounding `x` at once would: an inexact
+// result gets an odd last bit, on the side of 0 (Boldo and Melquiond, "When double rounding is odd", 2004).
+HWY_INLINE float RoundToOdd(double x) {
+  const float nearest = static_cast<float>(x);
+  const double back = nearest;
+  uint32_t bits = std::bit_cast<uint32_t>(nearest);
+  const bool is_beyond = x > 0 ? back > x : back < x;
+  const bool is_inexact = (back != x) & (x == x);
+  bits -= is_beyond ? 1 : 0;
+  bits |= is_inexact ? 1 : 0;
+  return std::bit_cast<float>(bits);
+}
+
+// An integer that has the same sign and rounds in the same way, but that a double holds exactly: of more than 53 bits,
+// the low ones are replaced by one that says whether any was set.
+template <typename Int>
+HWY_INLINE double ToDoubleOdd(Int x) {
+  if constexpr (sizeof(Int) < 8) {
+    return x;
+  } else {
+    constexpr uint64_t kLow = (uint64_t{1} << 12) - 1;
+    const bool is_negative = x < 0;
+    const auto magnitude = is_negative ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+    const uint64_t sticky = (magnitude & kLow) != 0 ? kLow + 1 : 0;
+    const auto exact = static_cast<double>(magnitude >> 53 == 0 ? magnitude : (magnitude & ~kLow) | sticky);
+    return is_negative ? -exact : exact;
+  }
+}
+
+template <typename Half>
+struct ToHalf {
+  static HWY_INLINE Half Apply(float x) { return Half(x); }
+  static HWY_INLINE Half Apply(double x) { return Half(RoundToOdd(x)); }
+  template <typename Int>
+  static HWY_INLINE Half Apply(Int x) {
+    return Half(RoundToOdd(ToDoubleOdd(x)));
+  }
+};
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+// These have instructions for f16; the last few elements go through a buffer.
+void F16ToF32Row(const void* const* operands, void* out, int64_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+  constexpr int64_t kLanes = HWY_LANES(float);
+  const auto* x = static_cast<const hwy::float16_t*>(operands[0]);
+  auto* to = static_cast<float*>(out);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, x + i)), d, to + i);
+  if (i == n) return;
+  HWY_ALIGN hwy::float16_t from_buffer[kLanes] = {};
+  HWY_ALIGN float to_buffer[kLanes];
+  std::memcpy(from_buffer, x + i, (n - i) * sizeof(hwy::float16_t));
+  hn::Store(hn::PromoteTo(d, hn::Load(half, from_buffer)), d, to_buffer);
+  std::memcpy(to + i, to_buffer, (n - i) * sizeof(float));
+}
+
+void F32ToF16Row(const void* const* operands, void* out, int64_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+  constexpr int64_t kLanes = HWY_LANES(float);
+  const auto* x = static_cast<const float*>(operands[0]);
+  auto* to = static_cast<hwy::float16_t*>(out);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, x + i)), half, to + i);
+  if (i == n) return;
+  HWY_ALIGN float from_buffer[kLanes] = {};
+  HWY_ALIGN hwy::float16_t to_buffer[kLanes];
+  std::memcpy(from_buffer, x + i, (n - i) * sizeof(float));
+  hn::Store(hn::DemoteTo(half, hn::Load(d, from_buffer)), half, to_buffer);
+  std::memcpy(to + i, to_buffer, (n - i) * sizeof(hwy::float16_t));
+}
+#else
+constexpr Row F16ToF32Row = &UnaryRow<Convert<float>, Float16>;
+constexpr Row F32ToF16Row = &UnaryRow<ToHalf<Float16>, float>;
+#endif
+
+// The rows from integers, and what they can be taken for: the sign matters only where the result is wider.
+template <typename From>
+void FillFromInteger(Row* to) {
+  constexpr size_t kSize = sizeof(From);
+  const auto set = [to](DType u, DType i, Row row) { to[static_cast<size_t>(u)] = to[static_cast<size_t>(i)] = row; };
+  if constexpr (kSize != 1) set(DType::kU8, DType::kI8, &UnaryRow<Convert<uint8_t>, std::make_unsigned_t<From>>);
+  if constexpr (kSize < 2) set(DType::kU16, DType::kI16, &UnaryRow<Convert<uint16_t>, From>);
+  if constexpr (kSize > 2) {
+    set(DType::kU16, DType::kI16, &UnaryRow<Convert<uint16_t>, std::make_unsigned_t<From>>);
+  }
+  if constexpr (kSize < 4) set(DType::kU32, DType::kI32, &UnaryRow<Convert<uint32_t>, From>);
+  if constexpr (kSize > 4) {
+    set(DType::kU32, DType::kI32, &UnaryRow<Convert<uint32_t>, std::make_unsigned_t<From>>);
+  }
+  if constexpr (kSize < 8) set(DType::kU64, DType::kI64, &UnaryRow<Convert<uint64_t>, From>);
+  to[static_cast<size_t>(DType::kBool)] = &UnaryRow<ToBool, std::make_unsigned_t<From>>;
+  to[static_cast<size_t>(DType::kF32)] = &UnaryRow<Convert<float>, From>;
+  to[static_cast<size_t>(DType::kF64)] = &UnaryRow<Convert<double>, From>;
+  if constexpr (kSize >= 4) {
+    to[static_cast<size_t>(DType::kF16)] = &UnaryRow<ToHalf<Float16>, From>;
+    to[static_cast<size_t>(DType::kBF16)] = &UnaryRow<ToHalf<BFloat16>, From>;
+  }
+}
+
+template <typename From>
+void FillFromFloat(Row* to) {
+  to[static_cast<size_t>(DType::kBool)] = &UnaryRow<ToBool, From>;
+  to[static_cast<size_t>(DType::kU8)] = &UnaryRow<Saturate<uint8_t>, From>;
+  to[static_cast<size_t>(DType::kI8)] = &UnaryRow<Saturate<int8_t>, From>;
+  to[static_cast<size_t>(DType::kU16)] = &UnaryRow<Saturate<uint16_t>, From>;
+  to[static_cast<size_t>(DType::kI16)] = &UnaryRow<Saturate<int16_t>, From>;
+  to[static_cast<size_t>(DType::kU32)] = &UnaryRow<Saturate<uint32_t>, From>;
+  to[static_cast<size_t>(DType::kI32)] = &UnaryRow<Saturate<int32_t>, From>;
+  to[static_cast<size_t>(DType::kU64)] = &UnaryRow<Saturate<uint64_t>, From>;
+  to[static_cast<size_t>(DType::kI64)] = &UnaryRow<Saturate<int64_t>, From>;
+  to[static_cast<size_t>(DType::kF16)] = &UnaryRow<ToHalf<Float16>, From>;
+  to[static_cast<size_t>(DType::kBF16)] = &UnaryRow<ToHalf<BFloat16>, From>;
+}
+
+}  // namespace
+
+void FillCastRows(CastRows& rows) {
+  const auto from = [&rows](DType type) { return rows.direct[static_cast<size_t>(type)].data(); };
+  const auto set = [&](DType type, DType to, Row row) { from(type)[static_cast<size_t>(to)] = row; };
+  FillFromInteger<uint8_t>(from(DType::kBool));
+  set(DType::kBool, DType::kU8, &UnaryRow<Convert<uint8_t>, uint8_t>);
+  set(DType::kBool, DType::kI8, &UnaryRow<Convert<uint8_t>, uint8_t>);
+  FillFromInteger<uint8_t>(from(DType::kU8));
+  FillFromInteger<int8_t>(from(DType::kI8));
+  FillFromInteger<uint16_t>(from(DType::kU16));
+  FillFromInteger<int16_t>(from(DType::kI16));
+  FillFromInteger<uint32_t>(from(DType::kU32));
+  FillFromInteger<int32_t>(from(DType::kI32));
+  FillFromInteger<uint64_t>(from(DType::kU64));
+  FillFromInteger<int64_t>(from(DType::kI64));
+  const auto set_same = [&](DType u, DType i, Row row) {
+    set(u, i, row);
+    set(i, u, row);
+  };
+  set_same(DType::kU8, DType::kI8, &UnaryRow<Convert<uint8_t>, uint8_t>);
+  set_same(DType::kU16, DType::kI16, &UnaryRow<Convert<uint16_t>, uint16_t>);
+  set_same(DType::kU32, DType::kI32, &UnaryRow<Convert<uint32_t>, uint32_t>);
+  set_same(DType::kU64, DType::kI64, &UnaryRow<Convert<uint64_t>, uint64_t>);
+  FillFromFloat<float>(from(DType::kF32));
+  FillFromFloat<double>(from(DType::kF64));
+  set(DType::kF16, DType::kF32, F16ToF32Row);
+  set(DType::kBF16, DType::kF32, &UnaryRow<Convert<float>, BFloat16>);
+  set(DType::kF32, DType::kF16, F32ToF16Row);
+  set(DType::kF32, DType::kF64, &UnaryRow<Convert<double>, float>);
+  set(DType::kF64, DType::kF32, &UnaryRow<Convert<float>, double>);
+  set(DType::kF32, DType::kC64, &UnaryRow<ToComplex, float>);
+  set(DType::kC64, DType::kF32, &UnaryRow<RealPart, Complex64>);
+  rows.clear_f32_for_f16 = &UnaryRow<ClearBits<uint32_t, 13>, uint32_t>;
+  rows.clear_f32_for_bf16 = &UnaryRow<ClearBits<uint32_t, 16>, uint32_t>;
+  rows.clear_f64_for_f16 = &UnaryRow<ClearBits<uint64_t, 42>, uint64_t>;
+  rows.clear_f64_for_bf16 = &UnaryRow<ClearBits<uint64_t, 45>, uint64_t>;
+  rows.clear_f64_for_f32 = &UnaryRow<ClearBits<uint64_t, 29>, uint64_t>;
+}
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tandem::cpu {
+
+namespace {
+
+HWY_EXPORT(FillCastRows);
+
+// Null if the narrower type has room for the whole fraction.
+Row ClearRow(const CastRows& rows, DType from, DType to) {
+  if (from == DType::kF32 && to == DType::kF16) return rows.clear_f32_for_f16;
+  if (from == DType::kF32 && to == DType::kBF16) return rows.clear_f32_for_bf16;
+  if (from == DType::kF64 && to == DType::kF16) return rows.clear_f64_for_f16;
+  if (from == DType::kF64 && to == DType::kBF16) return rows.clear_f64_for_bf16;
+  if (from == DType::kF64 && to == DType::kF32) return rows.clear_f64_for_f32;
+  return nullptr;
+}
+
+DType RealPartOf(DType dtype) { return dtype == DType::kC64 ? DType::kF32 : dtype; }
+
+}  // namespace
+
+CastRows::CastRows() { HWY_DYNAMIC_DISPATCH(FillCastRows)(*this); }
+
+RowFunction CastRows::Function(DType from, DType to, bool truncate) const {
+  RowFunction function;
+  const Row clear = truncate ? ClearRow(*this, RealPartOf(from), RealPartOf(to)) : nullptr;
+  if (clear == nullptr) {
+    function.row = Direct(from, to);
+    if (function.row != nullptr) return function;
+    function.widen = Direct(from, DType::kF32);
+    function.widened_size = sizeof(float);
+    function.row = Direct(DType::kF32, to);
+    return function;
+  }
+  // At most one of the two is complex.
+  const DType real_from = RealPartOf(from);
+  const DType real_to = RealPartOf(to);
+  function.widened_size = static_cast<uint8_t>(DTypeSize(real_from));
+  if (from != real_from) {
+    function.widen = Direct(from, real_from);
+    function.row = clear;
+    function.narrow = Direct(real_from, to);
+    function.unnarrowed_size = function.widened_size;
+    return function;
+  }
+  function.widen = clear;
+  function.row = Direct(real_from, real_to);
+  if (to == real_to) return function;
+  function.narrow = Direct(real_to, to);
+  function.unnarrowed_size = static_cast<uint8_t>(DTypeSize(real_to));
+  return function;
+}
+
+}  // namespace tandem::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The rows of the element-wise ops: for each op and element type, the function over contiguous elements.
+
+#ifndef TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_ELEMENTWISE_ROWS_H_
+#define TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_ELEMENTWISE_ROWS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/elementwise/elementwise_blocks.h"
+#include "tandem/dtype.h"
+#include "tandem/function_ref.h"
+#include "tandem/status.h"
+#include "tandem/tensor_shape.h"
+
+namespace tandem::cpu {
+
+// An element of a complex64 tensor, without the special cases of std::complex's arithmetic.
+struct Complex64 {
+  float re;
+  float im;
+};
+
+// Looks at the elements of an op's last operand, a tensor of shape `shape` of which there are `n` in memory, before
+// anything is computed from them.
+using OperandCheck = Status (*)(const void* elements, int64_t n, const TensorShape& shape);
+
+struct RowEntry {
+  const char* op;
+  int num_operands;
+  DTypeSet dtypes;  // of the kernels that it serves; empty: the op has no type attribute
+  Row row;
+  Row row_if_first_single = nullptr;  // as those of RowFunction
+  Row row_if_rest_single = nullptr;
+  float cost = 0.02f;       // nanoseconds an element on one core, besides the access to memory
+  bool is_float = false;    // takes f32: serves f16 and bf16 as well, converted
+  bool gives_bool = false;  // if it is_float
+  bool swaps = false;       // the operands change places: x > y is y < x
+  OperandCheck check = nullptr;
+  const char* parameter = nullptr;  // a float attribute that the row gets as its parameter, an f32
+  const char* flag = nullptr;       // a bool attribute that chooses another row
+  Row row_if_flag = nullptr;
+};
+
+using RowSink = FunctionRef<void(const RowEntry&)>;
+
+// Rows that the compiler makes vectors of, for the best instruction set of this machine.
+void ListSimdRows(RowSink sink);
+void ListActivationRows(RowSink sink);
+// Elementary functions, for that set too.
+void ListMathRows(RowSink sink);
+// Rows that gain little from vectors: integer division, powers, most of complex arithmetic.
+void ListScalarRows(RowSink sink);
+
+// The rows that convert elements, for the best instruction set of this machine.
+struct CastRows {
+  CastRows();
+
+  // How to convert elements of `from` to `to`, which differ and are not strings. `truncate`: where a wider
+  // floating-point number becomes a narrower one, what the narrower one's fraction has no bits for is dropped instead
+  // of rounded.
+  RowFunction Function(DType from, DType to, bool truncate) const;
+  Row Direct(DType from, DType to) const { return direct[static_cast<size_t>(from)][static_cast<size_t>(to)]; }
+
+  // Null where there is no direct way; then there is one through f32.
+  std::array<std::array<Row, kNumDTypes>, kNumDTypes> direct = {};
+  // These clear the bits that the narrower type has no room for.
+  Row clear_f32_for_f16;
+  Row clear_f32_for_bf16;
+  Row clear_f64_for_f16;
+  Row clear_f64_for_bf16;
+  Row clear_f64_for_f32;
+};
+
+}  // namespace tandem::cpu
+
+#endif  // TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_ELEMENTWISE_ROWS_H_

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Rows that are computed one element after the other: division with a remainder, powers, and complex functions (in f64,
+// rounded once).
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "kernels/elementwise/elementwise_rows.h"
+#include "simd/simd_targets.h"
+// After the above.
+#include "kernels/elementwise/elementwise_loops-inl.h"
+
+namespace tandem::cpu {
+
+namespace {
+
+using HWY_NAMESPACE::BinaryRow;
+using HWY_NAMESPACE::UnaryRow;
+
+// The error for the element at `position` of the argument y, whose place is told by the indices along its dimensions.
+Status WrongY(std::string_view expected, const TensorShape& shape, int64_t position, int64_t value) {
+  std::array<int64_t, TensorShape::kMaxRank> index;
+  for (int axis = shape.rank(); axis-- > 0;) {
+    index[axis] = position % shape.dim(axis);
+    position /= shape.dim(axis);
+  }
+  if (shape.rank() == 0) return InvalidArgument("y must not be ", expected, ", got y = ", value);
+  const std::span<const int64_t> place(index.data(), static_cast<size_t>(shape.rank()));
+  return InvalidArgument("y must not be ", expected, ", got y", place, " = ", value);
+}
+
+// The first element that fails is also the first in the order of the result, where y may be repeated.
+template <typename T>
+Status CheckDivisors(const void* elements, int64_t n, const TensorShape& shape) {
+  const T* divisors = static_cast<const T*>(elements);
+  bool has_zero = false;
+  for (int64_t i = 0; i < n; ++i) has_zero |= divisors[i] == 0;
+  if (!has_zero) return Status();
+  return WrongY("zero", shape, std::find(divisors, divisors + n, T{0}) - divisors, 0);
+}
+
+// The smallest integer over -1 wraps around.
+struct FloorDiv {
+  template <typename T>
+  static Status Check(const void* elements, int64_t n, const TensorShape& shape) {
+    return CheckDivisors<T>(elements, n, shape);
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    if constexpr (std::is_unsigned_v<T>) {
+      return x / y;
+    } else {
+      if (y == -1) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x));
+      const T quotient = static_cast<T>(x / y);
+      return quotient - (x % y != 0 && (x < 0) != (y < 0) ? 1 : 0);
+    }
+  }
+};
+
+// The remainder has the sign of x; the smallest integer over -1 leaves 0.
+struct Mod {
+  template <typename T>
+  static Status Check(const void* elements, int64_t n, const TensorShape& shape) {
+    return CheckDivisors<T>(elements, n, shape);
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    if constexpr (std::is_signed_v<T>) {
+      if (y == -1) return 0;
+    }
+    return static_cast<T>(x % y);
+  }
+  static double Apply(double x, double y) { return std::fmod(x, y); }
+};
+
+// The remainder has the sign of y.
+struct FloorMod {
+  template <typename T>
+  static Status Check(const void* elements, int64_t n, const TensorShape& shape) {
+    return CheckDivisors<T>(elements, n, shape);
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T remainder = Mod::Apply(x, y);
+    if constexpr (std::is_unsigned_v<T>) {
+      return remainder;
+    } else {
+      return remainder != 0 && (remainder < 0) != (y < 0) ? static_cast<T>(remainder + y) : remainder;
+    }
+  }
+};
+
+struct NextAfter {
+  template <typename T>
+  static T Apply(T x, T y) {
+    return std::nextafter(x, y);
+  }
+};
+
+// Of integers by squaring.
+struct Pow {
+  template <typename T>
+  static Status Check(const void* elements, int64_t n, const TensorShape& shape) {
+    const T* exponents = static_cast<const T*>(elements);
+    for (int64_t i = 0; i < n; ++i) {
+      if (exponents[i] < 0) return WrongY("negative", shape, i, exponents[i]);
+    }
+    return Status();
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    if constexpr (std::is_integral_v<T>) {
+      using Bits = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
+      Bits result = 1;
+      auto base = static_cast<Bits>(x);
+      for (auto exponent = static_cast<Bits>(y); exponent != 0; exponent >>= 1) {
+        if ((exponent & 1) != 0) result *= base;
+        base *= base;
+      }
+      return static_cast<T>(result);
+    } else {
+      return std::pow(x, y);
+    }
+  }
+};
+
+using Complex128 = std::complex<double>;
+
+// By Smith, "Algorithm 116: complex division" (1962), so that infinite parts do not make everything NaN; by 0 as the
+// real parts do.
+Complex128 Divide(Complex128 x, Complex128 y) {
+  const double re = y.real();
+  const double im = y.imag();
+  if (re == 0 && im == 0) return {x.real() / std::fabs(re), x.imag() / std::fabs(re)};
+  if (std::fabs(re) >= std::fabs(im)) {
+    const double ratio = im / re;
+    const double scale = re + im * ratio;
+    return {(x.real() + x.imag() * ratio) / scale, (x.imag() - x.real() * ratio) / scale};
+  }
+  const double ratio = re / im;
+  const double scale = im + re * ratio;
+  return {(x.real() * ratio + x.imag()) / scale, (x.imag() * ratio - x.real()) / scale};
+}
+
+Complex128 DivideNoNan(Complex128 x, Complex128 y) { return y == 0.0 ? Complex128(0) : Divide(x, y); }
+
+Complex128 ComplexSign(Complex128 x) {
+  const double magnitude = std::sqrt(x.real() * x.real() + x.imag() * x.imag());
+  return magnitude == 0 ? Complex128(0) : Complex128(x.real() / magnitude, x.imag() / magnitude);
+}
+
+Complex128 ComplexSquareRoot(Complex128 x) { return std::sqrt(x); }
+Complex128 ComplexReciprocal(Complex128 x) { return Divide(1, x); }
+Complex128 ComplexRsqrt(Complex128 x) { return Divide(1, std::sqrt(x)); }
+Complex128 ComplexExp(Complex128 x) { return std::exp(x); }
+Complex128 ComplexLog(Complex128 x) { return std::log(x); }
+Complex128 ComplexSin(Complex128 x) { return std::sin(x); }
+Complex128 ComplexCos(Complex128 x) { return std::cos(x); }
+Complex128 ComplexTan(Complex128 x) { return std::tan(x); }
+Complex128 ComplexSinh(Complex128 x) { return std::sinh(x); }
+Complex128 ComplexCosh(Complex128 x) { return std::cosh(x); }
+Complex128 ComplexTanh(Complex128 x) { return std::tanh(x); }
+Complex128 ComplexAsin(Complex128 x) { return std::asin(x); }
+Complex128 ComplexAcos(Complex128 x) { return std::acos(x); }
+Complex128 ComplexAtan(Complex128 x) { return std::atan(x); }
+Complex128 ComplexAsinh(Complex128 x) { return std::asinh(x); }
+Complex128 ComplexAcosh(Complex128 x) { return std::acosh(x); }
+Complex128 ComplexAtanh(Complex128 x) { return std::atanh(x); }
+Complex128 ComplexSigmoid(Complex128 x) { return Divide(1, 1.0 + std::exp(-x)); }
+Complex128 ComplexPow(Complex128 x, Complex128 y) {
+  // std::pow gives NaN for a base of 0.
+  if (x == 0.0 && y.imag() == 0) return std::pow(x.real(), y.real());
+  return std::pow(x, y);
+}
+
+// exp(re) * (cos(im) + i sin(im)) - 1 without the cancellation of the real part.
+Complex128 ComplexExpm1(Complex128 x) {
+  const double half = std::sin(x.imag() / 2);
+  const double growth = std::expm1(x.real());
+  return {growth * std::cos(x.imag()) - 2 * half * half, (growth + 1) * std::sin(x.imag())};
+}
+
+// log |1 + x| as half of log1p(|1 + x|^2 - 1), for the same reason.
+Complex128 ComplexLog1p(Complex128 x) {
+  const double re = x.real();
+  const double im = x.imag();
+  return {std::log1p(re * (re + 2) + im * im) / 2, std::atan2(im, re + 1)};
+}
+
+template <Complex128 (*fn)(Complex128)>
+struct ComplexUnary {
+  static Complex64 Apply(Complex64 x) {
+    const Complex128 y = fn({x.re, x.im});
+    return {static_cast<float>(y.real()), static_cast<float>(y.imag())};
+  }
+};
+
+template <Complex128 (*fn)(Complex128, Complex128)>
+struct ComplexBinary {
+  static Complex64 Apply(Complex64 x, Complex64 y) {
+    const Complex128 z = fn({x.re, x.im}, {y.re, y.im});
+    return {static_cast<float>(z.real()), static_cast<float>(z.imag())};
+  }
+};
+
+template <typename Fn, typename... T>
+void Binary(RowSink sink, const char* op, float cost) {
+  (sink({.op = op,
+         .num_operands = 2,
+         .dtypes = {kDTypeOf<T>},
+         .row = &BinaryRow<Fn, T>,
+         .cost = cost,
+         .is_float = std::is_same_v<T, float>}),
+   ...);
+}
+
+template <typename Fn, typename... T>
+void CheckedIntegers(RowSink sink, const char* op, float cost) {
+  (sink({.op = op,
+         .num_operands = 2,
+         .dtypes = {kDTypeOf<T>},
+         .row = &BinaryRow<Fn, T>,
+         .cost = cost,
+         .check = &Fn::template Check<T>}),
+   ...);
+}
+
+template <Complex128 (*fn)(Complex128)>
+void Complex(RowSink sink, const char* op, float cost) {
+  sink({.op = op,
+        .num_operands = 1,
+        .dtypes = {DType::kC64},
+        .row = &UnaryRow<ComplexUnary<fn>, Complex64>,
+        .cost = cost});
+}
+
+template <Complex128 (*fn)(Complex128, Complex128)>
+void Complex(RowSink sink, const char* op, float cost) {
+  sink({.op = op,
+        .num_operands = 2,
+        .dtypes = {DType::kC64},
+        .row = &BinaryRow<ComplexBinary<fn>, Complex64>,
+        .cost = cost});
+}
+
+void ListComplexRows(RowSink sink) {
+  Complex<&Divide>(sink, "tf.RealDiv", 5);
+  Complex<&DivideNoNan>(sink, "tf.DivNoNan", 5);
+  Complex<&ComplexPow>(sink, "tf.Pow", 100);
+  Complex<&ComplexSign>(sink, "tf.Sign", 5);
+  Complex<&ComplexSquareRoot>(sink, "tf.Sqrt", 20);
+  Complex<&ComplexRsqrt>(sink, "tf.Rsqrt", 25);
+  Complex<&ComplexReciprocal>(sink, "tf.Reciprocal", 5);
+  Complex<&ComplexExp>(sink, "tf.Exp", 30);
+  Complex<&ComplexExpm1>(sink, "tf.Expm1", 60);
+  Complex<&ComplexLog>(sink, "tf.Log", 40);
+  Complex<&ComplexLog1p>(sink, "tf.Log1p", 40);
+  Complex<&ComplexSin>(sink, "tf.Sin", 50);
+  Complex<&ComplexCos>(sink, "tf.Cos", 50);
+  Complex<&ComplexTan>(sink, "tf.Tan", 60);
+  Complex<&ComplexSinh>(sink, "tf.Sinh", 50);
+  Complex<&ComplexCosh>(sink, "tf.Cosh", 50);
+  Complex<&ComplexTanh>(sink, "tf.Tanh", 50);
+  Complex<&ComplexAsin>(sink, "tf.Asin", 80);
+  Complex<&ComplexAcos>(sink, "tf.Acos", 80);
+  Complex<&ComplexAtan>(sink, "tf.Atan", 60);
+  Complex<&ComplexAsinh>(sink, "tf.Asinh", 80);
+  Complex<&ComplexAcosh>(sink, "tf.Acosh", 80);
+  Complex<&ComplexAtanh>(sink, "tf.Atanh", 60);
+  Complex<&ComplexSigmoid>(sink, "tf.Sigmoid", 40);
+}
+
+}  // namespace
+
+void ListScalarRows(RowSink sink) {
+  CheckedIntegers<FloorDiv, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(sink,
+                                                                                                      "tf.FloorDiv", 2);
+  CheckedIntegers<FloorMod, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(sink,
+                                                                                                      "tf.FloorMod", 2);
+  Binary<FloorMod, double>(sink, "tf.FloorMod", 20);
+  CheckedIntegers<Mod, int32_t, int64_t>(sink, "tf.Mod", 2);
+  Binary<Mod, double>(sink, "tf.Mod", 20);
+  CheckedIntegers<Pow, int8_t, int16_t, int32_t, int64_t>(sink, "tf.Pow", 4);
+  Binary<Pow, float, double>(sink, "tf.Pow", 15);
+  Binary<NextAfter, float, double>(sink, "tf.NextAfter", 4);
+  ListComplexRows(sink);
+}
+
+}  // namespace tandem::cpu

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// MaxPoolGrad, AvgPoolGrad.
+
+#include <cstdint>
+#include <utility>
+
+#include "kernels/half_rows.h"
+#include "kernels/pooling/pooling_grad_rows.h"
+#include "kernels/pooling/pooling_plan.h"
+#include "kernels/scratch.h"
+
+namespace tandem::cpu {
+
+namespace {
+
+// Nanoseconds an element of a window.
+constexpr double kMaxGradCost = 0.3;
+constexpr double kAvgGradCost = 0.3;
+// From metadata alone, roughly.
+constexpr float kElementCost = 0.5f;
+
+struct PoolGrad {
+  PoolGradRows functions;
+  Row narrow;
+  double cost;  // nanoseconds an element of a window
+
+  Status Compute(KernelFrame& frame, const PoolGradInputs& inputs) const {
+    auto* out = frame.AllocateResult<void>(0);
+    const TensorShape& image = frame.result_metadata(0).shape;
+    if (out == nullptr || image.num_elements() == 0) return Status();
+    TANDEM_ASSIGN_OR_RETURN(const PoolPlan plan, MakePoolPlan(frame.attrs(), image));
+    const double windows_per_row = static_cast<double>(plan.cols.output) * static_cast<double>(plan.rows.output) /
+                                   static_cast<double>(plan.rows.input);
+    const double row_cost = cost * windows_per_row * static_cast<double>(plan.rows.window) *
+                                static_cast<double>(plan.cols.window * plan.channels) +
+                            0.1 * static_cast<double>(plan.InputRowSize());
+    return ParallelForWithScratch(frame, plan.images * plan.rows.input, row_cost, functions.scratch_size(plan),
+                                  [&](int64_t begin, int64_t end, void* scratch) {
+                                    functions.rows(plan, inputs, begin, end, narrow, scratch, out);
+                                  });
+  }
+};
+
+struct MaxPoolGradKernel {
+  PoolGrad grad;
+
+  Status operator()(DenseArg image, DenseArg pooled, DenseArg gradients, KernelFrame& frame) const {
+    return grad.Compute(frame, {image.data<void>(), pooled.data<void>(), gradients.data<void>()});
+  }
+};
+
+struct AvgPoolGradKernel {
+  PoolGrad grad;
+
+  Status operator()(DenseArg, DenseArg gradients, KernelFrame& frame) const {
+    return grad.Compute(frame, {nullptr, nullptr, gradients.data<void>()});
+  }
+};
+
+}  // namespace
+
+Status RegisterPoolGradKernels(KernelOpHandler& handler) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    const Row narrow = HalfRows(dtype).narrow;
+    const PoolGradRows max = FindMaxPoolGradRows(dtype);
+    if (max.rows != nullptr) {
+      Kernel kernel = MakeKernel(MaxPoolGradKernel{{max, narrow, kMaxGradCost}}).WithCost(kElementCost);
+      TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MaxPoolGrad", {dtype}, std::move(kernel)));
+    }
+    const PoolGradRows avg = FindAvgPoolGradRows(dtype);
+    if (avg.rows != nullptr) {
+      Kernel kernel = MakeKernel(AvgPoolGradKernel{{avg, narrow, kAvgGradCost}}).WithCost(kElementCost);
+      TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.AvgPoolGrad", {dtype}, std::move(kernel)));
+    }
+  }
+  return Status();
+}
+
+}  // namespace tandem::cpu

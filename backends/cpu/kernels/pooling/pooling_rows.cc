@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The loops of pooling, once per instruction set.
+//
+// Pixels of many channels are pooled one by one, with vectors of channels. Otherwise the rows of a window come first,
+// with vectors along the row; then its columns, after the columns of the row have been sorted by their places modulo
+// the stride, so that neighbouring windows find theirs next to each other.
+
+#include "kernels/pooling/pooling_rows.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/dtype_cases.h"
+#include "kernels/polls.h"
+#include "simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pooling/pooling_rows.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// After the above.
+#include "kernels/pooling/pooling_vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+// Numbers of f16 and bf16 that are converted together.
+constexpr int64_t kNarrowTile = 512;
+
+struct Largest {
+  static constexpr bool kDivides = false;
+  template <class Ops>
+  static HWY_INLINE typename Ops::V Apply(typename Ops::V x, typename Ops::V y) {
+    return Ops::Larger(x, y);
+  }
+  template <typename A>
+  static HWY_INLINE A ApplyOne(A x, A y) {
+    return ((y > x) | (y != y)) ? y : x;
+  }
+  template <typename A>
+  static constexpr A Identity() {
+    return std::is_floating_point_v<A> ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
+  }
+
+  // Of many vectors. Whether one was NaN is kept apart: the instruction for the larger number loses it. Constructors
+  // are written out because g++ makes those it declares itself for the baseline instruction set.
+  template <class Ops, bool kHasNan = std::is_floating_point_v<typename Ops::A>>
+  struct Together {
+    typename Ops::V largest;
+    typename Ops::M nan;
+    HWY_INLINE Together() : largest(Ops::Set(Identity<typename Ops::A>())), nan(Ops::IsNan(largest)) {}
+    HWY_INLINE void Take(typename Ops::V v) {
+      largest = Ops::LargerNumber(largest, v);
+      nan = Ops::Or(nan, Ops::IsNan(v));
+    }
+    HWY_INLINE typename Ops::V Get() const {
+      return Ops::Select(nan, Ops::Set(std::numeric_limits<typename Ops::A>::quiet_NaN()), largest);
+    }
+  };
+  template <class Ops>
+  struct Together<Ops, false> {
+    typename Ops::V largest;
+    HWY_INLINE Together() : largest(Ops::Set(Identity<typename Ops::A>())) {}
+    HWY_INLINE void Take(typename Ops::V v) { largest = Ops::Larger(largest, v); }
+    HWY_INLINE typename Ops::V Get() const { return largest; }
+  };
+};
+
+struct Mean {
+  static constexpr bool kDivides = true;
+  template <class Ops>
+  static HWY_INLINE typename Ops::V Apply(typename Ops::V x, typename Ops::V y) {
+    return Ops::Add(x, y);
+  }
+  template <typename A>
+  static HWY_INLINE A ApplyOne(A x, A y) {
+    return x + y;
+  }
+  template <typename A>
+  static constexpr A Identity() {
+    return A{0};
+  }
+
+  template <class Ops>
+  struct Together {
+    typename Ops::V sum;
+    HWY_INLINE Together() : sum(Ops::Set(0)) {}
+    HWY_INLINE void Take(typename Ops::V v) { sum = Ops::Add(sum, v); }
+    HWY_INLINE typename Ops::V Get() const { return sum; }
+  };
+};
+
+template <class Fn, typename T>
+struct Pool {
+  using Ops = PoolOps<T>;
+  using V = typename Ops::V;
+  using A = typename Ops::A;
+  static constexpr int64_t kLanes = Ops::kLanes;
+  static constexpr bool kNarrows = !std::is_same_v<T, A>;
+
+  // `rows` rows of `pixels` pixels of an image, whose rows begin `stride` elements apart.
+  struct Window {
+    const T* x;
+    int64_t rows;
+    int64_t stride;
+    int64_t pixels;
+    int64_t channels;
+  };
+
+  // Rows of a window to take before it asks whether to go on: all of them but for huge windows.
+  static HWY_INLINE int64_t RowsAPoll(int64_t vectors_a_row) {
+    return vectors_a_row <= 64 ? kPollElements / 64 : 1 + kPollElements / vectors_a_row;
+  }
+
+  // kCount vectors of channels from `channel` on.
+  template <int kCount>
+  static HWY_INLINE void PoolChannels(const Window& window, int64_t channel, A* HWY_RESTRICT out) {
+    const T* row = window.x + channel;
+    typename Fn::template Together<Ops> result[kCount];
+    const int64_t step = RowsAPoll(window.pixels * kCount);
+    for (int64_t begin = 0; begin < window.rows; begin += step) {
+      if (begin > 0 && KernelRun::IsStopped()) return;
+      const int64_t end = std::min(window.rows, begin + step);
+      for (int64_t y = begin; y < end; ++y, row += window.stride) {
+        const T* pixel = row;
+        for (int64_t x = 0; x < window.pixels; ++x, pixel += window.channels) {
+          for (int i = 0; i < kCount; ++i) result[i].Take(Ops::Load(pixel + i * kLanes));
+        }
+      }
+    }
+    for (int i = 0; i < kCount; ++i) {
+      V v = result[i].Get();
+      if constexpr (Fn::kDivides) v = Ops::Div(v, Ops::Set(static_cast<A>(window.rows * window.pixels)));
+      Ops::Store(v, out + i * kLanes);
+    }
+  }
+
+  // The channels [channel, channel + n) of one window; n is at least kLanes.
+  static HWY_INLINE void PoolPixel(const Window& window, int64_t channel, int64_t n, A* out) {
+    int64_t c = 0;
+    if constexpr (kLanes > 1) {
+      for (; c + 4 * kLanes <= n; c += 4 * kLanes) PoolChannels<4>(window, channel + c, out + c);
+    }
+    for (; c + kLanes <= n; c += kLanes) PoolChannels<1>(window, channel + c, out + c);
+    if (c < n) PoolChannels<1>(window, channel + n - kLanes, out + n - kLanes);  // some of them again
+  }
+
+  static void PixelRow(const PoolPlan& plan, const T* image, const WindowRange& y, Row narrow, T* out) {
+    const int64_t channels = plan.channels;
+    const int64_t stride = plan.InputRowSize();
+    StopPoll poll(kPollElements);
+    for (int64_t i = 0; i < plan.cols.output; ++i, out += channels) {
+      const WindowRange x(plan.cols, i);
+      if (poll.Stops(y.size() * x.size() * channels)) return;
+      const Window window = {image + y.begin * stride + x.begin * channels, y.size(), stride, x.size(), channels};
+      if constexpr (kNarrows) {
+        for (int64_t c = 0; c < channels;) {
+          // The last part is not shorter than a vector.
+          const int64_t left = channels - c;
+          const int64_t n = left <= kNarrowTile ? left : std::min(kNarrowTile, left - kLanes);
+          A buffer[kNarrowTile];
+          PoolPixel(window, c, n, buffer);
+          const void* from = buffer;
+          narrow(&from, out + c, n);
+          c += n;
+        }
+      } else {
+        PoolPixel(window, 0, channels, out);
+      }
+    }
+  }
+
+  // out[i] = the rows' elements i, together.
+  static HWY_INLINE void PoolColumns(const T* HWY_RESTRICT x, int64_t rows, int64_t stride, int64_t n,
+                                     A* HWY_RESTRICT out) {
+    const auto pool = [&](int64_t i) HWY_ATTR {
+      V result = Ops::Load(x + i);
+      for (int64_t row = 1; row < rows; ++row) {
+        result = Fn::template Apply<Ops>(result, Ops::Load(x + row * stride + i));
+      }
+      Ops::Store(result, out + i);
+    };
+    if (n >= kLanes) {
+      for (int64_t i = 0; i + kLanes <= n; i += kLanes) pool(i);
+      if (n % kLanes != 0) pool(n - kLanes);
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      A result = Load<A>(x[i]);
+      for (int64_t row = 1; row < rows; ++row) result = Fn::ApplyOne(result, Load<A>(x[row * stride + i]));
+      out[i] = result;
+    }
+  }
+
+  // All of `n` contiguous elements.
+  static HWY_INLINE A PoolStretch(const T* HWY_RESTRICT x, int64_t n) {
+    A result = Fn::template Identity<A>();
+    int64_t i = 0;
+    if (n >= kLanes) {
+      V results = Ops::Load(x);
+      for (i = kLanes; i + kLanes <= n;) {
+        if (i > kLanes && KernelRun::IsStopped()) return result;
+        const int64_t end = std::min(n, i + kPollElements);
+        for (; i + kLanes <= end; i += kLanes) results = Fn::template Apply<Ops>(results, Ops::Load(x + i));
+      }
+      A lanes[kLanes];
+      Ops::Store(results, lanes);
+      for (int64_t lane = 0; lane < kLanes; ++lane) result = Fn::ApplyOne(result, lanes[lane]);
+    }
+    for (; i < n; ++i) result = Fn::ApplyOne(result, Load<A>(x[i]));
+    return result;
+  }
+
+  // Pixels i * step of `columns`, for i < count.
+  static HWY_INLINE void TakeColumns(const A* HWY_RESTRICT columns, int64_t step, int64_t count, int64_t channels,
+                                     A* HWY_RESTRICT out) {
+    if (channels == 1) {
+      for (int64_t i = 0; i < count; ++i) out[i] = columns[i * step];
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t c = 0; c < channels; ++c) out[i * channels + c] = columns[i * step * channels + c];
+    }
+  }
+
+  // The even and the odd ones of 2 * count numbers.
+  static HWY_INLINE void SplitPairs(const A* HWY_RESTRICT columns, int64_t count, A* HWY_RESTRICT even,
+                                    A* HWY_RESTRICT odd) {
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      V first, second;
+      Ops::LoadNumberPairs(columns + 2 * i, first, second);
+      Ops::Store(first, even + i);
+      Ops::Store(second, odd + i);
+    }
+    for (; i < count; ++i) {
+      even[i] = columns[2 * i];
+      odd[i] = columns[2 * i + 1];
+    }
+  }
+
+  // What PoolRow keeps in its buffer.
+  struct Buffers {
+    Buffers(const PoolPlan& plan, A* buffer)
+        : phase_pixels(plan.cols.output + (plan.cols.window - 1) / plan.cols.stride),
+          phase_size(phase_pixels * plan.channels),
+          num_phases(plan.cols.stride == 1 ? 0 : std::min(plan.cols.stride, plan.cols.window)),
+          columns(buffer),
+          phases(columns + plan.ReachedCols() * plan.channels + 1),
+          result(phases + num_phases * phase_size),
+          size((result - buffer) + (kNarrows ? plan.OutputRowSize() : 0)) {}
+
+    int64_t phase_pixels;
+    int64_t phase_size;
+    int64_t num_phases;
+    A* columns;  // the reached columns of a row; one more number, so that there is a pair for each
+    A* phases;   // those of each place modulo the stride; none if that is 1
+    A* result;   // for narrowing
+    int64_t size;
+  };
+
+  // Sorts the columns by their places modulo the stride.
+  static HWY_INLINE void SplitPhases(const PoolPlan& plan, const Buffers& buffers) {
+    const int64_t stride = plan.cols.stride;
+    if (plan.channels == 1 && stride == 2 && buffers.num_phases == 2) {
+      const int64_t pairs = (plan.ReachedCols() + 1) / 2;  // at most phase_pixels
+      return SplitPairs(buffers.columns, pairs, buffers.phases, buffers.phases + buffers.phase_size);
+    }
+    for (int64_t phase = 0; phase < buffers.num_phases; ++phase) {
+      const int64_t count = (plan.ReachedCols() - phase + stride - 1) / stride;
+      TakeColumns(buffers.columns + phase * plan.channels, stride, count, plan.channels,
+                  buffers.phases + phase * buffers.phase_size);
+    }
+  }
+
+  // The elements of each window from the columns.
+  static HWY_INLINE void PoolWindows(const PoolPlan& plan, const Buffers& buffers, A* HWY_RESTRICT out) {
+    const int64_t n = plan.OutputRowSize();
+    const int64_t stride = plan.cols.stride;
+    const int64_t window = plan.cols.window;
+    const A* numbers = stride == 1 ? buffers.columns : buffers.phases;
+    // Calls fn with where the numbers of each column of a window begin.
+    const auto for_each_column = [&](auto fn) HWY_ATTR {
+      const A* first = numbers;  // of the columns 0, stride, 2 * stride, ... of a window
+      const int64_t phases = std::min(stride, window);
+      for (int64_t phase = 0; phase < phases; ++phase, first += buffers.phase_size) {
+        const A* column = first;
+        for (int64_t w = phase; w < window; w += stride, column += plan.channels) fn(column);
+      }
+    };
+    const auto pool = [&](int64_t i) HWY_ATTR {
+      V result = Ops::Set(Fn::template Identity<A>());
+      for_each_column([&](const A* column)
+                          HWY_ATTR { result = Fn::template Apply<Ops>(result, Ops::LoadNumbers(column + i)); });
+      Ops::Store(result, out + i);
+    };
+    if (n >= kLanes) {
+      for (int64_t i = 0; i + kLanes <= n; i += kLanes) pool(i);
+      if (n % kLanes != 0) pool(n - kLanes);
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      A result = Fn::template Identity<A>();
+      for_each_column([&](const A* column) HWY_ATTR { result = Fn::ApplyOne(result, column[i]); });
+      out[i] = result;
+    }
+  }
+
+  // Divides sums by the number of elements that are within the image.
+  static HWY_INLINE void Divide(const PoolPlan& plan, int64_t rows, A* HWY_RESTRICT sums) {
+    const int64_t channels = plan.channels;
+    int64_t i = 0;
+    while (i < plan.cols.output) {
+      const int64_t size = WindowRange(plan.cols, i).size();
+      int64_t end = i + 1;  // of the windows that have as many
+      if (size == plan.cols.window) {
+        const int64_t last = (plan.cols.input + plan.cols.pad_before - plan.cols.window) / plan.cols.stride;
+        end = std::min(last + 1, plan.cols.output);
+      }
+      const A count = static_cast<A>(rows * size);
+      for (int64_t j = i * channels; j < end * channels; ++j) sums[j] /= count;
+      i = end;
+    }
+  }
+
+  static void ColumnRow(const PoolPlan& plan, const T* image, const WindowRange& y, Row narrow, const Buffers& buffers,
+                        T* out) {
+    const int64_t stride = plan.InputRowSize();
+    const int64_t pad = plan.cols.pad_before;
+    if (plan.channels == 1 && plan.cols.output == 1 && WindowRange(plan.cols, 0).size() == plan.cols.input) {
+      A result = PoolStretch(image + y.begin * stride, y.size() * stride);
+      if constexpr (Fn::kDivides) result /= static_cast<A>(y.size() * stride);
+      *out = static_cast<T>(result);
+      return;
+    }
+    const int64_t cols = std::min(plan.cols.input, plan.ReachedCols() - pad);
+    const T* const first = image + y.begin * stride;
+    A* const columns = buffers.columns + pad * plan.channels;
+    const int64_t n = cols * plan.channels;
+    // So many columns that it ends soon if it is to; the last part is not shorter than a vector.
+    const int64_t part = (1 + kPollElements / std::max<int64_t>(1, y.size()) / 1024) * 1024;
+    for (int64_t i = 0; i < n && (i == 0 || !KernelRun::IsStopped());) {
+      const int64_t size = n - i < part + kLanes ? n - i : part;
+      PoolColumns(first + i, y.size(), stride, size, columns + i);
+      i += size;
+    }
+    if (plan.cols.stride > 1) SplitPhases(plan, buffers);
+    A* result;
+    if constexpr (kNarrows) {
+      result = buffers.result;
+    } else {
+      result = out;
+    }
+    PoolWindows(plan, buffers, result);
+    if constexpr (Fn::kDivides) Divide(plan, y.size(), result);
+    if constexpr (kNarrows) {
+      const void* from = result;
+      narrow(&from, out, plan.OutputRowSize());
+    }
+  }
+
+  static bool IsByPixels(const PoolPlan& plan) { return kLanes == 1 || plan.channels >= kLanes; }
+
+  static int64_t ScratchSize(const PoolPlan& plan) {
+    return IsByPixels(plan) ? 0 : Buffers(plan, nullptr).size * static_cast<int64_t>(sizeof(A));
+  }
+
+  static void Rows(const PoolPlan& plan, const void* x, int64_t begin, int64_t end, Row narrow, void* buffer,
+                   void* out) {
+    const bool is_by_pixels = IsByPixels(plan);
+    const Buffers buffers(plan, static_cast<A*>(buffer));
+    if (!is_by_pixels) std::fill(buffers.columns, buffers.phases, Fn::template Identity<A>());
+    auto* to = static_cast<T*>(out) + begin * plan.OutputRowSize();
+    StopPoll poll(kPollProducts);
+    for (int64_t row = begin; row < end; ++row, to += plan.OutputRowSize()) {
+      if (poll.Stops(plan.OutputRowSize() * plan.rows.window * plan.cols.window)) return;
+      const T* image = static_cast<const T*>(x) + row / plan.rows.output * plan.rows.input * plan.InputRowSize();
+      const WindowRange y(plan.rows, row % plan.rows.output);
+      is_by_pixels ? PixelRow(plan, image, y, narrow, to) : ColumnRow(plan, image, y, narrow, buffers, to);
+    }
+  }
+
+  static PoolRows Functions() { return {&Rows, &ScratchSize}; }
+};
+
+}  // namespace
+
+PoolRows MaxPoolRowsOf(DType dtype) {
+  return OfDType<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, Float16, BFloat16, float, double>(
+      dtype, []<typename T>() { return Pool<Largest, T>::Functions(); });
+}
+
+PoolRows AvgPoolRowsOf(DType dtype) {
+  return OfDType<Float16, BFloat16, float, double>(dtype, []<typename T>() { return Pool<Mean, T>::Functions(); });
+}
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tandem::cpu {
+
+namespace {
+HWY_EXPORT(MaxPoolRowsOf);
+HWY_EXPORT(AvgPoolRowsOf);
+}  // namespace
+
+PoolRows FindMaxPoolRows(DType dtype) { return HWY_DYNAMIC_DISPATCH(MaxPoolRowsOf)(dtype); }
+PoolRows FindAvgPoolRows(DType dtype) { return HWY_DYNAMIC_DISPATCH(AvgPoolRowsOf)(dtype); }
+
+}  // namespace tandem::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Cumulative sums and products, once per instruction set. Of contiguous f32 and f64, registers of 16 bytes are scanned
+// by shifting, so that only one addition in as many elements as two of them hold waits for the one before.
+
+#include "kernels/scan/scan_rows.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/polls.h"
+#include "simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/scan/scan_rows.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// After the above.
+#include "kernels/elementwise/elementwise_loops-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+template <typename T>
+inline constexpr bool kHasRegisters = false;
+#else
+template <typename T>
+inline constexpr bool kHasRegisters = std::is_same_v<T, float> || (HWY_HAVE_FLOAT64 && std::is_same_v<T, double>);
+#endif
+
+// Integers are unsigned here: those of two bytes and less are computed in 32 bits, where products cannot overflow.
+template <typename T>
+using Wide = std::conditional_t<std::is_integral_v<T> && (sizeof(T) < 4), uint32_t, T>;
+
+struct Sum {
+  template <typename T>
+  static HWY_INLINE T Start() {
+    return T{};
+  }
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return static_cast<T>(Wide<T>(x) + Wide<T>(y));
+  }
+  static HWY_INLINE Complex64 Apply(Complex64 x, Complex64 y) { return {x.re + y.re, x.im + y.im}; }
+  template <class V>
+  static HWY_INLINE V ApplyVector(V x, V y) {
+    return hn::Add(x, y);
+  }
+};
+
+struct Product {
+  template <typename T>
+  static HWY_INLINE T Start() {
+    T one{};
+    if constexpr (std::is_same_v<T, Complex64>) {
+      one.re = 1;
+    } else {
+      one = 1;
+    }
+    return one;
+  }
+  template <typename T>
+  static HWY_INLINE T Apply(T x, T y) {
+    return static_cast<T>(Wide<T>(x) * Wide<T>(y));
+  }
+  static HWY_INLINE Complex64 Apply(Complex64 x, Complex64 y) {
+    return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+  }
+  template <class V>
+  static HWY_INLINE V ApplyVector(V x, V y) {
+    return hn::Mul(x, y);
+  }
+};
+
+template <typename Op, typename T>
+void Combine(const void* x, const void* y, void* out) {
+  const T left = x == nullptr ? Op::template Start<T>() : LoadElement<T>(x, 0);
+  const T right = y == nullptr ? Op::template Start<T>() : LoadElement<T>(y, 0);
+  StoreElement(Op::Apply(left, right), out, 0);
+}
+
+// Elements [first, n) in the order of the scan, of which those before come to `sum`.
+template <typename Op, typename T>
+T AlongOneByOne(const void* x, void* out, int64_t first, int64_t n, ScanOrder order, T start, T sum) {
+  for (int64_t i = first; i < n; ++i) {
+    const int64_t at = order.reverse ? n - 1 - i : i;
+    const T before = sum;
+    sum = Op::Apply(sum, LoadElement<T>(x, at));
+    if (out != nullptr) StoreElement(Op::Apply(start, order.exclusive ? before : sum), out, at);
+  }
+  return sum;
+}
+
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+
+template <typename T>
+using Register = hn::FixedTag<T, 16 / sizeof(T)>;
+
+// The scan of a register's own elements.
+template <typename Op, class D, class V = hn::Vec<D>>
+HWY_INLINE V ScanRegister(D d, V v) {
+  const V neutral = hn::Set(d, Op::template Start<hn::TFromD<D>>());
+  const auto shift = [&](V shifted, size_t count) {
+    return std::is_same_v<Op, Sum> ? shifted : hn::IfThenElse(hn::FirstN(d, count), neutral, shifted);
+  };
+  v = Op::ApplyVector(shift(hn::ShiftLeftLanes<1>(d, v), 1), v);
+  if constexpr (hn::MaxLanes(d) == 4) v = Op::ApplyVector(shift(hn::ShiftLeftLanes<2>(d, v), 2), v);
+  return v;
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V SpreadLast(D d, V v) {
+  return hn::Broadcast<hn::MaxLanes(d) - 1>(v);
+}
+
+// As many elements as whole pairs of registers hold; gives their number, and what they come to in `sum`.
+template <typename Op, bool kReverse, bool kExclusive, typename T>
+int64_t AlongRegisters(const T* x, T* out, int64_t n, T start, T& sum) {
+  const Register<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int64_t kLanes = hn::MaxLanes(d);
+  const V offset = hn::Set(d, start);
+  V carry = hn::Set(d, sum);
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const int64_t first = kReverse ? n - i - kLanes : i;
+    const int64_t second = kReverse ? first - kLanes : i + kLanes;
+    const V x0 = hn::LoadU(d, x + first);
+    const V x1 = hn::LoadU(d, x + second);
+    const V own0 = ScanRegister<Op>(d, kReverse ? hn::Reverse(d, x0) : x0);
+    const V own1 = Op::ApplyVector(SpreadLast(d, own0), ScanRegister<Op>(d, kReverse ? hn::Reverse(d, x1) : x1));
+    V y0 = Op::ApplyVector(carry, own0);
+    V y1 = Op::ApplyVector(carry, own1);
+    const V next = SpreadLast(d, y1);
+    if constexpr (kExclusive) {
+      y1 = hn::IfThenElse(hn::FirstN(d, 1), SpreadLast(d, y0), hn::ShiftLeftLanes<1>(d, y1));
+      y0 = hn::IfThenElse(hn::FirstN(d, 1), carry, hn::ShiftLeftLanes<1>(d, y0));
+    }
+    carry = next;
+    if (out == nullptr) continue;
+    y0 = Op::ApplyVector(offset, y0);
+    y1 = Op::ApplyVector(offset, y1);
+    hn::StoreU(kReverse ? hn::Reverse(d, y0) : y0, d, out + first);
+    hn::StoreU(kReverse ? hn::Reverse(d, y1) : y1, d, out + second);
+  }
+  sum = hn::GetLane(carry);
+  return i;
+}
+
+#endif  // registers
+
+template <typename Op, typename T>
+void Along(const void* x, void* out, int64_t n, ScanOrder order, const void* start_at, void* total) {
+  const T start = start_at == nullptr ? Op::template Start<T>() : LoadElement<T>(start_at, 0);
+  T sum = Op::template Start<T>();
+  int64_t done = 0;
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (kHasRegisters<T>) {
+    const auto* from = static_cast<const T*>(x);
+    auto* to = static_cast<T*>(out);
+    if (order.reverse) {
+      done = order.exclusive ? AlongRegisters<Op, true, true>(from, to, n, start, sum)
+                             : AlongRegisters<Op, true, false>(from, to, n, start, sum);
+    } else {
+      done = order.exclusive ? AlongRegisters<Op, false, true>(from, to, n, start, sum)
+                             : AlongRegisters<Op, false, false>(from, to, n, start, sum);
+    }
+  }
+#endif
+  sum = AlongOneByOne<Op, T>(x, out, done, n, order, start, sum);
+  if (total != nullptr) StoreElement(sum, total, 0);
+}
+
+// One row: adds it to the sums, and writes them before or after.
+template <typename Op, typename T, bool kExclusive>
+HWY_INLINE void AcrossRow(const T* x, T* out, int64_t width, T* HWY_RESTRICT sums) {
+  TANDEM_INDEPENDENT
+  for (int64_t i = 0; i < width; ++i) {
+    const T before = sums[i];
+    const T after = Op::Apply(before, LoadElement<T>(x, i));
+    sums[i] = after;
+    StoreElement(kExclusive ? before : after, out, i);
+  }
+}
+
+template <typename Op, typename T>
+void Across(const void* x, void* out, int64_t n, int64_t stride, int64_t width, ScanOrder order) {
+  constexpr int64_t kWidth = 2048 / sizeof(T);
+  alignas(64) T sums[kWidth];
+  const int64_t step = order.reverse ? -stride : stride;
+  StopPoll poll(kPollElements);
+  for (int64_t col = 0; col < width; col += kWidth) {
+    const int64_t count = std::min(kWidth, width - col);
+    for (int64_t i = 0; i < count; ++i) sums[i] = Op::template Start<T>();
+    const T* from = static_cast<const T*>(x) + col + (order.reverse ? (n - 1) * stride : 0);
+    T* to = static_cast<T*>(out) + col + (order.reverse ? (n - 1) * stride : 0);
+    for (int64_t row = 0; row < n; ++row, from += step, to += step) {
+      if (poll.Stops(count)) return;
+      order.exclusive ? AcrossRow<Op, T, true>(from, to, count, sums) : AcrossRow<Op, T, false>(from, to, count, sums);
+    }
+  }
+}
+
+template <typename Op, typename T>
+ScanRows MakeRows() {
+  return {&Along<Op, T>, &Across<Op, T>, &Combine<Op, T>, kHasRegisters<T> ? 0.4f : 1.2f};
+}
+
+template <typename Op>
+ScanRows FindFor(DType dtype) {
+  switch (dtype) {
+    case DType::kU8:
+    case DType::kI8:
+      return MakeRows<Op, uint8_t>();
+    case DType::kU16:
+    case DType::kI16:
+      return MakeRows<Op, uint16_t>();
+    case DType::kU32:
+    case DType::kI32:
+      return MakeRows<Op, uint32_t>();
+    case DType::kU64:
+    case DType::kI64:
+      return MakeRows<Op, uint64_t>();
+    case DType::kF32:
+      return MakeRows<Op, float>();
+    case DType::kF64:
+      return MakeRows<Op, double>();
+    case DType::kC64:
+      return MakeRows<Op, Complex64>();
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+ScanRows FindRows(ScanOp op, DType dtype) { return op == ScanOp::kSum ? FindFor<Sum>(dtype) : FindFor<Product>(dtype); }
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tandem::cpu {
+
+namespace {
+HWY_EXPORT(FindRows);
+}
+
+ScanRows FindScanRows(ScanOp op, DType dtype) { return HWY_DYNAMIC_DISPATCH(FindRows)(op, dtype); }
+
+}  // namespace tandem::cpu
+#endif  // HWY_ONCE

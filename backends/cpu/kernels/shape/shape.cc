@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Kernels that rearrange elements or ask for shapes. They move elements by size, whatever their dtype.
+
+#include <string_view>
+
+#include "kernels/kernels.h"
+#include "kernels/shape/shape_kernels.h"
+#include "kernels/shape/shape_movement.h"
+#include "kernels/shape/shape_strided_copy.h"
+
+namespace tandem::cpu {
+namespace {
+
+Status TransposeKernel(KernelFrame& frame) {
+  if (SpreadScalar(frame, 0) || GiveEmpty(frame)) return Status();
+  ElementSource source;
+  TANDEM_RETURN_IF_ERROR(source.Init(frame, 0));
+  const HostInput perm(frame.arg(1).metadata(), &frame.arg(1));
+  const TensorShape& shape = frame.result_metadata(0).shape;
+  const RowMajorStrides from(frame.arg(0).shape());
+  const RowMajorStrides to(shape);
+  StridedCopy copy(source.element_size());
+  for (int i = 0; i < shape.rank(); ++i) copy.AddDim(shape.dim(i), to[i], from[static_cast<int>(perm.Int(i))]);
+  return RunMovement(frame, source, copy);
+}
+
+Status TileKernel(KernelFrame& frame) {
+  if (SpreadScalar(frame, 0) || GiveEmpty(frame)) return Status();
+  ElementSource source;
+  TANDEM_RETURN_IF_ERROR(source.Init(frame, 0));
+  const TensorShape& in = frame.arg(0).shape();
+  const TensorShape& out = frame.result_metadata(0).shape;
+  const RowMajorStrides from(in);
+  const RowMajorStrides to(out);
+  StridedCopy copy(source.element_size());
+  for (int i = 0; i < in.rank(); ++i) {
+    copy.AddDim(out.dim(i) / in.dim(i), in.dim(i) * to[i], 0);
+    copy.AddDim(in.dim(i), to[i], from[i]);
+  }
+  return RunMovement(frame, source, copy);
+}
+
+Status BroadcastToKernel(KernelFrame& frame) {
+  if (SpreadScalar(frame, 0) || GiveEmpty(frame)) return Status();
+  ElementSource source;
+  TANDEM_RETURN_IF_ERROR(source.Init(frame, 0));
+  const TensorShape& in = frame.arg(0).shape();
+  const TensorShape& out = frame.result_metadata(0).shape;
+  const RowMajorStrides from(in);
+  const RowMajorStrides to(out);
+  const int offset = out.rank() - in.rank();
+  StridedCopy copy(source.element_size());
+  for (int i = 0; i < out.rank(); ++i) {
+    const bool repeats = i < offset || in.dim(i - offset) == 1;
+    copy.AddDim(out.dim(i), to[i], repeats ? 0 : from[i - offset]);
+  }
+  return RunMovement(frame, source, copy);
+}
+
+// SpaceToDepth, or DepthToSpace: copies between images and smaller ones with more channels.
+template <bool to_depth>
+Status BlockKernel(KernelFrame& frame) {
+  if (SpreadScalar(frame, 0) || GiveEmpty(frame)) return Status();
+  ElementSource source;
+  TANDEM_RETURN_IF_ERROR(source.Init(frame, 0));
+  const TensorShape& in = frame.arg(0).shape();
+  const TensorShape& out = frame.result_metadata(0).shape;
+  const TensorShape& space = to_depth ? in : out;
+  const TensorShape& depth = to_depth ? out : in;
+  const bool channels_first = frame.attrs().GetOr<std::string_view>("data_format", "NHWC") == "NCHW";
+  const int y = channels_first ? 2 : 1;
+  const int x = y + 1;
+  const int c = channels_first ? 1 : 3;
+  const auto block = frame.attrs().GetOr<int64_t>("block_size", 0);
+  const int64_t channels = space.dim(c);
+  const RowMajorStrides in_space(space);
+  const RowMajorStrides in_depth(depth);
+  enum { kImage, kRow, kRowInBlock, kColumn, kColumnInBlock, kChannel, kNumDims };
+  const struct {
+    int64_t size;
+    int64_t space_stride;
+    int64_t depth_stride;
+  } dims[kNumDims] = {
+      {space.dim(0), in_space[0], in_depth[0]},
+      {depth.dim(y), block * in_space[y], in_depth[y]},
+      {block, in_space[y], block * channels * in_depth[c]},
+      {depth.dim(x), block * in_space[x], in_depth[x]},
+      {block, in_space[x], channels * in_depth[c]},
+      {channels, in_space[c], in_depth[c]},
+  };
+  // In the order of the result.
+  constexpr int kOrders[2][2][kNumDims] = {
+      {{kImage, kRow, kRowInBlock, kColumn, kColumnInBlock, kChannel},
+       {kImage, kChannel, kRow, kRowInBlock, kColumn, kColumnInBlock}},
+      {{kImage, kRow, kColumn, kRowInBlock, kColumnInBlock, kChannel},
+       {kImage, kRowInBlock, kColumnInBlock, kChannel, kRow, kColumn}},
+  };
+  StridedCopy copy(source.element_size());
+  for (const int i : kOrders[to_depth][channels_first]) {
+    const auto& dim = dims[i];
+    copy.AddDim(dim.size, to_depth ? dim.depth_stride : dim.space_stride,
+                to_depth ? dim.space_stride : dim.depth_stride);
+  }
+  return RunMovement(frame, source, copy);
+}
+
+// Stores a number as the i32 or i64 that the result is to have.
+void StoreInt(const KernelFrame& frame, void* data, int i, int64_t value) {
+  if (frame.result_metadata(0).dtype == DType::kI32) {
+    static_cast<int32_t*>(data)[i] = static_cast<int32_t>(value);
+  } else {
+    static_cast<int64_t*>(data)[i] = value;
+  }
+}
+
+Status ShapeKernel(KernelFrame& frame) {
+  void* out = frame.AllocateResult(0);
+  if (out == nullptr) return Status();
+  const TensorShape& shape = frame.arg(0).shape();
+  for (int i = 0; i < shape.rank(); ++i) StoreInt(frame, out, i, shape.dim(i));
+  return Status();
+}
+
+Status SizeKernel(KernelFrame& frame) {
+  void* out = frame.AllocateResult(0);
+  if (out != nullptr) StoreInt(frame, out, 0, frame.arg(0).num_elements());
+  return Status();
+}
+
+Status RankKernel(KernelFrame& frame) {
+  void* out = frame.AllocateResult(0);
+  if (out != nullptr) StoreInt(frame, out, 0, frame.arg(0).shape().rank());
+  return Status();
+}
+
+}  // namespace
+
+Status RegisterShapeKernels(KernelOpHandler& handler) {
+  TANDEM_RETURN_IF_ERROR(RegisterShapePadKernels(handler));
+  TANDEM_RETURN_IF_ERROR(RegisterShapePartKernels(handler));
+  TANDEM_RETURN_IF_ERROR(RegisterShapeSliceKernels(handler));
+  struct Entry {
+    const char* op_name;
+    Kernel kernel;
+  };
+  constexpr CostModel kMovement = {0, &MovementCost};
+  const Entry entries[] = {
+      {"tf.Reshape", MakeKernel<&ReshapeArgument>().WithCost(0)},
+      {"tf.ExpandDims", MakeKernel<&ReshapeArgument>().WithCost(0)},
+      {"tf.Squeeze", MakeKernel<&ReshapeArgument>().WithCost(0)},
+      {"tf.Transpose", MakeKernel<&TransposeKernel>().WithCost(kMovement)},
+      {"tf.Tile", MakeKernel<&TileKernel>().WithCost(kMovement)},
+      {"tf.BroadcastTo", MakeKernel<&BroadcastToKernel>().WithCost(kMovement)},
+      {"tf.SpaceToDepth", MakeKernel<&BlockKernel<true>>().WithCost(kMovement)},
+      {"tf.DepthToSpace", MakeKernel<&BlockKernel<false>>().WithCost(kMovement)},
+      {"tf.Shape", MakeKernel<&ShapeKernel>().WithCost(0)},
+      {"tf.Size", MakeKernel<&SizeKernel>().WithCost(0)},
+      {"tf.Rank", MakeKernel<&RankKernel>().WithCost(0)},
+  };
+  for (const Entry& entry : entries) {
+    TANDEM_RETURN_IF_ERROR(handler.AddKernel(entry.op_name, DTypeSet::All(), entry.kernel));
+  }
+  return Status();
+}
+
+}  // namespace tandem::cpu

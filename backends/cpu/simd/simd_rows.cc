@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Sums, extremes and softmax of contiguous rows.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/polls.h"
+#include "simd/simd_math.h"
+#include "simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "simd/simd_rows.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "simd/simd_math-inl.h"
+#include "simd/simd_partial-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace {
+
+// What rows need of a vector type.
+template <typename T>
+struct VectorOps {
+  static constexpr int64_t kLanes = HWY_LANES(T);
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+  static HWY_INLINE V Load(const T* from) { return hn::LoadU(D(), from); }
+  static HWY_INLINE V LoadFirst(size_t count, const T* from) { return HWY_NAMESPACE::LoadFirst(D(), count, from); }
+  static HWY_INLINE void Store(V v, T* to) { hn::StoreU(v, D(), to); }
+  static HWY_INLINE void StoreFirst(V v, size_t count, T* to) { HWY_NAMESPACE::StoreFirst(v, D(), count, to); }
+  static HWY_INLINE V ZeroAfter(V v, size_t count) { return hn::IfThenElseZero(hn::FirstN(D(), count), v); }
+  static HWY_INLINE V Set(T value) { return hn::Set(D(), value); }
+  static HWY_INLINE V Add(V x, V y) { return hn::Add(x, y); }
+  static HWY_INLINE V Sub(V x, V y) { return hn::Sub(x, y); }
+  static HWY_INLINE V Mul(V x, V y) { return hn::Mul(x, y); }
+  static HWY_INLINE V Exp(V x) { return VectorExp(D(), x); }
+  // Of numbers; what they make of NaN differs from target to target.
+  static HWY_INLINE V Max(V x, V y) { return hn::Max(x, y); }
+  static HWY_INLINE V Min(V x, V y) { return hn::Min(x, y); }
+  static HWY_INLINE T MaxOfLanes(V v) { return hn::GetLane(hn::MaxOfLanes(D(), v)); }
+  static HWY_INLINE T MinOfLanes(V v) { return hn::GetLane(hn::MinOfLanes(D(), v)); }
+  using Mask = hn::Mask<D>;
+  static HWY_INLINE Mask IsNan(V v) { return hn::IsNaN(v); }
+  static HWY_INLINE Mask Or(Mask x, Mask y) { return hn::Or(x, y); }
+  static HWY_INLINE bool AnyTrue(Mask mask) { return !hn::AllFalse(D(), mask); }
+};
+
+// The same for a single number.
+template <typename T>
+struct ScalarOps {
+  static constexpr int64_t kLanes = 1;
+  using V = T;
+  static V Load(const T* from) { return *from; }
+  static V LoadFirst(size_t, const T* from) { return *from; }
+  static void Store(V v, T* to) { *to = v; }
+  static void StoreFirst(V v, size_t, T* to) { *to = v; }
+  static V ZeroAfter(V v, size_t) { return v; }
+  static V Set(T value) { return value; }
+  static V Add(V x, V y) { return x + y; }
+  static V Sub(V x, V y) { return x - y; }
+  static V Mul(V x, V y) { return x * y; }
+  static V Exp(V x) { return std::exp(x); }
+  static V Max(V x, V y) { return x > y ? x : y; }
+  static V Min(V x, V y) { return x < y ? x : y; }
+  static T MaxOfLanes(V v) { return v; }
+  static T MinOfLanes(V v) { return v; }
+  using Mask = bool;
+  static Mask IsNan(V v) { return std::isnan(v); }
+  static Mask Or(Mask x, Mask y) { return x || y; }
+  static bool AnyTrue(Mask mask) { return mask; }
+};
+
+template <typename T>
+using RowOps = std::conditional_t<std::is_same_v<T, double> && !HWY_HAVE_FLOAT64, ScalarOps<T>, VectorOps<T>>;
+
+// Elements that are added up at a stretch: 32 into each lane of four vectors, so that rounding errors do not depend on
+// the width of vectors. Longer rows are halved until they are this short.
+template <typename T>
+constexpr int64_t kSumBlock = 128 * RowOps<T>::kLanes;
+
+// The sum of x, or of e^x, for a short row.
+template <bool kOfExp, typename T, class Ops = RowOps<T>>
+HWY_INLINE T SumBlock(const T* x, int64_t count) {
+  using V = typename Ops::V;
+  constexpr int64_t kLanes = Ops::kLanes;
+  const auto term = [](V v) HWY_ATTR { return kOfExp ? Ops::Exp(v) : v; };
+  V sum0 = Ops::Set(T{0}), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+    sum0 = Ops::Add(sum0, term(Ops::Load(x + i)));
+    sum1 = Ops::Add(sum1, term(Ops::Load(x + i + kLanes)));
+    sum2 = Ops::Add(sum2, term(Ops::Load(x + i + 2 * kLanes)));
+    sum3 = Ops::Add(sum3, term(Ops::Load(x + i + 3 * kLanes)));
+  }
+  for (; i + kLanes <= count; i += kLanes) sum0 = Ops::Add(sum0, term(Ops::Load(x + i)));
+  if (i < count) {
+    const size_t rest = static_cast<size_t>(count - i);
+    sum1 = Ops::Add(sum1, Ops::ZeroAfter(term(Ops::LoadFirst(rest, x + i)), rest));
+  }
+  alignas(64) T lanes[kLanes];
+  Ops::Store(Ops::Add(Ops::Add(sum0, sum1), Ops::Add(sum2, sum3)), lanes);
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  }
+  return lanes[0];
+}
+
+template <bool kOfExp, typename T>
+T SumRow(const T* x, int64_t count) {
+  if (count <= kSumBlock<T>) return SumBlock<kOfExp>(x, count);
+  if (count > kPollElements && KernelRun::IsStopped()) return T{0};
+  const int64_t half = (count / 2 + kSumBlock<T> - 1) / kSumBlock<T> * kSumBlock<T>;
+  return SumRow<kOfExp>(x, half) + SumRow<kOfExp>(x + half, count - half);
+}
+
+// The largest or smallest of x, NaN if one is; the neutral infinity if there are none.
+template <bool kSmallest, typename T, class Ops = RowOps<T>>
+T Extreme(const T* x, int64_t count) {
+  using V = typename Ops::V;
+  constexpr int64_t kLanes = Ops::kLanes;
+  const auto choose = [](V a, V b) HWY_ATTR { return kSmallest ? Ops::Min(a, b) : Ops::Max(a, b); };
+  if (count < kLanes) {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    T result = kSmallest ? kInfinity : -kInfinity;
+    for (int64_t i = 0; i < count; ++i) {
+      if (std::isnan(x[i])) return x[i];
+      result = kSmallest ? ScalarOps<T>::Min(result, x[i]) : ScalarOps<T>::Max(result, x[i]);
+    }
+    return result;
+  }
+  V best0 = Ops::Load(x), best1 = best0, best2 = best0, best3 = best0;
+  typename Ops::Mask nan = Ops::IsNan(best0);
+  int64_t i = 0;
+  while (i + 4 * kLanes <= count) {
+    if (i > 0 && KernelRun::IsStopped()) return T{0};
+    const int64_t end = std::min(count, i + kPollElements);
+    for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
+      const V v0 = Ops::Load(x + i), v1 = Ops::Load(x + i + kLanes);
+      const V v2 = Ops::Load(x + i + 2 * kLanes), v3 = Ops::Load(x + i + 3 * kLanes);
+      best0 = choose(best0, v0);
+      best1 = choose(best1, v1);
+      best2 = choose(best2, v2);
+      best3 = choose(best3, v3);
+      nan = Ops::Or(nan, Ops::Or(Ops::Or(Ops::IsNan(v0), Ops::IsNan(v1)), Ops::Or(Ops::IsNan(v2), Ops::IsNan(v3))));
+    }
+  }
+  const auto add_to_first = [&](V v) HWY_ATTR {
+    best0 = choose(best0, v);
+    nan = Ops::Or(nan, Ops::IsNan(v));
+  };
+  for (; i + kLanes <= count; i += kLanes) add_to_first(Ops::Load(x + i));
+  add_to_first(Ops::Load(x + count - kLanes));  // the rest, and some elements again
+  if (Ops::AnyTrue(nan)) return std::numeric_limits<T>::quiet_NaN();
+  const V best = choose(choose(best0, best1), choose(best2, best3));
+  return kSmallest ? Ops::MinOfLanes(best) : Ops::MaxOfLanes(best);
+}
+
+template <typename T, class F, class Ops = RowOps<T>>
+HWY_INLINE void MapRow(const T* x, int64_t count, T* y, F function) {
+  constexpr int64_t kLanes = Ops::kLanes;
+  int64_t i = 0;
+  while (i + kLanes <= count) {
+    if (i > 0 && KernelRun::IsStopped()) return;
+    const int64_t end = std::min(count, i + kPollElements / 4);
+    for (; i + kLanes <= end; i += kLanes) Ops::Store(function(Ops::Load(x + i)), y + i);
+  }
+  if (i < count) {
+    const size_t rest = static_cast<size_t>(count - i);
+    Ops::StoreFirst(function(Ops::LoadFirst(rest, x + i)), rest, y + i);
+  }
+}
+
+template <typename T>
+void SoftmaxRows(const T* x, int64_t rows, int64_t cols, T* y) {
+  using Ops = RowOps<T>;
+  using V = typename Ops::V;
+  for (int64_t row = 0; row < rows; ++row, x += cols, y += cols) {
+    const V max = Ops::Set(Extreme<false>(x, cols));
+    MapRow(x, cols, y, [max](V v) HWY_ATTR { return Ops::Exp(Ops::Sub(v, max)); });
+    const V scale = Ops::Set(T{1} / SumRow<false>(y, cols));
+    MapRow(y, cols, y, [scale](V v) HWY_ATTR { return Ops::Mul(v, scale); });
+  }
+}
+
+template <typename T>
+void LogSoftmaxRows(const T* x, int64_t rows, int64_t cols, T* y) {
+  using Ops = RowOps<T>;
+  using V = typename Ops::V;
+  for (int64_t row = 0; row < rows; ++row, x += cols, y += cols) {
+    const V max = Ops::Set(Extreme<false>(x, cols));
+    MapRow(x, cols, y, [max](V v) HWY_ATTR { return Ops::Sub(v, max); });
+    const V log_sum = Ops::Set(std::log(SumRow<true>(y, cols)));
+    MapRow(y, cols, y, [log_sum](V v) HWY_ATTR { return Ops::Sub(v, log_sum); });
+  }
+}
+
+}  // namespace
+
+float SumF32(const float* x, int64_t count) { return SumRow<false>(x, count); }
+double SumF64(const double* x, int64_t count) { return SumRow<false>(x, count); }
+float MaxF32(const float* x, int64_t count) { return Extreme<false>(x, count); }
+double MaxF64(const double* x, int64_t count) { return Extreme<false>(x, count); }
+float MinF32(const float* x, int64_t count) { return Extreme<true>(x, count); }
+double MinF64(const double* x, int64_t count) { return Extreme<true>(x, count); }
+void SoftmaxF32(const float* x, int64_t rows, int64_t cols, float* y) { SoftmaxRows(x, rows, cols, y); }
+void SoftmaxF64(const double* x, int64_t rows, int64_t cols, double* y) { SoftmaxRows(x, rows, cols, y); }
+void LogSoftmaxF32(const float* x, int64_t rows, int64_t cols, float* y) { LogSoftmaxRows(x, rows, cols, y); }
+void LogSoftmaxF64(const double* x, int64_t rows, int64_t cols, double* y) { LogSoftmaxRows(x, rows, cols, y); }
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace tandem::cpu {
+
+HWY_EXPORT(SumF32);
+HWY_EXPORT(SumF64);
+HWY_EXPORT(MaxF32);
+HWY_EXPORT(MaxF64);
+HWY_EXPORT(MinF32);
+HWY_EXPORT(MinF64);
+HWY_EXPORT(SoftmaxF32);
+HWY_EXPORT(SoftmaxF64);
+HWY_EXPORT(LogSoftmaxF32);
+HWY_EXPORT(LogSoftmaxF64);
+
+namespace simd {
+
+float Sum(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(SumF32)(x, count); }
+double Sum(const double* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(SumF64)(x, count); }
+float Max(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(MaxF32)(x, count); }
+double Max(const double* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(MaxF64)(x, count); }
+float Min(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(MinF32)(x, count); }
+double Min(const double* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(MinF64)(x, count); }
+
+void Softmax(const float* x, int64_t rows, int64_t cols, float* y) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxF32)(x, rows, cols, y);
+}
+void Softmax(const double* x, int64_t rows, int64_t cols, double* y) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxF64)(x, rows, cols, y);
+}
+void LogSoftmax(const float* x, int64_t rows, int64_t cols, float* y) {
+  HWY_DYNAMIC_DISPATCH(LogSoftmaxF32)(x, rows, cols, y);
+}
+void LogSoftmax(const double* x, int64_t rows, int64_t cols, double* y) {
+  HWY_DYNAMIC_DISPATCH(LogSoftmaxF64)(x, rows, cols, y);
+}
+
+}  // namespace simd
+}  // namespace tandem::cpu
+
+#endif  // HWY_ONCE

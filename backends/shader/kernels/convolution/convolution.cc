@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D.
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/convolution/convolution_program.h"
+#include "kernels/convolution/depthwise_program.h"
+#include "kernels/convolution/filter_gradient_program.h"
+#include "kernels/element_types.h"
+#include "kernels/kernels.h"
+#include "tandem/shader/shader_call.h"
+
+namespace tandem::shader {
+
+namespace {
+
+// Shaders compute places on images in i32.
+Status CheckAxis(const WindowAxis& axis) {
+  constexpr int64_t kLimit = INT32_MAX;
+  const auto fits = [](int64_t value) { return value <= kLimit; };
+  if (fits(axis.input) && fits(axis.output) && fits(axis.stride) && fits(axis.extent()) && fits(axis.pad_before) &&
+      fits(axis.pad_after) && fits(axis.input + axis.pad_before + axis.pad_after + axis.extent() + axis.stride)) {
+    return Status();
+  }
+  return ResourceExhausted("expected windows on at most 2^31 elements, got input: ", axis.input,
+                           ", window: ", axis.window, ", stride: ", axis.stride, ", dilation: ", axis.dilation,
+                           ", padding: ", axis.pad_before, ", ", axis.pad_after);
+}
+
+// What attributes and shapes say, which the metadata function has checked.
+StatusOr<Convolution> MakeConvolution(KernelFrame& frame, const TensorShape& input, const TensorShape& filter,
+                                      const TensorShape& output) {
+  TANDEM_ASSIGN_OR_RETURN(const WindowAttrs attrs, ReadWindowAttrs(frame.attrs()));
+  TANDEM_ASSIGN_OR_RETURN(const WindowGeometry windows, MakeWindowGeometry(attrs, input, filter.dim(0), filter.dim(1)));
+  TANDEM_RETURN_IF_ERROR(CheckAxis(windows.rows));
+  TANDEM_RETURN_IF_ERROR(CheckAxis(windows.cols));
+  return Convolution{frame.result_metadata(0).dtype,
+                     windows,
+                     ImageLayout(input, attrs.channels_first),
+                     ImageLayout(output, attrs.channels_first),
+                     filter,
+                     {}};
+}
+
+using ConvolutionLaunch = Launch (*)(const Convolution&, const GpuLimits&);
+
+template <ConvolutionLaunch program>
+Status ForwardKernel(KernelFrame& frame) {
+  TANDEM_ASSIGN_OR_RETURN(
+      const Convolution convolution,
+      MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(), frame.result_metadata(0).shape));
+  ShaderCall call(frame);
+  call.Run(program(convolution, call.limits()), {call.Argument(0), call.Argument(1), call.Result(0)});
+  return call.Finish();
+}
+
+template <ConvolutionLaunch program>
+Status InputGradientKernel(KernelFrame& frame) {
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, MakeConvolution(frame, frame.result_metadata(0).shape,
+                                                                         frame.arg(1).shape(), frame.arg(2).shape()));
+  ShaderCall call(frame);
+  call.Run(program(convolution, call.limits()), {call.Argument(2), call.Argument(1), call.Result(0)});
+  return call.Finish();
+}
+
+Status FusedConv2DKernel(KernelFrame& frame) {
+  TANDEM_ASSIGN_OR_RETURN(Convolution convolution, MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(),
+                                                                   frame.result_metadata(0).shape));
+  convolution.epilogue = FusedEpilogue::FromAttrs(frame.attrs());
+  ShaderCall call(frame);
+  std::array<GpuBuffer*, ShaderCall::kMaxBuffers + 1> buffers;
+  const size_t num_args = std::min(frame.num_args(), ShaderCall::kMaxBuffers);
+  for (size_t i = 0; i < num_args; ++i) buffers[i] = call.Argument(i);
+  buffers[num_args] = call.Result(0);
+  call.Run(ConvolutionProgram(convolution, call.limits()), {buffers.data(), num_args + 1});
+  return call.Finish();
+}
+
+Status RunFilterGradient(KernelFrame& frame, const Convolution& convolution) {
+  ShaderCall call(frame);
+  const FilterGradient program = FilterGradientProgram(convolution, call.limits());
+  GpuBuffer* const input = call.Argument(0);
+  GpuBuffer* const out_backprop = call.Argument(2);
+  if (program.slices == 1) {
+    call.Run(program.gradient, {input, out_backprop, call.Result(0)});
+  } else {
+    const auto bytes = static_cast<uint64_t>(program.slices * convolution.filter.num_elements()) * sizeof(float);
+    GpuBuffer* const slices = call.Temporary(bytes);
+    call.Run(program.gradient, {input, out_backprop, slices});
+    call.Run(program.sum, {slices, call.Result(0)});
+  }
+  return call.Finish();
+}
+
+Status Conv2DBackpropFilterKernel(KernelFrame& frame) {
+  const TensorShape& filter = frame.result_metadata(0).shape;
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution,
+                          MakeConvolution(frame, frame.arg(0).shape(), filter, frame.arg(2).shape()));
+  return RunFilterGradient(frame, convolution);
+}
+
+Status DepthwiseBackpropFilterKernel(KernelFrame& frame) {
+  const TensorShape& filter = frame.result_metadata(0).shape;
+  const TensorShape in_groups = {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)};
+  TANDEM_ASSIGN_OR_RETURN(const Convolution convolution,
+                          MakeConvolution(frame, frame.arg(0).shape(), in_groups, frame.arg(2).shape()));
+  return RunFilterGradient(frame, convolution);
+}
+
+}  // namespace
+
+Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
+  const DTypeSet floats = FloatDTypes(handler.gpu().limits());
+  const DTypeSet with_i32 = floats | DTypeSet{DType::kI32};
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Conv2D", with_i32, MakeKernel<&ForwardKernel<&ConvolutionProgram>>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Conv2DBackpropInput", with_i32,
+                                           MakeKernel<&InputGradientKernel<&ConvolutionInputGradientProgram>>()));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.DepthwiseConv2dNative", floats, MakeKernel<&ForwardKernel<&DepthwiseProgram>>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNativeBackpropInput", floats,
+                                           MakeKernel<&InputGradientKernel<&DepthwiseInputGradientProgram>>()));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.Conv2DBackpropFilter", floats, MakeKernel<&Conv2DBackpropFilterKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNativeBackpropFilter", floats,
+                                           MakeKernel<&DepthwiseBackpropFilterKernel>()));
+  return handler.AddKernel("tf._FusedConv2D", floats, MakeKernel<&FusedConv2DKernel>());
+}
+
+}  // namespace tandem::shader

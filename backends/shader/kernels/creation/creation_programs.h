@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+#ifndef TANDEM_BACKENDS_SHADER_KERNELS_CREATION_CREATION_PROGRAMS_H_
+#define TANDEM_BACKENDS_SHADER_KERNELS_CREATION_CREATION_PROGRAMS_H_
+
+#include "tandem/shader/launch.h"
+#include "tandem/tensor.h"
+
+namespace tandem::shader {
+
+// start, start + delta, ... of i32 or u32, by their bits. Buffer: the result.
+Launch RangeProgram(uint64_t size, uint32_t start, uint32_t delta, const GpuLimits& limits);
+
+// Vectors with one value at the index and another everywhere else, along dimension `axis` of the result. Buffers:
+// indices of u8, i8, i32 or i64, the two values, the result.
+Launch OneHotProgram(DType index_dtype, const TensorMetadata& result, int axis, const GpuLimits& limits);
+
+}  // namespace tandem::shader
+
+#endif  // TANDEM_BACKENDS_SHADER_KERNELS_CREATION_CREATION_PROGRAMS_H_

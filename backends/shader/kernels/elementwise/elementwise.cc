@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Element-wise kernels: the functions of elementwise_functions.h put to work on whole tensors.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "kernels/creation/fill_words.h"
+#include "kernels/element_types.h"
+#include "kernels/elementwise/elementwise_composer.h"
+#include "kernels/elementwise/elementwise_functions.h"
+#include "kernels/kernels.h"
+#include "tandem/shader/shader_call.h"
+
+namespace tandem::shader {
+
+namespace {
+
+using OperandMetadata = std::array<const TensorMetadata*, kMaxElementwiseOperands>;
+
+OperandMetadata MetadataOfArguments(const KernelFrame& frame) {
+  OperandMetadata metadata = {};
+  for (size_t i = 0; i < frame.num_args(); ++i) metadata[i] = &frame.arg(i).metadata();
+  return metadata;
+}
+
+// The argument whose memory the result may take over; -1: none.
+int FindForwarded(const KernelFrame& frame) {
+  for (size_t i = 0; i < frame.num_args(); ++i) {
+    // The shader reads what it writes, as elements of the same type.
+    if (frame.arg(i).dtype() == frame.result_metadata(0).dtype && frame.MayTakeOver(i, 0)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// Result 0 from all arguments, which are taken to be of the shapes that `metadata` says.
+Status Compute(KernelFrame& frame, const ShaderSource& source, const OperandMetadata& metadata,
+               std::optional<float> alpha = {}) {
+  ShaderCall call(frame);
+  const size_t count = frame.num_args();
+  ElementwiseCall elementwise;
+  elementwise.operands = {metadata.data(), count};
+  elementwise.result = &frame.result_metadata(0);
+  elementwise.in_place = FindForwarded(frame);
+  elementwise.alpha = alpha;
+  std::array<GpuBuffer*, kMaxElementwiseOperands + 1> buffers;
+  size_t num_buffers = 0;
+  for (size_t i = 0; i < count; ++i) {
+    GpuBuffer* argument = call.Argument(i);
+    if (static_cast<int>(i) != elementwise.in_place) buffers[num_buffers++] = argument;
+  }
+  buffers[num_buffers++] = elementwise.in_place < 0
+                               ? call.Result(0)
+                               : call.ForwardOrAllocate(0, {static_cast<size_t>(elementwise.in_place)});
+  call.Run(ElementwiseProgram(source, elementwise, call.limits()), {buffers.data(), num_buffers});
+  return call.Finish();
+}
+
+// Result 0 is argument 0.
+Status Share(KernelFrame& frame) {
+  ShaderCall call(frame);
+  call.Share(0, 0);
+  return call.Finish();
+}
+
+struct ElementwiseKernel {
+  const ElementwiseFunction& function;
+
+  Status operator()(KernelFrame& frame) const {
+    std::optional<float> alpha;
+    if (function.attribute != nullptr) alpha = frame.attrs().GetOr(function.attribute, 0.0f);
+    const bool flag = function.flag != nullptr && frame.attrs().GetOr(function.flag, false);
+    const ShaderSource& source = flag ? function.source_if_flag : function.source;
+    return Compute(frame, source, MetadataOfArguments(frame), alpha);
+  }
+};
+
+// tf.Equal and tf.NotEqual, whose metadata function lets shapes pass that do not fit if it is told to. The result is
+// then a scalar, which has a lower rank than the arguments and so can be told apart.
+struct EqualityKernel {
+  const ElementwiseFunction& function;
+  bool if_incompatible;
+
+  Status operator()(KernelFrame& frame) const {
+    const int rank = std::max(frame.arg(0).shape().rank(), frame.arg(1).shape().rank());
+    if (frame.result_metadata(0).rank() == rank) return Compute(frame, function.source, MetadataOfArguments(frame));
+    ShaderCall call(frame);
+    call.Run(FillWordsProgram(1, {if_incompatible ? 1u : 0u, 0}, call.limits()), {call.Result(0)});
+    return call.Finish();
+  }
+};
+
+// A bias for each element of a dimension, which broadcasts once it has the dimensions behind that one.
+struct BiasAddKernel {
+  const ElementwiseFunction& add;
+
+  Status operator()(KernelFrame& frame) const {
+    const TensorMetadata& value = frame.arg(0).metadata();
+    TensorMetadata bias = frame.arg(1).metadata();
+    if (frame.attrs().GetOr<std::string_view>("data_format", "NHWC") == "NCHW") {
+      for (int axis = 2; axis < value.rank(); ++axis) bias.shape.Append(1);
+    }
+    return Compute(frame, add.source, {&value, &bias});
+  }
+};
+
+// ---- Sums of many tensors.
+
+constexpr ShaderSource Sum(std::string_view expression) { return {"tf.AddN", &ComposeElementwise, expression}; }
+constexpr ShaderSource kSums[] = {
+    Sum("a"),
+    Sum("a + b"),
+    Sum("a + b + c"),
+    Sum("a + b + c + d"),
+    Sum("a + b + c + d + e"),
+    Sum("a + b + c + d + e + f"),
+    Sum("a + b + c + d + e + f + g"),
+};
+
+// In as many launches as it takes, each of which adds to what the ones before gave.
+Status AddNKernel(KernelFrame& frame) {
+  if (frame.num_args() == 1) return Share(frame);
+  ShaderCall call(frame);
+  const TensorMetadata& result = frame.result_metadata(0);
+  // f16 is rounded once: what comes between launches is f32.
+  TensorMetadata between = result;
+  if (result.dtype == DType::kF16) between.dtype = DType::kF32;
+  const bool is_split = frame.num_args() > kMaxElementwiseOperands;
+  const bool takes_temporary = is_split && between.dtype != result.dtype;
+  GpuBuffer* const out = call.Result(0);
+  GpuBuffer* const sum = takes_temporary ? call.Temporary(GpuByteSize(between)) : out;
+  for (size_t next = 0; next < frame.num_args();) {
+    OperandMetadata metadata = {};
+    std::array<GpuBuffer*, kMaxElementwiseOperands + 1> buffers;
+    ElementwiseCall elementwise;
+    size_t count = 0;
+    size_t num_buffers = 0;
+    const bool continues = next > 0;
+    if (continues) metadata[count++] = &between;
+    const size_t end = std::min(frame.num_args(), next + kMaxElementwiseOperands - count);
+    const bool is_last = end == frame.num_args();
+    const bool writes_result = is_last || !takes_temporary;
+    if (continues && writes_result && takes_temporary) buffers[num_buffers++] = sum;
+    if (continues && (!writes_result || !takes_temporary)) elementwise.in_place = 0;
+    for (; next < end; ++next) {
+      metadata[count++] = &result;
+      buffers[num_buffers++] = call.Argument(next);
+    }
+    buffers[num_buffers++] = writes_result ? out : sum;
+    elementwise.operands = {metadata.data(), count};
+    elementwise.result = writes_result ? &result : &between;
+    call.Run(ElementwiseProgram(kSums[count - 1], elementwise, call.limits()), {buffers.data(), num_buffers});
+  }
+  return call.Finish();
+}
+
+// ---- Conversions.
+
+enum class ElementClass : uint8_t { kFloat, kSigned, kUnsigned, kBool };
+
+ElementClass ClassOf(DType dtype) {
+  switch (dtype) {
+    case DType::kI32:
+      return ElementClass::kSigned;
+    case DType::kU32:
+      return ElementClass::kUnsigned;
+    case DType::kBool:
+      return ElementClass::kBool;
+    default:
+      return ElementClass::kFloat;
+  }
+}
+
+constexpr ShaderSource Conversion(std::string_view expression) { return {"tf.Cast", &ComposeElementwise, expression}; }
+// From a class to another, in the order of ElementClass.
+constexpr ShaderSource kConversions[4][4] = {
+    {Conversion("a"), Conversion("to_i32(a)"), Conversion("to_u32(a)"), Conversion("u32(!is_zero(a))")},
+    {Conversion("f32(a)"), Conversion("a"), Conversion("u32(a)"), Conversion("u32(a != 0)")},
+    {Conversion("f32(a)"), Conversion("i32(a)"), Conversion("a"), Conversion("u32(a != 0u)")},
+    {Conversion("f32(a)"), Conversion("i32(a)"), Conversion("a"), Conversion("a")},
+};
+constexpr ShaderSource kTruncation = Conversion("truncate_for_f16(a)");
+
+Status CastKernel(KernelFrame& frame) {
+  const DType from = frame.arg(0).dtype();
+  const DType to = frame.result_metadata(0).dtype;
+  if (from == to) return Share(frame);
+  if (to == DType::kF16 && from == DType::kF32 && frame.attrs().GetOr("Truncate", false)) {
+    return Compute(frame, kTruncation, MetadataOfArguments(frame));
+  }
+  const ShaderSource& source = kConversions[static_cast<size_t>(ClassOf(from))][static_cast<size_t>(ClassOf(to))];
+  return Compute(frame, source, MetadataOfArguments(frame));
+}
+
+// Whether the result's dtype is one that the device computes in; others are converted on the host.
+template <bool has_f16>
+bool ConvertsToOwnDType(std::span<const TensorMetadata* const>, const OpAttrsRef&,
+                        std::span<const TensorMetadata> results) {
+  GpuLimits limits;
+  limits.has_f16 = has_f16;
+  return AllDTypes(limits).Contains(results[0].dtype);
+}
+
+// ---- Registration.
+
+DTypeSet DTypesOf(Arithmetic arithmetic, const GpuLimits& limits) {
+  DTypeSet dtypes;
+  if (Includes(arithmetic, Arithmetic::kF32)) dtypes.Insert(DType::kF32);
+  if (Includes(arithmetic, Arithmetic::kF16) && limits.has_f16) dtypes.Insert(DType::kF16);
+  if (Includes(arithmetic, Arithmetic::kSigned)) dtypes.Insert(DType::kI32);
+  if (Includes(arithmetic, Arithmetic::kUnsigned)) dtypes.Insert(DType::kU32);
+  if (Includes(arithmetic, Arithmetic::kBool)) dtypes.Insert(DType::kBool);
+  if (Includes(arithmetic, Arithmetic::kUntyped)) dtypes.Insert(DType::kInvalid);
+  return dtypes;
+}
+
+Kernel KernelOf(const ElementwiseFunction& function) {
+  if (function.source.text == "a") return MakeKernel<&Share>();
+  const std::string_view op = function.source.name;
+  if (op == "tf.Equal") return MakeKernel(EqualityKernel{function, /*if_incompatible=*/false});
+  if (op == "tf.NotEqual") return MakeKernel(EqualityKernel{function, /*if_incompatible=*/true});
+  return MakeKernel(ElementwiseKernel{function});
+}
+
+}  // namespace
+
+Status RegisterElementwiseKernels(ShaderOpHandler& handler) {
+  const GpuLimits& limits = handler.gpu().limits();
+  for (const ElementwiseFunction& function : ElementwiseFunctions()) {
+    TANDEM_RETURN_IF_ERROR(
+        handler.AddKernel(function.source.name, DTypesOf(function.arithmetic, limits), KernelOf(function)));
+  }
+  const DTypeSet numeric = NumericDTypes(limits);
+  const ElementwiseFunction& add = *FindElementwiseFunction("tf.AddV2", Arithmetic::kNumber);
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.BiasAdd", numeric, MakeKernel(BiasAddKernel{add})));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.AddN", numeric, MakeKernel<&AddNKernel>()));
+  const auto condition = limits.has_f16 ? &ConvertsToOwnDType<true> : &ConvertsToOwnDType<false>;
+  return handler.AddKernel("tf.Cast", AllDTypes(limits), MakeKernel<&CastKernel>().OnlyIf(condition));
+}
+
+}  // namespace tandem::shader

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+#include "kernels/image/resize.h"
+
+#include <string>
+
+#include "kernel_texts.h"
+#include "kernels/shape/movement.h"
+
+namespace tandem::shader {
+
+namespace {
+
+constexpr uint32_t kWorkgroup = 256;
+
+void DeclarePlaces(ShaderBuilder& builder) {
+  for (const char* name : {"channels", "height", "width", "new_height", "new_width", "zero"}) builder.Parameter(name);
+  for (const char* name : {"height_scale", "width_scale", "shift"}) builder.Parameter(name, "f32");
+}
+
+float Scale(int64_t size, int64_t new_size, bool align_corners) {
+  if (align_corners && new_size > 1) return static_cast<float>(size - 1) / static_cast<float>(new_size - 1);
+  return static_cast<float>(size) / static_cast<float>(new_size);
+}
+
+void AddPlaces(LaunchParameters& parameters, const TensorShape& images, const TensorShape& result, int64_t channels,
+               ResizeKind kind) {
+  for (const int64_t number : {channels, images.dim(1), images.dim(2), result.dim(1), result.dim(2), int64_t{0}}) {
+    parameters.Add(Low(number));
+  }
+  parameters.AddFloat(Scale(images.dim(1), result.dim(1), kind.align_corners));
+  parameters.AddFloat(Scale(images.dim(2), result.dim(2), kind.align_corners));
+  parameters.AddFloat(kind.half_pixel_centers ? 0.5f : 0.0f);
+}
+
+// Element `place` of `x`, whose buffer has words, as f32.
+std::string_view LoadPixelText(DType dtype) {
+  switch (dtype) {
+    case DType::kU8:
+      return "f32((x[place / 4u] >> ((place % 4u) * 8u)) & 0xffu)";
+    case DType::kI8:
+      return "f32(bitcast<i32>(x[place / 4u] << ((3u - place % 4u) * 8u)) >> 24u)";
+    case DType::kU16:
+      return "f32((x[place / 2u] >> ((place % 2u) * 16u)) & 0xffffu)";
+    case DType::kI16:
+      return "f32(bitcast<i32>(x[place / 2u] << ((1u - place % 2u) * 16u)) >> 16u)";
+    case DType::kI32:
+      return "f32(bitcast<i32>(x[place]))";
+    case DType::kF16:
+      return "unpack2x16float(x[place / 2u] >> ((place % 2u) * 16u)).x";
+    case DType::kBF16:
+      return "bitcast<f32>((x[place / 2u] >> ((place % 2u) * 16u)) << 16u)";
+    default:
+      return "bitcast<f32>(x[place])";
+  }
+}
+
+// Value: dtype.
+ShaderText ComposeBilinear(const ShaderSource& source, std::span<const int32_t> values) {
+  ShaderBuilder builder(source.name);
+  builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup).Parameter("count");
+  DeclarePlaces(builder);
+  builder.Buffer("x", BufferAccess::kRead, "u32").Buffer("y", BufferAccess::kReadWrite, "f32").Text(kResizePlaceText);
+  builder.Text("fn load_pixel(place: u32) -> f32 {\nreturn " +
+               std::string(LoadPixelText(static_cast<DType>(values[0]))) + ";\n}");
+  return builder.Finish(source.text);
+}
+
+// Value: bytes of an element.
+ShaderText ComposeNearest(const ShaderSource& source, std::span<const int32_t> values) {
+  MovementShader shader(source.name, static_cast<uint32_t>(values[0]));
+  DeclarePlaces(shader.builder());
+  shader.builder().Parameter("round_at", "f32").Text(kResizePlaceText);
+  shader.Input("x");
+  return shader.Finish(source.text);
+}
+
+const ShaderSource kBilinear = {"resize_bilinear", &ComposeBilinear, kResizeBilinearText};
+const ShaderSource kNearest = {"resize_nearest", &ComposeNearest, kResizeNearestText};
+
+}  // namespace
+
+Launch ResizeBilinearProgram(const TensorMetadata& images, const TensorShape& result, ResizeKind kind,
+                             const GpuLimits& limits) {
+  Launch launch;
+  launch.variant = ShaderVariant(kBilinear, {static_cast<int32_t>(images.dtype)});
+  launch.parameters = {Low(result.num_elements())};
+  AddPlaces(launch.parameters, images.shape, result, images.dim(3), kind);
+  launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(result.num_elements()), kWorkgroup, limits);
+  return launch;
+}
+
+Launch ResizeNearestProgram(const TensorMetadata& images, const TensorShape& result, ResizeKind kind,
+                            const GpuLimits& limits) {
+  WideElements wide(ElementBytes(images.dtype));
+  wide.Include(images.dim(3));
+  const auto factor = static_cast<int64_t>(wide.factor());
+  const uint32_t bytes = ElementBytes(images.dtype) * wide.factor();
+  Launch launch = MovementLaunch(ShaderVariant(kNearest, {static_cast<int32_t>(bytes)}), bytes,
+                                 result.num_elements() / factor, limits);
+  AddPlaces(launch.parameters, images.shape, result, images.dim(3) / factor, kind);
+  // Halves go up where places are rounded to the nearest; otherwise no distance is as large.
+  launch.parameters.AddFloat(kind.align_corners ? 0.5f : 2.0f);
+  return launch;
+}
+
+std::vector<ShaderVariant> ResizeVariants() {
+  std::vector<ShaderVariant> variants;
+  for (int i = 0; i < kNumDTypes; ++i) {
+    if (kBilinearDTypes.Contains(static_cast<DType>(i))) {
+      variants.emplace_back(kBilinear, std::initializer_list<int32_t>{i});
+    }
+  }
+  for (const int32_t bytes : {1, 2, 4, 8, 16}) variants.emplace_back(kNearest, std::initializer_list<int32_t>{bytes});
+  return variants;
+}
+
+}  // namespace tandem::shader

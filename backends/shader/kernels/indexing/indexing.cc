@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// GatherV2, GatherNd, ScatterNd, TensorScatterUpdate, TensorScatterAdd, UnsortedSegmentSum.
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "kernels/element_types.h"
+#include "kernels/indexing/gather.h"
+#include "kernels/indexing/scatter.h"
+#include "kernels/kernels.h"
+#include "kernels/shape/movement.h"
+#include "tandem/op_axis.h"
+#include "tandem/shader/shader_call.h"
+
+namespace tandem::shader {
+
+namespace {
+
+Status GatherKernel(KernelFrame& frame) {
+  const TensorMetadata& params = frame.arg(0).metadata();
+  const TensorMetadata& indices = frame.arg(1).metadata();
+  const int axis = AxisInput(frame.arg(2), params.rank());
+  const auto batch_dims = frame.attrs().GetOr<int64_t>("batch_dims", 0);
+  ShaderCall call(frame);
+  call.Run(GatherProgram(params, indices, axis,
+                         static_cast<int>(batch_dims < 0 ? batch_dims + indices.rank() : batch_dims), call.limits()),
+           {call.Argument(0), call.Argument(1), call.Result(0)});
+  return call.Finish();
+}
+
+Status GatherNdKernel(KernelFrame& frame) {
+  ShaderCall call(frame);
+  call.Run(GatherNdProgram(frame.arg(0).metadata(), frame.arg(1).metadata(), call.limits()),
+           {call.Argument(0), call.Argument(1), call.Result(0)});
+  return call.Finish();
+}
+
+// Words with value 0.
+GpuBuffer* MakeZeros(ShaderCall& call, int64_t words) {
+  GpuBuffer* buffer = call.Temporary(static_cast<uint64_t>(words) * kWordBytes);
+  call.Run(ZeroProgram(words, call.limits()), {buffer});
+  return buffer;
+}
+
+// Adds updates to `sums` in blocks.
+void AddInBlocks(ShaderCall& call, const SliceNumbers& numbers, DType dtype, GpuBuffer* indices, GpuBuffer* updates,
+                 GpuBuffer* sums) {
+  const int64_t size = std::min(UpdateBlockSize(numbers, dtype), numbers.count);
+  GpuBuffer* heads = MakeZeros(call, numbers.num_slices);
+  GpuBuffer* previous = call.Temporary(static_cast<uint64_t>(size) * kWordBytes);
+  GpuBuffer* next = call.Temporary(static_cast<uint64_t>(size) * kWordBytes);
+  for (int64_t first = 0; call.ok() && first < numbers.count; first += size) {
+    const UpdateBlock block = {first, std::min(size, numbers.count - first)};
+    call.Run(ScatterLinkProgram(numbers, block, call.limits()), {indices, heads, previous});
+    call.Run(ScatterOrderProgram(numbers, block, call.limits()), {indices, heads, previous, next});
+    call.Run(ScatterAddProgram(numbers, dtype, block, call.limits()), {indices, updates, next, heads, sums});
+  }
+}
+
+// The only result is a tensor of zeros with updates added.
+Status AddToZeros(KernelFrame& frame, const SliceNumbers& numbers, size_t indices_arg, size_t updates_arg) {
+  const TensorMetadata& result = frame.result_metadata(0);
+  ShaderCall call(frame);
+  if (result.num_elements() == 0) return call.Finish();
+  GpuBuffer* indices = call.Argument(indices_arg);
+  GpuBuffer* updates = call.Argument(updates_arg);
+  GpuBuffer* y = call.Result(0);
+  if (IsDirectScatter(numbers)) {
+    call.Run(ScatterDirectProgram(numbers, result.dtype, ScatterStart::kZero, call.limits()), {indices, updates, y});
+  } else {
+    call.Run(ZeroProgram(static_cast<int64_t>((GpuByteSize(result) + kWordBytes - 1) / kWordBytes), call.limits()),
+             {y});
+    AddInBlocks(call, numbers, result.dtype, indices, updates, y);
+  }
+  return call.Finish();
+}
+
+Status ScatterNdKernel(KernelFrame& frame) {
+  return AddToZeros(frame, SliceNumbers(frame.arg(0).metadata(), frame.result_metadata(0).shape), 0, 1);
+}
+
+Status SegmentSumKernel(KernelFrame& frame) {
+  return AddToZeros(frame, SliceNumbers::OfSegments(frame.arg(1).metadata(), frame.result_metadata(0).shape), 1, 0);
+}
+
+// The bytes of a result that a copy of whole words has.
+uint64_t CopiedBytes(const TensorMetadata& metadata) {
+  return (GpuByteSize(metadata) + kWordBytes - 1) / kWordBytes * kWordBytes;
+}
+
+Status TensorScatterAddKernel(KernelFrame& frame) {
+  const TensorMetadata& result = frame.result_metadata(0);
+  const SliceNumbers numbers(frame.arg(1).metadata(), result.shape);
+  ShaderCall call(frame);
+  if (result.num_elements() == 0 || numbers.count == 0) {
+    call.Share(0, 0);
+    return call.Finish();
+  }
+  GpuBuffer* x = call.Argument(0);
+  GpuBuffer* indices = call.Argument(1);
+  GpuBuffer* updates = call.Argument(2);
+  GpuBuffer* y = call.ForwardOrAllocate(0, {0});
+  if (IsDirectScatter(numbers)) {
+    const ScatterStart start = x == y ? ScatterStart::kResult : ScatterStart::kTensor;
+    const Launch launch = ScatterDirectProgram(numbers, result.dtype, start, call.limits());
+    if (x == y) {
+      call.Run(launch, {indices, updates, y});
+    } else {
+      call.Run(launch, {indices, updates, x, y});
+    }
+  } else {
+    if (x != y) call.Copy(x, 0, y, 0, CopiedBytes(result));
+    AddInBlocks(call, numbers, result.dtype, indices, updates, y);
+  }
+  return call.Finish();
+}
+
+Status TensorScatterUpdateKernel(KernelFrame& frame) {
+  const TensorMetadata& result = frame.result_metadata(0);
+  const SliceNumbers numbers(frame.arg(1).metadata(), result.shape);
+  ShaderCall call(frame);
+  if (result.num_elements() == 0 || numbers.count == 0) {
+    call.Share(0, 0);
+    return call.Finish();
+  }
+  GpuBuffer* x = call.Argument(0);
+  GpuBuffer* indices = call.Argument(1);
+  GpuBuffer* updates = call.Argument(2);
+  GpuBuffer* winners = MakeZeros(call, numbers.num_slices);
+  call.Run(ScatterClaimProgram(numbers, call.limits()), {indices, winners});
+  if (IsPutInPlace(numbers, result.dtype)) {
+    GpuBuffer* y = call.ForwardOrAllocate(0, {0});
+    if (x != y) call.Copy(x, 0, y, 0, CopiedBytes(result));
+    call.Run(ScatterPutProgram(numbers, result.dtype, call.limits()), {indices, updates, winners, y});
+  } else {
+    call.Run(ScatterMergeProgram(numbers, result.dtype, call.limits()), {x, updates, winners, call.Result(0)});
+  }
+  return call.Finish();
+}
+
+}  // namespace
+
+// tf.TopKV2, tf.Unique, tf.UniqueV2 and tf.Where sort, or give results whose shapes depend on the data, and are left to
+// the fallback.
+Status RegisterIndexingKernels(ShaderOpHandler& handler) {
+  const DTypeSet numbers = NumericDTypes(handler.gpu().limits());
+  const DTypeSet sums = AllDTypes(handler.gpu().limits());
+  const DTypeSet movable = MovableDTypes();
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.GatherV2", movable, MakeKernel<&GatherKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.GatherNd", movable, MakeKernel<&GatherNdKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.ScatterNd", sums, MakeKernel<&ScatterNdKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.TensorScatterAdd", sums, MakeKernel<&TensorScatterAddKernel>()));
+  TANDEM_RETURN_IF_ERROR(
+      handler.AddKernel("tf.TensorScatterUpdate", movable, MakeKernel<&TensorScatterUpdateKernel>()));
+  return handler.AddKernel("tf.UnsortedSegmentSum", numbers, MakeKernel<&SegmentSumKernel>());
+}
+
+}  // namespace tandem::shader

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Products of matrices, as linear algebra and some convolutions need them.
+
+#ifndef TANDEM_BACKENDS_SHADER_KERNELS_LINALG_PRODUCT_H_
+#define TANDEM_BACKENDS_SHADER_KERNELS_LINALG_PRODUCT_H_
+
+#include <array>
+#include <cstdint>
+
+#include "kernels/linalg/product_epilogue.h"
+#include "tandem/dtype.h"
+#include "tandem/shader/launch.h"
+#include "tandem/tensor_shape.h"
+
+namespace tandem::shader {
+
+// A batch of products c = a * b of matrices with `rows` x `inner` and `inner` x `cols` elements at regular distances
+// in their buffers, which are counted in elements.
+struct MatrixProduct {
+  struct BatchDim {
+    int64_t size;
+    int64_t a;
+    int64_t b;
+    int64_t c;
+  };
+
+  DType dtype = DType::kF32;  // f32, f16, i32 or u32
+  int64_t rows = 0;
+  int64_t inner = 0;
+  int64_t cols = 0;
+  int64_t a_row = 0;
+  int64_t a_inner = 1;
+  int64_t b_inner = 0;
+  int64_t b_col = 1;
+  int64_t c_row = 0;
+  int64_t c_col = 1;
+  FusedEpilogue epilogue;
+
+  // Outermost first; dimensions that can be one are made one.
+  void AddBatchDim(const BatchDim& dim);
+  std::array<BatchDim, TensorShape::kMaxRank> batch = {};
+  int num_batch_dims = 0;
+
+  // Of matrices.
+  int64_t count() const;
+};
+
+// Buffers: a, b, those of the epilogue, c. Empty if the result is.
+Launch MatrixProductProgram(const MatrixProduct& product, const GpuLimits& limits);
+
+}  // namespace tandem::shader
+
+#endif  // TANDEM_BACKENDS_SHADER_KERNELS_LINALG_PRODUCT_H_

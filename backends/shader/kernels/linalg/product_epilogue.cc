@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+#include "kernels/linalg/product_epilogue.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernel_texts.h"
+#include "kernels/shader_functions.h"
+#include "kernels/unrolled_text.h"
+
+namespace tandem::shader {
+
+namespace {
+
+struct FusedActivation {
+  std::string_view name;
+  std::string_view expression;  // of x
+};
+
+constexpr FusedActivation kActivations[] = {
+    {"Relu", "relu(x)"},
+    {"Relu6", "select(relu(x), 6.0, x > 6.0)"},
+    {"Elu", "select(x, expm1_of(x), x < 0.0)"},
+    {"LeakyRelu", "select(parameters.alpha * x, x, x > 0.0)"},
+    {"Tanh", "tanh_of(x)"},
+    {"Sigmoid", "sigmoid(x)"},
+    // Of -infinity these are NaN, as it is -infinity times 0.
+    {"GeluExact", "select(gelu(x), not_a_number(), is_infinite(x) && x < 0.0)"},
+    {"GeluApproximate", "select(gelu_tanh(x), not_a_number(), is_infinite(x) && x < 0.0)"},
+};
+
+}  // namespace
+
+FusedEpilogue FusedEpilogue::FromAttrs(const OpAttrsRef& attrs) {
+  std::span<const std::string_view> fused_ops;
+  attrs.GetArray("fused_ops", &fused_ops);
+  FusedEpilogue epilogue;
+  epilogue.columns = fused_ops[0] == "FusedBatchNorm" ? ColumnEpilogue::kBatchNorm : ColumnEpilogue::kBias;
+  if (fused_ops.size() > 1) {
+    const auto* found = std::ranges::find(kActivations, fused_ops[1], &FusedActivation::name);
+    epilogue.activation = static_cast<uint8_t>(found - std::begin(kActivations) + 1);
+  }
+  epilogue.alpha = attrs.GetOr("leakyrelu_alpha", 0.2f);
+  epilogue.epsilon = attrs.GetOr("epsilon", 0.0001f);
+  return epilogue;
+}
+
+FusedEpilogue FusedEpilogue::Unpack(int32_t packed) {
+  FusedEpilogue epilogue;
+  epilogue.columns = static_cast<ColumnEpilogue>(packed & 255);
+  epilogue.activation = static_cast<uint8_t>(packed >> 8);
+  return epilogue;
+}
+
+void FusedEpilogue::Declare(ShaderBuilder& builder) const {
+  if (columns == ColumnEpilogue::kBias) builder.Buffer("bias", BufferAccess::kRead, "T");
+  if (columns == ColumnEpilogue::kBatchNorm) {
+    for (const char* name : {"scale", "offset", "mean", "variance"}) builder.Buffer(name, BufferAccess::kRead, "T");
+  }
+  if (columns != ColumnEpilogue::kNone)
+    builder.Parameter("columns").Parameter("alpha", "f32").Parameter("epsilon", "f32");
+}
+
+void FusedEpilogue::AddText(ShaderBuilder& builder) const {
+  if (activation != 0) {
+    const std::string_view expression = kActivations[activation - 1].expression;
+    builder.Text(FunctionsCalledBy(expression));
+    builder.Text("fn activate(x: f32) -> f32 { return " + std::string(expression) + "; }");
+  }
+  builder.Text(Unroll(kProductEpilogueText, {{"COLUMNS", columns != ColumnEpilogue::kNone},
+                                             {"BIAS", columns == ColumnEpilogue::kBias},
+                                             {"BATCH_NORM", columns == ColumnEpilogue::kBatchNorm},
+                                             {"ACTIVATION", activation != 0}}));
+}
+
+void FusedEpilogue::AddParameters(int64_t num_columns, LaunchParameters& parameters) const {
+  if (columns == ColumnEpilogue::kNone) return;
+  parameters.Add(static_cast<uint32_t>(num_columns));
+  parameters.AddFloat(alpha);
+  parameters.AddFloat(epsilon);
+}
+
+}  // namespace tandem::shader

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What is computed on sums before they are stored: a bias or a normalization of columns, and an activation.
+
+#ifndef TANDEM_BACKENDS_SHADER_KERNELS_LINALG_PRODUCT_EPILOGUE_H_
+#define TANDEM_BACKENDS_SHADER_KERNELS_LINALG_PRODUCT_EPILOGUE_H_
+
+#include <cstdint>
+
+#include "tandem/op_attrs.h"
+#include "tandem/shader/launch.h"
+#include "tandem/shader/shader_source.h"
+
+namespace tandem::shader {
+
+enum class ColumnEpilogue : uint8_t {
+  kNone,
+  kBias,       // one more buffer, `bias`
+  kBatchNorm,  // four more: `scale`, `offset`, `mean`, `variance`
+};
+
+struct FusedEpilogue {
+  ColumnEpilogue columns = ColumnEpilogue::kNone;
+  uint8_t activation = 0;  // index in the list of those that can be fused, from 1; 0: none
+  float alpha = 0;         // of leaky ReLU
+  float epsilon = 0;       // added to the variance
+
+  // As the attributes fused_ops, leakyrelu_alpha and epsilon say, which the metadata function has checked.
+  static FusedEpilogue FromAttrs(const OpAttrsRef& attrs);
+
+  // One value of a shader's variant.
+  int32_t Pack() const { return static_cast<int32_t>(columns) | activation << 8; }
+  static FusedEpilogue Unpack(int32_t packed);
+
+  // Declares the buffers and parameters for AddText.
+  void Declare(ShaderBuilder& builder) const;
+  // `fn finish(sums: A4, column: u32) -> A4`, for the sums of four columns from `column` on. The shader has the types
+  // T, A and A4 of elements, numbers and four numbers, which are f32 unless there is no epilogue.
+  void AddText(ShaderBuilder& builder) const;
+  void AddParameters(int64_t num_columns, LaunchParameters& parameters) const;
+};
+
+}  // namespace tandem::shader
+
+#endif  // TANDEM_BACKENDS_SHADER_KERNELS_LINALG_PRODUCT_EPILOGUE_H_

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// MaxPool, AvgPool and their gradients.
+
+#include "kernels/element_types.h"
+#include "kernels/kernels.h"
+#include "kernels/pooling/pool_programs.h"
+#include "kernels/shape/movement.h"
+#include "tandem/shader/shader_call.h"
+
+namespace tandem::shader {
+
+namespace {
+
+// One launch of images, or of the gradient of what they were pooled to.
+Status PoolWith(Launch (*program)(const PoolPlan&, DType, const GpuLimits&), KernelFrame& frame, size_t arg,
+                const TensorShape& image) {
+  TANDEM_ASSIGN_OR_RETURN(const PoolPlan plan, MakePoolPlan(frame.attrs(), image));
+  ShaderCall call(frame);
+  call.Run(program(plan, frame.result_metadata(0).dtype, call.limits()), {call.Argument(arg), call.Result(0)});
+  return call.Finish();
+}
+
+Status MaxPoolKernel(KernelFrame& frame) { return PoolWith(&MaxPoolProgram, frame, 0, frame.arg(0).shape()); }
+
+Status AvgPoolKernel(KernelFrame& frame) { return PoolWith(&AvgPoolProgram, frame, 0, frame.arg(0).shape()); }
+
+Status AvgPoolGradKernel(KernelFrame& frame) {
+  return PoolWith(&AvgPoolGradProgram, frame, 1, frame.result_metadata(0).shape);
+}
+
+Status MaxPoolGradKernel(KernelFrame& frame) {
+  const TensorMetadata& image = frame.result_metadata(0);
+  TANDEM_ASSIGN_OR_RETURN(const PoolPlan plan, MakePoolPlan(frame.attrs(), image.shape));
+  ShaderCall call(frame);
+  GpuBuffer* places = call.Temporary(static_cast<uint64_t>(plan.num_windows()) * kWordBytes);
+  call.Run(MaxPoolPlacesProgram(plan, image.dtype, call.limits()), {call.Argument(0), call.Argument(1), places});
+  call.Run(MaxPoolGradProgram(plan, image.dtype, call.limits()), {call.Argument(2), places, call.Result(0)});
+  return call.Finish();
+}
+
+}  // namespace
+
+Status RegisterPoolingKernels(ShaderOpHandler& handler) {
+  const DTypeSet floats = FloatDTypes(handler.gpu().limits());
+  const DTypeSet numbers = NumericDTypes(handler.gpu().limits());
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MaxPool", numbers, MakeKernel<&MaxPoolKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.AvgPool", floats, MakeKernel<&AvgPoolKernel>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MaxPoolGrad", numbers, MakeKernel<&MaxPoolGradKernel>()));
+  return handler.AddKernel("tf.AvgPoolGrad", floats, MakeKernel<&AvgPoolGradKernel>());
+}
+
+}  // namespace tandem::shader

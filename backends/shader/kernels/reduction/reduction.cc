@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Sum, Mean, Prod, Max, Min, All, Any, ArgMax, ArgMin.
+
+#include "kernels/element_types.h"
+#include "kernels/kernels.h"
+#include "kernels/reduction/reduction_programs.h"
+#include "tandem/kernel.h"
+#include "tandem/shader/shader_call.h"
+
+namespace tandem::shader {
+
+namespace {
+
+int64_t IndexAt(const DenseArg& indices, int64_t i) {
+  switch (indices.dtype()) {
+    case DType::kI16:
+      return indices.data<int16_t>()[i];
+    case DType::kI32:
+      return indices.data<int32_t>()[i];
+    default:
+      return indices.data<int64_t>()[i];
+  }
+}
+
+ReducedDims ReadReducedDims(const DenseArg& indices, int rank) {
+  ReducedDims reduced = {};
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    const int64_t index = IndexAt(indices, i);
+    reduced[static_cast<size_t>(index < 0 ? index + rank : index)] = true;
+  }
+  return reduced;
+}
+
+template <ReductionOp op>
+Status ReductionKernel(const Tensor& input, DenseArg reduction_indices, KernelFrame& frame) {
+  ShaderCall call(frame);
+  const TensorShape& shape = input.shape();
+  if (shape.num_elements() == frame.result_metadata(0).num_elements() && shape.num_elements() > 0) {
+    // Every element is reduced by itself, which leaves it as it is.
+    call.Share(0, 0);
+    return call.Finish();
+  }
+  Reduce(call, {op, input.dtype()}, shape, ReadReducedDims(reduction_indices, shape.rank()), {call.Argument(0)},
+         call.Result(0));
+  return call.Finish();
+}
+
+template <ReductionOp op>
+Status ArgReductionKernel(const Tensor& input, DenseArg dimension, KernelFrame& frame) {
+  ShaderCall call(frame);
+  const TensorShape& shape = input.shape();
+  const ReducedDims reduced = ReadReducedDims(dimension, shape.rank());
+  const TensorMetadata& result = frame.result_metadata(0);
+  const bool is_half = result.dtype == DType::kI16 || result.dtype == DType::kU16;
+  if (!is_half) {
+    Reduce(call, {op, input.dtype(), result.dtype}, shape, reduced, {call.Argument(0)}, call.Result(0));
+    return call.Finish();
+  }
+  const auto size = static_cast<uint64_t>(result.num_elements());
+  GpuBuffer* indices = call.Temporary(size * sizeof(uint32_t));
+  Reduce(call, {op, input.dtype(), DType::kI32}, shape, reduced, {call.Argument(0)}, indices);
+  call.Run(PackHalvesProgram(size, call.limits()), {indices, call.Result(0)});
+  return call.Finish();
+}
+
+// Ops without a type attribute but that of their indices.
+constexpr DTypeSet kIndexDTypes = {DType::kI32, DType::kI64};
+
+}  // namespace
+
+Status RegisterReductionKernels(ShaderOpHandler& handler) {
+  const GpuLimits& limits = handler.gpu().limits();
+  const DTypeSet floats = FloatDTypes(limits);
+  const DTypeSet numbers = NumericDTypes(limits);
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Sum", numbers, MakeKernel<&ReductionKernel<ReductionOp::kSum>>()));
+  // Means of integers are those of sums in 64 bits, which the CPU computes.
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Mean", floats, MakeKernel<&ReductionKernel<ReductionOp::kMean>>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Prod", numbers, MakeKernel<&ReductionKernel<ReductionOp::kProd>>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Max", numbers, MakeKernel<&ReductionKernel<ReductionOp::kMax>>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Min", numbers, MakeKernel<&ReductionKernel<ReductionOp::kMin>>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.All", kIndexDTypes, MakeKernel<&ReductionKernel<ReductionOp::kAll>>()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Any", kIndexDTypes, MakeKernel<&ReductionKernel<ReductionOp::kAny>>()));
+  const DTypeSet all = AllDTypes(limits);
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.ArgMax", all, MakeKernel<&ArgReductionKernel<ReductionOp::kArgMax>>()));
+  return handler.AddKernel("tf.ArgMin", all, MakeKernel<&ArgReductionKernel<ReductionOp::kArgMin>>());
+}
+
+}  // namespace tandem::shader

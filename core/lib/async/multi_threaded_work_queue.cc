@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The work queue with workers, on Eigen's thread pool.
+//
+// Tasks are kept in lists of our own, so that they need no memory and any thread can take one. What Eigen's pool
+// schedules is not a task but a worker's turn: it runs tasks until none is left. At most `num_threads_` threads hold a
+// slot (`active_`) and run tasks at the same time. A worker that waits in Await gives its slot away, so another thread
+// carries on: one of the pool's, or a stand-in when all of the pool's are waiting. It does not run tasks on top of the
+// waiting one if that can be helped: a task that needs the waiting one would bury it on the same stack for ever.
+//
+// Other threads run no tasks in Await, since these may call anyone's code, which may want a lock that the thread holds.
+// But they take part in kernels, for as long as they would otherwise only look whether their value has come.
+
+#if defined(__GNUC__) && !defined(__clang__)
+// The thread sanitizer does not model fences. Eigen's pool has them to lose no wake-up, not to publish data.
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+
+#include "tandem/work_queue.h"
+
+std::unique_ptr<tandem::WorkQueue> tandem::CreateMultiThreadedWorkQueue(int) {
+  return CreateSingleThreadedWorkQueue(/*may_block=*/false);
+}
+
+#else
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unsupported/Eigen/CXX11/ThreadPool>
+
+#include "async/elastic_threads.h"
+#include "async/waiting.h"
+#include "base/this_thread.h"
+#include "tandem/work_queue.h"
+
+#ifdef __EMSCRIPTEN__
+#include <emscripten/threading.h>
+#endif
+
+namespace tandem {
+
+namespace {
+
+using internal::AwaitEvent;
+using internal::ElasticThreads;
+using internal::Pause;
+using internal::this_thread;
+using Outcome = AwaitEvent::Outcome;
+
+// Eigen's per-thread queues hold 1,024 turns and run what does not fit on the caller: there are never that many.
+constexpr int kMaxThreads = 512;
+// Threads that may stand in for workers that wait; bounded by the address space of their stacks.
+constexpr int kMaxStandIns = sizeof(void*) == 8 ? 256 : 64;
+// Looks for a task before a worker goes to sleep, some ten microseconds; waking it costs as much.
+constexpr int kSpins = 400;
+// A power of two.
+constexpr size_t kNumShards = 16;
+
+// Gives Eigen's pool threads that have been started before, since it cannot do with fewer than it asks for.
+struct PoolEnvironment {
+  struct Task {
+    std::function<void()> f;
+  };
+
+  class EnvThread final : public tandem::Task {
+   public:
+    explicit EnvThread(std::function<void()> loop) : loop_(std::move(loop)) {}
+    ~EnvThread() {
+      std::unique_lock lock(mutex_);
+      ended_.wait(lock, [this] { return has_ended_; });
+    }
+    void Run() override {
+      loop_();
+      std::lock_guard lock(mutex_);
+      has_ended_ = true;
+      ended_.notify_one();
+    }
+    void OnCancel() {}
+
+   private:
+    const std::function<void()> loop_;
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    bool has_ended_ = false;
+  };
+
+  EnvThread* CreateThread(std::function<void()> loop) {
+    auto* thread = new EnvThread(std::move(loop));
+    const bool started = threads->Start(*thread);
+    assert(started && "the threads were reserved");
+    static_cast<void>(started);
+    return thread;
+  }
+  Task CreateTask(std::function<void()> fn) { return Task{std::move(fn)}; }
+  void ExecuteTask(const Task& task) { task.f(); }
+
+  ElasticThreads* threads;
+};
+
+class MultiThreadedWorkQueue final : public WorkQueue {
+ public:
+  // `threads` has `num_threads` idle ones.
+  MultiThreadedWorkQueue(std::unique_ptr<ElasticThreads> threads, int num_threads)
+      : num_threads_(num_threads),
+        pool_threads_(std::move(threads)),
+        pool_(num_threads, /*allow_spinning=*/false, PoolEnvironment{pool_threads_.get()}) {}
+  ~MultiThreadedWorkQueue() override {
+    assert(!IsWorkerThread() && "a worker cannot destroy its queue");
+    Quiesce();
+  }
+
+  using WorkQueue::AddTask;
+  void AddTask(Task& task) override;
+  void AddHelpingTask(Task& task) override;
+  bool AddBlockingTask(std::function<void()> fn) override;
+  bool AddBackgroundTask(std::function<void()> fn) override;
+  Status Await(std::span<const AsyncValue* const> values, Deadline deadline) override;
+  void Quiesce() override;
+  bool RunOneTask() override;
+  int ParallelismLevel() const override { return num_threads_; }
+  bool IsWorkerThread() const override { return this_thread.works_for == this; }
+  bool MayBlock() const override {
+#ifdef __EMSCRIPTEN__
+    return !emscripten_is_main_browser_thread();
+#else
+    return true;
+#endif
+  }
+
+ private:
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    std::atomic<bool> empty{true};
+    TaskList tasks;
+  };
+
+  class BlockingTask;
+  class BackgroundTask;
+  class StandIn final : public Task {
+   public:
+    explicit StandIn(MultiThreadedWorkQueue* queue) : queue_(queue) {}
+    void Run() override { queue_->TakeTurn(queue_->stand_ins_, /*may_spin=*/false); }
+
+   private:
+    MultiThreadedWorkQueue* queue_;
+  };
+
+  void PushTask(Shard& shard, Task& task);
+  Task* PopTask(Shard& shard);
+  Task* PopTask();
+  void RunTask(Task& task);
+  void TakeTurn(std::atomic<int>& turns, bool may_spin);
+  void RunTasks(bool may_spin);
+  bool SpinForTask();
+  void StartWorkerIfNeeded();
+  void StartWorker();
+  void ReleaseSlot();
+  void HelpUntil(AwaitEvent& event);
+  Outcome Sleep(AwaitEvent& event, Deadline deadline);
+
+  const int num_threads_;
+  internal::TaskCount count_{this};
+  internal::SleeperList sleepers_;  // workers in Await or Quiesce
+  StandIn stand_in_{this};
+
+  // Each of these is changed before the others are looked at, in sequentially consistent order: whoever adds a task
+  // sees that a worker is missing, or the worker that leaves sees the task.
+  std::atomic<int> queued_{0};
+  std::atomic<int> active_{0};         // slots taken
+  std::atomic<bool> spinning_{false};  // a worker is looking for tasks and needs no call
+
+  std::atomic<int> pool_turns_{0};  // given to Eigen's pool and not over yet, sleeping ones included
+  std::atomic<int> stand_ins_{0};
+  std::atomic<int> helpers_{0};  // threads in HelpUntil that are looking for a helping task
+  Shard helping_;
+  Shard shards_[kNumShards];
+
+  // Destroyed from the last to the first: stand-ins use the pool until they are joined, the pool its threads.
+  const std::unique_ptr<ElasticThreads> pool_threads_;
+  Eigen::ThreadPoolTempl<PoolEnvironment> pool_;
+  ElasticThreads extra_threads_;  // for stand-ins and blocking tasks
+};
+
+void MultiThreadedWorkQueue::PushTask(Shard& shard, Task& task) {
+  count_.Add();
+  std::lock_guard lock(shard.mutex);
+  shard.tasks.PushBack(task);
+  shard.empty.store(false, std::memory_order_relaxed);
+  queued_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void MultiThreadedWorkQueue::AddTask(Task& task) {
+  PushTask(shards_[internal::ShardOfThisThread(kNumShards)], task);
+  StartWorkerIfNeeded();
+}
+
+void MultiThreadedWorkQueue::AddHelpingTask(Task& task) {
+  PushTask(helping_, task);
+  if (helpers_.load(std::memory_order_seq_cst) == 0) StartWorkerIfNeeded();
+}
+
+Task* MultiThreadedWorkQueue::PopTask(Shard& shard) {
+  if (shard.empty.load(std::memory_order_relaxed)) return nullptr;
+  std::unique_lock lock(shard.mutex);
+  Task* task = shard.tasks.PopFront();
+  if (task == nullptr) return nullptr;
+  shard.empty.store(shard.tasks.empty(), std::memory_order_relaxed);
+  const int left = queued_.fetch_sub(1, std::memory_order_seq_cst) - 1;
+  lock.unlock();
+  // The task that brought this thread here may not have been the only one.
+  if (left > 0) StartWorkerIfNeeded();
+  return task;
+}
+
+Task* MultiThreadedWorkQueue::PopTask() {
+  if (queued_.load(std::memory_order_acquire) == 0) return nullptr;
+  // What has been begun comes before what has not.
+  if (Task* task = PopTask(helping_)) return task;
+  size_t first = internal::ShardOfThisThread(kNumShards);
+  // Tasks that add tasks keep this thread's own list filled: the others get their turn by this.
+  if (const uint32_t pops = ++this_thread.num_pops; pops % 16 == 0) first = pops / 16;
+  for (size_t i = 0; i < kNumShards; ++i) {
+    if (Task* task = PopTask(shards_[(first + i) & (kNumShards - 1)])) return task;
+  }
+  return nullptr;
+}
+
+void MultiThreadedWorkQueue::RunTask(Task& task) {
+  {
+    internal::TaskScope scope(this);
+    task.Run();
+  }
+  count_.Finish();
+}
+
+bool MultiThreadedWorkQueue::RunOneTask() {
+  Task* task = PopTask();
+  if (task == nullptr) return false;
+  RunTask(*task);
+  return true;
+}
+
+void MultiThreadedWorkQueue::StartWorkerIfNeeded() {
+  if (spinning_.load(std::memory_order_seq_cst)) return;
+  int active = active_.load(std::memory_order_seq_cst);
+  while (active < num_threads_) {
+    if (active_.compare_exchange_weak(active, active + 1, std::memory_order_seq_cst)) return StartWorker();
+  }
+}
+
+// Passes on a slot that the caller has taken.
+void MultiThreadedWorkQueue::StartWorker() {
+  int turns = pool_turns_.load(std::memory_order_seq_cst);
+  while (turns < num_threads_) {
+    if (pool_turns_.compare_exchange_weak(turns, turns + 1, std::memory_order_seq_cst)) {
+      pool_.Schedule([this] { TakeTurn(pool_turns_, /*may_spin=*/true); });
+      return;
+    }
+  }
+  // All of the pool's threads are waiting in Await.
+  if (stand_ins_.fetch_add(1, std::memory_order_seq_cst) < kMaxStandIns && extra_threads_.Start(stand_in_)) return;
+  stand_ins_.fetch_sub(1, std::memory_order_seq_cst);
+  // Without a thread to be had, the slot returns; those that have one will look at the queue. If there are none, a
+  // waiting worker has to run tasks on top of its own.
+  if (active_.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
+  int none = 0;
+  if (active_.compare_exchange_strong(none, 1, std::memory_order_seq_cst) && !sleepers_.CallOne()) {
+    // Those that were asleep are just waking up.
+    active_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+}
+
+void MultiThreadedWorkQueue::ReleaseSlot() {
+  active_.fetch_sub(1, std::memory_order_seq_cst);
+  if (queued_.load(std::memory_order_seq_cst) > 0) StartWorkerIfNeeded();
+}
+
+// The whole stay of a thread as a worker; it comes with a slot and is counted in `turns`.
+void MultiThreadedWorkQueue::TakeTurn(std::atomic<int>& turns, bool may_spin) {
+  this_thread.works_for = this;
+  RunTasks(may_spin);
+  this_thread.works_for = nullptr;
+  // In this order: who finds the slot free also finds the thread.
+  turns.fetch_sub(1, std::memory_order_seq_cst);
+  ReleaseSlot();
+}
+
+void MultiThreadedWorkQueue::RunTasks(bool may_spin) {
+  do {
+    while (Task* task = PopTask()) {
+      RunTask(*task);
+      // Workers back from Await make too many for a while.
+      if (active_.load(std::memory_order_relaxed) > num_threads_) return;
+    }
+  } while (may_spin && SpinForTask());
+}
+
+// One worker at a time; true if there may be a task.
+bool MultiThreadedWorkQueue::SpinForTask() {
+  if (spinning_.exchange(true, std::memory_order_seq_cst)) return false;
+  for (int i = 0; i < kSpins && queued_.load(std::memory_order_relaxed) == 0; ++i) Pause();
+  spinning_.store(false, std::memory_order_seq_cst);
+  return queued_.load(std::memory_order_seq_cst) > 0;
+}
+
+// Returns when the event has ended, or when it is time to fall asleep because there is nothing to help with.
+void MultiThreadedWorkQueue::HelpUntil(AwaitEvent& event) {
+  helpers_.fetch_add(1, std::memory_order_seq_cst);
+  for (int i = 0; i < kSpins && count_.AnyUnfinished() && !event.HasEnded(); ++i) {
+    if (helping_.empty.load(std::memory_order_relaxed)) {
+      Pause();
+      continue;
+    }
+    // Busy: who adds a further task is to call a worker.
+    helpers_.fetch_sub(1, std::memory_order_seq_cst);
+    if (Task* task = PopTask(helping_)) {
+      RunTask(*task);
+      i = 0;
+    }
+    helpers_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  helpers_.fetch_sub(1, std::memory_order_seq_cst);
+  // One that was left to this thread in the meantime.
+  if (queued_.load(std::memory_order_seq_cst) > 0) StartWorkerIfNeeded();
+}
+
+Outcome MultiThreadedWorkQueue::Sleep(AwaitEvent& event, Deadline deadline) {
+  // Continuations that this thread has put off may be what it is about to wait for.
+  ContinuationGuard::RunDeferred();
+  if (!IsWorkerThread()) {
+    // A worker of another queue must not keep that one waiting either.
+    auto* other = static_cast<MultiThreadedWorkQueue*>(this_thread.works_for);
+    if (other != nullptr) return other->Sleep(event, deadline);
+    HelpUntil(event);
+    return event.Wait(deadline);
+  }
+  for (;;) {
+    sleepers_.Push(event);
+    ReleaseSlot();
+    const Outcome outcome = event.Wait(deadline);
+    if (outcome != Outcome::kCalled) {
+      // Otherwise it was being called, and the call came with a slot.
+      if (sleepers_.Remove(event)) active_.fetch_add(1, std::memory_order_seq_cst);
+      return outcome;
+    }
+    while (!event.HasEnded() && RunOneTask()) ContinuationGuard::RunDeferred();
+    if (event.HasEnded()) return event.Wait(deadline);
+  }
+}
+
+Status MultiThreadedWorkQueue::Await(std::span<const AsyncValue* const> values, Deadline deadline) {
+  if (!MayBlock()) return CheckAvailable(values);
+  return internal::AwaitEach(values, deadline,
+                             [this](AwaitEvent& event, Deadline until) { return Sleep(event, until); });
+}
+
+void MultiThreadedWorkQueue::Quiesce() {
+  count_.WaitForNone([this](AwaitEvent& event) { Sleep(event, Deadline::max()); });
+}
+
+class MultiThreadedWorkQueue::BlockingTask final : public Task {
+ public:
+  BlockingTask(MultiThreadedWorkQueue* queue, std::function<void()> fn) : queue_(queue), fn_(std::move(fn)) {}
+  void Run() override {
+    MultiThreadedWorkQueue* const queue = queue_;
+    {
+      internal::TaskScope scope(queue);
+      fn_();
+      delete this;
+    }
+    queue->count_.Finish();
+  }
+
+ private:
+  MultiThreadedWorkQueue* const queue_;
+  const std::function<void()> fn_;
+};
+
+bool MultiThreadedWorkQueue::AddBlockingTask(std::function<void()> fn) {
+  auto* task = new (std::nothrow) BlockingTask(this, std::move(fn));
+  if (task == nullptr) return false;
+  count_.Add();
+  if (extra_threads_.Start(*task)) return true;
+  delete task;
+  count_.Finish();
+  return false;
+}
+
+// Not counted, so it is no task that Quiesce or Await would have to know of.
+class MultiThreadedWorkQueue::BackgroundTask final : public Task {
+ public:
+  explicit BackgroundTask(std::function<void()> fn) : fn_(std::move(fn)) {}
+  void Run() override {
+    fn_();
+    delete this;
+  }
+
+ private:
+  const std::function<void()> fn_;
+};
+
+bool MultiThreadedWorkQueue::AddBackgroundTask(std::function<void()> fn) {
+  auto* task = new (std::nothrow) BackgroundTask(std::move(fn));
+  if (task == nullptr) return false;
+  if (extra_threads_.Start(*task)) return true;
+  delete task;
+  return false;
+}
+
+}  // namespace
+
+std::unique_ptr<WorkQueue> CreateMultiThreadedWorkQueue(int num_threads) {
+  if (num_threads <= 0) num_threads = static_cast<int>(std::thread::hardware_concurrency());
+  auto threads = std::make_unique<ElasticThreads>();
+  num_threads = threads->Reserve(std::clamp(num_threads, 1, kMaxThreads));
+  if (num_threads == 0) return CreateSingleThreadedWorkQueue();
+  return std::make_unique<MultiThreadedWorkQueue>(std::move(threads), num_threads);
+}
+
+}  // namespace tandem
+
+#endif  // threads

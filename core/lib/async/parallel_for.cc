@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Splitting a range into chunks that the caller and helping tasks claim one by one.
+
+#include "tandem/parallel_for.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+
+#include "base/this_thread.h"
+#include "tandem/kernel_run.h"
+#include "tandem/ref_counted.h"
+
+namespace tandem {
+
+namespace {
+
+// Enough to even out unequal threads, few enough to keep each one's memory together.
+constexpr int64_t kChunksPerThread = 8;
+
+// Grains of work after which a thread asks whether to go on: less than a millisecond, and some milliseconds where they
+// are larger than they should be.
+constexpr int64_t kGrainsAPoll = 16;
+
+constexpr int kSpins = 400;
+
+// The whole range on the calling thread.
+bool RunInline(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn) {
+  return InSteps(n, grain > INT64_MAX / kGrainsAPoll ? INT64_MAX : grain * kGrainsAPoll, fn);
+}
+
+// One call of ParallelFor. It is its own helping task: each helper adds the next one before it starts to work, so the
+// caller pays for one only, and none is added when there is nothing left to do.
+class ParallelRange final : public Task, public RefCounted<ParallelRange> {
+ public:
+  ParallelRange(WorkQueue& queue, int64_t n, int64_t grain, int64_t chunk, int num_chunks, int num_helpers,
+                FunctionRef<void(int64_t, int64_t)> fn)
+      : queue_(queue),
+        run_(internal::this_thread.run),
+        n_(n),
+        grain_(grain),
+        chunk_(chunk),
+        num_chunks_(num_chunks),
+        helpers_to_add_(num_helpers),
+        fn_(fn) {}
+
+  // The caller's part: returns when all chunks are done, or left out. Helpers that come later find nothing to do.
+  bool RunAll() {
+    AddHelper();
+    if (!Work()) AwaitHelpers();
+    return !was_stopped_.load(std::memory_order_relaxed);
+  }
+
+  void Run() override {
+    AddHelper();
+    if (Work()) {
+      std::lock_guard lock(mutex_);
+      all_done_.notify_one();
+    }
+    DropRef();
+  }
+
+ private:
+  void AwaitHelpers() {
+    // What is still running is one chunk per helper: often done before this thread could fall asleep.
+    for (int i = 0; i < kSpins; ++i) {
+      if (num_done_.load(std::memory_order_acquire) == num_chunks_) return;
+      internal::Pause();
+    }
+    std::unique_lock lock(mutex_);
+    all_done_.wait(lock, [this] { return num_done_.load(std::memory_order_acquire) == num_chunks_; });
+  }
+
+  // One thread at a time: the caller, then each helper before the next one exists.
+  void AddHelper() {
+    if (helpers_to_add_ == 0 || next_.load(std::memory_order_relaxed) >= num_chunks_) return;
+    --helpers_to_add_;
+    AddRef();
+    queue_.AddHelpingTask(*this);
+  }
+
+  // True if the last chunk to end was done here. Leaves `fn_` alone when all chunks are taken: it may be gone.
+  bool Work() {
+    int done = 0;
+    for (int i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < num_chunks_; ++done) {
+      // Until a chunk is taken the kernel may have ended, and its run be gone.
+      const internal::RunScope scope(run_);
+      if (!RunChunk(i * chunk_)) was_stopped_.store(true, std::memory_order_relaxed);
+    }
+    return done > 0 && num_done_.fetch_add(done, std::memory_order_acq_rel) + done == num_chunks_;
+  }
+
+  bool RunChunk(int64_t begin) {
+    return RunInline(std::min(chunk_, n_ - begin), grain_,
+                     [&](int64_t first, int64_t last) { fn_(begin + first, begin + last); });
+  }
+
+  WorkQueue& queue_;
+  KernelRun* const run_;  // of the kernel whose work this is; null if it is no kernel's
+  const int64_t n_;
+  const int64_t grain_;
+  const int64_t chunk_;
+  const int num_chunks_;
+  int helpers_to_add_;
+  const FunctionRef<void(int64_t, int64_t)> fn_;
+  std::atomic<int> next_{0};
+  std::atomic<int> num_done_{0};
+  std::atomic<bool> was_stopped_{false};
+  std::mutex mutex_;
+  std::condition_variable all_done_;
+};
+
+}  // namespace
+
+bool ParallelFor(WorkQueue& queue, int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> fn) {
+  if (n <= 0) return true;
+  grain = std::max<int64_t>(grain, 1);
+  const int num_threads = queue.ParallelismLevel();
+  if (n <= grain || num_threads == 1) return RunInline(n, grain, fn);
+
+  const int64_t num_grains = n / grain + (n % grain != 0);
+  const int64_t max_chunks = num_threads * kChunksPerThread;
+  const int64_t grains_per_chunk = num_grains / max_chunks + (num_grains % max_chunks != 0);
+  const int num_chunks = static_cast<int>(num_grains / grains_per_chunk + (num_grains % grains_per_chunk != 0));
+  const int num_helpers = std::min(num_threads, num_chunks) - 1;
+  auto range = MakeRef<ParallelRange>(queue, n, grain, grains_per_chunk * grain, num_chunks, num_helpers, fn);
+  return range ? range->RunAll() : RunInline(n, grain, fn);
+}
+
+}  // namespace tandem

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// OpSignature: checks one call against the op's definition (EX-5) and finds what the definition leaves to the call.
+
+#ifndef TANDEM_CORE_LIB_DEFS_OP_SIGNATURE_H_
+#define TANDEM_CORE_LIB_DEFS_OP_SIGNATURE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "tandem/host_tensors.h"
+#include "tandem/op_attrs.h"
+#include "tandem/op_def.h"
+#include "tandem/status.h"
+#include "tandem/tensor_metadata.h"
+
+namespace tandem {
+
+// Whether a host tensor is dense, or every kernel and transfer can make it so.
+inline bool IsExpandable(const Tensor& tensor) { return tensor.IsA(kDenseHost) || tensor.IsA(kScalarHost); }
+
+// Prepared once per resolved op, then used by any thread. Refers to the definition.
+class OpSignature {
+ public:
+  explicit OpSignature(const OpDef& def);
+
+  // Ok if the number of arguments can be right; what variadic inputs leave open is checked by Bind.
+  Status CheckArgumentCount(size_t num_args) const {
+    if (num_args == num_fixed_inputs_ && !variadic_inputs_) [[likely]]
+      return Status();
+    return CheckArgumentCountSlow(num_args);
+  }
+
+  // Checks, in this order, dtypes of all arguments, the attributes as the definition lists them, and the number of
+  // results (MD-6); returns the dtype by which the kernel is
+  // looked up. `result_dtypes` gets one dtype per result, kInvalid where the metadata function decides.
+  StatusOr<DType> Bind(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
+                       std::span<TensorMetadata> results) const;
+
+  // Name of the definition's input or output that the position belongs to.
+  std::string_view InputName(size_t position, size_t num_args) const;
+  // The error of an argument in a representation that neither kernels nor transfers to devices take.
+  Status NotDense(size_t position, size_t num_args, const Tensor& given) const;
+  // For each argument position, whether it is a host input.
+  bool IsHostInput(size_t position, size_t num_args) const {
+    return def_.has_host_inputs && InputAt(position, num_args).host_input;
+  }
+
+ private:
+  static constexpr size_t kNoList = SIZE_MAX;
+  // What the call has bound so far, by attribute index.
+  struct Bindings {
+    DType types[OpDef::kMaxAttrs];
+    int64_t numbers[OpDef::kMaxAttrs];  // counts and integers; -1 if not bound
+    size_t lists[OpDef::kMaxAttrs];     // of a list(type) that an input has: where its arguments begin
+  };
+
+  Status CheckArgumentCountSlow(size_t num_args) const;
+  StatusOr<DType> BindSimple(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
+                             std::span<TensorMetadata> results) const;
+  StatusOr<DType> BindGeneral(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
+                              std::span<TensorMetadata> results) const;
+  Status BindInputs(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs, Bindings& bindings) const;
+  Status BindOutputs(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs, const Bindings& bindings,
+                     std::span<TensorMetadata> results) const;
+  Status BindList(const ArgDef& input, size_t position, std::span<const TensorMetadata* const> given,
+                  std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs, Bindings& bindings) const;
+  Status BindType(int attr, size_t position, const ArgDef& input, const TensorMetadata& given,
+                  std::span<const TensorMetadata* const> args, Bindings& bindings) const;
+  Status BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const;
+  Status CheckAttrNames(const OpAttrsRef& attrs) const;
+  const AttrEntry* FindValid(const OpAttrsRef& attrs, const AttrDef& attr) const;
+  // The value that the call gives for `attr`.
+  Status CheckAttr(const AttrDef& attr, const AttrEntry& entry) const;
+  StatusOr<size_t> SequenceLength(const ArgDef& input, size_t num_args, const OpAttrsRef& attrs) const;
+  const ArgDef& InputAt(size_t position, size_t num_args) const;
+  Status WrongCount(std::string_view what, uint64_t expected, size_t given) const;
+
+  const OpDef& def_;
+  size_t num_fixed_inputs_ = 0;
+  int num_variadic_inputs_ = 0;
+  bool variadic_inputs_ = false;
+  bool variadic_outputs_ = false;
+  bool has_required_attrs_ = false;  // beyond those that follow from the inputs
+  bool simple_ = false;              // no variadic or list arguments
+};
+
+// How a call stores values of this kind, other than kAny.
+AttrType StoredType(AttrKind kind);
+// "i64", "list(f32)"; the attribute type that a call must give for `attr`.
+void AppendExpectedType(MessageBuilder& out, const AttrDef& attr);
+
+}  // namespace tandem
+
+#endif  // TANDEM_CORE_LIB_DEFS_OP_SIGNATURE_H_

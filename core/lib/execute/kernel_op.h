@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// KernelOp: an op bound to a handler with kernels; carries one call from Execute to its kernel.
+
+#ifndef TANDEM_CORE_LIB_EXECUTE_KERNEL_OP_H_
+#define TANDEM_CORE_LIB_EXECUTE_KERNEL_OP_H_
+
+#include <chrono>
+#include <memory>
+#include <span>
+
+#include "defs/op_signature.h"
+#include "tandem/kernel_op_handler.h"
+#include "tandem/small_array.h"
+
+namespace tandem {
+
+// Arguments and results beyond these counts cost a heap allocation for the arrays of the call.
+inline constexpr size_t kUsualArgs = 8;
+inline constexpr size_t kUsualResults = 4;
+
+class KernelOp final : public OpImpl {
+ public:
+  // `fallback`, maybe null, runs the calls for whose dtype there is no kernel.
+  KernelOp(KernelOpHandler& handler, const OpDef& def, std::shared_ptr<const KernelsByDType> kernels,
+           RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy);
+
+  void Invoke(const OpInvocation& invocation) const override;
+
+  const OpDef& def() const { return def_; }
+  const OpSignature& signature() const { return signature_; }
+  const OpImpl* fallback() const { return fallback_.get(); }
+  KernelOpHandler& handler() const { return handler_; }
+  const Device* device() const { return device_; }
+  // Where a result of this dtype is: strings stay on the host, also if the device takes other tensors from there.
+  const Device* ResultDevice(const Device& host, DType dtype) const {
+    return dtype == DType::kString && take_host_tensors_ ? &host : device_;
+  }
+
+  // What the metadata function and the kernel table say to one call whose metadata is known.
+  struct Plan {
+    const Kernel* kernel = nullptr;  // null: for the fallback
+    bool is_long = false;            // goes to the work queue
+  };
+  // Checks the call and fills `results` (dtypes only, if the op has no metadata function). `args` are the metadata of
+  // `handles`. If the op reads_host_inputs, they are concrete, and `values`, with a place for each argument, is filled
+  // with their tensors; otherwise it is empty.
+  StatusOr<Plan> MakePlan(const ExecutionContext& exec, std::span<const TensorHandle> handles,
+                          std::span<const TensorMetadata* const> args, std::span<const Tensor*> values,
+                          const OpAttrsRef& attrs, std::span<TensorMetadata> results) const;
+
+  // Whether the content of host inputs decides on the results' metadata.
+  bool reads_host_inputs() const { return def_.has_host_inputs && def_.metadata != nullptr; }
+
+  // Arguments that are not where the op wants them are moved where the policy says so, once all that is wrong with the
+  // call otherwise has been found (MD-6): host inputs when count, dtypes and attributes are right, the others when the
+  // plan is made. What has been moved may be pending, or an error, which has been told.
+
+  // Whether a host input is to be moved to the host.
+  bool HasHostInputElsewhere(const ExecutionContext& exec, std::span<const TensorHandle> args) const;
+  void FetchHostInputs(const ExecutionContext& exec, std::span<TensorHandle> args) const;
+  // Whether any argument is not on the device; a host input may be in its place all the same.
+  bool HasArgumentElsewhere(std::span<const TensorHandle> args) const;
+  // Why an argument cannot be moved: it is on a device that the op has nothing to do with, or in a representation that
+  // the device lacks, which can be told once the argument is there.
+  Status CheckPlaces(const ExecutionContext& exec, std::span<const TensorHandle> args) const;
+  void MoveHere(const ExecutionContext& exec, std::span<TensorHandle> args) const;
+
+ private:
+  // The state of a call's inputs: the first fault, or what is still pending.
+  struct Inputs {
+    Status fault;                       // the call itself is wrong
+    const AsyncValue* error = nullptr;  // an input is an error
+    bool pending = false;
+    bool elsewhere = false;  // not on the device
+  };
+  Inputs Inspect(const OpInvocation& invocation) const;
+  Status NullArgument(size_t i, size_t num_args) const;
+  Status ForeignArgument(size_t i, const TensorHandle& arg, size_t num_args) const;
+  const Device* WantedPlace(const Device& host, size_t i, size_t num_args) const {
+    return signature_.IsHostInput(i, num_args) ? &host : device_;
+  }
+
+  // Fills `values`, if it is not empty, with the host inputs' tensors; an error if one cannot be read.
+  Status GetHostInputs(const ExecutionContext& exec, std::span<const TensorHandle> args,
+                       std::span<const Tensor*> values) const;
+
+  // Runs the most common call from start to end: few available arguments of the expected dtypes, one result, nothing
+  // that needs attention. False, with nothing changed, for every other call and every faulty one: those take the
+  // general path, which alone reports errors.
+  bool InvokeSmall(const OpInvocation& invocation) const;
+
+  void Dispatch(const OpInvocation& invocation, const Inputs& inputs) const;
+  // Perhaps a call is wrong only for attributes whose numbers are of another type: only calls that failed pay for
+  // looking.
+  void FailOrConvert(const OpInvocation& invocation, const Inputs& inputs, const Status& error) const;
+  // What of Dispatch is left when there is a plan.
+  void Start(const OpInvocation& invocation, const Inputs& inputs, const Plan& plan, const OpAttrsRef& attrs,
+             std::span<const TensorMetadata> metadata) const;
+  void RunInline(const OpInvocation& invocation, const Kernel& kernel, std::span<const TensorMetadata> metadata) const;
+
+  KernelOpHandler& handler_;
+  const Device* const device_;
+  const OpDef& def_;
+  const OpSignature signature_;
+  const std::shared_ptr<const KernelsByDType> kernels_;
+  const RcRef<const OpImpl> fallback_;
+  const bool use_work_queue_;
+  const bool take_host_tensors_;
+  const bool fetches_host_inputs_;  // from the device
+
+  // What InvokeSmall needs to know of the definition.
+  static constexpr size_t kSmallArgs = 3;
+  struct Small {
+    bool applies = false;
+    uint8_t num_args = 0;
+    uint8_t kernel_arg = 0;  // whose dtype selects the kernel
+    uint8_t result_arg = 0;  // whose dtype is the result's, if `result_dtype` is not fixed
+    DType result_dtype = DType::kInvalid;
+    uint8_t like[kSmallArgs] = {};  // the earlier argument, or itself, whose dtype this one must have
+    DTypeSet allowed[kSmallArgs];
+  };
+  static Small DescribeSmall(const OpDef& def);
+  const Small small_;
+};
+
+// Issues a call whose inputs are pending, or that is too long for the calling thread: makes its results, and takes over
+// its arguments until it can run. `plan` and the results' `metadata` are given if they are known already.
+void InvokePending(const KernelOp& op, const OpInvocation& invocation, const KernelOp::Plan* plan,
+                   std::span<const TensorMetadata> metadata);
+
+// Results and chain become the error of an input, which is already known to the diagnostic handler.
+void PropagateError(const OpInvocation& invocation, std::string_view op_name, const AsyncValue& input);
+
+}  // namespace tandem
+
+#endif  // TANDEM_CORE_LIB_EXECUTE_KERNEL_OP_H_

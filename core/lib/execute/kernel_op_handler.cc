@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Kernel tables, and ops that only the fallback can run.
+
+#include "tandem/kernel_op_handler.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "execute/kernel_op.h"
+#include "tandem/core_runtime.h"
+
+namespace tandem {
+
+// The key function, here since users derive from it.
+TransferObserver::~TransferObserver() = default;
+
+namespace {
+
+// Whether that is known by now.
+bool HasDType(const TensorHandle& handle, DType dtype) {
+  return handle.IsValid() && handle.IsMetadataAvailable() && handle.metadata().dtype == dtype;
+}
+
+// Runs an op of a fallback on another device: moves the arguments there and the results back, each by an explicit
+// transfer (OH-2, EX-13).
+class TransferringOp final : public OpImpl {
+ public:
+  TransferringOp(const OpDef& def, RcRef<const OpImpl> op, const Device& here, const Device& there)
+      : OpImpl(op->name()), def_(def), signature_(def), op_(std::move(op)), here_(here), there_(there) {}
+
+  void Invoke(const OpInvocation& invocation) const override {
+    // One error for the call, not one for each transfer.
+    if (Status active = invocation.exec.CheckActive(); !active.ok()) {
+      return FailInvocation(invocation, name(), std::move(active));
+    }
+    const size_t num_args = invocation.args.size();
+    for (size_t i = 0; i < num_args; ++i) {
+      TensorHandle& arg = invocation.args[i];
+      const Device& host = invocation.exec.host().device();
+      // Host inputs are wanted where their content can be read. What is in the right place keeps its representation.
+      const Device& wanted = signature_.IsHostInput(i, num_args) ? host : there_;
+      if (arg.IsValid() && arg.device() != &wanted) arg = arg.TransferTo(invocation.exec, wanted);
+    }
+    const uint64_t string_types = FindStringTypes(invocation.args);
+    op_->Invoke(invocation);
+    for (size_t i = 0; i < invocation.results.size(); ++i) {
+      TensorHandle& result = invocation.results[i];
+      if (!IsString(result, i, string_types)) result = result.TransferTo(invocation.exec, here_);
+    }
+  }
+
+ private:
+  // The type attributes, as bits by index, that are string for these arguments.
+  uint64_t FindStringTypes(std::span<const TensorHandle> args) const {
+    uint64_t types = 0;
+    for (size_t i = 0; i < std::min(args.size(), def_.inputs.size()); ++i) {
+      const int type = def_.inputs[i].type_attr;
+      if (type >= 0 && HasDType(args[i], DType::kString)) types |= uint64_t{1} << type;
+    }
+    return types;
+  }
+  // Strings stay on the host, whatever device a call is for.
+  bool IsString(const TensorHandle& result, size_t i, uint64_t string_types) const {
+    if (result.IsMetadataAvailable() || def_.outputs.empty()) return HasDType(result, DType::kString);
+    const ArgDef& output = def_.outputs[std::min(i, def_.outputs.size() - 1)];  // of several, the variadic one is last
+    return output.dtype == DType::kString || (output.type_attr >= 0 && (string_types >> output.type_attr & 1) != 0);
+  }
+
+  const OpDef& def_;
+  const OpSignature signature_;
+  const RcRef<const OpImpl> op_;
+  const Device& here_;
+  const Device& there_;
+};
+
+static_assert(OpDef::kMaxAttrs <= 64, "the type attributes of an op are bits of one word");
+
+// Whether every call of the op has what the kernel takes, and wants what it gives.
+Status CheckFits(const KernelSignature& signature, const OpDef& def) {
+  int64_t num_args = 0;
+  for (const ArgDef& input : def.inputs) {
+    const int count_attr = input.number_attr >= 0 ? input.number_attr : input.type_list_attr;
+    num_args += count_attr < 0 ? 1 : def.attrs[static_cast<size_t>(count_attr)].minimum;
+  }
+  if (signature.num_args > num_args) {
+    return Internal("kernel takes ", signature.num_args, " arguments, the op has ",
+                    def.HasVariadicInputs() ? "at least " : "", num_args);
+  }
+  if (signature.num_results < 0) return Status();
+  if (def.HasVariadicOutputs()) {
+    return Internal("kernel gives ", signature.num_results, " results, the op has a varying number");
+  }
+  if (static_cast<size_t>(signature.num_results) == def.outputs.size()) return Status();
+  return Internal("kernel gives ", signature.num_results, " results, the op has ", def.outputs.size());
+}
+
+}  // namespace
+
+KernelOpHandler::KernelOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback, const Device& device,
+                                 Policy policy)
+    : OpHandler(name, runtime, fallback == nullptr ? &runtime.null_handler() : fallback),
+      device_(device),
+      policy_(policy) {}
+
+void KernelOpHandler::AddContext(const KernelContext& context, void* object) {
+  Provided* const place = std::ranges::find(provided_, nullptr, &Provided::context);
+  assert(place != provided_.end());
+  *place = {&context, object};
+}
+
+void* KernelOpHandler::FindContext(const KernelContext& context) const {
+  const Provided* const found = std::ranges::find(provided_, &context, &Provided::context);
+  return found == provided_.end() ? nullptr : found->object;
+}
+
+Status KernelOpHandler::AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel) {
+  for (const KernelContext* const context : kernel.signature().contexts) {
+    if (FindContext(*context) != nullptr) continue;
+    return FailedPrecondition("a kernel of ", op_name, " takes ", context->name, ", which op handler ",
+                              std::string_view(name()), " does not provide");
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(op_name);
+    auto table = std::make_shared<KernelsByDType>(found == kernels_.end() ? KernelsByDType() : *found->second);
+    for (int i = 0; i < kNumDTypes; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      if (!dtypes.Contains(dtype)) continue;
+      if ((*table)[i].IsValid()) {
+        return MakeError(StatusCode::kAlreadyExists, "op handler ", std::string_view(name()),
+                         " must have one kernel per dtype, got a second one of ", op_name, " for ", dtype);
+      }
+      (*table)[i] = kernel;
+    }
+    kernels_.insert_or_assign(std::string(op_name), std::move(table));
+  }
+  runtime().OpChanged(op_name);
+  return Status();
+}
+
+void KernelOpHandler::RemoveKernels(std::string_view op_name, DTypeSet dtypes) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(op_name);
+    if (found == kernels_.end()) return;
+    auto table = std::make_shared<KernelsByDType>(*found->second);
+    for (int i = 0; i < kNumDTypes; ++i) {
+      if (dtypes.Contains(static_cast<DType>(i))) (*table)[i] = Kernel();
+    }
+    if (std::ranges::any_of(*table, &Kernel::IsValid)) {
+      found->second = std::move(table);
+    } else {
+      kernels_.erase(found);
+    }
+  }
+  runtime().OpChanged(op_name);
+}
+
+Status KernelOpHandler::AddKernel(std::string_view op_name, Kernel kernel) {
+  return AddKernel(op_name, DTypeSet{DType::kInvalid}, std::move(kernel));
+}
+
+Status KernelOpHandler::AddKernel(const char* op_name, DTypeSet dtypes, Kernel&& kernel) {
+  return AddKernel(std::string_view(op_name), dtypes, std::move(kernel));
+}
+
+Status KernelOpHandler::AddKernel(const char* op_name, Kernel&& kernel) {
+  return AddKernel(std::string_view(op_name), std::move(kernel));
+}
+
+bool KernelOpHandler::HasKernel(std::string_view op_name, DType dtype) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(op_name);
+  return found != kernels_.end() && (*found->second)[static_cast<size_t>(dtype)].IsValid();
+}
+
+StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
+  const OpDef* def = runtime().registry().Find(op_name);
+  if (def == nullptr) return runtime().registry().NotFoundError(op_name);
+  std::shared_ptr<const KernelsByDType> kernels;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(op_name);
+    if (found != kernels_.end()) kernels = found->second;
+  }
+  StatusOr<Op> fallback_op = MakeFallbackOp(*def);
+  // Other errors are no answer to whether the fallback has the op.
+  if (!fallback_op.ok() && fallback_op.status().code() != StatusCode::kUnimplemented) return fallback_op;
+  const bool transfers = fallback_op.ok() && TransfersTo(*fallback());
+  if (kernels == nullptr && transfers) {
+    // So that calls are checked here, before anything is transferred (MD-6).
+    kernels = std::make_shared<const KernelsByDType>();
+  }
+  if (kernels == nullptr) {
+    if (fallback_op.ok()) return fallback_op;
+    return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(name()), " has no kernel for this op");
+  }
+  for (const Kernel& kernel : *kernels) {
+    if (kernel.IsValid()) TANDEM_RETURN_IF_ERROR(CheckFits(kernel.signature(), *def));
+  }
+  RcRef<const OpImpl> fallback_impl;
+  if (fallback_op.ok()) fallback_impl = fallback_op->impl();
+  RcRef<const KernelOp> op =
+      MakeRef<const KernelOp>(*this, *def, std::move(kernels), std::move(fallback_impl), policy_);
+  if (!op) return Status::OutOfMemory();
+  return Op(std::move(op));
+}
+
+bool KernelOpHandler::TransfersTo(const OpHandler& fallback) const {
+  const Device* there = fallback.device();
+  return there != nullptr && there != &device_ && policy_.transfer_for_fallback;
+}
+
+StatusOr<Op> KernelOpHandler::MakeFallbackOp(const OpDef& def) {
+  TANDEM_ASSIGN_OR_RETURN(Op op, fallback()->MakeOp(def.name));
+  if (!TransfersTo(*fallback())) return op;
+  RcRef<const OpImpl> transferring = MakeRef<const TransferringOp>(def, op.impl(), device_, *fallback()->device());
+  if (!transferring) return Status::OutOfMemory();
+  return Op(std::move(transferring));
+}
+
+}  // namespace tandem
