@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Fails if a generated file is not what the op registry gives now.
+# Fails if a generated file is not what it follows from gives now.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

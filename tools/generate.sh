@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Writes the files that follow from the op registry: native/include/tandem/ops.h, web/src/ops.ts and
-# core/ops/README.md.
+# Writes the files that follow from others: from the op registry native/include/tandem/ops.h, web/src/ops.ts and
+# core/ops/README.md; from the headers what tools/generate_layout.py says.
 # usage: tools/generate.sh [OUTPUT_DIR]    by default the source tree
 
 set -euo pipefail
@@ -17,3 +17,4 @@ registry=$(mktemp)
 trap 'rm -f "$registry"' EXIT
 "build/$preset/tools/tandem_registry_json" >"$registry"
 python3 tools/generate_ops.py "$registry" "$out"
+python3 tools/generate_layout.py "$out"

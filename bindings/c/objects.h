@@ -103,13 +103,17 @@ class Dependent {
 
 // Locations.
 
-// The texts that calls gave as their locations, each kept once until the runtime is gone. Thread-safe.
+// The texts that calls gave as their locations, each kept once until the runtime is gone. Of long texts the end is
+// kept, which tells most, and of more texts than kMaxTexts none. Thread-safe.
 class LocationTexts final : public LocationDecoder {
  public:
   LocationTexts() = default;
   ~LocationTexts();
   LocationTexts(const LocationTexts&) = delete;
   LocationTexts& operator=(const LocationTexts&) = delete;
+
+  static constexpr size_t kMaxTexts = 65536;
+  static constexpr size_t kMaxBytes = 1024;
 
   // Unknown for null and empty texts, and if memory is exhausted.
   Location Intern(const char* text);
@@ -120,6 +124,7 @@ class LocationTexts final : public LocationDecoder {
   static constexpr size_t kNumBuckets = 1024;
   std::mutex mutex_;
   Entry* buckets_[kNumBuckets] = {};
+  size_t size_ = 0;
 };
 
 // Structs with a `struct_size`.

@@ -194,14 +194,17 @@ DecodedLocation ParseLocation(std::string_view text) {
 
 Location LocationTexts::Intern(const char* text) {
   if (text == nullptr || *text == '\0') return Location();
-  const std::string_view view(text);
+  std::string_view view(text);
+  if (view.size() > kMaxBytes) view.remove_prefix(view.size() - kMaxBytes);
   const std::lock_guard lock(mutex_);
   Entry*& bucket = buckets_[std::hash<std::string_view>()(view) % kNumBuckets];
   Entry* entry = bucket;
   while (entry != nullptr && entry->text() != view) entry = entry->next;
   if (entry == nullptr) {
+    if (size_ == kMaxTexts) return Location(this, 0);
     void* memory = ::operator new(sizeof(Entry) + view.size(), std::nothrow);
     if (memory == nullptr) return Location();
+    ++size_;
     entry = new (memory) Entry{bucket, {}, view.size()};
     std::memcpy(entry + 1, view.data(), view.size());
     entry->location = ParseLocation(entry->text());
@@ -210,7 +213,11 @@ Location LocationTexts::Intern(const char* text) {
   return Location(this, reinterpret_cast<uintptr_t>(entry));
 }
 
-DecodedLocation LocationTexts::Decode(uintptr_t data) const { return reinterpret_cast<const Entry*>(data)->location; }
+DecodedLocation LocationTexts::Decode(uintptr_t data) const {
+  static_assert(kMaxTexts == 65536);
+  if (data == 0) return {"unknown: more than 65536 locations were given", 0, 0};
+  return reinterpret_cast<const Entry*>(data)->location;
+}
 
 }  // namespace tandem::c
 

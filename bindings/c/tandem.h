@@ -340,7 +340,7 @@ typedef struct tandem_call_options {
   tandem_chain* chain;
   tandem_request* request;  // null: none
   // Where the caller's program makes the call, for errors: "file:line:column", or any text. The runtime keeps one copy
-  // of each text that it is given.
+  // of each text that it is given: of longer ones the last 1,024 bytes, and of 65,536 different ones at most.
   const char* location;
   uint32_t flags;  // TANDEM_CONSUME_ARGUMENTS or 0
 } tandem_call_options;

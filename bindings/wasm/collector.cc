@@ -22,9 +22,10 @@ size_t Sum(size_t a, size_t b) { return a > SIZE_MAX - b ? SIZE_MAX : a + b; }
 }  // namespace
 
 Collector::Collector(size_t limit, bool has_workers, std::function<void()> collect)
-    : has_workers_(has_workers), collect_(std::move(collect)), limit_(limit) {
-  ApplyLimitLocked();
-}
+    : has_workers_(has_workers),
+      collect_(std::move(collect)),
+      limit_(limit),
+      allowed_(std::min(limit, kFirstThreshold)) {}
 
 void Collector::AddTo(HostContext::Options& options) {
   options.allocator.memory_limit = allowed_;
@@ -35,11 +36,6 @@ void Collector::AddTo(HostContext::Options& options) {
 void Collector::Attach(HostContext& host) {
   host_ = &host;
   usual_cost_limit_ = host.inline_cost_limit();
-}
-
-void Collector::ApplyLimitLocked() {
-  allowed_ = std::min(limit_, threshold_);
-  if (host_ != nullptr) host_->allocator().set_memory_limit(allowed_);
 }
 
 void Collector::BecomeShort(std::unique_lock<std::mutex>& lock) {
@@ -117,12 +113,6 @@ void Collector::Collected(size_t threshold) {
   changed_.notify_all();
 }
 
-void Collector::SetLimit(size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  limit_ = bytes;
-  ApplyLimitLocked();
-}
-
 void Collector::Close() {
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
@@ -133,11 +123,6 @@ void Collector::Cancel() {
   const std::lock_guard lock(mutex_);
   ++num_cancels_;
   changed_.notify_all();
-}
-
-size_t Collector::limit() {
-  const std::lock_guard lock(mutex_);
-  return limit_;
 }
 
 size_t Collector::threshold() {

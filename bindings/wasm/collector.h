@@ -35,13 +35,12 @@ class Collector {
   bool IsShort() const { return is_short_.load(std::memory_order_relaxed); }
   // The collection is over; the next one is asked for beyond `threshold` bytes in use.
   void Collected(size_t threshold);
-  void SetLimit(size_t bytes);
   // Lets allocations fail that wait.
   void Cancel();
   // From now on none waits.
   void Close();
 
-  size_t limit();
+  size_t limit() const { return limit_; }
   size_t threshold();
 
  private:
@@ -52,11 +51,11 @@ class Collector {
   bool MayBegin(int64_t bytes);
   void BecomeShort(std::unique_lock<std::mutex>& lock);
   bool IsFruitlessLocked(size_t in_use) const;
-  void ApplyLimitLocked();
   size_t BytesInUse() const { return host_->allocator().stats().bytes_in_use; }
 
   const bool has_workers_;
   const std::function<void()> collect_;
+  const size_t limit_;  // the user's
   const std::thread::id loop_thread_ = std::this_thread::get_id();
   HostContext* host_ = nullptr;
   int64_t usual_cost_limit_ = 0;
@@ -65,9 +64,8 @@ class Collector {
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by the mutex.
-  size_t limit_;                        // the user's
   size_t threshold_ = kFirstThreshold;  // as told by Collected
-  size_t allowed_ = 0;                  // the allocator's
+  size_t allowed_;                      // the allocator's
   size_t wanted_ = 0;                   // by those that wait
   size_t in_use_when_short_ = 0;        // when the last collection was asked for
   size_t left_in_use_ = 0;              // after it

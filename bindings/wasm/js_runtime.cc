@@ -181,8 +181,6 @@ void tandem_js_memory(tandem_js* js, tandem_js_memory_info* info) {
            static_cast<double>(js->collector.threshold()), static_cast<double>(js->host().num_pending_ops())};
 }
 
-void tandem_js_set_memory_limit(tandem_js* js, double bytes) { js->collector.SetLimit(ToLimit(bytes)); }
-
 void tandem_js_collected(tandem_js* js, double threshold) {
   js->collector.Collected(ToBytes(std::max(threshold, 0.0)));
   if (!js->queue->has_workers()) js->events.Wake();

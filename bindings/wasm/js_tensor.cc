@@ -88,14 +88,8 @@ int32_t tandem_js_tensor_state(const tandem_tensor* tensor) {
   return tensor->handle.IsError() ? TANDEM_ERROR : StateOf(*tensor->handle.value().value());
 }
 
-int32_t tandem_js_chain_state(const tandem_chain* chain) { return StateOf(*chain->value.value()); }
-
 tandem_status* tandem_js_tensor_error(const tandem_tensor* tensor) {
   return tensor->handle.IsError() ? tandem::c::ToC(tensor->handle.GetError()) : nullptr;
-}
-
-tandem_status* tandem_js_chain_error(const tandem_chain* chain) {
-  return chain->value.IsError() ? tandem::c::ToC(chain->value.GetError()) : nullptr;
 }
 
 uint32_t tandem_js_strings(const tandem_tensor* tensor, uint32_t first, uint32_t count, tandem_js_string* strings) {

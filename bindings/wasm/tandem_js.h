@@ -62,13 +62,14 @@ TANDEM_C_API tandem_status* tandem_js_cancel(tandem_js* js, const char* reason);
 // now, else 0. Also cancels requests whose deadline has passed. With threads it does only that.
 TANDEM_C_API uint32_t tandem_js_run_tasks(tandem_js* js, double milliseconds);
 
-// Events, in the order they arose. In WebAssembly 16 bytes, four u32.
+// Events, in the order they arose.
 typedef struct tandem_js_event {
-  uint32_t kind;
+  uint32_t kind;  // a tandem_js_event_kind
   uint32_t id;
   uintptr_t data;  // a pointer
   uint32_t size;
 } tandem_js_event;
+typedef uint32_t tandem_js_event_kind;
 enum {
   // What tandem_js_on_ready and the like were given as `id` is ready. `data`: 0, or the error, a tandem_status* that
   // JavaScript releases.
@@ -108,7 +109,7 @@ TANDEM_C_API tandem_tensor* tandem_js_cast_like(tandem_js* js, const tandem_tens
                                                 const tandem_op* op, uint32_t input, const tandem_request* request,
                                                 const char* location);
 
-// What is known of a tensor, without waiting. In WebAssembly 88 bytes.
+// What is known of a tensor, without waiting.
 typedef struct tandem_js_description {
   int32_t state;     // a tandem_state
   int32_t dtype;     // 0 if it is not known yet, or the tensor is an error
@@ -120,11 +121,9 @@ typedef struct tandem_js_description {
 TANDEM_C_API void tandem_js_describe(const tandem_tensor* tensor, tandem_js_description* description);
 // A tandem_state.
 TANDEM_C_API int32_t tandem_js_tensor_state(const tandem_tensor* tensor);
-TANDEM_C_API int32_t tandem_js_chain_state(const tandem_chain* chain);
-// The error that the tensor, or the chain, is, for the caller to release; null if it is none (yet).
+// The error that the tensor is, for the caller to release; null if it is none (yet).
 TANDEM_C_API tandem_status* tandem_js_tensor_error(const tandem_tensor* tensor);
-TANDEM_C_API tandem_status* tandem_js_chain_error(const tandem_chain* chain);
-// A string's bytes; no NUL behind them. In WebAssembly two u32.
+// A string's bytes; no NUL behind them.
 typedef struct tandem_js_string {
   const char* data;
   size_t size;
@@ -144,7 +143,7 @@ TANDEM_C_API tandem_status* tandem_js_request_create(tandem_js* js, double timeo
 
 // Memory.
 
-// In bytes of tensor data, without the smallest tensors. 64 bytes, eight f64.
+// In bytes of tensor data, without the smallest tensors.
 typedef struct tandem_js_memory_info {
   double bytes_in_use;
   double peak_bytes_in_use;
@@ -156,7 +155,6 @@ typedef struct tandem_js_memory_info {
   double pending_ops;      // calls that are pending, queued or running
 } tandem_js_memory_info;
 TANDEM_C_API void tandem_js_memory(tandem_js* js, tandem_js_memory_info* info);
-TANDEM_C_API void tandem_js_set_memory_limit(tandem_js* js, double bytes);
 // JavaScript has collected garbage: what waited for that goes on. The next collection is asked for when more than
 // `threshold` bytes are in use; with every collection JavaScript chooses it anew, such as twice what is left in use. It
 // is 256 MiB at first, and JavaScript may call this at any time to change it.

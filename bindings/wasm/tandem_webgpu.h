@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-// What a device grants, and how it is to be used. In WebAssembly 120 bytes, fifteen f64.
+// What a device grants, and how it is to be used.
 typedef struct tandem_webgpu_options {
   double max_storage_buffers;  // in one shader
   double max_binding_bytes;
@@ -80,7 +80,7 @@ TANDEM_C_API tandem_status* tandem_webgpu_adopt(tandem_js* js, double bytes, uin
 TANDEM_C_API tandem_status* tandem_webgpu_wrap(tandem_js* js, uint32_t buffer, double bytes, tandem_dtype dtype,
                                                const int64_t* dims, uint32_t rank, tandem_tensor** tensor);
 
-// 64 bytes, eight f64.
+// Memory of the device in bytes, and what it was given to do so far.
 typedef struct tandem_webgpu_info {
   double bytes_in_use;
   double peak_bytes_in_use;

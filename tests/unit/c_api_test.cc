@@ -177,6 +177,24 @@ TEST_F(CApiTest, LocationsAreAnyText) {
   }
 }
 
+// A program may make locations up; the memory for them is bounded.
+TEST_F(CApiTest, LocationsAreBounded) {
+  const auto location_of_call = [&](const std::string& text) {
+    call_.location = text.c_str();
+    tandem_tensor* y = nullptr;
+    tandem_status* status = Call1("tf.NoSuchOp", {}, &y);
+    std::string location = tandem_status_location(status);
+    tandem_status_release(status);
+    return location;
+  };
+  const std::string end(1024, 'e');
+  EXPECT_EQ(location_of_call("begin" + end), end);
+  // With the one above.
+  for (int i = 1; i < 65536; ++i) ASSERT_EQ(location_of_call("f.c:" + std::to_string(i)), "f.c:" + std::to_string(i));
+  EXPECT_EQ(location_of_call("g.c:1"), "unknown: more than 65536 locations were given");
+  EXPECT_EQ(location_of_call("f.c:17"), "f.c:17");
+}
+
 TEST_F(CApiTest, NoErrorIsEmpty) {
   EXPECT_EQ(tandem_status_code(nullptr), TANDEM_OK);
   EXPECT_STREQ(tandem_status_message(nullptr), "");

@@ -64,7 +64,7 @@ rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 await bundle('index.js', { platform: 'neutral', plugins: [webgpuFile] });
 await bundle('index.node.js', { platform: 'node', plugins: [webgpuFile, nodePlatform] });
-await bundle('tandem-webgpu.js', { platform: 'neutral', entryPoints: [join(root, 'src/webgpu/webgpu.ts')] });
+await bundle('tandem-webgpu.js', { platform: 'neutral', entryPoints: [join(root, 'src/wasm/webgpu/webgpu.ts')] });
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 execFileSync(process.execPath, [tsc, '--project', root, '--emitDeclarationOnly'], { stdio: 'inherit' });
 for (const { from, name, required } of FILES) {

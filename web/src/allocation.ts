@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Memory of the module that the user fills in place before it becomes a tensor.
+// Memory of an engine that the user fills in place before it becomes a tensor.
 
-import { allocate, elementsAt } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { Ref } from './engine.js';
 import { attributed, errorIn } from './errors.js';
@@ -18,7 +17,7 @@ export class Allocation {
   readonly dtype: DType;
   /** @internal */
   readonly ref: Ref;
-  private readonly address: number;
+  private readonly place: number;
 
   /** @internal */
   constructor(private readonly runtime: Runtime, shape: readonly number[], dtype: DType) {
@@ -29,9 +28,9 @@ export class Allocation {
     this.dtype = dtype;
     const { engine } = runtime;
     if (engine.closed !== undefined) throw engine.whyClosed();
-    const { pointer, address } = allocate(engine, dtype, shape);
+    const { pointer, place } = engine.allocate(dtype, shape);
     this.ref = new Ref(pointer);
-    this.address = address;
+    this.place = place;
     engine.watch(this);
   }
 
@@ -44,7 +43,7 @@ export class Allocation {
   view<A extends TypedArray = TypedArray>(): A {
     return attributed(this.view, () => {
       this.checkUnused();
-      return elementsAt(this.runtime.engine, this.dtype, this.address, numElements(this.shape)) as A;
+      return this.runtime.engine.elements(this.dtype, this.place, numElements(this.shape)) as A;
     });
   }
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Attributes of a call, from an options object to the module: checked, so that what is wrong is said in JavaScript's
+// Attributes of a call, from an options object to the engine: checked, so that what is wrong is said in JavaScript's
 // terms.
 
 import { checkDType, shapeOf } from './create.js';
-import { dtypeCode, dtypeOfArray, isDType } from './dtypes.js';
+import { dtypeOfArray, isDType } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import type { Engine } from './engine.js';
+import type { AttrWriter, Engine, Handle } from './engine.js';
 import { errorIn, TandemError } from './errors.js';
-import { encodeText } from './heap.js';
 import { numElements, toElements } from './nested.js';
 import type { TensorLike } from './nested.js';
 import type { AttrKind, AttrSpec, Op } from './op.js';
@@ -90,19 +89,16 @@ function toFloat(op: Op, name: string, value: unknown): number {
   return value;
 }
 
-function toBool(op: Op, name: string, value: unknown): number {
-  if (typeof value !== 'boolean') failAttr(op, name, 'a boolean', value);
-  return value ? 1 : 0;
+function toBool(op: Op, name: string, value: unknown): boolean {
+  return typeof value === 'boolean' ? value : failAttr(op, name, 'a boolean', value);
 }
 
-function toText(op: Op, name: string, value: unknown): Uint8Array {
-  if (typeof value !== 'string') failAttr(op, name, 'a string', value);
-  return encodeText(value);
+function toText(op: Op, name: string, value: unknown): string {
+  return typeof value === 'string' ? value : failAttr(op, name, 'a string', value);
 }
 
-function toDTypeCode(op: Op, name: string, value: unknown): number {
-  if (!isDType(value)) failAttr(op, name, 'a dtype such as \'f32\'', value);
-  return dtypeCode(value);
+function toDType(op: Op, name: string, value: unknown): DType {
+  return isDType(value) ? value : failAttr(op, name, 'a dtype such as \'f32\'', value);
 }
 
 function toDims(op: Op, name: string, value: unknown): (number | bigint)[] {
@@ -135,7 +131,7 @@ function fits({ isList, kind }: AttrSpec, value: unknown): boolean {
   return isList ? listOf(value)?.every(FITS[kind]) ?? false : FITS[kind](value);
 }
 
-// What a value looks like by itself, for the module to judge; undefined if like nothing.
+// What a value looks like by itself, for the engine to judge; undefined if like nothing.
 function looksLike(name: string, value: unknown): AttrSpec | undefined {
   const dtype = dtypeOfArray(value);
   const list = listOf(value);
@@ -145,156 +141,69 @@ function looksLike(name: string, value: unknown): AttrSpec | undefined {
   return kind && { name, kind, isList: list !== undefined };
 }
 
-// How an attribute is to be set. The attributes of a call by name may be any: what is wrong with them says the module.
+// How an attribute is to be set. The attributes of a call by name may be any: what is wrong with them says the engine.
 function specOf(op: Op, name: string, value: unknown): AttrSpec {
   const spec = op.attrs.get(name);
   if (spec !== undefined && (!op.keepsNames || fits(spec, value))) return spec;
   return (op.keepsNames ? looksLike(name, value) : undefined) ?? spec ?? unknownAttr(op, name);
 }
 
-// Memory of the module for the time of one setter.
-class Room {
-  private readonly addresses: number[] = [];
-
-  constructor(private readonly engine: Engine) {}
-
-  take(size: number): number {
-    const address = this.engine.heap.malloc(size);
-    this.addresses.push(address);
-    return address;
+function setTensor(to: AttrWriter, op: Op, name: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null || !('values' in value)) {
+    failAttr(op, name, 'an object with values, and a dtype', value);
   }
-
-  bytes(values: ArrayLike<number>): number {
-    const address = this.take(values.length);
-    this.engine.heap.u8.set(values, address);
-    return address;
+  const { values, dtype, shape } = value as TensorAttr;
+  checkDType(dtype, op.name);
+  const elements = toElements(values, dtype, { op: op.name, name });
+  if (elements.dtype === 'string') failAttr(op, name, 'a tensor of numbers', 'strings');
+  const dims = shape === undefined ? elements.shape : shapeOf(shape, op.name);
+  if (numElements(dims) !== numElements(elements.shape)) {
+    failAttr(op, name, `a tensor with the elements of shape [${dims.join(', ')}]`, values);
   }
+  to.tensor(name, elements.dtype, dims, elements.data as TypedArray);
+}
 
-  words(values: readonly number[]): number {
-    const address = this.take(4 * values.length);
-    this.engine.heap.u32.set(values, address >>> 2);
-    return address;
-  }
-
-  int64s(values: readonly (number | bigint)[]): number {
-    const address = this.take(8 * values.length);
-    this.engine.heap.writeInt64s(address, values);
-    return address;
-  }
-
-  free(): void {
-    if (this.engine.closed !== undefined) return;
-    for (const address of this.addresses) this.engine.heap.free(address);
+function setOne(to: AttrWriter, op: Op, { kind, name }: AttrSpec, value: unknown): void {
+  switch (kind) {
+    case 'bool':
+      return to.bool(name, toBool(op, name, value));
+    case 'int':
+      return to.int(name, toInteger(op, name, value));
+    case 'float':
+      return to.float(name, toFloat(op, name, value));
+    case 'string':
+      return to.string(name, toText(op, name, value));
+    case 'dtype':
+      return to.dtype(name, toDType(op, name, value));
+    case 'shape':
+      return to.shape(name, toDims(op, name, value));
+    case 'tensor':
+      return setTensor(to, op, name, value);
+    case 'func':
+      return to.func(name, toText(op, name, value));
+    case 'any':
+      failAttr(op, name, 'a boolean, number or string, or a list of these', value);
   }
 }
 
-/** Sets one attribute; tandem_attrs_status tells of errors of the module. */
-class Setter {
-  private readonly name: number;
-
-  constructor(
-    private readonly engine: Engine, private readonly op: Op, private readonly spec: AttrSpec,
-    private readonly attrs: number, private readonly room: Room,
-  ) {
-    this.name = engine.name(spec.name);
-  }
-
-  set(value: unknown): void {
-    if (this.spec.isList) this.setList(toList(this.op, this.spec.name, value));
-    else this.setOne(value);
-  }
-
-  private setOne(value: unknown): void {
-    const { attrs, name, op, room, engine: { exports } } = this;
-    const label = this.spec.name;
-    switch (this.spec.kind) {
-      case 'bool':
-        exports.tandem_attrs_set_bool(attrs, name, toBool(op, label, value));
-        break;
-      case 'int':
-        exports.tandem_js_attrs_set_int(attrs, name, toInteger(op, label, value));
-        break;
-      case 'float':
-        exports.tandem_attrs_set_float(attrs, name, toFloat(op, label, value));
-        break;
-      case 'string': {
-        const text = toText(op, label, value);
-        exports.tandem_attrs_set_string(attrs, name, room.bytes(text), text.length);
-        break;
-      }
-      case 'dtype':
-        exports.tandem_attrs_set_dtype(attrs, name, toDTypeCode(op, label, value));
-        break;
-      case 'shape': {
-        const dims = toDims(op, label, value);
-        exports.tandem_attrs_set_shape(attrs, name, room.int64s(dims), dims.length);
-        break;
-      }
-      case 'tensor':
-        this.setTensor(value);
-        break;
-      case 'func':
-        exports.tandem_attrs_set_function(attrs, name, room.bytes([...toText(op, label, value), 0]));
-        break;
-      case 'any':
-        failAttr(op, label, 'a boolean, number or string, or a list of these', value);
-    }
-  }
-
-  private setTensor(value: unknown): void {
-    const { op, spec, room } = this;
-    if (typeof value !== 'object' || value === null || !('values' in value)) {
-      failAttr(op, spec.name, 'an object with values, and a dtype', value);
-    }
-    const { values, dtype, shape } = value as TensorAttr;
-    checkDType(dtype, op.name);
-    const elements = toElements(values, dtype, { op: op.name, name: spec.name });
-    if (elements.dtype === 'string') failAttr(op, spec.name, 'a tensor of numbers', 'strings');
-    const dims = shape === undefined ? elements.shape : shapeOf(shape, op.name);
-    if (numElements(dims) !== numElements(elements.shape)) {
-      failAttr(op, spec.name, `a tensor with the elements of shape [${dims.join(', ')}]`, values);
-    }
-    const { buffer, byteOffset, byteLength } = elements.data as Uint8Array;
-    const address = room.bytes(new Uint8Array(buffer, byteOffset, byteLength));
-    this.engine.exports.tandem_attrs_set_tensor(
-      this.attrs, this.name, dtypeCode(elements.dtype), room.int64s(dims), dims.length, address, byteLength);
-  }
-
-  private setList(values: readonly unknown[]): void {
-    const { attrs, name, op, room, engine: { exports, heap } } = this;
-    const label = this.spec.name;
-    const count = values.length;
-    switch (this.spec.kind) {
-      case 'bool':
-        exports.tandem_attrs_set_bools(attrs, name, room.bytes(values.map((v) => toBool(op, label, v))), count);
-        break;
-      case 'int':
-        exports.tandem_attrs_set_ints(attrs, name, room.int64s(values.map((v) => toInt64(op, label, v))), count);
-        break;
-      case 'float': {
-        const floats = Float32Array.from(values, (value) => toFloat(op, label, value));
-        exports.tandem_attrs_set_floats(attrs, name, room.bytes(new Uint8Array(floats.buffer)), count);
-        break;
-      }
-      case 'string': {
-        const texts = values.map((value) => toText(op, label, value));
-        const addresses = room.words(texts.map((text) => room.bytes(text)));
-        exports.tandem_attrs_set_strings(attrs, name, addresses, room.words(texts.map((t) => t.length)), count);
-        break;
-      }
-      case 'dtype':
-        exports.tandem_attrs_set_dtypes(attrs, name, room.words(values.map((v) => toDTypeCode(op, label, v))), count);
-        break;
-      case 'shape': {
-        const shapes = values.map((value) => toDims(op, label, value));
-        const ranks = room.words(shapes.map((shape) => shape.length));
-        exports.tandem_attrs_set_shapes(attrs, name, room.int64s(shapes.flat()), ranks, count);
-        break;
-      }
-      default:
-        failAttr(op, label, `no list of ${this.spec.kind}s`, values);
-    }
-    heap.renew();
+function setList(to: AttrWriter, op: Op, { kind, name }: AttrSpec, values: readonly unknown[]): void {
+  const each = <T>(convert: (op: Op, name: string, value: unknown) => T): T[] =>
+    values.map((value) => convert(op, name, value));
+  switch (kind) {
+    case 'bool':
+      return to.bools(name, each(toBool));
+    case 'int':
+      return to.ints(name, each(toInt64));
+    case 'float':
+      return to.floats(name, Float32Array.from(each(toFloat)));
+    case 'string':
+      return to.strings(name, each(toText));
+    case 'dtype':
+      return to.dtypes(name, each(toDType));
+    case 'shape':
+      return to.shapes(name, each(toDims));
+    default:
+      failAttr(op, name, `no list of ${kind}s`, values);
   }
 }
 
@@ -309,29 +218,23 @@ export function copyOptions(options: object | undefined, op: string): object | u
 }
 
 /**
- * The tandem_attrs* of a copy of a call's options, for the caller to release; 0 if all are the defaults.
+ * The attributes that a copy of a call's options are, for the caller to release; 0 if all are the defaults.
  *
  * @throws TandemError InvalidArgument for attributes the op does not have and values that they do not take.
  */
-export function makeAttrs(engine: Engine, op: Op, options: object | undefined): number {
+export function makeAttrs(engine: Engine, op: Op, options: object | undefined): Handle {
   if (options === undefined) return 0;
-  let attrs = 0;
-  const room = new Room(engine);
+  const to = engine.newAttrs();
   try {
     for (const [key, value] of Object.entries(options)) {
       if (value === undefined) continue;
       const spec = specOf(op, key, value);
-      if (attrs === 0) {
-        engine.check(engine.guard((exports, scratch) => exports.tandem_attrs_create(scratch)));
-        attrs = engine.result();
-      }
-      engine.guard(() => new Setter(engine, op, spec, attrs, room).set(value));
+      if (spec.isList) setList(to, op, spec, toList(op, spec.name, value));
+      else setOne(to, op, spec, value);
     }
-    return attrs;
+    return to.pointer;
   } catch (error) {
-    if (attrs !== 0 && engine.closed === undefined) engine.exports.tandem_attrs_release(attrs);
+    if (to.pointer !== 0) engine.releaseAttrs(to.pointer);
     throw error;
-  } finally {
-    room.free();
   }
 }

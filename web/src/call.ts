@@ -10,7 +10,7 @@ import { contexts, currentContext } from './context.js';
 import type { Context } from './context.js';
 import { createScalar, createTensor } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
-import type { Engine } from './engine.js';
+import type { Engine, Handle } from './engine.js';
 import { errorIn, failure, locationOf, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import type { TensorLike } from './nested.js';
@@ -20,9 +20,6 @@ import { isTensor, newTensor } from './tensor.js';
 import type { Tensor } from './tensor.js';
 import { copyOf, describe } from './values.js';
 import type { ValuesContext } from './values.js';
-
-// A tandem_state.
-const PENDING = 0;
 
 // What holds all values of a kind exactly.
 const WIDEST: Readonly<Partial<Record<string, DType>>> = { number: 'f64', bigint: 'i64', boolean: 'bool' };
@@ -42,9 +39,9 @@ export function call1(op: Op, entry: Entry, a: TensorInput, options?: object): T
     const { engine } = a;
     const pointer = a.ref.pointer;
     if (engine === op.engine && pointer !== 0 && engine.isPlain) {
-      let { u32 } = engine.heap;
-      if (u32.length === 0) u32 = engine.revive(entry);
-      u32[engine.argumentsAt] = pointer;
+      let { args } = engine;
+      if (args.length === 0) args = engine.revive(entry);
+      args[0] = pointer;
       return newTensor(a.runtime, engine, engine.call(op.pointer, 1, entry));
     }
   }
@@ -58,11 +55,10 @@ export function call2(op: Op, entry: Entry, a: TensorInput, b: TensorInput, opti
     const first = a.ref.pointer;
     const second = b.ref.pointer;
     if (engine === op.engine && engine === b.engine && first !== 0 && second !== 0 && engine.isPlain) {
-      let { u32 } = engine.heap;
-      if (u32.length === 0) u32 = engine.revive(entry);
-      const at = engine.argumentsAt;
-      u32[at] = first;
-      u32[at + 1] = second;
+      let { args } = engine;
+      if (args.length === 0) args = engine.revive(entry);
+      args[0] = first;
+      args[1] = second;
       return newTensor(a.runtime, engine, engine.call(op.pointer, 2, entry));
     }
   }
@@ -120,7 +116,7 @@ class Call {
   private readonly values: TensorInput[] = [];
   private readonly specs: (InputSpec | undefined)[] = [];
   // What was made for this call.
-  private readonly made: { pointer: number; index: number; dtype: DType | undefined }[] = [];
+  private readonly made: { pointer: Handle; index: number; dtype: DType | undefined }[] = [];
 
   constructor(private readonly op: Op, private readonly entry: Entry, inputs: Inputs, runtime: Runtime | undefined) {
     inputs.forEach((input, i) => this.addInput(input, op.inputs[i], i));
@@ -181,24 +177,24 @@ class Call {
       }, entry);
       return results.map((result) => newTensor(runtime, engine, result, this.inherited));
     } finally {
-      if (engine.closed === undefined) this.keepOrRelease(attrs, options);
+      this.keepOrRelease(attrs, options);
     }
   }
 
   // `options` are a copy.
   private keepOrRelease(attrs: number, options: object | undefined): void {
-    const { engine, engine: { exports, recent }, op } = this;
+    const { engine, engine: { recent }, op } = this;
     for (const { dtype, index, pointer } of this.made) {
       const isKept = dtype !== undefined && engine.isPlain &&
         recent.keepValue(op, this.specs[index], this.values[index], dtype, pointer);
-      if (!isKept) exports.tandem_tensor_release(pointer);
+      if (!isKept) engine.releaseTensor(pointer);
     }
     if (attrs === 0) return;
     const isKept = engine.isPlain && recent.keepAttrs(op, options!, attrs);
-    if (!isKept) exports.tandem_attrs_release(attrs);
+    if (!isKept) engine.releaseAttrs(attrs);
   }
 
-  private request(): number {
+  private request(): Handle {
     if (contexts.alive === 0) return 0;
     let context = currentContext() ?? this.inherited;
     for (; context !== undefined; context = context.parent) {
@@ -208,7 +204,7 @@ class Call {
     return 0;
   }
 
-  private pointerOf(tensor: Tensor, index: number): number {
+  private pointerOf(tensor: Tensor, index: number): Handle {
     const { engine, op } = this;
     if (tensor.engine !== engine) {
       throw errorIn(op.name, 'InvalidArgument',
@@ -222,7 +218,7 @@ class Call {
     return tensor.ref.pointer;
   }
 
-  private create(value: TensorLike, index: number): number {
+  private create(value: TensorLike, index: number): Handle {
     const { engine, op } = this;
     const dtype = dtypeFor(this.specs[index], value, this.values, this.specs);
     const context = { op: op.name, name: this.nameOf(index), isStrict: true };
@@ -239,26 +235,24 @@ class Call {
   private pendingLike(value: TensorInput, index: number): Tensor | undefined {
     const spec = this.specs[index];
     if (spec === undefined || spec.isMixed || WIDEST[typeof firstOf(value)] === undefined) return undefined;
-    const { exports } = this.engine;
     return this.values.find((other, i): other is Tensor => isTensor(other) && this.specs[i]?.type === spec.type &&
-      exports.tandem_js_tensor_state(this.pointerOf(other, i)) === PENDING);
+      this.engine.state(this.pointerOf(other, i)) === 'pending');
   }
 
   // The values, waiting with the op for their dtype (TY-2).
-  private castLike(value: TensorInput, like: Tensor, index: number, context: ValuesContext): number {
+  private castLike(value: TensorInput, like: Tensor, index: number, context: ValuesContext): Handle {
     const { engine, entry, op } = this;
     const widest = createTensor(engine, value as TensorLike, WIDEST[typeof firstOf(value)], undefined, context);
-    let pointer = 0;
+    let pointer: Handle;
     try {
       const location = engine.tracksLocations ? engine.location(locationOf(entry)) : 0;
       const input = op.inputs.indexOf(this.specs[index]!);
       const request = this.request();
       // The program's code may have disposed of it when its values were read.
       const of = this.pointerOf(like, this.values.indexOf(like));
-      pointer = engine.guard((exports) => exports.tandem_js_cast_like(
-        engine.js, widest, of, op.on(engine, entry), input, request, location)) >>> 0;
+      pointer = engine.castLike(widest, of, op.on(engine, entry), input, request, location);
     } finally {
-      engine.exports.tandem_tensor_release(widest);
+      engine.releaseTensor(widest);
     }
     if (pointer === 0) throw new TandemError('ResourceExhausted', 'expected memory for a number, got none');
     this.made.push({ pointer, index, dtype: undefined });

@@ -8,7 +8,7 @@ import { contexts } from './context.js';
 import { createScalar, isPlainNumber } from './create.js';
 import { dtypeOfArray } from './dtypes.js';
 import type { DType } from './dtypes.js';
-import type { Engine } from './engine.js';
+import type { Engine, Handle } from './engine.js';
 import type { Entry } from './errors.js';
 import type { InputSpec, Op } from './op.js';
 import type { Runtime } from './runtime.js';
@@ -35,7 +35,7 @@ export function callAgain(
   const attrs = recent.attrs(op, options);
   if (attrs === undefined) return undefined;
   let of = runtime;
-  const pointers: number[] = [];
+  const pointers: Handle[] = [];
   for (let i = 0; i < inputs.length; ++i) {
     const value = inputs[i]!;
     if (isTensor(value)) {
@@ -52,15 +52,15 @@ export function callAgain(
   // Options and lists may have run code of the user's when they were read, which may even have disposed of arguments.
   if (recent.changes !== changes || engine.releases !== releases) return undefined;
   if (of?.engine !== engine || pointers.length > MAX_ARGUMENTS) return undefined;
-  let { u32 } = engine.heap;
-  if (u32.length === 0) u32 = engine.revive(entry);
-  for (let i = 0; i < pointers.length; ++i) u32[engine.argumentsAt + i] = pointers[i]!;
+  let { args } = engine;
+  if (args.length === 0) args = engine.revive(entry);
+  for (let i = 0; i < pointers.length; ++i) args[i] = pointers[i]!;
   return newTensor(of, engine, engine.call(op.pointer, pointers.length, entry, attrs));
 }
 
 // The arguments of an input that is a list of tensors; 0 as the last of them if it is anything else.
 function pushTensors(
-  pointers: number[], engine: Engine, list: unknown, runtime: Runtime | undefined,
+  pointers: Handle[], engine: Engine, list: unknown, runtime: Runtime | undefined,
 ): Runtime | undefined {
   let of = runtime;
   const count = Array.isArray(list) ? list.length : Infinity;
@@ -83,10 +83,10 @@ function decides(input: InputSpec, other: InputSpec): boolean {
   return input.isVariadic && (!other.isHost || input.type === other.type);
 }
 
-// The tandem_tensor* of a number or a list, which is kept; 0 if there is none.
+// The tensor of a number or a list, which is kept; 0 if there is none.
 function pointerOfValue(
   engine: Engine, op: Op, index: number, value: unknown, inputs: readonly TensorInput[],
-): number {
+): Handle {
   const spec = op.inputs[index]!;
   const { recent } = engine;
   if (typeof value !== 'number' && !(spec.isHost && Array.isArray(value))) return 0;

@@ -12,7 +12,7 @@ export interface Context {
   readonly parent: Context | undefined;
   /** Takes a tensor that is made in this context, and says whether it did. */
   adopt?(tensor: object): boolean;
-  /** The tandem_request* that calls on an engine belong to; 0 if it has none there. Throws if the request is over. */
+  /** The request that calls on an engine belong to; 0 if it has none there. Throws if the request is over. */
   requestOn?(engine: object): number;
   /** The reason of an aborted request; undefined while it goes on. */
   whyOver?(): { reason: unknown } | undefined;

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// createRuntime: what to load, with what the environment has and the user wants.
+// createRuntime: what the user wants, checked, and a runtime of it.
 
-import type { Capabilities } from './capabilities.js';
-import { dtypeCode } from './dtypes.js';
-import { Engine } from './engine.js';
 import type { EngineOptions } from './engine.js';
-import { attribute, attributed, errorIn, TandemError, textOf } from './errors.js';
-import type { GpuSource } from './gpu.js';
-import { checkSimd, checkWebAssembly, instantiate, instantiateThreads } from './module.js';
-import type { Execute, WasmInstance } from './module.js';
+import { attribute, attributed, errorIn, TandemError } from './errors.js';
 import { platform } from './platform.js';
 import { Runtime } from './runtime.js';
 import { describe } from './values.js';
+import { loadEngine } from './wasm/load_engine.js';
 
 /** What a runtime is made of. Everything has a default. */
 export interface RuntimeOptions {
@@ -88,81 +83,6 @@ function checkOptions(given: unknown, options: RuntimeOptions): Omit<EngineOptio
   return { memoryLimit, pendingLimit, onDiagnostic, onPrint, trackLocations };
 }
 
-const MAX_THREADS = 64;
-
-// Why there are no more threads than one; undefined if there are to be more.
-function whyOneThread(options: RuntimeOptions, wanted: number): string | undefined {
-  if (wanted === 1) {
-    return options.threads === undefined || options.threads === 'auto'
-      ? 'the module without threads is the default here; ask for createRuntime({ threads: n })'
-      : 'one thread was asked for';
-  }
-  if (options.wasmUrl !== undefined || options.wasmModule !== undefined || options.wasmBinary !== undefined) {
-    return 'wasmUrl, wasmModule and wasmBinary are of the module without threads';
-  }
-  return platform.whyNoThreads();
-}
-
-interface Loaded {
-  readonly instance: WasmInstance;
-  readonly threads: number;
-  /** Why it is one. */
-  readonly reason: string | undefined;
-}
-
-async function load(
-  options: RuntimeOptions, gpu: GpuSource | undefined, wake: () => void, execute: Execute,
-  fail: (error: unknown) => void,
-): Promise<Loaded> {
-  const asked = options.threads ?? 'auto';
-  const wanted = asked === 'auto' ? platform.defaultThreads : Math.min(asked, MAX_THREADS);
-  let reason = whyOneThread(options, wanted);
-  if (reason === undefined) {
-    try {
-      return { instance: await instantiateThreads(wanted, wake, execute, fail), threads: wanted, reason };
-    } catch (error) {
-      reason = `the threaded module could not be loaded: ${textOf(error)}`;
-    }
-  }
-  const { wasmModule, wasmBinary } = options;
-  const wasmUrl = options.wasmUrl ?? (wasmModule ?? wasmBinary ? undefined : gpu?.wasmUrl());
-  return { instance: await instantiate({ wasmUrl, wasmModule, wasmBinary }, wake, execute), threads: 1, reason };
-}
-
-const hasWebGpu = (): boolean => typeof globalThis.navigator === 'object' && 'gpu' in globalThis.navigator;
-
-// The device, or why ops run on the CPU.
-async function findGpu(options: RuntimeOptions): Promise<GpuSource | string> {
-  const { device = 'auto', gpu, gpuDevice } = options;
-  if (device === 'cpu') return 'the CPU was asked for';
-  if (device === 'auto' && !gpu && !gpuDevice && !hasWebGpu()) return 'the environment has no WebGPU';
-  try {
-    const { open } = await import('./webgpu/webgpu.js');
-    return await open(options, { TandemError, dtypeCode });
-  } catch (error) {
-    if (device === 'webgpu' || (error as TandemError).code === 'InvalidArgument') throw error;
-    return textOf(error);
-  }
-}
-
-function capabilitiesOf(loaded: Loaded, gpu: GpuSource | string, version: string): Capabilities {
-  const reasons: Record<string, string> = {};
-  if (loaded.reason !== undefined) reasons['threads'] = loaded.reason;
-  const onGpu = typeof gpu !== 'string';
-  if (!onGpu) reasons['webgpu'] = gpu;
-  return Object.freeze({
-    device: onGpu ? 'webgpu' : 'cpu',
-    ...(onGpu && { gpu: gpu.capabilities }),
-    version,
-    simd: true,
-    threads: loaded.threads,
-    threadsAvailable: platform.whyNoThreads() === undefined,
-    crossOriginIsolated: platform.isIsolated(),
-    webgpuAvailable: onGpu || hasWebGpu(),
-    reasons: Object.freeze(reasons),
-  });
-}
-
 /**
  * Loads the module and makes a runtime of it.
  *
@@ -173,36 +93,14 @@ function capabilitiesOf(loaded: Loaded, gpu: GpuSource | string, version: string
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   // Workers that start do not keep a process running by themselves.
   const starting = {};
-  let source: GpuSource | undefined;
   platform.stayAlive(starting, true);
   try {
     // A copy, since getters may give something else the next time.
     const own = attributed(createRuntime, () => ({ ...options }));
     const checked = attributed(createRuntime, () => checkOptions(options, own));
-    checkWebAssembly();
-    let engine: Engine | undefined;
-    let gpu = await findGpu(own);
-    if (typeof gpu !== 'string') source = gpu;
-    const loading = load(own, source, () => engine?.events.wake(), (...batch) => engine?.gpu?.execute(...batch),
-      (error) => engine?.trap(error));
-    // While it is fetched. Without SIMD it cannot be compiled either, which nobody is told then.
-    loading.catch(() => undefined);
-    checkSimd();
-    const loaded = await loading;
-    if (source && !('tandem_webgpu_create' in loaded.instance.exports)) {
-      gpu = 'the given module has no WebGPU, unlike tandem-webgpu.wasm';
-      if (own.device === 'webgpu') throw errorIn('createRuntime', 'FailedPrecondition', gpu);
-      source.close();
-      source = undefined;
-    }
-    engine = new Engine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
-    engine.gpu = source?.attach(engine, { fallback: own.fallback ?? true, memoryLimit: checked.memoryLimit });
-    // For what there was to do before anybody could be told.
-    engine.events.wake();
-    const version = engine.heap.cString(loaded.instance.exports.tandem_version());
-    return new Runtime(engine, capabilitiesOf(loaded, gpu, version));
+    const { capabilities, engine } = await loadEngine(own, checked);
+    return new Runtime(engine, capabilities);
   } catch (error) {
-    source?.close();
     throw error instanceof TandemError ? attribute(error, createRuntime) : error;
   } finally {
     platform.stayAlive(starting, false);

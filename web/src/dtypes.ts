@@ -3,6 +3,8 @@
 
 // Element types: their names, codes of the C interface, sizes and typed arrays, and the 16-bit floating-point formats.
 
+import { DTYPE_CODES } from './codes.js';
+
 /** The element type of a tensor. */
 export type DType =
   | 'bool' | 'u8' | 'i8' | 'u16' | 'i16' | 'i32' | 'u32' | 'i64' | 'u64' | 'f16' | 'bf16' | 'f32' | 'f64' | 'c64'
@@ -42,16 +44,12 @@ export interface TypedArrayConstructor {
   readonly BYTES_PER_ELEMENT: number;
 }
 
-// In the order of their codes in bindings/c/tandem.h, which begin with 1.
-const NAMES: readonly DType[] = [
-  'bool', 'u8', 'i8', 'u16', 'i16', 'i32', 'u32', 'i64', 'u64', 'f16', 'bf16', 'f32', 'f64', 'c64', 'string',
-];
-const SIZES = [0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 0];
-const ARRAYS: readonly (TypedArrayConstructor | undefined)[] = [
-  undefined, Uint8Array, Uint8Array, Int8Array, Uint16Array, Int16Array, Int32Array, Uint32Array, BigInt64Array,
-  BigUint64Array, Uint16Array, Uint16Array, Float32Array, Float64Array, Float32Array, undefined,
-];
-const CODES: ReadonlyMap<string, number> = new Map(NAMES.map((name, i) => [name, i + 1]));
+const ARRAYS: Readonly<Record<Exclude<DType, 'string'>, TypedArrayConstructor>> = {
+  bool: Uint8Array, u8: Uint8Array, i8: Int8Array, u16: Uint16Array, i16: Int16Array, i32: Int32Array,
+  u32: Uint32Array, i64: BigInt64Array, u64: BigUint64Array, f16: Uint16Array, bf16: Uint16Array, f32: Float32Array,
+  f64: Float64Array, c64: Float32Array,
+};
+const CODES: ReadonlyMap<string, number> = new Map(DTYPE_CODES.map((name, i) => [name, i + 1]));
 const BY_TAG: ReadonlyMap<string, DType> = new Map<string, DType>([
   ['Uint8Array', 'u8'], ['Uint8ClampedArray', 'u8'], ['Int8Array', 'i8'], ['Uint16Array', 'u16'],
   ['Int16Array', 'i16'], ['Int32Array', 'i32'], ['Uint32Array', 'u32'], ['BigInt64Array', 'i64'],
@@ -59,7 +57,7 @@ const BY_TAG: ReadonlyMap<string, DType> = new Map<string, DType>([
 ]);
 
 /** All element types, in the order of their codes. */
-export const DTYPES: readonly DType[] = NAMES;
+export const DTYPES: readonly DType[] = DTYPE_CODES;
 
 /** Whether a value names an element type. */
 export function isDType(value: unknown): value is DType {
@@ -73,12 +71,12 @@ export function dtypeCode(dtype: DType): number {
 
 /** The element type of a code of the C interface, 1 to 15. */
 export function dtypeOfCode(code: number): DType {
-  return NAMES[code - 1] as DType;
+  return DTYPE_CODES[code - 1]!;
 }
 
 /** Bytes of one element; 0 for strings, which have no fixed size. */
 export function byteSize(dtype: DType): number {
-  return SIZES[dtypeCode(dtype)] as number;
+  return dtype === 'string' ? 0 : arrayType(dtype).BYTES_PER_ELEMENT * partsOf(dtype);
 }
 
 /** Elements of the typed array for one element of a tensor: 2 for c64, else 1. */
@@ -93,7 +91,7 @@ export function arrayType<D extends Exclude<DType, 'string'>>(dtype: D): TypedAr
 };
 export function arrayType(dtype: DType): TypedArrayConstructor;
 export function arrayType(dtype: DType): TypedArrayConstructor {
-  return ARRAYS[dtypeCode(dtype)] as TypedArrayConstructor;
+  return ARRAYS[dtype as Exclude<DType, 'string'>];
 }
 
 // What all typed arrays inherit from. Its getters work for those of other realms (frames, vm contexts), too, and no

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// A module instance at work: calls into it, errors out of it, and its end.
+// Engine: what computes, as tensors, calls and events see it; wasm/ is one. And what every engine does alike: it finds
+// out what is garbage, looks ops up once, and ends.
 
-import { attribute, codeOfNumber, TandemError, textOf } from './errors.js';
+import { attribute, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
+import type { DType, TypedArray } from './dtypes.js';
 import { Events } from './events.js';
-import type { Listener } from './events.js';
+import type { EventSink, Listener } from './events.js';
 import type { Gpu } from './gpu.js';
-import { Heap } from './heap.js';
+import type { HostMemoryInfo } from './memory.js';
 import type { Op } from './op.js';
-import type { WasmExports, WasmInstance } from './module.js';
 import { Recent } from './recent.js';
 
-/** A reference to a tensor of the module. */
-export class Ref {
-  /** The tandem_tensor*; 0 once it is released. */
-  pointer: number;
+/** What an engine has, by its number there: a tensor, an op, attributes, a request, a chain. 0 is none. */
+export type Handle = number;
 
-  constructor(pointer: number) {
+/** A reference to a tensor of an engine. */
+export class Ref {
+  /** 0 once it is released. */
+  pointer: Handle;
+
+  constructor(pointer: Handle) {
     this.pointer = pointer;
   }
 }
@@ -30,7 +34,7 @@ export interface Watched {
 
 /** How an engine is made. */
 export interface EngineOptions extends Listener {
-  /** Threads that compute; 0: the one that loaded the module. */
+  /** Threads that compute; 0: the one that loaded it. */
   workers: number;
   /** Bytes; 0 for none. */
   memoryLimit: number;
@@ -39,47 +43,69 @@ export interface EngineOptions extends Listener {
   trackLocations: boolean;
 }
 
-// Offsets in the scratch area, in bytes. At its begin is room for the results of C functions.
-/** Of a tandem_js_description, or another struct that a function fills. */
-export const DESCRIPTION = 64;
-/** Of a tandem_call_options. */
-const OPTIONS = 160;
-/** Of another one, in which attributes are all that is ever set. */
-const PLAIN_OPTIONS = 192;
-/** Of events. */
-export const EVENTS = 256;
-/** How many there is room for. */
-export const MAX_EVENTS = 64;
-/** Of the arguments of a call, and the results behind them; of dimensions. */
-export const ARGUMENTS = 2048;
-const MAX_TENSORS = 4096;
-const CALL_OPTIONS_BYTES = 28;
-const NURSERY_SIZE = 512;
-
-const failClosed = (): never => {
-  throw new Error('the module is closed');
-};
-const NO_EXPORTS = {} as WasmExports;
-
-/** What a call may be given besides its arguments; addresses, or 0. */
+/** What a call may be given besides its arguments. */
 export interface CallOptions {
-  attrs: number;
-  chain: number;
-  request: number;
-  location: number;
+  readonly attrs: Handle;
+  readonly chain: Handle;
+  readonly request: Handle;
+  /** As `location` gives it. */
+  readonly location: number;
 }
 
-/** See above. One for each runtime. */
-export class Engine {
-  exports: WasmExports;
-  readonly heap: Heap;
-  /** Why nothing can be called any more: the runtime was disposed of, or the module has failed. */
-  closed: TandemError | undefined;
-  /** The tandem_runtime*. */
-  readonly runtime: number;
-  /** The tandem_js*. */
-  readonly js: number;
+/** Whether a tensor's elements have been computed. */
+export type TensorState = 'pending' | 'available' | 'error';
 
+/** What is known of a tensor, without waiting. */
+export interface Description {
+  readonly state: TensorState;
+  /** Undefined if it is not known yet, or the tensor is an error. */
+  readonly dtype: DType | undefined;
+  /** Likewise. */
+  readonly shape: readonly number[] | undefined;
+  /** Where the elements are, for `elements`; 0 if they are not dense in memory, or not there yet. */
+  readonly place: number;
+}
+
+/** A tensor whose elements are yet to be written, and where, for `elements`. */
+export interface NewTensor {
+  readonly pointer: Handle;
+  readonly place: number;
+}
+
+/**
+ * Attributes in the making, under the names of the op's definition. Values have been checked, but for whether the op
+ * takes them, which the call finds out. What fails, fails with the error of an engine without memory.
+ */
+export interface AttrWriter {
+  /** The attributes; 0 before the first is set. The caller's to release. */
+  readonly pointer: Handle;
+  bool(name: string, value: boolean): void;
+  /** At most 2^53 in size. */
+  int(name: string, value: number): void;
+  float(name: string, value: number): void;
+  string(name: string, value: string): void;
+  dtype(name: string, value: DType): void;
+  /** -1 for what is not known. */
+  shape(name: string, value: readonly (number | bigint)[]): void;
+  tensor(name: string, dtype: DType, shape: readonly number[], elements: TypedArray): void;
+  func(name: string, value: string): void;
+  bools(name: string, values: readonly boolean[]): void;
+  ints(name: string, values: readonly (number | bigint)[]): void;
+  floats(name: string, values: Float32Array): void;
+  strings(name: string, values: readonly string[]): void;
+  dtypes(name: string, values: readonly DType[]): void;
+  shapes(name: string, values: readonly (readonly (number | bigint)[])[]): void;
+}
+
+const NURSERY_SIZE = 512;
+
+/**
+ * See above. One for each runtime. Everything is called on the thread that made it, and nothing waits. Once it is
+ * `closed`, what gives something throws why; what releases something does nothing.
+ */
+export abstract class Engine {
+  /** Why nothing can be called any more: the runtime was disposed of, or the engine has failed. */
+  closed: TandemError | undefined;
   /** The device that ops run on, if it is not the CPU. */
   gpu: Gpu | undefined;
   /** The event loop's side of it. */
@@ -92,93 +118,112 @@ export class Engine {
   releases = 0;
   /** What calls were given lately. */
   readonly recent: Recent;
-  /** Index in `heap.u32` of the arguments and of the result of a call. */
-  readonly argumentsAt: number;
-  private readonly resultsAt: number;
-  private opExecute: (op: number, args: number, count: number, options: number, results: number,
-    numResults: number) => number;
-  private tensorRelease: (tensor: number) => number;
+  /** Room for the arguments of the next `call`. Without any while `revive` has to give it anew. */
+  abstract args: Uint32Array;
+
   // What is new, and not watched yet. Watching costs as much as the rest of a small op, and much of what is new is
   // disposed of soon; nothing is found to be garbage before the running job has ended anyway.
   private readonly nursery: Watched[] = [];
   private readonly registry: FinalizationRegistry<Ref>;
-  private readonly ops = new Map<string, number>();
+  private readonly ops = new Map<string, Handle>();
   // What must forget this engine when it is closed.
   private readonly users = new Set<Op>();
-  private readonly names = new Map<string, number>();
-  private locations = new Map<string, number>();
-  private instance: WasmInstance | undefined;
 
-  constructor(instance: WasmInstance, options: EngineOptions) {
-    const { exports } = instance;
-    this.instance = instance;
-    this.exports = exports;
-    this.events = new Events(this, options);
-    this.tracksLocations = options.trackLocations;
-    this.isPlain = !options.trackLocations;
-    this.heap = new Heap(instance.memory, { malloc: exports.malloc, free: exports.free });
-    this.argumentsAt = (this.heap.scratch + ARGUMENTS) >>> 2;
-    this.resultsAt = this.heap.scratch >>> 2;
-    this.heap.u32.set([CALL_OPTIONS_BYTES, 0, 0, 0, 0, 0, 0], (this.heap.scratch + PLAIN_OPTIONS) >>> 2);
+  protected constructor({ trackLocations, ...listener }: EngineOptions) {
+    this.events = new Events(this, listener);
+    this.tracksLocations = trackLocations;
+    this.isPlain = !trackLocations;
     this.recent = new Recent(this);
-    this.opExecute = exports.tandem_op_execute;
-    this.tensorRelease = exports.tandem_tensor_release;
     this.registry = new FinalizationRegistry((ref) => {
       ++this.events.released;
       this.release(ref);
     });
-    this.check(exports.tandem_js_create(options.workers, options.memoryLimit, options.pendingLimit,
-      options.onDiagnostic ? 1 : 0, this.heap.scratch));
-    this.js = this.result();
-    this.runtime = exports.tandem_js_runtime(this.js) >>> 0;
   }
 
-  // Calls.
+  // Ops.
 
-  /** The u32 that a C function gave through its last parameter, which pointed to the scratch area. */
-  result(index = 0): number {
-    if (this.heap.u32.length === 0) this.heap.renew();
-    return this.heap.u32[this.resultsAt + index]!;
-  }
+  /** The room for arguments, for a call that found it gone. Errors are the caller's of `entry`. */
+  abstract revive(entry: Entry): Uint32Array;
+  /** Calls an op with the first `count` of `args`. Its result; errors are the caller's of `entry`. */
+  abstract call(op: Handle, count: number, entry: Entry, attrs?: Handle): Handle;
+  /** Calls an op with any number of arguments and results. Errors are the caller's of `entry`. */
+  abstract callMany(
+    op: Handle, args: readonly Handle[], numResults: number, options: CallOptions, entry: Entry): Handle[];
+  /** The op of this name on the device where ops run; throws NotFound. */
+  protected abstract lookUp(name: string): Handle;
+  abstract newAttrs(): AttrWriter;
+  abstract releaseAttrs(attrs: Handle): void;
+  /** What an op is called with for a place in the user's program. Good for the next call. */
+  abstract location(text: string): number;
+  /** The definitions of all ops, as JSON. */
+  abstract registryJson(): string;
 
-  /** Runs `fn`, which calls the module; makes a trap an error, after which nothing works any more. */
-  guard<T>(fn: (exports: WasmExports, scratch: number) => T): T {
-    if (this.closed !== undefined) throw this.whyClosed();
-    try {
-      this.heap.renew();
-      return fn(this.exports, this.heap.scratch);
-    } catch (error) {
-      throw isTrap(error) ? this.trap(error) : error;
-    }
-  }
+  // Tensors.
 
-  /** Throws the error that a status is, unless it is 0. */
-  check(status: number): void {
-    if (status !== 0) throw this.takeStatus(status);
-  }
+  /** A tensor of numbers for the caller to fill. Throws ResourceExhausted. */
+  abstract allocate(dtype: DType, shape: readonly number[]): NewTensor;
+  /** So many elements at a place, until anything of the engine is called. */
+  abstract elements(dtype: DType, place: number, count: number): TypedArray;
+  abstract createStrings(strings: readonly string[], shape: readonly number[]): Handle;
+  /** A number that the dtype takes; 0 without memory for it. */
+  abstract createScalar(dtype: DType, value: number): Handle;
+  /**
+   * `values`, available numbers, as elements of the dtype that `like`, which is pending, turns out to have, for an input
+   * of an op; 0 without memory for it.
+   */
+  abstract castLike(
+    values: Handle, like: Handle, op: Handle, input: number, request: Handle, location: number): Handle;
+  abstract state(tensor: Handle): TensorState;
+  /** The dtype, if it is known already. */
+  abstract dtypeOf(tensor: Handle): DType | undefined;
+  abstract describe(tensor: Handle): Description;
+  /** The error that it is. */
+  abstract errorOf(tensor: Handle): TandemError;
+  /** Another reference to it. */
+  abstract share(tensor: Handle): Handle;
+  /** Where the elements of an available tensor of numbers are, which are made dense for that. */
+  abstract placeOf(tensor: Handle): number;
+  /** So many strings of an available tensor of strings. */
+  abstract strings(tensor: Handle, count: number): string[];
+  /** Describes an available tensor with at most so many elements. */
+  abstract text(tensor: Handle, maxElements: number): string;
+  abstract releaseTensor(tensor: Handle): void;
 
-  /** As check; the error is the caller's of `entry`. */
-  checkAt(status: number, entry: Entry): void {
-    if (status !== 0) throw attribute(this.takeStatus(status), entry);
-  }
+  // Requests, chains, events.
 
-  /** The error of a tandem_status*, which it releases. */
-  takeStatus(status: number): TandemError {
-    const { exports, heap } = this;
-    const cause = exports.tandem_status_cause(status) >>> 0;
-    const op = heap.cString(exports.tandem_status_op(status) >>> 0);
-    const location = heap.cString(exports.tandem_status_location(status) >>> 0);
-    const way = heap.cString(exports.tandem_status_way(status) >>> 0);
-    const error = new TandemError(
-      codeOfNumber(exports.tandem_status_code(status)), heap.cString(exports.tandem_status_message(status) >>> 0), {
-        ...(op === '' ? {} : { op }),
-        ...(location === '' ? {} : { location }),
-        ...(way === '' ? {} : { way: way.trimEnd().split('\n') }),
-        ...(cause === 0 ? {} : { cause: this.takeStatus(cause) }),
-      });
-    exports.tandem_status_release(status);
-    return error;
-  }
+  /** Milliseconds; negative for none. */
+  abstract createRequest(timeout: number): Handle;
+  abstract cancelRequest(request: Handle, reason: string): void;
+  abstract releaseRequest(request: Handle): void;
+  abstract createChain(): Handle;
+  abstract releaseChain(chain: Handle): void;
+  /** Has the event of an id sent once a tensor is available or an error. */
+  abstract askReady(tensor: Handle, id: number): void;
+  /** The same for the effects of the calls that a chain was given so far. */
+  abstract askChainReady(chain: Handle, id: number): void;
+  /** The same for when nothing is queued or running. */
+  abstract askSettled(id: number): void;
+  /** Computes for about so many milliseconds; whether there is more to compute now. */
+  abstract runTasks(milliseconds: number): boolean;
+  /** Tells the events that have come. */
+  abstract takeEvents(sink: EventSink): void;
+
+  // State.
+
+  abstract memory(): HostMemoryInfo;
+  /** Garbage has been collected; it is to be again when more than `threshold` bytes are in use. */
+  abstract collected(threshold: number): void;
+  /** Makes all that is pending a Cancelled error, and every later call, until `restart`. */
+  abstract cancel(reason: string | undefined): void;
+  abstract restart(): void;
+  abstract startTrace(): void;
+  abstract stopTrace(): void;
+  abstract clearTrace(): void;
+  abstract traceJson(): string;
+  /** What to throw for something that the engine itself has thrown. It is unusable from then on. */
+  abstract trap(error: unknown): TandemError;
+  /** Gives up what the engine is made of. Called once. */
+  protected abstract end(): void;
 
   /** A new error that says why nothing can be called. */
   whyClosed(): TandemError {
@@ -186,110 +231,23 @@ export class Engine {
     return new TandemError(code, message, cause === undefined ? {} : { cause });
   }
 
-  /** What to throw for something that was thrown by the module itself. The runtime is unusable from then on. */
-  trap(error: unknown): TandemError {
-    if (this.closed !== undefined) return this.whyClosed();
-    this.close(new TandemError('Internal',
-      `the WebAssembly module failed (${textOf(error)}), so that this runtime cannot be used any more; create another`,
-      { cause: error }));
-    return this.whyClosed();
-  }
-
-  /** The views of the memory, for a call that found them without a buffer. */
-  revive(entry: Entry): Uint32Array {
-    if (this.closed !== undefined) throw attribute(this.whyClosed(), entry);
-    this.heap.renew();
-    return this.heap.u32;
-  }
-
-  /**
-   * Calls an op, looked up by `op`, whose `count` arguments are in the scratch area already, with a tandem_attrs* or 0.
-   * The tandem_tensor* of its result; errors are the caller's of `entry`.
-   */
-  call(op: number, count: number, entry: Entry, attrs = 0): number {
-    const { heap } = this;
-    let options = 0;
-    if (attrs !== 0) {
-      options = heap.scratch + PLAIN_OPTIONS;
-      heap.u32[(options >>> 2) + 1] = attrs;
-    }
-    let status: number;
-    try {
-      status = this.opExecute(op, heap.scratch + ARGUMENTS, count, options, heap.scratch, 1);
-    } catch (error) {
-      throw attribute(this.trap(error), entry);
-    }
-    if (status !== 0) throw attribute(this.takeStatus(status), entry);
-    let { u32 } = heap;
-    if (u32.length === 0) u32 = this.revive(entry);
-    return u32[this.resultsAt]!;
-  }
-
-  /** Calls an op with any number of arguments and results. The tandem_tensor* of its results. */
-  callMany(op: number, args: readonly number[], numResults: number, options: CallOptions, entry: Entry): number[] {
-    if (this.closed !== undefined) throw attribute(this.whyClosed(), entry);
-    const { heap } = this;
-    const total = args.length + numResults;
-    const room = total > MAX_TENSORS ? heap.malloc(4 * total) : heap.scratch + ARGUMENTS;
-    try {
-      heap.renew();
-      heap.u32.set(args, room >>> 2);
-      heap.u32.set([CALL_OPTIONS_BYTES, options.attrs, 0, options.chain, options.request, options.location, 0],
-        (heap.scratch + OPTIONS) >>> 2);
-      const results = room + 4 * args.length;
-      const status = this.guard((_, scratch) =>
-        this.opExecute(op, room, args.length, scratch + OPTIONS, results, numResults));
-      this.checkAt(status, entry);
-      heap.renew();
-      return Array.from(heap.u32.subarray(results >>> 2, (results >>> 2) + numResults));
-    } finally {
-      if (total > MAX_TENSORS && this.closed === undefined) heap.free(room);
-    }
-  }
-
-  /** The tandem_op* of an op, looked up once. Errors are the caller's of `entry`. */
-  op(op: Op, entry: Entry): number {
+  /** An op, looked up once. Errors are the caller's of `entry`. */
+  op(op: Op, entry: Entry): Handle {
     let pointer = this.ops.get(op.name);
     if (pointer === undefined) {
-      if (this.closed !== undefined) throw attribute(this.whyClosed(), entry);
-      const text = this.heap.newCString(op.name);
-      const device = this.gpu ? this.name('webgpu') : 0;
-      const status = this.guard((exports, scratch) => exports.tandem_op_create(this.runtime, text, device, scratch));
-      this.heap.free(text);
-      this.checkAt(status, entry);
-      pointer = this.result();
+      try {
+        pointer = this.lookUp(op.name);
+      } catch (error) {
+        throw error instanceof TandemError ? attribute(error, entry) : error;
+      }
       this.ops.set(op.name, pointer);
     }
     this.users.add(op);
     return pointer;
   }
 
-  /** The address of a text that is kept, such as an attribute's name. */
-  name(text: string): number {
-    let address = this.names.get(text);
-    if (address === undefined) {
-      address = this.heap.newCString(text);
-      this.names.set(text, address);
-    }
-    return address;
-  }
-
-  /** The same for a place in the user's program; not kept for good, since programs may make them up. */
-  location(text: string): number {
-    let address = this.locations.get(text);
-    if (address === undefined) {
-      if (this.locations.size >= 10_000) {
-        for (const old of this.locations.values()) this.heap.free(old);
-        this.locations = new Map();
-      }
-      address = this.heap.newCString(text);
-      this.locations.set(text, address);
-    }
-    return address;
-  }
-
   /** Moves a new tensor to where ops run; gives it up if that fails. */
-  place(tensor: number): number {
+  place(tensor: Handle): Handle {
     return this.gpu?.place(tensor) ?? tensor;
   }
 
@@ -314,34 +272,15 @@ export class Engine {
     if (pointer === 0) return;
     ref.pointer = 0;
     ++this.releases;
-    if (this.closed !== undefined) return;
-    try {
-      this.tensorRelease(pointer);
-    } catch (error) {
-      this.trap(error);
-    }
+    this.releaseTensor(pointer);
   }
 
-  /** The text that a C function gives through its last two parameters, address and size, and that is to be freed. */
-  takeText(ask: (exports: WasmExports, scratch: number) => number): string {
-    return this.guard((exports, scratch) => {
-      this.check(ask(exports, scratch));
-      const address = this.result(0);
-      const text = this.heap.text(address, this.result(1));
-      exports.tandem_free(address);
-      return text;
-    });
-  }
-
-  // The end.
-
-  /** Cancels what is pending, rejects what waits, and gives the instance up with its memory. */
+  /** Cancels what is pending, rejects what waits, and gives the engine up with its memory. */
   dispose(): void {
     if (this.closed !== undefined) return;
     const reason = new TandemError('FailedPrecondition', 'the runtime has been disposed of');
     try {
-      const text = this.heap.newCString(reason.message);
-      this.check(this.exports.tandem_js_cancel(this.js, text));
+      this.cancel(reason.message);
       this.events.take();
     } catch (error) {
       this.trap(error);
@@ -349,24 +288,14 @@ export class Engine {
     this.close(reason);
   }
 
-  private close(why: TandemError): void {
-    this.closed ??= why;
-    this.heap.close(() => this.whyClosed());
+  protected close(why: TandemError): void {
+    if (this.closed !== undefined) return;
+    this.closed = why;
     for (const op of this.users) op.forget(this);
     this.users.clear();
     this.events.close();
     this.gpu?.close();
-    this.instance?.terminate();
     // Its memory goes when nothing refers to it, though tensors and the runtime may still be held.
-    this.instance = undefined;
-    this.exports = NO_EXPORTS;
-    this.opExecute = this.tensorRelease = failClosed;
+    this.end();
   }
-}
-
-// Whether what was thrown left the module in the middle of something: a trap, or no room left on the stack, of which
-// Firefox has an error of its own.
-function isTrap(error: unknown): boolean {
-  return error instanceof WebAssembly.RuntimeError ||
-    (error instanceof Error && !(error instanceof TandemError) && /call stack|recursion/.test(error.message));
 }

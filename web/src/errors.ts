@@ -3,21 +3,17 @@
 
 // The error that every failure of the package is, and where in the user's program it came from.
 
+import { ERROR_CODES } from './codes.js';
+
 /** The kinds of errors. */
 export type ErrorCode =
   | 'Cancelled' | 'Unknown' | 'InvalidArgument' | 'DeadlineExceeded' | 'NotFound' | 'AlreadyExists'
   | 'ResourceExhausted' | 'FailedPrecondition' | 'OutOfRange' | 'Unimplemented' | 'Internal' | 'Unavailable'
   | 'DataLoss';
 
-// In the order of their numbers in bindings/c/tandem.h, which begin with 1.
-const CODES: readonly ErrorCode[] = [
-  'Cancelled', 'Unknown', 'InvalidArgument', 'DeadlineExceeded', 'NotFound', 'AlreadyExists', 'ResourceExhausted',
-  'FailedPrecondition', 'OutOfRange', 'Unimplemented', 'Internal', 'Unavailable', 'DataLoss',
-];
-
 /** The kind of error that has this number in the C interface. @internal */
 export function codeOfNumber(number: number): ErrorCode {
-  return CODES[number - 1] ?? 'Unknown';
+  return ERROR_CODES[number - 1] ?? 'Unknown';
 }
 
 /** What an error may say besides its code and message. */

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The event loop's side of a module instance: when it computes, what waits for its events, when garbage is collected.
+// The event loop's side of an engine: when it computes, what waits for its events, when garbage is collected.
 
-import { DESCRIPTION, EVENTS, MAX_EVENTS } from './engine.js';
 import type { Engine } from './engine.js';
 import type { TandemError } from './errors.js';
 import { collectorThreshold } from './memory.js';
-import type { WasmExports } from './module.js';
 import { platform } from './platform.js';
 
 /** What is told of events that nobody waits for. */
@@ -16,22 +14,27 @@ export interface Listener {
   onPrint?: ((text: string) => void) | undefined;
 }
 
+/** Who is told what has happened in an engine. */
+export interface EventSink {
+  /** What an id was asked for is ready, or has failed. */
+  onReady(id: number, error: TandemError | undefined): void;
+  /** An error of a call, which may be nobody's. */
+  onDiagnostic(error: TandemError): void;
+  onPrint(text: string): void;
+  /** Memory is short: garbage is to be collected. Not told again before `collected`. */
+  onShortage(): void;
+}
+
 interface Waiter {
   resolve(): void;
   reject(error: unknown): void;
 }
 
-// How long the module may compute before other events of the page get their turn.
+// How long an engine may compute before other events of the page get their turn.
 const SLICE_MS = 8;
 
-// As in tandem_js.h.
-const READY = 1;
-const DIAGNOSTIC = 2;
-const PRINT = 3;
-const SHORTAGE = 4;
-
 /** See above. One for each engine. */
-export class Events {
+export class Events implements EventSink {
   /** How many tensors have been found to be garbage. */
   released = 0;
   private readonly waiters = new Map<number, Waiter>();
@@ -41,7 +44,7 @@ export class Events {
 
   constructor(private readonly engine: Engine, private readonly listener: Listener) {}
 
-  /** Has the module's tasks run, and its events taken, soon. */
+  /** Has the engine's tasks run, and its events taken, soon. */
   readonly wake = (): void => {
     if (this.scheduled) return;
     this.scheduled = true;
@@ -52,9 +55,9 @@ export class Events {
     this.scheduled = false;
     if (this.engine.closed !== undefined) return;
     try {
-      const more = this.engine.exports.tandem_js_run_tasks(this.engine.js, SLICE_MS);
+      const more = this.engine.runTasks(SLICE_MS);
       this.take();
-      if (more !== 0) this.wake();
+      if (more) this.wake();
     } catch (error) {
       this.engine.trap(error);
     }
@@ -62,53 +65,35 @@ export class Events {
 
   /** Takes the events that have come, and tells who waits for them. */
   take(): void {
-    const { engine, engine: { heap } } = this;
-    const at = heap.scratch + EVENTS;
-    let count: number;
-    do {
-      count = engine.exports.tandem_js_take_events(engine.js, at, MAX_EVENTS);
-      heap.renew();
-      const events = heap.u32.slice(at >>> 2, (at >>> 2) + 4 * count);
-      for (let i = 0; i < count; ++i) {
-        this.handle(events[4 * i]!, events[4 * i + 1]!, events[4 * i + 2]!, events[4 * i + 3]!);
-      }
-    } while (count === MAX_EVENTS && engine.closed === undefined);
+    this.engine.takeEvents(this);
   }
 
-  private handle(kind: number, id: number, data: number, size: number): void {
-    switch (kind) {
-      case READY: {
-        const waiter = this.waiters.get(id);
-        this.waiters.delete(id);
-        if (this.waiters.size === 0) platform.stayAlive(this, false);
-        const error = data === 0 ? undefined : this.engine.takeStatus(data);
-        if (error === undefined) waiter?.resolve();
-        else waiter?.reject(error);
-        break;
-      }
-      case DIAGNOSTIC: {
-        const error = this.engine.takeStatus(data);
-        report(() => this.listener.onDiagnostic?.(error));
-        break;
-      }
-      case PRINT: {
-        const text = this.engine.heap.text(data, size);
-        this.engine.exports.tandem_free(data);
-        report(() => (this.listener.onPrint ?? platform.print)(text));
-        break;
-      }
-      case SHORTAGE:
-        void this.collect();
-        break;
-    }
+  onReady(id: number, error: TandemError | undefined): void {
+    const waiter = this.waiters.get(id);
+    this.waiters.delete(id);
+    if (this.waiters.size === 0) platform.stayAlive(this, false);
+    if (error === undefined) waiter?.resolve();
+    else waiter?.reject(error);
   }
 
-  /** Resolves when the module sends the event of an id; `ask` makes it do so. */
-  when(ask: (exports: WasmExports, id: number) => number): Promise<void> {
+  onDiagnostic(error: TandemError): void {
+    report(() => this.listener.onDiagnostic?.(error));
+  }
+
+  onPrint(text: string): void {
+    report(() => (this.listener.onPrint ?? platform.print)(text));
+  }
+
+  onShortage(): void {
+    void this.collect();
+  }
+
+  /** Resolves when the engine sends the event of an id; `ask` makes it do so. */
+  when(ask: (id: number) => void): Promise<void> {
     const id = this.nextId;
     this.nextId = (this.nextId % 0xffffffff) + 1;
     return new Promise((resolve, reject) => {
-      this.engine.check(this.engine.guard((exports) => ask(exports, id)));
+      ask(id);
       if (this.waiters.size === 0) platform.stayAlive(this, true);
       this.waiters.set(id, { resolve, reject });
     });
@@ -125,25 +110,16 @@ export class Events {
   /** Whether so much memory is in use that garbage is to be collected first. */
   isShort(): boolean {
     if (this.engine.closed !== undefined) return false;
-    return this.engine.guard((exports, scratch) => {
-      exports.tandem_js_memory(this.engine.js, scratch + DESCRIPTION);
-      this.engine.heap.renew();
-      const info = (scratch + DESCRIPTION) >>> 3;
-      return this.engine.heap.f64[info]! > this.engine.heap.f64[info + 6]!;
-    }) || (this.engine.gpu?.isShort() ?? false);
+    const { bytesInUse, threshold } = this.engine.memory();
+    return bytesInUse > threshold || (this.engine.gpu?.isShort() ?? false);
   }
 
   private async collectOnce(): Promise<void> {
     const before = this.released;
     await platform.collectGarbage(() => this.engine.closed !== undefined || this.released !== before);
     if (this.engine.closed !== undefined) return;
-    this.engine.guard((exports, scratch) => {
-      exports.tandem_js_memory(this.engine.js, scratch + DESCRIPTION);
-      this.engine.heap.renew();
-      const info = (this.engine.heap.scratch + DESCRIPTION) >>> 3;
-      const threshold = collectorThreshold(this.engine.heap.f64[info]!, this.engine.heap.f64[info + 5]!);
-      exports.tandem_js_collected(this.engine.js, threshold);
-    });
+    const { bytesInUse, limit } = this.engine.memory();
+    this.engine.collected(collectorThreshold(bytesInUse, limit));
     this.engine.gpu?.collected();
     this.wake();
   }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What a runtime has of its WebGPU device; webgpu/ implements it, in a file that is loaded when there is one.
+// What a runtime has of its WebGPU device.
 
-import type { GpuCapabilities } from './capabilities.js';
 import type { DType } from './dtypes.js';
-import type { Engine } from './engine.js';
+import type { Engine, Handle } from './engine.js';
 import { errorIn } from './errors.js';
 
 /** Memory of the device, and what it was given to do so far. */
@@ -26,41 +25,24 @@ export interface GpuMemoryInfo {
   readonly crossings: number;
 }
 
-/** How a runtime uses its device. */
-export interface GpuOptions {
-  readonly fallback: boolean;
-  /** Bytes; 0 for none. */
-  readonly memoryLimit: number;
-}
-
-/** See above. A tensor is given by its tandem_tensor*. */
+/** See above. */
 export interface Gpu {
   readonly device: object;
-  /** Carries out what the module says. */
-  execute(batch: number, words: number, count: number, arena: number, arenaBytes: number): void;
-  isOn(pointer: number): boolean;
+  isOn(pointer: Handle): boolean;
   /** Moves a tensor that is given up to the device. */
-  place(pointer: number): number;
+  place(pointer: Handle): Handle;
   /** A copy on the CPU; 0 if that is where it is. */
-  toHost(pointer: number): number;
+  toHost(pointer: Handle): Handle;
   /** Resolves when all that was issued is done; rejects if the content of the tensor (0: none) is unusable. */
-  finished(pointer: number): Promise<void>;
+  finished(pointer: Handle): Promise<void>;
   /** Of an available tensor. */
-  bufferOf(pointer: number): object;
-  wrap(buffer: object, dtype: DType, shape: readonly number[]): number;
+  bufferOf(pointer: Handle): object;
+  wrap(buffer: object, dtype: DType, shape: readonly number[]): Handle;
   memory(): GpuMemoryInfo;
   /** Whether so much memory is in use that garbage is to be collected first. */
   isShort(): boolean;
   /** Garbage has been collected. */
   collected(): void;
-  close(): void;
-}
-
-/** A device that no runtime has yet. */
-export interface GpuSource {
-  readonly capabilities: GpuCapabilities;
-  wasmUrl(): URL;
-  attach(engine: Engine, options: GpuOptions): Gpu;
   close(): void;
 }
 

@@ -8,7 +8,7 @@ export type { RuntimeOptions } from './create_runtime.js';
 export { Runtime } from './runtime.js';
 export type { TensorOptions } from './runtime.js';
 export { Tensor } from './tensor.js';
-export type { TensorState } from './tensor.js';
+export type { TensorState } from './engine.js';
 export { TandemError } from './errors.js';
 export type { ErrorCode, TandemErrorOptions } from './errors.js';
 export type { Allocation } from './allocation.js';

@@ -5,8 +5,8 @@
 
 import type { GpuMemoryInfo } from './gpu.js';
 
-/** Bytes of tensor data, without the smallest tensors, and what the runtime does about them. */
-export interface MemoryInfo {
+/** Bytes of tensor data on the CPU, without the smallest tensors, and what the runtime does about them. */
+export interface HostMemoryInfo {
   readonly bytesInUse: number;
   readonly peakBytesInUse: number;
   /** Freed, and kept for reuse. */
@@ -21,10 +21,14 @@ export interface MemoryInfo {
   readonly threshold: number;
   /** Calls that are pending, queued or running. */
   readonly pendingOps: number;
-  /** Of a runtime on webgpu: the device's memory. The rest is of tensors on the CPU. */
-  readonly gpu?: GpuMemoryInfo | undefined;
   /** Bytes of the WebAssembly memory, all included; it never shrinks. */
   readonly wasmBytes: number;
+}
+
+/** Memory in use. */
+export interface MemoryInfo extends HostMemoryInfo {
+  /** Of a runtime on webgpu: the device's memory. The rest is of tensors on the CPU. */
+  readonly gpu?: GpuMemoryInfo | undefined;
 }
 
 const LEAST_BYTES = 256 << 20;
@@ -33,9 +37,9 @@ const MOST_BYTES = 3.5 * 2 ** 30;
 
 /**
  * Beyond how many bytes in use to collect again, when `live` are left after a collection: as a garbage-collected heap,
- * twice that, so that collections cost a fixed share of the work; but the limit (0: none) is not to be hit before.
+ * twice that, so that collections cost a fixed share of the work; but the limit is not to be hit before.
  */
 export function collectorThreshold(live: number, limit: number): number {
-  const most = limit > 0 ? Math.min(limit, MOST_BYTES) : MOST_BYTES;
+  const most = Math.min(limit, MOST_BYTES);
   return Math.min(Math.max(LEAST_BYTES, 2 * live), Math.max(most / 2, (live + most) / 2));
 }

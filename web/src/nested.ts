@@ -3,6 +3,7 @@
 
 // Between values as JavaScript writes them (numbers, nested arrays, typed arrays) and the elements of tensors.
 
+import { MAX_RANK } from './codes.js';
 import { arrayType, bf16ToNumber, dtypeOfArray, f16ToNumber, partsOf } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { describe, failAt, isList, isScalar, lengthOf, readValues } from './values.js';
@@ -39,8 +40,6 @@ export interface Elements {
   readonly shape: readonly number[];
   readonly data: TypedArray | string[];
 }
-
-const MAX_RANK = 8;
 
 function ownDType(element: unknown): DType {
   switch (typeof element) {

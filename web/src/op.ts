@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What the package knows of an op: its inputs and attributes, and where it is in the module.
+// What the package knows of an op: its inputs and attributes, and where it is in an engine.
 
 import { isDType } from './dtypes.js';
 import type { DType } from './dtypes.js';
@@ -35,9 +35,9 @@ export interface AttrSpec {
   readonly isList: boolean;
 }
 
-/** See above. Made by `defineOp`, or from the module's own description of its ops. */
+/** See above. Made by `defineOp`, or from the engine's own description of its ops. */
 export class Op {
-  /** The engine it was last called on, and its tandem_op* there. */
+  /** The engine it was last called on, and what it is there. */
   engine: Engine | undefined = undefined;
   pointer = 0;
   private parsedInputs: readonly InputSpec[] | undefined = undefined;
@@ -47,7 +47,7 @@ export class Op {
     readonly name: string,
     private readonly inputsText: string,
     private readonly attrsText: string,
-    /** Whether it is called by name: attributes keep their own names, and the module is who judges them. */
+    /** Whether it is called by name: attributes keep their own names, and the engine is who judges them. */
     readonly keepsNames = false,
   ) {}
 
@@ -62,7 +62,7 @@ export class Op {
     return this.parsedAttrs;
   }
 
-  /** The tandem_op* on an engine. */
+  /** What it is on an engine. */
   on(engine: Engine, entry: Entry): number {
     if (this.engine !== engine) {
       this.pointer = engine.op(this, entry);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What calls were given lately besides tensors: attributes, lists such as axes, and numbers. The module's objects for
+// What calls were given lately besides tensors: attributes, lists such as axes, and numbers. The engine's objects for
 // them are kept, since programs call the same ops with the same ones again and again, and making them costs more than
 // the rest of a small op.
 
 import type { DType } from './dtypes.js';
-import type { Engine } from './engine.js';
+import type { Engine, Handle } from './engine.js';
 import type { InputSpec, Op } from './op.js';
 
 /** Of options and of lists, for each op. */
@@ -19,15 +19,13 @@ const MAX_NUMBERS = 256;
 interface KeptOptions {
   readonly names: readonly string[];
   readonly values: readonly unknown[];
-  /** A tandem_attrs*. */
-  readonly pointer: number;
+  readonly pointer: Handle;
 }
 
 interface KeptList {
   readonly dtype: DType;
   readonly values: readonly unknown[];
-  /** A tandem_tensor*. */
-  readonly pointer: number;
+  readonly pointer: Handle;
 }
 
 interface OfOp {
@@ -78,7 +76,7 @@ export class Recent {
 
   constructor(private readonly engine: Engine) {}
 
-  /** The tandem_attrs* of options like these; 0 for none, undefined if there are none like them. */
+  /** The attributes that options like these are; 0 for none, undefined if there are none like them. */
   attrs(op: Op, options: object | undefined): number | undefined {
     if (options === undefined) return 0;
     if (typeof options !== 'object' || options === null) return undefined;
@@ -92,7 +90,7 @@ export class Recent {
     return undefined;
   }
 
-  /** Takes a tandem_attrs* of these options, unless they are too many or too large; says whether it did. */
+  /** Takes the attributes that these options are, unless they are too many or too large; says whether it did. */
   keepAttrs(op: Op, options: object, pointer: number): boolean {
     const names = Object.keys(options);
     const values = Object.values(options) as unknown[];
@@ -104,12 +102,12 @@ export class Recent {
     of.nextOptions = (of.nextOptions + 1) % MAX_KEPT;
     if (old !== undefined) {
       ++this.changes;
-      this.engine.exports.tandem_attrs_release(old.pointer);
+      this.engine.releaseAttrs(old.pointer);
     }
     return true;
   }
 
-  /** The tandem_tensor* of a list like this for an input that says where or how many; 0 if there is none. */
+  /** The tensor of a list like this for an input that says where or how many; 0 if there is none. */
   list(op: Op, list: readonly unknown[], dtype: DType): number {
     const kept = this.ops.get(op)?.lists;
     if (kept === undefined) return 0;
@@ -120,12 +118,12 @@ export class Recent {
     return 0;
   }
 
-  /** The tandem_tensor* of a number; 0 if there is none. */
+  /** The tensor of a number; 0 if there is none. */
   number(value: number, dtype: DType): number {
     return value === 0 && !Object.is(value, 0) ? 0 : this.numbers.get(dtype)?.get(value) ?? 0;
   }
 
-  /** Takes the tandem_tensor* of a value that an op was given, unless it is none to keep; says whether it did. */
+  /** Takes the tensor of a value that an op was given, unless it is none to keep; says whether it did. */
   keepValue(op: Op, spec: InputSpec | undefined, value: unknown, dtype: DType, pointer: number): boolean {
     if (spec === undefined || spec.isVariadic) return false;
     if (typeof value === 'number') return this.keepNumber(value, dtype, pointer);
@@ -169,6 +167,6 @@ export class Recent {
 
   private release(tensor: number): void {
     ++this.changes;
-    this.engine.exports.tandem_tensor_release(tensor);
+    this.engine.releaseTensor(tensor);
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The definitions of all ops, as the module describes them, for calling ops by name.
+// The definitions of all ops, as the engine describes them, for calling ops by name.
 
 import type { DType } from './dtypes.js';
 import type { Engine } from './engine.js';
@@ -92,9 +92,7 @@ export class Registry {
   private readonly byName = new Map<string, Found>();
 
   constructor(private readonly engine: Engine) {
-    const json = engine.takeText((exports, scratch) =>
-      exports.tandem_op_registry_json(engine.runtime, scratch, scratch + 4));
-    this.definitions = (JSON.parse(json) as { ops: OpDefinition[] }).ops;
+    this.definitions = (JSON.parse(engine.registryJson()) as { ops: OpDefinition[] }).ops;
     for (const definition of this.definitions) {
       const op = new Op(definition.name, inputsText(definition), attrsText(definition), true);
       const isSimple = definition.outputs.length === 1 &&
@@ -107,7 +105,7 @@ export class Registry {
   find(name: string, entry: Entry): Found {
     const found = this.byName.get(name);
     if (found !== undefined) return found;
-    // The module knows what was meant.
+    // The engine knows what was meant.
     new Op(String(name), '', '').on(this.engine, entry);
     throw new TandemError('NotFound', `[${name}] expected an op that is defined, got another one`, { op: name });
   }
@@ -152,7 +150,7 @@ export function groupInputs<T>(
   let at = 0;
   for (const input of definition.inputs) {
     if (!isListed(input)) {
-      // Too few are the module's to refuse, too.
+      // Too few are the engine's to refuse, too.
       if (at >= inputs.length) break;
       grouped.push(inputs[at++]!);
       continue;
@@ -161,6 +159,6 @@ export function groupInputs<T>(
     grouped.push(inputs.slice(at, at + Math.max(0, count)));
     at += Math.max(0, count);
   }
-  // Too many are the module's to refuse.
+  // Too many are the engine's to refuse.
   return grouped.concat(inputs.slice(at));
 }

@@ -7,7 +7,7 @@ import { contexts, currentContext, runIn } from './context.js';
 import type { Context } from './context.js';
 import { attribute, errorIn, failure, Over, TandemError, textOf } from './errors.js';
 import type { Entry } from './errors.js';
-import type { Engine } from './engine.js';
+import type { Engine, Handle } from './engine.js';
 import { describe } from './values.js';
 import { signalOf } from './waiting.js';
 import type { WaitOptions } from './waiting.js';
@@ -28,7 +28,7 @@ export class Request {
   private over: { reason: unknown } | undefined;
 
   /** @internal */
-  constructor(private readonly engine: Engine, private readonly pointer: number) {}
+  constructor(private readonly engine: Engine, private readonly pointer: Handle) {}
 
   /** Whether the request was aborted, or its deadline has passed. */
   get isOver(): boolean {
@@ -66,16 +66,14 @@ export class Request {
     this.over = { reason };
     const { engine } = this;
     if (engine.closed !== undefined) return;
-    const text = engine.heap.newCString(textOf(reason));
-    engine.check(engine.guard((exports) => exports.tandem_request_cancel(this.pointer, text)));
-    engine.heap.free(text);
+    engine.cancelRequest(this.pointer, textOf(reason));
     engine.events.wake();
   }
 
   /** @internal */
   release(): void {
     --contexts.alive;
-    if (this.engine.closed === undefined) this.engine.exports.tandem_request_release(this.pointer);
+    this.engine.releaseRequest(this.pointer);
   }
 }
 
@@ -102,8 +100,7 @@ export async function runRequest<T>(
     ({ deadline } = options);
     checkDeadline(deadline);
     const ms = deadline !== undefined && deadline <= MAX_TIMER_MS ? deadline : -1;
-    engine.check(engine.guard((exports, scratch) => exports.tandem_js_request_create(engine.js, ms, scratch)));
-    request = new Request(engine, engine.result());
+    request = new Request(engine, engine.createRequest(ms));
   } catch (error) {
     throw failure(error, entry);
   }

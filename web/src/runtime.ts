@@ -11,7 +11,8 @@ import type { Inputs, TensorInput } from './call.js';
 import type { Capabilities, DeviceName } from './capabilities.js';
 import { checkDType, createFilled, createTensor, shapeOf } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { DESCRIPTION, Engine } from './engine.js';
+import { Engine } from './engine.js';
+import type { Handle } from './engine.js';
 import { attributed, errorIn, TandemError, textOf } from './errors.js';
 import { gpuOf } from './gpu.js';
 import { readImage } from './image.js';
@@ -38,7 +39,7 @@ export interface TensorOptions {
 
 const MAX_RESULTS = 2 ** 20;
 
-/** Tensors and ops on one WebAssembly instance. Several may live side by side. Made by `createRuntime`. */
+/** Tensors and ops on one engine, a WebAssembly instance. Several may live side by side. Made by `createRuntime`. */
 export class Runtime {
   /** Where ops run. */
   readonly device: DeviceName;
@@ -49,7 +50,7 @@ export class Runtime {
   /** @internal */
   readonly engine: Engine;
   private registry: Registry | undefined;
-  private effects = 0;
+  private effects: Handle = 0;
 
   /** @internal */
   constructor(engine: Engine, capabilities: Capabilities) {
@@ -62,7 +63,7 @@ export class Runtime {
     this.trace = new Trace(engine);
   }
 
-  /** Whether `dispose` was called, or the module has failed. */
+  /** Whether `dispose` was called, or the engine has failed. */
   get disposed(): boolean {
     return this.engine.closed !== undefined;
   }
@@ -107,7 +108,7 @@ export class Runtime {
     return this.make(this.fill, () => this.filled('fill', shape, value, dtype));
   }
 
-  private filled(op: string, shape: readonly number[], value: ScalarLike, dtype: DType | undefined): number {
+  private filled(op: string, shape: readonly number[], value: ScalarLike, dtype: DType | undefined): Handle {
     const sizes = shapeOf(shape, op);
     checkDType(dtype, op);
     const isPair = dtype === 'c64' && typeof value === 'number';
@@ -131,7 +132,7 @@ export class Runtime {
   }
 
   // Calls `create` on behalf of `entry`; what it gives becomes a tensor.
-  private make(entry: (...args: never[]) => Tensor, create: () => number): Tensor {
+  private make(entry: (...args: never[]) => Tensor, create: () => Handle): Tensor {
     return attributed(entry, () => newTensor(this, this.engine, this.engine.place(create())));
   }
 
@@ -201,13 +202,9 @@ export class Runtime {
     return this.registry;
   }
 
-  /** The tandem_chain* that orders effects. @internal */
-  chain(): number {
-    if (this.effects === 0) {
-      const { engine } = this;
-      engine.check(engine.guard((exports, scratch) => exports.tandem_chain_create(engine.runtime, scratch)));
-      this.effects = engine.result();
-    }
+  /** The chain that orders effects. @internal */
+  chain(): Handle {
+    if (this.effects === 0) this.effects = this.engine.createChain();
     return this.effects;
   }
 
@@ -243,25 +240,14 @@ export class Runtime {
   /** How much memory is in use. */
   memory(): MemoryInfo {
     const { engine } = this;
-    return attributed(this.memory, () => engine.guard((exports, scratch) => {
-      exports.tandem_js_memory(engine.js, scratch + DESCRIPTION);
-      const at = (scratch + DESCRIPTION) >>> 3;
-      const [inUse, peak, cached, allocations, hits, limit, threshold, pending] = engine.heap.f64.subarray(at, at + 8);
-      return {
-        bytesInUse: inUse!, peakBytesInUse: peak!, bytesCached: cached!, numAllocations: allocations!,
-        numCacheHits: hits!, limit: limit === 0 ? Infinity : limit!, threshold: threshold!, pendingOps: pending!,
-        wasmBytes: engine.heap.u8.length, gpu: engine.gpu?.memory(),
-      };
-    }));
+    return attributed(this.memory, () => ({ ...engine.memory(), gpu: engine.gpu?.memory() }));
   }
 
   /** Makes all that is pending a Cancelled error, and every later call, until `restart`. */
   cancel(reason?: unknown): void {
     const { engine } = this;
     attributed(this.cancel, () => {
-      const text = reason === undefined ? 0 : engine.heap.newCString(textOf(reason));
-      engine.check(engine.guard((exports) => exports.tandem_js_cancel(engine.js, text)));
-      if (text !== 0) engine.heap.free(text);
+      engine.cancel(reason === undefined ? undefined : textOf(reason));
       this.dropChain();
       engine.events.wake();
     });
@@ -269,9 +255,7 @@ export class Runtime {
 
   /** Takes calls again after `cancel`. What was cancelled stays so. */
   restart(): void {
-    const { engine } = this;
-    attributed(this.restart, () =>
-      engine.check(engine.guard((exports) => exports.tandem_runtime_restart(engine.runtime))));
+    attributed(this.restart, () => this.engine.restart());
   }
 
   /**
@@ -281,12 +265,12 @@ export class Runtime {
   async settled(): Promise<void> {
     const { engine } = this;
     if (engine.closed !== undefined) throw engine.whyClosed();
-    await engine.events.when((exports, id) => exports.tandem_js_on_settled(engine.js, id));
+    await engine.events.when((id) => engine.askSettled(id));
     await engine.gpu?.finished(0);
     if (this.effects === 0 || engine.closed !== undefined) return;
     const effects = this.effects;
     try {
-      await engine.events.when((exports, id) => exports.tandem_js_chain_on_ready(engine.js, effects, id));
+      await engine.events.when((id) => engine.askChainReady(effects, id));
     } catch (error) {
       // The effects to come start anew.
       if (this.effects === effects) this.dropChain();
@@ -298,7 +282,7 @@ export class Runtime {
     if (this.effects === 0) return;
     const { effects, engine } = this;
     this.effects = 0;
-    engine.guard((exports) => exports.tandem_chain_release(effects));
+    engine.releaseChain(effects);
   }
 
   /**

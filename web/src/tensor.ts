@@ -6,10 +6,9 @@
 import type { DeviceName } from './capabilities.js';
 import { currentContext, contexts, followed } from './context.js';
 import type { Context } from './context.js';
-import { elementsAt } from './create.js';
-import { dtypeOfCode } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { DESCRIPTION, Engine, Ref } from './engine.js';
+import { Engine, Ref } from './engine.js';
+import type { Description, Handle, TensorState } from './engine.js';
 import { attribute, attributed, errorFor, errorIn, Over, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import { gpuOf } from './gpu.js';
@@ -18,17 +17,6 @@ import type { Nested, Scalar } from './nested.js';
 import type { Runtime } from './runtime.js';
 import { awaited, signalOf } from './waiting.js';
 import type { WaitOptions } from './waiting.js';
-
-/** Whether a tensor's elements have been computed. */
-export type TensorState = 'pending' | 'available' | 'error';
-
-const STATES: readonly TensorState[] = ['pending', 'available', 'error'];
-
-interface Description {
-  readonly state: TensorState;
-  /** 0 if the elements are not dense in memory, or not there yet. */
-  readonly address: number;
-}
 
 /**
  * A tensor of a runtime. Immutable. Its elements may still be being computed: shape and dtype are known before that,
@@ -51,7 +39,7 @@ export class Tensor {
   private knownDType: DType | undefined;
 
   /** @internal */
-  constructor(runtime: Runtime, engine: Engine, pointer: number) {
+  constructor(runtime: Runtime, engine: Engine, pointer: Handle) {
     if (!(engine instanceof Engine)) throw notMade('Tensor');
     this.runtime = runtime;
     this.engine = engine;
@@ -105,7 +93,7 @@ export class Tensor {
   /** Whether the elements have been computed. Throws FailedPrecondition once the tensor is disposed of. */
   get state(): TensorState {
     const pointer = this.pointerFor('state');
-    return STATES[this.engine.guard((exports) => exports.tandem_js_tensor_state(pointer))]!;
+    return this.engine.state(pointer);
   }
 
   /**
@@ -161,7 +149,7 @@ export class Tensor {
    */
   view<A extends TypedArray = TypedArray>(): A {
     const pointer = this.pointerFor('view', this.view);
-    const { state, address } = this.describe(pointer);
+    const { state, place } = this.describe(pointer);
     if (state === 'error') throw attribute(this.takeError(pointer), this.view);
     if (state === 'pending') {
       throw attribute(errorIn('view', 'FailedPrecondition',
@@ -171,26 +159,20 @@ export class Tensor {
       throw attribute(errorIn('view', 'FailedPrecondition',
         `expected a tensor of numbers on the CPU, got ${this.typeText()} on ${this.device}; use data()`), this.view);
     }
-    return attributed(this.view, () => this.elements(pointer, address)) as A;
+    return attributed(this.view, () => this.elements(pointer, place)) as A;
   }
 
   /** Waits, then describes the tensor: "f32[2,2] = [1, 2, 3, 4]", with at most so many elements. */
   text(maxElements = 16): Promise<string> {
     const most = Number.isFinite(maxElements) ? Math.max(0, Math.floor(maxElements)) : 0x7fffffff;
-    return this.whenAvailable(undefined, this.text, (pointer) => this.engine.guard((exports, scratch) => {
-      this.engine.check(exports.tandem_tensor_text(pointer, Math.min(most, 0x7fffffff), scratch));
-      const address = this.engine.result();
-      const text = this.engine.heap.cString(address);
-      exports.tandem_free(address);
-      return text;
-    }));
+    return this.whenAvailable(undefined, this.text,
+      (pointer) => this.engine.text(pointer, Math.min(most, 0x7fffffff)));
   }
 
   /** Another reference to the same elements, to be disposed of by itself. */
   clone(): Tensor {
     const pointer = this.pointerFor('clone', this.clone);
-    this.engine.check(this.engine.guard((exports, scratch) => exports.tandem_tensor_copy(pointer, scratch)));
-    return newTensor(this.runtime, this.engine, this.engine.result(), this.context);
+    return newTensor(this.runtime, this.engine, this.engine.share(pointer), this.context);
   }
 
   /** Frees the tensor's memory, unless ops that are pending need it; they are not disturbed. May be called again. */
@@ -218,8 +200,8 @@ export class Tensor {
     return `${this.knownDType}[${this.#shape.join(',')}]`;
   }
 
-  /** The tandem_tensor*; throws for `what` was asked of a disposed tensor. @internal */
-  pointerFor(what: string, entry?: Entry): number {
+  /** The engine's tensor; throws for `what` was asked of a disposed tensor. @internal */
+  pointerFor(what: string, entry?: Entry): Handle {
     const error = !isTensor(this) ? notMade(what)
       : this.engine.closed !== undefined ? this.engine.whyClosed()
       : this.ref.pointer !== 0 ? undefined
@@ -230,31 +212,15 @@ export class Tensor {
 
   /** The dtype, if it is known already. @internal */
   dtypeIfKnown(): DType | undefined {
-    if (this.knownDType === undefined && !this.disposed) {
-      const { engine, ref: { pointer } } = this;
-      const code = engine.guard((exports, scratch) => {
-        exports.tandem_js_describe(pointer, scratch + DESCRIPTION);
-        return engine.heap.u32[((scratch + DESCRIPTION) >>> 2) + 1]!;
-      });
-      if (code !== 0) this.knownDType = dtypeOfCode(code);
-    }
+    if (this.knownDType === undefined && !this.disposed) this.knownDType = this.engine.dtypeOf(this.ref.pointer);
     return this.knownDType;
   }
 
-  private describe(pointer: number): Description {
-    const { engine } = this;
-    return engine.guard((exports, scratch) => {
-      exports.tandem_js_describe(pointer, scratch + DESCRIPTION);
-      const at = (scratch + DESCRIPTION) >>> 2;
-      const { u32, f64 } = engine.heap;
-      const rank = u32[at + 2]! | 0;
-      if (u32[at + 1] !== 0) this.knownDType = dtypeOfCode(u32[at + 1]!);
-      if (rank >= 0 && this.#shape === undefined) {
-        const first = (at + 6) >>> 1;
-        this.#shape = Object.freeze(Array.from(f64.subarray(first, first + rank)));
-      }
-      return { state: STATES[u32[at]!]!, address: u32[at + 3]! };
-    });
+  private describe(pointer: Handle): Description {
+    const description = this.engine.describe(pointer);
+    this.knownDType ??= description.dtype;
+    if (this.#shape === undefined && description.shape !== undefined) this.#shape = Object.freeze(description.shape);
+    return description;
   }
 
   private describeFor(what: 'shape' | 'dtype'): { shape: readonly number[]; dtype: DType } {
@@ -268,35 +234,33 @@ export class Tensor {
       `expected a ${what} that is known, got one that depends on data that is pending; await ready() first`);
   }
 
-  private takeError(pointer: number): TandemError {
-    const { engine } = this;
-    const status = engine.guard((exports) => exports.tandem_js_tensor_error(pointer));
-    return status === 0 ? new TandemError('Unknown', 'the tensor is an error') : late(engine.takeStatus(status));
+  private takeError(pointer: Handle): TandemError {
+    return late(this.engine.errorOf(pointer));
   }
 
   // Runs `read` on the tensor once it is available.
   private whenAvailable<T>(
-    options: WaitOptions | undefined, entry: Entry, read: (pointer: number) => T | Promise<T>, onHost = true,
+    options: WaitOptions | undefined, entry: Entry, read: (pointer: Handle) => T | Promise<T>, onHost = true,
   ): Promise<T> {
     const { engine } = this;
-    let pointer: number;
-    let copied = 0;
+    let pointer: Handle;
+    let copied: Handle = 0;
     let signal: AbortSignal | undefined;
     try {
       signal = signalOf(options);
       pointer = this.pointerFor(entry.name, entry);
       if (onHost) copied = engine.gpu?.toHost(pointer) ?? 0;
       if (copied === 0 && !engine.events.isShort()) {
-        const state = STATES[engine.guard((exports) => exports.tandem_js_tensor_state(pointer))];
+        const state = engine.state(pointer);
         if (state === 'available') return followed(Promise.resolve(read(pointer)));
         if (state === 'error') throw attribute(this.takeError(pointer), entry);
       }
       // Its own reference: the tensor may be disposed of meanwhile.
-      if (copied === 0) engine.check(engine.guard((exports, scratch) => exports.tandem_tensor_copy(pointer, scratch)));
+      if (copied === 0) copied = engine.share(pointer);
     } catch (error) {
       return followed(Promise.reject(this.reasonFor(error, entry)));
     }
-    const copy = new Ref(copied || engine.result());
+    const copy = new Ref(copied);
     const reading = this.waitFor(copy).then(() => read(copy.pointer)).finally(() => engine.release(copy));
     const failing = reading.catch((error: unknown) => {
       throw this.reasonFor(error instanceof TandemError ? late(error) : error, entry);
@@ -306,7 +270,7 @@ export class Tensor {
 
   private async waitFor(copy: Ref): Promise<void> {
     if (this.engine.events.isShort()) await this.engine.events.collect();
-    await this.engine.events.when((exports, id) => exports.tandem_js_on_ready(this.engine.js, copy.pointer, id));
+    await this.engine.events.when((id) => this.engine.askReady(copy.pointer, id));
   }
 
   // What an aborted request is rejected with is its signal's reason.
@@ -318,33 +282,18 @@ export class Tensor {
     return over === undefined ? error : over.reason;
   }
 
-  private copyElements(pointer: number): TypedArray | string[] {
-    const { state, address } = this.describe(pointer);
+  private copyElements(pointer: Handle): TypedArray | string[] {
+    const { state, place } = this.describe(pointer);
     if (state === 'error') throw this.takeError(pointer);
-    if (this.dtype === 'string') return this.copyStrings(pointer);
-    return this.elements(pointer, address).slice();
+    if (this.dtype === 'string') return this.engine.strings(pointer, this.size);
+    return this.elements(pointer, place).slice();
   }
 
   // The elements of an available tensor of numbers. One that is not dense in memory, such as one number for all of its
-  // elements, is expanded by the module, which keeps that as long as the tensor.
-  private elements(pointer: number, address: number): TypedArray {
-    const { engine, size } = this;
-    if (address !== 0 || size === 0) return elementsAt(engine, this.dtype, address, size);
-    engine.check(engine.guard((exports, scratch) => exports.tandem_tensor_data(pointer, scratch, 0)));
-    return elementsAt(engine, this.dtype, engine.result(), size);
-  }
-
-  private copyStrings(pointer: number): string[] {
-    const { engine, engine: { heap }, size } = this;
-    const room = heap.malloc(8 * size);
-    try {
-      const count = engine.guard((exports) => exports.tandem_js_strings(pointer, 0, size, room));
-      heap.renew();
-      return Array.from({ length: count }, (_, i) =>
-        heap.text(heap.u32[(room >>> 2) + 2 * i]!, heap.u32[(room >>> 2) + 2 * i + 1]!));
-    } finally {
-      if (engine.closed === undefined) heap.free(room);
-    }
+  // elements, is expanded by the engine, which keeps that as long as the tensor.
+  private elements(pointer: Handle, place: number): TypedArray {
+    const { dtype, engine, size } = this;
+    return engine.elements(dtype, place !== 0 || size === 0 ? place : engine.placeOf(pointer), size);
   }
 }
 
@@ -358,7 +307,7 @@ function notMade(what: string): TandemError {
 
 /** A new tensor, which belongs to the context of the call, and to `inherited`. @internal */
 export function newTensor(
-  runtime: Runtime, engine: Engine, pointer: number, inherited: Context | undefined = undefined,
+  runtime: Runtime, engine: Engine, pointer: Handle, inherited: Context | undefined = undefined,
 ): Tensor {
   const tensor = new Tensor(runtime, engine, pointer);
   engine.watch(tensor);

@@ -13,26 +13,22 @@ export class Trace {
 
   /** Records from now on. */
   start(): void {
-    const { engine } = this;
-    engine.check(engine.guard((exports) => exports.tandem_trace_start(engine.runtime)));
+    this.engine.startTrace();
   }
 
   /** Records no longer. */
   stop(): void {
-    const { engine } = this;
-    engine.check(engine.guard((exports) => exports.tandem_trace_stop(engine.runtime)));
+    this.engine.stopTrace();
   }
 
   /** Forgets what was recorded. */
   clear(): void {
-    const { engine } = this;
-    engine.check(engine.guard((exports) => exports.tandem_trace_clear(engine.runtime)));
+    this.engine.clearTrace();
   }
 
   /** What was recorded, for chrome://tracing and ui.perfetto.dev. */
   json(): string {
-    const { engine } = this;
-    return engine.takeText((exports, scratch) => exports.tandem_trace_json(engine.runtime, scratch, scratch + 4));
+    return this.engine.traceJson();
   }
 
   /**

@@ -23,6 +23,8 @@ constexpr uint64_t kMaxUploadBytes = uint64_t{32} << 20;
 // More is not put into the arena.
 constexpr uint64_t kSmallUpload = 4096;
 
+static_assert(shader::kMaxParameters * sizeof(uint32_t) <= kParameterBytes && kParameterBytes <= kSlotBytes);
+
 }  // namespace
 
 size_t CommandStream::GroupKey::Hash() const {

@@ -79,7 +79,6 @@ TEST_F(JsEventLoopTest, PrintedTextIsAnEvent) {
   Create(0);
   tandem_chain* chain = nullptr;
   ASSERT_EQ(JsText(tandem_chain_create(tandem_js_runtime(js_.get()), &chain)), "");
-  EXPECT_EQ(tandem_js_chain_state(chain), TANDEM_AVAILABLE);
   const char* text = "hello";
   tandem_tensor* string = nullptr;
   ASSERT_EQ(JsText(tandem_tensor_create_strings(tandem_js_runtime(js_.get()), nullptr, 0, &text, nullptr, 1, &string)),
@@ -89,7 +88,6 @@ TEST_F(JsEventLoopTest, PrintedTextIsAnEvent) {
   options.struct_size = sizeof(options);
   options.chain = chain;
   ASSERT_EQ(JsText(tandem_execute(tandem_js_runtime(js_.get()), "tf.PrintV2", &string, 1, &options, nullptr, 0)), "");
-  EXPECT_EQ(tandem_js_chain_error(chain), nullptr);
   const auto events = TakeEvents();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, uint32_t{TANDEM_JS_PRINT});

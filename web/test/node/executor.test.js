@@ -11,8 +11,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 
-const SOURCE = join(dirname(fileURLToPath(import.meta.url)), '../../src/webgpu/executor.ts');
-// Records, as in executor.ts.
+const SOURCE = join(dirname(fileURLToPath(import.meta.url)), '../../src/wasm/webgpu/executor.ts');
+// Records, as in layout.ts.
 const CREATE_BUFFER = 1;
 const CREATE_PIPELINE = 4;
 const DOWNLOAD = 13;

@@ -13,7 +13,8 @@
 namespace tandem::webgpu {
 
 // A record is its command's number and the words named here. Numbers of objects (buffers, layouts, pipelines, groups)
-// are small: they are places in lists. web/src/webgpu/executor.ts reads the records.
+// are small: they are places in lists. web/src/wasm/webgpu/executor.ts reads the records; it has their numbers from
+// tools/generate_layout.py, which reads this.
 enum class Command : uint32_t {
   // buffer, bytes
   kCreateBuffer = 1,
@@ -56,8 +57,9 @@ constexpr size_t NumWords(Command command) {
 // Bytes of the arena, a buffer of the device that each batch fills anew before its commands: parameters, each set in a
 // slot of its own, and what is too little to be written by itself.
 inline constexpr uint32_t kArenaBytes = 256 * 1024;
-// WebGPU's smallest multiple for the place of parameters. No set of them is larger.
+// WebGPU's smallest multiple for the place of parameters. No set of them is larger than kParameterBytes.
 inline constexpr uint32_t kSlotBytes = 256;
+inline constexpr uint32_t kParameterBytes = 192;
 
 // What is carried out at a time. `words` and `arena` are unchanged until WebGpuQueue::OnBatchDone is called with the
 // batch, what the records point to until Execute returns.

@@ -3,26 +3,20 @@
 
 // The WebGPU side of a runtime: a file of its own, which only runtimes with a device load.
 
-import type { DType } from '../dtypes.js';
-import type { Engine } from '../engine.js';
-import type { TandemError } from '../errors.js';
-import type { Gpu, GpuMemoryInfo, GpuOptions } from '../gpu.js';
-import { COPY_DST, COPY_SRC, Executor, STORAGE, textOf } from './executor.js';
+import type { DType } from '../../dtypes.js';
+import type { TandemError } from '../../errors.js';
+import type { GpuMemoryInfo } from '../../gpu.js';
+import type { WasmEngine } from '../engine.js';
+import { WEBGPU_EXPORTS, WebgpuInfoLayout, WebgpuOptionsLayout } from '../layout.js';
+import { Scratch } from '../scratch.js';
+import type { GpuOptions, WasmGpu } from '../webgpu_source.js';
+import { COPY_DST, COPY_SRC, STORAGE, textOf } from './device.js';
+import { Executor } from './executor.js';
 import type { Listener } from './executor.js';
 import { openDevice } from './open_device.js';
 import type { DeviceSource, OpenDevice } from './open_device.js';
 
-type Call = (...args: number[]) => number;
-const EXPORTS = [
-  'create', 'batch_done', 'batch_failed', 'buffer_failed', 'pipeline_done', 'end_done', 'device_lost', 'flush',
-  'is_on_device', 'transfer', 'check', 'buffer', 'adopt', 'wrap', 'describe',
-] as const;
-type Name = (typeof EXPORTS)[number];
-type Exports = Readonly<Record<`tandem_webgpu_${Name}`, Call>>;
-
-// Offsets in the scratch area, in bytes, behind what functions give.
-const STRUCT = 64;
-const DIMENSIONS = 2048;
+type Exports = Readonly<Record<(typeof WEBGPU_EXPORTS)[number], (...args: number[]) => number>>;
 
 // Beyond how much of the device's memory in use garbage is collected, at first.
 const FIRST_THRESHOLD = 512 << 20;
@@ -48,7 +42,7 @@ export class WebGpuDevice {
   }
 
   /** Gives it to a runtime. */
-  attach(engine: Engine, options: GpuOptions): Gpu {
+  attach(engine: WasmEngine, options: GpuOptions): WasmGpu {
     return new WebGpu(engine, this.opened, options, this.common);
   }
 
@@ -63,19 +57,19 @@ export async function open(source: DeviceSource, common: Package): Promise<WebGp
   return new WebGpuDevice(await openDevice(source, common.TandemError), common);
 }
 
-class WebGpu implements Gpu, Listener {
+class WebGpu implements WasmGpu, Listener {
   readonly device: GPUDevice;
   private readonly exports: Exports;
   private readonly executor: Executor;
   private threshold = FIRST_THRESHOLD;
 
   constructor(
-    private readonly engine: Engine, private readonly opened: OpenDevice, options: GpuOptions,
+    private readonly engine: WasmEngine, private readonly opened: OpenDevice, options: GpuOptions,
     private readonly common: Package,
   ) {
     this.device = opened.device;
     this.exports = engine.exports as unknown as Exports;
-    const missing = EXPORTS.find((name) => typeof this.exports[`tandem_webgpu_${name}`] !== 'function');
+    const missing = WEBGPU_EXPORTS.find((name) => typeof this.exports[name] !== 'function');
     if (missing !== undefined) {
       throw new common.TandemError('FailedPrecondition', 'expected a module with WebGPU, which tandem-webgpu.wasm of ' +
         'this version of tandem-rt is, got one without it');
@@ -89,23 +83,27 @@ class WebGpu implements Gpu, Listener {
     const { engine, exports, opened: { capabilities, isSoftware, maxSubgroupSize, minSubgroupSize } } = this;
     const { limits } = this.device;
     const has = (feature: string): number => Number(capabilities.features.includes(feature));
-    const name = engine.heap.newCString(capabilities.adapter);
-    try {
-      engine.check(engine.guard((_, scratch) => {
-        engine.heap.f64.set([
-          limits.maxStorageBuffersPerShaderStage, limits.maxStorageBufferBindingSize, limits.maxBufferSize,
-          limits.maxComputeWorkgroupsPerDimension,
-          Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX,
-            limits.maxComputeWorkgroupSizeY),
-          limits.maxComputeWorkgroupSizeZ, limits.maxComputeWorkgroupStorageSize,
-          has('shader-f16'), has('subgroups'), minSubgroupSize, maxSubgroupSize,
-          Number(isSoftware), memoryLimit, MOST_CACHED, Number(fallback),
-        ], (scratch + STRUCT) >>> 3);
-        return exports.tandem_webgpu_create(engine.js, name, scratch + STRUCT);
-      }));
-    } finally {
-      engine.heap.free(name);
-    }
+    engine.withText(capabilities.adapter, (adapter) => engine.run((_, scratch) => {
+      const at = scratch + Scratch.STRUCT;
+      const { f64 } = engine.heap;
+      f64[(at + WebgpuOptionsLayout.maxStorageBuffers) >>> 3] = limits.maxStorageBuffersPerShaderStage;
+      f64[(at + WebgpuOptionsLayout.maxBindingBytes) >>> 3] = limits.maxStorageBufferBindingSize;
+      f64[(at + WebgpuOptionsLayout.maxBufferBytes) >>> 3] = limits.maxBufferSize;
+      f64[(at + WebgpuOptionsLayout.maxWorkgroups) >>> 3] = limits.maxComputeWorkgroupsPerDimension;
+      f64[(at + WebgpuOptionsLayout.maxInvocations) >>> 3] = Math.min(
+        limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX, limits.maxComputeWorkgroupSizeY);
+      f64[(at + WebgpuOptionsLayout.maxWorkgroupZ) >>> 3] = limits.maxComputeWorkgroupSizeZ;
+      f64[(at + WebgpuOptionsLayout.maxWorkgroupBytes) >>> 3] = limits.maxComputeWorkgroupStorageSize;
+      f64[(at + WebgpuOptionsLayout.hasF16) >>> 3] = has('shader-f16');
+      f64[(at + WebgpuOptionsLayout.hasSubgroups) >>> 3] = has('subgroups');
+      f64[(at + WebgpuOptionsLayout.minSubgroupSize) >>> 3] = minSubgroupSize;
+      f64[(at + WebgpuOptionsLayout.maxSubgroupSize) >>> 3] = maxSubgroupSize;
+      f64[(at + WebgpuOptionsLayout.isSoftware) >>> 3] = Number(isSoftware);
+      f64[(at + WebgpuOptionsLayout.memoryLimit) >>> 3] = memoryLimit;
+      f64[(at + WebgpuOptionsLayout.cacheLimit) >>> 3] = MOST_CACHED;
+      f64[(at + WebgpuOptionsLayout.hasFallback) >>> 3] = Number(fallback);
+      return exports.tandem_webgpu_create(engine.js, adapter, at);
+    }));
   }
 
   execute(batch: number, words: number, count: number, arena: number, arenaBytes: number): void {
@@ -118,9 +116,8 @@ class WebGpu implements Gpu, Listener {
     const { engine } = this;
     if (engine.closed !== undefined) return;
     try {
-      const address = text === '' ? 0 : engine.heap.newCString(text);
-      call(address);
-      if (address !== 0 && engine.closed === undefined) engine.heap.free(address);
+      if (text === '') call(0);
+      else engine.withText(text, call);
       // What has become available is told now, not after the next events of the page.
       engine.events.take();
     } catch (error) {
@@ -163,19 +160,16 @@ class WebGpu implements Gpu, Listener {
   place(pointer: number): number {
     const { engine } = this;
     try {
-      engine.check(engine.guard((_, scratch) =>
-        this.exports.tandem_webgpu_transfer(engine.js, pointer, 0, 0, scratch)));
-      return engine.result();
+      return engine.ask((_, scratch) => this.exports.tandem_webgpu_transfer(engine.js, pointer, 0, 0, scratch));
     } finally {
-      if (engine.closed === undefined) engine.exports.tandem_tensor_release(pointer);
+      engine.releaseTensor(pointer);
     }
   }
 
   toHost(pointer: number): number {
     if (!this.isOn(pointer)) return 0;
     const { engine } = this;
-    engine.check(engine.guard((_, scratch) => this.exports.tandem_webgpu_transfer(engine.js, pointer, 1, 0, scratch)));
-    return engine.result();
+    return engine.ask((_, scratch) => this.exports.tandem_webgpu_transfer(engine.js, pointer, 1, 0, scratch));
   }
 
   async finished(pointer: number): Promise<void> {
@@ -183,7 +177,7 @@ class WebGpu implements Gpu, Listener {
     await this.executor.finished();
     const { engine } = this;
     if (engine.closed !== undefined) throw engine.whyClosed();
-    if (pointer !== 0) engine.check(engine.guard(() => this.exports.tandem_webgpu_check(pointer)));
+    if (pointer !== 0) engine.run(() => this.exports.tandem_webgpu_check(pointer));
   }
 
   private flush(): void {
@@ -193,7 +187,7 @@ class WebGpu implements Gpu, Listener {
   bufferOf(pointer: number): object {
     this.flush();
     const { engine } = this;
-    engine.check(engine.guard(() => this.exports.tandem_webgpu_check(pointer)));
+    engine.run(() => this.exports.tandem_webgpu_check(pointer));
     const number = engine.guard(() => this.exports.tandem_webgpu_buffer(pointer)) >>> 0;
     const buffer = this.executor.buffers[number];
     if (buffer === undefined) {
@@ -214,15 +208,13 @@ class WebGpu implements Gpu, Listener {
       throw this.errorIn('fromGPUBuffer', 'InvalidArgument',
         `expected a buffer with the usages STORAGE, COPY_SRC and COPY_DST (${needed}), got usage ${buffer.usage}`);
     }
-    engine.check(engine.guard((_, scratch) => exports.tandem_webgpu_adopt(engine.js, buffer.size, scratch)));
-    const number = engine.result();
+    const number = engine.ask((_, scratch) => exports.tandem_webgpu_adopt(engine.js, buffer.size, scratch));
     this.executor.adopt(number, buffer);
-    engine.check(engine.guard((_, scratch) => {
-      engine.heap.writeInt64s(scratch + DIMENSIONS, shape);
+    return engine.ask((_, scratch) => {
+      engine.heap.writeInt64s(scratch + Scratch.ARGUMENTS, shape);
       return exports.tandem_webgpu_wrap(engine.js, number, buffer.size, this.common.dtypeCode(dtype),
-        scratch + DIMENSIONS, shape.length, scratch);
-    }));
-    return engine.result();
+        scratch + Scratch.ARGUMENTS, shape.length, scratch);
+    });
   }
 
   private errorIn(name: string, code: TandemError['code'], text: string): TandemError {
@@ -234,14 +226,18 @@ class WebGpu implements Gpu, Listener {
   memory(): GpuMemoryInfo {
     const { engine } = this;
     return engine.guard((_, scratch) => {
-      this.exports.tandem_webgpu_describe(engine.js, scratch + STRUCT);
-      const at = (scratch + STRUCT) >>> 3;
-      const [bytesInUse, peakBytesInUse, bytesCached, numAllocations, numCacheHits, submits, dispatches, crossings] =
-        engine.heap.f64.subarray(at, at + 8) as unknown as number[];
+      const info = scratch + Scratch.STRUCT;
+      this.exports.tandem_webgpu_describe(engine.js, info);
+      const { f64 } = engine.heap;
       return {
-        bytesInUse: bytesInUse!, peakBytesInUse: peakBytesInUse!, bytesCached: bytesCached!,
-        numAllocations: numAllocations!, numCacheHits: numCacheHits!, submits: submits!, dispatches: dispatches!,
-        crossings: crossings!,
+        bytesInUse: f64[(info + WebgpuInfoLayout.bytesInUse) >>> 3]!,
+        peakBytesInUse: f64[(info + WebgpuInfoLayout.peakBytesInUse) >>> 3]!,
+        bytesCached: f64[(info + WebgpuInfoLayout.bytesCached) >>> 3]!,
+        numAllocations: f64[(info + WebgpuInfoLayout.numAllocations) >>> 3]!,
+        numCacheHits: f64[(info + WebgpuInfoLayout.numCacheHits) >>> 3]!,
+        submits: f64[(info + WebgpuInfoLayout.numSubmits) >>> 3]!,
+        dispatches: f64[(info + WebgpuInfoLayout.numDispatches) >>> 3]!,
+        crossings: f64[(info + WebgpuInfoLayout.numCrossings) >>> 3]!,
       };
     });
   }

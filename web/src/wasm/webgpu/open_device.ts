@@ -3,9 +3,9 @@
 
 // Getting a GPUDevice, and what it grants.
 
-import type { GpuCapabilities } from '../capabilities.js';
-import type { TandemError } from '../errors.js';
-import { textOf } from './executor.js';
+import type { GpuCapabilities } from '../../capabilities.js';
+import type { TandemError } from '../../errors.js';
+import { textOf } from './device.js';
 
 /** What is asked for where the adapter has more than WebGPU guarantees, and the least that is needed. */
 const LIMITS = {

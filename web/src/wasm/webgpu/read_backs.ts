@@ -3,7 +3,7 @@
 
 // Buffers that the device copies to and JavaScript reads, kept for the next read.
 
-import { COPY_DST, MAP_READ } from './executor.js';
+import { COPY_DST, MAP_READ } from './device.js';
 
 const LEAST_BYTES = 4096;
 /** Of what is kept in all. */

@@ -3,8 +3,10 @@
 
 // Which record of a batch WebGPU did not accept: each is tried once more by itself, in an error scope of its own.
 
-import { COPY, COPY_FROM_ARENA, DISPATCH, popScope, recordsOf, STAGE, WRITE } from './executor.js';
+import { Command } from '../layout.js';
+import { popScope } from './device.js';
 import type { Executor, Memory } from './executor.js';
+import { recordsOf } from './records.js';
 
 /** A record that fails, by its place in the batch. */
 export interface Found {
@@ -33,14 +35,14 @@ export async function findFailure(
 
 function buffersOf(executor: Executor, record: Uint32Array): readonly number[] | undefined {
   switch (record[0]) {
-    case DISPATCH:
+    case Command.DISPATCH:
       return executor.groups[record[2]!]?.buffers ?? [];
-    case WRITE:
-    case STAGE:
+    case Command.WRITE:
+    case Command.STAGE:
       return [record[1]!];
-    case COPY_FROM_ARENA:
+    case Command.COPY_FROM_ARENA:
       return [record[2]!];
-    case COPY:
+    case Command.COPY:
       return [record[1]!, record[3]!];
     default:
       return undefined;
@@ -52,9 +54,9 @@ function tryRecord(executor: Executor, record: Uint32Array, numbers: readonly nu
   try {
     // Whether a buffer is one, and has not been destroyed, a write of nothing tells.
     for (const number of numbers) device.queue.writeBuffer(buffers[number]!, 0, new Uint8Array(4), 0, 0);
-    if (record[0] === WRITE) return;
+    if (record[0] === Command.WRITE) return;
     const encoder = device.createCommandEncoder();
-    if (record[0] === DISPATCH) {
+    if (record[0] === Command.DISPATCH) {
       const pass = encoder.beginComputePass();
       pass.setPipeline(pipelines[record[1]!]!);
       pass.setBindGroup(0, groups[record[2]!]!.group, [record[3]!]);

@@ -3,44 +3,12 @@
 
 // Carries out the module's batches of records on a GPUDevice, and says what becomes of them.
 
+import { ARENA_BYTES, BUFFER_WORDS, Code, Command, RECORD_WORDS, SLOT_BYTES } from '../layout.js';
+import { COPY_DST, COPY_SRC, MAP_READ, popScope, STORAGE, textOf, UNIFORM } from './device.js';
 import { findFailure } from './find_failure.js';
-import { Layouts, PARAMETER_BYTES } from './layouts.js';
+import { Layouts } from './layouts.js';
 import { ReadBacks } from './read_backs.js';
-
-// The records, as in backends/webgpu/include/tandem/webgpu/commands.h.
-const CREATE_BUFFER = 1;
-const DROP_BUFFER = 2;
-const CREATE_LAYOUT = 3;
-const CREATE_PIPELINE = 4;
-const DROP_PIPELINE = 5;
-const CREATE_GROUP = 6;
-const DROP_GROUP = 7;
-export const DISPATCH = 8;
-export const WRITE = 9;
-export const STAGE = 10;
-export const COPY_FROM_ARENA = 11;
-export const COPY = 12;
-export const DOWNLOAD = 13;
-const END = 14;
-
-/** How many words a record has, its first included; CREATE_GROUP has its buffers besides, BUFFER_WORDS each. */
-export const RECORD_WORDS = [0, 3, 3, 4, 7, 2, 4, 2, 7, 4, 4, 4, 6, 6, 2];
-const BUFFER_WORDS = 3;
-
-const ARENA_BYTES = 256 * 1024;
-
-// GPUBufferUsage, which is no global everywhere.
-export const MAP_READ = 1;
-export const COPY_SRC = 4;
-export const COPY_DST = 8;
-export const UNIFORM = 64;
-export const STORAGE = 128;
-
-/** The codes of tandem.h that are used here. */
-export const OK = 0;
-export const INVALID_ARGUMENT = 3;
-export const RESOURCE_EXHAUSTED = 7;
-export const INTERNAL = 11;
+import { recordsOf } from './records.js';
 
 /** The module's memory. Its views are made anew by `renew` when it has grown. */
 export interface Memory {
@@ -75,15 +43,6 @@ export interface Group {
 interface Failure {
   readonly code: number;
   readonly text: string;
-}
-
-export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String((error as { message?: unknown } | null)?.message ?? error);
-}
-
-/** The error of a scope; null where there is none, and where the device is lost, which is told otherwise. */
-export function popScope(device: GPUDevice): Promise<GPUError | null> {
-  return device.popErrorScope().then((error) => error, () => null);
 }
 
 /** See above. One for each device. */
@@ -177,7 +136,7 @@ export class Executor {
       this.encode(at >>> 2, (at >>> 2) + count);
       this.submit();
     } catch (error) {
-      failure = { code: INTERNAL, text: textOf(error) };
+      failure = { code: Code.INTERNAL, text: textOf(error) };
       this.encoder = this.pass = undefined;
       this.reads = this.failedReads(at >>> 2, count, failure.text);
     }
@@ -195,7 +154,7 @@ export class Executor {
     let i = first;
     while (i < end) {
       const command = u32[i]!;
-      if (command === DISPATCH) {
+      if (command === Command.DISPATCH) {
         if (pass === undefined) {
           pass = this.pass = this.ensureEncoder().beginComputePass();
           pipeline = 0;
@@ -211,34 +170,34 @@ export class Executor {
         continue;
       }
       switch (command) {
-        case CREATE_BUFFER:
+        case Command.CREATE_BUFFER:
           this.createBuffer(u32[i + 1]!, u32[i + 2]!);
           break;
-        case DROP_BUFFER:
+        case Command.DROP_BUFFER:
           this.dropBuffer(u32[i + 1]!, u32[i + 2] !== 0);
           break;
-        case CREATE_LAYOUT:
+        case Command.CREATE_LAYOUT:
           this.layouts.create(u32[i + 1]!, u32[i + 2]!, u32[i + 3]!);
           break;
-        case CREATE_PIPELINE:
+        case Command.CREATE_PIPELINE:
           this.createPipeline(u32[i + 1]!, u32[i + 2]!, u32.subarray(i + 3, i + 7));
           break;
-        case DROP_PIPELINE:
+        case Command.DROP_PIPELINE:
           this.drop(pipelines, u32[i + 1]!);
           break;
-        case CREATE_GROUP: {
+        case Command.CREATE_GROUP: {
           const parts = u32.subarray(i + 4, i + 4 + BUFFER_WORDS * u32[i + 3]!);
           this.createGroup(u32[i + 1]!, u32[i + 2]!, parts);
           i += parts.length;
           break;
         }
-        case DROP_GROUP:
+        case Command.DROP_GROUP:
           this.drop(this.groups, u32[i + 1]!);
           break;
-        case END:
+        case Command.END:
           this.end(u32[i + 1]!);
           break;
-        case WRITE:
+        case Command.WRITE:
           this.write(buffers[u32[i + 1]!]!, u32[i + 2]!, padded(u32[i + 3]!));
           break;
         default:
@@ -254,10 +213,10 @@ export class Executor {
   encodeCopy(encoder: GPUCommandEncoder, record: Uint32Array, isTrial: boolean): void {
     const [command, a, b, c, d, e] = record as unknown as [number, number, number, number, number, number];
     const { buffers } = this;
-    if (command === COPY) encoder.copyBufferToBuffer(buffers[a]!, b, buffers[c]!, d, e);
-    else if (command === COPY_FROM_ARENA) encoder.copyBufferToBuffer(this.arena, a, buffers[b]!, 0, padded(c));
-    else if (command === STAGE) this.stage(encoder, buffers[a]!, b, c, isTrial);
-    else if (command === DOWNLOAD && !isTrial) this.download(encoder, buffers[a]!, b, c, d, e);
+    if (command === Command.COPY) encoder.copyBufferToBuffer(buffers[a]!, b, buffers[c]!, d, e);
+    else if (command === Command.COPY_FROM_ARENA) encoder.copyBufferToBuffer(this.arena, a, buffers[b]!, 0, padded(c));
+    else if (command === Command.STAGE) this.stage(encoder, buffers[a]!, b, c, isTrial);
+    else if (command === Command.DOWNLOAD && !isTrial) this.download(encoder, buffers[a]!, b, c, d, e);
   }
 
   private ensureEncoder(): GPUCommandEncoder {
@@ -313,7 +272,7 @@ export class Executor {
       entries.push({ binding: numbers.length, resource });
       numbers.push(parts[i]!);
     }
-    entries.push({ binding: numbers.length, resource: { buffer: this.arena, size: PARAMETER_BYTES } });
+    entries.push({ binding: numbers.length, resource: { buffer: this.arena, size: SLOT_BYTES } });
     const group = this.device.createBindGroup({ layout: this.layouts.group(layout), entries });
     this.groups[number] = { group, buffers: numbers };
   }
@@ -331,12 +290,12 @@ export class Executor {
     compiling.then((pipeline) => {
       if (this.closed) return;
       this.pipelines[number] = pipeline;
-      listener.onPipelineDone(number, OK, '');
+      listener.onPipelineDone(number, Code.OK, '');
     }, async (error: unknown) => {
       const isInvalid = (error as { reason?: unknown } | null)?.reason === 'validation';
       const text = await compilerText(module);
       if (!await this.isFailure()) return;
-      listener.onPipelineDone(number, isInvalid ? INVALID_ARGUMENT : INTERNAL, text || textOf(error));
+      listener.onPipelineDone(number, isInvalid ? Code.INVALID_ARGUMENT : Code.INTERNAL, text || textOf(error));
     }).catch(() => undefined);
   }
 
@@ -384,11 +343,11 @@ export class Executor {
         memory.u8.set(new Uint8Array(buffer.getMappedRange(0, size), 0, bytes), address);
         buffer.unmap();
         readBacks.give(buffer);
-        listener.onEnd(number, OK, '');
+        listener.onEnd(number, Code.OK, '');
       }, async (error: unknown) => {
         await told;
         buffer.destroy();
-        if (await this.isFailure()) listener.onEnd(number, INTERNAL, textOf(error));
+        if (await this.isFailure()) listener.onEnd(number, Code.INTERNAL, textOf(error));
       }).catch(() => undefined);
     });
   }
@@ -396,7 +355,7 @@ export class Executor {
   private end(number: number): void {
     this.reads.push(() => {
       void this.finished().then(async () => {
-        if (!this.closed) this.listener.onEnd(number, OK, '');
+        if (!this.closed) this.listener.onEnd(number, Code.OK, '');
       });
     });
   }
@@ -405,11 +364,11 @@ export class Executor {
   private failedReads(first: number, count: number, text: string): (() => void)[] {
     const reads: (() => void)[] = [];
     for (const { record } of recordsOf(this.memory.u32.subarray(first, first + count))) {
-      if (record[0] !== DOWNLOAD && record[0] !== END) continue;
+      if (record[0] !== Command.DOWNLOAD && record[0] !== Command.END) continue;
       const number = record[record.length - 1]!;
       reads.push(() => {
         void this.told.then(async () => {
-          if (await this.isFailure()) this.listener.onEnd(number, INTERNAL, text);
+          if (await this.isFailure()) this.listener.onEnd(number, Code.INTERNAL, text);
         });
       });
     }
@@ -437,7 +396,7 @@ export class Executor {
           if (this.closed) return;
           if (found !== undefined) ({ text, word } = found);
         }
-        const code = failure?.code ?? (validation || !memory ? INTERNAL : RESOURCE_EXHAUSTED);
+        const code = failure?.code ?? (validation || !memory ? Code.INTERNAL : Code.RESOURCE_EXHAUSTED);
         listener.onBatchFailed(batch, word, code, text);
       }
       listener.onBatchDone(batch);
@@ -455,15 +414,6 @@ export class Executor {
     this.arena.destroy();
     this.readBacks.close();
     this.buffers.length = this.groups.length = this.pipelines.length = 0;
-  }
-}
-
-/** A batch's records, and their places. */
-export function* recordsOf(words: Uint32Array): Generator<{ word: number; record: Uint32Array }> {
-  for (let word = 0; word < words.length;) {
-    const size = RECORD_WORDS[words[word]!]!;
-    yield { word, record: words.subarray(word, word + size) };
-    word += size + (words[word] === CREATE_GROUP ? BUFFER_WORDS * words[word + 3]! : 0);
   }
 }
 

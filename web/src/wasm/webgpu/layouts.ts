@@ -3,10 +3,8 @@
 
 // The layouts of shaders: storage buffers, and behind them the parameters.
 
-/** What a shader sees of the parameters' buffer. */
-export const PARAMETER_BYTES = 256;
-// Of the 48 parameters that there may be.
-const MOST_BYTES = 192;
+import { PARAMETER_BYTES } from '../layout.js';
+
 // GPUShaderStage.COMPUTE
 const COMPUTE = 4;
 
@@ -27,7 +25,7 @@ export class Layouts {
     entries.push({
       binding: numBuffers,
       visibility: COMPUTE,
-      buffer: { type: 'uniform', hasDynamicOffset: true, minBindingSize: MOST_BYTES },
+      buffer: { type: 'uniform', hasDynamicOffset: true, minBindingSize: PARAMETER_BYTES },
     });
     const group = this.device.createBindGroupLayout({ entries });
     this.groups[number] = group;

@@ -3,35 +3,13 @@
 
 // Getting at the WebAssembly module: finding, compiling and instantiating it, with an error for each way to fail.
 
-import { TandemError, textOf } from './errors.js';
-import { platform } from './platform.js';
-import type { ThreadsGlue } from './platform.js';
-
-/** TANDEM_ABI_VERSION and TANDEM_JS_VERSION of the module that this package was made for. */
-const ABI_VERSION = 1;
-const JS_VERSION = 1;
+import { ABI_VERSION } from '../codes.js';
+import { TandemError, textOf } from '../errors.js';
+import { platform } from '../platform.js';
+import type { ThreadsGlue } from '../platform.js';
+import { EXPORTS, JS_VERSION } from './layout.js';
 
 type Call = (...args: number[]) => number;
-
-// What JavaScript calls of bindings/c/tandem.h and bindings/wasm/tandem_js.h.
-const EXPORTS = [
-  'malloc', 'free', 'tandem_version', 'tandem_abi_version', 'tandem_js_version',
-  'tandem_status_code', 'tandem_status_message', 'tandem_status_op', 'tandem_status_location', 'tandem_status_cause',
-  'tandem_status_way', 'tandem_status_release', 'tandem_free',
-  'tandem_js_create', 'tandem_js_runtime', 'tandem_js_cancel', 'tandem_js_run_tasks', 'tandem_js_take_events',
-  'tandem_js_on_ready', 'tandem_js_chain_on_ready', 'tandem_js_on_settled', 'tandem_js_tensor_new', 'tandem_js_scalar',
-  'tandem_js_cast_like', 'tandem_js_describe', 'tandem_js_tensor_state', 'tandem_js_tensor_error', 'tandem_js_strings',
-  'tandem_js_attrs_set_int', 'tandem_js_request_create', 'tandem_js_memory', 'tandem_js_set_memory_limit',
-  'tandem_js_collected',
-  'tandem_runtime_restart', 'tandem_trace_start', 'tandem_trace_stop', 'tandem_trace_clear', 'tandem_trace_json',
-  'tandem_op_registry_json', 'tandem_tensor_create_strings', 'tandem_tensor_copy', 'tandem_tensor_release',
-  'tandem_tensor_data', 'tandem_tensor_text', 'tandem_attrs_create', 'tandem_attrs_release', 'tandem_attrs_status',
-  'tandem_attrs_set_bool', 'tandem_attrs_set_float', 'tandem_attrs_set_string', 'tandem_attrs_set_dtype',
-  'tandem_attrs_set_shape', 'tandem_attrs_set_tensor', 'tandem_attrs_set_function', 'tandem_attrs_set_bools',
-  'tandem_attrs_set_ints', 'tandem_attrs_set_floats', 'tandem_attrs_set_strings', 'tandem_attrs_set_dtypes',
-  'tandem_attrs_set_shapes', 'tandem_chain_create', 'tandem_chain_release', 'tandem_request_cancel',
-  'tandem_request_release', 'tandem_op_create', 'tandem_op_execute', 'tandem_op_release',
-] as const;
 
 /** The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. */
 export type WasmExports = Readonly<Record<(typeof EXPORTS)[number], Call>>;

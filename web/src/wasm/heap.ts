@@ -3,13 +3,11 @@
 
 // The module's memory as JavaScript sees it: views that survive its growth, a fixed scratch area, texts in UTF-8.
 
-import { TandemError } from './errors.js';
+import { TandemError } from '../errors.js';
+import { Scratch } from './scratch.js';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-
-/** Bytes of the scratch area. */
-export const SCRATCH_BYTES = 64 * 1024;
 
 /** What a heap needs of the module. */
 export interface Allocator {
@@ -32,8 +30,12 @@ export class Heap {
 
   private whyClosed: (() => TandemError) | undefined;
 
-  constructor(private memory: WebAssembly.Memory | undefined, private allocator: Allocator) {
-    this.scratch = allocator.malloc(SCRATCH_BYTES) >>> 0;
+  /** `onRenew` is called whenever the views are new. */
+  constructor(
+    private memory: WebAssembly.Memory | undefined, private allocator: Allocator,
+    private readonly onRenew: (heap: Heap) => void,
+  ) {
+    this.scratch = allocator.malloc(Scratch.BYTES) >>> 0;
     if (this.scratch === 0) throw new TandemError('ResourceExhausted', 'expected memory for a runtime, got none');
     this.u8 = new Uint8Array(0);
     this.u32 = new Uint32Array(0);
@@ -49,6 +51,7 @@ export class Heap {
     this.u8 = new Uint8Array(buffer);
     this.u32 = new Uint32Array(buffer);
     this.f64 = new Float64Array(buffer);
+    this.onRenew(this);
   }
 
   /** Makes the views have nothing, once the module must not be used any more; `why` is the error of `malloc` then. */
@@ -59,6 +62,7 @@ export class Heap {
     this.u8 = new Uint8Array(0);
     this.u32 = new Uint32Array(0);
     this.f64 = new Float64Array(0);
+    this.onRenew(this);
   }
 
   /** Memory that the caller gives to `free`. ResourceExhausted if there is none. */
@@ -103,6 +107,24 @@ export class Heap {
     this.u8.set(bytes, address);
     this.u8[address + bytes.length] = 0;
     return address;
+  }
+
+  /**
+   * So many addresses, then as many sizes in bytes, of texts in UTF-8, which lie behind them; for the caller to free
+   * all at once.
+   */
+  newStrings(strings: readonly string[]): number {
+    const texts = strings.map(encodeText);
+    const count = texts.length;
+    const room = this.malloc(texts.reduce((sum, text) => sum + text.length, 8 * count));
+    let at = room + 8 * count;
+    texts.forEach((text, i) => {
+      this.u32[(room >>> 2) + i] = at;
+      this.u32[(room >>> 2) + count + i] = text.length;
+      this.u8.set(text, at);
+      at += text.length;
+    });
+    return room;
   }
 
   /** So many int64 of integers; numbers are at most 2^53 in size. */

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// An engine out of what the environment has and the user wants: which module, with how many threads, on what device.
+
+import type { Capabilities } from '../capabilities.js';
+import type { RuntimeOptions } from '../create_runtime.js';
+import { dtypeCode } from '../dtypes.js';
+import type { EngineOptions } from '../engine.js';
+import { errorIn, TandemError, textOf } from '../errors.js';
+import { platform } from '../platform.js';
+import { WasmEngine } from './engine.js';
+import { checkSimd, checkWebAssembly, instantiate, instantiateThreads } from './module.js';
+import type { Execute, WasmInstance } from './module.js';
+import type { GpuSource } from './webgpu_source.js';
+
+const MAX_THREADS = 64;
+
+// Why there are no more threads than one; undefined if there are to be more.
+function whyOneThread(options: RuntimeOptions, wanted: number): string | undefined {
+  if (wanted === 1) {
+    return options.threads === undefined || options.threads === 'auto'
+      ? 'the module without threads is the default here; ask for createRuntime({ threads: n })'
+      : 'one thread was asked for';
+  }
+  if (options.wasmUrl !== undefined || options.wasmModule !== undefined || options.wasmBinary !== undefined) {
+    return 'wasmUrl, wasmModule and wasmBinary are of the module without threads';
+  }
+  return platform.whyNoThreads();
+}
+
+interface Loaded {
+  readonly instance: WasmInstance;
+  readonly threads: number;
+  /** Why it is one. */
+  readonly reason: string | undefined;
+}
+
+async function load(
+  options: RuntimeOptions, gpu: GpuSource | undefined, wake: () => void, execute: Execute,
+  fail: (error: unknown) => void,
+): Promise<Loaded> {
+  const asked = options.threads ?? 'auto';
+  const wanted = asked === 'auto' ? platform.defaultThreads : Math.min(asked, MAX_THREADS);
+  let reason = whyOneThread(options, wanted);
+  if (reason === undefined) {
+    try {
+      return { instance: await instantiateThreads(wanted, wake, execute, fail), threads: wanted, reason };
+    } catch (error) {
+      reason = `the threaded module could not be loaded: ${textOf(error)}`;
+    }
+  }
+  const { wasmModule, wasmBinary } = options;
+  const wasmUrl = options.wasmUrl ?? (wasmModule ?? wasmBinary ? undefined : gpu?.wasmUrl());
+  return { instance: await instantiate({ wasmUrl, wasmModule, wasmBinary }, wake, execute), threads: 1, reason };
+}
+
+const hasWebGpu = (): boolean => typeof globalThis.navigator === 'object' && 'gpu' in globalThis.navigator;
+
+// The device, or why ops run on the CPU.
+async function findGpu(options: RuntimeOptions): Promise<GpuSource | string> {
+  const { device = 'auto', gpu, gpuDevice } = options;
+  if (device === 'cpu') return 'the CPU was asked for';
+  if (device === 'auto' && !gpu && !gpuDevice && !hasWebGpu()) return 'the environment has no WebGPU';
+  try {
+    const { open } = await import('./webgpu/webgpu.js');
+    return await open(options, { TandemError, dtypeCode });
+  } catch (error) {
+    if (device === 'webgpu' || (error as TandemError).code === 'InvalidArgument') throw error;
+    return textOf(error);
+  }
+}
+
+function capabilitiesOf(loaded: Loaded, gpu: GpuSource | string, version: string): Capabilities {
+  const reasons: Record<string, string> = {};
+  if (loaded.reason !== undefined) reasons['threads'] = loaded.reason;
+  const onGpu = typeof gpu !== 'string';
+  if (!onGpu) reasons['webgpu'] = gpu;
+  return Object.freeze({
+    device: onGpu ? 'webgpu' : 'cpu',
+    ...(onGpu && { gpu: gpu.capabilities }),
+    version,
+    simd: true,
+    threads: loaded.threads,
+    threadsAvailable: platform.whyNoThreads() === undefined,
+    crossOriginIsolated: platform.isIsolated(),
+    webgpuAvailable: onGpu || hasWebGpu(),
+    reasons: Object.freeze(reasons),
+  });
+}
+
+/** An engine, and what it was made of. */
+export interface LoadedEngine {
+  readonly engine: WasmEngine;
+  readonly capabilities: Capabilities;
+}
+
+/** Loads the module and makes an engine of it. `options` are a copy, and checked. Throws as `createRuntime` does. */
+export async function loadEngine(
+  options: RuntimeOptions, checked: Omit<EngineOptions, 'workers'>,
+): Promise<LoadedEngine> {
+  checkWebAssembly();
+  let engine: WasmEngine | undefined;
+  let gpu = await findGpu(options);
+  let source = typeof gpu === 'string' ? undefined : gpu;
+  try {
+    const loading = load(options, source, () => engine?.events.wake(), (...batch) => engine?.gpu?.execute(...batch),
+      (error) => engine?.trap(error));
+    // While it is fetched. Without SIMD it cannot be compiled either, which nobody is told then.
+    loading.catch(() => undefined);
+    checkSimd();
+    const loaded = await loading;
+    if (source && !('tandem_webgpu_create' in loaded.instance.exports)) {
+      gpu = 'the given module has no WebGPU, unlike tandem-webgpu.wasm';
+      if (options.device === 'webgpu') throw errorIn('createRuntime', 'FailedPrecondition', gpu);
+      source.close();
+      source = undefined;
+    }
+    engine = new WasmEngine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
+    engine.gpu = source?.attach(engine, {
+      fallback: options.fallback ?? true, memoryLimit: checked.memoryLimit,
+    });
+    // For what there was to do before anybody could be told.
+    engine.events.wake();
+    return { engine, capabilities: capabilitiesOf(loaded, gpu, engine.version()) };
+  } catch (error) {
+    source?.close();
+    throw error;
+  }
+}
