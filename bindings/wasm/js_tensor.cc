@@ -59,13 +59,13 @@ tandem_tensor* tandem_js_scalar(tandem_js* js, tandem_dtype dtype, double value)
 tandem_tensor* tandem_js_cast_like(tandem_js* js, const tandem_tensor* values, const tandem_tensor* like,
                                    const tandem_op* op, uint32_t input, const tandem_request* request,
                                    const char* location) {
-  // The definition's texts live as long as the host.
-  const tandem::OpDef* def = js->running().core.registry().Find(op->op.name());
+  const std::shared_ptr<const tandem::OpDef> def = js->running().core.registry().FindShared(op->op.name());
+  if (def == nullptr) return nullptr;  // removed since the op was made
   const tandem::ExecutionContext exec(js->host(), js->runtime->locations().Intern(location),
                                       request == nullptr ? nullptr : request->request);
   return new (std::nothrow) tandem_tensor(
       *js->runtime,
-      tandem::CheckedCastLike(exec, values->handle.tensor(), like->handle, def->name, def->inputs[input].name));
+      tandem::CheckedCastLike(exec, values->handle.tensor(), like->handle, *def, def->inputs[input].name));
 }
 
 void tandem_js_describe(const tandem_tensor* tensor, tandem_js_description* description) {

@@ -95,7 +95,8 @@ class Both final : public TransferObserver {
 
 class LoggingOp final : public OpImpl {
  public:
-  LoggingOp(RcRef<const OpImpl> op, RcRef<Log> log) : OpImpl(op->name()), op_(std::move(op)), log_(std::move(log)) {}
+  LoggingOp(RcRef<const OpImpl> op, RcRef<Log> log)
+      : OpImpl(op->name(), op->is_removable()), op_(std::move(op)), log_(std::move(log)) {}
 
   void Invoke(const OpInvocation& invocation) const override {
     const int64_t number = log_->NextNumber();

@@ -17,12 +17,18 @@
 
 namespace tandem::eager {
 
+// A definition that was found, which stays one as long as none is removed. It keeps none from going.
 class Runtime::KnownOp : public RefCounted<KnownOp> {
  public:
-  explicit KnownOp(const OpDef& def) : def(def) {}
-  std::string_view name() const { return def.name; }
+  KnownOp(const std::shared_ptr<const OpDef>& def, uint64_t num_removals)
+      : def(def), num_removals(num_removals), name_(def->name) {}
+  std::string_view name() const { return name_; }
 
-  const OpDef& def;
+  const std::weak_ptr<const OpDef> def;
+  const uint64_t num_removals;
+
+ private:
+  const std::string name_;
 };
 
 Tensor Call(std::string_view op, std::initializer_list<Operand*> operands, const OpAttrsRef& attrs,
@@ -138,11 +144,17 @@ void Runtime::Execute(std::string_view op, std::span<Operand* const> operands, c
   for (size_t i = 0; i < results.size(); ++i) results[i] = Tensor(this, std::move(handles[i]));
 }
 
-const OpDef* Runtime::FindDef(std::string_view op) {
-  if (const KnownOp* known = known_ops_.Find(op)) return &known->def;
-  const OpDef* def = core_->registry().Find(op);
+std::shared_ptr<const OpDef> Runtime::FindDef(std::string_view op) {
+  const OpRegistry& registry = core_->registry();
+  const uint64_t num_removals = registry.num_removals();
+  const auto is_old = [num_removals](const KnownOp& known) { return known.num_removals != num_removals; };
+  const KnownOp* const known = known_ops_.Find(op);
+  if (known != nullptr && !is_old(*known)) return known->def.lock();
+  std::shared_ptr<const OpDef> def = registry.FindShared(op);
   if (def == nullptr) return nullptr;
-  if (RcRef<const KnownOp> known = MakeRef<const KnownOp>(*def)) known_ops_.Insert(std::move(known));
+  if (RcRef<const KnownOp> found = MakeRef<const KnownOp>(def, num_removals)) {
+    known_ops_.Insert(std::move(found), is_old);
+  }
   return def;
 }
 
@@ -163,22 +175,22 @@ void Runtime::MakeArguments(const ExecutionContext& exec, std::string_view op, s
       given[i] = {args[i].IsValid() && !args[i].IsError() ? Kind::kPending : Kind::kTensor, DType::kInvalid};
     }
   }
-  const OpDef* const def = FindDef(op);
+  const std::shared_ptr<const OpDef> def = FindDef(op);
   for (size_t i = 0; i < args.size(); ++i) {
     if (given[i].kind != GivenArgument::Kind::kValue) continue;
     // Without a definition the call fails, whatever its arguments.
     const ArgumentDType inferred =
         def == nullptr ? ArgumentDType{given[i].dtype, 0, "argument"} : InferArgumentDType(*def, attrs, given, i);
-    args[i] = MakeArgument(exec, op, *operands[i], inferred, args);
+    args[i] = MakeArgument(exec, op, def.get(), *operands[i], inferred, args);
   }
 }
 
-TensorHandle Runtime::MakeArgument(const ExecutionContext& exec, std::string_view op, const Operand& operand,
-                                   const ArgumentDType& inferred, std::span<const TensorHandle> args) {
+TensorHandle Runtime::MakeArgument(const ExecutionContext& exec, std::string_view op, const OpDef* def,
+                                   const Operand& operand, const ArgumentDType& inferred,
+                                   std::span<const TensorHandle> args) {
   StatusOr<tandem::Tensor> made = operand.MakeWidest(host());
   if (made.ok() && inferred.dtype == DType::kInvalid) {
-    // The definition's name of the op lives as long as the host, unlike the caller's.
-    return CheckedCastLike(exec, std::move(*made), args[inferred.like], FindDef(op)->name, inferred.name);
+    return CheckedCastLike(exec, std::move(*made), args[inferred.like], *def, inferred.name);
   }
   if (made.ok()) made = CheckedCast(*made, inferred.dtype, inferred.name, host().allocator());
   if (made.ok()) return TensorHandle::MakeAvailable(std::move(*made));

@@ -87,9 +87,14 @@ class TANDEM_EXPORT Kernel {
   Kernel&& OnlyIf(Condition condition) &&;
   Condition condition() const { return condition_; }  // null: for every call
 
+  // Keeps the code of the kernel loaded as long as there is a copy of it.
+  Kernel&& WithCode(std::shared_ptr<const void> code) &&;
+  bool has_code() const { return code_ != nullptr; }
+
  private:
   Function function_ = nullptr;
-  std::shared_ptr<const void> closure_;
+  std::shared_ptr<const void> code_;
+  std::shared_ptr<const void> closure_;  // ends before its code
   CostModel cost_;
   Condition condition_ = nullptr;
   KernelSignature signature_;

@@ -79,7 +79,7 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   void AddContext(const KernelContext& context, void* object);
   // Whether ops of the fallback get their arguments, and give their results, by transfers.
   bool TransfersTo(const OpHandler& fallback) const;
-  StatusOr<Op> MakeFallbackOp(const OpDef& def);
+  StatusOr<Op> MakeFallbackOp(const std::shared_ptr<const OpDef>& def);
 
   struct Provided {
     const KernelContext* context = nullptr;

@@ -54,9 +54,12 @@ struct AttrDef {
   std::string spec;       // as written
 };
 
-// Immutable once registered. Built by OpDefBuilder.
-struct TANDEM_EXPORT OpDef {
+// Immutable once registered. Built by OpDefBuilder. A registered one lives until it is removed and nobody shares it.
+struct TANDEM_EXPORT OpDef : std::enable_shared_from_this<OpDef> {
   static constexpr int kMaxAttrs = 32;
+
+  // Keeps a registered definition; null for one that is not registered.
+  std::shared_ptr<const OpDef> Share() const { return weak_from_this().lock(); }
 
   std::string name;  // "tf.MatMul"
   std::vector<ArgDef> inputs;
@@ -65,7 +68,8 @@ struct TANDEM_EXPORT OpDef {
   std::string doc;             // first sentence is the summary
   bool has_side_effects = false;
   MetadataFunction metadata = nullptr;           // null: the result's metadata comes with its data (MD-3)
-  std::shared_ptr<const void> metadata_closure;  // of a metadata function that is a closure
+  std::shared_ptr<const void> code;              // keeps the code of `metadata` loaded; null if that is for good
+  std::shared_ptr<const void> metadata_closure;  // of a metadata function that is a closure; ends before `code`
   bool has_host_inputs = false;
   // The type attribute by whose value kernels are looked up: "T" if there is one, else the first; -1 if none.
   int kernel_type_attr = -1;

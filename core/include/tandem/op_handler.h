@@ -41,18 +41,22 @@ struct OpInvocation {
 // What an Op does when called. Immutable after construction, so that any number of threads may invoke it at once.
 class TANDEM_EXPORT OpImpl : public RefCounted<OpImpl> {
  public:
-  // `name` is the definition's, which lives as long as the registry.
-  explicit OpImpl(std::string_view name) : name_(name) {}
+  // `name` is the definition's, and lives as long as this. An op whose code may go, such as that of an OpLibrary, or
+  // which is made of one that is so, `is_removable`: it is dropped when it is outdated and its last call has ended.
+  // Others are kept by the handlers that have called them by name.
+  explicit OpImpl(std::string_view name, bool is_removable = false) : name_(name), is_removable_(is_removable) {}
   virtual ~OpImpl() = default;
   // Obeys EX, MD, DI and CH of the contract.
   virtual void Invoke(const OpInvocation& invocation) const = 0;
   std::string_view name() const { return name_; }
+  bool is_removable() const { return is_removable_; }
 
  private:
   friend class RefCounted<OpImpl>;
   friend class OpHandler;
   void Destroy() { delete this; }
   std::string_view name_;
+  bool is_removable_;
   mutable std::atomic<bool> is_outdated_{false};  // calls by name resolve the op again
 };
 
@@ -100,6 +104,8 @@ class TANDEM_EXPORT OpHandler {
 
  private:
   friend class CoreRuntime;
+  class RemovableOp;
+  static void Outdate(const OpImpl& op);
   const OpImpl* ResolveSlow(std::string_view op_name, const OpInvocation& invocation);
   // The next call by this name resolves it anew.
   void Forget(std::string_view op_name);

@@ -6,6 +6,8 @@
 #ifndef TANDEM_OP_REGISTRY_H_
 #define TANDEM_OP_REGISTRY_H_
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -22,7 +24,8 @@
 
 namespace tandem {
 
-// All methods are thread-safe. Definitions live as long as the registry; pointers to them stay valid.
+// All methods are thread-safe. Definitions live as long as the registry, or until they are removed; until then pointers
+// to them stay valid. Who may meet removals shares them.
 class TANDEM_EXPORT OpRegistry {
  public:
   using Watcher = std::function<void(const OpDef&)>;
@@ -31,13 +34,20 @@ class TANDEM_EXPORT OpRegistry {
   OpRegistry(const OpRegistry&) = delete;
   OpRegistry& operator=(const OpRegistry&) = delete;
 
-  // AlreadyExists if the name is taken; InvalidArgument with all faults of the definition if it does not parse.
-  Status Register(const OpDefBuilder& builder);
+  // AlreadyExists if the name is taken; InvalidArgument with all faults of the definition if it does not parse. `code`
+  // is kept as long as the definition, which may be shared beyond its removal.
+  Status Register(const OpDefBuilder& builder, std::shared_ptr<const void> code = nullptr);
   // Registers all; stops at nothing and reports every failure in one error, whose code is that of the first.
   Status RegisterAll(std::initializer_list<OpDefBuilder> builders);
 
+  // Whether it was there. See OpLibrary, which removes what belongs together and tells op handlers.
+  bool Remove(std::string_view name);
+
   // Null if there is none.
-  const OpDef* Find(std::string_view name) const;
+  const OpDef* Find(std::string_view name) const { return FindShared(name).get(); }
+  std::shared_ptr<const OpDef> FindShared(std::string_view name) const;
+  // How often a definition was removed: while it is the same, so are the definitions that were found.
+  uint64_t num_removals() const { return num_removals_.load(std::memory_order_acquire); }
   // Sorted by name.
   std::vector<const OpDef*> List() const;
 
@@ -60,7 +70,8 @@ class TANDEM_EXPORT OpRegistry {
   // Taken before mutex_ by registrations and changes of watchers, and held while watchers run.
   std::mutex watch_mutex_;
   mutable std::mutex mutex_;  // guards defs_ and left_out_
-  std::map<std::string, std::unique_ptr<const OpDef>, std::less<>> defs_;
+  std::map<std::string, std::shared_ptr<const OpDef>, std::less<>> defs_;
+  std::atomic<uint64_t> num_removals_{0};
   std::set<std::string, std::less<>> left_out_;
   std::map<int, Watcher> watchers_;
   int next_watcher_ = 0;

@@ -11,14 +11,15 @@
 
 namespace tandem {
 
-Status OpRegistry::Register(const OpDefBuilder& builder) {
+Status OpRegistry::Register(const OpDefBuilder& builder, std::shared_ptr<const void> code) {
   TANDEM_ASSIGN_OR_RETURN(OpDef built, builder.Build());
-  auto owned = std::make_unique<const OpDef>(std::move(built));
-  const OpDef& def = *owned;
+  built.code = std::move(code);
+  const auto shared = std::make_shared<const OpDef>(std::move(built));
+  const OpDef& def = *shared;
   const std::lock_guard watch_lock(watch_mutex_);
   {
     const std::lock_guard lock(mutex_);
-    if (!defs_.try_emplace(def.name, std::move(owned)).second) {
+    if (!defs_.try_emplace(def.name, shared).second) {
       return Status::Error(StatusCode::kAlreadyExists, "an op of this name is already defined", builder.name());
     }
   }
@@ -43,10 +44,21 @@ Status OpRegistry::RegisterAll(std::initializer_list<OpDefBuilder> builders) {
   return num_failed <= 1 ? first : Status::Error(first.code(), faults);
 }
 
-const OpDef* OpRegistry::Find(std::string_view name) const {
+bool OpRegistry::Remove(std::string_view name) {
+  std::shared_ptr<const OpDef> removed;  // ends without the lock
   const std::lock_guard lock(mutex_);
   const auto entry = defs_.find(name);
-  return entry == defs_.end() ? nullptr : entry->second.get();
+  if (entry == defs_.end()) return false;
+  removed = std::move(entry->second);
+  defs_.erase(entry);
+  num_removals_.fetch_add(1, std::memory_order_acq_rel);
+  return true;
+}
+
+std::shared_ptr<const OpDef> OpRegistry::FindShared(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto entry = defs_.find(name);
+  return entry == defs_.end() ? nullptr : entry->second;
 }
 
 std::vector<const OpDef*> OpRegistry::List() const {

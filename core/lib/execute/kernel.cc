@@ -26,8 +26,18 @@ Kernel::Kernel(Function function, int num_args, int num_results)
     : function_(function), signature_{num_args, num_results} {}
 Kernel::Kernel(const Kernel&) = default;
 Kernel::Kernel(Kernel&&) noexcept = default;
-Kernel& Kernel::operator=(const Kernel&) = default;
-Kernel& Kernel::operator=(Kernel&&) noexcept = default;
+Kernel& Kernel::operator=(const Kernel& other) { return *this = Kernel(other); }
+Kernel& Kernel::operator=(Kernel&& other) noexcept {
+  // Member by member the old code would go before the old closure.
+  Kernel old(std::move(*this));
+  function_ = other.function_;
+  code_ = std::move(other.code_);
+  closure_ = std::move(other.closure_);
+  cost_ = other.cost_;
+  condition_ = other.condition_;
+  signature_ = other.signature_;
+  return *this;
+}
 Kernel::~Kernel() = default;
 
 Kernel&& Kernel::WithCost(CostModel cost) && {
@@ -37,6 +47,10 @@ Kernel&& Kernel::WithCost(CostModel cost) && {
 Kernel&& Kernel::WithCost(float per_element) && { return std::move(*this).WithCost(CostModel{per_element, nullptr}); }
 Kernel&& Kernel::OnlyIf(Condition condition) && {
   condition_ = condition;
+  return std::move(*this);
+}
+Kernel&& Kernel::WithCode(std::shared_ptr<const void> code) && {
+  code_ = std::move(code);
   return std::move(*this);
 }
 

@@ -66,7 +66,7 @@ void KernelCall::FinishResult(size_t i, RcRef<TensorValue> value, RcRef<Metadata
     error = status_.ok() ? Status::OutOfMemory().WithContext(def().name, exec().location()) : status_;
     TellOnce(error);
   } else if (late != nullptr) {
-    return ForwardTensor({exec(), def().name, /*is_of_call=*/false}, std::move(late->value), std::move(value),
+    return ForwardTensor({exec(), def(), /*is_of_call=*/false}, std::move(late->value), std::move(value),
                          std::move(metadata));
   } else if (!value->value().HasPayload()) {
     error = Tell(Internal("kernel gave no value for result ", i));
@@ -81,7 +81,7 @@ void KernelCall::FinishChain(RcRef<ConcreteAsyncValue<Chain>> chain) {
     TellOnce(status_);
     chain->SetError(status_);
   } else if (chain_.IsValid()) {
-    ForwardChain({exec(), def().name, /*is_of_call=*/false}, std::move(chain_), std::move(chain));
+    ForwardChain({exec(), def(), /*is_of_call=*/false}, std::move(chain_), std::move(chain));
   } else {
     chain->Emplace();
   }

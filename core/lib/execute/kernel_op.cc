@@ -46,20 +46,23 @@ void PropagateError(const OpInvocation& invocation, std::string_view op_name, co
   for (TensorHandle& arg : invocation.args) arg.reset();
 }
 
-KernelOp::KernelOp(KernelOpHandler& handler, const OpDef& def, std::shared_ptr<const KernelsByDType> kernels,
-                   RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy)
-    : OpImpl(def.name),
+KernelOp::KernelOp(KernelOpHandler& handler, std::shared_ptr<const OpDef> def,
+                   std::shared_ptr<const KernelsByDType> kernels, RcRef<const OpImpl> fallback,
+                   const KernelOpHandler::Policy& policy)
+    : OpImpl(def->name, def->code != nullptr || std::ranges::any_of(*kernels, &Kernel::has_code) ||
+                            (fallback && fallback->is_removable())),
       handler_(handler),
       device_(handler.device()),
-      def_(def),
-      signature_(def),
+      def_owner_(std::move(def)),
+      def_(*def_owner_),
+      signature_(def_),
       kernels_(std::move(kernels)),
       fallback_(std::move(fallback)),
       use_work_queue_(policy.use_work_queue),
       take_host_tensors_(policy.take_host_tensors),
       fetches_host_inputs_(policy.take_host_tensors ||
                            std::ranges::none_of(*kernels_, [](const Kernel& kernel) { return kernel.IsValid(); })),
-      small_(DescribeSmall(def)) {}
+      small_(DescribeSmall(def_)) {}
 
 Status KernelOp::NullArgument(size_t i, size_t num_args) const {
   return InvalidArgument("argument ", i, " (", signature_.InputName(i, num_args),

@@ -23,7 +23,7 @@ inline constexpr size_t kUsualResults = 4;
 class KernelOp final : public OpImpl {
  public:
   // `fallback`, maybe null, runs the calls for whose dtype there is no kernel.
-  KernelOp(KernelOpHandler& handler, const OpDef& def, std::shared_ptr<const KernelsByDType> kernels,
+  KernelOp(KernelOpHandler& handler, std::shared_ptr<const OpDef> def, std::shared_ptr<const KernelsByDType> kernels,
            RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy);
 
   void Invoke(const OpInvocation& invocation) const override;
@@ -102,6 +102,7 @@ class KernelOp final : public OpImpl {
 
   KernelOpHandler& handler_;
   const Device* const device_;
+  const std::shared_ptr<const OpDef> def_owner_;
   const OpDef& def_;
   const OpSignature signature_;
   const std::shared_ptr<const KernelsByDType> kernels_;

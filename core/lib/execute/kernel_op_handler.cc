@@ -27,8 +27,14 @@ bool HasDType(const TensorHandle& handle, DType dtype) {
 // transfer (OH-2, EX-13).
 class TransferringOp final : public OpImpl {
  public:
-  TransferringOp(const OpDef& def, RcRef<const OpImpl> op, const Device& here, const Device& there)
-      : OpImpl(op->name()), def_(def), signature_(def), op_(std::move(op)), here_(here), there_(there) {}
+  TransferringOp(std::shared_ptr<const OpDef> def, RcRef<const OpImpl> op, const Device& here, const Device& there)
+      : OpImpl(op->name(), op->is_removable()),
+        def_owner_(std::move(def)),
+        def_(*def_owner_),
+        signature_(def_),
+        op_(std::move(op)),
+        here_(here),
+        there_(there) {}
 
   void Invoke(const OpInvocation& invocation) const override {
     // One error for the call, not one for each transfer.
@@ -68,6 +74,7 @@ class TransferringOp final : public OpImpl {
     return output.dtype == DType::kString || (output.type_attr >= 0 && (string_types >> output.type_attr & 1) != 0);
   }
 
+  const std::shared_ptr<const OpDef> def_owner_;
   const OpDef& def_;
   const OpSignature signature_;
   const RcRef<const OpImpl> op_;
@@ -177,7 +184,7 @@ bool KernelOpHandler::HasKernel(std::string_view op_name, DType dtype) const {
 }
 
 StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
-  const OpDef* def = runtime().registry().Find(op_name);
+  std::shared_ptr<const OpDef> def = runtime().registry().FindShared(op_name);
   if (def == nullptr) return runtime().registry().NotFoundError(op_name);
   std::shared_ptr<const KernelsByDType> kernels;
   {
@@ -185,7 +192,7 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
     const auto found = kernels_.find(op_name);
     if (found != kernels_.end()) kernels = found->second;
   }
-  StatusOr<Op> fallback_op = MakeFallbackOp(*def);
+  StatusOr<Op> fallback_op = MakeFallbackOp(def);
   // Other errors are no answer to whether the fallback has the op.
   if (!fallback_op.ok() && fallback_op.status().code() != StatusCode::kUnimplemented) return fallback_op;
   const bool transfers = fallback_op.ok() && TransfersTo(*fallback());
@@ -203,7 +210,7 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   RcRef<const OpImpl> fallback_impl;
   if (fallback_op.ok()) fallback_impl = fallback_op->impl();
   RcRef<const KernelOp> op =
-      MakeRef<const KernelOp>(*this, *def, std::move(kernels), std::move(fallback_impl), policy_);
+      MakeRef<const KernelOp>(*this, std::move(def), std::move(kernels), std::move(fallback_impl), policy_);
   if (!op) return Status::OutOfMemory();
   return Op(std::move(op));
 }
@@ -213,8 +220,8 @@ bool KernelOpHandler::TransfersTo(const OpHandler& fallback) const {
   return there != nullptr && there != &device_ && policy_.transfer_for_fallback;
 }
 
-StatusOr<Op> KernelOpHandler::MakeFallbackOp(const OpDef& def) {
-  TANDEM_ASSIGN_OR_RETURN(Op op, fallback()->MakeOp(def.name));
+StatusOr<Op> KernelOpHandler::MakeFallbackOp(const std::shared_ptr<const OpDef>& def) {
+  TANDEM_ASSIGN_OR_RETURN(Op op, fallback()->MakeOp(def->name));
   if (!TransfersTo(*fallback())) return op;
   RcRef<const OpImpl> transferring = MakeRef<const TransferringOp>(def, op.impl(), device_, *fallback()->device());
   if (!transferring) return Status::OutOfMemory();

@@ -5,6 +5,7 @@
 
 #include "execute/late_value.h"
 
+#include <memory>
 #include <utility>
 
 #include "execute/pending_call.h"
@@ -71,13 +72,14 @@ void LateTarget::Become(RcRef<AsyncValue> from) {
 Status FindError(const LateOrigin& origin, const AsyncValue& from, const LateTarget& to) {
   if (from.IsError() && origin.is_of_call) return from.GetError();
   const Status error = from.IsError() ? from.GetError() : to.Check(from);
-  return error.ok() ? error : origin.exec.host().EmitError(error.WithContext(origin.op, origin.exec.location()));
+  return error.ok() ? error : origin.exec.host().EmitError(error.WithContext(origin.op.name, origin.exec.location()));
 }
 
 class LateValue final : public PendingCall {
  public:
   LateValue(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarget to)
-      : PendingCall(origin.exec, origin.op),
+      : PendingCall(origin.exec, origin.op.name),
+        op_(origin.op.Share()),
         is_of_call_(origin.is_of_call),
         from_(std::move(from)),
         to_(std::move(to)) {
@@ -89,6 +91,7 @@ class LateValue final : public PendingCall {
   void DropInputs() override { from_.reset(); }
   void SetError(const Status& error) override { to_.Fail(error); }
 
+  const std::shared_ptr<const OpDef> op_;
   const bool is_of_call_;
   RcRef<AsyncValue> from_;
   LateTarget to_;
@@ -96,7 +99,7 @@ class LateValue final : public PendingCall {
 
 void LateValue::Advance() {
   if (!from_->IsAvailable()) return WaitFor(from_.get());
-  const Status error = FindError({exec(), name(), is_of_call_}, *from_, to_);
+  const Status error = FindError({exec(), *op_, is_of_call_}, *from_, to_);
   if (!error.ok()) return Fail(error);
   RcRef<AsyncValue> from = std::move(from_);
   Leave();
@@ -112,11 +115,11 @@ void Forward(const LateOrigin& origin, RcRef<AsyncValue> from, LateTarget to) {
   const HostContext& host = origin.exec.host();
   // In this order: who drops the last other reference has ended the value before.
   if (from->IsUnique() && !from->IsAvailable()) {
-    return to.Fail(host.EmitError(internal::AbandonedError(origin.op, origin.exec.location())));
+    return to.Fail(host.EmitError(internal::AbandonedError(origin.op.name, origin.exec.location())));
   }
   auto late = MakeRef<LateValue>(origin, from, to);
   if (!late) {
-    return to.Fail(host.EmitError(Status::OutOfMemory().WithContext(origin.op, origin.exec.location())));
+    return to.Fail(host.EmitError(Status::OutOfMemory().WithContext(origin.op.name, origin.exec.location())));
   }
   // The last references but the late value's own: a taker of the tensor may find it unique.
   from.reset();

@@ -6,10 +6,9 @@
 #ifndef TANDEM_CORE_LIB_EXECUTE_LATE_VALUE_H_
 #define TANDEM_CORE_LIB_EXECUTE_LATE_VALUE_H_
 
-#include <string_view>
-
 #include "tandem/chain.h"
 #include "tandem/execution_context.h"
+#include "tandem/op_def.h"
 #include "tandem/tensor_handle.h"
 
 namespace tandem {
@@ -17,7 +16,7 @@ namespace tandem {
 // Whose value it is.
 struct LateOrigin {
   const ExecutionContext& exec;
-  std::string_view op;  // lives as long as the host
+  const OpDef& op;
   // Whether the value is a result of another call, whose errors the diagnostic handler knows. Those of a kernel's own
   // value get op and location and are told.
   bool is_of_call;

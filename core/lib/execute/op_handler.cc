@@ -5,6 +5,8 @@
 
 #include "tandem/op_handler.h"
 
+#include <utility>
+
 #include "tandem/core_runtime.h"
 #include "tandem/host_context.h"
 
@@ -17,6 +19,51 @@ void FailInvocation(const OpInvocation& invocation, std::string_view op_name, St
   if (invocation.chain != nullptr) *invocation.chain = AsyncValueRef<Chain>(RcRef<AsyncValue>::Share(value.value()));
   for (TensorHandle& arg : invocation.args) arg.reset();
 }
+
+namespace {
+
+// In front of OpImpl, for the name that it refers to.
+struct OwnName {
+  const std::string text;
+};
+
+}  // namespace
+
+// An op in the table of a handler that can be taken out of it, though whoever finds it there holds no reference: calls
+// are counted, and the last one to end after the op was outdated drops it.
+class OpHandler::RemovableOp final : OwnName, public OpImpl {
+ public:
+  RemovableOp(OpHandler& handler, RcRef<const OpImpl> op)
+      : OwnName{std::string(op->name())},
+        OpImpl(text, /*is_removable=*/true),
+        handler_(handler),
+        op_(std::move(op).release()) {}
+  ~RemovableOp() override { Drop(); }
+
+  void Invoke(const OpInvocation& invocation) const override {
+    const bool is_closed = (calls_.fetch_add(1, std::memory_order_acq_rel) & kClosed) != 0;
+    if (!is_closed) [[likely]]
+      op_.load(std::memory_order_relaxed)->Invoke(invocation);
+    if (calls_.fetch_sub(1, std::memory_order_acq_rel) == (kClosed | 1)) Drop();
+    if (is_closed) handler_.Execute(text, invocation);
+  }
+
+  void Close() const {
+    if (calls_.fetch_or(kClosed, std::memory_order_acq_rel) == 0) Drop();
+  }
+
+ private:
+  static constexpr uint32_t kClosed = uint32_t{1} << 31;
+
+  // More than once, where calls come that find it closed.
+  void Drop() const {
+    if (const OpImpl* op = op_.exchange(nullptr, std::memory_order_acq_rel)) op->DropRef();
+  }
+
+  OpHandler& handler_;
+  mutable std::atomic<uint32_t> calls_{0};
+  mutable std::atomic<const OpImpl*> op_;
+};
 
 OpHandler::OpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback)
     : name_(name), runtime_(runtime), fallback_(fallback) {
@@ -42,21 +89,28 @@ const OpImpl* OpHandler::ResolveSlow(std::string_view op_name, const OpInvocatio
       FailInvocation(invocation, op_name, made.status());
       return nullptr;
     }
+    RcRef<const OpImpl> impl = made->impl();
+    if (impl->is_removable()) impl = MakeRef<const RemovableOp>(*this, std::move(impl));
     const auto is_outdated = [](const OpImpl& op) { return op.is_outdated_.load(std::memory_order_acquire); };
-    const OpImpl* op = resolved_.Insert(made->impl(), is_outdated);
+    const OpImpl* op = impl ? resolved_.Insert(std::move(impl), is_outdated) : nullptr;
     if (op == nullptr) {
       FailInvocation(invocation, op_name, Status::OutOfMemory());
       return nullptr;
     }
     // What has changed since may be this op, which nobody has found in the table.
     if (num_changes_.load(std::memory_order_acquire) == num_changes) return op;
-    op->is_outdated_.store(true, std::memory_order_release);
+    Outdate(*op);
   }
+}
+
+void OpHandler::Outdate(const OpImpl& op) {
+  op.is_outdated_.store(true, std::memory_order_release);
+  if (op.is_removable()) static_cast<const RemovableOp&>(op).Close();
 }
 
 void OpHandler::Forget(std::string_view op_name) {
   num_changes_.fetch_add(1, std::memory_order_acq_rel);
-  if (const OpImpl* op = resolved_.Find(op_name)) op->is_outdated_.store(true, std::memory_order_release);
+  if (const OpImpl* op = resolved_.Find(op_name)) Outdate(*op);
 }
 
 }  // namespace tandem

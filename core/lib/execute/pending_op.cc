@@ -232,7 +232,7 @@ void PendingOp::RunOnFallback() {
   if (!results.Init(results_.size())) return Fail(Tell(Status::OutOfMemory()));
   AsyncValueRef<Chain> chain = std::move(chain_in_);
   op_->fallback()->Invoke({exec(), args_.span(), attrs_, results.span(), chain_out_ ? &chain : nullptr});
-  const LateOrigin origin = {exec(), name(), /*is_of_call=*/true};
+  const LateOrigin origin = {exec(), op_->def(), /*is_of_call=*/true};
   for (size_t i = 0; i < results_.size(); ++i) {
     ForwardTensor(origin, results[i].value().CopyRef(), std::move(results_[i]), TakeMetadata(i));
     results[i].reset();

@@ -3,6 +3,7 @@
 
 // Checked casts to a dtype that is not known yet, as cancellable ops.
 
+#include <memory>
 #include <utility>
 
 #include "execute/pending_call.h"
@@ -17,9 +18,10 @@ using MetadataValue = ConcreteAsyncValue<TensorMetadata>;
 
 class LateCast final : public PendingCall {
  public:
-  LateCast(const ExecutionContext& exec, std::string_view op, std::string_view name, Tensor from, TensorHandle like,
+  LateCast(const ExecutionContext& exec, const OpDef& op, std::string_view name, Tensor from, TensorHandle like,
            RcRef<MetadataValue> metadata, RcRef<TensorValue> tensor)
-      : PendingCall(exec, op),
+      : PendingCall(exec, op.name),
+        op_(op.Share()),
         name_(name),
         from_(std::move(from)),
         like_(std::move(like)),
@@ -35,7 +37,8 @@ class LateCast final : public PendingCall {
   }
   StatusOr<Tensor> Cast();
 
-  const std::string_view name_;  // of the argument
+  const std::shared_ptr<const OpDef> op_;  // for its texts
+  const std::string_view name_;            // of the argument
   const Tensor from_;
   TensorHandle like_;
   RcRef<MetadataValue> metadata_;
@@ -64,7 +67,7 @@ void LateCast::Advance() {
 
 }  // namespace
 
-TensorHandle CheckedCastLike(const ExecutionContext& exec, Tensor from, const TensorHandle& like, std::string_view op,
+TensorHandle CheckedCastLike(const ExecutionContext& exec, Tensor from, const TensorHandle& like, const OpDef& op,
                              std::string_view name) {
   RcRef<MetadataValue> metadata = MakeUnconstructed<TensorMetadata>();
   RcRef<TensorValue> tensor = MakeUnconstructed<Tensor>();
@@ -74,7 +77,7 @@ TensorHandle CheckedCastLike(const ExecutionContext& exec, Tensor from, const Te
   }
   HostContext& host = exec.host();
   if (!late) {
-    return TensorHandle::MakeError(host.EmitError(Status::OutOfMemory().WithContext(op, exec.location())));
+    return TensorHandle::MakeError(host.EmitError(Status::OutOfMemory().WithContext(op.name, exec.location())));
   }
   TensorHandle result(AsyncValueRef<TensorMetadata>(RcRef<AsyncValue>(std::move(metadata))),
                       AsyncValueRef<Tensor>(RcRef<AsyncValue>(std::move(tensor))), &host.device());

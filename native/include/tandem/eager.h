@@ -118,11 +118,12 @@ class TANDEM_EXPORT Runtime {
   Tensor FromCore(StatusOr<tandem::Tensor> tensor, std::source_location where);
   StatusOr<tandem::Tensor> MakeFull(const TensorShape& shape, const Operand& value, DType dtype);
   // Null if there is no op of that name.
-  const OpDef* FindDef(std::string_view op);
+  std::shared_ptr<const OpDef> FindDef(std::string_view op);
   // Makes the arguments of `operands` that are no tensors; the others are in `args` already.
   void MakeArguments(const ExecutionContext& exec, std::string_view op, std::span<Operand* const> operands,
                      const OpAttrsRef& attrs, std::span<TensorHandle> args);
-  TensorHandle MakeArgument(const ExecutionContext& exec, std::string_view op, const Operand& operand,
+  // `def` is null if there is no such op.
+  TensorHandle MakeArgument(const ExecutionContext& exec, std::string_view op, const OpDef* def, const Operand& operand,
                             const ArgumentDType& inferred, std::span<const TensorHandle> args);
 
   std::unique_ptr<CoreRuntime> core_;
