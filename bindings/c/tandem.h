@@ -5,7 +5,8 @@
 //
 // Errors. A function that can fail returns a tandem_status*: null is success, anything else an error that the caller
 // reads and releases. Where it fails, what it would have given is null or zero. A null or otherwise wrong argument is
-// TANDEM_INVALID_ARGUMENT, never a crash; what cannot be told is a pointer that is neither null nor of a living object.
+// TANDEM_INVALID_ARGUMENT, never a crash; what cannot be detected is a pointer that is neither null nor of a living
+// object.
 //
 // Ownership. What a function gives through its last parameters belongs to the caller, who releases it with the release
 // function of its type; these take null too. Texts and data are borrowed from the object they are asked of, unless the

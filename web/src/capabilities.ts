@@ -16,7 +16,7 @@ export interface GpuCapabilities {
   readonly limits: Readonly<Record<string, number>>;
 }
 
-/** See above; plain data, which can be logged. */
+/** What the environment and the module offer, as plain data, which can be logged. */
 export interface Capabilities {
   /** Where the runtime's ops run. */
   readonly device: DeviceName;

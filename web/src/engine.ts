@@ -100,7 +100,7 @@ export interface AttrWriter {
 const NURSERY_SIZE = 512;
 
 /**
- * See above. One for each runtime. Everything is called on the thread that made it, and nothing waits. Once it is
+ * What computes. One for each runtime. Everything is called on the thread that made it, and nothing waits. Once it is
  * `closed`, what gives something throws why; what releases something does nothing.
  */
 export abstract class Engine {
@@ -168,8 +168,8 @@ export abstract class Engine {
   /** A number that the dtype takes; 0 without memory for it. */
   abstract createScalar(dtype: DType, value: number): Handle;
   /**
-   * `values`, available numbers, as elements of the dtype that `like`, which is pending, turns out to have, for an input
-   * of an op; 0 without memory for it.
+   * `values`, available numbers, as elements of the dtype that `like`, which is pending, turns out to have, for an
+   * input of an op; 0 without memory for it.
    */
   abstract castLike(
     values: Handle, like: Handle, op: Handle, input: number, request: Handle, location: number): Handle;

@@ -33,7 +33,7 @@ interface Waiter {
 // How long an engine may compute before other events of the page get their turn.
 const SLICE_MS = 8;
 
-/** See above. One for each engine. */
+/** Runs an engine's tasks and hands its events on. One for each engine. */
 export class Events implements EventSink {
   /** How many tensors have been found to be garbage. */
   released = 0;

@@ -25,7 +25,7 @@ export interface GpuMemoryInfo {
   readonly crossings: number;
 }
 
-/** See above. */
+/** The WebGPU device of one runtime. */
 export interface Gpu {
   readonly device: object;
   isOn(pointer: Handle): boolean;

@@ -35,7 +35,7 @@ export interface AttrSpec {
   readonly isList: boolean;
 }
 
-/** See above. Made by `defineOp`, or from the engine's own description of its ops. */
+/** An op as the package knows it. Made by `defineOp`, or from the engine's own description of its ops. */
 export class Op {
   /** The engine it was last called on, and what it is there. */
   engine: Engine | undefined = undefined;

@@ -65,8 +65,8 @@ function isSameOptions({ names, values }: KeptOptions, keys: readonly string[], 
 }
 
 /**
- * See above. One for each engine, with which it ends. What it gives is its own, and may be released by the next
- * `keep…`: `changes` tells whether something has been.
+ * The engine's objects for what calls were given lately. One for each engine, with which it ends. What it gives is its
+ * own, and may be released by the next `keep…`: `changes` tells whether something has been.
  */
 export class Recent {
   /** How often something was released. */

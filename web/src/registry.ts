@@ -86,7 +86,7 @@ function isListed(arg: ArgDefinition): boolean {
   return arg.number_attr !== undefined || arg.type_list_attr !== undefined;
 }
 
-/** See above. One for each engine, read when it is first needed. */
+/** The ops of an engine by name. One for each engine, read when it is first needed. */
 export class Registry {
   readonly definitions: readonly OpDefinition[];
   private readonly byName = new Map<string, Found>();

@@ -26,8 +26,8 @@ TANDEM_EXPORT StatusOr<Tensor> CheckedCast(const Tensor& from, DType to, std::st
                                            HostAllocator& allocator);
 
 // The same with the dtype that `like`, whose metadata is pending, turns out to have: a pending tensor with pending
-// metadata (TY-2). It ends as the error that `like` ends as, or with one of its own for a call of `op`, and is cancelled
-// with the host and the request of `exec`. `name` is of an input of `op`, a text of the definition itself.
+// metadata (TY-2). It ends as the error that `like` ends as, or with one of its own for a call of `op`, and is
+// cancelled with the host and the request of `exec`. `name` is of an input of `op`, a text of the definition itself.
 TANDEM_EXPORT TensorHandle CheckedCastLike(const ExecutionContext& exec, Tensor from, const TensorHandle& like,
                                            const OpDef& op, std::string_view name);
 

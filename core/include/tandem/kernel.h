@@ -76,7 +76,7 @@ class TANDEM_EXPORT Kernel {
   bool IsValid() const { return function_ != nullptr; }
   const KernelSignature& signature() const { return signature_; }
 
-  // This kernel itself, for what it is given to.
+  // Returns *this, so that a kernel can be completed where it is passed on.
   Kernel&& WithCost(CostModel cost) &&;
   Kernel&& WithCost(float per_element) &&;
   const CostModel& cost() const { return cost_; }

@@ -13,7 +13,7 @@
 
 namespace tandem {
 
-// Whose value it is.
+// The call that a late value belongs to.
 struct LateOrigin {
   const ExecutionContext& exec;
   const OpDef& op;

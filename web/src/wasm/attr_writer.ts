@@ -15,7 +15,7 @@ const NUL = new Uint8Array(1);
 // What the module does not accept is told by the call that gets the attributes.
 type Set = (exports: WasmExports, attrs: number, name: number) => unknown;
 
-/** See above. Memory is the module's until a setter returns. */
+/** Writes attributes into a module. Each setter frees the memory that it took. */
 export class WasmAttrWriter implements AttrWriter {
   pointer = 0;
   private readonly addresses: number[] = [];

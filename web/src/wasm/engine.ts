@@ -14,7 +14,9 @@ import type { EventSink } from '../events.js';
 import type { HostMemoryInfo } from '../memory.js';
 import { WasmAttrWriter } from './attr_writer.js';
 import { Heap } from './heap.js';
-import { CallOptionsLayout, DescriptionLayout, EventKind, EventLayout, MemoryInfoLayout, StringLayout } from './layout.js';
+import {
+  CallOptionsLayout, DescriptionLayout, EventKind, EventLayout, MemoryInfoLayout, StringLayout,
+} from './layout.js';
 import type { WasmExports, WasmInstance } from './module.js';
 import { MAX_EVENTS, MAX_TENSORS, Scratch } from './scratch.js';
 import type { WasmGpu } from './webgpu_source.js';
@@ -28,7 +30,7 @@ const failClosed = (): never => {
 };
 const NO_EXPORTS = {} as WasmExports;
 
-/** See above. */
+/** An engine that is an instance of the WebAssembly module. */
 export class WasmEngine extends Engine {
   args: Uint32Array = new Uint32Array(0);
   exports: WasmExports;
@@ -130,7 +132,8 @@ export class WasmEngine extends Engine {
   trap(error: unknown): TandemError {
     if (this.closed === undefined) {
       this.close(new TandemError('Internal',
-        `the WebAssembly module failed (${textOf(error)}), so that this runtime cannot be used any more; create another`,
+        `the WebAssembly module failed (${textOf(error)}), so that this runtime cannot be used any more; ` +
+          'create another',
         { cause: error }));
     }
     return this.whyClosed();
@@ -303,8 +306,8 @@ export class WasmEngine extends Engine {
     try {
       return this.ask((exports, scratch) => {
         heap.writeInt64s(scratch + Scratch.ARGUMENTS, shape);
-        return exports.tandem_tensor_create_strings(
-          this.runtime, scratch + Scratch.ARGUMENTS, shape.length, room, room + 4 * strings.length, strings.length, scratch);
+        return exports.tandem_tensor_create_strings(this.runtime, scratch + Scratch.ARGUMENTS, shape.length, room,
+          room + 4 * strings.length, strings.length, scratch);
       });
     } finally {
       this.free(room);

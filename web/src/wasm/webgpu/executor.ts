@@ -45,7 +45,7 @@ interface Failure {
   readonly text: string;
 }
 
-/** See above. One for each device. */
+/** Carries out batches of records. One for each device. */
 export class Executor {
   /** By number. */
   readonly buffers: (GPUBuffer | undefined)[] = [];

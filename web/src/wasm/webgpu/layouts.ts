@@ -8,7 +8,7 @@ import { PARAMETER_BYTES } from '../layout.js';
 // GPUShaderStage.COMPUTE
 const COMPUTE = 4;
 
-/** See above. By number. */
+/** The device's objects for the layouts of shaders, by the numbers that the module gives them. */
 export class Layouts {
   private readonly groups: GPUBindGroupLayout[] = [];
   private readonly pipelines: GPUPipelineLayout[] = [];

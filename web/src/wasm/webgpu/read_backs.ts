@@ -9,7 +9,7 @@ const LEAST_BYTES = 4096;
 /** Of what is kept in all. */
 const MOST_BYTES = 64 << 20;
 
-/** See above. */
+/** A pool of buffers that JavaScript can map. */
 export class ReadBacks {
   private readonly free = new Map<number, GPUBuffer[]>();
   private freeBytes = 0;
