@@ -234,23 +234,43 @@ template <typename Closure>
 requires requires { &Closure::operator(); }
 struct KernelClosure<Closure> : KernelFunction<decltype(&Closure::operator())> {};
 
+template <auto fn>
+struct ErasedKernel {
+  using Function = KernelFunction<decltype(fn)>;
+  static_assert(Function::kValid, "MakeKernel<&F>() and KernelEntryOf<&F>() take a plain function F");
+  static constexpr KernelSignature kSignature = Function::Adapter::Signature();
+  static Status Call(const void*, KernelFrame& frame) {
+    if constexpr (Function::kValid) return Function::Adapter::Call(fn, frame);
+    return Status();
+  }
+};
+
 }  // namespace internal
 
 // The kernel of a plain function: `MakeKernel<&MatMulKernel>()`.
 template <auto fn>
 Kernel MakeKernel() {
-  using Function = internal::KernelFunction<decltype(fn)>;
-  static_assert(Function::kValid, "MakeKernel<&F>() takes a plain function F");
-  constexpr KernelSignature kSignature = Function::Adapter::Signature();
-  const Kernel::Function call = [](const void*, KernelFrame& frame) {
-    if constexpr (Function::kValid) return Function::Adapter::Call(fn, frame);
-    return Status();
-  };
-  if constexpr (kSignature.contexts.empty()) {
-    return Kernel(call, kSignature.num_args, kSignature.num_results);
+  using Erased = internal::ErasedKernel<fn>;
+  if constexpr (Erased::kSignature.contexts.empty()) {
+    return Kernel(&Erased::Call, Erased::kSignature.num_args, Erased::kSignature.num_results);
   } else {
-    return Kernel(call, kSignature);
+    return Kernel(&Erased::Call, Erased::kSignature);
   }
+}
+
+// The kernel of a plain function as a constant, for tables that KernelOpHandler::AddKernels registers: data, where
+// calls of AddKernel would be code.
+struct KernelEntry {
+  const char* op_name;
+  DTypeSet dtypes;  // empty: of an op without a type attribute
+  Kernel::Function function;
+  KernelSignature signature;
+  CostModel cost;
+};
+template <auto fn>
+constexpr KernelEntry KernelEntryOf(const char* op_name, DTypeSet dtypes, CostModel cost = {}) {
+  using Erased = internal::ErasedKernel<fn>;
+  return {op_name, dtypes, &Erased::Call, Erased::kSignature, cost};
 }
 
 // The kernel of a closure, which it keeps (DI-6). It must be callable from several threads at once.

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -51,6 +52,8 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   // The same for literals, as nearly all names are: calls that take less code.
   Status AddKernel(const char* op_name, DTypeSet dtypes, Kernel&& kernel);
   Status AddKernel(const char* op_name, Kernel&& kernel);
+  // The same for each entry of a table, up to the first error; dtypes that are not `supported` are left out.
+  Status AddKernels(std::span<const KernelEntry> entries, DTypeSet supported = DTypeSet::All());
 
   // Takes the op's kernels for the dtypes away; nothing where there are none. Calls by name see it at once, ops made
   // before keep their kernels (OR-3).
@@ -85,12 +88,18 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
     const KernelContext* context = nullptr;
     void* object = nullptr;
   };
+  // Immutable once an op was resolved from it; a later change makes a new one.
+  struct Table {
+    std::shared_ptr<KernelsByDType> kernels;
+    bool is_resolved = false;
+  };
+  KernelsByDType& MutableLocked(Table& table);
+
   const Device& device_;
   const Policy policy_;
   std::array<Provided, kMaxContexts> provided_;  // null behind the last one
   mutable std::mutex mutex_;
-  // Kernels are immutable once an op was resolved from them; a later addition makes a new table.
-  std::map<std::string, std::shared_ptr<const KernelsByDType>, std::less<>> kernels_;
+  std::map<std::string, Table, std::less<>> kernels_;
 };
 
 }  // namespace tandem

@@ -130,39 +130,57 @@ Status KernelOpHandler::AddKernel(std::string_view op_name, DTypeSet dtypes, Ker
   }
   {
     const std::lock_guard lock(mutex_);
-    const auto found = kernels_.find(op_name);
-    auto table = std::make_shared<KernelsByDType>(found == kernels_.end() ? KernelsByDType() : *found->second);
-    for (int i = 0; i < kNumDTypes; ++i) {
+    auto found = kernels_.find(op_name);
+    if (found == kernels_.end()) found = kernels_.emplace(op_name, Table()).first;
+    Table& table = found->second;
+    for (int i = 0; i < kNumDTypes && table.kernels != nullptr; ++i) {
       const auto dtype = static_cast<DType>(i);
-      if (!dtypes.Contains(dtype)) continue;
-      if ((*table)[i].IsValid()) {
-        return MakeError(StatusCode::kAlreadyExists, "op handler ", std::string_view(name()),
-                         " must have one kernel per dtype, got a second one of ", op_name, " for ", dtype);
-      }
-      (*table)[i] = kernel;
+      if (!dtypes.Contains(dtype) || !(*table.kernels)[i].IsValid()) continue;
+      return MakeError(StatusCode::kAlreadyExists, "op handler ", std::string_view(name()),
+                       " must have one kernel per dtype, got a second one of ", op_name, " for ", dtype);
     }
-    kernels_.insert_or_assign(std::string(op_name), std::move(table));
+    KernelsByDType& kernels = MutableLocked(table);
+    for (int i = 0; i < kNumDTypes; ++i) {
+      if (dtypes.Contains(static_cast<DType>(i))) kernels[i] = kernel;
+    }
   }
   runtime().OpChanged(op_name);
   return Status();
 }
 
+KernelsByDType& KernelOpHandler::MutableLocked(Table& table) {
+  if (table.kernels == nullptr) {
+    table.kernels = std::make_shared<KernelsByDType>();
+  } else if (table.is_resolved) {
+    table.kernels = std::make_shared<KernelsByDType>(*table.kernels);
+  }
+  table.is_resolved = false;
+  return *table.kernels;
+}
+
 void KernelOpHandler::RemoveKernels(std::string_view op_name, DTypeSet dtypes) {
+  KernelsByDType removed;  // closures end without the lock
   {
     const std::lock_guard lock(mutex_);
     const auto found = kernels_.find(op_name);
     if (found == kernels_.end()) return;
-    auto table = std::make_shared<KernelsByDType>(*found->second);
+    KernelsByDType& kernels = MutableLocked(found->second);
     for (int i = 0; i < kNumDTypes; ++i) {
-      if (dtypes.Contains(static_cast<DType>(i))) (*table)[i] = Kernel();
+      if (dtypes.Contains(static_cast<DType>(i))) std::swap(kernels[i], removed[i]);
     }
-    if (std::ranges::any_of(*table, &Kernel::IsValid)) {
-      found->second = std::move(table);
-    } else {
-      kernels_.erase(found);
-    }
+    if (std::ranges::none_of(kernels, &Kernel::IsValid)) kernels_.erase(found);
   }
   runtime().OpChanged(op_name);
+}
+
+Status KernelOpHandler::AddKernels(std::span<const KernelEntry> entries, DTypeSet supported) {
+  for (const KernelEntry& entry : entries) {
+    const DTypeSet dtypes = entry.dtypes.IsEmpty() ? DTypeSet{DType::kInvalid} : entry.dtypes & supported;
+    if (dtypes.IsEmpty()) continue;
+    Kernel kernel = Kernel(entry.function, entry.signature).WithCost(entry.cost);
+    TANDEM_RETURN_IF_ERROR(AddKernel(std::string_view(entry.op_name), dtypes, std::move(kernel)));
+  }
+  return Status();
 }
 
 Status KernelOpHandler::AddKernel(std::string_view op_name, Kernel kernel) {
@@ -180,7 +198,7 @@ Status KernelOpHandler::AddKernel(const char* op_name, Kernel&& kernel) {
 bool KernelOpHandler::HasKernel(std::string_view op_name, DType dtype) const {
   const std::lock_guard lock(mutex_);
   const auto found = kernels_.find(op_name);
-  return found != kernels_.end() && (*found->second)[static_cast<size_t>(dtype)].IsValid();
+  return found != kernels_.end() && (*found->second.kernels)[static_cast<size_t>(dtype)].IsValid();
 }
 
 StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
@@ -190,7 +208,10 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = kernels_.find(op_name);
-    if (found != kernels_.end()) kernels = found->second;
+    if (found != kernels_.end()) {
+      found->second.is_resolved = true;
+      kernels = found->second.kernels;
+    }
   }
   StatusOr<Op> fallback_op = MakeFallbackOp(def);
   // Other errors are no answer to whether the fallback has the op.

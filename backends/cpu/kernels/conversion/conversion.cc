@@ -54,10 +54,13 @@ StatusOr<Tensor> ToSparseCooKernel(const Tensor& x, KernelFrame& frame) {
 }  // namespace
 
 Status RegisterConversionKernels(KernelOpHandler& handler) {
-  const DTypeSet all = DTypeSet::All();
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tandem.ToDense", all, MakeKernel<&ToDenseKernel>().WithCost(0.5f)));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tandem.ToScalar", all, MakeKernel<&ToScalarKernel>().WithCost(1)));
-  return handler.AddKernel("tandem.ToSparseCoo", all, MakeKernel<&ToSparseCooKernel>().WithCost(4));
+  static constexpr DTypeSet kAll = DTypeSet::All();
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ToDenseKernel>("tandem.ToDense", kAll, {0.5f}),
+      KernelEntryOf<&ToScalarKernel>("tandem.ToScalar", kAll, {1}),
+      KernelEntryOf<&ToSparseCooKernel>("tandem.ToSparseCoo", kAll, {4}),
+  };
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

@@ -215,65 +215,50 @@ Status AnyOneHotKernel(DenseArg indices, KernelFrame& frame) {
   }
 }
 
-template <typename T>
-Status AddRange(KernelOpHandler& handler) {
-  return handler.AddKernel("tf.Range", {kDTypeOf<T>}, MakeKernel<&RangeKernel<T>>().WithCost({0, &MovementCost}));
-}
-
-Status RegisterRange(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(AddRange<BFloat16>(handler));
-  TANDEM_RETURN_IF_ERROR(AddRange<Float16>(handler));
-  TANDEM_RETURN_IF_ERROR(AddRange<float>(handler));
-  TANDEM_RETURN_IF_ERROR(AddRange<double>(handler));
-  TANDEM_RETURN_IF_ERROR(AddRange<int8_t>(handler));
-  TANDEM_RETURN_IF_ERROR(AddRange<int16_t>(handler));
-  TANDEM_RETURN_IF_ERROR(AddRange<int32_t>(handler));
-  TANDEM_RETURN_IF_ERROR(AddRange<int64_t>(handler));
-  TANDEM_RETURN_IF_ERROR(AddRange<uint16_t>(handler));
-  return AddRange<uint32_t>(handler);
-}
+constexpr CostModel kMovement = {0, &MovementCost};
 
 template <typename T>
-Status AddLinSpace(KernelOpHandler& handler) {
-  return handler.AddKernel("tf.LinSpace", {kDTypeOf<T>}, MakeKernel<&LinSpaceKernel<T>>().WithCost({0, &MovementCost}));
+constexpr KernelEntry RangeOf() {
+  return KernelEntryOf<&RangeKernel<T>>("tf.Range", {kDTypeOf<T>}, kMovement);
 }
-
-Status RegisterLinSpace(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(AddLinSpace<BFloat16>(handler));
-  TANDEM_RETURN_IF_ERROR(AddLinSpace<Float16>(handler));
-  TANDEM_RETURN_IF_ERROR(AddLinSpace<float>(handler));
-  return AddLinSpace<double>(handler);
-}
-
-Status RegisterOnesLike(KernelOpHandler& handler) {
-#define TANDEM_ADD_ONES_LIKE(name, type) \
-  TANDEM_RETURN_IF_ERROR(                \
-      handler.AddKernel("tf.OnesLike", {DType::name}, MakeKernel<&OnesLikeKernel<type>>().WithCost(kFillCost)));
-  TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_ADD_ONES_LIKE)
-#undef TANDEM_ADD_ONES_LIKE
-  return Status();
+template <typename T>
+constexpr KernelEntry LinSpaceOf() {
+  return KernelEntryOf<&LinSpaceKernel<T>>("tf.LinSpace", {kDTypeOf<T>}, kMovement);
 }
 
 }  // namespace
 
 Status RegisterCreationKernels(KernelOpHandler& handler) {
-  constexpr CostModel kMovement = {0, &MovementCost};
-  const DTypeSet fixed = kNumericDTypes | DTypeSet{DType::kBool};
-  const DTypeSet string = {DType::kString};
-  const auto add = [&handler](const char* op_name, DTypeSet dtypes, Kernel&& kernel, CostModel cost) {
-    return handler.AddKernel(op_name, dtypes, std::move(kernel).WithCost(cost));
+  static constexpr DTypeSet kFixed = kNumericDTypes | DTypeSet{DType::kBool};
+  static constexpr DTypeSet kString = {DType::kString};
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ConstKernel>("tf.Const", kFixed, kMovement),
+      KernelEntryOf<&StringConstKernel>("tf.Const", kString, kMovement),
+      KernelEntryOf<&FillKernel>("tf.Fill", kFixed, {0}),
+      KernelEntryOf<&StringFillKernel>("tf.Fill", kString, kMovement),
+      KernelEntryOf<&ZerosLikeKernel>("tf.ZerosLike", kFixed, {kFillCost}),
+      KernelEntryOf<&EmptyStringsKernel>("tf.ZerosLike", kString, kMovement),
+      KernelEntryOf<&AnyOneHotKernel>("tf.OneHot", DTypeSet::All(), kMovement),
+      KernelEntryOf<&IdentityKernel>("tf.Identity", DTypeSet::All(), {0}),
+#define TANDEM_ONES_LIKE(name, type) KernelEntryOf<&OnesLikeKernel<type>>("tf.OnesLike", {DType::name}, {kFillCost}),
+      TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_ONES_LIKE)
+#undef TANDEM_ONES_LIKE
+          LinSpaceOf<BFloat16>(),
+      LinSpaceOf<Float16>(),
+      LinSpaceOf<float>(),
+      LinSpaceOf<double>(),
+      RangeOf<BFloat16>(),
+      RangeOf<Float16>(),
+      RangeOf<float>(),
+      RangeOf<double>(),
+      RangeOf<int8_t>(),
+      RangeOf<int16_t>(),
+      RangeOf<int32_t>(),
+      RangeOf<int64_t>(),
+      RangeOf<uint16_t>(),
+      RangeOf<uint32_t>(),
   };
-  TANDEM_RETURN_IF_ERROR(add("tf.Const", fixed, MakeKernel<&ConstKernel>(), kMovement));
-  TANDEM_RETURN_IF_ERROR(add("tf.Const", string, MakeKernel<&StringConstKernel>(), kMovement));
-  TANDEM_RETURN_IF_ERROR(add("tf.Fill", fixed, MakeKernel<&FillKernel>(), {0, nullptr}));
-  TANDEM_RETURN_IF_ERROR(add("tf.Fill", string, MakeKernel<&StringFillKernel>(), kMovement));
-  TANDEM_RETURN_IF_ERROR(add("tf.ZerosLike", fixed, MakeKernel<&ZerosLikeKernel>(), {kFillCost, nullptr}));
-  TANDEM_RETURN_IF_ERROR(add("tf.ZerosLike", string, MakeKernel<&EmptyStringsKernel>(), kMovement));
-  TANDEM_RETURN_IF_ERROR(add("tf.OneHot", DTypeSet::All(), MakeKernel<&AnyOneHotKernel>(), kMovement));
-  TANDEM_RETURN_IF_ERROR(add("tf.Identity", DTypeSet::All(), MakeKernel<&IdentityKernel>(), {0, nullptr}));
-  TANDEM_RETURN_IF_ERROR(RegisterOnesLike(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterLinSpace(handler));
-  return RegisterRange(handler);
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

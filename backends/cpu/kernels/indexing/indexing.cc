@@ -239,12 +239,13 @@ StatusOr<Tensor> WhereKernel(DenseArg input, KernelFrame& frame) {
 }  // namespace
 
 Status RegisterIndexingKernels(KernelOpHandler& handler) {
-  const DTypeSet fixed = kNumericDTypes | DTypeSet{DType::kBool};
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.GatherV2", DTypeSet::All(), MakeKernel<&GatherKernel>().WithCost({0, &MovementCost})));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.GatherNd", DTypeSet::All(), MakeKernel<&GatherNdKernel>().WithCost({0, &MovementCost})));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Where", fixed, MakeKernel<&WhereKernel>().WithCost(2)));
+  static constexpr DTypeSet kFixed = kNumericDTypes | DTypeSet{DType::kBool};
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&GatherKernel>("tf.GatherV2", DTypeSet::All(), {0, &MovementCost}),
+      KernelEntryOf<&GatherNdKernel>("tf.GatherNd", DTypeSet::All(), {0, &MovementCost}),
+      KernelEntryOf<&WhereKernel>("tf.Where", kFixed, {2}),
+  };
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
   TANDEM_RETURN_IF_ERROR(RegisterScatterKernels(handler));
   TANDEM_RETURN_IF_ERROR(RegisterTopKKernels(handler));
   return RegisterUniqueKernels(handler);

@@ -321,16 +321,17 @@ double ScatterCost(std::span<const TensorMetadata* const> args, std::span<const 
 
 Status RegisterScatterKernels(KernelOpHandler& handler) {
   static constexpr CostModel kCost = {0, &ScatterCost};
-  const DTypeSet fixed = kNumericDTypes | DTypeSet{DType::kBool};
-  const auto add = [&handler](const char* op_name, DTypeSet dtypes, Kernel&& kernel) {
-    return handler.AddKernel(op_name, dtypes, std::move(kernel).WithCost(kCost));
+  static constexpr DTypeSet kFixed = kNumericDTypes | DTypeSet{DType::kBool};
+  static constexpr DTypeSet kString = {DType::kString};
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ScatterNdKernel>("tf.ScatterNd", kFixed, kCost),
+      KernelEntryOf<&StringScatterNdKernel>("tf.ScatterNd", kString, kCost),
+      KernelEntryOf<&TensorScatterAddKernel>("tf.TensorScatterAdd", kFixed, kCost),
+      KernelEntryOf<&TensorScatterUpdateKernel>("tf.TensorScatterUpdate", kFixed, kCost),
+      KernelEntryOf<&StringScatterUpdateKernel>("tf.TensorScatterUpdate", kString, kCost),
+      KernelEntryOf<&SegmentSumKernel>("tf.UnsortedSegmentSum", kNumericDTypes, kCost),
   };
-  TANDEM_RETURN_IF_ERROR(add("tf.ScatterNd", fixed, MakeKernel<&ScatterNdKernel>()));
-  TANDEM_RETURN_IF_ERROR(add("tf.ScatterNd", {DType::kString}, MakeKernel<&StringScatterNdKernel>()));
-  TANDEM_RETURN_IF_ERROR(add("tf.TensorScatterAdd", fixed, MakeKernel<&TensorScatterAddKernel>()));
-  TANDEM_RETURN_IF_ERROR(add("tf.TensorScatterUpdate", fixed, MakeKernel<&TensorScatterUpdateKernel>()));
-  TANDEM_RETURN_IF_ERROR(add("tf.TensorScatterUpdate", {DType::kString}, MakeKernel<&StringScatterUpdateKernel>()));
-  return add("tf.UnsortedSegmentSum", kNumericDTypes, MakeKernel<&SegmentSumKernel>());
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

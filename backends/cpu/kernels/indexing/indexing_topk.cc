@@ -339,24 +339,20 @@ double TopKCost(std::span<const TensorMetadata* const> args, std::span<const Ten
   return static_cast<double>(args[0]->num_elements()) + 20 * static_cast<double>(results[0].num_elements());
 }
 
+template <typename T>
+constexpr KernelEntry TopKOf() {
+  return KernelEntryOf<&TopKKernel<T>>("tf.TopKV2", {kDTypeOf<T>}, {0, &TopKCost});
+}
+
 }  // namespace
 
 Status RegisterTopKKernels(KernelOpHandler& handler) {
-  const auto add = [&handler](DType dtype, Kernel kernel) {
-    return handler.AddKernel("tf.TopKV2", {dtype}, std::move(kernel).WithCost({0, &TopKCost}));
+  static constexpr KernelEntry kKernels[] = {
+      TopKOf<uint8_t>(),  TopKOf<int8_t>(),   TopKOf<uint16_t>(), TopKOf<int16_t>(),
+      TopKOf<uint32_t>(), TopKOf<int32_t>(),  TopKOf<uint64_t>(), TopKOf<int64_t>(),
+      TopKOf<Float16>(),  TopKOf<BFloat16>(), TopKOf<float>(),    TopKOf<double>(),
   };
-  TANDEM_RETURN_IF_ERROR(add(DType::kU8, MakeKernel<&TopKKernel<uint8_t>>()));
-  TANDEM_RETURN_IF_ERROR(add(DType::kI8, MakeKernel<&TopKKernel<int8_t>>()));
-  TANDEM_RETURN_IF_ERROR(add(DType::kU16, MakeKernel<&TopKKernel<uint16_t>>()));
-  TANDEM_RETURN_IF_ERROR(add(DType::kI16, MakeKernel<&TopKKernel<int16_t>>()));
-  TANDEM_RETURN_IF_ERROR(add(DType::kU32, MakeKernel<&TopKKernel<uint32_t>>()));
-  TANDEM_RETURN_IF_ERROR(add(DType::kI32, MakeKernel<&TopKKernel<int32_t>>()));
-  TANDEM_RETURN_IF_ERROR(add(DType::kU64, MakeKernel<&TopKKernel<uint64_t>>()));
-  TANDEM_RETURN_IF_ERROR(add(DType::kI64, MakeKernel<&TopKKernel<int64_t>>()));
-  TANDEM_RETURN_IF_ERROR(add(DType::kF16, MakeKernel<&TopKKernel<Float16>>()));
-  TANDEM_RETURN_IF_ERROR(add(DType::kBF16, MakeKernel<&TopKKernel<BFloat16>>()));
-  TANDEM_RETURN_IF_ERROR(add(DType::kF32, MakeKernel<&TopKKernel<float>>()));
-  return add(DType::kF64, MakeKernel<&TopKKernel<double>>());
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

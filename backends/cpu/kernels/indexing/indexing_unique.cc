@@ -264,27 +264,39 @@ Status UniqueV2Kernel(const Tensor& x, const Tensor& axis, KernelFrame& frame) {
   return UniqueAlong<T>(frame, number);
 }
 
+constexpr CostModel kUniqueCost = {10};
+
 template <typename T>
-Status AddUnique(KernelOpHandler& handler, DTypeSet dtypes) {
-  constexpr float kNanosecondsPerElement = 10;
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.Unique", dtypes, MakeKernel<&UniqueKernel<T>>().WithCost(kNanosecondsPerElement)));
-  return handler.AddKernel("tf.UniqueV2", dtypes, MakeKernel<&UniqueV2Kernel<T>>().WithCost(kNanosecondsPerElement));
+constexpr KernelEntry UniqueOf(DTypeSet dtypes) {
+  return KernelEntryOf<&UniqueKernel<T>>("tf.Unique", dtypes, kUniqueCost);
+}
+template <typename T>
+constexpr KernelEntry UniqueV2Of(DTypeSet dtypes) {
+  return KernelEntryOf<&UniqueV2Kernel<T>>("tf.UniqueV2", dtypes, kUniqueCost);
 }
 
 }  // namespace
 
 Status RegisterUniqueKernels(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(AddUnique<uint8_t>(handler, {DType::kBool, DType::kU8, DType::kI8}));
-  TANDEM_RETURN_IF_ERROR(AddUnique<uint16_t>(handler, {DType::kU16, DType::kI16}));
-  TANDEM_RETURN_IF_ERROR(AddUnique<uint32_t>(handler, {DType::kU32, DType::kI32}));
-  TANDEM_RETURN_IF_ERROR(AddUnique<uint64_t>(handler, {DType::kU64, DType::kI64}));
-  TANDEM_RETURN_IF_ERROR(AddUnique<Float16>(handler, {DType::kF16}));
-  TANDEM_RETURN_IF_ERROR(AddUnique<BFloat16>(handler, {DType::kBF16}));
-  TANDEM_RETURN_IF_ERROR(AddUnique<float>(handler, {DType::kF32}));
-  TANDEM_RETURN_IF_ERROR(AddUnique<double>(handler, {DType::kF64}));
-  TANDEM_RETURN_IF_ERROR(AddUnique<std::complex<float>>(handler, {DType::kC64}));
-  return AddUnique<std::string_view>(handler, {DType::kString});
+  static constexpr DTypeSet kBytes = {DType::kBool, DType::kU8, DType::kI8};
+  static constexpr DTypeSet kShorts = {DType::kU16, DType::kI16};
+  static constexpr DTypeSet kWords = {DType::kU32, DType::kI32};
+  static constexpr DTypeSet kLongs = {DType::kU64, DType::kI64};
+#define TANDEM_BOTH(type, ...) UniqueOf<type>(__VA_ARGS__), UniqueV2Of<type>(__VA_ARGS__)
+  static constexpr KernelEntry kKernels[] = {
+      TANDEM_BOTH(uint8_t, kBytes),
+      TANDEM_BOTH(uint16_t, kShorts),
+      TANDEM_BOTH(uint32_t, kWords),
+      TANDEM_BOTH(uint64_t, kLongs),
+      TANDEM_BOTH(Float16, {DType::kF16}),
+      TANDEM_BOTH(BFloat16, {DType::kBF16}),
+      TANDEM_BOTH(float, {DType::kF32}),
+      TANDEM_BOTH(double, {DType::kF64}),
+      TANDEM_BOTH(std::complex<float>, {DType::kC64}),
+      TANDEM_BOTH(std::string_view, {DType::kString}),
+  };
+#undef TANDEM_BOTH
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

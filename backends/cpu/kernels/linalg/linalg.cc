@@ -141,22 +141,19 @@ Status BatchMatMulKernel(DenseArg x, DenseArg y, KernelFrame& frame) {
   return Status();
 }
 
-template <typename T>
-Status AddMatMul(KernelOpHandler& handler) {
-  return handler.AddKernel("tf.MatMul", {kDTypeOf<T>},
-                           MakeKernel<&MatMulKernel<T>>().WithCost(CostModel{0, &ProductCost}));
-}
+constexpr CostModel kProductCost = {0, &ProductCost};
 
 template <typename T>
-Status AddBatchMatMul(KernelOpHandler& handler) {
-  return handler.AddKernel("tf.BatchMatMulV2", {kDTypeOf<T>},
-                           MakeKernel<&BatchMatMulKernel<T>>().WithCost(CostModel{0, &ProductCost}));
+constexpr KernelEntry MatMulOf() {
+  return KernelEntryOf<&MatMulKernel<T>>("tf.MatMul", {kDTypeOf<T>}, kProductCost);
 }
-
 template <typename T>
-Status AddFusedMatMul(KernelOpHandler& handler) {
-  return handler.AddKernel("tf._FusedMatMul", {kDTypeOf<T>},
-                           MakeKernel<&FusedMatMulKernel<T>>().WithCost(CostModel{0, &ProductCost}));
+constexpr KernelEntry BatchMatMulOf() {
+  return KernelEntryOf<&BatchMatMulKernel<T>>("tf.BatchMatMulV2", {kDTypeOf<T>}, kProductCost);
+}
+template <typename T>
+constexpr KernelEntry FusedMatMulOf() {
+  return KernelEntryOf<&FusedMatMulKernel<T>>("tf._FusedMatMul", {kDTypeOf<T>}, kProductCost);
 }
 
 }  // namespace
@@ -173,26 +170,36 @@ double ProductCost(std::span<const TensorMetadata* const> args, std::span<const 
 }
 
 Status RegisterLinalgKernels(KernelOpHandler& handler) {
-  const auto add = [&handler]<typename T>(std::type_identity<T>) {
-    TANDEM_RETURN_IF_ERROR(AddMatMul<T>(handler));
-    return AddBatchMatMul<T>(handler);
+  static constexpr KernelEntry kKernels[] = {
+      MatMulOf<uint8_t>(),
+      MatMulOf<uint16_t>(),
+      MatMulOf<int32_t>(),
+      MatMulOf<uint32_t>(),
+      MatMulOf<int64_t>(),
+      MatMulOf<uint64_t>(),
+      MatMulOf<Float16>(),
+      MatMulOf<BFloat16>(),
+      MatMulOf<float>(),
+      MatMulOf<double>(),
+      MatMulOf<std::complex<float>>(),
+      BatchMatMulOf<uint8_t>(),
+      BatchMatMulOf<uint16_t>(),
+      BatchMatMulOf<int16_t>(),
+      BatchMatMulOf<int32_t>(),
+      BatchMatMulOf<uint32_t>(),
+      BatchMatMulOf<int64_t>(),
+      BatchMatMulOf<uint64_t>(),
+      BatchMatMulOf<Float16>(),
+      BatchMatMulOf<BFloat16>(),
+      BatchMatMulOf<float>(),
+      BatchMatMulOf<double>(),
+      BatchMatMulOf<std::complex<float>>(),
+      FusedMatMulOf<Float16>(),
+      FusedMatMulOf<BFloat16>(),
+      FusedMatMulOf<float>(),
+      FusedMatMulOf<double>(),
   };
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<uint8_t>()));
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<uint16_t>()));
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<int32_t>()));
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<uint32_t>()));
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<int64_t>()));
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<uint64_t>()));
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<Float16>()));
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<BFloat16>()));
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<float>()));
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<double>()));
-  TANDEM_RETURN_IF_ERROR(add(std::type_identity<std::complex<float>>()));
-  TANDEM_RETURN_IF_ERROR(AddBatchMatMul<int16_t>(handler));
-  TANDEM_RETURN_IF_ERROR(AddFusedMatMul<Float16>(handler));
-  TANDEM_RETURN_IF_ERROR(AddFusedMatMul<BFloat16>(handler));
-  TANDEM_RETURN_IF_ERROR(AddFusedMatMul<float>(handler));
-  TANDEM_RETURN_IF_ERROR(AddFusedMatMul<double>(handler));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
   TANDEM_RETURN_IF_ERROR(RegisterDiagonalKernels(handler));
   return RegisterEinsumKernels(handler);
 }

@@ -93,13 +93,14 @@ Status MatrixDiagPartKernel(DenseArg input, KernelFrame& frame) {
 }  // namespace
 
 Status RegisterDiagonalKernels(KernelOpHandler& handler) {
-  const DTypeSet dtypes = kNumericDTypes | DTypeSet{DType::kBool};
-  const auto add = [&](const char* name, Kernel&& kernel) {
-    return handler.AddKernel(name, dtypes, std::move(kernel).WithCost(CostModel{0, &MovementCost}));
+  static constexpr DTypeSet kFixed = kNumericDTypes | DTypeSet{DType::kBool};
+  static constexpr CostModel kMovement = {0, &MovementCost};
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&MatrixBandPartKernel>("tf.MatrixBandPart", kFixed, kMovement),
+      KernelEntryOf<&MatrixDiagKernel>("tf.MatrixDiag", kFixed, kMovement),
+      KernelEntryOf<&MatrixDiagPartKernel>("tf.MatrixDiagPart", kFixed, kMovement),
   };
-  TANDEM_RETURN_IF_ERROR(add("tf.MatrixBandPart", MakeKernel<&MatrixBandPartKernel>()));
-  TANDEM_RETURN_IF_ERROR(add("tf.MatrixDiag", MakeKernel<&MatrixDiagKernel>()));
-  return add("tf.MatrixDiagPart", MakeKernel<&MatrixDiagPartKernel>());
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

@@ -421,13 +421,14 @@ double RandomCost(std::span<const TensorMetadata* const>, std::span<const Tensor
 
 Status RegisterRandomKernels(KernelOpHandler& handler) {
   // By the dtype of the shape, which is the definition's T; the result's dtype is looked at in the kernel.
-  const DTypeSet shape_dtypes = {DType::kI32, DType::kI64};
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.StatelessRandomUniform", shape_dtypes,
-                                           MakeKernel<&StatelessRandomKernel<false>>().WithCost({0, &RandomCost})));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.StatelessRandomUniformInt", shape_dtypes,
-                                           MakeKernel<&StatelessRandomIntKernel>().WithCost({0, &RandomCost})));
-  return handler.AddKernel("tf.StatelessRandomNormal", shape_dtypes,
-                           MakeKernel<&StatelessRandomKernel<true>>().WithCost({0, &RandomCost}));
+  static constexpr DTypeSet kShapes = {DType::kI32, DType::kI64};
+  static constexpr CostModel kCost = {0, &RandomCost};
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&StatelessRandomKernel<false>>("tf.StatelessRandomUniform", kShapes, kCost),
+      KernelEntryOf<&StatelessRandomIntKernel>("tf.StatelessRandomUniformInt", kShapes, kCost),
+      KernelEntryOf<&StatelessRandomKernel<true>>("tf.StatelessRandomNormal", kShapes, kCost),
+  };
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

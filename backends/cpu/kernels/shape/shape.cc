@@ -138,31 +138,25 @@ Status RankKernel(KernelFrame& frame) {
 }  // namespace
 
 Status RegisterShapeKernels(KernelOpHandler& handler) {
+  static constexpr DTypeSet kAll = DTypeSet::All();
+  static constexpr CostModel kMovement = {0, &MovementCost};
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ReshapeArgument>("tf.Reshape", kAll, {0}),
+      KernelEntryOf<&ReshapeArgument>("tf.ExpandDims", kAll, {0}),
+      KernelEntryOf<&ReshapeArgument>("tf.Squeeze", kAll, {0}),
+      KernelEntryOf<&TransposeKernel>("tf.Transpose", kAll, kMovement),
+      KernelEntryOf<&TileKernel>("tf.Tile", kAll, kMovement),
+      KernelEntryOf<&BroadcastToKernel>("tf.BroadcastTo", kAll, kMovement),
+      KernelEntryOf<&BlockKernel<true>>("tf.SpaceToDepth", kAll, kMovement),
+      KernelEntryOf<&BlockKernel<false>>("tf.DepthToSpace", kAll, kMovement),
+      KernelEntryOf<&ShapeKernel>("tf.Shape", kAll, {0}),
+      KernelEntryOf<&SizeKernel>("tf.Size", kAll, {0}),
+      KernelEntryOf<&RankKernel>("tf.Rank", kAll, {0}),
+  };
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
   TANDEM_RETURN_IF_ERROR(RegisterShapePadKernels(handler));
   TANDEM_RETURN_IF_ERROR(RegisterShapePartKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterShapeSliceKernels(handler));
-  struct Entry {
-    const char* op_name;
-    Kernel kernel;
-  };
-  constexpr CostModel kMovement = {0, &MovementCost};
-  const Entry entries[] = {
-      {"tf.Reshape", MakeKernel<&ReshapeArgument>().WithCost(0)},
-      {"tf.ExpandDims", MakeKernel<&ReshapeArgument>().WithCost(0)},
-      {"tf.Squeeze", MakeKernel<&ReshapeArgument>().WithCost(0)},
-      {"tf.Transpose", MakeKernel<&TransposeKernel>().WithCost(kMovement)},
-      {"tf.Tile", MakeKernel<&TileKernel>().WithCost(kMovement)},
-      {"tf.BroadcastTo", MakeKernel<&BroadcastToKernel>().WithCost(kMovement)},
-      {"tf.SpaceToDepth", MakeKernel<&BlockKernel<true>>().WithCost(kMovement)},
-      {"tf.DepthToSpace", MakeKernel<&BlockKernel<false>>().WithCost(kMovement)},
-      {"tf.Shape", MakeKernel<&ShapeKernel>().WithCost(0)},
-      {"tf.Size", MakeKernel<&SizeKernel>().WithCost(0)},
-      {"tf.Rank", MakeKernel<&RankKernel>().WithCost(0)},
-  };
-  for (const Entry& entry : entries) {
-    TANDEM_RETURN_IF_ERROR(handler.AddKernel(entry.op_name, DTypeSet::All(), entry.kernel));
-  }
-  return Status();
+  return RegisterShapeSliceKernels(handler);
 }
 
 }  // namespace tandem::cpu

@@ -219,12 +219,12 @@ Status MirrorPadKernel(KernelFrame& frame) {
 
 Status RegisterShapePadKernels(KernelOpHandler& handler) {
   static constexpr CostModel kMovement = {0, &MovementCost};
-  const auto add = [&handler](const char* op_name, Kernel&& kernel) {
-    return handler.AddKernel(op_name, DTypeSet::All(), std::move(kernel).WithCost(kMovement));
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&PadKernel>("tf.Pad", DTypeSet::All(), kMovement),
+      KernelEntryOf<&PadV2Kernel>("tf.PadV2", DTypeSet::All(), kMovement),
+      KernelEntryOf<&MirrorPadKernel>("tf.MirrorPad", DTypeSet::All(), kMovement),
   };
-  TANDEM_RETURN_IF_ERROR(add("tf.Pad", MakeKernel<&PadKernel>()));
-  TANDEM_RETURN_IF_ERROR(add("tf.PadV2", MakeKernel<&PadV2Kernel>()));
-  return add("tf.MirrorPad", MakeKernel<&MirrorPadKernel>());
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

@@ -83,15 +83,16 @@ Status UnpackKernel(KernelFrame& frame) {
 }  // namespace
 
 Status RegisterShapePartKernels(KernelOpHandler& handler) {
+  static constexpr DTypeSet kAll = DTypeSet::All();
   static constexpr CostModel kMovement = {0, &MovementCost};
-  const auto add = [&handler](const char* op_name, Kernel&& kernel) {
-    return handler.AddKernel(op_name, DTypeSet::All(), std::move(kernel).WithCost(kMovement));
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ConcatKernel>("tf.ConcatV2", kAll, kMovement),
+      KernelEntryOf<&SplitKernel>("tf.Split", kAll, kMovement),
+      KernelEntryOf<&SplitVKernel>("tf.SplitV", kAll, kMovement),
+      KernelEntryOf<&PackKernel>("tf.Pack", kAll, kMovement),
+      KernelEntryOf<&UnpackKernel>("tf.Unpack", kAll, kMovement),
   };
-  TANDEM_RETURN_IF_ERROR(add("tf.ConcatV2", MakeKernel<&ConcatKernel>()));
-  TANDEM_RETURN_IF_ERROR(add("tf.Split", MakeKernel<&SplitKernel>()));
-  TANDEM_RETURN_IF_ERROR(add("tf.SplitV", MakeKernel<&SplitVKernel>()));
-  TANDEM_RETURN_IF_ERROR(add("tf.Pack", MakeKernel<&PackKernel>()));
-  return add("tf.Unpack", MakeKernel<&UnpackKernel>());
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

@@ -99,11 +99,12 @@ Status ReverseKernel(KernelFrame& frame) {
 }  // namespace
 
 Status RegisterShapeSliceKernels(KernelOpHandler& handler) {
-  const DTypeSet all = DTypeSet::All();
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Slice", all, MakeKernel<&SliceKernel>().WithCost({0, &SliceCost})));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.StridedSlice", all, MakeKernel<&StridedSliceKernel>().WithCost({0, &StridedSliceCost})));
-  return handler.AddKernel("tf.ReverseV2", all, MakeKernel<&ReverseKernel>().WithCost({0, &StridedSliceCost}));
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&SliceKernel>("tf.Slice", DTypeSet::All(), {0, &SliceCost}),
+      KernelEntryOf<&StridedSliceKernel>("tf.StridedSlice", DTypeSet::All(), {0, &StridedSliceCost}),
+      KernelEntryOf<&ReverseKernel>("tf.ReverseV2", DTypeSet::All(), {0, &StridedSliceCost}),
+  };
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

@@ -51,8 +51,11 @@ Status AssertKernel(DenseArg condition, const OpAttrsRef& attrs, KernelFrame& fr
 }  // namespace
 
 Status RegisterSideEffectKernels(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.PrintV2", MakeKernel<&PrintKernel>().WithCost(100)));
-  return handler.AddKernel("tf.Assert", MakeKernel<&AssertKernel>().WithCost(0));
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&PrintKernel>("tf.PrintV2", {}, {100}),
+      KernelEntryOf<&AssertKernel>("tf.Assert", {}, {0}),
+  };
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

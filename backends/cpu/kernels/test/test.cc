@@ -140,24 +140,22 @@ Status PrintTensorKernel(const Tensor& x, KernelFrame& frame) {
   return Status();
 }
 
-template <typename T>
-Status AddAdditions(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("test.add", {kDTypeOf<T>}, MakeKernel<&AddAnyKernel<T>>()));
-  return handler.AddKernel("test.add.denseonly", {kDTypeOf<T>}, MakeKernel<&AddDenseOnlyKernel<T>>());
-}
-
 }  // namespace
 
 Status RegisterTestKernels(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("test.create_dense_tensor", MakeKernel<&CreateDenseTensorKernel>()));
-  TANDEM_RETURN_IF_ERROR(AddAdditions<float>(handler));
-  TANDEM_RETURN_IF_ERROR(AddAdditions<int32_t>(handler));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("test.odd_collector", MakeKernel<&OddCollectorKernel>().WithCost(2)));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("test.error.tensor", DTypeSet::All(), MakeKernel<&ErrorTensorKernel>().WithCost(0)));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("test.async.noop", DTypeSet::All(), MakeKernel<&AsyncNoopKernel>().WithCost(0)));
-  return handler.AddKernel("test.print", DTypeSet::All(), MakeKernel<&PrintTensorKernel>().WithCost(0));
+  static constexpr DTypeSet kAll = DTypeSet::All();
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&CreateDenseTensorKernel>("test.create_dense_tensor", {}),
+      KernelEntryOf<&AddAnyKernel<float>>("test.add", {DType::kF32}),
+      KernelEntryOf<&AddAnyKernel<int32_t>>("test.add", {DType::kI32}),
+      KernelEntryOf<&AddDenseOnlyKernel<float>>("test.add.denseonly", {DType::kF32}),
+      KernelEntryOf<&AddDenseOnlyKernel<int32_t>>("test.add.denseonly", {DType::kI32}),
+      KernelEntryOf<&OddCollectorKernel>("test.odd_collector", {}, {2}),
+      KernelEntryOf<&ErrorTensorKernel>("test.error.tensor", kAll, {0}),
+      KernelEntryOf<&AsyncNoopKernel>("test.async.noop", kAll, {0}),
+      KernelEntryOf<&PrintTensorKernel>("test.print", kAll, {0}),
+  };
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu
