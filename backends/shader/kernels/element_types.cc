@@ -24,18 +24,10 @@ void DeclareTypes(ShaderBuilder& builder, DType dtype, std::string_view storage,
   builder.Alias(storage, StorageType(dtype)).Alias(arithmetic, ArithmeticType(dtype));
 }
 
-DTypeSet FloatDTypes(const GpuLimits& limits) {
-  return limits.has_f16 ? DTypeSet{DType::kF32, DType::kF16} : DTypeSet{DType::kF32};
-}
-
-DTypeSet NumericDTypes(const GpuLimits& limits) {
-  return limits.has_f16 ? DTypeSet{DType::kF32, DType::kI32, DType::kU32, DType::kF16}
-                        : DTypeSet{DType::kF32, DType::kI32, DType::kU32};
-}
-
 DTypeSet AllDTypes(const GpuLimits& limits) {
-  return limits.has_f16 ? DTypeSet{DType::kF32, DType::kI32, DType::kU32, DType::kBool, DType::kF16}
-                        : DTypeSet{DType::kF32, DType::kI32, DType::kU32, DType::kBool};
+  return limits.has_f16 ? kDTypesOfGpu : DTypeSet{DType::kF32, DType::kI32, DType::kU32, DType::kBool};
 }
+DTypeSet FloatDTypes(const GpuLimits& limits) { return kFloatDTypesOfGpu & AllDTypes(limits); }
+DTypeSet NumericDTypes(const GpuLimits& limits) { return kNumericDTypesOfGpu & AllDTypes(limits); }
 
 }  // namespace tandem::shader

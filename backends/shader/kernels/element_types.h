@@ -23,10 +23,15 @@ std::string_view ArithmeticType(DType dtype);
 void DeclareTypes(ShaderBuilder& builder, DType dtype, std::string_view storage = "T",
                   std::string_view arithmetic = "A");
 
-// The dtypes that kernels are registered for on a device of these limits.
-DTypeSet FloatDTypes(const GpuLimits& limits);    // f32, and f16 where the device has it
-DTypeSet NumericDTypes(const GpuLimits& limits);  // these, i32 and u32
-DTypeSet AllDTypes(const GpuLimits& limits);      // these and bool
+// The dtypes that GPUs compute in.
+inline constexpr DTypeSet kFloatDTypesOfGpu = {DType::kF32, DType::kF16};
+inline constexpr DTypeSet kNumericDTypesOfGpu = kFloatDTypesOfGpu | DTypeSet{DType::kI32, DType::kU32};
+inline constexpr DTypeSet kDTypesOfGpu = kNumericDTypesOfGpu | DTypeSet{DType::kBool};
+
+// Those of them that a device of these limits computes in: without f16 where it lacks that.
+DTypeSet FloatDTypes(const GpuLimits& limits);
+DTypeSet NumericDTypes(const GpuLimits& limits);
+DTypeSet AllDTypes(const GpuLimits& limits);
 
 }  // namespace tandem::shader
 

@@ -121,6 +121,7 @@ inline constexpr DTypeSet kUnsignedIntDTypes = {DType::kU8, DType::kU16, DType::
 inline constexpr DTypeSet kIntDTypes = kSignedIntDTypes | kUnsignedIntDTypes;
 inline constexpr DTypeSet kRealDTypes = kFloatDTypes | kIntDTypes;
 inline constexpr DTypeSet kNumericDTypes = kRealDTypes | DTypeSet{DType::kC64};
+inline constexpr DTypeSet kFixedSizeDTypes = kNumericDTypes | DTypeSet{DType::kBool};  // all but strings
 
 TANDEM_EXPORT void AppendTo(MessageBuilder& out, DType dtype);
 // "{f32, f64}"

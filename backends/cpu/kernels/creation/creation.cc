@@ -229,14 +229,13 @@ constexpr KernelEntry LinSpaceOf() {
 }  // namespace
 
 Status RegisterCreationKernels(KernelOpHandler& handler) {
-  static constexpr DTypeSet kFixed = kNumericDTypes | DTypeSet{DType::kBool};
   static constexpr DTypeSet kString = {DType::kString};
   static constexpr KernelEntry kKernels[] = {
-      KernelEntryOf<&ConstKernel>("tf.Const", kFixed, kMovement),
+      KernelEntryOf<&ConstKernel>("tf.Const", kFixedSizeDTypes, kMovement),
       KernelEntryOf<&StringConstKernel>("tf.Const", kString, kMovement),
-      KernelEntryOf<&FillKernel>("tf.Fill", kFixed, {0}),
+      KernelEntryOf<&FillKernel>("tf.Fill", kFixedSizeDTypes, {0}),
       KernelEntryOf<&StringFillKernel>("tf.Fill", kString, kMovement),
-      KernelEntryOf<&ZerosLikeKernel>("tf.ZerosLike", kFixed, {kFillCost}),
+      KernelEntryOf<&ZerosLikeKernel>("tf.ZerosLike", kFixedSizeDTypes, {kFillCost}),
       KernelEntryOf<&EmptyStringsKernel>("tf.ZerosLike", kString, kMovement),
       KernelEntryOf<&AnyOneHotKernel>("tf.OneHot", DTypeSet::All(), kMovement),
       KernelEntryOf<&IdentityKernel>("tf.Identity", DTypeSet::All(), {0}),

@@ -347,11 +347,10 @@ Status RegisterElementwiseKernels(KernelOpHandler& handler) {
   ListMathRows(add);
   ListScalarRows(add);
   constexpr DTypeSet kString = {DType::kString};
-  constexpr DTypeSet kFixedSize = kNumericDTypes | DTypeSet{DType::kBool};
   registration.Keep(handler.AddKernel("tf.Equal", kString, MakeKernel(StringEqualityKernel{true})));
   registration.Keep(handler.AddKernel("tf.NotEqual", kString, MakeKernel(StringEqualityKernel{false})));
   registration.Keep(handler.AddKernel("tf.SelectV2", kString, MakeKernel<&SelectStringsKernel>()));
-  registration.Keep(handler.AddKernel("tf.Cast", kFixedSize, MakeKernel(CastKernel{casts}).WithCost(0.2f)));
+  registration.Keep(handler.AddKernel("tf.Cast", kFixedSizeDTypes, MakeKernel(CastKernel{casts}).WithCost(0.2f)));
   return registration.status();
 }
 

@@ -239,11 +239,10 @@ StatusOr<Tensor> WhereKernel(DenseArg input, KernelFrame& frame) {
 }  // namespace
 
 Status RegisterIndexingKernels(KernelOpHandler& handler) {
-  static constexpr DTypeSet kFixed = kNumericDTypes | DTypeSet{DType::kBool};
   static constexpr KernelEntry kKernels[] = {
       KernelEntryOf<&GatherKernel>("tf.GatherV2", DTypeSet::All(), {0, &MovementCost}),
       KernelEntryOf<&GatherNdKernel>("tf.GatherNd", DTypeSet::All(), {0, &MovementCost}),
-      KernelEntryOf<&WhereKernel>("tf.Where", kFixed, {2}),
+      KernelEntryOf<&WhereKernel>("tf.Where", kFixedSizeDTypes, {2}),
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
   TANDEM_RETURN_IF_ERROR(RegisterScatterKernels(handler));

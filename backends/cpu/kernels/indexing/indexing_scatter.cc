@@ -321,13 +321,12 @@ double ScatterCost(std::span<const TensorMetadata* const> args, std::span<const 
 
 Status RegisterScatterKernels(KernelOpHandler& handler) {
   static constexpr CostModel kCost = {0, &ScatterCost};
-  static constexpr DTypeSet kFixed = kNumericDTypes | DTypeSet{DType::kBool};
   static constexpr DTypeSet kString = {DType::kString};
   static constexpr KernelEntry kKernels[] = {
-      KernelEntryOf<&ScatterNdKernel>("tf.ScatterNd", kFixed, kCost),
+      KernelEntryOf<&ScatterNdKernel>("tf.ScatterNd", kFixedSizeDTypes, kCost),
       KernelEntryOf<&StringScatterNdKernel>("tf.ScatterNd", kString, kCost),
-      KernelEntryOf<&TensorScatterAddKernel>("tf.TensorScatterAdd", kFixed, kCost),
-      KernelEntryOf<&TensorScatterUpdateKernel>("tf.TensorScatterUpdate", kFixed, kCost),
+      KernelEntryOf<&TensorScatterAddKernel>("tf.TensorScatterAdd", kFixedSizeDTypes, kCost),
+      KernelEntryOf<&TensorScatterUpdateKernel>("tf.TensorScatterUpdate", kFixedSizeDTypes, kCost),
       KernelEntryOf<&StringScatterUpdateKernel>("tf.TensorScatterUpdate", kString, kCost),
       KernelEntryOf<&SegmentSumKernel>("tf.UnsortedSegmentSum", kNumericDTypes, kCost),
   };

@@ -93,12 +93,11 @@ Status MatrixDiagPartKernel(DenseArg input, KernelFrame& frame) {
 }  // namespace
 
 Status RegisterDiagonalKernels(KernelOpHandler& handler) {
-  static constexpr DTypeSet kFixed = kNumericDTypes | DTypeSet{DType::kBool};
   static constexpr CostModel kMovement = {0, &MovementCost};
   static constexpr KernelEntry kKernels[] = {
-      KernelEntryOf<&MatrixBandPartKernel>("tf.MatrixBandPart", kFixed, kMovement),
-      KernelEntryOf<&MatrixDiagKernel>("tf.MatrixDiag", kFixed, kMovement),
-      KernelEntryOf<&MatrixDiagPartKernel>("tf.MatrixDiagPart", kFixed, kMovement),
+      KernelEntryOf<&MatrixBandPartKernel>("tf.MatrixBandPart", kFixedSizeDTypes, kMovement),
+      KernelEntryOf<&MatrixDiagKernel>("tf.MatrixDiag", kFixedSizeDTypes, kMovement),
+      KernelEntryOf<&MatrixDiagPartKernel>("tf.MatrixDiagPart", kFixedSizeDTypes, kMovement),
   };
   return handler.AddKernels(kKernels);
 }

@@ -113,20 +113,18 @@ Status DepthwiseBackpropFilterKernel(KernelFrame& frame) {
 }  // namespace
 
 Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
-  const DTypeSet floats = FloatDTypes(handler.gpu().limits());
-  const DTypeSet with_i32 = floats | DTypeSet{DType::kI32};
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Conv2D", with_i32, MakeKernel<&ForwardKernel<&ConvolutionProgram>>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Conv2DBackpropInput", with_i32,
-                                           MakeKernel<&InputGradientKernel<&ConvolutionInputGradientProgram>>()));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.DepthwiseConv2dNative", floats, MakeKernel<&ForwardKernel<&DepthwiseProgram>>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNativeBackpropInput", floats,
-                                           MakeKernel<&InputGradientKernel<&DepthwiseInputGradientProgram>>()));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.Conv2DBackpropFilter", floats, MakeKernel<&Conv2DBackpropFilterKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.DepthwiseConv2dNativeBackpropFilter", floats,
-                                           MakeKernel<&DepthwiseBackpropFilterKernel>()));
-  return handler.AddKernel("tf._FusedConv2D", floats, MakeKernel<&FusedConv2DKernel>());
+  static constexpr DTypeSet kWithI32 = kFloatDTypesOfGpu | DTypeSet{DType::kI32};
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ForwardKernel<&ConvolutionProgram>>("tf.Conv2D", kWithI32),
+      KernelEntryOf<&InputGradientKernel<&ConvolutionInputGradientProgram>>("tf.Conv2DBackpropInput", kWithI32),
+      KernelEntryOf<&ForwardKernel<&DepthwiseProgram>>("tf.DepthwiseConv2dNative", kFloatDTypesOfGpu),
+      KernelEntryOf<&InputGradientKernel<&DepthwiseInputGradientProgram>>("tf.DepthwiseConv2dNativeBackpropInput",
+                                                                          kFloatDTypesOfGpu),
+      KernelEntryOf<&Conv2DBackpropFilterKernel>("tf.Conv2DBackpropFilter", kFloatDTypesOfGpu),
+      KernelEntryOf<&DepthwiseBackpropFilterKernel>("tf.DepthwiseConv2dNativeBackpropFilter", kFloatDTypesOfGpu),
+      KernelEntryOf<&FusedConv2DKernel>("tf._FusedConv2D", kFloatDTypesOfGpu),
+  };
+  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

@@ -186,15 +186,16 @@ Launch OneHotProgram(DType index_dtype, const TensorMetadata& result, int axis, 
 
 Status RegisterCreationKernels(ShaderOpHandler& handler) {
   // These only move words, whatever they mean.
-  const DTypeSet fixed = kNumericDTypes | DTypeSet{DType::kBool};
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Const", fixed, MakeKernel<&ConstKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Identity", fixed, MakeKernel<&ShareKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Fill", fixed, MakeKernel<&FillKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.ZerosLike", fixed, MakeKernel<&ZerosLikeKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.OnesLike", fixed, MakeKernel<&OnesLikeKernel>()));
-  // Floating-point ranges are computed in f64, and so on the host.
-  const DTypeSet words = {DType::kI32, DType::kU32};
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Range", words, MakeKernel<&RangeKernel>()));
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ConstKernel>("tf.Const", kFixedSizeDTypes),
+      KernelEntryOf<&ShareKernel>("tf.Identity", kFixedSizeDTypes),
+      KernelEntryOf<&FillKernel>("tf.Fill", kFixedSizeDTypes),
+      KernelEntryOf<&ZerosLikeKernel>("tf.ZerosLike", kFixedSizeDTypes),
+      KernelEntryOf<&OnesLikeKernel>("tf.OnesLike", kFixedSizeDTypes),
+      // Floating-point ranges are computed in f64, and so on the host.
+      KernelEntryOf<&RangeKernel>("tf.Range", {DType::kI32, DType::kU32}),
+  };
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
   return handler.AddKernel("tf.OneHot", AllDTypes(handler.gpu().limits()), MakeKernel<&OneHotKernel>());
 }
 

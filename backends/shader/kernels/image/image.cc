@@ -26,10 +26,11 @@ Status ResizeKernel(KernelFrame& frame) {
 
 // Bilinear resizing of i64 and f64, which shaders cannot compute with, is left to the fallback.
 Status RegisterImageKernels(ShaderOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.ResizeBilinear", kBilinearDTypes, MakeKernel<&ResizeKernel<&ResizeBilinearProgram>>()));
-  return handler.AddKernel("tf.ResizeNearestNeighbor", MovableDTypes(),
-                           MakeKernel<&ResizeKernel<&ResizeNearestProgram>>());
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ResizeKernel<&ResizeBilinearProgram>>("tf.ResizeBilinear", kBilinearDTypes),
+      KernelEntryOf<&ResizeKernel<&ResizeNearestProgram>>("tf.ResizeNearestNeighbor", kFixedSizeDTypes),
+  };
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::shader

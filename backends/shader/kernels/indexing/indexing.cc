@@ -145,16 +145,18 @@ Status TensorScatterUpdateKernel(KernelFrame& frame) {
 // tf.TopKV2, tf.Unique, tf.UniqueV2 and tf.Where sort, or give results whose shapes depend on the data, and are left to
 // the fallback.
 Status RegisterIndexingKernels(ShaderOpHandler& handler) {
-  const DTypeSet numbers = NumericDTypes(handler.gpu().limits());
-  const DTypeSet sums = AllDTypes(handler.gpu().limits());
-  const DTypeSet movable = MovableDTypes();
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.GatherV2", movable, MakeKernel<&GatherKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.GatherNd", movable, MakeKernel<&GatherNdKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.ScatterNd", sums, MakeKernel<&ScatterNdKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.TensorScatterAdd", sums, MakeKernel<&TensorScatterAddKernel>()));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.TensorScatterUpdate", movable, MakeKernel<&TensorScatterUpdateKernel>()));
-  return handler.AddKernel("tf.UnsortedSegmentSum", numbers, MakeKernel<&SegmentSumKernel>());
+  static constexpr KernelEntry kMoving[] = {
+      KernelEntryOf<&GatherKernel>("tf.GatherV2", kFixedSizeDTypes),
+      KernelEntryOf<&GatherNdKernel>("tf.GatherNd", kFixedSizeDTypes),
+      KernelEntryOf<&TensorScatterUpdateKernel>("tf.TensorScatterUpdate", kFixedSizeDTypes),
+  };
+  static constexpr KernelEntry kAdding[] = {
+      KernelEntryOf<&ScatterNdKernel>("tf.ScatterNd", kDTypesOfGpu),
+      KernelEntryOf<&TensorScatterAddKernel>("tf.TensorScatterAdd", kDTypesOfGpu),
+      KernelEntryOf<&SegmentSumKernel>("tf.UnsortedSegmentSum", kNumericDTypesOfGpu),
+  };
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kMoving));
+  return handler.AddKernels(kAdding, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

@@ -88,11 +88,12 @@ Status BatchMatMulKernel(KernelFrame& frame) {
 }  // namespace
 
 Status RegisterLinalgKernels(ShaderOpHandler& handler) {
-  const GpuLimits& limits = handler.gpu().limits();
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MatMul", NumericDTypes(limits), MakeKernel<&MatMulKernel>()));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.BatchMatMulV2", NumericDTypes(limits), MakeKernel<&BatchMatMulKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf._FusedMatMul", FloatDTypes(limits), MakeKernel<&FusedMatMulKernel>()));
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&MatMulKernel>("tf.MatMul", kNumericDTypesOfGpu),
+      KernelEntryOf<&BatchMatMulKernel>("tf.BatchMatMulV2", kNumericDTypesOfGpu),
+      KernelEntryOf<&FusedMatMulKernel>("tf._FusedMatMul", kFloatDTypesOfGpu),
+  };
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits())));
   TANDEM_RETURN_IF_ERROR(RegisterDiagonalKernels(handler));
   return RegisterEinsumKernels(handler);
 }

@@ -65,10 +65,12 @@ Status MatrixDiagPartKernel(KernelFrame& frame) { return Run(frame, kDiagonalOf,
 }  // namespace
 
 Status RegisterDiagonalKernels(ShaderOpHandler& handler) {
-  const DTypeSet dtypes = AllDTypes(handler.gpu().limits());
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MatrixBandPart", dtypes, MakeKernel<&MatrixBandPartKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MatrixDiag", dtypes, MakeKernel<&MatrixDiagKernel>()));
-  return handler.AddKernel("tf.MatrixDiagPart", dtypes, MakeKernel<&MatrixDiagPartKernel>());
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&MatrixBandPartKernel>("tf.MatrixBandPart", kDTypesOfGpu),
+      KernelEntryOf<&MatrixDiagKernel>("tf.MatrixDiag", kDTypesOfGpu),
+      KernelEntryOf<&MatrixDiagPartKernel>("tf.MatrixDiagPart", kDTypesOfGpu),
+  };
+  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

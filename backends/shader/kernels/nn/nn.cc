@@ -50,14 +50,13 @@ Status BiasAddGradKernel(const Tensor& out_backprop, KernelFrame& frame) {
 }  // namespace
 
 Status RegisterNnKernels(ShaderOpHandler& handler) {
-  const GpuLimits& limits = handler.gpu().limits();
-  const DTypeSet floats = FloatDTypes(limits);
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Softmax", floats, MakeKernel<&SoftmaxKernel<SoftmaxKind::kSoftmax>>()));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.LogSoftmax", floats, MakeKernel<&SoftmaxKernel<SoftmaxKind::kLogSoftmax>>()));
-  TANDEM_RETURN_IF_ERROR(
-      handler.AddKernel("tf.SparseSoftmaxCrossEntropyWithLogits", floats, MakeKernel<&SparseCrossEntropyKernel>()));
-  return handler.AddKernel("tf.BiasAddGrad", NumericDTypes(limits), MakeKernel<&BiasAddGradKernel>());
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&SoftmaxKernel<SoftmaxKind::kSoftmax>>("tf.Softmax", kFloatDTypesOfGpu),
+      KernelEntryOf<&SoftmaxKernel<SoftmaxKind::kLogSoftmax>>("tf.LogSoftmax", kFloatDTypesOfGpu),
+      KernelEntryOf<&SparseCrossEntropyKernel>("tf.SparseSoftmaxCrossEntropyWithLogits", kFloatDTypesOfGpu),
+      KernelEntryOf<&BiasAddGradKernel>("tf.BiasAddGrad", kNumericDTypesOfGpu),
+  };
+  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

@@ -123,11 +123,13 @@ Status BatchNormGradKernel(const Tensor& gradients, const Tensor& x, const Tenso
 }  // namespace
 
 Status RegisterNormalizationKernels(ShaderOpHandler& handler) {
-  const DTypeSet floats = FloatDTypes(handler.gpu().limits());
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tandem.LayerNorm", floats, MakeKernel<&LayerNormKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tandem.LayerNormGrad", floats, MakeKernel<&LayerNormGradKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.FusedBatchNormV3", floats, MakeKernel<&BatchNormKernel>()));
-  return handler.AddKernel("tf.FusedBatchNormGradV3", floats, MakeKernel<&BatchNormGradKernel>());
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&LayerNormKernel>("tandem.LayerNorm", kFloatDTypesOfGpu),
+      KernelEntryOf<&LayerNormGradKernel>("tandem.LayerNormGrad", kFloatDTypesOfGpu),
+      KernelEntryOf<&BatchNormKernel>("tf.FusedBatchNormV3", kFloatDTypesOfGpu),
+      KernelEntryOf<&BatchNormGradKernel>("tf.FusedBatchNormGradV3", kFloatDTypesOfGpu),
+  };
+  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

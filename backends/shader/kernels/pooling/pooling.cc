@@ -43,12 +43,13 @@ Status MaxPoolGradKernel(KernelFrame& frame) {
 }  // namespace
 
 Status RegisterPoolingKernels(ShaderOpHandler& handler) {
-  const DTypeSet floats = FloatDTypes(handler.gpu().limits());
-  const DTypeSet numbers = NumericDTypes(handler.gpu().limits());
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MaxPool", numbers, MakeKernel<&MaxPoolKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.AvgPool", floats, MakeKernel<&AvgPoolKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MaxPoolGrad", numbers, MakeKernel<&MaxPoolGradKernel>()));
-  return handler.AddKernel("tf.AvgPoolGrad", floats, MakeKernel<&AvgPoolGradKernel>());
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&MaxPoolKernel>("tf.MaxPool", kNumericDTypesOfGpu),
+      KernelEntryOf<&AvgPoolKernel>("tf.AvgPool", kFloatDTypesOfGpu),
+      KernelEntryOf<&MaxPoolGradKernel>("tf.MaxPoolGrad", kNumericDTypesOfGpu),
+      KernelEntryOf<&AvgPoolGradKernel>("tf.AvgPoolGrad", kFloatDTypesOfGpu),
+  };
+  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

@@ -71,20 +71,23 @@ constexpr DTypeSet kIndexDTypes = {DType::kI32, DType::kI64};
 }  // namespace
 
 Status RegisterReductionKernels(ShaderOpHandler& handler) {
-  const GpuLimits& limits = handler.gpu().limits();
-  const DTypeSet floats = FloatDTypes(limits);
-  const DTypeSet numbers = NumericDTypes(limits);
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Sum", numbers, MakeKernel<&ReductionKernel<ReductionOp::kSum>>()));
-  // Means of integers are those of sums in 64 bits, which the CPU computes.
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Mean", floats, MakeKernel<&ReductionKernel<ReductionOp::kMean>>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Prod", numbers, MakeKernel<&ReductionKernel<ReductionOp::kProd>>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Max", numbers, MakeKernel<&ReductionKernel<ReductionOp::kMax>>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Min", numbers, MakeKernel<&ReductionKernel<ReductionOp::kMin>>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.All", kIndexDTypes, MakeKernel<&ReductionKernel<ReductionOp::kAll>>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Any", kIndexDTypes, MakeKernel<&ReductionKernel<ReductionOp::kAny>>()));
-  const DTypeSet all = AllDTypes(limits);
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.ArgMax", all, MakeKernel<&ArgReductionKernel<ReductionOp::kArgMax>>()));
-  return handler.AddKernel("tf.ArgMin", all, MakeKernel<&ArgReductionKernel<ReductionOp::kArgMin>>());
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ReductionKernel<ReductionOp::kSum>>("tf.Sum", kNumericDTypesOfGpu),
+      // Means of integers are those of sums in 64 bits, which the CPU computes.
+      KernelEntryOf<&ReductionKernel<ReductionOp::kMean>>("tf.Mean", kFloatDTypesOfGpu),
+      KernelEntryOf<&ReductionKernel<ReductionOp::kProd>>("tf.Prod", kNumericDTypesOfGpu),
+      KernelEntryOf<&ReductionKernel<ReductionOp::kMax>>("tf.Max", kNumericDTypesOfGpu),
+      KernelEntryOf<&ReductionKernel<ReductionOp::kMin>>("tf.Min", kNumericDTypesOfGpu),
+      KernelEntryOf<&ArgReductionKernel<ReductionOp::kArgMax>>("tf.ArgMax", kDTypesOfGpu),
+      KernelEntryOf<&ArgReductionKernel<ReductionOp::kArgMin>>("tf.ArgMin", kDTypesOfGpu),
+  };
+  // By the dtype of the axes.
+  static constexpr KernelEntry kOfBool[] = {
+      KernelEntryOf<&ReductionKernel<ReductionOp::kAll>>("tf.All", kIndexDTypes),
+      KernelEntryOf<&ReductionKernel<ReductionOp::kAny>>("tf.Any", kIndexDTypes),
+  };
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits())));
+  return handler.AddKernels(kOfBool);
 }
 
 }  // namespace tandem::shader

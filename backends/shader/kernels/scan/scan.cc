@@ -45,9 +45,11 @@ Status ScanKernel(const Tensor& x, DenseArg axis, KernelFrame& frame) {
 }  // namespace
 
 Status RegisterScanKernels(ShaderOpHandler& handler) {
-  const DTypeSet numbers = NumericDTypes(handler.gpu().limits());
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Cumsum", numbers, MakeKernel<&ScanKernel<ScanOp::kSum>>()));
-  return handler.AddKernel("tf.Cumprod", numbers, MakeKernel<&ScanKernel<ScanOp::kProduct>>());
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ScanKernel<ScanOp::kSum>>("tf.Cumsum", kNumericDTypesOfGpu),
+      KernelEntryOf<&ScanKernel<ScanOp::kProduct>>("tf.Cumprod", kNumericDTypesOfGpu),
+  };
+  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

@@ -55,15 +55,6 @@ std::string LoadText(const std::string& name, uint32_t bytes, uint32_t to) {
 
 }  // namespace
 
-DTypeSet MovableDTypes() {
-  DTypeSet result;
-  for (int i = 0; i < kNumDTypes; ++i) {
-    const auto dtype = static_cast<DType>(i);
-    if (DTypeSize(dtype) > 0) result.Insert(dtype);
-  }
-  return result;
-}
-
 uint32_t ElementBytes(DType dtype) {
   return dtype == DType::kBool ? kWordBytes : static_cast<uint32_t>(DTypeSize(dtype));
 }

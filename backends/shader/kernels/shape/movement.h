@@ -22,9 +22,6 @@ namespace tandem::shader {
 inline constexpr uint32_t kWordBytes = 4;
 inline constexpr uint32_t kMaxElementBytes = 16;
 
-// The dtypes whose elements are on the GPU: all but strings.
-DTypeSet MovableDTypes();
-
 // Bytes of an element on the GPU: 1, 2, 4 or 8.
 uint32_t ElementBytes(DType dtype);
 

@@ -176,32 +176,25 @@ void CopyArgument(ShaderCall& call, const KernelFrame& frame, size_t arg, size_t
 }
 
 Status RegisterShapeKernels(ShaderOpHandler& handler) {
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ShareArgument>("tf.Reshape", kFixedSizeDTypes),
+      KernelEntryOf<&ShareArgument>("tf.ExpandDims", kFixedSizeDTypes),
+      KernelEntryOf<&ShareArgument>("tf.Squeeze", kFixedSizeDTypes),
+      KernelEntryOf<&TransposeKernel>("tf.Transpose", kFixedSizeDTypes),
+      KernelEntryOf<&TileKernel>("tf.Tile", kFixedSizeDTypes),
+      KernelEntryOf<&BroadcastToKernel>("tf.BroadcastTo", kFixedSizeDTypes),
+      KernelEntryOf<&BlockKernel<true>>("tf.SpaceToDepth", kFixedSizeDTypes),
+      KernelEntryOf<&BlockKernel<false>>("tf.DepthToSpace", kFixedSizeDTypes),
+      KernelEntryOf<&PadKernel>("tf.Pad", kFixedSizeDTypes),
+      KernelEntryOf<&PadV2Kernel>("tf.PadV2", kFixedSizeDTypes),
+      KernelEntryOf<&MirrorPadKernel>("tf.MirrorPad", kFixedSizeDTypes),
+      KernelEntryOf<&ShapeKernel>("tf.Shape", kFixedSizeDTypes),
+      KernelEntryOf<&SizeKernel>("tf.Size", kFixedSizeDTypes),
+      KernelEntryOf<&RankKernel>("tf.Rank", kFixedSizeDTypes),
+  };
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
   TANDEM_RETURN_IF_ERROR(RegisterShapePartKernels(handler));
-  TANDEM_RETURN_IF_ERROR(RegisterShapeSliceKernels(handler));
-  struct Entry {
-    const char* op_name;
-    Kernel kernel;
-  };
-  const Entry entries[] = {
-      {"tf.Reshape", MakeKernel<&ShareArgument>()},
-      {"tf.ExpandDims", MakeKernel<&ShareArgument>()},
-      {"tf.Squeeze", MakeKernel<&ShareArgument>()},
-      {"tf.Transpose", MakeKernel<&TransposeKernel>()},
-      {"tf.Tile", MakeKernel<&TileKernel>()},
-      {"tf.BroadcastTo", MakeKernel<&BroadcastToKernel>()},
-      {"tf.SpaceToDepth", MakeKernel<&BlockKernel<true>>()},
-      {"tf.DepthToSpace", MakeKernel<&BlockKernel<false>>()},
-      {"tf.Pad", MakeKernel<&PadKernel>()},
-      {"tf.PadV2", MakeKernel<&PadV2Kernel>()},
-      {"tf.MirrorPad", MakeKernel<&MirrorPadKernel>()},
-      {"tf.Shape", MakeKernel<&ShapeKernel>()},
-      {"tf.Size", MakeKernel<&SizeKernel>()},
-      {"tf.Rank", MakeKernel<&RankKernel>()},
-  };
-  for (const Entry& entry : entries) {
-    TANDEM_RETURN_IF_ERROR(handler.AddKernel(entry.op_name, MovableDTypes(), Kernel(entry.kernel)));
-  }
-  return Status();
+  return RegisterShapeSliceKernels(handler);
 }
 
 }  // namespace tandem::shader

@@ -106,12 +106,14 @@ Status UnpackKernel(KernelFrame& frame) {
 }  // namespace
 
 Status RegisterShapePartKernels(ShaderOpHandler& handler) {
-  const DTypeSet dtypes = MovableDTypes();
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.ConcatV2", dtypes, MakeKernel<&ConcatKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Split", dtypes, MakeKernel<&SplitKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.SplitV", dtypes, MakeKernel<&SplitVKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Pack", dtypes, MakeKernel<&PackKernel>()));
-  return handler.AddKernel("tf.Unpack", dtypes, MakeKernel<&UnpackKernel>());
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&ConcatKernel>("tf.ConcatV2", kFixedSizeDTypes),
+      KernelEntryOf<&SplitKernel>("tf.Split", kFixedSizeDTypes),
+      KernelEntryOf<&SplitVKernel>("tf.SplitV", kFixedSizeDTypes),
+      KernelEntryOf<&PackKernel>("tf.Pack", kFixedSizeDTypes),
+      KernelEntryOf<&UnpackKernel>("tf.Unpack", kFixedSizeDTypes),
+  };
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::shader

@@ -61,10 +61,12 @@ Status ReverseKernel(KernelFrame& frame) {
 }  // namespace
 
 Status RegisterShapeSliceKernels(ShaderOpHandler& handler) {
-  const DTypeSet dtypes = MovableDTypes();
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.Slice", dtypes, MakeKernel<&SliceKernel>()));
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.StridedSlice", dtypes, MakeKernel<&StridedSliceKernel>()));
-  return handler.AddKernel("tf.ReverseV2", dtypes, MakeKernel<&ReverseKernel>());
+  static constexpr KernelEntry kKernels[] = {
+      KernelEntryOf<&SliceKernel>("tf.Slice", kFixedSizeDTypes),
+      KernelEntryOf<&StridedSliceKernel>("tf.StridedSlice", kFixedSizeDTypes),
+      KernelEntryOf<&ReverseKernel>("tf.ReverseV2", kFixedSizeDTypes),
+  };
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::shader
