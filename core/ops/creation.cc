@@ -262,6 +262,7 @@ OpDefBuilder IdentityDef() {
       .Output("output: T")
       .Attr("T: type")
       .Metadata<&UnchangedMetadata>()
+      .Aliases(0)
       .Doc(TANDEM_DOC(R"(Gives its input.
 
 input: Any tensor; the result shares its memory.)"));

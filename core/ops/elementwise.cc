@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "op_doc.h"
+#include "tandem/element_expressions.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_def.h"
 #include "tandem/op_families.h"
@@ -31,7 +32,7 @@ constexpr const char* kAny = "type";
 OpDefBuilder Define(const char* name, const char* dtypes, const char* doc) {
   OpDefBuilder builder(name);
   if (*dtypes != '\0') builder.Attr("T: " + std::string(dtypes));
-  builder.Doc(doc);
+  builder.Doc(doc).Elementwise(ElementExpressionsOf(name));
   return builder;
 }
 
@@ -189,6 +190,7 @@ Status RegisterUnaryOps(OpRegistry& registry) {
           .Attr("DstT: {bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64}")
           .Attr("Truncate: bool = false")
           .Metadata<&CastMetadata>()
+          .Elementwise()
           .Doc(TANDEM_DOC(
               "Converts each element to the dtype DstT. Integers wrap around. Floating point to integer drops the "
               "fraction; values out of range give the nearest integer that is in range, NaN gives 0. Towards narrower "
@@ -225,6 +227,7 @@ Status RegisterActivations(OpRegistry& registry) {
           .Output("y: T")
           .Attr("T: " + std::string(kFloat))
           .Metadata<&PreluMetadata>()
+          .Elementwise(ElementExpressionsOf("tandem.Prelu"))
           .Doc(TANDEM_DOC("Each element of x that is not below 0, and those that are times their slope.\n\n"
                           "slope: Of a shape that broadcasts to that of x, such as one number for each channel.")),
   });
@@ -331,6 +334,7 @@ Status RegisterElementwiseOps(OpRegistry& registry) {
           .Output("output: T")
           .Attr("T: " + std::string(kNumeric))
           .Metadata<&ClipMetadata>()
+          .Elementwise(ElementExpressionsOf("tf.ClipByValue"))
           .Doc(TANDEM_DOC(
               "Elements of t limited to [clip_value_min, clip_value_max].\n\n"
               "The lower limit wins where it is above the upper one. NaN in any argument gives NaN. Of complex "
@@ -344,6 +348,7 @@ Status RegisterElementwiseOps(OpRegistry& registry) {
           .Output("output: T")
           .Attr("T: type")
           .Metadata<&SelectMetadata>()
+          .Elementwise(ElementExpressionsOf("tf.SelectV2"))
           .Doc(TANDEM_DOC("Elements of t where the condition is true, else of e; all three broadcast.")),
       OpDefBuilder("tf.AddN")
           .Input("inputs: N * T")
@@ -351,6 +356,7 @@ Status RegisterElementwiseOps(OpRegistry& registry) {
           .Attr("N: int >= 1")
           .Attr("T: " + std::string(kNumeric))
           .Metadata<&AddNMetadata>()
+          .Elementwise()
           .Doc(TANDEM_DOC("Sum of tensors of the same shape, without broadcasting. Integers wrap around; f16 and bf16 "
                           "round once.")),
   });

@@ -227,6 +227,7 @@ OpDefBuilder MatrixDiagPartDef() {
       .Output("diagonal: T")
       .Attr("T: {numbertype, bool}")
       .Metadata<&MatrixDiagPartMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Main diagonals of matrices.
 
 input: Matrices [..., m, n]; the result is [..., min(m, n)].)"));

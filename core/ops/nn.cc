@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "op_doc.h"
+#include "tandem/element_expressions.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
@@ -99,6 +100,7 @@ OpDefBuilder FeaturesGrad(const char* name, const char* dtypes, const char* doc)
       .Output("backprops: T")
       .Attr("T: " + std::string(dtypes))
       .Metadata<&FeaturesGradMetadata>()
+      .Elementwise(ElementExpressionsOf(name))
       .Doc(std::string(doc) + R"(
 
 gradients: The gradient with regard to the activation's result.
@@ -113,6 +115,7 @@ OpDefBuilder OutputsGrad(const char* name, const char* doc) {
       .Output("backprops: T")
       .Attr("T: {half, bfloat16, float, double}")
       .Metadata<&OutputsGradMetadata>()
+      .Elementwise(ElementExpressionsOf(name))
       .Doc(std::string(doc) + R"(
 
 gradients: The gradient with regard to the activation's result.
@@ -127,6 +130,7 @@ OpDefBuilder ValueGrad(const char* name, const char* doc) {
       .Output("z: T")
       .Attr("T: {bfloat16, half, float, double, complex64}")
       .Metadata<&ValueGradMetadata>()
+      .Elementwise(ElementExpressionsOf(name))
       .Doc(std::string(doc) + R"(
 
 y: The activation's result.

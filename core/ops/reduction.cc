@@ -94,6 +94,7 @@ OpDefBuilder Reduction(const char* name, const char* dtypes, const char* doc) {
   if (*dtypes != '\0') builder.Attr("T: " + std::string(dtypes));
   builder.Attr("Tidx: {int32, int64} = DT_INT32")
       .Metadata<&ReductionMetadata>()
+      .Reduction()
       .Doc(std::string(doc) + std::string(kArguments));
   return builder;
 }
@@ -107,6 +108,7 @@ OpDefBuilder ArgReduction(const char* name, const char* largest, const char* out
       .Attr("Tidx: {int16, int32, int64} = DT_INT32")
       .Attr("output_type: " + std::string(output_types) + " = DT_INT64")
       .Metadata<&ArgReductionMetadata>()
+      .Reduction()
       .Doc("Index of the " + std::string(largest) + R"( element along one dimension.
 
 Of equal elements the first counts. The first NaN, if there is one, counts as the )" +

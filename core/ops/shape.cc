@@ -193,6 +193,7 @@ OpDefBuilder ReshapeDef() {
       .Attr("T: type")
       .Attr("Tshape: {int32, int64} = DT_INT32")
       .Metadata<&ReshapeMetadata>()
+      .Aliases(0)
       .Doc(TANDEM_DOC(R"(Gives a tensor another shape with the same number of elements.
 
 The elements keep their row-major order, and nothing is copied: the result shares the memory of the input.
@@ -210,6 +211,7 @@ OpDefBuilder ExpandDimsDef() {
       .Attr("T: type")
       .Attr("Tdim: {int32, int64} = DT_INT32")
       .Metadata<&ExpandDimsMetadata>()
+      .Aliases(0)
       .Doc(TANDEM_DOC(R"(Inserts a dimension of size 1.
 
 The result shares the memory of the input.
@@ -225,6 +227,7 @@ OpDefBuilder SqueezeDef() {
       .Attr("T: type")
       .Attr("squeeze_dims: list(int) = []")
       .Metadata<&SqueezeMetadata>()
+      .Aliases(0)
       .Doc(TANDEM_DOC(R"(Removes dimensions of size 1.
 
 The result shares the memory of the input.
@@ -242,6 +245,7 @@ OpDefBuilder TransposeDef() {
       .Attr("T: type")
       .Attr("Tperm: {int32, int64} = DT_INT32")
       .Metadata<&TransposeMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Permutes the dimensions of a tensor.
 
 Dimension i of the result is dimension perm[i] of x.
@@ -258,6 +262,7 @@ OpDefBuilder TileDef() {
       .Attr("T: type")
       .Attr("Tmultiples: {int16, int32, int64} = DT_INT32")
       .Metadata<&TileMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Repeats a tensor along each of its dimensions.
 
 input: Of any shape.
@@ -272,6 +277,7 @@ OpDefBuilder BroadcastToDef() {
       .Attr("T: type")
       .Attr("Tidx: {int32, int64} = DT_INT32")
       .Metadata<&BroadcastToMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Repeats dimensions of size 1, and the tensor as a whole, until it has a given shape.
 
 input: Aligned with `shape` at the last dimension, each of its sizes is 1 or that of `shape`.
@@ -325,6 +331,7 @@ OpDefBuilder BlockDef(const char* name) {
 OpDefBuilder SpaceToDepthDef() {
   return BlockDef("tf.SpaceToDepth")
       .Metadata<&SpaceToDepthMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Moves square blocks of pixels into the channels.
 
 The result has height and width divided by block_size, and block_size^2 times the channels: first all those of the
@@ -338,6 +345,7 @@ data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimen
 OpDefBuilder DepthToSpaceDef() {
   return BlockDef("tf.DepthToSpace")
       .Metadata<&DepthToSpaceMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Spreads the channels of each pixel over a square block of pixels.
 
 The result has height and width multiplied by block_size, and the channels divided by block_size^2: the first of them

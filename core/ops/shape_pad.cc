@@ -102,6 +102,7 @@ OpDefBuilder MirrorPadDef() {
       .Attr("Tpaddings: {int32, int64} = DT_INT32")
       .Attr("mode: {'REFLECT', 'SYMMETRIC'}")
       .Metadata<&MirrorPadMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Surrounds a tensor with its own elements, mirrored at its edges.
 
 input: Of any shape.

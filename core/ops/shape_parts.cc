@@ -137,6 +137,7 @@ OpDefBuilder ConcatDef() {
       .Attr("T: type")
       .Attr("Tidx: {int32, int64} = DT_INT32")
       .Metadata<&ConcatMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Joins tensors along one of their dimensions.
 
 values: At least two tensors of one rank, at least 1, whose sizes differ in dimension `axis` at most.
@@ -151,6 +152,7 @@ OpDefBuilder SplitDef() {
       .Attr("num_split: int >= 1")
       .Attr("T: type")
       .Metadata<&SplitMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Cuts a tensor into pieces of equal size along one dimension.
 
 Pieces that lie in one stretch of memory share it with the input where alignment allows.
@@ -169,6 +171,7 @@ OpDefBuilder SplitVDef() {
       .Attr("T: type")
       .Attr("Tlen: {int8, int32, int64} = DT_INT64")
       .Metadata<&SplitVMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Cuts a tensor into pieces of given sizes along one dimension.
 
 Pieces that lie in one stretch of memory share it with the input where alignment allows.
@@ -187,6 +190,7 @@ OpDefBuilder PackDef() {
       .Attr("T: type")
       .Attr("axis: int = 0")
       .Metadata<&PackMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Stacks tensors of one shape along a new dimension.
 
 values: At least one tensor, of at most 7 dimensions.
@@ -201,6 +205,7 @@ OpDefBuilder UnpackDef() {
       .Attr("T: type")
       .Attr("axis: int = 0")
       .Metadata<&UnpackMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Takes a tensor apart along one dimension, which the results lack.
 
 Results that lie in one stretch of memory share it with the input where alignment allows.

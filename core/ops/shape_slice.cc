@@ -59,6 +59,7 @@ OpDefBuilder SliceDef() {
       .Attr("T: type")
       .Attr("Index: {int32, int64}")
       .Metadata<&SliceMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Takes a rectangular block out of a tensor.
 
 A block that lies in one stretch of memory shares it with the input where alignment allows.
@@ -83,6 +84,7 @@ OpDefBuilder StridedSliceDef() {
       .Attr("new_axis_mask: int = 0")
       .Attr("shrink_axis_mask: int = 0")
       .Metadata<&StridedSliceMetadata>()
+      .Layout()
       .Doc(
           TANDEM_DOC(R"(Takes elements at regular distances out of a tensor, as x[begin:end:stride, ...] does in Python.
 
@@ -110,6 +112,7 @@ OpDefBuilder ReverseDef() {
       .Attr("Tidx: {int32, int64} = DT_INT32")
       .Attr("T: type")
       .Metadata<&ReverseMetadata>()
+      .Layout()
       .Doc(TANDEM_DOC(R"(Turns the order of elements around along some dimensions.
 
 tensor: Of any shape.

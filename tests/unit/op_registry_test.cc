@@ -321,6 +321,27 @@ TEST(OpRegistryJsonTest, OR5_OtherKindsOfArguments) {
       << json;
 }
 
+TEST(OpRegistryJsonTest, OR5_KindsOfOps) {
+  OpRegistry registry;
+  const auto define = [](const char* name) {
+    return std::move(OpDefBuilder(name).Input("x: float").Output("y: float"));
+  };
+  ASSERT_TRUE(registry
+                  .RegisterAll({define("t.A").Elementwise(), define("t.B").Reduction(), define("t.C").Layout(),
+                                define("t.D").Aliases(0), define("t.E")})
+                  .ok());
+  const std::string json = registry.ToJson();
+  const auto has = [&](std::string_view op, std::string_view what) {
+    const size_t start = json.find("{\"name\": \"" + std::string(op) + "\"");
+    return json.substr(start, json.find('\n', start) - start).find(what) != json.npos;
+  };
+  EXPECT_TRUE(has("t.A", R"("host_inputs": false, "kind": "elementwise", "inputs")")) << json;
+  EXPECT_TRUE(has("t.B", R"("kind": "reduction", "inputs")")) << json;
+  EXPECT_TRUE(has("t.C", R"("kind": "layout", "inputs")")) << json;
+  EXPECT_TRUE(has("t.D", R"("kind": "layout", "aliased_input": 0, "inputs")")) << json;
+  EXPECT_FALSE(has("t.E", "kind\": \"o")) << json;
+}
+
 TEST(OpRegistryJsonTest, OR5_OneOpALineSortedWhateverTheOrderOfRegistration) {
   OpRegistry one;
   OpRegistry other;

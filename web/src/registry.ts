@@ -44,6 +44,13 @@ export interface OpDefinition {
   /** What it computes; the first sentence is a summary. */
   readonly doc: string;
   readonly side_effects: boolean;
+  /**
+   * What it does with elements: a function of those at one place, of all along some dimensions, or none, only moving
+   * them. Absent for what is none of these.
+   */
+  readonly kind?: 'elementwise' | 'reduction' | 'layout';
+  /** The input that the result has all elements of, in their order. */
+  readonly aliased_input?: number;
   readonly inputs: readonly ArgDefinition[];
   readonly outputs: readonly ArgDefinition[];
   readonly attrs: readonly AttrDefinition[];

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "tandem/dtype.h"
+#include "tandem/element_expression.h"
 #include "tandem/export.h"
 #include "tandem/metadata_function.h"
 #include "tandem/op_attrs.h"
@@ -54,6 +56,17 @@ struct AttrDef {
   std::string spec;       // as written
 };
 
+// What an op does with elements, for those who join ops, plan memory or leave ops out.
+enum class OpKind : uint8_t {
+  kOther,
+  // An element of the result is a function of the elements at its place in the inputs, which broadcast.
+  kElementwise,
+  // An element of the result is made of all elements of the first input along some dimensions.
+  kReduction,
+  // All elements of the results are elements of inputs: shapes, attributes and host inputs alone say which.
+  kLayout,
+};
+
 // Immutable once registered. Built by OpDefBuilder. A registered one lives until it is removed and nobody shares it.
 struct TANDEM_EXPORT OpDef : std::enable_shared_from_this<OpDef> {
   static constexpr int kMaxAttrs = 32;
@@ -71,6 +84,11 @@ struct TANDEM_EXPORT OpDef : std::enable_shared_from_this<OpDef> {
   std::shared_ptr<const void> code;              // keeps the code of `metadata` loaded; null if that is for good
   std::shared_ptr<const void> metadata_closure;  // of a metadata function that is a closure; ends before `code`
   bool has_host_inputs = false;
+  OpKind kind = OpKind::kOther;
+  // What an element-wise op computes, by dtype; empty where that has not been written as an expression.
+  std::span<const ElementExpression> expressions;
+  // The input that result 0 has all elements of, in their order, so that it may be the same memory; -1: none.
+  int aliased_input = -1;
   // The type attribute by whose value kernels are looked up: "T" if there is one, else the first; -1 if none.
   int kernel_type_attr = -1;
   // Values of the attributes that have defaults, by name; null if none has.
@@ -119,6 +137,12 @@ class TANDEM_EXPORT OpDefBuilder {
   OpDefBuilder& Doc(const char* text);
   // Whether a call needs a chain (CH-1).
   OpDefBuilder& SideEffects();
+  // What kind of op it is. `expressions` outlive the definition.
+  OpDefBuilder& Elementwise(std::span<const ElementExpression> expressions = {});
+  OpDefBuilder& Reduction();
+  OpDefBuilder& Layout();
+  // Of the kind kLayout, where result 0 is another view of input `input`.
+  OpDefBuilder& Aliases(int input);
   template <auto fn>
   OpDefBuilder& Metadata() {
     metadata_ = EraseMetadataFunction<fn>();
@@ -152,6 +176,9 @@ class TANDEM_EXPORT OpDefBuilder {
   std::vector<std::string> attrs_;
   std::string doc_;
   bool side_effects_ = false;
+  OpKind kind_ = OpKind::kOther;
+  std::span<const ElementExpression> expressions_;
+  int aliased_input_ = -1;
   MetadataFunction metadata_ = nullptr;
   std::shared_ptr<const void> metadata_closure_;
   std::optional<MetadataSignature> metadata_signature_;

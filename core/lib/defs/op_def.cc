@@ -76,6 +76,27 @@ OpDefBuilder& OpDefBuilder::SideEffects() {
   return *this;
 }
 
+OpDefBuilder& OpDefBuilder::Elementwise(std::span<const ElementExpression> expressions) {
+  kind_ = OpKind::kElementwise;
+  expressions_ = expressions;
+  return *this;
+}
+
+OpDefBuilder& OpDefBuilder::Reduction() {
+  kind_ = OpKind::kReduction;
+  return *this;
+}
+
+OpDefBuilder& OpDefBuilder::Layout() {
+  kind_ = OpKind::kLayout;
+  return *this;
+}
+
+OpDefBuilder& OpDefBuilder::Aliases(int input) {
+  aliased_input_ = input;
+  return Layout();
+}
+
 namespace {
 
 using internal::ParsedArg;
@@ -291,6 +312,9 @@ StatusOr<OpDef> OpDefBuilder::Build() const {
   def.has_side_effects = side_effects_;
   def.metadata = metadata_;
   def.metadata_closure = metadata_closure_;
+  def.kind = kind_;
+  def.expressions = expressions_;
+  def.aliased_input = aliased_input_;
   Assembly assembly(def);
   if (!internal::IsOpName(name_)) {
     assembly.AddFault("name \"", name_, "\": expected prefix.Name of letters, digits and underscores");

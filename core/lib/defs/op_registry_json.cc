@@ -6,12 +6,14 @@
 //
 //   {"format": 1, "ops": [
 //   {"name": "tf.MatMul", "doc": TEXT, "side_effects": BOOL, "metadata": BOOL, "host_inputs": BOOL,
-//    "kernel_type_attr": NAME, "inputs": [ARG, ...], "outputs": [ARG, ...], "attrs": [ATTR, ...]},
+//    "kernel_type_attr": NAME, "kind": "elementwise" | "reduction" | "layout", "aliased_input": INT,
+//    "inputs": [ARG, ...], "outputs": [ARG, ...], "attrs": [ATTR, ...]},
 //   ...
 //   ]}
 //
-// "metadata" says whether there is a metadata function, "host_inputs" whether any input is one. "kernel_type_attr" is
-// absent if there is none. Inputs, outputs and attributes are in the order of the definition.
+// "metadata" says whether there is a metadata function, "host_inputs" whether any input is one. "kernel_type_attr",
+// "kind" and "aliased_input" are absent if there is none; OpKind and OpDef::aliased_input say what they mean. Inputs,
+// outputs and attributes are in the order of the definition.
 //
 //   ARG   {"name": NAME, "dtype": DTYPE | "type_attr": NAME | "type_list_attr": NAME | "any_dtype": true,
 //          "number_attr": NAME, "host_input": BOOL}
@@ -130,6 +132,11 @@ std::string_view KindName(AttrKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
+std::string_view KindName(OpKind kind) {
+  constexpr std::string_view kNames[] = {"other", "elementwise", "reduction", "layout"};
+  return kNames[static_cast<int>(kind)];
+}
+
 void WriteValue(JsonWriter& out, bool value) { out.Bool(value); }
 void WriteValue(JsonWriter& out, int64_t value) { out.Int(value); }
 void WriteValue(JsonWriter& out, float value) { out.Float(value); }
@@ -219,6 +226,8 @@ void WriteOp(JsonWriter& out, const OpDef& def) {
   out.Key("metadata").Bool(def.metadata != nullptr);
   out.Key("host_inputs").Bool(def.has_host_inputs);
   if (def.kernel_type_attr >= 0) out.Key("kernel_type_attr").String(def.attrs[def.kernel_type_attr].name);
+  if (def.kind != OpKind::kOther) out.Key("kind").String(KindName(def.kind));
+  if (def.aliased_input >= 0) out.Key("aliased_input").Int(def.aliased_input);
   out.Key("inputs");
   WriteArgs(out, def, def.inputs);
   out.Key("outputs");
