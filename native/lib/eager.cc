@@ -28,7 +28,7 @@ class Runtime::KnownOp : public RefCounted<KnownOp> {
   const uint64_t num_removals;
 
  private:
-  const std::string name_;
+  const std::string_view name_;
 };
 
 Tensor Call(std::string_view op, std::initializer_list<Operand*> operands, const OpAttrsRef& attrs,

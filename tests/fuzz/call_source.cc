@@ -156,7 +156,7 @@ CallSource::CallSource(const OpRegistry& registry, const std::string& filter) : 
     if (def->name.find(filter) == std::string::npos) continue;
     ops_.push_back(def);
     if (def->inputs.size() == 1 && !def->inputs[0].IsVariadic() && !def->outputs.empty()) {
-      unary_ops_.push_back(def->name);
+      unary_ops_.emplace_back(def->name);
     }
   }
 }
@@ -209,7 +209,7 @@ Call CallSource::Draw(Random& random) const {
 }
 
 Call CallSource::DrawFromDefinition(const OpDef& def, Random& random) const {
-  Call call{.op = def.name, .inputs = {}, .attrs = {}};
+  Call call{.op = std::string(def.name), .inputs = {}, .attrs = {}};
   std::vector<DType> dtypes;  // by attribute
   std::vector<int64_t> numbers;
   for (const AttrDef& attr : def.attrs) {

@@ -24,7 +24,7 @@ class OpKindsTest : public OpTest {
   std::set<std::string> NamesOf(OpKind kind) {
     std::set<std::string> names;
     for (const OpDef* def : runtime().registry().List()) {
-      if (def->kind == kind) names.insert(def->name);
+      if (def->kind == kind) names.emplace(def->name);
     }
     return names;
   }

@@ -28,7 +28,7 @@ void Register(OpRegistry& registry, std::initializer_list<std::string_view> name
 
 std::vector<std::string> Names(const std::vector<const OpDef*>& defs) {
   std::vector<std::string> names;
-  for (const OpDef* def : defs) names.push_back(def->name);
+  for (const OpDef* def : defs) names.emplace_back(def->name);
   return names;
 }
 
@@ -120,7 +120,7 @@ TEST(OpRegistryWatcherTest, OR3_HearsOfLaterRegistrationsOnly) {
   OpRegistry registry;
   Register(registry, {"tf.Abs"});
   std::vector<std::string> heard;
-  registry.AddWatcher([&](const OpDef& def) { heard.push_back(def.name); });
+  registry.AddWatcher([&](const OpDef& def) { heard.emplace_back(def.name); });
   Register(registry, {"tf.Neg", "tf.Exp"});
   EXPECT_EQ(heard, (std::vector<std::string>{"tf.Neg", "tf.Exp"}));
 }

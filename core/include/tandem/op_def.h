@@ -74,7 +74,7 @@ struct TANDEM_EXPORT OpDef : std::enable_shared_from_this<OpDef> {
   // Keeps a registered definition; null for one that is not registered.
   std::shared_ptr<const OpDef> Share() const { return weak_from_this().lock(); }
 
-  std::string name;  // "tf.MatMul"
+  std::string_view name;  // "tf.MatMul"; lives as long as the registry, whatever becomes of the definition
   std::vector<ArgDef> inputs;
   std::vector<ArgDef> outputs;
   std::vector<AttrDef> attrs;  // at most kMaxAttrs
@@ -93,6 +93,7 @@ struct TANDEM_EXPORT OpDef : std::enable_shared_from_this<OpDef> {
   int kernel_type_attr = -1;
   // Values of the attributes that have defaults, by name; null if none has.
   RcRef<const FrozenOpAttrs> defaults;
+  std::shared_ptr<const std::string> own_name;  // of a definition that is not registered
 
   bool HasVariadicInputs() const;
   bool HasVariadicOutputs() const;

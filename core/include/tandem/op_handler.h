@@ -41,9 +41,9 @@ struct OpInvocation {
 // What an Op does when called. Immutable after construction, so that any number of threads may invoke it at once.
 class TANDEM_EXPORT OpImpl : public RefCounted<OpImpl> {
  public:
-  // `name` is the definition's, and lives as long as this. An op whose code may go, such as that of an OpLibrary, or
-  // which is made of one that is so, `is_removable`: it is dropped when it is outdated and its last call has ended.
-  // Others are kept by the handlers that have called them by name.
+  // `name` is the definition's, which lives as long as the registry. An op whose code may go, such as that of an
+  // OpLibrary, or which is made of one that is so, `is_removable`: it is dropped when it is outdated and its last call
+  // has ended. Others are kept by the handlers that have called them by name.
   explicit OpImpl(std::string_view name, bool is_removable = false) : name_(name), is_removable_(is_removable) {}
   virtual ~OpImpl() = default;
   // Obeys EX, MD, DI and CH of the contract.

@@ -70,6 +70,7 @@ class TANDEM_EXPORT OpRegistry {
   // Taken before mutex_ by registrations and changes of watchers, and held while watchers run.
   std::mutex watch_mutex_;
   mutable std::mutex mutex_;  // guards defs_ and left_out_
+  // By name; null for what was removed, since its name is still referred to.
   std::map<std::string, std::shared_ptr<const OpDef>, std::less<>> defs_;
   std::atomic<uint64_t> num_removals_{0};
   std::set<std::string, std::less<>> left_out_;

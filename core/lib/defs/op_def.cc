@@ -307,7 +307,8 @@ Status Assembly::SetDefaults() {
 
 StatusOr<OpDef> OpDefBuilder::Build() const {
   OpDef def;
-  def.name = name_;
+  def.own_name = std::make_shared<const std::string>(name_);
+  def.name = *def.own_name;
   def.doc = doc_;
   def.has_side_effects = side_effects_;
   def.metadata = metadata_;

@@ -14,16 +14,19 @@ namespace tandem {
 Status OpRegistry::Register(const OpDefBuilder& builder, std::shared_ptr<const void> code) {
   TANDEM_ASSIGN_OR_RETURN(OpDef built, builder.Build());
   built.code = std::move(code);
-  const auto shared = std::make_shared<const OpDef>(std::move(built));
-  const OpDef& def = *shared;
+  const auto shared = std::make_shared<OpDef>(std::move(built));
   const std::lock_guard watch_lock(watch_mutex_);
   {
     const std::lock_guard lock(mutex_);
-    if (!defs_.try_emplace(def.name, shared).second) {
+    const auto [entry, is_new] = defs_.try_emplace(std::string(builder.name()));
+    if (entry->second != nullptr) {
       return Status::Error(StatusCode::kAlreadyExists, "an op of this name is already defined", builder.name());
     }
+    shared->name = entry->first;
+    shared->own_name.reset();
+    entry->second = shared;
   }
-  for (const auto& [id, watcher] : watchers_) watcher(def);
+  for (const auto& [id, watcher] : watchers_) watcher(*shared);
   return Status();
 }
 
@@ -48,9 +51,8 @@ bool OpRegistry::Remove(std::string_view name) {
   std::shared_ptr<const OpDef> removed;  // ends without the lock
   const std::lock_guard lock(mutex_);
   const auto entry = defs_.find(name);
-  if (entry == defs_.end()) return false;
-  removed = std::move(entry->second);
-  defs_.erase(entry);
+  if (entry == defs_.end() || entry->second == nullptr) return false;
+  removed = std::exchange(entry->second, nullptr);
   num_removals_.fetch_add(1, std::memory_order_acq_rel);
   return true;
 }
@@ -65,7 +67,9 @@ std::vector<const OpDef*> OpRegistry::List() const {
   const std::lock_guard lock(mutex_);
   std::vector<const OpDef*> list;
   list.reserve(defs_.size());
-  for (const auto& [name, def] : defs_) list.push_back(def.get());
+  for (const auto& [name, def] : defs_) {
+    if (def != nullptr) list.push_back(def.get());
+  }
   return list;
 }
 
@@ -153,12 +157,15 @@ int SlipCost(std::string_view name, std::string_view defined) {
 Status OpRegistry::NotFoundError(std::string_view name) const {
   if (name.empty()) return MakeError(StatusCode::kNotFound, "expected the name of an op, got an empty one");
   const std::lock_guard lock(mutex_);
-  if (left_out_.contains(name) && !defs_.contains(name)) {
+  const auto entry = defs_.find(name);
+  const bool is_defined = entry != defs_.end() && entry->second != nullptr;
+  if (left_out_.contains(name) && !is_defined) {
     return FailedPrecondition("op ", name, " was left out of this build by selective registration");
   }
   std::string_view nearest;
   int least = kFar;
   for (const auto& [defined, def] : defs_) {
+    if (def == nullptr) continue;
     const int cost = SlipCost(name, defined);
     if (cost >= least) continue;
     least = cost;

@@ -20,24 +20,12 @@ void FailInvocation(const OpInvocation& invocation, std::string_view op_name, St
   for (TensorHandle& arg : invocation.args) arg.reset();
 }
 
-namespace {
-
-// In front of OpImpl, for the name that it refers to.
-struct OwnName {
-  const std::string text;
-};
-
-}  // namespace
-
 // An op in the table of a handler that can be taken out of it, though whoever finds it there holds no reference: calls
 // are counted, and the last one to end after the op was outdated drops it.
-class OpHandler::RemovableOp final : OwnName, public OpImpl {
+class OpHandler::RemovableOp final : public OpImpl {
  public:
   RemovableOp(OpHandler& handler, RcRef<const OpImpl> op)
-      : OwnName{std::string(op->name())},
-        OpImpl(text, /*is_removable=*/true),
-        handler_(handler),
-        op_(std::move(op).release()) {}
+      : OpImpl(op->name(), /*is_removable=*/true), handler_(handler), op_(std::move(op).release()) {}
   ~RemovableOp() override { Drop(); }
 
   void Invoke(const OpInvocation& invocation) const override {
@@ -45,7 +33,7 @@ class OpHandler::RemovableOp final : OwnName, public OpImpl {
     if (!is_closed) [[likely]]
       op_.load(std::memory_order_relaxed)->Invoke(invocation);
     if (calls_.fetch_sub(1, std::memory_order_acq_rel) == (kClosed | 1)) Drop();
-    if (is_closed) handler_.Execute(text, invocation);
+    if (is_closed) handler_.Execute(name(), invocation);
   }
 
   void Close() const {
