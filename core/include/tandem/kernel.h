@@ -237,7 +237,7 @@ struct KernelClosure<Closure> : KernelFunction<decltype(&Closure::operator())> {
 template <auto fn>
 struct ErasedKernel {
   using Function = KernelFunction<decltype(fn)>;
-  static_assert(Function::kValid, "MakeKernel<&F>() and KernelEntryOf<&F>() take a plain function F");
+  static_assert(Function::kValid, "MakeKernel<&F>() takes a plain function F, as does KernelEntryOf<&F>()");
   static constexpr KernelSignature kSignature = Function::Adapter::Signature();
   static Status Call(const void*, KernelFrame& frame) {
     if constexpr (Function::kValid) return Function::Adapter::Call(fn, frame);
