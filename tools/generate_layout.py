@@ -20,7 +20,7 @@ import sys
 
 C_HEADERS = ("bindings/c/tandem.h", "bindings/wasm/tandem_js.h", "bindings/wasm/tandem_webgpu.h")
 COMMANDS = "backends/webgpu/include/tandem/webgpu/commands.h"
-EXPORTS = {"EXPORTS": "bindings/wasm/exports.txt", "WEBGPU_EXPORTS": "bindings/wasm/exports_webgpu.txt"}
+EXPORTS = {"Export": "bindings/wasm/exports.txt", "WebgpuExport": "bindings/wasm/exports_webgpu.txt"}
 # Those of tandem.h that JavaScript fills; of the other headers it is all.
 STRUCTS_OF_C = ("tandem_call_options",)
 
@@ -188,9 +188,10 @@ def layout(names, structs, enums):
         out.append(f"\nexport const {upper(name)} = {value};\n")
     for name, path in EXPORTS.items():
         functions = re.findall(r"^[a-z]\w+", pathlib.Path(path).read_text(encoding="utf-8"), re.M)
-        if name == "EXPORTS":
+        if name == "Export":
             functions = ["malloc", "free", *functions]
-        out.append(f"\n/** As {path} has them. */\nexport const {name} = [\n{quoted(functions)}\n] as const;\n")
+        names_of = "".join(f"\n  | '{function}'" for function in functions)
+        out.append(f"\n/** The functions of the module: {path}. */\nexport type {name} ={names_of};\n")
     return "".join(out)
 
 

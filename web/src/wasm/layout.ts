@@ -147,28 +147,87 @@ export const SLOT_BYTES = 256;
 
 export const PARAMETER_BYTES = 192;
 
-/** As bindings/wasm/exports.txt has them. */
-export const EXPORTS = [
-  'malloc', 'free', 'tandem_abi_version', 'tandem_version', 'tandem_status_code', 'tandem_status_message',
-  'tandem_status_op', 'tandem_status_location', 'tandem_status_cause', 'tandem_status_way', 'tandem_status_release',
-  'tandem_free', 'tandem_runtime_restart', 'tandem_trace_start', 'tandem_trace_stop', 'tandem_trace_clear',
-  'tandem_trace_json', 'tandem_op_registry_json', 'tandem_tensor_create_strings', 'tandem_tensor_copy',
-  'tandem_tensor_release', 'tandem_tensor_data', 'tandem_tensor_text', 'tandem_attrs_create', 'tandem_attrs_release',
-  'tandem_attrs_set_bool', 'tandem_attrs_set_float', 'tandem_attrs_set_string', 'tandem_attrs_set_dtype',
-  'tandem_attrs_set_shape', 'tandem_attrs_set_tensor', 'tandem_attrs_set_function', 'tandem_attrs_set_bools',
-  'tandem_attrs_set_ints', 'tandem_attrs_set_floats', 'tandem_attrs_set_strings', 'tandem_attrs_set_dtypes',
-  'tandem_attrs_set_shapes', 'tandem_chain_create', 'tandem_chain_release', 'tandem_request_cancel',
-  'tandem_request_release', 'tandem_op_create', 'tandem_op_execute', 'tandem_js_version', 'tandem_js_create',
-  'tandem_js_runtime', 'tandem_js_cancel', 'tandem_js_run_tasks', 'tandem_js_take_events', 'tandem_js_on_ready',
-  'tandem_js_chain_on_ready', 'tandem_js_on_settled', 'tandem_js_tensor_new', 'tandem_js_scalar', 'tandem_js_cast_like',
-  'tandem_js_describe', 'tandem_js_tensor_state', 'tandem_js_tensor_error', 'tandem_js_strings',
-  'tandem_js_attrs_set_int', 'tandem_js_request_create', 'tandem_js_memory', 'tandem_js_collected',
-] as const;
+/** The functions of the module: bindings/wasm/exports.txt. */
+export type Export =
+  | 'malloc'
+  | 'free'
+  | 'tandem_abi_version'
+  | 'tandem_version'
+  | 'tandem_status_code'
+  | 'tandem_status_message'
+  | 'tandem_status_op'
+  | 'tandem_status_location'
+  | 'tandem_status_cause'
+  | 'tandem_status_way'
+  | 'tandem_status_release'
+  | 'tandem_free'
+  | 'tandem_runtime_restart'
+  | 'tandem_trace_start'
+  | 'tandem_trace_stop'
+  | 'tandem_trace_clear'
+  | 'tandem_trace_json'
+  | 'tandem_op_registry_json'
+  | 'tandem_tensor_create_strings'
+  | 'tandem_tensor_copy'
+  | 'tandem_tensor_release'
+  | 'tandem_tensor_data'
+  | 'tandem_tensor_text'
+  | 'tandem_attrs_create'
+  | 'tandem_attrs_release'
+  | 'tandem_attrs_set_bool'
+  | 'tandem_attrs_set_float'
+  | 'tandem_attrs_set_string'
+  | 'tandem_attrs_set_dtype'
+  | 'tandem_attrs_set_shape'
+  | 'tandem_attrs_set_tensor'
+  | 'tandem_attrs_set_function'
+  | 'tandem_attrs_set_bools'
+  | 'tandem_attrs_set_ints'
+  | 'tandem_attrs_set_floats'
+  | 'tandem_attrs_set_strings'
+  | 'tandem_attrs_set_dtypes'
+  | 'tandem_attrs_set_shapes'
+  | 'tandem_chain_create'
+  | 'tandem_chain_release'
+  | 'tandem_request_cancel'
+  | 'tandem_request_release'
+  | 'tandem_op_create'
+  | 'tandem_op_execute'
+  | 'tandem_js_version'
+  | 'tandem_js_create'
+  | 'tandem_js_runtime'
+  | 'tandem_js_cancel'
+  | 'tandem_js_run_tasks'
+  | 'tandem_js_take_events'
+  | 'tandem_js_on_ready'
+  | 'tandem_js_chain_on_ready'
+  | 'tandem_js_on_settled'
+  | 'tandem_js_tensor_new'
+  | 'tandem_js_scalar'
+  | 'tandem_js_cast_like'
+  | 'tandem_js_describe'
+  | 'tandem_js_tensor_state'
+  | 'tandem_js_tensor_error'
+  | 'tandem_js_strings'
+  | 'tandem_js_attrs_set_int'
+  | 'tandem_js_request_create'
+  | 'tandem_js_memory'
+  | 'tandem_js_collected';
 
-/** As bindings/wasm/exports_webgpu.txt has them. */
-export const WEBGPU_EXPORTS = [
-  'tandem_webgpu_create', 'tandem_webgpu_batch_done', 'tandem_webgpu_buffer_failed', 'tandem_webgpu_batch_failed',
-  'tandem_webgpu_pipeline_done', 'tandem_webgpu_end_done', 'tandem_webgpu_device_lost', 'tandem_webgpu_flush',
-  'tandem_webgpu_is_on_device', 'tandem_webgpu_transfer', 'tandem_webgpu_check', 'tandem_webgpu_buffer',
-  'tandem_webgpu_adopt', 'tandem_webgpu_wrap', 'tandem_webgpu_describe',
-] as const;
+/** The functions of the module: bindings/wasm/exports_webgpu.txt. */
+export type WebgpuExport =
+  | 'tandem_webgpu_create'
+  | 'tandem_webgpu_batch_done'
+  | 'tandem_webgpu_buffer_failed'
+  | 'tandem_webgpu_batch_failed'
+  | 'tandem_webgpu_pipeline_done'
+  | 'tandem_webgpu_end_done'
+  | 'tandem_webgpu_device_lost'
+  | 'tandem_webgpu_flush'
+  | 'tandem_webgpu_is_on_device'
+  | 'tandem_webgpu_transfer'
+  | 'tandem_webgpu_check'
+  | 'tandem_webgpu_buffer'
+  | 'tandem_webgpu_adopt'
+  | 'tandem_webgpu_wrap'
+  | 'tandem_webgpu_describe';
