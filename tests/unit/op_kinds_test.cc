@@ -174,7 +174,7 @@ TEST_F(OpKindsTest, ExpressionsAreThoseOfTheDefinitions) {
       if (expression.flag != nullptr) {
         EXPECT_EQ(def->attrs[def->FindAttr(expression.flag)].kind, AttrKind::kBool);
       }
-      EXPECT_EQ(expression.flag == nullptr, expression.text_if_flag.empty()) << def->name;
+      EXPECT_EQ(expression.flag == nullptr, expression.text_if_flag == nullptr) << def->name;
     }
     num_expressions += def->expressions.size();
   }

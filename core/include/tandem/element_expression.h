@@ -7,7 +7,6 @@
 #define TANDEM_ELEMENT_EXPRESSION_H_
 
 #include <cstdint>
-#include <string_view>
 
 #include "tandem/dtype.h"
 
@@ -19,13 +18,13 @@ namespace tandem {
 // backends/shader/kernels/elementary.wgsl, such as exp_of, which say how accurate they are. NaN is unequal to
 // everything, itself included.
 struct ElementExpression {
-  std::string_view op;  // "tf.AddV2"
-  DTypeSet dtypes;      // of the operands, all the same but for a condition's
+  const char* op;   // "tf.AddV2"
+  DTypeSet dtypes;  // of the operands, all the same but for a condition's
   uint8_t num_operands;
-  std::string_view text;        // "a + b"
+  const char* text;             // "a + b"
   const char* alpha = nullptr;  // the attribute of type float that the expression calls alpha; null: none
   const char* flag = nullptr;   // the attribute of type bool that chooses the other text; null: none
-  std::string_view text_if_flag = {};
+  const char* text_if_flag = nullptr;
 };
 
 }  // namespace tandem

@@ -140,9 +140,9 @@ constexpr std::span<const ElementExpression> ElementExpressions() { return inter
 constexpr std::span<const ElementExpression> ElementExpressionsOf(std::string_view op) {
   const std::span<const ElementExpression> all = ElementExpressions();
   size_t first = 0;
-  while (first < all.size() && all[first].op != op) ++first;
+  while (first < all.size() && std::string_view(all[first].op) != op) ++first;
   size_t count = 0;
-  while (first + count < all.size() && all[first + count].op == op) ++count;
+  while (first + count < all.size() && std::string_view(all[first + count].op) == op) ++count;
   return all.subspan(first, count);
 }
 

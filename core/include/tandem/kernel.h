@@ -52,9 +52,9 @@ struct CostModel {
 
 // What a kernel relies on; checked against the definition when an op is resolved, so that calls need not check it.
 struct KernelSignature {
-  int num_args = 0;                                  // parameters that stand for one argument each
-  int num_results = -1;                              // -1: as many as the frame has
-  std::span<const KernelContext* const> contexts{};  // what the handler must provide
+  int16_t num_args = 0;                            // parameters that stand for one argument each
+  int16_t num_results = -1;                        // -1: as many as the frame has
+  const KernelContext* const* contexts = nullptr;  // what the handler must provide, up to a null; null: nothing
 };
 
 // An erased kernel. Immutable and copyable; copies share the closure.
@@ -158,8 +158,9 @@ constexpr bool RemainingTensorsAreLast() {
 template <typename... Parameters>
 struct KernelContexts {
   static constexpr size_t kCount = (size_t{0} + ... + size_t{KernelParameter<Parameters>::kContext != nullptr});
-  static constexpr std::array<const KernelContext*, kCount> Collect() {
-    std::array<const KernelContext*, kCount> contexts{};
+  // With a null behind them.
+  static constexpr std::array<const KernelContext*, kCount + 1> Collect() {
+    std::array<const KernelContext*, kCount + 1> contexts{};
     size_t count = 0;
     const auto add = [&](const KernelContext* context) {
       if (context != nullptr) contexts[count++] = context;
@@ -167,7 +168,7 @@ struct KernelContexts {
     (add(KernelParameter<Parameters>::kContext), ...);
     return contexts;
   }
-  static constexpr std::array<const KernelContext*, kCount> kAll = Collect();
+  static constexpr std::array<const KernelContext*, kCount + 1> kAll = Collect();
 };
 
 template <typename Result, typename... Parameters>
@@ -185,7 +186,8 @@ struct KernelAdapter {
   static constexpr KernelSignature Signature() {
     constexpr int kNumArgs = (0 + ... + int{KernelParameter<Parameters>::kArguments == KernelArguments::kOne});
     if constexpr (kHasValidResult) {
-      return {kNumArgs, KernelResult<Result>::kCount, KernelContexts<Parameters...>::kAll};
+      using Contexts = KernelContexts<Parameters...>;
+      return {kNumArgs, KernelResult<Result>::kCount, Contexts::kCount == 0 ? nullptr : Contexts::kAll.data()};
     }
     return {};
   }
@@ -251,7 +253,7 @@ struct ErasedKernel {
 template <auto fn>
 Kernel MakeKernel() {
   using Erased = internal::ErasedKernel<fn>;
-  if constexpr (Erased::kSignature.contexts.empty()) {
+  if constexpr (Erased::kSignature.contexts == nullptr) {
     return Kernel(&Erased::Call, Erased::kSignature.num_args, Erased::kSignature.num_results);
   } else {
     return Kernel(&Erased::Call, Erased::kSignature);

@@ -23,7 +23,7 @@ Kernel::Kernel(Function function, std::shared_ptr<const void> closure, KernelSig
     : function_(function), closure_(std::move(closure)), signature_(signature) {}
 Kernel::Kernel(Function function, KernelSignature signature) : function_(function), signature_(signature) {}
 Kernel::Kernel(Function function, int num_args, int num_results)
-    : function_(function), signature_{num_args, num_results} {}
+    : function_(function), signature_{static_cast<int16_t>(num_args), static_cast<int16_t>(num_results)} {}
 Kernel::Kernel(const Kernel&) = default;
 Kernel::Kernel(Kernel&&) noexcept = default;
 Kernel& Kernel::operator=(const Kernel& other) { return *this = Kernel(other); }

@@ -123,9 +123,10 @@ void* KernelOpHandler::FindContext(const KernelContext& context) const {
 }
 
 Status KernelOpHandler::AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel) {
-  for (const KernelContext* const context : kernel.signature().contexts) {
-    if (FindContext(*context) != nullptr) continue;
-    return FailedPrecondition("a kernel of ", op_name, " takes ", context->name, ", which op handler ",
+  const KernelContext* const* contexts = kernel.signature().contexts;
+  for (; contexts != nullptr && *contexts != nullptr; ++contexts) {
+    if (FindContext(**contexts) != nullptr) continue;
+    return FailedPrecondition("a kernel of ", op_name, " takes ", (*contexts)->name, ", which op handler ",
                               std::string_view(name()), " does not provide");
   }
   {

@@ -38,7 +38,7 @@ constexpr auto kFunctions = [] {
                     from.num_operands,
                     from.alpha,
                     from.flag,
-                    {from.op, &ComposeElementwise, from.text_if_flag}};
+                    {from.op, &ComposeElementwise, from.flag == nullptr ? "" : from.text_if_flag}};
   }
   return functions;
 }();
