@@ -42,6 +42,10 @@ class TANDEM_EXPORT HostContext {
     DiagnosticHandler diagnostic_handler;   // hears each error once, when it arises, on the thread it arises on (ER-4)
     PrintSink print;                        // where printing ops write; default: nowhere
     HostAllocator::Options allocator;
+    // Exact mode (NU-3): results of the CPU handler are the same bits on every processor, instruction set and C
+    // library, WebAssembly included, for every dtype; a NaN is a NaN, whose other bits are not told. Without fused
+    // multiply-add, and with elementary functions of f64 and complex numbers that are some ten times slower.
+    bool exact = false;
     // Work of a higher estimated cost goes to the queue (EX-7); about nanoseconds on one core. Handing it over, and
     // waking who waits for it, takes some 20,000.
     int64_t inline_cost_limit = 50'000;
@@ -72,6 +76,8 @@ class TANDEM_EXPORT HostContext {
   Tracer& tracer() { return tracer_; }
   PendingOps& pending_ops() { return *pending_ops_; }
   DeadlineWatcher& deadlines() { return *deadlines_; }
+  // Whether this host was made for exact mode.
+  bool is_exact() const { return (attention_.load(std::memory_order_relaxed) & kExactBit) != 0; }
   int64_t inline_cost_limit() const { return inline_cost_limit_.load(std::memory_order_relaxed); }
   // For calls from now on; below 0, all of them go to the queue.
   void set_inline_cost_limit(int64_t cost) { inline_cost_limit_.store(cost, std::memory_order_relaxed); }
@@ -106,7 +112,7 @@ class TANDEM_EXPORT HostContext {
   // Ok, or the error that new calls get. One load while nothing is cancelled.
   Status CheckActive() const;
 
-  // Whether calls must leave the fast path: cancelled, or traced. One relaxed load.
+  // Whether calls must leave the fast path: cancelled, traced, or exact. One relaxed load.
   bool NeedsAttention() const { return attention_.load(std::memory_order_acquire) != 0; }
   bool IsCancelled() const { return (attention_.load(std::memory_order_acquire) & kCancelledBit) != 0; }
   // Tracing may be switched at any time (TR-1).
@@ -117,6 +123,7 @@ class TANDEM_EXPORT HostContext {
  private:
   static constexpr uint32_t kCancelledBit = 1;
   static constexpr uint32_t kTracingBit = 2;
+  static constexpr uint32_t kExactBit = 4;  // only a KernelRun, which the fast path does without, tells kernels
 
   void Cancel(std::string_view reason, bool tell_in_any_case);
 

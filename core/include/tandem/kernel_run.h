@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// KernelRun: one run of a kernel, and whether anybody still wants its results (CA-4).
+// KernelRun: one run of a kernel, whether anybody still wants its results (CA-4), and whether they must be the same
+// bits on every machine (NU-3).
 
 #ifndef TANDEM_KERNEL_RUN_H_
 #define TANDEM_KERNEL_RUN_H_
@@ -36,6 +37,10 @@ class TANDEM_EXPORT KernelRun {
   // The same as an error, whose text nobody will see.
   static Status CheckWanted() { return IsStopped() ? Status::Error(StatusCode::kCancelled, "stopped") : Status(); }
 
+  // Whether the kernel that this thread works for must give the bits that every CPU target gives (exact mode, see
+  // HostContext::Options). No outside of kernels. About a nanosecond, and less where no host is exact.
+  static bool IsExact() { return num_exact_hosts_.load(std::memory_order_relaxed) != 0 && IsOfExactHost(); }
+
   // Where the kernel that this thread works for finds memory to work in; null outside of kernels. Not for results.
   static HostAllocator* Allocator();
 
@@ -45,7 +50,12 @@ class TANDEM_EXPORT KernelRun {
   Status Reason() const;
 
  private:
+  friend class HostContext;  // counts the exact ones
+
+  static bool IsOfExactHost();
   bool Poll();
+
+  static std::atomic<int> num_exact_hosts_;
 
   const ExecutionContext& exec_;
   KernelRun* const before_;

@@ -10,6 +10,7 @@
 #include "execute/deadline_watcher.h"
 #include "execute/pending_ops.h"
 #include "tandem/host_tensors.h"
+#include "tandem/kernel_run.h"
 
 namespace tandem {
 
@@ -43,10 +44,15 @@ HostContext::HostContext(Options options)
       deadlines_(std::make_unique<DeadlineWatcher>(*options_.work_queue)) {
   // Fails only for a pair that is registered twice.
   static_cast<void>(RegisterHostConversions(conversions_));
+  if (options_.exact) {
+    attention_.store(kExactBit, std::memory_order_relaxed);
+    KernelRun::num_exact_hosts_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 HostContext::~HostContext() {
   Shutdown();
+  if (is_exact()) KernelRun::num_exact_hosts_.fetch_sub(1, std::memory_order_relaxed);
   deadlines_.reset();
   options_.work_queue.reset();  // its tasks may still use what is destroyed below
 }

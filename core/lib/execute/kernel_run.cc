@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What running kernels ask: has anybody cancelled?
+// What running kernels ask: has anybody cancelled, and must the results be exact?
 
 #include "tandem/kernel_run.h"
 
@@ -10,6 +10,8 @@
 #include "tandem/host_context.h"
 
 namespace tandem {
+
+constinit std::atomic<int> KernelRun::num_exact_hosts_{0};
 
 KernelRun::KernelRun(const ExecutionContext& exec)
     : exec_(exec), before_(internal::this_thread.run), epoch_(exec.host().pending_ops().epoch()) {
@@ -21,6 +23,11 @@ KernelRun::~KernelRun() { internal::this_thread.run = before_; }
 bool KernelRun::IsStopped() {
   KernelRun* const run = internal::this_thread.run;
   return run != nullptr && run->Poll();
+}
+
+bool KernelRun::IsOfExactHost() {
+  const KernelRun* const run = internal::this_thread.run;
+  return run != nullptr && run->exec_.host().is_exact();
 }
 
 HostAllocator* KernelRun::Allocator() {
