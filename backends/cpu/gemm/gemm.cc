@@ -356,18 +356,19 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
   }
   if constexpr (std::is_floating_point_v<T>) {
     const GemmKernels<T>& kernels = GetGemmKernels<T>();
-    if (m == 1 && kernels.gemv_rows != nullptr && (b.col_stride == 1 || b.row_stride == 1)) {
+    if (m == 1 && (b.col_stride == 1 || b.row_stride == 1)) {
       return MultiplyVector(queue, n, k, a, b, c, epilogue);
     }
-    if (IsDirectBetter(kernels, m, n, k, b)) {
-      MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, nullptr);
-      return {};
-    }
-    // A few rows are not worth packing B for, if its columns are vectors of some length.
-    if (m <= 3 && k >= 64 && kernels.gemv_columns != nullptr && b.row_stride == 1) {
+    // A few rows are not worth packing B for, if its columns are vectors of some length. Only vectors times matrices
+    // add up in another order than everything below, so that the instruction set must not have a say in this.
+    if (m <= 3 && k >= 64 && b.row_stride == 1 && b.col_stride != 1) {
       for (int64_t i = 0; i < m; ++i, a.data += a.row_stride, c += ldc) {
         TANDEM_RETURN_IF_ERROR(MultiplyVector(queue, n, k, a, b, c, epilogue));
       }
+      return {};
+    }
+    if (IsDirectBetter(kernels, m, n, k, b)) {
+      MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, nullptr);
       return {};
     }
     if (IsPackingBEnough(kernels, m, n, k)) {

@@ -19,10 +19,12 @@
 #define HWY_TARGET_INCLUDE "gemm/gemm_kernels.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "simd/simd_fused-inl.h"
 #include "simd/simd_partial-inl.h"
+#include "simd/simd_sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
@@ -97,15 +99,6 @@ void PlainTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, const T* HWY_REST
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
-template <class V>
-HWY_INLINE V VectorMulAdd(V x, V y, V sum) {
-  if constexpr (std::is_integral_v<hn::TFromV<V>>) {
-    return hn::Add(hn::Mul(x, y), sum);
-  } else {
-    return hn::MulAdd(x, y, sum);
-  }
-}
-
 // Writes a tile of which the last vector counts `last` columns, or adds it to C.
 template <typename T, int kRows, int kVectors>
 HWY_INLINE void StoreTile(const T* tile, size_t last, bool accumulate, T* c, int64_t ldc) {
@@ -151,7 +144,7 @@ HWY_NOINLINE void VectorTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, con
     for (int i = 0; i < kRows; ++i) {
       const V x = hn::Set(d, a[i * a_row_stride]);
       HWY_UNROLL(8)
-      for (int j = 0; j < kVectors; ++j) sum[i][j] = VectorMulAdd(x, row[j], sum[i][j]);
+      for (int j = 0; j < kVectors; ++j) sum[i][j] = MultiplyAdd(x, row[j], sum[i][j]);
     }
     a += a_depth_stride;
     b += b_depth_stride;
@@ -209,8 +202,8 @@ void PlanesTile(const GemmBlock<PlainComplex64>& g, const PlainComplex64* HWY_RE
     for (int i = 0; i < kRows; ++i) {
       const V a_re = hn::Set(d, a[i].re);
       const V a_im = hn::Set(d, a[i].im);
-      re[i] = hn::NegMulAdd(a_im, b_im, hn::MulAdd(a_re, b_re, re[i]));
-      im[i] = hn::MulAdd(a_im, b_re, hn::MulAdd(a_re, b_im, im[i]));
+      re[i] = NegMultiplyAdd(a_im, b_im, MultiplyAdd(a_re, b_re, re[i]));
+      im[i] = MultiplyAdd(a_im, b_re, MultiplyAdd(a_re, b_im, im[i]));
     }
   }
   alignas(64) float tile[kRows][2][kLanes];
@@ -448,6 +441,38 @@ void Round(const T* from, int64_t count, S* to) {
 
 // ---- A vector times a matrix.
 
+// Dot products are added up in as many lanes as two of the widest vectors have: product i goes to lane i modulo this.
+template <typename T>
+inline constexpr int kDotLanes = 128 / sizeof(T);
+
+// The same bits as with vectors, for where there are none.
+template <typename T>
+void PlainGemvRows(const GemvBlock<T>& g) {
+  StopPoll poll(kPollElements);
+  const T* m = g.m;
+  for (int64_t row = 0; row < g.depth && !poll.Stops(g.cols); ++row, m += g.m_stride) {
+    const T x = g.x[row * g.x_stride];
+    for (int64_t col = 0; col < g.cols; ++col) g.y[col] = ScalarMulAdd(x, m[col], row == 0 ? T{0} : g.y[col]);
+  }
+}
+
+template <typename T>
+void PlainGemvColumns(const GemvBlock<T>& g) {
+  StopPoll poll(kPollElements);
+  const T* m = g.m;
+  for (int64_t col = 0; col < g.cols && !poll.Stops(g.depth); ++col, m += g.m_stride) {
+    T sum[kDotLanes<T>] = {};
+    for (int64_t p = 0; p < g.depth; ++p) {
+      T& to = sum[p % kDotLanes<T>];
+      to = ScalarMulAdd(g.x[p], m[p], to);
+    }
+    for (int half = kDotLanes<T> / 2; half > 0; half /= 2) {
+      for (int j = 0; j < half; ++j) sum[j] += sum[j + half];
+    }
+    g.y[col] = sum[0];
+  }
+}
+
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
 // y[0, count) = or += the sum of kRows rows of M times elements of x; `count` at most a vector.
@@ -459,7 +484,7 @@ HWY_INLINE void AddRows(D d, const GemvBlock<T>& g, int64_t row, int64_t col, si
   HWY_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
     const auto values = whole ? hn::LoadU(d, m + r * g.m_stride) : LoadFirst(d, count, m + r * g.m_stride);
-    sum = hn::MulAdd(hn::Set(d, g.x[(row + r) * g.x_stride]), values, sum);
+    sum = MultiplyAdd(hn::Set(d, g.x[(row + r) * g.x_stride]), values, sum);
   }
   if (whole) {
     hn::StoreU(sum, d, g.y + col);
@@ -519,43 +544,60 @@ void GemvRows(const GemvBlock<T>& g) {
   }
 }
 
-// The dot products of x and kCols columns of M, each by two vectors of sums.
+// The dot products of x and kCols columns of M, each in kDotLanes sums, whatever the width of vectors.
 template <int kCols, typename T>
 HWY_INLINE void DotColumns(const GemvBlock<T>& g, int64_t col) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int kLanes = HWY_LANES(T);
+  constexpr int kVectors = kDotLanes<T> / kLanes;
   const T* m = g.m + col * g.m_stride;
-  V even[kCols], odd[kCols];
+  V sum[kCols][kVectors];
   HWY_UNROLL(4)
-  for (int c = 0; c < kCols; ++c) even[c] = odd[c] = hn::Zero(d);
+  for (int c = 0; c < kCols; ++c) {
+    HWY_UNROLL(8)
+    for (int j = 0; j < kVectors; ++j) sum[c][j] = hn::Zero(d);
+  }
   int64_t p = 0;
-  for (; p + 2 * kLanes <= g.depth; p += 2 * kLanes) {
-    const V x0 = hn::LoadU(d, g.x + p);
-    const V x1 = hn::LoadU(d, g.x + p + kLanes);
-    HWY_UNROLL(4)
-    for (int c = 0; c < kCols; ++c) {
-      even[c] = hn::MulAdd(x0, hn::LoadU(d, m + c * g.m_stride + p), even[c]);
-      odd[c] = hn::MulAdd(x1, hn::LoadU(d, m + c * g.m_stride + p + kLanes), odd[c]);
+  for (; p + kDotLanes<T> <= g.depth; p += kDotLanes<T>) {
+    HWY_UNROLL(8)
+    for (int j = 0; j < kVectors; ++j) {
+      const V x = hn::LoadU(d, g.x + p + j * kLanes);
+      HWY_UNROLL(4)
+      for (int c = 0; c < kCols; ++c) {
+        sum[c][j] = MultiplyAdd(x, hn::LoadU(d, m + c * g.m_stride + p + j * kLanes), sum[c][j]);
+      }
     }
   }
-  for (; p < g.depth; p += kLanes) {
+  HWY_UNROLL(8)
+  for (int j = 0; j < kVectors; ++j, p += kLanes) {
+    if (p >= g.depth) break;
     const size_t count = static_cast<size_t>(std::min<int64_t>(kLanes, g.depth - p));
     const V x = LoadFirst(d, count, g.x + p);
     HWY_UNROLL(4)
-    for (int c = 0; c < kCols; ++c) even[c] = hn::MulAdd(x, LoadFirst(d, count, m + c * g.m_stride + p), even[c]);
+    for (int c = 0; c < kCols; ++c) {
+      sum[c][j] = MultiplyAdd(x, LoadFirst(d, count, m + c * g.m_stride + p), sum[c][j]);
+    }
   }
   HWY_UNROLL(4)
-  for (int c = 0; c < kCols; ++c) g.y[col + c] = hn::GetLane(hn::SumOfLanes(d, hn::Add(even[c], odd[c])));
+  for (int c = 0; c < kCols; ++c) {
+    HWY_UNROLL(3)
+    for (int half = kVectors / 2; half > 0; half /= 2) {
+      HWY_UNROLL(4)
+      for (int j = 0; j < half; ++j) sum[c][j] = hn::Add(sum[c][j], sum[c][j + half]);
+    }
+    g.y[col + c] = SumByHalves(d, sum[c][0]);
+  }
 }
 
 template <typename T>
 void GemvColumns(const GemvBlock<T>& g) {
+  constexpr int kCols = std::max(1, 8 * static_cast<int>(HWY_LANES(T)) / kDotLanes<T>);
   StopPoll poll(kPollElements);
   int64_t col = 0;
-  for (; col + 4 <= g.cols; col += 4) {
-    if (poll.Stops(4 * g.depth)) return;
-    DotColumns<4>(g, col);
+  for (; col + kCols <= g.cols; col += kCols) {
+    if (poll.Stops(kCols * g.depth)) return;
+    DotColumns<kCols>(g, col);
   }
   for (; col < g.cols; ++col) DotColumns<1>(g, col);
 }
@@ -577,57 +619,78 @@ constexpr GemmKernels<S> MakeKernels() {
     kernels.pack_b = Pack<S, T, kTileCols<T>>;
   }
   kernels.round = Round<S, T>;
+  if constexpr (std::is_floating_point_v<S>) {
+    kernels.gemv_rows = PlainGemvRows<T>;
+    kernels.gemv_columns = PlainGemvColumns<T>;
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-  if constexpr (std::is_same_v<S, T> && kHasDirect<T>) {
-    kernels.gemv_rows = GemvRows<T>;
-    kernels.gemv_columns = GemvColumns<T>;
-  }
+    if constexpr (kHasDirect<T>) {
+      kernels.gemv_rows = GemvRows<T>;
+      kernels.gemv_columns = GemvColumns<T>;
+    }
 #endif
+  }
   return kernels;
 }
 
 }  // namespace
 
-#define TANDEM_FOR_EACH_GEMM_TYPE(X) \
-  X(F32, float)                      \
-  X(F64, double)                     \
-  X(F16, Float16)                    \
-  X(BF16, BFloat16)                  \
-  X(I8, int8_t)                      \
-  X(U8, uint8_t)                     \
-  X(I16, int16_t)                    \
-  X(U16, uint16_t)                   \
-  X(I32, int32_t)                    \
-  X(U32, uint32_t)                   \
-  X(I64, int64_t)                    \
-  X(U64, uint64_t)                   \
+// Those that round; those that do not are exact anyway.
+#define TANDEM_FOR_EACH_ROUNDED_TYPE(X) \
+  X(F32, float)                         \
+  X(F64, double)                        \
+  X(F16, Float16)                       \
+  X(BF16, BFloat16)                     \
   X(C64, std::complex<float>)
+#ifdef TANDEM_SIMD_EXACT
+#define TANDEM_FOR_EACH_INTEGER_TYPE(X)
+#else
+#define TANDEM_FOR_EACH_INTEGER_TYPE(X) \
+  X(I8, int8_t)                         \
+  X(U8, uint8_t)                        \
+  X(I16, int16_t)                       \
+  X(U16, uint16_t)                      \
+  X(I32, int32_t)                       \
+  X(U32, uint32_t)                      \
+  X(I64, int64_t)                       \
+  X(U64, uint64_t)
+#endif
 
 #define TANDEM_DEFINE_TABLE(name, type)                                \
   const GemmKernels<type>& GemmKernels##name() {                       \
     static constexpr GemmKernels<type> kKernels = MakeKernels<type>(); \
     return kKernels;                                                   \
   }
-TANDEM_FOR_EACH_GEMM_TYPE(TANDEM_DEFINE_TABLE)
+TANDEM_FOR_EACH_ROUNDED_TYPE(TANDEM_DEFINE_TABLE)
+TANDEM_FOR_EACH_INTEGER_TYPE(TANDEM_DEFINE_TABLE)
 #undef TANDEM_DEFINE_TABLE
 
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace tandem::cpu {
+namespace TANDEM_CPU_NAMESPACE {
 
-#define TANDEM_DISPATCH_TABLE(name, type)             \
+#define TANDEM_DISPATCH_ROUNDED(name, type)           \
+  HWY_EXPORT(GemmKernels##name);                      \
+  template <>                                         \
+  const GemmKernels<type>& GetGemmKernels<type>() {   \
+    TANDEM_IF_EXACT(GetGemmKernels<type>());          \
+    return HWY_DYNAMIC_DISPATCH(GemmKernels##name)(); \
+  }
+#define TANDEM_DISPATCH_INTEGER(name, type)           \
   HWY_EXPORT(GemmKernels##name);                      \
   template <>                                         \
   const GemmKernels<type>& GetGemmKernels<type>() {   \
     return HWY_DYNAMIC_DISPATCH(GemmKernels##name)(); \
   }
-TANDEM_FOR_EACH_GEMM_TYPE(TANDEM_DISPATCH_TABLE)
-#undef TANDEM_DISPATCH_TABLE
+TANDEM_FOR_EACH_ROUNDED_TYPE(TANDEM_DISPATCH_ROUNDED)
+TANDEM_FOR_EACH_INTEGER_TYPE(TANDEM_DISPATCH_INTEGER)
+#undef TANDEM_DISPATCH_ROUNDED
+#undef TANDEM_DISPATCH_INTEGER
 
-}  // namespace tandem::cpu
+}  // namespace TANDEM_CPU_NAMESPACE
 
 #endif  // HWY_ONCE
-#undef TANDEM_FOR_EACH_GEMM_TYPE
+#undef TANDEM_FOR_EACH_ROUNDED_TYPE
+#undef TANDEM_FOR_EACH_INTEGER_TYPE

@@ -95,7 +95,8 @@ struct GemmKernels {
   void (*pack_b)(const S* from, int64_t width_stride, int64_t depth_stride, int64_t width, int64_t depth, T* to);
   // Rounds (or truncates) `count` results to S.
   void (*round)(const T* from, int64_t count, S* to);
-  // M's rows contiguous, or M's columns (and x) contiguous. Null where multiply serves as well.
+  // M's rows contiguous, or M's columns (and x) contiguous. For floating-point numbers that are not computed in wider
+  // ones; else null.
   void (*gemv_rows)(const GemvBlock<T>& block);
   void (*gemv_columns)(const GemvBlock<T>& block);
 };
@@ -103,6 +104,11 @@ struct GemmKernels {
 // The kernels for the best instruction set of this processor. Defined for the element types that Gemm has.
 template <typename S>
 const GemmKernels<S>& GetGemmKernels();
+
+namespace exact {
+template <typename S>
+const GemmKernels<S>& GetGemmKernels();
+}
 
 }  // namespace tandem::cpu
 

@@ -14,10 +14,11 @@
 #include <cstddef>
 
 #include "hwy/highway.h"
+#include "simd/simd_fused-inl.h"
 #include "simd/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 
 // log(1 + e^x) as max(x, 0) + log(1 + e^-|x|).
 template <class D, class V = hn::Vec<D>>
@@ -63,18 +64,18 @@ HWY_INLINE V VectorGelu(D d, V x) {
   const V rest = hn::Mul(hn::Mul(half, hn::Sub(high, a)), hn::Add(high, a));
   // Their exponential as (1 + expm1) 2^k, as in ReducedExpm1.
   const V rounding = hn::Set(d, C::kRounding);
-  const V rounded = hn::MulAdd(square, hn::Set(d, 1.44269504f), rounding);
+  const V rounded = MultiplyAdd(square, hn::Set(d, 1.44269504f), rounding);
   const V k = hn::Sub(rounded, rounding);
   const V r =
-      hn::Add(hn::NegMulAdd(k, hn::Set(d, C::kLn2Low), hn::NegMulAdd(k, hn::Set(d, C::kLn2High), square)), rest);
-  const V expm1 = hn::MulAdd(hn::Mul(r, r), Polynomial(d, r, C::kExp), r);
+      hn::Add(NegMultiplyAdd(k, hn::Set(d, C::kLn2Low), NegMultiplyAdd(k, hn::Set(d, C::kLn2High), square)), rest);
+  const V expm1 = MultiplyAdd(hn::Mul(r, r), Polynomial(d, r, C::kExp), r);
   const V w = hn::Div(a, hn::Add(a, hn::Set(d, 2.5f)));
   const V h = hn::Mul(w, Polynomial(d, hn::Sub(hn::Add(w, w), one), kTail));
   // Two factors, since k may be as low as -163; the first product is exact.
   const V scale = PowerOfTwo(d, hn::Add(rounded, hn::Set(d, 64.0f)));
-  const V tail = hn::Mul(hn::Mul(hn::MulAdd(h, expm1, h), scale), hn::Set(d, 0x1p-64f));
+  const V tail = hn::Mul(hn::Mul(MultiplyAdd(h, expm1, h), scale), hn::Set(d, 0x1p-64f));
   const V outside = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Neg(tail), hn::Sub(x, tail));
-  const V phi = hn::MulAdd(x, Polynomial(d, hn::Mul(x, x), kCentre), half);
+  const V phi = MultiplyAdd(x, Polynomial(d, hn::Mul(x, x), kCentre), half);
   return hn::IfThenElse(hn::Lt(a, one), hn::Mul(x, phi), outside);
 }
 
@@ -101,10 +102,10 @@ HWY_INLINE V ReduceGeluExponent(D d, V a, V& k) {
 #else
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ReduceGeluExponentWide(D d, V a, V& k) {
-  const V y = hn::Mul(a, hn::MulAdd(hn::Mul(a, a), hn::Set(d, kGeluCubic), hn::Set(d, kGeluLinear)));
+  const V y = hn::Mul(a, MultiplyAdd(hn::Mul(a, a), hn::Set(d, kGeluCubic), hn::Set(d, kGeluLinear)));
   const V rounding = hn::Set(d, MathConstants<double>::kRounding);
-  k = hn::Sub(hn::MulAdd(y, hn::Set(d, 0x1.71547652b82fep0), rounding), rounding);
-  return hn::NegMulAdd(k, hn::Set(d, 0x1.62e42fefa39efp-1), y);
+  k = hn::Sub(MultiplyAdd(y, hn::Set(d, 0x1.71547652b82fep0), rounding), rounding);
+  return NegMultiplyAdd(k, hn::Set(d, 0x1.62e42fefa39efp-1), y);
 }
 
 // a (linear + cubic a^2) = k ln 2 + r with |r| <= ln(2)/2; gives r. Where it is large, f32 has too few bits for it.
@@ -127,16 +128,16 @@ HWY_INLINE V VectorGeluTanh(D d, V x) {
   const V a = AtMost(d, hn::Abs(x), 12.0f);  // from where on e^-2u times a rounds to 0
   V k;
   const V r = ReduceGeluExponent(d, a, k);
-  const V e = hn::Add(hn::MulAdd(hn::Mul(r, r), Polynomial(d, r, MathConstants<float>::kExp), r), one);
+  const V e = hn::Add(MultiplyAdd(hn::Mul(r, r), Polynomial(d, r, MathConstants<float>::kExp), r), one);
   const auto negative = hn::Lt(x, hn::Zero(d));
   // Powers of 2 that leave no trace in the sum need not be exact.
   const V visible_k = AtLeast(d, k, -100.0f);
-  const V sum = hn::MulAdd(e, PowerOfTwo(d, hn::Add(visible_k, hn::Set(d, MathConstants<float>::kRounding))), one);
+  const V sum = MultiplyAdd(e, PowerOfTwo(d, hn::Add(visible_k, hn::Set(d, MathConstants<float>::kRounding))), one);
   const V y = hn::Div(hn::IfThenElse(negative, hn::Mul(e, a), x), sum);
   return hn::IfThenElse(negative, hn::Neg(Scale(d, y, k)), y);
 }
 
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target guard

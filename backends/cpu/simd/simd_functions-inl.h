@@ -15,10 +15,11 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
+#include "simd/scalar_math.h"
 #include "simd/simd_partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -34,51 +35,71 @@ HWY_INLINE void MapVectors(const T* x, int64_t count, T* y, F function) {
   }
 }
 
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-// nameF32 and nameF64, from an expression of the vector x with tag d and the same of a double x, for where there are no
-// vectors of f64.
+// nameF32 and nameF64, from an expression of the vector x with tag d.
 #undef TANDEM_DEFINE_FLOAT
 #undef TANDEM_DEFINE_DOUBLE
 #define TANDEM_DEFINE_FLOAT(name, vector, scalar)                                                 \
   void name##F32(const float* from, int64_t count, float* to) {                                   \
     MapVectors(from, count, to, []([[maybe_unused]] auto d, auto x) HWY_ATTR { return vector; }); \
   }
-#if HWY_HAVE_FLOAT64
+#if HWY_HAVE_FLOAT64 && !defined(TANDEM_SIMD_EXACT)
 #define TANDEM_DEFINE_DOUBLE(name, vector, scalar)                                                \
   void name##F64(const double* from, int64_t count, double* to) {                                 \
     MapVectors(from, count, to, []([[maybe_unused]] auto d, auto x) HWY_ATTR { return vector; }); \
   }
 #else
-#define TANDEM_DEFINE_DOUBLE(name, vector, scalar)                \
-  void name##F64(const double* from, int64_t count, double* to) { \
-    for (int64_t i = 0; i < count; ++i) {                         \
-      const double x = from[i];                                   \
-      to[i] = scalar;                                             \
-    }                                                             \
-  }
+#define TANDEM_DEFINE_DOUBLE(name, vector, scalar)
 #endif
 
-// What calls them for the instruction set at hand; for the namespaces tandem::cpu and tandem::cpu::simd.
+// What calls them for the instruction set at hand, from the expression of a double x with functions of M, LibraryMath
+// or PortableMath. The first two are for namespace tandem::cpu, the others for tandem::cpu::simd.
 #undef TANDEM_EXPORT_FLOAT
 #undef TANDEM_EXPORT_DOUBLE
 #undef TANDEM_DISPATCH_FLOAT
 #undef TANDEM_DISPATCH_DOUBLE
 #undef TANDEM_SCALAR_DOUBLE
+#ifdef TANDEM_SIMD_EXACT
 #define TANDEM_EXPORT_FLOAT(name, vector, scalar) HWY_EXPORT(name##F32);
-#define TANDEM_EXPORT_DOUBLE(name, vector, scalar) HWY_EXPORT(name##F64);
-#define TANDEM_DISPATCH_FLOAT(name, vector, scalar) \
-  void name(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(name##F32)(x, count, y); }
-#define TANDEM_DISPATCH_DOUBLE(name, vector, scalar) \
-  void name(const double* x, int64_t count, double* y) { HWY_DYNAMIC_DISPATCH(name##F64)(x, count, y); }
-// The C++ library's function, one element after the other.
-#define TANDEM_SCALAR_DOUBLE(name, vector, scalar)           \
-  void name(const double* from, int64_t count, double* to) { \
-    for (int64_t i = 0; i < count; ++i) {                    \
-      const double x = from[i];                              \
-      to[i] = scalar;                                        \
-    }                                                        \
+#else
+#define TANDEM_EXPORT_FLOAT(name, vector, scalar)     \
+  HWY_EXPORT(name##F32);                              \
+  namespace exact::simd {                             \
+  void name(const float* x, int64_t count, float* y); \
+  }                                                   \
+  template <class M>                                  \
+  static double name##Of([[maybe_unused]] double x) { \
+    return scalar;                                    \
   }
+#endif
+#define TANDEM_DISPATCH_FLOAT(name, vector, scalar)    \
+  void name(const float* x, int64_t count, float* y) { \
+    TANDEM_IF_EXACT(simd::name(x, count, y));          \
+    HWY_DYNAMIC_DISPATCH(name##F32)(x, count, y);      \
+  }
+#if defined(TANDEM_SIMD_EXACT)
+#define TANDEM_EXPORT_DOUBLE(name, vector, scalar)
+#define TANDEM_DISPATCH_DOUBLE(name, vector, scalar)
+#define TANDEM_SCALAR_DOUBLE(name, vector, scalar)
+#else
+#if HWY_HAVE_FLOAT64
+#define TANDEM_EXPORT_DOUBLE(name, vector, scalar) HWY_EXPORT(name##F64);
+#define TANDEM_DISPATCH_DOUBLE(name, vector, scalar)                                   \
+  void name(const double* x, int64_t count, double* y) {                               \
+    if (KernelRun::IsExact()) return MapNumbers(&name##Of<PortableMath>, x, count, y); \
+    HWY_DYNAMIC_DISPATCH(name##F64)(x, count, y);                                      \
+  }
+#else
+#define TANDEM_EXPORT_DOUBLE(name, vector, scalar)
+#define TANDEM_DISPATCH_DOUBLE TANDEM_SCALAR_DOUBLE
+#endif
+// One element after the other.
+#define TANDEM_SCALAR_DOUBLE(name, vector, scalar)                                                    \
+  void name(const double* x, int64_t count, double* y) {                                              \
+    MapNumbers(KernelRun::IsExact() ? &name##Of<PortableMath> : &name##Of<LibraryMath>, x, count, y); \
+  }
+#endif
 
 #endif  // per-target guard

@@ -14,10 +14,11 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "simd/simd_fused-inl.h"
 #include "simd/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 
 // pi/2 and pi in two parts.
 inline constexpr float kHalfPi = 0x1.921fb6p0f;
@@ -35,9 +36,9 @@ HWY_INLINE V ReducedAsin(D d, V x, M& large) {
   const V half = hn::Set(d, 0.5f);
   const V a = hn::Abs(x);
   large = hn::Gt(a, half);
-  const V z = hn::IfThenElse(large, hn::NegMulAdd(half, a, half), hn::Mul(a, a));
+  const V z = hn::IfThenElse(large, NegMultiplyAdd(half, a, half), hn::Mul(a, a));
   const V s = hn::IfThenElse(large, hn::Sqrt(z), a);
-  return hn::MulAdd(hn::Mul(s, z), Polynomial(d, z, kAsin), s);
+  return MultiplyAdd(hn::Mul(s, z), Polynomial(d, z, kAsin), s);
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -70,7 +71,7 @@ HWY_INLINE V AtanOfRatio(D d, V q) {
   static constexpr float kAtan[] = {-0x1.55553ep-2f, 0x1.9991fep-3f,  -0x1.2421b6p-3f, 0x1.c09a02p-4f,  -0x1.58349cp-4f,
                                     0x1.daca04p-5f,  -0x1.fed19ap-6f, 0x1.65a694p-7f,  -0x1.d63048p-10f};
   const V z = hn::Mul(q, q);
-  return hn::MulAdd(hn::Mul(q, z), Polynomial(d, z, kAtan), q);
+  return MultiplyAdd(hn::Mul(q, z), Polynomial(d, z, kAtan), q);
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -143,7 +144,7 @@ HWY_INLINE V VectorAtanh(D d, V x) {
   return hn::CopySign(hn::Mul(hn::Set(d, 0.5f), VectorLog1p(d, ratio)), x);
 }
 
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target guard

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The inverses of trigonometric and hyperbolic functions, of arrays; f64 is the C++ library's.
+// The inverses of trigonometric and hyperbolic functions, of arrays; f64 one element after the other.
 
 #include <cmath>
 #include <limits>
@@ -16,17 +16,17 @@
 #include "simd/simd_functions-inl.h"
 #include "simd/simd_inverse-inl.h"
 
-// X(name, expression of the vector x of f32 with tag d, the same of a double x)
-#define TANDEM_FOR_EACH_INVERSE_FUNCTION(X)   \
-  X(Asin, VectorAsin(d, x), std::asin(x))     \
-  X(Acos, VectorAcos(d, x), std::acos(x))     \
-  X(Atan, VectorAtan(d, x), std::atan(x))     \
-  X(Asinh, VectorAsinh(d, x), std::asinh(x))  \
-  X(Acosh, VectorAcosh(d, x), ScalarAcosh(x)) \
-  X(Atanh, VectorAtanh(d, x), std::atanh(x))
+// X(name, expression of the vector x of f32 with tag d, the same of a double x with functions of M)
+#define TANDEM_FOR_EACH_INVERSE_FUNCTION(X) \
+  X(Asin, VectorAsin(d, x), M::Asin(x))     \
+  X(Acos, VectorAcos(d, x), M::Acos(x))     \
+  X(Atan, VectorAtan(d, x), M::Atan(x))     \
+  X(Asinh, VectorAsinh(d, x), M::Asinh(x))  \
+  X(Acosh, VectorAcosh(d, x), M::Acosh(x))  \
+  X(Atanh, VectorAtanh(d, x), M::Atanh(x))
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 
 TANDEM_FOR_EACH_INVERSE_FUNCTION(TANDEM_DEFINE_FLOAT)
 
@@ -43,33 +43,39 @@ void Atan2F32(const float* y, const float* x, int64_t count, float* out) {
   }
 }
 
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace tandem::cpu {
+namespace TANDEM_CPU_NAMESPACE {
 
 TANDEM_FOR_EACH_INVERSE_FUNCTION(TANDEM_EXPORT_FLOAT)
 HWY_EXPORT(Atan2F32);
+#ifndef TANDEM_SIMD_EXACT
+namespace exact::simd {
+void Atan2(const float* y, const float* x, int64_t count, float* out);
+}
+#endif
 
 namespace simd {
-
-// musl's gives numbers for large negative arguments.
-static double ScalarAcosh(double x) { return x < 1 ? std::numeric_limits<double>::quiet_NaN() : std::acosh(x); }
 
 TANDEM_FOR_EACH_INVERSE_FUNCTION(TANDEM_DISPATCH_FLOAT)
 TANDEM_FOR_EACH_INVERSE_FUNCTION(TANDEM_SCALAR_DOUBLE)
 
 void Atan2(const float* y, const float* x, int64_t count, float* out) {
+  TANDEM_IF_EXACT(simd::Atan2(y, x, count, out));
   HWY_DYNAMIC_DISPATCH(Atan2F32)(y, x, count, out);
 }
+#ifndef TANDEM_SIMD_EXACT
 void Atan2(const double* y, const double* x, int64_t count, double* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = std::atan2(y[i], x[i]);
+  const auto atan2 = KernelRun::IsExact() ? &PortableMath::Atan2 : &LibraryMath::Atan2;
+  for (int64_t i = 0; i < count; ++i) out[i] = atan2(y[i], x[i]);
 }
+#endif
 
 }  // namespace simd
-}  // namespace tandem::cpu
+}  // namespace TANDEM_CPU_NAMESPACE
 
 #endif  // HWY_ONCE
 #undef TANDEM_FOR_EACH_INVERSE_FUNCTION

@@ -17,9 +17,11 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "simd/portable_math.h"
+#include "simd/simd_fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -88,7 +90,7 @@ template <class D, class V = hn::Vec<D>, typename T = hn::TFromD<D>, size_t kCou
 HWY_INLINE V Polynomial(D d, V x, const T (&coefficients)[kCount]) {
   V sum = hn::Set(d, coefficients[kCount - 1]);
   HWY_UNROLL(12)
-  for (size_t i = kCount - 1; i > 0; --i) sum = hn::MulAdd(sum, x, hn::Set(d, coefficients[i - 1]));
+  for (size_t i = kCount - 1; i > 0; --i) sum = MultiplyAdd(sum, x, hn::Set(d, coefficients[i - 1]));
   return sum;
 }
 
@@ -122,11 +124,11 @@ HWY_INLINE V ReducedExpm1(D d, V x, V& k, V& k_plus_rounding) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
   const V rounding = hn::Set(d, C::kRounding);
-  k_plus_rounding = hn::MulAdd(x, hn::Set(d, static_cast<T>(1.4426950408889634)), rounding);
+  k_plus_rounding = MultiplyAdd(x, hn::Set(d, static_cast<T>(1.4426950408889634)), rounding);
   k = hn::Sub(k_plus_rounding, rounding);
-  V r = hn::NegMulAdd(k, hn::Set(d, C::kLn2High), x);
-  r = hn::NegMulAdd(k, hn::Set(d, C::kLn2Low), r);
-  return hn::MulAdd(hn::Mul(r, r), Polynomial(d, r, C::kExp), r);
+  V r = NegMultiplyAdd(k, hn::Set(d, C::kLn2High), x);
+  r = NegMultiplyAdd(k, hn::Set(d, C::kLn2Low), r);
+  return MultiplyAdd(hn::Mul(r, r), Polynomial(d, r, C::kExp), r);
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -141,7 +143,7 @@ HWY_INLINE V Scale(D d, V y, V k) {
   using T = hn::TFromD<D>;
   // Two factors, since 2^k alone may be out of range; the first product is exact.
   const V rounding = hn::Set(d, MathConstants<T>::kRounding);
-  const V half_rounded = hn::MulAdd(k, hn::Set(d, T{0.5}), rounding);
+  const V half_rounded = MultiplyAdd(k, hn::Set(d, T{0.5}), rounding);
   const V rest_rounded = hn::Add(hn::Sub(k, hn::Sub(half_rounded, rounding)), rounding);
   return hn::Mul(hn::Mul(y, PowerOfTwo(d, half_rounded)), PowerOfTwo(d, rest_rounded));
 }
@@ -194,7 +196,7 @@ HWY_INLINE V VectorExpm1(D d, V x) {
   const V p = ReducedExpm1(d, x, k);
   // 2 (2^(k-1) p + (2^(k-1) - 1/2)): in this form k may be as large as it gets before the result overflows.
   const V scale = PowerOfTwo(d, hn::Add(k, hn::Set(d, C::kRounding - T{1})));
-  const V y = hn::MulAdd(scale, p, hn::Sub(scale, half));
+  const V y = MultiplyAdd(scale, p, hn::Sub(scale, half));
   const V result = hn::IfThenElse(hn::Eq(k, hn::Zero(d)), p, hn::Add(y, y));
   return hn::Or(result, sign);  // for -0; any other result has this sign
 }
@@ -207,12 +209,12 @@ HWY_INLINE V FloatTanh(D d, V x) {
   const V to_exponent = hn::Set(d, -2.885390082f);  // -2 / ln 2
   // With the exponent's bias, so that the low bits of the sum are those of the exponent of 2^k.
   const V rounding = hn::Set(d, C::kRounding + C::kBias);
-  const V rounded = hn::MulAdd(a, to_exponent, rounding);
-  const V f = hn::MulSub(a, to_exponent, hn::Sub(rounded, rounding));
+  const V rounded = MultiplyAdd(a, to_exponent, rounding);
+  const V f = MultiplySub(a, to_exponent, hn::Sub(rounded, rounding));
   const hn::RebindToSigned<D> di;
   const V scale = hn::BitCast(d, hn::ShiftLeft<C::kMantissaBits>(hn::BitCast(di, rounded)));
   const V from_fraction = hn::Mul(f, Polynomial(d, f, C::kExp2m1));
-  const V m = hn::MulAdd(scale, from_fraction, hn::Sub(scale, hn::Set(d, 1.0f)));
+  const V m = MultiplyAdd(scale, from_fraction, hn::Sub(scale, hn::Set(d, 1.0f)));
   return hn::CopySign(hn::Div(m, hn::Add(m, hn::Set(d, 2.0f))), x);
 }
 
@@ -251,7 +253,7 @@ HWY_INLINE V VectorSinh(D d, V x) {
   const V e = HalfExp(d, a);
   const V large = hn::Sub(e, hn::Div(hn::Set(d, 0.25f), e));
   const V z = hn::Mul(x, x);
-  const V small = hn::MulAdd(hn::Mul(x, z), Polynomial(d, z, MathConstants<float>::kSinh), x);
+  const V small = MultiplyAdd(hn::Mul(x, z), Polynomial(d, z, MathConstants<float>::kSinh), x);
   return hn::IfThenElse(hn::Lt(a, hn::Set(d, 1.0f)), small, hn::CopySign(large, x));
 }
 
@@ -259,8 +261,10 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorSigmoid(D d, V x) {
   const V one = hn::Set(d, hn::TFromD<D>{1});
   if (HWY_LIKELY(ExpsAreNormal(d, x))) return hn::Div(one, hn::Add(one, NormalExp(d, hn::Neg(x))));
-  const V e = VectorExp(d, hn::Neg(hn::Abs(x)));
-  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
+  // Where e^-x would overflow, e^x / (1 + e^x); elsewhere as above, since a result must not depend on its neighbours.
+  const auto far = hn::Le(x, hn::Set(d, -MathConstants<hn::TFromD<D>>::kExpNormal));
+  const V e = VectorExp(d, hn::IfThenElse(far, x, hn::Neg(x)));
+  return hn::Div(hn::IfThenElse(far, e, one), hn::Add(one, e));
 }
 
 // ---- Logarithms.
@@ -293,9 +297,9 @@ HWY_INLINE V CombineLog(D d, V k, V f, V correction) {
   const V z = hn::Mul(s, s);
   const V series = hn::Mul(z, Polynomial(d, z, C::kLog));
   const V half_square = hn::Mul(hn::Mul(hn::Set(d, T{0.5}), f), f);
-  const V low = hn::MulAdd(k, hn::Set(d, C::kLn2Low), correction);
-  const V small = hn::Sub(half_square, hn::MulAdd(s, hn::Add(half_square, series), low));
-  return hn::MulAdd(k, hn::Set(d, C::kLn2High), hn::Sub(f, small));
+  const V low = MultiplyAdd(k, hn::Set(d, C::kLn2Low), correction);
+  const V small = hn::Sub(half_square, MultiplyAdd(s, hn::Add(half_square, series), low));
+  return MultiplyAdd(k, hn::Set(d, C::kLn2High), hn::Sub(f, small));
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -357,10 +361,10 @@ inline constexpr double kTrigonometricLimit = 0x1p20;
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ReduceByHalfPi(D d, V x, V& k) {
   const V rounding = hn::Set(d, MathConstants<double>::kRounding);
-  k = hn::Sub(hn::MulAdd(x, hn::Set(d, 0x1.45f306dc9c883p-1), rounding), rounding);
-  V r = hn::NegMulAdd(k, hn::Set(d, 0x1.921fb544p0), x);
-  r = hn::NegMulAdd(k, hn::Set(d, 0x1.0b4611a6p-34), r);
-  return hn::NegMulAdd(k, hn::Set(d, 0x1.3198a2e037073p-69), r);
+  k = hn::Sub(MultiplyAdd(x, hn::Set(d, 0x1.45f306dc9c883p-1), rounding), rounding);
+  V r = NegMultiplyAdd(k, hn::Set(d, 0x1.921fb544p0), x);
+  r = NegMultiplyAdd(k, hn::Set(d, 0x1.0b4611a6p-34), r);
+  return NegMultiplyAdd(k, hn::Set(d, 0x1.3198a2e037073p-69), r);
 }
 
 #if HWY_TARGET == HWY_SCALAR || !HWY_HAVE_FLOAT64
@@ -372,7 +376,7 @@ HWY_INLINE V ReduceFloat(D d, V x, V& k) {
   for (int i = 0; i < static_cast<int>(HWY_LANES(float)); ++i) {
     const double value = from[i];
     const double q = value * 0x1.45f306dc9c883p-1 + 0x1.8p52 - 0x1.8p52;
-    rest[i] = static_cast<float>(value - q * 0x1.921fb544p0 - q * 0x1.0b4611a626331p-34);
+    rest[i] = static_cast<float>(value - q * 0x1.921fb544p0 - q * 0x1.0b4611a6p-34 - q * 0x1.3198a2e037073p-69);
     multiple[i] = static_cast<float>(q);
   }
   k = hn::Load(d, multiple);
@@ -392,10 +396,11 @@ HWY_INLINE V ReduceFloat(D d, V x, V& k) {
 #endif
 
 template <Trigonometric kFunction>
-double Exactly(double x) {
-  if constexpr (kFunction == Trigonometric::kSine) return std::sin(x);
-  if constexpr (kFunction == Trigonometric::kCosine) return std::cos(x);
-  return std::tan(x);
+double Precisely(double x) {
+  const bool is_exact = KernelRun::IsExact();
+  if constexpr (kFunction == Trigonometric::kSine) return is_exact ? portable::Sin(x) : std::sin(x);
+  if constexpr (kFunction == Trigonometric::kCosine) return is_exact ? portable::Cos(x) : std::cos(x);
+  return is_exact ? portable::Tan(x) : std::tan(x);
 }
 
 // y, with the lanes that `mask` says replaced by what the library gives.
@@ -407,7 +412,7 @@ HWY_NOINLINE V ReplaceTrigonometric(D d, M mask, V x, V y) {
   hn::Store(y, d, results);
   hn::Store(hn::IfThenElseZero(mask, hn::Set(d, T{1})), d, replaced);
   for (size_t i = 0; i < HWY_LANES(T); ++i) {
-    if (replaced[i] != T{0}) results[i] = static_cast<T>(Exactly<kFunction>(static_cast<double>(arguments[i])));
+    if (replaced[i] != T{0}) results[i] = static_cast<T>(Precisely<kFunction>(static_cast<double>(arguments[i])));
   }
   return hn::Load(d, results);
 }
@@ -418,9 +423,9 @@ HWY_INLINE V SineAndCosine(D d, V r, V& cosine) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
   const V z = hn::Mul(r, r);
-  const V almost = hn::NegMulAdd(z, hn::Set(d, T{0.5}), hn::Set(d, T{1}));
-  cosine = hn::MulAdd(hn::Mul(z, z), Polynomial(d, z, C::kCos), almost);
-  return hn::MulAdd(hn::Mul(z, r), Polynomial(d, z, C::kSin), r);
+  const V almost = NegMultiplyAdd(z, hn::Set(d, T{0.5}), hn::Set(d, T{1}));
+  cosine = MultiplyAdd(hn::Mul(z, z), Polynomial(d, z, C::kCos), almost);
+  return MultiplyAdd(hn::Mul(z, r), Polynomial(d, z, C::kSin), r);
 }
 
 template <Trigonometric kFunction, class D, class V = hn::Vec<D>>
@@ -469,12 +474,12 @@ HWY_INLINE V VectorErf(D d, V x) {
                                      -0x1.65cb02p-6f, 0x1.825a0cp-9f, -0x1.86dbfep-13f};
   const V one = hn::Set(d, 1.0f);
   const V a = AtMost(d, hn::Abs(x), 3.95f);  // where erf rounds to 1
-  const V small = hn::MulAdd(x, Polynomial(d, hn::Mul(x, x), kSmall), x);
+  const V small = MultiplyAdd(x, Polynomial(d, hn::Mul(x, x), kSmall), x);
   const V large = hn::Sub(one, VectorExp(d, hn::Neg(Polynomial(d, a, kLarge))));
   return hn::IfThenElse(hn::Lt(a, one), small, hn::CopySign(large, x));
 }
 
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target guard

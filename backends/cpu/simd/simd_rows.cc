@@ -18,14 +18,16 @@
 #include "hwy/highway.h"
 #include "simd/simd_math-inl.h"
 #include "simd/simd_partial-inl.h"
+#include "simd/simd_sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace {
 
 // What rows need of a vector type.
 template <typename T>
 struct VectorOps {
+  using Sums = SumVectors<T>;
   static constexpr int64_t kLanes = HWY_LANES(T);
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
@@ -39,6 +41,7 @@ struct VectorOps {
   static HWY_INLINE V Sub(V x, V y) { return hn::Sub(x, y); }
   static HWY_INLINE V Mul(V x, V y) { return hn::Mul(x, y); }
   static HWY_INLINE V Exp(V x) { return VectorExp(D(), x); }
+  static HWY_INLINE V Log(V x) { return VectorLog(D(), x); }
   // Of numbers; what they make of NaN differs from target to target.
   static HWY_INLINE V Max(V x, V y) { return hn::Max(x, y); }
   static HWY_INLINE V Min(V x, V y) { return hn::Min(x, y); }
@@ -53,6 +56,7 @@ struct VectorOps {
 // The same for a single number.
 template <typename T>
 struct ScalarOps {
+  using Sums = SumNumbers<T>;
   static constexpr int64_t kLanes = 1;
   using V = T;
   static V Load(const T* from) { return *from; }
@@ -64,7 +68,8 @@ struct ScalarOps {
   static V Add(V x, V y) { return x + y; }
   static V Sub(V x, V y) { return x - y; }
   static V Mul(V x, V y) { return x * y; }
-  static V Exp(V x) { return std::exp(x); }
+  static V Exp(V x) { return KernelRun::IsExact() ? portable::Exp(x) : std::exp(x); }
+  static V Log(V x) { return KernelRun::IsExact() ? portable::Log(x) : std::log(x); }
   static V Max(V x, V y) { return x > y ? x : y; }
   static V Min(V x, V y) { return x < y ? x : y; }
   static T MaxOfLanes(V v) { return v; }
@@ -78,44 +83,55 @@ struct ScalarOps {
 template <typename T>
 using RowOps = std::conditional_t<std::is_same_v<T, double> && !HWY_HAVE_FLOAT64, ScalarOps<T>, VectorOps<T>>;
 
-// Elements that are added up at a stretch: 32 into each lane of four vectors, so that rounding errors do not depend on
-// the width of vectors. Longer rows are halved until they are this short.
-template <typename T>
-constexpr int64_t kSumBlock = 128 * RowOps<T>::kLanes;
+// The elements themselves.
+template <class Ops, class Numbers = typename Ops::Sums>
+struct Elements : Numbers {
+  using T = typename Numbers::T;
+  using V = typename Numbers::V;
+  static constexpr int kSums = 1;
+  const T* x;
 
-// The sum of x, or of e^x, for a short row.
-template <bool kOfExp, typename T, class Ops = RowOps<T>>
-HWY_INLINE T SumBlock(const T* x, int64_t count) {
-  using V = typename Ops::V;
-  constexpr int64_t kLanes = Ops::kLanes;
-  const auto term = [](V v) HWY_ATTR { return kOfExp ? Ops::Exp(v) : v; };
-  V sum0 = Ops::Set(T{0}), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-  int64_t i = 0;
-  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
-    sum0 = Ops::Add(sum0, term(Ops::Load(x + i)));
-    sum1 = Ops::Add(sum1, term(Ops::Load(x + i + kLanes)));
-    sum2 = Ops::Add(sum2, term(Ops::Load(x + i + 2 * kLanes)));
-    sum3 = Ops::Add(sum3, term(Ops::Load(x + i + 3 * kLanes)));
+  HWY_INLINE void AddTo(V (&sums)[1], int64_t i) const { sums[0] = Numbers::Add(sums[0], Numbers::LoadAny(x + i)); }
+  HWY_INLINE void AddFirstTo(V (&sums)[1], size_t n, int64_t i) const {
+    sums[0] = Numbers::Add(sums[0], Numbers::LoadFirst(n, x + i));
   }
-  for (; i + kLanes <= count; i += kLanes) sum0 = Ops::Add(sum0, term(Ops::Load(x + i)));
-  if (i < count) {
-    const size_t rest = static_cast<size_t>(count - i);
-    sum1 = Ops::Add(sum1, Ops::ZeroAfter(term(Ops::LoadFirst(rest, x + i)), rest));
+};
+
+// e to the elements.
+template <class Ops, class Numbers = typename Ops::Sums>
+struct Exponentials : Numbers {
+  using T = typename Numbers::T;
+  using V = typename Numbers::V;
+  static constexpr int kSums = 1;
+  const T* x;
+
+  HWY_INLINE void AddTo(V (&sums)[1], int64_t i) const {
+    sums[0] = Numbers::Add(sums[0], Ops::Exp(Numbers::LoadAny(x + i)));
   }
-  alignas(64) T lanes[kLanes];
-  Ops::Store(Ops::Add(Ops::Add(sum0, sum1), Ops::Add(sum2, sum3)), lanes);
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  HWY_INLINE void AddFirstTo(V (&sums)[1], size_t n, int64_t i) const {
+    const V exponential = Ops::Exp(Numbers::LoadFirst(n, x + i));
+    sums[0] = Numbers::Add(sums[0], Numbers::SelectFirst(n, exponential, Numbers::Zero()));
   }
-  return lanes[0];
+};
+
+template <class TermsOfX, typename T>
+T SumRow(const T* x, int64_t count) {
+  TermsOfX terms;
+  terms.x = x;
+  T sum;
+  SumTerms(terms, 0, count, &sum);
+  return sum;
 }
 
-template <bool kOfExp, typename T>
-T SumRow(const T* x, int64_t count) {
-  if (count <= kSumBlock<T>) return SumBlock<kOfExp>(x, count);
-  if (count > kPollElements && KernelRun::IsStopped()) return T{0};
-  const int64_t half = (count / 2 + kSumBlock<T> - 1) / kSumBlock<T> * kSumBlock<T>;
-  return SumRow<kOfExp>(x, half) + SumRow<kOfExp>(x + half, count - half);
+// The largest or smallest of the zeros in x, where -0 is smaller than 0: instructions differ in which one they choose.
+template <bool kSmallest, typename T>
+T ExtremeZero(const T* x, int64_t count) {
+  constexpr T kExtreme = kSmallest ? -T{0} : T{0};
+  StopPoll poll(kPollElements);
+  for (int64_t i = 0; i < count && !poll.Stops(); ++i) {
+    if (x[i] == T{0} && std::signbit(x[i]) == kSmallest) return kExtreme;
+  }
+  return -kExtreme;
 }
 
 // The largest or smallest of x, NaN if one is; the neutral infinity if there are none.
@@ -131,7 +147,7 @@ T Extreme(const T* x, int64_t count) {
       if (std::isnan(x[i])) return x[i];
       result = kSmallest ? ScalarOps<T>::Min(result, x[i]) : ScalarOps<T>::Max(result, x[i]);
     }
-    return result;
+    return result == T{0} ? ExtremeZero<kSmallest>(x, count) : result;
   }
   V best0 = Ops::Load(x), best1 = best0, best2 = best0, best3 = best0;
   typename Ops::Mask nan = Ops::IsNan(best0);
@@ -157,10 +173,11 @@ T Extreme(const T* x, int64_t count) {
   add_to_first(Ops::Load(x + count - kLanes));  // the rest, and some elements again
   if (Ops::AnyTrue(nan)) return std::numeric_limits<T>::quiet_NaN();
   const V best = choose(choose(best0, best1), choose(best2, best3));
-  return kSmallest ? Ops::MinOfLanes(best) : Ops::MaxOfLanes(best);
+  const T result = kSmallest ? Ops::MinOfLanes(best) : Ops::MaxOfLanes(best);
+  return result == T{0} ? ExtremeZero<kSmallest>(x, count) : result;
 }
 
-template <typename T, class F, class Ops = RowOps<T>>
+template <class Ops, typename T, class F>
 HWY_INLINE void MapRow(const T* x, int64_t count, T* y, F function) {
   constexpr int64_t kLanes = Ops::kLanes;
   int64_t i = 0;
@@ -175,62 +192,92 @@ HWY_INLINE void MapRow(const T* x, int64_t count, T* y, F function) {
   }
 }
 
-template <typename T>
+template <typename T, class Ops = RowOps<T>>
 void SoftmaxRows(const T* x, int64_t rows, int64_t cols, T* y) {
-  using Ops = RowOps<T>;
   using V = typename Ops::V;
   for (int64_t row = 0; row < rows; ++row, x += cols, y += cols) {
     const V max = Ops::Set(Extreme<false>(x, cols));
-    MapRow(x, cols, y, [max](V v) HWY_ATTR { return Ops::Exp(Ops::Sub(v, max)); });
-    const V scale = Ops::Set(T{1} / SumRow<false>(y, cols));
-    MapRow(y, cols, y, [scale](V v) HWY_ATTR { return Ops::Mul(v, scale); });
+    MapRow<Ops>(x, cols, y, [max](V v) HWY_ATTR { return Ops::Exp(Ops::Sub(v, max)); });
+    const V scale = Ops::Set(T{1} / SumRow<Elements<Ops>>(y, cols));
+    MapRow<Ops>(y, cols, y, [scale](V v) HWY_ATTR { return Ops::Mul(v, scale); });
   }
 }
 
-template <typename T>
+template <typename T, class Ops = RowOps<T>>
 void LogSoftmaxRows(const T* x, int64_t rows, int64_t cols, T* y) {
-  using Ops = RowOps<T>;
   using V = typename Ops::V;
   for (int64_t row = 0; row < rows; ++row, x += cols, y += cols) {
     const V max = Ops::Set(Extreme<false>(x, cols));
-    MapRow(x, cols, y, [max](V v) HWY_ATTR { return Ops::Sub(v, max); });
-    const V log_sum = Ops::Set(std::log(SumRow<true>(y, cols)));
-    MapRow(y, cols, y, [log_sum](V v) HWY_ATTR { return Ops::Sub(v, log_sum); });
+    MapRow<Ops>(x, cols, y, [max](V v) HWY_ATTR { return Ops::Sub(v, max); });
+    const V log_sum = Ops::Log(Ops::Set(SumRow<Exponentials<Ops>>(y, cols)));
+    MapRow<Ops>(y, cols, y, [log_sum](V v) HWY_ATTR { return Ops::Sub(v, log_sum); });
   }
 }
 
 }  // namespace
 
-float SumF32(const float* x, int64_t count) { return SumRow<false>(x, count); }
-double SumF64(const double* x, int64_t count) { return SumRow<false>(x, count); }
+void SoftmaxF32(const float* x, int64_t rows, int64_t cols, float* y) { SoftmaxRows(x, rows, cols, y); }
+void LogSoftmaxF32(const float* x, int64_t rows, int64_t cols, float* y) { LogSoftmaxRows(x, rows, cols, y); }
+
+#ifndef TANDEM_SIMD_EXACT
+// Vectors of f64 have functions of their own, which are not those of exact mode.
+void SoftmaxF64(const double* x, int64_t rows, int64_t cols, double* y) {
+  KernelRun::IsExact() ? SoftmaxRows<double, ScalarOps<double>>(x, rows, cols, y) : SoftmaxRows(x, rows, cols, y);
+}
+void LogSoftmaxF64(const double* x, int64_t rows, int64_t cols, double* y) {
+  KernelRun::IsExact() ? LogSoftmaxRows<double, ScalarOps<double>>(x, rows, cols, y) : LogSoftmaxRows(x, rows, cols, y);
+}
+float SumF32(const float* x, int64_t count) { return SumRow<Elements<RowOps<float>>>(x, count); }
+double SumF64(const double* x, int64_t count) { return SumRow<Elements<RowOps<double>>>(x, count); }
 float MaxF32(const float* x, int64_t count) { return Extreme<false>(x, count); }
 double MaxF64(const double* x, int64_t count) { return Extreme<false>(x, count); }
 float MinF32(const float* x, int64_t count) { return Extreme<true>(x, count); }
 double MinF64(const double* x, int64_t count) { return Extreme<true>(x, count); }
-void SoftmaxF32(const float* x, int64_t rows, int64_t cols, float* y) { SoftmaxRows(x, rows, cols, y); }
-void SoftmaxF64(const double* x, int64_t rows, int64_t cols, double* y) { SoftmaxRows(x, rows, cols, y); }
-void LogSoftmaxF32(const float* x, int64_t rows, int64_t cols, float* y) { LogSoftmaxRows(x, rows, cols, y); }
-void LogSoftmaxF64(const double* x, int64_t rows, int64_t cols, double* y) { LogSoftmaxRows(x, rows, cols, y); }
+#endif
 
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace tandem::cpu {
+namespace TANDEM_CPU_NAMESPACE {
 
+HWY_EXPORT(SoftmaxF32);
+HWY_EXPORT(LogSoftmaxF32);
+#ifndef TANDEM_SIMD_EXACT
+HWY_EXPORT(SoftmaxF64);
+HWY_EXPORT(LogSoftmaxF64);
 HWY_EXPORT(SumF32);
 HWY_EXPORT(SumF64);
 HWY_EXPORT(MaxF32);
 HWY_EXPORT(MaxF64);
 HWY_EXPORT(MinF32);
 HWY_EXPORT(MinF64);
-HWY_EXPORT(SoftmaxF32);
-HWY_EXPORT(SoftmaxF64);
-HWY_EXPORT(LogSoftmaxF32);
-HWY_EXPORT(LogSoftmaxF64);
+
+namespace exact::simd {
+void Softmax(const float* x, int64_t rows, int64_t cols, float* y);
+void LogSoftmax(const float* x, int64_t rows, int64_t cols, float* y);
+}  // namespace exact::simd
+#endif
 
 namespace simd {
+
+void Softmax(const float* x, int64_t rows, int64_t cols, float* y) {
+  TANDEM_IF_EXACT(simd::Softmax(x, rows, cols, y));
+  HWY_DYNAMIC_DISPATCH(SoftmaxF32)(x, rows, cols, y);
+}
+void LogSoftmax(const float* x, int64_t rows, int64_t cols, float* y) {
+  TANDEM_IF_EXACT(simd::LogSoftmax(x, rows, cols, y));
+  HWY_DYNAMIC_DISPATCH(LogSoftmaxF32)(x, rows, cols, y);
+}
+
+#ifndef TANDEM_SIMD_EXACT
+void Softmax(const double* x, int64_t rows, int64_t cols, double* y) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxF64)(x, rows, cols, y);
+}
+void LogSoftmax(const double* x, int64_t rows, int64_t cols, double* y) {
+  HWY_DYNAMIC_DISPATCH(LogSoftmaxF64)(x, rows, cols, y);
+}
 
 float Sum(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(SumF32)(x, count); }
 double Sum(const double* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(SumF64)(x, count); }
@@ -238,21 +285,9 @@ float Max(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(MaxF32)(x
 double Max(const double* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(MaxF64)(x, count); }
 float Min(const float* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(MinF32)(x, count); }
 double Min(const double* x, int64_t count) { return HWY_DYNAMIC_DISPATCH(MinF64)(x, count); }
-
-void Softmax(const float* x, int64_t rows, int64_t cols, float* y) {
-  HWY_DYNAMIC_DISPATCH(SoftmaxF32)(x, rows, cols, y);
-}
-void Softmax(const double* x, int64_t rows, int64_t cols, double* y) {
-  HWY_DYNAMIC_DISPATCH(SoftmaxF64)(x, rows, cols, y);
-}
-void LogSoftmax(const float* x, int64_t rows, int64_t cols, float* y) {
-  HWY_DYNAMIC_DISPATCH(LogSoftmaxF32)(x, rows, cols, y);
-}
-void LogSoftmax(const double* x, int64_t rows, int64_t cols, double* y) {
-  HWY_DYNAMIC_DISPATCH(LogSoftmaxF64)(x, rows, cols, y);
-}
+#endif
 
 }  // namespace simd
-}  // namespace tandem::cpu
+}  // namespace TANDEM_CPU_NAMESPACE
 
 #endif  // HWY_ONCE

@@ -15,10 +15,11 @@
 #define HWY_TARGET_INCLUDE "kernels/convolution/convolution_depthwise_tiles.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "simd/simd_fused-inl.h"
 #include "simd/simd_partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
@@ -70,7 +71,7 @@ HWY_INLINE void ConvolveTile(const DepthwiseBlock<T>& g, int64_t pixel, int64_t 
       const V weight = LoadCount(d, count, w + j * kLanes);
       HWY_UNROLL(9)
       for (int i = 0; i < kHeight; ++i) {
-        sum[i][j] = hn::MulAdd(LoadCount(d, count, x[i] + offset + j * kLanes), weight, sum[i][j]);
+        sum[i][j] = MultiplyAdd(LoadCount(d, count, x[i] + offset + j * kLanes), weight, sum[i][j]);
       }
     }
   }
@@ -124,7 +125,7 @@ HWY_INLINE void SumTile(const DepthwiseBlock<T>& g, int64_t tap, int64_t c, size
       const V given = LoadCount(d, count, dy + j * kLanes);
       HWY_UNROLL(9)
       for (int i = 0; i < kHeight; ++i) {
-        sum[i][j] = hn::MulAdd(LoadCount(d, count, x + offset[i] + j * kLanes), given, sum[i][j]);
+        sum[i][j] = MultiplyAdd(LoadCount(d, count, x + offset[i] + j * kLanes), given, sum[i][j]);
       }
     }
   }
@@ -222,12 +223,12 @@ const DepthwiseTiles<double>& DepthwiseTilesF64() {
   return kTiles;
 }
 
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace tandem::cpu {
+namespace TANDEM_CPU_NAMESPACE {
 
 namespace {
 HWY_EXPORT(DepthwiseTilesF32);
@@ -236,13 +237,15 @@ HWY_EXPORT(DepthwiseTilesF64);
 
 template <>
 const DepthwiseTiles<float>& GetDepthwiseTiles<float>() {
+  TANDEM_IF_EXACT(GetDepthwiseTiles<float>());
   return HWY_DYNAMIC_DISPATCH(DepthwiseTilesF32)();
 }
 template <>
 const DepthwiseTiles<double>& GetDepthwiseTiles<double>() {
+  TANDEM_IF_EXACT(GetDepthwiseTiles<double>());
   return HWY_DYNAMIC_DISPATCH(DepthwiseTilesF64)();
 }
 
-}  // namespace tandem::cpu
+}  // namespace TANDEM_CPU_NAMESPACE
 
 #endif  // HWY_ONCE

@@ -34,6 +34,11 @@ struct DepthwiseTiles {
 template <typename T>
 const DepthwiseTiles<T>& GetDepthwiseTiles();
 
+namespace exact {
+template <typename T>
+const DepthwiseTiles<T>& GetDepthwiseTiles();
+}
+
 }  // namespace tandem::cpu
 
 #endif  // TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_CONVOLUTION_DEPTHWISE_TILES_H_

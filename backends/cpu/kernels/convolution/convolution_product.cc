@@ -18,6 +18,9 @@
 namespace tandem::cpu {
 namespace {
 
+// Up to so many outputs, Gemm is as fast. It adds up in another order, so that this must not depend on the target.
+constexpr int64_t kFewPixels = 24;
+
 // Elements [first_run, first_run + num_runs) of the runs: at most some kGemmDepth products, whose filter elements and
 // pixels fit in the first-level cache.
 struct DepthBlock {
@@ -222,7 +225,7 @@ Status WindowProduct<S>::Run() const {
   if (result.channels == 0 || result.batch == 0 || rows.outputs == 0 || cols.outputs == 0) return Status();
   const int64_t pixels = result.batch * rows.outputs * cols.outputs;
   const bool is_finished_in_place = finish == nullptr || conversion.narrow == nullptr;
-  if (pixels <= 2 * GetConvolutionTiles<T>().tile_rows && is_finished_in_place && IsDenseProduct(*this)) {
+  if (pixels <= kFewPixels && is_finished_in_place && IsDenseProduct(*this)) {
     return MultiplyDense(*this, pixels);
   }
   const T* elements = reinterpret_cast<const T*>(source_data);

@@ -16,10 +16,11 @@
 #define HWY_TARGET_INCLUDE "kernels/convolution/convolution_tiles.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "simd/simd_fused-inl.h"
 #include "simd/simd_partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace {
 
 #if HWY_TARGET == HWY_AVX3
@@ -36,15 +37,6 @@ inline constexpr bool kHasTiles = false;
 #else
 template <typename T>
 inline constexpr bool kHasTiles = HWY_HAVE_FLOAT64 || !std::is_same_v<T, double>;
-
-template <class V>
-HWY_INLINE V MultiplyAdd(V x, V y, V sum) {
-  if constexpr (std::is_integral_v<hn::TFromV<V>>) {
-    return hn::Add(hn::Mul(x, y), sum);
-  } else {
-    return hn::MulAdd(x, y, sum);
-  }
-}
 
 // C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which the last one counts
 // `last` columns.
@@ -275,23 +267,24 @@ void Multiply(const GatheredProduct<T>& g) {
 TANDEM_FOR_EACH_TILE_TYPE(TANDEM_DEFINE_TABLE)
 #undef TANDEM_DEFINE_TABLE
 
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace tandem::cpu {
+namespace TANDEM_CPU_NAMESPACE {
 
 #define TANDEM_DISPATCH_TABLE(name, type)                     \
   HWY_EXPORT(ConvolutionTiles##name);                         \
   template <>                                                 \
   const ConvolutionTiles<type>& GetConvolutionTiles<type>() { \
+    TANDEM_IF_EXACT(GetConvolutionTiles<type>());             \
     return HWY_DYNAMIC_DISPATCH(ConvolutionTiles##name)();    \
   }
 TANDEM_FOR_EACH_TILE_TYPE(TANDEM_DISPATCH_TABLE)
 #undef TANDEM_DISPATCH_TABLE
 
-}  // namespace tandem::cpu
+}  // namespace TANDEM_CPU_NAMESPACE
 
 #endif  // HWY_ONCE
 #undef TANDEM_FOR_EACH_TILE_TYPE

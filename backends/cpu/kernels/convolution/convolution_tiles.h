@@ -48,6 +48,11 @@ struct ConvolutionTiles {
 template <typename T>
 const ConvolutionTiles<T>& GetConvolutionTiles();
 
+namespace exact {
+template <typename T>
+const ConvolutionTiles<T>& GetConvolutionTiles();
+}
+
 }  // namespace tandem::cpu
 
 #endif  // TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_CONVOLUTION_TILES_H_

@@ -29,7 +29,7 @@
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace {
 
 // By memcpy, since the memory may hold elements of another type by now (forwarding) and need not be aligned.
@@ -126,7 +126,7 @@ void PairsRow(const void* const* operands, void* out, int64_t n) {
 }
 
 }  // namespace
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target guard

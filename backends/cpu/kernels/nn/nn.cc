@@ -20,6 +20,7 @@
 #include "kernels/polls.h"
 #include "kernels/reduction/reduction.h"
 #include "kernels/scratch.h"
+#include "simd/portable_math.h"
 #include "simd/simd_math.h"
 #include "tandem/host_context.h"
 
@@ -168,7 +169,8 @@ struct SparseCrossEntropyKernel {
     const A below_max = simd::Max(x, cols) - x[label];
     simd::Softmax(x, 1, cols, gradient);
     // The softmax of the largest element is one over the sum of the exponentials.
-    const A log_sum = -std::log(simd::Max(gradient, cols));
+    const A largest = simd::Max(gradient, cols);
+    const A log_sum = -(KernelRun::IsExact() ? static_cast<A>(portable::Log(largest)) : std::log(largest));
     gradient[label] -= 1;
     return below_max + log_sum;
   }

@@ -70,7 +70,7 @@ class LayerNormKernel {
       if (poll.Stops(kChunk)) return;
       const int64_t size = std::min(kChunk, call.cols - begin);
       chunk = halves_.Widen(x + begin, size, buffer);
-      rows_.moments(chunk, size, &mean, &squares);
+      FindNormalizationRows<A>().moments(chunk, size, &mean, &squares);
       if (call.cols > kChunk) MomentsMerge(begin, size).Merge(mean, squares, moments);
     }
     if (call.cols > kChunk) {
@@ -82,13 +82,13 @@ class LayerNormKernel {
       const int64_t size = std::min(kChunk, call.cols - begin);
       if (call.cols > kChunk) chunk = halves_.Widen(x + begin, size, buffer);
       A* to = HalfRows::Unnarrowed(y + begin, buffer);
-      rows_.scale_elements(chunk, size, mean, factor, call.scales + begin, call.biases + begin, to);
+      FindNormalizationRows<A>().scale_elements(chunk, size, mean, factor, call.scales + begin, call.biases + begin,
+                                                to);
       halves_.Narrow(to, size, y + begin);
     }
   }
 
   HalfRows halves_{kDTypeOf<T>};
-  NormalizationRows<A> rows_ = FindNormalizationRows<A>();
 };
 
 template <typename T>

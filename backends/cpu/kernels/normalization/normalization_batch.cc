@@ -56,7 +56,6 @@ class FusedBatchNormKernel {
   void NormalizePlane(const T* x, int64_t n, float mean, float factor, float offset, T* out) const;
 
   HalfRows halves_{kDTypeOf<T>};
-  NormalizationRows<float> rows_ = FindNormalizationRows<float>();
 };
 
 // Results 1 to 5 in training, from the moments of each channel's `n` elements.
@@ -172,7 +171,7 @@ template <typename T>
 void FusedBatchNormKernel<T>::BlockMoments(const T* x, int64_t rows, int64_t stride, int64_t cols, float* means,
                                            float* squares) const {
   if constexpr (std::is_same_v<T, float>) {
-    rows_.column_moments(x, rows, stride, cols, means, squares);
+    FindNormalizationRows<float>().column_moments(x, rows, stride, cols, means, squares);
   } else {
     float buffer[kBlock];
     if (cols == stride) {
@@ -180,7 +179,7 @@ void FusedBatchNormKernel<T>::BlockMoments(const T* x, int64_t rows, int64_t str
     } else {
       for (int64_t row = 0; row < rows; ++row) halves_.Widen(x + row * stride, cols, buffer + row * cols);
     }
-    rows_.column_moments(buffer, rows, cols, cols, means, squares);
+    FindNormalizationRows<float>().column_moments(buffer, rows, cols, cols, means, squares);
   }
 }
 
@@ -210,7 +209,7 @@ Moments FusedBatchNormKernel<T>::PlaneMoments(const T* x, int64_t n) const {
   for (int64_t begin = 0; begin < n && !poll.Stops(kBuffer); begin += kBuffer) {
     const int64_t size = std::min(kBuffer, n - begin);
     float mean = 0, squares = 0;
-    rows_.moments(halves_.Widen(x + begin, size, buffer), size, &mean, &squares);
+    FindNormalizationRows<float>().moments(halves_.Widen(x + begin, size, buffer), size, &mean, &squares);
     MomentsMerge(begin, size).Merge(static_cast<double>(mean), static_cast<double>(squares), result);
   }
   return result;
@@ -242,7 +241,8 @@ template <typename T>
 void FusedBatchNormKernel<T>::NormalizeRows(const T* x, int64_t rows, int64_t cols, const Parameters& parameters,
                                             T* out) const {
   if constexpr (std::is_same_v<T, float>) {
-    rows_.scale_columns(x, rows, cols, parameters.means, parameters.factors, parameters.offsets, out);
+    FindNormalizationRows<float>().scale_columns(x, rows, cols, parameters.means, parameters.factors,
+                                                 parameters.offsets, out);
   } else {
     float buffer[kBuffer];
     const int64_t tile = std::min(cols, kBuffer);
@@ -253,8 +253,8 @@ void FusedBatchNormKernel<T>::NormalizeRows(const T* x, int64_t rows, int64_t co
         const int64_t at = row * cols + col;
         halves_.Widen(x + at, size, buffer);
         const int64_t tile_cols = std::min(tile, cols - col);
-        rows_.scale_columns(buffer, size / tile_cols, tile_cols, parameters.means + col, parameters.factors + col,
-                            parameters.offsets + col, buffer);
+        FindNormalizationRows<float>().scale_columns(buffer, size / tile_cols, tile_cols, parameters.means + col,
+                                                     parameters.factors + col, parameters.offsets + col, buffer);
         halves_.Narrow(buffer, size, out + at);
       }
     }
@@ -270,7 +270,7 @@ void FusedBatchNormKernel<T>::NormalizePlane(const T* x, int64_t n, float mean, 
   for (int64_t begin = 0; begin < n && !poll.Stops(std::min(chunk, n)); begin += chunk) {
     const int64_t size = std::min(chunk, n - begin);
     float* to = HalfRows::Unnarrowed(out + begin, buffer);
-    rows_.scale(halves_.Widen(x + begin, size, buffer), size, mean, factor, offset, to);
+    FindNormalizationRows<float>().scale(halves_.Widen(x + begin, size, buffer), size, mean, factor, offset, to);
     halves_.Narrow(to, size, out + begin);
   }
 }

@@ -69,7 +69,6 @@ class FusedBatchNormGradKernel {
                    const Parameters& parameters, T* out) const;
 
   HalfRows halves_{kDTypeOf<T>};
-  NormalizationRows<float> rows_ = FindNormalizationRows<float>();
 };
 
 template <typename T>
@@ -141,11 +140,11 @@ Status FusedBatchNormGradKernel<T>::SumColumns(const KernelFrame& frame, const B
         halves_.Widen(x + row * cols, block.cols, wide_x + row * block.cols);
         halves_.Widen(dy + row * cols, block.cols, wide_dy + row * block.cols);
       }
-      rows_.column_products(wide_x, wide_dy, block.rows, block.cols, block.cols, block_means, gradients + block.result,
-                            products + block.result);
+      FindNormalizationRows<float>().column_products(wide_x, wide_dy, block.rows, block.cols, block.cols, block_means,
+                                                     gradients + block.result, products + block.result);
     } else {
-      rows_.column_products(x, dy, block.rows, cols, block.cols, block_means, gradients + block.result,
-                            products + block.result);
+      FindNormalizationRows<float>().column_products(x, dy, block.rows, cols, block.cols, block_means,
+                                                     gradients + block.result, products + block.result);
     }
   });
   const int64_t channels = layout.channels;
@@ -178,7 +177,7 @@ Status FusedBatchNormGradKernel<T>::SumPlanes(const KernelFrame& frame, const Ba
         const float* x = halves_.Widen(inputs.x + i * plane + begin, size, wide_x);
         const float* dy = halves_.Widen(inputs.gradients + i * plane + begin, size, wide_dy);
         float gradient = 0, product = 0;
-        rows_.products(x, dy, size, means[i % layout.channels], &gradient, &product);
+        FindNormalizationRows<float>().products(x, dy, size, means[i % layout.channels], &gradient, &product);
         sum.Add(gradient, product);
       }
       scratch.data()[i] = sum;
@@ -214,8 +213,8 @@ void FusedBatchNormGradKernel<T>::Combine(const KernelFrame& frame, const BatchN
         const float* x = halves_.Widen(inputs.x + at, size, wide_x);
         const float* dy = halves_.Widen(inputs.gradients + at, size, wide_dy);
         float* to = HalfRows::Unnarrowed(out + at, wide_x);
-        rows_.combine(x, dy, size, parameters.means[c], parameters.factors[c], parameters.slopes[c],
-                      parameters.offsets[c], to);
+        FindNormalizationRows<float>().combine(x, dy, size, parameters.means[c], parameters.factors[c],
+                                               parameters.slopes[c], parameters.offsets[c], to);
         halves_.Narrow(to, size, out + at);
       }
     }
@@ -233,8 +232,9 @@ void FusedBatchNormGradKernel<T>::CombineRows(const BatchNormLayout& layout, con
     const float* x = halves_.Widen(inputs.x + at, size, wide_x);
     const float* dy = halves_.Widen(inputs.gradients + at, size, wide_dy);
     float* to = HalfRows::Unnarrowed(out + at, wide_x);
-    rows_.combine_columns(x, dy, rows, num_cols, parameters.means + first_col, parameters.factors + first_col,
-                          parameters.slopes + first_col, parameters.offsets + first_col, to);
+    FindNormalizationRows<float>().combine_columns(x, dy, rows, num_cols, parameters.means + first_col,
+                                                   parameters.factors + first_col, parameters.slopes + first_col,
+                                                   parameters.offsets + first_col, to);
     halves_.Narrow(to, size, out + at);
   };
   const int64_t tile = kWidens ? std::min(cols, kBlock) : cols;

@@ -86,18 +86,18 @@ class LayerNormGradKernel {
     A* scaled = buffer + 2 * cols;
     const auto n = static_cast<A>(cols);
     A mean = 0, squares = 0;
-    rows_.moments(x, cols, &mean, &squares);
+    FindNormalizationRows<A>().moments(x, cols, &mean, &squares);
     const A factor = 1 / std::sqrt(squares / n + call.epsilon);
-    rows_.add_products(x, dy, call.scales, cols, mean, factor, products, products + cols, scaled);
+    FindNormalizationRows<A>().add_products(x, dy, call.scales, cols, mean, factor, products, products + cols, scaled);
     A sum = 0, product = 0;
-    rows_.products(x, scaled, cols, mean, &sum, &product);
+    FindNormalizationRows<A>().products(x, scaled, cols, mean, &sum, &product);
     A* to = HalfRows::Unnarrowed(out, scaled);
-    rows_.combine(x, scaled, cols, mean, factor, -factor * factor * factor * product / n, -factor * sum / n, to);
+    FindNormalizationRows<A>().combine(x, scaled, cols, mean, factor, -factor * factor * factor * product / n,
+                                       -factor * sum / n, to);
     halves_.Narrow(to, cols, out);
   }
 
   HalfRows halves_{kDTypeOf<T>};
-  NormalizationRows<A> rows_ = FindNormalizationRows<A>();
 };
 
 template <typename T>

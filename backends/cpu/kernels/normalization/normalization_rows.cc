@@ -6,6 +6,7 @@
 
 #include "kernels/normalization/normalization_rows.h"
 
+#include <cstddef>
 #include <type_traits>
 
 #include "simd/simd_math.h"
@@ -18,9 +19,10 @@
 // After the above.
 #include "kernels/elementwise/elementwise_loops-inl.h"
 #include "kernels/reduction/reduction_load-inl.h"
+#include "simd/simd_sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -30,37 +32,62 @@ HWY_INLINE T SquareOf(T x) {
   return x * x;
 }
 
-// The sum of the squares of differences from `mean`.
+// ---- Sums along rows.
+
 template <typename T>
-HWY_INLINE T SumSquares(const T* x, int64_t n, T mean) {
-  T result = 0;
-  int64_t i = 0;
-  if constexpr (std::is_same_v<T, float> || HWY_HAVE_FLOAT64) {
-    const hn::ScalableTag<T> d;
-    constexpr int64_t kLanes = HWY_LANES(T);
-    const auto m = hn::Set(d, mean);
-    const auto add = [&](auto sum, int64_t at) HWY_ATTR {
-      const auto difference = hn::Sub(hn::LoadU(d, x + at), m);
-      return hn::MulAdd(difference, difference, sum);
-    };
-    auto sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
-      sum0 = add(sum0, i);
-      sum1 = add(sum1, i + kLanes);
-      sum2 = add(sum2, i + 2 * kLanes);
-      sum3 = add(sum3, i + 3 * kLanes);
-    }
-    for (; i + kLanes <= n; i += kLanes) sum0 = add(sum0, i);
-    result = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3))));
+using Terms = std::conditional_t<kHasSumVectors<T>, SumVectors<T>, SumNumbers<T>>;
+
+// The squares of differences from the mean.
+template <typename T, class Numbers = Terms<T>>
+struct Squares : Numbers {
+  using V = typename Numbers::V;
+  static constexpr int kSums = 1;
+  const T* x;
+  T mean;
+
+  HWY_INLINE void AddTo(V (&sums)[1], int64_t i) const { sums[0] = With(Numbers::LoadAny(x + i), sums[0]); }
+  HWY_INLINE void AddFirstTo(V (&sums)[1], size_t n, int64_t i) const {
+    sums[0] = Numbers::SelectFirst(n, With(Numbers::LoadFirst(n, x + i), sums[0]), sums[0]);
   }
-  for (; i < n; ++i) result += SquareOf(x[i] - mean);
-  return result;
-}
+
+ private:
+  HWY_INLINE V With(V v, V sum) const {
+    const V difference = Numbers::Subtract(v, Numbers::Set(mean));
+    return Numbers::AddProduct(difference, difference, sum);
+  }
+};
+
+// dy, and its products with differences of x from the mean.
+template <typename T, class Numbers = Terms<T>>
+struct GradientProducts : Numbers {
+  using V = typename Numbers::V;
+  static constexpr int kSums = 2;
+  const T* x;
+  const T* dy;
+  T mean;
+
+  HWY_INLINE void AddTo(V (&sums)[2], int64_t i) const {
+    Take(sums, Numbers::LoadAny(x + i), Numbers::LoadAny(dy + i));
+  }
+  // Where dy is 0, so is the product.
+  HWY_INLINE void AddFirstTo(V (&sums)[2], size_t n, int64_t i) const {
+    Take(sums, Numbers::LoadFirst(n, x + i), Numbers::LoadFirst(n, dy + i));
+  }
+
+ private:
+  HWY_INLINE void Take(V (&sums)[2], V v, V gradient) const {
+    sums[0] = Numbers::Add(sums[0], gradient);
+    sums[1] = Numbers::AddProduct(gradient, Numbers::Subtract(v, Numbers::Set(mean)), sums[1]);
+  }
+};
 
 template <typename T>
 void Moments(const T* x, int64_t n, T* mean, T* squares) {
   *mean = simd::Sum(x, n) / static_cast<T>(n);
-  *squares = SumSquares(x, n, *mean);
+  Squares<T> terms;
+  terms.x = x;
+  terms.mean = *mean;
+  SumTerms(terms, 0, n, squares);
 }
 
 template <typename T>
@@ -117,36 +144,14 @@ void ScaleElements(const T* x, int64_t n, T mean, T factor, const T* HWY_RESTRIC
 
 template <typename T>
 void Products(const T* x, const T* dy, int64_t n, T mean, T* sum, T* product) {
-  T gradients = 0;
-  T products = 0;
-  int64_t i = 0;
-  if constexpr (std::is_same_v<T, float> || HWY_HAVE_FLOAT64) {
-    const hn::ScalableTag<T> d;
-    constexpr int64_t kLanes = HWY_LANES(T);
-    const auto m = hn::Set(d, mean);
-    auto sum0 = hn::Zero(d), sum1 = sum0, product0 = sum0, product1 = sum0;
-    const auto add = [&](auto& to, auto& to_product, int64_t at) HWY_ATTR {
-      const auto gradient = hn::LoadU(d, dy + at);
-      to = hn::Add(to, gradient);
-      to_product = hn::MulAdd(gradient, hn::Sub(hn::LoadU(d, x + at), m), to_product);
-    };
-    for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-      add(sum0, product0, i);
-      add(sum1, product1, i + kLanes);
-    }
-    if (i + kLanes <= n) {
-      add(sum0, product0, i);
-      i += kLanes;
-    }
-    gradients = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
-    products = hn::GetLane(hn::SumOfLanes(d, hn::Add(product0, product1)));
-  }
-  for (; i < n; ++i) {
-    gradients += dy[i];
-    products += dy[i] * (x[i] - mean);
-  }
-  *sum = gradients;
-  *product = products;
+  GradientProducts<T> terms;
+  terms.x = x;
+  terms.dy = dy;
+  terms.mean = mean;
+  T sums[2];
+  SumTerms(terms, 0, n, sums);
+  *sum = sums[0];
+  *product = sums[1];
 }
 
 template <typename T>
@@ -198,21 +203,20 @@ void CombineColumns(const T* x, const T* dy, int64_t rows, int64_t cols, const T
 }
 
 template <typename T>
-NormalizationRows<T> Functions() {
-  return {&Moments<T>,  &ColumnMoments<T>,  &Scale<T>,       &ScaleColumns<T>, &ScaleElements<T>,
-          &Products<T>, &ColumnProducts<T>, &AddProducts<T>, &Combine<T>,      &CombineColumns<T>};
-}
+inline constexpr NormalizationRows<T> kFunctions = {
+    &Moments<T>,  &ColumnMoments<T>,  &Scale<T>,       &ScaleColumns<T>, &ScaleElements<T>,
+    &Products<T>, &ColumnProducts<T>, &AddProducts<T>, &Combine<T>,      &CombineColumns<T>};
 
 }  // namespace
 
-NormalizationRows<float> NormalizationRowsF32() { return Functions<float>(); }
-NormalizationRows<double> NormalizationRowsF64() { return Functions<double>(); }
+const NormalizationRows<float>& NormalizationRowsF32() { return kFunctions<float>; }
+const NormalizationRows<double>& NormalizationRowsF64() { return kFunctions<double>; }
 
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tandem::cpu {
+namespace TANDEM_CPU_NAMESPACE {
 
 namespace {
 HWY_EXPORT(NormalizationRowsF32);
@@ -220,13 +224,15 @@ HWY_EXPORT(NormalizationRowsF64);
 }  // namespace
 
 template <>
-NormalizationRows<float> FindNormalizationRows<float>() {
+const NormalizationRows<float>& FindNormalizationRows<float>() {
+  TANDEM_IF_EXACT(FindNormalizationRows<float>());
   return HWY_DYNAMIC_DISPATCH(NormalizationRowsF32)();
 }
 template <>
-NormalizationRows<double> FindNormalizationRows<double>() {
+const NormalizationRows<double>& FindNormalizationRows<double>() {
+  TANDEM_IF_EXACT(FindNormalizationRows<double>());
   return HWY_DYNAMIC_DISPATCH(NormalizationRowsF64)();
 }
 
-}  // namespace tandem::cpu
+}  // namespace TANDEM_CPU_NAMESPACE
 #endif  // HWY_ONCE

@@ -41,7 +41,12 @@ struct NormalizationRows {
 
 // For the best instruction set of this machine. T: float, double.
 template <typename T>
-NormalizationRows<T> FindNormalizationRows();
+const NormalizationRows<T>& FindNormalizationRows();
+
+namespace exact {
+template <typename T>
+const NormalizationRows<T>& FindNormalizationRows();
+}
 
 }  // namespace tandem::cpu
 

@@ -23,6 +23,7 @@
 #include "hwy/highway.h"
 // After the above.
 #include "kernels/pooling/pooling_vectors-inl.h"
+#include "simd/simd_sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
@@ -32,7 +33,7 @@ namespace {
 constexpr int64_t kNarrowTile = 512;
 
 struct Largest {
-  static constexpr bool kDivides = false;
+  static constexpr bool kAdds = false;
   template <class Ops>
   static HWY_INLINE typename Ops::V Apply(typename Ops::V x, typename Ops::V y) {
     return Ops::Larger(x, y);
@@ -71,7 +72,7 @@ struct Largest {
 };
 
 struct Mean {
-  static constexpr bool kDivides = true;
+  static constexpr bool kAdds = true;
   template <class Ops>
   static HWY_INLINE typename Ops::V Apply(typename Ops::V x, typename Ops::V y) {
     return Ops::Add(x, y);
@@ -101,6 +102,7 @@ struct Pool {
   using A = typename Ops::A;
   static constexpr int64_t kLanes = Ops::kLanes;
   static constexpr bool kNarrows = !std::is_same_v<T, A>;
+  static constexpr int64_t kSumChannels = 64 / sizeof(A);  // lanes of the widest vectors
 
   // `rows` rows of `pixels` pixels of an image, whose rows begin `stride` elements apart.
   struct Window {
@@ -134,7 +136,7 @@ struct Pool {
     }
     for (int i = 0; i < kCount; ++i) {
       V v = result[i].Get();
-      if constexpr (Fn::kDivides) v = Ops::Div(v, Ops::Set(static_cast<A>(window.rows * window.pixels)));
+      if constexpr (Fn::kAdds) v = Ops::Div(v, Ops::Set(static_cast<A>(window.rows * window.pixels)));
       Ops::Store(v, out + i * kLanes);
     }
   }
@@ -196,8 +198,37 @@ struct Pool {
     }
   }
 
+  // The elements of a stretch as numbers to add up.
+  using SumOps = std::conditional_t<kHasSumVectors<A>, SumVectors<A>, SumNumbers<A>>;
+  struct StretchTerms : SumOps {
+    static constexpr int kSums = 1;
+    const T* x;
+
+    HWY_INLINE void AddTo(typename SumOps::V (&sums)[1], int64_t i) const {
+      if constexpr (!kNarrows) {
+        sums[0] = SumOps::Add(sums[0], SumOps::LoadAny(x + i));
+      } else if constexpr (kLanes == SumOps::kLanes) {
+        sums[0] = SumOps::Add(sums[0], Ops::Load(x + i));
+      } else {
+        AddFirstTo(sums, static_cast<size_t>(SumOps::kLanes), i);
+      }
+    }
+    HWY_INLINE void AddFirstTo(typename SumOps::V (&sums)[1], size_t n, int64_t i) const {
+      A numbers[SumOps::kLanes] = {};
+      for (size_t j = 0; j < n; ++j) numbers[j] = Load<A>(x[i + static_cast<int64_t>(j)]);
+      sums[0] = SumOps::Add(sums[0], SumOps::LoadAny(numbers));
+    }
+  };
+
   // All of `n` contiguous elements.
   static HWY_INLINE A PoolStretch(const T* HWY_RESTRICT x, int64_t n) {
+    if constexpr (Fn::kAdds) {
+      StretchTerms terms;
+      terms.x = x;
+      A sum;
+      SumTerms(terms, 0, n, &sum);
+      return sum;
+    }
     A result = Fn::template Identity<A>();
     int64_t i = 0;
     if (n >= kLanes) {
@@ -333,7 +364,7 @@ struct Pool {
     const int64_t pad = plan.cols.pad_before;
     if (plan.channels == 1 && plan.cols.output == 1 && WindowRange(plan.cols, 0).size() == plan.cols.input) {
       A result = PoolStretch(image + y.begin * stride, y.size() * stride);
-      if constexpr (Fn::kDivides) result /= static_cast<A>(y.size() * stride);
+      if constexpr (Fn::kAdds) result /= static_cast<A>(y.size() * stride);
       *out = static_cast<T>(result);
       return;
     }
@@ -356,14 +387,17 @@ struct Pool {
       result = out;
     }
     PoolWindows(plan, buffers, result);
-    if constexpr (Fn::kDivides) Divide(plan, y.size(), result);
+    if constexpr (Fn::kAdds) Divide(plan, y.size(), result);
     if constexpr (kNarrows) {
       const void* from = result;
       narrow(&from, out, plan.OutputRowSize());
     }
   }
 
-  static bool IsByPixels(const PoolPlan& plan) { return kLanes == 1 || plan.channels >= kLanes; }
+  // Sums depend on the way, so that the width of vectors must not choose it.
+  static bool IsByPixels(const PoolPlan& plan) {
+    return Fn::kAdds ? plan.channels >= kSumChannels : kLanes == 1 || plan.channels >= kLanes;
+  }
 
   static int64_t ScratchSize(const PoolPlan& plan) {
     return IsByPixels(plan) ? 0 : Buffers(plan, nullptr).size * static_cast<int64_t>(sizeof(A));

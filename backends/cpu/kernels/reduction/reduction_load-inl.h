@@ -26,7 +26,7 @@
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tandem::cpu::HWY_NAMESPACE {
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
@@ -55,7 +55,7 @@ HWY_INLINE A Load(T x) {
 }
 
 }  // namespace
-}  // namespace tandem::cpu::HWY_NAMESPACE
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard, per target

@@ -7,6 +7,7 @@
 #include "kernels/scan/scan_rows.h"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/polls.h"
@@ -98,80 +99,139 @@ T AlongOneByOne(const void* x, void* out, int64_t first, int64_t n, ScanOrder or
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
+// 16 bytes of f32 or f64.
 template <typename T>
-using Register = hn::FixedTag<T, 16 / sizeof(T)>;
+struct VectorRegister {
+  using D = hn::FixedTag<T, 16 / sizeof(T)>;
+  using V = hn::Vec<D>;
+  static constexpr int64_t kLanes = 16 / sizeof(T);
+
+  static HWY_INLINE V Load(const T* from) { return hn::LoadU(D(), from); }
+  static HWY_INLINE void Store(V v, T* to) { hn::StoreU(v, D(), to); }
+  static HWY_INLINE V Set(T value) { return hn::Set(D(), value); }
+  static HWY_INLINE V Reverse(V v) { return hn::Reverse(D(), v); }
+  static HWY_INLINE V SpreadLast(V v) { return hn::Broadcast<kLanes - 1>(v); }
+  static HWY_INLINE T First(V v) { return hn::GetLane(v); }
+  // The elements kCount lanes further on, behind as many of `first`; kZero: which are 0.
+  template <int kCount, bool kZero = false>
+  static HWY_INLINE V Shift(V first, V v) {
+    if constexpr (kZero) return hn::ShiftLeftLanes<kCount>(D(), v);
+    return hn::IfThenElse(hn::FirstN(D(), kCount), first, hn::ShiftLeftLanes<kCount>(D(), v));
+  }
+  template <typename Op>
+  static HWY_INLINE V Apply(V x, V y) {
+    return Op::ApplyVector(x, y);
+  }
+};
+
+#endif  // registers
+
+// The same, where there are none.
+template <typename T>
+struct PlainRegister {
+  static constexpr int64_t kLanes = 16 / sizeof(T);
+  struct V {
+    T lanes[kLanes];
+  };
+
+  static HWY_INLINE V Load(const T* from) {
+    V v;
+    std::memcpy(v.lanes, from, sizeof(v.lanes));
+    return v;
+  }
+  static HWY_INLINE void Store(V v, T* to) { std::memcpy(to, v.lanes, sizeof(v.lanes)); }
+  static HWY_INLINE V Set(T value) {
+    V v;
+    std::fill_n(v.lanes, kLanes, value);
+    return v;
+  }
+  static HWY_INLINE V Reverse(V v) {
+    std::reverse(v.lanes, v.lanes + kLanes);
+    return v;
+  }
+  static HWY_INLINE V SpreadLast(V v) { return Set(v.lanes[kLanes - 1]); }
+  static HWY_INLINE T First(V v) { return v.lanes[0]; }
+  template <int kCount, bool kZero = false>
+  static HWY_INLINE V Shift(V first, V v) {
+    for (int64_t i = kCount; i < kLanes; ++i) first.lanes[i] = v.lanes[i - kCount];
+    return first;
+  }
+  template <typename Op>
+  static HWY_INLINE V Apply(V x, V y) {
+    for (int64_t i = 0; i < kLanes; ++i) x.lanes[i] = Op::Apply(x.lanes[i], y.lanes[i]);
+    return x;
+  }
+};
+
+#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+template <typename T>
+using Register = PlainRegister<T>;
+#else
+template <typename T>
+using Register = std::conditional_t<kHasRegisters<T>, VectorRegister<T>, PlainRegister<T>>;
+#endif
 
 // The scan of a register's own elements.
-template <typename Op, class D, class V = hn::Vec<D>>
-HWY_INLINE V ScanRegister(D d, V v) {
-  const V neutral = hn::Set(d, Op::template Start<hn::TFromD<D>>());
-  const auto shift = [&](V shifted, size_t count) {
-    return std::is_same_v<Op, Sum> ? shifted : hn::IfThenElse(hn::FirstN(d, count), neutral, shifted);
-  };
-  v = Op::ApplyVector(shift(hn::ShiftLeftLanes<1>(d, v), 1), v);
-  if constexpr (hn::MaxLanes(d) == 4) v = Op::ApplyVector(shift(hn::ShiftLeftLanes<2>(d, v), 2), v);
+template <typename Op, class R, typename T, class V = typename R::V>
+HWY_INLINE V ScanRegister(V v) {
+  constexpr bool kZero = std::is_same_v<Op, Sum>;
+  const V neutral = R::Set(Op::template Start<T>());
+  v = R::template Apply<Op>(R::template Shift<1, kZero>(neutral, v), v);
+  if constexpr (R::kLanes == 4) v = R::template Apply<Op>(R::template Shift<2, kZero>(neutral, v), v);
   return v;
 }
 
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V SpreadLast(D d, V v) {
-  return hn::Broadcast<hn::MaxLanes(d) - 1>(v);
-}
-
 // As many elements as whole pairs of registers hold; gives their number, and what they come to in `sum`.
-template <typename Op, bool kReverse, bool kExclusive, typename T>
+template <typename Op, bool kReverse, bool kExclusive, class R, typename T>
 int64_t AlongRegisters(const T* x, T* out, int64_t n, T start, T& sum) {
-  const Register<T> d;
-  using V = hn::Vec<decltype(d)>;
-  constexpr int64_t kLanes = hn::MaxLanes(d);
-  const V offset = hn::Set(d, start);
-  V carry = hn::Set(d, sum);
+  using V = typename R::V;
+  constexpr int64_t kLanes = R::kLanes;
+  const V offset = R::Set(start);
+  V carry = R::Set(sum);
   int64_t i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
     const int64_t first = kReverse ? n - i - kLanes : i;
     const int64_t second = kReverse ? first - kLanes : i + kLanes;
-    const V x0 = hn::LoadU(d, x + first);
-    const V x1 = hn::LoadU(d, x + second);
-    const V own0 = ScanRegister<Op>(d, kReverse ? hn::Reverse(d, x0) : x0);
-    const V own1 = Op::ApplyVector(SpreadLast(d, own0), ScanRegister<Op>(d, kReverse ? hn::Reverse(d, x1) : x1));
-    V y0 = Op::ApplyVector(carry, own0);
-    V y1 = Op::ApplyVector(carry, own1);
-    const V next = SpreadLast(d, y1);
+    const V x0 = R::Load(x + first);
+    const V x1 = R::Load(x + second);
+    const V own0 = ScanRegister<Op, R, T>(kReverse ? R::Reverse(x0) : x0);
+    const V own1 = R::template Apply<Op>(R::SpreadLast(own0), ScanRegister<Op, R, T>(kReverse ? R::Reverse(x1) : x1));
+    V y0 = R::template Apply<Op>(carry, own0);
+    V y1 = R::template Apply<Op>(carry, own1);
+    const V next = R::SpreadLast(y1);
     if constexpr (kExclusive) {
-      y1 = hn::IfThenElse(hn::FirstN(d, 1), SpreadLast(d, y0), hn::ShiftLeftLanes<1>(d, y1));
-      y0 = hn::IfThenElse(hn::FirstN(d, 1), carry, hn::ShiftLeftLanes<1>(d, y0));
+      y1 = R::template Shift<1>(R::SpreadLast(y0), y1);
+      y0 = R::template Shift<1>(carry, y0);
     }
     carry = next;
     if (out == nullptr) continue;
-    y0 = Op::ApplyVector(offset, y0);
-    y1 = Op::ApplyVector(offset, y1);
-    hn::StoreU(kReverse ? hn::Reverse(d, y0) : y0, d, out + first);
-    hn::StoreU(kReverse ? hn::Reverse(d, y1) : y1, d, out + second);
+    y0 = R::template Apply<Op>(offset, y0);
+    y1 = R::template Apply<Op>(offset, y1);
+    R::Store(kReverse ? R::Reverse(y0) : y0, out + first);
+    R::Store(kReverse ? R::Reverse(y1) : y1, out + second);
   }
-  sum = hn::GetLane(carry);
+  sum = R::First(carry);
   return i;
 }
-
-#endif  // registers
 
 template <typename Op, typename T>
 void Along(const void* x, void* out, int64_t n, ScanOrder order, const void* start_at, void* total) {
   const T start = start_at == nullptr ? Op::template Start<T>() : LoadElement<T>(start_at, 0);
   T sum = Op::template Start<T>();
   int64_t done = 0;
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-  if constexpr (kHasRegisters<T>) {
+  // Sums of floating-point numbers depend on the order of additions, which must not depend on the target.
+  if constexpr (std::is_floating_point_v<T>) {
+    using R = Register<T>;
     const auto* from = static_cast<const T*>(x);
     auto* to = static_cast<T*>(out);
     if (order.reverse) {
-      done = order.exclusive ? AlongRegisters<Op, true, true>(from, to, n, start, sum)
-                             : AlongRegisters<Op, true, false>(from, to, n, start, sum);
+      done = order.exclusive ? AlongRegisters<Op, true, true, R>(from, to, n, start, sum)
+                             : AlongRegisters<Op, true, false, R>(from, to, n, start, sum);
     } else {
-      done = order.exclusive ? AlongRegisters<Op, false, true>(from, to, n, start, sum)
-                             : AlongRegisters<Op, false, false>(from, to, n, start, sum);
+      done = order.exclusive ? AlongRegisters<Op, false, true, R>(from, to, n, start, sum)
+                             : AlongRegisters<Op, false, false, R>(from, to, n, start, sum);
     }
   }
-#endif
   sum = AlongOneByOne<Op, T>(x, out, done, n, order, start, sum);
   if (total != nullptr) StoreElement(sum, total, 0);
 }
