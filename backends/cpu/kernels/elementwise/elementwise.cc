@@ -341,11 +341,9 @@ class Registration {
 Status RegisterElementwiseKernels(KernelOpHandler& handler) {
   const CastRows casts;
   Registration registration(handler, casts);
-  const auto add = [&registration](const RowEntry& entry) { registration.Add(entry); };
-  ListSimdRows(add);
-  ListActivationRows(add);
-  ListMathRows(add);
-  ListScalarRows(add);
+  for (const RowTable& table : {SimdRows(), ActivationRows(), MathRows(), ScalarRows()}) {
+    for (const RowEntry& entry : table) registration.Add(entry);
+  }
   constexpr DTypeSet kString = {DType::kString};
   registration.Keep(handler.AddKernel("tf.Equal", kString, MakeKernel(StringEqualityKernel{true})));
   registration.Keep(handler.AddKernel("tf.NotEqual", kString, MakeKernel(StringEqualityKernel{false})));

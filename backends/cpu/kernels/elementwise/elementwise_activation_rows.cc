@@ -87,28 +87,32 @@ void ClipSingleRow(const void* const* operands, void* out, int64_t n) {
 }
 
 template <typename... T>
-void ListClip(RowSink sink) {
-  (sink({.op = "tf.ClipByValue",
-         .num_operands = 3,
-         .dtypes = {kDTypeOf<T>},
-         .row = &TernaryRow<Clip, T>,
-         .row_if_rest_single = &ClipSingleRow<T>,
-         .is_float = std::is_same_v<T, float>}),
+constexpr void ListClip(RowList& list) {
+  (list.Add({.op = "tf.ClipByValue",
+             .num_operands = 3,
+             .dtypes = {kDTypeOf<T>},
+             .row = &TernaryRow<Clip, T>,
+             .row_if_rest_single = &ClipSingleRow<T>,
+             .is_float = std::is_same_v<T, float>}),
    ...);
 }
 
-}  // namespace
-
-void ListActivations(RowSink sink) {
-  const Rows rows(sink);
+constexpr void ListActivations(RowList& list) {
+  const Rows rows(list);
   rows.UnaryReal<Relu>("tf.Relu");
   rows.UnaryReal<Relu6>("tf.Relu6");
   rows.Unary<Softsign, float, double>("tf.Softsign", 0.2f);
   rows.Binary<LeakyRelu, float, double>("tandem.Prelu");
   rows.UnaryWithParameter<LeakyRelu, float, double>("tf.LeakyRelu", "alpha");
-  ListClip<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(sink);
+  ListClip<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(list);
   rows.Complex("tf.ClipByValue", 3, &PairsRow<&TernaryRow<Clip, float>>);
 }
+
+constexpr auto kTable = MakeRowTable<&ListActivations>();
+
+}  // namespace
+
+RowTable ActivationRowsOfTarget() { return kTable; }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -117,10 +121,10 @@ HWY_AFTER_NAMESPACE();
 namespace tandem::cpu {
 
 namespace {
-HWY_EXPORT(ListActivations);
+HWY_EXPORT(ActivationRowsOfTarget);
 }  // namespace
 
-void ListActivationRows(RowSink sink) { HWY_DYNAMIC_DISPATCH(ListActivations)(sink); }
+RowTable ActivationRows() { return HWY_DYNAMIC_DISPATCH(ActivationRowsOfTarget)(); }
 
 }  // namespace tandem::cpu
 #endif  // HWY_ONCE

@@ -40,76 +40,77 @@ constexpr DTypeSet ExactDType() {
   }
 }
 
-// Tells the sink of the rows of one op after the other.
+// Adds the rows of one op after the other.
 class Rows {
  public:
-  explicit Rows(RowSink sink) : sink_(sink) {}
+  constexpr explicit Rows(RowList& list) : list_(list) {}
 
   template <typename Fn, typename... T>
-  void Unary(const char* op, float cost = 0.02f) const {
-    (sink_(Of<T>({.op = op,
-                  .num_operands = 1,
-                  .dtypes = ExactDType<T>(),
-                  .row = &UnaryRow<Fn, T>,
-                  .cost = cost,
-                  .gives_bool = std::is_same_v<decltype(Fn::Apply(T())), uint8_t>})),
+  constexpr void Unary(const char* op, float cost = 0.02f) const {
+    (list_.Add(Of<T>({.op = op,
+                      .num_operands = 1,
+                      .dtypes = ExactDType<T>(),
+                      .row = &UnaryRow<Fn, T>,
+                      .cost = cost,
+                      .gives_bool = std::is_same_v<decltype(Fn::Apply(T())), uint8_t>})),
      ...);
   }
   template <typename Fn, typename... T>
-  void Binary(const char* op, float cost = 0.02f, bool swaps = false) const {
-    (sink_(Of<T>({.op = op,
-                  .num_operands = 2,
-                  .dtypes = ExactDType<T>(),
-                  .row = &BinaryRow<Fn, T>,
-                  .row_if_first_single = FirstSingle<Fn, T>(),
-                  .row_if_rest_single = SecondSingle<Fn, T>(),
-                  .cost = cost,
-                  .gives_bool = std::is_same_v<decltype(Fn::Apply(T(), T())), uint8_t>,
-                  .swaps = swaps})),
+  constexpr void Binary(const char* op, float cost = 0.02f, bool swaps = false) const {
+    (list_.Add(Of<T>({.op = op,
+                      .num_operands = 2,
+                      .dtypes = ExactDType<T>(),
+                      .row = &BinaryRow<Fn, T>,
+                      .row_if_first_single = FirstSingle<Fn, T>(),
+                      .row_if_rest_single = SecondSingle<Fn, T>(),
+                      .cost = cost,
+                      .gives_bool = std::is_same_v<decltype(Fn::Apply(T(), T())), uint8_t>,
+                      .swaps = swaps})),
      ...);
   }
   template <typename Fn, typename... T>
-  void UnaryWithParameter(const char* op, const char* parameter) const {
-    (sink_(Of<T>({.op = op,
-                  .num_operands = 1,
-                  .dtypes = ExactDType<T>(),
-                  .row = &UnaryParameterRow<Fn, T>,
-                  .parameter = parameter})),
+  constexpr void UnaryWithParameter(const char* op, const char* parameter) const {
+    (list_.Add(Of<T>({.op = op,
+                      .num_operands = 1,
+                      .dtypes = ExactDType<T>(),
+                      .row = &UnaryParameterRow<Fn, T>,
+                      .parameter = parameter})),
      ...);
   }
   template <typename Fn, typename... T>
-  void BinaryWithParameter(const char* op, const char* parameter) const {
-    (sink_(Of<T>({.op = op,
-                  .num_operands = 2,
-                  .dtypes = ExactDType<T>(),
-                  .row = &BinaryParameterRow<Fn, T>,
-                  .parameter = parameter})),
+  constexpr void BinaryWithParameter(const char* op, const char* parameter) const {
+    (list_.Add(Of<T>({.op = op,
+                      .num_operands = 2,
+                      .dtypes = ExactDType<T>(),
+                      .row = &BinaryParameterRow<Fn, T>,
+                      .parameter = parameter})),
      ...);
   }
   // Of all real dtypes.
   template <typename Fn>
-  void UnaryReal(const char* op) const {
+  constexpr void UnaryReal(const char* op) const {
     Unary<Fn, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(op);
   }
   template <typename Fn>
-  void BinaryReal(const char* op) const {
+  constexpr void BinaryReal(const char* op) const {
     Binary<Fn, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(op);
   }
   // Of `dtypes`, integers of either sign, by the unsigned type of the same size.
   template <typename Fn>
-  void UnaryWrapping(const char* op, DTypeSet dtypes) const {
+  constexpr void UnaryWrapping(const char* op, DTypeSet dtypes) const {
     BySize(op, 1, dtypes, &UnaryRow<Fn, uint8_t>, &UnaryRow<Fn, uint16_t>, &UnaryRow<Fn, uint32_t>,
            &UnaryRow<Fn, uint64_t>);
   }
   template <typename Fn>
-  void BinaryWrapping(const char* op, DTypeSet dtypes) const {
+  constexpr void BinaryWrapping(const char* op, DTypeSet dtypes) const {
     BySize(op, 2, dtypes, &BinaryRow<Fn, uint8_t>, &BinaryRow<Fn, uint16_t>, &BinaryRow<Fn, uint32_t>,
            &BinaryRow<Fn, uint64_t>);
   }
-  void BySize(const char* op, int num_operands, DTypeSet dtypes, Row row1, Row row2, Row row4, Row row8) const {
+  constexpr void BySize(const char* op, int num_operands, DTypeSet dtypes, Row row1, Row row2, Row row4,
+                        Row row8) const {
     const auto tell = [&](DTypeSet same_size, Row row) {
       const DTypeSet served = same_size & dtypes;
-      if (!served.IsEmpty()) sink_({.op = op, .num_operands = num_operands, .dtypes = served, .row = row});
+      if (!served.IsEmpty()) list_.Add({.op = op, .num_operands = num_operands, .dtypes = served, .row = row});
     };
     tell(SameSize<uint8_t>(), row1);
     tell(SameSize<uint16_t>(), row2);
@@ -118,18 +119,18 @@ class Rows {
   }
   // Of all real dtypes: Fn(x, y), and Fn(y, x) for the other op.
   template <typename Fn>
-  void Ordering(const char* op, const char* swapped_op) const {
+  constexpr void Ordering(const char* op, const char* swapped_op) const {
     OrderingOf<Fn, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double>(op,
                                                                                                             swapped_op);
   }
-  void Float(const char* op, float cost, Row row) const {
-    sink_({.op = op, .num_operands = 2, .dtypes = {DType::kF32}, .row = row, .cost = cost, .is_float = true});
+  constexpr void Float(const char* op, float cost, Row row) const {
+    list_.Add({.op = op, .num_operands = 2, .dtypes = {DType::kF32}, .row = row, .cost = cost, .is_float = true});
   }
-  void Complex(const char* op, int num_operands, Row row) const {
-    sink_({.op = op, .num_operands = num_operands, .dtypes = {DType::kC64}, .row = row});
+  constexpr void Complex(const char* op, int num_operands, Row row) const {
+    list_.Add({.op = op, .num_operands = num_operands, .dtypes = {DType::kC64}, .row = row});
   }
-  void Untyped(const char* op, int num_operands, Row row) const {
-    sink_({.op = op, .num_operands = num_operands, .dtypes = {}, .row = row});
+  constexpr void Untyped(const char* op, int num_operands, Row row) const {
+    list_.Add({.op = op, .num_operands = num_operands, .dtypes = {}, .row = row});
   }
 
  private:
@@ -145,17 +146,17 @@ class Rows {
     return nullptr;
   }
   template <typename T>
-  static RowEntry Of(RowEntry entry) {
+  static constexpr RowEntry Of(RowEntry entry) {
     entry.is_float = std::is_same_v<T, float>;
     return entry;
   }
   template <typename Fn, typename... T>
-  void OrderingOf(const char* op, const char* swapped_op) const {
+  constexpr void OrderingOf(const char* op, const char* swapped_op) const {
     Binary<Fn, T...>(op);
     Binary<Fn, T...>(swapped_op, 0.02f, /*swaps=*/true);
   }
 
-  RowSink sink_;
+  RowList& list_;
 };
 
 }  // namespace

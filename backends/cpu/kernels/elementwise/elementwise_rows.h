@@ -9,10 +9,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "kernels/elementwise/elementwise_blocks.h"
 #include "tandem/dtype.h"
-#include "tandem/function_ref.h"
 #include "tandem/status.h"
 #include "tandem/tensor_shape.h"
 
@@ -29,10 +29,10 @@ struct Complex64 {
 using OperandCheck = Status (*)(const void* elements, int64_t n, const TensorShape& shape);
 
 struct RowEntry {
-  const char* op;
-  int num_operands;
-  DTypeSet dtypes;  // of the kernels that it serves; empty: the op has no type attribute
-  Row row;
+  const char* op = nullptr;
+  int num_operands = 0;
+  DTypeSet dtypes = {};  // of the kernels that it serves; empty: the op has no type attribute
+  Row row = nullptr;
   Row row_if_first_single = nullptr;  // as those of RowFunction
   Row row_if_rest_single = nullptr;
   float cost = 0.02f;       // nanoseconds an element on one core, besides the access to memory
@@ -45,15 +45,37 @@ struct RowEntry {
   Row row_if_flag = nullptr;
 };
 
-using RowSink = FunctionRef<void(const RowEntry&)>;
+// Collects rows while the program is compiled.
+struct RowList {
+  std::array<RowEntry, 320> entries = {};
+  size_t size = 0;
+
+  constexpr void Add(const RowEntry& entry) { entries[size++] = entry; }
+};
+
+// The rows that `kList`, a constexpr function, adds to a RowList: a table that is data, which code would take much more
+// room for.
+template <void (*kList)(RowList& rows)>
+constexpr auto MakeRowTable() {
+  constexpr RowList kRows = [] {
+    RowList rows;
+    kList(rows);
+    return rows;
+  }();
+  std::array<RowEntry, kRows.size> table = {};
+  for (size_t i = 0; i < kRows.size; ++i) table[i] = kRows.entries[i];
+  return table;
+}
+
+using RowTable = std::span<const RowEntry>;
 
 // Rows that the compiler makes vectors of, for the best instruction set of this machine.
-void ListSimdRows(RowSink sink);
-void ListActivationRows(RowSink sink);
+RowTable SimdRows();
+RowTable ActivationRows();
 // Elementary functions, for that set too.
-void ListMathRows(RowSink sink);
+RowTable MathRows();
 // Rows that gain little from vectors: integer division, powers, most of complex arithmetic.
-void ListScalarRows(RowSink sink);
+RowTable ScalarRows();
 
 // The rows that convert elements, for the best instruction set of this machine.
 struct CastRows {

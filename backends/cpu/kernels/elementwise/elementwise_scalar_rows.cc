@@ -211,86 +211,90 @@ struct ComplexBinary {
 };
 
 template <typename Fn, typename... T>
-void Binary(RowSink sink, const char* op, float cost) {
-  (sink({.op = op,
-         .num_operands = 2,
-         .dtypes = {kDTypeOf<T>},
-         .row = &BinaryRow<Fn, T>,
-         .cost = cost,
-         .is_float = std::is_same_v<T, float>}),
+constexpr void Binary(RowList& list, const char* op, float cost) {
+  (list.Add({.op = op,
+             .num_operands = 2,
+             .dtypes = {kDTypeOf<T>},
+             .row = &BinaryRow<Fn, T>,
+             .cost = cost,
+             .is_float = std::is_same_v<T, float>}),
    ...);
 }
 
 template <typename Fn, typename... T>
-void CheckedIntegers(RowSink sink, const char* op, float cost) {
-  (sink({.op = op,
-         .num_operands = 2,
-         .dtypes = {kDTypeOf<T>},
-         .row = &BinaryRow<Fn, T>,
-         .cost = cost,
-         .check = &Fn::template Check<T>}),
+constexpr void CheckedIntegers(RowList& list, const char* op, float cost) {
+  (list.Add({.op = op,
+             .num_operands = 2,
+             .dtypes = {kDTypeOf<T>},
+             .row = &BinaryRow<Fn, T>,
+             .cost = cost,
+             .check = &Fn::template Check<T>}),
    ...);
 }
 
 template <Complex128 (*fn)(Complex128)>
-void Complex(RowSink sink, const char* op, float cost) {
-  sink({.op = op,
-        .num_operands = 1,
-        .dtypes = {DType::kC64},
-        .row = &UnaryRow<ComplexUnary<fn>, Complex64>,
-        .cost = cost});
+constexpr void Complex(RowList& list, const char* op, float cost) {
+  list.Add({.op = op,
+            .num_operands = 1,
+            .dtypes = {DType::kC64},
+            .row = &UnaryRow<ComplexUnary<fn>, Complex64>,
+            .cost = cost});
 }
 
 template <Complex128 (*fn)(Complex128, Complex128)>
-void Complex(RowSink sink, const char* op, float cost) {
-  sink({.op = op,
-        .num_operands = 2,
-        .dtypes = {DType::kC64},
-        .row = &BinaryRow<ComplexBinary<fn>, Complex64>,
-        .cost = cost});
+constexpr void Complex(RowList& list, const char* op, float cost) {
+  list.Add({.op = op,
+            .num_operands = 2,
+            .dtypes = {DType::kC64},
+            .row = &BinaryRow<ComplexBinary<fn>, Complex64>,
+            .cost = cost});
 }
 
-void ListComplexRows(RowSink sink) {
-  Complex<&Divide>(sink, "tf.RealDiv", 5);
-  Complex<&DivideNoNan>(sink, "tf.DivNoNan", 5);
-  Complex<&ComplexPow>(sink, "tf.Pow", 100);
-  Complex<&ComplexSign>(sink, "tf.Sign", 5);
-  Complex<&ComplexSquareRoot>(sink, "tf.Sqrt", 20);
-  Complex<&ComplexRsqrt>(sink, "tf.Rsqrt", 25);
-  Complex<&ComplexReciprocal>(sink, "tf.Reciprocal", 5);
-  Complex<&ComplexExp>(sink, "tf.Exp", 30);
-  Complex<&ComplexExpm1>(sink, "tf.Expm1", 60);
-  Complex<&ComplexLog>(sink, "tf.Log", 40);
-  Complex<&ComplexLog1p>(sink, "tf.Log1p", 40);
-  Complex<&ComplexSin>(sink, "tf.Sin", 50);
-  Complex<&ComplexCos>(sink, "tf.Cos", 50);
-  Complex<&ComplexTan>(sink, "tf.Tan", 60);
-  Complex<&ComplexSinh>(sink, "tf.Sinh", 50);
-  Complex<&ComplexCosh>(sink, "tf.Cosh", 50);
-  Complex<&ComplexTanh>(sink, "tf.Tanh", 50);
-  Complex<&ComplexAsin>(sink, "tf.Asin", 80);
-  Complex<&ComplexAcos>(sink, "tf.Acos", 80);
-  Complex<&ComplexAtan>(sink, "tf.Atan", 60);
-  Complex<&ComplexAsinh>(sink, "tf.Asinh", 80);
-  Complex<&ComplexAcosh>(sink, "tf.Acosh", 80);
-  Complex<&ComplexAtanh>(sink, "tf.Atanh", 60);
-  Complex<&ComplexSigmoid>(sink, "tf.Sigmoid", 40);
+constexpr void ListComplexRows(RowList& list) {
+  Complex<&Divide>(list, "tf.RealDiv", 5);
+  Complex<&DivideNoNan>(list, "tf.DivNoNan", 5);
+  Complex<&ComplexPow>(list, "tf.Pow", 100);
+  Complex<&ComplexSign>(list, "tf.Sign", 5);
+  Complex<&ComplexSquareRoot>(list, "tf.Sqrt", 20);
+  Complex<&ComplexRsqrt>(list, "tf.Rsqrt", 25);
+  Complex<&ComplexReciprocal>(list, "tf.Reciprocal", 5);
+  Complex<&ComplexExp>(list, "tf.Exp", 30);
+  Complex<&ComplexExpm1>(list, "tf.Expm1", 60);
+  Complex<&ComplexLog>(list, "tf.Log", 40);
+  Complex<&ComplexLog1p>(list, "tf.Log1p", 40);
+  Complex<&ComplexSin>(list, "tf.Sin", 50);
+  Complex<&ComplexCos>(list, "tf.Cos", 50);
+  Complex<&ComplexTan>(list, "tf.Tan", 60);
+  Complex<&ComplexSinh>(list, "tf.Sinh", 50);
+  Complex<&ComplexCosh>(list, "tf.Cosh", 50);
+  Complex<&ComplexTanh>(list, "tf.Tanh", 50);
+  Complex<&ComplexAsin>(list, "tf.Asin", 80);
+  Complex<&ComplexAcos>(list, "tf.Acos", 80);
+  Complex<&ComplexAtan>(list, "tf.Atan", 60);
+  Complex<&ComplexAsinh>(list, "tf.Asinh", 80);
+  Complex<&ComplexAcosh>(list, "tf.Acosh", 80);
+  Complex<&ComplexAtanh>(list, "tf.Atanh", 60);
+  Complex<&ComplexSigmoid>(list, "tf.Sigmoid", 40);
 }
+
+constexpr void ListRows(RowList& list) {
+  CheckedIntegers<FloorDiv, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(list,
+                                                                                                      "tf.FloorDiv", 2);
+  CheckedIntegers<FloorMod, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(list,
+                                                                                                      "tf.FloorMod", 2);
+  Binary<FloorMod, double>(list, "tf.FloorMod", 20);
+  CheckedIntegers<Mod, int32_t, int64_t>(list, "tf.Mod", 2);
+  Binary<Mod, double>(list, "tf.Mod", 20);
+  CheckedIntegers<Pow, int8_t, int16_t, int32_t, int64_t>(list, "tf.Pow", 4);
+  Binary<Pow, float, double>(list, "tf.Pow", 15);
+  Binary<NextAfter, float, double>(list, "tf.NextAfter", 4);
+  ListComplexRows(list);
+}
+
+constexpr auto kTable = MakeRowTable<&ListRows>();
 
 }  // namespace
 
-void ListScalarRows(RowSink sink) {
-  CheckedIntegers<FloorDiv, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(sink,
-                                                                                                      "tf.FloorDiv", 2);
-  CheckedIntegers<FloorMod, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(sink,
-                                                                                                      "tf.FloorMod", 2);
-  Binary<FloorMod, double>(sink, "tf.FloorMod", 20);
-  CheckedIntegers<Mod, int32_t, int64_t>(sink, "tf.Mod", 2);
-  Binary<Mod, double>(sink, "tf.Mod", 20);
-  CheckedIntegers<Pow, int8_t, int16_t, int32_t, int64_t>(sink, "tf.Pow", 4);
-  Binary<Pow, float, double>(sink, "tf.Pow", 15);
-  Binary<NextAfter, float, double>(sink, "tf.NextAfter", 4);
-  ListComplexRows(sink);
-}
+RowTable ScalarRows() { return kTable; }
 
 }  // namespace tandem::cpu

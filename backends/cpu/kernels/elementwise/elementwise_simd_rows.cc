@@ -380,7 +380,7 @@ void SelectRow(const void* const* operands, void* out, int64_t n) {
   }
 }
 
-void ListArithmetic(const Rows& rows) {
+constexpr void ListArithmetic(const Rows& rows) {
   rows.BinaryWrapping<Add>("tf.AddV2", kIntDTypes);
   rows.Binary<Add, float, double>("tf.AddV2");
   rows.Complex("tf.AddV2", 2, &PairsRow<&BinaryRow<Add, float>>);
@@ -400,7 +400,7 @@ void ListArithmetic(const Rows& rows) {
   rows.BinaryReal<Minimum>("tf.Minimum");
 }
 
-void ListBits(const Rows& rows) {
+constexpr void ListBits(const Rows& rows) {
   rows.BinaryWrapping<And>("tf.BitwiseAnd", kIntDTypes);
   rows.BinaryWrapping<Or>("tf.BitwiseOr", kIntDTypes);
   rows.BinaryWrapping<Xor>("tf.BitwiseXor", kIntDTypes);
@@ -409,7 +409,7 @@ void ListBits(const Rows& rows) {
   rows.UnaryWrapping<Invert>("tf.Invert", kIntDTypes);
 }
 
-void ListComparisons(const Rows& rows) {
+constexpr void ListComparisons(const Rows& rows) {
   constexpr DTypeSet kBitsDecide = kIntDTypes | DTypeSet{DType::kBool};
   rows.BinaryWrapping<Equal>("tf.Equal", kBitsDecide);
   rows.Binary<Equal, float, double, Complex64>("tf.Equal");
@@ -427,7 +427,7 @@ void ListComparisons(const Rows& rows) {
               &SelectRow<uint64_t>);
 }
 
-void ListUnary(const Rows& rows) {
+constexpr void ListUnary(const Rows& rows) {
   rows.Unary<Abs, int8_t, int16_t, int32_t, int64_t, float, double>("tf.Abs");
   rows.UnaryWrapping<Neg>("tf.Neg", kSignedIntDTypes);
   rows.Unary<Neg, float, double>("tf.Neg");
@@ -444,15 +444,19 @@ void ListUnary(const Rows& rows) {
   rows.Complex("tf.Round", 1, &PairsRow<&UnaryRow<Round, float>>);
 }
 
-}  // namespace
-
-void ListRows(RowSink sink) {
-  const Rows rows(sink);
+constexpr void ListRows(RowList& list) {
+  const Rows rows(list);
   ListArithmetic(rows);
   ListBits(rows);
   ListComparisons(rows);
   ListUnary(rows);
 }
+
+constexpr auto kTable = MakeRowTable<&ListRows>();
+
+}  // namespace
+
+RowTable SimdRowsOfTarget() { return kTable; }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -461,10 +465,10 @@ HWY_AFTER_NAMESPACE();
 namespace tandem::cpu {
 
 namespace {
-HWY_EXPORT(ListRows);
+HWY_EXPORT(SimdRowsOfTarget);
 }  // namespace
 
-void ListSimdRows(RowSink sink) { HWY_DYNAMIC_DISPATCH(ListRows)(sink); }
+RowTable SimdRows() { return HWY_DYNAMIC_DISPATCH(SimdRowsOfTarget)(); }
 
 }  // namespace tandem::cpu
 #endif  // HWY_ONCE

@@ -366,13 +366,11 @@ class EinsumKernel {
 RowFunction FindMultiply(DType dtype) {
   const bool is_half = dtype == DType::kF16 || dtype == DType::kBF16;
   RowFunction function;
-  const auto find = [&](const RowEntry& entry) {
+  for (const RowEntry& entry : SimdRows()) {
     if (std::string_view(entry.op) == "tf.Mul" && entry.dtypes.Contains(is_half ? DType::kF32 : dtype)) {
       function.row = entry.row;
     }
-  };
-  ListSimdRows(find);
-  ListScalarRows(find);
+  }
   if (is_half) {
     const HalfRows halves(dtype);
     function.widen = halves.widen;

@@ -230,12 +230,10 @@ class RowKernels {
 
 Status RegisterNnKernels(KernelOpHandler& handler) {
   RowKernels kernels(handler);
-  ListGradientRows([&](const RowEntry& entry) { kernels.Add(entry); });
-  const auto add_biases = [&](const RowEntry& entry) {
+  for (const RowEntry& entry : GradientRows()) kernels.Add(entry);
+  for (const RowEntry& entry : SimdRows()) {
     if (std::string_view(entry.op) == "tf.AddV2") kernels.Add(entry);
-  };
-  ListSimdRows(add_biases);
-  ListScalarRows(add_biases);
+  }
   TANDEM_RETURN_IF_ERROR(kernels.status());
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);

@@ -110,10 +110,8 @@ void SoftplusGradRow(const void* const* operands, void* out, int64_t n) {
   }
 }
 
-}  // namespace
-
-void ListGradients(RowSink sink) {
-  const Rows rows(sink);
+constexpr void ListGradients(RowList& list) {
+  const Rows rows(list);
   rows.BinaryReal<ReluGrad>("tf.ReluGrad");
   rows.BinaryReal<Relu6Grad>("tf.Relu6Grad");
   rows.Binary<SigmoidGrad, float, double, Complex64>("tf.SigmoidGrad");
@@ -123,12 +121,18 @@ void ListGradients(RowSink sink) {
   rows.Binary<SeluGrad, float, double>("tf.SeluGrad");
   rows.Binary<SoftsignGrad, float, double>("tf.SoftsignGrad", 0.4f);
   rows.Float("tf.SoftplusGrad", 0.8f, &SoftplusGradRow<float>);
-  sink({.op = "tf.SoftplusGrad",
-        .num_operands = 2,
-        .dtypes = {DType::kF64},
-        .row = &SoftplusGradRow<double>,
-        .cost = 2});
+  list.Add({.op = "tf.SoftplusGrad",
+            .num_operands = 2,
+            .dtypes = {DType::kF64},
+            .row = &SoftplusGradRow<double>,
+            .cost = 2});
 }
+
+constexpr auto kTable = MakeRowTable<&ListGradients>();
+
+}  // namespace
+
+RowTable GradientRowsOfTarget() { return kTable; }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -137,10 +141,10 @@ HWY_AFTER_NAMESPACE();
 namespace tandem::cpu {
 
 namespace {
-HWY_EXPORT(ListGradients);
+HWY_EXPORT(GradientRowsOfTarget);
 }
 
-void ListGradientRows(RowSink sink) { HWY_DYNAMIC_DISPATCH(ListGradients)(sink); }
+RowTable GradientRows() { return HWY_DYNAMIC_DISPATCH(GradientRowsOfTarget)(); }
 
 }  // namespace tandem::cpu
 #endif  // HWY_ONCE

@@ -11,7 +11,7 @@
 namespace tandem::cpu {
 
 // For the best instruction set of this machine.
-void ListGradientRows(RowSink sink);
+RowTable GradientRows();
 
 }  // namespace tandem::cpu
 

@@ -207,10 +207,10 @@ ScanFunction FindFunction(ScanOp op, DType dtype) {
   const HalfRows halves(dtype);
   function.widen = halves.widen;
   function.narrow = halves.narrow;
-  ListSimdRows([&](const RowEntry& entry) {
+  for (const RowEntry& entry : SimdRows()) {
     const bool is_op = std::string_view(entry.op) == (op == ScanOp::kSum ? "tf.AddV2" : "tf.Mul");
     if (is_op && entry.dtypes.Contains(DType::kF32)) function.combine_rows = entry.row;
-  });
+  }
   return function;
 }
 
