@@ -13,7 +13,10 @@
 #include <type_traits>
 
 #include "kernels/elementwise/elementwise_rows.h"
+#include "simd/portable_complex.h"
+#include "simd/portable_math.h"
 #include "simd/simd_targets.h"
+#include "tandem/kernel_run.h"
 // After the above.
 #include "kernels/elementwise/elementwise_loops-inl.h"
 
@@ -126,28 +129,10 @@ struct Pow {
       }
       return static_cast<T>(result);
     } else {
-      return std::pow(x, y);
+      return KernelRun::IsExact() ? static_cast<T>(portable::Pow(x, y)) : std::pow(x, y);
     }
   }
 };
-
-using Complex128 = std::complex<double>;
-
-// By Smith, "Algorithm 116: complex division" (1962), so that infinite parts do not make everything NaN; by 0 as the
-// real parts do.
-Complex128 Divide(Complex128 x, Complex128 y) {
-  const double re = y.real();
-  const double im = y.imag();
-  if (re == 0 && im == 0) return {x.real() / std::fabs(re), x.imag() / std::fabs(re)};
-  if (std::fabs(re) >= std::fabs(im)) {
-    const double ratio = im / re;
-    const double scale = re + im * ratio;
-    return {(x.real() + x.imag() * ratio) / scale, (x.imag() - x.real() * ratio) / scale};
-  }
-  const double ratio = re / im;
-  const double scale = im + re * ratio;
-  return {(x.real() * ratio + x.imag()) / scale, (x.imag() * ratio - x.real()) / scale};
-}
 
 Complex128 DivideNoNan(Complex128 x, Complex128 y) { return y == 0.0 ? Complex128(0) : Divide(x, y); }
 
@@ -194,18 +179,28 @@ Complex128 ComplexLog1p(Complex128 x) {
   return {std::log1p(re * (re + 2) + im * im) / 2, std::atan2(im, re + 1)};
 }
 
-template <Complex128 (*fn)(Complex128)>
+// `exact` in exact mode.
+template <auto fn, auto exact>
+auto Chosen() {
+  if constexpr (fn == exact) {
+    return fn;
+  } else {
+    return KernelRun::IsExact() ? exact : fn;
+  }
+}
+
+template <Complex128 (*fn)(Complex128), Complex128 (*exact)(Complex128)>
 struct ComplexUnary {
   static Complex64 Apply(Complex64 x) {
-    const Complex128 y = fn({x.re, x.im});
+    const Complex128 y = Chosen<fn, exact>()({x.re, x.im});
     return {static_cast<float>(y.real()), static_cast<float>(y.imag())};
   }
 };
 
-template <Complex128 (*fn)(Complex128, Complex128)>
+template <Complex128 (*fn)(Complex128, Complex128), Complex128 (*exact)(Complex128, Complex128)>
 struct ComplexBinary {
   static Complex64 Apply(Complex64 x, Complex64 y) {
-    const Complex128 z = fn({x.re, x.im}, {y.re, y.im});
+    const Complex128 z = Chosen<fn, exact>()({x.re, x.im}, {y.re, y.im});
     return {static_cast<float>(z.real()), static_cast<float>(z.imag())};
   }
 };
@@ -232,49 +227,49 @@ constexpr void CheckedIntegers(RowList& list, const char* op, float cost) {
    ...);
 }
 
-template <Complex128 (*fn)(Complex128)>
+template <Complex128 (*fn)(Complex128), Complex128 (*exact)(Complex128) = fn>
 constexpr void Complex(RowList& list, const char* op, float cost) {
   list.Add({.op = op,
             .num_operands = 1,
             .dtypes = {DType::kC64},
-            .row = &UnaryRow<ComplexUnary<fn>, Complex64>,
+            .row = &UnaryRow<ComplexUnary<fn, exact>, Complex64>,
             .cost = cost});
 }
 
-template <Complex128 (*fn)(Complex128, Complex128)>
+template <Complex128 (*fn)(Complex128, Complex128), Complex128 (*exact)(Complex128, Complex128) = fn>
 constexpr void Complex(RowList& list, const char* op, float cost) {
   list.Add({.op = op,
             .num_operands = 2,
             .dtypes = {DType::kC64},
-            .row = &BinaryRow<ComplexBinary<fn>, Complex64>,
+            .row = &BinaryRow<ComplexBinary<fn, exact>, Complex64>,
             .cost = cost});
 }
 
 constexpr void ListComplexRows(RowList& list) {
   Complex<&Divide>(list, "tf.RealDiv", 5);
   Complex<&DivideNoNan>(list, "tf.DivNoNan", 5);
-  Complex<&ComplexPow>(list, "tf.Pow", 100);
+  Complex<&ComplexPow, &portable::Pow>(list, "tf.Pow", 100);
   Complex<&ComplexSign>(list, "tf.Sign", 5);
-  Complex<&ComplexSquareRoot>(list, "tf.Sqrt", 20);
-  Complex<&ComplexRsqrt>(list, "tf.Rsqrt", 25);
+  Complex<&ComplexSquareRoot, &portable::Sqrt>(list, "tf.Sqrt", 20);
+  Complex<&ComplexRsqrt, &portable::Rsqrt>(list, "tf.Rsqrt", 25);
   Complex<&ComplexReciprocal>(list, "tf.Reciprocal", 5);
-  Complex<&ComplexExp>(list, "tf.Exp", 30);
-  Complex<&ComplexExpm1>(list, "tf.Expm1", 60);
-  Complex<&ComplexLog>(list, "tf.Log", 40);
-  Complex<&ComplexLog1p>(list, "tf.Log1p", 40);
-  Complex<&ComplexSin>(list, "tf.Sin", 50);
-  Complex<&ComplexCos>(list, "tf.Cos", 50);
-  Complex<&ComplexTan>(list, "tf.Tan", 60);
-  Complex<&ComplexSinh>(list, "tf.Sinh", 50);
-  Complex<&ComplexCosh>(list, "tf.Cosh", 50);
-  Complex<&ComplexTanh>(list, "tf.Tanh", 50);
-  Complex<&ComplexAsin>(list, "tf.Asin", 80);
-  Complex<&ComplexAcos>(list, "tf.Acos", 80);
-  Complex<&ComplexAtan>(list, "tf.Atan", 60);
-  Complex<&ComplexAsinh>(list, "tf.Asinh", 80);
-  Complex<&ComplexAcosh>(list, "tf.Acosh", 80);
-  Complex<&ComplexAtanh>(list, "tf.Atanh", 60);
-  Complex<&ComplexSigmoid>(list, "tf.Sigmoid", 40);
+  Complex<&ComplexExp, &portable::Exp>(list, "tf.Exp", 30);
+  Complex<&ComplexExpm1, &portable::Expm1>(list, "tf.Expm1", 60);
+  Complex<&ComplexLog, &portable::Log>(list, "tf.Log", 40);
+  Complex<&ComplexLog1p, &portable::Log1p>(list, "tf.Log1p", 40);
+  Complex<&ComplexSin, &portable::Sin>(list, "tf.Sin", 50);
+  Complex<&ComplexCos, &portable::Cos>(list, "tf.Cos", 50);
+  Complex<&ComplexTan, &portable::Tan>(list, "tf.Tan", 60);
+  Complex<&ComplexSinh, &portable::Sinh>(list, "tf.Sinh", 50);
+  Complex<&ComplexCosh, &portable::Cosh>(list, "tf.Cosh", 50);
+  Complex<&ComplexTanh, &portable::Tanh>(list, "tf.Tanh", 50);
+  Complex<&ComplexAsin, &portable::Asin>(list, "tf.Asin", 80);
+  Complex<&ComplexAcos, &portable::Acos>(list, "tf.Acos", 80);
+  Complex<&ComplexAtan, &portable::Atan>(list, "tf.Atan", 60);
+  Complex<&ComplexAsinh, &portable::Asinh>(list, "tf.Asinh", 80);
+  Complex<&ComplexAcosh, &portable::Acosh>(list, "tf.Acosh", 80);
+  Complex<&ComplexAtanh, &portable::Atanh>(list, "tf.Atanh", 60);
+  Complex<&ComplexSigmoid, &portable::Sigmoid>(list, "tf.Sigmoid", 40);
 }
 
 constexpr void ListRows(RowList& list) {
