@@ -20,34 +20,12 @@
 #include <vector>
 
 #include "failing_heap.h"
+#include "instruction_sets.h"
 #include "tandem/float16.h"
 #include "tandem/work_queue.h"
 
-#ifdef __x86_64__
-#include "hwy/targets.h"
-#endif
-
 namespace tandem::cpu {
 namespace {
-
-// Runs `test` once with each instruction set.
-template <typename F>
-void ForEachInstructionSet(F test) {
-#ifdef __x86_64__
-  for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3}) {
-    hwy::SetSupportedTargetsForTest(0);
-    if (target != HWY_SCALAR && (hwy::SupportedTargets() & target) == 0) continue;
-    SCOPED_TRACE(target == HWY_SCALAR ? "baseline" : hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
-    test();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-#else
-  test();
-#endif
-}
 
 struct Shape {
   int64_t m, n, k;
@@ -124,7 +102,7 @@ TYPED_TEST_SUITE(GemmOfType, AllTypes);
 
 TYPED_TEST(GemmOfType, IsTheSumOfProductsForEveryShapeAndLayout) {
   using T = TypeParam;
-  ForEachInstructionSet([] {
+  ForEachInstructionSet([](const char*) {
     std::mt19937 random(1);
     for (const Shape& s : kShapes) {
       for (const Layout a_layout : kLayouts) {
@@ -191,13 +169,13 @@ void ExpectWithinBound(const Shape& s) {
 }
 
 TEST(Gemm, OfF32IsWithinTheErrorBoundOfSums) {
-  ForEachInstructionSet([] {
+  ForEachInstructionSet([](const char*) {
     for (const Shape& s : kShapes) ExpectWithinBound<float>(s);
   });
 }
 
 TEST(Gemm, OfF64IsWithinTheErrorBoundOfSums) {
-  ForEachInstructionSet([] {
+  ForEachInstructionSet([](const char*) {
     for (const Shape& s : kShapes) ExpectWithinBound<double>(s);
   });
 }
@@ -215,15 +193,15 @@ void ExpectRoundedOnce(float large) {
 }
 
 TEST(Gemm, OfF16AccumulatesInF32) {
-  ForEachInstructionSet([] { ExpectRoundedOnce<Float16>(2048.0f); });
+  ForEachInstructionSet([](const char*) { ExpectRoundedOnce<Float16>(2048.0f); });
 }
 
 TEST(Gemm, OfBF16AccumulatesInF32) {
-  ForEachInstructionSet([] { ExpectRoundedOnce<BFloat16>(256.0f); });
+  ForEachInstructionSet([](const char*) { ExpectRoundedOnce<BFloat16>(256.0f); });
 }
 
 TEST(Gemm, OfF16ReadsSubnormalsInfinityAndNaN) {
-  ForEachInstructionSet([] {
+  ForEachInstructionSet([](const char*) {
     // Times the identity, every value comes back.
     constexpr int64_t kSize = 64;
     std::vector<Float16> a, identity(kSize * kSize, Float16(0.0f)), c(kSize);
@@ -249,7 +227,7 @@ TEST(Gemm, OfF16ReadsSubnormalsInfinityAndNaN) {
 }
 
 TEST(Gemm, ZeroTimesInfinityIsNaN) {
-  ForEachInstructionSet([] {
+  ForEachInstructionSet([](const char*) {
     for (const Shape& s : kShapes) {
       const std::vector<float> a(static_cast<size_t>(s.m * s.k), 0.0f);
       std::vector<float> b(static_cast<size_t>(s.k * s.n), 1.0f), c(static_cast<size_t>(s.m * s.n));
@@ -266,7 +244,7 @@ TEST(Gemm, ZeroTimesInfinityIsNaN) {
 }
 
 TEST(Gemm, NaNStaysInItsRow) {
-  ForEachInstructionSet([] {
+  ForEachInstructionSet([](const char*) {
     for (const Shape& s : kShapes) {
       std::vector<double> a(static_cast<size_t>(s.m * s.k), 1.0), c(static_cast<size_t>(s.m * s.n));
       const std::vector<double> b(static_cast<size_t>(s.k * s.n), 0.0);
@@ -311,7 +289,7 @@ void ExpectSameBitsForAnyNumberOfThreads() {
 }
 
 TEST(Gemm, OfF32HasTheSameBitsForAnyNumberOfThreads) {
-  ForEachInstructionSet([] { ExpectSameBitsForAnyNumberOfThreads<float>(); });
+  ForEachInstructionSet([](const char*) { ExpectSameBitsForAnyNumberOfThreads<float>(); });
 }
 TEST(Gemm, OfF64HasTheSameBitsForAnyNumberOfThreads) { ExpectSameBitsForAnyNumberOfThreads<double>(); }
 TEST(Gemm, OfF16HasTheSameBitsForAnyNumberOfThreads) { ExpectSameBitsForAnyNumberOfThreads<Float16>(); }

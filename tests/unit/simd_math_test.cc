@@ -19,34 +19,13 @@
 #include <string>
 #include <vector>
 
-#ifdef __x86_64__
-#include "hwy/targets.h"
-#endif
+#include "instruction_sets.h"
 
 namespace tandem::cpu {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-// Runs `test`, which is given its name, once with each instruction set.
-template <typename F>
-void ForEachInstructionSet(F test) {
-#ifdef __x86_64__
-  for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3}) {
-    hwy::SetSupportedTargetsForTest(0);
-    if (target != HWY_SCALAR && (hwy::SupportedTargets() & target) == 0) continue;
-    SCOPED_TRACE(target == HWY_SCALAR ? "baseline" : hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
-    test(target == HWY_SCALAR ? "baseline" : hwy::TargetName(target));
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-#else
-  test("static");
-#endif
-}
 
 // The distance of `got` from `want` in units of the last place of `want`; infinite where they differ in kind: NaN,
 // infinity, the sign of zero.
@@ -276,10 +255,27 @@ void ExpectIndependentOfPlace(void (*function)(const T*, int64_t, T*)) {
   }
 }
 
+// With neighbours for which the fast way is not good enough.
+template <typename T>
+void ExpectIndependentOfNeighbours(void (*function)(const T*, int64_t, T*)) {
+  for (const T neighbour : {T(-200), T(-2000), T(2000), T(1e30), std::numeric_limits<T>::quiet_NaN()}) {
+    for (const T x : {T(-80), T(-5.1), T(-0.3), T(0.7), T(3.3), T(80)}) {
+      T alone = 0;
+      function(&x, 1, &alone);
+      const std::vector<T> row = {x, neighbour};
+      std::vector<T> y(2);
+      function(row.data(), 2, y.data());
+      EXPECT_EQ(std::memcmp(&y[0], &alone, sizeof(T)), 0) << x << " beside " << neighbour;
+    }
+  }
+}
+
 TEST_P(SimdMath, GivesTheSameAtEveryPlaceAndTouchesNothingElse) {
   ForEachInstructionSet([&](const char*) {
     ExpectIndependentOfPlace(GetParam().f32);
     ExpectIndependentOfPlace(GetParam().f64);
+    ExpectIndependentOfNeighbours(GetParam().f32);
+    ExpectIndependentOfNeighbours(GetParam().f64);
   });
 }
 

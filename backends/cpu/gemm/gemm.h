@@ -40,8 +40,8 @@ struct GemmEpilogue {
 // their own precision; f16 and bf16 accumulate in f32 and are rounded once; integers wrap around. Infinity and NaN
 // propagate as in the sums of products written out; c64 products follow the textbook formula.
 //
-// Splits large products over `queue`, which may be null. The bits of C do not depend on the number of threads; they
-// may depend on the instruction set. Ends early, and leaves C unspecified, if the kernel that calls it is to end. Fails
+// Splits large products over `queue`, which may be null. The bits of C do not depend on the number of threads, and in
+// exact mode not on the instruction set either. Ends early, and leaves C unspecified, if the kernel that calls it is to end. Fails
 // only with "out of memory", when a large product cannot get its packing buffer (at most 32 MiB); C is then
 // unspecified. Thread-safe.
 template <typename T>

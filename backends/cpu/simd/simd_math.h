@@ -18,7 +18,8 @@ namespace tandem::cpu::simd {
 // exception flags mean nothing.
 //
 // Worst error in ULP of the result, on every instruction set (the unit tests measure it by dense sweeps); f64 without a
-// number is the C++ library's:
+// number is the C++ library's. In exact mode (NU-3) f64 functions are those of portable_math.h, and f32 functions
+// compute the same without fused operations; their errors are within the bounds, too:
 //            f32   f64   method
 //   Exp      1.0   1.0   x = k ln 2 + r, polynomial for e^r, scaling by 2^k in two steps
 //   Expm1    1.5   2.0   the same, keeping e^r - 1
@@ -114,7 +115,7 @@ void LogSoftmax(const float* x, int64_t rows, int64_t cols, float* y);
 void LogSoftmax(const double* x, int64_t rows, int64_t cols, double* y);
 
 // The sum, by pairs of blocks: the error bound grows with log(count), not with count. 0 if count is 0. The order of
-// additions depends on count and on the instruction set, on nothing else.
+// additions depends on count alone: number i goes to lane i modulo 64 (f32; f64: 32), and the lanes are added by halves.
 float Sum(const float* x, int64_t count);
 double Sum(const double* x, int64_t count);
 

@@ -158,7 +158,12 @@ Complex128 ComplexAtan(Complex128 x) { return std::atan(x); }
 Complex128 ComplexAsinh(Complex128 x) { return std::asinh(x); }
 Complex128 ComplexAcosh(Complex128 x) { return std::acosh(x); }
 Complex128 ComplexAtanh(Complex128 x) { return std::atanh(x); }
-Complex128 ComplexSigmoid(Complex128 x) { return Divide(1, 1.0 + std::exp(-x)); }
+// By the exponential that does not overflow.
+Complex128 ComplexSigmoid(Complex128 x) {
+  const bool is_left = x.real() < 0;
+  const Complex128 exponential = std::exp(is_left ? x : -x);
+  return Divide(is_left ? exponential : 1, 1.0 + exponential);
+}
 Complex128 ComplexPow(Complex128 x, Complex128 y) {
   // std::pow gives NaN for a base of 0.
   if (x == 0.0 && y.imag() == 0) return std::pow(x.real(), y.real());
