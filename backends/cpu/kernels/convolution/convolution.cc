@@ -4,6 +4,7 @@
 // Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -60,8 +61,14 @@ FilterView<T> BackwardFilter(const TensorShape& shape, int64_t groups, const T* 
 }
 
 template <typename T>
+ElementConversion ConversionOf() {
+  static const HalfRows halves(kDTypeOf<T>);
+  return {halves.widen, halves.narrow};
+}
+
+template <typename T>
 struct Conv2DKernel {
-  ElementConversion conversion;
+  ElementConversion conversion = ConversionOf<T>();
 
   Status operator()(DenseArg input, DenseArg filter, KernelFrame& frame) const {
     return Run(input, filter, nullptr, frame);
@@ -110,7 +117,7 @@ bool IsWhole(const WindowAxis& axis) {
 
 template <typename T>
 struct Conv2DBackpropInputKernel {
-  ElementConversion conversion;
+  ElementConversion conversion = ConversionOf<T>();
 
   Status operator()(const Tensor&, DenseArg filter, DenseArg out_backprop, KernelFrame& frame) const {
     T* out = frame.AllocateResult<T>(0);
@@ -142,7 +149,7 @@ struct Conv2DBackpropInputKernel {
 
 template <typename T>
 struct Conv2DBackpropFilterKernel {
-  ElementConversion conversion;
+  ElementConversion conversion = ConversionOf<T>();
 
   Status operator()(DenseArg input, const Tensor&, DenseArg out_backprop, KernelFrame& frame) const {
     T* out = frame.AllocateResult<T>(0);
@@ -168,7 +175,7 @@ struct Conv2DBackpropFilterKernel {
 
 template <typename T>
 struct DepthwiseKernel {
-  ElementConversion conversion;
+  ElementConversion conversion = ConversionOf<T>();
 
   Status operator()(DenseArg input, DenseArg filter, KernelFrame& frame) const {
     T* out = frame.AllocateResult<T>(0);
@@ -191,7 +198,7 @@ struct DepthwiseKernel {
 
 template <typename T>
 struct DepthwiseBackpropInputKernel {
-  ElementConversion conversion;
+  ElementConversion conversion = ConversionOf<T>();
 
   Status operator()(const Tensor&, DenseArg filter, DenseArg out_backprop, KernelFrame& frame) const {
     T* out = frame.AllocateResult<T>(0);
@@ -216,7 +223,7 @@ struct DepthwiseBackpropInputKernel {
 
 template <typename T>
 struct DepthwiseBackpropFilterKernel {
-  ElementConversion conversion;
+  ElementConversion conversion = ConversionOf<T>();
 
   Status operator()(DenseArg input, const Tensor&, DenseArg out_backprop, KernelFrame& frame) const {
     T* out = frame.AllocateResult<T>(0);
@@ -315,22 +322,6 @@ double BackpropFilterCost(std::span<const TensorMetadata* const> args, std::span
   return ProductsCost(ProductsOf(*args[2], results[0]), results[0].dtype);
 }
 
-template <typename T>
-ElementConversion ConversionOf() {
-  const HalfRows halves(kDTypeOf<T>);
-  return {halves.widen, halves.narrow};
-}
-
-template <typename T>
-Status AddForwardAndInput(KernelOpHandler& handler) {
-  const ElementConversion conversion = ConversionOf<T>();
-  TANDEM_RETURN_IF_ERROR(handler.AddKernel(
-      "tf.Conv2D", {kDTypeOf<T>}, MakeKernel(Conv2DKernel<T>{conversion}).WithCost(CostModel{0, &ForwardCost})));
-  return handler.AddKernel(
-      "tf.Conv2DBackpropInput", {kDTypeOf<T>},
-      MakeKernel(Conv2DBackpropInputKernel<T>{conversion}).WithCost(CostModel{0, &BackpropInputCost}));
-}
-
 // The first dimensions of a filter, for which an output of a depthwise convolution has products.
 double DepthwiseCost(const TensorMetadata& output, const TensorMetadata& filter) {
   constexpr double kNanosecondsAProduct = 0.1;
@@ -348,31 +339,47 @@ double DepthwiseBackpropFilterCost(std::span<const TensorMetadata* const> args,
   return DepthwiseCost(*args[2], results[0]);
 }
 
+// K's operator() as a function.
+template <class K, class F = decltype(&K::operator())>
+struct Stateless;
+template <class K, class... Args>
+struct Stateless<K, Status (K::*)(Args...) const> {
+  static Status Call(Args... args) { return K{}(std::forward<Args>(args)...); }
+};
+
+template <class K, typename T>
+constexpr KernelEntry Entry(const char* op, decltype(CostModel::estimate) cost) {
+  return KernelEntryOf<&Stateless<K>::Call>(op, {kDTypeOf<T>}, CostModel{0, cost});
+}
+
 template <typename T>
-Status AddFloat(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(AddForwardAndInput<T>(handler));
-  const ElementConversion conversion = ConversionOf<T>();
-  const auto add = [&](const char* name, auto kernel, auto* cost) {
-    return handler.AddKernel(name, {kDTypeOf<T>}, MakeKernel(kernel).WithCost(CostModel{0, cost}));
+constexpr std::array kForwardAndInput = {
+    Entry<Conv2DKernel<T>, T>("tf.Conv2D", &ForwardCost),
+    Entry<Conv2DBackpropInputKernel<T>, T>("tf.Conv2DBackpropInput", &BackpropInputCost)};
+
+template <typename T>
+constexpr std::array kOfFloats = {
+    Entry<Conv2DBackpropFilterKernel<T>, T>("tf.Conv2DBackpropFilter", &BackpropFilterCost),
+    Entry<DepthwiseKernel<T>, T>("tf.DepthwiseConv2dNative", &DepthwiseForwardCost),
+    Entry<DepthwiseBackpropInputKernel<T>, T>("tf.DepthwiseConv2dNativeBackpropInput", &DepthwiseBackpropInputCost),
+    Entry<DepthwiseBackpropFilterKernel<T>, T>("tf.DepthwiseConv2dNativeBackpropFilter", &DepthwiseBackpropFilterCost),
+    Entry<FusedConv2DKernel<T>, T>("tf._FusedConv2D", &ForwardCost)};
+
+template <typename... T>
+Status AddFloats(KernelOpHandler& handler) {
+  Status status;
+  const auto add = [&](std::span<const KernelEntry> kernels) {
+    if (status.ok()) status = handler.AddKernels(kernels);
   };
-  TANDEM_RETURN_IF_ERROR(
-      add("tf.Conv2DBackpropFilter", Conv2DBackpropFilterKernel<T>{conversion}, &BackpropFilterCost));
-  TANDEM_RETURN_IF_ERROR(add("tf.DepthwiseConv2dNative", DepthwiseKernel<T>{conversion}, &DepthwiseForwardCost));
-  TANDEM_RETURN_IF_ERROR(add("tf.DepthwiseConv2dNativeBackpropInput", DepthwiseBackpropInputKernel<T>{conversion},
-                             &DepthwiseBackpropInputCost));
-  TANDEM_RETURN_IF_ERROR(add("tf.DepthwiseConv2dNativeBackpropFilter", DepthwiseBackpropFilterKernel<T>{conversion},
-                             &DepthwiseBackpropFilterCost));
-  return add("tf._FusedConv2D", FusedConv2DKernel<T>{{conversion}}, &ForwardCost);
+  ((add(kForwardAndInput<T>), add(kOfFloats<T>)), ...);
+  return status;
 }
 
 }  // namespace
 
 Status RegisterConvolutionKernels(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(AddFloat<Float16>(handler));
-  TANDEM_RETURN_IF_ERROR(AddFloat<BFloat16>(handler));
-  TANDEM_RETURN_IF_ERROR(AddFloat<float>(handler));
-  TANDEM_RETURN_IF_ERROR(AddFloat<double>(handler));
-  return AddForwardAndInput<int32_t>(handler);
+  TANDEM_RETURN_IF_ERROR((AddFloats<Float16, BFloat16, float, double>(handler)));
+  return handler.AddKernels(kForwardAndInput<int32_t>);
 }
 
 }  // namespace tandem::cpu
