@@ -61,6 +61,7 @@ HostContext::Options MakeHostOptions(const tandem_runtime_options& from, tandem_
   options.work_queue = CreateMultiThreadedWorkQueue(from.num_threads);
 #endif
   options.allocator.memory_limit = MemoryLimit(from.memory_limit);
+  options.exact = from.exact != 0;
   if (from.on_diagnostic != nullptr) {
     options.diagnostic_handler = [&owner, callback = from.on_diagnostic,
                                   user = from.diagnostic_user](const Status& error) {

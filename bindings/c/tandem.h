@@ -160,6 +160,9 @@ typedef struct tandem_runtime_options {
   // Where calls run that name no device: null or "cpu", or a device that is added to the CPU for that
   // (tandem_runtime_add_device).
   const char* device;
+  // Not 0: exact mode. Results of the CPU are the same bits on every processor, instruction set and C library,
+  // WebAssembly included; of a NaN it is the same only that it is one. Slower. Other devices compute as ever.
+  int32_t exact;
 } tandem_runtime_options;
 
 // A runtime with the CPU and all ops. `abi_version` is TANDEM_ABI_VERSION: a library of another one fails. `options`

@@ -109,15 +109,16 @@ extern "C" {
 uint32_t tandem_js_version(void) { return TANDEM_JS_VERSION; }
 
 tandem_status* tandem_js_create(int32_t num_threads, double memory_limit, double pending_limit, int32_t diagnostics,
-                                tandem_js** js) {
+                                int32_t exact, tandem_js** js) {
   *js = nullptr;
   if (!HasThreads()) num_threads = 0;
   std::unique_ptr<tandem_js> made(new (std::nothrow) tandem_js(ToLimit(memory_limit), num_threads > 0));
   if (made == nullptr) return tandem::c::ToC(tandem::Status::OutOfMemory());
   made->runtime = tandem::MakeRef<tandem_runtime>();
   if (!made->runtime) return tandem::c::ToC(tandem::Status::OutOfMemory());
-  TANDEM_C_RETURN_IF_ERROR(
-      tandem::c::StartRuntime(*made->runtime, MakeOptions(*made, num_threads, pending_limit, diagnostics != 0)));
+  tandem::HostContext::Options options = MakeOptions(*made, num_threads, pending_limit, diagnostics != 0);
+  options.exact = exact != 0;
+  TANDEM_C_RETURN_IF_ERROR(tandem::c::StartRuntime(*made->runtime, std::move(options)));
   made->collector.Attach(made->host());
   *js = made.release();
   return nullptr;

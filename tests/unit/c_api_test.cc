@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "c_api_test_fixture.h"
+#include "objects.h"
 
 namespace tandem {
 namespace {
@@ -259,6 +260,23 @@ TEST_F(CApiTest, OptionsOfTheFirstHeaderAreRead) {
   older.device = "not read";
   tandem_runtime* other = nullptr;
   EXPECT_OK(tandem_runtime_create(TANDEM_ABI_VERSION, &older, &other));
+  EXPECT_OK(tandem_runtime_destroy(other));
+}
+
+TEST_F(CApiTest, NU3_ARuntimeMayBeExact) {
+  for (const int32_t exact : {0, 1}) {
+    tandem_runtime* other = nullptr;
+    options_.exact = exact;
+    EXPECT_OK(tandem_runtime_create(TANDEM_ABI_VERSION, &options_, &other));
+    EXPECT_EQ(other->running()->host().is_exact(), exact != 0);
+    EXPECT_OK(tandem_runtime_destroy(other));
+  }
+  // Programs that know no such member get what they had.
+  tandem_runtime_options older = options_;
+  older.struct_size = offsetof(tandem_runtime_options, exact);
+  tandem_runtime* other = nullptr;
+  EXPECT_OK(tandem_runtime_create(TANDEM_ABI_VERSION, &older, &other));
+  EXPECT_FALSE(other->running()->host().is_exact());
   EXPECT_OK(tandem_runtime_destroy(other));
 }
 

@@ -25,6 +25,12 @@ export interface RuntimeOptions {
   memoryLimit?: number;
   /** How many calls may be pending; more fail with ResourceExhausted. Default: 1,048,576. */
   pendingLimit?: number;
+  /**
+   * Whether results of the CPU are the same bits everywhere: in every browser and in Node, with any number of threads,
+   * and natively on any processor; only a NaN may be another NaN. Slower. What runs on WebGPU is as ever: for results
+   * that are all exact, ask for `device: 'cpu'`. Default: false.
+   */
+  exact?: boolean;
   /** Where tandem.wasm is, if not beside this package's code. The module has no threads. */
   wasmUrl?: string | URL;
   /** The compiled tandem.wasm. */
@@ -52,8 +58,8 @@ function invalid(name: string, expected: string, value: unknown): never {
 }
 
 const NAMES: readonly (keyof RuntimeOptions)[] = [
-  'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'wasmUrl', 'wasmModule', 'wasmBinary', 'gpuDevice',
-  'gpu', 'onDiagnostic', 'onPrint', 'trackLocations',
+  'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'exact', 'wasmUrl', 'wasmModule', 'wasmBinary',
+  'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'trackLocations',
 ];
 
 function checkNumber(name: string, value: unknown): number {
@@ -71,16 +77,17 @@ function checkOptions(given: unknown, options: RuntimeOptions): Omit<EngineOptio
   if (typeof given !== 'object' || given === null) invalid('options', 'an object', given);
   const unknown = Object.keys(options).find((name) => !(NAMES as readonly string[]).includes(name));
   if (unknown !== undefined) invalid('the options', NAMES.join(', '), unknown);
-  const { device = 'auto', threads = 'auto', onDiagnostic, onPrint, trackLocations = false } = options;
+  const { device = 'auto', threads = 'auto', exact = false, onDiagnostic, onPrint, trackLocations = false } = options;
   if (!['auto', 'cpu', 'webgpu'].includes(device)) invalid('device', '\'auto\', \'cpu\' or \'webgpu\'', device);
   if (threads !== 'auto' && (!Number.isSafeInteger(threads) || threads < 1)) {
     invalid('threads', '\'auto\' or an integer from 1 on', threads);
   }
+  if (typeof exact !== 'boolean') invalid('exact', 'true or false', exact);
   checkFunction('onDiagnostic', onDiagnostic);
   checkFunction('onPrint', onPrint);
   const memoryLimit = checkNumber('memoryLimit', options.memoryLimit);
   const pendingLimit = checkNumber('pendingLimit', options.pendingLimit);
-  return { memoryLimit, pendingLimit, onDiagnostic, onPrint, trackLocations };
+  return { memoryLimit, pendingLimit, exact, onDiagnostic, onPrint, trackLocations };
 }
 
 /**

@@ -40,6 +40,7 @@ export interface EngineOptions extends Listener {
   memoryLimit: number;
   /** 0 for the default. */
   pendingLimit: number;
+  exact: boolean;
   trackLocations: boolean;
 }
 

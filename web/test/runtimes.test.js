@@ -41,6 +41,7 @@ describe('createRuntime', () => {
     for (const threads of [0, -1, 1.5, NaN, 'many']) await expectFailure({ threads }, 'InvalidArgument', /threads/);
     for (const memoryLimit of [0, -1, NaN, '1']) await expectFailure({ memoryLimit }, 'InvalidArgument', /memoryLimit/);
     await expectFailure({ pendingLimit: -3 }, 'InvalidArgument', /pendingLimit/);
+    for (const exact of [null, 1, 'true']) await expectFailure({ exact }, 'InvalidArgument', /exact to be true/);
     await expectFailure({ onPrint: 'console' }, 'InvalidArgument', /onPrint/);
     await expectFailure({ memorylimit: 3 }, 'InvalidArgument', /memorylimit/);
     await expectFailure(null, 'InvalidArgument', /options/);
@@ -84,6 +85,15 @@ describe('createRuntime', () => {
     expect(await add(y, y).array()).to.deep.equal([4]);
     expect(errorOf(() => add(x, x)).message).to.match(/disposed of/);
     await b.dispose();
+  });
+
+  // That they are the same bits everywhere is shown by the conformance cases.
+  it('makes exact runtimes, beside others (NU-3)', async () => {
+    const [exact, other] = await Promise.all([createRuntime({ exact: true }), createRuntime({ exact: false })]);
+    for (const rt of [exact, other]) {
+      expect(await add(rt.tensor([1, 2]), 0.5).array()).to.deep.equal([1.5, 2.5]);
+      await rt.dispose();
+    }
   });
 
   it('makes runtimes that tell of errors', async () => {

@@ -57,6 +57,9 @@ class TANDEM_EXPORT Runtime {
     size_t memory_limit = SIZE_MAX;  // bytes of tensor data
     std::function<void(const Status&)> on_diagnostic = nullptr;
     std::function<void(std::string_view)> print = nullptr;  // default: standard output
+    // Exact mode (NU-3): results of the CPU are the same bits on every processor, instruction set and C library,
+    // WebAssembly included; see HostContext::Options. Other devices compute as ever.
+    bool exact = false;
   };
   static StatusOr<std::unique_ptr<Runtime>> Create(Options options);
   static StatusOr<std::unique_ptr<Runtime>> Create() { return Create(Options()); }

@@ -122,6 +122,12 @@ TEST_F(JsEventLoopTest, DeadlinesPassWhileTheLoopRuns) {
   tandem_request_release(request);
 }
 
+TEST_F(JsEventLoopTest, NU3_ARuntimeMayBeExact) {
+  Create(0, /*memory_limit=*/0, /*pending_limit=*/0, /*exact=*/true);
+  EXPECT_TRUE(js_->host().is_exact());
+  EXPECT_EQ(First(Add(F32(2, 1.5f), F32(2, 2.0f))), 3.5f);
+}
+
 // EX-11
 TEST_F(JsEventLoopTest, EX11_TooManyPendingCallsAreAnErrorOfTheCallAndRunNoTasks) {
   Create(0, /*memory_limit=*/0, /*pending_limit=*/3);

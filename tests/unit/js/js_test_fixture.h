@@ -45,9 +45,9 @@ class JsTest : public testing::Test {
     tandem_op_release(add_);
   }
 
-  void Create(int num_threads, double memory_limit = 0, double pending_limit = 0) {
+  void Create(int num_threads, double memory_limit = 0, double pending_limit = 0, bool exact = false) {
     tandem_js* js = nullptr;
-    EXPECT_EQ(JsText(tandem_js_create(num_threads, memory_limit, pending_limit, 1, &js)), "");
+    EXPECT_EQ(JsText(tandem_js_create(num_threads, memory_limit, pending_limit, 1, exact, &js)), "");
     js_.reset(js);
     EXPECT_EQ(JsText(tandem_op_create(tandem_js_runtime(js), "tf.AddV2", nullptr, &add_)), "");
   }

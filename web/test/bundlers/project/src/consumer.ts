@@ -26,6 +26,7 @@ const options: RuntimeOptions = {
   device: 'auto',
   threads: 2,
   memoryLimit: 2 ** 30,
+  exact: true,
   onDiagnostic: (error) => console.warn(error.code, error.op, error.location),
 };
 
