@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "cpu_target.h"
 #include "kernels/kernels.h"
 
 namespace tandem {
@@ -25,6 +26,7 @@ Status RegisterKernels(KernelOpHandler& handler) {
 }  // namespace
 
 StatusOr<KernelOpHandler*> CreateCpuOpHandler(CoreRuntime& runtime, OpHandler* fallback) {
+  TANDEM_RETURN_IF_ERROR(cpu::LimitCpuTarget());
   auto handler =
       std::make_unique<KernelOpHandler>("cpu", runtime, fallback, runtime.host().device(), KernelOpHandler::Policy());
   TANDEM_RETURN_IF_ERROR(RegisterKernels(*handler));
