@@ -3,9 +3,9 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 
 # Runs the demo, installs what is missing, builds Tandem in each preset and runs its tests and examples, then builds the
-# npm package and runs its tests in Node and Chromium, and checks format and generated files. The last line is the count
-# of GoogleTest, conformance and JavaScript cases over all of it; a stage that failed without a failed case, such as a
-# build, a crash, an example or a check, counts as one failed.
+# npm package and runs its tests in Node and Chromium, compares what exact mode gave on all of these targets, and checks
+# format and generated files. The last line is the count of GoogleTest, conformance and JavaScript cases over all of it;
+# a stage that failed without a failed case, such as a build, a crash, an example or a check, counts as one failed.
 # usage: tools/test.sh [--full] [part...]
 #   part                   demo, a short run of tools/demo.sh; a preset (see CMakePresets.json); web, the npm package and
 #                          its examples; by default: demo release asan tsan m32 aarch64 web, and with --full wasm and
@@ -141,6 +141,17 @@ if $wants_web; then
   build_dirs+=(build/web)
   source tools/test_web.sh
   test_web
+fi
+
+# Exact mode gives the same bits on all of them (NU-3).
+shopt -s nullglob
+bits=()
+for dir in "${build_dirs[@]}"; do bits+=("$dir"/reports/exactness/*.bits); done
+shopt -u nullglob
+if ((${#bits[@]} > 1)); then
+  mkdir -p build/checks
+  stage exactness build/checks/exactness.log python3 tests/conformance/compare_bits.py "${bits[@]}" ||
+    failed_checks=$((failed_checks + 1))
 fi
 
 if ((${#presets[@]})); then

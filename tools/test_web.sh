@@ -19,7 +19,7 @@ web_step() {  # NAME COMMAND...
 # The programs and modules that the rest needs, where no preset of this run has built them: nothing is done then.
 build_for_web() {
   build_modules wasm && build_modules wasm-threads &&
-    cmake --preset release && cmake --build --preset release -j "$jobs" --target digits
+    cmake --preset release && cmake --build --preset release -j "$jobs" --target digits conformance_runner
 }
 
 conformance() {  # NAME DEVICE [OPTION...]
@@ -31,6 +31,18 @@ conformance() {  # NAME DEVICE [OPTION...]
   fi
   web_step "$name" node tests/conformance/run.mjs --device "$device" "$@" --report "build/web/reports/$name.json" \
     "${cases[@]}" || true
+}
+
+# The same in exact mode, whose results test.sh compares with those of the native build and of other presets.
+exact_conformance() {  # NAME [OPTION...]
+  local name=$1
+  shift
+  conformance "exact_$name" cpu --exact --bits "build/web/reports/exactness/$name.bits" "$@"
+}
+exact_conformance_native() {
+  web_step conformance_exact_native build/release/tests/conformance/conformance_runner --exact \
+    --bits build/web/reports/exactness/native.bits --report build/web/reports/conformance_exact_native.json \
+    tests/conformance/cases/*.jsonl || true
 }
 
 # Node's own test runner, with a report that count_tests.py reads.
@@ -57,6 +69,10 @@ test_web() {
   conformance node_threads cpu --threads 2
   conformance browser cpu --browser
   conformance browser_threads cpu --browser --threads 2
+  exact_conformance_native
+  exact_conformance node
+  exact_conformance node_threads --threads 2
+  exact_conformance browser --browser
   conformance node_webgpu webgpu
   conformance browser_webgpu webgpu --browser
   conformance browser_worker_webgpu webgpu --browser --worker

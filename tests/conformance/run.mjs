@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -18,8 +18,10 @@ const USAGE = `usage: run.mjs [OPTIONS] FILE...
   --device cpu|webgpu   where the ops run; default: cpu
   --browser             in headless Chromium rather than in Node; with --worker in a worker of the page
   --threads N           the threaded build with N workers; default: 1, the build without threads
+  --exact               exact mode: results are the same bits on every machine, natively, too
   --filter RE           only cases whose name or op has a match
   --report FILE.json    write counts, worst errors and failures
+  --bits FILE           write a hash of the results of each case, for compare_bits.py
   --targets DIR         folder with one folder a target, of the lists of what it lacks
   --target NAME,...     which of these; default: wasm, and for webgpu also shader and webgpu
   --package DIR         the built package; default: web/dist`;
@@ -34,8 +36,10 @@ function parse() {
       browser: { type: 'boolean', default: false },
       worker: { type: 'boolean', default: false },
       threads: { type: 'string', default: '1' },
+      exact: { type: 'boolean', default: false },
       filter: { type: 'string', default: '' },
       report: { type: 'string', default: '' },
+      bits: { type: 'string', default: '' },
       targets: { type: 'string', default: join(here, 'targets') },
       target: { type: 'string', default: '' },
       package: { type: 'string', default: join(here, '../../web/dist') },
@@ -89,6 +93,11 @@ async function openChromium(options) {
   return openBrowser({ ...options, conformance: here, package: resolve(options.package) });
 }
 
+async function write(file, text) {
+  await mkdir(dirname(resolve(file)), { recursive: true });
+  await writeFile(file, text);
+}
+
 async function run(options) {
   const settings = {
     filter: options.filter,
@@ -97,11 +106,13 @@ async function run(options) {
     tolerances: await readList(options, 'tolerances.json'),
   };
   const report = new Report(options.device);
+  const bits = [];
   const client = await (options.browser ? openChromium(options) : openNode(options));
   try {
     for (const name of options.files) {
       for (const outcome of await client.run({ name, text: await readFile(name, 'utf8') }, settings)) {
         report.add(outcome);
+        if ('bits' in outcome) bits.push(`${basename(name, '.jsonl')} ${outcome.name} ${outcome.op} ${outcome.bits}\n`);
         const what = outcome.name === '' ? '' : `${outcome.name}: `;
         if (outcome.outcome === 'failed') console.log(`${outcome.place}: ${what}${outcome.reason}`);
       }
@@ -109,10 +120,8 @@ async function run(options) {
   } finally {
     await client.close();
   }
-  if (options.report !== '') {
-    await mkdir(dirname(resolve(options.report)), { recursive: true });
-    await writeFile(options.report, report.json());
-  }
+  if (options.report !== '') await write(options.report, report.json());
+  if (options.bits !== '') await write(options.bits, bits.join(''));
   console.log([...report.worstUlpLines(), report.totalLine()].join('\n'));
   return report.total.failed === 0 ? 0 : 1;
 }

@@ -11,9 +11,9 @@ const PAGE = '<!doctype html><meta charset="utf-8"><title>conformance</title>';
 /**
  * { run(file, settings), close() } as of client.mjs. With several threads the page is isolated, else it is not.
  *
- * @param options { device, threads, worker, conformance: this suite's folder, package: that of the built package }
+ * @param options { device, threads, exact, worker, conformance: this suite's folder, package: that of the built one }
  */
-export async function openBrowser({ device, threads, worker, ...folders }) {
+export async function openBrowser({ device, threads, exact, worker, ...folders }) {
   const server = await serve({
     folders: { '/conformance/': folders.conformance, '/package/': folders.package },
     files: { '/': { type: 'text/html', body: PAGE } },
@@ -35,7 +35,7 @@ export async function openBrowser({ device, threads, worker, ...folders }) {
     await on(async (options) => {
       const { openClient } = await import('/conformance/js/client.mjs');
       globalThis.client = await openClient(options);
-    }, { device, threads, worker });
+    }, { device, threads, exact, worker });
     return {
       run: (file, settings) => on((args) => globalThis.client.run(...args), [file, settings]),
       async close() {

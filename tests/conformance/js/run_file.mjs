@@ -8,9 +8,9 @@ import { Session } from './session.mjs';
 import { CaseList, ToleranceList } from './target.mjs';
 
 /** A runtime of the package and the session on it. Ops without a shader run on the CPU. */
-export async function openSession(createRuntime, { device, threads, gpu }) {
-  const runtime = await createRuntime({ device, threads, gpu, onPrint: () => undefined });
-  return { runtime, session: new Session(runtime) };
+export async function openSession(createRuntime, { device, threads, exact, gpu }) {
+  const runtime = await createRuntime({ device, threads, exact, gpu, onPrint: () => undefined });
+  return { runtime, session: new Session(runtime, exact) };
 }
 
 const HANG_MS = 120_000;
@@ -30,17 +30,18 @@ async function withoutHanging(running) {
 
 async function outcomeOf(session, conformanceCase, lists) {
   const unsupported = lists.unsupported.reasonFor(conformanceCase);
-  if (unsupported !== undefined) return { outcome: 'skipped', ulp: 0, reason: unsupported };
-  const { failure, worstUlp: ulp } = await withoutHanging(session.run(conformanceCase));
+  if (unsupported !== undefined) return { outcome: 'skipped', ulp: 0, reason: unsupported, bits: 'skipped' };
+  const { failure, worstUlp: ulp, bits: hash } = await withoutHanging(session.run(conformanceCase));
+  const bits = failure !== '' ? 'failed' : conformanceCase.error === undefined ? hash : 'error';
   const expected = lists.expectedFailures.reasonFor(conformanceCase);
-  if (expected === undefined) return { outcome: failure === '' ? 'passed' : 'failed', ulp, reason: failure };
-  if (failure !== '') return { outcome: 'skipped', ulp: 0, reason: expected };
-  return { outcome: 'failed', ulp, reason: `passed, though it is listed as an expected failure: ${expected}` };
+  if (expected === undefined) return { outcome: failure === '' ? 'passed' : 'failed', ulp, reason: failure, bits };
+  if (failure !== '') return { outcome: 'skipped', ulp: 0, reason: expected, bits };
+  return { outcome: 'failed', ulp, reason: `passed, though it is listed as an expected failure: ${expected}`, bits };
 }
 
 /**
- * What became of each case: { place, name, op, dtype, outcome, ulp, reason }. A line that is no case is a failure
- * without op.
+ * What became of each case: { place, name, op, dtype, outcome, ulp, reason, bits }; the bits are a hash of the results,
+ * or 'error', 'failed' or 'skipped'. A line that is no case is a failure without op and bits.
  *
  * @param file { name, text }
  * @param settings { filter?: string, unsupported: object, expectedFailures: object, tolerances: object }

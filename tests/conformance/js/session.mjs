@@ -5,6 +5,7 @@
 
 import { compare, describeTensor, isSame } from './comparison.mjs';
 import { parseTensor } from './conformance_case.mjs';
+import { ResultBits } from './result_bits.mjs';
 
 const MOST_RESULTS = 1000;  // more is a wrong call, which fails before results matter
 
@@ -60,10 +61,15 @@ async function dataOf(tensor) {
 export class Session {
   #runtime;
   #definitions;
+  #exact;
 
-  /** @param runtime of the package, for nothing else in the meantime */
-  constructor(runtime) {
+  /**
+   * @param runtime of the package, for nothing else in the meantime
+   * @param exact whether the runtime is
+   */
+  constructor(runtime, exact) {
     this.#runtime = runtime;
+    this.#exact = exact;
     this.#definitions = new Map(runtime.ops().map((def) => [def.name, def]));
   }
 
@@ -76,12 +82,17 @@ export class Session {
     return (inputs[index] ?? outputs[0] ?? inputs[0])?.dtype ?? '';
   }
 
-  /** { failure, worstUlp }: the failure is empty if the case passes. Throws an Error if the case itself is wrong. */
+  /**
+   * { failure, worstUlp, bits }: the failure is empty if the case passes; `bits` is the hash of its results then, unless
+   * it is a wrong call. Throws an Error if the case itself is wrong.
+   */
   async run(conformanceCase) {
     const copied = await this.#runOnce(conformanceCase, 'copied');
     if (copied.failure !== '') return copied;
     const written = await this.#runOnce(conformanceCase, 'written');
-    return { failure: written.failure, worstUlp: Math.max(copied.worstUlp, written.worstUlp) };
+    const result = { ...written, worstUlp: Math.max(copied.worstUlp, written.worstUlp) };
+    if (!this.#exact || result.failure !== '' || written.bits === copied.bits) return result;
+    return { ...result, failure: 'NU-3: results have other bits where inputs lie elsewhere in memory' };
   }
 
   async #runOnce(conformanceCase, memory) {
@@ -155,18 +166,19 @@ export class Session {
       return { failure: `expected ${outputs.length} results, the op has ${tensors.length}`, worstUlp: 0 };
     }
     let worstUlp = 0;
+    const bits = new ResultBits();
     for (const [i, tensor] of tensors.entries()) {
       const said = tensor.state === 'available' ? describeTensor(tensor) : undefined;
-      if (i >= outputs.length) {
-        await tensor.ready().catch(() => undefined);
-        continue;
-      }
       let actual;
       try {
         actual = await dataOf(tensor);
       } catch (error) {
-        return { failure: `result ${i}: ${error}`, worstUlp };
+        if (i < outputs.length) return { failure: `result ${i}: ${error}`, worstUlp };
+        bits.addError();
+        continue;
       }
+      bits.add(actual);
+      if (i >= outputs.length) continue;
       if (said !== undefined && said !== describeTensor(actual)) {
         return { failure: `result ${i}: ${said} was said, it is ${describeTensor(actual)}`, worstUlp };
       }
@@ -175,7 +187,7 @@ export class Session {
       if (comparison.difference !== '') return { failure: `result ${i}: ${comparison.difference}`, worstUlp };
     }
     const effect = hasEffects ? await this.#settle() : undefined;
-    return { failure: effect === undefined ? '' : `effects: ${effect}`, worstUlp };
+    return { failure: effect === undefined ? '' : `effects: ${effect}`, worstUlp, bits: bits.hash() };
   }
 
   async #checkError(expected, tensors, thrown, hasEffects) {

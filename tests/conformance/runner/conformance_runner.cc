@@ -4,6 +4,7 @@
 // Runs conformance cases on one device and says which fail.
 
 #include <CLI/CLI.hpp>
+#include <cinttypes>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -25,10 +26,11 @@ namespace {
 constexpr int kSkippedExitCode = 77;
 
 struct Settings {
-  std::string device = "cpu";
+  SessionOptions session;
   bool no_fallback = false;
   std::string filter;
   std::string report;
+  std::string bits;
   std::string targets = TANDEM_CONFORMANCE_TARGETS;
   std::vector<std::string> files;
 };
@@ -36,9 +38,9 @@ struct Settings {
 class Runner {
  public:
   explicit Runner(const Settings& settings)
-      : session_(settings.device, !settings.no_fallback),
-        target_(TargetFolders(settings.targets, settings.device)),
-        report_(settings.device) {
+      : session_(settings.session),
+        target_(TargetFolders(settings.targets, settings.session.device)),
+        report_(settings.session.device) {
     if (!settings.filter.empty()) filter_.emplace(settings.filter);
   }
 
@@ -56,7 +58,7 @@ class Runner {
         if (!names.insert(conformance_case.name).second) {
           throw std::runtime_error("there is another case named " + conformance_case.name);
         }
-        RunCase(place, conformance_case);
+        RunCase(file, place, conformance_case);
       } catch (const std::exception& error) {
         Fail(place, error.what());
       }
@@ -65,9 +67,12 @@ class Runner {
   }
 
   const Report& report() const { return report_; }
+  // "FAMILY NAME OP HASH", a line for each case, which has "error" instead of a hash if that is what is expected, or
+  // "failed" or "skipped".
+  const std::string& bits() const { return bits_; }
 
  private:
-  void RunCase(const std::string& place, const ConformanceCase& conformance_case) {
+  void RunCase(const std::string& file, const std::string& place, const ConformanceCase& conformance_case) {
     const auto matches = [&](const std::string& text) { return std::regex_search(text, *filter_); };
     if (filter_ && !matches(conformance_case.name) && !matches(conformance_case.op)) return;
     const auto add = [&](Outcome outcome, const CaseResult& result, const std::string& reason) {
@@ -78,15 +83,29 @@ class Runner {
                   reason);
     };
     if (const std::string* reason = target_.unsupported.FindReason(conformance_case)) {
+      AddBits(file, conformance_case, "skipped");
       return add(Outcome::kSkipped, {}, *reason);
     }
     const CaseResult result = session_.Run(conformance_case);
+    AddBits(file, conformance_case, WordOf(conformance_case, result));
     const std::string* expected_failure = target_.expected_failures.FindReason(conformance_case);
     if (expected_failure == nullptr) {
       return add(result.failure.empty() ? Outcome::kPassed : Outcome::kFailed, result, result.failure);
     }
     if (!result.failure.empty()) return add(Outcome::kSkipped, {}, *expected_failure);
     add(Outcome::kFailed, result, "passed, though it is listed as an expected failure: " + *expected_failure);
+  }
+
+  static std::string WordOf(const ConformanceCase& conformance_case, const CaseResult& result) {
+    if (!result.failure.empty()) return "failed";
+    if (conformance_case.error) return "error";
+    char text[17];
+    std::snprintf(text, sizeof(text), "%016" PRIx64, result.bits.value_or(0));
+    return text;
+  }
+  void AddBits(const std::string& file, const ConformanceCase& conformance_case, const std::string& word) {
+    const std::string family = std::filesystem::path(file).stem();
+    bits_ += family + " " + conformance_case.name + " " + conformance_case.op + " " + word + "\n";
   }
 
   void Fail(const std::string& place, const std::string& reason) {
@@ -101,12 +120,21 @@ class Runner {
   const Target target_;
   std::optional<std::regex> filter_;
   Report report_;
+  std::string bits_;
 };
+
+void WriteBits(const std::filesystem::path& file, const std::string& text) {
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path());
+  std::ofstream stream(file);
+  stream << text;
+  if (!stream.flush()) throw std::runtime_error("cannot write " + file.string());
+}
 
 int Run(const Settings& settings) {
   std::optional<Runner> runner(settings);
   for (const std::string& file : settings.files) runner->RunFile(file);
   const Report report = runner->report();
+  if (!settings.bits.empty()) WriteBits(settings.bits, runner->bits());
   runner.reset();
   if (!settings.report.empty()) report.Write(settings.report);
   std::printf("%s%s\n", report.WorstUlpLines().c_str(), report.TotalLine().c_str());
@@ -121,14 +149,19 @@ int Run(const Settings& settings) {
 int Main(int argc, char** argv) {
   Settings settings;
   CLI::App app("Runs conformance cases on one device.");
-  app.add_option("--device", settings.device, "Which device: cpu or vulkan")->capture_default_str();
+  SessionOptions& session = settings.session;
+  app.add_option("--device", session.device, "Which device: cpu or vulkan")->capture_default_str();
+  app.add_option("--threads", session.num_threads, "Threads of the work queue")->capture_default_str();
+  app.add_flag("--exact", session.exact, "Exact mode: results of the CPU are the same bits on every machine");
   app.add_flag("--no-fallback", settings.no_fallback, "Ops that the device has no kernel for are errors");
   app.add_option("--filter", settings.filter, "Run only cases whose name or op has a match of this regular expression");
   app.add_option("--report", settings.report, "Write counts, worst errors and failures to this file, as JSON");
+  app.add_option("--bits", settings.bits, "Write a hash of the results of each case to this file, for compare_bits.py");
   app.add_option("--targets", settings.targets, "Folder with one folder a device, of the lists of what it lacks")
       ->capture_default_str();
   app.add_option("files", settings.files, "Case files, as tests/conformance/cases/elementwise.jsonl")->required();
   CLI11_PARSE(app, argc, argv);
+  session.use_fallback = !settings.no_fallback;
   try {
     return Run(settings);
   } catch (const NoDevice& reason) {

@@ -13,6 +13,7 @@
 
 #include "case_attrs.h"
 #include "comparison.h"
+#include "result_bits.h"
 #include "tandem/cpu/cpu_op_handler.h"
 #include "tandem/host_tensors.h"
 #include "tandem/op_families.h"
@@ -41,23 +42,27 @@ std::string TextOf(std::string_view what, size_t i, std::string_view text) {
 
 }  // namespace
 
-HostContext::Options Session::RuntimeOptions() {
-  HostContext::Options options;
-  options.work_queue = CreateMultiThreadedWorkQueue(2);
-  options.inline_cost_limit = 2000;  // so that cases of some hundred elements go to the work queue, too
-  options.allocator.on_overrun = [this](size_t size) {
+HostContext::Options Session::RuntimeOptions(const SessionOptions& options) {
+  HostContext::Options host;
+  host.work_queue = CreateMultiThreadedWorkQueue(options.num_threads);
+  host.inline_cost_limit = 2000;  // so that cases of some hundred elements go to the work queue, too
+  host.exact = options.exact;
+  host.allocator.on_overrun = [this](size_t size) {
     Complain("memory of " + std::to_string(size) + " bytes was written past its end");
   };
-  return options;
+  return host;
 }
 
-Session::Session(const std::string& device, bool use_fallback) : runtime_(RuntimeOptions()) {
+Session::Session(const SessionOptions& options) : runtime_(RuntimeOptions(options)) {
   ThrowIfError(RegisterAllOps(runtime_.registry()));
-  handler_ = ValueOrThrow(CreateCpuOpHandler(runtime_));
-  if (device == "vulkan") {
-    AddVulkanHandler(use_fallback ? handler_ : nullptr);
-  } else if (device != "cpu") {
-    throw std::runtime_error("unknown device \"" + device + "\", expected cpu or vulkan");
+  const StatusOr<KernelOpHandler*> cpu = CreateCpuOpHandler(runtime_);
+  if (cpu.status().code() == StatusCode::kNotFound) throw NoDevice(std::string(cpu.status().message()));
+  ThrowIfError(cpu.status());
+  handler_ = *cpu;
+  if (options.device == "vulkan") {
+    AddVulkanHandler(options.use_fallback ? handler_ : nullptr);
+  } else if (options.device != "cpu") {
+    throw std::runtime_error("unknown device \"" + options.device + "\", expected cpu or vulkan");
   }
 }
 
@@ -122,6 +127,9 @@ CaseResult Session::Run(const ConformanceCase& conformance_case) {
   if (!external.failure.empty()) return external;
   CaseResult own = RunOnce(conformance_case, Memory::kRuntime);
   own.worst_ulp = std::max(own.worst_ulp, external.worst_ulp);
+  if (own.failure.empty() && own.bits != external.bits && runtime_.host().is_exact()) {
+    own.failure = "NU-3: results have other bits where inputs lie elsewhere in memory";
+  }
   return own;
 }
 
@@ -230,13 +238,17 @@ CaseResult Session::CheckResults(const ConformanceCase& conformance_case, std::s
                                  const AsyncValueRef<Chain>& chain) {
   HostContext& host = runtime_.host();
   CaseResult result;
+  ResultBits bits;
   if (conformance_case.outputs.size() > results.size()) {
     return {"expected " + std::to_string(conformance_case.outputs.size()) + " results, the op has " +
             std::to_string(results.size())};
   }
   for (size_t i = 0; i < results.size(); ++i) {
     Status status = host.Await(results[i]);
-    if (i >= conformance_case.outputs.size()) continue;
+    if (!status.ok() && i >= conformance_case.outputs.size()) {
+      bits.AddError();
+      continue;
+    }
     if (!status.ok()) return {TextOf("result", i, status.ToString())};
     const TensorHandle on_host = OnHost(results[i]);
     status = host.Await(on_host);
@@ -245,6 +257,8 @@ CaseResult Session::CheckResults(const ConformanceCase& conformance_case, std::s
     if (!(results[i].metadata() == actual.metadata())) return {TextOf("result", i, "metadata is not the tensor's")};
     const bool is_string = actual.dtype() == DType::kString;
     const Tensor dense = is_string ? actual : ValueOrThrow(ToDense(actual, host.allocator()));
+    bits.Add(dense);
+    if (i >= conformance_case.outputs.size()) continue;
     const Comparison comparison = Compare(conformance_case.outputs[i], dense, conformance_case.tolerance,
                                           /*is_strict=*/conformance_case.HasTag("special"));
     result.worst_ulp = std::max(result.worst_ulp, comparison.worst_ulp);
@@ -255,6 +269,7 @@ CaseResult Session::CheckResults(const ConformanceCase& conformance_case, std::s
     if (const Status status = host.Await({&value, 1}); !status.ok()) return {"chain: " + status.ToString()};
     if (chain.IsError()) return {"chain: " + chain.GetError().ToString()};
   }
+  result.bits = bits.hash();
   return result;
 }
 

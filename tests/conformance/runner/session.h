@@ -6,7 +6,9 @@
 #ifndef TANDEM_TESTS_CONFORMANCE_RUNNER_SESSION_H_
 #define TANDEM_TESTS_CONFORMANCE_RUNNER_SESSION_H_
 
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -21,6 +23,15 @@ namespace tandem::conformance {
 struct CaseResult {
   std::string failure;  // empty: passed
   double worst_ulp = 0;
+  // ResultBits of the results of a case that passed and was no wrong call.
+  std::optional<uint64_t> bits = std::nullopt;
+};
+
+struct SessionOptions {
+  std::string device = "cpu";
+  bool use_fallback = true;  // whether ops that a GPU has no kernel for run on the CPU; else they are errors
+  int num_threads = 2;
+  bool exact = false;  // see HostContext::Options
 };
 
 // Why the cases of a device cannot be run here: this machine, or this build, has none.
@@ -31,12 +42,13 @@ class NoDevice : public std::runtime_error {
 
 class Session {
  public:
-  // Throws std::runtime_error if no device is called so, and NoDevice if this one is not there. Ops that a GPU has no
-  // kernel for run on the CPU if `use_fallback`, and are errors otherwise.
-  Session(const std::string& device, bool use_fallback);
+  // Throws std::runtime_error if no device is called so, and NoDevice if this one is not there, or not the instruction
+  // set that TANDEM_CPU_TARGET names.
+  explicit Session(const SessionOptions& options);
 
   // Runs the case twice: with inputs in memory of ours that is no larger than they are, so that a sanitizer sees reads
-  // beyond it, and with inputs in the runtime's memory. Throws std::runtime_error if the case cannot be made a call.
+  // beyond it, and with inputs in the runtime's memory; if the session is exact, results must be the same. Throws
+  // std::runtime_error if the case cannot be made a call.
   CaseResult Run(const ConformanceCase& conformance_case);
 
   // The dtype that the case is about: the one by which kernels of the op are told apart, or that of the first result.
@@ -48,7 +60,7 @@ class Session {
  private:
   enum class Memory { kExternal, kRuntime };
 
-  HostContext::Options RuntimeOptions();
+  HostContext::Options RuntimeOptions(const SessionOptions& options);
   void AddVulkanHandler(OpHandler* fallback);
   // Whether tensors have to be moved to and from the device.
   bool IsRemote() const { return handler_->device() != &runtime_.host().device(); }
