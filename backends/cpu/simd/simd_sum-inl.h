@@ -46,6 +46,12 @@ inline constexpr int64_t kSumLanes = 256 / sizeof(T);
 template <typename T>
 inline constexpr int64_t kSumBlock = 32 * kSumLanes<T>;
 
+#ifdef TANDEM_SMALL
+inline constexpr bool kIsSmallCode = true;
+#else
+inline constexpr bool kIsSmallCode = false;
+#endif
+
 // The sums of a short row's terms, kSums of them. Terms is SumVectors or SumNumbers (below) and
 //   AddTo(V (&sums)[kSums], int64_t i): adds the terms of the numbers from i on, one to each lane;
 //   AddFirstTo(V (&sums)[kSums], size_t n, int64_t i): the same for `n` numbers, fewer than there are lanes; adds 0, or
@@ -56,34 +62,36 @@ HWY_INLINE void SumBlock(const Terms& terms, int64_t begin, int64_t end, T* sums
   constexpr int64_t kLanes = Terms::kLanes;
   constexpr int64_t kVectors = kSumLanes<T> / kLanes;
   // As many vectors at a time as registers hold beside what the terms need.
-  constexpr int64_t kGroup = std::min<int64_t>(kVectors, kLanes == 1 ? 4 : 8 / kSums);
+  constexpr int64_t kGroup = std::min<int64_t>(kVectors, kIsSmallCode || kLanes == 1 ? 4 / kSums : 8 / kSums);
   alignas(64) T lanes[kSums][kSumLanes<T>];
   // Lanes that get no number need not be looked at: a sum that begins with 0 is never -0, so adding 0 changes nothing.
   int64_t width = kSumLanes<T>;
   while (width / 2 >= end - begin && width > kGroup * kLanes) width /= 2;
   for (int64_t first = 0; first < width; first += kGroup * kLanes) {
-    V sum[kGroup][kSums];
+    V group[kGroup][kSums];
     HWY_UNROLL(8)
     for (int64_t j = 0; j < kGroup; ++j) {
-      for (int s = 0; s < kSums; ++s) sum[j][s] = Terms::Zero();
+      for (int s = 0; s < kSums; ++s) group[j][s] = Terms::Zero();
     }
     int64_t i = begin + first;
     for (; i + kGroup * kLanes <= end; i += kSumLanes<T>) {
       HWY_UNROLL(8)
-      for (int64_t j = 0; j < kGroup; ++j) terms.AddTo(sum[j], i + j * kLanes);
+      for (int64_t j = 0; j < kGroup; ++j) terms.AddTo(group[j], i + j * kLanes);
     }
     HWY_UNROLL(8)
     for (int64_t j = 0; j < kGroup; ++j) {
-      const int64_t left = end - (i + j * kLanes);
-      if (left >= kLanes) {
-        terms.AddTo(sum[j], i + j * kLanes);
-      } else if (left > 0) {
-        terms.AddFirstTo(sum[j], static_cast<size_t>(left), i + j * kLanes);
+      for (int s = 0; s < kSums; ++s) Terms::Store(group[j][s], lanes[s] + first + j * kLanes);
+    }
+    // The rest, fewer than a group, where it lies: short code for what happens once a row.
+    for (T* to = lanes[0] + first; i < end; i += kLanes, to += kLanes) {
+      V last[kSums];
+      for (int s = 0; s < kSums; ++s) last[s] = Terms::Load(to + s * kSumLanes<T>);
+      if (end - i >= kLanes) {
+        terms.AddTo(last, i);
+      } else {
+        terms.AddFirstTo(last, static_cast<size_t>(end - i), i);
       }
-    }
-    HWY_UNROLL(8)
-    for (int64_t j = 0; j < kGroup; ++j) {
-      for (int s = 0; s < kSums; ++s) Terms::Store(sum[j][s], lanes[s] + first + j * kLanes);
+      for (int s = 0; s < kSums; ++s) Terms::Store(last[s], to + s * kSumLanes<T>);
     }
   }
   for (int s = 0; s < kSums; ++s) {

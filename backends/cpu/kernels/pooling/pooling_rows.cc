@@ -15,6 +15,7 @@
 
 #include "kernels/dtype_cases.h"
 #include "kernels/polls.h"
+#include "simd/simd_math.h"
 #include "simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,7 +24,6 @@
 #include "hwy/highway.h"
 // After the above.
 #include "kernels/pooling/pooling_vectors-inl.h"
-#include "simd/simd_sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
@@ -198,37 +198,24 @@ struct Pool {
     }
   }
 
-  // The elements of a stretch as numbers to add up.
-  using SumOps = std::conditional_t<kHasSumVectors<A>, SumVectors<A>, SumNumbers<A>>;
-  struct StretchTerms : SumOps {
-    static constexpr int kSums = 1;
-    const T* x;
-
-    HWY_INLINE void AddTo(typename SumOps::V (&sums)[1], int64_t i) const {
-      if constexpr (!kNarrows) {
-        sums[0] = SumOps::Add(sums[0], SumOps::LoadAny(x + i));
-      } else if constexpr (kLanes == SumOps::kLanes) {
-        sums[0] = SumOps::Add(sums[0], Ops::Load(x + i));
-      } else {
-        AddFirstTo(sums, static_cast<size_t>(SumOps::kLanes), i);
+  static A SumStretch(const T* x, int64_t n) {
+    if constexpr (kNarrows) {
+      A sum = 0;
+      A numbers[kNarrowTile];
+      for (int64_t begin = 0; begin < n; begin += kNarrowTile) {
+        const int64_t size = std::min(kNarrowTile, n - begin);
+        for (int64_t i = 0; i < size; ++i) numbers[i] = Load<A>(x[begin + i]);
+        sum += simd::Sum(numbers, size);
       }
+      return sum;
+    } else {
+      return simd::Sum(x, n);
     }
-    HWY_INLINE void AddFirstTo(typename SumOps::V (&sums)[1], size_t n, int64_t i) const {
-      A numbers[SumOps::kLanes] = {};
-      for (size_t j = 0; j < n; ++j) numbers[j] = Load<A>(x[i + static_cast<int64_t>(j)]);
-      sums[0] = SumOps::Add(sums[0], SumOps::LoadAny(numbers));
-    }
-  };
+  }
 
   // All of `n` contiguous elements.
   static HWY_INLINE A PoolStretch(const T* HWY_RESTRICT x, int64_t n) {
-    if constexpr (Fn::kAdds) {
-      StretchTerms terms;
-      terms.x = x;
-      A sum;
-      SumTerms(terms, 0, n, &sum);
-      return sum;
-    }
+    if constexpr (Fn::kAdds) return SumStretch(x, n);
     A result = Fn::template Identity<A>();
     int64_t i = 0;
     if (n >= kLanes) {
@@ -358,35 +345,69 @@ struct Pool {
     }
   }
 
+  // The windows of `rows` rows: what the columns come to first, then the windows.
+  static void SumOrChooseColumns(const PoolPlan& plan, const T* first, int64_t rows, const Buffers& buffers,
+                                 A* result) {
+    const int64_t stride = plan.InputRowSize();
+    const int64_t pad = plan.cols.pad_before;
+    const int64_t cols = std::min(plan.cols.input, plan.ReachedCols() - pad);
+    A* const columns = buffers.columns + pad * plan.channels;
+    const int64_t n = cols * plan.channels;
+    // So many columns that it ends soon if it is to; the last part is not shorter than a vector.
+    const int64_t part = (1 + kPollElements / std::max<int64_t>(1, rows) / 1024) * 1024;
+    for (int64_t i = 0; i < n && (i == 0 || !KernelRun::IsStopped());) {
+      const int64_t size = n - i < part + kLanes ? n - i : part;
+      PoolColumns(first + i, rows, stride, size, columns + i);
+      i += size;
+    }
+    if (plan.cols.stride > 1) SplitPhases(plan, buffers);
+    PoolWindows(plan, buffers, result);
+  }
+
+  // The same sums in the same order, one after the other.
+  static void SumWindowsPlainly(const PoolPlan& plan, const T* first, int64_t rows, A* result) {
+    const int64_t stride = plan.cols.stride;
+    StopPoll poll(kPollElements);
+    for (int64_t i = 0; i < plan.cols.output; ++i) {
+      for (int64_t c = 0; c < plan.channels; ++c) {
+        A sum = 0;
+        for (int64_t phase = 0; phase < std::min(stride, plan.cols.window); ++phase) {
+          for (int64_t w = phase; w < plan.cols.window; w += stride) {
+            const int64_t col = i * stride + w - plan.cols.pad_before;
+            if (col < 0 || col >= plan.cols.input) continue;
+            if (poll.Stops(rows)) return;
+            const T* x = first + col * plan.channels + c;
+            A column = Load<A>(*x);
+            for (int64_t row = 1; row < rows; ++row) column += Load<A>(x[row * plan.InputRowSize()]);
+            sum += column;
+          }
+        }
+        *result++ = sum;
+      }
+    }
+  }
+
   static void ColumnRow(const PoolPlan& plan, const T* image, const WindowRange& y, Row narrow, const Buffers& buffers,
                         T* out) {
     const int64_t stride = plan.InputRowSize();
-    const int64_t pad = plan.cols.pad_before;
     if (plan.channels == 1 && plan.cols.output == 1 && WindowRange(plan.cols, 0).size() == plan.cols.input) {
       A result = PoolStretch(image + y.begin * stride, y.size() * stride);
       if constexpr (Fn::kAdds) result /= static_cast<A>(y.size() * stride);
       *out = static_cast<T>(result);
       return;
     }
-    const int64_t cols = std::min(plan.cols.input, plan.ReachedCols() - pad);
-    const T* const first = image + y.begin * stride;
-    A* const columns = buffers.columns + pad * plan.channels;
-    const int64_t n = cols * plan.channels;
-    // So many columns that it ends soon if it is to; the last part is not shorter than a vector.
-    const int64_t part = (1 + kPollElements / std::max<int64_t>(1, y.size()) / 1024) * 1024;
-    for (int64_t i = 0; i < n && (i == 0 || !KernelRun::IsStopped());) {
-      const int64_t size = n - i < part + kLanes ? n - i : part;
-      PoolColumns(first + i, y.size(), stride, size, columns + i);
-      i += size;
-    }
-    if (plan.cols.stride > 1) SplitPhases(plan, buffers);
     A* result;
     if constexpr (kNarrows) {
       result = buffers.result;
     } else {
       result = out;
     }
-    PoolWindows(plan, buffers, result);
+    const T* const first = image + y.begin * stride;
+    if constexpr (kLanes == 1) {
+      SumWindowsPlainly(plan, first, y.size(), result);
+    } else {
+      SumOrChooseColumns(plan, first, y.size(), buffers, result);
+    }
     if constexpr (Fn::kAdds) Divide(plan, y.size(), result);
     if constexpr (kNarrows) {
       const void* from = result;
@@ -414,7 +435,13 @@ struct Pool {
       if (poll.Stops(plan.OutputRowSize() * plan.rows.window * plan.cols.window)) return;
       const T* image = static_cast<const T*>(x) + row / plan.rows.output * plan.rows.input * plan.InputRowSize();
       const WindowRange y(plan.rows, row % plan.rows.output);
-      is_by_pixels ? PixelRow(plan, image, y, narrow, to) : ColumnRow(plan, image, y, narrow, buffers, to);
+      if constexpr (kLanes > 1 || Fn::kAdds) {
+        if (!is_by_pixels) {
+          ColumnRow(plan, image, y, narrow, buffers, to);
+          continue;
+        }
+      }
+      PixelRow(plan, image, y, narrow, to);
     }
   }
 
