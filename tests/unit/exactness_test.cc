@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "instruction_sets.h"
 #include "tandem/eager.h"
 #include "tandem/ops.h"
 
@@ -164,6 +165,22 @@ INSTANTIATE_TEST_SUITE_P(Calls, ExactnessTest, testing::Combine(testing::ValuesI
                          [](const auto& test) {
                            return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) ? "_exact" : "");
                          });
+
+// Instructions for the larger of two numbers differ in what they make of 0 and -0.
+TEST(ExactPoolTest, NU3_ZerosOfBothSignsGiveTheSameBits) {
+  for (const int64_t channels : {1, 3, 5, 8, 20}) {
+    std::vector<std::vector<std::byte>> results;
+    cpu::ForEachInstructionSet([&](const char*) {
+      const std::unique_ptr<Runtime> rt = MakeRuntime(1, true);
+      const TensorShape shape = {1, 9, 9, channels};
+      std::vector<float> zeros(static_cast<size_t>(shape.num_elements()));
+      for (size_t i = 0; i < zeros.size(); ++i) zeros[i] = i * i % 7 < 3 ? 0.0f : -0.0f;
+      const Tensor x = rt->FromValues(std::span<const float>(zeros), shape);
+      results.push_back(BytesOf(maxPool(x, {1, 3, 3, 1}, {1, 2, 2, 1}, "VALID")));
+    });
+    for (const std::vector<std::byte>& result : results) EXPECT_EQ(result, results[0]) << channels;
+  }
+}
 
 }  // namespace
 }  // namespace tandem::eager

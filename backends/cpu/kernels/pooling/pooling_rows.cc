@@ -415,6 +415,17 @@ struct Pool {
     }
   }
 
+  // Of zeros of both signs, instructions and ways differ in which one is the largest: exact mode makes it 0.
+  static void ClearSignsOfZeros(T* y, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_floating_point_v<T>) {
+        y[i] += T{0};
+      } else if constexpr (kNarrows) {
+        if ((y[i].bits & 0x7FFF) == 0) y[i].bits = 0;
+      }
+    }
+  }
+
   // Sums depend on the way, so that the width of vectors must not choose it.
   static bool IsByPixels(const PoolPlan& plan) {
     return Fn::kAdds ? plan.channels >= kSumChannels : kLanes == 1 || plan.channels >= kLanes;
@@ -427,6 +438,7 @@ struct Pool {
   static void Rows(const PoolPlan& plan, const void* x, int64_t begin, int64_t end, Row narrow, void* buffer,
                    void* out) {
     const bool is_by_pixels = IsByPixels(plan);
+    const bool is_exact = KernelRun::IsExact();
     const Buffers buffers(plan, static_cast<A*>(buffer));
     if (!is_by_pixels) std::fill(buffers.columns, buffers.phases, Fn::template Identity<A>());
     auto* to = static_cast<T*>(out) + begin * plan.OutputRowSize();
@@ -435,13 +447,13 @@ struct Pool {
       if (poll.Stops(plan.OutputRowSize() * plan.rows.window * plan.cols.window)) return;
       const T* image = static_cast<const T*>(x) + row / plan.rows.output * plan.rows.input * plan.InputRowSize();
       const WindowRange y(plan.rows, row % plan.rows.output);
+      bool is_done = false;
       if constexpr (kLanes > 1 || Fn::kAdds) {
-        if (!is_by_pixels) {
-          ColumnRow(plan, image, y, narrow, buffers, to);
-          continue;
-        }
+        is_done = !is_by_pixels;
+        if (is_done) ColumnRow(plan, image, y, narrow, buffers, to);
       }
-      PixelRow(plan, image, y, narrow, to);
+      if (!is_done) PixelRow(plan, image, y, narrow, to);
+      if (!Fn::kAdds && is_exact) ClearSignsOfZeros(to, plan.OutputRowSize());
     }
   }
 
