@@ -232,6 +232,9 @@ TEST_F(ElementwiseOpsTest, ComplexUnaryOps) {
   EXPECT_EQ(Values<Complex>(Run("tf.Round", {Dense<Complex>({1}, {Complex(1.5f, -2.5f)})})),
             (std::vector<Complex>{{2, -2}}));
   EXPECT_EQ(Values<Complex>(Run("tf.Sign", {Dense<Complex>({1}, {Complex(0, 0)})})), (std::vector<Complex>{{0, 0}}));
+  // Where the exponential of the opposite overflows.
+  EXPECT_EQ(Values<Complex>(Run("tf.Sigmoid", {Dense<Complex>({2}, {Complex(-1000, 1), Complex(1000, 1)})})),
+            (std::vector<Complex>{{0, 0}, {1, 0}}));
 }
 
 // ---- Binary ----

@@ -381,6 +381,20 @@ void ExpectExtremes() {
       ASSERT_TRUE(std::isnan(simd::Min(x.data(), n))) << place << " of " << count;
     }
   }
+  // Among zeros, -0 is the smaller one wherever it is.
+  for (size_t count = 1; count < 70; ++count) {
+    for (const size_t place : {size_t{0}, count / 2, count - 1}) {
+      const auto n = static_cast<int64_t>(count);
+      std::vector<T> x(count, -T{0});
+      ASSERT_TRUE(std::signbit(simd::Max(x.data(), n))) << count;
+      x[place] = T{0};
+      ASSERT_FALSE(std::signbit(simd::Max(x.data(), n))) << place << " of " << count;
+      x.assign(count, T{0});
+      ASSERT_FALSE(std::signbit(simd::Min(x.data(), n))) << count;
+      x[place] = -T{0};
+      ASSERT_TRUE(std::signbit(simd::Min(x.data(), n))) << place << " of " << count;
+    }
+  }
   const std::vector<T> least(40, -kHuge);
   EXPECT_EQ(simd::Max(least.data(), 40), -kHuge);
 }
