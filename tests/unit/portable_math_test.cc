@@ -101,10 +101,6 @@ TEST(PortableMathTest, NU3_SpecialValuesAreThoseOfC) {
       EXPECT_PRED2(IsLike, Atan2(x, y), std::atan2(x, y)) << "Atan2 of " << x << " and " << y;
     }
   }
-  EXPECT_EQ(Sigmoid(kInfinity), 1);
-  EXPECT_EQ(Sigmoid(-kInfinity), 0);
-  EXPECT_EQ(Sigmoid(0), 0.5);
-  EXPECT_TRUE(std::isnan(Sigmoid(kNan)));
 }
 
 }  // namespace

@@ -31,20 +31,28 @@ struct Pair {
 };
 
 // a + b exactly; |a| >= |b|, or a is 0.
-constexpr Pair OrderedSum(double a, double b) {
+inline Pair OrderedSum(double a, double b) {
   const double sum = a + b;
   return {sum, b - (sum - a)};
 }
 
+// What follows is called in many places: where code is to be small, it is not written there each time. Numbers are
+// passed one by one, since WebAssembly passes a Pair by memory.
+#ifdef TANDEM_SMALL
+#define TANDEM_PAIR_OPERATION [[gnu::noinline]]
+#else
+#define TANDEM_PAIR_OPERATION inline
+#endif
+
 // a + b exactly.
-constexpr Pair Sum(double a, double b) {
+TANDEM_PAIR_OPERATION Pair Sum(double a, double b) {
   const double sum = a + b;
   const double part = sum - a;
   return {sum, (a - (sum - part)) + (b - part)};
 }
 
 // a * b exactly; both below 2^996, the product's lower half not subnormal.
-constexpr Pair Product(double a, double b) {
+TANDEM_PAIR_OPERATION Pair Product(double a, double b) {
   constexpr double kSplitter = 134217729;  // 2^27 + 1
   const double a_scaled = kSplitter * a;
   const double a_hi = a_scaled - (a_scaled - a);
@@ -56,34 +64,45 @@ constexpr Pair Product(double a, double b) {
   return {product, ((a_hi * b_hi - product) + a_hi * b_lo + a_lo * b_hi) + a_lo * b_lo};
 }
 
-constexpr Pair operator-(Pair a) { return {-a.hi, -a.lo}; }
-constexpr Pair operator+(Pair a, Pair b) {
-  const Pair hi = Sum(a.hi, b.hi);
-  const Pair lo = Sum(a.lo, b.lo);
+TANDEM_PAIR_OPERATION Pair SumOfPairs(double a_hi, double a_lo, double b_hi, double b_lo) {
+  const Pair hi = Sum(a_hi, b_hi);
+  const Pair lo = Sum(a_lo, b_lo);
   const Pair sum = OrderedSum(hi.hi, hi.lo + lo.hi);
   return OrderedSum(sum.hi, sum.lo + lo.lo);
 }
-constexpr Pair operator+(Pair a, double b) {
-  const Pair hi = Sum(a.hi, b);
-  return OrderedSum(hi.hi, hi.lo + a.lo);
+TANDEM_PAIR_OPERATION Pair SumWith(double a_hi, double a_lo, double b) {
+  const Pair hi = Sum(a_hi, b);
+  return OrderedSum(hi.hi, hi.lo + a_lo);
 }
-constexpr Pair operator-(Pair a, Pair b) { return a + -b; }
-constexpr Pair operator*(Pair a, Pair b) {
-  const Pair hi = Product(a.hi, b.hi);
-  return OrderedSum(hi.hi, hi.lo + (a.hi * b.lo + a.lo * b.hi));
+TANDEM_PAIR_OPERATION Pair ProductOfPairs(double a_hi, double a_lo, double b_hi, double b_lo) {
+  const Pair hi = Product(a_hi, b_hi);
+  return OrderedSum(hi.hi, hi.lo + (a_hi * b_lo + a_lo * b_hi));
 }
-constexpr Pair operator*(Pair a, double b) {
-  const Pair hi = Product(a.hi, b);
-  return OrderedSum(hi.hi, hi.lo + a.lo * b);
+TANDEM_PAIR_OPERATION Pair ProductWith(double a_hi, double a_lo, double b) {
+  const Pair hi = Product(a_hi, b);
+  return OrderedSum(hi.hi, hi.lo + a_lo * b);
 }
-constexpr Pair operator/(Pair a, Pair b) {
+
+inline Pair operator-(Pair a) { return {-a.hi, -a.lo}; }
+inline Pair operator+(Pair a, Pair b) { return SumOfPairs(a.hi, a.lo, b.hi, b.lo); }
+inline Pair operator+(Pair a, double b) { return SumWith(a.hi, a.lo, b); }
+inline Pair operator-(Pair a, Pair b) { return a + -b; }
+inline Pair operator*(Pair a, Pair b) { return ProductOfPairs(a.hi, a.lo, b.hi, b.lo); }
+inline Pair operator*(Pair a, double b) { return ProductWith(a.hi, a.lo, b); }
+
+TANDEM_PAIR_OPERATION Pair QuotientOfPairs(double a_hi, double a_lo, double b_hi, double b_lo) {
+  const Pair a = {a_hi, a_lo};
+  const Pair b = {b_hi, b_lo};
   const double first = a.hi / b.hi;
   const Pair rest = a - b * first;
   const double second = rest.hi / b.hi;
   const double third = (rest - b * second).hi / b.hi;
   return OrderedSum(first, second) + third;
 }
-constexpr Pair operator/(Pair a, double b) { return a / Pair{b, 0}; }
+#undef TANDEM_PAIR_OPERATION
+
+inline Pair operator/(Pair a, Pair b) { return QuotientOfPairs(a.hi, a.lo, b.hi, b.lo); }
+inline Pair operator/(Pair a, double b) { return a / Pair{b, 0}; }
 
 Pair SquareRoot(Pair x) {
   if (x.hi <= 0) return {};
@@ -92,7 +111,7 @@ Pair SquareRoot(Pair x) {
 }
 
 // power is a power of two; the result is a normal number or 0 in both parts.
-constexpr Pair Scale(Pair x, double power) { return {x.hi * power, x.lo * power}; }
+inline Pair Scale(Pair x, double power) { return {x.hi * power, x.lo * power}; }
 
 // 2^exponent of a normal number.
 double PowerOfTwo(int exponent) { return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
@@ -122,30 +141,42 @@ double Round(Pair x, int exponent) {
 
 // ---- Series.
 
-// 1, 1/1!, 1/2!, ...
-template <size_t kSize>
-constexpr std::array<Pair, kSize> InverseFactorials() {
-  std::array<Pair, kSize> factors{};
-  factors[0] = {1.0, 0.0};
-  for (size_t n = 1; n < kSize; ++n) factors[n] = factors[n - 1] / static_cast<double>(n);
-  return factors;
-}
-constexpr auto kInverseFactorials = InverseFactorials<28>();
+constexpr size_t kNumOddInverses = 80;
 
-// 1, 1/3, 1/5, ...
-template <size_t kSize>
-constexpr std::array<Pair, kSize> OddInverses() {
-  std::array<Pair, kSize> factors{};
-  for (size_t n = 0; n < kSize; ++n) factors[n] = Pair{1.0, 0.0} / static_cast<double>(2 * n + 1);
+// The factors of the terms. They are computed when first needed: as constants they would be a tenth of this library's
+// data on the web.
+struct Factors {
+  std::array<Pair, 28> inverse_factorials;         // 1, 1/1!, 1/2!, ...
+  std::array<Pair, kNumOddInverses> odd_inverses;  // 1, 1/3, 1/5, ...
+
+  Factors() {
+    const Pair one = {1, 0};
+    inverse_factorials[0] = one;
+    for (size_t n = 1; n < inverse_factorials.size(); ++n) {
+      inverse_factorials[n] = inverse_factorials[n - 1] / static_cast<double>(n);
+    }
+    for (size_t n = 0; n < odd_inverses.size(); ++n) odd_inverses[n] = one / static_cast<double>(2 * n + 1);
+  }
+};
+
+const Factors& KnownFactors() {
+  static const Factors factors;
   return factors;
 }
-constexpr auto kOddInverses = OddInverses<80>();
+
+// factors[0] + factors[stride] x + factors[2 stride] x^2 + ..., as many terms as `size`.
+Pair Series(const Pair* factors, size_t stride, size_t size, Pair x) {
+  Pair series = factors[(size - 1) * stride];
+  for (size_t n = size - 1; n-- > 0;) series = series * x + factors[n * stride];
+  return series;
+}
 
 // 1 + x / 3 + x^2 / 5 + ..., as many terms as `size`, which suffice for |x| up to 2^(-105 / size).
-Pair OddInverseSeries(Pair x, size_t size) {
-  Pair series = kOddInverses[size - 1];
-  for (size_t n = size - 1; n-- > 0;) series = series * x + kOddInverses[n];
-  return series;
+Pair OddInverseSeries(Pair x, size_t size) { return Series(KnownFactors().odd_inverses.data(), 1, size, x); }
+
+// 1 / first! + x / (first + stride)! + x^2 / (first + 2 stride)! + ..., as many terms as `size`.
+Pair InverseFactorialSeries(size_t first, size_t stride, size_t size, Pair x) {
+  return Series(&KnownFactors().inverse_factorials[first], stride, size, x);
 }
 
 // ---- Exponentials and logarithms.
@@ -172,9 +203,7 @@ Power PowerOfE(Pair x) {
   // e^rest - 1 from that of a 64th.
   constexpr int kHalvings = 6;
   rest = Scale(rest, PowerOfTwo(-kHalvings));
-  Pair series = kInverseFactorials[11];
-  for (size_t n = 10; n >= 1; --n) series = series * rest + kInverseFactorials[n];
-  Pair growth = rest * series;
+  Pair growth = rest * InverseFactorialSeries(1, 1, 11, rest);
   for (int i = 0; i < kHalvings; ++i) growth = growth * (growth + 2.0);
   return {growth, static_cast<int>(count)};
 }
@@ -298,18 +327,8 @@ Angle Reduce(double x) {
 }
 
 // Of an angle of at most about pi / 4.
-Pair SineOf(Pair x) {
-  const Pair square = -(x * x);
-  Pair series = kInverseFactorials[27];
-  for (size_t n = 25; n <= 25; n -= 2) series = series * square + kInverseFactorials[n];
-  return x * series;
-}
-Pair CosineOf(Pair x) {
-  const Pair square = -(x * x);
-  Pair series = kInverseFactorials[26];
-  for (size_t n = 24; n <= 24; n -= 2) series = series * square + kInverseFactorials[n];
-  return series;
-}
+Pair SineOf(Pair x) { return x * InverseFactorialSeries(1, 2, 14, -(x * x)); }
+Pair CosineOf(Pair x) { return InverseFactorialSeries(0, 2, 14, -(x * x)); }
 
 Pair Sine(const Angle& angle) {
   const Pair value = (angle.quadrant & 1) == 0 ? SineOf(angle.rest) : CosineOf(angle.rest);
@@ -360,8 +379,8 @@ Pair ErfOf(double x) {
   const Pair square = Product(x, x);
   Pair sum = {x, 0};
   Pair term = sum;
-  for (size_t n = 1; n < kOddInverses.size() && term.hi > sum.hi * 0x1p-110; ++n) {
-    term = term * Scale(square, 2) * kOddInverses[n];
+  for (size_t n = 1; n < kNumOddInverses && term.hi > sum.hi * 0x1p-110; ++n) {
+    term = term * Scale(square, 2) * KnownFactors().odd_inverses[n];
     sum = sum + term;
   }
   const Power power = PowerOfE(-square);
@@ -615,18 +634,6 @@ double Pow(double x, double y) {
   // Whole powers of a number with few bits may be exact, or between two numbers: the pair is near enough to tell.
   const Power power = PowerOfE(logarithm * y);
   return sign * Round(power.Mantissa(), power.exponent);
-}
-
-double Sigmoid(double x) {
-  if (std::isnan(x)) return x;
-  if (x > 40) return 1;
-  if (x < -746) return 0;
-  const Power power = PowerOfE({x, 0});
-  // e^x / (1 + e^x)
-  if (x < -60) return Round(power.Mantissa(), power.exponent);
-  const Pair value = Scale(power.Mantissa(), PowerOfTwo(power.exponent));
-  const Pair result = value / (value + 1.0);
-  return result.hi + result.lo;
 }
 
 }  // namespace tandem::cpu::portable

@@ -31,7 +31,6 @@ double Atanh(double x);
 double Erf(double x);
 double Erfc(double x);
 double Pow(double x, double y);
-double Sigmoid(double x);  // 1 / (1 + e^-x)
 
 }  // namespace tandem::cpu::portable
 

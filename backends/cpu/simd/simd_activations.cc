@@ -15,16 +15,16 @@
 #include "simd/simd_activations-inl.h"
 #include "simd/simd_functions-inl.h"
 
-// X(name, expression of the vector x with tag d, the same of a double x with functions of M)
-#define TANDEM_FOR_EACH_ACTIVATION(X)                                                      \
-  X(Softplus, VectorSoftplus(d, x), (x > 0.0 ? x : 0.0) + M::Log1p(M::Exp(-std::fabs(x)))) \
-  X(Elu, VectorElu(d, x), x < 0.0 ? M::Expm1(x) : x)                                       \
-  X(Selu, VectorSelu(d, x), x < 0.0 ? 1.7580993408473768600 * M::Expm1(x) : 1.0507009873554804934 * x)
+// X(name, expression of the vector x with tag d, the same of a double x with functions of `math`)
+#define TANDEM_FOR_EACH_ACTIVATION(X)                                                          \
+  X(Softplus, VectorSoftplus(d, x), (x > 0.0 ? x : 0.0) + math.log1p(math.exp(-std::fabs(x)))) \
+  X(Elu, VectorElu(d, x), x < 0.0 ? math.expm1(x) : x)                                         \
+  X(Selu, VectorSelu(d, x), x < 0.0 ? 1.7580993408473768600 * math.expm1(x) : 1.0507009873554804934 * x)
 
 // Those whose f64 is computed one element after the other.
-#define TANDEM_FOR_EACH_FLOAT_ACTIVATION(X)   \
-  X(Gelu, VectorGelu(d, x), ScalarGelu<M>(x)) \
-  X(GeluTanh, VectorGeluTanh(d, x), ScalarGeluTanh<M>(x))
+#define TANDEM_FOR_EACH_FLOAT_ACTIVATION(X)      \
+  X(Gelu, VectorGelu(d, x), ScalarGelu(math, x)) \
+  X(GeluTanh, VectorGeluTanh(d, x), ScalarGeluTanh(math, x))
 
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
@@ -45,11 +45,10 @@ namespace {
 
 // x Phi(x) for x < -12, by the asymptotic series 1 - 1/x^2 + 3/x^4 - 15/x^6 + ... of Phi. x^2 is split, so that the
 // exponent has all its bits; e^(-x^2/2) is the product of two factors, since it may be subnormal.
-template <class M>
-double GeluTail(double x) {
+double GeluTail(const ScalarMath& math, double x) {
   const double high = static_cast<float>(x);
-  const double root = M::Exp(-0.25 * high * high);
-  const double growth = M::Expm1(-0.5 * (x - high) * (x + high));
+  const double root = math.exp(-0.25 * high * high);
+  const double growth = math.expm1(-0.5 * (x - high) * (x + high));
   const double inverse_square = 1.0 / (x * x);
   double series = 1.0;
   for (int factor = 29; factor > 1; factor -= 2) series = 1.0 - factor * inverse_square * series;
@@ -58,22 +57,20 @@ double GeluTail(double x) {
   return -(scaled + scaled * (growth + rest + growth * rest)) * root;
 }
 
-template <class M>
-double ScalarGelu(double x) {
+double ScalarGelu(const ScalarMath& math, double x) {
   constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
   constexpr double kSqrtHalfLow = -0x1.bdd3413b26456p-55;
-  if (!(x < 0.0)) return 0.5 * x * M::Erfc(-kSqrtHalf * x);
+  if (!(x < 0.0)) return 0.5 * x * math.erfc(-kSqrtHalf * x);
   if (x < -40.0) return -0.0;
-  if (x < -12.0) return GeluTail<M>(x);
+  if (x < -12.0) return GeluTail(math, x);
   const double z = -kSqrtHalf * x;
   const double lost = std::fma(-kSqrtHalf, x, -z) - kSqrtHalfLow * x;  // in the rounding of z
-  const double slope = -1.1283791670955126 * M::Exp(-z * z);
-  return 0.5 * x * (M::Erfc(z) + slope * lost);
+  const double slope = -1.1283791670955126 * math.exp(-z * z);
+  return 0.5 * x * (math.erfc(z) + slope * lost);
 }
 
 // The exponent 2u of VectorGeluTanh in two parts, since an error of it becomes a relative error of the result.
-template <class M>
-double ScalarGeluTanh(double x) {
+double ScalarGeluTanh(const ScalarMath& math, double x) {
   constexpr double kScale = 0x1.9884533d43651p0;  // 2 sqrt(2 / pi)
   constexpr double kScaleLow = -0x1.cbc0d30ebfd15p-54;
   constexpr double kCube = 0x1.6e4e26d4801f7p-5;  // 0.044715
@@ -93,11 +90,11 @@ double ScalarGeluTanh(double x) {
   const double exponent_low = std::fma(kScale, product, -exponent) + kScale * product_low + kScaleLow * product;
   // Two factors of e^-2u, since it may be subnormal.
   const double large = exponent < 600.0 ? exponent : 600.0;
-  const double e = M::Exp(-large);
+  const double e = math.exp(-large);
   const double sum = 1.0 + e;
   if (x > 0.0) return x / sum;
   const double y = x * e / sum;
-  return y * (1.0 - exponent_low / sum) * M::Exp(large - exponent);
+  return y * (1.0 - exponent_low / sum) * math.exp(large - exponent);
 }
 
 }  // namespace

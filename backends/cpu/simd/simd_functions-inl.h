@@ -54,8 +54,8 @@ HWY_AFTER_NAMESPACE();
 #define TANDEM_DEFINE_DOUBLE(name, vector, scalar)
 #endif
 
-// What calls them for the instruction set at hand, from the expression of a double x with functions of M, LibraryMath
-// or PortableMath. The first two are for namespace tandem::cpu, the others for tandem::cpu::simd.
+// What calls them for the instruction set at hand, from the expression of a double x with functions of `math`, a
+// ScalarMath. The first two are for namespace tandem::cpu, the others for tandem::cpu::simd.
 #undef TANDEM_EXPORT_FLOAT
 #undef TANDEM_EXPORT_DOUBLE
 #undef TANDEM_DISPATCH_FLOAT
@@ -69,10 +69,7 @@ HWY_AFTER_NAMESPACE();
   namespace exact::simd {                             \
   void name(const float* x, int64_t count, float* y); \
   }                                                   \
-  template <class M>                                  \
-  static double name##Of([[maybe_unused]] double x) { \
-    return scalar;                                    \
-  }
+  static double name##Of([[maybe_unused]] const ScalarMath& math, double x) { return scalar; }
 #endif
 #define TANDEM_DISPATCH_FLOAT(name, vector, scalar)    \
   void name(const float* x, int64_t count, float* y) { \
@@ -86,20 +83,18 @@ HWY_AFTER_NAMESPACE();
 #else
 #if HWY_HAVE_FLOAT64
 #define TANDEM_EXPORT_DOUBLE(name, vector, scalar) HWY_EXPORT(name##F64);
-#define TANDEM_DISPATCH_DOUBLE(name, vector, scalar)                                   \
-  void name(const double* x, int64_t count, double* y) {                               \
-    if (KernelRun::IsExact()) return MapNumbers(&name##Of<PortableMath>, x, count, y); \
-    HWY_DYNAMIC_DISPATCH(name##F64)(x, count, y);                                      \
+#define TANDEM_DISPATCH_DOUBLE(name, vector, scalar)                     \
+  void name(const double* x, int64_t count, double* y) {                 \
+    if (KernelRun::IsExact()) return MapNumbers(&name##Of, x, count, y); \
+    HWY_DYNAMIC_DISPATCH(name##F64)(x, count, y);                        \
   }
 #else
 #define TANDEM_EXPORT_DOUBLE(name, vector, scalar)
 #define TANDEM_DISPATCH_DOUBLE TANDEM_SCALAR_DOUBLE
 #endif
 // One element after the other.
-#define TANDEM_SCALAR_DOUBLE(name, vector, scalar)                                                    \
-  void name(const double* x, int64_t count, double* y) {                                              \
-    MapNumbers(KernelRun::IsExact() ? &name##Of<PortableMath> : &name##Of<LibraryMath>, x, count, y); \
-  }
+#define TANDEM_SCALAR_DOUBLE(name, vector, scalar) \
+  void name(const double* x, int64_t count, double* y) { MapNumbers(&name##Of, x, count, y); }
 #endif
 
 #endif  // per-target guard

@@ -16,14 +16,14 @@
 #include "simd/simd_functions-inl.h"
 #include "simd/simd_inverse-inl.h"
 
-// X(name, expression of the vector x of f32 with tag d, the same of a double x with functions of M)
-#define TANDEM_FOR_EACH_INVERSE_FUNCTION(X) \
-  X(Asin, VectorAsin(d, x), M::Asin(x))     \
-  X(Acos, VectorAcos(d, x), M::Acos(x))     \
-  X(Atan, VectorAtan(d, x), M::Atan(x))     \
-  X(Asinh, VectorAsinh(d, x), M::Asinh(x))  \
-  X(Acosh, VectorAcosh(d, x), M::Acosh(x))  \
-  X(Atanh, VectorAtanh(d, x), M::Atanh(x))
+// X(name, expression of the vector x of f32 with tag d, the same of a double x with functions of `math`)
+#define TANDEM_FOR_EACH_INVERSE_FUNCTION(X)  \
+  X(Asin, VectorAsin(d, x), math.asin(x))    \
+  X(Acos, VectorAcos(d, x), math.acos(x))    \
+  X(Atan, VectorAtan(d, x), math.atan(x))    \
+  X(Asinh, VectorAsinh(d, x), math.asinh(x)) \
+  X(Acosh, VectorAcosh(d, x), math.acosh(x)) \
+  X(Atanh, VectorAtanh(d, x), math.atanh(x))
 
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
@@ -69,7 +69,7 @@ void Atan2(const float* y, const float* x, int64_t count, float* out) {
 }
 #ifndef TANDEM_SIMD_EXACT
 void Atan2(const double* y, const double* x, int64_t count, double* out) {
-  const auto atan2 = KernelRun::IsExact() ? &PortableMath::Atan2 : &LibraryMath::Atan2;
+  const auto atan2 = MathOfRun().atan2;
   for (int64_t i = 0; i < count; ++i) out[i] = atan2(y[i], x[i]);
 }
 #endif

@@ -17,7 +17,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
-#include "simd/portable_math.h"
+#include "simd/scalar_math.h"
 #include "simd/simd_fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -397,10 +397,10 @@ HWY_INLINE V ReduceFloat(D d, V x, V& k) {
 
 template <Trigonometric kFunction>
 double Precisely(double x) {
-  const bool is_exact = KernelRun::IsExact();
-  if constexpr (kFunction == Trigonometric::kSine) return is_exact ? portable::Sin(x) : std::sin(x);
-  if constexpr (kFunction == Trigonometric::kCosine) return is_exact ? portable::Cos(x) : std::cos(x);
-  return is_exact ? portable::Tan(x) : std::tan(x);
+  const ScalarMath& math = MathOfRun();
+  if constexpr (kFunction == Trigonometric::kSine) return math.sin(x);
+  if constexpr (kFunction == Trigonometric::kCosine) return math.cos(x);
+  return math.tan(x);
 }
 
 // y, with the lanes that `mask` says replaced by what the library gives.

@@ -16,25 +16,25 @@
 #include "simd/simd_functions-inl.h"
 #include "simd/simd_math-inl.h"
 
-// X(name, expression of the vector x with tag d, the same of a double x with functions of M)
-#define TANDEM_FOR_EACH_MATH_FUNCTION(X)                                                              \
-  X(Exp, VectorExp(d, x), M::Exp(x))                                                                  \
-  X(Expm1, VectorExpm1(d, x), M::Expm1(x))                                                            \
-  X(Log, VectorLog(d, x), M::Log(x))                                                                  \
-  X(Log1p, VectorLog1p(d, x), M::Log1p(x))                                                            \
-  X(Sin, VectorTrigonometric<Trigonometric::kSine>(d, x), M::Sin(x))                                  \
-  X(Cos, VectorTrigonometric<Trigonometric::kCosine>(d, x), M::Cos(x))                                \
-  X(Tanh, VectorTanh(d, x), M::Tanh(x))                                                               \
-  X(Cosh, VectorCosh(d, x), M::Cosh(x))                                                               \
-  X(Sigmoid, VectorSigmoid(d, x), x < 0.0 ? M::Exp(x) / (1.0 + M::Exp(x)) : 1.0 / (1.0 + M::Exp(-x))) \
-  X(Sqrt, hn::Sqrt(x), std::sqrt(x))                                                                  \
+// X(name, expression of the vector x with tag d, the same of a double x with functions of `math`)
+#define TANDEM_FOR_EACH_MATH_FUNCTION(X)                                                                    \
+  X(Exp, VectorExp(d, x), math.exp(x))                                                                      \
+  X(Expm1, VectorExpm1(d, x), math.expm1(x))                                                                \
+  X(Log, VectorLog(d, x), math.log(x))                                                                      \
+  X(Log1p, VectorLog1p(d, x), math.log1p(x))                                                                \
+  X(Sin, VectorTrigonometric<Trigonometric::kSine>(d, x), math.sin(x))                                      \
+  X(Cos, VectorTrigonometric<Trigonometric::kCosine>(d, x), math.cos(x))                                    \
+  X(Tanh, VectorTanh(d, x), math.tanh(x))                                                                   \
+  X(Cosh, VectorCosh(d, x), math.cosh(x))                                                                   \
+  X(Sigmoid, VectorSigmoid(d, x), x < 0.0 ? math.exp(x) / (1.0 + math.exp(x)) : 1.0 / (1.0 + math.exp(-x))) \
+  X(Sqrt, hn::Sqrt(x), std::sqrt(x))                                                                        \
   X(Rsqrt, hn::Div(hn::Set(d, hn::TFromD<decltype(d)>{1}), hn::Sqrt(x)), 1.0 / std::sqrt(x))
 
 // Those whose f64 is computed one element after the other.
-#define TANDEM_FOR_EACH_FLOAT_FUNCTION(X)                               \
-  X(Erf, VectorErf(d, x), M::Erf(x))                                    \
-  X(Tan, VectorTrigonometric<Trigonometric::kTangent>(d, x), M::Tan(x)) \
-  X(Sinh, VectorSinh(d, x), M::Sinh(x))
+#define TANDEM_FOR_EACH_FLOAT_FUNCTION(X)                                 \
+  X(Erf, VectorErf(d, x), math.erf(x))                                    \
+  X(Tan, VectorTrigonometric<Trigonometric::kTangent>(d, x), math.tan(x)) \
+  X(Sinh, VectorSinh(d, x), math.sinh(x))
 
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {

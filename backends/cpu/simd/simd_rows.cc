@@ -68,8 +68,8 @@ struct ScalarOps {
   static V Add(V x, V y) { return x + y; }
   static V Sub(V x, V y) { return x - y; }
   static V Mul(V x, V y) { return x * y; }
-  static V Exp(V x) { return KernelRun::IsExact() ? portable::Exp(x) : std::exp(x); }
-  static V Log(V x) { return KernelRun::IsExact() ? portable::Log(x) : std::log(x); }
+  static V Exp(V x) { return MathOfRun().exp(x); }
+  static V Log(V x) { return MathOfRun().log(x); }
   static V Max(V x, V y) { return x > y ? x : y; }
   static V Min(V x, V y) { return x < y ? x : y; }
   static T MaxOfLanes(V v) { return v; }

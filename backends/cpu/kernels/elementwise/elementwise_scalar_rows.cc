@@ -13,8 +13,8 @@
 #include <type_traits>
 
 #include "kernels/elementwise/elementwise_rows.h"
-#include "simd/portable_complex.h"
-#include "simd/portable_math.h"
+#include "simd/complex_math.h"
+#include "simd/scalar_math.h"
 #include "simd/simd_targets.h"
 #include "tandem/kernel_run.h"
 // After the above.
@@ -141,72 +141,23 @@ Complex128 ComplexSign(Complex128 x) {
   return magnitude == 0 ? Complex128(0) : Complex128(x.real() / magnitude, x.imag() / magnitude);
 }
 
-Complex128 ComplexSquareRoot(Complex128 x) { return std::sqrt(x); }
 Complex128 ComplexReciprocal(Complex128 x) { return Divide(1, x); }
-Complex128 ComplexRsqrt(Complex128 x) { return Divide(1, std::sqrt(x)); }
-Complex128 ComplexExp(Complex128 x) { return std::exp(x); }
-Complex128 ComplexLog(Complex128 x) { return std::log(x); }
-Complex128 ComplexSin(Complex128 x) { return std::sin(x); }
-Complex128 ComplexCos(Complex128 x) { return std::cos(x); }
-Complex128 ComplexTan(Complex128 x) { return std::tan(x); }
-Complex128 ComplexSinh(Complex128 x) { return std::sinh(x); }
-Complex128 ComplexCosh(Complex128 x) { return std::cosh(x); }
-Complex128 ComplexTanh(Complex128 x) { return std::tanh(x); }
-Complex128 ComplexAsin(Complex128 x) { return std::asin(x); }
-Complex128 ComplexAcos(Complex128 x) { return std::acos(x); }
-Complex128 ComplexAtan(Complex128 x) { return std::atan(x); }
-Complex128 ComplexAsinh(Complex128 x) { return std::asinh(x); }
-Complex128 ComplexAcosh(Complex128 x) { return std::acosh(x); }
-Complex128 ComplexAtanh(Complex128 x) { return std::atanh(x); }
-// By the exponential that does not overflow.
-Complex128 ComplexSigmoid(Complex128 x) {
-  const bool is_left = x.real() < 0;
-  const Complex128 exponential = std::exp(is_left ? x : -x);
-  return Divide(is_left ? exponential : 1, 1.0 + exponential);
-}
-Complex128 ComplexPow(Complex128 x, Complex128 y) {
-  // std::pow gives NaN for a base of 0.
-  if (x == 0.0 && y.imag() == 0) return std::pow(x.real(), y.real());
-  return std::pow(x, y);
-}
 
-// exp(re) * (cos(im) + i sin(im)) - 1 without the cancellation of the real part.
-Complex128 ComplexExpm1(Complex128 x) {
-  const double half = std::sin(x.imag() / 2);
-  const double growth = std::expm1(x.real());
-  return {growth * std::cos(x.imag()) - 2 * half * half, (growth + 1) * std::sin(x.imag())};
-}
-
-// log |1 + x| as half of log1p(|1 + x|^2 - 1), for the same reason.
-Complex128 ComplexLog1p(Complex128 x) {
-  const double re = x.real();
-  const double im = x.imag();
-  return {std::log1p(re * (re + 2) + im * im) / 2, std::atan2(im, re + 1)};
-}
-
-// `exact` in exact mode.
-template <auto fn, auto exact>
-auto Chosen() {
-  if constexpr (fn == exact) {
-    return fn;
-  } else {
-    return KernelRun::IsExact() ? exact : fn;
+// Calls `fn` in f64, with the real functions to make it of if it takes them.
+template <auto fn>
+struct ComplexFunction {
+  template <typename... Complexes>
+  static Complex128 Call(const Complexes&... x) {
+    if constexpr (std::is_invocable_v<decltype(fn), Complexes...>) {
+      return fn(x...);
+    } else {
+      return fn(MathOfRun(), x...);
+    }
   }
-}
-
-template <Complex128 (*fn)(Complex128), Complex128 (*exact)(Complex128)>
-struct ComplexUnary {
-  static Complex64 Apply(Complex64 x) {
-    const Complex128 y = Chosen<fn, exact>()({x.re, x.im});
-    return {static_cast<float>(y.real()), static_cast<float>(y.imag())};
-  }
-};
-
-template <Complex128 (*fn)(Complex128, Complex128), Complex128 (*exact)(Complex128, Complex128)>
-struct ComplexBinary {
+  static Complex64 Rounded(Complex128 x) { return {static_cast<float>(x.real()), static_cast<float>(x.imag())}; }
+  static Complex64 Apply(Complex64 x) { return Rounded(Call(Complex128(x.re, x.im))); }
   static Complex64 Apply(Complex64 x, Complex64 y) {
-    const Complex128 z = Chosen<fn, exact>()({x.re, x.im}, {y.re, y.im});
-    return {static_cast<float>(z.real()), static_cast<float>(z.imag())};
+    return Rounded(Call(Complex128(x.re, x.im), Complex128(y.re, y.im)));
   }
 };
 
@@ -232,49 +183,49 @@ constexpr void CheckedIntegers(RowList& list, const char* op, float cost) {
    ...);
 }
 
-template <Complex128 (*fn)(Complex128), Complex128 (*exact)(Complex128) = fn>
-constexpr void Complex(RowList& list, const char* op, float cost) {
+template <auto fn>
+constexpr void ComplexUnary(RowList& list, const char* op, float cost) {
   list.Add({.op = op,
             .num_operands = 1,
             .dtypes = {DType::kC64},
-            .row = &UnaryRow<ComplexUnary<fn, exact>, Complex64>,
+            .row = &UnaryRow<ComplexFunction<fn>, Complex64>,
             .cost = cost});
 }
 
-template <Complex128 (*fn)(Complex128, Complex128), Complex128 (*exact)(Complex128, Complex128) = fn>
-constexpr void Complex(RowList& list, const char* op, float cost) {
+template <auto fn>
+constexpr void ComplexBinary(RowList& list, const char* op, float cost) {
   list.Add({.op = op,
             .num_operands = 2,
             .dtypes = {DType::kC64},
-            .row = &BinaryRow<ComplexBinary<fn, exact>, Complex64>,
+            .row = &BinaryRow<ComplexFunction<fn>, Complex64>,
             .cost = cost});
 }
 
 constexpr void ListComplexRows(RowList& list) {
-  Complex<&Divide>(list, "tf.RealDiv", 5);
-  Complex<&DivideNoNan>(list, "tf.DivNoNan", 5);
-  Complex<&ComplexPow, &portable::Pow>(list, "tf.Pow", 100);
-  Complex<&ComplexSign>(list, "tf.Sign", 5);
-  Complex<&ComplexSquareRoot, &portable::Sqrt>(list, "tf.Sqrt", 20);
-  Complex<&ComplexRsqrt, &portable::Rsqrt>(list, "tf.Rsqrt", 25);
-  Complex<&ComplexReciprocal>(list, "tf.Reciprocal", 5);
-  Complex<&ComplexExp, &portable::Exp>(list, "tf.Exp", 30);
-  Complex<&ComplexExpm1, &portable::Expm1>(list, "tf.Expm1", 60);
-  Complex<&ComplexLog, &portable::Log>(list, "tf.Log", 40);
-  Complex<&ComplexLog1p, &portable::Log1p>(list, "tf.Log1p", 40);
-  Complex<&ComplexSin, &portable::Sin>(list, "tf.Sin", 50);
-  Complex<&ComplexCos, &portable::Cos>(list, "tf.Cos", 50);
-  Complex<&ComplexTan, &portable::Tan>(list, "tf.Tan", 60);
-  Complex<&ComplexSinh, &portable::Sinh>(list, "tf.Sinh", 50);
-  Complex<&ComplexCosh, &portable::Cosh>(list, "tf.Cosh", 50);
-  Complex<&ComplexTanh, &portable::Tanh>(list, "tf.Tanh", 50);
-  Complex<&ComplexAsin, &portable::Asin>(list, "tf.Asin", 80);
-  Complex<&ComplexAcos, &portable::Acos>(list, "tf.Acos", 80);
-  Complex<&ComplexAtan, &portable::Atan>(list, "tf.Atan", 60);
-  Complex<&ComplexAsinh, &portable::Asinh>(list, "tf.Asinh", 80);
-  Complex<&ComplexAcosh, &portable::Acosh>(list, "tf.Acosh", 80);
-  Complex<&ComplexAtanh, &portable::Atanh>(list, "tf.Atanh", 60);
-  Complex<&ComplexSigmoid, &portable::Sigmoid>(list, "tf.Sigmoid", 40);
+  ComplexBinary<&Divide>(list, "tf.RealDiv", 5);
+  ComplexBinary<&DivideNoNan>(list, "tf.DivNoNan", 5);
+  ComplexBinary<&complex_math::Pow>(list, "tf.Pow", 100);
+  ComplexUnary<&ComplexSign>(list, "tf.Sign", 5);
+  ComplexUnary<&complex_math::Sqrt>(list, "tf.Sqrt", 20);
+  ComplexUnary<&complex_math::Rsqrt>(list, "tf.Rsqrt", 25);
+  ComplexUnary<&ComplexReciprocal>(list, "tf.Reciprocal", 5);
+  ComplexUnary<&complex_math::Exp>(list, "tf.Exp", 30);
+  ComplexUnary<&complex_math::Expm1>(list, "tf.Expm1", 60);
+  ComplexUnary<&complex_math::Log>(list, "tf.Log", 40);
+  ComplexUnary<&complex_math::Log1p>(list, "tf.Log1p", 40);
+  ComplexUnary<&complex_math::Sin>(list, "tf.Sin", 50);
+  ComplexUnary<&complex_math::Cos>(list, "tf.Cos", 50);
+  ComplexUnary<&complex_math::Tan>(list, "tf.Tan", 60);
+  ComplexUnary<&complex_math::Sinh>(list, "tf.Sinh", 50);
+  ComplexUnary<&complex_math::Cosh>(list, "tf.Cosh", 50);
+  ComplexUnary<&complex_math::Tanh>(list, "tf.Tanh", 50);
+  ComplexUnary<&complex_math::Asin>(list, "tf.Asin", 80);
+  ComplexUnary<&complex_math::Acos>(list, "tf.Acos", 80);
+  ComplexUnary<&complex_math::Atan>(list, "tf.Atan", 60);
+  ComplexUnary<&complex_math::Asinh>(list, "tf.Asinh", 80);
+  ComplexUnary<&complex_math::Acosh>(list, "tf.Acosh", 80);
+  ComplexUnary<&complex_math::Atanh>(list, "tf.Atanh", 60);
+  ComplexUnary<&complex_math::Sigmoid>(list, "tf.Sigmoid", 40);
 }
 
 constexpr void ListRows(RowList& list) {

@@ -14,9 +14,9 @@
 #include <iterator>
 #include <limits>
 
-#include "portable_complex_cases.h"
+#include "complex_math_cases.h"
 
-namespace tandem::cpu::portable {
+namespace tandem::cpu::complex_math {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -27,15 +27,22 @@ bool HasBits(double part, float expected) {
   return std::bit_cast<uint32_t>(static_cast<float>(part)) == std::bit_cast<uint32_t>(expected);
 }
 
-TEST(PortableComplexTest, NU3_PartsRoundToTheNearestNumbers) {
+class ComplexMathTest : public testing::TestWithParam<const ScalarMath*> {
+ protected:
+  static const ScalarMath& math() { return *GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(Functions, ComplexMathTest, testing::Values(&kPortableMath, &kLibraryMath),
+                         [](const auto& param) { return param.param == &kPortableMath ? "Portable" : "Library"; });
+
+TEST_P(ComplexMathTest, NU3_PartsRoundToTheNearestNumbers) {
   for (const ComplexCase& each : kComplexCases) {
-    const Complex128 result = each.fn({each.x[0], each.x[1]});
+    const Complex128 result = each.fn(math(), {each.x[0], each.x[1]});
     EXPECT_TRUE(HasBits(result.real(), each.result[0]) && HasBits(result.imag(), each.result[1]))
         << each.name << "(" << std::hexfloat << each.x[0] << ", " << each.x[1] << ") is " << result << ", not ("
         << each.result[0] << "," << each.result[1] << ")";
   }
   for (const ComplexPowCase& each : kComplexPowCases) {
-    const Complex128 result = Pow(Complex128(each.x[0], each.x[1]), Complex128(each.y[0], each.y[1]));
+    const Complex128 result = Pow(math(), Complex128(each.x[0], each.x[1]), Complex128(each.y[0], each.y[1]));
     EXPECT_TRUE(HasBits(result.real(), each.result[0]) && HasBits(result.imag(), each.result[1]))
         << "Pow((" << std::hexfloat << each.x[0] << ", " << each.x[1] << "), (" << each.y[0] << ", " << each.y[1]
         << ")) is " << result << ", not (" << each.result[0] << "," << each.result[1] << ")";
@@ -54,7 +61,7 @@ bool AreLike(Complex128 value, Complex128 expected) {
 }
 
 struct Special {
-  Complex128 (*fn)(Complex128);
+  Complex128 (*fn)(const ScalarMath&, Complex128);
   double x[2];
   double result[2];
 };
@@ -200,18 +207,18 @@ constexpr Special kSpecials[] = {
     {&Sigmoid, {kNan, 1}, {kNan, kNan}},
 };
 
-TEST(PortableComplexTest, NU3_SpecialValuesAreThoseOfC) {
+TEST_P(ComplexMathTest, NU3_SpecialValuesAreThoseOfC) {
   for (size_t i = 0; i < std::size(kSpecials); ++i) {
     const Special& each = kSpecials[i];
-    EXPECT_PRED2(AreLike, each.fn({each.x[0], each.x[1]}), Complex128(each.result[0], each.result[1]))
+    EXPECT_PRED2(AreLike, each.fn(math(), {each.x[0], each.x[1]}), Complex128(each.result[0], each.result[1]))
         << "row " << i << ", of " << each.x[0] << " and " << each.x[1];
   }
 }
 
-TEST(PortableComplexTest, NU3_PowOfZeroIsThatOfRealNumbers) {
-  EXPECT_PRED2(AreLike, Pow(Complex128(0, 0), Complex128(0, 0)), Complex128(1, 0));
-  EXPECT_PRED2(AreLike, Pow(Complex128(0, 0), Complex128(2, 0)), Complex128(0, 0));
-  EXPECT_PRED2(AreLike, Pow(Complex128(-0.0, 0), Complex128(-1, 0)), Complex128(-kInf, 0));
+TEST_P(ComplexMathTest, NU3_PowOfZeroIsThatOfRealNumbers) {
+  EXPECT_PRED2(AreLike, Pow(math(), Complex128(0, 0), Complex128(0, 0)), Complex128(1, 0));
+  EXPECT_PRED2(AreLike, Pow(math(), Complex128(0, 0), Complex128(2, 0)), Complex128(0, 0));
+  EXPECT_PRED2(AreLike, Pow(math(), Complex128(-0.0, 0), Complex128(-1, 0)), Complex128(-kInf, 0));
 }
 
 // The same, where C leaves the sign of a part beside a NaN open.
@@ -223,14 +230,14 @@ bool AreLikeButForOpenSigns(Complex128 value, Complex128 expected) {
 
 constexpr double kParts[] = {0, 0.5, 1, 2, 3, 1e-30, 1e30, kInf, kNan};
 
-TEST(PortableComplexTest, NU3_ConjugatesHaveConjugateResults) {
+TEST_P(ComplexMathTest, NU3_ConjugatesHaveConjugateResults) {
   for (const auto fn : {&Sqrt, &Rsqrt, &Exp, &Expm1, &Log, &Log1p, &Sin, &Cos, &Tan, &Asin, &Acos, &Atan, &Sinh, &Cosh,
                         &Tanh, &Asinh, &Acosh, &Atanh}) {
     for (const double size : kParts) {
       for (const double im : kParts) {
         for (const double re : {size, -size}) {
-          const Complex128 result = fn({re, im});
-          EXPECT_PRED2(AreLikeButForOpenSigns, fn({re, -im}), Complex128(result.real(), -result.imag()))
+          const Complex128 result = fn(math(), {re, im});
+          EXPECT_PRED2(AreLikeButForOpenSigns, fn(math(), {re, -im}), Complex128(result.real(), -result.imag()))
               << "of " << re << " and " << im;
         }
       }
@@ -238,12 +245,12 @@ TEST(PortableComplexTest, NU3_ConjugatesHaveConjugateResults) {
   }
 }
 
-TEST(PortableComplexTest, NU3_OddFunctionsAreOdd) {
+TEST_P(ComplexMathTest, NU3_OddFunctionsAreOdd) {
   for (const auto fn : {&Sin, &Tan, &Asin, &Atan, &Sinh, &Tanh, &Asinh, &Atanh}) {
     for (const double re : kParts) {
       for (const double im : kParts) {
-        const Complex128 result = fn({re, im});
-        EXPECT_PRED2(AreLikeButForOpenSigns, fn({-re, -im}), Complex128(-result.real(), -result.imag()))
+        const Complex128 result = fn(math(), {re, im});
+        EXPECT_PRED2(AreLikeButForOpenSigns, fn(math(), {-re, -im}), Complex128(-result.real(), -result.imag()))
             << "of " << re << " and " << im;
       }
     }
@@ -251,19 +258,21 @@ TEST(PortableComplexTest, NU3_OddFunctionsAreOdd) {
 }
 
 // sin(z) = -i sinh(i z), and so on.
-TEST(PortableComplexTest, NU3_CircularFunctionsAreHyperbolicOnesTurned) {
-  constexpr Complex128 (*kPairs[][2])(Complex128) = {{&Sin, &Sinh}, {&Tan, &Tanh}, {&Asin, &Asinh}, {&Atan, &Atanh}};
+TEST_P(ComplexMathTest, NU3_CircularFunctionsAreHyperbolicOnesTurned) {
+  constexpr Complex128 (*kPairs[][2])(const ScalarMath&, Complex128) = {
+      {&Sin, &Sinh}, {&Tan, &Tanh}, {&Asin, &Asinh}, {&Atan, &Atanh}};
   for (const double re : kParts) {
     for (const double im : kParts) {
       for (const auto& [circular, hyperbolic] : kPairs) {
-        const Complex128 turned = hyperbolic({-im, re});
-        EXPECT_PRED2(AreLikeButForOpenSigns, circular({re, im}), Complex128(turned.imag(), -turned.real()))
+        const Complex128 turned = hyperbolic(math(), {-im, re});
+        EXPECT_PRED2(AreLikeButForOpenSigns, circular(math(), {re, im}), Complex128(turned.imag(), -turned.real()))
             << "of " << re << " and " << im;
       }
-      EXPECT_PRED2(AreLikeButForOpenSigns, Cos({re, im}), Cosh({-im, re})) << "of " << re << " and " << im;
+      EXPECT_PRED2(AreLikeButForOpenSigns, Cos(math(), {re, im}), Cosh(math(), {-im, re}))
+          << "of " << re << " and " << im;
     }
   }
 }
 
 }  // namespace
-}  // namespace tandem::cpu::portable
+}  // namespace tandem::cpu::complex_math

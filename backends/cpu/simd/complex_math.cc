@@ -7,15 +7,15 @@
 // by itself. Operators of std::complex are not used, since compilers differ in them. Nor may the compiler contract
 // products and sums (-ffp-contract=off).
 
-#include "simd/portable_complex.h"
+#include "simd/complex_math.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "simd/portable_math.h"
+#include "simd/scalar_math.h"
 
-namespace tandem::cpu::portable {
+namespace tandem::cpu::complex_math {
 
 namespace {
 
@@ -57,11 +57,11 @@ double Sum(double a, double b, double c) {
 }
 
 // e^x, given e^x - 1.
-double PowerOf(double x, double growth) { return x > -1 ? growth + 1 : Exp(x); }
+double PowerOf(const ScalarMath& math, double x, double growth) { return x > -1 ? growth + 1 : math.exp(x); }
 
 }  // namespace
 
-Complex128 Sqrt(Complex128 z) {
+Complex128 Sqrt(const ScalarMath&, Complex128 z) {
   const double re = z.real();
   const double im = z.imag();
   if (std::isinf(im)) return {kInfinity, im};
@@ -76,145 +76,150 @@ Complex128 Sqrt(Complex128 z) {
 }
 
 // By -0 zeros get the signs that numbers beside them have.
-Complex128 Rsqrt(Complex128 z) { return Divide({1, -0.0}, Sqrt(z)); }
+Complex128 Rsqrt(const ScalarMath& math, Complex128 z) { return Divide({1, -0.0}, Sqrt(math, z)); }
 
-Complex128 Exp(Complex128 z) {
+Complex128 Exp(const ScalarMath& math, Complex128 z) {
   const double im = z.imag();
-  const double power = Exp(z.real());
+  const double power = math.exp(z.real());
   if (im == 0) return {power, im};
   if (std::isinf(z.real()) && !std::isfinite(im)) {
     return power == 0 ? Complex128(0, std::copysign(0.0, im)) : Complex128(kInfinity, kNan);
   }
-  return {power * Cos(im), power * Sin(im)};
+  const auto [sin, cos] = math.sincos(im);
+  return {power * cos, power * sin};
 }
 
-Complex128 Expm1(Complex128 z) {
-  const double half = Sin(z.imag() / 2);
-  const double growth = Expm1(z.real());
-  return {growth * Cos(z.imag()) - 2 * half * half, PowerOf(z.real(), growth) * Sin(z.imag())};
+Complex128 Expm1(const ScalarMath& math, Complex128 z) {
+  const double half = math.sin(z.imag() / 2);
+  const double growth = math.expm1(z.real());
+  const auto [sin, cos] = math.sincos(z.imag());
+  return {growth * cos - 2 * half * half, PowerOf(math, z.real(), growth) * sin};
 }
 
-Complex128 Log(Complex128 z) {
-  const double angle = Atan2(z.imag(), z.real());
+Complex128 Log(const ScalarMath& math, Complex128 z) {
+  const double angle = math.atan2(z.imag(), z.real());
   if (IsInfinite(z)) return {kInfinity, angle};
   if (std::isnan(angle)) return {kNan, kNan};
   const double larger = std::max(std::fabs(z.real()), std::fabs(z.imag()));
   const double smaller = std::min(std::fabs(z.real()), std::fabs(z.imag()));
   const double norm = larger * larger + smaller * smaller;
   const bool is_near_1 = norm > 0.5 && norm < 2;
-  return {(is_near_1 ? Log1p((larger - 1) * (larger + 1) + smaller * smaller) : Log(norm)) / 2, angle};
+  return {(is_near_1 ? math.log1p((larger - 1) * (larger + 1) + smaller * smaller) : math.log(norm)) / 2, angle};
 }
 
-Complex128 Log1p(Complex128 z) {
+Complex128 Log1p(const ScalarMath& math, Complex128 z) {
   const double re = z.real();
   const double im = z.imag();
   // |1 + z|^2 - 1
   const double excess = Sum(2 * re, im * im, re * re);
-  if (!(std::fabs(excess) < 0.5)) return Log(Complex128(re + 1, im));
-  return {Log1p(excess) / 2, Atan2(im, re + 1)};
+  if (!(std::fabs(excess) < 0.5)) return Log(math, Complex128(re + 1, im));
+  return {math.log1p(excess) / 2, math.atan2(im, re + 1)};
 }
 
-Complex128 Sin(Complex128 z) { return TimesI(Sinh(OverI(z))); }
-Complex128 Cos(Complex128 z) { return Cosh(TimesI(z)); }
-Complex128 Tan(Complex128 z) { return OverI(Tanh(TimesI(z))); }
-Complex128 Atan(Complex128 z) { return OverI(Atanh(TimesI(z))); }
-Complex128 Asinh(Complex128 z) { return OverI(Asin(TimesI(z))); }
+Complex128 Sin(const ScalarMath& math, Complex128 z) { return TimesI(Sinh(math, OverI(z))); }
+Complex128 Cos(const ScalarMath& math, Complex128 z) { return Cosh(math, TimesI(z)); }
+Complex128 Tan(const ScalarMath& math, Complex128 z) { return OverI(Tanh(math, TimesI(z))); }
+Complex128 Atan(const ScalarMath& math, Complex128 z) { return OverI(Atanh(math, TimesI(z))); }
+Complex128 Asinh(const ScalarMath& math, Complex128 z) { return OverI(Asin(math, TimesI(z))); }
 
-Complex128 Sinh(Complex128 z) {
+Complex128 Sinh(const ScalarMath& math, Complex128 z) {
   const double re = z.real();
   const double im = z.imag();
-  if (im == 0) return {Sinh(re), im};
+  if (im == 0) return {math.sinh(re), im};
   if (!std::isfinite(im) && (re == 0 || std::isinf(re))) return {re == 0 ? re : kInfinity, kNan};
-  return {Sinh(re) * Cos(im), Cosh(re) * Sin(im)};
+  const auto [sin, cos] = math.sincos(im);
+  return {math.sinh(re) * cos, math.cosh(re) * sin};
 }
 
-Complex128 Cosh(Complex128 z) {
+Complex128 Cosh(const ScalarMath& math, Complex128 z) {
   const double re = z.real();
   const double im = z.imag();
-  if (im == 0) return {Cosh(re), std::isnan(re) ? im : im * std::copysign(1.0, re)};
+  if (im == 0) return {math.cosh(re), std::isnan(re) ? im : im * std::copysign(1.0, re)};
   if (!std::isfinite(im) && re == 0) return {kNan, 0};
   if (!std::isfinite(im) && std::isinf(re)) return {kInfinity, kNan};
-  return {Cosh(re) * Cos(im), Sinh(re) * Sin(im)};
+  const auto [sin, cos] = math.sincos(im);
+  return {math.cosh(re) * cos, math.sinh(re) * sin};
 }
 
-Complex128 Tanh(Complex128 z) {
+Complex128 Tanh(const ScalarMath& math, Complex128 z) {
   const double re = z.real();
   const double im = z.imag();
-  if (im == 0) return {Tanh(re), im};
+  if (im == 0) return {math.tanh(re), im};
   if (!std::isfinite(im)) {
     if (std::isinf(re)) return {std::copysign(1.0, re), std::copysign(0.0, im)};
     return {re == 0 ? re : kNan, kNan};
   }
-  const double tangent = Tan(im);
+  const double tangent = math.tan(im);
   const double squared_secant = 1 + tangent * tangent;
   if (std::fabs(re) > 22) {  // tanh(re) rounds to 1
-    return {std::copysign(1.0, re), 4 * Exp(-2 * std::fabs(re)) * (tangent / squared_secant)};
+    return {std::copysign(1.0, re), 4 * math.exp(-2 * std::fabs(re)) * (tangent / squared_secant)};
   }
-  const double sinh = Sinh(re);
+  const double sinh = math.sinh(re);
   const double scale = 1 + squared_secant * sinh * sinh;
   return {squared_secant * std::sqrt(1 + sinh * sinh) * sinh / scale, tangent / scale};
 }
 
-Complex128 Asin(Complex128 z) {
+Complex128 Asin(const ScalarMath& math, Complex128 z) {
   const double re = z.real();
   const double im = z.imag();
-  if (IsInfinite(z)) return {Atan2(re, std::fabs(im)), std::copysign(kInfinity, im)};
+  if (IsInfinite(z)) return {math.atan2(re, std::fabs(im)), std::copysign(kInfinity, im)};
   if (std::isnan(im)) return {re == 0 ? re : kNan, kNan};
-  const Complex128 below = Sqrt(Complex128(1 - re, -im));
-  const Complex128 above = Sqrt(Complex128(1 + re, im));
-  return {Atan2(re, below.real() * above.real() - below.imag() * above.imag()),
-          Asinh(below.real() * above.imag() - below.imag() * above.real())};
+  const Complex128 below = Sqrt(math, Complex128(1 - re, -im));
+  const Complex128 above = Sqrt(math, Complex128(1 + re, im));
+  return {math.atan2(re, below.real() * above.real() - below.imag() * above.imag()),
+          math.asinh(below.real() * above.imag() - below.imag() * above.real())};
 }
 
-Complex128 Acos(Complex128 z) {
+Complex128 Acos(const ScalarMath& math, Complex128 z) {
   const double re = z.real();
   const double im = z.imag();
-  if (IsInfinite(z)) return {Atan2(std::fabs(im), re), std::copysign(kInfinity, -im)};
+  if (IsInfinite(z)) return {math.atan2(std::fabs(im), re), std::copysign(kInfinity, -im)};
   if (std::isnan(im)) return {re == 0 ? kHalfPi : kNan, kNan};
-  const Complex128 below = Sqrt(Complex128(1 - re, -im));
-  const Complex128 above = Sqrt(Complex128(1 + re, im));
-  return {2 * Atan2(below.real(), above.real()), Asinh(above.real() * below.imag() - above.imag() * below.real())};
+  const Complex128 below = Sqrt(math, Complex128(1 - re, -im));
+  const Complex128 above = Sqrt(math, Complex128(1 + re, im));
+  return {2 * math.atan2(below.real(), above.real()),
+          math.asinh(above.real() * below.imag() - above.imag() * below.real())};
 }
 
-Complex128 Acosh(Complex128 z) {
-  const Complex128 angle = Acos(z);
+Complex128 Acosh(const ScalarMath& math, Complex128 z) {
+  const Complex128 angle = Acos(math, z);
   return {std::fabs(angle.imag()), std::copysign(angle.real(), z.imag())};
 }
 
-Complex128 Atanh(Complex128 z) {
+Complex128 Atanh(const ScalarMath& math, Complex128 z) {
   const double im = z.imag();
   if (IsInfinite(z)) return {std::copysign(0.0, z.real()), std::isnan(im) ? im : std::copysign(kHalfPi, im)};
   if (z.real() == 0 && std::isnan(im)) return z;
   const double size = std::fabs(z.real());
   const double below = 1 - size;
-  return {std::copysign(Log1p(4 * size / (below * below + im * im)) / 4, z.real()),
-          Atan2(2 * im, below * (1 + size) - im * im) / 2};
+  return {std::copysign(math.log1p(4 * size / (below * below + im * im)) / 4, z.real()),
+          math.atan2(2 * im, below * (1 + size) - im * im) / 2};
 }
 
 // Of e^-|re|, so that nothing overflows, and with a sum of squares as the denominator.
-Complex128 Sigmoid(Complex128 z) {
+Complex128 Sigmoid(const ScalarMath& math, Complex128 z) {
   const bool is_right = z.real() > 0;
   if (std::isinf(z.real())) return {is_right ? 1.0 : 0.0, 0};
   const double x = -std::fabs(z.real());
-  const double growth = Expm1(x);
-  const double power = PowerOf(x, growth);
-  const double cosine = Cos(z.imag());
-  double cosine_and_1 = cosine + 1;
-  double cosine_and_power = cosine + power;
-  if (cosine < -0.5) {
-    const double half = Cos(z.imag() / 2);
+  const double growth = math.expm1(x);
+  const double power = PowerOf(math, x, growth);
+  const auto [sin, cos] = math.sincos(z.imag());
+  double cosine_and_1 = cos + 1;
+  double cosine_and_power = cos + power;
+  if (cos < -0.5) {
+    const double half = math.cos(z.imag() / 2);
     cosine_and_1 = 2 * half * half;
     cosine_and_power = cosine_and_1 + growth;
   }
   const double scale = growth * growth + 2 * power * cosine_and_1;  // |1 + e^(x + i im)|^2
   const double re = is_right ? power * cosine_and_1 - growth : power * cosine_and_power;
-  return {re / scale, power * Sin(z.imag()) / scale};
+  return {re / scale, power * sin / scale};
 }
 
-Complex128 Pow(Complex128 x, Complex128 y) {
+Complex128 Pow(const ScalarMath& math, Complex128 x, Complex128 y) {
   // The logarithm of 0 would give NaN.
-  if (x.real() == 0 && x.imag() == 0 && y.imag() == 0) return {Pow(x.real(), y.real()), 0};
-  return Exp(Product(y, Log(x)));
+  if (x.real() == 0 && x.imag() == 0 && y.imag() == 0) return {math.pow(x.real(), y.real()), 0};
+  return Exp(math, Product(y, Log(math, x)));
 }
 
-}  // namespace tandem::cpu::portable
+}  // namespace tandem::cpu::complex_math
