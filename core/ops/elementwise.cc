@@ -28,11 +28,12 @@ constexpr const char* kInt = "{u8, i8, u16, i16, i32, u32, i64, u64}";
 constexpr const char* kRemainder = "{i32, i64, f16, bf16, f32, f64}";
 constexpr const char* kAny = "type";
 
-// A definition without arguments of its own yet: `dtypes` are those of the type attribute T.
+// A definition without arguments of its own yet: `dtypes` are those of the type attribute T. Results are exact, rounded
+// once, unless MaxUlp says otherwise afterwards.
 OpDefBuilder Define(const char* name, const char* dtypes, const char* doc) {
   OpDefBuilder builder(name);
   if (*dtypes != '\0') builder.Attr("T: " + std::string(dtypes));
-  builder.Doc(doc).Elementwise(ElementExpressionsOf(name));
+  builder.Doc(doc).Elementwise(ElementExpressionsOf(name)).MaxUlp(0);
   return builder;
 }
 
@@ -150,28 +151,32 @@ Status RegisterUnaryOps(OpRegistry& registry) {
                        "absolute value.")),
       Unary("tf.Square", kNumeric, TANDEM_DOC("Product of each element with itself. Integers wrap around.")),
       Unary("tf.Sqrt", kFloatOrComplex, TANDEM_DOC("Square root; NaN below 0.")),
-      Unary("tf.Rsqrt", kFloatOrComplex, TANDEM_DOC("One over the square root; NaN below 0, infinity at 0.")),
+      Unary("tf.Rsqrt", kFloatOrComplex, TANDEM_DOC("One over the square root; NaN below 0, infinity at 0.")).MaxUlp(1),
       Unary("tf.Reciprocal", kFloatOrComplex, TANDEM_DOC("One over each element; infinity at 0.")),
-      Unary("tf.Exp", kFloatOrComplex, TANDEM_DOC("e to the power of each element.")),
-      Unary("tf.Expm1", kFloatOrComplex, TANDEM_DOC("exp(x) - 1, accurate also near 0.")),
-      Unary("tf.Log", kFloatOrComplex, TANDEM_DOC("Natural logarithm; NaN below 0, minus infinity at 0.")),
-      Unary("tf.Log1p", kFloatOrComplex, TANDEM_DOC("log(1 + x), accurate also near 0.")),
-      Unary("tf.Sin", kFloatOrComplex, TANDEM_DOC("Sine of an angle in radians; NaN for infinities.")),
-      Unary("tf.Cos", kFloatOrComplex, TANDEM_DOC("Cosine of an angle in radians; NaN for infinities.")),
-      Unary("tf.Tan", kFloatOrComplex, TANDEM_DOC("Tangent of an angle in radians; NaN for infinities.")),
-      Unary("tf.Asin", kFloatOrComplex, TANDEM_DOC("Arcsine, in [-pi/2, pi/2]; NaN for real numbers beyond -1 and 1.")),
-      Unary("tf.Acos", kFloatOrComplex, TANDEM_DOC("Arccosine, in [0, pi]; NaN for real numbers beyond -1 and 1.")),
-      Unary("tf.Atan", kFloatOrComplex, TANDEM_DOC("Arctangent, in [-pi/2, pi/2].")),
-      Unary("tf.Sinh", kFloatOrComplex, TANDEM_DOC("Hyperbolic sine.")),
-      Unary("tf.Cosh", kFloatOrComplex, TANDEM_DOC("Hyperbolic cosine.")),
-      Unary("tf.Tanh", kFloatOrComplex, TANDEM_DOC("Hyperbolic tangent.")),
-      Unary("tf.Asinh", kFloatOrComplex, TANDEM_DOC("Inverse hyperbolic sine.")),
-      Unary("tf.Acosh", kFloatOrComplex, TANDEM_DOC("Inverse hyperbolic cosine; NaN for real numbers below 1.")),
-      Unary("tf.Atanh", kFloatOrComplex,
-            TANDEM_DOC(
-                "Inverse hyperbolic tangent; infinity of the same sign at -1 and 1, NaN for real numbers beyond.")),
-      Unary("tf.Sigmoid", kFloatOrComplex, TANDEM_DOC("Logistic function 1 / (1 + exp(-x)).")),
-      Unary("tf.Erf", kFloat, TANDEM_DOC("Gauss error function.")),
+      Unary("tf.Exp", kFloatOrComplex, TANDEM_DOC("e to the power of each element.")).MaxUlp(1),
+      Unary("tf.Expm1", kFloatOrComplex, TANDEM_DOC("exp(x) - 1, accurate also near 0.")).MaxUlp(2),
+      Unary("tf.Log", kFloatOrComplex, TANDEM_DOC("Natural logarithm; NaN below 0, minus infinity at 0.")).MaxUlp(1),
+      Unary("tf.Log1p", kFloatOrComplex, TANDEM_DOC("log(1 + x), accurate also near 0.")).MaxUlp(1),
+      Unary("tf.Sin", kFloatOrComplex, TANDEM_DOC("Sine of an angle in radians; NaN for infinities.")).MaxUlp(2),
+      Unary("tf.Cos", kFloatOrComplex, TANDEM_DOC("Cosine of an angle in radians; NaN for infinities.")).MaxUlp(2),
+      Unary("tf.Tan", kFloatOrComplex, TANDEM_DOC("Tangent of an angle in radians; NaN for infinities.")).MaxUlp(4),
+      Unary("tf.Asin", kFloatOrComplex, TANDEM_DOC("Arcsine, in [-pi/2, pi/2]; NaN for real numbers beyond -1 and 1."))
+          .MaxUlp(2),
+      Unary("tf.Acos", kFloatOrComplex, TANDEM_DOC("Arccosine, in [0, pi]; NaN for real numbers beyond -1 and 1."))
+          .MaxUlp(2),
+      Unary("tf.Atan", kFloatOrComplex, TANDEM_DOC("Arctangent, in [-pi/2, pi/2].")).MaxUlp(2),
+      Unary("tf.Sinh", kFloatOrComplex, TANDEM_DOC("Hyperbolic sine.")).MaxUlp(2),
+      Unary("tf.Cosh", kFloatOrComplex, TANDEM_DOC("Hyperbolic cosine.")).MaxUlp(2),
+      Unary("tf.Tanh", kFloatOrComplex, TANDEM_DOC("Hyperbolic tangent.")).MaxUlp(3),
+      Unary("tf.Asinh", kFloatOrComplex, TANDEM_DOC("Inverse hyperbolic sine.")).MaxUlp(2),
+      Unary("tf.Acosh", kFloatOrComplex, TANDEM_DOC("Inverse hyperbolic cosine; NaN for real numbers below 1."))
+          .MaxUlp(2),
+      Unary(
+          "tf.Atanh", kFloatOrComplex,
+          TANDEM_DOC("Inverse hyperbolic tangent; infinity of the same sign at -1 and 1, NaN for real numbers beyond."))
+          .MaxUlp(2),
+      Unary("tf.Sigmoid", kFloatOrComplex, TANDEM_DOC("Logistic function 1 / (1 + exp(-x)).")).MaxUlp(2),
+      Unary("tf.Erf", kFloat, TANDEM_DOC("Gauss error function.")).MaxUlp(2),
       Unary("tf.Floor", kFloat, TANDEM_DOC("Largest whole number that is not above the element.")),
       Unary("tf.Ceil", kFloat, TANDEM_DOC("Smallest whole number that is not below the element.")),
       Unary("tf.Round", kSignedNumeric,
@@ -191,6 +196,7 @@ Status RegisterUnaryOps(OpRegistry& registry) {
           .Attr("Truncate: bool = false")
           .Metadata<&CastMetadata>()
           .Elementwise()
+          .MaxUlp(0)
           .Doc(TANDEM_DOC(
               "Converts each element to the dtype DstT. Integers wrap around. Floating point to integer drops the "
               "fraction; values out of range give the nearest integer that is in range, NaN gives 0. Towards narrower "
@@ -207,19 +213,23 @@ Status RegisterActivations(OpRegistry& registry) {
       Activation("tf.LeakyRelu", kFloat,
                  TANDEM_DOC("Each element that is not below 0, and alpha times those that are.\n\n"
                             "alpha: The slope below 0, a number of any sign."))
+          .MaxUlp(1)
           .Attr("alpha: float = 0.2"),
-      Activation("tf.Elu", kFloat, TANDEM_DOC("Exponential linear unit: exp(x) - 1 below 0, else x.")),
+      Activation("tf.Elu", kFloat, TANDEM_DOC("Exponential linear unit: exp(x) - 1 below 0, else x.")).MaxUlp(2),
       Activation("tf.Selu", kFloat,
                  TANDEM_DOC("Scaled exponential linear unit: 1.7580993408473766 * (exp(x) - 1) below 0, else "
                             "1.0507009873554805 * x.\n\n"
-                            "The constants keep mean 0 and variance 1 of normally distributed elements.")),
-      Activation("tf.Softplus", kFloat, TANDEM_DOC("log(1 + exp(x)), a smooth form of tf.Relu, without overflow.")),
-      Activation("tf.Softsign", kFloat, TANDEM_DOC("x / (1 + |x|); -1 and 1 for infinities.")),
+                            "The constants keep mean 0 and variance 1 of normally distributed elements."))
+          .MaxUlp(2),
+      Activation("tf.Softplus", kFloat, TANDEM_DOC("log(1 + exp(x)), a smooth form of tf.Relu, without overflow."))
+          .MaxUlp(2),
+      Activation("tf.Softsign", kFloat, TANDEM_DOC("x / (1 + |x|); -1 and 1 for infinities.")).MaxUlp(2),
       Unary("tandem.Gelu", kFloat,
             TANDEM_DOC(
                 "Gaussian error linear unit: x * (1 + erf(x / sqrt(2))) / 2.\n\n"
                 "It is accurate also where the result is tiny; minus infinity gives -0, as the limit is.\n\n"
                 "approximate: Whether to compute x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2 instead."))
+          .MaxUlp(4)
           .Attr("approximate: bool = false"),
       OpDefBuilder("tandem.Prelu")
           .Input("x: T")
@@ -228,6 +238,7 @@ Status RegisterActivations(OpRegistry& registry) {
           .Attr("T: " + std::string(kFloat))
           .Metadata<&PreluMetadata>()
           .Elementwise(ElementExpressionsOf("tandem.Prelu"))
+          .MaxUlp(0)
           .Doc(TANDEM_DOC("Each element of x that is not below 0, and those that are times their slope.\n\n"
                           "slope: Of a shape that broadcasts to that of x, such as one number for each channel.")),
   });
@@ -277,14 +288,17 @@ Status RegisterBinaryOps(OpRegistry& registry) {
       Binary("tf.Pow", kSignedNumeric,
              TANDEM_DOC(
                  "x to the power of y, with broadcasting. Integers wrap around; a negative exponent of integers is an "
-                 "error.")),
+                 "error."))
+          .MaxUlp(1),
       Binary(
           "tf.SquaredDifference", kSignedNumeric,
           TANDEM_DOC(
-              "(x - y) * (x - y), with broadcasting; of complex numbers, times the conjugate. Integers wrap around.")),
+              "(x - y) * (x - y), with broadcasting; of complex numbers, times the conjugate. Integers wrap around."))
+          .MaxUlp(3),
       Define("tf.Atan2", kFloat,
              TANDEM_DOC("Angle of the point (x, y) in radians, in [-pi, pi], with broadcasting.\n\n"
                         "Zeros and infinities are told apart by sign, as C does: atan2(0, -0) is pi."))
+          .MaxUlp(2)
           .Input("y: T")
           .Input("x: T")
           .Output("z: T")
@@ -335,6 +349,7 @@ Status RegisterElementwiseOps(OpRegistry& registry) {
           .Attr("T: " + std::string(kNumeric))
           .Metadata<&ClipMetadata>()
           .Elementwise(ElementExpressionsOf("tf.ClipByValue"))
+          .MaxUlp(0)
           .Doc(TANDEM_DOC(
               "Elements of t limited to [clip_value_min, clip_value_max].\n\n"
               "The lower limit wins where it is above the upper one. NaN in any argument gives NaN. Of complex "
@@ -349,6 +364,7 @@ Status RegisterElementwiseOps(OpRegistry& registry) {
           .Attr("T: type")
           .Metadata<&SelectMetadata>()
           .Elementwise(ElementExpressionsOf("tf.SelectV2"))
+          .MaxUlp(0)
           .Doc(TANDEM_DOC("Elements of t where the condition is true, else of e; all three broadcast.")),
       OpDefBuilder("tf.AddN")
           .Input("inputs: N * T")
@@ -357,8 +373,8 @@ Status RegisterElementwiseOps(OpRegistry& registry) {
           .Attr("T: " + std::string(kNumeric))
           .Metadata<&AddNMetadata>()
           .Elementwise()
-          .Doc(TANDEM_DOC("Sum of tensors of the same shape, without broadcasting. Integers wrap around; f16 and bf16 "
-                          "round once.")),
+          .Doc(TANDEM_DOC("Sum of tensors of the same shape, without broadcasting, added one after the other. Integers "
+                          "wrap around; f16 and bf16 are summed in f32 and rounded once.")),
   });
 }
 

@@ -101,6 +101,7 @@ OpDefBuilder FeaturesGrad(const char* name, const char* dtypes, const char* doc)
       .Attr("T: " + std::string(dtypes))
       .Metadata<&FeaturesGradMetadata>()
       .Elementwise(ElementExpressionsOf(name))
+      .MaxUlp(0)
       .Doc(std::string(doc) + R"(
 
 gradients: The gradient with regard to the activation's result.
@@ -116,6 +117,7 @@ OpDefBuilder OutputsGrad(const char* name, const char* doc) {
       .Attr("T: {half, bfloat16, float, double}")
       .Metadata<&OutputsGradMetadata>()
       .Elementwise(ElementExpressionsOf(name))
+      .MaxUlp(0)
       .Doc(std::string(doc) + R"(
 
 gradients: The gradient with regard to the activation's result.
@@ -131,6 +133,7 @@ OpDefBuilder ValueGrad(const char* name, const char* doc) {
       .Attr("T: {bfloat16, half, float, double, complex64}")
       .Metadata<&ValueGradMetadata>()
       .Elementwise(ElementExpressionsOf(name))
+      .MaxUlp(0)
       .Doc(std::string(doc) + R"(
 
 y: The activation's result.
@@ -203,18 +206,23 @@ Status RegisterNnOps(OpRegistry& registry) {
       FeaturesGrad(
           "tf.LeakyReluGrad", kFloat,
           TANDEM_DOC("Gradient of tf.LeakyRelu: the gradients where features are above 0, else alpha times them."))
+          .MaxUlp(1)
           .Attr("alpha: float = 0.2"),
-      FeaturesGrad("tf.SoftplusGrad", kFloat, TANDEM_DOC("Gradient of tf.Softplus: gradients / (1 + exp(-features)).")),
-      FeaturesGrad("tf.SoftsignGrad", kFloat, TANDEM_DOC("Gradient of tf.Softsign: gradients / (1 + |features|)^2.")),
+      FeaturesGrad("tf.SoftplusGrad", kFloat, TANDEM_DOC("Gradient of tf.Softplus: gradients / (1 + exp(-features))."))
+          .MaxUlp(4),
+      FeaturesGrad("tf.SoftsignGrad", kFloat, TANDEM_DOC("Gradient of tf.Softsign: gradients / (1 + |features|)^2."))
+          .MaxUlp(3),
       OutputsGrad("tf.EluGrad",
                   TANDEM_DOC("Gradient of tf.Elu: gradients * (outputs + 1) where outputs are below 0, else the "
-                             "gradients.")),
+                             "gradients."))
+          .MaxUlp(2),
       OutputsGrad(
           "tf.SeluGrad",
           TANDEM_DOC("Gradient of tf.Selu: gradients * (outputs + 1.7580993408473766) where outputs are below 0, else "
-                     "gradients * 1.0507009873554805.")),
-      ValueGrad("tf.SigmoidGrad", TANDEM_DOC("Gradient of tf.Sigmoid: dy * y * (1 - y).")),
-      ValueGrad("tf.TanhGrad", TANDEM_DOC("Gradient of tf.Tanh: dy * (1 - y * y).")),
+                     "gradients * 1.0507009873554805."))
+          .MaxUlp(2),
+      ValueGrad("tf.SigmoidGrad", TANDEM_DOC("Gradient of tf.Sigmoid: dy * y * (1 - y).")).MaxUlp(2),
+      ValueGrad("tf.TanhGrad", TANDEM_DOC("Gradient of tf.Tanh: dy * (1 - y * y).")).MaxUlp(2),
   });
 }
 

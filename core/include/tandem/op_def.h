@@ -87,6 +87,10 @@ struct TANDEM_EXPORT OpDef : std::enable_shared_from_this<OpDef> {
   OpKind kind = OpKind::kOther;
   // What an element-wise op computes, by dtype; empty where that has not been written as an expression.
   std::span<const ElementExpression> expressions;
+  // How far an element of an element-wise op's result may be, on any device, from the exact result rounded to its
+  // dtype, counted in numbers of that dtype (NU-1): of f32 and f64; of f16 and bf16 it is 1, or 0 if this is 0; of c64
+  // it is 4, in f32 numbers at the size of the larger part; integers are exact. -1: not stated.
+  int max_ulp = -1;
   // The input that result 0 has all elements of, in their order, so that it may be the same memory; -1: none.
   int aliased_input = -1;
   // The type attribute by whose value kernels are looked up: "T" if there is one, else the first; -1 if none.
@@ -140,6 +144,8 @@ class TANDEM_EXPORT OpDefBuilder {
   OpDefBuilder& SideEffects();
   // What kind of op it is. `expressions` outlive the definition.
   OpDefBuilder& Elementwise(std::span<const ElementExpression> expressions = {});
+  // See OpDef::max_ulp.
+  OpDefBuilder& MaxUlp(int max_ulp);
   OpDefBuilder& Reduction();
   OpDefBuilder& Layout();
   // Of the kind kLayout, where result 0 is another view of input `input`.
@@ -179,6 +185,7 @@ class TANDEM_EXPORT OpDefBuilder {
   bool side_effects_ = false;
   OpKind kind_ = OpKind::kOther;
   std::span<const ElementExpression> expressions_;
+  int max_ulp_ = -1;
   int aliased_input_ = -1;
   MetadataFunction metadata_ = nullptr;
   std::shared_ptr<const void> metadata_closure_;

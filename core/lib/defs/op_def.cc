@@ -82,6 +82,11 @@ OpDefBuilder& OpDefBuilder::Elementwise(std::span<const ElementExpression> expre
   return *this;
 }
 
+OpDefBuilder& OpDefBuilder::MaxUlp(int max_ulp) {
+  max_ulp_ = max_ulp;
+  return *this;
+}
+
 OpDefBuilder& OpDefBuilder::Reduction() {
   kind_ = OpKind::kReduction;
   return *this;
@@ -315,6 +320,7 @@ StatusOr<OpDef> OpDefBuilder::Build() const {
   def.metadata_closure = metadata_closure_;
   def.kind = kind_;
   def.expressions = expressions_;
+  def.max_ulp = max_ulp_;
   def.aliased_input = aliased_input_;
   Assembly assembly(def);
   if (!internal::IsOpName(name_)) {

@@ -6,7 +6,8 @@
 //
 //   {"format": 1, "ops": [
 //   {"name": "tf.MatMul", "doc": TEXT, "side_effects": BOOL, "metadata": BOOL, "host_inputs": BOOL,
-//    "kernel_type_attr": NAME, "kind": "elementwise" | "reduction" | "layout", "aliased_input": INT,
+//    "kernel_type_attr": NAME, "kind": "elementwise" | "reduction" | "layout", "max_ulp": INT,
+//    "aliased_input": INT,
 //    "inputs": [ARG, ...], "outputs": [ARG, ...], "attrs": [ATTR, ...]},
 //   ...
 //   ]}
@@ -227,6 +228,7 @@ void WriteOp(JsonWriter& out, const OpDef& def) {
   out.Key("host_inputs").Bool(def.has_host_inputs);
   if (def.kernel_type_attr >= 0) out.Key("kernel_type_attr").String(def.attrs[def.kernel_type_attr].name);
   if (def.kind != OpKind::kOther) out.Key("kind").String(KindName(def.kind));
+  if (def.max_ulp >= 0) out.Key("max_ulp").Int(def.max_ulp);
   if (def.aliased_input >= 0) out.Key("aliased_input").Int(def.aliased_input);
   out.Key("inputs");
   WriteArgs(out, def, def.inputs);

@@ -26,14 +26,14 @@ def with_complex(name):
 # As the tables of elementwise.py.
 UNARY = [
     ("Tan", FLOAT_OR_COMPLEX, with_complex("tan"), 4, (-10, 10)),
-    ("Asin", FLOAT_OR_COMPLEX, with_complex("asin"), 4, (-1, 1)),
-    ("Acos", FLOAT_OR_COMPLEX, with_complex("acos"), 4, (-1, 1)),
-    ("Atan", FLOAT_OR_COMPLEX, with_complex("atan"), 4, (-9, 9)),
-    ("Sinh", FLOAT_OR_COMPLEX, with_complex("sinh"), 4, (-9, 9)),
-    ("Cosh", FLOAT_OR_COMPLEX, with_complex("cosh"), 4, (-9, 9)),
-    ("Asinh", FLOAT_OR_COMPLEX, with_complex("asinh"), 4, (-9, 9)),
-    ("Acosh", FLOAT_OR_COMPLEX, with_complex("acosh"), 4, (1, 9)),
-    ("Atanh", FLOAT_OR_COMPLEX, with_complex("atanh"), 4, (-1, 1)),
+    ("Asin", FLOAT_OR_COMPLEX, with_complex("asin"), 2, (-1, 1)),
+    ("Acos", FLOAT_OR_COMPLEX, with_complex("acos"), 2, (-1, 1)),
+    ("Atan", FLOAT_OR_COMPLEX, with_complex("atan"), 2, (-9, 9)),
+    ("Sinh", FLOAT_OR_COMPLEX, with_complex("sinh"), 2, (-9, 9)),
+    ("Cosh", FLOAT_OR_COMPLEX, with_complex("cosh"), 2, (-9, 9)),
+    ("Asinh", FLOAT_OR_COMPLEX, with_complex("asinh"), 2, (-9, 9)),
+    ("Acosh", FLOAT_OR_COMPLEX, with_complex("acosh"), 2, (1, 9)),
+    ("Atanh", FLOAT_OR_COMPLEX, with_complex("atanh"), 2, (-1, 1)),
 ]
 
 
@@ -85,7 +85,7 @@ def quadrants(suite):
         values = [round_to(dtype, s * v) for v in (0.001, 0.4, 1.0, 3.0, 1e4, 1e30) for s in (1, -1)]
         pairs = [(a, b) for a in values for b in values]
         y, x = vector(dtype, [a for a, _ in pairs]), vector(dtype, [b for _, b in pairs])
-        suite.case(f"Atan2_{dtype}_quadrants", "tf.Atan2", [y, x], mapped(atan2, dtype, y, x), ulp=4)
+        suite.case(f"Atan2_{dtype}_quadrants", "tf.Atan2", [y, x], mapped(atan2, dtype, y, x), ulp=2)
 
 
 def atan2(_, y, x):
@@ -136,7 +136,7 @@ def suite():
     for row in UNARY:
         add_unary_cases(result, *row)
     hard_arguments(result)
-    add_binary_cases(result, "Atan2", FLOATS, atan2, 4)
+    add_binary_cases(result, "Atan2", FLOATS, atan2, 2)
     quadrants(result)
     add_binary_cases(result, "NextAfter", ["f32", "f64"], next_after, 0)
     next_after_steps(result)

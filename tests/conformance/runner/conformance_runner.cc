@@ -54,6 +54,7 @@ class Runner {
       const std::string place = file + ":" + std::to_string(number);
       try {
         ConformanceCase conformance_case = ParseCase(line);
+        session_.CheckTolerance(conformance_case);
         conformance_case.tolerance = target_.tolerances.Find(conformance_case);
         if (!names.insert(conformance_case.name).second) {
           throw std::runtime_error("there is another case named " + conformance_case.name);

@@ -110,6 +110,19 @@ std::string Session::KernelDType(const ConformanceCase& conformance_case) {
   return inputs.empty() ? std::string() : name(inputs[0]);
 }
 
+void Session::CheckTolerance(const ConformanceCase& conformance_case) {
+  const OpDef* def = runtime_.registry().Find(conformance_case.op);
+  if (def == nullptr || def->max_ulp < 0) return;
+  for (const TensorSpec& output : conformance_case.outputs) {
+    const DType dtype = output.metadata.dtype;
+    const bool is_half = dtype == DType::kF16 || dtype == DType::kBF16;
+    const int stated = dtype == DType::kC64 ? 4 : is_half ? std::min(def->max_ulp, 1) : def->max_ulp;
+    if (conformance_case.tolerance.ulp <= stated) continue;
+    throw std::runtime_error("the case allows " + std::to_string(conformance_case.tolerance.ulp) +
+                             " ULP, the definition of " + conformance_case.op + " " + std::to_string(stated));
+  }
+}
+
 bool Session::HasKernel(const ConformanceCase& conformance_case, const std::string& dtype) const {
   const OpDef* def = runtime_.registry().Find(conformance_case.op);
   if (def == nullptr) return false;

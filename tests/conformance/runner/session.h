@@ -54,6 +54,8 @@ class Session {
   // The dtype that the case is about: the one by which kernels of the op are told apart, or that of the first result.
   // Empty if there is none, and for wrong calls.
   std::string KernelDType(const ConformanceCase& conformance_case);
+  // Throws std::runtime_error if the case allows larger errors than the op's definition states (NU-1).
+  void CheckTolerance(const ConformanceCase& conformance_case);
   // Whether the device itself, rather than its fallback, runs a case of that dtype.
   bool HasKernel(const ConformanceCase& conformance_case, const std::string& dtype) const;
 

@@ -16,7 +16,7 @@ namespace tandem::cpu {
 // kAll and kAny are of bool, kMax and kMin of real dtypes, the others of numeric ones.
 enum class ReductionOp : uint8_t { kSum, kMean, kProd, kMax, kMin, kAll, kAny };
 
-// From numbers of one type to accumulators. The order of operations depends on the sizes and the instruction set alone.
+// From numbers of one type to accumulators. The order of operations depends on the sizes alone (NU-1).
 struct RowReductions {
   // Reduces `rows` rows, at least one, of `cols` numbers each to one row of accumulators, which does not overlap them;
   // rows begin `stride` numbers apart. At most rows / 4 + 5 additions in sequence.
