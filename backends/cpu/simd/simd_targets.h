@@ -11,7 +11,9 @@
 
 // x86-64 has three: what the compiler's flags allow, AVX2 with FMA, and AVX-512 (F, BW, DQ, VL). Every other target
 // compiles one, and then nothing of Highway is linked.
-#if defined(__x86_64__) || defined(_M_X64)
+#if (defined(__x86_64__) || defined(_M_X64)) && defined(TANDEM_SIMD_WITHOUT_AVX512)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
+#elif defined(__x86_64__) || defined(_M_X64)
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #elif !defined(HWY_COMPILE_ONLY_STATIC)
 #define HWY_COMPILE_ONLY_STATIC
