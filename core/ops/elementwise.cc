@@ -288,7 +288,7 @@ Status RegisterBinaryOps(OpRegistry& registry) {
       Binary("tf.Pow", kSignedNumeric,
              TANDEM_DOC(
                  "x to the power of y, with broadcasting. Integers wrap around; a negative exponent of integers is an "
-                 "error."))
+                 "error. Of complex numbers the error grows with y * log(x)."))
           .MaxUlp(1),
       Binary(
           "tf.SquaredDifference", kSignedNumeric,

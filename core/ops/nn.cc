@@ -219,10 +219,14 @@ Status RegisterNnOps(OpRegistry& registry) {
       OutputsGrad(
           "tf.SeluGrad",
           TANDEM_DOC("Gradient of tf.Selu: gradients * (outputs + 1.7580993408473766) where outputs are below 0, else "
-                     "gradients * 1.0507009873554805."))
+                     "gradients * 1.0507009873554805. As accurate as stated but where outputs are near "
+                     "-1.7580993408473766, so that the sum is that of a rounded number."))
           .MaxUlp(2),
       ValueGrad("tf.SigmoidGrad", TANDEM_DOC("Gradient of tf.Sigmoid: dy * y * (1 - y).")).MaxUlp(2),
-      ValueGrad("tf.TanhGrad", TANDEM_DOC("Gradient of tf.Tanh: dy * (1 - y * y).")).MaxUlp(2),
+      ValueGrad("tf.TanhGrad",
+                TANDEM_DOC("Gradient of tf.Tanh: dy * (1 - y * y). As accurate as stated but where y is near -1 or 1, "
+                           "so that the difference is that of a rounded number."))
+          .MaxUlp(2),
   });
 }
 

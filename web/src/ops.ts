@@ -163,7 +163,8 @@ export function acosh(x: TensorInput): Tensor {
 
 const addNOp = /* @__PURE__ */ defineOp('tf.AddN', '*inputs:T');
 /**
- * Sum of tensors of the same shape, without broadcasting. Integers wrap around; f16 and bf16 round once.
+ * Sum of tensors of the same shape, without broadcasting, added one after the other. Integers wrap around; f16 and bf16
+ * are summed in f32 and rounded once.
  *
  * tf.AddN(inputs: N * T) gives sum: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
@@ -1902,7 +1903,8 @@ export function padV2(input: TensorInput, paddings: TensorInput, constantValues:
 
 const powOp = /* @__PURE__ */ defineOp('tf.Pow', 'x:T y:T');
 /**
- * x to the power of y, with broadcasting. Integers wrap around; a negative exponent of integers is an error.
+ * x to the power of y, with broadcasting. Integers wrap around; a negative exponent of integers is an error. Of complex
+ * numbers the error grows with y * log(x).
  *
  * tf.Pow(x: T, y: T) gives z: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
@@ -2239,7 +2241,8 @@ export function selu(features: TensorInput): Tensor {
 const seluGradOp = /* @__PURE__ */ defineOp('tf.SeluGrad', 'gradients:T outputs:T');
 /**
  * Gradient of tf.Selu: gradients * (outputs + 1.7580993408473766) where outputs are below 0, else gradients *
- * 1.0507009873554805.
+ * 1.0507009873554805. As accurate as stated but where outputs are near -1.7580993408473766, so that the sum is that of
+ * a rounded number.
  *
  * tf.SeluGrad(gradients: T, outputs: T) gives backprops: T; T: f16, bf16, f32 or f64.
  *
@@ -2753,7 +2756,8 @@ export function tanh(x: TensorInput): Tensor {
 
 const tanhGradOp = /* @__PURE__ */ defineOp('tf.TanhGrad', 'y:T dy:T');
 /**
- * Gradient of tf.Tanh: dy * (1 - y * y).
+ * Gradient of tf.Tanh: dy * (1 - y * y). As accurate as stated but where y is near -1 or 1, so that the difference is
+ * that of a rounded number.
  *
  * tf.TanhGrad(y: T, dy: T) gives z: T; T: f16, bf16, f32, f64 or c64.
  *

@@ -119,7 +119,8 @@ inline Tensor acosh(Operand x, std::source_location where = std::source_location
   return Call("tf.Acosh", {&x}, OpAttrsRef(), where);
 }
 
-// tf.AddN: Sum of tensors of the same shape, without broadcasting. Integers wrap around; f16 and bf16 round once.
+// tf.AddN: Sum of tensors of the same shape, without broadcasting, added one after the other. Integers wrap around;
+// f16 and bf16 are summed in f32 and rounded once.
 inline Tensor addN(std::vector<Operand> inputs, std::source_location where = std::source_location::current()) {
   std::vector<Operand*> operands;
   for (auto& operand : inputs) operands.push_back(&operand);
@@ -1291,6 +1292,7 @@ inline Tensor padV2(Operand input, Operand paddings, Operand constant_values, st
 }
 
 // tf.Pow: x to the power of y, with broadcasting. Integers wrap around; a negative exponent of integers is an error.
+// Of complex numbers the error grows with y * log(x).
 inline Tensor pow(Operand x, Operand y, std::source_location where = std::source_location::current()) {
   return Call("tf.Pow", {&x, &y}, OpAttrsRef(), where);
 }
@@ -1503,7 +1505,8 @@ inline Tensor selu(Operand features, std::source_location where = std::source_lo
 }
 
 // tf.SeluGrad: Gradient of tf.Selu: gradients * (outputs + 1.7580993408473766) where outputs are below 0, else
-// gradients * 1.0507009873554805.
+// gradients * 1.0507009873554805. As accurate as stated but where outputs are near -1.7580993408473766, so that the
+// sum is that of a rounded number.
 //
 // gradients: The gradient with regard to the activation's result.
 // outputs: The activation's result; of the same shape.
@@ -1840,7 +1843,8 @@ inline Tensor tanh(Operand x, std::source_location where = std::source_location:
   return Call("tf.Tanh", {&x}, OpAttrsRef(), where);
 }
 
-// tf.TanhGrad: Gradient of tf.Tanh: dy * (1 - y * y).
+// tf.TanhGrad: Gradient of tf.Tanh: dy * (1 - y * y). As accurate as stated but where y is near -1 or 1, so that the
+// difference is that of a rounded number.
 //
 // y: The activation's result.
 // dy: The gradient with regard to it; of the same shape.
