@@ -106,7 +106,7 @@ class TANDEM_EXPORT OpHandler {
   friend class CoreRuntime;
   class RemovableOp;
   static void Outdate(const OpImpl& op);
-  const OpImpl* ResolveSlow(std::string_view op_name, const OpInvocation& invocation);
+  [[gnu::noinline]] void ResolveAndExecute(std::string_view op_name, const OpInvocation& invocation);
   // The next call by this name resolves it anew.
   void Forget(std::string_view op_name);
 

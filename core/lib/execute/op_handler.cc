@@ -62,31 +62,25 @@ OpHandler::~OpHandler() { runtime_.Detach(*this); }
 
 void OpHandler::Execute(std::string_view op_name, const OpInvocation& invocation) {
   const OpImpl* op = resolved_.Find(op_name);
+  // Both ways are the last that is done, so that nothing has to be kept over them.
   if (op == nullptr || op->is_outdated_.load(std::memory_order_acquire)) [[unlikely]] {
-    op = ResolveSlow(op_name, invocation);
-    if (op == nullptr) return;
+    return ResolveAndExecute(op_name, invocation);
   }
   op->Invoke(invocation);
 }
 
-const OpImpl* OpHandler::ResolveSlow(std::string_view op_name, const OpInvocation& invocation) {
+void OpHandler::ResolveAndExecute(std::string_view op_name, const OpInvocation& invocation) {
   for (;;) {
     const uint64_t num_changes = num_changes_.load(std::memory_order_acquire);
     const StatusOr<Op> made = MakeOp(op_name);
-    if (!made.ok()) {
-      FailInvocation(invocation, op_name, made.status());
-      return nullptr;
-    }
+    if (!made.ok()) return FailInvocation(invocation, op_name, made.status());
     RcRef<const OpImpl> impl = made->impl();
     if (impl->is_removable()) impl = MakeRef<const RemovableOp>(*this, std::move(impl));
     const auto is_outdated = [](const OpImpl& op) { return op.is_outdated_.load(std::memory_order_acquire); };
     const OpImpl* op = impl ? resolved_.Insert(std::move(impl), is_outdated) : nullptr;
-    if (op == nullptr) {
-      FailInvocation(invocation, op_name, Status::OutOfMemory());
-      return nullptr;
-    }
+    if (op == nullptr) return FailInvocation(invocation, op_name, Status::OutOfMemory());
     // What has changed since may be this op, which nobody has found in the table.
-    if (num_changes_.load(std::memory_order_acquire) == num_changes) return op;
+    if (num_changes_.load(std::memory_order_acquire) == num_changes) return op->Invoke(invocation);
     Outdate(*op);
   }
 }
