@@ -78,6 +78,20 @@ HWY_INLINE void SumBlock(const Terms& terms, int64_t begin, int64_t end, T* sums
       HWY_UNROLL(8)
       for (int64_t j = 0; j < kGroup; ++j) terms.AddTo(group[j], i + j * kLanes);
     }
+    if constexpr (kGroup == kVectors) {
+      // Without a rest, everything stays in registers.
+      if (i == end) {
+        HWY_UNROLL(3)
+        for (int64_t half = kGroup / 2; half > 0; half /= 2) {
+          HWY_UNROLL(4)
+          for (int64_t j = 0; j < half; ++j) {
+            for (int s = 0; s < kSums; ++s) group[j][s] = Terms::Add(group[j][s], group[j + half][s]);
+          }
+        }
+        for (int s = 0; s < kSums; ++s) sums[s] = Terms::Sum(group[0][s]);
+        return;
+      }
+    }
     HWY_UNROLL(8)
     for (int64_t j = 0; j < kGroup; ++j) {
       for (int s = 0; s < kSums; ++s) Terms::Store(group[j][s], lanes[s] + first + j * kLanes);
