@@ -115,8 +115,8 @@ class ElementAccuracy {
         worst.Add({Distance(results[i], exact), x[i], y[i], results[i]});
       }
     }
-    std::printf("%-22s %lld of %d at (%a, %a): %a\n", op.op, static_cast<long long>(worst.distance), def->max_ulp, static_cast<double>(worst.x),
-                static_cast<double>(worst.y), static_cast<double>(worst.result));
+    std::printf("%-22s %lld of %d at (%a, %a): %a\n", op.op, static_cast<long long>(worst.distance), def->max_ulp,
+                static_cast<double>(worst.x), static_cast<double>(worst.y), static_cast<double>(worst.result));
     EXPECT_LE(worst.distance, def->max_ulp)
         << op.op << " of " << std::hexfloat << worst.x << " and " << worst.y << " is " << worst.result;
   }

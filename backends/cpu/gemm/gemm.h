@@ -41,8 +41,8 @@ struct GemmEpilogue {
 // propagate as in the sums of products written out; c64 products follow the textbook formula.
 //
 // Splits large products over `queue`, which may be null. The bits of C do not depend on the number of threads, and in
-// exact mode not on the instruction set either. Ends early, and leaves C unspecified, if the kernel that calls it is to end. Fails
-// only with "out of memory", when a large product cannot get its packing buffer (at most 32 MiB); C is then
+// exact mode not on the instruction set either. Ends early, and leaves C unspecified, if the kernel that calls it is to
+// end. Fails only with "out of memory", when a large product cannot get its packing buffer (at most 32 MiB); C is then
 // unspecified. Thread-safe.
 template <typename T>
 Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc,

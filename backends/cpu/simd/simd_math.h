@@ -115,7 +115,8 @@ void LogSoftmax(const float* x, int64_t rows, int64_t cols, float* y);
 void LogSoftmax(const double* x, int64_t rows, int64_t cols, double* y);
 
 // The sum, by pairs of blocks: the error bound grows with log(count), not with count. 0 if count is 0. The order of
-// additions depends on count alone: number i goes to lane i modulo 64 (f32; f64: 32), and the lanes are added by halves.
+// additions depends on count alone: number i goes to lane i modulo 64 (f32; f64: 32), and the lanes are added by
+// halves.
 float Sum(const float* x, int64_t count);
 double Sum(const double* x, int64_t count);
 
