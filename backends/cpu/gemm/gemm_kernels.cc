@@ -559,24 +559,45 @@ HWY_INLINE void DotColumns(const GemvBlock<T>& g, int64_t col) {
     for (int j = 0; j < kVectors; ++j) sum[c][j] = hn::Zero(d);
   }
   int64_t p = 0;
-  for (; p + kDotLanes<T> <= g.depth; p += kDotLanes<T>) {
+  const int64_t whole = kIsSmallCode ? g.depth : g.depth - g.depth % kDotLanes<T>;
+  for (; p < whole; p += kDotLanes<T>) {
+    const T* x = g.x + p;
+    const T* columns = m + p;
+    int64_t stride = g.m_stride;
+    // Where code is to be small, the rest goes the same way, with zeros behind it.
+    [[maybe_unused]] T rest_of_x[kDotLanes<T>];
+    [[maybe_unused]] T rest_of_columns[kCols * kDotLanes<T>];
+    if constexpr (kIsSmallCode) {
+      const int64_t count = std::min<int64_t>(kDotLanes<T>, g.depth - p);
+      if (count < kDotLanes<T>) {
+        std::fill_n(rest_of_x, kDotLanes<T>, T{0});
+        std::fill_n(rest_of_columns, kCols * kDotLanes<T>, T{0});
+        std::copy_n(x, count, rest_of_x);
+        for (int c = 0; c < kCols; ++c) std::copy_n(columns + c * stride, count, rest_of_columns + c * kDotLanes<T>);
+        x = rest_of_x;
+        columns = rest_of_columns;
+        stride = kDotLanes<T>;
+      }
+    }
     HWY_UNROLL(8)
     for (int j = 0; j < kVectors; ++j) {
-      const V x = hn::LoadU(d, g.x + p + j * kLanes);
+      const V v = hn::LoadU(d, x + j * kLanes);
       HWY_UNROLL(4)
       for (int c = 0; c < kCols; ++c) {
-        sum[c][j] = MultiplyAdd(x, hn::LoadU(d, m + c * g.m_stride + p + j * kLanes), sum[c][j]);
+        sum[c][j] = MultiplyAdd(v, hn::LoadU(d, columns + c * stride + j * kLanes), sum[c][j]);
       }
     }
   }
-  HWY_UNROLL(8)
-  for (int j = 0; j < kVectors; ++j, p += kLanes) {
-    if (p >= g.depth) break;
-    const size_t count = static_cast<size_t>(std::min<int64_t>(kLanes, g.depth - p));
-    const V x = LoadFirst(d, count, g.x + p);
-    HWY_UNROLL(4)
-    for (int c = 0; c < kCols; ++c) {
-      sum[c][j] = MultiplyAdd(x, LoadFirst(d, count, m + c * g.m_stride + p), sum[c][j]);
+  if constexpr (!kIsSmallCode) {
+    HWY_UNROLL(8)
+    for (int j = 0; j < kVectors; ++j, p += kLanes) {
+      if (p >= g.depth) break;
+      const size_t count = static_cast<size_t>(std::min<int64_t>(kLanes, g.depth - p));
+      const V v = LoadFirst(d, count, g.x + p);
+      HWY_UNROLL(4)
+      for (int c = 0; c < kCols; ++c) {
+        sum[c][j] = MultiplyAdd(v, LoadFirst(d, count, m + c * g.m_stride + p), sum[c][j]);
+      }
     }
   }
   HWY_UNROLL(4)
