@@ -114,6 +114,8 @@ class TANDEM_EXPORT OpHandler {
   CoreRuntime& runtime_;
   OpHandler* const fallback_;
   NameTable<const OpImpl> resolved_;
+  // An op is put into the table if none was forgotten since it was made, and forgotten, under the mutex.
+  std::mutex changes_mutex_;
   std::atomic<uint64_t> num_changes_{0};  // how often an op was forgotten
   // Of the runtime's list of all handlers.
   OpHandler* previous_ = nullptr;

@@ -70,19 +70,26 @@ void OpHandler::Execute(std::string_view op_name, const OpInvocation& invocation
 }
 
 void OpHandler::ResolveAndExecute(std::string_view op_name, const OpInvocation& invocation) {
-  for (;;) {
+  const OpImpl* op = nullptr;
+  while (op == nullptr) {
     const uint64_t num_changes = num_changes_.load(std::memory_order_acquire);
     const StatusOr<Op> made = MakeOp(op_name);
     if (!made.ok()) return FailInvocation(invocation, op_name, made.status());
     RcRef<const OpImpl> impl = made->impl();
     if (impl->is_removable()) impl = MakeRef<const RemovableOp>(*this, std::move(impl));
+    if (!impl) return FailInvocation(invocation, op_name, Status::OutOfMemory());
     const auto is_outdated = [](const OpImpl& op) { return op.is_outdated_.load(std::memory_order_acquire); };
-    const OpImpl* op = impl ? resolved_.Insert(std::move(impl), is_outdated) : nullptr;
-    if (op == nullptr) return FailInvocation(invocation, op_name, Status::OutOfMemory());
-    // What has changed since may be this op, which nobody has found in the table.
-    if (num_changes_.load(std::memory_order_acquire) == num_changes) return op->Invoke(invocation);
-    Outdate(*op);
+    bool is_current = false;
+    {
+      // What has changed since may be this op: nobody is to find it then.
+      const std::lock_guard lock(changes_mutex_);
+      is_current = num_changes_.load(std::memory_order_relaxed) == num_changes;
+      if (is_current) op = resolved_.Insert(std::move(impl), is_outdated);
+    }
+    if (is_current && op == nullptr) return FailInvocation(invocation, op_name, Status::OutOfMemory());
   }
+  // No reference is kept over the call: a library that is removed waits for the last one.
+  op->Invoke(invocation);
 }
 
 void OpHandler::Outdate(const OpImpl& op) {
@@ -91,8 +98,14 @@ void OpHandler::Outdate(const OpImpl& op) {
 }
 
 void OpHandler::Forget(std::string_view op_name) {
-  num_changes_.fetch_add(1, std::memory_order_acq_rel);
-  if (const OpImpl* op = resolved_.Find(op_name)) Outdate(*op);
+  const OpImpl* op = nullptr;
+  {
+    const std::lock_guard lock(changes_mutex_);
+    num_changes_.fetch_add(1, std::memory_order_acq_rel);
+    op = resolved_.Find(op_name);
+  }
+  // What is put into the table from here on was made after the change.
+  if (op != nullptr) Outdate(*op);
 }
 
 }  // namespace tandem
