@@ -53,7 +53,7 @@ so_version=$(cut -d. -f1-2 <<<"$version")
 # What the library exports is of namespace tandem or of the C interface, and nothing of the kernels, Highway or Eigen.
 exported=$(nm -DC --defined-only "$lib/libtandem.so" | cut -d' ' -f3-)
 [[ $(wc -l <<<"$exported") -gt 100 ]] || fail "too little is exported: $exported"
-foreign=$(grep -vE '^((vtable|typeinfo|typeinfo name) for )?tandem::|^tandem_[a-z_]+$' <<<"$exported" || true)
+foreign=$(grep -vE '^((vtable|typeinfo|typeinfo name) for |non-virtual thunk to )?tandem::|^tandem_[a-z_]+$' <<<"$exported" || true)
 [[ -z $foreign ]] || fail "exported without being of namespace tandem: $foreign"
 c_functions=$(sed -nE 's/^TANDEM_C_API .*[ *](tandem_[a-z_]+)\(.*/\1/p' "$tree/include/tandem.h" | sort)
 [[ $c_functions == "$(grep '^tandem_' <<<"$exported" | sort)" ]] || fail "tandem.h does not declare what is exported of C"
