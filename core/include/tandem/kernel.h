@@ -154,18 +154,24 @@ constexpr bool RemainingTensorsAreLast() {
   return in_order;
 }
 
+template <typename Parameter>
+concept HasKernelContext = requires {
+  KernelParameter<Parameter>::kContext;
+};
+
 // The contexts of a kernel's parameters.
 template <typename... Parameters>
 struct KernelContexts {
-  static constexpr size_t kCount = (size_t{0} + ... + size_t{KernelParameter<Parameters>::kContext != nullptr});
+  // Of types, since GCC 12 cannot compare addresses in constants while it makes code for UBSan.
+  static constexpr size_t kCount = (size_t{0} + ... + size_t{HasKernelContext<Parameters>});
   // With a null behind them.
   static constexpr std::array<const KernelContext*, kCount + 1> Collect() {
     std::array<const KernelContext*, kCount + 1> contexts{};
     size_t count = 0;
-    const auto add = [&](const KernelContext* context) {
-      if (context != nullptr) contexts[count++] = context;
+    const auto add = [&]<typename Parameter>() {
+      if constexpr (HasKernelContext<Parameter>) contexts[count++] = KernelParameter<Parameter>::kContext;
     };
-    (add(KernelParameter<Parameters>::kContext), ...);
+    (add.template operator()<Parameters>(), ...);
     return contexts;
   }
   static constexpr std::array<const KernelContext*, kCount + 1> kAll = Collect();
@@ -175,6 +181,7 @@ template <typename Result, typename... Parameters>
 struct KernelAdapter {
   static constexpr bool kHasValidParameters = (KernelParameter<Parameters>::kValid && ...);
   static constexpr bool kHasValidResult = KernelResult<Result>::kValid;
+  static constexpr bool kHasContexts = (HasKernelContext<Parameters> || ...);
   static_assert(kHasValidParameters,
                 "a kernel takes DenseArg, DeviceArg, HostInput, const Tensor&, VariadicArgs, const OpAttrsRef&, "
                 "KernelFrame&, const ExecutionContext&, or what its device has a KernelParameter for");
@@ -187,7 +194,7 @@ struct KernelAdapter {
     constexpr int kNumArgs = (0 + ... + int{KernelParameter<Parameters>::kArguments == KernelArguments::kOne});
     if constexpr (kHasValidResult) {
       using Contexts = KernelContexts<Parameters...>;
-      return {kNumArgs, KernelResult<Result>::kCount, Contexts::kCount == 0 ? nullptr : Contexts::kAll.data()};
+      return {kNumArgs, KernelResult<Result>::kCount, kHasContexts ? Contexts::kAll.data() : nullptr};
     }
     return {};
   }
@@ -253,10 +260,10 @@ struct ErasedKernel {
 template <auto fn>
 Kernel MakeKernel() {
   using Erased = internal::ErasedKernel<fn>;
-  if constexpr (Erased::kSignature.contexts == nullptr) {
-    return Kernel(&Erased::Call, Erased::kSignature.num_args, Erased::kSignature.num_results);
-  } else {
+  if constexpr (Erased::Function::Adapter::kHasContexts) {
     return Kernel(&Erased::Call, Erased::kSignature);
+  } else {
+    return Kernel(&Erased::Call, Erased::kSignature.num_args, Erased::kSignature.num_results);
   }
 }
 

@@ -77,20 +77,17 @@ template <typename P>
 struct KernelParameter {
   static constexpr bool kValid = false;
   static constexpr KernelArguments kArguments = KernelArguments::kNone;
-  static constexpr const KernelContext* kContext = nullptr;
 };
 
 template <KernelArguments arguments>
 struct KernelParameterBase {
   static constexpr bool kValid = true;
   static constexpr KernelArguments kArguments = arguments;
-  // What the kernel's handler must provide; null: nothing.
-  static constexpr const KernelContext* kContext = nullptr;
   Status Take(KernelFrame&, size_t&, bool&) { return Status(); }
   Status Expand(KernelFrame&) { return Status(); }
 };
 
-// A reference to what the handler provides as T.
+// A reference to what the handler provides as T, which kContext says that it must.
 template <typename T>
 requires requires { T::kKernelContext.name; }
 struct KernelParameter<T&> : KernelParameterBase<KernelArguments::kNone> {
