@@ -78,7 +78,7 @@ struct KernelParameter {
   static constexpr bool kValid = false;
   static constexpr KernelArguments kArguments = KernelArguments::kNone;
 };
-
+// What parameters have that check nothing and need no memory.
 template <KernelArguments arguments>
 struct KernelParameterBase {
   static constexpr bool kValid = true;
@@ -94,7 +94,7 @@ struct KernelParameter<T&> : KernelParameterBase<KernelArguments::kNone> {
   static constexpr const KernelContext* kContext = &T::kKernelContext;
   T& Get(KernelFrame& frame) { return frame.context<T>(); }
 };
-
+// An argument, whatever its type and place.
 template <>
 struct KernelParameter<const Tensor&> : KernelParameterBase<KernelArguments::kOne> {
   Status Take(KernelFrame& frame, size_t& next, bool&) {
@@ -115,7 +115,7 @@ TANDEM_EXPORT Status ExpandToDense(KernelFrame& frame, const Tensor** dense, std
 TANDEM_EXPORT Status CheckOnDevice(const KernelFrame& frame, size_t i);
 TANDEM_EXPORT Status CheckReadable(const KernelFrame& frame, size_t i);
 }  // namespace internal
-
+// An argument as a dense host tensor.
 template <>
 struct KernelParameter<DenseArg> : KernelParameterBase<KernelArguments::kOne> {
   Status Take(KernelFrame& frame, size_t& next, bool& expands) {
@@ -132,7 +132,7 @@ struct KernelParameter<DenseArg> : KernelParameterBase<KernelArguments::kOne> {
   const Tensor* tensor;
   std::optional<Tensor> expanded;
 };
-
+// An argument as a dense tensor on the kernel's device.
 template <>
 struct KernelParameter<DeviceArg> : KernelParameterBase<KernelArguments::kOne> {
   Status Take(KernelFrame& frame, size_t& next, bool&) {
@@ -157,7 +157,7 @@ struct KernelParameter<HostInput> : KernelParameterBase<KernelArguments::kOne> {
 
   const Tensor* tensor;
 };
-
+// All arguments that are left, as dense host tensors.
 template <>
 struct TANDEM_EXPORT KernelParameter<VariadicArgs> : KernelParameterBase<KernelArguments::kRest> {
   Status Take(KernelFrame& frame, size_t& next, bool& expands);
@@ -168,17 +168,17 @@ struct TANDEM_EXPORT KernelParameter<VariadicArgs> : KernelParameterBase<KernelA
   SmallArray<const Tensor*, 8> tensors;
   std::unique_ptr<std::optional<Tensor>[]> expanded;  // only if one of them is a scalar host tensor
 };
-
+// The attributes of the call.
 template <>
 struct KernelParameter<const OpAttrsRef&> : KernelParameterBase<KernelArguments::kNone> {
   const OpAttrsRef& Get(KernelFrame& frame) { return frame.attrs(); }
 };
-
+// The call itself.
 template <>
 struct KernelParameter<KernelFrame&> : KernelParameterBase<KernelArguments::kNone> {
   KernelFrame& Get(KernelFrame& frame) { return frame; }
 };
-
+// What the call runs under.
 template <>
 struct KernelParameter<const ExecutionContext&> : KernelParameterBase<KernelArguments::kNone> {
   const ExecutionContext& Get(KernelFrame& frame) { return frame.exec(); }

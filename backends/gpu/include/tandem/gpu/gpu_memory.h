@@ -79,10 +79,12 @@ class TANDEM_EXPORT GpuBuffer final : public TensorStorage {
 // Thread-safe. A freed buffer may be handed out again at once, since commands are executed in order.
 class TANDEM_EXPORT GpuMemory : public RefCounted<GpuMemory> {
  public:
+  // In bytes.
   struct Options {
     uint64_t memory_limit = UINT64_MAX;          // bytes of live buffers
     uint64_t cache_limit = uint64_t{512} << 20;  // bytes of freed buffers kept
   };
+  // Since the memory was made; sizes in bytes.
   struct Stats {
     uint64_t bytes_in_use = 0;  // of live buffers, rounded as they are allocated
     uint64_t peak_bytes_in_use = 0;
