@@ -5,8 +5,10 @@
 
 #include "defs/attr_conversion.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -37,8 +39,9 @@ bool NeedsConversion(const AttrDef* attr, const AttrEntry& entry) {
 // False if the value would not be the same.
 bool Convert(int64_t value, float* to) {
   *to = static_cast<float>(value);
-  // 2^63, which rounding may reach, is no i64.
-  return *to < 0x1p63f && static_cast<int64_t>(*to) == value;
+  // Not by comparing with the float: x87 registers, in which 32-bit code makes it, have more bits than f32.
+  const uint64_t size = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  return size == 0 || std::bit_width(size) - std::countr_zero(size) <= std::numeric_limits<float>::digits;
 }
 
 bool Convert(double value, float* to) {
