@@ -337,7 +337,7 @@ void CallRunner::CheckError(World& world, const Call& call, const Status& error,
   if (detail.empty() || (!is_quoted && detail.ends_with('.') && !detail.ends_with("..."))) {
     outcome.Fail("ER-2: the text is empty or ends in a full stop: " + text);
   }
-  if (std::ranges::any_of(detail, [](char c) { return c >= 0 && c < 32; }) && !is_quoted) {
+  if (std::ranges::any_of(detail, [](char c) { return static_cast<unsigned char>(c) < 32; }) && !is_quoted) {
     outcome.Fail("ER-2: the text has control characters: " + text);
   }
   // The end of a request is told as such, not once more for each of its ops.
