@@ -20,6 +20,13 @@
 namespace tandem::gpu {
 namespace {
 
+// Whether a stream has a thread that tells of ends, where programs have threads.
+#if !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
+constexpr bool kWithAndWithoutThread[] = {false, true};
+#else
+constexpr bool kWithAndWithoutThread[] = {false};
+#endif
+
 // y = 2 x, by a command of the stream: written anew, or in place.
 Status DoubleKernel(DeviceArg x, GpuDevice& device, NullStream& stream, KernelFrame& frame) {
   TANDEM_RETURN_IF_ERROR(device.CheckUsable(GpuDevice::BufferOf(x.tensor())));
@@ -113,7 +120,7 @@ TEST_F(GpuDeviceTest, OH2_TheFallbackRunsWhatItHasNoKernelFor) {
 
 TEST_F(GpuDeviceTest, TH6_FromOneDeviceToAnother) {
   const std::vector<float> many(1000, 0.5f);
-  for (const bool has_thread : {false, true}) {
+  for (const bool has_thread : kWithAndWithoutThread) {
     first_controls_->has_thread = has_thread;
     const TensorHandle there = To(ToFirst(rt_.F32(many)), second_.gpu());
     EXPECT_EQ(there.device(), &second_.gpu());
@@ -135,7 +142,7 @@ TEST_F(GpuDeviceTest, EX13_ATensorOfAnotherDeviceIsNoArgument) {
 TEST_F(GpuDeviceTest, ER5_AFailedDownloadIsTheErrorOfBothWays) {
   const TensorHandle x = ToFirst(rt_.F32(std::vector<float>(1000, 1)));
   first_controls_->download_error = Internal("the bus says no");
-  for (const bool has_thread : {false, true}) {
+  for (const bool has_thread : kWithAndWithoutThread) {
     first_controls_->has_thread = has_thread;
     EXPECT_EQ(rt_.ErrorOf(ToHost(x)), "[tandem.Transfer] the bus says no");
     EXPECT_EQ(rt_.ErrorOf(To(x, second_.gpu())), "[tandem.Transfer] the bus says no");
@@ -145,7 +152,7 @@ TEST_F(GpuDeviceTest, ER5_AFailedDownloadIsTheErrorOfBothWays) {
 TEST_F(GpuDeviceTest, ER5_TheOtherDeviceMayBeTooSmall) {
   second_controls_->limits.max_buffer_bytes = 1024;
   const TensorHandle x = ToFirst(rt_.F32(std::vector<float>(1000, 1)));
-  for (const bool has_thread : {false, true}) {
+  for (const bool has_thread : kWithAndWithoutThread) {
     first_controls_->has_thread = has_thread;
     EXPECT_EQ(rt_.ErrorOf(To(x, second_.gpu())),
               "[tandem.Transfer] expected a tensor of at most 1024 bytes on nothing, got one of 4000");
@@ -166,7 +173,7 @@ TEST_F(GpuDeviceTest, ER5_WhatAFailedBatchWroteIsAnErrorAndTheRestIsNot) {
 }
 
 TEST_F(GpuDeviceTest, AnEventComesAfterWhatWasIssued) {
-  for (const bool has_thread : {false, true}) {
+  for (const bool has_thread : kWithAndWithoutThread) {
     first_controls_->has_thread = has_thread;
     bool is_done = false;
     static_cast<NullStream&>(first_.gpu().stream()).Issue([&] { is_done = true; });
