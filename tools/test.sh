@@ -154,11 +154,16 @@ if ((${#bits[@]} > 1)); then
     failed_checks=$((failed_checks + 1))
 fi
 
-if ((${#presets[@]})); then
+# By what a native preset of this run has built.
+check_preset=
+for preset in "${presets[@]}"; do
+  if [[ $preset != wasm* && -z $check_preset ]]; then check_preset=$preset; fi
+done
+if [[ -n $check_preset ]]; then
   mkdir -p build/checks
   for check in tools/check_*.sh; do
     name=$(basename "$check" .sh)
-    TANDEM_PRESET=${presets[0]} stage "$name" "build/checks/$name.log" "$check" || failed_checks=$((failed_checks + 1))
+    TANDEM_PRESET=$check_preset stage "$name" "build/checks/$name.log" "$check" || failed_checks=$((failed_checks + 1))
   done
 fi
 

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -286,7 +287,8 @@ TEST(ExactModeOff, FusesWhereTheProcessorCan) {
     results.push_back(bits);
   });
   if (results.size() == 1) GTEST_SKIP() << "this build has one instruction set";
-  EXPECT_NE(results.front(), results.back());
+  // The first one has none. Where a processor has more than the kernels are compiled for, the last one is the first.
+  EXPECT_TRUE(std::ranges::any_of(results, [&](const std::string& bits) { return bits != results.front(); }));
 }
 
 // ---- Who is exact.
