@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/elementwise_group.h"
 #include "tandem/export.h"
 #include "tandem/kernel.h"
 #include "tandem/op_handler.h"
@@ -64,6 +65,12 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   bool HasKernel(std::string_view op_name, DType dtype) const;
 
   StatusOr<Op> MakeOp(std::string_view op_name) override;
+  StatusOr<Op> MakeGroupOp(std::shared_ptr<const ElementwiseGroup> group) override;
+
+  // Before ops are made.
+  void SetFuser(std::unique_ptr<const ElementwiseFuser> fuser) { fuser_ = std::move(fuser); }
+  const ElementwiseFuser* fuser() const override { return fuser_.get(); }
+
   const Device* device() const override { return &device_; }
   // What the handler provides to its kernels as this; null if it does not. Not for kernels, which take it as a
   // parameter.
@@ -97,6 +104,7 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
 
   const Device& device_;
   const Policy policy_;
+  std::unique_ptr<const ElementwiseFuser> fuser_;
   std::array<Provided, kMaxContexts> provided_;  // null behind the last one
   mutable std::mutex mutex_;
   std::map<std::string, Table, std::less<>> kernels_;

@@ -27,6 +27,8 @@
 namespace tandem {
 
 class CoreRuntime;
+class ElementwiseFuser;
+class ElementwiseGroup;
 class OpHandler;
 
 // One call. `args` are consumed (EX-2); `results` are filled (EX-3); `chain` may be null (CH-2).
@@ -91,6 +93,11 @@ class TANDEM_EXPORT OpHandler {
 
   // Resolves name, metadata function and kernel. One of the three errors of EX-4 if the op cannot run here.
   virtual StatusOr<Op> MakeOp(std::string_view op_name) = 0;
+
+  // How this handler computes groups of element-wise ops as one; null: it does not, as one that looks at each op.
+  virtual const ElementwiseFuser* fuser() const { return nullptr; }
+  // A group, made with this handler's fuser, as an op that is in no registry. Unimplemented without a fuser.
+  virtual StatusOr<Op> MakeGroupOp(std::shared_ptr<const ElementwiseGroup> group);
 
   // Resolves by name, from a table after the first time and until the op changes, and invokes.
   void Execute(std::string_view op_name, const OpInvocation& invocation);

@@ -43,9 +43,13 @@ class SmallArray {
 
   size_t size() const { return size_; }
   T* data() { return heap_ == nullptr ? std::launder(reinterpret_cast<T*>(inline_)) : heap_; }
+  const T* data() const { return const_cast<SmallArray*>(this)->data(); }
   T& operator[](size_t i) { return data()[i]; }
+  const T& operator[](size_t i) const { return data()[i]; }
   T* begin() { return data(); }
   T* end() { return data() + size_; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size_; }
   std::span<T> span() { return {data(), size_}; }
 
  private:

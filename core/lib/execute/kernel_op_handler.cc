@@ -237,6 +237,19 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   return Op(std::move(op));
 }
 
+StatusOr<Op> KernelOpHandler::MakeGroupOp(std::shared_ptr<const ElementwiseGroup> group) {
+  if (fuser_ == nullptr) return OpHandler::MakeGroupOp(std::move(group));
+  TANDEM_ASSIGN_OR_RETURN(const Kernel kernel, fuser_->MakeKernel(group));
+  TANDEM_ASSIGN_OR_RETURN(OpDef built, ElementwiseGroup::MakeDefinition(std::move(group)));
+  const auto def = std::make_shared<const OpDef>(std::move(built));
+  TANDEM_RETURN_IF_ERROR(CheckFits(kernel.signature(), *def));
+  auto kernels = std::make_shared<KernelsByDType>();
+  kernels->fill(kernel);
+  RcRef<const KernelOp> op = MakeRef<const KernelOp>(*this, def, std::move(kernels), nullptr, policy_);
+  if (!op) return Status::OutOfMemory();
+  return Op(std::move(op));
+}
+
 bool KernelOpHandler::TransfersTo(const OpHandler& fallback) const {
   const Device* there = fallback.device();
   return there != nullptr && there != &device_ && policy_.transfer_for_fallback;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tandem/core_runtime.h"
+#include "tandem/elementwise_group.h"
 #include "tandem/host_context.h"
 
 namespace tandem {
@@ -59,6 +60,10 @@ OpHandler::OpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fal
 }
 
 OpHandler::~OpHandler() { runtime_.Detach(*this); }
+
+StatusOr<Op> OpHandler::MakeGroupOp(std::shared_ptr<const ElementwiseGroup>) {
+  return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(name_), " computes no groups of ops");
+}
 
 void OpHandler::Execute(std::string_view op_name, const OpInvocation& invocation) {
   const OpImpl* op = resolved_.Find(op_name);

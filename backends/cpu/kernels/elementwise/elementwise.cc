@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "kernels/elementwise/elementwise_blocks.h"
+#include "kernels/elementwise/elementwise_fused.h"
 #include "kernels/elementwise/elementwise_rows.h"
 #include "kernels/elementwise/elementwise_strings.h"
 #include "kernels/kernels.h"
@@ -279,10 +280,18 @@ struct AddNKernel {
   }
 };
 
-// Makes kernels of rows and keeps the first error.
+// Programs alone compute groups of ops, and the module that a page loads runs none.
+#ifdef TANDEM_SMALL
+constexpr bool kHasFuser = false;
+#else
+constexpr bool kHasFuser = true;
+#endif
+
+// Makes kernels of rows and keeps the first error; tells the fuser, if there is one, of rows that need nothing else.
 class Registration {
  public:
-  Registration(KernelOpHandler& handler, const CastRows& casts) : handler_(handler), casts_(casts) {}
+  Registration(KernelOpHandler& handler, const CastRows& casts, ElementwiseRowFuser* fuser)
+      : handler_(handler), casts_(casts), fuser_(fuser) {}
 
   void Add(const RowEntry& entry) {
     Add(entry, entry.dtypes, FunctionOf(entry));
@@ -309,11 +318,19 @@ class Registration {
     const float tensors = static_cast<float>(entry.num_operands + 1);
     const float cost = entry.cost + tensors * (kByteCost * 4 + (function.ConvertsAny() ? kConversionCost : 0));
     Kernel kernel = KernelOf(entry, function, cost).WithCost(cost / tensors);
+    if constexpr (kHasFuser) AddToFuser(entry, dtypes, function, tensors);
     Keep(dtypes.IsEmpty() ? handler_.AddKernel(op, std::move(kernel))
                           : handler_.AddKernel(op, dtypes, std::move(kernel)));
     if (op == "tf.AddV2") {
       Keep(handler_.AddKernel("tf.AddN", dtypes, MakeKernel(AddNKernel{function, cost / 2}).WithCost(cost / 2)));
     }
+  }
+
+  void AddToFuser(const RowEntry& entry, DTypeSet dtypes, const RowFunction& function, float tensors) {
+    if (entry.check != nullptr) return;
+    const float cost = entry.cost + (function.ConvertsAny() ? tensors * kConversionCost : 0);
+    fuser_->Add(entry.op, dtypes.IsEmpty() ? DTypeSet{DType::kInvalid} : dtypes,
+                {function, cost, entry.swaps, entry.parameter, entry.flag, entry.row_if_flag});
   }
 
   static RowFunction FunctionOf(const RowEntry& entry) {
@@ -333,6 +350,7 @@ class Registration {
 
   KernelOpHandler& handler_;
   const CastRows& casts_;
+  ElementwiseRowFuser* const fuser_;
   Status status_;
 };
 
@@ -340,7 +358,9 @@ class Registration {
 
 Status RegisterElementwiseKernels(KernelOpHandler& handler) {
   const CastRows casts;
-  Registration registration(handler, casts);
+  std::unique_ptr<ElementwiseRowFuser> fuser;
+  if constexpr (kHasFuser) fuser = std::make_unique<ElementwiseRowFuser>(casts);
+  Registration registration(handler, casts, fuser.get());
   for (const RowTable& table : {SimdRows(), ActivationRows(), MathRows(), ScalarRows()}) {
     for (const RowEntry& entry : table) registration.Add(entry);
   }
@@ -349,6 +369,7 @@ Status RegisterElementwiseKernels(KernelOpHandler& handler) {
   registration.Keep(handler.AddKernel("tf.NotEqual", kString, MakeKernel(StringEqualityKernel{false})));
   registration.Keep(handler.AddKernel("tf.SelectV2", kString, MakeKernel<&SelectStringsKernel>()));
   registration.Keep(handler.AddKernel("tf.Cast", kFixedSizeDTypes, MakeKernel(CastKernel{casts}).WithCost(0.2f)));
+  if constexpr (kHasFuser) handler.SetFuser(std::move(fuser));
   return registration.status();
 }
 

@@ -222,12 +222,10 @@ const void* ElementwiseLoop::ReadStretched(int operand, const Dims& index, int64
   return function_.widen == nullptr ? buffers.expanded : buffers.widened;
 }
 
-void ElementwiseLoop::ComputeBlock(int64_t begin, int64_t n, const Dims& index, Buffers& buffers,
-                                   std::byte* out) const {
+void ElementwiseLoop::ComputeBlock(int64_t begin, int64_t n, const Dims& index, Buffers& buffers, std::byte* to) const {
   std::array<const void*, kMaxOperands + 1> operands;
   operands[num_operands_] = function_.parameter;
   for (int i = 0; i < num_operands_; ++i) operands[i] = Read(i, begin, index, n, buffers);
-  std::byte* to = out + begin * static_cast<int64_t>(result_size_);
   if (function_.narrow == nullptr) return row_(operands.data(), to, n);
   row_(operands.data(), buffers.unnarrowed, n);
   const void* unnarrowed = buffers.unnarrowed;
@@ -235,7 +233,7 @@ void ElementwiseLoop::ComputeBlock(int64_t begin, int64_t n, const Dims& index, 
 }
 
 // The elements [begin, end), row by row along the innermost dimension; without conversions.
-void ElementwiseLoop::ComputeDirect(int64_t begin, int64_t end, std::byte* out) const {
+void ElementwiseLoop::ComputeDirect(int64_t begin, int64_t end, std::byte* to) const {
   Dims index;
   SetIndex(begin, index);
   const int inner = rank_ - 1;
@@ -248,7 +246,8 @@ void ElementwiseLoop::ComputeDirect(int64_t begin, int64_t end, std::byte* out) 
     const int64_t first = std::min(end - begin, dims_[inner] - index[inner]);
     int64_t n = first;
     for (int64_t r = 0; r < rows && n > 0; ++r) {
-      row_(operands.data(), out + begin * static_cast<int64_t>(result_size_), n);
+      row_(operands.data(), to, n);
+      to += n * static_cast<int64_t>(result_size_);
       begin += n;
       for (int i = 0; i < num_operands_ && inner > 0; ++i) {
         const int64_t back = r == 0 ? index[inner] * strides_[i][inner] : 0;
@@ -261,8 +260,8 @@ void ElementwiseLoop::ComputeDirect(int64_t begin, int64_t end, std::byte* out) 
   }
 }
 
-void ElementwiseLoop::Compute(int64_t begin, int64_t end, std::byte* out) const {
-  if (is_direct_) return ComputeDirect(begin, end, out);
+void ElementwiseLoop::ComputeAt(int64_t begin, int64_t end, std::byte* to) const {
+  if (is_direct_) return ComputeDirect(begin, end, to);
   Buffers buffers;
   Dims index;
   SetIndex(begin, index);
@@ -270,7 +269,8 @@ void ElementwiseLoop::Compute(int64_t begin, int64_t end, std::byte* out) const 
   while (begin < end) {
     int64_t n = std::min(block_, end - begin);
     if (row >= kLongRow) n = std::min(n, row - index[rank_ - 1]);
-    ComputeBlock(begin, n, index, buffers, out);
+    ComputeBlock(begin, n, index, buffers, to);
+    to += n * static_cast<int64_t>(result_size_);
     begin += n;
     Advance(index, n);
   }

@@ -61,7 +61,11 @@ class ElementwiseLoop {
 
   // Computes the elements [begin, end), in row-major order, of the result at `out`. The result may be in the memory of
   // an operand that has its shape and elements of its size.
-  void Compute(int64_t begin, int64_t end, std::byte* out) const;
+  void Compute(int64_t begin, int64_t end, std::byte* out) const {
+    ComputeAt(begin, end, out + begin * static_cast<int64_t>(result_size_));
+  }
+  // The same, where the element `begin` goes to `to`.
+  void ComputeAt(int64_t begin, int64_t end, std::byte* to) const;
 
  private:
   using Dims = std::array<int64_t, TensorShape::kMaxRank>;
@@ -69,8 +73,8 @@ class ElementwiseLoop {
 
   void SetDims(std::span<const Operand> operands, const TensorShape& result);
   void ChooseRow();
-  void ComputeDirect(int64_t begin, int64_t end, std::byte* out) const;
-  void ComputeBlock(int64_t begin, int64_t n, const Dims& index, Buffers& buffers, std::byte* out) const;
+  void ComputeDirect(int64_t begin, int64_t end, std::byte* to) const;
+  void ComputeBlock(int64_t begin, int64_t n, const Dims& index, Buffers& buffers, std::byte* to) const;
   const std::byte* Locate(int operand, const Dims& index) const;
   void SetIndex(int64_t position, Dims& index) const;
   void Advance(Dims& index, int64_t n) const;
