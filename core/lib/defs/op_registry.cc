@@ -9,6 +9,8 @@
 #include <climits>
 #include <utility>
 
+#include "base/edit_distance.h"
+
 namespace tandem {
 
 Status OpRegistry::Register(const OpDefBuilder& builder, std::shared_ptr<const void> code) {
@@ -91,31 +93,7 @@ void OpRegistry::RemoveWatcher(int id) {
 
 namespace {
 
-constexpr size_t kMaxCompared = 64;  // longer names are not compared
 constexpr int kFar = INT_MAX;
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// Optimal string alignment distance (insertions, deletions, substitutions, swaps of neighbours), ignoring case.
-int EditDistance(std::string_view a, std::string_view b) {
-  int rows[3][kMaxCompared + 1];
-  int* before_last = rows[0];
-  int* last = rows[1];
-  int* current = rows[2];
-  for (size_t j = 0; j <= b.size(); ++j) last[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    current[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const bool equal = Lower(a[i - 1]) == Lower(b[j - 1]);
-      current[j] = std::min({last[j] + 1, current[j - 1] + 1, last[j - 1] + (equal ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && Lower(a[i - 1]) == Lower(b[j - 2]) && Lower(a[i - 2]) == Lower(b[j - 1]);
-      if (swapped) current[j] = std::min(current[j], before_last[j - 2] + 1);
-    }
-    std::swap(before_last, last);
-    std::swap(last, current);
-  }
-  return last[b.size()];
-}
 
 // "tf.AddV2" in parts: "tf", "Add", "V2".
 struct NameParts {
@@ -140,10 +118,10 @@ NameParts SplitName(std::string_view name) {
 // How little `name` looks like a slip for `defined`: a missing or different version or prefix weighs less than
 // different case, and that less than a misspelt letter. kFar if it does not look like one.
 int SlipCost(std::string_view name, std::string_view defined) {
-  if (name.size() > kMaxCompared || defined.size() > kMaxCompared || name == defined) return kFar;
+  if (name.size() > internal::kMaxCompared || defined.size() > internal::kMaxCompared || name == defined) return kFar;
   const NameParts given = SplitName(name);
   const NameParts wanted = SplitName(defined);
-  const int edits = EditDistance(given.stem, wanted.stem);
+  const int edits = internal::EditDistance(given.stem, wanted.stem);
   if (edits > std::min<int>(3, static_cast<int>(given.stem.size()) / 3)) return kFar;
   int cost = edits * 8;
   if (edits == 0 && given.stem != wanted.stem) cost += 4;
