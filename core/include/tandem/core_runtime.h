@@ -6,9 +6,11 @@
 #ifndef TANDEM_CORE_RUNTIME_H_
 #define TANDEM_CORE_RUNTIME_H_
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,8 +36,12 @@ class TANDEM_EXPORT CoreRuntime {
   // Takes ownership and makes the handler findable by its name. The first registration of a name wins: a later one
   // is kept alive, and works where it is used directly, but is not findable (OH-5).
   OpHandler* AddHandler(std::unique_ptr<OpHandler> handler);
+  // Makes a handler of this runtime findable by a further name, unless the name is taken (OH-5): whether it was free.
+  bool AddHandlerName(std::string_view name, OpHandler& handler);
   // Null if there is none.
   OpHandler* FindHandler(std::string_view name) const;
+  // NotFound, which lists the names that there are.
+  Status HandlerNotFoundError(std::string_view name) const;
   // Always there (OH-2).
   OpHandler& null_handler() { return *null_handler_; }
 
@@ -65,6 +71,7 @@ class TANDEM_EXPORT CoreRuntime {
   OpHandler* null_handler_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<OpHandler>> handlers_;  // in order of addition
+  std::map<std::string, OpHandler*, std::less<>> handler_names_;
   // All of the runtime's, linked, whether added or not.
   std::mutex attached_mutex_;
   OpHandler* attached_ = nullptr;

@@ -19,6 +19,7 @@
 #include "tandem/execution_context.h"
 #include "tandem/export.h"
 #include "tandem/host_allocator.h"
+#include "tandem/location_texts.h"
 #include "tandem/tensor_conversions.h"
 #include "tandem/tensor_handle.h"
 #include "tandem/tracer.h"
@@ -75,6 +76,8 @@ class TANDEM_EXPORT HostContext {
   const Device& device() const { return device_; }
   TensorConversions& conversions() { return conversions_; }
   Tracer& tracer() { return tracer_; }
+  // For locations that come as text, such as those in program files; they live as long as the host.
+  LocationTexts& locations() { return locations_; }
   PendingOps& pending_ops() { return *pending_ops_; }
   DeadlineWatcher& deadlines() { return *deadlines_; }
   // Whether this host was made for exact mode.
@@ -87,6 +90,12 @@ class TANDEM_EXPORT HostContext {
   void Print(std::string_view text) const {
     if (options_.print) options_.print(text);
   }
+
+  // Hears of every transfer on this host from here on, besides the observer that a call may have of its own; null ends
+  // that. A transfer that another thread has begun may still be told to the one before.
+  void SetTransferObserver(RcRef<TransferObserver> observer);
+  // Null if there is none.
+  RcRef<TransferObserver> FindTransferObserver() const;
 
   // Tells the diagnostic handler; gives the error back for passing on.
   Status EmitError(Status error) const;
@@ -141,8 +150,12 @@ class TANDEM_EXPORT HostContext {
   const HostDevice device_;
   TensorConversions conversions_;
   Tracer tracer_;
+  LocationTexts locations_;
   std::unique_ptr<PendingOps> pending_ops_;
   std::unique_ptr<DeadlineWatcher> deadlines_;
+  std::atomic<bool> has_transfer_observer_{false};
+  mutable std::mutex observer_mutex_;
+  RcRef<TransferObserver> transfer_observer_;
   mutable std::mutex cancel_mutex_;
   Status cancel_reason_;
 };

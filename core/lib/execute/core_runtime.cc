@@ -39,15 +39,27 @@ void CoreRuntime::OpChanged(std::string_view op_name) {
 OpHandler* CoreRuntime::AddHandler(std::unique_ptr<OpHandler> handler) {
   const std::lock_guard lock(mutex_);
   handlers_.push_back(std::move(handler));
-  return handlers_.back().get();
+  OpHandler* const added = handlers_.back().get();
+  handler_names_.try_emplace(added->name(), added);
+  return added;
+}
+
+bool CoreRuntime::AddHandlerName(std::string_view name, OpHandler& handler) {
+  const std::lock_guard lock(mutex_);
+  return handler_names_.try_emplace(std::string(name), &handler).second;
 }
 
 OpHandler* CoreRuntime::FindHandler(std::string_view name) const {
   const std::lock_guard lock(mutex_);
-  for (const std::unique_ptr<OpHandler>& handler : handlers_) {
-    if (handler->name() == name) return handler.get();
-  }
-  return nullptr;
+  const auto found = handler_names_.find(name);
+  return found == handler_names_.end() ? nullptr : found->second;
+}
+
+Status CoreRuntime::HandlerNotFoundError(std::string_view name) const {
+  MessageBuilder names;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, handler] : handler_names_) names.Append(names.view().empty() ? "" : ", ", known);
+  return MakeError(StatusCode::kNotFound, "expected the name of an op handler, one of ", names.view(), ", got ", name);
 }
 
 void CoreRuntime::Execute(const ExecutionContext& exec, std::string_view op_name, OpHandler* op_handler,

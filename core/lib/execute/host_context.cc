@@ -57,6 +57,18 @@ HostContext::~HostContext() {
   options_.work_queue.reset();  // its tasks may still use what is destroyed below
 }
 
+void HostContext::SetTransferObserver(RcRef<TransferObserver> observer) {
+  const std::lock_guard lock(observer_mutex_);
+  has_transfer_observer_.store(static_cast<bool>(observer), std::memory_order_release);
+  std::swap(transfer_observer_, observer);
+}
+
+RcRef<TransferObserver> HostContext::FindTransferObserver() const {
+  if (!has_transfer_observer_.load(std::memory_order_acquire)) return nullptr;
+  const std::lock_guard lock(observer_mutex_);
+  return transfer_observer_;
+}
+
 Status HostContext::EmitError(Status error) const {
   if (options_.diagnostic_handler) options_.diagnostic_handler(error);
   return error;

@@ -239,6 +239,8 @@ TensorHandle TensorHandle::TransferTo(const ExecutionContext& exec, const Device
   TensorHandle result = Transfer(exec, *this, target);
   if (exec.transfer_observer() != nullptr) [[unlikely]]
     Tell(*exec.transfer_observer(), *this, result, target);
+  if (const RcRef<TransferObserver> observer = exec.host().FindTransferObserver()) [[unlikely]]
+    Tell(*observer, *this, result, target);
   return result;
 }
 

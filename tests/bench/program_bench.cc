@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What programs cost: chains of element-wise ops eagerly and as programs, with and without fusion, the best of several
+// runs, taken in turn.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tandem/core_runtime.h"
+#include "tandem/cpu/cpu_op_handler.h"
+#include "tandem/host_tensors.h"
+#include "tandem/op_families.h"
+#include "tandem/program.h"
+#include "tandem/program_runner.h"
+
+namespace {
+
+using namespace tandem;  // NOLINT(google-build-using-namespace): a program of one file
+
+[[noreturn]] void Die(const Status& error) {
+  std::fprintf(stderr, "program_bench: %s\n", error.ToString().c_str());
+  std::exit(1);
+}
+template <typename T>
+T Get(StatusOr<T> value) {
+  if (!value.ok()) Die(value.status());
+  return *std::move(value);
+}
+
+// The ops of a chain, one after the other, each with y as its second argument where it takes two.
+struct Chain {
+  std::string name;
+  std::vector<std::string> ops;
+  int64_t elements;
+};
+
+bool TakesTwo(std::string_view op) {
+  return op == "tf.AddV2" || op == "tf.Mul" || op == "tf.Sub" || op == "tf.Maximum";
+}
+
+std::string TextOf(const Chain& chain) {
+  std::string text =
+      "func @main(%x0: !corert.tensorhandle, %y: !corert.tensorhandle) -> !corert.tensorhandle {\n"
+      "  %cpu = corert.get_op_handler(\"cpu\")\n";
+  for (size_t i = 0; i < chain.ops.size(); ++i) {
+    const std::string x = "%x" + std::to_string(i);
+    text += "  %x" + std::to_string(i + 1) + " = corert.executeop(%cpu) \"" + chain.ops[i] + "\"(" + x +
+            (TakesTwo(chain.ops[i]) ? ", %y" : "") + ")\n";
+  }
+  return text + "  tfrt.return %x" + std::to_string(chain.ops.size()) + " : !corert.tensorhandle\n}\n";
+}
+
+class Bench {
+ public:
+  explicit Bench(int num_threads) : runtime_(MakeOptions(num_threads)) {
+    if (Status status = RegisterAllOps(runtime_.registry()); !status.ok()) Die(status);
+    cpu_ = Get(CreateCpuOpHandler(runtime_));
+  }
+
+  // Nanoseconds of one run of the whole chain.
+  using Way = std::function<TensorHandle()>;
+
+  void Measure(const Chain& chain) {
+    const TensorHandle x = Fill(chain.elements, 1.0f);
+    const TensorHandle y = Fill(chain.elements, 0.5f);
+    const ProgramRunner fused = Make(chain, true);
+    const ProgramRunner unfused = Make(chain, false);
+    std::vector<Op> ops;
+    for (const std::string& op : chain.ops) ops.push_back(Get(runtime_.MakeOp(op, cpu_)));
+    const std::vector<std::pair<const char*, Way>> ways = {
+        {"by name", [&] { return Eager(chain, x, y, nullptr); }},
+        {"ops made once", [&] { return Eager(chain, x, y, &ops); }},
+        {"program, not fused", [&] { return RunProgram(unfused, x, y); }},
+        {"program", [&] { return RunProgram(fused, x, y); }},
+    };
+    // One op alone, which longer chains are compared with.
+    const Chain one = {"", {chain.ops[0]}, chain.elements};
+    std::vector<double> best(ways.size() + 1, std::numeric_limits<double>::max());
+    for (int round = 0; round < kRounds; ++round) {
+      for (size_t i = 0; i < ways.size(); ++i) best[i] = std::min(best[i], Time(ways[i].second));
+      best.back() = std::min(best.back(), Time([&] { return Eager(one, x, y, nullptr); }));
+    }
+    std::printf("\n%s\n", chain.name.c_str());
+    for (size_t i = 0; i < ways.size(); ++i) {
+      std::printf("  %-20s %12.1f ns per op %10.2f times one op\n", ways[i].first,
+                  best[i] / static_cast<double>(chain.ops.size()), best[i] / best.back());
+    }
+  }
+
+ private:
+  static constexpr int kRounds = 9;
+
+  static HostContext::Options MakeOptions(int num_threads) {
+    HostContext::Options options;
+    options.work_queue = num_threads > 1 ? CreateMultiThreadedWorkQueue(num_threads) : CreateSingleThreadedWorkQueue();
+    return options;
+  }
+  TensorHandle Fill(int64_t elements, float value) {
+    const std::vector<float> values(static_cast<size_t>(elements), value);
+    return TensorHandle::MakeAvailable(Get(MakeDense({DType::kF32, {elements}}, std::as_bytes(std::span(values)),
+                                                     runtime_.host().device(), runtime_.host().allocator())));
+  }
+  ProgramRunner Make(const Chain& chain, bool fuse) {
+    ProgramRunner::Options options;
+    options.fuse = fuse;
+    return Get(ProgramRunner::Create(runtime_, Get(Program::FromText(TextOf(chain), "bench.mlir")), options));
+  }
+  TensorHandle Eager(const Chain& chain, const TensorHandle& x, const TensorHandle& y, const std::vector<Op>* ops) {
+    const ExecutionContext exec(runtime_.host(), Location());
+    TensorHandle value = x.CopyRef();
+    for (size_t i = 0; i < chain.ops.size(); ++i) {
+      TensorHandle args[2] = {std::move(value), TensorHandle()};
+      const bool takes_two = TakesTwo(chain.ops[i]);
+      if (takes_two) args[1] = y.CopyRef();
+      const std::span<TensorHandle> span(args, takes_two ? 2 : 1);
+      TensorHandle result;
+      if (ops != nullptr) {
+        (*ops)[i](exec, span, OpAttrsRef(), {&result, 1});
+      } else {
+        runtime_.Execute(exec, chain.ops[i], cpu_, span, OpAttrsRef(), {&result, 1});
+      }
+      value = std::move(result);
+    }
+    return value;
+  }
+  TensorHandle RunProgram(const ProgramRunner& runner, const TensorHandle& x, const TensorHandle& y) {
+    TensorHandle args[2] = {x.CopyRef(), y.CopyRef()};
+    TensorHandle result;
+    runner.Run("main", ExecutionContext(runtime_.host(), Location()), args, {&result, 1});
+    return result;
+  }
+  // Of one call, in nanoseconds: the mean over some 20 ms.
+  double Time(const Way& way) {
+    using Clock = std::chrono::steady_clock;
+    int count = 0;
+    const Clock::time_point begin = Clock::now();
+    Clock::time_point end = begin;
+    while (end - begin < std::chrono::milliseconds(20)) {
+      const TensorHandle result = way();
+      if (const Status status = runtime_.host().Await(result); !status.ok()) Die(status);
+      ++count;
+      end = Clock::now();
+    }
+    return std::chrono::duration<double, std::nano>(end - begin).count() / count;
+  }
+
+  CoreRuntime runtime_;
+  KernelOpHandler* cpu_ = nullptr;
+};
+
+}  // namespace
+
+int main() {
+  const std::vector<std::string> adds(100, "tf.AddV2");
+  const std::vector<std::string> mixed = {"tf.AddV2", "tf.Mul", "tf.Sub", "tf.Maximum", "tf.AddV2",
+                                          "tf.Mul",   "tf.Abs", "tf.Neg", "tf.AddV2",   "tf.Relu"};
+  for (const int num_threads : {1, 2}) {
+    std::printf("\n%d thread%s\n", num_threads, num_threads == 1 ? "" : "s");
+    Bench bench(num_threads);
+    bench.Measure({"100 adds of 1 element", adds, 1});
+    bench.Measure({"100 adds of 1000 elements", adds, 1000});
+    bench.Measure({"10 element-wise ops on 1 million elements", mixed, 1'000'000});
+  }
+  return 0;
+}
