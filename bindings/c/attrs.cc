@@ -63,6 +63,13 @@ char* CopyText(std::string_view text) {
   return copy;
 }
 
+tandem_status* GiveText(std::string_view text, char** copy, size_t* size) {
+  *copy = CopyText(text);
+  if (*copy == nullptr) return ToC(Status::OutOfMemory());
+  if (size != nullptr) *size = text.size();
+  return nullptr;
+}
+
 namespace {
 
 tandem_code Keep(tandem_attrs& attrs, const Status& error) {

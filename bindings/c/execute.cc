@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Calls, and what they are given besides tensors: chains, requests and made ops.
+// Calls of ops and of programs' functions, and what they are given besides tensors: chains, requests and made ops.
 
 #include <algorithm>
 #include <memory>
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "objects.h"
+#include "tandem/run_when_ready.h"
 
 namespace tandem::c {
 
@@ -140,7 +141,7 @@ Status Run(tandem_runtime& runtime, Running& running, const Call& call, const Co
     if (results[i] == nullptr) return Status::OutOfMemory();
   }
   consumed.MoveTo(args.span());
-  const ExecutionContext exec(running.host(), runtime.locations().Intern(options.location),
+  const ExecutionContext exec(running.host(), runtime.LocationOf(options.location),
                               options.request == nullptr ? nullptr : options.request->request);
   const OpAttrsRef attrs = options.attrs == nullptr ? OpAttrsRef() : OpAttrsRef(options.attrs->attrs);
   AsyncValueRef<Chain>* chain = options.chain == nullptr ? nullptr : &options.chain->value;
@@ -164,12 +165,38 @@ tandem_status* CheckAndRun(tandem_runtime* runtime, const Object* object, std::s
   }
   TANDEM_C_FIND_RUNTIME(rt, object, what);
   if (const Status wrong = Check(*runtime, call); !wrong.ok()) {
-    return ToC(wrong.WithContext(name(), runtime->locations().Intern(call.options.location)));
+    return ToC(wrong.WithContext(name(), runtime->LocationOf(call.options.location)));
   }
   const auto invoke_in_context = [&](const ExecutionContext& exec, const auto&... parts) {
     return invoke(*rt, exec, parts...).WithContext(name(), exec.location());
   };
   return ToC(Run(*runtime, *rt, call, consumed, invoke_in_context));
+}
+
+bool HasChains(const ProgramFunction& function) {
+  const auto has_chain = [](std::span<const ProgramType> types) {
+    return std::find(types.begin(), types.end(), ProgramType::kChain) != types.end();
+  };
+  return has_chain(function.parameter_types()) || has_chain(function.result_types);
+}
+
+// What stands for the effects of both chains.
+AsyncValueRef<Chain> Both(HostContext& host, AsyncValueRef<Chain> first, AsyncValueRef<Chain> second) {
+  if (first.IsConcrete()) return second;
+  if (first.IsError()) return first;
+  auto producer = Producer<Chain>::Make();
+  if (!producer) return AsyncValueRef<Chain>::MakeError(host.EmitError(Status::OutOfMemory()));
+  AsyncValueRef<Chain> both = producer.ref();
+  AsyncValue* const values[] = {first.value(), second.value()};
+  auto end = [producer = std::move(producer), first = std::move(first), second = std::move(second)]() mutable {
+    for (const auto* chain : {&first, &second}) {
+      if (chain->IsError()) return producer.SetError(chain->GetError());
+    }
+    producer.Emplace();
+  };
+  // Without memory for waiting, the producer goes with the function, and says so.
+  (void)RunWhenReady(values, std::move(end));
+  return both;
 }
 
 }  // namespace
@@ -269,5 +296,32 @@ tandem_status* tandem_op_execute(const tandem_op* op, tandem_tensor* const* args
 }
 
 void tandem_op_release(tandem_op* op) { delete op; }
+
+tandem_status* tandem_program_run(const tandem_program* program, const char* function, tandem_tensor* const* args,
+                                  size_t num_args, const tandem_call_options* options, tandem_tensor** results,
+                                  size_t num_results) {
+  const Call call(args, num_args, options, results, num_results);
+  const auto invoke = [program, function, &call](Running& rt, const tandem::ExecutionContext& exec, auto arguments,
+                                                 const tandem::OpAttrsRef&, auto handles,
+                                                 tandem::AsyncValueRef<tandem::Chain>* chain) -> tandem::Status {
+    if (function == nullptr) return tandem::InvalidArgument("expected the name of a function, got null");
+    if (call.options.attrs != nullptr) return tandem::InvalidArgument("expected no attributes for a function");
+    if (call.options.device != nullptr) {
+      return tandem::InvalidArgument("a program has its devices already, got ", call.options.device);
+    }
+    const tandem::ProgramRunner& runner = *program->runner;
+    const tandem::ProgramFunction* found = runner.program().Find(function);
+    if (chain == nullptr || (found != nullptr && !HasChains(*found))) {
+      runner.Run(function, exec, arguments, handles);
+      return tandem::Status();
+    }
+    auto earlier = chain->CopyRef();
+    runner.Run(function, exec, arguments, handles, chain);
+    *chain = Both(rt.host(), std::move(earlier), std::move(*chain));
+    return tandem::Status();
+  };
+  const auto name = [function] { return function == nullptr ? std::string_view() : std::string_view(function); };
+  return CheckAndRun(program == nullptr ? nullptr : &program->runtime(), program, "program", call, name, invoke);
+}
 
 }  // extern "C"

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -23,6 +24,9 @@
 #include "tandem.h"
 #include "tandem/core_runtime.h"
 #include "tandem/host_tensors.h"
+#include "tandem/location_texts.h"
+#include "tandem/program_recorder.h"
+#include "tandem/program_runner.h"
 #include "tandem/small_array.h"
 
 namespace tandem::c {
@@ -101,32 +105,6 @@ class Dependent {
   Dependent* next_ = nullptr;
 };
 
-// Locations.
-
-// The texts that calls gave as their locations, each kept once until the runtime is gone. Of long texts the end is
-// kept, which tells most, and of more texts than kMaxTexts none. Thread-safe.
-class LocationTexts final : public LocationDecoder {
- public:
-  LocationTexts() = default;
-  ~LocationTexts();
-  LocationTexts(const LocationTexts&) = delete;
-  LocationTexts& operator=(const LocationTexts&) = delete;
-
-  static constexpr size_t kMaxTexts = 65536;
-  static constexpr size_t kMaxBytes = 1024;
-
-  // Unknown for null and empty texts, and if memory is exhausted.
-  Location Intern(const char* text);
-  DecodedLocation Decode(uintptr_t data) const override;
-
- private:
-  struct Entry;
-  static constexpr size_t kNumBuckets = 1024;
-  std::mutex mutex_;
-  Entry* buckets_[kNumBuckets] = {};
-  size_t size_ = 0;
-};
-
 // Structs with a `struct_size`.
 
 // A struct as the caller's header has it: of an older one, members are missing at the end, and zero here; all of them
@@ -155,6 +133,8 @@ Status CheckDense(tandem_dtype dtype, const int64_t* dims, size_t rank, const vo
 Status CheckStrings(const char* const* strings, const size_t* sizes, size_t count, std::string_view* views);
 // The text with a NUL behind it, for tandem_free; null if memory is exhausted.
 char* CopyText(std::string_view text);
+// Such a copy for the C caller. `size` may be null.
+tandem_status* GiveText(std::string_view text, char** copy, size_t* size);
 
 }  // namespace tandem::c
 
@@ -166,7 +146,10 @@ struct tandem_runtime : public tandem::RefCounted<tandem_runtime> {
   void Start(std::unique_ptr<tandem::c::Running> running) { running_.store(running.release()); }
   // Once, and in no callback.
   void Stop();
-  tandem::c::LocationTexts& locations() { return locations_; }
+  // Of a call; unknown for null.
+  tandem::Location LocationOf(const char* text) {
+    return text == nullptr ? tandem::Location() : locations_.Intern(text);
+  }
 
  private:
   friend class tandem::RefCounted<tandem_runtime>;
@@ -176,7 +159,7 @@ struct tandem_runtime : public tandem::RefCounted<tandem_runtime> {
 
   std::atomic<tandem::c::Running*> running_{nullptr};
   std::atomic<uint32_t> num_callbacks_{0};
-  tandem::c::LocationTexts locations_;
+  tandem::LocationTexts locations_;
   std::mutex dependents_mutex_;
   tandem::c::Dependent* dependents_ = nullptr;
 };
@@ -218,7 +201,28 @@ struct tandem_op final : public tandem::c::Dependent {
   tandem::Op op;
 };
 
+struct tandem_program final : public tandem::c::Dependent {
+  tandem_program(tandem_runtime& of, tandem::ProgramRunner made) : Dependent(of), runner(std::move(made)) {}
+  void LetGo() override { runner.reset(); }
+  std::optional<tandem::ProgramRunner> runner;
+};
+
+struct tandem_recording final : public tandem::c::Dependent {
+  tandem_recording(tandem_runtime& of, tandem::RcRef<tandem::ProgramRecorder> started)
+      : Dependent(of), recorder(std::move(started)) {}
+  void LetGo() override { recorder.reset(); }
+  tandem::RcRef<tandem::ProgramRecorder> recorder;
+};
+
 namespace tandem::c {
+
+// Makes a program ready for `runtime`, with its ops on `device` unless that is null.
+tandem_status* GiveProgram(tandem_runtime& runtime, RcRef<const Program> program, const char* device,
+                           ProgramRunner::Options options, tandem_program** given);
+// The tensors that a recording is to give; `outputs` has room for them.
+Status CheckOutputs(const tandem_recording& recording, tandem_tensor* const* from, std::span<TensorHandle> outputs);
+// A tensor as a weight of that name for a program of `runtime`, or what is wrong with it, such as that it is null.
+StatusOr<TensorHandle> WeightOf(const tandem_runtime& runtime, std::string_view name, const tandem_tensor* tensor);
 
 // What runs behind an object, or why nothing does: `what` names the argument.
 template <typename Object>

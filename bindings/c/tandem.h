@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The C interface of Tandem, for every language that can call C: runtimes, tensors, op calls, requests, errors.
+// The C interface of Tandem, for every language that can call C: runtimes, tensors, op calls, requests, programs,
+// errors.
 //
 // Errors. A function that can fail returns a tandem_status*: null is success, anything else an error that the caller
 // reads and releases. Where it fails, what it would have given is null or zero. A null or otherwise wrong argument is
@@ -13,9 +14,9 @@
 // function says otherwise. What is passed in is copied, or referred to in the object's own way: the caller may release
 // or change it as soon as the function returns, unless the function says otherwise.
 //
-// Threads. Every function may be called from any thread. Runtimes, made ops and requests may be used by several threads
-// at once, tensors and errors read by several. Attributes and chains are used by one thread at a time. Nothing may be
-// in use when it is released.
+// Threads. Every function may be called from any thread. Runtimes, made ops, programs and requests may be used by
+// several threads at once, tensors and errors read by several. Attributes, chains and recordings are used by one thread
+// at a time. Nothing may be in use when it is released.
 //
 // Objects may be released in any order. Once its runtime is destroyed, an object is good for nothing but being
 // released: what needs the runtime fails with TANDEM_FAILED_PRECONDITION.
@@ -59,6 +60,10 @@ typedef struct tandem_op tandem_op;
 typedef struct tandem_chain tandem_chain;
 // A group of calls that can be cancelled, and given a deadline, together.
 typedef struct tandem_request tandem_request;
+// Functions of op calls, from a file or recorded, made ready for a runtime.
+typedef struct tandem_program tandem_program;
+// Calls that are to become a program.
+typedef struct tandem_recording tandem_recording;
 
 // The kinds of errors.
 typedef int32_t tandem_code;
@@ -373,6 +378,76 @@ TANDEM_C_API tandem_status* tandem_op_execute(const tandem_op* op, tandem_tensor
                                               const tandem_call_options* options, tandem_tensor** results,
                                               size_t num_results);
 TANDEM_C_API void tandem_op_release(tandem_op* op);
+
+// Programs: functions of op calls, as text or in a binary form; core/program/README.md has the language.
+
+// Gives a program the weight that it takes from outside under this name, or null if there is none. The tensor stays
+// the callback's, which may release it when the program is loaded. Called on the thread that loads it.
+typedef const tandem_tensor* (*tandem_weight_callback)(void* user, const char* name);
+
+// How a program is made ready. Zero is the default of each member but the first.
+typedef struct tandem_program_options {
+  size_t struct_size;  // sizeof(tandem_program_options)
+  // Runs all ops, whatever devices the program names: what was recorded on one runs on another. Null: those that it
+  // names, and "cpu" for a function that takes its device from outside.
+  const char* device;
+  tandem_weight_callback weight;  // null: there are none
+  void* weight_user;              // its first argument
+} tandem_program_options;
+
+// Reads a program, of text or of the binary form, which `size` bytes of `data` are, and looks up all that it names.
+// `name` is what errors and locations call it; null: "program". `options` may be null. TANDEM_INVALID_ARGUMENT with
+// line, column and the line for text that is wrong, TANDEM_DATA_LOSS with the byte for the binary form,
+// TANDEM_UNIMPLEMENTED if a later version wrote it; TANDEM_NOT_FOUND for an op, a device or a weight that is not there.
+TANDEM_C_API tandem_status* tandem_program_load(tandem_runtime* runtime, const void* data, size_t size,
+                                                const char* name, const tandem_program_options* options,
+                                                tandem_program** program);
+TANDEM_C_API void tandem_program_release(tandem_program* program);
+// The name of a function, in the order of the program; null if `index` is not below their number.
+TANDEM_C_API const char* tandem_program_function(const tandem_program* program, size_t index);
+// How many tensors a function takes and gives; shapes are tensors of i64. Chains and devices are not counted.
+// TANDEM_NOT_FOUND if there is no function of this name.
+TANDEM_C_API tandem_status* tandem_program_signature(const tandem_program* program, const char* function,
+                                                     size_t* num_args, size_t* num_results);
+// Calls a function as tandem_execute calls an op, but with neither attributes nor a device. The options' chain is every
+// chain that the function takes, and stands from then on for the effects of those that it gives, too; a function that
+// takes none starts at once. Errors of ops have their place in the program as their location.
+TANDEM_C_API tandem_status* tandem_program_run(const tandem_program* program, const char* function,
+                                               tandem_tensor* const* args, size_t num_args,
+                                               const tandem_call_options* options, tandem_tensor** results,
+                                               size_t num_results);
+// The program as text, and in the binary form, which is shorter and sooner read; each reads back as the same program.
+// The caller frees them with tandem_free. `size` is in bytes, of the text, which ends in a NUL, without that; it may be
+// null for text.
+TANDEM_C_API tandem_status* tandem_program_text(const tandem_program* program, char** text, size_t* size);
+TANDEM_C_API tandem_status* tandem_program_bytes(const tandem_program* program, void** bytes, size_t* size);
+
+// Recordings: what calls do, of any thread, becomes a program of one function, which does it for other inputs.
+
+// How calls are recorded. Zero is the default of each member but the first.
+typedef struct tandem_recording_options {
+  size_t struct_size;    // sizeof(tandem_recording_options)
+  const char* function;  // the name of the program's function; null: "main"
+} tandem_recording_options;
+
+// From here on calls are recorded. `options` may be null. TANDEM_FAILED_PRECONDITION if the runtime has another
+// recording that is not finished.
+TANDEM_C_API tandem_status* tandem_recording_start(tandem_runtime* runtime, const tandem_recording_options* options,
+                                                   tandem_recording** recording);
+// The name of a device that does what `device` does, or for null that of the runtime's options: calls that name it, and
+// ops made for it, are recorded, and no others. It lives as long as the runtime.
+TANDEM_C_API tandem_status* tandem_recording_device(tandem_recording* recording, const char* device, const char** name);
+// Makes a tensor, which may be pending, the next argument of the function: before it is used in calls. What calls take
+// that is neither an argument nor given by a recorded call, such as the result of tandem_program_run, is a constant of
+// the program.
+TANDEM_C_API tandem_status* tandem_recording_add_input(tandem_recording* recording, const tandem_tensor* input);
+// Ends the recording, and makes what it takes to compute `outputs`, which are the function's results, a program: the
+// calls that they need, and those with effects, in their order. Waits for these and for constants. Fails with the error
+// that an output or a constant is. May be called again, with other outputs.
+TANDEM_C_API tandem_status* tandem_recording_finish(tandem_recording* recording, tandem_tensor* const* outputs,
+                                                    size_t num_outputs, tandem_program** program);
+// Ends it if it has not been finished.
+TANDEM_C_API void tandem_recording_release(tandem_recording* recording);
 
 #ifdef __cplusplus
 }  // extern "C"

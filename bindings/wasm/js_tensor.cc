@@ -61,7 +61,7 @@ tandem_tensor* tandem_js_cast_like(tandem_js* js, const tandem_tensor* values, c
                                    const char* location) {
   const std::shared_ptr<const tandem::OpDef> def = js->running().core.registry().FindShared(op->op.name());
   if (def == nullptr) return nullptr;  // removed since the op was made
-  const tandem::ExecutionContext exec(js->host(), js->runtime->locations().Intern(location),
+  const tandem::ExecutionContext exec(js->host(), js->runtime->LocationOf(location),
                                       request == nullptr ? nullptr : request->request);
   return new (std::nothrow) tandem_tensor(
       *js->runtime,

@@ -164,7 +164,7 @@ int32_t tandem_webgpu_is_on_device(const tandem_tensor* tensor) {
 tandem_status* tandem_webgpu_transfer(tandem_js* js, const tandem_tensor* tensor, int32_t to_host, const char* location,
                                       tandem_tensor** result) {
   *result = nullptr;
-  const tandem::ExecutionContext exec(js->host(), js->runtime->locations().Intern(location));
+  const tandem::ExecutionContext exec(js->host(), js->runtime->LocationOf(location));
   const tandem::TensorHandle& handle = tensor->handle;
   const bool is_text = handle.IsMetadataAvailable() && handle.metadata().dtype == tandem::DType::kString;
   if (is_text) return Give(js, handle.CopyRef(), result);
