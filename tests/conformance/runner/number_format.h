@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The floating-point formats of dtypes: rounding to them and the distance between their neighbours.
+// The floating-point formats of dtypes: which they are, and rounding to them.
 
 #ifndef TANDEM_TESTS_CONFORMANCE_RUNNER_NUMBER_FORMAT_H_
 #define TANDEM_TESTS_CONFORMANCE_RUNNER_NUMBER_FORMAT_H_
@@ -16,10 +16,6 @@ bool IsFloat(DType dtype);
 // `value` rounded once to a dtype that IsFloat (c64: to a part of it), to nearest, halves to even; infinite beyond the
 // largest finite number.
 double RoundToDType(double value, DType dtype);
-
-// The distance between the neighbours of a finite `value` in the dtype: of zero and subnormal numbers, the smallest
-// subnormal; of integers, 1.
-double UlpOf(double value, DType dtype);
 
 }  // namespace tandem::conformance
 

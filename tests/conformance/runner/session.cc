@@ -17,6 +17,7 @@
 #include "tandem/cpu/cpu_op_handler.h"
 #include "tandem/host_tensors.h"
 #include "tandem/op_families.h"
+#include "tandem/tensor_comparison.h"
 #ifdef TANDEM_HAS_VULKAN
 #include "tandem/vulkan/vulkan_op_handler.h"
 #endif
@@ -114,9 +115,7 @@ void Session::CheckTolerance(const ConformanceCase& conformance_case) {
   const OpDef* def = runtime_.registry().Find(conformance_case.op);
   if (def == nullptr || def->max_ulp < 0) return;
   for (const TensorSpec& output : conformance_case.outputs) {
-    const DType dtype = output.metadata.dtype;
-    const bool is_half = dtype == DType::kF16 || dtype == DType::kBF16;
-    const int stated = dtype == DType::kC64 ? 4 : is_half ? std::min(def->max_ulp, 1) : def->max_ulp;
+    const int stated = StatedUlp(*def, output.metadata.dtype);
     if (conformance_case.tolerance.ulp <= stated) continue;
     throw std::runtime_error("the case allows " + std::to_string(conformance_case.tolerance.ulp) +
                              " ULP, the definition of " + conformance_case.op + " " + std::to_string(stated));

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Op handlers over others by their text: "profile:nan-guard:cpu".
+
+#ifndef TANDEM_STACKED_OP_HANDLERS_H_
+#define TANDEM_STACKED_OP_HANDLERS_H_
+
+#include <string_view>
+
+#include "tandem/core_runtime.h"
+#include "tandem/export.h"
+#include "tandem/logging_op_handler.h"
+#include "tandem/nan_guard_op_handler.h"
+#include "tandem/profile_op_handler.h"
+#include "tandem/shadow_op_handler.h"
+
+namespace tandem {
+
+// What the layers that a text asks for are made with. Handlers have copies of the sinks, and several of them may call
+// theirs at the same time.
+struct StackedOpHandlerOptions {
+  LoggingOptions logging{};
+  NanGuardOptions nan_guard{};
+  ShadowOptions shadow{};
+  // Where all layers `profile` count; FailedPrecondition if it is null and the text has one.
+  RcRef<Profile> profile{};
+};
+
+// The handler that `text` describes:
+//
+//   HANDLER = NAME | LAYER ":" HANDLER | "shadow:" HANDLER "|" HANDLER | "(" HANDLER ")"
+//   LAYER   = "log" | "nan-guard" | "profile"
+//
+// A NAME is that of a handler of the runtime, and has none of ":|()". A layer is over all that follows it, up to the
+// "|" that ends the primary of a shadow, or a closing bracket: "profile:shadow:a|b" is a profile of a shadow, and
+// "shadow:(profile:a)|b" the same as "shadow:profile:a|b", a shadow whose primary is profiled. Each handler that is
+// made is added to the runtime under its part of the text as its name, so that the same text gives the same handler
+// again, whatever the options are then (OH-5); so does a handler that was added under such a name otherwise.
+//
+// Errors tell the place in the text, in bytes from 0, and leave the runtime as it was: InvalidArgument for a text that
+// is not of this form, is longer than 4096 bytes or has more than 32 handlers inside one another; NotFound for an
+// unknown name or layer. Thread-safe.
+TANDEM_EXPORT StatusOr<OpHandler*> GetOrMakeOpHandler(CoreRuntime& runtime, std::string_view text,
+                                                      const StackedOpHandlerOptions& options);
+
+}  // namespace tandem
+
+#endif  // TANDEM_STACKED_OP_HANDLERS_H_
