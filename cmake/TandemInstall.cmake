@@ -20,6 +20,12 @@ install(TARGETS tandem_static EXPORT TandemStaticTargets
 if(TARGET tandem_vulkan_module)
   install(TARGETS tandem_vulkan_module LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT vulkan)
 endif()
+# Apart from the library, too; it finds that from where it is itself.
+if(TARGET tandem_tool)
+  file(RELATIVE_PATH library_from_tool "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+  set_target_properties(tandem_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_tool}")
+  install(TARGETS tandem_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tool)
+endif()
 foreach(targets TandemTargets TandemStaticTargets)
   install(EXPORT ${targets} NAMESPACE Tandem:: DESTINATION "${package_dir}" COMPONENT development)
 endforeach()

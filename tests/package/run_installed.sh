@@ -139,6 +139,12 @@ grep -qF "vulkan: not run: expected the module $module: " "$log" || fail "a miss
 step "the same from C" "$scratch/cmake/gpu"
 grep -qF "gpu: not run: expected the module $module: " "$log" || fail "a missing module was not named"
 
+# The tool, where it is built, finds the library from where both are now.
+if [[ -e $build/native/tool/tandem ]]; then
+  step "run the tool" "$tree/bin/tandem" ops tf.MatMul
+  grep -qE '^cpu +.*f32' "$log" || fail "the tool did not tell of kernels"
+fi
+
 step "libraries of smooth_tandem" readelf -d "$scratch/cmake/smooth_tandem"
 grep -qF "[libtandem.so.$so_version]" "$log" || fail "not linked by its soname"
 step "libraries of smooth_tandem_static" readelf -d "$scratch/cmake/smooth_tandem_static"

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Loads what a text names before its layers are made.
+
+#include "tool/devices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tandem/host_tensors.h"
+#include "tandem/op_handler_module.h"
+#include "tandem/vulkan.h"
+
+namespace tandem::tool {
+
+namespace {
+
+constexpr int64_t kMaxReports = 10;  // results that differ
+
+std::string DivergenceText(const ShadowDivergence& divergence) {
+  MessageBuilder text;
+  text.Append("call ", divergence.call, ": ", divergence.message);
+  const DecodedLocation location = divergence.location.Decode();
+  std::string line(text.view());
+  if (!location.file.empty()) {
+    line.append(" (").append(location.file);
+    if (location.line > 0) line += ":" + std::to_string(location.line) + ":" + std::to_string(location.column);
+    line += ")";
+  }
+  return line;
+}
+
+}  // namespace
+
+Devices::Devices(eager::Runtime& runtime, Console& console, Options options)
+    : runtime_(runtime), options_(std::move(options)), has_shadow_(!options_.shadow.empty()) {
+  stack_.logging.sink = [&console](std::string_view line) {
+    console.Log(line.ends_with('\n') ? std::string(line) : std::string(line) + "\n");
+  };
+  stack_.profile = MakeRef<Profile>();
+  stack_.shadow.counts = MakeRef<ShadowCounts>();
+  stack_.shadow.max_reports = kMaxReports;
+  stack_.shadow.sink = [&console](const ShadowDivergence& divergence) {
+    console.PrintError(DivergenceText(divergence));
+  };
+}
+
+Status Devices::LoadNamed(std::string_view text) {
+  constexpr std::string_view kSpecial = ":|()";
+  CoreRuntime& core = runtime_.core();
+  OpHandler* const cpu = core.FindHandler("cpu");
+  while (!text.empty()) {
+    const std::string_view name = text.substr(0, text.find_first_of(kSpecial));
+    text.remove_prefix(std::min(name.size() + 1, text.size()));
+    OpHandler* handler = core.FindHandler(name);
+    if (handler == nullptr && name == "vulkan") {
+      TANDEM_ASSIGN_OR_RETURN(handler, LoadVulkanOpHandler(core, {.fallback = cpu}));
+    } else if (handler == nullptr && name.find('/') != name.npos) {
+      TANDEM_ASSIGN_OR_RETURN(handler, LoadOpHandler(core, name, cpu));
+      core.AddHandlerName(name, *handler);
+    }
+    const Device* const device = handler == nullptr ? nullptr : handler->device();
+    const std::lock_guard lock(mutex_);
+    if (name == "shadow") has_shadow_ = true;
+    if (device != nullptr && device != &runtime_.host().device()) devices_.insert(device);
+  }
+  return Status();
+}
+
+StatusOr<OpHandler*> Devices::FindBare(std::string_view text) {
+  TANDEM_RETURN_IF_ERROR(LoadNamed(text));
+  return GetOrMakeOpHandler(runtime_.core(), text, stack_);
+}
+
+StatusOr<OpHandler*> Devices::Find(std::string_view text) {
+  TANDEM_ASSIGN_OR_RETURN(OpHandler* const bare, FindBare(text));
+  std::string layered(text);
+  if (options_.profile) layered = "profile:(" + layered + ")";
+  if (!options_.shadow.empty()) {
+    // First by itself, so that an error tells a place in what was given.
+    TANDEM_RETURN_IF_ERROR(FindBare(options_.shadow).status());
+    layered = "shadow:(" + layered + ")|(" + options_.shadow + ")";
+  }
+  if (layered == text) return bare;
+  return GetOrMakeOpHandler(runtime_.core(), layered, stack_);
+}
+
+int64_t Devices::NumCompared() const {
+  const ShadowCounts& counts = *stack_.shadow.counts;
+  return counts.equal() + counts.diverged() + counts.skipped();
+}
+
+void Devices::PassFence(const Device& device) {
+  HostContext& host = runtime_.host();
+  const ExecutionContext exec(host, Location());
+  const std::byte value[4] = {};
+  StatusOr<Tensor> tensor = MakeDense({DType::kF32, TensorShape()}, value, host.device(), host.allocator());
+  if (!tensor.ok()) return;
+  const TensorHandle sent = TensorHandle::MakeAvailable(*std::move(tensor)).TransferTo(exec, device);
+  // A device that has failed has told so by the results.
+  (void)host.Await(sent.TransferTo(exec, host.device()));
+}
+
+void Devices::Drain() {
+  HostContext& host = runtime_.host();
+  host.Quiesce();
+  std::set<const Device*> devices;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_shadow_) return;
+    devices = devices_;
+  }
+  // A comparison waits for transfers, which come after ops, which come after transfers.
+  for (int64_t before = -1; before != NumCompared() || host.num_pending_ops() > 0;) {
+    before = NumCompared();
+    for (const Device* device : devices) PassFence(*device);
+    host.Quiesce();
+  }
+}
+
+Status Devices::ShadowStatus() const {
+  const int64_t diverged = stack_.shadow.counts->diverged();
+  if (diverged == 0) return Status();
+  return MakeError(StatusCode::kDataLoss, "expected the results of both handlers to agree, got ", diverged,
+                   diverged == 1 ? " that differs" : " that differ");
+}
+
+std::string Devices::ShadowSummary() const {
+  const ShadowCounts& counts = *stack_.shadow.counts;
+  if (NumCompared() == 0) return {};
+  MessageBuilder text;
+  text.Append(counts.equal(), counts.equal() == 1 ? " result agrees, " : " results agree, ", counts.diverged(),
+              counts.diverged() == 1 ? " differs, " : " differ, ", counts.skipped(), " not compared");
+  const char* before = ": ";
+  for (size_t i = 0; i < kNumShadowSkips; ++i) {
+    const auto reason = static_cast<ShadowSkip>(i);
+    if (counts.skipped(reason) == 0) continue;
+    text.Append(std::exchange(before, ", "), ShadowSkipText(reason), " (", counts.skipped(reason), ")");
+  }
+  return std::string(text.view());
+}
+
+}  // namespace tandem::tool

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// `tandem devices`: which devices there are, and why others are not.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tool/command.h"
+#include "tool/devices.h"
+#include "tool/kernels.h"
+
+namespace tandem::tool {
+
+namespace {
+
+std::string Describe(eager::Runtime& runtime, const OpHandler& handler) {
+  size_t own = 0;
+  for (const OpDef* def : runtime.core().registry().List()) own += !KernelDTypes(handler, *def).empty();
+  std::string text = "there: kernels for " + std::to_string(own) + " ops";
+  if (&handler == &runtime.handler()) {
+    text += ", " + std::to_string(runtime.host().work_queue().ParallelismLevel()) + " threads";
+  } else {
+    text += "; the CPU runs the others";
+  }
+  return text;
+}
+
+ExitCode ListDevices(Console& console) {
+  const StatusOr<std::unique_ptr<eager::Runtime>> runtime = eager::Runtime::Create();
+  if (!runtime.ok()) return ExitWith(runtime.status(), console);
+  Devices devices(**runtime, console, {});
+  for (const std::string_view name : kDeviceNames) {
+    const StatusOr<OpHandler*> handler = devices.Find(name);
+    const std::string text =
+        handler.ok() ? Describe(**runtime, **handler) : "not there: " + ErrorText(handler.status());
+    const std::string padding(10 - name.size(), ' ');
+    console.Print(console.Bold(name) + padding + text + "\n");
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command MakeDevicesCommand(CLI::App& tool) {
+  CLI::App& app =
+      *tool.add_subcommand("devices", "list the devices that there are, and why others are not")->group("Commands");
+  app.footer(
+      "TANDEM_VULKAN_DEVICE in the environment chooses one of several GPUs, by its index or a part of its\n"
+      "name; TANDEM_CPU_TARGET makes the CPU use no better instruction set than the one it names.\n\n"
+      "Example:\n"
+      "  tandem devices");
+  return {&app, ListDevices};
+}
+
+}  // namespace tandem::tool
