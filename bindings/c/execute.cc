@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "objects.h"
-#include "tandem/run_when_ready.h"
 
 namespace tandem::c {
 
@@ -173,32 +172,6 @@ tandem_status* CheckAndRun(tandem_runtime* runtime, const Object* object, std::s
   return ToC(Run(*runtime, *rt, call, consumed, invoke_in_context));
 }
 
-bool HasChains(const ProgramFunction& function) {
-  const auto has_chain = [](std::span<const ProgramType> types) {
-    return std::find(types.begin(), types.end(), ProgramType::kChain) != types.end();
-  };
-  return has_chain(function.parameter_types()) || has_chain(function.result_types);
-}
-
-// What stands for the effects of both chains.
-AsyncValueRef<Chain> Both(HostContext& host, AsyncValueRef<Chain> first, AsyncValueRef<Chain> second) {
-  if (first.IsConcrete()) return second;
-  if (first.IsError()) return first;
-  auto producer = Producer<Chain>::Make();
-  if (!producer) return AsyncValueRef<Chain>::MakeError(host.EmitError(Status::OutOfMemory()));
-  AsyncValueRef<Chain> both = producer.ref();
-  AsyncValue* const values[] = {first.value(), second.value()};
-  auto end = [producer = std::move(producer), first = std::move(first), second = std::move(second)]() mutable {
-    for (const auto* chain : {&first, &second}) {
-      if (chain->IsError()) return producer.SetError(chain->GetError());
-    }
-    producer.Emplace();
-  };
-  // Without memory for waiting, the producer goes with the function, and says so.
-  (void)RunWhenReady(values, std::move(end));
-  return both;
-}
-
 }  // namespace
 
 }  // namespace tandem::c
@@ -301,7 +274,7 @@ tandem_status* tandem_program_run(const tandem_program* program, const char* fun
                                   size_t num_args, const tandem_call_options* options, tandem_tensor** results,
                                   size_t num_results) {
   const Call call(args, num_args, options, results, num_results);
-  const auto invoke = [program, function, &call](Running& rt, const tandem::ExecutionContext& exec, auto arguments,
+  const auto invoke = [program, function, &call](Running&, const tandem::ExecutionContext& exec, auto arguments,
                                                  const tandem::OpAttrsRef&, auto handles,
                                                  tandem::AsyncValueRef<tandem::Chain>* chain) -> tandem::Status {
     if (function == nullptr) return tandem::InvalidArgument("expected the name of a function, got null");
@@ -309,15 +282,7 @@ tandem_status* tandem_program_run(const tandem_program* program, const char* fun
     if (call.options.device != nullptr) {
       return tandem::InvalidArgument("a program has its devices already, got ", call.options.device);
     }
-    const tandem::ProgramRunner& runner = *program->runner;
-    const tandem::ProgramFunction* found = runner.program().Find(function);
-    if (chain == nullptr || (found != nullptr && !HasChains(*found))) {
-      runner.Run(function, exec, arguments, handles);
-      return tandem::Status();
-    }
-    auto earlier = chain->CopyRef();
-    runner.Run(function, exec, arguments, handles, chain);
-    *chain = Both(rt.host(), std::move(earlier), std::move(*chain));
+    program->runner->Run(function, exec, arguments, handles, chain);
     return tandem::Status();
   };
   const auto name = [function] { return function == nullptr ? std::string_view() : std::string_view(function); };

@@ -5,6 +5,7 @@
 
 #include "tandem/program_runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "program_execution.h"
@@ -31,6 +32,11 @@ Status NotFound(const Program& program, std::string_view function) {
   }
   return MakeError(StatusCode::kNotFound, "expected a function of ", program.file(), ", one of ", names.view(),
                    ", got @", function);
+}
+
+bool TakesChain(const ProgramFunction& function) {
+  const std::span<const ProgramType> types = function.parameter_types();
+  return std::find(types.begin(), types.end(), ProgramType::kChain) != types.end();
 }
 
 // Why a function cannot be called from outside, or ok.
@@ -69,7 +75,9 @@ class Call {
     TANDEM_RETURN_IF_ERROR(exec_.CheckActive());
     ProgramValues arguments;
     ProgramValues values;
-    if (!arguments.Init(source.num_parameters) || !values.Init(source.result_types.size())) {
+    // With room for the chain of the caller.
+    const size_t num_values = source.result_types.size();
+    if (!arguments.Init(source.num_parameters) || !values.Init(num_values + 1)) {
       return Status::OutOfMemory();
     }
     size_t next = 0;
@@ -83,17 +91,22 @@ class Call {
         arguments[i].chain = chain != nullptr && chain->IsValid() ? chain->CopyRef() : MakeReadyChain();
       }
     }
-    ExecuteFunction(plan_, function_, exec_, 0, arguments.span(), values.span());
+    ExecuteFunction(plan_, function_, exec_, 0, arguments.span(), values.span().first(num_values));
     next = 0;
     size_t num_chains = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
+    for (size_t i = 0; i < num_values; ++i) {
       if (IsTensor(source.result_types[i])) {
         results[next++] = std::move(values[i].tensor);
       } else {
         values[num_chains++].chain = std::move(values[i].chain);
       }
     }
-    if (chain != nullptr) SetChain(values.span().first(num_chains), *chain);
+    if (chain == nullptr) return Status();
+    // What the function does not take it does not wait for, but who waits for the function's effects may wait for it.
+    if (num_chains > 0 && !TakesChain(source) && chain->IsValid() && !chain->IsConcrete()) {
+      values[num_chains++].chain = std::move(*chain);
+    }
+    SetChain(values.span().first(num_chains), *chain);
     return Status();
   }
 

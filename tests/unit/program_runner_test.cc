@@ -300,6 +300,24 @@ func @main(%bad: !corert.tensorhandle) -> !tfrt.chain {
   EXPECT_EQ(printed(), "");
 }
 
+TEST_F(ProgramRunnerTest, PR3_EffectsBeforeACallAreNotForgotten) {
+  const StatusOr<ProgramRunner> runner = Make(R"(
+func @main() -> !tfrt.chain {
+  %t = corert.const_string_tensor {shape = [], values = ["now"]}
+  %ch = corert.print_tensorhandle %t
+  tfrt.return %ch : !tfrt.chain
+})");
+  ASSERT_TRUE(runner.ok()) << runner.status().ToString();
+  auto earlier = Producer<Chain>::Make();
+  AsyncValueRef<Chain> chain = earlier.ref();
+  RunMany(*runner, {}, 0, &chain);
+  EXPECT_EQ(printed(), "string[] = [\"now\"]\n") << "the function takes no chain to wait for";
+  EXPECT_FALSE(chain.IsAvailable());
+  earlier.SetError(InvalidArgument("it failed"));
+  ASSERT_TRUE(chain.IsError());
+  EXPECT_EQ(chain.GetError().detail(), "it failed");
+}
+
 TEST_F(ProgramRunnerTest, PR3_ShapesAreKnownBeforeTheTensor) {
   const StatusOr<ProgramRunner> runner = Make(R"(
 func @main(%a: !corert.tensorhandle) -> !corert.shape {

@@ -75,7 +75,7 @@ class TANDEM_EXPORT ProgramRunner {
   // Calls a function as an op is called (EX): never waits for a tensor, consumes the arguments, and fills the results,
   // which are errors if the function cannot be called so. Where a loop or a condition needs a value that is pending,
   // the rest happens when it is there. Chains that the function takes are `chain`, or ready; `chain`, if given, becomes
-  // what those that it gives are merged to.
+  // what those that it gives are merged to, and with what it was if the function takes none.
   void Run(std::string_view function, const ExecutionContext& exec, std::span<TensorHandle> arguments,
            std::span<TensorHandle> results, AsyncValueRef<Chain>* chain = nullptr) const;
 
