@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "defs/attr_conversion.h"
 #include "op_doc.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
@@ -13,32 +14,13 @@
 namespace tandem {
 namespace {
 
-DType DTypeOfValues(AttrType type) {
-  switch (type) {
-    case AttrType::kBool:
-      return DType::kBool;
-    case AttrType::kI32:
-      return DType::kI32;
-    case AttrType::kI64:
-      return DType::kI64;
-    case AttrType::kF32:
-      return DType::kF32;
-    case AttrType::kF64:
-      return DType::kF64;
-    case AttrType::kString:
-      return DType::kString;
-    default:
-      return DType::kInvalid;
-  }
-}
-
 StatusOr<TensorMetadata> CreateDenseTensorMetadata(const OpAttrsRef& attrs) {
   std::span<const int64_t> dims;
   attrs.GetArray("shape", &dims);
   const TensorShape shape(dims);
   TANDEM_RETURN_IF_ERROR(shape.Validate());
   const AttrEntry* values = attrs.Find("values");
-  const DType dtype = DTypeOfValues(values->type);
+  const DType dtype = ElementDType(values->type);
   if (dtype == DType::kInvalid) {
     return InvalidArgument("attribute values must be of bool, i32, i64, f32, f64 or string, got ",
                            AttrTypeName(values->type));

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "defs/attr_conversion.h"
 #include "program_number.h"
 #include "program_tensor_reader.h"
 #include "tandem/attr_entry.h"
@@ -107,41 +108,15 @@ std::optional<AttrType> ParseAttrType(std::string_view name) {
   }
   const std::optional<DType> dtype = ParseProgramElement(name);
   if (!dtype) return std::nullopt;
-  switch (*dtype) {
-    case DType::kBool:
-      return AttrType::kBool;
-    case DType::kI32:
-      return AttrType::kI32;
-    case DType::kI64:
-      return AttrType::kI64;
-    case DType::kF32:
-      return AttrType::kF32;
-    case DType::kF64:
-      return AttrType::kF64;
-    case DType::kString:
-      return AttrType::kString;
-    default:
-      return std::nullopt;
+  for (const AttrType type :
+       {AttrType::kBool, AttrType::kI32, AttrType::kI64, AttrType::kF32, AttrType::kF64, AttrType::kString}) {
+    if (*dtype == ElementDType(type)) return type;
   }
+  return std::nullopt;
 }
 
-// Of the types that numbers have; empty if it is another one.
-std::optional<DType> NumberType(AttrType type) {
-  switch (type) {
-    case AttrType::kBool:
-      return DType::kBool;
-    case AttrType::kI32:
-      return DType::kI32;
-    case AttrType::kI64:
-      return DType::kI64;
-    case AttrType::kF32:
-      return DType::kF32;
-    case AttrType::kF64:
-      return DType::kF64;
-    default:
-      return std::nullopt;
-  }
-}
+// Whether it is one of the types that numbers have.
+bool IsNumber(AttrType type) { return type != AttrType::kString && ElementDType(type) != DType::kInvalid; }
 
 class AttrReader {
  public:
@@ -240,7 +215,7 @@ class AttrReader {
         return Status();
       }
       default:
-        return ReadProgramNumber(tokens_, *NumberType(value->type), &value->As<AttrValue::Bytes>());
+        return ReadProgramNumber(tokens_, ElementDType(value->type), &value->As<AttrValue::Bytes>());
     }
     tokens_.Next();
     return Status();
@@ -280,7 +255,7 @@ class AttrReader {
     }
     const ProgramTokens::Mark end = tokens_.Here();
     tokens_.Return(number);
-    TANDEM_RETURN_IF_ERROR(ReadProgramNumber(tokens_, *NumberType(value->type), &value->As<AttrValue::Bytes>()));
+    TANDEM_RETURN_IF_ERROR(ReadProgramNumber(tokens_, ElementDType(value->type), &value->As<AttrValue::Bytes>()));
     tokens_.Return(end);
     return Status();
   }
@@ -289,7 +264,7 @@ class AttrReader {
   Status ReadNumberType(AttrType* type) {
     const std::optional<AttrType> given =
         tokens_.Is(Kind::kIdentifier) ? ParseAttrType(tokens_.token().text) : std::nullopt;
-    if (!given || !NumberType(*given)) return tokens_.Unexpected("i32, i64, f32, f64 or bool");
+    if (!given || !IsNumber(*given)) return tokens_.Unexpected("i32, i64, f32, f64 or bool");
     *type = *given;
     tokens_.Next();
     return Status();

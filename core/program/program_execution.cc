@@ -21,6 +21,16 @@ using Tensors = SmallArray<TensorHandle, 6>;
 
 AsyncValueRef<Chain> ChainOf(const Status& error) { return AsyncValueRef<Chain>::MakeError(error); }
 
+ProgramValue FailedValue(ProgramType type, const Status& error) {
+  ProgramValue value;
+  if (type == ProgramType::kTensor || type == ProgramType::kShape) {
+    value.tensor = TensorHandle::MakeError(error);
+  } else {
+    value.chain = ChainOf(error);
+  }
+  return value;
+}
+
 // The call of one function.
 class Frame {
  public:
@@ -204,14 +214,10 @@ void Frame::Call(const PlanStep& step) {
   if (!has_memory) {
     const Status error =
         exec.host().EmitError(Status::OutOfMemory().WithContext(ProgramKernelName(step.kernel), step.location));
-    const std::span<const ProgramType> types = step.functions[0]->source->result_types;
+    // The second function of a condition gives what the first does, and that of a loop its results.
+    const PlanFunction& function = *step.functions[step.functions[1] == nullptr ? 0 : 1];
     for (size_t i = 0; i < step.results.size(); ++i) {
-      // A loop's condition gives something else.
-      const bool is_chain = step.kernel != ProgramKernel::kWhile && types[i] == ProgramType::kChain;
-      ProgramValue failed;
-      is_chain ? failed.chain = ChainOf(error) : AsyncValueRef<Chain>();
-      if (!is_chain) failed.tensor = TensorHandle::MakeError(error);
-      Store(step.results[i], std::move(failed));
+      Store(step.results[i], FailedValue(function.source->result_types[i], error));
     }
     return;
   }
@@ -354,14 +360,7 @@ void ExecuteFunction(const ProgramPlan& plan, const PlanFunction& function, cons
 }
 
 void FailResults(const PlanFunction& function, const Status& error, std::span<ProgramValue> results) {
-  for (size_t i = 0; i < results.size(); ++i) {
-    const ProgramType type = function.source->result_types[i];
-    if (type == ProgramType::kTensor || type == ProgramType::kShape) {
-      results[i].tensor = TensorHandle::MakeError(error);
-    } else {
-      results[i].chain = ChainOf(error);
-    }
-  }
+  for (size_t i = 0; i < results.size(); ++i) results[i] = FailedValue(function.source->result_types[i], error);
 }
 
 RcRef<const OpImpl> MakeProgramOp(RcRef<const ProgramPlan> plan, const PlanFunction& function, int depth) {

@@ -84,6 +84,25 @@ bool ConvertEntry(AttrEntry& entry, AttrType type, unsigned char* to) {
 
 }  // namespace
 
+DType ElementDType(AttrType type) {
+  switch (type) {
+    case AttrType::kBool:
+      return DType::kBool;
+    case AttrType::kI32:
+      return DType::kI32;
+    case AttrType::kI64:
+      return DType::kI64;
+    case AttrType::kF32:
+      return DType::kF32;
+    case AttrType::kF64:
+      return DType::kF64;
+    case AttrType::kString:
+      return DType::kString;
+    default:
+      return DType::kInvalid;
+  }
+}
+
 StatusOr<OpAttrsRef> ConvertAttrs(const OpDef& def, const OpAttrsRef& attrs) {
   const std::span<const AttrEntry> entries = attrs.entries();
   size_t num_numbers = 0;
