@@ -349,6 +349,25 @@ void PendingLook::FinishShape() {
   Release();
 }
 
+// What a call gives that has begun, or an error: a chain or a handle, as `make_result` makes it.
+template <typename Result>
+Result Look(const ProgramCall& call, TensorHandle tensor, AsyncValueRef<Chain> after,
+            Result (PendingLook::*make_result)()) {
+  PendingOps& pending = call.exec.host().pending_ops();
+  Status error = pending.Admit(call.exec, 0);
+  if (error.ok()) {
+    auto look = MakeRef<PendingLook>(call, std::move(tensor), std::move(after));
+    Result result = look ? (look.get()->*make_result)() : Result();
+    if (result.IsValid()) {
+      look.release()->Start();
+      return result;
+    }
+    pending.Release(0);
+    error = Status::OutOfMemory();
+  }
+  return Result::MakeError(Tell(call.exec, call.step.kernel, error));
+}
+
 }  // namespace
 
 void ExecuteCondition(const ProgramCall& call, std::span<ProgramValue> values, std::span<ProgramValue> results) {
@@ -362,36 +381,11 @@ void ExecuteLoop(const ProgramCall& call, std::span<ProgramValue> values, std::s
 }
 
 AsyncValueRef<Chain> PrintTensor(const ProgramCall& call, TensorHandle tensor, AsyncValueRef<Chain> after) {
-  tensor = ToHost(call.exec, tensor);
-  PendingOps& pending = call.exec.host().pending_ops();
-  Status error = pending.Admit(call.exec, 0);
-  if (error.ok()) {
-    auto print = MakeRef<PendingLook>(call, std::move(tensor), std::move(after));
-    AsyncValueRef<Chain> chain = print ? print->MakeChain() : AsyncValueRef<Chain>();
-    if (chain.IsValid()) {
-      print.release()->Start();
-      return chain;
-    }
-    pending.Release(0);
-    error = Status::OutOfMemory();
-  }
-  return AsyncValueRef<Chain>::MakeError(Tell(call.exec, call.step.kernel, error));
+  return Look<AsyncValueRef<Chain>>(call, ToHost(call.exec, tensor), std::move(after), &PendingLook::MakeChain);
 }
 
 TensorHandle ShapeOfTensor(const ProgramCall& call, TensorHandle tensor, AsyncValueRef<Chain> after) {
-  PendingOps& pending = call.exec.host().pending_ops();
-  Status error = pending.Admit(call.exec, 0);
-  if (error.ok()) {
-    auto look = MakeRef<PendingLook>(call, std::move(tensor), std::move(after));
-    TensorHandle shape = look ? look->MakeShapeHandle() : TensorHandle();
-    if (shape.IsValid()) {
-      look.release()->Start();
-      return shape;
-    }
-    pending.Release(0);
-    error = Status::OutOfMemory();
-  }
-  return TensorHandle::MakeError(Tell(call.exec, call.step.kernel, error));
+  return Look<TensorHandle>(call, std::move(tensor), std::move(after), &PendingLook::MakeShapeHandle);
 }
 
 AsyncValueRef<Chain> MergeChains(const ExecutionContext& exec, std::span<ProgramValue> chains) {

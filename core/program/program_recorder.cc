@@ -23,7 +23,8 @@ constexpr std::string_view kFile = "recording";
 }  // namespace
 
 StatusOr<RcRef<ProgramRecorder>> ProgramRecorder::Start(CoreRuntime& runtime, const Options& options) {
-  TANDEM_ASSIGN_OR_RETURN(RcRef<RecordingState> state, RecordingState::Of(runtime));
+  RcRef<RecordingState> state = runtime.GetOrCreateSharedContext<RecordingState>();
+  if (!state) return Status::OutOfMemory();
   TANDEM_ASSIGN_OR_RETURN(RcRef<Recording> recording, state->Begin(runtime));
   return RcRef<ProgramRecorder>::Take(new ProgramRecorder(runtime, options, std::move(state), std::move(recording)));
 }

@@ -11,23 +11,11 @@
 #include <string>
 #include <utility>
 
-#include "tandem/core_runtime.h"
 #include "tandem/host_context.h"
 
 namespace tandem {
 
 namespace {
-
-constexpr std::string_view kHandlerName = "record";
-// Its address tells that an op is a RecordingState.
-constexpr char kStateName[] = "tandem.Recording";
-
-Status NotCallable() {
-  return FailedPrecondition(
-      "expected an op handler that records over another one, as ProgramRecorder::HandlerOver "
-      "gives, got ",
-      kHandlerName);
-}
 
 // Hears of what a recorded call transfers.
 class CallObserver final : public TransferObserver {
@@ -96,40 +84,7 @@ class RecordingOpHandler final : public OpHandler {
   const RcRef<RecordingState> state_;
 };
 
-// Keeps the state of a runtime, which has no other place for it, and gives it as an op that nobody else can ask for.
-class StateOpHandler final : public OpHandler {
- public:
-  StateOpHandler(CoreRuntime& runtime, RcRef<RecordingState> state)
-      : OpHandler(kHandlerName, runtime, &runtime.null_handler()), state_(std::move(state)) {}
-
-  StatusOr<Op> MakeOp(std::string_view op_name) override {
-    if (op_name.data() != kStateName) return NotCallable();
-    return Op(state_);
-  }
-
- private:
-  const RcRef<RecordingState> state_;
-};
-
 }  // namespace
-
-RecordingState::RecordingState() : OpImpl(kStateName) {}
-
-StatusOr<RcRef<RecordingState>> RecordingState::Of(CoreRuntime& runtime) {
-  if (runtime.FindHandler(kHandlerName) == nullptr) {
-    RcRef<RecordingState> state = MakeRef<RecordingState>();
-    std::unique_ptr<OpHandler> handler(state ? new (std::nothrow) StateOpHandler(runtime, std::move(state)) : nullptr);
-    if (handler == nullptr) return Status::OutOfMemory();
-    // If another thread was earlier, it is that one's which is found.
-    runtime.AddHandler(std::move(handler));
-  }
-  const StatusOr<Op> found = runtime.FindHandler(kHandlerName)->MakeOp(kStateName);
-  if (!found.ok() || found->name().data() != kStateName) {
-    return FailedPrecondition("expected no op handler ", kHandlerName, " but that of recordings, got another one");
-  }
-  OpImpl* const op = const_cast<OpImpl*>(found->impl().get());
-  return RcRef<RecordingState>::Share(static_cast<RecordingState*>(op));
-}
 
 RcRef<Recording> RecordingState::Active() const {
   if (!is_active_.load(std::memory_order_acquire)) [[likely]]
@@ -199,7 +154,5 @@ const OpHandler* RecordingState::FindDelegate(const Device& device) const {
                                   [&](const Handler& known) { return known.delegate->device() == &device; });
   return found == handlers_.end() ? nullptr : found->delegate;
 }
-
-void RecordingState::Invoke(const OpInvocation& invocation) const { FailInvocation(invocation, name(), NotCallable()); }
 
 }  // namespace tandem

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "program_recording.h"
+#include "tandem/core_runtime.h"
 #include "tandem/device.h"
 #include "tandem/op_handler.h"
 #include "tandem/ref_counted.h"
@@ -18,16 +19,9 @@
 
 namespace tandem {
 
-class CoreRuntime;
-
-// One a runtime, kept by its op handler "record". Thread-safe.
-class RecordingState final : public OpImpl {
+// One a runtime. Thread-safe.
+class RecordingState final : public SharedContext {
  public:
-  RecordingState();
-
-  // That of the runtime, made if need be.
-  static StatusOr<RcRef<RecordingState>> Of(CoreRuntime& runtime);
-
   // Null if nothing is recorded.
   RcRef<Recording> Active() const;
   // The recording that calls and transfers come to from here on.
@@ -38,8 +32,6 @@ class RecordingState final : public OpImpl {
   StatusOr<OpHandler*> HandlerOver(CoreRuntime& runtime, OpHandler& delegate);
   // The first that has a handler over it and that is for this device; null if there is none.
   const OpHandler* FindDelegate(const Device& device) const;
-
-  void Invoke(const OpInvocation& invocation) const override;
 
  private:
   struct Handler {

@@ -141,23 +141,6 @@ TEST_F(ProgramRecorderTest, PR4_CallsAreRecordedOnce) {
   EXPECT_EQ(Instructions(program), (Names{"corert.get_op_handler below", "f32[1]", "tf.Neg", "tfrt.return"}));
 }
 
-TEST_F(ProgramRecorderTest, PR4_TheHandlerThatKeepsTheStateRunsNoOps) {
-  Start();
-  OpHandler* const state = runtime().FindHandler("record");
-  ASSERT_NE(state, nullptr);
-  for (const std::string_view op : {"tf.Neg", "tandem.Recording"}) {
-    EXPECT_EQ(
-        state->MakeOp(std::string(op)).status().message(),
-        "expected an op handler that records over another one, as ProgramRecorder::HandlerOver gives, got record");
-  }
-}
-
-TEST_F(ProgramRecorderTest, PR4_AnotherHandlerOfTheNameIsNotTakenForIt) {
-  runtime().AddHandler(CreateLoggingOpHandler("record", runtime(), *cpu(), LoggingOptions()));
-  EXPECT_EQ(ProgramRecorder::Start(runtime()).status().message(),
-            "expected no op handler record but that of recordings, got another one");
-}
-
 TEST_F(ProgramRecorderTest, PR4_RunningOutOfMemoryLetsCallsGoOn) {
   const TensorHandle x = Dense<float>({2}, {1, 2});
   const TensorHandle constant = Dense<float>({2}, {3, 4});

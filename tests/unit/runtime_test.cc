@@ -215,6 +215,40 @@ TEST(RuntimeTest, ER4_DestructionAloneIsNotTold) {
   EXPECT_EQ(told, std::vector<std::string>{"the runtime is being destroyed"});
 }
 
+struct CountingContext : SharedContext {
+  CountingContext() { ++num_made; }
+  ~CountingContext() override { ++num_destroyed; }
+  static inline std::atomic<int> num_made = 0;
+  static inline std::atomic<int> num_destroyed = 0;
+};
+struct OtherContext : SharedContext {
+  int value = 0;
+};
+
+TEST(RuntimeTest, SharedContextIsOneForEachClassAndRuntime) {
+  CountingContext::num_made = CountingContext::num_destroyed = 0;
+  RcRef<OtherContext> kept;
+  {
+    TestRuntime rt;
+    TestRuntime another;
+    CoreRuntime& runtime = rt.runtime();
+    std::vector<RcRef<CountingContext>> found(4);
+    std::vector<std::thread> threads;
+    for (RcRef<CountingContext>& context : found) {
+      threads.emplace_back([&] { context = runtime.GetOrCreateSharedContext<CountingContext>(); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const RcRef<CountingContext>& context : found) EXPECT_EQ(context.get(), found[0].get());
+    EXPECT_EQ(CountingContext::num_made, 1);
+    kept = runtime.GetOrCreateSharedContext<OtherContext>();
+    kept->value = 7;
+    EXPECT_EQ(runtime.GetOrCreateSharedContext<OtherContext>()->value, 7);
+    EXPECT_EQ(another.runtime().GetOrCreateSharedContext<OtherContext>()->value, 0);
+  }
+  EXPECT_EQ(CountingContext::num_destroyed, 1);
+  EXPECT_EQ(kept->value, 7);
+}
+
 TEST(RuntimeTest, WQ2_QuiesceWaitsForQueuedOps) {
   for (const int num_workers : {0, 1, 2}) {
     TestRuntime rt(TestRuntime::WithWorkers(num_workers));

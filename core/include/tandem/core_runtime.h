@@ -9,17 +9,26 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "tandem/export.h"
 #include "tandem/host_context.h"
 #include "tandem/op_handler.h"
 #include "tandem/op_registry.h"
+#include "tandem/ref_counted.h"
 
 namespace tandem {
+
+// What a part of the system keeps for a runtime: an object of a class derived from this, at most one of each class.
+class TANDEM_EXPORT SharedContext : public RefCounted<SharedContext> {
+ public:
+  virtual ~SharedContext();
+};
 
 // Thread-safe. Several may live in a process (WQ-3). Tensor handles may outlive their runtime, but then may only be
 // destroyed; pending ops are cancelled by the destructor.
@@ -45,6 +54,16 @@ class TANDEM_EXPORT CoreRuntime {
   // Always there (OH-2).
   OpHandler& null_handler() { return *null_handler_; }
 
+  // The runtime's object of the class, made by its default constructor for whoever asks first. Null if memory is
+  // exhausted. The runtime's own reference goes after its op handlers.
+  template <typename T>
+  RcRef<T> GetOrCreateSharedContext() {
+    static_assert(std::is_base_of_v<SharedContext, T>);
+    RcRef<SharedContext> found = GetOrCreateSharedContext(
+        &kSharedContextKey<T>, [] { return static_cast<SharedContext*>(new (std::nothrow) T); });
+    return RcRef<T>::Take(static_cast<T*>(found.release()));
+  }
+
   // Has the next call of the op by its name resolve it anew, on every handler: its definition or kernels have changed
   // (OR-3). Ops made before stay as they are. Op handlers call it.
   void OpChanged(std::string_view op_name);
@@ -63,6 +82,9 @@ class TANDEM_EXPORT CoreRuntime {
 
  private:
   friend class OpHandler;
+  template <typename T>
+  static constexpr char kSharedContextKey = 0;  // its address stands for the class
+  RcRef<SharedContext> GetOrCreateSharedContext(const void* key, SharedContext* (*make)());
   void Attach(OpHandler& handler);
   void Detach(OpHandler& handler);
 
@@ -70,6 +92,7 @@ class TANDEM_EXPORT CoreRuntime {
   OpRegistry registry_;
   OpHandler* null_handler_;
   mutable std::mutex mutex_;
+  std::map<const void*, RcRef<SharedContext>> shared_contexts_;
   std::vector<std::unique_ptr<OpHandler>> handlers_;  // in order of addition
   std::map<std::string, OpHandler*, std::less<>> handler_names_;
   // All of the runtime's, linked, whether added or not.

@@ -67,8 +67,7 @@ class TANDEM_EXPORT ProgramRecorder final : public RefCounted<ProgramRecorder> {
   // A name, and the tensor on the host.
   using Weight = std::pair<std::string, TensorHandle>;
 
-  // From here on calls are recorded. FailedPrecondition if another recorder of this runtime has not stopped, or if
-  // somebody else has an op handler "record": it is the name of one that keeps the runtime's state of recordings.
+  // From here on calls are recorded. FailedPrecondition if another recorder of this runtime has not stopped.
   static StatusOr<RcRef<ProgramRecorder>> Start(CoreRuntime& runtime, const Options& options);
   static StatusOr<RcRef<ProgramRecorder>> Start(CoreRuntime& runtime) { return Start(runtime, Options()); }
 

@@ -7,6 +7,8 @@
 
 namespace tandem {
 
+SharedContext::~SharedContext() = default;
+
 CoreRuntime::CoreRuntime(HostContext::Options options) : host_(std::move(options)) {
   null_handler_ = AddHandler(CreateNullOpHandler(*this));
 }
@@ -60,6 +62,13 @@ Status CoreRuntime::HandlerNotFoundError(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [known, handler] : handler_names_) names.Append(names.view().empty() ? "" : ", ", known);
   return MakeError(StatusCode::kNotFound, "expected the name of an op handler, one of ", names.view(), ", got ", name);
+}
+
+RcRef<SharedContext> CoreRuntime::GetOrCreateSharedContext(const void* key, SharedContext* (*make)()) {
+  const std::lock_guard lock(mutex_);
+  RcRef<SharedContext>& context = shared_contexts_[key];
+  if (!context) context = RcRef<SharedContext>::Take(make());
+  return context;
 }
 
 void CoreRuntime::Execute(const ExecutionContext& exec, std::string_view op_name, OpHandler* op_handler,
