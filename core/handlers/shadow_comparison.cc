@@ -138,18 +138,55 @@ TensorTolerance ShadowToleranceOf(const OpDef& def, DType dtype) {
   return tolerance;
 }
 
+AsyncValueRef<Chain> ShadowCounts::WhenDone() {
+  const std::lock_guard lock(mutex_);
+  if (pending_.load(std::memory_order_acquire) == 0) return MakeReadyChain();
+  if (!done_) {
+    done_ = Producer<Chain>::Make();
+    if (!done_) return AsyncValueRef<Chain>(OutOfMemoryAsyncValue());
+    done_ref_ = done_.ref();
+  }
+  return done_ref_.CopyRef();
+}
+
+void ShadowCounts::End(size_t num_results) {
+  const auto num_ended = static_cast<int64_t>(num_results);
+  if (pending_.fetch_sub(num_ended, std::memory_order_acq_rel) != num_ended) return;
+  Producer<Chain> done;
+  AsyncValueRef<Chain> done_ref;
+  {
+    const std::lock_guard lock(mutex_);
+    done = std::move(done_);
+    done_ref = std::move(done_ref_);
+  }
+  if (done) done.Emplace();
+}
+
+void Shadow::BeginComparisons(size_t num_results) {
+  if (options_.counts) options_.counts->Begin(num_results);
+}
+
 void Shadow::CountEqual() {
-  if (options_.counts) options_.counts->equal_.fetch_add(1, std::memory_order_relaxed);
+  if (!options_.counts) return;
+  options_.counts->equal_.fetch_add(1, std::memory_order_relaxed);
+  options_.counts->End(1);
 }
 
 void Shadow::CountSkipped(ShadowSkip reason, size_t num_results) {
   if (!options_.counts) return;
   options_.counts->skipped_[static_cast<size_t>(reason)].fetch_add(static_cast<int64_t>(num_results),
                                                                    std::memory_order_relaxed);
+  options_.counts->End(num_results);
 }
 
 void Shadow::Report(const ShadowDivergence& divergence) {
-  if (options_.counts) options_.counts->diverged_.fetch_add(1, std::memory_order_relaxed);
+  TellSink(divergence);
+  if (!options_.counts) return;
+  options_.counts->diverged_.fetch_add(1, std::memory_order_relaxed);
+  options_.counts->End(1);
+}
+
+void Shadow::TellSink(const ShadowDivergence& divergence) {
   if (!options_.sink) return;
   const std::lock_guard lock(mutex_);
   if (num_reports_ >= options_.max_reports) return;

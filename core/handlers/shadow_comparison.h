@@ -28,14 +28,17 @@ class Shadow final : public RefCounted<Shadow> {
   TensorTolerance ToleranceOf(const OpDef& def, DType dtype) const {
     return options_.tolerance ? options_.tolerance(def, dtype) : ShadowToleranceOf(def, dtype);
   }
+  // So many results of a call will be counted, each once, by one of the following.
+  void BeginComparisons(size_t num_results);
   void CountEqual();
   void CountSkipped(ShadowSkip reason, size_t num_results = 1);
-  // Counts it, and tells the sink if it is to hear of it.
+  // Tells the sink if it is to hear of it, and counts it.
   void Report(const ShadowDivergence& divergence);
 
  private:
   friend class RefCounted<Shadow>;
   ~Shadow() = default;
+  void TellSink(const ShadowDivergence& divergence);
 
   const ShadowOptions options_;
   std::atomic<int64_t> num_calls_{0};

@@ -33,6 +33,7 @@ class ShadowOp final : public OpImpl {
   void Invoke(const OpInvocation& invocation) const override {
     const int64_t number = shadow_->NextCall();
     const size_t num_results = invocation.results.size();
+    shadow_->BeginComparisons(num_results);
     if (!reference_) shadow_->CountSkipped(skip_, num_results);
     if (!reference_ || num_results == 0) return primary_->Invoke(invocation);
 

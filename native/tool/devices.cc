@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tandem/host_tensors.h"
 #include "tandem/op_handler_module.h"
 #include "tandem/vulkan.h"
 
@@ -34,7 +33,7 @@ std::string DivergenceText(const ShadowDivergence& divergence) {
 }  // namespace
 
 Devices::Devices(eager::Runtime& runtime, Console& console, Options options)
-    : runtime_(runtime), options_(std::move(options)), has_shadow_(!options_.shadow.empty()) {
+    : runtime_(runtime), options_(std::move(options)) {
   stack_.logging.sink = [&console](std::string_view line) {
     console.Log(line.ends_with('\n') ? std::string(line) : std::string(line) + "\n");
   };
@@ -60,10 +59,6 @@ Status Devices::LoadNamed(std::string_view text) {
       TANDEM_ASSIGN_OR_RETURN(handler, LoadOpHandler(core, name, cpu));
       core.AddHandlerName(name, *handler);
     }
-    const Device* const device = handler == nullptr ? nullptr : handler->device();
-    const std::lock_guard lock(mutex_);
-    if (name == "shadow") has_shadow_ = true;
-    if (device != nullptr && device != &runtime_.host().device()) devices_.insert(device);
   }
   return Status();
 }
@@ -86,37 +81,13 @@ StatusOr<OpHandler*> Devices::Find(std::string_view text) {
   return GetOrMakeOpHandler(runtime_.core(), layered, stack_);
 }
 
-int64_t Devices::NumCompared() const {
-  const ShadowCounts& counts = *stack_.shadow.counts;
-  return counts.equal() + counts.diverged() + counts.skipped();
-}
-
-void Devices::PassFence(const Device& device) {
-  HostContext& host = runtime_.host();
-  const ExecutionContext exec(host, Location());
-  const std::byte value[4] = {};
-  StatusOr<Tensor> tensor = MakeDense({DType::kF32, TensorShape()}, value, host.device(), host.allocator());
-  if (!tensor.ok()) return;
-  const TensorHandle sent = TensorHandle::MakeAvailable(*std::move(tensor)).TransferTo(exec, device);
-  // A device that has failed has told so by the results.
-  (void)host.Await(sent.TransferTo(exec, host.device()));
-}
-
 void Devices::Drain() {
   HostContext& host = runtime_.host();
   host.Quiesce();
-  std::set<const Device*> devices;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!has_shadow_) return;
-    devices = devices_;
-  }
-  // A comparison waits for transfers, which come after ops, which come after transfers.
-  for (int64_t before = -1; before != NumCompared() || host.num_pending_ops() > 0;) {
-    before = NumCompared();
-    for (const Device* device : devices) PassFence(*device);
-    host.Quiesce();
-  }
+  const AsyncValueRef<Chain> compared = stack_.shadow.counts->WhenDone();
+  const AsyncValue* const values[] = {compared.value()};
+  // What has failed is counted as skipped.
+  (void)host.Await(values);
 }
 
 Status Devices::ShadowStatus() const {
@@ -128,7 +99,7 @@ Status Devices::ShadowStatus() const {
 
 std::string Devices::ShadowSummary() const {
   const ShadowCounts& counts = *stack_.shadow.counts;
-  if (NumCompared() == 0) return {};
+  if (counts.equal() + counts.diverged() + counts.skipped() == 0) return {};
   MessageBuilder text;
   text.Append(counts.equal(), counts.equal() == 1 ? " result agrees, " : " results agree, ", counts.diverged(),
               counts.diverged() == 1 ? " differs, " : " differ, ", counts.skipped(), " not compared");

@@ -7,8 +7,6 @@
 #define TANDEM_NATIVE_TOOL_DEVICES_H_
 
 #include <cstdint>
-#include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -56,16 +54,10 @@ class Devices {
 
  private:
   Status LoadNamed(std::string_view text);
-  int64_t NumCompared() const;
-  // Comes back when the device has ended all transfers from before.
-  void PassFence(const Device& device);
 
   eager::Runtime& runtime_;
   const Options options_;
   StackedOpHandlerOptions stack_;
-  std::mutex mutex_;
-  bool has_shadow_;
-  std::set<const Device*> devices_;  // of what was named, but for the host
 };
 
 }  // namespace tandem::tool

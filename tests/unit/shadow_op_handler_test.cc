@@ -399,6 +399,26 @@ TEST_F(ShadowOpHandlerTest, CA1_PendingResultsAreCancelled) {
   EXPECT_EQ(host().num_pending_ops(), 0);
 }
 
+TEST_F(ShadowOpHandlerTest, OH4_WhenAllIsCompared) {
+  AddOther("tf.Neg", WrongNeg(1));
+  OpHandler* const layer = Add("shadow");
+  EXPECT_TRUE(counts_->WhenDone().IsAvailable());
+  {
+    LateArgument late = Late({DType::kF32, {2}});
+    const TensorHandle results[] = {RunOn(layer, "tf.Neg", {late.handle}), RunOn(layer, "tf.Neg", {late.handle})};
+    EXPECT_EQ(counts_->pending(), 2);
+    const AsyncValueRef<Chain> done = counts_->WhenDone();
+    const AsyncValueRef<Chain> same = counts_->WhenDone();
+    EXPECT_FALSE(done.IsAvailable());
+    late.Resolve(Dense<float>({2}, {1, 2}));
+    const AsyncValue* const values[] = {done.value(), same.value()};
+    EXPECT_TRUE(host().Await(values).ok());
+    EXPECT_EQ(counts_->diverged(), 2);
+  }
+  EXPECT_EQ(counts_->pending(), 0);
+  TakeDiverged();
+}
+
 TEST_F(ShadowOpHandlerTest, OH4_FromSeveralThreads) {
   AddOther("tf.Neg", WrongNeg(1));
   OpHandler* const layer = Add("shadow", {.fail = true});
@@ -418,6 +438,7 @@ TEST_F(ShadowOpHandlerTest, OH4_FromSeveralThreads) {
   host().Quiesce();
   EXPECT_EQ(counts_->equal(), 800);
   EXPECT_EQ(counts_->diverged(), 800);
+  EXPECT_EQ(counts_->pending(), 0);
   EXPECT_EQ(TakeDiverged().size(), 1u);
 }
 

@@ -11,8 +11,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
+#include "tandem/async_value.h"
+#include "tandem/chain.h"
 #include "tandem/core_runtime.h"
 #include "tandem/export.h"
 #include "tandem/location.h"
@@ -65,13 +68,26 @@ class TANDEM_EXPORT ShadowCounts : public RefCounted<ShadowCounts> {
   int64_t skipped(ShadowSkip reason) const {
     return skipped_[static_cast<size_t>(reason)].load(std::memory_order_relaxed);
   }
-  int64_t skipped() const;  // for any reason
+  int64_t skipped() const;                                                      // for any reason
+  int64_t pending() const { return pending_.load(std::memory_order_relaxed); }  // of calls made, and not counted yet
+
+  // Becomes ready when nothing is pending; an error only if memory is exhausted.
+  AsyncValueRef<Chain> WhenDone();
 
  private:
   friend class Shadow;
+  friend class RefCounted<ShadowCounts>;
+  ~ShadowCounts() = default;
+  void Begin(size_t num_results) { pending_.fetch_add(static_cast<int64_t>(num_results), std::memory_order_relaxed); }
+  void End(size_t num_results);
+
   std::atomic<int64_t> equal_{0};
   std::atomic<int64_t> diverged_{0};
   std::atomic<int64_t> skipped_[kNumShadowSkips] = {};
+  std::atomic<int64_t> pending_{0};
+  std::mutex mutex_;
+  Producer<Chain> done_;           // null if nobody waits
+  AsyncValueRef<Chain> done_ref_;  // of done_
 };
 
 // How far a result of the op may be from that of another handler. If the definition states a worst error (NU-1), each
