@@ -75,6 +75,11 @@ StatusOr<RegularFile> OpenRegularFile(const std::string& path) {
 }
 
 Status ReplaceFile(const std::string& path, tandem::FunctionRef<Status(std::FILE*)> write) {
+  std::error_code error;
+  const std::filesystem::file_status there = std::filesystem::status(path, error);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    return InvalidArgument(path, ": expected a regular file or a new one, got something else");
+  }
   std::string temporary;
   TANDEM_ASSIGN_OR_RETURN(File file, CreateBeside(path, &temporary));
   Status status = write(file.get());
@@ -82,7 +87,6 @@ Status ReplaceFile(const std::string& path, tandem::FunctionRef<Status(std::FILE
   if (status.ok()) status = Rename(temporary, path);
   if (!status.ok()) {
     file.reset();
-    std::error_code error;
     std::filesystem::remove(temporary, error);
   }
   return status;

@@ -30,7 +30,8 @@ struct RegularFile {
 tandem::StatusOr<RegularFile> OpenRegularFile(const std::string& path);
 
 // Has `write` fill a new file beside `path`, then renames that, so that a file at `path` is always whole: the old one
-// or the new one. A failure of the system, or of `write`, leaves the old one, and nothing beside it. Thread-safe.
+// or the new one. A failure of the system, or of `write`, leaves the old one, and nothing beside it. Invalid argument
+// if `path` is a folder, a pipe or a device. Thread-safe.
 tandem::Status ReplaceFile(const std::string& path, tandem::FunctionRef<tandem::Status(std::FILE*)> write);
 
 }  // namespace files

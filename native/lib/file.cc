@@ -134,7 +134,15 @@ RcRef<HostBuffer> InputFile::Map() const {
 #endif
 }
 
+Status CheckReplaceable(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return Status();
+  return InvalidArgument(path, ": expected an ordinary file or a new one to write to, got ",
+                         S_ISDIR(info.st_mode) ? "a folder" : "a pipe or a device");
+}
+
 Status ReplaceFile(const std::string& path, FunctionRef<Status(WriteBytes)> write) {
+  TANDEM_RETURN_IF_ERROR(CheckReplaceable(path));
   std::string temporary;
   TANDEM_ASSIGN_OR_RETURN(FileDescriptor file, CreateBeside(path, &temporary));
   Status status = write([&](std::span<const std::byte> bytes) { return WriteAll(file, path, bytes); });

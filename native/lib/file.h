@@ -62,9 +62,12 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
+// InvalidArgument if `path` is a folder, a pipe or a device, which a rename would replace by a file.
+Status CheckReplaceable(const std::string& path);
+
 // Has `write` fill a new file beside `path` by calls of its parameter, then renames that to `path`. A failure of the
 // system (FailedPrecondition, or DataLoss when something cannot be written), or of `write`, leaves what was there, and
-// nothing beside it. Thread-safe.
+// nothing beside it; errors as CheckReplaceable's, too. Thread-safe.
 using WriteBytes = FunctionRef<Status(std::span<const std::byte>)>;
 Status ReplaceFile(const std::string& path, FunctionRef<Status(WriteBytes)> write);
 

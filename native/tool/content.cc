@@ -59,16 +59,7 @@ StatusOr<std::vector<std::byte>> ReadContent(const std::string& path) {
   return ReadToEnd(path, file.get());
 }
 
-Status CheckReplaceable(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return Status();
-  return InvalidArgument(path, ": expected an ordinary file or a new one to write to, got ",
-                         std::filesystem::is_directory(status) ? "a folder" : "a pipe or a device");
-}
-
 Status WriteContent(const std::string& path, std::span<const std::byte> content) {
-  TANDEM_RETURN_IF_ERROR(CheckReplaceable(path));
   return ReplaceFile(path, [content](WriteBytes write) { return write(content); });
 }
 

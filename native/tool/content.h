@@ -21,11 +21,7 @@ namespace tandem::tool {
 // folder.
 StatusOr<std::vector<std::byte>> ReadContent(const std::string& path);
 
-// Ok if a file may be put in the place of what is at `path`: an ordinary file, or nothing. InvalidArgument for a
-// folder, a pipe or a device, which would be gone.
-Status CheckReplaceable(const std::string& path);
-
-// Replaces the file as a whole, or leaves the old one if something fails.
+// Replaces the file as a whole, or leaves the old one if something fails. Errors as ReplaceFile's.
 Status WriteContent(const std::string& path, std::span<const std::byte> content);
 
 // The program in a file, a pipe or, by "-", standard input: text or the binary form, told apart by its content.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "file.h"
 #include "tool/command.h"
 #include "tool/content.h"
 #include "tool/devices.h"

@@ -201,7 +201,6 @@ StatusOr<std::vector<FileTensor>> ReadTensors(eager::Runtime& runtime, Console& 
 
 Status WriteTensors(std::span<const eager::Tensor> tensors, Console& console, const std::string& path) {
   TANDEM_RETURN_IF_ERROR(CheckTensorFileName(path));
-  TANDEM_RETURN_IF_ERROR(CheckReplaceable(path));
   const std::string extension = ExtensionOf(path);
   if (extension == ".safetensors") return WriteSafetensors(tensors, console, path);
   if (tensors.size() != 1) {

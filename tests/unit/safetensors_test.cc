@@ -240,6 +240,19 @@ TEST_F(SafetensorsTest, RefusesAPipeWithoutWaitingForItsOtherEnd) {
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("pipe: expected an ordinary file, got a pipe or a device"), std::string_view::npos);
 }
+
+TEST_F(SafetensorsTest, DoesNotPutAFileInThePlaceOfAPipeOrAFolder) {
+  ASSERT_EQ(mkfifo(folder_.File("pipe").c_str(), 0600), 0);
+  std::filesystem::create_directory(folder_.File("folder"));
+  for (const auto& [name, kind] : {std::pair("pipe", "a pipe or a device"), {"folder", "a folder"}}) {
+    const Status status = SaveSafetensors(folder_.File(name), {});
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find(std::string(": expected an ordinary file or a new one to write to, got ") + kind),
+              std::string_view::npos);
+    EXPECT_FALSE(std::filesystem::is_regular_file(folder_.File(name)));
+  }
+  EXPECT_EQ(folder_.Count(), 2u);
+}
 #endif
 
 TEST_F(SafetensorsTest, AFileThatShrinksIsAnErrorWhereItIsRead) {
@@ -432,7 +445,7 @@ TEST_F(SafetensorsTest, RefusesToWriteWhereItCannot) {
   EXPECT_EQ(missing.code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(missing.message().find("nothing/file"), std::string_view::npos);
   std::filesystem::create_directory(folder_.File("written"));
-  EXPECT_EQ(SaveSafetensors(folder_.File("written"), {}).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(SaveSafetensors(folder_.File("written"), {}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(folder_.Count(), 1u);
 }
 

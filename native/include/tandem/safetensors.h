@@ -134,8 +134,9 @@ struct SafetensorsSaveOptions {
 // give the same bytes. It is written beside `path` and then renamed, so that a file at `path` is always whole, the old
 // one or the new one; of a call that fails nothing is left.
 //
-// InvalidArgument for null tensors, dtypes that the format lacks (string), and names that are not UTF-8 or kept for the
-// metadata; the error of a tensor that is one, as the cause; FailedPrecondition or DataLoss if the system refuses.
+// InvalidArgument for null tensors, dtypes that the format lacks (string), names that are not UTF-8 or kept for the
+// metadata, and a path that is a folder, a pipe or a device; the error of a tensor that is one, as the cause;
+// FailedPrecondition or DataLoss if the system refuses.
 TANDEM_EXPORT Status SaveSafetensors(const std::string& path, const NamedTensors& tensors,
                                      const SafetensorsSaveOptions& options = {},
                                      std::source_location where = std::source_location::current());
