@@ -30,8 +30,10 @@ fn not_a_number() -> f32 {
   return bitcast<f32>(bits);
 }
 
+// Bits of one and bits of the other joined by | would be the same, but LLVM 15 for AVX-512, which lavapipe uses, gets
+// that wrong in some surroundings.
 fn with_sign_of(magnitude: f32, x: f32) -> f32 {
-  return bitcast<f32>((bitcast<u32>(magnitude) & 0x7fffffffu) | (bitcast<u32>(x) & 0x80000000u));
+  return select(abs(magnitude), -abs(magnitude), bitcast<i32>(x) < 0);
 }
 
 // The first 12 bits of the significand, so that products of two such numbers are exact, and x - first_bits(x), too.

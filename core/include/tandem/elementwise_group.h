@@ -42,6 +42,9 @@ class TANDEM_EXPORT ElementwiseFuser {
   virtual bool CanFuse(const OpDef& def, const OpAttrsRef& attrs) const = 0;
   // Whether it can be one where kernels are looked up by `dtype`.
   virtual bool CanFuse(const OpDef& def, DType dtype) const = 0;
+  // Whether it can compute a group of such ops and dtypes whose inputs and steps' results are these. Not if one is too
+  // large for the device, for example: its op then says so itself. Default: yes.
+  virtual bool CanCompute(std::span<const TensorMetadata> inputs, std::span<const TensorMetadata> results) const;
   // Computes the outputs of the group, as results of the kernel, from its inputs. Only called for what Infer says can
   // be computed so.
   virtual StatusOr<Kernel> MakeKernel(std::shared_ptr<const ElementwiseGroup> group) const = 0;

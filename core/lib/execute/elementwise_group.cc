@@ -35,6 +35,10 @@ struct GroupMetadata {
 
 ElementwiseFuser::~ElementwiseFuser() = default;
 
+bool ElementwiseFuser::CanCompute(std::span<const TensorMetadata>, std::span<const TensorMetadata>) const {
+  return true;
+}
+
 struct ElementwiseGroup::Signatures {
   std::vector<OpSignature> of_steps;
 };
@@ -87,6 +91,7 @@ RcRef<const ElementwiseGroup::Typing> ElementwiseGroup::Infer(std::span<const Te
   for (size_t i = 0; i < inputs.size(); ++i) typing->inputs[i] = *inputs[i];
   typing->is_possible = true;
   for (size_t i = 0; i < steps_.size() && typing->is_possible; ++i) typing->is_possible = InferStep(i, *typing);
+  typing->is_possible = typing->is_possible && fuser_.CanCompute(typing->inputs.span(), typing->results.span());
   RcRef<const Typing> inferred(std::move(typing));
   const std::lock_guard lock(mutex_);
   last_ = inferred;  // whatever it is

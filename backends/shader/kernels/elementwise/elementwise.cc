@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "kernels/element_types.h"
 #include "kernels/elementwise/elementwise_composer.h"
 #include "kernels/elementwise/elementwise_functions.h"
+#include "kernels/elementwise/elementwise_fused.h"
 #include "kernels/kernels.h"
 #include "tandem/shader/shader_call.h"
 
@@ -161,40 +163,12 @@ Status AddNKernel(KernelFrame& frame) {
 
 // ---- Conversions.
 
-enum class ElementClass : uint8_t { kFloat, kSigned, kUnsigned, kBool };
-
-ElementClass ClassOf(DType dtype) {
-  switch (dtype) {
-    case DType::kI32:
-      return ElementClass::kSigned;
-    case DType::kU32:
-      return ElementClass::kUnsigned;
-    case DType::kBool:
-      return ElementClass::kBool;
-    default:
-      return ElementClass::kFloat;
-  }
-}
-
-constexpr ShaderSource Conversion(std::string_view expression) { return {"tf.Cast", &ComposeElementwise, expression}; }
-// From a class to another, in the order of ElementClass.
-constexpr ShaderSource kConversions[4][4] = {
-    {Conversion("a"), Conversion("to_i32(a)"), Conversion("to_u32(a)"), Conversion("u32(!is_zero(a))")},
-    {Conversion("f32(a)"), Conversion("a"), Conversion("u32(a)"), Conversion("u32(a != 0)")},
-    {Conversion("f32(a)"), Conversion("i32(a)"), Conversion("a"), Conversion("u32(a != 0u)")},
-    {Conversion("f32(a)"), Conversion("i32(a)"), Conversion("a"), Conversion("a")},
-};
-constexpr ShaderSource kTruncation = Conversion("truncate_for_f16(a)");
-
 Status CastKernel(KernelFrame& frame) {
   const DType from = frame.arg(0).dtype();
   const DType to = frame.result_metadata(0).dtype;
   if (from == to) return Share(frame);
-  if (to == DType::kF16 && from == DType::kF32 && frame.attrs().GetOr("Truncate", false)) {
-    return Compute(frame, kTruncation, MetadataOfArguments(frame));
-  }
-  const ShaderSource& source = kConversions[static_cast<size_t>(ClassOf(from))][static_cast<size_t>(ClassOf(to))];
-  return Compute(frame, source, MetadataOfArguments(frame));
+  const bool truncates = frame.attrs().GetOr("Truncate", false);
+  return Compute(frame, ConversionSource(from, to, truncates), MetadataOfArguments(frame));
 }
 
 // Whether the result's dtype is one that the device computes in; others are converted on the host.
@@ -208,17 +182,6 @@ bool ConvertsToOwnDType(std::span<const TensorMetadata* const>, const OpAttrsRef
 
 // ---- Registration.
 
-DTypeSet DTypesOf(Arithmetic arithmetic, const GpuLimits& limits) {
-  DTypeSet dtypes;
-  if (Includes(arithmetic, Arithmetic::kF32)) dtypes.Insert(DType::kF32);
-  if (Includes(arithmetic, Arithmetic::kF16) && limits.has_f16) dtypes.Insert(DType::kF16);
-  if (Includes(arithmetic, Arithmetic::kSigned)) dtypes.Insert(DType::kI32);
-  if (Includes(arithmetic, Arithmetic::kUnsigned)) dtypes.Insert(DType::kU32);
-  if (Includes(arithmetic, Arithmetic::kBool)) dtypes.Insert(DType::kBool);
-  if (Includes(arithmetic, Arithmetic::kUntyped)) dtypes.Insert(DType::kInvalid);
-  return dtypes;
-}
-
 Kernel KernelOf(const ElementwiseFunction& function) {
   if (function.source.text == "a") return MakeKernel<&Share>();
   const std::string_view op = function.source.name;
@@ -226,6 +189,13 @@ Kernel KernelOf(const ElementwiseFunction& function) {
   if (op == "tf.NotEqual") return MakeKernel(EqualityKernel{function, /*if_incompatible=*/true});
   return MakeKernel(ElementwiseKernel{function});
 }
+
+// Programs alone compute groups of ops, and the module that a page loads runs none.
+#ifdef TANDEM_SMALL
+constexpr bool kHasFuser = false;
+#else
+constexpr bool kHasFuser = true;
+#endif
 
 }  // namespace
 
@@ -239,6 +209,7 @@ Status RegisterElementwiseKernels(ShaderOpHandler& handler) {
   const ElementwiseFunction& add = *FindElementwiseFunction("tf.AddV2", Arithmetic::kNumber);
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.BiasAdd", numeric, MakeKernel(BiasAddKernel{add})));
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.AddN", numeric, MakeKernel<&AddNKernel>()));
+  if constexpr (kHasFuser) handler.SetFuser(std::make_unique<ShaderFuser>(limits));
   const auto condition = limits.has_f16 ? &ConvertsToOwnDType<true> : &ConvertsToOwnDType<false>;
   return handler.AddKernel("tf.Cast", AllDTypes(limits), MakeKernel<&CastKernel>().OnlyIf(condition));
 }

@@ -12,13 +12,11 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/elementwise/elementwise_form.h"
 #include "tandem/shader/launch.h"
 #include "tandem/tensor.h"
 
 namespace tandem::shader {
-
-// Operands of one launch: with the result, as many buffers as every device allows.
-inline constexpr size_t kMaxElementwiseOperands = 7;
 
 // Composes the shader of an element-wise function: `source.text` is either an expression of the operands a, b, ... or a
 // complete `fn apply(a: A, b: B, ...) -> R`, where A, B, ... and R are the types that the operands and the result are

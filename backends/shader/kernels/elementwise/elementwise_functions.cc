@@ -43,6 +43,33 @@ constexpr auto kFunctions = [] {
   return functions;
 }();
 
+// ---- Conversions.
+
+enum class ElementClass : uint8_t { kFloat, kSigned, kUnsigned, kBool };
+
+ElementClass ClassOf(DType dtype) {
+  switch (dtype) {
+    case DType::kI32:
+      return ElementClass::kSigned;
+    case DType::kU32:
+      return ElementClass::kUnsigned;
+    case DType::kBool:
+      return ElementClass::kBool;
+    default:
+      return ElementClass::kFloat;
+  }
+}
+
+constexpr ShaderSource Conversion(std::string_view expression) { return {"tf.Cast", &ComposeElementwise, expression}; }
+// From a class to another, in the order of ElementClass.
+constexpr ShaderSource kConversions[4][4] = {
+    {Conversion("a"), Conversion("to_i32(a)"), Conversion("to_u32(a)"), Conversion("u32(!is_zero(a))")},
+    {Conversion("f32(a)"), Conversion("a"), Conversion("u32(a)"), Conversion("u32(a != 0)")},
+    {Conversion("f32(a)"), Conversion("i32(a)"), Conversion("a"), Conversion("u32(a != 0u)")},
+    {Conversion("f32(a)"), Conversion("i32(a)"), Conversion("a"), Conversion("a")},
+};
+constexpr ShaderSource kTruncation = Conversion("truncate_for_f16(a)");
+
 }  // namespace
 
 std::span<const ElementwiseFunction> ElementwiseFunctions() { return kFunctions; }
@@ -61,6 +88,22 @@ std::string UnaryFunctionText(std::string_view op, std::string_view name, bool f
   constexpr std::array<std::string_view, 1> kOperand = {"f32"};
   const std::string text = FunctionOfExpression(name, kOperand, "f32", source.text, function->attribute != nullptr);
   return FunctionsCalledBy(text) + text;
+}
+
+DTypeSet DTypesOf(Arithmetic arithmetic, const GpuLimits& limits) {
+  DTypeSet dtypes;
+  if (Includes(arithmetic, Arithmetic::kF32)) dtypes.Insert(DType::kF32);
+  if (Includes(arithmetic, Arithmetic::kF16) && limits.has_f16) dtypes.Insert(DType::kF16);
+  if (Includes(arithmetic, Arithmetic::kSigned)) dtypes.Insert(DType::kI32);
+  if (Includes(arithmetic, Arithmetic::kUnsigned)) dtypes.Insert(DType::kU32);
+  if (Includes(arithmetic, Arithmetic::kBool)) dtypes.Insert(DType::kBool);
+  if (Includes(arithmetic, Arithmetic::kUntyped)) dtypes.Insert(DType::kInvalid);
+  return dtypes;
+}
+
+const ShaderSource& ConversionSource(DType from, DType to, bool truncates) {
+  if (truncates && from == DType::kF32 && to == DType::kF16) return kTruncation;
+  return kConversions[static_cast<size_t>(ClassOf(from))][static_cast<size_t>(ClassOf(to))];
 }
 
 }  // namespace tandem::shader

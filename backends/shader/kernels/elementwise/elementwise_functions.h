@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/dtype.h"
+#include "tandem/shader/shader_queue.h"
 #include "tandem/shader/shader_source.h"
 
 namespace tandem::shader {
@@ -48,8 +50,15 @@ struct ElementwiseFunction {
 
 std::span<const ElementwiseFunction> ElementwiseFunctions();
 
+// The dtypes of operands for which a device of these limits computes such a function; kInvalid for an op without a type
+// attribute.
+DTypeSet DTypesOf(Arithmetic arithmetic, const GpuLimits& limits);
+
 // Null if there is none.
 const ElementwiseFunction* FindElementwiseFunction(std::string_view op, Arithmetic arithmetic);
+
+// What tf.Cast computes from one dtype of AllDTypes to another. `truncates`: its attribute Truncate.
+const ShaderSource& ConversionSource(DType from, DType to, bool truncates);
 
 // The function of an op of one operand, for other kernels to apply to what they computed: `fn name(a: f32) -> f32`, or
 // `fn name(a: f32, alpha: f32) -> f32` if it has an attribute, with all that it calls. `flag`
