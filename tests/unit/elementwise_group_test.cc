@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,6 +108,75 @@ TEST_F(ElementwiseGroupTest, PR5_AttributesReachTheirOps) {
 }
 
 TEST_F(ElementwiseGroupTest, PR5_EveryOpAndDType) { EXPECT_GT(ExpectSameOfEveryOpAndDType(DType::kF64), 300); }
+
+// Numbers for which the order of operands, or how a choice is made, shows: in all pairs, and in tiles as well as in
+// what is left of them.
+TEST_F(ElementwiseGroupTest, PR5_SpecialNumbersInChainsOfCheapOps) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  const std::vector<float> numbers = {
+      0.0f, -0.0f, 1.5f, -1.5f, kInf, -kInf, -kTiny, -kLargest, 7e-39f, 0.1f, std::numeric_limits<float>::quiet_NaN()};
+  std::vector<float> left;
+  std::vector<float> right;
+  for (const float x : numbers) {
+    for (const float y : numbers) {
+      left.push_back(x);
+      right.push_back(y);
+    }
+  }
+  const std::vector<std::string> unary = {"tf.Neg", "tf.Abs", "tf.Square", "tf.Relu"};
+  const std::vector<std::string> binary = {
+      "tf.AddV2", "tf.Sub", "tf.Mul", "tf.RealDiv", "tf.Maximum", "tf.Minimum", "tf.SquaredDifference"};
+  const auto count = static_cast<int64_t>(left.size());
+  std::vector<TensorHandle> inputs;
+  inputs.push_back(Dense<float>({count}, left));
+  inputs.push_back(Dense<float>({count}, right));
+  // The numbers themselves, from registers: the reverse of the reverse.
+  for (const std::string& op : unary) {
+    ExpectSameNumbers({{"tf.Neg", {0}}, {"tf.Neg", {2}}, {op, {3}}}, {2}, inputs, op);
+  }
+  for (const std::string& op : binary) {
+    ExpectSameNumbers({{"tf.Neg", {0}}, {"tf.Neg", {2}}, {op, {3, 1}}}, {2}, inputs, op + ", the first computed");
+    ExpectSameNumbers({{"tf.Neg", {1}}, {"tf.Neg", {2}}, {op, {0, 3}}}, {2}, inputs, op + ", the second computed");
+    ExpectSameNumbers({{"tf.Neg", {0}}, {op, {0, 1}}}, {0, 1}, inputs, op + ", none computed");
+    ExpectSameNumbers({{"tf.Neg", {0}}, {op, {2, 2}}, {op, {3, 2}}}, {2}, inputs, op + ", one used twice");
+  }
+}
+
+TEST_F(ElementwiseGroupTest, PR5_ChainsOfCheapOpsOfEverySize) {
+  // One number for all, a row for all rows, one of f16, and steps that have no tiles between others.
+  const std::vector<Step> steps = {
+      {"tf.Mul", {0, 1}},     {"tf.AddV2", {4, 2}},   {"tf.Sigmoid", {5}},
+      {"tf.Sub", {1, 6}},     {"tf.Maximum", {7, 4}}, {"tf.Cast", {3}, Attrs("DstT", DType::kF32)},
+      {"tf.RealDiv", {8, 9}}, {"tf.Relu", {10}},      {"tf.Minimum", {2, 11}},
+      {"tf.Square", {12}},    {"tf.AddV2", {13, 13}}};
+  for (const int64_t columns : {1, 2, 31, 32, 33, 64, 96, 127, 128, 129, 160, 191, 1000, 1056, 5000}) {
+    std::vector<TensorHandle> inputs;
+    inputs.push_back(Random<float>({3, columns}, 1));
+    inputs.push_back(Random<float>({1}, 2));
+    inputs.push_back(Random<float>({columns}, 3));
+    inputs.push_back(Random<Float16>({3, columns}, 4));
+    ExpectSame(steps, {10}, Copies(inputs), std::to_string(columns));
+    ExpectSame(steps, {1, 4, 9, 10}, std::move(inputs), std::to_string(columns) + ", several results");
+  }
+}
+
+TEST_F(ElementwiseGroupTest, PR5_OneGroupForInputsOfChangingMetadata) {
+  const auto group = Group(2, {{"tf.AddV2", {0, 1}}, {"tf.Maximum", {2, 1}}}, {1});
+  for (int round = 0; round < 2; ++round) {
+    for (const int64_t n : {3, 100, 2000}) {
+      for (const bool is_float : {true, false}) {
+        std::vector<TensorHandle> inputs;
+        for (const int64_t size : {n, int64_t{1}}) {
+          inputs.push_back(is_float ? Random<float>({size}, 1) : Random<int32_t>({size}, 1));
+        }
+        const auto expected = Run("tf.Maximum", {Run("tf.AddV2", Copies(inputs)), inputs[1].CopyRef()});
+        ExpectSameBits(RunGroup(group, std::move(inputs))[0], expected, std::to_string(n));
+      }
+    }
+  }
+}
 
 TEST_F(ElementwiseGroupTest, PR5_WhatCannotBeOneIsTold) {
   const std::vector<Step> steps = {{"tf.AddV2", {0, 1}}, {"tf.AddV2", {2, 1}}};

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -101,6 +103,25 @@ class ElementwiseGroups : public OpTest {
     const auto expected = RunOneByOne(steps, outputs, inputs);
     const auto fused = RunGroup(group, std::move(inputs));
     for (size_t i = 0; i < outputs.size(); ++i) ExpectSameBits(fused[i], expected[i], what);
+  }
+
+  // As ExpectSame, for f32; of a NaN it is the same only that it is one (NU-3).
+  void ExpectSameNumbers(const std::vector<Step>& steps, const std::vector<uint32_t>& outputs,
+                         const std::vector<TensorHandle>& inputs, const std::string& what) {
+    const auto group = Group(static_cast<uint32_t>(inputs.size()), steps, outputs);
+    ASSERT_NE(group, nullptr);
+    const auto expected = RunOneByOne(steps, outputs, inputs);
+    const auto fused = RunGroup(group, Copies(inputs));
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const std::vector<float> wanted = Values<float>(expected[k]);
+      const std::vector<float> given = Values<float>(fused[k]);
+      ASSERT_EQ(given.size(), wanted.size());
+      for (size_t i = 0; i < given.size(); ++i) {
+        if (std::isnan(wanted[i]) && std::isnan(given[i])) continue;
+        ASSERT_EQ(std::bit_cast<uint32_t>(given[i]), std::bit_cast<uint32_t>(wanted[i]))
+            << what << ", element " << i << ": " << given[i] << " instead of " << wanted[i];
+      }
+    }
   }
 
   template <typename T>
