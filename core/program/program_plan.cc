@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "program_epilogues.h"
 #include "program_fusion.h"
 #include "program_kernels.h"
 #include "tandem/host_context.h"
@@ -117,7 +118,9 @@ class PlanBuilder {
       for (const uint32_t value : instruction.results) step.results.push_back(slots.Define(value));
     }
     function.num_slots = slots.count();
-    return plan_.options_.fuse ? FuseSteps(source.value_types.size(), instructions, function.steps) : Status();
+    if (!plan_.options_.fuse) return Status();
+    TANDEM_RETURN_IF_ERROR(FoldEpilogues(source.value_types.size(), instructions, function.steps));
+    return FuseSteps(source.value_types.size(), instructions, function.steps);
   }
 
   // What needs nothing comes first, so that the ops that use it follow each other.
