@@ -17,6 +17,7 @@
 #include "kernels/convolution/convolution_product.h"
 #include "kernels/half_rows.h"
 #include "kernels/kernels.h"
+#include "kernels/packed_memory.h"
 #include "tandem/function_ref.h"
 #include "tandem/window_geometry.h"
 
@@ -82,17 +83,18 @@ struct Conv2DKernel {
                             ConvolutionPlan::Make(frame.attrs(), input.shape(), filter.shape()));
     const ImageLayout source = plan.Layout(input.shape());
     const ImageLayout result = plan.Layout(frame.result_metadata(0).shape);
-    const WindowProduct<T> product = {
-        frame.exec().work_queue(),
-        conversion,
-        source,
-        input.data<T>(),
-        result,
-        out,
-        ForwardTaps(plan.windows.rows),
-        ForwardTaps(plan.windows.cols),
-        ForwardFilter(filter.shape(), source.channels / filter.shape().dim(2), filter.data<T>()),
-        finish};
+    FilterView<T> view = ForwardFilter(filter.shape(), source.channels / filter.shape().dim(2), filter.data<T>());
+    view.forms = FormsOf(filter);
+    const WindowProduct<T> product = {frame.exec().work_queue(),
+                                      conversion,
+                                      source,
+                                      input.data<T>(),
+                                      result,
+                                      out,
+                                      ForwardTaps(plan.windows.rows),
+                                      ForwardTaps(plan.windows.cols),
+                                      view,
+                                      finish};
     return product.Run();
   }
 };
