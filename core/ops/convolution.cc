@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D.
+// Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D, _FusedDepthwiseConv2dNative.
 
 #include <algorithm>
 #include <array>
@@ -71,9 +71,10 @@ StatusOr<TensorMetadata> ForwardMetadata(const TensorMetadata& input, const Tens
   return TensorMetadata(input.dtype, convolution.output);
 }
 
+template <bool depthwise>
 StatusOr<TensorMetadata> FusedMetadata(const TensorMetadata& input, const TensorMetadata& filter, VariadicMetadata args,
                                        const OpAttrsRef& attrs) {
-  TANDEM_ASSIGN_OR_RETURN(const TensorMetadata output, ForwardMetadata<false>(input, filter, attrs));
+  TANDEM_ASSIGN_OR_RETURN(const TensorMetadata output, ForwardMetadata<depthwise>(input, filter, attrs));
   static constexpr std::string_view kFirst[] = {"BiasAdd", "FusedBatchNorm"};
   static constexpr std::string_view kActivations[] = {"Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"};
   TANDEM_ASSIGN_OR_RETURN(const std::span<const std::string_view> fused_ops,
@@ -85,8 +86,9 @@ StatusOr<TensorMetadata> FusedMetadata(const TensorMetadata& input, const Tensor
                            args.size());
   }
   constexpr std::string_view kNames[] = {"scale", "offset", "mean", "variance"};
+  const int64_t out_channels = depthwise ? filter.dim(2) * filter.dim(3) : filter.dim(3);
   for (size_t i = 0; i < args.size(); ++i) {
-    if (args[i].rank() == 1 && args[i].dim(0) == filter.dim(3)) continue;
+    if (args[i].rank() == 1 && args[i].dim(0) == out_channels) continue;
     const std::string_view name = is_bias ? "bias" : kNames[i];
     return InvalidArgument(name, " must be a vector with one element for each output channel, got filter: ", filter,
                            ", ", name, ": ", args[i]);
@@ -271,32 +273,55 @@ filter_sizes: The shape of the filter: rows, columns, input channels, multiplier
 out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.)"));
 }
 
-OpDefBuilder FusedConv2DDef() {
-  return WithConvolutionAttrs(
-      OpDefBuilder("tf._FusedConv2D")
-          .Input("input: T")
-          .Input("filter: T")
-          .Input("args: num_args * T")
-          .Output("output: T")
-          .Attr("num_args: int >= 0")
-          .Attr("fused_ops: list(string) = []")
-          .Attr("epsilon: float = 0.0001")
-          .Attr("leakyrelu_alpha: float = 0.2")
-          .Metadata<&FusedMetadata>(),
-      "T: {half, bfloat16, float, double}",
-      TANDEM_DOC(R"(Convolution of images, with a bias or a normalization of its channels and an activation.
+// What fused convolutions take beside images and filters.
+OpDefBuilder WithFusedOps(OpDefBuilder builder) {
+  return builder.Input("args: num_args * T")
+      .Output("output: T")
+      .Attr("num_args: int >= 0")
+      .Attr("fused_ops: list(string) = []")
+      .Attr("epsilon: float = 0.0001")
+      .Attr("leakyrelu_alpha: float = 0.2");
+}
 
-The same as tf.Conv2D followed by the fused ops one after the other, but without the tensors in between; f16 and bf16
-are rounded once, at the end.
-
-input: Images in the order of data_format.
-filter: [rows, columns, input channels, output channels]; not empty.
+// What all fused convolutions say of that.
+constexpr const char* kFusedOpsDoc = TANDEM_DOC(R"(
 args: Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale, offset, mean
   and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x.
 fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh',
   'Sigmoid'.
 epsilon: Added to the variance.
-leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)"));
+leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)");
+
+OpDefBuilder FusedConv2DDef() {
+  const std::string doc =
+      std::string(TANDEM_DOC(R"(Convolution of images, with a bias or a normalization of its channels and an activation.
+
+The same as tf.Conv2D followed by the fused ops one after the other, but without the tensors in between; f16 and bf16
+are rounded once, at the end.
+
+input: Images in the order of data_format.
+filter: [rows, columns, input channels, output channels]; not empty.)")) +
+      kFusedOpsDoc;
+  return WithConvolutionAttrs(WithFusedOps(OpDefBuilder("tf._FusedConv2D").Input("input: T").Input("filter: T"))
+                                  .Metadata<&FusedMetadata<false>>(),
+                              "T: {half, bfloat16, float, double}", doc.c_str());
+}
+
+OpDefBuilder FusedDepthwiseDef() {
+  const std::string doc =
+      std::string(TANDEM_DOC(R"(Depthwise convolution of images, with a bias or a normalization, and an activation.
+
+The same as tf.DepthwiseConv2dNative followed by the fused ops one after the other, but without the tensors in between;
+f16 and bf16 are rounded once, at the end.
+
+input: Images in the order of data_format.
+filter: [rows, columns, input channels, multiplier]; not empty.)")) +
+      kFusedOpsDoc;
+  return WithWindowAttrs(
+      WithFusedOps(OpDefBuilder("tf._FusedDepthwiseConv2dNative").Input("input: T").Input("filter: T"))
+          .Attr("T: {half, bfloat16, float, double}")
+          .Metadata<&FusedMetadata<true>>(),
+      doc.c_str());
 }
 
 }  // namespace
@@ -310,6 +335,7 @@ Status RegisterConvolutionOps(OpRegistry& registry) {
       DepthwiseBackpropInputDef(),
       DepthwiseBackpropFilterDef(),
       FusedConv2DDef(),
+      FusedDepthwiseDef(),
   });
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "program_epilogues.h"
 #include "program_kernels.h"
 #include "program_pending.h"
 #include "tandem/host_context.h"
@@ -159,10 +160,10 @@ bool Frame::ExecuteFusion(const PlanFusion& fusion) {
     if (input.IsConcrete() && (input.tensor().IsA(kSparseCooHost) || input.tensor().IsA(kStringHost))) return false;
     metadata[i] = &input.metadata();
   }
-  if (!fusion.group->Infer(metadata.span())) return false;
+  if (fusion.epilogue ? !fusion.epilogue->Fits(metadata.span()) : !fusion.group->Infer(metadata.span())) return false;
   for (size_t i = 0; i < fusion.inputs.size(); ++i) arguments[i] = TakeTensor(fusion.inputs[i]);
   const ExecutionContext exec = exec_.WithLocation(fusion.location);
-  fusion.op({exec, arguments.span(), OpAttrsRef(), results.span(), nullptr});
+  fusion.op({exec, arguments.span(), fusion.attrs, results.span(), nullptr});
   for (size_t i = 0; i < fusion.results.size(); ++i) StoreTensor(fusion.results[i], std::move(results[i]));
   return true;
 }

@@ -125,6 +125,10 @@ Status FuseSteps(size_t num_values, std::span<const ProgramInstruction* const> i
     for (const uint32_t value : instructions[i]->operands) last_uses[value] = i;
   }
   for (size_t i = 0; i < steps.size();) {
+    if (steps[i].fusion != nullptr) {
+      i += steps[i].fusion->num_steps;
+      continue;
+    }
     Run run(instructions, last_uses, steps, i);
     while (run.end() < steps.size() && run.Extend()) {
     }

@@ -13,8 +13,8 @@
 namespace tandem {
 
 // Finds runs of element-wise ops of one handler that follow each other, each of which uses a result of the run, and
-// gives the first step of each run its fusion. `steps` are those of a function of `num_values` values, made of
-// `instructions`.
+// gives the first step of each run its fusion; steps of other fusions are left as they are. `steps` are those of a
+// function of `num_values` values, made of `instructions`.
 Status FuseSteps(size_t num_values, std::span<const ProgramInstruction* const> instructions, std::span<PlanStep> steps);
 
 }  // namespace tandem

@@ -5,12 +5,15 @@
 
 #include "program_plan.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "program_epilogues.h"
 #include "program_fusion.h"
 #include "program_kernels.h"
+#include "tandem/constant_buffer.h"
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
 
@@ -117,7 +120,9 @@ class PlanBuilder {
       for (const uint32_t value : instruction.results) step.results.push_back(slots.Define(value));
     }
     function.num_slots = slots.count();
-    return plan_.options_.fuse ? FuseSteps(source.value_types.size(), instructions, function.steps) : Status();
+    if (!plan_.options_.fuse) return Status();
+    TANDEM_RETURN_IF_ERROR(FoldEpilogues(source.value_types.size(), instructions, function.steps));
+    return FuseSteps(source.value_types.size(), instructions, function.steps);
   }
 
   // What needs nothing comes first, so that the ops that use it follow each other.
@@ -190,9 +195,20 @@ class PlanBuilder {
   }
 
   Status MakeTensor(const ProgramInstruction& instruction, PlanStep& step) {
-    StatusOr<TensorHandle> made = instruction.constant ? MakeConstant(*instruction.constant) : FindWeight(instruction);
-    if (!made.ok()) return made.status().WithContext(ProgramKernelName(instruction.kernel), step.location);
-    step.tensor = *std::move(made);
+    // One tensor for all instructions that make it.
+    TensorHandle& known = instruction.constant ? constants_[instruction.constant.get()] : weights_[instruction.name];
+    if (!known.IsValid()) {
+      StatusOr<TensorHandle> made =
+          instruction.constant ? MakeConstant(*instruction.constant) : FindWeight(instruction);
+      if (!made.ok()) return made.status().WithContext(ProgramKernelName(instruction.kernel), step.location);
+      known = *std::move(made);
+    }
+    if (!instruction.constant && known.IsMetadataAvailable() && known.metadata() != instruction.weight_metadata) {
+      return InvalidArgument("expected the weight ", instruction.name, " to be ", instruction.weight_metadata, ", got ",
+                             known.metadata())
+          .WithContext(ProgramKernelName(instruction.kernel), step.location);
+    }
+    step.tensor = known.CopyRef();
     return Status();
   }
 
@@ -219,7 +235,7 @@ class PlanBuilder {
   StatusOr<Tensor> ShowConstant(const ProgramConstant& constant) {
     void* const data = const_cast<std::byte*>(constant.bytes.data());
     TANDEM_ASSIGN_OR_RETURN(RcRef<HostBuffer> buffer,
-                            HostAllocator::WrapExternal(data, constant.bytes.size(), [program = program_] {}));
+                            ConstantBuffer::Wrap(data, constant.bytes.size(), [program = program_] {}));
     return Tensor(constant.metadata, &plan_.runtime_.host().device(), kDenseHost, data, std::move(buffer));
   }
 
@@ -230,11 +246,17 @@ class PlanBuilder {
     TANDEM_ASSIGN_OR_RETURN(TensorHandle weight, plan_.options_.find_weight(instruction.name));
     if (!weight.IsValid()) return InvalidArgument("expected a tensor as the weight ", instruction.name, ", got null");
     if (weight.IsError()) return weight.GetError();
-    if (weight.IsMetadataAvailable() && weight.metadata() != instruction.weight_metadata) {
-      return InvalidArgument("expected the weight ", instruction.name, " to be ", instruction.weight_metadata, ", got ",
-                             weight.metadata());
-    }
-    return weight;
+    return KeepForms(weight);
+  }
+
+  // A weight on the host as a constant: what kernels keep with it goes with the runner, not with the caller's tensor.
+  StatusOr<TensorHandle> KeepForms(TensorHandle& weight) {
+    if (!weight.IsConcrete() || !weight.tensor().IsA(kDenseHost) || weight.tensor().IsInline()) return weight.CopyRef();
+    const Tensor& tensor = weight.tensor();
+    TANDEM_ASSIGN_OR_RETURN(RcRef<HostBuffer> buffer, ConstantBuffer::Wrap(tensor.data(), tensor.metadata().byte_size(),
+                                                                           [storage = tensor.storage()] {}));
+    return TensorHandle::MakeAvailable(
+        Tensor(tensor.metadata(), tensor.device(), kDenseHost, const_cast<void*>(tensor.data()), std::move(buffer)));
   }
 
   // Where the results of a function are, as far as that can be told without calling it.
@@ -280,6 +302,8 @@ class PlanBuilder {
   std::set<std::string_view> registered_;  // names of op handlers
   std::vector<OpHandler*> handlers_;       // of the values of a function; null for what is none, or not known
   std::vector<State> states_;              // of the places of functions
+  std::map<const ProgramConstant*, TensorHandle> constants_;
+  std::map<std::string_view, TensorHandle> weights_;
 };
 
 StatusOr<RcRef<const ProgramPlan>> ProgramPlan::Create(CoreRuntime& runtime, RcRef<const Program> program,

@@ -26,6 +26,7 @@
 namespace tandem {
 
 struct PlanFunction;
+class PlanEpilogue;
 
 // A value as an instruction uses it.
 struct PlanOperand {
@@ -41,12 +42,15 @@ struct PlanPlace {
 
 // Steps that follow each other and are computed as one where what they are given allows it.
 struct PlanFusion {
+  // One of them: element-wise ops, or a product or convolution with what follows it.
   std::shared_ptr<const ElementwiseGroup> group;
-  Op op;  // the group
+  std::shared_ptr<const PlanEpilogue> epilogue;
+  Op op;             // the group, or the op that has epilogues
+  OpAttrsRef attrs;  // of that
   size_t num_steps = 0;
-  std::vector<PlanOperand> inputs;  // of the group
+  std::vector<PlanOperand> inputs;  // of the op
   std::vector<uint32_t> results;    // slots of its outputs
-  Location location;                // of the last step
+  Location location;                // of the last step, or of the product
 };
 
 // An instruction.

@@ -101,6 +101,14 @@ const std::vector<KernelCase>& Cases() {
          return Attrs("strides", Numbers{1, 1, 1, 1}, "padding", "SAME", "num_args", int64_t{1}, "fused_ops",
                       std::vector<std::string_view>{"BiasAdd", "Relu"});
        }},
+      {"FusedDepthwise", "tf._FusedDepthwiseConv2dNative", 1,
+       [](KernelWorld& w) {
+         return List(w.F32({1, 12, 12, 4}), w.F32({3, 3, 4, 2}), w.F32({8}));
+       },
+       [] {
+         return Attrs("strides", Numbers{1, 1, 1, 1}, "padding", "SAME", "num_args", int64_t{1}, "fused_ops",
+                      std::vector<std::string_view>{"BiasAdd", "Relu6"});
+       }},
       {"Conv2DBackpropInput", "tf.Conv2DBackpropInput", 1,
        [](KernelWorld& w) {
          return List(w.Ints({1, 12, 12, 4}), w.F32({3, 3, 4, 8}), w.F32({1, 12, 12, 8}));

@@ -121,6 +121,14 @@ const std::vector<KernelCase>& Cases() {
          return Attrs("strides", Numbers{1, 1, 1, 1}, "padding", "SAME", "num_args", int64_t{1}, "fused_ops",
                       std::vector<std::string_view>{"BiasAdd", "Relu"});
        }},
+      {"FusedDepthwise", "tf._FusedDepthwiseConv2dNative", 1,
+       [](KernelWorld& w) {
+         return List(w.F32({4, 80, 80, 64}), w.F32({5, 5, 64, 1}), w.F32({64}));
+       },
+       [] {
+         return Attrs("strides", Numbers{1, 1, 1, 1}, "padding", "SAME", "num_args", int64_t{1}, "fused_ops",
+                      std::vector<std::string_view>{"BiasAdd", "Relu6"});
+       }},
       {"Conv2DBackpropInput", "tf.Conv2DBackpropInput", 1,
        [](KernelWorld& w) {
          return List(w.Ints({2, 40, 40, 32}), w.F32({3, 3, 32, 64}), w.F32({2, 40, 40, 64}));
@@ -342,10 +350,7 @@ const std::vector<KernelCase>& Cases() {
          return List(w.F32({2048, 1024}), w.F32({2048, 1024}), w.Int(1));
        },
        [] { return Attrs("N", int64_t{2}); }},
-      {"StridedCopy", "tf.ReverseV2", 1,
-       [](KernelWorld& w) {
-         return List(w.F32({1024, 4096}), w.Ints({1}));
-       }},
+      {"StridedCopy", "tf.ReverseV2", 1, [](KernelWorld& w) { return List(w.F32({1024, 4096}), w.Ints({1})); }},
       {"PadOfOneRow", "tf.Pad", 1,
        [](KernelWorld& w) { return List(w.F32({4 * kMega}), w.Dense<int32_t>({1, 2}, {1, 3'000'000})); }},
       {"MirrorPad", "tf.MirrorPad", 1,

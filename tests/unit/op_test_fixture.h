@@ -82,7 +82,8 @@ OpAttrsRef Attrs(const Parts&... parts) {
 
 class OpTest : public testing::Test {
  protected:
-  OpTest() : runtime_(MakeOptions()) {
+  // `exact`: the host is for exact mode.
+  explicit OpTest(bool exact = false) : runtime_(MakeOptions(exact)) {
     const Status registered = RegisterAllOps(runtime_.registry());
     EXPECT_TRUE(registered.ok()) << registered.ToString();
     StatusOr<KernelOpHandler*> handler = CreateCpuOpHandler(runtime_);
@@ -190,8 +191,9 @@ class OpTest : public testing::Test {
   }
 
  private:
-  HostContext::Options MakeOptions() {
+  HostContext::Options MakeOptions(bool exact) {
     HostContext::Options options;
+    options.exact = exact;
     options.work_queue = CreateMultiThreadedWorkQueue(2);
     options.diagnostic_handler = [this](const Status& status) {
       const std::lock_guard lock(mutex_);

@@ -3055,6 +3055,67 @@ export function fusedConv2d(
   )[0]!;
 }
 
+const fusedDepthwiseConv2dNativeOp = /* @__PURE__ */ defineOp(
+  'tf._FusedDepthwiseConv2dNative',
+  'input:T filter:T *args:T',
+  'fused_ops:string[] epsilon:float leakyrelu_alpha:float strides:int[] padding:string explicit_paddings:int[] ' +
+    'data_format:string dilations:int[]',
+);
+/** Attributes of {@link fusedDepthwiseConv2dNative}. */
+export interface FusedDepthwiseConv2dNativeOptions {
+  /**
+   * 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid'.
+   * Default: [].
+   */
+  fusedOps?: readonly string[];
+  /** Added to the variance. Default: 0.0001. */
+  epsilon?: number;
+  /** What 'LeakyRelu' multiplies numbers below 0 by. Default: 0.2. */
+  leakyreluAlpha?: number;
+  /**
+   * For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the order of dataFormat;
+   * 0 for batch and channels. Else empty. Default: [].
+   */
+  explicitPaddings?: readonly number[];
+  /** 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns]. Default: 'NHWC'. */
+  dataFormat?: 'NHWC' | 'NCHW';
+  /**
+   * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
+   * Default: [1, 1, 1, 1].
+   */
+  dilations?: readonly number[];
+}
+/**
+ * Depthwise convolution of images, with a bias or a normalization, and an activation.
+ *
+ * The same as tf.DepthwiseConv2dNative followed by the fused ops one after the other, but without the tensors in
+ * between; f16 and bf16 are rounded once, at the end.
+ *
+ * tf._FusedDepthwiseConv2dNative(input: T, filter: T, args: num_args * T) gives output: T; T: f16, bf16, f32 or f64.
+ *
+ * @param input Images in the order of dataFormat.
+ * @param filter [rows, columns, input channels, multiplier]; not empty.
+ * @param args Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale,
+ *   offset, mean and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's
+ *   x.
+ * @param strides Four numbers in the order of dataFormat: steps of the window; 1 for batch and channels.
+ * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
+ *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
+ */
+export function fusedDepthwiseConv2dNative(
+  input: TensorInput,
+  filter: TensorInput,
+  args: readonly TensorInput[],
+  strides: readonly number[],
+  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  options?: FusedDepthwiseConv2dNativeOptions,
+): Tensor {
+  return callMany(
+    fusedDepthwiseConv2dNativeOp, fusedDepthwiseConv2dNative, [input, filter, args],
+    withOptions(fusedDepthwiseConv2dNativeOp, fusedDepthwiseConv2dNative, options, { strides, padding }),
+  )[0]!;
+}
+
 const fusedMatMulOp = /* @__PURE__ */ defineOp(
   'tf._FusedMatMul',
   'a:T b:T *args:T',

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "gemm/gemm_kernels.h"
+#include "kernels/packed_memory.h"
 #include "kernels/polls.h"
 #include "kernels/task_memory.h"
 #include "tandem/parallel_for.h"
@@ -30,6 +31,8 @@ constexpr int64_t kMinTaskElements = int64_t{1} << 15;  // the same for packing,
 
 // Up to so many products, matrices in the cache are multiplied as they lie.
 constexpr int64_t kMaxDirectProducts = int64_t{1} << 20;
+// The same where B is packed already.
+constexpr int64_t kMaxDirectWithPackedB = int64_t{1} << 24;
 
 constexpr int64_t DivideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, multiple) * multiple; }
@@ -158,15 +161,78 @@ template <typename T>
   return {};
 }
 
+// All panels of a B that is a constant, by slices of kGemmDepth.
+template <typename S>
+class ConstantB {
+ public:
+  using T = GemmComputeType<S>;
+
+  ConstantB(ConstantForms* forms, int64_t n, int64_t k, const MatrixView<S>& b)
+      : kernels_(GetGemmKernels<S>()),
+        n_(n),
+        k_(k),
+        b_(b),
+        cols_(RoundUp(n, kernels_.panel_cols)),
+        memory_(
+            forms,
+            {&kernels_, {static_cast<int64_t>(reinterpret_cast<uintptr_t>(b.data)), b.row_stride, b.col_stride, n, k}},
+            static_cast<uint64_t>(cols_) * static_cast<uint64_t>(k) * sizeof(T)) {}
+
+  // Not if most of the panels would be padding, or they do not fit the blocks of C.
+  static bool IsWorthIt(int64_t n) {
+    const int64_t panel_cols = GetGemmKernels<S>().panel_cols;
+    return RoundUp(n, panel_cols) <= 2 * n && kMaxBlockCols % panel_cols == 0;
+  }
+
+  // Null if there was no memory.
+  const T* Pack(WorkQueue* queue) {
+    T* const packed = reinterpret_cast<T*>(memory_.data());
+    if (packed == nullptr || memory_.is_packed()) return packed;
+    const int64_t width = kernels_.panel_cols;
+    const int64_t panels = cols_ / width;
+    const int64_t grain = DivideUp(kMinTaskElements, std::min(k_, kGemmDepth) * width);
+    ForRanges(queue, panels * DivideUp(k_, kGemmDepth), grain, [&](int64_t begin, int64_t end) {
+      StopPoll poll(kPollElements);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t p = i / panels * kGemmDepth;
+        const int64_t col = i % panels * width;
+        const int64_t depth = std::min(kGemmDepth, k_ - p);
+        if (poll.Stops(depth * width)) return;
+        kernels_.pack_b(b_.data + p * b_.row_stride + col * b_.col_stride, b_.col_stride, b_.row_stride,
+                        std::min(width, n_ - col), depth, packed + p * cols_ + col * depth);
+      }
+    });
+    memory_.SetPacked();
+    return packed;
+  }
+
+ private:
+  const GemmKernels<S>& kernels_;
+  const int64_t n_, k_;
+  const MatrixView<S>& b_;
+  const int64_t cols_;
+  PackedMemory memory_;
+};
+
 // One multiplication with packing. `Run` takes C by blocks, and each block by slices of kGemmDepth products.
 template <typename S>
 class PackedProduct {
  public:
   using T = GemmComputeType<S>;
 
+  // `constant_b`, if not null, is B packed as a ConstantB.
   PackedProduct(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<S> a, MatrixView<S> b, S* c, int64_t ldc,
-                const GemmEpilogue& epilogue)
-      : kernels_(GetGemmKernels<S>()), m_(m), n_(n), k_(k), a_(a), b_(b), c_(c), ldc_(ldc), epilogue_(epilogue) {
+                const GemmEpilogue& epilogue, const T* constant_b)
+      : kernels_(GetGemmKernels<S>()),
+        m_(m),
+        n_(n),
+        k_(k),
+        a_(a),
+        b_(b),
+        c_(c),
+        ldc_(ldc),
+        epilogue_(epilogue),
+        constant_b_(constant_b) {
     if (queue != nullptr && ProductExceeds(m, n, k, 2 * kMinTaskProducts)) queue_ = queue;
   }
 
@@ -175,10 +241,11 @@ class PackedProduct {
     const int64_t max_rows = RoundUp(std::min(m_, kMaxBlockRows), kernels_.panel_rows);
     const int64_t max_cols = RoundUp(std::min(n_, kMaxBlockCols), kernels_.panel_cols);
     const int64_t sums = kInPlace ? 0 : max_rows * max_cols;
-    Room<T> scratch((max_rows + max_cols) * depth + sums);
+    const int64_t own_cols = constant_b_ == nullptr ? max_cols : 0;
+    Room<T> scratch((max_rows + own_cols) * depth + sums);
     if (scratch.data() == nullptr) return Status::OutOfMemory();
     packed_b_ = scratch.data();
-    packed_a_ = packed_b_ + max_cols * depth;
+    packed_a_ = packed_b_ + own_cols * depth;
     sums_ = packed_a_ + max_rows * depth;
     StopPoll poll(kPollProducts);
     for (first_col_ = 0; first_col_ < n_; first_col_ += kMaxBlockCols) {
@@ -208,7 +275,7 @@ class PackedProduct {
     const S* a = a_.data + first_row_ * a_.row_stride + first_depth_ * a_.col_stride;
     const S* b = b_.data + first_depth_ * b_.row_stride + first_col_ * b_.col_stride;
     // With one slice only, B stays packed for all blocks of rows.
-    const int64_t first = k_ <= kGemmDepth && first_row_ > 0 ? b_panels : 0;
+    const int64_t first = constant_b_ != nullptr || (k_ <= kGemmDepth && first_row_ > 0) ? b_panels : 0;
     const int64_t grain = DivideUp(kMinTaskElements, depth_ * b_width);
     ForRanges(queue_, b_panels + a_panels - first, grain, [&](int64_t begin, int64_t end) {
       for (int64_t panel = begin + first; panel < end + first; ++panel) {
@@ -257,7 +324,9 @@ class PackedProduct {
     g.a_row_stride = 1;
     g.a_depth_stride = kernels_.panel_rows;
     g.a_packed = true;
-    g.b = packed_b_ + col * depth_;
+    g.b = constant_b_ == nullptr
+              ? packed_b_ + col * depth_
+              : constant_b_ + first_depth_ * RoundUp(n_, kernels_.panel_cols) + (first_col_ + col) * depth_;
     g.b_depth_stride = kernels_.panel_cols;
     g.b_packed = true;
     g.accumulate = first_depth_ > 0;
@@ -300,6 +369,7 @@ class PackedProduct {
   S* const c_;
   const int64_t ldc_;
   const GemmEpilogue& epilogue_;
+  const T* const constant_b_;
   T* packed_a_;
   T* packed_b_;
   T* sums_;  // of the block of C, where C cannot hold them
@@ -328,7 +398,7 @@ bool IsPackingBEnough(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64
 
 template <typename T>
 Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc,
-            const GemmEpilogue& epilogue) {
+            const GemmEpilogue& epilogue, ConstantForms* b_forms) {
   if (m == 0 || n == 0) return {};
   if (k == 0 && epilogue.apply == nullptr) {
     StopPoll poll(kPollElements);
@@ -352,6 +422,7 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
     std::swap(a, b);
     a = a.Transposed();
     b = b.Transposed();
+    b_forms = nullptr;
     ldc = n;
   }
   if constexpr (std::is_floating_point_v<T>) {
@@ -371,16 +442,29 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
       MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, nullptr);
       return {};
     }
-    if (IsPackingBEnough(kernels, m, n, k)) {
+    if (b_forms == nullptr && IsPackingBEnough(kernels, m, n, k)) {
       return MultiplyWithPackedB(queue, m, n, k, a, b, c, ldc, epilogue);
     }
   }
-  return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue).Run();
+  if (b_forms == nullptr || !ConstantB<T>::IsWorthIt(n)) {
+    return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();
+  }
+  ConstantB<T> constant(b_forms, n, k, b);
+  const GemmComputeType<T>* const packed = constant.Pack(queue);
+  if (packed == nullptr) return Status::OutOfMemory();
+  if constexpr (std::is_floating_point_v<T>) {
+    const GemmKernels<T>& kernels = GetGemmKernels<T>();
+    if (kernels.direct_cols != 0 && !ProductExceeds(n, k, m, kMaxDirectWithPackedB)) {
+      MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, packed);
+      return {};
+    }
+  }
+  return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue, packed).Run();
 }
 
 #define TANDEM_INSTANTIATE_GEMM(T)                                                                          \
   template Status Gemm<T>(WorkQueue*, int64_t, int64_t, int64_t, MatrixView<T>, MatrixView<T>, T*, int64_t, \
-                          const GemmEpilogue&);
+                          const GemmEpilogue&, ConstantForms*);
 TANDEM_INSTANTIATE_GEMM(float)
 TANDEM_INSTANTIATE_GEMM(double)
 TANDEM_INSTANTIATE_GEMM(Float16)

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "tandem/constant_buffer.h"
 #include "tandem/status.h"
 #include "tandem/work_queue.h"
 
@@ -40,13 +41,15 @@ struct GemmEpilogue {
 // their own precision; f16 and bf16 accumulate in f32 and are rounded once; integers wrap around. Infinity and NaN
 // propagate as in the sums of products written out; c64 products follow the textbook formula.
 //
+// `b_forms`, unless null, are those of the constant that B is (part of): where B is to be packed, that is done once.
+//
 // Splits large products over `queue`, which may be null. The bits of C do not depend on the number of threads, and in
 // exact mode not on the instruction set either. Ends early, and leaves C unspecified, if the kernel that calls it is to
 // end. Fails only with "out of memory", when a large product cannot get its packing buffer (at most 32 MiB); C is then
 // unspecified. Thread-safe.
 template <typename T>
 Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc,
-            const GemmEpilogue& epilogue = {});
+            const GemmEpilogue& epilogue = {}, ConstantForms* b_forms = nullptr);
 
 // The same where C has no gaps.
 template <typename T>

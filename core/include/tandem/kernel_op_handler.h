@@ -60,9 +60,7 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   // before keep their kernels (OR-3).
   void RemoveKernels(std::string_view op_name, DTypeSet dtypes);
 
-  // Whether this handler itself, rather than its fallback, runs the op for a kernel type of `dtype`, or kInvalid for
-  // ops without one.
-  bool HasKernel(std::string_view op_name, DType dtype) const;
+  bool HasKernel(std::string_view op_name, DType dtype) const override;
 
   StatusOr<Op> MakeOp(std::string_view op_name) override;
   StatusOr<Op> MakeGroupOp(std::shared_ptr<const ElementwiseGroup> group) override;

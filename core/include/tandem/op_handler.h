@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "tandem/chain.h"
+#include "tandem/dtype.h"
 #include "tandem/execution_context.h"
 #include "tandem/export.h"
 #include "tandem/name_table.h"
@@ -93,6 +94,10 @@ class TANDEM_EXPORT OpHandler {
 
   // Resolves name, metadata function and kernel. One of the three errors of EX-4 if the op cannot run here.
   virtual StatusOr<Op> MakeOp(std::string_view op_name) = 0;
+
+  // Whether this handler itself, rather than its fallback, runs the op for a kernel type of `dtype`, or kInvalid for
+  // ops without one. Never, if it is one that looks at each op.
+  virtual bool HasKernel(std::string_view op_name, DType dtype) const;
 
   // How this handler computes groups of element-wise ops as one; null: it does not, as one that looks at each op.
   virtual const ElementwiseFuser* fuser() const { return nullptr; }

@@ -19,6 +19,7 @@
 
 namespace tandem {
 
+class ConstantForms;
 class Device;
 
 // The identity of a representation: dense_host, scalar_host, string_host, sparse_coo_host, a GPU's dense tensor. The
@@ -42,6 +43,8 @@ class TANDEM_EXPORT TensorStorage : public RefCounted<TensorStorage> {
   // Whether the memory may be taken over for another result when this storage is referenced once (TH-5): not for
   // memory that someone outside the runtime also sees.
   bool is_external() const { return external_; }
+  // What kernels keep of this storage's content, which never changes then; null if it is no constant.
+  virtual ConstantForms* constant_forms() const { return nullptr; }
 
  protected:
   explicit TensorStorage(bool external = false) : external_(external) {}

@@ -61,6 +61,8 @@ OpHandler::OpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fal
 
 OpHandler::~OpHandler() { runtime_.Detach(*this); }
 
+bool OpHandler::HasKernel(std::string_view, DType) const { return false; }
+
 StatusOr<Op> OpHandler::MakeGroupOp(std::shared_ptr<const ElementwiseGroup>) {
   return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(name_), " computes no groups of ops");
 }

@@ -2078,6 +2078,60 @@ inline Tensor fusedConv2d(Operand input, Operand filter, std::vector<Operand> ar
   return result;
 }
 
+struct FusedDepthwiseConv2dNativeAttrs {
+  std::vector<std::string_view> fused_ops = {};
+  float epsilon = 0.0001f;
+  float leakyrelu_alpha = 0.2f;
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1};
+};
+// tf._FusedDepthwiseConv2dNative: Depthwise convolution of images, with a bias or a normalization, and an activation.
+//
+// The same as tf.DepthwiseConv2dNative followed by the fused ops one after the other, but without the tensors in
+// between;
+// f16 and bf16 are rounded once, at the end.
+//
+// input: Images in the order of data_format.
+// filter: [rows, columns, input channels, multiplier]; not empty.
+// args: Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale, offset,
+// mean and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x.
+// fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh',
+// 'Sigmoid'.
+// epsilon: Added to the variance.
+// leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.
+// strides: Four numbers in the order of data_format: steps of the window; 1 for batch and channels.
+// padding: 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes is
+// divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicit_paddings say.
+// explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and after, for each dimension in the
+// order of data_format; 0 for batch and channels. Else empty.
+// data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
+// dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.
+inline Tensor fusedDepthwiseConv2dNative(Operand input, Operand filter, std::vector<Operand> args, const std::vector<int64_t>& strides, std::string_view padding, const FusedDepthwiseConv2dNativeAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  std::vector<Operand*> operands;
+  operands.push_back(&input);
+  operands.push_back(&filter);
+  for (auto& operand : args) operands.push_back(&operand);
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.fused_ops != FusedDepthwiseConv2dNativeAttrs().fused_ops) {
+    set.SetArray("fused_ops", std::span<const std::string_view>(attrs.fused_ops));
+  }
+  if (attrs.epsilon != 0.0001f) set.Set("epsilon", attrs.epsilon);
+  if (attrs.leakyrelu_alpha != 0.2f) set.Set("leakyrelu_alpha", attrs.leakyrelu_alpha);
+  if (attrs.explicit_paddings != FusedDepthwiseConv2dNativeAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != FusedDepthwiseConv2dNativeAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  Tensor result;
+  CallN("tf._FusedDepthwiseConv2dNative", operands, set, {&result, 1}, where);
+  return result;
+}
+
 struct FusedMatMulAttrs {
   bool transpose_a = false;
   bool transpose_b = false;

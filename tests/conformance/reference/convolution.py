@@ -423,10 +423,11 @@ ACTIVATIONS = {None: exact, "Relu": lambda x: exact(max(x, 0)), "Relu6": lambda 
 
 
 def fused_cases(suite):
-    def call(name, dtype, windows, fused_ops, more=None, image=(2, 4, 5, 3), kernel=(2, 3, 3, 5), tags=()):
-        problem = Problem(Dense(), image, kernel, windows)
+    def call(name, dtype, windows, fused_ops, more=None, image=(2, 4, 5, 3), kernel=(2, 3, 3, 5), tags=(),
+             kind=Dense()):
+        problem = Problem(kind, image, kernel, windows)
         x, w, _ = problem.tensors(lambda shape, seed: varied_small(dtype, shape, seed), "y")
-        channels = kernel[3]
+        channels = problem.output[3]
         normalizes = fused_ops[0] == "FusedBatchNorm"
         args = [varied_small(dtype, (channels,), seed) for seed in range(4, 8 if normalizes else 5)]
         # Exact up to here, so that what is computed of it is too: for a normalization, if 1 / sqrt is.
@@ -451,7 +452,7 @@ def fused_cases(suite):
         attrs = {**windows.attrs(), "num_args": len(args), "fused_ops": list(fused_ops), **(more or {})}
         half = dtype in ("f16", "bf16")
         is_exact = fused_ops[-1] in ("BiasAdd", "FusedBatchNorm", "Relu", "Relu6")
-        suite.case(f"FusedConv2D_{name}", "tf._FusedConv2D", [x, w, *args], result, attrs,
+        suite.case(f"Fused{kind.forward}_{name}", f"tf._Fused{kind.forward}", [x, w, *args], result, attrs,
                    tags=list(tags) + (["empty"] if 0 in image else []), ulp=0 if is_exact else 1 if half else 4,
                    abs_tolerance=0 if is_exact or half else math.ldexp(1.0, -52 if dtype == "f64" else -23))
 
@@ -472,6 +473,23 @@ def fused_cases(suite):
     call("groups", "f32", Windows(), ["BiasAdd", "Relu"], image=(1, 4, 4, 6), kernel=(2, 2, 3, 4))
     call("empty_batch", "f32", Windows(), ["BiasAdd", "Relu"], image=(0, 4, 5, 3))
     call("inplace", "f32", Windows(), ["BiasAdd"], tags=["inplace"])
+
+    def depthwise(name, dtype, windows, fused_ops, more=None, image=(2, 4, 5, 3), kernel=(2, 3, 3, 2)):
+        call(name, dtype, windows, fused_ops, more, image, kernel, kind=Depthwise())
+
+    for dtype in FLOATS:
+        depthwise(f"{dtype}", dtype, Windows(padding="SAME"), ["BiasAdd"])
+        depthwise(f"{dtype}_relu6", dtype, Windows(padding="SAME", strides=(2, 2)), ["BiasAdd", "Relu6"])
+        depthwise(f"{dtype}_sigmoid", dtype, Windows(), ["BiasAdd", "Sigmoid"], kernel=(2, 2, 3, 1))
+        depthwise(f"{dtype}_nchw", dtype, Windows(padding="SAME", data_format="NCHW"), ["BiasAdd", "Relu"])
+        depthwise(f"{dtype}_normalized", dtype, Windows(), ["FusedBatchNorm", "LeakyRelu"], no_epsilon)
+    depthwise("dilated_explicit", "f32", Windows(padding="EXPLICIT", dilations=(2, 1), explicit=((1, 2), (3, 0))),
+              ["BiasAdd", "Relu6"])
+    # Large enough that what sees padding is computed by itself, that rows are computed by groups of outputs, of which
+    # the last has some of the one before again, and that there are several steps.
+    depthwise("large", "f32", Windows(padding="SAME"), ["BiasAdd", "Relu6"], image=(1, 21, 27, 8), kernel=(3, 3, 8, 1))
+    depthwise("wide", "f32", Windows(padding="SAME"), ["BiasAdd", "Relu"], image=(1, 20, 20, 97), kernel=(3, 3, 97, 1))
+    depthwise("empty_batch", "f32", Windows(), ["BiasAdd", "Relu"], image=(0, 4, 5, 3))
 
 
 def window_errors(suite, op, inputs):
@@ -586,9 +604,9 @@ def shape_errors(suite, kind, is_depthwise):
 def fused_errors(suite):
     x, w, bias = varied("f32", (1, 4, 5, 2)), varied("f32", (3, 2, 2, 3)), varied("f32", (3,))
 
-    def wrong(name, args, text, **more):
+    def wrong(name, args, text, kind=Dense(), **more):
         attrs = {"strides": [1, 1, 1, 1], "padding": "VALID", "num_args": len(args), "fused_ops": ["BiasAdd"], **more}
-        suite.error(f"FusedConv2D_{name}", "tf._FusedConv2D", [x, w, *args], text, attrs)
+        suite.error(f"Fused{kind.forward}_{name}", f"tf._Fused{kind.forward}", [x, w, *args], text, attrs)
 
     known = ("fused_ops must be BiasAdd or FusedBatchNorm, alone or followed by one of Relu, Relu6, Elu, LeakyRelu, "
              "Tanh, Sigmoid, got fused_ops: ")
@@ -608,6 +626,9 @@ def fused_errors(suite):
     wrong("bias_matrix", [matrix], vector_text.format("bias", w, matrix))
     wrong("mean_short", [bias, bias, short, bias], vector_text.format("mean", w, short), fused_ops=["FusedBatchNorm"])
     wrong("strides", [bias], "strides must be at least 1, got strides: [1,0,1,1]", strides=[1, 0, 1, 1])
+    # Of the depthwise one, which has six channels.
+    wrong("bias_short", [bias], vector_text.format("bias", w, bias), kind=Depthwise())
+    wrong("no_ops", [varied("f32", (6,))], known + "[]", kind=Depthwise(), fused_ops=[])
 
 
 def suite():

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D.
+// Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D, _FusedDepthwiseConv2dNative.
 
 #include <algorithm>
 #include <array>
@@ -17,6 +17,7 @@
 #include "kernels/convolution/convolution_product.h"
 #include "kernels/half_rows.h"
 #include "kernels/kernels.h"
+#include "kernels/packed_memory.h"
 #include "tandem/function_ref.h"
 #include "tandem/window_geometry.h"
 
@@ -82,17 +83,18 @@ struct Conv2DKernel {
                             ConvolutionPlan::Make(frame.attrs(), input.shape(), filter.shape()));
     const ImageLayout source = plan.Layout(input.shape());
     const ImageLayout result = plan.Layout(frame.result_metadata(0).shape);
-    const WindowProduct<T> product = {
-        frame.exec().work_queue(),
-        conversion,
-        source,
-        input.data<T>(),
-        result,
-        out,
-        ForwardTaps(plan.windows.rows),
-        ForwardTaps(plan.windows.cols),
-        ForwardFilter(filter.shape(), source.channels / filter.shape().dim(2), filter.data<T>()),
-        finish};
+    FilterView<T> view = ForwardFilter(filter.shape(), source.channels / filter.shape().dim(2), filter.data<T>());
+    view.forms = FormsOf(filter);
+    const WindowProduct<T> product = {frame.exec().work_queue(),
+                                      conversion,
+                                      source,
+                                      input.data<T>(),
+                                      result,
+                                      out,
+                                      ForwardTaps(plan.windows.rows),
+                                      ForwardTaps(plan.windows.cols),
+                                      view,
+                                      finish};
     return product.Run();
   }
 };
@@ -178,6 +180,11 @@ struct DepthwiseKernel {
   ElementConversion conversion = ConversionOf<T>();
 
   Status operator()(DenseArg input, DenseArg filter, KernelFrame& frame) const {
+    return Run(input, filter, nullptr, frame);
+  }
+
+  Status Run(const DenseArg& input, const DenseArg& filter, const PixelFunction<GemmComputeType<T>>* finish,
+             KernelFrame& frame) const {
     T* out = frame.AllocateResult<T>(0);
     if (out == nullptr) return Status();
     TANDEM_ASSIGN_OR_RETURN(const ConvolutionPlan plan,
@@ -191,7 +198,8 @@ struct DepthwiseKernel {
                                          ForwardTaps(plan.windows.rows),
                                          ForwardTaps(plan.windows.cols),
                                          filter.shape().dim(1),
-                                         filter.data<T>()};
+                                         filter.data<T>(),
+                                         finish};
     return product.Run();
   }
 };
@@ -262,14 +270,28 @@ struct ChannelEpilogue {
   }
 };
 
+// Scale, offset, mean and variance become the factor and the shift that they amount to.
 template <typename T>
-struct FusedConv2DKernel {
+void Normalize(int64_t channels, float epsilon, T* vectors) {
+  T* const scale = vectors;
+  T* const offset = vectors + channels;
+  const T* const mean = vectors + 2 * channels;
+  const T* const variance = vectors + 3 * channels;
+  for (int64_t c = 0; c < channels; ++c) {
+    scale[c] /= std::sqrt(variance[c] + static_cast<T>(epsilon));
+    offset[c] -= mean[c] * scale[c];
+  }
+}
+
+// A convolution K with fused ops.
+template <class K, typename T>
+struct FusedKernel {
   using Computed = GemmComputeType<T>;
 
-  Conv2DKernel<T> convolution;
+  K convolution;
 
   Status operator()(DenseArg input, DenseArg filter, VariadicArgs args, KernelFrame& frame) const {
-    const int64_t channels = filter.shape().dim(3);
+    const int64_t channels = args[0].size();
     const TaskMemory memory(static_cast<uint64_t>(channels) * 4 * sizeof(Computed));
     if (memory.data() == nullptr) return Status::OutOfMemory();
     Computed* const vectors = reinterpret_cast<Computed*>(memory.data());
@@ -290,18 +312,6 @@ struct FusedConv2DKernel {
     finish.epilogue.leakyrelu_alpha = attrs.GetOr("leakyrelu_alpha", 0.2f);
     const PixelFunction<Computed> finish_pixels(finish);
     return convolution.Run(input, filter, &finish_pixels, frame);
-  }
-
-  // Scale, offset, mean and variance become the factor and the shift that they amount to.
-  static void Normalize(int64_t channels, float epsilon, Computed* vectors) {
-    Computed* const scale = vectors;
-    Computed* const offset = vectors + channels;
-    const Computed* const mean = vectors + 2 * channels;
-    const Computed* const variance = vectors + 3 * channels;
-    for (int64_t c = 0; c < channels; ++c) {
-      scale[c] /= std::sqrt(variance[c] + static_cast<Computed>(epsilon));
-      offset[c] -= mean[c] * scale[c];
-    }
   }
 };
 
@@ -363,7 +373,8 @@ constexpr std::array kOfFloats = {
     Entry<DepthwiseKernel<T>, T>("tf.DepthwiseConv2dNative", &DepthwiseForwardCost),
     Entry<DepthwiseBackpropInputKernel<T>, T>("tf.DepthwiseConv2dNativeBackpropInput", &DepthwiseBackpropInputCost),
     Entry<DepthwiseBackpropFilterKernel<T>, T>("tf.DepthwiseConv2dNativeBackpropFilter", &DepthwiseBackpropFilterCost),
-    Entry<FusedConv2DKernel<T>, T>("tf._FusedConv2D", &ForwardCost)};
+    Entry<FusedKernel<Conv2DKernel<T>, T>, T>("tf._FusedConv2D", &ForwardCost),
+    Entry<FusedKernel<DepthwiseKernel<T>, T>, T>("tf._FusedDepthwiseConv2dNative", &DepthwiseForwardCost)};
 
 template <typename... T>
 Status AddFloats(KernelOpHandler& handler) {

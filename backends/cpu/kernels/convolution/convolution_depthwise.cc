@@ -22,6 +22,8 @@ constexpr int64_t kMinChunkStrips = 4;
 constexpr int64_t kMaxChunks = 16;
 // What a vector's lanes and those of some more can be filled with.
 constexpr int64_t kMinGroupElements = 96;
+// What is finished at a time, while it is in the first-level cache.
+constexpr int64_t kFinishedElements = 4096;
 // Pixels that are worth more calls.
 constexpr int64_t kMinInnerPixels = 256;
 // Elements of source and result that a strip has for each product it computes weigh as much as some products do.
@@ -153,17 +155,26 @@ class DepthwiseTask {
     }
   }
 
-  // Some pixels at a time, so that it ends soon if it is to.
+  // Some pixels at a time, so that it ends soon if it is to, and finishes what is in the cache.
   void ConvolveInSteps(const DepthwiseBlock<T>& whole, T* out) {
     const int64_t products = std::max<int64_t>(1, whole.num_taps * whole.channels);
-    const int64_t step = std::max(kTilePixels, kPollProducts / products / kTilePixels * kTilePixels);
+    const int64_t most = product_.finish == nullptr ? kPollProducts / products : kFinishedElements / whole.channels;
+    const int64_t step = std::max(kTilePixels, most / kTilePixels * kTilePixels);
     for (int64_t pixel = 0; pixel < whole.num_pixels; pixel += step) {
       DepthwiseBlock<T> some = whole;
       some.pixels += pixel;
       some.num_pixels = std::min(step, whole.num_pixels - pixel);
       if (poll_.Stops(some.num_pixels * products)) return;
-      GetDepthwiseTiles<T>().convolve(some, filter_, out + pixel * whole.out_stride);
+      T* const pixels = out + pixel * whole.out_stride;
+      GetDepthwiseTiles<T>().convolve(some, filter_, pixels);
+      if (product_.finish != nullptr) Finish(some, pixels);
     }
+  }
+
+  void Finish(const DepthwiseBlock<T>& block, T* pixels) {
+    const int64_t group = block.channels / strips_.pixel_size();
+    if (block.out_stride == block.channels) return (*product_.finish)(pixels, block.num_pixels * group);
+    for (int64_t i = 0; i < block.num_pixels; ++i) (*product_.finish)(pixels + i * block.out_stride, group);
   }
 
   const DepthwiseProduct<S>& product_;

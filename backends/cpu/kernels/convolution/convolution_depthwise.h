@@ -10,6 +10,7 @@
 
 #include "gemm/gemm_kernels.h"
 #include "kernels/convolution/convolution_image.h"
+#include "kernels/convolution/convolution_product.h"
 #include "kernels/convolution/convolution_taps.h"
 #include "tandem/status.h"
 #include "tandem/work_queue.h"
@@ -18,7 +19,8 @@ namespace tandem::cpu {
 
 // result = windows of source times filter[rows, cols, channels, multiplier]. Of source and result, one has `channels`
 // channels and the other `multiplier` times as many: the result of a convolution has more, where each source channel is
-// seen by several filters; and the source of its transpose has, where several are added up.
+// seen by several filters; and the source of its transpose has, where several are added up. `finish`, if not null, is
+// called from several threads for each pixel of a convolution's result, anew where a pixel is computed anew.
 template <typename S>
 struct DepthwiseProduct {
   using T = GemmComputeType<S>;
@@ -33,6 +35,7 @@ struct DepthwiseProduct {
   TapAxis cols;
   int64_t filter_cols;
   const S* filter;
+  const PixelFunction<T>* finish = nullptr;
 
   Status Run() const;
   // Of these outputs.

@@ -12,6 +12,7 @@
 #include "gemm/gemm.h"
 #include "kernels/convolution/convolution_strips.h"
 #include "kernels/convolution/convolution_tiles.h"
+#include "kernels/packed_memory.h"
 #include "kernels/polls.h"
 #include "tandem/parallel_for.h"
 
@@ -36,33 +37,37 @@ class PackedFilter {
  public:
   using T = GemmComputeType<S>;
 
-  PackedFilter(const WindowProduct<S>& product, int64_t pitch) : product_(product), filter_(product.filter) {
-    const bool merged = filter_.groups == 1 && product.cols.step == 1;
-    const int64_t num_taps = product.rows.count * product.cols.count;
-    depth_ = num_taps * filter_.depth;
-    const int64_t run = depth_ == 0 ? 1 : merged ? product.cols.count * filter_.depth : filter_.depth;
+  PackedFilter(const WindowProduct<S>& product, int64_t pitch)
+      : product_(product),
+        filter_(product.filter),
+        is_merged_(filter_.groups == 1 && product.cols.step == 1),
+        depth_(product.rows.count * product.cols.count * filter_.depth),
+        panel_cols_(GetGemmKernels<S>().panel_cols),
+        padded_width_(RoundUp(filter_.width, panel_cols_)),
+        filter_memory_(filter_.forms, KeyOf(product, is_merged_),
+                       RoundUpBytes<T>(filter_.groups * depth_ * padded_width_)),
+        packed_(reinterpret_cast<T*>(filter_memory_.data())) {
+    const int64_t run = depth_ == 0 ? 1 : is_merged_ ? product.cols.count * filter_.depth : filter_.depth;
     const int64_t pieces = DivideUp(run, kGemmDepth);
     const int64_t num_runs = depth_ / run * pieces;
-    panel_cols_ = GetGemmKernels<S>().panel_cols;
-    padded_width_ = RoundUp(filter_.width, panel_cols_);
-    const uint64_t filter_bytes = RoundUpBytes<T>(filter_.groups * depth_ * padded_width_);
     const uint64_t runs_bytes = RoundUpBytes<GatherRun>(num_runs);
-    memory_.Allocate(filter_bytes + runs_bytes + RoundUpBytes<DepthBlock>(num_runs + 1));
+    memory_.Allocate(runs_bytes + RoundUpBytes<DepthBlock>(num_runs + 1));
     if (!IsValid()) return;
-    packed_ = reinterpret_cast<T*>(memory_.data());
-    runs_ = reinterpret_cast<GatherRun*>(memory_.data() + filter_bytes);
-    blocks_ = reinterpret_cast<DepthBlock*>(memory_.data() + filter_bytes + runs_bytes);
-    ListRuns(pitch, run, pieces, merged);
+    runs_ = reinterpret_cast<GatherRun*>(memory_.data());
+    blocks_ = reinterpret_cast<DepthBlock*>(memory_.data() + runs_bytes);
+    ListRuns(pitch, run, pieces, is_merged_);
   }
 
-  bool IsValid() const { return memory_.data() != nullptr; }
+  bool IsValid() const { return packed_ != nullptr && memory_.data() != nullptr; }
 
   void Pack(WorkQueue& queue) {
+    if (filter_memory_.is_packed()) return;
     const int64_t panels = padded_width_ / panel_cols_;
     const int64_t grain = DivideUp(kMinTaskElements, std::max<int64_t>(1, depth_ * panel_cols_));
     ParallelFor(queue, filter_.groups * panels, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) PackPanel(i / panels, i % panels);
     });
+    filter_memory_.SetPacked();
   }
 
   // c[num_rows, width] (row stride ldc) = rows times the filter of `group`.
@@ -89,6 +94,19 @@ class PackedFilter {
   }
 
  private:
+  // Where the strips' pixels lie does not matter.
+  static ConstantForms::Key KeyOf(const WindowProduct<S>& product, bool is_merged) {
+    const FilterView<S>& filter = product.filter;
+    const TapAxis& rows = product.rows;
+    const TapAxis& cols = product.cols;
+    constexpr int64_t kTapsOfFilter = 1;  // Gemm's key has 0 there
+    return {&GetGemmKernels<S>(),
+            {static_cast<int64_t>(reinterpret_cast<uintptr_t>(filter.data)), filter.row_stride, filter.col_stride,
+             filter.depth_stride, filter.width_stride, filter.group_stride, filter.groups, filter.depth, filter.width,
+             rows.count, rows.tap_first, rows.tap_step, cols.count, cols.tap_first, cols.tap_step, is_merged,
+             kTapsOfFilter}};
+  }
+
   // The runs of all taps, each in equal pieces, and their division into blocks; one empty block if there are no taps.
   void ListRuns(int64_t pitch, int64_t run, int64_t pieces, bool merged) {
     const int64_t channels = product_.source.channels;
@@ -138,12 +156,14 @@ class PackedFilter {
 
   const WindowProduct<S>& product_;
   const FilterView<S>& filter_;
-  int64_t depth_;
-  int64_t panel_cols_;
-  int64_t padded_width_;
+  const bool is_merged_;
+  const int64_t depth_;
+  const int64_t panel_cols_;
+  const int64_t padded_width_;
+  PackedMemory filter_memory_;
+  T* const packed_;
   int64_t num_blocks_ = 0;
   TaskMemory memory_;
-  T* packed_ = nullptr;
   GatherRun* runs_ = nullptr;
   DepthBlock* blocks_ = nullptr;
 };
@@ -211,7 +231,8 @@ Status MultiplyDense(const WindowProduct<S>& product, int64_t pixels) {
   const S* first =
       filter.data + product.rows.tap_first * filter.row_stride + product.cols.tap_first * filter.col_stride;
   TANDEM_RETURN_IF_ERROR(Gemm<S>(&product.queue, pixels, filter.width, depth, {product.source_data, depth, 1},
-                                 {first, filter.depth_stride, filter.width_stride}, product.result_data));
+                                 {first, filter.depth_stride, filter.width_stride}, product.result_data, filter.width,
+                                 {}, filter.forms));
   if (product.finish != nullptr) {
     (*product.finish)(reinterpret_cast<GemmComputeType<S>*>(product.result_data), pixels);
   }

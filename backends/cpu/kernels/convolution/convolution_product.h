@@ -11,6 +11,7 @@
 #include "gemm/gemm_kernels.h"
 #include "kernels/convolution/convolution_image.h"
 #include "kernels/convolution/convolution_taps.h"
+#include "tandem/constant_buffer.h"
 #include "tandem/function_ref.h"
 #include "tandem/status.h"
 #include "tandem/work_queue.h"
@@ -27,8 +28,9 @@ struct FilterView {
   int64_t width_stride;  // from result channel to result channel within a group
   int64_t group_stride;  // from group to group
   int64_t groups;
-  int64_t depth;  // source channels of a group
-  int64_t width;  // result channels of a group
+  int64_t depth;                   // source channels of a group
+  int64_t width;                   // result channels of a group
+  ConstantForms* forms = nullptr;  // if it is a constant
 };
 
 // Changes the first `count` pixels of the dense result, channels last, while they are in the cache.

@@ -14,6 +14,7 @@
 #include "gemm/gemm.h"
 #include "gemm/gemm_batch.h"
 #include "kernels/kernels.h"
+#include "kernels/packed_memory.h"
 #include "tandem/host_context.h"
 
 namespace tandem::cpu {
@@ -35,7 +36,7 @@ Status MatMulKernel(DenseArg a, DenseArg b, KernelFrame& frame) {
   const bool transpose_b = frame.attrs().GetOr("transpose_b", false);
   const TensorShape& shape = frame.result_metadata(0).shape;
   return Gemm<T>(&frame.exec().work_queue(), shape.dim(0), shape.dim(1), a.shape().dim(transpose_a ? 0 : 1),
-                 MatrixOf<T>(a, transpose_a), MatrixOf<T>(b, transpose_b), product);
+                 MatrixOf<T>(a, transpose_a), MatrixOf<T>(b, transpose_b), product, shape.dim(1), {}, FormsOf(b));
 }
 
 // f16 and bf16 are summed in f32.
@@ -67,7 +68,8 @@ Status FusedMatMulKernel(DenseArg a, DenseArg b, VariadicArgs args, KernelFrame&
     static_cast<const FusedEpilogue<Sum<T>>*>(context)->Apply(static_cast<Sum<T>*>(sums), ldc, rows, col, cols);
   };
   return Gemm<T>(&frame.exec().work_queue(), shape.dim(0), shape.dim(1), a.shape().dim(transpose_a ? 0 : 1),
-                 MatrixOf<T>(a, transpose_a), MatrixOf<T>(b, transpose_b), product, shape.dim(1), {apply, &epilogue});
+                 MatrixOf<T>(a, transpose_a), MatrixOf<T>(b, transpose_b), product, shape.dim(1), {apply, &epilogue},
+                 FormsOf(b));
 }
 
 // `to` may be `from`.

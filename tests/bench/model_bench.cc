@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// How long networks take: as eager calls, as a program whose ops are executed one by one, as a prepared program, and,
+// if it is installed, in ONNX Runtime. All in one run, in turn; the best of many rounds. usage: tandem_model_bench
+// [--rounds N] [--threads N] [--traces]
+// --traces writes traces of prepared programs to NETWORK-THREADS.json instead.
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "networks.h"
+#include "tandem/cpu/cpu_op_handler.h"
+#include "tandem/host_context.h"
+#include "tandem/op_families.h"
+#include "tandem/program_recorder.h"
+#include "tandem/program_runner.h"
+#ifdef TANDEM_BENCH_ONNX_RUNTIME
+#include "onnx_model.h"
+#endif
+
+namespace {
+
+using namespace tandem;  // NOLINT(google-build-using-namespace): a program of one file
+
+[[noreturn]] void Die(std::string_view message) {
+  std::fprintf(stderr, "model_bench: %.*s\n", static_cast<int>(message.size()), message.data());
+  std::exit(1);
+}
+void Check(const Status& status) {
+  if (!status.ok()) Die(status.ToString());
+}
+template <typename T>
+T Get(StatusOr<T> value) {
+  Check(value.status());
+  return *std::move(value);
+}
+
+struct Options {
+  int rounds = 30;
+  int threads = 0;  // 0: one and two
+  bool traces = false;
+};
+
+// One way to run a network.
+struct Way {
+  std::string_view name;
+  std::function<void()> run;
+  std::function<std::vector<float>()> result;
+  double best = std::numeric_limits<double>::max();  // milliseconds
+};
+
+class Bench {
+ public:
+  explicit Bench(int num_threads) : num_threads_(num_threads), runtime_(MakeOptions(num_threads)) {
+    Check(RegisterAllOps(runtime_.registry()));
+    cpu_ = Get(CreateCpuOpHandler(runtime_));
+  }
+
+  template <typename Network>
+  void Measure(std::string_view name, const Network& network, const Options& options) {
+    EagerNetwork eager(runtime_, cpu_);
+    eager.Load(network);
+    const RcRef<const Program> program = Record(network);
+    const ProgramRunner one_by_one = Make(program, false);
+    const ProgramRunner prepared = Make(program, true);
+    if (options.traces) return Trace(name, prepared, eager.Input());
+    ways_.clear();
+    AddWay("eager", [&] { return eager.Run(eager.Input()); });
+    AddWay("program, one by one", [&] { return RunProgram(one_by_one, eager.Input()); });
+    AddWay("program, prepared", [&] { return RunProgram(prepared, eager.Input()); });
+#ifdef TANDEM_BENCH_ONNX_RUNTIME
+    const std::unique_ptr<OnnxSession> session = MakeOnnxSession(OnnxModelOf(network), num_threads_);
+    ways_.push_back({"ONNX Runtime", [&] { session->Run(); }, [&] { return session->Result(); }});
+#endif
+    for (Way& way : ways_) way.run();
+    for (const Way& way : ways_) CheckAgreement(name, ways_[0].result(), way);
+    for (int round = 0; round < options.rounds; ++round) {
+      for (Way& way : ways_) way.best = std::min(way.best, Time(way.run));
+    }
+    Print(name);
+  }
+
+ private:
+  static HostContext::Options MakeOptions(int num_threads) {
+    HostContext::Options options;
+    options.work_queue = num_threads > 1 ? CreateMultiThreadedWorkQueue(num_threads) : CreateSingleThreadedWorkQueue();
+    return options;
+  }
+
+  template <typename Network>
+  RcRef<const Program> Record(const Network& network) {
+    const RcRef<ProgramRecorder> recorder = Get(ProgramRecorder::Start(runtime_));
+    EagerNetwork recorded(runtime_, Get(recorder->HandlerOver(*cpu_)));
+    recorded.Load(network);
+    const TensorHandle input = recorded.Input();
+    Check(recorder->AddInput(input));
+    const TensorHandle output = recorded.Run(input);
+    return Get(recorder->Finish({&output, 1}));
+  }
+  ProgramRunner Make(const RcRef<const Program>& program, bool fuse) {
+    ProgramRunner::Options options;
+    options.fuse = fuse;
+    return Get(ProgramRunner::Create(runtime_, program, options));
+  }
+  TensorHandle RunProgram(const ProgramRunner& runner, TensorHandle input) {
+    TensorHandle result;
+    runner.Run("main", ExecutionContext(runtime_.host(), Location()), {&input, 1}, {&result, 1});
+    return result;
+  }
+  void AddWay(std::string_view name, std::function<TensorHandle()> call) {
+    const auto result = std::make_shared<TensorHandle>();
+    ways_.push_back({name,
+                     [this, result, call] {
+                       *result = call();
+                       Check(runtime_.host().Await(*result));
+                     },
+                     [result] {
+                       const Tensor& tensor = result->tensor();
+                       const auto* data = static_cast<const float*>(tensor.data());
+                       return std::vector<float>(data, data + tensor.num_elements());
+                     }});
+  }
+  static void CheckAgreement(std::string_view name, const std::vector<float>& expected, const Way& way) {
+    const std::vector<float> given = way.result();
+    if (given.size() != expected.size()) Die("results have different sizes");
+    float largest = 0;
+    float worst = 0;
+    for (size_t i = 0; i < given.size(); ++i) {
+      largest = std::max(largest, std::fabs(expected[i]));
+      worst = std::max(worst, std::fabs(given[i] - expected[i]));
+    }
+    if (worst <= 1e-3f * largest) return;
+    std::fprintf(stderr, "model_bench: %.*s: %.*s differs by %g, the largest element is %g\n",
+                 static_cast<int>(name.size()), name.data(), static_cast<int>(way.name.size()), way.name.data(),
+                 static_cast<double>(worst), static_cast<double>(largest));
+    std::exit(1);
+  }
+
+  // Milliseconds of a run: the mean of some.
+  static double Time(const std::function<void()>& run) {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto kRound = std::chrono::milliseconds(20);
+    run();
+    int count = 0;
+    const Clock::time_point begin = Clock::now();
+    Clock::time_point end = begin;
+    while (end - begin < kRound) {
+      run();
+      ++count;
+      end = Clock::now();
+    }
+    return std::chrono::duration<double, std::milli>(end - begin).count() / count;
+  }
+
+  void Print(std::string_view name) const {
+    const Way& last = ways_.back();
+    std::printf("\n%.*s, %d thread%s\n", static_cast<int>(name.size()), name.data(), num_threads_,
+                num_threads_ == 1 ? "" : "s");
+    for (const Way& way : ways_) {
+      std::printf("  %-22.*s %9.3f ms %8.2f times %.*s\n", static_cast<int>(way.name.size()), way.name.data(), way.best,
+                  way.best / last.best, static_cast<int>(last.name.size()), last.name.data());
+    }
+  }
+
+  void Trace(std::string_view name, const ProgramRunner& runner, const TensorHandle& input) {
+    const auto run = [&] { Check(runtime_.host().Await(RunProgram(runner, input.CopyRef()))); };
+    for (int i = 0; i < 20; ++i) run();
+    runtime_.host().StartTracing();
+    for (int i = 0; i < 20; ++i) run();
+    runtime_.host().StopTracing();
+    const std::string file = std::string(name) + "-" + std::to_string(num_threads_) + ".json";
+    std::ofstream(file) << runtime_.host().tracer().ToJson();
+    runtime_.host().tracer().Clear();
+    std::printf("%s\n", file.c_str());
+  }
+
+  const int num_threads_;
+  CoreRuntime runtime_;
+  KernelOpHandler* cpu_ = nullptr;
+  std::vector<Way> ways_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--traces") {
+      options.traces = true;
+    } else if (i + 1 < argc && argument == "--rounds") {
+      options.rounds = std::atoi(argv[++i]);
+    } else if (i + 1 < argc && argument == "--threads") {
+      options.threads = std::atoi(argv[++i]);
+    } else {
+      Die("usage: tandem_model_bench [--rounds N] [--threads N] [--traces]");
+    }
+  }
+  const MobileNet mobile_net = MobileNet::Make(224, 1, 1000);
+  const Bert bert = Bert::Make(128, 128, 2, 2, 30522);
+  const std::vector<int> all = options.threads > 0 ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
+  for (const int num_threads : all) {
+    Bench bench(num_threads);
+    bench.Measure("MobileNetV2", mobile_net, options);
+    bench.Measure("BERT-tiny", bert, options);
+  }
+  return 0;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The networks as ONNX models, and how ONNX Runtime runs them.
+
+#ifndef TANDEM_TESTS_BENCH_ONNX_MODEL_H_
+#define TANDEM_TESTS_BENCH_ONNX_MODEL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "networks.h"
+
+namespace tandem {
+
+// A model's bytes, and its only input, which is called "x": numbers, or integers as i64.
+struct OnnxModel {
+  std::string bytes;
+  NetworkTensor input;
+  bool is_integer = false;
+};
+
+OnnxModel OnnxModelOf(const MobileNet& network);
+OnnxModel OnnxModelOf(const Bert& network);
+
+// A session of ONNX Runtime with all its optimizations. Errors end the program.
+class OnnxSession {
+ public:
+  virtual ~OnnxSession() = default;
+  virtual void Run() = 0;
+  // Of the last run.
+  virtual std::vector<float> Result() const = 0;
+};
+std::unique_ptr<OnnxSession> MakeOnnxSession(const OnnxModel& model, int num_threads);
+
+}  // namespace tandem
+
+#endif  // TANDEM_TESTS_BENCH_ONNX_MODEL_H_
