@@ -169,7 +169,7 @@ export abstract class Engine {
 
   /** Makes the functions that have to do with programs callable. */
   abstract loadPrograms(): Promise<void>;
-  /** Opens what has to do with programs. */
+  /** Opens what has to do with programs. @internal */
   abstract openPrograms(common: ProgramsPackage): Promise<Programs>;
 
   // Tensors.

@@ -4,7 +4,7 @@
 // Programs, recordings and layers, as users see them. What implements them is in a file of its own, which is loaded
 // when one of them is asked for.
 
-import type { Inputs, requestOf, TensorInput } from './call.js';
+import type { requestOf, TensorInput } from './call.js';
 import type { Context, runIn } from './context.js';
 import type { createTensor } from './create.js';
 import type { DType } from './dtypes.js';
@@ -85,8 +85,11 @@ export interface Program {
   [Symbol.dispose](): void;
 }
 
-/** What a function that is recorded gives: the results of the program, of objects in the order of their properties. */
-export type Recordable = Tensor | readonly Tensor[] | Readonly<Record<string, Tensor>> | void | undefined;
+/**
+ * What a function that is recorded gives, which are the results of the program: a tensor, an array of tensors, an object
+ * whose properties are tensors, or nothing.
+ */
+export type Recordable = object | void;
 
 /** How calls are recorded. */
 export interface RecordOptions extends WaitOptions {
@@ -94,7 +97,7 @@ export interface RecordOptions extends WaitOptions {
    * The arguments of the program's function, and of the one that is recorded. Values that are no tensors become such
    * for it, and are disposed of in the end. Everything else that calls take is a constant of the program.
    */
-  inputs?: Inputs | undefined;
+  inputs?: readonly TensorInput[] | undefined;
   /** The name of the program's function. Default: 'main'. */
   name?: string | undefined;
   /** Constants of more bytes than this become weights, which are kept apart from the program. Default: none do. */
