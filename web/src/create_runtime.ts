@@ -6,6 +6,7 @@
 import type { EngineOptions } from './engine.js';
 import { attribute, attributed, errorIn, TandemError } from './errors.js';
 import { platform } from './platform.js';
+import type { Layer } from './programs.js';
 import { Runtime } from './runtime.js';
 import { describe } from './values.js';
 import { loadEngine } from './wasm/load_engine.js';
@@ -45,6 +46,8 @@ export interface RuntimeOptions {
   onDiagnostic?: (error: TandemError) => void;
   /** Gets what printing ops print. By default standard output, or the console. */
   onPrint?: (text: string) => void;
+  /** Layers that ops pass through on their way to the device, as `setLayers` takes them. By default none. */
+  layers?: readonly Layer[];
   /**
    * Whether each call notes where in the program it was made, so that errors that come later say so. Costs more than a
    * small op. Default: false.
@@ -59,7 +62,7 @@ function invalid(name: string, expected: string, value: unknown): never {
 
 const NAMES: readonly (keyof RuntimeOptions)[] = [
   'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'exact', 'wasmUrl', 'wasmModule', 'wasmBinary',
-  'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'trackLocations',
+  'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
 ];
 
 function checkNumber(name: string, value: unknown): number {
@@ -100,14 +103,18 @@ function checkOptions(given: unknown, options: RuntimeOptions): Omit<EngineOptio
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   // Workers that start do not keep a process running by themselves.
   const starting = {};
+  let runtime: Runtime | undefined;
   platform.stayAlive(starting, true);
   try {
     // A copy, since getters may give something else the next time.
     const own = attributed(createRuntime, () => ({ ...options }));
     const checked = attributed(createRuntime, () => checkOptions(options, own));
     const { capabilities, engine } = await loadEngine(own, checked);
-    return new Runtime(engine, capabilities);
+    runtime = new Runtime(engine, capabilities);
+    if (own.layers !== undefined) await runtime.setLayers(own.layers);
+    return runtime;
   } catch (error) {
+    void runtime?.dispose();
     throw error instanceof TandemError ? attribute(error, createRuntime) : error;
   } finally {
     platform.stayAlive(starting, false);
