@@ -20,7 +20,8 @@ import sys
 
 C_HEADERS = ("bindings/c/tandem.h", "bindings/wasm/tandem_js.h", "bindings/wasm/tandem_webgpu.h")
 COMMANDS = "backends/webgpu/include/tandem/webgpu/commands.h"
-EXPORTS = {"Export": "bindings/wasm/exports.txt", "WebgpuExport": "bindings/wasm/exports_webgpu.txt"}
+EXPORTS = {"Export": "bindings/wasm/exports.txt", "WebgpuExport": "bindings/wasm/exports_webgpu.txt",
+           "ProgramsExport": "bindings/wasm/exports_programs.txt"}
 # Those of tandem.h that JavaScript fills; of the other headers it is all.
 STRUCTS_OF_C = ("tandem_call_options",)
 

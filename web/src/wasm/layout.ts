@@ -231,3 +231,18 @@ export type WebgpuExport =
   | 'tandem_webgpu_adopt'
   | 'tandem_webgpu_wrap'
   | 'tandem_webgpu_describe';
+
+/** The functions of the module: bindings/wasm/exports_programs.txt. */
+export type ProgramsExport =
+  | 'tandem_program_load'
+  | 'tandem_program_release'
+  | 'tandem_program_function'
+  | 'tandem_program_signature'
+  | 'tandem_program_run'
+  | 'tandem_program_text'
+  | 'tandem_program_bytes'
+  | 'tandem_recording_start'
+  | 'tandem_recording_device'
+  | 'tandem_recording_add_input'
+  | 'tandem_recording_finish'
+  | 'tandem_recording_release';
