@@ -159,6 +159,14 @@ export abstract class Engine {
   /** The definitions of all ops, as JSON. */
   abstract registryJson(): string;
 
+  // Programs.
+
+  /**
+   * Makes the functions that have to do with programs callable; none is called before. Loaded once, unless that fails:
+   * then the next call tries again.
+   */
+  abstract loadPrograms(): Promise<void>;
+
   // Tensors.
 
   /** A tensor of numbers for the caller to fill. Throws ResourceExhausted. */
