@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What the module with threads imports of us, and what it does when a worker cannot be started.
+// What the module with threads imports of us, how its threads get the code of programs, and what it does when a worker
+// cannot be started.
 
 addToLibrary({
   // On the thread that loaded the module, whichever calls it.
@@ -11,9 +12,29 @@ addToLibrary({
   // On that thread only.
   tandem_execute_batch: (...args) => Module['onTandemExecute']?.(...args),
 
+  // Every thread has a table of its own, and a worker that waits for work hears no messages. So in its place each function
+  // of programs has a placeholder, which is named by its place in the table: the first that a worker calls fills the
+  // worker's table with the functions, whose code the loading thread has put into the memory that all share.
+  $tandemExports: undefined,
+  $tandemFillTable__deps: ['$tandemExports', 'tandem_programs_code'],
+  $tandemFillTable: () => {
+    const [address, size] = new Uint32Array(wasmMemory.buffer, _tandem_programs_code(), 2);
+    if (!address) throw new Error('the code of programs is called before it is loaded');
+    // A copy, since modules are not compiled from shared memory.
+    const code = new Uint8Array(wasmMemory.buffer, address, size).slice();
+    new WebAssembly.Instance(new WebAssembly.Module(code), { primary: tandemExports });
+  },
+  $tandemPlaceholders__deps: ['$tandemFillTable', '$wasmTable'],
+  $tandemPlaceholders: `=new Proxy({}, {
+    get: (_, place) => (...args) => {
+      tandemFillTable();
+      return wasmTable.get(+place)(...args);
+    },
+  })`,
+
   // Emscripten would wait for ever for a worker whose script does not load, and would throw where nobody can catch it.
   $tandemWorkers__internal: true,
-  $tandemWorkers__deps: ['$PThread', '$runtimeKeepalivePush'],
+  $tandemWorkers__deps: ['$PThread', '$runtimeKeepalivePush', '$tandemPlaceholders', 'malloc', 'tandem_programs_code'],
   $tandemWorkers: () => {
     if (ENVIRONMENT_IS_PTHREAD) {
       // By it a worker waits for messages, at an address in what describes its thread. Some threads end before the
@@ -38,6 +59,13 @@ addToLibrary({
       return loaded;
     };
     Module['tandemTerminate'] = () => PThread.terminateAllThreads();
+    Module['tandemShare'] = (code) => {
+      const address = _malloc(code.length) >>> 0;
+      if (!address) return false;
+      new Uint8Array(wasmMemory.buffer).set(code, address);
+      new Uint32Array(wasmMemory.buffer, _tandem_programs_code(), 2).set([address, code.length]);
+      return true;
+    };
   },
   $PThread__postset: 'tandemWorkers(); PThread.init();',
 });

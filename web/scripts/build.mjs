@@ -21,10 +21,13 @@ const threads = wasmDir ?? join(root, '../build/wasm-threads/bindings/wasm');
 
 const FILES = [
   { from: single, name: 'tandem.wasm', required: true },
+  { from: single, name: 'tandem-programs.wasm', required: true },
   { from: single, name: 'tandem-webgpu.wasm', required: true },
+  { from: single, name: 'tandem-webgpu-programs.wasm', required: true },
   { from: threads, name: 'tandem-threads-web.js' },
   { from: threads, name: 'tandem-threads-node.js' },
   { from: threads, name: 'tandem-threads.wasm' },
+  { from: threads, name: 'tandem-threads-programs.wasm' },
 ];
 
 // platform.ts says what a platform is, and takes the browser's; for Node it is another file.

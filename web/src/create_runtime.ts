@@ -38,6 +38,12 @@ export interface RuntimeOptions {
   wasmModule?: WebAssembly.Module;
   /** The bytes of tandem.wasm. */
   wasmBinary?: BufferSource;
+  /**
+   * Where the module's code of programs is, which is fetched when a program is first asked for: tandem-programs.wasm, or
+   * tandem-webgpu-programs.wasm or tandem-threads-programs.wasm of those modules. By default beside `wasmUrl`, under the
+   * same name with `-programs`, or beside this package's code.
+   */
+  programsUrl?: string | URL;
   /** A GPUDevice to share with the program, which then destroys it. By default the runtime asks for one of its own. */
   gpuDevice?: object;
   /** The GPU object to ask for a device where it is not `navigator.gpu`: in Node that of the package `webgpu`. */
@@ -62,7 +68,7 @@ function invalid(name: string, expected: string, value: unknown): never {
 
 const NAMES: readonly (keyof RuntimeOptions)[] = [
   'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'exact', 'wasmUrl', 'wasmModule', 'wasmBinary',
-  'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
+  'programsUrl', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
 ];
 
 function checkNumber(name: string, value: unknown): number {

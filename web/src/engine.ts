@@ -167,7 +167,10 @@ export abstract class Engine {
 
   // Programs.
 
-  /** Makes the functions that have to do with programs callable. */
+  /**
+   * Makes the functions that have to do with programs callable; none is called before. Loaded once, unless that fails:
+   * then the next call tries again.
+   */
   abstract loadPrograms(): Promise<void>;
   /** Opens what has to do with programs. @internal */
   abstract openPrograms(common: ProgramsPackage): Promise<Programs>;

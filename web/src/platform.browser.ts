@@ -4,6 +4,8 @@
 // Browsers, pages and workers alike, as the environment of the package; and what is like them.
 
 import { TandemError } from './errors.js';
+import { MODULE_FILES } from './module_files.js';
+import type { ModuleOption } from './module_files.js';
 import type { OpenFileFunction, Platform, ReplaceFileFunction, ThreadsFactory } from './platform.js';
 
 let tasks: (() => void)[] = [];
@@ -48,18 +50,18 @@ function threadCount(): number {
   return Math.max(1, Math.min(globalThis.navigator?.hardwareConcurrency ?? 1, 16));
 }
 
-async function fetchModule(url: URL): Promise<Response> {
-  const advice = 'say where it is by createRuntime({ wasmUrl })';
+async function fetchModule(url: URL, option: ModuleOption): Promise<Response> {
+  const expected = `expected the file ${MODULE_FILES[option]} at ${url.href}`;
+  const advice = `say where it is by createRuntime({ ${option} })`;
   let response: Response;
   try {
     response = await fetch(url, { credentials: 'same-origin' });
   } catch (error) {
-    throw new TandemError('Unavailable', `expected the file tandem.wasm at ${url.href}, got ${
+    throw new TandemError('Unavailable', `${expected}, got ${
       error instanceof Error ? error.message : String(error)}; ${advice}`, { cause: error });
   }
   if (!response.ok) {
-    throw new TandemError('NotFound',
-      `expected the file tandem.wasm at ${url.href}, got status ${response.status}; ${advice}`);
+    throw new TandemError('NotFound', `${expected}, got status ${response.status}; ${advice}`);
   }
   return response;
 }
@@ -75,13 +77,14 @@ export const replaceFile: ReplaceFileFunction = (path, _, fail) =>
 export const platform: Platform = {
   baseUrl: () => globalThis.location?.href,
   wasmUrl: () => new URL('./tandem.wasm', import.meta.url),
-  async read(url) {
-    const response = await fetchModule(url);
+  programsUrl: () => new URL('./tandem-programs.wasm', import.meta.url),
+  async read(url, option) {
+    const response = await fetchModule(url, option);
     // Only then browsers compile it while it arrives.
     const isWasm = /^application\/wasm$/i.test(response.headers.get('content-type') ?? '');
     return isWasm && 'compileStreaming' in WebAssembly ? response : response.arrayBuffer();
   },
-  readBytes: async (url) => (await fetchModule(url)).arrayBuffer(),
+  readBytes: async (url, option) => (await fetchModule(url, option)).arrayBuffer(),
   macrotask,
   collectGarbage,
   stayAlive: () => undefined,
@@ -98,6 +101,7 @@ export const platform: Platform = {
     return threadCount();
   },
   threadsWasmUrl: () => new URL('./tandem-threads.wasm', import.meta.url),
+  threadsProgramsUrl: () => new URL('./tandem-threads-programs.wasm', import.meta.url),
   async importThreads() {
     // @ts-ignore: built, and copied beside this file
     return ((await import('./tandem-threads-web.js')) as { default: ThreadsFactory }).default;

@@ -12,6 +12,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import { TandemError } from './errors.js';
+import { MODULE_FILES } from './module_files.js';
+import type { ModuleOption } from './module_files.js';
 import type { OpenFileFunction, Platform, ReplaceFileFunction, ThreadsFactory } from './platform.js';
 
 let collect: (() => void) | undefined;
@@ -30,12 +32,12 @@ async function readUrl(url: URL): Promise<ArrayBuffer> {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
 }
 
-async function readBytes(url: URL): Promise<ArrayBuffer> {
+async function readBytes(url: URL, option: ModuleOption): Promise<ArrayBuffer> {
   try {
     return await readUrl(url);
   } catch (error) {
-    throw new TandemError('NotFound', `expected the file tandem.wasm at ${url.href}, got ${
-      error instanceof Error ? error.message : String(error)}; say where it is by createRuntime({ wasmUrl })`,
+    throw new TandemError('NotFound', `expected the file ${MODULE_FILES[option]} at ${url.href}, got ${
+      error instanceof Error ? error.message : String(error)}; say where it is by createRuntime({ ${option} })`,
     { cause: error });
   }
 }
@@ -111,6 +113,7 @@ export const replaceFile: ReplaceFileFunction = async (place, bytes, fail) => {
 export const platform: Platform = {
   baseUrl: () => pathToFileURL(`${process.cwd()}/`).href,
   wasmUrl: () => new URL('./tandem.wasm', import.meta.url),
+  programsUrl: () => new URL('./tandem-programs.wasm', import.meta.url),
   read: readBytes,
   readBytes,
   macrotask: (fn) => void setImmediate(fn),
@@ -140,6 +143,7 @@ export const platform: Platform = {
   whyNoThreads: () => undefined,
   defaultThreads: 1,
   threadsWasmUrl: () => new URL('./tandem-threads.wasm', import.meta.url),
+  threadsProgramsUrl: () => new URL('./tandem-threads-programs.wasm', import.meta.url),
   async importThreads() {
     return ((await import('./tandem-threads-node.js' as string)) as { default: ThreadsFactory }).default;
   },

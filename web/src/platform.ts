@@ -4,6 +4,7 @@
 // What the environment is asked for. The build for Node has platform.node.ts in place of platform.browser.ts.
 
 import type { ErrorCode, TandemError } from './errors.js';
+import type { ModuleOption } from './module_files.js';
 
 export { openFile, platform, replaceFile } from './platform.browser.js';
 
@@ -45,6 +46,8 @@ export interface ThreadsOptions {
 export interface ThreadsGlue {
   /** Ends the workers at once. */
   tandemTerminate(): void;
+  /** Puts the code of programs where workers find it; whether there was memory for that. */
+  tandemShare(code: Uint8Array): boolean;
 }
 
 /** What the glue code's file exports. */
@@ -62,13 +65,15 @@ export interface Platform {
   baseUrl(): string | undefined;
   /** Where the module without threads is. */
   wasmUrl(): URL;
+  /** Where its code of programs is. */
+  programsUrl(): URL;
   /**
    * A module there: a response that can be compiled while it arrives, else its bytes. NotFound or Unavailable if it
    * cannot be had.
    */
-  read(url: URL): Promise<Response | ArrayBuffer>;
+  read(url: URL, option: ModuleOption): Promise<Response | ArrayBuffer>;
   /** Its bytes in any case. */
-  readBytes(url: URL): Promise<ArrayBuffer>;
+  readBytes(url: URL, option: ModuleOption): Promise<ArrayBuffer>;
   /** Runs `fn` soon, after events that wait already. */
   macrotask(fn: () => void): void;
   /** Provokes a garbage collection and lets finalizers run, until `isDone` or it seems of no use to try on. */
@@ -85,6 +90,8 @@ export interface Platform {
   readonly defaultThreads: number;
   /** Where the threaded module is. */
   threadsWasmUrl(): URL;
+  /** Where its code of programs is. */
+  threadsProgramsUrl(): URL;
   importThreads(): Promise<ThreadsFactory>;
   /** Writes a text to standard output. */
   print(text: string): void;

@@ -12,6 +12,7 @@ import { attribute, codeOfNumber, TandemError, textOf } from '../errors.js';
 import type { Entry } from '../errors.js';
 import type { EventSink } from '../events.js';
 import type { HostMemoryInfo } from '../memory.js';
+import { platform } from '../platform.js';
 import type { Programs, ProgramsPackage } from '../programs.js';
 import { WasmAttrWriter } from './attr_writer.js';
 import { Heap } from './heap.js';
@@ -47,6 +48,7 @@ export class WasmEngine extends Engine {
   private readonly names = new Map<string, number>();
   private locations = new Map<string, number>();
   private instance: WasmInstance | undefined;
+  private programs: Promise<void> | undefined;
 
   constructor(instance: WasmInstance, options: EngineOptions) {
     super(options);
@@ -273,7 +275,22 @@ export class WasmEngine extends Engine {
   // Programs.
 
   loadPrograms(): Promise<void> {
-    return Promise.resolve();
+    return this.closed === undefined ? this.programs ??= this.addPrograms() : Promise.reject(this.whyClosed());
+  }
+
+  private async addPrograms(): Promise<void> {
+    // Compiling does not keep a process running by itself.
+    const loading = {};
+    platform.stayAlive(loading, true);
+    try {
+      await this.instance!.loadPrograms();
+      if (this.closed !== undefined) throw this.whyClosed();
+    } catch (error) {
+      this.programs = undefined;
+      throw this.closed === undefined ? error : this.whyClosed();
+    } finally {
+      platform.stayAlive(loading, false);
+    }
   }
 
   async openPrograms(common: ProgramsPackage): Promise<Programs> {

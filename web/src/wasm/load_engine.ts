@@ -10,7 +10,7 @@ import type { EngineOptions } from '../engine.js';
 import { errorIn, TandemError, textOf } from '../errors.js';
 import { platform } from '../platform.js';
 import { WasmEngine } from './engine.js';
-import { checkSimd, checkWebAssembly, instantiate, instantiateThreads } from './module.js';
+import { checkSimd, checkWebAssembly, givenProgramsUrl, instantiate, instantiateThreads } from './module.js';
 import type { Execute, WasmInstance } from './module.js';
 import type { GpuSource } from './webgpu_source.js';
 
@@ -42,17 +42,20 @@ async function load(
 ): Promise<Loaded> {
   const asked = options.threads ?? 'auto';
   const wanted = asked === 'auto' ? platform.defaultThreads : Math.min(asked, MAX_THREADS);
+  const programsUrl = givenProgramsUrl(options.programsUrl, options.wasmUrl);
   let reason = whyOneThread(options, wanted);
   if (reason === undefined) {
     try {
-      return { instance: await instantiateThreads(wanted, wake, execute, fail), threads: wanted, reason };
+      const instance = await instantiateThreads(wanted, programsUrl, wake, execute, fail);
+      return { instance, threads: wanted, reason };
     } catch (error) {
       reason = `the threaded module could not be loaded: ${textOf(error)}`;
     }
   }
   const { wasmModule, wasmBinary } = options;
   const wasmUrl = options.wasmUrl ?? (wasmModule ?? wasmBinary ? undefined : gpu?.wasmUrl());
-  return { instance: await instantiate({ wasmUrl, wasmModule, wasmBinary }, wake, execute), threads: 1, reason };
+  const instance = await instantiate({ wasmUrl, wasmModule, wasmBinary }, programsUrl, wake, execute);
+  return { instance, threads: 1, reason };
 }
 
 const hasWebGpu = (): boolean => typeof globalThis.navigator === 'object' && 'gpu' in globalThis.navigator;

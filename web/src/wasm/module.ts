@@ -5,15 +5,20 @@
 
 import { ABI_VERSION } from '../codes.js';
 import { TandemError, textOf } from '../errors.js';
+import { MODULE_FILES } from '../module_files.js';
+import type { ModuleOption } from '../module_files.js';
 import { platform } from '../platform.js';
 import type { ThreadsGlue } from '../platform.js';
 import { JS_VERSION } from './layout.js';
-import type { Export } from './layout.js';
+import type { Export, ProgramsExport } from './layout.js';
 
 type Call = (...args: number[]) => number;
 
-/** The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. */
-export type WasmExports = Readonly<Record<Export, Call>>;
+/**
+ * The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. Those of
+ * programs are called after `WasmInstance.loadPrograms` only.
+ */
+export type WasmExports = Readonly<Record<Export | ProgramsExport, Call>>;
 
 /** An instance of the module, ready to be used. */
 export interface WasmInstance {
@@ -21,6 +26,8 @@ export interface WasmInstance {
   readonly memory: WebAssembly.Memory;
   /** Of the threaded module: ends its workers at once. */
   terminate(): void;
+  /** Adds the code of programs. Throws as `createRuntime` does for the module. */
+  loadPrograms(): Promise<void>;
 }
 
 /** Where the module comes from; at most one of them. */
@@ -51,7 +58,7 @@ export function checkSimd(): void {
   }
 }
 
-async function compileBytes(bytes: BufferSource, name: string): Promise<WebAssembly.Module> {
+async function compileBytes(bytes: BufferSource, name: string, option: ModuleOption): Promise<WebAssembly.Module> {
   try {
     return await WebAssembly.compile(bytes);
   } catch (error) {
@@ -60,8 +67,8 @@ async function compileBytes(bytes: BufferSource, name: string): Promise<WebAssem
       ? new TandemError('FailedPrecondition',
         `expected a content security policy with 'wasm-unsafe-eval' in script-src, got ${textOf(error)}`,
         { cause: error })
-      : new TandemError('DataLoss', `expected the complete tandem.wasm of this version of tandem-rt in ${name}, got ` +
-        `${bytes.byteLength} bytes that are no valid module: ${textOf(error)}`, { cause: error });
+      : new TandemError('DataLoss', `expected the complete ${MODULE_FILES[option]} of this version of tandem-rt in ${
+        name}, got ${bytes.byteLength} bytes that are no valid module: ${textOf(error)}`, { cause: error });
   }
 }
 
@@ -69,21 +76,21 @@ async function compileBytes(bytes: BufferSource, name: string): Promise<WebAssem
 const compiled = new Map<string, Promise<WebAssembly.Module>>();
 
 // While it arrives, where the environment can.
-async function fetchAndCompile(url: URL): Promise<WebAssembly.Module> {
-  const found = await platform.read(url);
-  if (found instanceof ArrayBuffer) return compileBytes(found, url.href);
+async function fetchAndCompile(url: URL, option: ModuleOption): Promise<WebAssembly.Module> {
+  const found = await platform.read(url, option);
+  if (found instanceof ArrayBuffer) return compileBytes(found, url.href, option);
   try {
     return await WebAssembly.compileStreaming(found);
   } catch {
     // What is wrong is said of the bytes, of which this has left none: they are fetched once more.
-    return compileBytes(await platform.readBytes(url), url.href);
+    return compileBytes(await platform.readBytes(url, option), url.href, option);
   }
 }
 
-function compileUrl(url: URL): Promise<WebAssembly.Module> {
+function compileUrl(url: URL, option: ModuleOption): Promise<WebAssembly.Module> {
   let module = compiled.get(url.href);
   if (module === undefined) {
-    module = fetchAndCompile(url);
+    module = fetchAndCompile(url, option);
     compiled.set(url.href, module);
     // The next runtime tries again.
     module.catch(() => compiled.delete(url.href));
@@ -91,11 +98,11 @@ function compileUrl(url: URL): Promise<WebAssembly.Module> {
   return module;
 }
 
-function toUrl(url: string | URL): URL {
+function toUrl(url: string | URL, option: ModuleOption): URL {
   try {
     return new URL(url, platform.baseUrl());
   } catch (error) {
-    throw new TandemError('InvalidArgument', `expected wasmUrl to be a URL, got ${String(url)}`, { cause: error });
+    throw new TandemError('InvalidArgument', `expected ${option} to be a URL, got ${String(url)}`, { cause: error });
   }
 }
 
@@ -113,11 +120,47 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   if (source.wasmBinary !== undefined) {
     const kind = Object.prototype.toString.call(source.wasmBinary);
     if (ArrayBuffer.isView(source.wasmBinary) || /^\[object (Shared)?ArrayBuffer\]$/.test(kind)) {
-      return compileBytes(source.wasmBinary, 'wasmBinary');
+      return compileBytes(source.wasmBinary, 'wasmBinary', 'wasmUrl');
     }
     throw new TandemError('InvalidArgument', `expected wasmBinary to be an ArrayBuffer or a view of one, got ${kind}`);
   }
-  return compileUrl(source.wasmUrl === undefined ? platform.wasmUrl() : toUrl(source.wasmUrl));
+  return compileUrl(source.wasmUrl === undefined ? platform.wasmUrl() : toUrl(source.wasmUrl, 'wasmUrl'), 'wasmUrl');
+}
+
+// Which build a module is of, by the section that says so; "none" without.
+function buildOf(module: WebAssembly.Module, section: string): string {
+  const [build] = WebAssembly.Module.customSections(module, section);
+  return build === undefined ? 'none' : new TextDecoder().decode(build);
+}
+
+// The code of programs shares the memory and the table of the module, and fills its places in the table.
+async function addPrograms(
+  module: WebAssembly.Module, exports: WebAssembly.Exports, code: WebAssembly.Module, url: URL,
+): Promise<void> {
+  const wanted = buildOf(module, 'tandem.build');
+  const got = buildOf(code, 'tandem.programs');
+  if (wanted !== got || wanted === 'none') {
+    throw new TandemError('FailedPrecondition', `expected the ${MODULE_FILES.programsUrl} that goes with the module ` +
+      `(build ${wanted}) at ${url.href}, got one of build ${got}; say where it is by createRuntime({ programsUrl })`);
+  }
+  try {
+    await WebAssembly.instantiate(code, { primary: exports });
+  } catch (error) {
+    throw new TandemError('ResourceExhausted', `expected memory for programs, got ${textOf(error)}`, { cause: error });
+  }
+}
+
+/** Where the code of programs is by what the user has said, by default beside the module; undefined for nothing said. */
+export function givenProgramsUrl(programsUrl?: string | URL, wasmUrl?: string | URL): URL | undefined {
+  if (programsUrl !== undefined) return toUrl(programsUrl, 'programsUrl');
+  if (wasmUrl === undefined) return undefined;
+  const url = toUrl(wasmUrl, 'wasmUrl');
+  url.pathname = url.pathname.replace(/(\.wasm)?$/, '-programs$1');
+  return url;
+}
+
+async function ownProgramsUrl(exports: WebAssembly.Exports): Promise<URL> {
+  return 'tandem_webgpu_create' in exports ? (await import('./webgpu/webgpu.js')).programsUrl() : platform.programsUrl();
 }
 
 function otherVersion(got: string): TandemError {
@@ -187,8 +230,13 @@ function importsOf(
   };
 }
 
-/** An instance of the module without threads. `wake` is told when there is something to do. */
-export async function instantiate(source: WasmSource, wake: () => void, execute: Execute): Promise<WasmInstance> {
+/**
+ * An instance of the module without threads. `wake` is told when there is something to do. `programsUrl` says where its
+ * code of programs is, if not beside this package's code.
+ */
+export async function instantiate(
+  source: WasmSource, programsUrl: URL | undefined, wake: () => void, execute: Execute,
+): Promise<WasmInstance> {
   const module = await compile(source);
   let memory: WebAssembly.Memory | undefined;
   const imports = importsOf(() => memory!, wake, execute);
@@ -205,17 +253,27 @@ export async function instantiate(source: WasmSource, wake: () => void, execute:
   memory = instance.exports['memory'] as WebAssembly.Memory | undefined;
   if (memory === undefined) throw otherVersion('another module');
   functions._initialize?.();
-  return { exports: checkVersion(functions), memory, terminate: () => undefined };
+  const { exports } = instance;
+  return {
+    exports: checkVersion(functions),
+    memory,
+    terminate: () => undefined,
+    async loadPrograms() {
+      const url = programsUrl ?? await ownProgramsUrl(exports);
+      await addPrograms(module, exports, await compileUrl(url, 'programsUrl'), url);
+    },
+  };
 }
 
 /** An instance of the module with so many workers. `fail` is told if one of them fails later. */
 export async function instantiateThreads(
-  workers: number, wake: () => void, execute: Execute, fail: (error: unknown) => void,
+  workers: number, programsUrl: URL | undefined, wake: () => void, execute: Execute,
+  fail: (error: unknown) => void,
 ): Promise<WasmInstance> {
   const factory = await platform.importThreads();
-  const module = await compileUrl(platform.threadsWasmUrl());
+  const module = await compileUrl(platform.threadsWasmUrl(), 'wasmUrl');
   let memory: WebAssembly.Memory | undefined;
-  let exports: Partial<WasmExports> | undefined;
+  let exports: WebAssembly.Exports | undefined;
   const glue = await new Promise<ThreadsGlue>((resolve, reject) => {
     factory({
       // One more, for waiting.
@@ -229,12 +287,25 @@ export async function instantiateThreads(
       instantiateWasm(imports, receive) {
         memory = imports['env']!['memory'] as WebAssembly.Memory;
         WebAssembly.instantiate(module, imports).then((instance) => {
-          exports = instance.exports as unknown as Partial<WasmExports>;
+          exports = instance.exports;
           receive(instance, module);
         }, reject);
         return {};
       },
     }).then(resolve, reject);
   });
-  return { exports: checkVersion(exports!), memory: memory!, terminate: () => glue.tandemTerminate() };
+  return {
+    exports: checkVersion(exports as unknown as Partial<WasmExports>),
+    memory: memory!,
+    terminate: () => glue.tandemTerminate(),
+    async loadPrograms() {
+      const url = programsUrl ?? platform.threadsProgramsUrl();
+      const bytes = await platform.readBytes(url, 'programsUrl');
+      await addPrograms(module, exports!, await compileBytes(bytes, url.href, 'programsUrl'), url);
+      // Workers compile it when they need it.
+      if (!glue.tandemShare(new Uint8Array(bytes))) {
+        throw new TandemError('ResourceExhausted', 'expected memory for programs, got none');
+      }
+    },
+  };
 }

@@ -5,10 +5,11 @@
 // allows.
 
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { launchChromium } from './chromium.mjs';
-import { onPage, wasmFile } from './on_page.mjs';
+import { dist, onPage, wasmFile } from './on_page.mjs';
 import { contentSecurityPolicy } from './server.mjs';
 
 const wasmType = 'application/wasm';
@@ -113,6 +114,20 @@ describe('tandem-rt on a page where something is wrong', () => {
   it('another program\'s module is FailedPrecondition', async () => {
     const result = await withModule({ type: wasmType, body: Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]) });
     expectError(result, 'FailedPrecondition', /got another module/);
+  });
+
+  it('the code of programs that is truncated is DataLoss, as it is no part of what a runtime needs', async () => {
+    const code = await readFile(join(dist, 'tandem-programs.wasm'));
+    const files = { '/dist/tandem-programs.wasm': { type: wasmType, body: code.subarray(0, code.length >> 1) } };
+    const load = async ({ createRuntime }) => {
+      const rt = await createRuntime({ threads: 1 });
+      const { code, message } = await rt.engine.loadPrograms().catch((error) => error);
+      return { code, message, value: await rt.scalar(2).item() };
+    };
+    const { code: got, message, value } = await onPage(browser, { files }, load);
+    expect(message).to.match(/expected the complete tandem-programs\.wasm .* got \d+ bytes that are no valid module/);
+    expect(got).to.equal('DataLoss');
+    expect(value).to.equal(2);
   });
 
   it('a page that is not isolated has one thread, and its capabilities say why', async () => {

@@ -14,8 +14,8 @@ import { removeStrangersProject, run, strangersProject } from './stranger.mjs';
 
 const pageTimeout = 60_000;
 
-/** What compute.js gives; a a^T - 11 = [[-6, 0], [0, 14]]. */
-function expectComputed(computed, { threaded }) {
+/** What compute.js gives; a a^T - 11 = [[-6, 0], [0, 14]]. A page fetches the module, and the code of programs later. */
+function expectComputed(computed, { threaded, inNode = false }) {
   expect(computed).to.be.an('object');
   expect(computed.values).to.deep.equal([0, 0, 0, 14]);
   expect(computed.error).to.deep.equal({
@@ -28,6 +28,7 @@ function expectComputed(computed, { threaded }) {
   expect(computed.error.message.slice(0, text.length)).to.equal(text);
   if (threaded) expect(computed.threads).to.be.above(1);
   else expect(computed.threads).to.equal(1);
+  expect(computed.wasmFiles).to.deep.equal(inNode ? [0, 0] : [1, 2]);
 }
 
 function scriptPage(tag) {
@@ -65,7 +66,8 @@ describe('tandem-rt in a stranger\'s project', function () {
           expectComputed(result.page, { threaded: isolated });
           expectComputed(result.worker, { threaded: isolated });
           const modules = new Set(server.requests.filter((path) => path.endsWith('.wasm')));
-          expect(modules, 'the threaded module or the single-threaded one, never both').to.have.property('size', 1);
+          expect(modules, 'the threaded module or the single-threaded one, never both, and its code of programs')
+            .to.have.property('size', 2);
         } finally {
           await server.close();
         }
@@ -156,12 +158,12 @@ describe('tandem-rt in a stranger\'s project', function () {
   describe('without a bundler', () => {
     it('runs in Node by import', async () => {
       const printed = await run(process.execPath, ['src/node.mjs'], folder);
-      expectComputed(JSON.parse(printed), { threaded: false });
+      expectComputed(JSON.parse(printed), { threaded: false, inNode: true });
     });
 
     it('runs in Node with threads', async () => {
       const printed = await run(process.execPath, ['src/node.mjs', '2'], folder);
-      expectComputed(JSON.parse(printed), { threaded: true });
+      expectComputed(JSON.parse(printed), { threaded: true, inNode: true });
     });
 
     it('runs in Node by require', async () => {
@@ -174,7 +176,8 @@ describe('tandem-rt in a stranger\'s project', function () {
     it('holds what it needs and nothing else', async () => {
       const files = await readdir(join(folder, 'node_modules', 'tandem-rt'), { recursive: true });
       expect(files).to.include.members(['README.md', 'LICENSE', 'package.json', 'dist/index.js', 'dist/index.node.js',
-        'dist/tandem.wasm', 'dist/tandem-threads.wasm', 'dist/tandem-threads-web.js', 'dist/tandem-threads-node.js']);
+        'dist/tandem.wasm', 'dist/tandem-threads.wasm', 'dist/tandem-threads-web.js', 'dist/tandem-threads-node.js',
+        'dist/tandem-programs.wasm', 'dist/tandem-webgpu-programs.wasm', 'dist/tandem-threads-programs.wasm']);
       expect(files.filter((name) => !/^(dist(\/|$)|README\.md$|LICENSE$|package\.json$)/.test(name))).to.deep.equal([]);
     });
 

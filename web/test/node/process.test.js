@@ -4,7 +4,7 @@
 // The package in processes of their own: how they end, how they import it, and a wasm file that is not there.
 
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -14,7 +14,8 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
 import { createRuntime, TandemError } from 'tandem-rt';
-import { rejectionOf } from '../errors.js';
+import { checkError, rejectionOf } from '../errors.js';
+import { double, doubled } from '../program_calls.js';
 
 const run = promisify(execFile);
 const threads = Number(process.env.TANDEM_TEST_THREADS) || 1;
@@ -103,5 +104,21 @@ describe('a wasm file', () => {
       expect(await rt.scalar(3).item()).to.equal(3);
       await rt.dispose();
     }
+  });
+
+  it('of the code of programs that is missing is NotFound, one that is cut off DataLoss; put right, it works', async () => {
+    const wasmUrl = pathToFileURL(join(folder, 'copy.wasm'));
+    const file = join(folder, 'copy-programs.wasm');
+    await copyFile(join(web, 'dist/tandem.wasm'), fileURLToPath(wasmUrl));
+    const bytes = await readFile(join(web, 'dist/tandem-programs.wasm'));
+    const rt = await createRuntime({ wasmUrl });
+    checkError(await rejectionOf(rt.engine.loadPrograms()), 'NotFound',
+      /tandem-programs\.wasm at .*copy-programs\.wasm.*ENOENT.*programsUrl/);
+    await writeFile(file, bytes.subarray(0, bytes.length >> 1));
+    checkError(await rejectionOf(rt.engine.loadPrograms()), 'DataLoss', /copy-programs\.wasm, got \d+ bytes/);
+    await writeFile(file, bytes);
+    await rt.engine.loadPrograms();
+    expect(await double(rt, rt.scalar(7))).to.equal(doubled(7));
+    await rt.dispose();
   });
 });

@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'mocha';
 import { add, concat, matMul, relu, reshape, TandemError, unique } from 'tandem-rt';
 import { createRuntime as create } from '../create_runtime.js';
 import { errorOf, rejectionOf } from '../errors.js';
+import { double, doubled } from '../program_calls.js';
 import { changedDevice, createDevice, createRuntime, findGpu, needGpu } from './device.js';
 
 describe('no WebGPU', () => {
@@ -88,6 +89,11 @@ describe('a runtime on webgpu', () => {
     expect(other.capabilities.reasons.webgpu).to.match(/no WebGPU/);
     expect([...await add(other.tensor([1, 2]), 1).data()]).to.deep.equal([2, 3]);
     await other.dispose();
+  });
+
+  it('loads the code of programs of its module', async () => {
+    await rt.engine.loadPrograms();
+    expect(await double(rt, add(rt.scalar(2), 1))).to.equal(doubled(3));
   });
 
   it('has tensors of every dtype', async () => {

@@ -53,6 +53,11 @@ export class WebGpuDevice {
   }
 }
 
+/** Where the code of programs of the module that has WebGPU is. */
+export function programsUrl(): URL {
+  return new URL('./tandem-webgpu-programs.wasm', import.meta.url);
+}
+
 /** Throws TandemError: InvalidArgument for what is no device or GPU, Unavailable without one that can be used. */
 export async function open(source: DeviceSource, common: Package): Promise<WebGpuDevice> {
   return new WebGpuDevice(await openDevice(source, common.TandemError), common);

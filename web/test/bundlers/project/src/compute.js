@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What the project computes with tandem-rt: a product, and an error at the call.
+// What the project computes with tandem-rt: a product, and an error at the call; then it loads the code of programs.
 
 import { add, createRuntime, matMul, relu } from 'tandem-rt';
+
+/** How many WebAssembly files were fetched; none where files are read. */
+const fetches = () => performance.getEntriesByType('resource').filter(({ name }) => name.includes('.wasm')).length;
 
 /** Plain data, so that it can be compared wherever it was computed. */
 export async function compute(options) {
@@ -17,6 +20,9 @@ export async function compute(options) {
     error = { name: caught.name, code: caught.code, op: caught.op, message: caught.message };
   }
   const { threads } = rt.capabilities;
+  const wasmFiles = [fetches()];
+  await rt.engine.loadPrograms();
+  wasmFiles.push(fetches());
   await rt.dispose();
-  return { values, error, threads };
+  return { values, error, threads, wasmFiles };
 }

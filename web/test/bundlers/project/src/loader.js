@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Computes on the page, with the module where a bundler's loader for files has put it.
+// Computes on the page, with the modules where a bundler's loader for files has put them.
 
+import programsUrl from 'tandem-rt/tandem-programs.wasm';
 import wasmUrl from 'tandem-rt/tandem.wasm';
 import { compute } from './compute.js';
 
-const page = await compute({ wasmUrl: new URL(wasmUrl, import.meta.url) });
+const at = (url) => new URL(url, import.meta.url);
+const page = await compute({ wasmUrl: at(wasmUrl), programsUrl: at(programsUrl) });
 globalThis.report({ end: { page } });
