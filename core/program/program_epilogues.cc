@@ -258,7 +258,7 @@ class Folder {
     bool is_last_use = false;
     for (const Input& other : inputs_) is_last_use |= other.value == value && other.operand.is_last_use;
     for (size_t k = i + 1; k < inputs_.size(); ++k) is_last_use &= inputs_[k].value != value;
-    fusion.inputs.push_back({operand.slot, is_last_use});
+    fusion.inputs.push_back({.slot = operand.slot, .is_last_use = is_last_use, .on_device = operand.on_device});
   }
 
   struct Input {

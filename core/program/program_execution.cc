@@ -78,6 +78,10 @@ class Frame {
   }
   TensorHandle TakeTensor(const PlanOperand& operand) {
     TensorHandle& tensor = slots_[operand.slot].tensor;
+    if (operand.on_device != nullptr && !operand.on_device->IsError()) {
+      if (operand.is_last_use) tensor.reset();
+      return operand.on_device->CopyRef();
+    }
     return operand.is_last_use ? std::move(tensor) : tensor.CopyRef();
   }
   AsyncValueRef<Chain> TakeChain(const PlanOperand& operand) {

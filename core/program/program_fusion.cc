@@ -88,9 +88,10 @@ class Run {
         const uint32_t value = instructions_[i]->operands[k];
         if (defined_.contains(value)) continue;
         const auto [place, is_new] = inputs.emplace(value, static_cast<uint32_t>(inputs.size()));
-        if (is_new) fusion.inputs.push_back({steps_[i].operands[k].slot, 0});
+        const PlanOperand& operand = steps_[i].operands[k];
+        if (is_new) fusion.inputs.push_back({.slot = operand.slot, .is_last_use = 0, .on_device = operand.on_device});
         // Moved if any of the steps is its last use.
-        if (steps_[i].operands[k].is_last_use) fusion.inputs[place->second].is_last_use = 1;
+        if (operand.is_last_use) fusion.inputs[place->second].is_last_use = 1;
       }
     }
   }

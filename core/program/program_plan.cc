@@ -51,7 +51,7 @@ class Slots {
     for (size_t i = values.size(); i-- > 0;) {
       const uint32_t value = values[i];
       const bool is_last = last_uses_[value] == instruction;
-      operands[i] = {of_[value], is_last};
+      operands[i] = {.slot = of_[value], .is_last_use = is_last};
       if (!is_last) continue;
       last_uses_[value] = kNever;  // it may be an operand twice
       free_.push_back(of_[value]);
@@ -104,6 +104,7 @@ class PlanBuilder {
     Slots slots(source, instructions);
     for (uint32_t i = 0; i < source.num_parameters; ++i) function.parameters.push_back(slots.Define(i));
     handlers_.assign(source.value_types.size(), nullptr);
+    constant_steps_.clear();
     function.steps.reserve(source.instructions.size());
     for (size_t i = 0; i < instructions.size(); ++i) {
       const ProgramInstruction& instruction = *instructions[i];
@@ -117,6 +118,8 @@ class PlanBuilder {
       }
       TANDEM_RETURN_IF_ERROR(Resolve(instruction, step));
       step.operands = slots.Use(i, instruction.operands);
+      MoveConstants(instruction, step);
+      if (step.tensor.IsValid()) constant_steps_.emplace(instruction.results[0], &step);
       for (const uint32_t value : instruction.results) step.results.push_back(slots.Define(value));
     }
     function.num_slots = slots.count();
@@ -163,6 +166,41 @@ class PlanBuilder {
       default:
         return Status();
     }
+  }
+
+  // Brings the constants that the instruction takes to the device where it wants them: once, and not at each call.
+  // Never waits. They are part of no request, since all calls share them.
+  void MoveConstants(const ProgramInstruction& instruction, PlanStep& step) {
+    if (constant_steps_.empty()) return;
+    const bool is_transfer = step.kernel == ProgramKernel::kTransfer && step.handler != nullptr;
+    if (!is_transfer && !step.op.IsValid()) return;
+    // Before arguments: of a transfer nothing, of an op its handler and its chain.
+    const size_t first = is_transfer ? 0 : step.kernel == ProgramKernel::kExecuteOpSeq ? 2 : 1;
+    const size_t num_args = is_transfer ? 1 : step.operands.size() - first;
+    for (size_t i = 0; i < num_args; ++i) {
+      const auto found = constant_steps_.find(instruction.operands[first + i]);
+      if (found == constant_steps_.end() || !found->second->tensor.IsMetadataAvailable()) continue;
+      const DType dtype = found->second->tensor.metadata().dtype;
+      const Device* device = nullptr;
+      if (!is_transfer) {
+        device = step.op.impl()->WantedDevice(i, num_args, dtype);
+      } else if (dtype != DType::kString) {
+        device = step.handler->device();
+      }
+      if (device != nullptr) step.operands[first + i].on_device = OnDevice(*found->second, *device);
+    }
+  }
+  // Null if it is no constant of the host.
+  const TensorHandle* OnDevice(const PlanStep& constant, const Device& device) {
+    HostContext& host = plan_.runtime_.host();
+    if (constant.tensor.device() != &host.device() || &device == &host.device()) return nullptr;
+    const TensorHandle*& moved = moved_[{constant.tensor.value().value(), &device}];
+    if (moved == nullptr) {
+      TensorHandle there = constant.tensor.TransferTo(ExecutionContext(host, constant.location), device);
+      plan_.on_devices_.push_back(std::make_unique<const TensorHandle>(std::move(there)));
+      moved = plan_.on_devices_.back().get();
+    }
+    return moved;
   }
 
   // Null if it is not known before the program runs.
@@ -301,9 +339,11 @@ class PlanBuilder {
   const RcRef<const Program>& program_;
   std::set<std::string_view> registered_;  // names of op handlers
   std::vector<OpHandler*> handlers_;       // of the values of a function; null for what is none, or not known
-  std::vector<State> states_;              // of the places of functions
+  std::map<uint32_t, const PlanStep*> constant_steps_;  // of a function: values, and the steps that make them
+  std::vector<State> states_;                           // of the places of functions
   std::map<const ProgramConstant*, TensorHandle> constants_;
   std::map<std::string_view, TensorHandle> weights_;
+  std::map<std::pair<const AsyncValue*, const Device*>, const TensorHandle*> moved_;  // constants and weights
 };
 
 StatusOr<RcRef<const ProgramPlan>> ProgramPlan::Create(CoreRuntime& runtime, RcRef<const Program> program,

@@ -32,6 +32,9 @@ class PlanEpilogue;
 struct PlanOperand {
   uint32_t slot : 31;
   uint32_t is_last_use : 1;  // it is moved, so that a kernel may take over its memory
+  // A constant on the device where the instruction wants it; null: what is in the slot. An error if it could not be
+  // brought there: then the instruction gets what is in the slot, too.
+  const TensorHandle* on_device = nullptr;
 };
 
 // Where a tensor of a pending condition will be, which has to be said before it is known which function gives it.
@@ -105,6 +108,8 @@ class ProgramPlan : public RefCounted<ProgramPlan> {
   const ProgramRunner::Options options_;
   OpHandler* default_handler_ = nullptr;
   std::vector<PlanFunction> functions_;  // as in the program
+  // Constants on other devices than the program's, each brought there once.
+  std::vector<std::unique_ptr<const TensorHandle>> on_devices_;
 };
 
 }  // namespace tandem

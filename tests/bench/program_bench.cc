@@ -3,6 +3,7 @@
 
 // What programs cost: chains of element-wise ops eagerly and as programs, with and without fusion, the best of several
 // runs, taken in turn.
+// usage: tandem_program_bench [--device cpu|vulkan]
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <limits>
 #include <memory>
 #include <span>
@@ -24,6 +26,9 @@
 #include "tandem/op_families.h"
 #include "tandem/program.h"
 #include "tandem/program_runner.h"
+#ifdef TANDEM_BENCH_VULKAN
+#include "tandem/vulkan/vulkan_op_handler.h"
+#endif
 
 namespace {
 
@@ -50,13 +55,14 @@ bool TakesTwo(std::string_view op) {
   return op == "tf.AddV2" || op == "tf.Mul" || op == "tf.Sub" || op == "tf.Maximum";
 }
 
-std::string TextOf(const Chain& chain) {
+std::string TextOf(const Chain& chain, const std::string& device) {
   std::string text =
       "func @main(%x0: !corert.tensorhandle, %y: !corert.tensorhandle) -> !corert.tensorhandle {\n"
-      "  %cpu = corert.get_op_handler(\"cpu\")\n";
+      "  %device = corert.get_op_handler(\"" +
+      device + "\")\n";
   for (size_t i = 0; i < chain.ops.size(); ++i) {
     const std::string x = "%x" + std::to_string(i);
-    text += "  %x" + std::to_string(i + 1) + " = corert.executeop(%cpu) \"" + chain.ops[i] + "\"(" + x +
+    text += "  %x" + std::to_string(i + 1) + " = corert.executeop(%device) \"" + chain.ops[i] + "\"(" + x +
             (TakesTwo(chain.ops[i]) ? ", %y" : "") + ")\n";
   }
   return text + "  tfrt.return %x" + std::to_string(chain.ops.size()) + " : !corert.tensorhandle\n}\n";
@@ -64,9 +70,28 @@ std::string TextOf(const Chain& chain) {
 
 class Bench {
  public:
-  explicit Bench(int num_threads) : runtime_(MakeOptions(num_threads)) {
+  Bench(int num_threads, const std::string& device) : runtime_(MakeOptions(num_threads)) {
     if (Status status = RegisterAllOps(runtime_.registry()); !status.ok()) Die(status);
-    cpu_ = Get(CreateCpuOpHandler(runtime_));
+    handler_ = Get(CreateCpuOpHandler(runtime_));
+    if (device == "cpu") return;
+#ifdef TANDEM_BENCH_VULKAN
+    if (device == "vulkan") {
+      vulkan::VulkanOptions options;
+      options.fallback = handler_;
+      shader::ShaderOpHandler* const handler = Get(vulkan::CreateVulkanOpHandler(runtime_, options));
+      std::printf("%.*s\n", static_cast<int>(handler->gpu().queue().adapter_name().size()),
+                  handler->gpu().queue().adapter_name().data());
+      handler_ = handler;
+      // Results are there before the device has computed them.
+      wait_ = [&queue = handler->gpu().queue()] {
+        std::promise<void> done;
+        queue.WhenDone([&](const Status&) { done.set_value(); });
+        done.get_future().wait();
+      };
+      return;
+    }
+#endif
+    Die(InvalidArgument("expected a device of this build, got ", std::string_view(device)));
   }
 
   // Nanoseconds of one run of the whole chain.
@@ -78,7 +103,7 @@ class Bench {
     const ProgramRunner fused = Make(chain, true);
     const ProgramRunner unfused = Make(chain, false);
     std::vector<Op> ops;
-    for (const std::string& op : chain.ops) ops.push_back(Get(runtime_.MakeOp(op, cpu_)));
+    for (const std::string& op : chain.ops) ops.push_back(Get(runtime_.MakeOp(op, handler_)));
     const std::vector<std::pair<const char*, Way>> ways = {
         {"by name", [&] { return Eager(chain, x, y, nullptr); }},
         {"ops made once", [&] { return Eager(chain, x, y, &ops); }},
@@ -109,13 +134,16 @@ class Bench {
   }
   TensorHandle Fill(int64_t elements, float value) {
     const std::vector<float> values(static_cast<size_t>(elements), value);
-    return TensorHandle::MakeAvailable(Get(MakeDense({DType::kF32, {elements}}, std::as_bytes(std::span(values)),
-                                                     runtime_.host().device(), runtime_.host().allocator())));
+    HostContext& host = runtime_.host();
+    const TensorHandle there = TensorHandle::MakeAvailable(
+        Get(MakeDense({DType::kF32, {elements}}, std::as_bytes(std::span(values)), host.device(), host.allocator())));
+    return there.TransferTo(ExecutionContext(host, Location()), *handler_->device());
   }
   ProgramRunner Make(const Chain& chain, bool fuse) {
     ProgramRunner::Options options;
     options.fuse = fuse;
-    return Get(ProgramRunner::Create(runtime_, Get(Program::FromText(TextOf(chain), "bench.mlir")), options));
+    return Get(ProgramRunner::Create(runtime_, Get(Program::FromText(TextOf(chain, handler_->name()), "bench.mlir")),
+                                     options));
   }
   TensorHandle Eager(const Chain& chain, const TensorHandle& x, const TensorHandle& y, const std::vector<Op>* ops) {
     const ExecutionContext exec(runtime_.host(), Location());
@@ -129,7 +157,7 @@ class Bench {
       if (ops != nullptr) {
         (*ops)[i](exec, span, OpAttrsRef(), {&result, 1});
       } else {
-        runtime_.Execute(exec, chain.ops[i], cpu_, span, OpAttrsRef(), {&result, 1});
+        runtime_.Execute(exec, chain.ops[i], handler_, span, OpAttrsRef(), {&result, 1});
       }
       value = std::move(result);
     }
@@ -150,6 +178,7 @@ class Bench {
     while (end - begin < std::chrono::milliseconds(20)) {
       const TensorHandle result = way();
       if (const Status status = runtime_.host().Await(result); !status.ok()) Die(status);
+      wait_();
       ++count;
       end = Clock::now();
     }
@@ -157,18 +186,26 @@ class Bench {
   }
 
   CoreRuntime runtime_;
-  KernelOpHandler* cpu_ = nullptr;
+  KernelOpHandler* handler_ = nullptr;
+  std::function<void()> wait_ = [] {};  // for all that the device has to do
 };
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  std::string device = "cpu";
+  if (argc == 3 && std::string_view(argv[1]) == "--device") {
+    device = argv[2];
+  } else if (argc != 1) {
+    std::fprintf(stderr, "usage: tandem_program_bench [--device cpu|vulkan]\n");
+    return 2;
+  }
   const std::vector<std::string> adds(100, "tf.AddV2");
   const std::vector<std::string> mixed = {"tf.AddV2", "tf.Mul", "tf.Sub", "tf.Maximum", "tf.AddV2",
                                           "tf.Mul",   "tf.Abs", "tf.Neg", "tf.AddV2",   "tf.Relu"};
-  for (const int num_threads : {1, 2}) {
+  for (const int num_threads : device == "cpu" ? std::vector<int>{1, 2} : std::vector<int>{1}) {
     std::printf("\n%d thread%s\n", num_threads, num_threads == 1 ? "" : "s");
-    Bench bench(num_threads);
+    Bench bench(num_threads, device);
     bench.Measure({"100 adds of 1 element", adds, 1});
     bench.Measure({"100 adds of 1000 elements", adds, 1000});
     bench.Measure({"10 element-wise ops on 1 million elements", mixed, 1'000'000});

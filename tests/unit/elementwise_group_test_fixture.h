@@ -9,8 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -87,13 +89,21 @@ class ElementwiseGroups : public OpTest {
     EXPECT_TRUE(status.ok()) << status.ToString();
     return status.ok() ? Available(ToDense(moved.tensor(), host().allocator())) : std::move(moved);
   }
+  // Of a NaN it is the same only that it is one.
   void ExpectSameBits(const TensorHandle& a, const TensorHandle& b, const std::string& what) {
     ASSERT_TRUE(host().Await(a).ok()) << what << ": " << host().Await(a).ToString();
     ASSERT_TRUE(host().Await(b).ok()) << what << ": " << host().Await(b).ToString();
     ASSERT_EQ(TextOf(a.metadata()), TextOf(b.metadata())) << what;
     const TensorHandle x = OnHost(a);
     const TensorHandle y = OnHost(b);
-    EXPECT_EQ(std::memcmp(x.tensor().data(), y.tensor().data(), x.metadata().byte_size()), 0) << what;
+    if (x.metadata().dtype != DType::kF32) {
+      EXPECT_EQ(std::memcmp(x.tensor().data(), y.tensor().data(), x.metadata().byte_size()), 0) << what;
+      return;
+    }
+    const auto is_same = [](float a, float b) {
+      return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (a != a && b != b);
+    };
+    EXPECT_TRUE(std::ranges::equal(DenseData<float>(x.tensor()), DenseData<float>(y.tensor()), is_same)) << what;
   }
   void ExpectSame(const std::vector<Step>& steps, const std::vector<uint32_t>& outputs,
                   std::vector<TensorHandle> inputs, const std::string& what) {

@@ -51,6 +51,9 @@ class TANDEM_EXPORT OpImpl : public RefCounted<OpImpl> {
   virtual ~OpImpl() = default;
   // Obeys EX, MD, DI and CH of the contract.
   virtual void Invoke(const OpInvocation& invocation) const = 0;
+  // Where a call would move argument `i` of `num_args`, a tensor of this dtype on the host, before it computes: for who
+  // calls often with one tensor, and moves it once. Null: nowhere, or that depends on the call.
+  virtual const Device* WantedDevice(size_t /*i*/, size_t /*num_args*/, DType /*dtype*/) const { return nullptr; }
   std::string_view name() const { return name_; }
   bool is_removable() const { return is_removable_; }
 

@@ -28,8 +28,9 @@ namespace tandem {
 class CoreRuntime;
 class ProgramPlan;
 
-// A program made ready for a runtime: its ops are resolved and its constants are tensors. Copies share that. Any number
-// of threads may run it at once; the runtime must outlive it.
+// A program made ready for a runtime: its ops are resolved, and its constants are tensors, also on the devices of the
+// ops that take them, as far as those are known before it runs. Copies share that. Any number of threads may run it at
+// once; the runtime must outlive it.
 class TANDEM_EXPORT ProgramRunner {
  public:
   // How functions may be nested in calls, conditions and loops; deeper ones are errors.

@@ -42,6 +42,8 @@ class OpSignature {
   std::string_view InputName(size_t position, size_t num_args) const;
   // The error of an argument in a representation that neither kernels nor transfers to devices take.
   Status NotDense(size_t position, size_t num_args, const Tensor& given) const;
+  // The input that the position belongs to, for a number of arguments that can be right.
+  const ArgDef& InputAt(size_t position, size_t num_args) const;
   // For each argument position, whether it is a host input.
   bool IsHostInput(size_t position, size_t num_args) const {
     return def_.has_host_inputs && InputAt(position, num_args).host_input;
@@ -74,7 +76,6 @@ class OpSignature {
   // The value that the call gives for `attr`.
   Status CheckAttr(const AttrDef& attr, const AttrEntry& entry) const;
   StatusOr<size_t> SequenceLength(const ArgDef& input, size_t num_args, const OpAttrsRef& attrs) const;
-  const ArgDef& InputAt(size_t position, size_t num_args) const;
   Status WrongCount(std::string_view what, uint64_t expected, size_t given) const;
 
   const OpDef& def_;

@@ -124,6 +124,18 @@ void KernelOp::MoveHere(const ExecutionContext& exec, std::span<TensorHandle> ar
   }
 }
 
+const Device* KernelOp::WantedDevice(size_t i, size_t num_args, DType dtype) const {
+  const bool moves = take_host_tensors_ && dtype != DType::kString && signature_.CheckArgumentCount(num_args).ok() &&
+                     !signature_.IsHostInput(i, num_args);
+  if (!moves) return nullptr;
+  // What only the fallback computes is left to it.
+  const int type_attr = signature_.InputAt(i, num_args).type_attr;
+  const bool has_kernel = type_attr >= 0 && type_attr == def_.kernel_type_attr
+                              ? (*kernels_)[static_cast<size_t>(dtype)].IsValid()
+                              : std::ranges::any_of(*kernels_, &Kernel::IsValid);
+  return has_kernel ? device_ : nullptr;
+}
+
 KernelOp::Inputs KernelOp::Inspect(const OpInvocation& invocation) const {
   Inputs inputs;
   const size_t num_args = invocation.args.size();

@@ -27,6 +27,7 @@ class KernelOp final : public OpImpl {
            RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy);
 
   void Invoke(const OpInvocation& invocation) const override;
+  const Device* WantedDevice(size_t i, size_t num_args, DType dtype) const override;
 
   const OpDef& def() const { return def_; }
   const OpSignature& signature() const { return signature_; }

@@ -13,6 +13,7 @@
 #include "kernels/creation/fill_words.h"
 #include "kernels/elementwise/elementwise_composer.h"
 #include "kernels/elementwise/elementwise_functions.h"
+#include "kernels/elementwise/fused_composer.h"
 #include "kernels/random/random_programs.h"
 #include "spirv.h"
 
@@ -72,6 +73,42 @@ TEST(ElementwiseShadersTest, EveryFunctionCompilesInEveryForm) {
           if (function.flag == nullptr) continue;
           ExpectCompiles(compiler, ElementwiseProgram(function.source_if_flag, call, {}).variant, what);
         }
+      }
+    }
+  }
+}
+
+// Before a conversion and a product that takes one number twice.
+TEST(ElementwiseShadersTest, EveryFunctionCompilesInAGroup) {
+  const SpirvCompiler compiler;
+  const shader::ShaderSource& product = FindElementwiseFunction("tf.Mul", Arithmetic::kF32)->source;
+  for (const ElementwiseFunction& function : shader::ElementwiseFunctions()) {
+    for (const DType dtype : DTypesOf(function)) {
+      for (const TensorShape& shape : {TensorShape({3, 8}), TensorShape({3, 5})}) {
+        const DType result = GivesBool(function) ? DType::kBool : dtype;
+        const uint8_t first = function.num_operands;
+        const auto second = static_cast<uint8_t>(first + 1);
+        shader::FusedSource source;
+        source.name = "fused";
+        source.compose = &shader::ComposeFused;
+        source.num_inputs = first;
+        source.steps = {{&function.source, result, function.attribute != nullptr, first, {0, 1, 2}},
+                        {&shader::ConversionSource(result, DType::kF32, false), DType::kF32, false, 1, {first}},
+                        {&product, DType::kF32, false, 2, {second, second}}};
+        source.outputs = {0, 2};
+        std::vector<TensorMetadata> inputs(first, TensorMetadata(dtype, shape));
+        inputs.back().shape = TensorShape({shape.dim(1)});
+        if (function.source.name == "tf.SelectV2") inputs[0].dtype = DType::kBool;
+        if (first == 1) inputs[0].shape = shape;
+        std::vector<const TensorMetadata*> pointers;
+        for (const TensorMetadata& input : inputs) pointers.push_back(&input);
+        const std::vector<float> alphas(function.attribute != nullptr ? 1 : 0, 0.5f);
+        shader::Launch launch = FusedProgram(source, pointers, shape, alphas, {});
+        const std::string what = std::string(function.source.name) + " " + std::string(DTypeName(dtype));
+        ExpectCompiles(compiler, launch.variant, what);
+        if (inputs[0].dtype != result || inputs[0].shape != shape) continue;
+        SetInPlace(launch, 0, 0);
+        ExpectCompiles(compiler, launch.variant, what + " in place");
       }
     }
   }

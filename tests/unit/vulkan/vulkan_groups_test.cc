@@ -9,10 +9,12 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "elementwise_group_test_fixture.h"
+#include "tandem/program_runner.h"
 #include "tandem/vulkan/vulkan_op_handler.h"
 
 namespace tandem::vulkan {
@@ -303,6 +305,81 @@ TEST_F(VulkanGroupsTest, PR5_WhatCannotBeOneIsTold) {
   const OpDef* const equal = runtime().registry().Find("tf.Equal");
   EXPECT_FALSE(handler()->fuser()->CanFuse(*equal, Attrs("incompatible_shape_error", false)));
   EXPECT_FALSE(handler()->fuser()->CanFuse(*runtime().registry().Find("tf.MatMul"), OpAttrsRef()));
+}
+
+// ---- Programs.
+
+class VulkanProgramsTest : public VulkanGroupsTest {
+ protected:
+  ProgramRunner Make(std::string_view text, bool fuse = true) {
+    StatusOr<RcRef<const Program>> program = Program::FromText(text, "test.mlir");
+    EXPECT_TRUE(program.ok()) << program.status().ToString();
+    ProgramRunner::Options options;
+    options.fuse = fuse;
+    StatusOr<ProgramRunner> runner = ProgramRunner::Create(runtime(), *std::move(program), options);
+    EXPECT_TRUE(runner.ok()) << runner.status().ToString();
+    return *std::move(runner);
+  }
+  std::vector<TensorHandle> RunMain(const ProgramRunner& runner, const std::vector<TensorHandle>& inputs,
+                                    size_t num_results) {
+    std::vector<TensorHandle> args = Copies(inputs);
+    std::vector<TensorHandle> results(num_results);
+    runner.Run("main", ExecutionContext(host(), Location()), args, results);
+    return results;
+  }
+};
+
+constexpr std::string_view kProgram = R"(
+func @main(%x: !corert.tensorhandle, %y: !corert.tensorhandle) -> (!corert.tensorhandle, !corert.tensorhandle) {
+  %gpu = corert.get_op_handler("vulkan")
+  %a = corert.executeop(%gpu) "tf.Mul"(%x, %y)
+  %half = corert.const_dense_tensor dense<0.5> : tensor<f32>
+  %row = corert.const_dense_tensor dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %b = corert.executeop(%gpu) "tf.AddV2"(%a, %half)
+  %c = corert.executeop(%gpu) "tf.Sub"(%b, %row)
+  %d = corert.executeop(%gpu) "tf.LeakyRelu"(%c) {alpha = 2}
+  %e = corert.executeop(%gpu) "tf.Greater"(%d, %row)
+  tfrt.return %d, %e : !corert.tensorhandle, !corert.tensorhandle
+})";
+
+TEST_F(VulkanProgramsTest, PR5_AChainIsOneDispatchAndItsConstantsAreThere) {
+  const ProgramRunner runner = Make(kProgram);
+  std::vector<TensorHandle> inputs;
+  inputs.push_back(OnGpu(Dense<float>({2, 3}, {1, 2, 3, 4, 5, 6})));
+  inputs.push_back(OnGpu(Dense<float>({}, {2})));
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t before = CountDispatches();
+    const auto results = RunMain(runner, inputs, 2);
+    EXPECT_EQ(Values<float>(OnHost(results[0])), (std::vector<float>{1.5f, 2.5f, 3.5f, 7.5f, 8.5f, 9.5f}));
+    EXPECT_EQ(Values<bool>(OnHost(results[1])), (std::vector<bool>{true, true, true, true, true, true}));
+    EXPECT_EQ(CountDispatches() - before, 1u);
+  }
+}
+
+TEST_F(VulkanProgramsTest, PR5_TheSameBitsAsNotFused) {
+  std::vector<TensorHandle> inputs;
+  inputs.push_back(Random<float>({70, 3}, 1));
+  inputs.push_back(Random<float>({70, 1}, 2));
+  const auto fused = RunMain(Make(kProgram), inputs, 2);
+  const auto expected = RunMain(Make(kProgram, /*fuse=*/false), inputs, 2);
+  for (size_t i = 0; i < 2; ++i) ExpectSameBits(fused[i], expected[i], TextOf("result ", i));
+}
+
+TEST_F(VulkanProgramsTest, PR5_ErrorsAreThoseOfTheOps) {
+  std::vector<TensorHandle> inputs;
+  inputs.push_back(Random<float>({70, 3}, 1));
+  inputs.push_back(Random<float>({71, 1}, 2));
+  const auto fused = RunMain(Make(kProgram), inputs, 2);
+  const auto expected = RunMain(Make(kProgram, /*fuse=*/false), inputs, 2);
+  EXPECT_EQ(ErrorOf(fused[0]), ErrorOf(expected[0]));
+  EXPECT_TRUE(ErrorOf(fused[0]).starts_with("[tf.Mul]")) << ErrorOf(fused[0]);
+  // Too large for the device.
+  const auto most = static_cast<int64_t>(vulkan_->gpu().limits().max_binding_bytes / 4);
+  inputs[0] = Spread<float>({most / 1024 + 1, 1}, 1);
+  inputs[1] = Spread<float>({1, 1024}, 1);
+  const auto large = RunMain(Make(kProgram), inputs, 2);
+  EXPECT_EQ(ErrorCodeOf(large[0]), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(ErrorOf(large[0]).starts_with("[tf.Mul]")) << ErrorOf(large[0]);
 }
 
 }  // namespace

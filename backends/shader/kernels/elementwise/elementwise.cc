@@ -15,7 +15,7 @@
 #include "kernels/element_types.h"
 #include "kernels/elementwise/elementwise_composer.h"
 #include "kernels/elementwise/elementwise_functions.h"
-#include "kernels/elementwise/elementwise_fused.h"
+#include "kernels/elementwise/shader_fuser.h"
 #include "kernels/kernels.h"
 #include "tandem/shader/shader_call.h"
 

@@ -3,8 +3,8 @@
 
 // Groups of element-wise ops on GPUs: one shader for as many of the ops as the device's limits allow.
 
-#ifndef TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_ELEMENTWISE_FUSED_H_
-#define TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_ELEMENTWISE_FUSED_H_
+#ifndef TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_SHADER_FUSER_H_
+#define TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_SHADER_FUSER_H_
 
 #include <memory>
 #include <mutex>
@@ -64,4 +64,4 @@ class ShaderFuser final : public ElementwiseFuser {
 
 }  // namespace tandem::shader
 
-#endif  // TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_ELEMENTWISE_FUSED_H_
+#endif  // TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_SHADER_FUSER_H_

@@ -4,7 +4,7 @@
 // A group is cut into parts, each of which is a shader within the device's limits; what one part gives to another is a
 // temporary tensor.
 
-#include "kernels/elementwise/elementwise_fused.h"
+#include "kernels/elementwise/shader_fuser.h"
 
 #include <algorithm>
 #include <optional>
