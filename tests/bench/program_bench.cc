@@ -201,14 +201,22 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::vector<std::string> adds(100, "tf.AddV2");
+  const std::vector<std::string> two(2, "tf.AddV2");
+  // Cheap ones, which memory decides about, and such that compute for longer.
   const std::vector<std::string> mixed = {"tf.AddV2", "tf.Mul", "tf.Sub", "tf.Maximum", "tf.AddV2",
                                           "tf.Mul",   "tf.Abs", "tf.Neg", "tf.AddV2",   "tf.Relu"};
+  const std::vector<std::string> costly = {"tf.AddV2",   "tf.Tanh", "tf.Mul",      "tf.Exp",   "tf.Sub",
+                                           "tf.Sigmoid", "tf.Mul",  "tandem.Gelu", "tf.AddV2", "tf.Relu"};
   for (const int num_threads : device == "cpu" ? std::vector<int>{1, 2} : std::vector<int>{1}) {
-    std::printf("\n%d thread%s\n", num_threads, num_threads == 1 ? "" : "s");
+    std::printf("
+%d thread%s
+", num_threads, num_threads == 1 ? "" : "s");
     Bench bench(num_threads, device);
+    bench.Measure({"2 adds of 1 element", two, 1});
     bench.Measure({"100 adds of 1 element", adds, 1});
     bench.Measure({"100 adds of 1000 elements", adds, 1000});
     bench.Measure({"10 element-wise ops on 1 million elements", mixed, 1'000'000});
+    bench.Measure({"10 ops on 1 million elements, exponentials among them", costly, 1'000'000});
   }
   return 0;
 }
