@@ -90,6 +90,7 @@ class Bench {
       for (Way& way : ways_) way.best = std::min(way.best, Time(way.run));
     }
     Print(name);
+    PrintMemory([&] { return RunProgram(prepared, eager.Input()); });
   }
 
  private:
@@ -172,6 +173,18 @@ class Bench {
       std::printf("  %-22.*s %9.3f ms %8.2f times %.*s\n", static_cast<int>(way.name.size()), way.name.data(), way.best,
                   way.best / last.best, static_cast<int>(last.name.size()), last.name.data());
     }
+  }
+
+  // What the host's allocator does in a run.
+  void PrintMemory(const std::function<TensorHandle()>& call) {
+    const HostAllocator& allocator = runtime_.host().allocator();
+    const HostAllocator::Stats before = allocator.stats();
+    Check(runtime_.host().Await(call()));
+    const HostAllocator::Stats after = allocator.stats();
+    std::printf("  prepared: %llu buffers a run, %llu of them kept blocks; %.1f MB in use between runs\n",
+                static_cast<unsigned long long>(after.num_allocations - before.num_allocations),
+                static_cast<unsigned long long>(after.num_cache_hits - before.num_cache_hits),
+                static_cast<double>(after.bytes_in_use) / 1e6);
   }
 
   void Trace(std::string_view name, const ProgramRunner& runner, const TensorHandle& input) {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/packed_memory.h"
+#include "gemm/packed_memory.h"
 #include "op_test_fixture.h"
 
 namespace tandem {

@@ -75,8 +75,8 @@ class NetworksTest : public OpTest {
   }
 };
 
-// 17 blocks with a depthwise convolution and a projection each, 16 of them with an expansion; 11 sums; the first and the
-// last convolution, the mean and the dense layer.
+// 17 blocks with a depthwise convolution and a projection each, 16 of them with an expansion; 11 sums; the first and
+// the last convolution, the mean and the dense layer.
 TEST_F(NetworksTest, PR5_MobileNet) { ExpectSame(MobileNet::Make(32, 0.25, 10), 65); }
 
 TEST_F(NetworksTest, PR5_Bert) { ExpectSame(Bert::Make(12, 16, 2, 2, 50), 47); }

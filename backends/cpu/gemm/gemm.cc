@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "gemm/gemm_kernels.h"
-#include "kernels/packed_memory.h"
+#include "gemm/packed_memory.h"
 #include "kernels/polls.h"
 #include "kernels/task_memory.h"
 #include "tandem/parallel_for.h"
@@ -160,6 +160,10 @@ template <typename T>
   MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, packed_b.data());
   return {};
 }
+
+// The types of weights, whose constants are packed once.
+template <typename T>
+inline constexpr bool kHasConstants = std::is_same_v<GemmComputeType<T>, float> || std::is_floating_point_v<T>;
 
 // All panels of a B that is a constant, by slices of kGemmDepth.
 template <typename S>
@@ -379,6 +383,22 @@ class PackedProduct {
   int64_t first_depth_, depth_;
 };
 
+template <typename T>
+Status MultiplyWithConstantB(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
+                             int64_t ldc, const GemmEpilogue& epilogue, ConstantForms* forms) {
+  ConstantB<T> constant(forms, n, k, b);
+  const GemmComputeType<T>* const packed = constant.Pack(queue);
+  if (packed == nullptr) return Status::OutOfMemory();
+  if constexpr (std::is_floating_point_v<T>) {
+    const GemmKernels<T>& kernels = GetGemmKernels<T>();
+    if (kernels.direct_cols != 0 && !ProductExceeds(n, k, m, kMaxDirectWithPackedB)) {
+      MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, packed);
+      return {};
+    }
+  }
+  return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue, packed).Run();
+}
+
 // Whether packing A and B would cost more than it saves.
 template <typename T>
 bool IsDirectBetter(const GemmKernels<T>& kernels, int64_t m, int64_t n, int64_t k, const MatrixView<T>& b) {
@@ -446,20 +466,12 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
       return MultiplyWithPackedB(queue, m, n, k, a, b, c, ldc, epilogue);
     }
   }
-  if (b_forms == nullptr || !ConstantB<T>::IsWorthIt(n)) {
-    return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();
-  }
-  ConstantB<T> constant(b_forms, n, k, b);
-  const GemmComputeType<T>* const packed = constant.Pack(queue);
-  if (packed == nullptr) return Status::OutOfMemory();
-  if constexpr (std::is_floating_point_v<T>) {
-    const GemmKernels<T>& kernels = GetGemmKernels<T>();
-    if (kernels.direct_cols != 0 && !ProductExceeds(n, k, m, kMaxDirectWithPackedB)) {
-      MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, packed);
-      return {};
+  if constexpr (kHasConstants<T>) {
+    if (b_forms != nullptr && ConstantB<T>::IsWorthIt(n)) {
+      return MultiplyWithConstantB(queue, m, n, k, a, b, c, ldc, epilogue, b_forms);
     }
   }
-  return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue, packed).Run();
+  return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();
 }
 
 #define TANDEM_INSTANTIATE_GEMM(T)                                                                          \

@@ -29,8 +29,8 @@ class CoreRuntime;
 class ProgramPlan;
 
 // A program made ready for a runtime: its ops are resolved, and its constants are tensors, also on the devices of the
-// ops that take them, as far as those are known before it runs. Copies share that. Any number of threads may run it at
-// once; the runtime must outlive it.
+// ops that take them, as far as those are known before it runs; with them kernels keep what they pack of them
+// (ConstantBuffer). Copies share that. Any number of threads may run it at once; the runtime must outlive it.
 class TANDEM_EXPORT ProgramRunner {
  public:
   // How functions may be nested in calls, conditions and loops; deeper ones are errors.
@@ -43,8 +43,9 @@ class TANDEM_EXPORT ProgramRunner {
     OpHandler* op_handler = nullptr;
     // Default: CoreRuntime::FindHandler.
     std::function<StatusOr<OpHandler*>(std::string_view name)> find_op_handler{};
-    // Whether element-wise ops that follow each other are computed as one where their handler can do that and what
-    // they are given allows it (PR-5): the results are the same, in less time; traces show one op.
+    // Whether ops that follow each other are computed as one where their handler can do that and what they are given
+    // allows it (PR-5): element-wise ops, and products and convolutions with a bias and an activation, whose f16 and
+    // bf16 are rounded once then. In less time; traces show one op.
     bool fuse = true;
     // A tensor of the weight's dtype and shape, on any device. Default: there are none.
     std::function<StatusOr<TensorHandle>(std::string_view name)> find_weight{};

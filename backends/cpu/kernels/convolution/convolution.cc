@@ -13,11 +13,11 @@
 
 #include "gemm/fused_epilogue.h"
 #include "gemm/gemm.h"
+#include "gemm/packed_memory.h"
 #include "kernels/convolution/convolution_depthwise.h"
 #include "kernels/convolution/convolution_product.h"
 #include "kernels/half_rows.h"
 #include "kernels/kernels.h"
-#include "kernels/packed_memory.h"
 #include "tandem/function_ref.h"
 #include "tandem/window_geometry.h"
 

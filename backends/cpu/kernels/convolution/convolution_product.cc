@@ -10,9 +10,9 @@
 #include <atomic>
 
 #include "gemm/gemm.h"
+#include "gemm/packed_memory.h"
 #include "kernels/convolution/convolution_strips.h"
 #include "kernels/convolution/convolution_tiles.h"
-#include "kernels/packed_memory.h"
 #include "kernels/polls.h"
 #include "tandem/parallel_for.h"
 

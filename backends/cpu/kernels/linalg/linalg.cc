@@ -13,8 +13,8 @@
 #include "gemm/fused_epilogue.h"
 #include "gemm/gemm.h"
 #include "gemm/gemm_batch.h"
+#include "gemm/packed_memory.h"
 #include "kernels/kernels.h"
-#include "kernels/packed_memory.h"
 #include "tandem/host_context.h"
 
 namespace tandem::cpu {

@@ -3,12 +3,11 @@
 
 // PackedMemory: where a kernel puts an argument in the order in which it reads it.
 
-#ifndef TANDEM_BACKENDS_CPU_KERNELS_PACKED_MEMORY_H_
-#define TANDEM_BACKENDS_CPU_KERNELS_PACKED_MEMORY_H_
+#ifndef TANDEM_BACKENDS_CPU_GEMM_PACKED_MEMORY_H_
+#define TANDEM_BACKENDS_CPU_GEMM_PACKED_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "kernels/task_memory.h"
 #include "tandem/constant_buffer.h"
@@ -21,29 +20,14 @@ namespace tandem::cpu {
 class PackedMemory {
  public:
   // `forms` are those of the constant, null for other arguments. Whatever the content depends on is in `key`.
-  PackedMemory(ConstantForms* forms, const ConstantForms::Key& key, uint64_t bytes) : forms_(forms), key_(key) {
-    HostAllocator* const allocator = KernelRun::Allocator();
-    if (forms == nullptr || allocator == nullptr || bytes > PTRDIFF_MAX / 2) {
-      forms_ = nullptr;
-      memory_.Allocate(bytes);
-      return;
-    }
-    form_ = forms->Find(key);
-    is_packed_ = static_cast<bool>(form_);
-    if (is_packed_) return;
-    if (StatusOr<RcRef<HostBuffer>> made = allocator->Allocate(static_cast<size_t>(bytes)); made.ok()) {
-      form_ = *std::move(made);
-    }
-  }
+  PackedMemory(ConstantForms* forms, const ConstantForms::Key& key, uint64_t bytes);
 
   // Null if there was no memory.
   std::byte* data() const { return form_ ? static_cast<std::byte*>(form_->data()) : memory_.data(); }
   // Whether an earlier call has packed it.
   bool is_packed() const { return is_packed_; }
   // After the caller has packed it: later calls find it, unless the kernel is to end, and may have left something out.
-  void SetPacked() {
-    if (forms_ != nullptr && !KernelRun::IsStopped()) forms_->Keep(key_, form_);
-  }
+  void SetPacked();
 
  private:
   ConstantForms* forms_;
@@ -60,4 +44,4 @@ inline ConstantForms* FormsOf(const DenseArg& arg) {
 
 }  // namespace tandem::cpu
 
-#endif  // TANDEM_BACKENDS_CPU_KERNELS_PACKED_MEMORY_H_
+#endif  // TANDEM_BACKENDS_CPU_GEMM_PACKED_MEMORY_H_
