@@ -62,6 +62,7 @@ HostContext::Options MakeHostOptions(const tandem_runtime_options& from, tandem_
 #endif
   options.allocator.memory_limit = MemoryLimit(from.memory_limit);
   options.exact = from.exact != 0;
+  options.fuse = from.no_fusion == 0;
   if (from.on_diagnostic != nullptr) {
     options.diagnostic_handler = [&owner, callback = from.on_diagnostic,
                                   user = from.diagnostic_user](const Status& error) {

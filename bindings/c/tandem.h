@@ -168,6 +168,9 @@ typedef struct tandem_runtime_options {
   // Not 0: exact mode. Results of the CPU are the same bits on every processor, instruction set and C library,
   // WebAssembly included; of a NaN it is the same only that it is one. Slower. Other devices compute as ever.
   int32_t exact;
+  // Not 0: each op is computed by itself. Otherwise calls of element-wise ops that wait for each other may be computed
+  // as one, with the same results; what is between them takes memory only if the program still has a tensor of it.
+  int32_t no_fusion;
 } tandem_runtime_options;
 
 // A runtime with the CPU and all ops. `abi_version` is TANDEM_ABI_VERSION: a library of another one fails. `options`

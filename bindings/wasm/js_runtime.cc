@@ -109,7 +109,7 @@ extern "C" {
 uint32_t tandem_js_version(void) { return TANDEM_JS_VERSION; }
 
 tandem_status* tandem_js_create(int32_t num_threads, double memory_limit, double pending_limit, int32_t diagnostics,
-                                int32_t exact, tandem_js** js) {
+                                int32_t exact, int32_t fuse, tandem_js** js) {
   *js = nullptr;
   if (!HasThreads()) num_threads = 0;
   std::unique_ptr<tandem_js> made(new (std::nothrow) tandem_js(ToLimit(memory_limit), num_threads > 0));
@@ -118,6 +118,7 @@ tandem_status* tandem_js_create(int32_t num_threads, double memory_limit, double
   if (!made->runtime) return tandem::c::ToC(tandem::Status::OutOfMemory());
   tandem::HostContext::Options options = MakeOptions(*made, num_threads, pending_limit, diagnostics != 0);
   options.exact = exact != 0;
+  options.fuse = fuse != 0;
   TANDEM_C_RETURN_IF_ERROR(tandem::c::StartRuntime(*made->runtime, std::move(options)));
   made->collector.Attach(made->host());
   *js = made.release();

@@ -51,9 +51,9 @@ typedef struct tandem_js tandem_js;
 // A runtime with that many workers; the module without threads has none. With threads, one fewer than `numThreads` at
 // most. `memory_limit` in bytes of tensor data, 0 for none. At most `pending_limit` calls may be pending, 0 for the
 // default of 1,048,576; more fail. With `diagnostics` not 0, there is a TANDEM_JS_DIAGNOSTIC for each error. `exact` is
-// that of tandem_runtime_options.
+// that of tandem_runtime_options, `fuse` the opposite of its no_fusion.
 TANDEM_C_API tandem_status* tandem_js_create(int32_t num_threads, double memory_limit, double pending_limit,
-                                             int32_t diagnostics, int32_t exact, tandem_js** js);
+                                             int32_t diagnostics, int32_t exact, int32_t fuse, tandem_js** js);
 // For the functions of tandem.h; borrowed.
 TANDEM_C_API tandem_runtime* tandem_js_runtime(tandem_js* js);
 // As tandem_runtime_cancel, also for workers that wait for memory.

@@ -61,6 +61,7 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::Create(Options options) {
   host.diagnostic_handler = std::move(options.on_diagnostic);
   host.allocator.memory_limit = options.memory_limit;
   host.exact = options.exact;
+  host.fuse = options.fuse;
   host.print = std::move(options.print);
   if (!host.print) {
     host.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };

@@ -19,11 +19,17 @@ namespace {
 
 // One runtime for all benchmarks, since several of them call it from several threads. Ends with the program.
 struct Fixture {
-  Fixture() : runtime(std::move(eager::Runtime::Create({.num_threads = 1}).value())) {
+  explicit Fixture(bool fuse = true)
+      : runtime(std::move(eager::Runtime::Create({.num_threads = 1, .fuse = fuse}).value())) {
     op = runtime->core().MakeOp("tf.AddV2", &runtime->handler()).value();
   }
   static Fixture& Get() {
     static Fixture fixture;
+    return fixture;
+  }
+  // Whose calls that wait are never computed as one.
+  static Fixture& GetUnfused() {
+    static Fixture fixture(/*fuse=*/false);
     return fixture;
   }
 
@@ -123,10 +129,11 @@ void MatMulWithAttrs(benchmark::State& state) {
 }
 BENCHMARK(MatMulWithAttrs);
 
-// A chain that waits for its first input, then runs as one continuation after the other.
+// A chain that waits for its first input. The last argument says whether its calls may be computed as one (PR-6);
+// otherwise each is a continuation of the one before, or a task.
 void PendingChain(benchmark::State& state) {
-  Fixture& fixture = Fixture::Get();
-  const eager::Tensor x = fixture.Input(1);
+  Fixture& fixture = state.range(2) != 0 ? Fixture::Get() : Fixture::GetUnfused();
+  const eager::Tensor x = fixture.Input(state.range(1));
   const auto length = static_cast<int>(state.range(0));
   for (auto _ : state) {
     auto first = MakeRef<TensorValue>(TensorValue::Constructed{}, x.handle().tensor());
@@ -136,12 +143,15 @@ void PendingChain(benchmark::State& state) {
       fixture.op(fixture.Context(), args, OpAttrsRef(), {&sum, 1});
     }
     first->SetConcrete();
-    benchmark::DoNotOptimize(sum);
+    if (!fixture.runtime->host().Await(sum).ok()) state.SkipWithError("add failed");
   }
   state.counters["ns_per_op"] = benchmark::Counter(static_cast<double>(state.iterations()) * length * 1e-9,
                                                    benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(PendingChain)->Arg(100)->Arg(10000);
+BENCHMARK(PendingChain)
+    ->ArgsProduct({{2, 10, 100, 10000}, {1}, {0, 1}})
+    ->ArgsProduct({{10}, {1 << 10, 1 << 12, 1 << 14, 1 << 20}, {0, 1}})
+    ->UseRealTime();
 
 // Work that goes to the queue and is waited for.
 void QueuedAdd(benchmark::State& state) {

@@ -52,18 +52,29 @@ class RatioReporter final : public benchmark::ConsoleReporter {
       double at_most;  // 0: no figure is asked for
     };
     static constexpr Pair kPairs[] = {
-        {"AddMade/1", "TorchAdd/1", 0.18},    {"AddByName/1", "TorchAdd/1", 0.22},
-        {"AddMade/16", "TorchAdd/16", 0},     {"AddByName/16", "TorchAdd/16", 0},
-        {"AddMade/1024", "TorchAdd/1024", 0}, {"AddByName/1024", "TorchAdd/1024", 0},
-        {"AddChain100/1", "AddMade/1", 1.0},  {"AddChain100/1", "TorchAddChain100/1", 0},
+        {"AddMade/1", "TorchAdd/1", 0.18},
+        {"AddByName/1", "TorchAdd/1", 0.22},
+        {"AddMade/16", "TorchAdd/16", 0},
+        {"AddByName/16", "TorchAdd/16", 0},
+        {"AddMade/1024", "TorchAdd/1024", 0},
+        {"AddByName/1024", "TorchAdd/1024", 0},
+        {"AddChain100/1", "AddMade/1", 1.0},
+        {"AddChain100/1", "TorchAddChain100/1", 0},
         {"EagerAdd/1", "TorchAdd/1", 0},
+        {"PendingChain/2/1/1", "PendingChain/2/1/0", 0},
+        {"PendingChain/10/1/1", "PendingChain/10/1/0", 0},
+        {"PendingChain/100/1/1", "PendingChain/100/1/0", 0},
+        {"PendingChain/10/1024/1", "PendingChain/10/1024/0", 0},
+        {"PendingChain/10/4096/1", "PendingChain/10/4096/0", 0},
+        {"PendingChain/10/16384/1", "PendingChain/10/16384/0", 0},
+        {"PendingChain/10/1048576/1", "PendingChain/10/1048576/0", 0},
     };
-    std::printf("\n%-20s %10s   %-20s %10s   %7s %8s\n", "tandem", "ns/op", "against", "ns/op", "ratio", "at most");
+    std::printf("\n%-26s %10s   %-26s %10s   %7s %8s\n", "tandem", "ns/op", "against", "ns/op", "ratio", "at most");
     for (const Pair& pair : kPairs) {
       const auto ours = best_.find(pair.ours);
       const auto theirs = best_.find(pair.theirs);
       if (ours == best_.end() || theirs == best_.end()) continue;
-      std::printf("%-20s %10.1f   %-20s %10.1f   %7.3f", pair.ours, ours->second, pair.theirs, theirs->second,
+      std::printf("%-26s %10.1f   %-26s %10.1f   %7.3f", pair.ours, ours->second, pair.theirs, theirs->second,
                   ours->second / theirs->second);
       if (pair.at_most > 0) std::printf(" %8.2f", pair.at_most);
       std::printf("\n");

@@ -280,6 +280,16 @@ TEST_F(CApiTest, NU3_ARuntimeMayBeExact) {
   EXPECT_OK(tandem_runtime_destroy(other));
 }
 
+TEST_F(CApiTest, PR6_ARuntimeMayComputeEachOpByItself) {
+  for (const int32_t no_fusion : {0, 1}) {
+    tandem_runtime* other = nullptr;
+    options_.no_fusion = no_fusion;
+    EXPECT_OK(tandem_runtime_create(TANDEM_ABI_VERSION, &options_, &other));
+    EXPECT_EQ(other->running()->host().fuses(), no_fusion == 0);
+    EXPECT_OK(tandem_runtime_destroy(other));
+  }
+}
+
 TEST_F(CApiTest, TheCpuIsADeviceThatCanBeChosen) {
   tandem_runtime* other = nullptr;
   options_.device = "cpu";

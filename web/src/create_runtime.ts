@@ -32,6 +32,11 @@ export interface RuntimeOptions {
    * that are all exact, ask for `device: 'cpu'`. Default: false.
    */
   exact?: boolean;
+  /**
+   * Whether element-wise ops that wait for each other may be computed as one, which takes less time, and less memory if
+   * the tensors between them are disposed of by then. Results are the same. Default: true.
+   */
+  fuse?: boolean;
   /** Where tandem.wasm is, if not beside this package's code. The module has no threads. */
   wasmUrl?: string | URL;
   /** The compiled tandem.wasm. */
@@ -67,8 +72,8 @@ function invalid(name: string, expected: string, value: unknown): never {
 }
 
 const NAMES: readonly (keyof RuntimeOptions)[] = [
-  'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'exact', 'wasmUrl', 'wasmModule', 'wasmBinary',
-  'programsUrl', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
+  'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'exact', 'fuse', 'wasmUrl', 'wasmModule',
+  'wasmBinary', 'programsUrl', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
 ];
 
 function checkNumber(name: string, value: unknown): number {
@@ -86,17 +91,19 @@ function checkOptions(given: unknown, options: RuntimeOptions): Omit<EngineOptio
   if (typeof given !== 'object' || given === null) invalid('options', 'an object', given);
   const unknown = Object.keys(options).find((name) => !(NAMES as readonly string[]).includes(name));
   if (unknown !== undefined) invalid('the options', NAMES.join(', '), unknown);
-  const { device = 'auto', threads = 'auto', exact = false, onDiagnostic, onPrint, trackLocations = false } = options;
+  const { device = 'auto', threads = 'auto', exact = false, fuse = true, trackLocations = false } = options;
+  const { onDiagnostic, onPrint } = options;
   if (!['auto', 'cpu', 'webgpu'].includes(device)) invalid('device', '\'auto\', \'cpu\' or \'webgpu\'', device);
   if (threads !== 'auto' && (!Number.isSafeInteger(threads) || threads < 1)) {
     invalid('threads', '\'auto\' or an integer from 1 on', threads);
   }
   if (typeof exact !== 'boolean') invalid('exact', 'true or false', exact);
+  if (typeof fuse !== 'boolean') invalid('fuse', 'true or false', fuse);
   checkFunction('onDiagnostic', onDiagnostic);
   checkFunction('onPrint', onPrint);
   const memoryLimit = checkNumber('memoryLimit', options.memoryLimit);
   const pendingLimit = checkNumber('pendingLimit', options.pendingLimit);
-  return { memoryLimit, pendingLimit, exact, onDiagnostic, onPrint, trackLocations };
+  return { memoryLimit, pendingLimit, exact, fuse, onDiagnostic, onPrint, trackLocations };
 }
 
 /**

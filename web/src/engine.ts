@@ -42,6 +42,8 @@ export interface EngineOptions extends Listener {
   /** 0 for the default. */
   pendingLimit: number;
   exact: boolean;
+  /** Whether element-wise ops that wait for each other may be computed as one. */
+  fuse: boolean;
   trackLocations: boolean;
 }
 

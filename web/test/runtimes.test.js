@@ -42,6 +42,7 @@ describe('createRuntime', () => {
     for (const memoryLimit of [0, -1, NaN, '1']) await expectFailure({ memoryLimit }, 'InvalidArgument', /memoryLimit/);
     await expectFailure({ pendingLimit: -3 }, 'InvalidArgument', /pendingLimit/);
     for (const exact of [null, 1, 'true']) await expectFailure({ exact }, 'InvalidArgument', /exact to be true/);
+    for (const fuse of [null, 0]) await expectFailure({ fuse }, 'InvalidArgument', /fuse to be true/);
     await expectFailure({ onPrint: 'console' }, 'InvalidArgument', /onPrint/);
     await expectFailure({ memorylimit: 3 }, 'InvalidArgument', /memorylimit/);
     await expectFailure(null, 'InvalidArgument', /options/);

@@ -22,6 +22,8 @@
 
 namespace tandem {
 
+class PendingOp;
+
 // A continuation, linked into the value it waits for without an allocation. It must stay alive until `Run` or `Drop` is
 // called; exactly one of them is, once, and it may free the waiter.
 class TANDEM_EXPORT Waiter {
@@ -30,6 +32,8 @@ class TANDEM_EXPORT Waiter {
   virtual void Run() = 0;
   // The value was destroyed while still pending: nothing will come any more.
   virtual void Drop() = 0;
+  // The call of an op that waits here, which others may run with theirs (PR-6); null for every other waiter.
+  virtual PendingOp* AsPendingOp() { return nullptr; }
 
  protected:
   ~Waiter() = default;
@@ -88,6 +92,23 @@ class TANDEM_EXPORT AsyncValue {
 
   // Ends the pending state with an error. The value must be pending.
   void SetError(Status error);
+
+  // These two are for whoever is to end the pending value, and has not begun to.
+
+  // Calls `fn(Waiter&)` for those that wait, the latest first, until it is false. More may come meanwhile, none goes.
+  template <std::predicate<Waiter&> F>
+  void VisitWaiters(F fn) const {
+    auto* waiter = reinterpret_cast<Waiter*>(waiters_and_state_.load(std::memory_order_acquire) & ~kStateMask);
+    while (waiter != nullptr && fn(*waiter)) waiter = waiter->next_;
+  }
+  // Whether there are no more references and waiters than these, which are the caller's own: then nobody else can reach
+  // the value, and nobody will.
+  bool IsKnownOnlyBy(uint32_t refs, uint32_t waiters) const {
+    // In this order: whoever waits without a reference had one when it began to.
+    if (refs_.load(std::memory_order_acquire) != refs) return false;
+    VisitWaiters([&](Waiter&) { return waiters-- != 0; });
+    return waiters == 0;
+  }
 
   // Live values in this process, and whether they are counted in this build (AV-6).
   static int64_t NumLive();
@@ -151,6 +172,13 @@ class TANDEM_EXPORT ContinuationGuard {
 
   // Whether this thread is running a continuation: others may be due that run only when it returns.
   static bool IsInside();
+
+  // Calls `fn(Waiter&)` for those that this thread is to run right after `running`, which it is running, until it is
+  // false.
+  template <std::predicate<Waiter&> F>
+  static void VisitNext(const Waiter& running, F fn) {
+    for (Waiter* waiter = running.next_; waiter != nullptr && fn(*waiter);) waiter = waiter->next_;
+  }
 
   // Runs what this thread has put off. Whoever is about to wait inside a continuation calls it first, since what it
   // waits for may be among them.

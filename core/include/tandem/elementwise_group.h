@@ -34,7 +34,9 @@ struct ElementwiseStep {
   std::vector<uint32_t> operands;  // below the group's num_inputs: its inputs; from there on, results of earlier steps
 };
 
-// How a handler computes groups. Thread-safe.
+// How a handler computes groups. Thread-safe. The kernels of ops that can be steps, and those of groups, give their
+// results before they return; one that gives an error for a result alone, such as that there is no memory for it, has
+// not changed its arguments.
 class TANDEM_EXPORT ElementwiseFuser {
  public:
   virtual ~ElementwiseFuser();

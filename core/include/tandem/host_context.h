@@ -48,6 +48,9 @@ class TANDEM_EXPORT HostContext {
     // multiply-add, and with elementary functions of f64 and complex numbers that take half a microsecond or more an
     // element, 20 to 150 times as long.
     bool exact = false;
+    // Whether calls of element-wise ops that wait for each other may be computed as one (PR-6). The results are the
+    // same; tracing names what is computed so "tandem.Fused(tf.Mul, tf.AddV2)". Programs have an option of their own.
+    bool fuse = true;
     // Work of a higher estimated cost goes to the queue (EX-7); about nanoseconds on one core. Handing it over, and
     // waking who waits for it, takes some 20,000.
     int64_t inline_cost_limit = 50'000;
@@ -82,6 +85,7 @@ class TANDEM_EXPORT HostContext {
   DeadlineWatcher& deadlines() { return *deadlines_; }
   // Whether this host was made for exact mode.
   bool is_exact() const { return (attention_.load(std::memory_order_relaxed) & kExactBit) != 0; }
+  bool fuses() const { return options_.fuse; }
   int64_t inline_cost_limit() const { return inline_cost_limit_.load(std::memory_order_relaxed); }
   // For calls from now on; below 0, all of them go to the queue.
   void set_inline_cost_limit(int64_t cost) { inline_cost_limit_.store(cost, std::memory_order_relaxed); }

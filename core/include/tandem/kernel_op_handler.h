@@ -25,6 +25,8 @@ namespace tandem {
 // DType::kInvalid.
 using KernelsByDType = std::array<Kernel, kNumDTypes>;
 
+class GroupKernels;
+
 // Thread-safe.
 class TANDEM_EXPORT KernelOpHandler : public OpHandler {
  public:
@@ -43,6 +45,7 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   // `device` outlives the handler.
   KernelOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback, const Device& device,
                   Policy policy);
+  ~KernelOpHandler() override;
 
   // Adds a kernel for the dtypes. AlreadyExists if one of them has a kernel; FailedPrecondition if the kernel takes
   // what the handler does not provide. The op need not be defined yet; whether the kernel's arguments and results fit
@@ -66,8 +69,10 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   StatusOr<Op> MakeGroupOp(std::shared_ptr<const ElementwiseGroup> group) override;
 
   // Before ops are made.
-  void SetFuser(std::unique_ptr<const ElementwiseFuser> fuser) { fuser_ = std::move(fuser); }
+  void SetFuser(std::unique_ptr<const ElementwiseFuser> fuser);
   const ElementwiseFuser* fuser() const override { return fuser_.get(); }
+  // The groups of calls that this handler has run as one; there if a fuser is.
+  GroupKernels& group_kernels() { return *group_kernels_; }
 
   const Device* device() const override { return &device_; }
   // What the handler provides to its kernels as this; null if it does not. Not for kernels, which take it as a
@@ -87,6 +92,9 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   void AddContext(const KernelContext& context, void* object);
   // Whether ops of the fallback get their arguments, and give their results, by transfers.
   bool TransfersTo(const OpHandler& fallback) const;
+  // The dtypes for which the fuser computes what this handler's kernels of the op do; those have none of `code` of
+  // their own, which may go.
+  DTypeSet FindFusable(const OpDef& def, const KernelsByDType& kernels) const;
   StatusOr<Op> MakeFallbackOp(const std::shared_ptr<const OpDef>& def);
 
   struct Provided {
@@ -97,12 +105,14 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   struct Table {
     std::shared_ptr<KernelsByDType> kernels;
     bool is_resolved = false;
+    bool is_changed = false;  // kernels were removed, so that a fuser may know others
   };
   KernelsByDType& MutableLocked(Table& table);
 
   const Device& device_;
   const Policy policy_;
   std::unique_ptr<const ElementwiseFuser> fuser_;
+  std::unique_ptr<GroupKernels> group_kernels_;
   std::array<Provided, kMaxContexts> provided_;  // null behind the last one
   mutable std::mutex mutex_;
   std::map<std::string, Table, std::less<>> kernels_;

@@ -134,6 +134,12 @@ class TANDEM_EXPORT Tensor {
     storage_ = std::move(other.storage_);
     CopyInline(other);
   }
+  // Takes the payload away again from a tensor that nobody has seen it in.
+  void DropPayload() {
+    type_ = nullptr;
+    data_ = nullptr;
+    storage_.reset();
+  }
 
  private:
   friend class KernelOp;  // fills in the metadata of a tensor that nobody else has seen

@@ -26,11 +26,15 @@ Status KernelCall::RunUntilStopped(const Kernel& kernel) {
 }
 
 void KernelCall::Run(const Kernel& kernel, Clock::time_point called) {
+  RunAsOne(kernel, called);
+  if (!status_.ok()) [[unlikely]]
+    status_ = status_.WithContext(def().name, exec().location());
+}
+
+void KernelCall::RunAsOne(const Kernel& kernel, Clock::time_point called) {
   const bool is_traced = host().IsTracing();
   const Clock::time_point started = is_traced ? Clock::now() : Clock::time_point();
   status_ = RunUntilStopped(kernel);
-  if (!status_.ok()) [[unlikely]]
-    status_ = status_.WithContext(def().name, exec().location());
   if (!is_traced) [[likely]]
     return;
   const Clock::time_point ended = Clock::now();

@@ -23,6 +23,8 @@ class KernelCall final : public KernelFrame {
   // Runs the kernel on concrete arguments, traced if tracing is on; `called` is when the op was issued, if that was
   // earlier. The kernel's own error is kept with op and location.
   void Run(const Kernel& kernel, Clock::time_point called);
+  // The same for several calls at once: the kernel's error is kept without op and location, which are those of each.
+  void RunAsOne(const Kernel& kernel, Clock::time_point called);
   // The same without tracing, and for a kernel too short to be stopped.
   void RunShort(const Kernel& kernel) {
     status_ = kernel.Run(*this);
@@ -33,6 +35,8 @@ class KernelCall final : public KernelFrame {
   // These are for afterwards.
 
   const Status& status() const { return status_; }
+  // Whether the kernel was stopped because nobody wants its results: then status() says why, and has been told.
+  bool was_stopped() const { return is_told_; }
   // Whether result `i` has its value.
   bool IsPlain(size_t i) const {
     return status_.ok() && late_ == nullptr && !late_lost_ && results_[i]->value().HasPayload();
@@ -60,7 +64,7 @@ class KernelCall final : public KernelFrame {
   Status Tell(const Status& error) const;
 
   Status status_;
-  bool is_told_ = false;  // of the kernel's own error
+  bool is_told_ = false;  // the kernel's own error
 };
 
 }  // namespace tandem

@@ -22,14 +22,16 @@ inline constexpr size_t kUsualResults = 4;
 
 class KernelOp final : public OpImpl {
  public:
-  // `fallback`, maybe null, runs the calls for whose dtype there is no kernel.
+  // `fallback`, maybe null, runs the calls for whose dtype there is no kernel. Kernels of the dtypes in `fusable` do
+  // what the handler's fuser knows.
   KernelOp(KernelOpHandler& handler, std::shared_ptr<const OpDef> def, std::shared_ptr<const KernelsByDType> kernels,
-           RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy);
+           RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy, DTypeSet fusable = {});
 
   void Invoke(const OpInvocation& invocation) const override;
   const Device* WantedDevice(size_t i, size_t num_args, DType dtype) const override;
 
   const OpDef& def() const { return def_; }
+  const std::shared_ptr<const OpDef>& shared_def() const { return def_owner_; }
   const OpSignature& signature() const { return signature_; }
   const OpImpl* fallback() const { return fallback_.get(); }
   KernelOpHandler& handler() const { return handler_; }
@@ -44,6 +46,10 @@ class KernelOp final : public OpImpl {
     const Kernel* kernel = nullptr;  // null: for the fallback
     bool is_long = false;            // goes to the work queue
   };
+  // Whether a call of this plan may be computed together with others (PR-6).
+  bool CanFuse(const Plan& plan) const {
+    return plan.kernel != nullptr && fusable_.Contains(static_cast<DType>(plan.kernel - kernels_->data()));
+  }
   // Checks the call and fills `results` (dtypes only, if the op has no metadata function). `args` are the metadata of
   // `handles`. If the op reads_host_inputs, they are concrete, and `values`, with a place for each argument, is filled
   // with their tensors; otherwise it is empty.
@@ -111,6 +117,7 @@ class KernelOp final : public OpImpl {
   const bool use_work_queue_;
   const bool take_host_tensors_;
   const bool fetches_host_inputs_;  // from the device
+  const DTypeSet fusable_;
 
   // What InvokeSmall needs to know of the definition.
   static constexpr size_t kSmallArgs = 3;

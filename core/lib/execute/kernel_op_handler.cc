@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "execute/group_kernels.h"
 #include "execute/kernel_op.h"
 #include "tandem/core_runtime.h"
 
@@ -111,6 +112,13 @@ KernelOpHandler::KernelOpHandler(std::string_view name, CoreRuntime& runtime, Op
       device_(device),
       policy_(policy) {}
 
+KernelOpHandler::~KernelOpHandler() = default;
+
+void KernelOpHandler::SetFuser(std::unique_ptr<const ElementwiseFuser> fuser) {
+  fuser_ = std::move(fuser);
+  group_kernels_ = std::make_unique<GroupKernels>(*fuser_);
+}
+
 void KernelOpHandler::AddContext(const KernelContext& context, void* object) {
   Provided* const place = std::ranges::find(provided_, nullptr, &Provided::context);
   assert(place != provided_.end());
@@ -169,7 +177,7 @@ void KernelOpHandler::RemoveKernels(std::string_view op_name, DTypeSet dtypes) {
     for (int i = 0; i < kNumDTypes; ++i) {
       if (dtypes.Contains(static_cast<DType>(i))) std::swap(kernels[i], removed[i]);
     }
-    if (std::ranges::none_of(kernels, &Kernel::IsValid)) kernels_.erase(found);
+    found->second.is_changed = true;
   }
   runtime().OpChanged(op_name);
 }
@@ -206,12 +214,14 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   std::shared_ptr<const OpDef> def = runtime().registry().FindShared(op_name);
   if (def == nullptr) return runtime().registry().NotFoundError(op_name);
   std::shared_ptr<const KernelsByDType> kernels;
+  DTypeSet fusable;
   {
     const std::lock_guard lock(mutex_);
     const auto found = kernels_.find(op_name);
-    if (found != kernels_.end()) {
+    if (found != kernels_.end() && std::ranges::any_of(*found->second.kernels, &Kernel::IsValid)) {
       found->second.is_resolved = true;
       kernels = found->second.kernels;
+      if (!found->second.is_changed) fusable = FindFusable(*def, *kernels);
     }
   }
   StatusOr<Op> fallback_op = MakeFallbackOp(def);
@@ -232,9 +242,22 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   RcRef<const OpImpl> fallback_impl;
   if (fallback_op.ok()) fallback_impl = fallback_op->impl();
   RcRef<const KernelOp> op =
-      MakeRef<const KernelOp>(*this, std::move(def), std::move(kernels), std::move(fallback_impl), policy_);
+      MakeRef<const KernelOp>(*this, std::move(def), std::move(kernels), std::move(fallback_impl), policy_, fusable);
   if (!op) return Status::OutOfMemory();
   return Op(std::move(op));
+}
+
+DTypeSet KernelOpHandler::FindFusable(const OpDef& def, const KernelsByDType& kernels) const {
+  DTypeSet fusable;
+  if (fuser_ == nullptr || def.kind != OpKind::kElementwise || def.outputs.size() != 1 || def.code != nullptr ||
+      !fuser_->CanFuse(def, OpAttrsRef())) {
+    return fusable;
+  }
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (kernels[i].IsValid() && !kernels[i].has_code() && fuser_->CanFuse(def, dtype)) fusable.Insert(dtype);
+  }
+  return fusable;
 }
 
 StatusOr<Op> KernelOpHandler::MakeGroupOp(std::shared_ptr<const ElementwiseGroup> group) {

@@ -30,7 +30,8 @@ void PendingCall::Start(int64_t bytes, bool is_silent) {
 void PendingCall::Run() {
   if (!Move(State::kWaiting, State::kAdvancing)) return DropRef();
   const Progress::Scope scope(pending_.progress());
-  if (!is_queued_) return Advance();
+  is_continuation_ = !is_queued_;
+  if (is_continuation_) return Advance();
   EndElsewhere();
   if (!exec_.host().MayBegin(bytes_)) return Enqueue();
   if (TryBegin()) RunQueued();
@@ -62,6 +63,17 @@ bool PendingCall::TryBegin() {
   if (Move(State::kAdvancing, State::kStarted)) return true;
   Fail(cancel_reason_);
   return false;
+}
+
+bool PendingCall::TryClaim() {
+  if (!Move(State::kWaiting, State::kAdvancing)) return false;
+  AddRef();
+  return true;
+}
+
+void PendingCall::Unclaim() {
+  if (!Move(State::kAdvancing, State::kWaiting)) return Fail(cancel_reason_);
+  DropRef();
 }
 
 void PendingCall::Cancel(const Status& reason) {

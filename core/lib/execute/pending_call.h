@@ -31,6 +31,9 @@ class PendingCall : public RefCounted<PendingCall>, public Waiter, public Task {
   void Run() final;  // as a Waiter, and as a Task
   void Drop() final { DropRef(); }
 
+  // Calls are counted, modulo 2^32, as they start.
+  uint32_t number() const { return number_; }
+
  protected:
   // `name`, of the op for errors, lives as long as the call.
   PendingCall(const ExecutionContext& exec, std::string_view name);
@@ -52,6 +55,21 @@ class PendingCall : public RefCounted<PendingCall>, public Waiter, public Task {
   [[nodiscard]] bool TryBegin();
   // Ends the call by an error that has been told.
   void Fail(const Status& error);
+
+  // For who runs a call that waits together with the one that it waits for. If the call still waits, whoever claims it
+  // works on it, with a reference of its own, until Unclaim, or, after BeginClaimed, to its end. Nobody else may end
+  // what it waits for meanwhile.
+  [[nodiscard]] bool TryClaim();
+  // It waits on, or fails if it was cancelled meanwhile.
+  void Unclaim();
+  // From here on the call cannot be cancelled. False: it was before, and is to be unclaimed.
+  [[nodiscard]] bool BeginClaimed() { return Move(State::kAdvancing, State::kStarted); }
+  // Whether the call is run by the value that it waited for, rather than by the queue or by who issued it.
+  bool is_continuation() const { return is_continuation_; }
+  bool is_queued() const { return is_queued_; }
+  // What Start was given.
+  int64_t bytes() const { return bytes_; }
+
   // The call is no longer pending. Nothing of the host is used after this.
   void Leave();
   // Gives up the reference of whoever works on the call: the last step after Leave.
@@ -77,6 +95,7 @@ class PendingCall : public RefCounted<PendingCall>, public Waiter, public Task {
   void EndElsewhere();
 
   std::atomic<State> state_{State::kAdvancing};
+  bool is_continuation_ = false;
   bool is_queued_ = false;
   bool is_elsewhere_ = false;
   PendingOps& pending_;
@@ -90,7 +109,7 @@ class PendingCall : public RefCounted<PendingCall>, public Waiter, public Task {
   PendingCall* previous_ = nullptr;
   PendingCall* next_ = nullptr;
   PendingCall* next_cancelled_ = nullptr;
-  uint32_t shard_ = 0;
+  uint32_t number_ = 0;
   uint32_t epoch_ = 0;
   bool linked_ = false;
 };

@@ -1,68 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// A call that waits: for its inputs' metadata, then for the inputs themselves, then in the work queue (EX-8, MD-4).
+// What a waiting call does as what it waits for comes.
+
+#include "execute/pending_op.h"
 
 #include "defs/attr_conversion.h"
-#include "execute/kernel_call.h"
-#include "execute/kernel_op.h"
 #include "execute/late_value.h"
-#include "execute/pending_call.h"
+#include "execute/pending_group.h"
 #include "tandem/core_runtime.h"
-#include "tandem/small_array.h"
 
 namespace tandem {
-
-namespace {
-
-using MetadataValue = ConcreteAsyncValue<TensorMetadata>;
-
-class PendingOp final : public PendingCall {
- public:
-  PendingOp(const KernelOp& op, const ExecutionContext& exec, OpAttrsRef attrs)
-      : PendingCall(exec, op.name()), op_(RcRef<const KernelOp>::Share(&op)), attrs_(std::move(attrs)) {
-    if (exec.host().IsTracing()) called_ = KernelCall::Clock::now();
-  }
-
-  // Makes the results and the chain to come; the results' metadata is known if `metadata` is not empty.
-  [[nodiscard]] bool MakeResults(const OpInvocation& invocation, std::span<const TensorMetadata> metadata);
-  // Takes the caller's arguments and gives it the results; `plan` is given if metadata and dtypes have been checked
-  // already. Cannot fail.
-  void TakeOver(const OpInvocation& invocation, const KernelOp::Plan* plan);
-
- private:
-  // Starts anew each time that something the op has waited for is there; what has been moved or planned is found so.
-  void Advance() override;
-  void RunQueued() override { RunKernel(); }
-  void DropInputs() override;
-  void SetError(const Status& error) override;
-
-  AsyncValue* NextMetadataDependency();
-  AsyncValue* NextDependency();
-  const AsyncValue* FirstError();
-  // Ends the op by the error of an input.
-  void FailBy(const AsyncValue& input) { Fail(input.GetError().Through(name(), location())); }
-  Status CheckLate();
-  Status PlanLate();
-  void Launch();
-  void RunOnFallback();
-  void RunKernel();
-  void Finish(KernelCall& call);
-  RcRef<MetadataValue> TakeMetadata(size_t i) {
-    return result_metadata_.size() > 0 ? std::move(result_metadata_[i]) : nullptr;
-  }
-
-  const RcRef<const KernelOp> op_;
-  OpAttrsRef attrs_;
-  SmallArray<TensorHandle, kUsualArgs> args_;
-  SmallArray<RcRef<TensorValue>, kUsualResults> results_;
-  SmallArray<RcRef<MetadataValue>, 1> result_metadata_;  // empty if the metadata is known
-  AsyncValueRef<Chain> chain_in_;
-  RcRef<ConcreteAsyncValue<Chain>> chain_out_;
-  KernelOp::Plan plan_;
-  bool planned_ = false;
-  KernelCall::Clock::time_point called_;
-};
 
 bool PendingOp::MakeResults(const OpInvocation& invocation, std::span<const TensorMetadata> metadata) {
   const size_t num_results = invocation.results.size();
@@ -202,6 +150,10 @@ void PendingOp::Launch() {
 }
 
 void PendingOp::RunKernel() {
+  if (!PendingGroup::TryRun(*this)) RunAlone();
+}
+
+void PendingOp::RunAlone() {
   SmallArray<TensorValue*, kUsualResults> values;
   if (!values.Init(results_.size())) return Fail(Tell(Status::OutOfMemory()));
   for (size_t i = 0; i < results_.size(); ++i) values[i] = results_[i].get();
@@ -254,8 +206,6 @@ void PendingOp::SetError(const Status& error) {
   }
   if (chain_out_) std::move(chain_out_)->SetError(error);
 }
-
-}  // namespace
 
 void InvokePending(const KernelOp& op, const OpInvocation& invocation, const KernelOp::Plan* plan,
                    std::span<const TensorMetadata> metadata) {

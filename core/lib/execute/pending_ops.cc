@@ -151,8 +151,8 @@ void PendingOps::AwaitNone() {
 }
 
 Status PendingOps::Add(PendingCall& call, const ExecutionContext& exec) {
-  call.shard_ = next_shard_.fetch_add(1, std::memory_order_relaxed) % kNumShards;
-  Shard& shard = shards_[call.shard_];
+  call.number_ = next_number_.fetch_add(1, std::memory_order_relaxed);
+  Shard& shard = shards_[call.number_ % kNumShards];
   const std::lock_guard lock(shard.mutex);
   call.epoch_ = epoch();
   // Cancelling first says so and then takes each shard's lock: either it finds this op, or this call sees the reason.
@@ -168,7 +168,7 @@ Status PendingOps::Add(PendingCall& call, const ExecutionContext& exec) {
 }
 
 void PendingOps::Remove(PendingCall& call) {
-  Shard& shard = shards_[call.shard_];
+  Shard& shard = shards_[call.number_ % kNumShards];
   const std::lock_guard lock(shard.mutex);
   if (!call.linked_) return;
   call.linked_ = false;

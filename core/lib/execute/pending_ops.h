@@ -148,7 +148,7 @@ class PendingOps {
   Progress& progress_ = *new Progress;
   std::atomic<int64_t> ops_{0};
   std::atomic<int64_t> num_bytes_{0};
-  std::atomic<uint32_t> next_shard_{0};
+  std::atomic<uint32_t> next_number_{0};
   std::atomic<uint32_t> epoch_{0};
   std::mutex room_mutex_;
   std::condition_variable room_;

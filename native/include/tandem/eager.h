@@ -60,6 +60,9 @@ class TANDEM_EXPORT Runtime {
     // Exact mode (NU-3): results of the CPU are the same bits on every processor, instruction set and C library,
     // WebAssembly included; see HostContext::Options. Other devices compute as ever.
     bool exact = false;
+    // Whether calls of element-wise ops that wait for each other may be computed as one (PR-6), with the same results;
+    // see HostContext::Options.
+    bool fuse = true;
   };
   static StatusOr<std::unique_ptr<Runtime>> Create(Options options);
   static StatusOr<std::unique_ptr<Runtime>> Create() { return Create(Options()); }

@@ -122,6 +122,27 @@ TEST_F(JsEventLoopTest, DeadlinesPassWhileTheLoopRuns) {
   tandem_request_release(request);
 }
 
+// A task computes what waits for it, too, where that is an element-wise op.
+TEST_F(JsEventLoopTest, PR6_AChainIsOneTask) {
+  Create(0);
+  tandem_tensor* x = F32(kLong, 1);
+  tandem_tensor* last = Add(Add(x, x), x);
+  tandem_js_run_tasks(js_.get(), 0);
+  ASSERT_EQ(tandem_js_tensor_state(last), TANDEM_AVAILABLE);
+  EXPECT_EQ(First(last), 3);
+}
+
+TEST_F(JsEventLoopTest, PR6_OffByAnOption) {
+  Create(0, /*memory_limit=*/0, /*pending_limit=*/0, /*exact=*/false, /*fuse=*/false);
+  tandem_tensor* x = F32(kLong, 1);
+  tandem_tensor* last = Add(Add(x, x), x);
+  tandem_js_run_tasks(js_.get(), 0);
+  EXPECT_EQ(tandem_js_tensor_state(last), TANDEM_PENDING);
+  tandem_js_run_tasks(js_.get(), 0);
+  ASSERT_EQ(tandem_js_tensor_state(last), TANDEM_AVAILABLE);
+  EXPECT_EQ(First(last), 3);
+}
+
 TEST_F(JsEventLoopTest, NU3_ARuntimeMayBeExact) {
   Create(0, /*memory_limit=*/0, /*pending_limit=*/0, /*exact=*/true);
   EXPECT_TRUE(js_->host().is_exact());

@@ -45,9 +45,10 @@ class JsTest : public testing::Test {
     tandem_op_release(add_);
   }
 
-  void Create(int num_threads, double memory_limit = 0, double pending_limit = 0, bool exact = false) {
+  void Create(int num_threads, double memory_limit = 0, double pending_limit = 0, bool exact = false,
+              bool fuse = true) {
     tandem_js* js = nullptr;
-    EXPECT_EQ(JsText(tandem_js_create(num_threads, memory_limit, pending_limit, 1, exact, &js)), "");
+    EXPECT_EQ(JsText(tandem_js_create(num_threads, memory_limit, pending_limit, 1, exact, fuse, &js)), "");
     js_.reset(js);
     EXPECT_EQ(JsText(tandem_op_create(tandem_js_runtime(js), "tf.AddV2", nullptr, &add_)), "");
   }

@@ -64,7 +64,7 @@ export class WasmEngine extends Engine {
     this.opExecute = exports.tandem_op_execute;
     this.tensorRelease = exports.tandem_tensor_release;
     this.check(exports.tandem_js_create(options.workers, options.memoryLimit, options.pendingLimit,
-      options.onDiagnostic ? 1 : 0, options.exact ? 1 : 0, this.heap.scratch));
+      options.onDiagnostic ? 1 : 0, options.exact ? 1 : 0, options.fuse ? 1 : 0, this.heap.scratch));
     this.js = this.result();
     this.runtime = exports.tandem_js_runtime(this.js) >>> 0;
   }

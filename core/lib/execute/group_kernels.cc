@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Forms of groups, compared and turned into kernels.
+
+#include "execute/group_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tandem {
+
+namespace {
+
+// Of the values that two attributes of one name have. False for kinds that element-wise ops do not have.
+bool HaveSameValue(const AttrEntry& a, const AttrEntry& b) {
+  if (a.type != b.type || a.is_array || b.is_array) return false;
+  switch (a.type) {
+    case AttrType::kBool:
+      return *static_cast<const bool*>(a.data) == *static_cast<const bool*>(b.data);
+    case AttrType::kDType:
+      return *static_cast<const DType*>(a.data) == *static_cast<const DType*>(b.data);
+    case AttrType::kI32:
+    case AttrType::kF32:  // as bits: 0 and -0 are two
+      return std::memcmp(a.data, b.data, 4) == 0;
+    case AttrType::kI64:
+    case AttrType::kF64:
+      return std::memcmp(a.data, b.data, 8) == 0;
+    default:
+      return false;
+  }
+}
+
+// Both are sorted by name, being frozen.
+bool AreSame(const OpAttrsRef& a, const OpAttrsRef& b) {
+  return std::ranges::equal(a.entries(), b.entries(), [](const AttrEntry& x, const AttrEntry& y) {
+    return x.name == y.name && HaveSameValue(x, y);
+  });
+}
+
+bool IsOf(const ElementwiseGroup& group, const GroupForm& form) {
+  if (group.num_inputs() != form.num_inputs || group.steps().size() != form.calls.size()) return false;
+  uint32_t outputs = 0;
+  for (const uint32_t output : group.outputs()) outputs |= uint32_t{1} << output;
+  if (outputs != form.outputs) return false;
+  for (size_t i = 0; i < form.calls.size(); ++i) {
+    const ElementwiseStep& step = group.steps()[i];
+    const GroupCall& call = form.calls[i];
+    const std::span<const uint32_t> operands(call.operands.data(), call.num_operands);
+    if (step.def != *call.def || !std::ranges::equal(step.operands, operands)) return false;
+    if (!AreSame(step.attrs, *call.attrs)) return false;
+  }
+  return true;
+}
+
+// FNV-1a, by words. Attributes are left out, since ops hardly ever differ in them alone.
+size_t HashOf(const GroupForm& form) {
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](uint64_t word) { hash = (hash ^ word) * 0x100000001b3; };
+  add(form.num_inputs);
+  add(form.outputs);
+  for (const GroupCall& call : form.calls) {
+    add(reinterpret_cast<uintptr_t>(call.def->get()));
+    for (uint32_t i = 0; i < call.num_operands; ++i) add(call.operands[i]);
+  }
+  return static_cast<size_t>(hash ^ hash >> 32);
+}
+
+}  // namespace
+
+std::shared_ptr<const GroupKernel> GroupKernels::Make(const GroupForm& form, size_t hash) const {
+  auto made = std::make_shared<GroupKernel>();
+  made->hash = hash;
+  std::vector<ElementwiseStep> steps;
+  steps.reserve(form.calls.size());
+  std::vector<uint32_t> outputs;
+  bool can_fuse = true;
+  for (const GroupCall& call : form.calls) {
+    if ((form.outputs >> steps.size() & 1) != 0) outputs.push_back(static_cast<uint32_t>(steps.size()));
+    can_fuse = can_fuse && fuser_.CanFuse(**call.def, *call.attrs);
+    steps.push_back({*call.def, *call.attrs, {call.operands.begin(), call.operands.begin() + call.num_operands}});
+  }
+  made->group = std::make_shared<const ElementwiseGroup>(fuser_, form.num_inputs, std::move(steps), std::move(outputs));
+  if (!can_fuse) return made;
+  StatusOr<Kernel> kernel = fuser_.MakeKernel(made->group);
+  StatusOr<OpDef> def = ElementwiseGroup::MakeDefinition(made->group);
+  if (!kernel.ok() || !def.ok()) return made;
+  made->def = std::make_shared<const OpDef>(*std::move(def));
+  made->kernel = *std::move(kernel);
+  return made;
+}
+
+void GroupKernels::Keep(std::shared_ptr<const GroupKernel> made) {
+  // What is replaced ends without the lock.
+  const std::lock_guard lock(mutex_);
+  size_t place = made->hash % kNumPlaces;
+  for (size_t i = 0; i < kNumTries && places_[place] != nullptr; ++i) place = (made->hash + i) % kNumPlaces;
+  if (places_[place] != nullptr) place = (made->hash + next_victim_++ % kNumTries) % kNumPlaces;
+  places_[place].swap(made);
+}
+
+std::shared_ptr<const GroupKernel> GroupKernels::Find(const GroupForm& form) {
+  const size_t hash = HashOf(form);
+  std::shared_ptr<const GroupKernel> found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < kNumTries && found == nullptr; ++i) {
+      const std::shared_ptr<const GroupKernel>& known = places_[(hash + i) % kNumPlaces];
+      if (known != nullptr && known->hash == hash && IsOf(*known->group, form)) found = known;
+    }
+  }
+  if (found == nullptr) {
+    found = Make(form, hash);
+    Keep(found);
+  }
+  return found->kernel.IsValid() ? found : nullptr;
+}
+
+}  // namespace tandem
