@@ -100,11 +100,6 @@ describe('programs', () => {
       const read = await rt.loadProgram(source);
       expect(read.toBytes()).to.deep.equal(bytes);
     }
-    const url = `data:application/octet-stream;base64,${btoa(String.fromCharCode(...bytes))}`;
-    for (const source of [url, new URL(url)]) {
-      const read = await rt.loadProgram(source);
-      expect(read.functions).to.have.length(2);
-    }
   });
 
   it('run on the devices that they name, if asked to', async () => {
