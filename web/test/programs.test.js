@@ -6,7 +6,7 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
-import { add, loadSafetensors, mul, saveSafetensors, TandemError } from 'tandem-rt';
+import { add, cast, loadSafetensors, matMul, mul, reshape, saveSafetensors, sum, TandemError } from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
 import { checkError, expectError, rejectionOf } from './errors.js';
 
@@ -100,11 +100,6 @@ describe('programs', () => {
       const read = await rt.loadProgram(source);
       expect(read.toBytes()).to.deep.equal(bytes);
     }
-    const url = `data:application/octet-stream;base64,${btoa(String.fromCharCode(...bytes))}`;
-    for (const source of [url, new URL(url)]) {
-      const read = await rt.loadProgram(source);
-      expect(read.functions).to.have.length(2);
-    }
   });
 
   it('run on the devices that they name, if asked to', async () => {
@@ -160,7 +155,9 @@ describe('programs', () => {
       %y = corert.executeop(%cpu) "tf.Reshape"(%x, %s)
       tfrt.return %y : !corert.tensorhandle
     }`, { file: 'late.mlir' });
-    const [size] = rt.execute('tf.Sum', [rt.ones([1 << 23], 'i32'), [0]], { keep_dims: true });
+    // What takes longer than the calls do.
+    const large = rt.ones([1200, 1200]);
+    const size = reshape(cast(sum(matMul(large, large), [0, 1]), 'i32'), new Int32Array([1]));
     const [y] = program.run('f', [rt.ones([5]), size]);
     const error = checkError(await rejectionOf(y.data()), 'InvalidArgument', /tf\.Reshape/);
     expect(error.location).to.equal('late.mlir:4:12');

@@ -51,6 +51,13 @@ describe('programs in Node', () => {
     await expectNegation(pathToFileURL(binary));
   });
 
+  it('come from data: URLs', async () => {
+    // A page's policy may not allow them.
+    const url = `data:application/octet-stream,${encodeURIComponent(TEXT)}`;
+    await expectNegation(url);
+    await expectNegation(new URL(url));
+  });
+
   it('come from a server', async () => {
     const server = createServer(({ url }, response) => {
       response.statusCode = url === '/text.mlir' ? 200 : 404;
