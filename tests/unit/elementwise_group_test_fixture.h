@@ -178,9 +178,11 @@ class ElementwiseGroups : public OpTest {
 
   // Random graphs of ops on f32, with inputs of random shapes.
   void ExpectSameOfRandomGraphs(int num_graphs) {
-    const std::vector<std::string> unary = {"tf.Neg",     "tf.Abs",  "tf.Square", "tf.Tanh",
-                                            "tf.Sigmoid", "tf.Relu", "tf.Floor"};
-    const std::vector<std::string> binary = {"tf.AddV2", "tf.Sub", "tf.Mul", "tf.Maximum", "tf.Minimum", "tf.RealDiv"};
+    const std::vector<std::string> unary = {"tf.Neg",  "tf.Abs",  "tf.Square", "tf.Tanh",     "tf.Sigmoid",
+                                            "tf.Relu", "tf.Exp",  "tf.Log",    "tf.Softplus", "tandem.Gelu",
+                                            "tf.Sin",  "tf.Atan", "tf.Floor",  "tf.Rsqrt",    "tf.Expm1"};
+    const std::vector<std::string> binary = {"tf.AddV2",   "tf.Sub",     "tf.Mul", "tf.Maximum",
+                                             "tf.Minimum", "tf.RealDiv", "tf.Pow", "tf.SquaredDifference"};
     const auto shapes = std::vector<TensorShape>{{6, 5, 70}, {70}, {5, 1}, {1}, {6, 1, 70}};
     std::mt19937 random(11);
     for (int round = 0; round < num_graphs; ++round) {

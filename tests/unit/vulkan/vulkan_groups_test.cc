@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -363,6 +364,32 @@ TEST_F(VulkanProgramsTest, PR5_TheSameBitsAsNotFused) {
   const auto fused = RunMain(Make(kProgram), inputs, 2);
   const auto expected = RunMain(Make(kProgram, /*fuse=*/false), inputs, 2);
   for (size_t i = 0; i < 2; ++i) ExpectSameBits(fused[i], expected[i], TextOf("result ", i));
+}
+
+TEST_F(VulkanProgramsTest, PR5_RunsFromManyThreadsAtOnce) {
+  const ProgramRunner runner = Make(kProgram);
+  std::vector<TensorHandle> inputs;
+  std::vector<TensorHandle> expected;
+  for (int i = 0; i < 4; ++i) {
+    inputs.push_back(OnGpu(Random<float>({5 + i, 3}, i)));
+    std::vector<TensorHandle> args;
+    args.push_back(inputs.back().CopyRef());
+    args.push_back(inputs.back().CopyRef());
+    expected.push_back(std::move(RunMain(Make(kProgram, /*fuse=*/false), args, 2)[0]));
+  }
+  // Each with a shape of its own, so that plans are made all the time.
+  std::vector<TensorHandle> results(40);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      std::vector<TensorHandle> args;
+      args.push_back(inputs[i].CopyRef());
+      args.push_back(inputs[i].CopyRef());
+      for (size_t run = 0; run < 10; ++run) results[i * 10 + run] = std::move(RunMain(runner, args, 2)[0]);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < results.size(); ++i) ExpectSameBits(results[i], expected[i / 10], TextOf("run ", i));
 }
 
 TEST_F(VulkanProgramsTest, PR5_ErrorsAreThoseOfTheOps) {
