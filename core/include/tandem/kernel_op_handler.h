@@ -71,8 +71,8 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   // Before ops are made.
   void SetFuser(std::unique_ptr<const ElementwiseFuser> fuser);
   const ElementwiseFuser* fuser() const override { return fuser_.get(); }
-  // The groups of calls that this handler has run as one; there if a fuser is.
-  GroupKernels& group_kernels() { return *group_kernels_; }
+  // The groups of calls that this handler has run as one; null without a fuser.
+  GroupKernels* group_kernels() { return group_kernels_.get(); }
 
   const Device* device() const override { return &device_; }
   // What the handler provides to its kernels as this; null if it does not. Not for kernels, which take it as a

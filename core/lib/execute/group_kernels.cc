@@ -7,9 +7,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "execute/pending_group.h"
 
 namespace tandem {
 
@@ -71,52 +72,53 @@ size_t HashOf(const GroupForm& form) {
 
 }  // namespace
 
-std::shared_ptr<const GroupKernel> GroupKernels::Make(const GroupForm& form, size_t hash) const {
-  auto made = std::make_shared<GroupKernel>();
+bool GroupKernels::TryRun(PendingOp& head) { return PendingGroup::TryRun(head); }
+
+RcRef<const GroupKernel> GroupKernels::Make(const GroupForm& form, size_t hash) const {
+  RcRef<GroupKernel> made = MakeRef<GroupKernel>();
+  if (!made) return nullptr;
   made->hash = hash;
+  const ElementwiseFuser& fuser = *handler_.fuser();
   std::vector<ElementwiseStep> steps;
-  steps.reserve(form.calls.size());
   std::vector<uint32_t> outputs;
   bool can_fuse = true;
   for (const GroupCall& call : form.calls) {
     if ((form.outputs >> steps.size() & 1) != 0) outputs.push_back(static_cast<uint32_t>(steps.size()));
-    can_fuse = can_fuse && fuser_.CanFuse(**call.def, *call.attrs);
+    can_fuse = can_fuse && fuser.CanFuse(**call.def, *call.attrs);
     steps.push_back({*call.def, *call.attrs, {call.operands.begin(), call.operands.begin() + call.num_operands}});
   }
-  made->group = std::make_shared<const ElementwiseGroup>(fuser_, form.num_inputs, std::move(steps), std::move(outputs));
+  made->group = std::make_shared<const ElementwiseGroup>(fuser, form.num_inputs, std::move(steps), std::move(outputs));
   if (!can_fuse) return made;
-  StatusOr<Kernel> kernel = fuser_.MakeKernel(made->group);
-  StatusOr<OpDef> def = ElementwiseGroup::MakeDefinition(made->group);
-  if (!kernel.ok() || !def.ok()) return made;
-  made->def = std::make_shared<const OpDef>(*std::move(def));
-  made->kernel = *std::move(kernel);
+  const StatusOr<Op> op = handler_.MakeGroupOp(made->group);
+  if (op.ok()) made->op = RcRef<const KernelOp>::Share(static_cast<const KernelOp*>(op->impl().get()));
   return made;
 }
 
-void GroupKernels::Keep(std::shared_ptr<const GroupKernel> made) {
+void GroupKernels::Keep(RcRef<const GroupKernel> made) {
   // What is replaced ends without the lock.
   const std::lock_guard lock(mutex_);
   size_t place = made->hash % kNumPlaces;
-  for (size_t i = 0; i < kNumTries && places_[place] != nullptr; ++i) place = (made->hash + i) % kNumPlaces;
-  if (places_[place] != nullptr) place = (made->hash + next_victim_++ % kNumTries) % kNumPlaces;
-  places_[place].swap(made);
+  for (size_t i = 0; i < kNumTries && places_[place]; ++i) place = (made->hash + i) % kNumPlaces;
+  if (places_[place]) place = (made->hash + next_victim_++ % kNumTries) % kNumPlaces;
+  std::swap(places_[place], made);
 }
 
-std::shared_ptr<const GroupKernel> GroupKernels::Find(const GroupForm& form) {
+RcRef<const GroupKernel> GroupKernels::Find(const GroupForm& form) {
   const size_t hash = HashOf(form);
-  std::shared_ptr<const GroupKernel> found;
+  RcRef<const GroupKernel> found;
   {
     const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < kNumTries && found == nullptr; ++i) {
-      const std::shared_ptr<const GroupKernel>& known = places_[(hash + i) % kNumPlaces];
-      if (known != nullptr && known->hash == hash && IsOf(*known->group, form)) found = known;
+    for (size_t i = 0; i < kNumTries && !found; ++i) {
+      const RcRef<const GroupKernel>& known = places_[(hash + i) % kNumPlaces];
+      if (known && known->hash == hash && IsOf(*known->group, form)) found = known;
     }
   }
-  if (found == nullptr) {
+  if (!found) {
     found = Make(form, hash);
+    if (!found) return nullptr;
     Keep(found);
   }
-  return found->kernel.IsValid() ? found : nullptr;
+  return found->op ? found : nullptr;
 }
 
 }  // namespace tandem

@@ -13,12 +13,15 @@
 #include <mutex>
 #include <span>
 
+#include "execute/kernel_op.h"
 #include "tandem/elementwise_group.h"
-#include "tandem/kernel.h"
 #include "tandem/op_attrs.h"
 #include "tandem/op_def.h"
+#include "tandem/ref_counted.h"
 
 namespace tandem {
+
+class PendingOp;
 
 // One call of a group, as long as the call lives.
 struct GroupCall {
@@ -39,34 +42,37 @@ struct GroupForm {
   uint32_t outputs = 0;  // the calls, as bits, whose results are wanted; the last is among them
 };
 
-// A kernel that gives the outputs of a form.
-struct GroupKernel {
+// What gives the outputs of a form.
+struct GroupKernel : public RefCounted<GroupKernel> {
   size_t hash = 0;  // of the form
   std::shared_ptr<const ElementwiseGroup> group;
-  std::shared_ptr<const OpDef> def;
-  Kernel kernel;  // invalid: the calls cannot be computed as one
+  RcRef<const KernelOp> op;  // null: the calls cannot be computed as one
 };
 
 // Keeps those that were used last, roughly. Thread-safe.
 class GroupKernels {
  public:
-  // The fuser outlives it.
-  explicit GroupKernels(const ElementwiseFuser& fuser) : fuser_(fuser) {}
+  // For a handler with a fuser, which makes one: a program without such handlers links nothing of groups.
+  explicit GroupKernels(KernelOpHandler& handler) : handler_(handler) {}
+  virtual ~GroupKernels() = default;
 
+  // PendingGroup::TryRun.
+  virtual bool TryRun(PendingOp& head);
   // Null if the calls cannot be computed as one. For a form that is new, or was forgotten, a kernel is made, which
   // takes as long as some hundred small calls.
-  std::shared_ptr<const GroupKernel> Find(const GroupForm& form);
+  RcRef<const GroupKernel> Find(const GroupForm& form);
 
  private:
   static constexpr size_t kNumPlaces = 64;
   static constexpr size_t kNumTries = 4;  // places where a form may be
 
-  std::shared_ptr<const GroupKernel> Make(const GroupForm& form, size_t hash) const;
-  void Keep(std::shared_ptr<const GroupKernel> made);
+  // Null if memory is exhausted.
+  RcRef<const GroupKernel> Make(const GroupForm& form, size_t hash) const;
+  void Keep(RcRef<const GroupKernel> made);
 
-  const ElementwiseFuser& fuser_;
+  KernelOpHandler& handler_;
   std::mutex mutex_;
-  std::array<std::shared_ptr<const GroupKernel>, kNumPlaces> places_;
+  std::array<RcRef<const GroupKernel>, kNumPlaces> places_;
   size_t next_victim_ = 0;
 };
 

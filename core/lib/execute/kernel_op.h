@@ -31,6 +31,8 @@ class KernelOp final : public OpImpl {
   const Device* WantedDevice(size_t i, size_t num_args, DType dtype) const override;
 
   const OpDef& def() const { return def_; }
+  // Of an op that KernelOpHandler::MakeGroupOp has made, whatever the dtype.
+  const Kernel& group_kernel() const { return (*kernels_)[0]; }
   const std::shared_ptr<const OpDef>& shared_def() const { return def_owner_; }
   const OpSignature& signature() const { return signature_; }
   const OpImpl* fallback() const { return fallback_.get(); }

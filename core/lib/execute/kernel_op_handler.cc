@@ -116,7 +116,7 @@ KernelOpHandler::~KernelOpHandler() = default;
 
 void KernelOpHandler::SetFuser(std::unique_ptr<const ElementwiseFuser> fuser) {
   fuser_ = std::move(fuser);
-  group_kernels_ = std::make_unique<GroupKernels>(*fuser_);
+  group_kernels_ = std::make_unique<GroupKernels>(*this);
 }
 
 void KernelOpHandler::AddContext(const KernelContext& context, void* object) {

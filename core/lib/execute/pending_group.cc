@@ -43,7 +43,7 @@ bool PendingGroup::HasCandidates(PendingOp& head) {
 }
 
 bool PendingGroup::TryRun(PendingOp& head) {
-  if (!head.may_join_ || !head.op_->CanFuse(head.plan_) || !head.exec().host().fuses()) return false;
+  if (!head.may_join_ || !head.exec().host().fuses()) return false;
   if (NumElements(head) < kWorthLooking || !HasCandidates(head)) return false;
   const std::unique_ptr<PendingGroup> group(new (std::nothrow) PendingGroup(head));
   return group != nullptr && group->Run();
@@ -51,11 +51,11 @@ bool PendingGroup::TryRun(PendingOp& head) {
 
 bool PendingGroup::Run() {
   Collect();
-  std::shared_ptr<const GroupKernel> kernel;
+  RcRef<const GroupKernel> kernel;
   while (num_members_ > 1) {
     FindOutputs();
     kernel = IsWorthIt() && HasRoom() ? FindKernel() : nullptr;
-    if (kernel == nullptr) {
+    if (!kernel) {
       // None of them tries again.
       for (size_t i = 0; i < num_members_; ++i) members_[i].call->may_join_ = false;
       Truncate(1);
@@ -192,11 +192,11 @@ bool PendingGroup::HasRoom() const {
   return bytes <= head_.bytes() || head_.exec().host().MayBegin(bytes);
 }
 
-std::shared_ptr<const GroupKernel> PendingGroup::FindKernel() {
+RcRef<const GroupKernel> PendingGroup::FindKernel() {
   FindInputs();
   const GroupForm form = {{calls_.data(), num_members_}, num_inputs_, outputs_};
-  std::shared_ptr<const GroupKernel> kernel = head_.op_->handler().group_kernels().Find(form);
-  if (kernel == nullptr) return nullptr;
+  RcRef<const GroupKernel> kernel = head_.op_->handler().group_kernels()->Find(form);
+  if (!kernel) return nullptr;
   std::array<const TensorMetadata*, kMaxInputs> metadata;
   for (size_t i = 0; i < num_inputs_; ++i) metadata[i] = &sources_[i]->tensor().metadata();
   return kernel->group->Infer({metadata.data(), num_inputs_}) ? std::move(kernel) : nullptr;
@@ -257,7 +257,7 @@ void PendingGroup::GiveInputsBack() {
   for (size_t i = 0; i < num_inputs_; ++i) inputs_[i].reset();
 }
 
-void PendingGroup::RunAsOne(std::shared_ptr<const GroupKernel> kernel) {
+void PendingGroup::RunAsOne(RcRef<const GroupKernel> kernel) {
   std::array<TensorValue*, kMaxCalls> results;
   size_t num_results = 0;
   for (size_t i = 0; i < num_members_; ++i) {
@@ -268,9 +268,9 @@ void PendingGroup::RunAsOne(std::shared_ptr<const GroupKernel> kernel) {
   bool is_stopped = false;
   bool is_plain = false;
   {
-    KernelCall call(head_.exec(), head_.op_->handler(), *kernel->def, {inputs_.data(), num_inputs_}, attrs,
+    KernelCall call(head_.exec(), head_.op_->handler(), kernel->op->def(), {inputs_.data(), num_inputs_}, attrs,
                     {results.data(), num_results});
-    call.RunAsOne(kernel->kernel, head_.called_);
+    call.RunAsOne(kernel->op->group_kernel(), head_.called_);
     error = call.status();
     is_stopped = call.was_stopped();
     is_plain = call.IsPlain();

@@ -41,8 +41,8 @@ namespace tandem {
 // A group is of one host, which is alive until its last member has left. Used by one thread.
 class PendingGroup {
  public:
-  // Runs `head`, which has begun, with others if there are any, and gives up its caller's reference. False, with
-  // nothing done: it is to run alone.
+  // Runs `head`, of an op that can be computed with others, which has begun, with those that there are, and gives up
+  // its caller's reference. False, with nothing done: it is to run alone.
   static bool TryRun(PendingOp& head);
 
  private:
@@ -84,14 +84,14 @@ class PendingGroup {
   bool IsWorthIt() const;
   bool HasRoom() const;
   // Describes the members to the handler. Null if they cannot be computed as one.
-  std::shared_ptr<const GroupKernel> FindKernel();
+  RcRef<const GroupKernel> FindKernel();
   void FindInputs();
   // False if there are fewer members now.
   bool Begin();
 
   void TakeInputs();
   void GiveInputsBack();
-  void RunAsOne(std::shared_ptr<const GroupKernel> kernel);
+  void RunAsOne(RcRef<const GroupKernel> kernel);
   void Finish();
   void RunOneByOne();
   void FailAll(const Status& error, bool is_told);

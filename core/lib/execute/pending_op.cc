@@ -6,8 +6,8 @@
 #include "execute/pending_op.h"
 
 #include "defs/attr_conversion.h"
+#include "execute/group_kernels.h"
 #include "execute/late_value.h"
-#include "execute/pending_group.h"
 #include "tandem/core_runtime.h"
 
 namespace tandem {
@@ -150,7 +150,7 @@ void PendingOp::Launch() {
 }
 
 void PendingOp::RunKernel() {
-  if (!PendingGroup::TryRun(*this)) RunAlone();
+  if (!op_->CanFuse(plan_) || !op_->handler().group_kernels()->TryRun(*this)) RunAlone();
 }
 
 void PendingOp::RunAlone() {
