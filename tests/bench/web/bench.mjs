@@ -26,7 +26,7 @@ const require = createRequire(import.meta.url);
 const { values: args } = parseArgs({
   options: {
     sections: { type: 'string', default: 'node,node-threads,chromium,chromium-threads,webgpu,first,memory' },
-    libraries: { type: 'string', default: 'tandem,tfjs-wasm,ort-web,tfjs-webgpu,ort-webgpu,jax-js' },
+    libraries: { type: 'string', default: 'tandem,tandem-program,tfjs-wasm,ort-web,tfjs-webgpu,ort-webgpu,jax-js' },
     only: { type: 'string', default: '' },
     rounds: { type: 'string', default: '15' },
     'round-ms': { type: 'string', default: '40' },
@@ -40,8 +40,10 @@ const { values: args } = parseArgs({
 });
 const list = (text) => text.split(',').filter(Boolean);
 // Those of WebAssembly take part in all sections but the one on WebGPU, which has its own.
-const ON_WEBGPU = ['tandem', 'tfjs-webgpu', 'ort-webgpu', 'jax-js'];
-const ON_CPU = ['tandem', 'tfjs-wasm', 'ort-web'];
+const ON_WEBGPU = ['tandem', 'tandem-program', 'tfjs-webgpu', 'ort-webgpu', 'jax-js'];
+const ON_CPU = ['tandem', 'tandem-program', 'tfjs-wasm', 'ort-web'];
+// Those that have ops of their own, which the sections on pages and memory measure.
+const isLibrary = (name) => name !== 'tandem-program';
 const chosen = list(args.libraries);
 const libraries = ON_CPU.filter((name) => chosen.includes(name));
 const gpuLibraries = ON_WEBGPU.filter((name) => chosen.includes(name));
@@ -108,13 +110,13 @@ async function buildPages(folder) {
   }
   if (sections.includes('first')) {
     const to = { folder: join(folder, 'first'), sources: SOURCES, tandemDist: options.tandemDist, tfjsDist, ortDist };
-    await buildFirstPages(libraries, to);
+    await buildFirstPages(libraries.filter(isLibrary), to);
   }
 }
 
 async function memorySection(server) {
   const outcomes = [];
-  for (const library of libraries.filter((name) => name !== 'ort-web')) {
+  for (const library of libraries.filter((name) => isLibrary(name) && name !== 'ort-web')) {
     const given = { library, tandemDist: options.tandemDist, threads: 1, results: Number(args['memory-results']) };
     process.stderr.write(`  memory, ${library}\n`);
     outcomes.push({ library, where: 'Node', ...(await memoryInNode(SOURCES, given)) });
@@ -155,18 +157,18 @@ try {
   if (sections.includes('first')) {
     process.stderr.write('First result\n');
     const browser = await launch();
-    const rows = await measureFirstResult(browser, server, libraries, { rounds: options.rounds });
+    const rows = await measureFirstResult(browser, server, libraries.filter(isLibrary), { rounds: options.rounds });
     await browser.close();
-    timed.push({ name: 'first', title: 'Chromium', unit: 'ms', libraries, rows });
-    process.stdout.write(`\n${timesTable('navigation to first result', rows, libraries, 'ms')}\n`);
-    process.stdout.write(`\n${bytesTable(rows[0], libraries)}\n`);
+    timed.push({ name: 'first', title: 'Chromium', unit: 'ms', libraries: libraries.filter(isLibrary), rows });
+    process.stdout.write(`\n${timesTable('navigation to first result', rows, libraries.filter(isLibrary), 'ms')}\n`);
+    process.stdout.write(`\n${bytesTable(rows[0], libraries.filter(isLibrary))}\n`);
   }
   if (sections.includes('memory')) {
     report.memory = await memorySection(server);
     process.stdout.write(`\n${memoryTable(report.memory, args['memory-results'])}\n`);
   }
-  if (chosen.includes('tandem')) {
-    for (const table of ratiosTables(timed)) process.stdout.write(`\n${table}\n`);
+  for (const table of ['tandem', 'tandem-program'].flatMap((ours) => ratiosTables(timed, ours))) {
+    process.stdout.write(`\n${table}\n`);
   }
   if (args.json) await writeFile(args.json, `${JSON.stringify(report, null, 2)}\n`);
 } finally {

@@ -62,8 +62,8 @@ export const binary = (of, make, call) => ({ x, y }) => {
 
 export const filtered = (of, make, call) => ({ x, filter }) => binary(of, make, call)({ x, y: filter });
 
-// `length` dependent additions, x + y + y + ..., for `add(sum, b)` after `add(a, b)`.
-function dependentSum(add, a, b, length) {
+/** `length` dependent additions, x + y + y + ..., for `add(sum, b)` after `add(a, b)`. */
+export function dependentSum(add, a, b, length) {
   let sum = add(a, b);
   for (let i = 1; i < length; ++i) {
     const next = add(sum, b);
@@ -71,6 +71,13 @@ function dependentSum(add, a, b, length) {
     sum = next;
   }
   return sum;
+}
+
+/** Ten cheap element-wise ops, each of the one before, by functions that all libraries have. */
+export function tenOps({ add, mul, sub, maximum, abs, neg, relu }, x, y) {
+  let z = add(mul(add(x, y), y), y);
+  z = neg(abs(maximum(sub(mul(z, x), y), x)));
+  return relu(add(z, y));
 }
 
 /** `length` dependent additions, whose result is read. */

@@ -11,16 +11,16 @@ import * as ort from 'onnxruntime-web';
 
 import { measure } from './measure.mjs';
 import { load as loadOrt } from './with_ort.mjs';
-import { load as loadTandem } from './with_tandem.mjs';
+import { load as loadTandem, loadPrograms } from './with_tandem.mjs';
 import { load as loadTfjs } from './with_tfjs.mjs';
 
 const options = JSON.parse(process.argv[2]);
 const require = createRequire(import.meta.url);
 const { threads } = options;
 const libraries = [];
-if (options.libraries.includes('tandem')) {
-  libraries.push(await loadTandem({ tandemUrl: pathToFileURL(`${options.tandemDist}/index.node.js`).href, threads }));
-}
+const tandemUrl = pathToFileURL(`${options.tandemDist}/index.node.js`).href;
+if (options.libraries.includes('tandem')) libraries.push(await loadTandem({ tandemUrl, threads }));
+if (options.libraries.includes('tandem-program')) libraries.push(await loadPrograms({ tandemUrl, threads }));
 if (options.libraries.includes('tfjs-wasm')) {
   const tfjsPath = `${dirname(require.resolve('@tensorflow/tfjs-backend-wasm'))}/`;
   libraries.push(await loadTfjs({ tfjsPath, threads }));

@@ -25,24 +25,27 @@ export function timesTable(title, rows, libraries, unit) {
 }
 
 /**
- * Ratios of tandem's times to the others', a table for all sections of the same libraries: median (best). Above 1,
- * Tandem is slower; marked.
+ * Ratios of the times of `ours`, "tandem" or "tandem-program", to the others', a table for all sections of the same
+ * libraries: median (best). Above 1, Tandem is slower; marked. None if it took part nowhere.
  */
-export function ratiosTables(sections) {
+export function ratiosTables(sections, ours) {
   const ratio = (row, rival) => {
-    const of = (times) => times.tandem / times[rival];
-    if (row.median.tandem === undefined || row.median[rival] === undefined) return '-';
+    const of = (times) => times[ours] / times[rival];
+    if (row.median[rival] === undefined) return '-';
     return `${number(of(row.median), 2)} (${number(of(row.best), 2)})${of(row.best) > 1 ? ' !' : '  '}`;
   };
   const lists = [...new Set(sections.map(({ libraries }) => libraries.join()))];
-  return lists.map((names) => {
-    const rivals = names.split(',').filter((library) => library !== 'tandem');
+  return lists.flatMap((names) => {
+    const rivals = names.split(',').filter((library) => library !== ours);
     const rows = sections
       .filter(({ libraries }) => libraries.join() === names)
       .flatMap(({ title, rows: measured }) =>
-        measured.map((row) => [title, row.title, ...rivals.map((rival) => ratio(row, rival))]),
+        measured
+          .filter((row) => row.median[ours] !== undefined)
+          .map((row) => [title, row.title, ...rivals.map((rival) => ratio(row, rival))]),
       );
-    return table(['where', 'tandem / rival, median (best); !: slower at best', ...rivals], rows, 2);
+    const header = ['where', `${ours} / rival, median (best); !: slower at best`, ...rivals];
+    return rows.length > 0 ? [table(header, rows, 2)] : [];
   });
 }
 

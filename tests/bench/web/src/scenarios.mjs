@@ -65,6 +65,7 @@ const kernels = [
   },
   { id: 'softmax', kind: 'softmax', title: 'softmax 1000x1000', data: () => ({ x: tensor(1000, 1000) }) },
   { id: 'sum', kind: 'sum', title: 'sum of 1 M', data: () => ({ x: tensor(1 << 20) }) },
+  { id: 'mixed1M', kind: 'mixed', title: 'ten ops on 1 M', data: () => ({ x: tensor(1 << 20), y: tensor(1 << 20) }) },
   { id: 'add1M', kind: 'addLarge', title: 'add of 1 M', data: () => ({ x: tensor(1 << 20), y: tensor(1 << 20) }) },
 ];
 
@@ -102,7 +103,7 @@ const dispatches = [
   })),
 ];
 
-const ON_GPU = ['matMul256', 'matMul512', 'matMul1024', 'conv2d', 'depthwise', 'softmax', 'sum', 'add1M'];
+const ON_GPU = ['matMul256', 'matMul512', 'matMul1024', 'conv2d', 'depthwise', 'softmax', 'sum', 'add1M', 'mixed1M'];
 
 /** What is measured on a GPU. */
 export const GPU_SCENARIOS = [

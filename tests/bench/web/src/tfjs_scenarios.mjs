@@ -21,6 +21,7 @@ export function tfjsScenarios(work) {
     add: eager.binary(of, calls, tf.add),
     matMul2: eager.binary(of, calls, (a, b) => tf.matMul(a, b, false, true)),
     chain: eager.chain(of, tf.add),
+    mixed: binary((a, b) => tf.tidy(() => eager.tenOps(tf, a, b))),
     issue: eager.issue(of, tf.add),
     matMul: binary((a, b) => tf.matMul(a, b)),
     addLarge: binary((a, b) => tf.add(a, b)),

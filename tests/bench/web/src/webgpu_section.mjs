@@ -11,7 +11,7 @@ import { REFERENCE } from './reference.mjs';
 import { GPU_SCENARIOS } from './scenarios.mjs';
 import { load as loadJax } from './with_jax.mjs';
 import { load as loadOrt } from './with_ort.mjs';
-import { load as loadTandem } from './with_tandem.mjs';
+import { load as loadTandem, loadPrograms } from './with_tandem.mjs';
 import { load as loadTfjs } from './with_tfjs_webgpu.mjs';
 
 window.describeDevice = async () => {
@@ -26,8 +26,10 @@ window.describeDevice = async () => {
 
 window.runSection = async (options) => {
   const here = new URL('.', location.href).href;
+  const onDevice = { tandemUrl: `${here}tandem/index.js`, threads: 1, device: 'webgpu' };
   const loaders = {
-    tandem: () => loadTandem({ tandemUrl: `${here}tandem/index.js`, threads: 1, device: 'webgpu' }),
+    tandem: () => loadTandem(onDevice),
+    'tandem-program': () => loadPrograms(onDevice),
     'tfjs-webgpu': loadTfjs,
     'ort-webgpu': () => loadOrt({ ort, ortPath: `${here}ort/`, threads: 1, provider: 'webgpu' }),
     'jax-js': loadJax,

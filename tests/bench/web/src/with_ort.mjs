@@ -114,6 +114,14 @@ export async function load({ ort, ortPath, threads, provider = 'wasm' }) {
       for (let i = 1; i < length; ++i) sum = graph.node('Add', [sum, 'y']);
       return session(graph.finish(sum, x.shape), [['x', x.shape, x.values], ['y', y.shape, y.values]]);
     },
+    mixed({ x, y }) {
+      const graph = new OnnxGraph();
+      const inputs = [graph.input('x', x.shape), graph.input('y', y.shape)];
+      let z = graph.node('Add', [graph.node('Mul', [graph.node('Add', inputs), 'y']), 'y']);
+      z = graph.node('Max', [graph.node('Sub', [graph.node('Mul', [z, 'x']), 'y']), 'x']);
+      z = graph.node('Relu', [graph.node('Add', [graph.node('Neg', [graph.node('Abs', [z])]), 'y'])]);
+      return session(graph.finish(z, x.shape), [['x', x.shape, x.values], ['y', y.shape, y.values]]);
+    },
     matMul,
     addLarge: binary('Add'),
     conv2d: onImages('Conv', {}, [3, 2, 0, 1]),

@@ -10,7 +10,21 @@ import { calls, readLast } from './eager.mjs';
 const STRIDE_1 = [1, 1, 1, 1];
 
 /** `env`: { tandemUrl, threads, device }. The same functions for the page and for Node. */
-export async function load({ tandemUrl, threads, device = 'cpu' }) {
+export const load = (env) => loadWith(env, (rt, forward) => () => rt.scope(forward));
+
+/** As programs: what more than one op makes is recorded once, with all but its inputs as constants. */
+export async function loadPrograms(env) {
+  const library = await loadWith(env, async (rt, forward, inputs) => {
+    const { program, result } = await rt.record(forward, { inputs });
+    result.dispose();
+    return () => program.run('main', inputs)[0];
+  });
+  const { version, close, chain, mixed, mobileNet, bert } = library;
+  return { name: 'tandem-program', version, close, chain, mixed, mobileNet, bert };
+}
+
+// `prepare` makes a call without arguments of a function of tensors and what it is given, or a promise of one.
+async function loadWith({ tandemUrl, threads, device = 'cpu' }, prepare) {
   const tandem = await import(tandemUrl);
   const rt = await tandem.createRuntime({ device, threads });
   const { add, matMul } = tandem;
@@ -30,7 +44,16 @@ export async function load({ tandemUrl, threads, device = 'cpu' }) {
     add: binary(calls, (a, b) => add(a, b)),
     addByName: binary(calls, (a, b) => rt.execute('tf.AddV2', [a, b])[0]),
     matMul2: binary(calls, (a, b) => matMul(a, b, { transposeB: true })),
-    chain: eager.chain(of, add),
+    async chain({ x, y, length }) {
+      const inputs = [of(x), of(y)];
+      const forward = (a = inputs[0], b = inputs[1]) => eager.dependentSum(add, a, b, length);
+      return eager.awaited((sum) => sum.data(), await prepare(rt, forward, inputs), inputs);
+    },
+    async mixed({ x, y }) {
+      const inputs = [of(x), of(y)];
+      const forward = (a = inputs[0], b = inputs[1]) => eager.tenOps(tandem, a, b);
+      return work(await prepare(rt, forward, inputs), inputs);
+    },
     issue: eager.issue(of, add),
     matMul: binary(work, (a, b) => matMul(a, b)),
     addLarge: binary(work, (a, b) => add(a, b)),
@@ -39,21 +62,21 @@ export async function load({ tandemUrl, threads, device = 'cpu' }) {
     maxPool: unary((a) => tandem.maxPool(a, [1, 3, 3, 1], [1, 2, 2, 1], 'SAME')),
     softmax: unary((a) => tandem.softmax(a)),
     sum: unary((a) => tandem.sum(a, [0])),
-    mobileNet: (model) => mobileNet(tandem, rt, model, work),
-    bert: (model) => bert(tandem, rt, model, work),
+    mobileNet: (model) => mobileNet(tandem, rt, model, work, prepare),
+    bert: (model) => bert(tandem, rt, model, work, prepare),
   };
 }
 
-function mobileNet(tandem, rt, model, work) {
+async function mobileNet(tandem, rt, model, work, prepare) {
   const { add, biasAdd, depthwiseConv2dNative, fusedConv2d, fusedMatMul, mean, relu6 } = tandem;
   const of = ({ shape, values }) => rt.tensor(values, shape);
   const layers = model.layers.map((layer) => ({ ...layer, filter: of(layer.filter), bias: rt.tensor(layer.bias) }));
   const [dense, denseBias] = [of(model.dense), rt.tensor(model.denseBias)];
   const input = rt.tensor(model.input, model.inputShape);
 
-  const forward = () => {
-    let x = input;
-    let blockInput = input;
+  const forward = (image = input) => {
+    let x = image;
+    let blockInput = image;
     for (const { kind, stride, relu6: clip, filter, bias, blockStart, residual } of layers) {
       if (blockStart) blockInput = x;
       const strides = [1, stride, stride, 1];
@@ -66,10 +89,11 @@ function mobileNet(tandem, rt, model, work) {
     }
     return fusedMatMul(mean(x, [1, 2]), dense, [denseBias], { fusedOps: ['BiasAdd'] });
   };
-  return work(() => rt.scope(forward), [input, dense, denseBias, ...layers.flatMap((l) => [l.filter, l.bias])]);
+  const kept = [input, dense, denseBias, ...layers.flatMap(({ filter, bias }) => [filter, bias])];
+  return work(await prepare(rt, forward, [input]), kept);
 }
 
-function bert(tandem, rt, model, work) {
+async function bert(tandem, rt, model, work, prepare) {
   const { add, batchMatMul, fusedMatMul, gather, layerNorm, mul, reshape, softmax, transpose } = tandem;
   const { tokens, hidden, heads } = model;
   const kept = [];
@@ -98,8 +122,8 @@ function bert(tandem, rt, model, work) {
   const norm = (x, { scale, bias }) => layerNorm(x, scale, bias, { epsilon: 1e-12 });
   const split = (x) => transpose(reshape(x, [tokens, heads, hidden / heads]), [1, 0, 2]);
   const scale = 1 / Math.sqrt(hidden / heads);
-  const forward = () => {
-    let x = norm(add(gather(vocabulary, ids, 0), positions), firstNorm);
+  const forward = (words = ids) => {
+    let x = norm(add(gather(vocabulary, words, 0), positions), firstNorm);
     for (const layer of layers) {
       const [query, key, value] = [layer.query, layer.key, layer.value].map((weights) => split(dense(x, weights)));
       const scores = mul(batchMatMul(query, key, { adjY: true }), scale);
@@ -110,5 +134,5 @@ function bert(tandem, rt, model, work) {
     }
     return x;
   };
-  return work(() => rt.scope(forward), kept);
+  return work(await prepare(rt, forward, [ids]), kept);
 }
