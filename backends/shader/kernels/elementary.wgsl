@@ -30,8 +30,8 @@ fn not_a_number() -> f32 {
   return bitcast<f32>(bits);
 }
 
-// Bits of one and bits of the other joined by | would be the same, but LLVM 15 for AVX-512, which lavapipe uses, gets
-// that wrong in some surroundings.
+// Bits of one and bits of the other joined by | would be the same, but gave wrong signs of tanh on Mesa 22.3's lavapipe
+// (LLVM 15, AVX-512), in one shader of several ops.
 fn with_sign_of(magnitude: f32, x: f32) -> f32 {
   return select(abs(magnitude), -abs(magnitude), bitcast<i32>(x) < 0);
 }
