@@ -18,7 +18,8 @@ import pathlib
 import re
 import sys
 
-C_HEADERS = ("bindings/c/tandem.h", "bindings/wasm/tandem_js.h", "bindings/wasm/tandem_webgpu.h")
+C_HEADERS = ("bindings/c/tandem.h", "bindings/wasm/tandem_js.h", "bindings/wasm/tandem_webgpu.h",
+             "bindings/wasm/tandem_programs.h")
 COMMANDS = "backends/webgpu/include/tandem/webgpu/commands.h"
 EXPORTS = {"Export": "bindings/wasm/exports.txt", "WebgpuExport": "bindings/wasm/exports_webgpu.txt",
            "ProgramsExport": "bindings/wasm/exports_programs.txt"}
@@ -202,6 +203,7 @@ def check(structs):
 
 #include <cstddef>
 
+#include "tandem_programs.h"
 #include "tandem_webgpu.h"
 """]
     for struct in structs.values():

@@ -19,7 +19,7 @@ web_step() {  # NAME COMMAND...
 # The programs and modules that the rest needs, where no preset of this run has built them: nothing is done then.
 build_for_web() {
   build_modules wasm && build_modules wasm-threads &&
-    cmake --preset release && cmake --build --preset release -j "$jobs" --target digits conformance_runner
+    cmake --preset release && cmake --build --preset release -j "$jobs" --target digits conformance_runner tandem_tool
 }
 
 conformance() {  # NAME DEVICE [OPTION...]

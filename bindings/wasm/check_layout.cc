@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "tandem_programs.h"
 #include "tandem_webgpu.h"
 
 static_assert(offsetof(tandem_call_options, struct_size) == 0);
@@ -72,3 +73,10 @@ static_assert(offsetof(tandem_webgpu_info, num_submits) == 40);
 static_assert(offsetof(tandem_webgpu_info, num_dispatches) == 48);
 static_assert(offsetof(tandem_webgpu_info, num_crossings) == 56);
 static_assert(sizeof(tandem_webgpu_info) == 64);
+
+static_assert(offsetof(tandem_js_program_options, device) == 0);
+static_assert(offsetof(tandem_js_program_options, fuse) == 4);
+static_assert(offsetof(tandem_js_program_options, num_weights) == 8);
+static_assert(offsetof(tandem_js_program_options, names) == 12);
+static_assert(offsetof(tandem_js_program_options, weights) == 16);
+static_assert(sizeof(tandem_js_program_options) == 20);

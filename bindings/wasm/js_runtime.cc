@@ -38,15 +38,6 @@ class ReadyEvent final : public Event, public Waiter {
   RcRef<AsyncValue> value_;
 };
 
-tandem_status* PostWhenReady(tandem_js& js, AsyncValue& value, uint32_t id) {
-  // The event's own reference may be the last, and goes while the value calls it.
-  const auto alive = RcRef<AsyncValue>::Share(&value);
-  auto* event = new (std::nothrow) ReadyEvent(js.events, id, alive);
-  if (event == nullptr) return c::ToC(Status::OutOfMemory());
-  value.AndThen(*event);
-  return nullptr;
-}
-
 // What cannot be kept for lack of memory is lost.
 void Post(EventList& events, uint32_t kind, const void* data, size_t size) {
   auto* event = new (std::nothrow) Event(kind, 0);
@@ -90,6 +81,15 @@ size_t ToBytes(double bytes) { return bytes < static_cast<double>(SIZE_MAX) ? st
 size_t ToLimit(double bytes) { return bytes > 0 ? ToBytes(bytes) : SIZE_MAX; }
 
 }  // namespace
+
+tandem_status* PostWhenReady(tandem_js& js, AsyncValue& value, uint32_t id) {
+  // The event's own reference may be the last, and goes while the value calls it.
+  const auto alive = RcRef<AsyncValue>::Share(&value);
+  auto* event = new (std::nothrow) ReadyEvent(js.events, id, alive);
+  if (event == nullptr) return c::ToC(Status::OutOfMemory());
+  value.AndThen(*event);
+  return nullptr;
+}
 
 }  // namespace tandem::js
 

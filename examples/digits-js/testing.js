@@ -19,6 +19,10 @@ const runFile = promisify(execFile);
 const NATIVE_DIGITS =
   process.env.TANDEM_DIGITS ?? fileURLToPath(new URL('../../build/release/examples/digits/digits', import.meta.url));
 
+/** The tool that runs programs natively: TANDEM_TOOL, or where the preset `release` builds it. */
+const NATIVE_TOOL =
+  process.env.TANDEM_TOOL ?? fileURLToPath(new URL('../../build/release/native/tool/tandem', import.meta.url));
+
 /** Weights that the native example trained. */
 export const NATIVE_WEIGHTS = fileURLToPath(new URL('../web-digits/digits.safetensors', import.meta.url));
 
@@ -33,6 +37,24 @@ export async function runNative(args) {
       'digits, or set TANDEM_DIGITS',
   );
   return (await runFile(NATIVE_DIGITS, [...args])).stdout;
+}
+
+/**
+ * Runs a program natively; throws with what was printed if it fails.
+ * @param {readonly string[]} args  of `tandem run`
+ */
+export async function runProgramNatively(args) {
+  assert.ok(
+    existsSync(NATIVE_TOOL),
+    `no tool at ${NATIVE_TOOL}: run cmake --preset release and cmake --build --preset release --target tandem_tool, ` +
+      'or set TANDEM_TOOL',
+  );
+  await runFile(NATIVE_TOOL, ['run', ...args]);
+}
+
+/** Whether the tool finds a GPU. */
+export async function hasNativeVulkan() {
+  return /^vulkan +there/m.test((await runFile(NATIVE_TOOL, ['devices'])).stdout);
 }
 
 /**

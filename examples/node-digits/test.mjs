@@ -4,6 +4,7 @@
 // Tests of the example: that it learns, that its files are the native example's, and what it says to wrong input.
 // usage: node test.mjs
 //   TANDEM_DIGITS=FILE       the native example, if not where the preset release builds it
+//   TANDEM_TOOL=FILE         the tool that runs programs, likewise
 //   TANDEM_DIGITS_DATA=DIR   a folder in MNIST's format to compare on, besides drawn digits
 
 import assert from 'node:assert/strict';
@@ -15,14 +16,21 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
+import { createRuntime, loadSafetensors, saveSafetensors, softmax } from 'tandem-rt';
+
+import { drawDigits } from 'digits-js/drawn-digits.js';
+import { Network } from 'digits-js/network.js';
 import { Pcg32 } from 'digits-js/pcg32.js';
+import { picturesOf } from 'digits-js/predictions.js';
 import {
   NATIVE_WEIGHTS,
   comparePredictions,
   digitFolders,
   formatIdx,
+  hasNativeVulkan,
   predictNatively,
   runNative,
+  runProgramNatively,
 } from 'digits-js/testing.js';
 
 const PROGRAM = fileURLToPath(new URL('./digits.js', import.meta.url));
@@ -146,6 +154,38 @@ test('reads them the same on WebGPU, and traces a reading', async (t) => {
   const { traceEvents } = JSON.parse(await readFile(trace, 'utf8'));
   const onGpu = traceEvents.filter(({ args }) => args?.device === 'webgpu').map(({ name }) => name);
   assert.ok(onGpu.includes('tf.Conv2D') && onGpu.includes('tf.Softmax'), onGpu.join());
+});
+
+test('a recorded reading runs natively, on any device', async (t) => {
+  const rt = await createRuntime({ device: 'cpu' });
+  const network = await Network.load(rt, NATIVE_WEIGHTS);
+  const file = (/** @type {string} */ name) => join(folder, `recorded.${name}`);
+  const set = drawDigits(50, 7);
+  const pictures = picturesOf(rt, set);
+  const read = (/** @type {import('tandem-rt').Tensor} */ x) => rt.scope(() => softmax(network.forward(x)));
+  // Of one picture: the program reads as many as there are.
+  const one = picturesOf(rt, drawDigits(1, 1));
+  const { program, weights } = await rt.record(read, { inputs: [one], maxInlineBytes: 1024 });
+  await writeFile(file('tdp'), program.toBytes());
+  await saveSafetensors(weights, { path: file('weights') });
+  await saveSafetensors({ pictures }, { path: file('input.safetensors') });
+  const expected = /** @type {Float32Array} */ (await read(pictures).data());
+  const files = [file('tdp'), '--weights', file('weights'), '--input', file('input.safetensors')];
+  for (const device of ['cpu', ...((await hasNativeVulkan()) ? ['vulkan'] : [])]) {
+    await runProgramNatively([...files, '--output', file('output.safetensors'), '--device', device]);
+    const output = await loadSafetensors(rt, file('output.safetensors'));
+    const actual = await output.get('output0').data();
+    const largest = Math.max(...expected.map((value, i) => Math.abs(value - Number(actual[i]))));
+    assert.ok(actual.length === expected.length && largest <= 1e-5, `${device}: ${largest}`);
+    t.diagnostic(`${device}: probabilities at most ${largest.toExponential(1)} apart`);
+  }
+  const likeliest = Array.from(set.labels, (_, i) => {
+    const chances = expected.slice(10 * i, 10 * i + 10);
+    return chances.indexOf(Math.max(...chances));
+  });
+  const correct = likeliest.filter((digit, i) => digit === set.labels[i]).length;
+  assert.ok(correct >= 45, `${correct} of 50 right`);
+  await rt.dispose();
 });
 
 test('says what is missing for WebGPU', async () => {

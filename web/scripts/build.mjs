@@ -38,11 +38,12 @@ const nodePlatform = {
   },
 };
 
-// A file of its own, which the others load when there is a device.
-const webgpuFile = {
-  name: 'webgpu-file',
+// Files of their own, which the others load when there is a device, and when there is to do with programs.
+const otherFiles = {
+  name: 'other-files',
   setup(build) {
-    build.onResolve({ filter: /^\.\/webgpu\/webgpu\.js$/ }, () => ({ path: './tandem-webgpu.js', external: true }));
+    build.onResolve({ filter: /^\.\/(webgpu\/webgpu|programs\/programs)\.js$/ }, ({ path }) => (
+      { path: `./tandem-${path.split('/')[1]}.js`, external: true }));
   },
 };
 
@@ -65,9 +66,10 @@ async function bundle(outfile, options) {
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
-await bundle('index.js', { platform: 'neutral', plugins: [webgpuFile] });
-await bundle('index.node.js', { platform: 'node', plugins: [webgpuFile, nodePlatform] });
+await bundle('index.js', { platform: 'neutral', plugins: [otherFiles] });
+await bundle('index.node.js', { platform: 'node', plugins: [otherFiles, nodePlatform] });
 await bundle('tandem-webgpu.js', { platform: 'neutral', entryPoints: [join(root, 'src/wasm/webgpu/webgpu.ts')] });
+await bundle('tandem-programs.js', { platform: 'neutral', entryPoints: [join(root, 'src/wasm/programs/programs.ts')] });
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 execFileSync(process.execPath, [tsc, '--project', root, '--emitDeclarationOnly'], { stdio: 'inherit' });
 for (const { from, name, required } of FILES) {

@@ -107,6 +107,16 @@ export function withOptions(op: Op, entry: Entry, options: object | undefined, r
   }
 }
 
+/** The request that a call belongs to; 0 for none. Throws if it is over. `inherited` is a context of its arguments. */
+export function requestOf(engine: Engine, inherited: Context | undefined): Handle {
+  if (contexts.alive === 0) return 0;
+  for (let context = currentContext() ?? inherited; context !== undefined; context = context.parent) {
+    const request = context.requestOn?.(engine) ?? 0;
+    if (request !== 0) return request;
+  }
+  return 0;
+}
+
 // One call on its way through the checks.
 class Call {
   private readonly runtime: Runtime;
@@ -172,7 +182,7 @@ class Call {
       const results = engine.callMany(pointer, args, numResults, {
         attrs: known ?? attrs,
         chain: numResults === 0 ? runtime.chain() : 0,
-        request: this.request(),
+        request: requestOf(engine, this.inherited),
         location: engine.tracksLocations ? engine.location(locationOf(entry)) : 0,
       }, entry);
       return results.map((result) => newTensor(runtime, engine, result, this.inherited));
@@ -192,16 +202,6 @@ class Call {
     if (attrs === 0) return;
     const isKept = engine.isPlain && recent.keepAttrs(op, options!, attrs);
     if (!isKept) engine.releaseAttrs(attrs);
-  }
-
-  private request(): Handle {
-    if (contexts.alive === 0) return 0;
-    let context = currentContext() ?? this.inherited;
-    for (; context !== undefined; context = context.parent) {
-      const request = context.requestOn?.(this.engine) ?? 0;
-      if (request !== 0) return request;
-    }
-    return 0;
   }
 
   private pointerOf(tensor: Tensor, index: number): Handle {
@@ -247,7 +247,7 @@ class Call {
     try {
       const location = engine.tracksLocations ? engine.location(locationOf(entry)) : 0;
       const input = op.inputs.indexOf(this.specs[index]!);
-      const request = this.request();
+      const request = requestOf(engine, this.inherited);
       // The program's code may have disposed of it when its values were read.
       const of = this.pointerOf(like, this.values.indexOf(like));
       pointer = engine.castLike(widest, of, op.on(engine, entry), input, request, location);

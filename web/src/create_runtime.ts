@@ -6,6 +6,7 @@
 import type { EngineOptions } from './engine.js';
 import { attribute, attributed, errorIn, TandemError } from './errors.js';
 import { platform } from './platform.js';
+import type { Layer } from './programs.js';
 import { Runtime } from './runtime.js';
 import { describe } from './values.js';
 import { loadEngine } from './wasm/load_engine.js';
@@ -38,9 +39,9 @@ export interface RuntimeOptions {
   /** The bytes of tandem.wasm. */
   wasmBinary?: BufferSource;
   /**
-   * Where the module's code of programs is, which is fetched when a program is first asked for: tandem-programs.wasm, or
-   * tandem-webgpu-programs.wasm or tandem-threads-programs.wasm of those modules. By default beside `wasmUrl`, under the
-   * same name with `-programs`, or beside this package's code.
+   * Where the module's code of programs is, which is fetched when a program is first asked for: tandem-programs.wasm,
+   * tandem-webgpu-programs.wasm or tandem-threads-programs.wasm, as the module is. By default beside `wasmUrl`, under
+   * the same name with `-programs`, or beside this package's code.
    */
   programsUrl?: string | URL;
   /** A GPUDevice to share with the program, which then destroys it. By default the runtime asks for one of its own. */
@@ -51,6 +52,8 @@ export interface RuntimeOptions {
   onDiagnostic?: (error: TandemError) => void;
   /** Gets what printing ops print. By default standard output, or the console. */
   onPrint?: (text: string) => void;
+  /** Layers that ops pass through on their way to the device, as `setLayers` takes them. By default none. */
+  layers?: readonly Layer[];
   /**
    * Whether each call notes where in the program it was made, so that errors that come later say so. Costs more than a
    * small op. Default: false.
@@ -65,7 +68,7 @@ function invalid(name: string, expected: string, value: unknown): never {
 
 const NAMES: readonly (keyof RuntimeOptions)[] = [
   'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'exact', 'wasmUrl', 'wasmModule', 'wasmBinary',
-  'programsUrl', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'trackLocations',
+  'programsUrl', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
 ];
 
 function checkNumber(name: string, value: unknown): number {
@@ -106,14 +109,18 @@ function checkOptions(given: unknown, options: RuntimeOptions): Omit<EngineOptio
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   // Workers that start do not keep a process running by themselves.
   const starting = {};
+  let runtime: Runtime | undefined;
   platform.stayAlive(starting, true);
   try {
     // A copy, since getters may give something else the next time.
     const own = attributed(createRuntime, () => ({ ...options }));
     const checked = attributed(createRuntime, () => checkOptions(options, own));
     const { capabilities, engine } = await loadEngine(own, checked);
-    return new Runtime(engine, capabilities);
+    runtime = new Runtime(engine, capabilities);
+    if (own.layers !== undefined) await runtime.setLayers(own.layers);
+    return runtime;
   } catch (error) {
+    void runtime?.dispose();
     throw error instanceof TandemError ? attribute(error, createRuntime) : error;
   } finally {
     platform.stayAlive(starting, false);

@@ -12,6 +12,7 @@ import type { EventSink, Listener } from './events.js';
 import type { Gpu } from './gpu.js';
 import type { HostMemoryInfo } from './memory.js';
 import type { Op } from './op.js';
+import type { Programs, ProgramsPackage } from './programs.js';
 import { Recent } from './recent.js';
 
 /** What an engine has, by its number there: a tensor, an op, attributes, a request, a chain. 0 is none. */
@@ -119,6 +120,10 @@ export abstract class Engine {
   releases = 0;
   /** What calls were given lately. */
   readonly recent: Recent;
+  /** The op handler over the device's that ops run on; empty for none. */
+  handler = '';
+  /** Whether calls are being recorded. */
+  isRecording = false;
   /** Room for the arguments of the next `call`. Without any while `revive` has to give it anew. */
   abstract args: Uint32Array;
 
@@ -126,7 +131,8 @@ export abstract class Engine {
   // disposed of soon; nothing is found to be garbage before the running job has ended anyway.
   private readonly nursery: Watched[] = [];
   private readonly registry: FinalizationRegistry<Ref>;
-  private readonly ops = new Map<string, Handle>();
+  private ops = new Map<string, Handle>();
+  private readonly opsOf = new Map([['', this.ops]]);
   // What must forget this engine when it is closed.
   private readonly users = new Set<Op>();
 
@@ -166,6 +172,8 @@ export abstract class Engine {
    * then the next call tries again.
    */
   abstract loadPrograms(): Promise<void>;
+  /** Opens what has to do with programs. @internal */
+  abstract openPrograms(common: ProgramsPackage): Promise<Programs>;
 
   // Tensors.
 
@@ -253,6 +261,15 @@ export abstract class Engine {
     }
     this.users.add(op);
     return pointer;
+  }
+
+  /** Has ops called through another op handler from here on. */
+  useHandler(handler: string): void {
+    this.handler = handler;
+    let ops = this.opsOf.get(handler);
+    if (ops === undefined) this.opsOf.set(handler, ops = new Map());
+    this.ops = ops;
+    for (const op of this.users) op.forget(this);
   }
 
   /** Moves a new tensor to where ops run; gives it up if that fails. */

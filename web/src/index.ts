@@ -21,6 +21,10 @@ export type { GpuMemoryInfo } from './gpu.js';
 export type { ImageOptions, ImageSource } from './image.js';
 export type { MemoryInfo } from './memory.js';
 export type { Nested, NestedLike, Scalar, ScalarLike, TensorLike } from './nested.js';
+export type {
+  Divergence, Layer, Layers, LoadProgramOptions, OpProfile, ProfileTimes, Program, ProgramFunction, ProgramSource,
+  Recordable, Recording, RecordOptions, ShadowReport, Weights,
+} from './programs.js';
 export type { ArgDefinition, AttrDefinition, OpDefinition } from './registry.js';
 export type { Request, RequestOptions } from './request.js';
 export { loadSafetensors, Safetensors, saveSafetensors } from './safetensors.js';

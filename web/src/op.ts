@@ -71,7 +71,7 @@ export class Op {
     return this.pointer;
   }
 
-  /** Forgets an engine that is closed. */
+  /** Forgets what it is on an engine. */
   forget(engine: Engine): void {
     if (this.engine === engine) this.engine = undefined;
   }

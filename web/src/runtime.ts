@@ -6,28 +6,36 @@
 import { Allocation } from './allocation.js';
 import { copyOptions } from './attrs.js';
 import type { AttrValue } from './attrs.js';
-import { callMany } from './call.js';
+import { callMany, requestOf } from './call.js';
 import type { Inputs, TensorInput } from './call.js';
 import type { Capabilities, DeviceName } from './capabilities.js';
+import { currentContext, followed, runIn } from './context.js';
 import { checkDType, createFilled, createTensor, shapeOf } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { Engine } from './engine.js';
 import type { Handle } from './engine.js';
-import { attributed, errorIn, TandemError, textOf } from './errors.js';
+import { attributed, errorFor, errorIn, failure, locationOf, Over, TandemError, textOf } from './errors.js';
+import type { Entry } from './errors.js';
 import { gpuOf } from './gpu.js';
 import { readImage } from './image.js';
 import type { ImageOptions, ImageSource } from './image.js';
 import type { MemoryInfo } from './memory.js';
 import type { ScalarLike, TensorLike } from './nested.js';
+import { openFile, platform } from './platform.js';
+import type {
+  Caller, Layer, Layers, LoadProgramOptions, Program, Programs, ProgramsPackage, ProgramSource, Recordable, Recording,
+  RecordOptions,
+} from './programs.js';
 import { groupInputs, numResults, Registry } from './registry.js';
 import type { OpDefinition } from './registry.js';
 import { runRequest } from './request.js';
 import type { Request, RequestOptions } from './request.js';
 import { keepTensor, runInScope } from './scope.js';
-import { newTensor } from './tensor.js';
+import { isTensor, newTensor } from './tensor.js';
 import type { Tensor } from './tensor.js';
 import { Trace } from './trace.js';
 import { copyOf, describe } from './values.js';
+import { signalOf } from './waiting.js';
 
 /** What a tensor is made as. */
 export interface TensorOptions {
@@ -38,6 +46,10 @@ export interface TensorOptions {
 }
 
 const MAX_RESULTS = 2 ** 20;
+const PACKAGE: ProgramsPackage = {
+  copyOf, createTensor, errorFor, failure, isTensor, locationOf, newTensor, openFile, Over, platform, requestOf, runIn,
+  signalOf, TandemError,
+};
 
 /** Tensors and ops on one engine, a WebAssembly instance. Several may live side by side. Made by `createRuntime`. */
 export class Runtime {
@@ -47,6 +59,8 @@ export class Runtime {
   readonly capabilities: Capabilities;
   /** Records what runs when. */
   readonly trace: Trace;
+  /** The layers over the device that ops run on, which `setLayers` has set; undefined for none. */
+  readonly layers: Layers | undefined = undefined;
   /** @internal */
   readonly engine: Engine;
   private registry: Registry | undefined;
@@ -233,6 +247,56 @@ export class Runtime {
   keep(tensor: Tensor): Tensor {
     keepTensor(tensor, this.keep);
     return tensor;
+  }
+
+  // Programs, layers.
+
+  /**
+   * Loads a program, of text or of the binary form, and looks up all that it names.
+   *
+   * @throws TandemError InvalidArgument for text that is wrong, with file, line and column, and for wrong arguments;
+   * DataLoss for bytes that are no program, Unimplemented for those of a later version; NotFound for a file, an op, a
+   * device or a weight that is not there, Unavailable for a file that cannot be fetched; the reason of `signal`.
+   */
+  loadProgram(source: ProgramSource, options: LoadProgramOptions = {}): Promise<Program> {
+    return this.withPrograms(this.loadProgram, (programs, caller) => programs.load(this, source, options, caller));
+  }
+
+  /**
+   * Runs `fn`, soon, and makes a program of the calls of ops until it has returned or, if it returns a promise, that is
+   * settled: a program that gives the tensors that `fn` returned, from `inputs`. It has what these need, and all
+   * effects. Calls of other code meanwhile are recorded, too, as far as these need them; layers have no part in any of
+   * them. What `fn` throws, the promise rejects with.
+   *
+   * @throws TandemError FailedPrecondition if the runtime has another recording in progress; InvalidArgument for an
+   * input that is given twice, and for results that are no tensors; the code of a result that has become an error,
+   * which is the cause; the reason of `signal`.
+   */
+  record<Result extends Recordable>(
+    fn: (...inputs: Tensor[]) => Result | PromiseLike<Result>, options: RecordOptions = {},
+  ): Promise<Recording<Result>> {
+    return this.withPrograms(this.record, (programs, caller) => programs.record(this, fn, options, caller));
+  }
+
+  /**
+   * Has ops called from then on, and programs loaded from then on, pass through layers, the first of which is
+   * outermost. None ends that. All layers of a runtime count together. `layers` tells what they find.
+   *
+   * 'profile' counts calls and measures how long they take; 'nan-guard' makes a result with a NaN an OutOfRange error,
+   * which names the op; 'shadow:cpu' runs each op on the CPU, too, and finds the first one of which the results differ;
+   * 'log' prints calls and results.
+   *
+   * @throws TandemError InvalidArgument for other layers, NotFound for a device that the runtime does not have,
+   * FailedPrecondition during a recording.
+   */
+  setLayers(layers: readonly Layer[]): Promise<void> {
+    return this.withPrograms(this.setLayers, (programs, caller) => programs.setLayers(this, layers, caller));
+  }
+
+  private withPrograms<T>(entry: Entry, call: (programs: Programs, caller: Caller) => Promise<T>): Promise<T> {
+    const { engine } = this;
+    const caller = { op: entry.name, location: locationOf(entry), context: currentContext() };
+    return followed(engine.openPrograms(PACKAGE).then((programs) => call(programs, caller)));
   }
 
   // State.

@@ -14,6 +14,7 @@ import { openFile, platform, replaceFile } from './platform.js';
 import { Runtime } from './runtime.js';
 import { formatHeader, parseHeader, PREFIX_BYTES, readHeaderSize, shown, tooLong } from './safetensors_header.js';
 import type { Entry, Fail, TensorToSave } from './safetensors_header.js';
+import { bytesOf, problemOf, tagOf } from './sources.js';
 import { isTensor } from './tensor.js';
 import type { Tensor } from './tensor.js';
 import { describe } from './values.js';
@@ -173,14 +174,8 @@ async function* chunksOfStream(
 }
 
 function inputOfResponse(response: Response, name: string, task: Task): Input {
-  if (!response.ok) {
-    const code = response.status === 404 || response.status === 410 ? 'NotFound' : 'Unavailable';
-    const text = response.statusText === '' ? '' : ` ${response.statusText}`;
-    throw errorOf(task, code, `${name}: expected a file, got status ${response.status}${text}`);
-  }
-  if (response.bodyUsed || response.body?.locked) {
-    throw errorOf(task, 'FailedPrecondition', `${name}: expected a response that has not been read, got one that has`);
-  }
+  const problem = problemOf(response);
+  if (problem !== undefined) throw errorOf(task, problem[0], `${name}: ${problem[1]}`);
   // Of a body that is packed it is the packed size.
   const length = response.headers.get('content-encoding') === null ? response.headers.get('content-length') : null;
   const size = length !== null && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
@@ -203,17 +198,6 @@ async function inputOfUrl(source: string | URL, task: Task): Promise<Input> {
     throw errorOf(task, 'Unavailable', `${name}: expected a file, got: ${reasonText(error)}`, error);
   }
   return inputOfResponse(response, name, task);
-}
-
-// By tag, not by class: objects of other realms have classes of their own.
-function tagOf(value: unknown): string {
-  return Object.prototype.toString.call(value).slice(8, -1);
-}
-
-function bytesOf(source: unknown): Uint8Array | undefined {
-  if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
-  const tag = tagOf(source);
-  return tag === 'ArrayBuffer' || tag === 'SharedArrayBuffer' ? new Uint8Array(source as ArrayBuffer) : undefined;
 }
 
 async function openInput(source: unknown, task: Task): Promise<Input> {

@@ -13,6 +13,7 @@ import type { Entry } from '../errors.js';
 import type { EventSink } from '../events.js';
 import type { HostMemoryInfo } from '../memory.js';
 import { platform } from '../platform.js';
+import type { Programs, ProgramsPackage } from '../programs.js';
 import { WasmAttrWriter } from './attr_writer.js';
 import { Heap } from './heap.js';
 import {
@@ -104,7 +105,7 @@ export class WasmEngine extends Engine {
   }
 
   /** As `guard`, for what releases something. */
-  private drop(fn: (exports: WasmExports) => unknown): void {
+  drop(fn: (exports: WasmExports) => unknown): void {
     if (this.closed !== undefined) return;
     try {
       fn(this.exports);
@@ -185,6 +186,14 @@ export class WasmEngine extends Engine {
   }
 
   callMany(op: number, args: readonly number[], numResults: number, options: CallOptions, entry: Entry): number[] {
+    return this.execute(this.opExecute.bind(undefined, op), args, numResults, options, entry);
+  }
+
+  /** The same for what is called as ops are. */
+  execute(
+    call: (...room: number[]) => number, args: readonly number[], numResults: number, options: CallOptions,
+    entry: Entry,
+  ): number[] {
     if (this.closed !== undefined) throw attribute(this.whyClosed(), entry);
     const { heap } = this;
     const total = args.length + numResults;
@@ -195,7 +204,7 @@ export class WasmEngine extends Engine {
       this.writeOptions(Scratch.OPTIONS, options);
       const results = room + 4 * args.length;
       const status = this.guard((_, scratch) =>
-        this.opExecute(op, room, args.length, scratch + Scratch.OPTIONS, results, numResults));
+        call(room, args.length, scratch + Scratch.OPTIONS, results, numResults));
       if (status !== 0) throw attribute(this.takeStatus(status), entry);
       heap.renew();
       return Array.from(heap.u32.subarray(results >>> 2, (results >>> 2) + numResults));
@@ -215,8 +224,13 @@ export class WasmEngine extends Engine {
     u32[(first + CallOptionsLayout.location) >>> 2] = location;
   }
 
+  /** The name of the device that ops run on. */
+  get device(): string {
+    return this.gpu ? 'webgpu' : 'cpu';
+  }
+
   protected lookUp(name: string): number {
-    const device = this.gpu ? this.name('webgpu') : 0;
+    const device = this.name(this.handler || this.device);
     return this.withText(name, (text) =>
       this.ask((exports, scratch) => exports.tandem_op_create(this.runtime, text, device, scratch)));
   }
@@ -279,6 +293,11 @@ export class WasmEngine extends Engine {
     }
   }
 
+  async openPrograms(common: ProgramsPackage): Promise<Programs> {
+    const [{ open }] = await Promise.all([import('./programs/programs.js'), this.loadPrograms()]);
+    return open(this, common);
+  }
+
   // Texts and memory.
 
   /** Gives `fn` the address of a text that ends in a NUL, for as long as it runs. */
@@ -296,8 +315,8 @@ export class WasmEngine extends Engine {
     if (this.closed === undefined) this.heap.free(address);
   }
 
-  // The text that a C function gives through its last two parameters, address and size, and that is to be freed.
-  private takeText(fn: (exports: WasmExports, scratch: number) => number): string {
+  /** The text that a C function gives through its last two parameters, address and size, and that is to be freed. */
+  takeText(fn: (exports: WasmExports, scratch: number) => number): string {
     return this.guard((exports, scratch) => {
       this.check(fn(exports, scratch));
       const address = this.result(0);

@@ -5,7 +5,7 @@
 
 // What the module and JavaScript share: structs in its memory, its functions, the records of WebGPU.
 
-export const JS_VERSION = 2;
+export const JS_VERSION = 3;
 
 /** tandem_code, of which few are used. */
 export const enum Code {
@@ -116,6 +116,16 @@ export const enum WebgpuInfoLayout {
   numDispatches = 48,
   numCrossings = 56,
   BYTES = 64,
+}
+
+/** tandem_js_program_options: offsets in bytes, and how many it has. */
+export const enum ProgramOptionsLayout {
+  device = 0,
+  fuse = 4,
+  numWeights = 8,
+  names = 12,
+  weights = 16,
+  BYTES = 20,
 }
 
 /** The commands of WebGPU's records. */
@@ -234,15 +244,22 @@ export type WebgpuExport =
 
 /** The functions of the module: bindings/wasm/exports_programs.txt. */
 export type ProgramsExport =
-  | 'tandem_program_load'
   | 'tandem_program_release'
   | 'tandem_program_function'
   | 'tandem_program_signature'
   | 'tandem_program_run'
   | 'tandem_program_text'
   | 'tandem_program_bytes'
-  | 'tandem_recording_start'
   | 'tandem_recording_device'
   | 'tandem_recording_add_input'
-  | 'tandem_recording_finish'
-  | 'tandem_recording_release';
+  | 'tandem_recording_release'
+  | 'tandem_js_program_load'
+  | 'tandem_js_program_has_chains'
+  | 'tandem_js_recording_start'
+  | 'tandem_js_recording_ready'
+  | 'tandem_js_recording_finish'
+  | 'tandem_js_recording_weight'
+  | 'tandem_js_layers_add'
+  | 'tandem_js_profile'
+  | 'tandem_js_profile_reset'
+  | 'tandem_js_shadow';

@@ -4,8 +4,9 @@
 // A program that uses the public interface under tsc --strict: only compiled, in each way of finding modules.
 
 import {
-  add, argMax, concat, conv2d, createRuntime, matMul, relu, softmax, sum, TandemError, topK,
-  type Capabilities, type DType, type Runtime, type RuntimeOptions, type Tensor, type TensorInput,
+  add, argMax, concat, conv2d, createRuntime, loadSafetensors, matMul, relu, softmax, sum, TandemError, topK,
+  type Capabilities, type DType, type Layers, type Program, type Recording, type Runtime, type RuntimeOptions,
+  type ShadowReport, type Tensor, type TensorInput,
 } from 'tandem-rt';
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
@@ -19,7 +20,9 @@ const nothingIsAny: [
   ArgumentsHoldAny<typeof matMul>,
   ArgumentsHoldAny<typeof concat>,
   ArgumentsHoldAny<Runtime['execute']>,
-] = [false, false, false, false, false, false, false, false];
+  ArgumentsHoldAny<Runtime['loadProgram']>,
+  IsAny<Awaited<ReturnType<Runtime['record']>>['result']>,
+] = [false, false, false, false, false, false, false, false, false, false];
 void nothingIsAny;
 
 const options: RuntimeOptions = {
@@ -27,6 +30,7 @@ const options: RuntimeOptions = {
   threads: 2,
   memoryLimit: 2 ** 30,
   exact: true,
+  layers: ['profile', 'shadow:cpu'],
   onDiagnostic: (error) => console.warn(error.code, error.op, error.location),
 };
 
@@ -48,6 +52,21 @@ async function main(signal: AbortSignal): Promise<number> {
   const best = argMax(joined, 0);
   console.log(dtype, shape.length, await indices.array(), await filtered.data({ signal }), best.size);
 
+  const recording: Recording<{ values: Tensor; indices: Tensor }> =
+    await rt.record((input) => topK(input, 1), { inputs: [x], name: 'top', maxInlineBytes: 64 });
+  const loaded: Program = await rt.loadProgram(recording.program.toBytes(), { weights: recording.weights, signal });
+  await rt.loadProgram(new URL('https://example.org/net.tdp'), {
+    weights: loadSafetensors(rt, 'net.safetensors'), file: 'net', device: 'program', fuse: false,
+  });
+  const [top] = loaded.run('top', [[[1, 2]]]);
+  console.log(await top?.item(), loaded.functions[0]?.inputs, recording.result.values.size);
+  const later: Recording<Tensor[]> = await rt.record(async (a: Tensor, b: Tensor) => [await Promise.resolve(add(a, b))]);
+  later.dispose();
+  await rt.setLayers(['nan-guard']);
+  const layers: Layers | undefined = rt.layers;
+  const report: ShadowReport | undefined = layers?.shadow();
+  console.log(report?.divergences[0]?.message, layers?.profile().map(({ op, results }) => [op, results.mean]));
+
   try {
     return Number(await total.item());
   } catch (error) {
@@ -62,6 +81,8 @@ async function main(signal: AbortSignal): Promise<number> {
 await main(new AbortController().signal);
 // @ts-expect-error a tensor is not a number
 const wrong: number = add(1, 2);
+// @ts-expect-error there is no such layer
+options.layers = ['fast'];
 // @ts-expect-error there is no such attribute
 matMul([[1]], [[1]], { transposeC: true });
 void wrong;

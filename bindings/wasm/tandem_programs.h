@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What JavaScript needs for programs, recordings and layers of op handlers, beside tandem_js.h and under the same
+// rules. It is apart since few pages use it. With the functions of tandem.h that exports_programs.txt lists.
+
+#ifndef TANDEM_BINDINGS_WASM_TANDEM_PROGRAMS_H_
+#define TANDEM_BINDINGS_WASM_TANDEM_PROGRAMS_H_
+
+#include "tandem_js.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Programs.
+
+// What a program of tandem_js_program_load is made ready with.
+typedef struct tandem_js_program_options {
+  // Runs all ops, whatever devices the program names; a layer of tandem_js_layers_add, too. Null: those that it names.
+  const char* device;
+  uint32_t fuse;            // whether element-wise ops that follow each other may be computed as one
+  uint32_t num_weights;     // tensors that it may take from outside
+  const char** names;       // theirs
+  tandem_tensor** weights;  // the caller's, who may release them when the program is loaded
+} tandem_js_program_options;
+// As tandem_program_load.
+TANDEM_C_API tandem_status* tandem_js_program_load(tandem_js* js, const void* data, size_t size, const char* name,
+                                                   const tandem_js_program_options* options, tandem_program** program);
+// Whether the function takes or gives chains, so that a call of it is to be given one; 0 if there is none of this name.
+TANDEM_C_API uint32_t tandem_js_program_has_chains(const tandem_program* program, const char* function);
+
+// Recordings, which need not wait.
+
+// As tandem_recording_start. Constants of more bytes than `max_inline_bytes`, which is not negative, are weights; see
+// tandem_js_recording_weight.
+TANDEM_C_API tandem_status* tandem_js_recording_start(tandem_js* js, const char* function, double max_inline_bytes,
+                                                      tandem_recording** recording);
+// Ends the recording, and sends the event TANDEM_JS_READY with this id once tandem_js_recording_finish, given the same
+// outputs, does not have to wait.
+TANDEM_C_API tandem_status* tandem_js_recording_ready(tandem_js* js, tandem_recording* recording,
+                                                      tandem_tensor* const* outputs, uint32_t num_outputs, uint32_t id);
+// As tandem_recording_finish, with the program's ops on `device` as in tandem_js_program_options.
+TANDEM_C_API tandem_status* tandem_js_recording_finish(tandem_recording* recording, tandem_tensor* const* outputs,
+                                                       uint32_t num_outputs, const char* device,
+                                                       tandem_program** program);
+// A weight of the program that was given last: its name, borrowed until the recording is released or finished again,
+// and the tensor, on the host. Null, both, if `index` is not below their number.
+TANDEM_C_API tandem_status* tandem_js_recording_weight(const tandem_recording* recording, uint32_t index,
+                                                       const char** name, tandem_tensor** tensor);
+
+// Layers.
+
+// Makes the op handler that `text` describes, such as "profile:shadow:webgpu|cpu" (core/include/tandem/
+// stacked_op_handlers.h), a device of that name, unless there is one. All layers of a runtime count together. Lines of
+// the layer "log" are printed.
+TANDEM_C_API tandem_status* tandem_js_layers_add(tandem_js* js, const char* text);
+
+// What `profile` has measured and `shadow` has found so far: records of fields of text, each of which a unit separator
+// (0x1f) ends, and each record a record separator (0x1e). Control characters in a field are blanks. Numbers are as
+// JavaScript reads them, "inf" and "nan" apart. The caller frees the text with tandem_free. Empty without layers.
+//
+// Of each op and dtype, those whose results took most time first: op, dtype ("" if it is not known), calls, pending,
+// errors, dropped, bytes of results; then of the calls, and of the results: count, and total, least and most
+// nanoseconds.
+TANDEM_C_API tandem_status* tandem_js_profile(tandem_js* js, char** text, size_t* size);
+TANDEM_C_API void tandem_js_profile_reset(tandem_js* js);
+// A record of counts: equal, diverged, then how many were skipped and why, for each reason; and one for each of the
+// first results that differed, at most 64 of each shadow: op, location, call, result, element, actual, expected, error,
+// ulp, largest error, different elements, metadata, attributes, inputs, message.
+TANDEM_C_API tandem_status* tandem_js_shadow(tandem_js* js, char** text, size_t* size);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // TANDEM_BINDINGS_WASM_TANDEM_PROGRAMS_H_

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Programs, recordings and layers of a module: a file of its own, which is loaded when one of them is asked for.
+
+import type { LoadProgramOptions, Programs, ProgramsPackage, ProgramSource } from '../../programs.js';
+import type { Caller, Layer, Layers, Program, Recordable, Recording, RecordOptions } from '../../programs.js';
+import type { Runtime } from '../../runtime.js';
+import type { Tensor } from '../../tensor.js';
+import type { WasmEngine } from '../engine.js';
+import { ModuleLayers, textOfLayers } from './layers.js';
+import { loadProgram } from './load.js';
+import { record } from './record.js';
+import { Task } from './task.js';
+
+/** What has to do with programs, of the runtime of this engine. */
+export function open(engine: WasmEngine, common: ProgramsPackage): Programs {
+  return new ModulePrograms(engine, common);
+}
+
+class ModulePrograms implements Programs {
+  constructor(private readonly engine: WasmEngine, private readonly common: ProgramsPackage) {}
+
+  load(runtime: Runtime, source: ProgramSource, options: LoadProgramOptions, caller: Caller): Promise<Program> {
+    const task = new Task(this.engine, this.common, caller);
+    return task.perform(() => loadProgram(runtime, source, options, task));
+  }
+
+  record<Result extends Recordable>(
+    runtime: Runtime, fn: (...inputs: Tensor[]) => Result | PromiseLike<Result>, options: RecordOptions, caller: Caller,
+  ): Promise<Recording<Result>> {
+    const task = new Task(this.engine, this.common, caller);
+    return task.perform(async () => {
+      checkNotRecording(task);
+      this.engine.isRecording = true;
+      try {
+        return await record(runtime, fn, options, task);
+      } finally {
+        this.engine.isRecording = false;
+      }
+    });
+  }
+
+  setLayers(runtime: Runtime, layers: readonly Layer[], caller: Caller): Promise<void> {
+    const { engine } = this;
+    const task = new Task(engine, this.common, caller);
+    return task.perform(async () => {
+      checkNotRecording(task);
+      const names = task.copyOf(layers, 'layers') as Layer[];
+      const text = textOfLayers(names, engine.device, task);
+      if (text !== '') {
+        engine.withText(text, (at) => engine.run(() => task.exports.tandem_js_layers_add(engine.js, at)));
+      }
+      engine.useHandler(text);
+      (runtime as { layers: Layers | undefined }).layers = text === '' ? undefined : new ModuleLayers(names, task);
+    });
+  }
+}
+
+function checkNotRecording(task: Task): void {
+  if (!task.engine.isRecording) return;
+  throw task.error('FailedPrecondition',
+    'expected no recording of this runtime in progress, got one that has not ended');
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Layers over the device: what they find, and that they change nothing else.
+
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+
+import { add, log, matMul, mul } from 'tandem-rt';
+import { createRuntime } from './create_runtime.js';
+import { checkError, expectError, rejectionOf } from './errors.js';
+
+const ADD = `func @main(%x: !corert.tensorhandle) -> !corert.tensorhandle {
+  %cpu = corert.get_op_handler("cpu")
+  %y = corert.executeop(%cpu) "tf.AddV2"(%x, %x)
+  %z = corert.executeop(%cpu) "tf.Log"(%y)
+  tfrt.return %z : !corert.tensorhandle
+}
+`;
+
+describe('layers', () => {
+  it('OH-4: profile counts calls and measures them', async () => {
+    const rt = await createRuntime({ device: 'cpu', layers: ['profile'] });
+    expect(rt.layers.names).to.deep.equal(['profile']);
+    const x = rt.ones([200, 200]);
+    await matMul(x, x).ready();
+    await add(x, 1).ready();
+    await add(rt.tensor([1, 2], { dtype: 'i32' }), 1).ready();
+    const profile = rt.layers.profile();
+    const counts = profile.map(({ op, dtype, calls, resultBytes }) => [op, dtype, calls, resultBytes]);
+    expect(counts).to.deep.include.members(
+      [['tf.MatMul', 'f32', 1, 160_000], ['tf.AddV2', 'f32', 1, 160_000], ['tf.AddV2', 'i32', 1, 8]]);
+    for (const { call, dropped, errors, pending, results } of profile) {
+      expect([dropped, errors, pending]).to.deep.equal([0, 0, 0]);
+      for (const { count, max, mean, min, total } of [call, results]) {
+        expect(count).to.equal(1);
+        expect(new Set([max, mean, min, total]).size).to.equal(1);
+        expect(total).to.be.at.least(0);
+      }
+      expect(results.total).to.be.at.least(call.total);
+    }
+    expect(profile.map((entry) => entry.results.total)).to.deep.equal(
+      profile.map((entry) => entry.results.total).sort((a, b) => b - a));
+    rt.layers.resetProfile();
+    expect(rt.layers.profile()).to.deep.equal([]);
+    await rt.dispose();
+  });
+
+  it('are changed at any time, for calls and programs from then on', async () => {
+    const rt = await createRuntime({ device: 'cpu' });
+    expect(rt.layers).to.equal(undefined);
+    const x = rt.tensor([1, 2]);
+    const before = await rt.loadProgram(ADD);
+    add(x, x);
+    await rt.setLayers(['profile']);
+    add(x, x);
+    rt.execute('tf.AddV2', [x, x]);
+    before.run('main', [x]);
+    expect(rt.layers.profile().map(({ op, calls }) => [op, calls])).to.deep.equal([['tf.AddV2', 2]]);
+    const after = await rt.loadProgram(ADD);
+    after.run('main', [x]);
+    const { layers } = rt;
+    await rt.setLayers([]);
+    expect(rt.layers).to.equal(undefined);
+    add(x, x);
+    after.run('main', [x]);
+    const calls = Object.fromEntries(layers.profile().map((entry) => [entry.op, entry.calls]));
+    expect(calls).to.deep.equal({ 'tf.AddV2': 4, 'tf.Log': 2 });
+    await rt.dispose();
+  });
+
+  it('OH-4: nan-guard names the op that gave a NaN first', async () => {
+    const rt = await createRuntime({ device: 'cpu', layers: ['nan-guard'], trackLocations: true });
+    const x = rt.tensor([[1, -1]]);
+    const error = expectError(() => mul(log(x), 2), 'OutOfRange',
+      /^\[tf\.Log\] result 0 must be without NaN, got nan at \[0,1\] of f32\[1,2\]$/);
+    expect(error.location).to.match(/\.js:\d+:\d+$/);
+    const program = await rt.loadProgram(ADD, { file: 'f.mlir' });
+    expect(expectError(() => program.run('main', [[-3]]), 'OutOfRange', /tf\.Log/).location).to.match(/^f\.mlir:4:/);
+    expect(await program.run('main', [[0.5]])[0].array()).to.deep.equal([0]);
+    const large = log(add(rt.ones([1 << 20]), -2));
+    checkError(await rejectionOf(large.data()), 'OutOfRange', /tf\.Log/);
+    await rt.dispose();
+  });
+
+  it('OH-4: shadow compares with another device', async () => {
+    const rt = await createRuntime({ device: 'cpu', layers: ['shadow:cpu'] });
+    const x = rt.ones([3]);
+    expect(await add(x, 1).array()).to.deep.equal([2, 2, 2]);
+    expect(rt.layers.shadow()).to.deep.equal({ equal: 1, diverged: 0, skipped: {}, divergences: [] });
+    await rt.dispose();
+  });
+
+  it('OH-4: log prints calls and results', async () => {
+    let printed = '';
+    const rt = await createRuntime({ device: 'cpu', layers: ['log'], onPrint: (text) => { printed += text; } });
+    add(rt.tensor([1, 2]), 3);
+    await rt.settled();
+    expect(printed).to.match(/tf\.AddV2[^]*f32\[2\] = \[4, 5\]/);
+    await rt.dispose();
+  });
+
+  it('are put over each other', async () => {
+    const rt = await createRuntime({ device: 'cpu', layers: ['profile', 'shadow:cpu', 'nan-guard', 'shadow:cpu'] });
+    expect(rt.layers.names).to.have.length(4);
+    expect(await add(rt.ones([3]), 1).array()).to.deep.equal([2, 2, 2]);
+    expectError(() => log(rt.tensor([-1])), 'OutOfRange', /NaN/);
+    const entry = rt.layers.profile().find(({ op }) => op === 'tf.Log');
+    expect([entry.calls, entry.errors]).to.deep.equal([1, 1]);
+    expect(rt.layers.shadow().equal).to.be.at.least(2);
+    await rt.dispose();
+  });
+
+  it('have no part in recordings, which go on below them', async () => {
+    const rt = await createRuntime({ device: 'cpu', layers: ['profile'] });
+    const { program } = await rt.record((x) => add(x, 1), { inputs: [1] });
+    expect(rt.layers.profile()).to.deep.equal([]);
+    expect(program.toText()).to.match(/get_op_handler "cpu"/);
+    expect(await program.run('main', [1])[0].item()).to.equal(2);
+    expect(rt.layers.profile().map(({ op }) => op)).to.deep.equal(['tf.AddV2']);
+    await add(rt.scalar(1), 1).ready();
+    expect(rt.layers.profile()[0].calls).to.equal(2);
+    await rt.dispose();
+  });
+
+  it('that are wrong are refused', async () => {
+    const rt = await createRuntime({ device: 'cpu' });
+    for (const layer of ['fast', 5, '', 'profile:cpu', 'shadow', null]) {
+      const error = checkError(await rejectionOf(rt.setLayers([layer])), 'InvalidArgument', /expected the layers/);
+      expect(error.location).to.match(/\.js:\d+:\d+$/);
+    }
+    checkError(await rejectionOf(rt.setLayers('profile')), 'InvalidArgument', /layers to be an array/);
+    checkError(await rejectionOf(rt.setLayers(['shadow:npu'])), 'NotFound', /npu/);
+    checkError(await rejectionOf(rt.setLayers(['shadow:'])), 'InvalidArgument', /at offset/);
+    expect(rt.layers).to.equal(undefined);
+    checkError(await rejectionOf(createRuntime({ device: 'cpu', layers: ['fast'] })), 'InvalidArgument', /'fast'/);
+    await rt.setLayers(['profile']);
+    const { layers } = rt;
+    await rt.dispose();
+    expectError(() => layers.profile(), 'FailedPrecondition', /disposed of/);
+    expectError(() => layers.resetProfile(), 'FailedPrecondition', /disposed of/);
+    checkError(await rejectionOf(rt.setLayers([])), 'FailedPrecondition', /disposed of/);
+  });
+});
