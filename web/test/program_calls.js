@@ -3,8 +3,8 @@
 
 // A program, for tests of how the code of programs comes to be there.
 
-// Doubles a number until it is 1000 or more. What a loop does next is found out where its condition was computed, which is
-// a worker if there are threads.
+// Doubles a number until it is 1000 or more. What a loop does next is found out where its condition was computed, which
+// is a worker if there are threads.
 const DOUBLE = `
 func @less(%x: !corert.tensorhandle) -> !corert.tensorhandle {
   %cpu = corert.get_op_handler "cpu"
