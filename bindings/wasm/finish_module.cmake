@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Run after Emscripten has written GLUE for a module with threads: OUTPUT is the same, but says what its file is called for
-# this ENVIRONMENT, has the placeholders of threads_library.js, and gives a worker's options as the literal that bundlers
-# look for.
+# Run after Emscripten has written GLUE for a module with threads: OUTPUT is the same, but says what its file is called
+# for this ENVIRONMENT, has the placeholders of threads_library.js, and gives a worker's options as the literal that
+# bundlers look for.
 
 function(replace from to)
   string(FIND "${text}" "${from}" place)

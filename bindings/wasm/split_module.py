@@ -13,8 +13,8 @@ usage: split_module.py --bin DIR --linked FILE --map FILE --map-without FILE --e
                        --secondary FILE [--threads]
 
 The linked module has the linker's names for its functions, and is optimised by what changes no function's identity.
-With --threads the primary imports from "placeholder", by the number of its place in the table, what to call in the place
-of each function of the secondary; without, those places are empty before the secondary is there.
+With --threads the primary imports from "placeholder", by the number of its place in the table, what to call in the
+place of each function of the secondary; without, those places are empty before the secondary is there.
 """
 
 import argparse

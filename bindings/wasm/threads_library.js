@@ -12,9 +12,9 @@ addToLibrary({
   // On that thread only.
   tandem_execute_batch: (...args) => Module['onTandemExecute']?.(...args),
 
-  // Every thread has a table of its own, and a worker that waits for work hears no messages. So in its place each function
-  // of programs has a placeholder, which is named by its place in the table: the first that a worker calls fills the
-  // worker's table with the functions, whose code the loading thread has put into the memory that all share.
+  // Every thread has a table of its own, and a worker that waits for work hears no messages. So in its place each
+  // function of programs has a placeholder, which is named by its place in the table: the first that a worker calls
+  // fills the worker's table with the functions, whose code the loading thread has put into the memory that all share.
   $tandemExports: undefined,
   $tandemFillTable__deps: ['$tandemExports', 'tandem_programs_code'],
   $tandemFillTable: () => {

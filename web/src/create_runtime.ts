@@ -44,9 +44,9 @@ export interface RuntimeOptions {
   /** The bytes of tandem.wasm. */
   wasmBinary?: BufferSource;
   /**
-   * Where the module's code of programs is, which is fetched when a program is first asked for: tandem-programs.wasm, or
-   * tandem-webgpu-programs.wasm or tandem-threads-programs.wasm of those modules. By default beside `wasmUrl`, under the
-   * same name with `-programs`, or beside this package's code.
+   * Where the module's code of programs is, which is fetched when a program is first asked for: tandem-programs.wasm,
+   * tandem-webgpu-programs.wasm or tandem-threads-programs.wasm, as the module is. By default beside `wasmUrl`, under
+   * the same name with `-programs`, or beside this package's code.
    */
   programsUrl?: string | URL;
   /** A GPUDevice to share with the program, which then destroys it. By default the runtime asks for one of its own. */

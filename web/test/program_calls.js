@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// A program for tests of how the code of programs comes to be there.
+// A program, for tests of how the code of programs comes to be there.
 
-// Doubles a number until it is 1000 or more. What a loop does next is found out where its condition was computed, which is
-// a worker if there are threads.
+// Doubles a number until it is 1000 or more. What a loop does next is found out where its condition was computed, which
+// is a worker if there are threads.
 const DOUBLE = `
 func @less(%x: !corert.tensorhandle) -> !corert.tensorhandle {
   %cpu = corert.get_op_handler "cpu"
@@ -27,9 +27,11 @@ func @f(%x: !corert.tensorhandle) -> !corert.tensorhandle {
 /** What the program makes of a tensor of one f32. */
 export async function double(rt, x) {
   const program = await rt.loadProgram(DOUBLE, { device: 'program' });
-  const [y] = program.run('f', [x]);
+  const [result] = program.run('f', [x]);
+  const value = await result.item();
+  result.dispose();
   program.dispose();
-  return y.item();
+  return value;
 }
 
 /** What `double` has to give. */

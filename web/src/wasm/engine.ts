@@ -294,8 +294,9 @@ export class WasmEngine extends Engine {
   }
 
   async openPrograms(common: ProgramsPackage): Promise<Programs> {
-    const [{ open }] = await Promise.all([import('./programs/programs.js'), this.loadPrograms()]);
-    return open(this, common);
+    // While the script is fetched. Calls wait for it, and tell what is wrong with it.
+    this.loadPrograms().catch(() => undefined);
+    return (await import('./programs/programs.js')).open(this, common);
   }
 
   // Texts and memory.

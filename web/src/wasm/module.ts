@@ -15,8 +15,8 @@ import type { Export, ProgramsExport } from './layout.js';
 type Call = (...args: number[]) => number;
 
 /**
- * The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. Those of
- * programs are called after `WasmInstance.loadPrograms` only.
+ * The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. Those
+ * of programs are called after `WasmInstance.loadPrograms` only.
  */
 export type WasmExports = Readonly<Record<Export | ProgramsExport, Call>>;
 
@@ -150,7 +150,7 @@ async function addPrograms(
   }
 }
 
-/** Where the code of programs is by what the user has said, by default beside the module; undefined for nothing said. */
+/** Where the code of programs is by what the user has said, else beside `wasmUrl`; undefined without either. */
 export function givenProgramsUrl(programsUrl?: string | URL, wasmUrl?: string | URL): URL | undefined {
   if (programsUrl !== undefined) return toUrl(programsUrl, 'programsUrl');
   if (wasmUrl === undefined) return undefined;
@@ -160,7 +160,8 @@ export function givenProgramsUrl(programsUrl?: string | URL, wasmUrl?: string | 
 }
 
 async function ownProgramsUrl(exports: WebAssembly.Exports): Promise<URL> {
-  return 'tandem_webgpu_create' in exports ? (await import('./webgpu/webgpu.js')).programsUrl() : platform.programsUrl();
+  if (!('tandem_webgpu_create' in exports)) return platform.programsUrl();
+  return (await import('./webgpu/webgpu.js')).programsUrl();
 }
 
 function otherVersion(got: string): TandemError {

@@ -14,7 +14,7 @@ import { removeStrangersProject, run, strangersProject } from './stranger.mjs';
 
 const pageTimeout = 60_000;
 
-/** What compute.js gives; a a^T - 11 = [[-6, 0], [0, 14]]. A page fetches the module, and the code of programs later. */
+/** What compute.js gives; a a^T - 11 = [[-6, 0], [0, 14]]. A page fetches the module, later the code of programs. */
 function expectComputed(computed, { threaded, inNode = false }) {
   expect(computed).to.be.an('object');
   expect(computed.values).to.deep.equal([0, 0, 0, 14]);

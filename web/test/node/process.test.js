@@ -106,7 +106,7 @@ describe('a wasm file', () => {
     }
   });
 
-  it('of the code of programs that is missing is NotFound, one that is cut off DataLoss; put right, it works', async () => {
+  it('of programs that is missing is NotFound, one that is cut off DataLoss; put right, it works', async () => {
     const wasmUrl = pathToFileURL(join(folder, 'copy.wasm'));
     const file = join(folder, 'copy-programs.wasm');
     await copyFile(join(web, 'dist/tandem.wasm'), fileURLToPath(wasmUrl));

@@ -28,10 +28,10 @@ export class Task {
     });
   }
 
-  /** Runs `body`; an error of the package whose place is not known is the caller's. */
+  /** Runs `body` once the code of programs is there; an error of the package whose place is not known is the caller's. */
   async perform<T>(body: () => Promise<T>): Promise<T> {
     try {
-      if (this.engine.closed !== undefined) throw this.engine.whyClosed();
+      await this.engine.loadPrograms();
       return await body();
     } catch (error) {
       throw this.located(error);
