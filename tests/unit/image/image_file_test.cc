@@ -211,7 +211,7 @@ TEST_F(ImageFileTest, RefusesToWriteWhatTheFormatCannotHold) {
 TEST_F(ImageFileTest, LeavesNothingBehindWhenWritingFails) {
   EXPECT_EQ(WriteImage(folder_.File("no/such/folder.ppm"), Make(1, 1, 1, 8)).code(), StatusCode::kFailedPrecondition);
   std::filesystem::create_directory(folder_.File("folder.ppm"));
-  EXPECT_EQ(WriteImage(folder_.File("folder.ppm"), Make(1, 1, 1, 8)).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(WriteImage(folder_.File("folder.ppm"), Make(1, 1, 1, 8)).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(folder_.Count(), 1u);
 }
 
