@@ -30,12 +30,12 @@ foreach(targets TandemTargets TandemStaticTargets)
   install(EXPORT ${targets} NAMESPACE Tandem:: DESTINATION "${package_dir}" COMPONENT development)
 endforeach()
 
-foreach(part core backends/cpu backends/gpu backends/vulkan/loader native)
+foreach(part core backends/cpu backends/gpu backends/vulkan/loader bindings/plugin native)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${part}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
           COMPONENT development FILES_MATCHING PATTERN "*.h")
 endforeach()
-install(FILES "${PROJECT_SOURCE_DIR}/bindings/c/tandem.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-        COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/bindings/c/tandem.h" "${PROJECT_SOURCE_DIR}/bindings/c/tandem_plugin.h"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development)
 install(FILES "${PROJECT_BINARY_DIR}/core/include/tandem/version.h"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tandem" COMPONENT development)
 

@@ -64,6 +64,8 @@ typedef struct tandem_request tandem_request;
 typedef struct tandem_program tandem_program;
 // Calls that are to become a program.
 typedef struct tandem_recording tandem_recording;
+// Ops, kernels and devices that were added at run time.
+typedef struct tandem_op_library tandem_op_library;
 
 // The kinds of errors.
 typedef int32_t tandem_code;
@@ -451,6 +453,30 @@ TANDEM_C_API tandem_status* tandem_recording_finish(tandem_recording* recording,
                                                     size_t num_outputs, tandem_program** program);
 // Ends it if it has not been finished.
 TANDEM_C_API void tandem_recording_release(tandem_recording* recording);
+
+// Op libraries: ops, kernels and devices from a shared library or the program itself, by tandem_plugin.h, which says
+// more. They may come and go while others call.
+
+struct tandem_plugin_api;
+struct tandem_plugin;
+// Fills an op library. Called once, on the thread that makes it; must not make or release op libraries.
+typedef tandem_status* (*tandem_op_library_init)(const struct tandem_plugin_api* api, struct tandem_plugin* plugin,
+                                                 void* user);
+
+// Loads a shared library and adds what it has to the runtime; if the runtime has it already, another reference to that.
+// If anything fails, nothing stays added or loaded. `location` is that of the call, for errors, or null.
+// TANDEM_NOT_FOUND if there is no such file; TANDEM_FAILED_PRECONDITION if it may not be read, is no shared library,
+// lacks a symbol, or is of another version of tandem_plugin.h; or the error of the library's own function.
+TANDEM_C_API tandem_status* tandem_op_library_load(tandem_runtime* runtime, const char* path, const char* location,
+                                                   tandem_op_library** library);
+// The same for a function of the program. `plugin_abi_version` is TANDEM_PLUGIN_ABI_VERSION of tandem_plugin.h.
+TANDEM_C_API tandem_status* tandem_op_library_create(tandem_runtime* runtime, uint32_t plugin_abi_version,
+                                                     tandem_op_library_init init, void* user, const char* location,
+                                                     tandem_op_library** library);
+// Releases the reference, and waits for nothing; null is fine. The last one takes all that the library added away;
+// calls that run or are pending end as they would have. `unloaded`, which may be null, is a chain for the caller to
+// wait for: until that has happened and nothing of the library is used any more, at once if there are other references.
+TANDEM_C_API tandem_status* tandem_op_library_unload(tandem_op_library* library, tandem_chain** unloaded);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -15,6 +15,7 @@
 #include "tool/command.h"
 #include "tool/content.h"
 #include "tool/devices.h"
+#include "tool/op_libraries.h"
 #include "tool/program_call.h"
 #include "tool/progress.h"
 #include "tool/quantities.h"
@@ -57,6 +58,8 @@ StatusOr<std::unique_ptr<eager::Runtime>> MakeRuntime(const ProgramCallOptions& 
 StatusOr<int64_t> CountOps(const BenchOptions& options, const RcRef<const Program>& program, const std::string& device,
                            Console& console) {
   TANDEM_ASSIGN_OR_RETURN(const std::unique_ptr<eager::Runtime> runtime, MakeRuntime(options.call));
+  TANDEM_ASSIGN_OR_RETURN(const std::vector<LoadedOpLibrary> libraries,
+                          LoadOpLibraries(*runtime, options.call.op_libraries));
   Devices devices(*runtime, console, {.profile = true, .shadow = {}});
   TANDEM_ASSIGN_OR_RETURN(const ProgramCall call,
                           ProgramCall::Prepare(*runtime, console, devices, options.call, program, device));
@@ -89,6 +92,8 @@ StatusOr<Measurement> MeasureDevice(const BenchOptions& options, const RcRef<con
   Measurement measurement;
   TANDEM_ASSIGN_OR_RETURN(measurement.ops, CountOps(options, program, device, console));
   TANDEM_ASSIGN_OR_RETURN(const std::unique_ptr<eager::Runtime> runtime, MakeRuntime(options.call));
+  TANDEM_ASSIGN_OR_RETURN(const std::vector<LoadedOpLibrary> libraries,
+                          LoadOpLibraries(*runtime, options.call.op_libraries));
   Devices devices(*runtime, console, {});
   TANDEM_ASSIGN_OR_RETURN(ProgramCall call,
                           ProgramCall::Prepare(*runtime, console, devices, options.call, program, device));

@@ -12,6 +12,7 @@
 #include "tool/command.h"
 #include "tool/content.h"
 #include "tool/devices.h"
+#include "tool/op_libraries.h"
 
 namespace tandem::tool {
 
@@ -20,6 +21,7 @@ namespace {
 struct CheckOptions {
   std::vector<std::string> files;
   std::string device;
+  std::vector<std::string> op_libraries;
 };
 
 std::string Plural(size_t count, std::string_view what) {
@@ -66,10 +68,12 @@ bool CheckFile(const std::string& file, OpHandler* handler, Console& console) {
 
 ExitCode Check(const CheckOptions& options, Console& console) {
   std::unique_ptr<eager::Runtime> runtime;
+  std::vector<LoadedOpLibrary> libraries;
   OpHandler* handler = nullptr;
   if (!options.device.empty()) {
     const auto find = [&]() -> StatusOr<OpHandler*> {
       TANDEM_ASSIGN_OR_RETURN(runtime, eager::Runtime::Create({.num_threads = 1}));
+      TANDEM_ASSIGN_OR_RETURN(libraries, LoadOpLibraries(*runtime, options.op_libraries));
       return Devices(*runtime, console, {}).Find(options.device);
     };
     const StatusOr<OpHandler*> found = find();
@@ -89,6 +93,7 @@ Command MakeCheckCommand(CLI::App& tool) {
   app.add_option("FILE", options->files, "programs: text or the binary form; - is standard input")->required();
   app.add_option("--device", options->device, std::string("also check that all ops can be run there: ") + kDeviceHelp)
       ->option_text("DEVICE");
+  AddOpLibraryOption(app, options->op_libraries);
   app.footer(
       "The exit code is 1 if any of the programs is wrong.\n\n"
       "Examples:\n"

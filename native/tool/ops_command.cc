@@ -15,6 +15,7 @@
 #include "tool/command.h"
 #include "tool/devices.h"
 #include "tool/kernels.h"
+#include "tool/op_libraries.h"
 #include "tool/quantities.h"
 
 namespace tandem::tool {
@@ -24,6 +25,7 @@ namespace {
 struct OpsOptions {
   std::string pattern;
   bool json = false;
+  std::vector<std::string> op_libraries;
 };
 
 std::string Lower(std::string_view text) {
@@ -138,6 +140,8 @@ void PrintJson(OpRegistry& registry, const std::vector<const OpDef*>& defs, Cons
 
 Status ShowOps(const OpsOptions& options, Console& console) {
   TANDEM_ASSIGN_OR_RETURN(const std::unique_ptr<eager::Runtime> runtime, eager::Runtime::Create({.num_threads = 1}));
+  TANDEM_ASSIGN_OR_RETURN(const std::vector<LoadedOpLibrary> libraries,
+                          LoadOpLibraries(*runtime, options.op_libraries));
   OpRegistry& registry = runtime->core().registry();
   const OpDef* const named = registry.Find(options.pattern);
   std::vector<const OpDef*> defs;
@@ -170,6 +174,7 @@ Command MakeOpsCommand(CLI::App& tool) {
                  "the name of an op, which is described; or a part of names and summaries, in any case; or a name "
                  "with * and ?");
   app.add_flag("--json", options->json, "print the definitions as JSON");
+  AddOpLibraryOption(app, options->op_libraries);
   app.footer(
       "Examples:\n"
       "  tandem ops\n"

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "tandem/safetensors.h"
+#include "tool/op_libraries.h"
 #include "tool/tensor_files.h"
 
 namespace tandem::tool {
@@ -163,6 +164,7 @@ void AddProgramCallOptions(CLI::App& app, ProgramCallOptions& options) {
       ->option_text("N")
       ->check(CLI::Range(0, 1024));
   app.add_flag("--exact", options.exact, "results of the CPU are the same bits on every machine");
+  AddOpLibraryOption(app, options.op_libraries);
 }
 
 InputFileName ParseInput(const std::string& text) {

@@ -29,6 +29,7 @@ struct ProgramCallOptions {
   std::string weights;
   int threads = 0;  // 0: one per core
   bool exact = false;
+  std::vector<std::string> op_libraries;
 };
 
 // Adds the options to a command.

@@ -15,6 +15,7 @@
 #include "tool/command.h"
 #include "tool/content.h"
 #include "tool/devices.h"
+#include "tool/op_libraries.h"
 #include "tool/program_call.h"
 #include "tool/progress.h"
 #include "tool/quantities.h"
@@ -94,6 +95,8 @@ Status RunProgram(const RunOptions& options, Console& console) {
                               .on_diagnostic = [&first_error](const Status& error) { first_error.Hear(error); },
                               .print = [&console](std::string_view text) { console.Print(text); },
                               .exact = options.call.exact}));
+  TANDEM_ASSIGN_OR_RETURN(const std::vector<LoadedOpLibrary> libraries,
+                          LoadOpLibraries(*runtime, options.call.op_libraries));
   Devices devices(*runtime, console, {.profile = options.profile, .shadow = options.shadow});
   TANDEM_ASSIGN_OR_RETURN(const ProgramCall call, ProgramCall::Prepare(*runtime, console, devices, options.call,
                                                                        std::move(program), options.device));

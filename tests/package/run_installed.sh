@@ -32,7 +32,7 @@ fi
 step "install" "$cmake" --install "$build" --prefix "$first"
 mv "$first" "$tree"
 lib=$(dirname "$(find "$tree" -name libtandem.a)")
-for file in include/tandem.h include/tandem/{ops,version,kernel_op_handler}.h include/tandem/cpu/cpu_op_handler.h \
+for file in include/tandem.h include/tandem_plugin.h include/tandem/{ops,version,kernel_op_handler,load_op_library}.h include/tandem/cpu/cpu_op_handler.h \
   share/doc/tandem/{LICENSE,README.md,CONTRACT.md}; do
   [[ -s $tree/$file ]] || fail "$file is missing"
 done
@@ -183,6 +183,21 @@ for variant in shared static; do
   grep -q '^calls: ok' "$log" || fail "calls_$variant did not get to its end"
   grep -qE '^expected: InvalidArgument: \[tf\.MatMul\] .*calls\.c:[0-9]+\)$' "$log" ||
     fail "calls_$variant did not show its error"
+done
+
+# An op library in C, which links nothing, serves programs with either library.
+step "compile and link plugin.c" "$cc" -std=c99 -Wall -Wextra -pedantic -Werror -fPIC -shared -fvisibility=hidden \
+  -I "$tree/include" "$here/installed/plugin.c" -o "$scratch/plugin.so" -Wl,-z,defs
+step "compile load_plugin.c" "$cc" -std=c99 -Wall -Wextra -pedantic -Werror "${cflags[@]}" \
+  -c "$here/installed/load_plugin.c" -o "$scratch/load_plugin.o"
+step "link load_plugin_shared" "$cc" "$scratch/load_plugin.o" "${libs[@]}" -o "$scratch/load_plugin_shared"
+step "link load_plugin_static" "$cc" "$scratch/load_plugin.o" "${static_libs[@]/-ltandem/-l:libtandem.a}" -lstdc++ \
+  -lm -o "$scratch/load_plugin_static"
+for variant in shared static; do
+  LD_LIBRARY_PATH=$lib step "run load_plugin_$variant" "$scratch/load_plugin_$variant" "$scratch/plugin.so"
+  grep -qx 'scaled: f32\[3\] = \[2.5, 5, -7.5\]' "$log" || fail "load_plugin_$variant did not call the op"
+  grep -qx 'expected: \[mine.Scale\] op mine.Scale is not defined' "$log" ||
+    fail "load_plugin_$variant did not unload the op"
 done
 
 # README's program and the one above, with what watches for undefined behaviour in them, casts and calls of objects of

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 """Runs the command-line tool on small programs, and checks what it prints and writes, and its errors and exit codes.
 
-usage: tool_test.py TOOL
+usage: tool_test.py TOOL [OP_LIBRARY]    the library is that of tests/unit/plugins/good.c
 """
 
 import ast
@@ -26,6 +26,7 @@ except ImportError:
     numpy = None
 
 TOOL = ""
+OP_LIBRARY = ""
 COMMANDS = ("run", "check", "convert", "bench", "ops", "devices", "completion")
 
 # The contract's own, PR-1.
@@ -374,6 +375,24 @@ class ToolTest(unittest.TestCase):
         self.assertIn("1 result agrees, 0 differ, 0 not compared\n", self.ok(*run, "--shadow", "cpu"))
         self.assertIn("1 result agrees", self.ok(*run, "--device", "shadow:cpu|cpu", "--exact", "--threads", "1"))
 
+    def test_op_libraries(self):
+        if not OP_LIBRARY:
+            self.skipTest("no op library was given")
+        program = self.write("plug.mlir", SAME.replace(
+            "  tfrt.return %x", '  %cpu = corert.get_op_handler("cpu")\n'
+            '  %y = corert.executeop(%cpu) "plug.NonZero"(%x)\n  tfrt.return %y'))
+        x = self.write("x.npy", floats((3,), (0, 2, 3)))
+        library = ("--op-library", OP_LIBRARY)
+        self.assertIn("plug.NonZero", self.fails("run", program, "--input", x))
+        self.assertIn("output0: f32[2] = [2, 3]", self.ok("run", program, "--input", x, *library))
+        self.assertIn("plug.NonZero", self.fails("check", program, "--device", "cpu"))
+        self.assertIn("ok: 1 function", self.ok("check", program, "--device", "cpu", *library))
+        self.assertRegex(self.ok("bench", program, "--input", x, "--repeat", "2", *library), r"(?m) 2 +1 ")
+        self.assertRegex(self.ok("ops", "plug.Split", *library), r"(?m)^cpu +.*f16")
+        self.assertIn("expected the op library ./none.so: No such file",
+                      self.fails("ops", "plug.Split", "--op-library", "./none.so"))
+        self.assertIn(f"expected the op library {program}: ", self.fails("ops", "--op-library", program))
+
     def test_trace(self):
         program, x = self.write("log.mlir", LOG), self.write("x.npy", floats((2,), (1, 2)))
         self.ok("run", program, "--input", x, "--trace", self.path("trace.json"))
@@ -498,7 +517,7 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(self.complete("completion", ""), ["bash", "zsh", "fish"])
         self.assertEqual(self.complete("run", ""), [])  # files, which bash completes itself
         self.assertEqual(self.complete("run", "--output", ""), [])
-        self.assertEqual(self.complete("ops", "-"), ["--help", "--json"])
+        self.assertEqual(self.complete("ops", "-"), ["--help", "--json", "--op-library"])
 
     def test_completion_of_other_shells(self):
         for shell in ("zsh", "fish"):
@@ -584,4 +603,5 @@ class ToolTest(unittest.TestCase):
 
 if __name__ == "__main__":
     TOOL = os.path.abspath(sys.argv[1])
+    OP_LIBRARY = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
     unittest.main(argv=sys.argv[:1])

@@ -38,6 +38,10 @@ class TANDEM_EXPORT OpLibrary {
   Status AddKernel(KernelOpHandler& handler, std::string_view op_name, DTypeSet dtypes, Kernel kernel);
   Status AddKernel(KernelOpHandler& handler, std::string_view op_name, Kernel kernel);
 
+  // What keeps the library in use, as a call of it does: for what is to outlive a kernel, such as work of its own. Null
+  // after Remove. Not to be dropped by the code of the library.
+  std::shared_ptr<const void> in_use();
+
   // Takes everything away: calls by name see it at once; those that run or are pending end as they would have, and ops
   // made before go on. The result is available when none of these is left and `code` has been dropped, on the thread
   // that did it; wait for it by HostContext::Await, but not in a kernel of the library. Later calls give the same.

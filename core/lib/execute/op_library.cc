@@ -60,6 +60,11 @@ Status OpLibrary::AddKernel(KernelOpHandler& handler, std::string_view op_name, 
   return AddKernel(handler, op_name, DTypeSet{DType::kInvalid}, std::move(kernel));
 }
 
+std::shared_ptr<const void> OpLibrary::in_use() {
+  const std::lock_guard lock(mutex_);
+  return in_use_;
+}
+
 AsyncValueRef<Chain> OpLibrary::Remove() {
   std::shared_ptr<const void> in_use;  // ends last, without the lock: continuations of what it tells may use this
   const std::lock_guard lock(mutex_);
