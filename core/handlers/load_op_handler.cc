@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/shared_library.h"
+
 namespace tandem {
 
 #if defined(__unix__) && !defined(__EMSCRIPTEN__)
@@ -24,18 +26,6 @@ std::string OwnFolder() {
   return std::string(file.substr(0, file.rfind('/') + 1));
 }
 
-StatusOr<internal::OpHandlerModuleEntry> FindEntry(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (library == nullptr) {
-    const char* reason = dlerror();
-    return MakeError(StatusCode::kNotFound, "expected the module ", path, ": ",
-                     reason == nullptr ? "it cannot be opened" : reason);
-  }
-  void* const entry = dlsym(library, internal::kOpHandlerModuleSymbol);
-  if (entry == nullptr) return FailedPrecondition("expected ", path, " to have ", internal::kOpHandlerModuleSymbol);
-  return reinterpret_cast<internal::OpHandlerModuleEntry>(entry);
-}
-
 }  // namespace
 
 StatusOr<OpHandler*> LoadOpHandler(CoreRuntime& runtime, std::string_view module, OpHandler* fallback,
@@ -43,7 +33,9 @@ StatusOr<OpHandler*> LoadOpHandler(CoreRuntime& runtime, std::string_view module
   const bool is_path = module.find('/') != std::string_view::npos;
   const std::string path = is_path ? std::string(module)
                                    : OwnFolder() + "libtandem_" + std::string(module) + ".so." TANDEM_SO_VERSION_STRING;
-  TANDEM_ASSIGN_OR_RETURN(const internal::OpHandlerModuleEntry entry, FindEntry(path));
+  TANDEM_ASSIGN_OR_RETURN(const auto library, SharedLibrary::Open("module", path, SharedLibrary::Lifetime::kProcess));
+  TANDEM_ASSIGN_OR_RETURN(void* const symbol, library->Find(internal::kOpHandlerModuleSymbol));
+  const auto entry = reinterpret_cast<internal::OpHandlerModuleEntry>(symbol);
   internal::OpHandlerModuleCall call = {TANDEM_VERSION_STRING,
                                         &kDenseHost,
                                         path.c_str() + path.rfind('/') + 1,
