@@ -56,7 +56,9 @@ class RatioReporter final : public benchmark::ConsoleReporter {
         {"AddMade/16", "TorchAdd/16", 0},     {"AddByName/16", "TorchAdd/16", 0},
         {"AddMade/1024", "TorchAdd/1024", 0}, {"AddByName/1024", "TorchAdd/1024", 0},
         {"AddChain100/1", "AddMade/1", 1.0},  {"AddChain100/1", "TorchAddChain100/1", 0},
-        {"EagerAdd/1", "TorchAdd/1", 0},
+        {"EagerAdd/1", "TorchAdd/1", 0},      {"TvmOp/1", "NegByName/1", 0},
+        {"TvmOp/1024", "NegByName/1024", 0},  {"TvmDso/1", "NegByName/1", 0},
+        {"TvmDso/1024", "NegByName/1024", 0},
     };
     std::printf("\n%-20s %10s   %-20s %10s   %7s %8s\n", "tandem", "ns/op", "against", "ns/op", "ratio", "at most");
     for (const Pair& pair : kPairs) {
