@@ -93,7 +93,7 @@ namespace {
 
 constexpr int kFailed = -1;
 
-std::string_view View(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
+std::string_view View(const char* text) { return text == nullptr ? "" : text; }
 
 int Fail(std::initializer_list<std::string_view> parts) {
   if (CallEnvironment* const call = CallEnvironment::Current()) call->SetError(parts);
