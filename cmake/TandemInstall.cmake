@@ -30,7 +30,7 @@ foreach(targets TandemTargets TandemStaticTargets)
   install(EXPORT ${targets} NAMESPACE Tandem:: DESTINATION "${package_dir}" COMPONENT development)
 endforeach()
 
-foreach(part core backends/cpu backends/gpu backends/vulkan/loader bindings/plugin native)
+foreach(part core backends/cpu backends/gpu backends/tvm backends/vulkan/loader bindings/plugin native)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${part}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
           COMPONENT development FILES_MATCHING PATTERN "*.h")
 endforeach()

@@ -46,6 +46,10 @@
 extern "C" {
 #endif
 
+// Tensors of other libraries, as a dlpack.h declares them.
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+
 // An error; null stands for success. Immutable.
 typedef struct tandem_status tandem_status;
 // Op definitions, devices, threads and memory.
@@ -192,6 +196,10 @@ TANDEM_C_API tandem_status* tandem_runtime_add_device(tandem_runtime* runtime, c
 // as above; TANDEM_INVALID_ARGUMENT for settings that the module does not know.
 TANDEM_C_API tandem_status* tandem_runtime_load_device(tandem_runtime* runtime, const char* module,
                                                        const tandem_attrs* settings);
+// Defines the ops tandem.TvmDso and tandem.TvmDsoDynamic, which call functions of libraries that TVM compiled; nothing
+// if they are there. Whoever may name ops and attributes, such as the author of a program, may then run code of any
+// file. Not in WebAssembly.
+TANDEM_C_API tandem_status* tandem_runtime_add_tvm_ops(tandem_runtime* runtime);
 // Cancels what is pending, waits for what is running and for callbacks, and frees the runtime. Other threads must not
 // be calling functions of it. From within a callback it fails with TANDEM_FAILED_PRECONDITION and does nothing. Null is
 // fine.
@@ -247,6 +255,25 @@ TANDEM_C_API tandem_status* tandem_tensor_create_strings(tandem_runtime* runtime
 TANDEM_C_API tandem_status* tandem_tensor_wrap(tandem_runtime* runtime, tandem_dtype dtype, const int64_t* dims,
                                                size_t rank, const void* data, size_t size,
                                                tandem_release_callback release, void* user, tandem_tensor** tensor);
+// A tensor of another library, by DLPack 1.x, whose header is dlpack.h of any maker: over the memory of `managed`,
+// which nobody may write to until its deleter is called, exactly once and on any thread; at once if this function fails
+// for another reason than a null argument, or if it copied. It copies elements that are not row-major without gaps or
+// not aligned to their size, and bools of other bytes than 0 and 1. Memory of the CPU alone (pinned memory is), one
+// lane.
+TANDEM_C_API tandem_status* tandem_tensor_from_dlpack(tandem_runtime* runtime, struct DLManagedTensorVersioned* managed,
+                                                      tandem_tensor** tensor);
+// The same for the form before DLPack 1.0.
+TANDEM_C_API tandem_status* tandem_tensor_from_unversioned_dlpack(tandem_runtime* runtime,
+                                                                  struct DLManagedTensor* managed,
+                                                                  tandem_tensor** tensor);
+// Waits, then gives the elements to another library: it shares the memory, which nobody may write to, and keeps it
+// until it calls the deleter, also after the runtime is destroyed. Of a tensor on another device it is that of a copy
+// on the host. Not for strings.
+TANDEM_C_API tandem_status* tandem_tensor_to_dlpack(const tandem_tensor* tensor,
+                                                    struct DLManagedTensorVersioned** managed);
+// The same in the form before DLPack 1.0, which cannot say that the memory is read-only.
+TANDEM_C_API tandem_status* tandem_tensor_to_unversioned_dlpack(const tandem_tensor* tensor,
+                                                                struct DLManagedTensor** managed);
 // Another reference to the same tensor; the data is shared.
 TANDEM_C_API tandem_status* tandem_tensor_copy(const tandem_tensor* tensor, tandem_tensor** copy);
 TANDEM_C_API void tandem_tensor_release(tandem_tensor* tensor);

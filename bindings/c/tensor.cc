@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "objects.h"
+#include "tandem/dlpack.h"
 #include "tandem/logging_op_handler.h"
 
 namespace tandem::c {
@@ -57,6 +58,28 @@ StatusOr<const Tensor*> AwaitDense(Running& runtime, const tandem_tensor& tensor
   if (tensor.dense.compare_exchange_strong(earlier, dense)) return dense;
   delete dense;  // another thread was first
   return earlier;
+}
+
+template <typename Managed>
+tandem_status* Import(tandem_runtime* runtime, Managed* managed, tandem_tensor** tensor) {
+  if (tensor == nullptr) return WrongArgument("expected a place for the tensor, got null");
+  *tensor = nullptr;
+  TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
+  return GiveMade(*runtime, *rt, FromDlpack(managed, rt->host().device(), rt->host().allocator()), tensor);
+}
+
+template <typename Managed>
+tandem_status* Export(const tandem_tensor* tensor, StatusOr<Managed*> (*to_dlpack)(const Tensor&, HostAllocator&),
+                      Managed** managed) {
+  if (managed == nullptr) return WrongArgument("expected a place for the tensor of DLPack, got null");
+  *managed = nullptr;
+  TANDEM_C_FIND_RUNTIME(rt, tensor, "tensor");
+  const auto dense = AwaitDense(*rt, *tensor);
+  if (!dense.ok()) return ToC(dense.status());
+  const StatusOr<Managed*> given = to_dlpack(**dense, rt->host().allocator());
+  if (!given.ok()) return ToC(given.status());
+  *managed = *given;
+  return nullptr;
 }
 
 }  // namespace
@@ -126,6 +149,24 @@ tandem_status* tandem_tensor_wrap(tandem_runtime* runtime, tandem_dtype dtype, c
   return GiveMade(*runtime, **rt,
                   tandem::Tensor(metadata, &(*rt)->host().device(), tandem::kDenseHost, memory, std::move(*buffer)),
                   tensor);
+}
+
+tandem_status* tandem_tensor_from_dlpack(tandem_runtime* runtime, DLManagedTensorVersioned* managed,
+                                         tandem_tensor** tensor) {
+  return Import(runtime, managed, tensor);
+}
+
+tandem_status* tandem_tensor_from_unversioned_dlpack(tandem_runtime* runtime, DLManagedTensor* managed,
+                                                     tandem_tensor** tensor) {
+  return Import(runtime, managed, tensor);
+}
+
+tandem_status* tandem_tensor_to_dlpack(const tandem_tensor* tensor, DLManagedTensorVersioned** managed) {
+  return Export(tensor, &tandem::ToDlpack, managed);
+}
+
+tandem_status* tandem_tensor_to_unversioned_dlpack(const tandem_tensor* tensor, DLManagedTensor** managed) {
+  return Export(tensor, &tandem::ToUnversionedDlpack, managed);
 }
 
 tandem_status* tandem_tensor_copy(const tandem_tensor* tensor, tandem_tensor** copy) {

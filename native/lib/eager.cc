@@ -110,6 +110,14 @@ Tensor Runtime::Wrap(DType dtype, std::span<const std::byte> bytes, const Tensor
   return FromCore(tandem::Tensor(metadata, &host().device(), kDenseHost, data, std::move(*buffer)), where);
 }
 
+Tensor Runtime::FromDlpack(DLManagedTensorVersioned* managed, std::source_location where) {
+  return FromCore(tandem::FromDlpack(managed, host().device(), host().allocator()), where);
+}
+
+Tensor Runtime::FromDlpack(DLManagedTensor* managed, std::source_location where) {
+  return FromCore(tandem::FromDlpack(managed, host().device(), host().allocator()), where);
+}
+
 Tensor Runtime::Execute(std::string_view op, std::initializer_list<Operand*> operands, const OpAttrsRef& attrs,
                         std::source_location where) {
   Tensor result;

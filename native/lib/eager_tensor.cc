@@ -79,6 +79,25 @@ Tensor Tensor::To(const Device& device, std::source_location where) const {
   return Tensor(runtime_, handle_.TransferTo(runtime_->CallContext(where), device));
 }
 
+template <typename Managed>
+StatusOr<Managed*> Tensor::Export(StatusOr<Managed*> (*to_dlpack)(const tandem::Tensor&, HostAllocator&),
+                                  std::source_location where) const {
+  TANDEM_RETURN_IF_ERROR(Await(where));
+  const StatusOr<tandem::Tensor> here = AwaitOnHost();
+  if (!here.ok()) return here.status().WithContext("", where);
+  StatusOr<Managed*> managed = to_dlpack(*here, runtime_->host().allocator());
+  if (!managed.ok()) return managed.status().WithContext("", where);
+  return managed;
+}
+
+StatusOr<DLManagedTensorVersioned*> Tensor::ToDlpack(std::source_location where) const {
+  return Export(&tandem::ToDlpack, where);
+}
+
+StatusOr<DLManagedTensor*> Tensor::ToUnversionedDlpack(std::source_location where) const {
+  return Export(&tandem::ToUnversionedDlpack, where);
+}
+
 std::string Tensor::ToString(int max_elements) const {
   if (!IsValid()) return "null";
   if (Status status = Await(); !status.ok()) return status.ToString();

@@ -13,6 +13,9 @@
 #include "tandem/eager.h"
 #include "tandem/op_families.h"
 #include "tandem/ops.h"
+#ifdef TANDEM_TVM_LIBRARY
+#include "tandem/tvm.h"
+#endif
 
 namespace tandem {
 namespace {
@@ -164,6 +167,49 @@ void QueuedAdd(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * state.range(0) * 12);
 }
 BENCHMARK(QueuedAdd)->Arg(1 << 16)->Arg(1 << 24)->UseRealTime();
+
+#ifdef TANDEM_TVM_LIBRARY
+// A function compiled for TVM's classic ABI: as an op of its own, and by attributes; against ops of the CPU that
+// compute as much.
+void CallOne(benchmark::State& state, std::string_view op, OpHandler* handler, const OpAttrsRef& attrs) {
+  Fixture& fixture = Fixture::Get();
+  CoreRuntime& core = fixture.runtime->core();
+  const eager::Tensor x = fixture.Input(state.range(0));
+  for (auto _ : state) {
+    TensorHandle args[] = {x.handle().CopyRef()};
+    TensorHandle result;
+    core.Execute(op, handler, Location::Current(), args, attrs, {&result, 1});
+    if (result.IsError()) state.SkipWithError("the call failed");
+  }
+}
+void NegByName(benchmark::State& state) { CallOne(state, "tf.Neg", &Fixture::Get().runtime->handler(), {}); }
+BENCHMARK(NegByName)->Arg(1)->Arg(1024);
+
+void TvmOp(benchmark::State& state) {
+  Fixture& fixture = Fixture::Get();
+  auto& cpu = static_cast<KernelOpHandler&>(fixture.runtime->handler());
+  OpLibrary ops(fixture.runtime->core());
+  const auto library = tvm::Library::Load(TANDEM_TVM_LIBRARY).value();
+  if (!tvm::DefineOp(ops, cpu, "bench.AddOne", 1, library->Find("addone").value()).ok()) {
+    return state.SkipWithError("the op cannot be defined");
+  }
+  CallOne(state, "bench.AddOne", &cpu, {});
+}
+BENCHMARK(TvmOp)->Arg(1)->Arg(1024);
+
+void TvmDso(benchmark::State& state) {
+  Fixture& fixture = Fixture::Get();
+  auto& cpu = static_cast<KernelOpHandler&>(fixture.runtime->handler());
+  if (!tvm::RegisterOps(fixture.runtime->core(), cpu).ok()) return state.SkipWithError("the ops cannot be defined");
+  OpAttrs attrs;
+  attrs.Set("lib_path", TANDEM_TVM_LIBRARY);
+  attrs.Set("func_name", "addone");
+  const DType dtypes[] = {DType::kF32};
+  attrs.SetArray("output_dtype", std::span<const DType>(dtypes));
+  CallOne(state, "tandem.TvmDso", &cpu, attrs.Freeze());
+}
+BENCHMARK(TvmDso)->Arg(1)->Arg(1024);
+#endif
 
 void SetAttrs(benchmark::State& state) {
   static constexpr std::string_view kNames[] = {"a", "b", "c", "d", "e", "f"};

@@ -68,6 +68,10 @@ class RatioReporter final : public benchmark::ConsoleReporter {
         {"PendingChain/10/4096/1", "PendingChain/10/4096/0", 0},
         {"PendingChain/10/16384/1", "PendingChain/10/16384/0", 0},
         {"PendingChain/10/1048576/1", "PendingChain/10/1048576/0", 0},
+        {"TvmOp/1", "NegByName/1", 0},
+        {"TvmOp/1024", "NegByName/1024", 0},
+        {"TvmDso/1", "NegByName/1", 0},
+        {"TvmDso/1024", "NegByName/1024", 0},
     };
     std::printf("\n%-26s %10s   %-26s %10s   %7s %8s\n", "tandem", "ns/op", "against", "ns/op", "ratio", "at most");
     for (const Pair& pair : kPairs) {

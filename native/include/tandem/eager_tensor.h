@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/dlpack.h"
 #include "tandem/export.h"
 #include "tandem/host_tensors.h"
 #include "tandem/status.h"
@@ -60,6 +61,10 @@ class TANDEM_EXPORT Tensor {
   // This tensor on `device`, such as host().device() of its runtime or that of an op handler: itself if it is there,
   // otherwise a copy that may become available later. A tensor that many calls take is best where they run.
   Tensor To(const Device& device, std::source_location where = std::source_location::current()) const;
+  // Waits, then gives the elements to another library, by DLPack: of a tensor on another device, those of a copy on the
+  // host. See tandem/dlpack.h.
+  StatusOr<DLManagedTensorVersioned*> ToDlpack(std::source_location where = std::source_location::current()) const;
+  StatusOr<DLManagedTensor*> ToUnversionedDlpack(std::source_location where = std::source_location::current()) const;
   // "f32[2,2] = [1, 2, 3, 4]" after waiting, from wherever the tensor is, or the error; at most `max_elements`
   // elements.
   std::string ToString(int max_elements = 16) const;
@@ -72,6 +77,9 @@ class TANDEM_EXPORT Tensor {
   StatusOr<const tandem::Tensor*> AwaitDense(DType dtype, std::source_location where) const;
   // As it is, from wherever it is: dense on the host, or strings.
   StatusOr<tandem::Tensor> AwaitOnHost() const;
+  template <typename Managed>
+  StatusOr<Managed*> Export(StatusOr<Managed*> (*to_dlpack)(const tandem::Tensor&, HostAllocator&),
+                            std::source_location where) const;
   StatusOr<tandem::Tensor> AwaitElements(DType dtype, bool only_one, std::source_location where) const;
 
   Runtime* runtime_ = nullptr;

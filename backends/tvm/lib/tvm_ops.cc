@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Definitions and kernels of the ops that call compiled functions.
+
+#include "tandem/tvm/tvm_ops.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tandem/name_table.h"
+#include "tandem/small_array.h"
+#include "target.h"
+
+namespace tandem::tvm {
+
+namespace {
+
+constexpr const char* kStatic = "tandem.TvmDso";
+constexpr const char* kDynamic = "tandem.TvmDsoDynamic";
+
+// Of functions that nobody knows anything of: more than that of simple element-wise ops.
+constexpr float kCostPerElement = 4.0f;
+
+// A function that calls of a runtime have named.
+class Known : public RefCounted<Known> {
+ public:
+  Known(std::string_view name, PackedFunction function) : function_(std::move(function)), name_(name) {}
+  std::string_view name() const { return name_; }
+  const PackedFunction::Target& target() const { return *function_.target(); }
+
+ private:
+  const PackedFunction function_;
+  const std::string name_;
+};
+
+// The functions of a runtime, by function and path.
+class TvmContext final : public SharedContext {
+ public:
+  Status Register(CoreRuntime& runtime, KernelOpHandler& cpu);
+
+ private:
+  StatusOr<const Known*> Find(std::string_view path, std::string_view function);
+  Status Run(const OpAttrsRef& attrs, const VariadicArgs& inputs, KernelFrame& frame);
+
+  NameTable<const Known> functions_;
+  std::mutex mutex_;
+  std::optional<Status> registered_;
+};
+
+StatusOr<const Known*> TvmContext::Find(std::string_view path, std::string_view function) {
+  // Neither may have a NUL.
+  SmallArray<char, 256> name;
+  if (!name.Init(function.size() + 1 + path.size())) return Status::OutOfMemory();
+  std::memcpy(name.data(), function.data(), function.size());
+  name[function.size()] = '\0';
+  std::memcpy(name.data() + function.size() + 1, path.data(), path.size());
+  const std::string_view key(name.data(), name.size());
+  if (const Known* const known = functions_.Find(key)) return known;
+  TANDEM_ASSIGN_OR_RETURN(const std::shared_ptr<const Library> library, Library::Load(path));
+  TANDEM_ASSIGN_OR_RETURN(PackedFunction found, library->Find(function));
+  const Known* const known = functions_.Insert(MakeRef<const Known>(key, std::move(found)));
+  if (known == nullptr) return Status::OutOfMemory();
+  return known;
+}
+
+Status TvmContext::Run(const OpAttrsRef& attrs, const VariadicArgs& inputs, KernelFrame& frame) {
+  std::string_view path, function;
+  attrs.Get("lib_path", &path);
+  attrs.Get("func_name", &function);
+  TANDEM_ASSIGN_OR_RETURN(const Known* const known, Find(path, function));
+  return RunKernel(known->target(), inputs, frame);
+}
+
+// The dtypes that the call names, in the results.
+Status SetDTypes(const OpAttrsRef& attrs, std::span<TensorMetadata> results) {
+  std::span<const DType> dtypes;
+  attrs.GetArray("output_dtype", &dtypes);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!kFixedSizeDTypes.Contains(dtypes[i])) {
+      return InvalidArgument("output_dtype must be of ", kFixedSizeDTypes, ", got ", dtypes[i]);
+    }
+    results[i].dtype = dtypes[i];
+  }
+  return Status();
+}
+
+Status SetShapes(std::span<const TensorShape> shapes, std::span<const TensorMetadata* const> inputs,
+                 std::span<TensorMetadata> results) {
+  if (shapes.empty() && inputs.empty()) {
+    return InvalidArgument("expected output_shape, or an input whose shape results are to have, got neither");
+  }
+  if (!shapes.empty() && shapes.size() != results.size()) {
+    return InvalidArgument("expected an output_shape for each of ", results.size(), " results, got ", shapes.size());
+  }
+  for (size_t i = 0; i < results.size(); ++i) results[i].shape = shapes.empty() ? inputs[0]->shape : shapes[i];
+  return Status();
+}
+
+Status StaticMetadata(const MetadataFrame& frame) {
+  TANDEM_RETURN_IF_ERROR(SetDTypes(frame.attrs, frame.results));
+  std::span<const TensorShape> shapes;
+  frame.attrs.GetArray("output_shape", &shapes);
+  return SetShapes(shapes, frame.args, frame.results);
+}
+
+Status DynamicMetadata(HostInput shape, VariadicMetadata, const OpAttrsRef& attrs, std::span<TensorMetadata> results) {
+  TANDEM_RETURN_IF_ERROR(SetDTypes(attrs, results));
+  const TensorMetadata& given = shape.metadata();
+  const bool has_rows = given.rank() == 2;
+  if (given.rank() != 1 && !(has_rows && std::cmp_equal(given.dim(0), results.size()))) {
+    return InvalidArgument("output_shape must have one dimension, or two with a row for each of ", results.size(),
+                           " results, got ", given);
+  }
+  const int64_t rank = given.dim(given.rank() - 1);
+  for (size_t i = 0; i < results.size(); ++i) {
+    TensorShape& result = results[i].shape;
+    result = TensorShape();
+    for (int64_t j = 0; j < std::min<int64_t>(rank, TensorShape::kMaxRank + 1); ++j) {
+      result.Append(shape.Int((has_rows ? static_cast<int64_t>(i) * rank : 0) + j));
+    }
+  }
+  return Status();
+}
+
+OpDefBuilder Definition(const char* name) {
+  return std::move(OpDefBuilder(name)
+                       .Attr("lib_path: string")
+                       .Attr("func_name: string")
+                       .Attr("output_dtype: list(type) >= 1")
+                       .Attr("input_types: list(type)")
+                       .Output("outputs: output_dtype"));
+}
+
+Status TvmContext::Register(CoreRuntime& runtime, KernelOpHandler& cpu) {
+  const std::lock_guard lock(mutex_);
+  if (registered_) return *registered_;
+  OpDefBuilder with_static = Definition(kStatic);
+  with_static.Attr("output_shape: list(shape) = []")
+      .Input("inputs: input_types")
+      .Metadata<&StaticMetadata>()
+      .Doc("Calls a function of a library that TVM compiled, by its classic ABI or by tvm-ffi.");
+  OpDefBuilder with_dynamic = Definition(kDynamic);
+  with_dynamic.Attr("S: {int32, int64}")
+      .HostInput("output_shape: S")
+      .Input("inputs: input_types")
+      .Metadata<&DynamicMetadata>()
+      .Doc("As tandem.TvmDso, with results of a shape that a tensor has as its values.");
+  registered_ = runtime.registry().RegisterAll({with_static, with_dynamic});
+  // The context outlives the handler.
+  if (registered_->ok()) {
+    Kernel kernel = MakeKernel(
+        [this](const OpAttrsRef& attrs, VariadicArgs inputs, KernelFrame& frame) { return Run(attrs, inputs, frame); });
+    registered_ = cpu.AddKernel(kStatic, std::move(kernel).WithCost(kCostPerElement));
+  }
+  if (registered_->ok()) {
+    Kernel kernel = MakeKernel([this](HostInput, const OpAttrsRef& attrs, VariadicArgs inputs, KernelFrame& frame) {
+      return Run(attrs, inputs, frame);
+    });
+    const DTypeSet shapes = {DType::kI32, DType::kI64};
+    registered_ = cpu.AddKernel(kDynamic, shapes, std::move(kernel).WithCost(kCostPerElement));
+  }
+  return *registered_;
+}
+
+}  // namespace
+
+Status RegisterOps(CoreRuntime& runtime, KernelOpHandler& cpu) {
+  const RcRef<TvmContext> context = runtime.GetOrCreateSharedContext<TvmContext>();
+  return context ? context->Register(runtime, cpu) : Status::OutOfMemory();
+}
+
+Status DefineOp(OpLibrary& library, KernelOpHandler& cpu, std::string_view name, int num_inputs,
+                const PackedFunction& function, const OpOutputs& outputs) {
+  constexpr int kMostInputs = 16;
+  if (!function.IsValid()) return InvalidArgument("expected a function for ", name, ", got null");
+  if (num_inputs < 0 || num_inputs > kMostInputs) {
+    return InvalidArgument("expected at most ", kMostInputs, " inputs of ", name, ", got ", num_inputs);
+  }
+  if (num_inputs == 0 && (outputs.dtypes.empty() || outputs.shapes.empty())) {
+    return InvalidArgument("expected dtypes and shapes of the results of ", name, ", which has no input");
+  }
+  OpDefBuilder def(name);
+  MessageBuilder allowed;
+  allowed.Append(kFixedSizeDTypes);
+  for (int i = 0; i < num_inputs; ++i) {
+    const std::string number = std::to_string(i);
+    def.Input("x" + number + ": T" + number).Attr("T" + number + ": " + std::string(allowed.view()));
+  }
+  if (outputs.dtypes.empty()) def.Output("y: T0");
+  for (size_t i = 0; i < outputs.dtypes.size(); ++i) {
+    def.Output("y" + std::to_string(i) + ": " + std::string(DTypeName(outputs.dtypes[i])));
+  }
+  def.Metadata([outputs](const MetadataFrame& frame) {
+    for (size_t i = 0; i < frame.results.size(); ++i) {
+      frame.results[i].dtype = outputs.dtypes.empty() ? frame.args[0]->dtype : outputs.dtypes[i];
+    }
+    return SetShapes(outputs.shapes, frame.args, frame.results);
+  });
+  TANDEM_RETURN_IF_ERROR(library.Define(def));
+  Kernel kernel = MakeKernel([target = function.target()](VariadicArgs inputs, KernelFrame& frame) {
+                    return RunKernel(*target, inputs, frame);
+                  }).WithCost(kCostPerElement);
+  if (num_inputs == 0) return library.AddKernel(cpu, name, std::move(kernel));
+  return library.AddKernel(cpu, name, kFixedSizeDTypes, std::move(kernel));
+}
+
+}  // namespace tandem::tvm
