@@ -27,6 +27,9 @@ struct VulkanBuffer {
   uint64_t last_write = 0;
   uint64_t last_read = 0;
   VulkanBuffer* next_dead = nullptr;
+  // Of all buffers of the queue.
+  VulkanBuffer* previous = nullptr;
+  VulkanBuffer* next = nullptr;
 };
 
 struct BufferSlice {

@@ -69,6 +69,8 @@ VulkanQueue::~VulkanQueue() {
   const VulkanFunctions& vk = device_->vk();
   vk.DeviceWaitIdle(device_->handle());
   while (!free_.empty()) DestroyBatch(*device_, *free_.PopFront());
+  // Those of tensors that outlive the device, which nobody destroys any more.
+  while (buffers_ != nullptr) Free(buffers_);
   vk.DestroySemaphore(device_->handle(), timeline_, nullptr);
 }
 
@@ -101,6 +103,8 @@ StatusOr<BufferId> VulkanQueue::CreateBuffer(uint64_t bytes, const CommandOrigin
     return Status::OutOfMemory();
   }
   buffer->piece = *piece;
+  buffer->next = std::exchange(buffers_, buffer);
+  if (buffer->next != nullptr) buffer->next->previous = buffer;
   return static_cast<BufferId>(reinterpret_cast<uintptr_t>(buffer));
 }
 
@@ -112,6 +116,8 @@ void VulkanQueue::DestroyBuffer(BufferId id) {
 }
 
 void VulkanQueue::Free(VulkanBuffer* buffer) {
+  (buffer->previous == nullptr ? buffers_ : buffer->previous->next) = buffer->next;
+  if (buffer->next != nullptr) buffer->next->previous = buffer->previous;
   blocks_.Free(buffer->piece);
   delete buffer;
 }

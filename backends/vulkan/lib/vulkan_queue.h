@@ -102,6 +102,7 @@ class VulkanQueue final : public shader::ShaderQueue {
   BlockAllocator blocks_;
   ChunkPool to_device_;
   ChunkPool from_device_;
+  VulkanBuffer* buffers_ = nullptr;    // all that are not freed, linked
   std::unique_ptr<Batch> open_;        // null: nothing is recorded
   gpu::LinkedQueue<Batch> in_flight_;  // by number
   gpu::LinkedQueue<Batch> free_;

@@ -167,6 +167,15 @@ TEST_F(VulkanQueueTest, DownloadReadsWhatWasThereWhenItWasIssued) {
   Destroy({buffer});
 }
 
+// Tensors may outlive their device, which then frees the memory of all. LeakSanitizer counts what it left.
+TEST_F(VulkanQueueTest, WQ3_BuffersThatNobodyDestroysEndWithTheQueue) {
+  const BufferId first = MakeBuffer(Counting(100));
+  const BufferId second = MakeBuffer(Counting(100));
+  const BufferId third = MakeBuffer(Counting(100));
+  EXPECT_NE(first, third);
+  Destroy({second});
+}
+
 TEST_F(VulkanQueueTest, CommandsOutliveTheirBuffersAndPipeline) {
   const size_t count = 100000;
   const BufferId y = MakeBuffer(count * 4);
