@@ -198,6 +198,8 @@ class OpLayerTest : public OpTest {
 
   // That a layer gives what the handler below gives: values of every tensor type, errors, chains.
   void ExpectPassesThrough(OpHandler* layer);
+  // TH-5: that a layer keeps no argument from being taken over by the op, at once and later.
+  void ExpectKeepsNoArgument(OpHandler* layer);
   void ExpectSameResults(OpHandler* layer, std::string_view op, const TensorHandle& arg, int num_results,
                          const OpAttrsRef& attrs = {});
 
@@ -277,6 +279,29 @@ inline void OpLayerTest::ExpectPassesThrough(OpHandler* layer) {
   EXPECT_EQ(chain.GetError(), error);
   // CH-4: of a pure op, too.
   EXPECT_EQ(RunOn(layer, "tf.Neg", {floats}, {}, &chain).GetError(), error);
+}
+
+inline void OpLayerTest::ExpectKeepsNoArgument(OpHandler* layer) {
+  const std::vector<float> ones(100, 1.0f);
+  TensorHandle arg = Dense<float>({100}, ones);
+  const void* data = arg.tensor().data();
+  TensorHandle result = RunOn(layer, "layer.Increment", {std::move(arg)});
+  EXPECT_EQ(result.tensor().data(), data);
+  result = RunOn(layer, "layer.Increment", {std::move(result)});
+  EXPECT_EQ(result.tensor().data(), data);
+
+  LateArgument late = Late({DType::kF32, {100}});
+  TensorHandle last = RunOn(layer, "layer.Increment", {std::move(late.handle)});
+  for (int i = 0; i < 3; ++i) last = RunOn(layer, "layer.Increment", {std::move(last)});
+  TensorHandle source = Dense<float>({100}, ones);
+  Tensor tensor = source.tensor();
+  source.reset();
+  data = tensor.data();
+  late.producer.value().TakePayload(std::move(tensor));
+  late.producer.SetConcrete();
+  ASSERT_TRUE(last.IsConcrete());
+  EXPECT_EQ(last.tensor().data(), data);
+  EXPECT_EQ(Values<float>(last)[99], 5.0f);
 }
 
 }  // namespace tandem
