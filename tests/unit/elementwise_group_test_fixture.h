@@ -9,13 +9,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,7 +89,7 @@ class ElementwiseGroups : public OpTest {
     EXPECT_TRUE(status.ok()) << status.ToString();
     return status.ok() ? Available(ToDense(moved.tensor(), host().allocator())) : std::move(moved);
   }
-  // Of a NaN it is the same only that it is one.
+  // Of a NaN it is the same only that it is one (NU-3).
   void ExpectSameBits(const TensorHandle& a, const TensorHandle& b, const std::string& what) {
     ASSERT_TRUE(host().Await(a).ok()) << what << ": " << host().Await(a).ToString();
     ASSERT_TRUE(host().Await(b).ok()) << what << ": " << host().Await(b).ToString();
@@ -100,10 +100,13 @@ class ElementwiseGroups : public OpTest {
       EXPECT_EQ(std::memcmp(x.tensor().data(), y.tensor().data(), x.metadata().byte_size()), 0) << what;
       return;
     }
-    const auto is_same = [](float a, float b) {
-      return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (a != a && b != b);
-    };
-    EXPECT_TRUE(std::ranges::equal(DenseData<float>(x.tensor()), DenseData<float>(y.tensor()), is_same)) << what;
+    const std::span<const float> given = DenseData<float>(x.tensor());
+    const std::span<const float> wanted = DenseData<float>(y.tensor());
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (std::isnan(given[i]) && std::isnan(wanted[i])) continue;
+      ASSERT_EQ(std::bit_cast<uint32_t>(given[i]), std::bit_cast<uint32_t>(wanted[i]))
+          << what << ", element " << i << ": " << given[i] << " instead of " << wanted[i];
+    }
   }
   void ExpectSame(const std::vector<Step>& steps, const std::vector<uint32_t>& outputs,
                   std::vector<TensorHandle> inputs, const std::string& what) {
@@ -115,23 +118,50 @@ class ElementwiseGroups : public OpTest {
     for (size_t i = 0; i < outputs.size(); ++i) ExpectSameBits(fused[i], expected[i], what);
   }
 
-  // As ExpectSame, for f32; of a NaN it is the same only that it is one (NU-3).
-  void ExpectSameNumbers(const std::vector<Step>& steps, const std::vector<uint32_t>& outputs,
-                         const std::vector<TensorHandle>& inputs, const std::string& what) {
-    const auto group = Group(static_cast<uint32_t>(inputs.size()), steps, outputs);
-    ASSERT_NE(group, nullptr);
-    const auto expected = RunOneByOne(steps, outputs, inputs);
-    const auto fused = RunGroup(group, Copies(inputs));
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      const std::vector<float> wanted = Values<float>(expected[k]);
-      const std::vector<float> given = Values<float>(fused[k]);
-      ASSERT_EQ(given.size(), wanted.size());
-      for (size_t i = 0; i < given.size(); ++i) {
-        if (std::isnan(wanted[i]) && std::isnan(given[i])) continue;
-        ASSERT_EQ(std::bit_cast<uint32_t>(given[i]), std::bit_cast<uint32_t>(wanted[i]))
-            << what << ", element " << i << ": " << given[i] << " instead of " << wanted[i];
+  // What holds on every device.
+  void ExpectSameOfSizes(const std::vector<int64_t>& sizes) {
+    const std::vector<Step> steps = {{"tf.Mul", {0, 1}}, {"tf.Tanh", {2}}, {"tf.AddV2", {3, 0}}, {"tf.Neg", {4}}};
+    for (const int64_t n : sizes) {
+      std::vector<TensorHandle> inputs;
+      inputs.push_back(Random<float>({n}, 1));
+      inputs.push_back(Random<float>({n}, 2));
+      ExpectSame(steps, {3}, std::move(inputs), std::to_string(n));
+    }
+  }
+  void ExpectWhatIsBetween() {
+    const std::vector<Step> steps = {{"tf.Mul", {0, 0}}, {"tf.AddV2", {1, 0}}, {"tf.Neg", {2}}};
+    std::vector<TensorHandle> inputs;
+    inputs.push_back(Random<float>({3000}, 3));
+    ExpectSame(steps, {0, 1, 2}, Copies(inputs), "all of them");
+    ExpectSame(steps, {1, 2}, std::move(inputs), "two of them");
+  }
+  void ExpectSameOfStretchedInputs() {
+    const std::vector<Step> steps = {
+        {"tf.Sub", {0, 1}}, {"tf.Mul", {4, 2}}, {"tf.AddV2", {3, 5}}, {"tf.Maximum", {6, 2}}};
+    const auto shapes = std::vector<TensorShape>{{}, {1}, {40}, {9, 1}, {5, 1, 40}, {5, 9, 40}, {1, 1, 1}};
+    int seed = 0;
+    for (const TensorShape& b : shapes) {
+      for (const TensorShape& c : shapes) {
+        std::vector<TensorHandle> inputs;
+        inputs.push_back(Random<float>({5, 9, 40}, ++seed));
+        inputs.push_back(Random<float>(b, ++seed));
+        inputs.push_back(Random<float>(c, ++seed));
+        inputs.push_back(Spread<float>(b, 0.75f));
+        ExpectSame(steps, {3}, std::move(inputs), TextOf(b, " and ", c));
       }
     }
+  }
+  void ExpectInputsMayBePending() {
+    const auto group = Group(1, {{"tf.Neg", {0}}, {"tf.AddV2", {1, 0}}, {"tf.Exp", {2}}}, {2});
+    auto producer = Producer<Tensor>::MakeConstructed(TensorMetadata(DType::kF32, {3}), &host().device());
+    std::vector<TensorHandle> inputs;
+    inputs.emplace_back(producer.ref(), &host().device());
+    const auto results = RunGroup(group, std::move(inputs));
+    EXPECT_FALSE(results[0].IsAvailable());
+    EXPECT_EQ(TextOf(results[0].metadata()), "f32[3]");
+    producer.value().TakePayload(Dense<float>({3}, {1, 2, 3}).tensor());
+    producer.SetConcrete();
+    EXPECT_EQ(Values<float>(OnHost(results[0])), (std::vector<float>{1, 1, 1}));
   }
 
   template <typename T>

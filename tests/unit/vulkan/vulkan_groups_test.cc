@@ -65,39 +65,12 @@ TEST_F(VulkanGroupsTest, PR5_AChainIsOneDispatch) {
 }
 
 TEST_F(VulkanGroupsTest, PR5_EverySizeFromNoneToManyWorkgroups) {
-  const std::vector<Step> steps = {{"tf.Mul", {0, 1}}, {"tf.Tanh", {2}}, {"tf.AddV2", {3, 0}}, {"tf.Neg", {4}}};
-  for (const int64_t n : {0, 1, 4, 7, 1023, 1024, 70001, 300000}) {
-    std::vector<TensorHandle> inputs;
-    inputs.push_back(Random<float>({n}, 1));
-    inputs.push_back(Random<float>({n}, 2));
-    ExpectSame(steps, {3}, std::move(inputs), std::to_string(n));
-  }
+  ExpectSameOfSizes({0, 1, 4, 7, 1023, 1024, 70001, 300000});
 }
 
-TEST_F(VulkanGroupsTest, PR5_WhatIsBetweenIsThereIfSomebodyWantsIt) {
-  const std::vector<Step> steps = {{"tf.Mul", {0, 0}}, {"tf.AddV2", {1, 0}}, {"tf.Neg", {2}}};
-  std::vector<TensorHandle> inputs;
-  inputs.push_back(Random<float>({3000}, 3));
-  ExpectSame(steps, {0, 1, 2}, Copies(inputs), "all of them");
-  ExpectSame(steps, {1, 2}, std::move(inputs), "two of them");
-}
+TEST_F(VulkanGroupsTest, PR5_WhatIsBetweenIsThereIfSomebodyWantsIt) { ExpectWhatIsBetween(); }
 
-TEST_F(VulkanGroupsTest, PR5_StretchedAndSingleInputs) {
-  const std::vector<Step> steps = {
-      {"tf.Sub", {0, 1}}, {"tf.Mul", {4, 2}}, {"tf.AddV2", {3, 5}}, {"tf.Maximum", {6, 2}}};
-  const auto shapes = std::vector<TensorShape>{{}, {40}, {9, 1}, {5, 1, 40}, {5, 9, 40}, {1, 1, 1}};
-  int seed = 0;
-  for (const TensorShape& b : shapes) {
-    for (const TensorShape& c : shapes) {
-      std::vector<TensorHandle> inputs;
-      inputs.push_back(Random<float>({5, 9, 40}, ++seed));
-      inputs.push_back(Random<float>(b, ++seed));
-      inputs.push_back(Random<float>(c, ++seed));
-      inputs.push_back(Spread<float>(b, 0.75f));
-      ExpectSame(steps, {3}, std::move(inputs), TextOf(b, " and ", c));
-    }
-  }
-}
+TEST_F(VulkanGroupsTest, PR5_StretchedAndSingleInputs) { ExpectSameOfStretchedInputs(); }
 
 TEST_F(VulkanGroupsTest, PR5_StretchedInputsOfTheHighestRank) {
   const TensorShape whole = {2, 3, 2, 1, 2, 3, 2, 3};
@@ -274,18 +247,7 @@ TEST_F(VulkanGroupsTest, TH5_TheResultMayTakeOverAnInput) {
   EXPECT_EQ(Values<float>(OnHost(kept)), (std::vector<float>{1, 2, 3, 4}));
 }
 
-TEST_F(VulkanGroupsTest, PR6_InputsMayBePending) {
-  const auto group = Group(1, {{"tf.Neg", {0}}, {"tf.AddV2", {1, 0}}, {"tf.Exp", {2}}}, {2});
-  auto producer = Producer<Tensor>::MakeConstructed(TensorMetadata(DType::kF32, {3}), &host().device());
-  std::vector<TensorHandle> inputs;
-  inputs.emplace_back(producer.ref(), &host().device());
-  const auto results = RunGroup(group, std::move(inputs));
-  EXPECT_FALSE(results[0].IsAvailable());
-  EXPECT_EQ(TextOf(results[0].metadata()), "f32[3]");
-  producer.value().TakePayload(Dense<float>({3}, {1, 2, 3}).tensor());
-  producer.SetConcrete();
-  EXPECT_EQ(Values<float>(OnHost(results[0])), (std::vector<float>{1, 1, 1}));
-}
+TEST_F(VulkanGroupsTest, PR6_InputsMayBePending) { ExpectInputsMayBePending(); }
 
 TEST_F(VulkanGroupsTest, PR5_WhatCannotBeOneIsTold) {
   const auto group = Group(2, {{"tf.AddV2", {0, 1}}, {"tf.AddV2", {2, 1}}}, {1});
