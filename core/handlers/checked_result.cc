@@ -20,7 +20,6 @@ TensorHandle CheckedResult::MakeResult() {
     if (result_metadata_) result_ = MakeUnconstructed<Tensor>();
   }
   if (!result_) return TensorHandle();
-  has_result_ = true;
   return TensorHandle(AsyncValueRef<TensorMetadata>(RcRef<AsyncValue>(result_metadata_)),
                       AsyncValueRef<Tensor>(RcRef<AsyncValue>(result_)), source_.device());
 }

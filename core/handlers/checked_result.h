@@ -42,8 +42,6 @@ class CheckedResult : public PendingCall {
   void SetError(const Status& error) override;
 
   const TensorHandle& source() const { return source_; }
-  // Whether there is a result, which has to be an error if the check cannot be made.
-  bool HasResult() const { return has_result_; }
 
  private:
   void Advance() final;
@@ -54,7 +52,6 @@ class CheckedResult : public PendingCall {
   TensorHandle source_;
   RcRef<TensorValue> result_;
   RcRef<MetadataValue> result_metadata_;  // null once the metadata is known
-  bool has_result_ = false;
 };
 
 // A result of a call, or an argument, as a tensor on the host.

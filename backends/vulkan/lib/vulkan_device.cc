@@ -303,8 +303,7 @@ Status VulkanDevice::CreateDevice(const Candidate& candidate) {
 
 VkBool32 VulkanDevice::OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                  const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
-  auto* device = static_cast<VulkanDevice*>(user);
-  device->num_messages_.fetch_add(1, std::memory_order_relaxed);
+  const auto* device = static_cast<const VulkanDevice*>(user);
   if (device->on_message_) device->on_message_(data->pMessage);
   return VK_FALSE;
 }

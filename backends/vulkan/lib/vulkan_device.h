@@ -6,7 +6,6 @@
 #ifndef TANDEM_BACKENDS_VULKAN_LIB_VULKAN_DEVICE_H_
 #define TANDEM_BACKENDS_VULKAN_LIB_VULKAN_DEVICE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -42,10 +41,6 @@ class VulkanDevice {
   const shader::GpuLimits& limits() const { return limits_; }
   bool has_push_descriptors() const { return vk_.CmdPushDescriptorSetWithTemplate != nullptr; }
 
-  // What the validation layer has told so far: warnings and errors.
-  uint64_t num_messages() const { return num_messages_.load(std::memory_order_relaxed); }
-  bool is_validated() const { return messenger_ != VK_NULL_HANDLE; }
-
  private:
   struct Candidate;
 
@@ -61,7 +56,6 @@ class VulkanDevice {
 
   VulkanFunctions vk_;
   const std::function<void(std::string_view)> on_message_;
-  std::atomic<uint64_t> num_messages_{0};
 
   VkInstance instance_ = VK_NULL_HANDLE;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
