@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Writes ONNX models: just the parts of the format that the networks need, as protocol buffers.
+// Writes ONNX models: just the parts of the format that the benches need, as protocol buffers.
 
 #include "onnx_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -206,6 +208,21 @@ OnnxModel OnnxModelOf(const MobileNet& network) {
   x = graph.Node("ReduceMean", {x, graph.Constant(Integers{2, 3})}, {Attribute("keepdims", int64_t{0})});
   x = graph.Node("Gemm", {x, graph.Constant(network.dense), graph.Constant(network.dense_bias)});
   model.bytes = graph.Finish(x, {1, network.dense.shape[1]});
+  return model;
+}
+
+OnnxModel OnnxChainOf(std::span<const std::string> ops, int64_t elements) {
+  static constexpr std::string_view kUnary[] = {"Abs", "Neg", "Relu", "Tanh", "Exp", "Sigmoid", "Gelu"};
+  Graph graph;
+  OnnxModel model;
+  model.input = {{elements}, std::vector<float>(static_cast<size_t>(elements), 1.0f)};
+  std::string x = graph.Input(kFloat, model.input.shape);
+  const std::string y = graph.Constant({{elements}, std::vector<float>(static_cast<size_t>(elements), 0.5f)});
+  for (const std::string& op : ops) {
+    const bool is_unary = std::ranges::find(kUnary, op) != std::end(kUnary);
+    x = graph.Node(op, is_unary ? std::vector<std::string>{x} : std::vector<std::string>{x, y});
+  }
+  model.bytes = graph.Finish(x, {elements});
   return model;
 }
 

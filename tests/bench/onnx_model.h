@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The networks as ONNX models, and how ONNX Runtime runs them.
+// Networks and chains of ops as ONNX models, and how ONNX Runtime runs them.
 
 #ifndef TANDEM_TESTS_BENCH_ONNX_MODEL_H_
 #define TANDEM_TESTS_BENCH_ONNX_MODEL_H_
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,8 @@ struct OnnxModel {
 
 OnnxModel OnnxModelOf(const MobileNet& network);
 OnnxModel OnnxModelOf(const Bert& network);
+// Ops of ONNX, one after the other, on so many elements; each that takes two arguments has 0.5 as its second.
+OnnxModel OnnxChainOf(std::span<const std::string> ops, int64_t elements);
 
 // A session of ONNX Runtime with all its optimizations. Errors end the program.
 class OnnxSession {

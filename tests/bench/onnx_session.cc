@@ -83,7 +83,7 @@ class Session final : public OnnxSession {
 
   void Check(OrtStatus* status) const {
     if (status == nullptr) return;
-    std::fprintf(stderr, "model_bench: ONNX Runtime: %s\n", api_->GetErrorMessage(status));
+    std::fprintf(stderr, "bench: ONNX Runtime: %s\n", api_->GetErrorMessage(status));
     std::exit(1);
   }
 

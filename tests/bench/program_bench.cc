@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What programs cost: chains of element-wise ops eagerly and as programs, with and without fusion, the best of several
-// runs, taken in turn.
-// usage: tandem_program_bench [--device cpu|vulkan]
+// What programs cost: chains of element-wise ops eagerly, as programs, with and without fusion, and, if it is
+// installed, in ONNX Runtime; the best of several runs, taken in turn. usage: tandem_program_bench [--device
+// cpu|vulkan]
 
 #include <algorithm>
 #include <chrono>
@@ -26,6 +26,9 @@
 #include "tandem/op_families.h"
 #include "tandem/program.h"
 #include "tandem/program_runner.h"
+#ifdef TANDEM_BENCH_ONNX_RUNTIME
+#include "onnx_model.h"
+#endif
 #ifdef TANDEM_BENCH_VULKAN
 #include "tandem/vulkan/vulkan_op_handler.h"
 #endif
@@ -55,6 +58,18 @@ bool TakesTwo(std::string_view op) {
   return op == "tf.AddV2" || op == "tf.Mul" || op == "tf.Sub" || op == "tf.Maximum";
 }
 
+#ifdef TANDEM_BENCH_ONNX_RUNTIME
+// The names of a chain's ops in ONNX.
+std::vector<std::string> OnnxOps(const Chain& chain) {
+  std::vector<std::string> ops;
+  for (const std::string& op : chain.ops) {
+    const std::string name = op.substr(op.find('.') + 1);
+    ops.push_back(name == "AddV2" ? "Add" : name == "Maximum" ? "Max" : name);
+  }
+  return ops;
+}
+#endif
+
 std::string TextOf(const Chain& chain, const std::string& device) {
   std::string text =
       "func @main(%x0: !corert.tensorhandle, %y: !corert.tensorhandle) -> !corert.tensorhandle {\n"
@@ -70,7 +85,7 @@ std::string TextOf(const Chain& chain, const std::string& device) {
 
 class Bench {
  public:
-  Bench(int num_threads, const std::string& device) : runtime_(MakeOptions(num_threads)) {
+  Bench(int num_threads, const std::string& device) : num_threads_(num_threads), runtime_(MakeOptions(num_threads)) {
     if (Status status = RegisterAllOps(runtime_.registry()); !status.ok()) Die(status);
     handler_ = Get(CreateCpuOpHandler(runtime_));
     if (device == "cpu") return;
@@ -94,8 +109,8 @@ class Bench {
     Die(InvalidArgument("expected a device of this build, got ", std::string_view(device)));
   }
 
-  // Nanoseconds of one run of the whole chain.
-  using Way = std::function<TensorHandle()>;
+  // Runs the whole chain and waits for the result.
+  using Way = std::function<void()>;
 
   void Measure(const Chain& chain) {
     const TensorHandle x = Fill(chain.elements, 1.0f);
@@ -104,18 +119,23 @@ class Bench {
     const ProgramRunner unfused = Make(chain, false);
     std::vector<Op> ops;
     for (const std::string& op : chain.ops) ops.push_back(Get(runtime_.MakeOp(op, handler_)));
-    const std::vector<std::pair<const char*, Way>> ways = {
-        {"by name", [&] { return Eager(chain, x, y, nullptr); }},
-        {"ops made once", [&] { return Eager(chain, x, y, &ops); }},
-        {"program, not fused", [&] { return RunProgram(unfused, x, y); }},
-        {"program", [&] { return RunProgram(fused, x, y); }},
+    std::vector<std::pair<const char*, Way>> ways = {
+        {"by name", [&] { Await(Eager(chain, x, y, nullptr)); }},
+        {"ops made once", [&] { Await(Eager(chain, x, y, &ops)); }},
+        {"program, not fused", [&] { Await(RunProgram(unfused, x, y)); }},
+        {"program", [&] { Await(RunProgram(fused, x, y)); }},
     };
+#ifdef TANDEM_BENCH_ONNX_RUNTIME
+    const std::unique_ptr<OnnxSession> session =
+        MakeOnnxSession(OnnxChainOf(OnnxOps(chain), chain.elements), num_threads_);
+    ways.emplace_back("ONNX Runtime", [&] { session->Run(); });
+#endif
     // One op alone, which longer chains are compared with.
     const Chain one = {"", {chain.ops[0]}, chain.elements};
     std::vector<double> best(ways.size() + 1, std::numeric_limits<double>::max());
     for (int round = 0; round < kRounds; ++round) {
       for (size_t i = 0; i < ways.size(); ++i) best[i] = std::min(best[i], Time(ways[i].second));
-      best.back() = std::min(best.back(), Time([&] { return Eager(one, x, y, nullptr); }));
+      best.back() = std::min(best.back(), Time([&] { Await(Eager(one, x, y, nullptr)); }));
     }
     std::printf("\n%s\n", chain.name.c_str());
     for (size_t i = 0; i < ways.size(); ++i) {
@@ -169,22 +189,25 @@ class Bench {
     runner.Run("main", ExecutionContext(runtime_.host(), Location()), args, {&result, 1});
     return result;
   }
+  void Await(const TensorHandle& result) {
+    if (const Status status = runtime_.host().Await(result); !status.ok()) Die(status);
+    wait_();
+  }
   // Of one call, in nanoseconds: the mean over some 20 ms.
-  double Time(const Way& way) {
+  static double Time(const Way& way) {
     using Clock = std::chrono::steady_clock;
     int count = 0;
     const Clock::time_point begin = Clock::now();
     Clock::time_point end = begin;
     while (end - begin < std::chrono::milliseconds(20)) {
-      const TensorHandle result = way();
-      if (const Status status = runtime_.host().Await(result); !status.ok()) Die(status);
-      wait_();
+      way();
       ++count;
       end = Clock::now();
     }
     return std::chrono::duration<double, std::nano>(end - begin).count() / count;
   }
 
+  const int num_threads_;
   CoreRuntime runtime_;
   KernelOpHandler* handler_ = nullptr;
   std::function<void()> wait_ = [] {};  // for all that the device has to do
@@ -208,9 +231,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> costly = {"tf.AddV2",   "tf.Tanh", "tf.Mul",      "tf.Exp",   "tf.Sub",
                                            "tf.Sigmoid", "tf.Mul",  "tandem.Gelu", "tf.AddV2", "tf.Relu"};
   for (const int num_threads : device == "cpu" ? std::vector<int>{1, 2} : std::vector<int>{1}) {
-    std::printf("
-%d thread%s
-", num_threads, num_threads == 1 ? "" : "s");
+    std::printf("\n%d thread%s\n", num_threads, num_threads == 1 ? "" : "s");
     Bench bench(num_threads, device);
     bench.Measure({"2 adds of 1 element", two, 1});
     bench.Measure({"100 adds of 1 element", adds, 1});
