@@ -12,7 +12,7 @@
 #                          wasm-threads, whose modules web tests in any case. Unless --full is given, only tests of a
 #                          label are built and run for tsan (threads), m32 and aarch64 (quick), and asan
 #                          runs the conformance cases on the CPU alone
-#   --full                 also what takes too long for each change: tests see TANDEM_TEST_FULL=1
+#   --full                 also what takes too long for each change: tests see TANDEM_TEST_FULL=1; the benchmarks are built
 #   TANDEM_JOBS=N          parallel jobs, 2 by default
 #   TANDEM_SKIP_SETUP=1    install nothing but npm packages
 
@@ -119,8 +119,9 @@ for preset in "${presets[@]}"; do
   mkdir -p "$dir"
   rm -rf "$dir/reports"
   mkdir "$dir/reports"
-  build_options=() test_options=()
+  configure_options=() build_options=() test_options=()
   case "$preset${TANDEM_TEST_FULL:+ full}" in
+    "release full") configure_options=(-DTANDEM_BUILD_BENCHMARKS=ON) ;;  # do they still compile?
     tsan)
       build_options=(--target threads_tests)
       test_options=(-L threads)
@@ -131,7 +132,7 @@ for preset in "${presets[@]}"; do
       ;;
     asan) test_options=(-LE gpu) ;;  # minutes on a software device, whose driver is not compiled for it
   esac
-  stage "$preset: configure" "$dir/configure.log" cmake --preset "$preset" &&
+  stage "$preset: configure" "$dir/configure.log" cmake --preset "$preset" "${configure_options[@]}" &&
     stage "$preset: build" "$dir/build.log" cmake --build --preset "$preset" -j "$jobs" "${build_options[@]}" &&
     GTEST_OUTPUT="json:$PWD/$dir/reports/" stage "$preset: test" "$dir/test.log" \
       ctest --preset "$preset" -j "$jobs" "${test_options[@]}" --output-junit "$PWD/$dir/reports/ctest.xml" || true
