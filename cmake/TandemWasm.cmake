@@ -12,6 +12,17 @@ if(TANDEM_WASM_THREADS)
   add_link_options(-pthread)
 endif()
 
+# Side modules, what Emscripten has in place of shared libraries, find all of the C library in the main module, which is
+# the larger and slower for it.
+option(TANDEM_WASM_OP_LIBRARIES "Build modules that load op libraries; those of the npm package load none" OFF)
+if(TANDEM_WASM_OP_LIBRARIES)
+  if(TANDEM_WASM_THREADS)
+    message(FATAL_ERROR "TANDEM_WASM_OP_LIBRARIES: expected a build without threads, got TANDEM_WASM_THREADS")
+  endif()
+  add_compile_options(-fPIC)
+  add_compile_definitions(TANDEM_WASM_OP_LIBRARIES)
+endif()
+
 # The system's own include folder cannot be given to the compiler, since it has another C library's headers: one that has
 # links to these libraries' folders alone.
 set(TANDEM_HEADERS /usr/include CACHE PATH "Where the folders hwy, nlohmann, CLI and eigen3 are, for WebAssembly builds")
@@ -69,6 +80,9 @@ function(tandem_node_program target)
   target_link_options(${target} PRIVATE -fwasm-exceptions -O1 -sENVIRONMENT=node,worker -sNODERAWFS=1 -sEXIT_RUNTIME=1
                       -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=8MB
                       "SHELL:--pre-js \"${PROJECT_SOURCE_DIR}/cmake/node_environment.js\"")
+  if(TANDEM_WASM_OP_LIBRARIES)
+    target_link_options(${target} PRIVATE -sMAIN_MODULE=1)
+  endif()
   if(TANDEM_WASM_THREADS)
     target_link_options(${target} PRIVATE -sPROXY_TO_PTHREAD -sDEFAULT_PTHREAD_STACK_SIZE=8MB
                         -Wno-pthreads-mem-growth)

@@ -5,7 +5,7 @@
 
 #include "base/shared_library.h"
 
-#if defined(__unix__) && !defined(__EMSCRIPTEN__)
+#if defined(__unix__) && (!defined(__EMSCRIPTEN__) || defined(TANDEM_WASM_OP_LIBRARIES))
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@
 
 namespace tandem {
 
-#if defined(__unix__) && !defined(__EMSCRIPTEN__)
+#if defined(__unix__) && (!defined(__EMSCRIPTEN__) || defined(TANDEM_WASM_OP_LIBRARIES))
 
 namespace {
 
