@@ -78,17 +78,20 @@ int64_t GroupSize(const TapAxis& cols, int64_t channels) {
   return group;
 }
 
-// The work of one thread: strip after strip. The filter is that of a group of outputs.
+// The work of one thread: strip after strip. The filter is that of a group of outputs, as is the bias of `limits`,
+// which the tiles see to.
 template <typename S>
 class DepthwiseTask {
  public:
   using T = GemmComputeType<S>;
 
-  DepthwiseTask(const DepthwiseProduct<S>& product, const Strips<T>& strips, const int64_t* offsets, const T* filter)
+  DepthwiseTask(const DepthwiseProduct<S>& product, const Strips<T>& strips, const int64_t* offsets, const T* filter,
+                const BiasAndLimits<T>& limits)
       : product_(product),
         strips_(strips),
         offsets_(offsets),
         filter_(filter),
+        limits_(limits),
         group_(GroupSize(product.cols, strips.pixel_size())),
         result_(product.result, product.result_data, product.conversion, product.rows, product.cols,
                 strips.max_pixels()),
@@ -130,8 +133,8 @@ class DepthwiseTask {
   void Convolve(const T* const* pixels, int64_t num_rows, T* out, int64_t pixel_stride, int64_t row_stride) {
     const int64_t width = product_.cols.outputs;
     const int64_t size = strips_.pixel_size();
-    DepthwiseBlock<T> block = {pixels,        0,           offsets_, product_.rows.count * product_.cols.count,
-                               group_ * size, pixel_stride};
+    DepthwiseBlock<T> block = {pixels,       0,      offsets_, product_.rows.count * product_.cols.count, group_ * size,
+                               pixel_stride, limits_};
     if (group_ == 1 && row_stride == width * pixel_stride) {
       block.num_pixels = num_rows * width;
       return ConvolveInSteps(block, out);
@@ -158,7 +161,8 @@ class DepthwiseTask {
   // Some pixels at a time, so that it ends soon if it is to, and finishes what is in the cache.
   void ConvolveInSteps(const DepthwiseBlock<T>& whole, T* out) {
     const int64_t products = std::max<int64_t>(1, whole.num_taps * whole.channels);
-    const int64_t most = product_.finish == nullptr ? kPollProducts / products : kFinishedElements / whole.channels;
+    const bool finishes = product_.finish != nullptr && limits_.bias == nullptr;
+    const int64_t most = finishes ? kFinishedElements / whole.channels : kPollProducts / products;
     const int64_t step = std::max(kTilePixels, most / kTilePixels * kTilePixels);
     for (int64_t pixel = 0; pixel < whole.num_pixels; pixel += step) {
       DepthwiseBlock<T> some = whole;
@@ -167,20 +171,21 @@ class DepthwiseTask {
       if (poll_.Stops(some.num_pixels * products)) return;
       T* const pixels = out + pixel * whole.out_stride;
       GetDepthwiseTiles<T>().convolve(some, filter_, pixels);
-      if (product_.finish != nullptr) Finish(some, pixels);
+      if (finishes) Finish(some, pixels);
     }
   }
 
   void Finish(const DepthwiseBlock<T>& block, T* pixels) {
     const int64_t group = block.channels / strips_.pixel_size();
-    if (block.out_stride == block.channels) return (*product_.finish)(pixels, block.num_pixels * group);
-    for (int64_t i = 0; i < block.num_pixels; ++i) (*product_.finish)(pixels + i * block.out_stride, group);
+    if (block.out_stride == block.channels) return product_.finish->apply(pixels, block.num_pixels * group);
+    for (int64_t i = 0; i < block.num_pixels; ++i) product_.finish->apply(pixels + i * block.out_stride, group);
   }
 
   const DepthwiseProduct<S>& product_;
   const Strips<T>& strips_;
   const int64_t* const offsets_;
   const T* const filter_;
+  const BiasAndLimits<T>& limits_;
   const int64_t group_;
   StripResult<T> result_;
   const uint64_t products_size_;
@@ -210,8 +215,8 @@ class DepthwiseGradientTask {
     StripSource<T> source(strips_, memory_.data());
     const Strip strip = source.Load(index);
     DepthwiseBlock<T> block = {
-        source.pixels(),      strip.num_pixels,    offsets_, gradient_.rows.count * gradient_.cols.count,
-        strips_.pixel_size(), strips_.pixel_size()};
+        source.pixels(),      strip.num_pixels,     offsets_, gradient_.rows.count * gradient_.cols.count,
+        strips_.pixel_size(), strips_.pixel_size(), {}};
     // Some taps at a time, so that it ends soon if it is to.
     const T* const gradient = LoadGradient(strip);
     const int64_t products = std::max<int64_t>(1, block.num_pixels * block.channels);
@@ -290,7 +295,7 @@ Status DepthwiseProduct<S>::RunWhole() const {
   if (!strips.FitsInMemory()) return Status::OutOfMemory();
   const uint64_t offsets_bytes = RoundUpBytes<int64_t>(taps);
   const int64_t group = GroupSize(cols, channels);
-  const TaskMemory memory(offsets_bytes + RoundUpBytes<T>(taps * channels * group));
+  const TaskMemory memory(offsets_bytes + RoundUpBytes<T>((taps + 1) * channels * group));
   if (memory.data() == nullptr) return Status::OutOfMemory();
   int64_t* offsets = reinterpret_cast<int64_t*>(memory.data());
   T* weights = reinterpret_cast<T*>(memory.data() + offsets_bytes);
@@ -302,11 +307,18 @@ Status DepthwiseProduct<S>::RunWhole() const {
     LoadElements(conversion, filter, (row * filter_cols + col) * channels, channels, of_tap);
     for (int64_t i = 1; i < group; ++i) std::copy_n(of_tap, channels, of_tap + i * channels);
   }
+  BiasAndLimits<T> limits;
+  if (finish != nullptr && GetDepthwiseTiles<T>().finishes) limits = finish->limits;
+  if (limits.bias != nullptr && group > 1) {
+    T* const biases = weights + taps * channels * group;
+    for (int64_t i = 0; i < group; ++i) std::copy_n(limits.bias, channels, biases + i * channels);
+    limits.bias = biases;
+  }
   std::atomic<bool> is_out_of_memory = false;
   const int64_t grain =
       strips.GrainFor((static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels));
   ParallelFor(queue, strips.size(), grain, [&](int64_t begin, int64_t end) {
-    DepthwiseTask<S> task(*this, strips, offsets, weights);
+    DepthwiseTask<S> task(*this, strips, offsets, weights, limits);
     if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
     for (int64_t i = begin; i < end; ++i) task.Compute(i);
   });

@@ -15,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "kernels/convolution/convolution_depthwise_tiles.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/convolution/convolution_finish-inl.h"
 #include "simd/simd_fused-inl.h"
 #include "simd/simd_partial-inl.h"
 
@@ -37,15 +38,6 @@ inline constexpr int kMaxTapHeight = 9;
 inline constexpr int kTileHeight = 4;
 inline constexpr int kMaxTapHeight = 5;
 #endif
-
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> LoadCount(D d, size_t count, const T* from) {
-  return count == HWY_LANES(T) ? hn::LoadU(d, from) : LoadFirst(d, count, from);
-}
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void StoreCount(hn::Vec<D> v, D d, size_t count, T* to) {
-  count == HWY_LANES(T) ? hn::StoreU(v, d, to) : StoreFirst(v, d, count, to);
-}
 
 // kHeight outputs from channel `c` on; the last of kVectors vectors counts `last` channels.
 template <int kHeight, int kVectors, typename T>
@@ -72,6 +64,17 @@ HWY_INLINE void ConvolveTile(const DepthwiseBlock<T>& g, int64_t pixel, int64_t 
       HWY_UNROLL(9)
       for (int i = 0; i < kHeight; ++i) {
         sum[i][j] = MultiplyAdd(LoadCount(d, count, x[i] + offset + j * kLanes), weight, sum[i][j]);
+      }
+    }
+  }
+  if constexpr (kTilesFinish<T>) {
+    if (g.limits.bias != nullptr) {
+      const Finish finish(d, g.limits);
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) {
+        const V bias = LoadCount(d, j == kVectors - 1 ? last : size_t{kLanes}, g.limits.bias + c + j * kLanes);
+        HWY_UNROLL(9)
+        for (int i = 0; i < kHeight; ++i) sum[i][j] = finish(sum[i][j], bias);
       }
     }
   }
@@ -215,11 +218,13 @@ void SumWindows(const DepthwiseBlock<T>& g, const T* gradient, bool accumulate, 
 }  // namespace
 
 const DepthwiseTiles<float>& DepthwiseTilesF32() {
-  static constexpr DepthwiseTiles<float> kTiles = {&Convolve<float>, &SumWindows<float>};
+  static constexpr DepthwiseTiles<float> kTiles = {kHasTiles<float> && kTilesFinish<float>, &Convolve<float>,
+                                                   &SumWindows<float>};
   return kTiles;
 }
 const DepthwiseTiles<double>& DepthwiseTilesF64() {
-  static constexpr DepthwiseTiles<double> kTiles = {&Convolve<double>, &SumWindows<double>};
+  static constexpr DepthwiseTiles<double> kTiles = {kHasTiles<double> && kTilesFinish<double>, &Convolve<double>,
+                                                    &SumWindows<double>};
   return kTiles;
 }
 

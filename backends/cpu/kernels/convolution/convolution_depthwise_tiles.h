@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "kernels/convolution/convolution_finish.h"
+
 namespace tandem::cpu {
 
 // Pixels with `channels` elements each: outputs, and through each tap what they see.
@@ -19,11 +21,13 @@ struct DepthwiseBlock {
   const int64_t* offsets;  // of the taps
   int64_t num_taps;
   int64_t channels;
-  int64_t out_stride;  // from output to output: `channels`, or more
+  int64_t out_stride;       // from output to output: `channels`, or more
+  BiasAndLimits<T> limits;  // of the outputs, if DepthwiseTiles::finishes
 };
 
 template <typename T>
 struct DepthwiseTiles {
+  bool finishes;  // whether `convolve` heeds limits
   // out[pixel, c] = the sum over the taps of pixels[pixel][offset + c] * filter[tap, c].
   void (*convolve)(const DepthwiseBlock<T>& block, const T* filter, T* out);
   // filter[tap, c] = or += the sum over the pixels of pixels[pixel][offset + c] * gradient[pixel, c].
