@@ -49,6 +49,7 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
   constexpr int kLanes = HWY_LANES(T);
   const int64_t step = g.step;
   const int64_t panel_cols = g.panel_cols;
+  const int64_t panel_stride = g.panel_stride;
   const T* a[kRows];
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) a[i] = rows[i];
@@ -71,6 +72,9 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
         for (int j = 0; j < kVectors; ++j) sum[i][j] = MultiplyAdd(x, row[j], sum[i][j]);
       }
       at += step;
+      // Of the next panel, which other rows want next: not into the first-level cache, which this one fills.
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) __builtin_prefetch(b + panel_stride + j * kLanes, 0, 2);
       b += panel_cols;
     }
   }
