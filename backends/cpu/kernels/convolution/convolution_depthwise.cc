@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 
+#include "kernels/convolution/convolution_depthwise_blocks.h"
 #include "kernels/convolution/convolution_depthwise_tiles.h"
 #include "kernels/convolution/convolution_strips.h"
 #include "kernels/polls.h"
@@ -21,7 +23,7 @@ constexpr int64_t kTilePixels = 8;
 constexpr int64_t kMinChunkStrips = 4;
 constexpr int64_t kMaxChunks = 16;
 // What a vector's lanes and those of some more can be filled with.
-constexpr int64_t kMinGroupElements = 96;
+constexpr int64_t kMinGroupElements = 32;
 // What is finished at a time, while it is in the first-level cache.
 constexpr int64_t kFinishedElements = 4096;
 // Pixels that are worth more calls.
@@ -133,8 +135,14 @@ class DepthwiseTask {
   void Convolve(const T* const* pixels, int64_t num_rows, T* out, int64_t pixel_stride, int64_t row_stride) {
     const int64_t width = product_.cols.outputs;
     const int64_t size = strips_.pixel_size();
-    DepthwiseBlock<T> block = {pixels,       0,      offsets_, product_.rows.count * product_.cols.count, group_ * size,
-                               pixel_stride, limits_};
+    DepthwiseBlock<T> block = {};
+    block.pixels = pixels;
+    block.offsets = offsets_;
+    block.num_taps = product_.rows.count * product_.cols.count;
+    block.channels = group_ * size;
+    block.out_stride = pixel_stride;
+    block.limits = limits_;
+    if (group_ == 1) block.SetRows(product_.rows, product_.cols, size);
     if (group_ == 1 && row_stride == width * pixel_stride) {
       block.num_pixels = num_rows * width;
       return ConvolveInSteps(block, out);
@@ -163,11 +171,13 @@ class DepthwiseTask {
     const int64_t products = std::max<int64_t>(1, whole.num_taps * whole.channels);
     const bool finishes = product_.finish != nullptr && limits_.bias == nullptr;
     const int64_t most = finishes ? kFinishedElements / whole.channels : kPollProducts / products;
-    const int64_t step = std::max(kTilePixels, most / kTilePixels * kTilePixels);
+    const int64_t unit = whole.row_pixels > 0 && whole.row_pixels <= most ? whole.row_pixels : kTilePixels;
+    const int64_t step = std::max(unit, most / unit * unit);
     for (int64_t pixel = 0; pixel < whole.num_pixels; pixel += step) {
       DepthwiseBlock<T> some = whole;
       some.pixels += pixel;
       some.num_pixels = std::min(step, whole.num_pixels - pixel);
+      if (unit != whole.row_pixels) some.row_pixels = 0;
       if (poll_.Stops(some.num_pixels * products)) return;
       T* const pixels = out + pixel * whole.out_stride;
       GetDepthwiseTiles<T>().convolve(some, filter_, pixels);
@@ -214,9 +224,12 @@ class DepthwiseGradientTask {
   void Add(int64_t index, bool accumulate, T* sums) {
     StripSource<T> source(strips_, memory_.data());
     const Strip strip = source.Load(index);
-    DepthwiseBlock<T> block = {
-        source.pixels(),      strip.num_pixels,     offsets_, gradient_.rows.count * gradient_.cols.count,
-        strips_.pixel_size(), strips_.pixel_size(), {}};
+    DepthwiseBlock<T> block = {};
+    block.pixels = source.pixels();
+    block.num_pixels = strip.num_pixels;
+    block.offsets = offsets_;
+    block.num_taps = gradient_.rows.count * gradient_.cols.count;
+    block.channels = strips_.pixel_size();
     // Some taps at a time, so that it ends soon if it is to.
     const T* const gradient = LoadGradient(strip);
     const int64_t products = std::max<int64_t>(1, block.num_pixels * block.channels);
@@ -259,6 +272,12 @@ class DepthwiseGradientTask {
 
 template <typename S>
 Status DepthwiseProduct<S>::Run() const {
+#ifndef TANDEM_SMALL
+  if constexpr (std::is_same_v<S, T>) {
+    const bool is_empty = result.batch == 0 || rows.outputs == 0 || cols.outputs == 0;
+    if (!is_empty && DepthwiseBlocks<T>::AreFor(*this)) return DepthwiseBlocks<T>(*this).Run();
+  }
+#endif
   const OutputRange inner_rows = InsideOutputs(rows), inner_cols = InsideOutputs(cols);
   const int64_t num_inner = (inner_rows.end - inner_rows.begin) * (inner_cols.end - inner_cols.begin);
   const bool is_read_in_place =
@@ -316,7 +335,7 @@ Status DepthwiseProduct<S>::RunWhole() const {
   }
   std::atomic<bool> is_out_of_memory = false;
   const int64_t grain =
-      strips.GrainFor((static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels));
+      strips.GrainFor(queue, (static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels));
   ParallelFor(queue, strips.size(), grain, [&](int64_t begin, int64_t end) {
     DepthwiseTask<S> task(*this, strips, offsets, weights, limits);
     if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
@@ -347,7 +366,7 @@ Status DepthwiseGradient<S>::Run() const {
   std::atomic<bool> is_out_of_memory = false;
   const double products = (static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels) *
                           static_cast<double>(DivideUp(strips.size(), chunks));
-  ParallelFor(queue, chunks, strips.GrainFor(products), [&](int64_t begin, int64_t end) {
+  ParallelFor(queue, chunks, strips.GrainFor(queue, products), [&](int64_t begin, int64_t end) {
     DepthwiseGradientTask<S> task(*this, strips, offsets);
     if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
     for (int64_t chunk = begin; chunk < end; ++chunk) {

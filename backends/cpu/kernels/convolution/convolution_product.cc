@@ -263,7 +263,7 @@ Status WindowProduct<S>::Run() const {
   packed.Pack(queue);
   std::atomic<bool> is_out_of_memory = false;
   const double products = static_cast<double>(rows.count * cols.count * filter.depth * result.channels);
-  const int64_t grain = strips.GrainFor(products + static_cast<double>(result.channels));
+  const int64_t grain = strips.GrainFor(queue, products + static_cast<double>(result.channels));
   ParallelFor(queue, strips.size(), grain, [&](int64_t begin, int64_t end) {
     StripProducts<S> task(*this, strips, packed);
     if (!task.IsValid()) {
