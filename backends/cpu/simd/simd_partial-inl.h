@@ -46,6 +46,16 @@ HWY_INLINE void StoreFirst(V v, D d, size_t count, T* to) {
   for (size_t i = 0; i < count; ++i) to[i] = lanes[i];
 }
 
+// The same where all lanes are usual.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadCount(D d, size_t count, const T* from) {
+  return count == HWY_LANES(T) ? hn::LoadU(d, from) : LoadFirst(d, count, from);
+}
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void StoreCount(hn::Vec<D> v, D d, size_t count, T* to) {
+  count == HWY_LANES(T) ? hn::StoreU(v, d, to) : StoreFirst(v, d, count, to);
+}
+
 }  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -10,7 +10,9 @@
 // waiting one if that can be helped: a task that needs the waiting one would bury it on the same stack for ever.
 //
 // Other threads run no tasks in Await, since these may call anyone's code, which may want a lock that the thread holds.
-// But they take part in kernels, for as long as they would otherwise only look whether their value has come.
+// But they take part in kernels, for as long as they would otherwise only look whether their value has come. Then they
+// count as workers: no further one is started beside them, and one that is not needed any more goes to sleep, so that
+// there are no more busy threads than `num_threads_`. One worker is left in any case, to run tasks.
 
 #if defined(__GNUC__) && !defined(__clang__)
 // The thread sanitizer does not model fences. Eigen's pool has them to lose no wake-up, not to publish data.
@@ -50,7 +52,7 @@ namespace {
 
 using internal::AwaitEvent;
 using internal::ElasticThreads;
-using internal::Pause;
+using internal::SpinWait;
 using internal::this_thread;
 using Outcome = AwaitEvent::Outcome;
 
@@ -58,8 +60,6 @@ using Outcome = AwaitEvent::Outcome;
 constexpr int kMaxThreads = 512;
 // Threads that may stand in for workers that wait; bounded by the address space of their stacks.
 constexpr int kMaxStandIns = sizeof(void*) == 8 ? 256 : 64;
-// Looks for a task before a worker goes to sleep, some ten microseconds; waking it costs as much.
-constexpr int kSpins = 400;
 // A power of two.
 constexpr size_t kNumShards = 16;
 
@@ -109,6 +109,7 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   // `threads` has `num_threads` idle ones.
   MultiThreadedWorkQueue(std::unique_ptr<ElasticThreads> threads, int num_threads)
       : num_threads_(num_threads),
+        may_spin_(std::thread::hardware_concurrency() > 1),
         pool_threads_(std::move(threads)),
         pool_(num_threads, /*allow_spinning=*/false, PoolEnvironment{pool_threads_.get()}) {}
   ~MultiThreadedWorkQueue() override {
@@ -125,6 +126,9 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   void Quiesce() override;
   bool RunOneTask() override;
   int ParallelismLevel() const override { return num_threads_; }
+  bool HasReadyHelper() const override {
+    return ready_helpers_.load(std::memory_order_relaxed) > 0 || spinning_.load(std::memory_order_relaxed);
+  }
   bool IsWorkerThread() const override { return this_thread.works_for == this; }
   bool MayBlock() const override {
 #ifdef __EMSCRIPTEN__
@@ -157,8 +161,10 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   Task* PopTask();
   void RunTask(Task& task);
   void TakeTurn(std::atomic<int>& turns, bool may_spin);
-  void RunTasks(bool may_spin);
+  bool RunTasks(bool may_spin);
   bool SpinForTask();
+  bool IsSurplus() const;
+  bool TryLeave();
   void StartWorkerIfNeeded();
   void StartWorker();
   void ReleaseSlot();
@@ -166,6 +172,7 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   Outcome Sleep(AwaitEvent& event, Deadline deadline);
 
   const int num_threads_;
+  const bool may_spin_;  // there is more than one core
   internal::TaskCount count_{this};
   internal::SleeperList sleepers_;  // workers in Await or Quiesce
   StandIn stand_in_{this};
@@ -174,11 +181,13 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   // sees that a worker is missing, or the worker that leaves sees the task.
   std::atomic<int> queued_{0};
   std::atomic<int> active_{0};         // slots taken
+  std::atomic<int> helpers_{0};        // threads in HelpUntil
+  std::atomic<int> ready_helpers_{0};  // those that are looking for a helping task
   std::atomic<bool> spinning_{false};  // a worker is looking for tasks and needs no call
 
   std::atomic<int> pool_turns_{0};  // given to Eigen's pool and not over yet, sleeping ones included
   std::atomic<int> stand_ins_{0};
-  std::atomic<int> helpers_{0};  // threads in HelpUntil that are looking for a helping task
+  std::atomic<bool> leaving_{false};  // a worker is about to give its slot back, since it is one too many
   Shard helping_;
   Shard shards_[kNumShards];
 
@@ -203,7 +212,7 @@ void MultiThreadedWorkQueue::AddTask(Task& task) {
 
 void MultiThreadedWorkQueue::AddHelpingTask(Task& task) {
   PushTask(helping_, task);
-  if (helpers_.load(std::memory_order_seq_cst) == 0) StartWorkerIfNeeded();
+  if (ready_helpers_.load(std::memory_order_seq_cst) == 0) StartWorkerIfNeeded();
 }
 
 Task* MultiThreadedWorkQueue::PopTask(Shard& shard) {
@@ -250,7 +259,7 @@ bool MultiThreadedWorkQueue::RunOneTask() {
 void MultiThreadedWorkQueue::StartWorkerIfNeeded() {
   if (spinning_.load(std::memory_order_seq_cst)) return;
   int active = active_.load(std::memory_order_seq_cst);
-  while (active < num_threads_) {
+  while (active < num_threads_ && (active == 0 || active + helpers_.load(std::memory_order_seq_cst) < num_threads_)) {
     if (active_.compare_exchange_weak(active, active + 1, std::memory_order_seq_cst)) return StartWorker();
   }
 }
@@ -285,27 +294,45 @@ void MultiThreadedWorkQueue::ReleaseSlot() {
 // The whole stay of a thread as a worker; it comes with a slot and is counted in `turns`.
 void MultiThreadedWorkQueue::TakeTurn(std::atomic<int>& turns, bool may_spin) {
   this_thread.works_for = this;
-  RunTasks(may_spin);
+  const bool is_leaving = RunTasks(may_spin);
   this_thread.works_for = nullptr;
   // In this order: who finds the slot free also finds the thread.
   turns.fetch_sub(1, std::memory_order_seq_cst);
   ReleaseSlot();
+  if (is_leaving) leaving_.store(false, std::memory_order_release);
 }
 
-void MultiThreadedWorkQueue::RunTasks(bool may_spin) {
+// True if it ends because of TryLeave.
+bool MultiThreadedWorkQueue::RunTasks(bool may_spin) {
   do {
     while (Task* task = PopTask()) {
       RunTask(*task);
-      // Workers back from Await make too many for a while.
-      if (active_.load(std::memory_order_relaxed) > num_threads_) return;
+      if (TryLeave()) return true;
     }
   } while (may_spin && SpinForTask());
+  return false;
+}
+
+// Workers back from Await, and threads that have begun to help, make too many for a while.
+bool MultiThreadedWorkQueue::IsSurplus() const {
+  const int active = active_.load(std::memory_order_relaxed);
+  return active > num_threads_ || (active > 1 && active + helpers_.load(std::memory_order_relaxed) > num_threads_);
+}
+
+// One worker at a time, which gives its slot back next, so that not all leave.
+bool MultiThreadedWorkQueue::TryLeave() {
+  if (!IsSurplus() || leaving_.exchange(true, std::memory_order_acquire)) return false;
+  if (IsSurplus()) return true;
+  leaving_.store(false, std::memory_order_release);
+  return false;
 }
 
 // One worker at a time; true if there may be a task.
 bool MultiThreadedWorkQueue::SpinForTask() {
-  if (spinning_.exchange(true, std::memory_order_seq_cst)) return false;
-  for (int i = 0; i < kSpins && queued_.load(std::memory_order_relaxed) == 0; ++i) Pause();
+  if (!may_spin_ || spinning_.exchange(true, std::memory_order_seq_cst)) return false;
+  SpinWait wait;
+  while (queued_.load(std::memory_order_relaxed) == 0 && !IsSurplus() && wait.Pause()) {
+  }
   spinning_.store(false, std::memory_order_seq_cst);
   return queued_.load(std::memory_order_seq_cst) > 0;
 }
@@ -313,19 +340,22 @@ bool MultiThreadedWorkQueue::SpinForTask() {
 // Returns when the event has ended, or when it is time to fall asleep because there is nothing to help with.
 void MultiThreadedWorkQueue::HelpUntil(AwaitEvent& event) {
   helpers_.fetch_add(1, std::memory_order_seq_cst);
-  for (int i = 0; i < kSpins && count_.AnyUnfinished() && !event.HasEnded(); ++i) {
+  ready_helpers_.fetch_add(1, std::memory_order_seq_cst);
+  SpinWait wait;
+  while (count_.AnyUnfinished() && !event.HasEnded()) {
     if (helping_.empty.load(std::memory_order_relaxed)) {
-      Pause();
+      if (!may_spin_ || !wait.Pause()) break;
       continue;
     }
-    // Busy: who adds a further task is to call a worker.
-    helpers_.fetch_sub(1, std::memory_order_seq_cst);
+    // Busy: who adds a further task may have to call a worker.
+    ready_helpers_.fetch_sub(1, std::memory_order_seq_cst);
     if (Task* task = PopTask(helping_)) {
       RunTask(*task);
-      i = 0;
+      wait = SpinWait();
     }
-    helpers_.fetch_add(1, std::memory_order_seq_cst);
+    ready_helpers_.fetch_add(1, std::memory_order_seq_cst);
   }
+  ready_helpers_.fetch_sub(1, std::memory_order_seq_cst);
   helpers_.fetch_sub(1, std::memory_order_seq_cst);
   // One that was left to this thread in the meantime.
   if (queued_.load(std::memory_order_seq_cst) > 0) StartWorkerIfNeeded();

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <new>
 
+#include "async/waiting.h"
 #include "base/this_thread.h"
 #include "tandem/kernel_run.h"
 #include "tandem/ref_counted.h"
@@ -25,8 +26,6 @@ constexpr int64_t kChunksPerThread = 8;
 // Grains of work after which a thread asks whether to go on: less than a millisecond, and some milliseconds where they
 // are larger than they should be.
 constexpr int64_t kGrainsAPoll = 16;
-
-constexpr int kSpins = 400;
 
 // The whole range on the calling thread.
 bool RunInline(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn) {
@@ -67,10 +66,10 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
  private:
   void AwaitHelpers() {
     // What is still running is one chunk per helper: often done before this thread could fall asleep.
-    for (int i = 0; i < kSpins; ++i) {
+    internal::SpinWait wait;
+    do {
       if (num_done_.load(std::memory_order_acquire) == num_chunks_) return;
-      internal::Pause();
-    }
+    } while (wait.Pause());
     std::unique_lock lock(mutex_);
     all_done_.wait(lock, [this] { return num_done_.load(std::memory_order_acquire) == num_chunks_; });
   }

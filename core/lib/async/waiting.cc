@@ -22,6 +22,18 @@ AwaitEvent* AwaitEvent::NewShared() {
   return event;
 }
 
+bool SpinWait::Pause() {
+  constexpr auto kMost = std::chrono::microseconds(50);
+  constexpr int kPausesALook = 32;  // at the clock, which costs as much as a pause
+  if (num_pauses_++ % kPausesALook == 0) {
+    const auto now = std::chrono::steady_clock::now();
+    if (num_pauses_ == 1) until_ = now + kMost;
+    if (now >= until_) return false;
+  }
+  internal::Pause();
+  return true;
+}
+
 void AwaitEvent::Release() {
   mutex_.lock();
   const bool last = --holders_ == 0;
@@ -31,7 +43,7 @@ void AwaitEvent::Release() {
 
 void AwaitEvent::End(Outcome outcome) {
   mutex_.lock();
-  outcome_ = outcome;
+  outcome_.store(outcome, std::memory_order_release);
   // Under the lock: an event on the stack may be gone as soon as it is released.
   changed_.notify_one();
   const bool last = holders_ > 0 && --holders_ == 0;
@@ -47,19 +59,14 @@ void AwaitEvent::Call() {
 
 Outcome AwaitEvent::Wait(WorkQueue::Deadline deadline) {
   std::unique_lock lock(mutex_);
-  auto awake = [this] { return outcome_ != Outcome::kPending || called_; };
+  auto awake = [this] { return HasEnded() || called_; };
   if (deadline == WorkQueue::Deadline::max()) {
     changed_.wait(lock, awake);
   } else {
     changed_.wait_until(lock, deadline, awake);
   }
-  if (outcome_ != Outcome::kPending) return outcome_;
+  if (HasEnded()) return outcome_;
   return std::exchange(called_, false) ? Outcome::kCalled : Outcome::kDeadline;
-}
-
-bool AwaitEvent::HasEnded() {
-  std::lock_guard lock(mutex_);
-  return outcome_ != Outcome::kPending;
 }
 
 void SleeperList::Push(AwaitEvent& event) {

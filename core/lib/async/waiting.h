@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// How threads wait in a work queue: for a value (AwaitEvent), to be called to help (SleeperList), for all tasks to be
-// done (TaskCount).
+// How threads wait in a work queue: awake for a while (SpinWait), for a value (AwaitEvent), to be called to help
+// (SleeperList), for all tasks to be done (TaskCount).
 
 #ifndef TANDEM_CORE_LIB_ASYNC_WAITING_H_
 #define TANDEM_CORE_LIB_ASYNC_WAITING_H_
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -19,6 +20,18 @@
 #include "tandem/work_queue.h"
 
 namespace tandem::internal {
+
+// A wait for something that is likely to come before a thread could be put to sleep and woken, each of which takes some
+// ten microseconds.
+class SpinWait {
+ public:
+  // Waits a moment; false when it has waited for so long that the thread should rather sleep.
+  bool Pause();
+
+ private:
+  int num_pauses_ = 0;
+  std::chrono::steady_clock::time_point until_;
+};
 
 // What one thread sleeps on. Ends once: by the value it was given to as a waiter, or by a call of Run.
 class AwaitEvent final : public Waiter {
@@ -39,7 +52,8 @@ class AwaitEvent final : public Waiter {
   void Call();
   // Blocks. kReady or kDropped once the event has ended, kCalled after Call, kDeadline past `deadline`.
   Outcome Wait(WorkQueue::Deadline deadline);
-  bool HasEnded();
+  // Without the lock, which the caller takes, by Wait or as who waits for all tasks, before the event may go.
+  bool HasEnded() const { return outcome_.load(std::memory_order_acquire) != Outcome::kPending; }
 
  private:
   friend class SleeperList;
@@ -48,7 +62,7 @@ class AwaitEvent final : public Waiter {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  Outcome outcome_ = Outcome::kPending;
+  std::atomic<Outcome> outcome_{Outcome::kPending};  // changed under the lock
   bool called_ = false;
   int holders_ = 0;  // 0 for an event on the stack
 

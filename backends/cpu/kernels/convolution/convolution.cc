@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -75,7 +76,7 @@ struct Conv2DKernel {
     return Run(input, filter, nullptr, frame);
   }
 
-  Status Run(const DenseArg& input, const DenseArg& filter, const PixelFunction<GemmComputeType<T>>* finish,
+  Status Run(const DenseArg& input, const DenseArg& filter, const PixelFinish<GemmComputeType<T>>* finish,
              KernelFrame& frame) const {
     T* out = frame.AllocateResult<T>(0);
     if (out == nullptr) return Status();
@@ -183,7 +184,7 @@ struct DepthwiseKernel {
     return Run(input, filter, nullptr, frame);
   }
 
-  Status Run(const DenseArg& input, const DenseArg& filter, const PixelFunction<GemmComputeType<T>>* finish,
+  Status Run(const DenseArg& input, const DenseArg& filter, const PixelFinish<GemmComputeType<T>>* finish,
              KernelFrame& frame) const {
     T* out = frame.AllocateResult<T>(0);
     if (out == nullptr) return Status();
@@ -268,6 +269,22 @@ struct ChannelEpilogue {
     }
     epilogue.Apply(pixels, channels, count, 0, channels);
   }
+
+  // The same as limits, if it is as simple.
+  BiasAndLimits<T> Limits() const {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    if (factor != nullptr) return {};
+    switch (epilogue.activation) {
+      case Activation::kNone:
+        return {epilogue.bias, -kInfinity, kInfinity};
+      case Activation::kRelu:
+        return {epilogue.bias, 0, kInfinity};
+      case Activation::kRelu6:
+        return {epilogue.bias, 0, 6};
+      default:
+        return {};
+    }
+  }
 };
 
 // Scale, offset, mean and variance become the factor and the shift that they amount to.
@@ -310,7 +327,7 @@ struct FusedKernel {
     }
     if (fused_ops.size() > 1) finish.epilogue.activation = FindActivation(fused_ops[1]);
     finish.epilogue.leakyrelu_alpha = attrs.GetOr("leakyrelu_alpha", 0.2f);
-    const PixelFunction<Computed> finish_pixels(finish);
+    const PixelFinish<Computed> finish_pixels = {finish, finish.Limits()};
     return convolution.Run(input, filter, &finish_pixels, frame);
   }
 };

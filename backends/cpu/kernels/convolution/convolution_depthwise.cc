@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 
+#include "kernels/convolution/convolution_depthwise_blocks.h"
 #include "kernels/convolution/convolution_depthwise_tiles.h"
 #include "kernels/convolution/convolution_strips.h"
 #include "kernels/polls.h"
@@ -21,7 +23,7 @@ constexpr int64_t kTilePixels = 8;
 constexpr int64_t kMinChunkStrips = 4;
 constexpr int64_t kMaxChunks = 16;
 // What a vector's lanes and those of some more can be filled with.
-constexpr int64_t kMinGroupElements = 96;
+constexpr int64_t kMinGroupElements = 32;
 // What is finished at a time, while it is in the first-level cache.
 constexpr int64_t kFinishedElements = 4096;
 // Pixels that are worth more calls.
@@ -78,17 +80,20 @@ int64_t GroupSize(const TapAxis& cols, int64_t channels) {
   return group;
 }
 
-// The work of one thread: strip after strip. The filter is that of a group of outputs.
+// The work of one thread: strip after strip. The filter is that of a group of outputs, as is the bias of `limits`,
+// which the tiles see to.
 template <typename S>
 class DepthwiseTask {
  public:
   using T = GemmComputeType<S>;
 
-  DepthwiseTask(const DepthwiseProduct<S>& product, const Strips<T>& strips, const int64_t* offsets, const T* filter)
+  DepthwiseTask(const DepthwiseProduct<S>& product, const Strips<T>& strips, const int64_t* offsets, const T* filter,
+                const BiasAndLimits<T>& limits)
       : product_(product),
         strips_(strips),
         offsets_(offsets),
         filter_(filter),
+        limits_(limits),
         group_(GroupSize(product.cols, strips.pixel_size())),
         result_(product.result, product.result_data, product.conversion, product.rows, product.cols,
                 strips.max_pixels()),
@@ -130,8 +135,14 @@ class DepthwiseTask {
   void Convolve(const T* const* pixels, int64_t num_rows, T* out, int64_t pixel_stride, int64_t row_stride) {
     const int64_t width = product_.cols.outputs;
     const int64_t size = strips_.pixel_size();
-    DepthwiseBlock<T> block = {pixels,        0,           offsets_, product_.rows.count * product_.cols.count,
-                               group_ * size, pixel_stride};
+    DepthwiseBlock<T> block = {};
+    block.pixels = pixels;
+    block.offsets = offsets_;
+    block.num_taps = product_.rows.count * product_.cols.count;
+    block.channels = group_ * size;
+    block.out_stride = pixel_stride;
+    block.limits = limits_;
+    if (group_ == 1) block.SetRows(product_.rows, product_.cols, size);
     if (group_ == 1 && row_stride == width * pixel_stride) {
       block.num_pixels = num_rows * width;
       return ConvolveInSteps(block, out);
@@ -158,29 +169,33 @@ class DepthwiseTask {
   // Some pixels at a time, so that it ends soon if it is to, and finishes what is in the cache.
   void ConvolveInSteps(const DepthwiseBlock<T>& whole, T* out) {
     const int64_t products = std::max<int64_t>(1, whole.num_taps * whole.channels);
-    const int64_t most = product_.finish == nullptr ? kPollProducts / products : kFinishedElements / whole.channels;
-    const int64_t step = std::max(kTilePixels, most / kTilePixels * kTilePixels);
+    const bool finishes = product_.finish != nullptr && limits_.bias == nullptr;
+    const int64_t most = finishes ? kFinishedElements / whole.channels : kPollProducts / products;
+    const int64_t unit = whole.row_pixels > 0 && whole.row_pixels <= most ? whole.row_pixels : kTilePixels;
+    const int64_t step = std::max(unit, most / unit * unit);
     for (int64_t pixel = 0; pixel < whole.num_pixels; pixel += step) {
       DepthwiseBlock<T> some = whole;
       some.pixels += pixel;
       some.num_pixels = std::min(step, whole.num_pixels - pixel);
+      if (unit != whole.row_pixels) some.row_pixels = 0;
       if (poll_.Stops(some.num_pixels * products)) return;
       T* const pixels = out + pixel * whole.out_stride;
       GetDepthwiseTiles<T>().convolve(some, filter_, pixels);
-      if (product_.finish != nullptr) Finish(some, pixels);
+      if (finishes) Finish(some, pixels);
     }
   }
 
   void Finish(const DepthwiseBlock<T>& block, T* pixels) {
     const int64_t group = block.channels / strips_.pixel_size();
-    if (block.out_stride == block.channels) return (*product_.finish)(pixels, block.num_pixels * group);
-    for (int64_t i = 0; i < block.num_pixels; ++i) (*product_.finish)(pixels + i * block.out_stride, group);
+    if (block.out_stride == block.channels) return product_.finish->apply(pixels, block.num_pixels * group);
+    for (int64_t i = 0; i < block.num_pixels; ++i) product_.finish->apply(pixels + i * block.out_stride, group);
   }
 
   const DepthwiseProduct<S>& product_;
   const Strips<T>& strips_;
   const int64_t* const offsets_;
   const T* const filter_;
+  const BiasAndLimits<T>& limits_;
   const int64_t group_;
   StripResult<T> result_;
   const uint64_t products_size_;
@@ -209,9 +224,12 @@ class DepthwiseGradientTask {
   void Add(int64_t index, bool accumulate, T* sums) {
     StripSource<T> source(strips_, memory_.data());
     const Strip strip = source.Load(index);
-    DepthwiseBlock<T> block = {
-        source.pixels(),      strip.num_pixels,    offsets_, gradient_.rows.count * gradient_.cols.count,
-        strips_.pixel_size(), strips_.pixel_size()};
+    DepthwiseBlock<T> block = {};
+    block.pixels = source.pixels();
+    block.num_pixels = strip.num_pixels;
+    block.offsets = offsets_;
+    block.num_taps = gradient_.rows.count * gradient_.cols.count;
+    block.channels = strips_.pixel_size();
     // Some taps at a time, so that it ends soon if it is to.
     const T* const gradient = LoadGradient(strip);
     const int64_t products = std::max<int64_t>(1, block.num_pixels * block.channels);
@@ -254,6 +272,12 @@ class DepthwiseGradientTask {
 
 template <typename S>
 Status DepthwiseProduct<S>::Run() const {
+#ifndef TANDEM_SMALL
+  if constexpr (std::is_same_v<S, T>) {
+    const bool is_empty = result.batch == 0 || rows.outputs == 0 || cols.outputs == 0;
+    if (!is_empty && DepthwiseBlocks<T>::AreFor(*this)) return DepthwiseBlocks<T>(*this).Run();
+  }
+#endif
   const OutputRange inner_rows = InsideOutputs(rows), inner_cols = InsideOutputs(cols);
   const int64_t num_inner = (inner_rows.end - inner_rows.begin) * (inner_cols.end - inner_cols.begin);
   const bool is_read_in_place =
@@ -290,7 +314,7 @@ Status DepthwiseProduct<S>::RunWhole() const {
   if (!strips.FitsInMemory()) return Status::OutOfMemory();
   const uint64_t offsets_bytes = RoundUpBytes<int64_t>(taps);
   const int64_t group = GroupSize(cols, channels);
-  const TaskMemory memory(offsets_bytes + RoundUpBytes<T>(taps * channels * group));
+  const TaskMemory memory(offsets_bytes + RoundUpBytes<T>((taps + 1) * channels * group));
   if (memory.data() == nullptr) return Status::OutOfMemory();
   int64_t* offsets = reinterpret_cast<int64_t*>(memory.data());
   T* weights = reinterpret_cast<T*>(memory.data() + offsets_bytes);
@@ -302,11 +326,18 @@ Status DepthwiseProduct<S>::RunWhole() const {
     LoadElements(conversion, filter, (row * filter_cols + col) * channels, channels, of_tap);
     for (int64_t i = 1; i < group; ++i) std::copy_n(of_tap, channels, of_tap + i * channels);
   }
+  BiasAndLimits<T> limits;
+  if (finish != nullptr && GetDepthwiseTiles<T>().finishes) limits = finish->limits;
+  if (limits.bias != nullptr && group > 1) {
+    T* const biases = weights + taps * channels * group;
+    for (int64_t i = 0; i < group; ++i) std::copy_n(limits.bias, channels, biases + i * channels);
+    limits.bias = biases;
+  }
   std::atomic<bool> is_out_of_memory = false;
   const int64_t grain =
-      strips.GrainFor((static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels));
+      strips.GrainFor(queue, (static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels));
   ParallelFor(queue, strips.size(), grain, [&](int64_t begin, int64_t end) {
-    DepthwiseTask<S> task(*this, strips, offsets, weights);
+    DepthwiseTask<S> task(*this, strips, offsets, weights, limits);
     if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
     for (int64_t i = begin; i < end; ++i) task.Compute(i);
   });
@@ -335,7 +366,7 @@ Status DepthwiseGradient<S>::Run() const {
   std::atomic<bool> is_out_of_memory = false;
   const double products = (static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels) *
                           static_cast<double>(DivideUp(strips.size(), chunks));
-  ParallelFor(queue, chunks, strips.GrainFor(products), [&](int64_t begin, int64_t end) {
+  ParallelFor(queue, chunks, strips.GrainFor(queue, products), [&](int64_t begin, int64_t end) {
     DepthwiseGradientTask<S> task(*this, strips, offsets);
     if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
     for (int64_t chunk = begin; chunk < end; ++chunk) {

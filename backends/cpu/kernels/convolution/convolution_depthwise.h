@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "gemm/gemm_kernels.h"
+#include "kernels/convolution/convolution_finish.h"
 #include "kernels/convolution/convolution_image.h"
 #include "kernels/convolution/convolution_product.h"
 #include "kernels/convolution/convolution_taps.h"
@@ -35,7 +36,7 @@ struct DepthwiseProduct {
   TapAxis cols;
   int64_t filter_cols;
   const S* filter;
-  const PixelFunction<T>* finish = nullptr;
+  const PixelFinish<T>* finish = nullptr;
 
   Status Run() const;
   // Of these outputs.

@@ -15,12 +15,26 @@
 #define HWY_TARGET_INCLUDE "kernels/convolution/convolution_depthwise_tiles.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/convolution/convolution_finish-inl.h"
 #include "simd/simd_fused-inl.h"
 #include "simd/simd_partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace {
+
+// Calls fn(std::integral_constant<int, vectors>, channel, channels of the last vector) for all channels.
+template <typename T, typename F>
+HWY_INLINE void ForChannels(int64_t channels, F&& fn) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  int64_t c = 0;
+  for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
+    fn(std::integral_constant<int, 2>(), c, static_cast<size_t>(kLanes));
+  }
+  for (; c < channels; c += kLanes) {
+    fn(std::integral_constant<int, 1>(), c, static_cast<size_t>(std::min(kLanes, channels - c)));
+  }
+}
 
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
 template <typename T>
@@ -37,15 +51,6 @@ inline constexpr int kMaxTapHeight = 9;
 inline constexpr int kTileHeight = 4;
 inline constexpr int kMaxTapHeight = 5;
 #endif
-
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> LoadCount(D d, size_t count, const T* from) {
-  return count == HWY_LANES(T) ? hn::LoadU(d, from) : LoadFirst(d, count, from);
-}
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void StoreCount(hn::Vec<D> v, D d, size_t count, T* to) {
-  count == HWY_LANES(T) ? hn::StoreU(v, d, to) : StoreFirst(v, d, count, to);
-}
 
 // kHeight outputs from channel `c` on; the last of kVectors vectors counts `last` channels.
 template <int kHeight, int kVectors, typename T>
@@ -75,6 +80,17 @@ HWY_INLINE void ConvolveTile(const DepthwiseBlock<T>& g, int64_t pixel, int64_t 
       }
     }
   }
+  if constexpr (kTilesFinish<T>) {
+    if (g.limits.bias != nullptr) {
+      const Finish finish(d, g.limits);
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) {
+        const V bias = LoadCount(d, j == kVectors - 1 ? last : size_t{kLanes}, g.limits.bias + c + j * kLanes);
+        HWY_UNROLL(9)
+        for (int i = 0; i < kHeight; ++i) sum[i][j] = finish(sum[i][j], bias);
+      }
+    }
+  }
   HWY_UNROLL(9)
   for (int i = 0; i < kHeight; ++i) {
     HWY_UNROLL(2)
@@ -100,6 +116,89 @@ HWY_NOINLINE void ConvolveChannels(const DepthwiseBlock<T>& g, int64_t c, size_t
   if (pixel > 0) return convolve_tile(g.num_pixels - kTileHeight);  // the rest, and some pixels again
   for (; pixel < g.num_pixels; ++pixel) ConvolveTile<1, kVectors>(g, pixel, c, last, filter, out);
 }
+
+#ifndef TANDEM_SMALL
+inline constexpr int kMinRowPixels = 4;
+
+// A vector of kHeight outputs, kStride taps from each other, of 3 x 3 taps: `x` is what the first one sees. Products
+// are added up in the same order as by ConvolveTile.
+template <int kHeight, int kStride, typename T>
+HWY_INLINE void ConvolveRowTile(const DepthwiseBlock<T>& g, const T* x, const T* w, const T* bias, size_t count,
+                                T* out) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kSeen = (kHeight - 1) * kStride + 3;
+  V sum[kHeight];
+  HWY_UNROLL(8)
+  for (int i = 0; i < kHeight; ++i) sum[i] = hn::Zero(d);
+  // What the row of outputs below sees for the first time.
+  const T* below = x + g.offsets[6];
+  HWY_UNROLL(2)
+  for (int row = 0; row < kStride; ++row) {
+    below += g.offsets[3] - g.offsets[0];
+    HWY_UNROLL(17)
+    for (int i = 0; i < kHeight * kStride; ++i) __builtin_prefetch(below + i * g.tap_step, 0, 2);
+  }
+  HWY_UNROLL(3)
+  for (int row = 0; row < 3; ++row, w += 3 * g.channels) {
+    const T* from = x + g.offsets[3 * row];
+    V seen[kSeen];
+    HWY_UNROLL(17)
+    for (int i = 0; i < kSeen; ++i) seen[i] = LoadCount(d, count, from + i * g.tap_step);
+    HWY_UNROLL(3)
+    for (int tap = 0; tap < 3; ++tap) {
+      const V weight = LoadCount(d, count, w + tap * g.channels);
+      HWY_UNROLL(8)
+      for (int i = 0; i < kHeight; ++i) sum[i] = MultiplyAdd(seen[i * kStride + tap], weight, sum[i]);
+    }
+  }
+  if (bias != nullptr) {
+    const Finish finish(d, g.limits);
+    const V biases = LoadCount(d, count, bias);
+    HWY_UNROLL(8)
+    for (int i = 0; i < kHeight; ++i) sum[i] = finish(sum[i], biases);
+  }
+  HWY_UNROLL(8)
+  for (int i = 0; i < kHeight; ++i) StoreCount(sum[i], d, count, out + i * g.out_stride);
+}
+
+// All channels of some pixels before the next ones, so that memory is read and written in order.
+template <int kHeight, int kStride, typename T>
+HWY_NOINLINE void ConvolveRows(const DepthwiseBlock<T>& g, const T* filter, T* out) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  for (int64_t row = 0; row < g.num_pixels; row += g.row_pixels) {
+    for (int64_t left = 0; left < g.row_pixels; left += kHeight) {
+      const int64_t col = std::min(left, g.row_pixels - kHeight);  // the last has some pixels again
+      const T* const x = g.pixels[row] + col * g.pixel_step;
+      T* const to = out + (row + col) * g.out_stride;
+      int64_t c = 0;
+      for (; c + kLanes <= g.channels; c += kLanes) {
+        ConvolveRowTile<kHeight, kStride>(g, x + c, filter + c, g.limits.From(c).bias, kLanes, to + c);
+      }
+      if (c == g.channels) continue;
+      const auto rest = static_cast<size_t>(g.channels - c);
+      ConvolveRowTile<kHeight, kStride>(g, x + c, filter + c, g.limits.From(c).bias, rest, to + c);
+    }
+  }
+}
+
+template <int kHeight, typename T>
+HWY_INLINE void ConvolveRowsOf(const DepthwiseBlock<T>& g, const T* filter, T* out) {
+  g.pixel_step == g.tap_step ? ConvolveRows<kHeight, 1>(g, filter, out) : ConvolveRows<kHeight, 2>(g, filter, out);
+}
+
+// False if the block is of another kind.
+template <typename T>
+HWY_INLINE bool TryConvolveRows(const DepthwiseBlock<T>& g, const T* filter, T* out) {
+  if (g.row_pixels < kMinRowPixels || (g.pixel_step != g.tap_step && g.pixel_step != 2 * g.tap_step)) return false;
+  if (kTileHeight > kMinRowPixels && g.row_pixels >= kTileHeight) {
+    ConvolveRowsOf<kTileHeight>(g, filter, out);
+  } else {
+    ConvolveRowsOf<kMinRowPixels>(g, filter, out);
+  }
+  return true;
+}
+#endif
 
 // kHeight taps from `tap` on, over all pixels.
 template <int kHeight, int kVectors, typename T>
@@ -161,23 +260,13 @@ HWY_NOINLINE void SumChannels(const DepthwiseBlock<T>& g, int64_t c, size_t last
 
 #endif  // vectors
 
-// Calls fn(std::integral_constant<int, vectors>, channel, channels of the last vector) for all channels.
-template <typename T, typename F>
-HWY_INLINE void ForChannels(int64_t channels, F&& fn) {
-  constexpr int64_t kLanes = HWY_LANES(T);
-  int64_t c = 0;
-  for (; c + 2 * kLanes <= channels; c += 2 * kLanes) {
-    fn(std::integral_constant<int, 2>(), c, static_cast<size_t>(kLanes));
-  }
-  for (; c < channels; c += kLanes) {
-    fn(std::integral_constant<int, 1>(), c, static_cast<size_t>(std::min(kLanes, channels - c)));
-  }
-}
-
 template <typename T>
 void Convolve(const DepthwiseBlock<T>& g, const T* filter, T* out) {
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
   if constexpr (kHasTiles<T>) {
+#ifndef TANDEM_SMALL
+    if (TryConvolveRows(g, filter, out)) return;
+#endif
     return ForChannels<T>(g.channels, [&](auto vectors, int64_t c, size_t last) {
       ConvolveChannels<decltype(vectors)::value>(g, c, last, filter, out);
     });
@@ -190,6 +279,27 @@ void Convolve(const DepthwiseBlock<T>& g, const T* filter, T* out) {
       for (int64_t c = 0; c < g.channels; ++c) out[c] += x[c] * filter[tap * g.channels + c];
     }
   }
+}
+
+template <typename T>
+void Copy(const T* from, int64_t from_stride, int64_t num_pixels, int64_t channels, T* to, int64_t to_stride) {
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (kHasTiles<T>) {
+    const hn::ScalableTag<T> d;
+    return ForChannels<T>(channels, [&](auto vectors, int64_t c, size_t last) HWY_ATTR {
+      constexpr int kVectors = decltype(vectors)::value;
+      for (int64_t i = 0; i < num_pixels; ++i) {
+        HWY_UNROLL(2)
+        for (int j = 0; j < kVectors; ++j) {
+          const size_t count = j == kVectors - 1 ? last : size_t{HWY_LANES(T)};
+          const int64_t at = c + j * static_cast<int64_t>(HWY_LANES(T));
+          StoreCount(LoadCount(d, count, from + i * from_stride + at), d, count, to + i * to_stride + at);
+        }
+      }
+    });
+  }
+#endif
+  for (int64_t i = 0; i < num_pixels; ++i) std::copy_n(from + i * from_stride, channels, to + i * to_stride);
 }
 
 template <typename T>
@@ -215,11 +325,13 @@ void SumWindows(const DepthwiseBlock<T>& g, const T* gradient, bool accumulate, 
 }  // namespace
 
 const DepthwiseTiles<float>& DepthwiseTilesF32() {
-  static constexpr DepthwiseTiles<float> kTiles = {&Convolve<float>, &SumWindows<float>};
+  static constexpr DepthwiseTiles<float> kTiles = {kHasTiles<float> && kTilesFinish<float>, &Convolve<float>,
+                                                   &Copy<float>, &SumWindows<float>};
   return kTiles;
 }
 const DepthwiseTiles<double>& DepthwiseTilesF64() {
-  static constexpr DepthwiseTiles<double> kTiles = {&Convolve<double>, &SumWindows<double>};
+  static constexpr DepthwiseTiles<double> kTiles = {kHasTiles<double> && kTilesFinish<double>, &Convolve<double>,
+                                                    &Copy<double>, &SumWindows<double>};
   return kTiles;
 }
 

@@ -9,6 +9,9 @@
 
 #include <cstdint>
 
+#include "kernels/convolution/convolution_finish.h"
+#include "kernels/convolution/convolution_taps.h"
+
 namespace tandem::cpu {
 
 // Pixels with `channels` elements each: outputs, and through each tap what they see.
@@ -20,12 +23,28 @@ struct DepthwiseBlock {
   int64_t num_taps;
   int64_t channels;
   int64_t out_stride;  // from output to output: `channels`, or more
+  // If not 0: the pixels are rows of so many, `pixel_step` elements from one to the next, and the taps are three rows
+  // of three, `tap_step` from one to the next. Then what neighbours see is loaded once.
+  int64_t row_pixels;
+  int64_t pixel_step;
+  int64_t tap_step;
+  BiasAndLimits<T> limits;  // of the outputs, if DepthwiseTiles::finishes
+
+  // For pixels that are `pixel_size` elements from their neighbours.
+  void SetRows(const TapAxis& rows, const TapAxis& cols, int64_t pixel_size) {
+    row_pixels = rows.count == 3 && cols.count == 3 ? cols.outputs : 0;
+    pixel_step = cols.stride * pixel_size;
+    tap_step = cols.step * pixel_size;
+  }
 };
 
 template <typename T>
 struct DepthwiseTiles {
+  bool finishes;  // whether `convolve` heeds limits
   // out[pixel, c] = the sum over the taps of pixels[pixel][offset + c] * filter[tap, c].
   void (*convolve)(const DepthwiseBlock<T>& block, const T* filter, T* out);
+  // to[pixel * to_stride + c] = from[pixel * from_stride + c] for c < channels.
+  void (*copy)(const T* from, int64_t from_stride, int64_t num_pixels, int64_t channels, T* to, int64_t to_stride);
   // filter[tap, c] = or += the sum over the pixels of pixels[pixel][offset + c] * gradient[pixel, c].
   void (*sum_windows)(const DepthwiseBlock<T>& block, const T* gradient, bool accumulate, T* filter);
 };

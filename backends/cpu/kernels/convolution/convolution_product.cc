@@ -70,8 +70,9 @@ class PackedFilter {
     filter_memory_.SetPacked();
   }
 
-  // c[num_rows, width] (row stride ldc) = rows times the filter of `group`.
-  void Multiply(const T* const* rows, int64_t num_rows, int64_t group, T* c, int64_t ldc) const {
+  // c[num_rows, width] (row stride ldc) = rows times the filter of `group`, within these limits.
+  void Multiply(const T* const* rows, int64_t num_rows, int64_t group, const BiasAndLimits<T>& limits, T* c,
+                int64_t ldc) const {
     GatheredProduct<T> product = {};
     product.rows = rows;
     product.num_rows = num_rows;
@@ -89,6 +90,7 @@ class PackedFilter {
       product.b = packed_ + (group * depth_ + block.first_depth) * padded_width_;
       product.panel_stride = block.depth * panel_cols_;
       product.accumulate = i > 0;
+      if (i + 1 == num_blocks_) product.limits = limits;
       GetConvolutionTiles<T>().multiply(product);
     }
   }
@@ -182,6 +184,7 @@ class StripProducts {
                 strips.max_pixels()),
         memory_(strips.MemorySize() + result_.MemorySize()) {
     if (IsValid()) result_.SetMemory(memory_.data() + strips.MemorySize());
+    if (product.finish != nullptr && GetConvolutionTiles<T>().finishes) limits_ = product.finish->limits;
   }
 
   bool IsValid() const { return memory_.data() != nullptr; }
@@ -193,10 +196,11 @@ class StripProducts {
     const FilterView<S>& filter = product_.filter;
     for (int64_t group = 0; group < filter.groups; ++group) {
       if (group > 0) source.Shift(filter.depth);
-      filter_.Multiply(source.pixels(), strip.num_pixels, group, pixels + group * filter.width,
+      const int64_t first = group * filter.width;
+      filter_.Multiply(source.pixels(), strip.num_pixels, group, limits_.From(first), pixels + first,
                        product_.result.channels);
     }
-    if (product_.finish != nullptr) (*product_.finish)(pixels, strip.num_pixels);
+    if (product_.finish != nullptr && limits_.bias == nullptr) product_.finish->apply(pixels, strip.num_pixels);
     result_.Store(strip);
   }
 
@@ -204,6 +208,7 @@ class StripProducts {
   const WindowProduct<S>& product_;
   const Strips<T>& strips_;
   const PackedFilter<S>& filter_;
+  BiasAndLimits<T> limits_;  // that the tiles see to
   StripResult<T> result_;
   TaskMemory memory_;
 };
@@ -234,7 +239,7 @@ Status MultiplyDense(const WindowProduct<S>& product, int64_t pixels) {
                                  {first, filter.depth_stride, filter.width_stride}, product.result_data, filter.width,
                                  {}, filter.forms));
   if (product.finish != nullptr) {
-    (*product.finish)(reinterpret_cast<GemmComputeType<S>*>(product.result_data), pixels);
+    product.finish->apply(reinterpret_cast<GemmComputeType<S>*>(product.result_data), pixels);
   }
   return Status();
 }
@@ -258,7 +263,7 @@ Status WindowProduct<S>::Run() const {
   packed.Pack(queue);
   std::atomic<bool> is_out_of_memory = false;
   const double products = static_cast<double>(rows.count * cols.count * filter.depth * result.channels);
-  const int64_t grain = strips.GrainFor(products + static_cast<double>(result.channels));
+  const int64_t grain = strips.GrainFor(queue, products + static_cast<double>(result.channels));
   ParallelFor(queue, strips.size(), grain, [&](int64_t begin, int64_t end) {
     StripProducts<S> task(*this, strips, packed);
     if (!task.IsValid()) {

@@ -9,10 +9,10 @@
 #include <cstdint>
 
 #include "gemm/gemm_kernels.h"
+#include "kernels/convolution/convolution_finish.h"
 #include "kernels/convolution/convolution_image.h"
 #include "kernels/convolution/convolution_taps.h"
 #include "tandem/constant_buffer.h"
-#include "tandem/function_ref.h"
 #include "tandem/status.h"
 #include "tandem/work_queue.h"
 
@@ -33,10 +33,6 @@ struct FilterView {
   ConstantForms* forms = nullptr;  // if it is a constant
 };
 
-// Changes the first `count` pixels of the dense result, channels last, while they are in the cache.
-template <typename T>
-using PixelFunction = FunctionRef<void(T* pixels, int64_t count)>;
-
 // result = windows of source times filter. S is an element type of Gemm's with a computed type of float, double or
 // uint32_t. `finish`, if not null, is called once for each pixel, from several threads. Fails only for want of memory.
 template <typename S>
@@ -52,7 +48,7 @@ struct WindowProduct {
   TapAxis rows;
   TapAxis cols;
   FilterView<S> filter;
-  const PixelFunction<T>* finish = nullptr;
+  const PixelFinish<T>* finish = nullptr;
 
   Status Run() const;
 };

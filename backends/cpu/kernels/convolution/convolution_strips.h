@@ -13,12 +13,18 @@
 
 #include "kernels/convolution/convolution_image.h"
 #include "kernels/convolution/convolution_taps.h"
+#include "tandem/work_queue.h"
 
 namespace tandem::cpu {
 
 // Products of two elements, and elements to copy, that make a task worth its hand-over: some ten microseconds.
 inline constexpr double kMinTaskProducts = 1 << 20;
 inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
+
+// Less where somebody is waiting for it.
+inline double MinTaskProducts(const WorkQueue& queue) {
+  return queue.HasReadyHelper() ? kMinTaskProducts / 4 : kMinTaskProducts;
+}
 
 constexpr int64_t DivideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, multiple) * multiple; }
@@ -75,8 +81,8 @@ class Strips {
   int64_t pitch() const { return pitch_; }
   int64_t pixel_size() const { return source_.channels * repeat_; }
   // How many strips make a task, if an output takes so many products.
-  int64_t GrainFor(double products) const {
-    return 1 + static_cast<int64_t>(kMinTaskProducts / (static_cast<double>(max_pixels()) * products));
+  int64_t GrainFor(const WorkQueue& queue, double products) const {
+    return 1 + static_cast<int64_t>(MinTaskProducts(queue) / (static_cast<double>(max_pixels()) * products));
   }
 
   Strip operator[](int64_t i) const {

@@ -16,6 +16,7 @@
 #define HWY_TARGET_INCLUDE "kernels/convolution/convolution_tiles.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/convolution/convolution_finish-inl.h"
 #include "simd/simd_fused-inl.h"
 #include "simd/simd_partial-inl.h"
 
@@ -39,15 +40,16 @@ template <typename T>
 inline constexpr bool kHasTiles = HWY_HAVE_FLOAT64 || !std::is_same_v<T, double>;
 
 // C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which the last one counts
-// `last` columns.
+// `last` columns. `bias` is that of its columns, or null.
 template <typename T, int kRows, int kVectors>
-HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* HWY_RESTRICT b, T* c,
-                       size_t last) {
+HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* HWY_RESTRICT b,
+                       const T* bias, T* c, size_t last) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int kLanes = HWY_LANES(T);
   const int64_t step = g.step;
   const int64_t panel_cols = g.panel_cols;
+  const int64_t panel_stride = g.panel_stride;
   const T* a[kRows];
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) a[i] = rows[i];
@@ -70,50 +72,65 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
         for (int j = 0; j < kVectors; ++j) sum[i][j] = MultiplyAdd(x, row[j], sum[i][j]);
       }
       at += step;
+      // Of the next panel, which other rows want next: not into the first-level cache, which this one fills.
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) __builtin_prefetch(b + panel_stride + j * kLanes, 0, 2);
       b += panel_cols;
     }
   }
+  V biases[kVectors];
+  HWY_UNROLL(2)
+  for (int j = 0; j < kVectors; ++j) {
+    biases[j] = bias == nullptr ? hn::Zero(d) : LoadCount(d, j == kVectors - 1 ? last : kLanes, bias + j * kLanes);
+  }
+  const Finish finish(d, g.limits);
+  const bool accumulate = g.accumulate;
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i, c += g.ldc) {
     if (i == num_rows) break;
     HWY_UNROLL(2)
     for (int j = 0; j < kVectors; ++j) {
       T* to = c + j * kLanes;
-      if (j == kVectors - 1 && last != kLanes) {
-        StoreFirst(g.accumulate ? hn::Add(sum[i][j], LoadFirst(d, last, to)) : sum[i][j], d, last, to);
-      } else {
-        hn::StoreU(g.accumulate ? hn::Add(sum[i][j], hn::LoadU(d, to)) : sum[i][j], d, to);
+      const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+      V v = sum[i][j];
+      if (accumulate) v = hn::Add(v, LoadCount(d, count, to));
+      if constexpr (kTilesFinish<T>) {
+        if (bias != nullptr) v = finish(v, biases[j]);
       }
+      StoreCount(v, d, count, to);
     }
   }
 }
 
+// Of the columns from `col` on.
 template <typename T, int kRows>
 HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* b, T* c,
-                           int64_t cols) {
+                           int64_t col) {
   constexpr int64_t kLanes = HWY_LANES(T);
+  const int64_t cols = std::min(g.panel_cols, g.cols - col);
+  const T* const bias = g.limits.From(col).bias;
   if (cols > kLanes) {
-    Tile<T, kRows, 2>(g, rows, num_rows, b, c, static_cast<size_t>(cols - kLanes));
+    Tile<T, kRows, 2>(g, rows, num_rows, b, bias, c + col, static_cast<size_t>(cols - kLanes));
   } else {
-    Tile<T, kRows, 1>(g, rows, num_rows, b, c, static_cast<size_t>(cols));
+    Tile<T, kRows, 1>(g, rows, num_rows, b, bias, c + col, static_cast<size_t>(cols));
   }
 }
 
 template <typename T>
-void LastTile(const GatheredProduct<T>& g, int64_t row, const T* b, T* c, int64_t cols) {
+void LastTile(const GatheredProduct<T>& g, int64_t row, const T* b, T* c, int64_t col) {
   const T* rows[kMaxTileRows];
   const int num_rows = static_cast<int>(g.num_rows - row);
   for (int i = 0; i < kMaxTileRows; ++i) rows[i] = g.rows[std::min(row + i, g.num_rows - 1)];
   if (kMaxTileRows > 8 && num_rows > 8) {
-    TileOfCols<T, kMaxTileRows>(g, rows, num_rows, b, c, cols);
+    TileOfCols<T, kMaxTileRows>(g, rows, num_rows, b, c, col);
   } else if (kMaxTileRows > 4 && num_rows > 4) {
-    TileOfCols<T, std::min(kMaxTileRows, 8)>(g, rows, num_rows, b, c, cols);
+    TileOfCols<T, std::min(kMaxTileRows, 8)>(g, rows, num_rows, b, c, col);
   } else if (num_rows > 2) {
-    TileOfCols<T, 4>(g, rows, num_rows, b, c, cols);
+    TileOfCols<T, 4>(g, rows, num_rows, b, c, col);
   } else if (num_rows == 2) {
-    TileOfCols<T, 2>(g, rows, num_rows, b, c, cols);
+    TileOfCols<T, 2>(g, rows, num_rows, b, c, col);
   } else {
-    TileOfCols<T, 1>(g, rows, num_rows, b, c, cols);
+    TileOfCols<T, 1>(g, rows, num_rows, b, c, col);
   }
 }
 
@@ -239,12 +256,11 @@ void Multiply(const GatheredProduct<T>& g) {
   if constexpr (kHasTiles<T>) {
     const T* b = g.b;
     for (int64_t col = 0; col < g.cols; col += g.panel_cols, b += g.panel_stride) {
-      const int64_t cols = std::min(g.panel_cols, g.cols - col);
       int64_t row = 0;
       for (; row + kMaxTileRows <= g.num_rows; row += kMaxTileRows) {
-        TileOfCols<T, kMaxTileRows>(g, g.rows + row, kMaxTileRows, b, g.c + row * g.ldc + col, cols);
+        TileOfCols<T, kMaxTileRows>(g, g.rows + row, kMaxTileRows, b, g.c + row * g.ldc, col);
       }
-      if (row < g.num_rows) LastTile(g, row, b, g.c + row * g.ldc + col, cols);
+      if (row < g.num_rows) LastTile(g, row, b, g.c + row * g.ldc, col);
     }
     return;
   }
@@ -259,10 +275,11 @@ void Multiply(const GatheredProduct<T>& g) {
   X(F64, double)                     \
   X(U32, uint32_t)
 
-#define TANDEM_DEFINE_TABLE(name, type)                                                                 \
-  const ConvolutionTiles<type>& ConvolutionTiles##name() {                                              \
-    static constexpr ConvolutionTiles<type> kTiles = {kMaxTileRows, &Multiply<type>, &Transpose<type>}; \
-    return kTiles;                                                                                      \
+#define TANDEM_DEFINE_TABLE(name, type)                                                                    \
+  const ConvolutionTiles<type>& ConvolutionTiles##name() {                                                 \
+    static constexpr ConvolutionTiles<type> kTiles = {kMaxTileRows, kHasTiles<type> && kTilesFinish<type>, \
+                                                      &Multiply<type>, &Transpose<type>};                  \
+    return kTiles;                                                                                         \
   }
 TANDEM_FOR_EACH_TILE_TYPE(TANDEM_DEFINE_TABLE)
 #undef TANDEM_DEFINE_TABLE

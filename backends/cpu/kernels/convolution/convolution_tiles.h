@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "kernels/convolution/convolution_finish.h"
+
 namespace tandem::cpu {
 
 // Elements at `offset`, `offset` + step, ... that a row of the left matrix has next to each other.
@@ -34,11 +36,13 @@ struct GatheredProduct {
   int64_t ldc;
   int64_t cols;
   bool accumulate;
+  BiasAndLimits<T> limits;  // of what is complete with these products, if ConvolutionTiles::finishes
 };
 
 template <typename T>
 struct ConvolutionTiles {
   int64_t tile_rows;  // as many rows are computed at a time; a multiple of it is fastest
+  bool finishes;      // whether `multiply` heeds limits
   void (*multiply)(const GatheredProduct<T>& product);
   // to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < cols.
   void (*transpose)(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to, int64_t to_stride);

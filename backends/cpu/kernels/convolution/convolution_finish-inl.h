@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// BiasAndLimits of a tile's sums, compiled once per instruction set.
+
+// NOLINT(build/header_guard): per-target guard as in Highway's own headers.
+#if defined(TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_FINISH_INL_H_
+#undef TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_FINISH_INL_H_
+#else
+#define TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_FINISH_INL_H_
+#endif
+
+#include <type_traits>
+
+#include "hwy/highway.h"
+#include "kernels/convolution/convolution_finish.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Whether tiles finish their sums; where code is to be small, who calls them does.
+#ifdef TANDEM_SMALL
+template <typename T>
+inline constexpr bool kTilesFinish = false;
+#else
+template <typename T>
+inline constexpr bool kTilesFinish = std::is_floating_point_v<T>;
+#endif
+
+// The same limits for all lanes.
+template <class D, class V = hn::Vec<D>, typename T = hn::TFromD<D>>
+class Finish {
+ public:
+  HWY_INLINE Finish(D d, const BiasAndLimits<T>& limits)
+      : low_(hn::Set(d, limits.low)), high_(hn::Set(d, limits.high)) {}
+
+  HWY_INLINE V operator()(V sum, V bias) const {
+    const V v = hn::Add(sum, bias);
+    return hn::IfThenElse(hn::Gt(v, high_), high_, hn::IfThenElse(hn::Le(v, low_), low_, v));
+  }
+
+ private:
+  const V low_, high_;
+};
+
+}  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target guard
