@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What programs cost: chains of element-wise ops eagerly, as programs, with and without fusion, and, if it is
-// installed, in ONNX Runtime; the best of several runs, taken in turn. usage: tandem_program_bench [--device
-// cpu|vulkan]
+// What programs cost: chains of element-wise ops eagerly, as programs, with and without fusion, and, if it is installed,
+// in ONNX Runtime; the best of several runs, taken in turn.
+// usage: tandem_program_bench [--device cpu|vulkan] [--no-fusion], the latter for eager calls
 
 #include <algorithm>
 #include <chrono>
@@ -85,7 +85,8 @@ std::string TextOf(const Chain& chain, const std::string& device) {
 
 class Bench {
  public:
-  Bench(int num_threads, const std::string& device) : num_threads_(num_threads), runtime_(MakeOptions(num_threads)) {
+  Bench(int num_threads, const std::string& device, bool fuse)
+      : num_threads_(num_threads), runtime_(MakeOptions(num_threads, fuse)) {
     if (Status status = RegisterAllOps(runtime_.registry()); !status.ok()) Die(status);
     handler_ = Get(CreateCpuOpHandler(runtime_));
     if (device == "cpu") return;
@@ -147,8 +148,9 @@ class Bench {
  private:
   static constexpr int kRounds = 9;
 
-  static HostContext::Options MakeOptions(int num_threads) {
+  static HostContext::Options MakeOptions(int num_threads, bool fuse) {
     HostContext::Options options;
+    options.fuse = fuse;
     options.work_queue = num_threads > 1 ? CreateMultiThreadedWorkQueue(num_threads) : CreateSingleThreadedWorkQueue();
     return options;
   }
@@ -217,11 +219,16 @@ class Bench {
 
 int main(int argc, char** argv) {
   std::string device = "cpu";
-  if (argc == 3 && std::string_view(argv[1]) == "--device") {
-    device = argv[2];
-  } else if (argc != 1) {
-    std::fprintf(stderr, "usage: tandem_program_bench [--device cpu|vulkan]\n");
-    return 2;
+  bool fuse = true;
+  for (int i = 1; i < argc; ++i) {
+    if (i + 1 < argc && std::string_view(argv[i]) == "--device") {
+      device = argv[++i];
+    } else if (std::string_view(argv[i]) == "--no-fusion") {
+      fuse = false;
+    } else {
+      std::fprintf(stderr, "usage: tandem_program_bench [--device cpu|vulkan] [--no-fusion]\n");
+      return 2;
+    }
   }
   const std::vector<std::string> adds(100, "tf.AddV2");
   const std::vector<std::string> two(2, "tf.AddV2");
@@ -232,10 +239,12 @@ int main(int argc, char** argv) {
                                            "tf.Sigmoid", "tf.Mul",  "tandem.Gelu", "tf.AddV2", "tf.Relu"};
   for (const int num_threads : device == "cpu" ? std::vector<int>{1, 2} : std::vector<int>{1}) {
     std::printf("\n%d thread%s\n", num_threads, num_threads == 1 ? "" : "s");
-    Bench bench(num_threads, device);
+    Bench bench(num_threads, device, fuse);
     bench.Measure({"2 adds of 1 element", two, 1});
     bench.Measure({"100 adds of 1 element", adds, 1});
     bench.Measure({"100 adds of 1000 elements", adds, 1000});
+    bench.Measure({"2 adds of 4096 elements", two, 4096});
+    bench.Measure({"10 element-wise ops on 4096 elements", mixed, 4096});
     bench.Measure({"10 element-wise ops on 1 million elements", mixed, 1'000'000});
     bench.Measure({"10 ops on 1 million elements, exponentials among them", costly, 1'000'000});
   }

@@ -50,7 +50,22 @@ void GpuBuffer::Free() {
   delete this;
 }
 
+bool GpuMemory::IssueLate() const {
+  Stream* stream = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    stream = stream_;
+  }
+  return stream != nullptr && stream->IssueLate();
+}
+
 StatusOr<RcRef<GpuBuffer>> GpuMemory::Allocate(uint64_t bytes, const CommandOrigin& origin) {
+  StatusOr<RcRef<GpuBuffer>> buffer = TryAllocate(bytes, origin);
+  if (buffer.ok() || buffer.status().code() != StatusCode::kResourceExhausted || !IssueLate()) return buffer;
+  return TryAllocate(bytes, origin);
+}
+
+StatusOr<RcRef<GpuBuffer>> GpuMemory::TryAllocate(uint64_t bytes, const CommandOrigin& origin) {
   const std::lock_guard lock(mutex_);
   if (stream_ == nullptr)
     return MakeError(StatusCode::kUnavailable, "expected a device, got one that has been destroyed");
@@ -124,11 +139,13 @@ bool GpuMemory::PutFree(uint64_t size, BufferId id) {
 }
 
 GpuMemory::Stats GpuMemory::stats() const {
+  IssueLate();
   const std::lock_guard lock(mutex_);
   return stats_;
 }
 
 void GpuMemory::Trim() {
+  IssueLate();
   const std::lock_guard lock(mutex_);
   if (stream_ != nullptr) TrimLocked();
 }

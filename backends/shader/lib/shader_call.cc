@@ -85,7 +85,14 @@ class ShaderCall::Deferred final {
   GrowingArray<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results_;
 };
 
-ShaderCall::ShaderCall(KernelFrame& frame)
+ShaderCall::MayBeLate ShaderCall::IssueLate(const KernelFrame& frame) {
+  frame.context<ShaderDevice>().queue().IssueLate();
+  return {};
+}
+
+ShaderCall::ShaderCall(KernelFrame& frame) : ShaderCall(frame, IssueLate(frame)) {}
+
+ShaderCall::ShaderCall(KernelFrame& frame, MayBeLate)
     : frame_(frame), device_(frame.context<ShaderDevice>()), origin_{frame.def().name, frame.exec().location()} {
   if (!results_.Init(frame.num_results())) Fail(Status::OutOfMemory());
 }

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "kernels/elementwise/eager_fuser.h"
 #include "kernels/kernels.h"
 
 namespace tandem::shader {
@@ -18,6 +19,7 @@ ShaderOpHandler::ShaderOpHandler(std::string_view name, CoreRuntime& runtime, Op
 
 StatusOr<ShaderOpHandler*> CreateShaderOpHandler(CoreRuntime& runtime, std::unique_ptr<ShaderQueue> queue,
                                                  const ShaderOpHandlerOptions& options) {
+  if constexpr (kFusesEagerCalls) queue = std::make_unique<EagerFuser>(std::move(queue));
   auto memory = MakeRef<gpu::GpuMemory>(*queue, options.memory);
   if (!memory) return Status::OutOfMemory();
   TANDEM_RETURN_IF_ERROR(gpu::GpuDevice::RegisterConversions(runtime.host().conversions()));

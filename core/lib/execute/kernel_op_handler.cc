@@ -249,8 +249,9 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
 
 DTypeSet KernelOpHandler::FindFusable(const OpDef& def, const KernelsByDType& kernels) const {
   DTypeSet fusable;
-  if (fuser_ == nullptr || def.kind != OpKind::kElementwise || def.outputs.size() != 1 || def.code != nullptr ||
-      !fuser_->CanFuse(def, OpAttrsRef())) {
+  // The results of devices that queue by themselves may come later than their kernels return.
+  if (fuser_ == nullptr || !policy_.use_work_queue || def.kind != OpKind::kElementwise || def.outputs.size() != 1 ||
+      def.code != nullptr || !fuser_->CanFuse(def, OpAttrsRef())) {
     return fusable;
   }
   for (int i = 0; i < kNumDTypes; ++i) {

@@ -46,6 +46,7 @@ class FakeShaderQueue final : public ShaderQueue {
     bool holds_pipelines = false;               // until ReleasePipelines
     uint64_t capacity = UINT64_MAX;             // bytes of buffers, beyond which there are no more
     Status upload_error;
+    std::map<std::string, Status> dispatch_errors;  // by shader
 
     std::map<BufferId, Words> buffers;
     uint64_t bytes = 0;
@@ -106,6 +107,9 @@ class FakeShaderQueue final : public ShaderQueue {
     const auto& fake = static_cast<const FakePipeline&>(pipeline);
     EXPECT_EQ(buffers.size(), fake.text.buffers.size());
     EXPECT_EQ(parameters.size(), fake.text.num_parameters);
+    if (const auto error = c_.dispatch_errors.find(fake.text.name); error != c_.dispatch_errors.end()) {
+      return error->second;
+    }
     ++c_.counters.dispatches;
     commands_.push_back([this, run = fake.run, ranges = std::vector(buffers.begin(), buffers.end()),
                          words = Words(parameters.begin(), parameters.end()), workgroups] {

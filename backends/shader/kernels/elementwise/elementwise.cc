@@ -13,10 +13,12 @@
 
 #include "kernels/creation/fill_words.h"
 #include "kernels/element_types.h"
+#include "kernels/elementwise/eager_fuser.h"
 #include "kernels/elementwise/elementwise_composer.h"
 #include "kernels/elementwise/elementwise_functions.h"
 #include "kernels/elementwise/shader_fuser.h"
 #include "kernels/kernels.h"
+#include "tandem/host_context.h"
 #include "tandem/shader/shader_call.h"
 
 namespace tandem::shader {
@@ -40,27 +42,69 @@ int FindForwarded(const KernelFrame& frame) {
   return -1;
 }
 
-// Result 0 from all arguments, which are taken to be of the shapes that `metadata` says.
-Status Compute(KernelFrame& frame, const ShaderSource& source, const OperandMetadata& metadata,
-               std::optional<float> alpha = {}) {
-  ShaderCall call(frame);
+// Who may put the command of a call off; null: nobody.
+[[maybe_unused]] EagerFuser* FindEagerFuser(const KernelFrame& frame) {
+  if (frame.result_metadata(0).num_elements() < EagerFuser::kLeastElements || !frame.host().fuses()) return nullptr;
+  return frame.context<ShaderDevice>().queue().eager_fuser();
+}
+
+// Leaves the launch of a call to `fuser`, if it can be done later.
+[[maybe_unused]] void PutOff(ShaderCall& call, EagerFuser& fuser, const LateCalls::Call& late) {
+  if (!call.ok()) return;
+  const ShaderCall::Step* const launch = call.OnlyLaunch();
+  if (launch == nullptr) return;
+  const StatusOr<bool> is_put_off = fuser.PutOff(late, *launch);
+  if (!is_put_off.ok()) return call.Fail(is_put_off.status());
+  if (*is_put_off) call.LeaveLaunch();
+}
+
+// The call that Compute makes; its launch may be left to `fuser`, unless that is null.
+Status ComputeBy(ShaderCall call, KernelFrame& frame, const ShaderSource& source, const OperandMetadata& metadata,
+                 std::optional<float> alpha, EagerFuser* fuser) {
   const size_t count = frame.num_args();
   ElementwiseCall elementwise;
   elementwise.operands = {metadata.data(), count};
   elementwise.result = &frame.result_metadata(0);
   elementwise.in_place = FindForwarded(frame);
   elementwise.alpha = alpha;
+  std::array<GpuBuffer*, kMaxElementwiseOperands> arguments;
   std::array<GpuBuffer*, kMaxElementwiseOperands + 1> buffers;
   size_t num_buffers = 0;
   for (size_t i = 0; i < count; ++i) {
-    GpuBuffer* argument = call.Argument(i);
-    if (static_cast<int>(i) != elementwise.in_place) buffers[num_buffers++] = argument;
+    arguments[i] = call.Argument(i);
+    if (static_cast<int>(i) != elementwise.in_place) buffers[num_buffers++] = arguments[i];
   }
   buffers[num_buffers++] = elementwise.in_place < 0
                                ? call.Result(0)
                                : call.ForwardOrAllocate(0, {static_cast<size_t>(elementwise.in_place)});
   call.Run(ElementwiseProgram(source, elementwise, call.limits()), {buffers.data(), num_buffers});
+  if constexpr (kFusesEagerCalls) {
+    if (fuser != nullptr) {
+      PutOff(call, *fuser,
+             {source,
+              alpha,
+              elementwise.operands,
+              {arguments.data(), count},
+              *elementwise.result,
+              buffers[num_buffers - 1],
+              call.origin()});
+    }
+  }
   return call.Finish();
+}
+
+// Result 0 from all arguments, which are taken to be of the shapes that `metadata` says.
+Status Compute(KernelFrame& frame, const ShaderSource& source, const OperandMetadata& metadata,
+               std::optional<float> alpha = {}) {
+  if constexpr (kFusesEagerCalls) {
+    if (EagerFuser* const fuser = FindEagerFuser(frame)) {
+      fuser->DropUnheld();
+      Status status = ComputeBy(ShaderCall(frame, ShaderCall::MayBeLate()), frame, source, metadata, alpha, fuser);
+      // Where there is too little memory nothing is put off, so that the call may take over that of an argument.
+      if (status.code() != StatusCode::kResourceExhausted) return status;
+    }
+  }
+  return ComputeBy(ShaderCall(frame), frame, source, metadata, alpha, nullptr);
 }
 
 // Result 0 is argument 0.
@@ -209,7 +253,13 @@ Status RegisterElementwiseKernels(ShaderOpHandler& handler) {
   const ElementwiseFunction& add = *FindElementwiseFunction("tf.AddV2", Arithmetic::kNumber);
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.BiasAdd", numeric, MakeKernel(BiasAddKernel{add})));
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.AddN", numeric, MakeKernel<&AddNKernel>()));
-  if constexpr (kHasFuser) handler.SetFuser(std::make_unique<ShaderFuser>(limits));
+  if constexpr (kHasFuser) {
+    auto fuser = std::make_unique<ShaderFuser>(limits);
+    if constexpr (kFusesEagerCalls) {
+      if (EagerFuser* const eager = handler.gpu().queue().eager_fuser()) eager->Connect(handler.gpu(), *fuser);
+    }
+    handler.SetFuser(std::move(fuser));
+  }
   const auto condition = limits.has_f16 ? &ConvertsToOwnDType<true> : &ConvertsToOwnDType<false>;
   return handler.AddKernel("tf.Cast", AllDTypes(limits), MakeKernel<&CastKernel>().OnlyIf(condition));
 }

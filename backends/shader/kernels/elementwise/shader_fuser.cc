@@ -144,7 +144,7 @@ class FusedPlanBuilder {
       part.writes.push_back(place);
     }
     if (part.writes.empty()) return;  // nobody needs them
-    part.launch = FusedProgram(fuser_.Remember(std::move(source)), inputs, shape_, alphas, fuser_.limits_);
+    part.launch = FusedProgram(fuser_.Remember(source), inputs, shape_, alphas, fuser_.limits_);
     plan_.parts.push_back(std::move(part));
   }
 
@@ -337,11 +337,20 @@ size_t ShaderFuser::num_sources() const {
   return sources_.size();
 }
 
-const FusedSource& ShaderFuser::Remember(FusedSource source) const {
-  const std::lock_guard lock(mutex_);
+const FusedSource* ShaderFuser::FindLocked(const FusedSource& source) const {
   const auto known = std::ranges::find_if(sources_, [&](const auto& each) { return each->HasStructureOf(source); });
-  if (known != sources_.end()) return **known;
-  return *sources_.emplace_back(std::make_unique<const FusedSource>(std::move(source)));
+  return known == sources_.end() ? nullptr : known->get();
+}
+
+const FusedSource* ShaderFuser::Find(const FusedSource& source) const {
+  const std::lock_guard lock(mutex_);
+  return FindLocked(source);
+}
+
+const FusedSource& ShaderFuser::Remember(const FusedSource& source) const {
+  const std::lock_guard lock(mutex_);
+  if (const FusedSource* const known = FindLocked(source)) return *known;
+  return *sources_.emplace_back(std::make_unique<const FusedSource>(source));
 }
 
 }  // namespace tandem::shader

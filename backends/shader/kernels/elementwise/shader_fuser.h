@@ -49,12 +49,16 @@ class ShaderFuser final : public ElementwiseFuser {
 
   // Null if memory is exhausted.
   RcRef<const FusedPlan> MakePlan(const ElementwiseGroup& group, RcRef<const ElementwiseGroup::Typing> typing) const;
+
+  // The remembered source of that structure, which lives as long as the fuser; null if there is none.
+  const FusedSource* Find(const FusedSource& source) const;
+  // The same, remembered from now on.
+  const FusedSource& Remember(const FusedSource& source) const;
   size_t num_sources() const;
 
  private:
   friend class FusedPlanBuilder;
-  // The one of that structure, which lives as long as the fuser.
-  const FusedSource& Remember(FusedSource source) const;
+  const FusedSource* FindLocked(const FusedSource& source) const;
   bool IsFull() const { return num_sources() >= kMaxSources; }
 
   const GpuLimits limits_;

@@ -96,14 +96,15 @@ class TANDEM_EXPORT GpuMemory : public RefCounted<GpuMemory> {
   // `stream` is used until Close.
   GpuMemory(Stream& stream, const Options& options) : stream_(&stream), options_(options) {}
 
-  // A buffer of at least `bytes`, never empty. ResourceExhausted, naming size, use and limit, if there is no memory or
-  // no buffer may be as large.
+  // A buffer of at least `bytes`, never empty. ResourceExhausted, naming size, use and limit, if there is no memory,
+  // also when commands that were put off hold none, or no buffer may be as large.
   StatusOr<RcRef<GpuBuffer>> Allocate(uint64_t bytes, const CommandOrigin& origin);
   // A buffer that someone else owns; `release` is called once, when the last reference is gone or this fails.
   StatusOr<RcRef<GpuBuffer>> WrapExternal(BufferId id, uint64_t bytes, std::function<void()> release);
 
+  // Without what commands hold that were put off: they are noted first.
   Stats stats() const;
-  // Gives kept buffers back to the device.
+  // Gives kept buffers back to the device, and before that those that commands hold which were put off.
   void Trim();
   // The stream is about to be destroyed: buffers that are freed from now on do not reach it.
   void Close();
@@ -118,6 +119,9 @@ class TANDEM_EXPORT GpuMemory : public RefCounted<GpuMemory> {
     GrowingArray<BufferId> ids;
   };
 
+  StatusOr<RcRef<GpuBuffer>> TryAllocate(uint64_t bytes, const CommandOrigin& origin);
+  // Whether commands that were put off have been noted now.
+  bool IssueLate() const;
   void Take(GpuBuffer& buffer);
   void TrimLocked();
   // The list of a size; null if there is none.

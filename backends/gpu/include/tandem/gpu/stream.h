@@ -97,6 +97,10 @@ class TANDEM_EXPORT Stream {
   // Hands over what was issued. Does not wait.
   virtual void Flush() = 0;
 
+  // Notes commands that were put off, and lets go of the buffers that it holds for them. False if there were none. Not
+  // with a lock held that allocating or freeing memory takes.
+  virtual bool IssueLate() { return false; }
+
   // What was handed over so far.
   struct Counters {
     uint64_t submits = 0;     // batches handed to the device

@@ -32,7 +32,11 @@ namespace tandem::shader {
 // thread. The launches are issued by Finish, or once their pipelines are ready, for which the results then wait.
 class TANDEM_EXPORT ShaderCall {
  public:
+  // Launches that were put off are issued first: then nobody but the caller holds arguments.
   explicit ShaderCall(KernelFrame& frame);
+  // The same without that, for a call that may be put off itself.
+  struct MayBeLate {};
+  ShaderCall(KernelFrame& frame, MayBeLate);
   ShaderCall(const ShaderCall&) = delete;
   ShaderCall& operator=(const ShaderCall&) = delete;
 
@@ -76,7 +80,6 @@ class TANDEM_EXPORT ShaderCall {
   // Of a shader.
   static constexpr size_t kMaxBuffers = 10;
 
- private:
   struct Step {
     Launch launch;
     AsyncValueRef<RcRef<Pipeline>> pipeline;  // null: a copy, whose offsets and size are in `copy`
@@ -85,7 +88,16 @@ class TANDEM_EXPORT ShaderCall {
     size_t num_buffers = 0;
     size_t num_written = 0;  // the last ones: those that the shader writes
   };
+  // What Finish would issue, if that is one launch and could be done at once; otherwise null.
+  const Step* OnlyLaunch() const { return ok() && is_ready_ && num_steps_ == 1 ? &first_ : nullptr; }
+  // Somebody else issues that one.
+  void LeaveLaunch() { num_steps_ = 0; }
+  const CommandOrigin& origin() const { return origin_; }
+
+ private:
   class Deferred;
+
+  static MayBeLate IssueLate(const KernelFrame& frame);
 
   GpuBuffer* Keep(RcRef<GpuBuffer>& place, StatusOr<RcRef<GpuBuffer>> buffer);
   Status Check(const Step& step) const;

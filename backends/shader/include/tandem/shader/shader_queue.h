@@ -65,6 +65,8 @@ class TANDEM_EXPORT Pipeline : public RefCounted<Pipeline> {
   void Destroy() { delete this; }
 };
 
+class EagerFuser;
+
 class TANDEM_EXPORT ShaderQueue : public gpu::Stream {
  public:
   const GpuLimits& limits() const override = 0;
@@ -78,6 +80,9 @@ class TANDEM_EXPORT ShaderQueue : public gpu::Stream {
   virtual StatusOr<uint64_t> Dispatch(const Pipeline& pipeline, std::span<const BufferRange> buffers,
                                       std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
                                       const CommandOrigin& origin) = 0;
+
+  // What element-wise kernels leave their commands to; null if they issue them.
+  virtual EagerFuser* eager_fuser() { return nullptr; }
 };
 
 }  // namespace tandem::shader

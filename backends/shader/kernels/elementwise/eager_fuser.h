@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// EagerFuser: lets element-wise calls on GPUs, issued one by one, become one shader (PR-6).
+
+#ifndef TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_EAGER_FUSER_H_
+#define TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_EAGER_FUSER_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "kernels/elementwise/late_calls.h"
+
+namespace tandem::shader {
+
+// What a page loads has no groups.
+#ifdef TANDEM_SMALL
+inline constexpr bool kFusesEagerCalls = false;
+#else
+inline constexpr bool kFusesEagerCalls = true;
+#endif
+
+// A queue in front of a device's own. Element-wise calls are checked, get memory and end as ever: their results are
+// concrete, and errors are those of the call. Only their commands are put off, up to the next command of another kind,
+// the end of a batch, or a call that does not go with them. Then they are noted in the device's queue, as few commands
+// as possible (LateCalls), before that command, so that nobody sees that they were late. What cannot be noted, for lack
+// of memory, makes the results fail, and the command before which it was to be noted, too.
+//
+// Memory of arguments that are dropped is given back when the call has been noted, and that of a result that is dropped
+// before it was written with the next element-wise call. Where memory is wanted (GpuMemory), calls are noted first.
+//
+// Thread-safe. Its lock is taken where that of GpuMemory is held, so no buffer is let go of under it.
+class EagerFuser final : public ShaderQueue {
+ public:
+  // Of fewer elements, a shader that is made takes longer than it saves for long.
+  static constexpr int64_t kLeastElements = int64_t{1} << 12;
+
+  explicit EagerFuser(std::unique_ptr<ShaderQueue> queue) : queue_(std::move(queue)) {}
+  ~EagerFuser() override;
+
+  // Begins to put calls off; before the first one. `device` owns this, and `fuser` outlives it. Does nothing if memory
+  // is exhausted.
+  void Connect(ShaderDevice& device, const ShaderFuser& fuser);
+
+  // Lets go of results that nobody else holds. Before a call allocates memory.
+  void DropUnheld();
+  // Puts off a call, which would be issued as `step`. False: it is to be issued now. An error if calls before it cannot
+  // be noted.
+  StatusOr<bool> PutOff(const LateCalls::Call& call, const ShaderCall::Step& step);
+
+  EagerFuser* eager_fuser() override { return this; }
+  bool IssueLate() override;
+
+  std::string_view adapter_name() const override { return queue_->adapter_name(); }
+  const GpuLimits& limits() const override { return queue_->limits(); }
+  void SetListener(gpu::StreamListener& listener) override;
+  StatusOr<BufferId> CreateBuffer(uint64_t bytes, const CommandOrigin& origin) override;
+  void DestroyBuffer(BufferId buffer) override;
+  AsyncValueRef<RcRef<Pipeline>> CreatePipeline(ShaderText text) override;
+  StatusOr<uint64_t> Dispatch(const Pipeline& pipeline, std::span<const BufferRange> buffers,
+                              std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
+                              const CommandOrigin& origin) override;
+  StatusOr<uint64_t> Upload(BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
+                            const CommandOrigin& origin) override;
+  StatusOr<uint64_t> Copy(BufferId from, uint64_t from_offset, BufferId to, uint64_t to_offset, uint64_t bytes,
+                          const CommandOrigin& origin) override;
+  void Download(BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) override;
+  void WhenDone(Done done) override;
+  void Flush() override;
+  Counters counters() const override { return queue_->counters(); }
+
+ private:
+  // Whoever has issued a call, or got its result, knows that there is one.
+  bool IsEmpty() const { return num_late_.load(std::memory_order_acquire) == 0; }
+  void NoteLocked(LateCalls::Outcome& outcome);
+  // Notes all calls.
+  Status Note();
+  Status Tell(const LateCalls::Outcome& outcome) const;
+
+  std::unique_ptr<ShaderQueue> queue_;
+  gpu::StreamListener* listener_ = nullptr;
+  std::atomic<size_t> num_late_{0};
+  std::mutex mutex_;
+  std::unique_ptr<LateCalls> late_;  // null: calls are not put off
+};
+
+}  // namespace tandem::shader
+
+#endif  // TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_EAGER_FUSER_H_

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Which calls go together, and what is left of them to do.
+
+#include "kernels/elementwise/late_calls.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "tandem/gpu/heap_room.h"
+
+namespace tandem::shader {
+
+namespace {
+
+// Of the heap, for a source.
+constexpr size_t kSourceBytes = size_t{1} << 14;
+// The rest of the structures that a fuser remembers is for programs.
+constexpr size_t kMostSources = ShaderFuser::kMaxSources / 2;
+
+// FNV-1a, by words.
+uint64_t HashOf(const FusedSource& source) {
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](uint64_t word) { hash = (hash ^ word) * 0x100000001b3; };
+  add(source.num_inputs);
+  for (const FusedStep& step : source.steps) {
+    add(reinterpret_cast<uintptr_t>(step.function));
+    add(static_cast<uint64_t>(step.result));
+    for (size_t k = 0; k < step.num_operands; ++k) add(step.operands[k]);
+  }
+  for (const uint8_t output : source.outputs) add(output);
+  return hash;
+}
+
+}  // namespace
+
+LateCalls::LateCalls(ShaderQueue& queue, ShaderDevice& device, const ShaderFuser& fuser)
+    : queue_(queue), device_(device), fuser_(fuser), limits_(queue.limits()) {
+  source_.name = "tandem.Fused";
+  source_.compose = &ComposeFused;
+  source_.steps.reserve(kMaxCalls);
+  source_.outputs.reserve(kMaxCalls);
+}
+
+bool LateCalls::FindOperand(const Call& call, size_t k, Operands& found) const {
+  GpuBuffer* const buffer = call.arguments[k];
+  const TensorMetadata& metadata = *call.operands[k];
+  for (size_t i = num_calls_; i-- > 0;) {
+    const GpuBuffer* const result = calls_[i].result.get();
+    if (result == nullptr || result != &buffer->whole()) continue;
+    // A part of a result, or a view of it, is read from memory.
+    if (result != buffer || metadata.dtype != calls_[i].step.result || metadata.shape != shape_) return false;
+    found.numbers[k] = static_cast<uint8_t>(kMaxInputs + i);
+    return true;
+  }
+  for (size_t i = 0; i < num_inputs_; ++i) {
+    if (inputs_[i].buffer != buffer || inputs_[i].metadata != metadata) continue;
+    found.numbers[k] = static_cast<uint8_t>(i);
+    return true;
+  }
+  size_t place = 0;
+  const auto is_same = [&](size_t other) {
+    return call.arguments[other] == buffer && *call.operands[other] == metadata;
+  };
+  while (place < found.num_new && !is_same(found.new_inputs[place])) ++place;
+  if (num_inputs_ + place == kMaxInputs) return false;
+  found.numbers[k] = static_cast<uint8_t>(num_inputs_ + place);
+  if (place == found.num_new) found.new_inputs[found.num_new++] = k;
+  return true;
+}
+
+bool LateCalls::FindOperands(const Call& call, Operands& found) const {
+  for (size_t k = 0; k < call.arguments.size(); ++k) {
+    if (!FindOperand(call, k, found)) return false;
+  }
+  return true;
+}
+
+bool LateCalls::FitsShader(const Call& call, const Operands& operands) const {
+  size_t num_buffers = num_inputs_ + operands.num_new + 1;
+  size_t num_alphas = call.alpha.has_value();
+  size_t num_stretched = 0;
+  const int64_t num_elements = call.result_metadata.num_elements();
+  const auto count_stretched = [&](const TensorMetadata& metadata) {
+    num_stretched += metadata.num_elements() != 1 && metadata.num_elements() != num_elements;
+  };
+  for (size_t i = 0; i < num_inputs_; ++i) count_stretched(inputs_[i].metadata);
+  for (size_t i = 0; i < operands.num_new; ++i) count_stretched(*call.operands[operands.new_inputs[i]]);
+  for (size_t i = 0; i < num_calls_; ++i) {
+    num_alphas += calls_[i].step.has_alpha;
+    num_buffers += calls_[i].result && !calls_[i].result->IsUnique();
+  }
+  return num_buffers <= std::min<size_t>(limits_.max_storage_buffers, ShaderCall::kMaxBuffers) &&
+         MostFusedParameters(num_alphas, num_stretched, call.result_metadata.rank()) <= kMaxParameters;
+}
+
+bool LateCalls::Add(const Call& call, const ShaderCall::Step& step) {
+  if (num_calls_ == kMaxCalls || call.arguments.size() > kMaxOperands) return false;
+  if (num_calls_ > 0 && call.result_metadata.shape != shape_) return false;
+  Operands operands;
+  if (!FindOperands(call, operands) || !FitsShader(call, operands)) return false;
+  if (num_calls_ == 0) shape_ = call.result_metadata.shape;
+  LateCall& added = calls_[num_calls_];
+  added.is_in_place = false;
+  for (size_t i = 0; i < operands.num_new; ++i) {
+    const size_t k = operands.new_inputs[i];
+    Input& input = inputs_[num_inputs_++];
+    input.buffer = call.arguments[k];
+    input.metadata = *call.operands[k];
+    // Who takes over an argument's memory is the only one who has it.
+    const bool is_taken_over = input.buffer == call.result;
+    input.taken_over_by = is_taken_over ? num_calls_ : kNoCall;
+    if (!is_taken_over) input.kept = RcRef<GpuBuffer>::Share(input.buffer);
+    added.is_in_place |= is_taken_over;
+  }
+  added.step = {&call.function, call.result_metadata.dtype, call.alpha.has_value(),
+                static_cast<uint8_t>(call.arguments.size()), operands.numbers};
+  added.alpha = call.alpha.value_or(0.0f);
+  added.result = RcRef<GpuBuffer>::Share(call.result);
+  added.launch = step.launch;
+  added.pipeline = step.pipeline.CopyRef();
+  added.num_buffers = step.num_buffers;
+  for (size_t i = 0; i < step.num_buffers; ++i) added.buffers[i] = step.buffers[i]->range();
+  added.origin = call.origin;
+  ++num_calls_;
+  return true;
+}
+
+void LateCalls::DropUnheld(Outcome& outcome) {
+  for (size_t i = 0; i < num_calls_; ++i) {
+    LateCall& call = calls_[i];
+    // What took over an input's memory keeps that.
+    if (call.result && !call.is_in_place && call.result->IsUnique()) outcome.LetGo(std::move(call.result));
+  }
+}
+
+bool LateCalls::Uses(BufferId buffer) const {
+  const auto uses = [&](const LateCall& call) {
+    const auto end = call.buffers.begin() + static_cast<ptrdiff_t>(call.num_buffers);
+    return std::find_if(call.buffers.begin(), end, [&](const auto& range) { return range.buffer == buffer; }) != end;
+  };
+  return std::any_of(calls_.begin(), calls_.begin() + static_cast<ptrdiff_t>(num_calls_), uses);
+}
+
+void LateCalls::Note(Outcome& outcome) {
+  const uint32_t outputs = FindOutputs();
+  if (outputs != 0 && !NoteAsOne(outputs)) NoteOneByOne(outputs, outcome);
+  Clear(outcome);
+}
+
+void LateCalls::Clear(Outcome& outcome) {
+  for (LateCall& call : std::span(calls_).first(num_calls_)) {
+    if (call.result) outcome.LetGo(std::move(call.result));
+    call.pipeline.reset();
+  }
+  for (Input& input : std::span(inputs_).first(num_inputs_)) {
+    if (input.kept) outcome.LetGo(std::move(input.kept));
+  }
+  num_calls_ = 0;
+  num_inputs_ = 0;
+  while (num_doomed_ > 0) queue_.DestroyBuffer(doomed_[--num_doomed_]);
+}
+
+uint32_t LateCalls::FindOutputs() const {
+  static_assert(kMaxCalls <= 32);
+  uint32_t outputs = 0;
+  for (size_t i = 0; i < num_calls_; ++i) {
+    if (calls_[i].result && !calls_[i].result->IsUnique()) outputs |= uint32_t{1} << i;
+  }
+  return outputs;
+}
+
+void LateCalls::DescribeSource(uint32_t outputs) {
+  source_.num_inputs = num_inputs_;
+  source_.steps.clear();
+  source_.outputs.clear();
+  const auto num_steps = static_cast<size_t>(std::bit_width(outputs));
+  for (size_t i = 0; i < num_steps; ++i) {
+    FusedStep& step = source_.steps.emplace_back(calls_[i].step);
+    for (size_t k = 0; k < step.num_operands; ++k) {
+      if (step.operands[k] >= kMaxInputs) {
+        step.operands[k] = static_cast<uint8_t>(step.operands[k] - kMaxInputs + num_inputs_);
+      }
+    }
+    if ((outputs >> i & 1) != 0) source_.outputs.push_back(static_cast<uint8_t>(i));
+  }
+}
+
+LateCalls::Seen& LateCalls::FindSeen(bool& is_new) {
+  const uint64_t hash = HashOf(source_);
+  Seen& seen = seen_[(hash ^ hash >> 32) % kNumSeen];
+  is_new = seen.hash != hash;
+  if (is_new) seen = {hash, false};
+  return seen;
+}
+
+const FusedSource* LateCalls::FindSource(bool is_new) const {
+  if (const FusedSource* const known = fuser_.Find(source_)) return known;
+  if (is_new || fuser_.num_sources() >= kMostSources || !gpu::HeapHasRoom(kSourceBytes)) return nullptr;
+  return &fuser_.Remember(source_);
+}
+
+bool LateCalls::NoteAsOne(uint32_t outputs) {
+  if (outputs == 1) return false;
+  DescribeSource(outputs);
+  bool is_new = false;
+  Seen& seen = FindSeen(is_new);
+  const FusedSource* const source = seen.is_bad ? nullptr : FindSource(is_new);
+  if (source == nullptr) return false;
+
+  std::array<const TensorMetadata*, kMaxInputs> metadata;
+  std::array<BufferRange, ShaderCall::kMaxBuffers> buffers;
+  size_t num_buffers = 0;
+  size_t forwarded = kNoCall;  // the input whose memory an output has
+  for (size_t i = 0; i < num_inputs_; ++i) {
+    metadata[i] = &inputs_[i].metadata;
+    const size_t taker = inputs_[i].taken_over_by;
+    const bool is_output = taker != kNoCall && (outputs >> taker & 1) != 0;
+    if (!is_output) {
+      buffers[num_buffers++] = inputs_[i].buffer->range();
+      continue;
+    }
+    if (forwarded != kNoCall) return false;  // a shader has one at most
+    forwarded = i;
+  }
+  std::array<float, kMaxCalls> alphas;
+  size_t num_alphas = 0;
+  for (size_t i = 0; i < source->steps.size(); ++i) {
+    if (source->steps[i].has_alpha) alphas[num_alphas++] = calls_[i].alpha;
+  }
+  Launch launch = FusedProgram(*source, {metadata.data(), num_inputs_}, shape_, {alphas.data(), num_alphas}, limits_);
+  for (size_t i = 0; i < source->outputs.size(); ++i) {
+    const size_t output = source->outputs[i];
+    if (forwarded != kNoCall && inputs_[forwarded].taken_over_by == output) SetInPlace(launch, forwarded, i);
+    buffers[num_buffers++] = calls_[output].result->range();
+  }
+  const AsyncValueRef<RcRef<Pipeline>> pipeline = device_.FindPipeline(launch.variant).value;
+  if (!pipeline.IsAvailable()) return false;
+  if (seen.is_bad = pipeline.IsError(); seen.is_bad) return false;
+  const StatusOr<uint64_t> batch = queue_.Dispatch(**pipeline, {buffers.data(), num_buffers}, launch.parameters.words(),
+                                                   launch.workgroups, calls_[source->outputs.back()].origin);
+  if (!batch.ok()) return false;
+  for (const uint8_t output : source->outputs) calls_[output].result->set_last_write(*batch);
+  return true;
+}
+
+StatusOr<uint64_t> LateCalls::NoteAlone(LateCall& call) {
+  StatusOr<uint64_t> batch = queue_.Dispatch(**call.pipeline, {call.buffers.data(), call.num_buffers},
+                                             call.launch.parameters.words(), call.launch.workgroups, call.origin);
+  if (!batch.ok()) return batch.status().WithContext(call.origin.op, call.origin.location);
+  return batch;
+}
+
+// What fails takes those with it that need it.
+void LateCalls::NoteOneByOne(uint32_t outputs, Outcome& outcome) {
+  uint32_t needed = outputs;
+  for (size_t i = num_calls_; i-- > 0;) {
+    const FusedStep& step = calls_[i].step;
+    for (size_t k = 0; k < step.num_operands && (needed >> i & 1) != 0; ++k) {
+      if (step.operands[k] >= kMaxInputs) needed |= uint32_t{1} << (step.operands[k] - kMaxInputs);
+    }
+  }
+  std::array<uint64_t, kMaxCalls> failures = {};  // 0: none
+  for (size_t i = 0; i < num_calls_; ++i) {
+    if ((needed >> i & 1) == 0) continue;
+    LateCall& call = calls_[i];
+    for (size_t k = 0; k < call.step.num_operands; ++k) {
+      const uint8_t operand = call.step.operands[k];
+      if (operand >= kMaxInputs && failures[i] == 0) failures[i] = failures[operand - kMaxInputs];
+    }
+    uint64_t written = failures[i];
+    if (written == 0) {
+      const StatusOr<uint64_t> batch = NoteAlone(call);
+      if (!batch.ok()) {
+        failures[i] = next_failure_--;
+        outcome.failures[outcome.num_failures++] = {failures[i], batch.status()};
+      }
+      written = batch.ok() ? *batch : failures[i];
+    }
+    if (call.result) call.result->set_last_write(written);
+  }
+}
+
+}  // namespace tandem::shader

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// LateCalls: element-wise calls whose commands are put off, so that one shader may do what they would (PR-6).
+
+#ifndef TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_LATE_CALLS_H_
+#define TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_LATE_CALLS_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "kernels/elementwise/shader_fuser.h"
+#include "tandem/shader/shader_call.h"
+#include "tandem/shader/shader_device.h"
+
+namespace tandem::shader {
+
+// The calls, in order, that follow each other in a queue, and their buffers. Results that nobody else holds when the
+// calls are noted are out of reach for good, and are not written. The rest is one shader, if there is one of this
+// structure by now: it is made for a structure that is there the second time, while the calls are noted one by one, as
+// they are where there can be none.
+//
+// One by one, a call may need the memory of a result that was dropped. Somebody else may have that buffer by then, but
+// uses it later, since commands are executed in order; such a buffer is destroyed only when the calls have been noted.
+//
+// Not thread-safe. Letting go of buffers and telling errors is left to the caller (Outcome).
+class LateCalls {
+ public:
+  static constexpr size_t kMaxCalls = ShaderFuser::kMaxSteps;
+
+  // `function` of arguments that are taken to be of the metadata in `operands`.
+  struct Call {
+    const ShaderSource& function;
+    std::optional<float> alpha;
+    std::span<const TensorMetadata* const> operands;
+    std::span<GpuBuffer* const> arguments;
+    const TensorMetadata& result_metadata;
+    GpuBuffer* result;  // one of the arguments, if it takes over its memory
+    CommandOrigin origin;
+  };
+  // What is to be done without a lock: buffers, which end with this, and failures of calls, by numbers of batches that
+  // no queue has.
+  struct Outcome {
+    struct Failure {
+      uint64_t batch = 0;
+      Status error;
+    };
+    void LetGo(RcRef<GpuBuffer> buffer) { buffers[num_buffers++] = std::move(buffer); }
+
+    std::array<RcRef<GpuBuffer>, kMaxCalls + kMaxElementwiseOperands> buffers;
+    size_t num_buffers = 0;
+    std::array<Failure, kMaxCalls> failures;
+    size_t num_failures = 0;
+  };
+
+  // All three outlive this.
+  LateCalls(ShaderQueue& queue, ShaderDevice& device, const ShaderFuser& fuser);
+
+  size_t size() const { return num_calls_; }
+  // Adds a call that would be issued as `step`. False, with nothing done, if it does not go with those that are there.
+  bool Add(const Call& call, const ShaderCall::Step& step);
+  // Lets go of results that nobody else holds.
+  void DropUnheld(Outcome& outcome);
+  // Whether one of the calls uses the buffer.
+  bool Uses(BufferId buffer) const;
+  // Destroys a buffer that nobody else uses, when the calls have been noted.
+  void Destroy(BufferId buffer) { doomed_[num_doomed_++] = buffer; }
+  // Issues what is left to do. Then there are no calls.
+  void Note(Outcome& outcome);
+  // Forgets all calls.
+  void Clear(Outcome& outcome);
+
+ private:
+  static constexpr size_t kMaxInputs = kMaxElementwiseOperands;
+  static constexpr size_t kMaxOperands = FusedStep::kMaxOperands;
+  static constexpr size_t kNoCall = SIZE_MAX;
+  static constexpr size_t kNumSeen = 256;
+
+  struct Input {
+    GpuBuffer* buffer = nullptr;
+    RcRef<GpuBuffer> kept;  // null if it is a result's
+    TensorMetadata metadata;
+    size_t taken_over_by = kNoCall;
+  };
+  struct LateCall {
+    FusedStep step;  // operands: inputs, and from kMaxInputs on results of calls
+    float alpha = 0;
+    bool is_in_place = false;
+    RcRef<GpuBuffer> result;  // null once nobody else holds it
+    // Of the call alone.
+    Launch launch;
+    AsyncValueRef<RcRef<Pipeline>> pipeline;
+    std::array<BufferRange, kMaxOperands + 1> buffers;
+    size_t num_buffers = 0;
+    CommandOrigin origin;
+  };
+  // Of a call, before it is added.
+  struct Operands {
+    std::array<uint8_t, kMaxOperands> numbers = {};
+    std::array<size_t, kMaxOperands> new_inputs = {};  // which are its arguments
+    size_t num_new = 0;
+  };
+  struct Seen {
+    uint64_t hash = 0;
+    bool is_bad = false;  // the shader does not compile
+  };
+
+  bool FindOperands(const Call& call, Operands& found) const;
+  bool FindOperand(const Call& call, size_t k, Operands& found) const;
+  bool FitsShader(const Call& call, const Operands& operands) const;
+
+  // The calls, as bits, whose results somebody else holds.
+  uint32_t FindOutputs() const;
+  bool NoteAsOne(uint32_t outputs);
+  void DescribeSource(uint32_t outputs);
+  Seen& FindSeen(bool& is_new);
+  const FusedSource* FindSource(bool is_new) const;
+  void NoteOneByOne(uint32_t outputs, Outcome& outcome);
+  StatusOr<uint64_t> NoteAlone(LateCall& call);
+
+  ShaderQueue& queue_;
+  ShaderDevice& device_;
+  const ShaderFuser& fuser_;
+  const GpuLimits limits_;
+
+  TensorShape shape_;  // of all results
+  std::array<LateCall, kMaxCalls> calls_;
+  size_t num_calls_ = 0;
+  std::array<Input, kMaxInputs> inputs_;
+  size_t num_inputs_ = 0;
+  std::array<BufferId, kMaxCalls> doomed_;
+  size_t num_doomed_ = 0;
+
+  FusedSource source_;  // with room for the largest
+  std::array<Seen, kNumSeen> seen_;
+  uint64_t next_failure_ = UINT64_MAX;
+};
+
+}  // namespace tandem::shader
+
+#endif  // TANDEM_BACKENDS_SHADER_KERNELS_ELEMENTWISE_LATE_CALLS_H_
