@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What programs cost: chains of element-wise ops eagerly, as programs, with and without fusion, and, if it is installed,
-// in ONNX Runtime; the best of several runs, taken in turn.
-// usage: tandem_program_bench [--device cpu|vulkan] [--no-fusion], the latter for eager calls
+// What programs cost: chains of element-wise ops eagerly, as programs, with and without fusion, and, if it is
+// installed, in ONNX Runtime; the best of several runs, taken in turn. usage: tandem_program_bench [--device
+// cpu|vulkan] [--no-fusion], the latter for eager calls
 
 #include <algorithm>
 #include <chrono>
