@@ -40,6 +40,11 @@ constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, mult
 // Whether a * b * c > limit, without overflow; all are positive.
 bool ProductExceeds(int64_t a, int64_t b, int64_t c, int64_t limit) { return a > limit / b || a * b > limit / c; }
 
+// Less where a thread is waiting for it.
+int64_t MinTaskProducts(const WorkQueue* queue) {
+  return queue != nullptr && queue->HasReadyHelper() ? kMinTaskProducts / 4 : kMinTaskProducts;
+}
+
 // Calls fn for ranges of [0, n), on the queue if there is one and more than one grain.
 template <typename F>
 void ForRanges(WorkQueue* queue, int64_t n, int64_t grain, F&& fn) {
@@ -131,10 +136,11 @@ void MultiplyDirect(const GemmKernels<T>& kernels, WorkQueue* queue, int64_t m, 
     }
     ApplyEpilogue(epilogue, g.c, ldc, rows, col, cols);
   };
-  if (queue == nullptr || !ProductExceeds(m, n, k, 2 * kMinTaskProducts)) return multiply(0, m, 0, n);
+  const int64_t task_products = MinTaskProducts(queue);
+  if (queue == nullptr || !ProductExceeds(m, n, k, 2 * task_products)) return multiply(0, m, 0, n);
   const bool by_rows = m > n;
   const int64_t unit = by_rows ? kernels.panel_rows : kernels.panel_cols;
-  const int64_t grain = DivideUp(kMinTaskProducts, (by_rows ? n : m) * k * unit);
+  const int64_t grain = DivideUp(task_products, (by_rows ? n : m) * k * unit);
   ForRanges(queue, DivideUp(by_rows ? m : n, unit), grain, [&](int64_t begin, int64_t end) {
     begin *= unit;
     end = std::min(end * unit, by_rows ? m : n);
