@@ -126,10 +126,8 @@ export function dtypeFor(
     if (dtype !== undefined) return dtype;
     isPending = true;
   }
-  const first = firstOf(value);
-  // An empty list may be one of numbers.
-  const mayBeNumbers = typeof first === 'number' || (first === undefined && Array.isArray(value));
-  if (isPending || !mayBeNumbers) return undefined;
+  const isEmpty = Array.isArray(value) && value.length === 0;
+  if (isPending || !(isEmpty || typeof firstOf(value) === 'number')) return undefined;
   let dtype = spec.usual ?? (spec.isHost ? 'i32' : 'f32');
   if (dtype.startsWith('f')) return dtype;
   // All that share the type take what one of them needs. Lists in lists are integers, which are checked later.
