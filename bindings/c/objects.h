@@ -31,14 +31,21 @@
 
 namespace tandem::c {
 
+// What a runtime keeps for functions that are not part of every WebAssembly module.
+class RunningPart {
+ public:
+  virtual ~RunningPart() = default;
+};
+
 // What runs behind a tandem_runtime: ops, the CPU, and the device that calls go to unless they say otherwise.
 struct Running {
   explicit Running(HostContext::Options options) : core(std::move(options)) {}
   HostContext& host() { return core.host(); }
+  std::unique_ptr<RunningPart> layers;  // of layers.cc; null: none. What is in `core` reports to it.
   CoreRuntime core;
   OpHandler* cpu = nullptr;
   OpHandler* device = nullptr;
-  std::mutex adding;  // of a device
+  std::mutex adding;  // of a device, and of `layers`
 };
 
 // Makes `runtime`, which nobody else has seen, run with the CPU, all ops and `device`; null for the CPU alone.
@@ -49,6 +56,8 @@ StatusOr<OpHandler*> FindDevice(Running& runtime, const char* device);
 StatusOr<OpHandler*> LoadDevice(Running& runtime, std::string_view module, const OpAttrsRef& settings);
 // The same for a device that comes with the library.
 StatusOr<OpHandler*> AddDevice(Running& runtime, std::string_view device);
+// The device that a text of tandem_layers_add describes.
+StatusOr<OpHandler*> AddLayers(Running& runtime, std::string_view text);
 // The bytes, or no limit for 0 and for what no size_t can hold.
 size_t MemoryLimit(uint64_t bytes);
 

@@ -85,6 +85,17 @@ HostContext::Options MakeHostOptions(const tandem_runtime_options& from, tandem_
   return options;
 }
 
+// Has calls go to a device with layers, once the devices that its text names are there.
+Status UseLayers(Running& running, std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view name = text.substr(at, text.substr(at).find_first_of(":|()"));
+    if (name == "vulkan") TANDEM_RETURN_IF_ERROR(AddDevice(running, name).status());
+    at += name.size() + 1;
+  }
+  TANDEM_ASSIGN_OR_RETURN(running.device, AddLayers(running, text));
+  return Status();
+}
+
 }  // namespace
 
 size_t MemoryLimit(uint64_t bytes) { return bytes == 0 || bytes > SIZE_MAX ? SIZE_MAX : static_cast<size_t>(bytes); }
@@ -188,7 +199,15 @@ tandem_status* tandem_runtime_create(uint32_t abi_version, const tandem_runtime_
   if (chosen.num_threads < 0) return WrongArgument("num_threads must not be negative, got ", chosen.num_threads);
   auto made = tandem::MakeRef<tandem_runtime>();
   if (!made) return ToC(tandem::Status::OutOfMemory());
-  TANDEM_C_RETURN_IF_ERROR(StartRuntime(*made, MakeHostOptions(chosen, *made), chosen.device));
+  const bool has_layers = chosen.device != nullptr && std::string_view(chosen.device).find(':') != std::string::npos;
+  const char* const device = has_layers ? nullptr : chosen.device;
+  TANDEM_C_RETURN_IF_ERROR(StartRuntime(*made, MakeHostOptions(chosen, *made), device));
+  if (has_layers) {
+    if (const tandem::Status added = UseLayers(*made->running(), chosen.device); !added.ok()) {
+      made->Stop();
+      return ToC(added);
+    }
+  }
   *runtime = made.release();
   return nullptr;
 }

@@ -169,7 +169,7 @@ typedef struct tandem_runtime_options {
   tandem_print_callback print;               // null: standard output
   void* print_user;                          // its first argument
   // Where calls run that name no device: null or "cpu", or a device that is added to the CPU for that
-  // (tandem_runtime_add_device).
+  // (tandem_runtime_add_device), or these with layers (tandem_layers_add).
   const char* device;
   // Not 0: exact mode. Results of the CPU are the same bits on every processor, instruction set and C library,
   // WebAssembly included; of a NaN it is the same only that it is one. Slower. Other devices compute as ever.
@@ -237,6 +237,46 @@ TANDEM_C_API tandem_status* tandem_trace_clear(tandem_runtime* runtime);
 TANDEM_C_API tandem_status* tandem_trace_json(tandem_runtime* runtime, char** json, size_t* size);
 // The definitions of all ops, sorted by name: arguments, results, attributes, documentation. As tandem_trace_json.
 TANDEM_C_API tandem_status* tandem_op_registry_json(tandem_runtime* runtime, char** json, size_t* size);
+
+// Layers: between calls and a device, to find what is slow or wrong. A device with layers is a device as well, for
+// calls, made ops, programs and recordings, which name it by its text. A text is the name of a device behind its
+// layers, the outermost first: "profile:nan-guard:cpu". The layers are:
+//   profile               counts calls of each op and dtype, and measures them
+//   nan-guard             a result with a NaN is a TANDEM_OUT_OF_RANGE error; with {infinities} also one with an
+//                         infinity; with {report} it is given as it is
+//   shadow:DEVICE|OTHER   runs each op on OTHER, too, and compares; with {fail} what differs is a TANDEM_DATA_LOSS
+//                         error. {ulp=4,abs=1e-6,of-largest=1e-4}, or some of it, is one tolerance for all ops, in
+//                         units in the last place of the larger number, absolute, and as a part of the largest number
+//                         of the result; otherwise each op has its own. {reports=10}: how many differences are kept,
+//                         otherwise 64
+//   log                   prints calls and results; {elements=8} of a tensor; with {sync} each when it is there
+// Brackets say what belongs together: "shadow:(profile:vulkan)|cpu". What is recorded goes under layers, by
+// tandem_recording_device, or over them: "profile:record:cpu", with the device that it gave.
+
+// Makes the device that `text` describes, unless there is one, for as long as the runtime lives.
+// TANDEM_INVALID_ARGUMENT with the place in a text that is none, TANDEM_NOT_FOUND for a device that the runtime does
+// not have, or a layer.
+TANDEM_C_API tandem_status* tandem_layers_add(tandem_runtime* runtime, const char* text);
+// What the layers of a runtime have found so far, all of a kind together, as JSON; no layers have found nothing. It is
+// not waited for: tandem_runtime_settle before. The caller frees the text, which ends in a NUL, with tandem_free;
+// `size`, which may be null, is without the NUL. Numbers that are not finite are texts, "inf", and so are integers
+// beyond 2^53; "location" is that of the call, or empty.
+//
+// Of each op and dtype, those whose results took most time first: [{"op": "tf.MatMul", "dtype": "f32" or null, "calls",
+// "pending", "errors", "dropped", "result_bytes", "call": TIMES, "results": TIMES}, ...], with TIMES {"count", "total",
+// "min", "max"} in nanoseconds: until calls returned, and until their results were there.
+TANDEM_C_API tandem_status* tandem_layers_profile(tandem_runtime* runtime, char** json, size_t* size);
+// Forgets what was measured.
+TANDEM_C_API tandem_status* tandem_layers_reset_profile(tandem_runtime* runtime);
+// {"equal", "diverged", "pending", "skipped": {"why": number, ...}, "divergences": [...]}: how many results are the
+// same within the tolerance, are not, are still to be compared, and were not compared; and of the first that differ
+// {"op", "location", "call", "result", "element", "actual", "expected", "error", "ulp", "largest_error",
+// "num_different", "metadata", "attrs", "inputs", "message"}: "call" is counted from 1 by each layer, "element" the
+// first that differs in row-major order, or -1 for a shape or an error, "actual" and "expected" texts of it.
+TANDEM_C_API tandem_status* tandem_layers_shadow(tandem_runtime* runtime, char** json, size_t* size);
+// Of the first 64 results that nan-guard found, whether or not they became errors: [{"op", "location", "result",
+// "metadata", "element", "value", "message"}, ...].
+TANDEM_C_API tandem_status* tandem_layers_nan_guard(tandem_runtime* runtime, char** json, size_t* size);
 
 // Tensors.
 

@@ -29,12 +29,6 @@ class JsDevice {
   virtual void Flush() = 0;
 };
 
-// What a runtime keeps for functions that are not part of every module.
-class JsPart {
- public:
-  virtual ~JsPart() = default;
-};
-
 // Has a TANDEM_JS_READY with this id posted once the value is available or an error.
 tandem_status* PostWhenReady(tandem_js& js, AsyncValue& value, uint32_t id);
 
@@ -51,7 +45,6 @@ struct tandem_js {
   tandem::js::Collector collector;
   tandem::js::EventLoopQueue* queue = nullptr;
   std::unique_ptr<tandem::js::JsDevice> device;  // null: none
-  std::unique_ptr<tandem::js::JsPart> layers;    // of js_layers.cc; null: none
   tandem::RcRef<tandem_runtime> runtime;
   // Waits for the queue to be empty, where there are no workers.
   std::vector<tandem::js::Event*> settling;

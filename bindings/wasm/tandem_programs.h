@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What JavaScript needs for programs, recordings and layers of op handlers, beside tandem_js.h and under the same
-// rules. It is apart since few pages use it. With the functions of tandem.h that exports_programs.txt lists.
+// What JavaScript needs for programs and recordings, beside tandem_js.h and under the same rules. It is apart since few
+// pages use it. With the functions of tandem.h that exports_programs.txt lists.
 
 #ifndef TANDEM_BINDINGS_WASM_TANDEM_PROGRAMS_H_
 #define TANDEM_BINDINGS_WASM_TANDEM_PROGRAMS_H_
@@ -17,7 +17,7 @@ extern "C" {
 
 // What a program of tandem_js_program_load is made ready with.
 typedef struct tandem_js_program_options {
-  // Runs all ops, whatever devices the program names; a layer of tandem_js_layers_add, too. Null: those that it names.
+  // Runs all ops, whatever devices the program names; one of tandem_layers_add, too. Null: those that it names.
   const char* device;
   uint32_t fuse;            // whether element-wise ops that follow each other may be computed as one
   uint32_t num_weights;     // tensors that it may take from outside
@@ -48,27 +48,6 @@ TANDEM_C_API tandem_status* tandem_js_recording_finish(tandem_recording* recordi
 // and the tensor, on the host. Null, both, if `index` is not below their number.
 TANDEM_C_API tandem_status* tandem_js_recording_weight(const tandem_recording* recording, uint32_t index,
                                                        const char** name, tandem_tensor** tensor);
-
-// Layers.
-
-// Makes the op handler that `text` describes, such as "profile:shadow:webgpu|cpu" (core/include/tandem/
-// stacked_op_handlers.h), a device of that name, unless there is one. All layers of a runtime count together. Lines of
-// the layer "log" are printed.
-TANDEM_C_API tandem_status* tandem_js_layers_add(tandem_js* js, const char* text);
-
-// What `profile` has measured and `shadow` has found so far: records of fields of text, each of which a unit separator
-// (0x1f) ends, and each record a record separator (0x1e). Control characters in a field are blanks. Numbers are as
-// JavaScript reads them, "inf" and "nan" apart. The caller frees the text with tandem_free. Empty without layers.
-//
-// Of each op and dtype, those whose results took most time first: op, dtype ("" if it is not known), calls, pending,
-// errors, dropped, bytes of results; then of the calls, and of the results: count, and total, least and most
-// nanoseconds.
-TANDEM_C_API tandem_status* tandem_js_profile(tandem_js* js, char** text, size_t* size);
-TANDEM_C_API void tandem_js_profile_reset(tandem_js* js);
-// A record of counts: equal, diverged, then how many were skipped and why, for each reason; and one for each of the
-// first results that differed, at most 64 of each shadow: op, location, call, result, element, actual, expected, error,
-// ulp, largest error, different elements, metadata, attributes, inputs, message.
-TANDEM_C_API tandem_status* tandem_js_shadow(tandem_js* js, char** text, size_t* size);
 
 #ifdef __cplusplus
 }  // extern "C"

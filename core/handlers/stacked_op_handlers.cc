@@ -5,8 +5,14 @@
 
 #include "tandem/stacked_op_handlers.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
+
+#include "../program/program_lexer.h"
+#include "../program/program_number.h"
 
 namespace tandem {
 
@@ -14,16 +20,53 @@ namespace {
 
 constexpr size_t kMaxText = 4096;
 constexpr int kMaxDepth = 32;
-constexpr std::string_view kSpecial = ":|()";
+constexpr std::string_view kSpecial = ":|(){}";
 
-enum class Layer { kNone, kLog, kNanGuard, kProfile, kShadow };
+// A kRecord is there, or not: whoever records makes it.
+enum class Layer { kNone, kLog, kNanGuard, kProfile, kRecord, kShadow };
 
 Layer FindLayer(std::string_view name) {
   if (name == "log") return Layer::kLog;
   if (name == "nan-guard") return Layer::kNanGuard;
   if (name == "profile") return Layer::kProfile;
+  if (name == "record") return Layer::kRecord;
   return name == "shadow" ? Layer::kShadow : Layer::kNone;
 }
+
+// What one layer is made with.
+struct LayerOptions {
+  StackedOpHandlerOptions all;
+  TensorTolerance tolerance{.at_larger = true};
+  bool has_tolerance = false;
+};
+
+struct LayerOption {
+  enum class Value { kNone, kCount, kNumber };
+  Layer layer;
+  std::string_view name;
+  Value value;
+  void (*set)(LayerOptions& options, double number);
+};
+
+constexpr LayerOption kOptions[] = {
+    {Layer::kLog, "sync", LayerOption::Value::kNone,
+     [](LayerOptions& to, double) { to.all.logging.synchronous = true; }},
+    {Layer::kLog, "elements", LayerOption::Value::kCount,
+     [](LayerOptions& to, double number) { to.all.logging.max_elements = static_cast<int>(number); }},
+    {Layer::kNanGuard, "infinities", LayerOption::Value::kNone,
+     [](LayerOptions& to, double) { to.all.nan_guard.infinities = true; }},
+    {Layer::kNanGuard, "report", LayerOption::Value::kNone,
+     [](LayerOptions& to, double) { to.all.nan_guard.fail = false; }},
+    {Layer::kShadow, "fail", LayerOption::Value::kNone, [](LayerOptions& to, double) { to.all.shadow.fail = true; }},
+    {Layer::kShadow, "reports", LayerOption::Value::kCount,
+     [](LayerOptions& to, double number) { to.all.shadow.max_reports = static_cast<int64_t>(number); }},
+    {Layer::kShadow, "ulp", LayerOption::Value::kNumber,
+     [](LayerOptions& to, double number) { to.tolerance.ulp = number, to.has_tolerance = true; }},
+    {Layer::kShadow, "abs", LayerOption::Value::kNumber,
+     [](LayerOptions& to, double number) { to.tolerance.abs = number, to.has_tolerance = true; }},
+    {Layer::kShadow, "of-largest", LayerOption::Value::kNumber,
+     [](LayerOptions& to, double number) { to.tolerance.of_largest = number, to.has_tolerance = true; }},
+};
 
 class Reader {
  public:
@@ -51,11 +94,17 @@ class Reader {
     const std::string_view name = text_.substr(begin, text_.substr(begin).find_first_of(kSpecial));
     if (name.empty()) return Unexpected("the name of an op handler or a layer");
     at_ += name.size();
-    if (!Skip(':')) return FindNamed(name, begin);
+    const bool has_options = Skip('{');
+    if (!has_options && !Skip(':')) return FindNamed(name, begin);
     const Layer layer = FindLayer(name);
     if (layer == Layer::kNone) {
       return MakeError(StatusCode::kNotFound, "expected one of the layers log, nan-guard, profile and shadow, got ",
                        Quoted{name}, " at offset ", begin);
+    }
+    LayerOptions options{.all = options_};
+    if (has_options) {
+      TANDEM_RETURN_IF_ERROR(ReadOptions(layer, options));
+      if (!Skip(':')) return Unexpected("':'");
     }
     TANDEM_ASSIGN_OR_RETURN(OpHandler* const delegate, ReadHandler(depth + 1));
     OpHandler* reference = nullptr;
@@ -63,7 +112,64 @@ class Reader {
       if (!Skip('|')) return Unexpected("'|' and the reference of the shadow");
       TANDEM_ASSIGN_OR_RETURN(reference, ReadHandler(depth + 1));
     }
-    return GetOrMake(text_.substr(begin, at_ - begin), layer, delegate, reference);
+    return GetOrMake(text_.substr(begin, at_ - begin), layer, options.all, delegate, reference);
+  }
+
+  // Those of a layer, behind their '{'.
+  Status ReadOptions(Layer layer, LayerOptions& options) {
+    do {
+      TANDEM_RETURN_IF_ERROR(ReadOption(layer, options));
+    } while (Skip(','));
+    if (!Skip('}')) return Unexpected("',' or '}'");
+    if (options.has_tolerance) {
+      options.all.shadow.tolerance = [tolerance = options.tolerance](const OpDef&, DType) { return tolerance; };
+    }
+    return Status();
+  }
+
+  Status ReadOption(Layer layer, LayerOptions& options) {
+    const size_t begin = at_;
+    const std::string_view name = ReadUpTo("=,}");
+    const LayerOption* const option = std::ranges::find_if(
+        kOptions, [&](const LayerOption& each) { return each.layer == layer && each.name == name; });
+    if (option == std::end(kOptions)) {
+      MessageBuilder known;
+      for (const LayerOption& each : kOptions) {
+        if (each.layer == layer) known.Append(known.view().empty() ? "one of the options " : ", ", each.name);
+      }
+      return InvalidArgument("expected ", known.view().empty() ? "no options of this layer" : known.view(), ", got ",
+                             Quoted{name}, " at offset ", begin);
+    }
+    double number = 0;
+    if (option->value != LayerOption::Value::kNone) {
+      if (!Skip('=')) return Unexpected("'=' and a number");
+      const size_t number_begin = at_;
+      const std::string_view text = ReadUpTo(",}");
+      if (!ReadNumber(text, option->value == LayerOption::Value::kCount, number)) {
+        return InvalidArgument(
+            "expected ", option->value == LayerOption::Value::kCount ? "a count" : "a number that is not negative",
+            " as the option ", option->name, ", got ", Quoted{text}, " at offset ", number_begin);
+      }
+    }
+    option->set(options, number);
+    return Status();
+  }
+
+  static bool ReadNumber(std::string_view text, bool is_count, double& number) {
+    const ProgramTokens tokens(text, {});
+    const bool is_number = tokens.Is(ProgramToken::Kind::kNumber) && tokens.token().text == text;
+    if (!is_number || text.starts_with('-') || text.starts_with("0x")) return false;
+    int32_t count = 0;
+    std::byte* const to = reinterpret_cast<std::byte*>(is_count ? static_cast<void*>(&count) : &number);
+    if (ParseProgramNumber(text, is_count ? DType::kI32 : DType::kF64, to) != ProgramNumberFit::kFits) return false;
+    if (is_count) number = count;
+    return true;
+  }
+
+  std::string_view ReadUpTo(std::string_view ends) {
+    const std::string_view read = text_.substr(at_, text_.substr(at_).find_first_of(ends));
+    at_ += read.size();
+    return read;
   }
 
   StatusOr<OpHandler*> FindNamed(std::string_view name, size_t begin) const {
@@ -74,32 +180,39 @@ class Reader {
                      Quoted{name}, " at offset ", begin);
   }
 
-  StatusOr<OpHandler*> GetOrMake(std::string_view name, Layer layer, OpHandler* delegate, OpHandler* reference) const {
+  StatusOr<OpHandler*> GetOrMake(std::string_view name, Layer layer, const StackedOpHandlerOptions& options,
+                                 OpHandler* delegate, OpHandler* reference) const {
     if (OpHandler* const found = runtime_.FindHandler(name)) return found;
-    if (layer == Layer::kProfile && !options_.profile) {
+    if (layer == Layer::kRecord) {
+      return MakeError(StatusCode::kNotFound, "expected a recording that was made over the op handler, got ",
+                       Quoted{name}, " at offset ", name.data() - text_.data());
+    }
+    if (layer == Layer::kProfile && !options.profile) {
       return FailedPrecondition("expected a profile for the layer at offset ", name.data() - text_.data(),
                                 " to count in, got null");
     }
     if (!makes_) return static_cast<OpHandler*>(nullptr);
-    OpHandler* const added = runtime_.AddHandler(Make(name, layer, *delegate, reference));
+    OpHandler* const added = runtime_.AddHandler(Make(name, layer, options, *delegate, reference));
     // Another thread may have added one of the name first.
     OpHandler* const first = runtime_.FindHandler(name);
     return first == nullptr ? added : first;
   }
 
-  std::unique_ptr<OpHandler> Make(std::string_view name, Layer layer, OpHandler& delegate, OpHandler* reference) const {
+  std::unique_ptr<OpHandler> Make(std::string_view name, Layer layer, const StackedOpHandlerOptions& options,
+                                  OpHandler& delegate, OpHandler* reference) const {
     switch (layer) {
       case Layer::kLog:
-        return CreateLoggingOpHandler(name, runtime_, delegate, options_.logging);
+        return CreateLoggingOpHandler(name, runtime_, delegate, options.logging);
       case Layer::kNanGuard:
-        return CreateNanGuardOpHandler(name, runtime_, delegate, options_.nan_guard);
+        return CreateNanGuardOpHandler(name, runtime_, delegate, options.nan_guard);
       case Layer::kProfile:
-        return CreateProfileOpHandler(name, runtime_, delegate, options_.profile);
+        return CreateProfileOpHandler(name, runtime_, delegate, options.profile);
       case Layer::kShadow:
+      case Layer::kRecord:
       case Layer::kNone:
         break;
     }
-    return CreateShadowOpHandler(name, runtime_, delegate, *reference, options_.shadow);
+    return CreateShadowOpHandler(name, runtime_, delegate, *reference, options.shadow);
   }
 
   bool Skip(char c) {

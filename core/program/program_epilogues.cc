@@ -43,16 +43,14 @@ constexpr Activation kActivations[] = {
 
 std::string_view DataFormatOf(const OpAttrsRef& attrs) { return attrs.GetOr<std::string_view>("data_format", "NHWC"); }
 
-// The metadata of the first result of a call, and the dtype by which its kernel is looked up; false if it is wrong.
-bool InferCall(const PlanEpilogue::Member& call, std::span<const TensorMetadata* const> args, TensorMetadata& result,
-               DType& dtype) {
+// The metadata of the first result of a call; false if it is wrong, or for another kernel.
+bool InferCall(const PlanEpilogue::Member& call, std::span<const TensorMetadata* const> args, TensorMetadata& result) {
   SmallArray<TensorMetadata, 6> results;
   if (!results.Init(call.num_results)) return false;
   const OpAttrsRef attrs = call.attrs.WithDefaults(call.def->defaults.get());
   if (!call.signature.CheckArgumentCount(args.size()).ok()) return false;
   const StatusOr<DType> bound = call.signature.Bind(args, attrs, results.span());
-  if (!bound.ok()) return false;
-  dtype = *bound;
+  if (!bound.ok() || !call.dtypes.Contains(*bound)) return false;
   const DType defined = results[0].dtype;
   if (!call.def->metadata({args, {}, attrs, results.span(), call.def->metadata_closure.get()}).ok()) return false;
   result = results[0];
@@ -63,7 +61,6 @@ bool InferCall(const PlanEpilogue::Member& call, std::span<const TensorMetadata*
 
 bool PlanEpilogue::Infer(std::span<const TensorMetadata* const> inputs) const {
   TensorMetadata result;
-  DType dtype = DType::kInvalid;
   size_t next = 0;
   for (const auto& member : members_) {
     SmallArray<const TensorMetadata*, 6> args;
@@ -72,10 +69,10 @@ bool PlanEpilogue::Infer(std::span<const TensorMetadata* const> inputs) const {
     const TensorMetadata before = result;
     const bool is_first = next == 0;
     for (size_t i = 0; i < num_args; ++i) args[i] = !is_first && i == member->place ? &before : inputs[next++];
-    if (!InferCall(*member, args.span(), result, dtype)) return false;
+    if (!InferCall(*member, args.span(), result)) return false;
   }
   TensorMetadata whole;
-  return InferCall(*whole_, inputs, whole, dtype) && dtypes_.Contains(dtype) && whole == result;
+  return InferCall(*whole_, inputs, whole) && whole == result;
 }
 
 bool PlanEpilogue::Fits(std::span<const TensorMetadata* const> inputs) const {
@@ -108,41 +105,26 @@ class Folder {
   }
 
   // The number of steps that are one from `begin` on; 1 if it is only that one.
-  StatusOr<size_t> Fold(size_t begin) {
+  size_t Fold(size_t begin) {
     const auto* anchor = std::ranges::find(kAnchors, steps_[begin].name, &Anchor::op);
-    if (anchor == std::end(kAnchors) || !IsCall(begin) || steps_[begin].results.size() != 1) return size_t{1};
-    OpHandler& handler = *steps_[begin].handler;
-    is_exact_ = handler.runtime().host().is_exact();
-    const DTypeSet dtypes = DTypesOf(handler, anchor->fused_op);
-    if (dtypes.IsEmpty()) return size_t{1};
+    if (anchor == std::end(kAnchors) || !IsCall(begin) || steps_[begin].results.size() != 1) return 1;
+    is_exact_ = steps_[begin].handler->runtime().host().is_exact();
     begin_ = begin;
     members_.clear();
     fused_ops_.clear();
     numbers_.clear();
     inputs_.clear();
-    if (!AddMember(begin, 0)) return size_t{1};
+    if (!AddMember(begin, 0)) return 1;
     const std::string_view format = anchor->has_images ? DataFormatOf(steps_[begin].attrs) : "";
-    if (!AddVectors(*anchor, format)) return size_t{1};
+    if (!AddVectors(*anchor, format)) return 1;
     AddActivation(*anchor);
-    TANDEM_RETURN_IF_ERROR(Finish(*anchor, handler, dtypes));
-    return members_.empty() ? fused_ops_.size() + 1 : size_t{1};
+    return Finish(anchor->fused_op) ? fused_ops_.size() + 1 : 1;
   }
 
  private:
   bool IsCall(size_t i) const {
     const PlanStep& step = steps_[i];
     return step.kernel == ProgramKernel::kExecuteOp && step.op.IsValid();
-  }
-
-  // Those for which the handler itself has a kernel that may be called.
-  DTypeSet DTypesOf(const OpHandler& handler, std::string_view op) const {
-    DTypeSet dtypes;
-    for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
-      // What is rounded once is not what is rounded by each op.
-      const bool is_half = dtype == DType::kF16 || dtype == DType::kBF16;
-      if (handler.HasKernel(op, dtype) && !(is_exact_ && is_half)) dtypes = dtypes | DTypeSet{dtype};
-    }
-    return dtypes;
   }
 
   size_t end() const { return begin_ + members_.size(); }
@@ -161,11 +143,13 @@ class Folder {
   // Adds the step as a member, of which argument `place` is the result of the one before, unless it is the first.
   bool AddMember(size_t i, size_t place) {
     const PlanStep& step = steps_[i];
-    std::shared_ptr<const OpDef> def = step.handler->runtime().registry().FindShared(step.name);
-    if (def == nullptr || def->metadata == nullptr || def->has_host_inputs) return false;
-    const StatusOr<OpAttrsRef> converted = ConvertAttrs(*def, step.attrs);
+    OwnKernels own = step.op.impl()->own_kernels();
+    if (own.handler != step.handler || own.dtypes.IsEmpty()) return false;
+    if (own.def->metadata == nullptr || own.def->has_host_inputs) return false;
+    const StatusOr<OpAttrsRef> converted = ConvertAttrs(*own.def, step.attrs);
     if (!converted.ok()) return false;
-    auto member = std::make_unique<PlanEpilogue::Member>(std::move(def));
+    auto member = std::make_unique<PlanEpilogue::Member>(std::move(own.def));
+    member->dtypes = own.dtypes;
     member->attrs = converted->empty() ? step.attrs : *converted;
     member->place = place;
     member->num_results = step.results.size();
@@ -228,28 +212,33 @@ class Folder {
     return true;
   }
 
-  // Makes the fusion, and leaves members that cannot be one as they are.
-  Status Finish(const Anchor& anchor, OpHandler& handler, DTypeSet dtypes) {
-    std::shared_ptr<const OpDef> def = handler.runtime().registry().FindShared(anchor.fused_op);
-    if (def == nullptr || def->metadata == nullptr) return Status();
+  // Makes the fusion of the members, as a call of `fused_op`. False if the handler itself has none.
+  bool Finish(std::string_view fused_op) {
+    OpHandler& handler = *steps_[begin_].handler;
+    StatusOr<Op> op = handler.MakeOp(fused_op);
+    if (!op.ok()) return false;
+    OwnKernels own = op->impl()->own_kernels();
+    // In exact mode, what is rounded once is not what is rounded by each op.
+    const DTypeSet dtypes = own.dtypes & (is_exact_ ? DTypeSet{DType::kF32, DType::kF64} : kFloatDTypes);
+    if (own.handler != &handler || own.def->metadata == nullptr || dtypes.IsEmpty()) return false;
     OpAttrs more;
     more.SetArray<std::string_view>("fused_ops", fused_ops_);
     for (const auto& [name, number] : numbers_) more.Set(name, number);
     const std::span<const AttrEntry> of_anchor = members_[0]->attrs.entries();
     std::vector<AttrEntry> entries(of_anchor.begin(), of_anchor.end());
     entries.insert(entries.end(), more.entries().begin(), more.entries().end());
-    auto whole = std::make_unique<PlanEpilogue::Member>(std::move(def));
+    auto whole = std::make_unique<PlanEpilogue::Member>(std::move(own.def));
+    whole->dtypes = dtypes;
     auto fusion = std::make_unique<PlanFusion>();
     fusion->attrs = whole->attrs = OpAttrsRef(FrozenOpAttrs::Create(entries));
-    TANDEM_ASSIGN_OR_RETURN(fusion->op, handler.MakeOp(anchor.fused_op));
+    fusion->op = *std::move(op);
     fusion->num_steps = members_.size();
     fusion->location = steps_[begin_].location;
     for (size_t i = 0; i < inputs_.size(); ++i) AddInput(i, *fusion);
     fusion->results.push_back(steps_[end() - 1].results[0]);
-    fusion->epilogue = std::make_shared<const PlanEpilogue>(std::move(members_), std::move(whole), dtypes);
-    members_.clear();
+    fusion->epilogue = std::make_shared<const PlanEpilogue>(std::move(members_), std::move(whole));
     steps_[begin_].fusion = std::move(fusion);
-    return Status();
+    return true;
   }
 
   // An input that is one twice is moved with its last place.
@@ -282,14 +271,10 @@ class Folder {
 
 }  // namespace
 
-Status FoldEpilogues(size_t num_values, std::span<const ProgramInstruction* const> instructions,
-                     std::span<PlanStep> steps) {
+void FoldEpilogues(size_t num_values, std::span<const ProgramInstruction* const> instructions,
+                   std::span<PlanStep> steps) {
   Folder folder(num_values, instructions, steps);
-  for (size_t i = 0; i < steps.size();) {
-    TANDEM_ASSIGN_OR_RETURN(const size_t num_steps, folder.Fold(i));
-    i += num_steps;
-  }
-  return Status();
+  for (size_t i = 0; i < steps.size();) i += folder.Fold(i);
 }
 
 }  // namespace tandem

@@ -30,17 +30,18 @@ class PlanEpilogue {
     const std::shared_ptr<const OpDef> def;
     const OpSignature signature;
     OpAttrsRef attrs;        // frozen
+    DTypeSet dtypes;         // by which its kernels may be looked up
     size_t num_inputs = 0;   // all of the first member's
     size_t place = 0;        // of the result of the one before, among its arguments
     size_t num_results = 1;  // of which only the first is used
   };
 
-  // `whole` takes the inputs of all members in their order, and may be called where its kernel is one of `dtypes`.
-  PlanEpilogue(std::vector<std::unique_ptr<const Member>> members, std::unique_ptr<const Member> whole, DTypeSet dtypes)
-      : members_(std::move(members)), whole_(std::move(whole)), dtypes_(dtypes) {}
+  // `whole` takes the inputs of all members in their order.
+  PlanEpilogue(std::vector<std::unique_ptr<const Member>> members, std::unique_ptr<const Member> whole)
+      : members_(std::move(members)), whole_(std::move(whole)) {}
 
-  // Whether calls of all members with inputs of this metadata would be right, and `whole` gives what they give. The
-  // last answer is kept.
+  // Whether calls of all members with inputs of this metadata would be right, by kernels of their dtypes, and `whole`
+  // gives what they give. The last answer is kept.
   bool Fits(std::span<const TensorMetadata* const> inputs) const;
 
  private:
@@ -52,7 +53,6 @@ class PlanEpilogue {
 
   const std::vector<std::unique_ptr<const Member>> members_;
   const std::unique_ptr<const Member> whole_;
-  const DTypeSet dtypes_;
   mutable std::mutex mutex_;
   mutable RcRef<const Answer> last_;
 };
@@ -60,8 +60,8 @@ class PlanEpilogue {
 // Finds products and convolutions whose results only the following steps use, which an op of the same handler can
 // compute along with them, and gives each its fusion. In exact mode, only what gives the same bits. `steps` are those
 // of a function of `num_values` values, made of `instructions`.
-Status FoldEpilogues(size_t num_values, std::span<const ProgramInstruction* const> instructions,
-                     std::span<PlanStep> steps);
+void FoldEpilogues(size_t num_values, std::span<const ProgramInstruction* const> instructions,
+                   std::span<PlanStep> steps);
 
 }  // namespace tandem
 

@@ -73,8 +73,10 @@ class Run {
  private:
   // The op of a step as part of a group. False if it is none.
   bool Describe(const PlanStep& step, ElementwiseStep& next) const {
-    next.def = step.handler->runtime().registry().FindShared(step.name);
-    if (next.def == nullptr || next.def->kind != OpKind::kElementwise) return false;
+    OwnKernels own = step.op.impl()->own_kernels();
+    if (own.handler != step.handler || own.dtypes.IsEmpty() || own.def->kind != OpKind::kElementwise) return false;
+    next.def = std::move(own.def);
+    next.dtypes = own.dtypes;
     // Numbers of another type than the definition's, which calls accept.
     const StatusOr<OpAttrsRef> converted = ConvertAttrs(*next.def, step.attrs);
     if (!converted.ok()) return false;

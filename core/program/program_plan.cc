@@ -124,7 +124,7 @@ class PlanBuilder {
     }
     function.num_slots = slots.count();
     if (!plan_.options_.fuse) return Status();
-    TANDEM_RETURN_IF_ERROR(FoldEpilogues(source.value_types.size(), instructions, function.steps));
+    FoldEpilogues(source.value_types.size(), instructions, function.steps);
     return FuseSteps(source.value_types.size(), instructions, function.steps);
   }
 

@@ -7,6 +7,8 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "c_api_test_fixture.h"
 #include "tandem_plugin.h"
@@ -105,6 +107,13 @@ class CApiOpLibraryTest : public CApiTest {
     tandem_free(text);
     return copy;
   }
+  std::string Run(const tandem_program* program, const std::vector<float>& values) {
+    tandem_tensor* x = F32({static_cast<int64_t>(values.size())}, values);
+    tandem_tensor* y = nullptr;
+    tandem_status* const error = tandem_program_run(program, "main", &x, 1, nullptr, &y, 1);
+    return error != nullptr ? Text(error) : Values(Keep(y));
+  }
+
   Counts counts_;
   tandem_op_library* library_ = nullptr;
 };
@@ -120,6 +129,50 @@ TEST_F(CApiOpLibraryTest, DL1_AProgramAddsOpsOfItsOwn) {
   tandem_chain_release(unloaded);
   EXPECT_EQ(counts_.destroyed, 6);
   EXPECT_NE(NegOfTwo().find("op mine.Neg is not defined"), std::string::npos);
+}
+
+// What plug-ins add is recorded and replayed as anything else, by programs that were read, too; they keep what they
+// were loaded with.
+TEST_F(CApiOpLibraryTest, PR4_OpsOfALibraryAreRecordedAndReplayed) {
+  EXPECT_OK(tandem_op_library_create(rt_, TANDEM_PLUGIN_ABI_VERSION, &Fill, &counts_, nullptr, &library_));
+  tandem_tensor* x = F32({2}, {1, -2});
+  tandem_recording* recording = nullptr;
+  EXPECT_OK(tandem_recording_start(rt_, nullptr, &recording));
+  EXPECT_OK(tandem_recording_device(recording, nullptr, &call_.device));
+  EXPECT_OK(tandem_recording_add_input(recording, x));
+  // Between ops that a program computes as one.
+  tandem_tensor* y = nullptr;
+  EXPECT_OK(Call1("tf.AddV2", {x, x}, &y));
+  EXPECT_OK(Call1("tf.Square", {y}, &y));
+  EXPECT_OK(Call1("mine.Neg", {y}, &y));
+  EXPECT_OK(Call1("tf.AddV2", {y, x}, &y));
+  EXPECT_EQ(Values(y), "f32[2] = [-3, -18]");
+  tandem_program* recorded = nullptr;
+  EXPECT_OK(tandem_recording_finish(recording, &y, 1, &recorded));
+  tandem_recording_release(recording);
+  void* bytes = nullptr;
+  size_t size = 0;
+  EXPECT_OK(tandem_program_bytes(recorded, &bytes, &size));
+  tandem_program* loaded = nullptr;
+  EXPECT_OK(tandem_program_load(rt_, bytes, size, nullptr, nullptr, &loaded));
+  EXPECT_EQ(Run(recorded, {3, 0}), "f32[2] = [-33, 0]");
+  EXPECT_EQ(Run(loaded, {3, 0}), "f32[2] = [-33, 0]");
+
+  EXPECT_OK(tandem_op_library_unload(std::exchange(library_, nullptr), nullptr));
+  EXPECT_EQ(Run(loaded, {3, 0}), "f32[2] = [-33, 0]") << "loaded before";
+  const int before = counts_.destroyed;
+  tandem_program_release(loaded);
+  tandem_program_release(recorded);
+  EXPECT_EQ(counts_.destroyed, before + 2) << "the definition and the kernel";
+  tandem_status* const error = tandem_program_load(rt_, bytes, size, nullptr, nullptr, &loaded);
+  EXPECT_EQ(tandem_status_code(error), TANDEM_NOT_FOUND);
+  EXPECT_STREQ(tandem_status_op(error), "mine.Neg");
+  tandem_status_release(error);
+  EXPECT_OK(tandem_op_library_create(rt_, TANDEM_PLUGIN_ABI_VERSION, &Fill, &counts_, nullptr, &library_));
+  EXPECT_OK(tandem_program_load(rt_, bytes, size, nullptr, nullptr, &loaded));
+  EXPECT_EQ(Run(loaded, {3, 0}), "f32[2] = [-33, 0]");
+  tandem_program_release(loaded);
+  tandem_free(bytes);
 }
 
 TEST_F(CApiOpLibraryTest, DL4_WhatFailsLeavesNothing) {

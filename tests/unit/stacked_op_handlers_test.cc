@@ -75,6 +75,86 @@ TEST_F(StackedOpHandlersTest, OH4_EachLayer) {
   EXPECT_EQ(diverged_, std::vector<std::string>{"tf.Neg"});
 }
 
+TEST_F(StackedOpHandlersTest, OH4_OptionsOfTheNanGuard) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<double> found;
+  options_.nan_guard.sink = [&found](const NanFinding& finding) { found.push_back(finding.value); };
+  EXPECT_TRUE(RunOn(Get("nan-guard:cpu"), "tf.Log", {Scalar<float>(0)}).IsConcrete());
+  EXPECT_TRUE(RunOn(Get("nan-guard{infinities}:cpu"), "tf.Log", {Scalar<float>(0)}).IsError());
+  EXPECT_EQ(Values<float>(RunOn(Get("nan-guard{report,infinities}:cpu"), "tf.Log", {Scalar<float>(0)})),
+            std::vector<float>{-kInfinity});
+  EXPECT_EQ(found, (std::vector<double>{-kInfinity, -kInfinity}));
+}
+
+TEST_F(StackedOpHandlersTest, OH4_OptionsOfTheShadow) {
+  const auto neg = [this](std::string_view text) { return RunOn(Get(text), "tf.Neg", {Scalar<float>(1)}); };
+  EXPECT_TRUE(neg("shadow{fail}:cpu|other").IsError()) << "-1 and 1";
+  EXPECT_EQ(diverged_.size(), 1u);
+  neg("shadow{abs=1.999}:cpu|other");
+  EXPECT_EQ(diverged_.size(), 2u);
+  EXPECT_TRUE(neg("shadow{fail,abs=2}:cpu|other").IsConcrete());
+  EXPECT_TRUE(neg("shadow{of-largest=2e0,fail}:cpu|other").IsConcrete());
+  EXPECT_TRUE(neg("shadow{fail,ulp=1e9}:cpu|other").IsConcrete());
+  EXPECT_EQ(diverged_.size(), 2u);
+  for (int i = 0; i < 3; ++i) neg("shadow{reports=2}:cpu|other");
+  EXPECT_EQ(diverged_.size(), 4u);
+}
+
+TEST_F(StackedOpHandlersTest, OH4_OptionsOfTheLog) {
+  const TensorHandle x = Dense<float>({4}, {1, 2, 3, 4});
+  RunOn(Get("log{elements=2}:cpu"), "tf.Neg", {x});
+  RunOn(Get("log{sync,elements=0}:cpu"), "tf.Neg", {x});
+  ASSERT_EQ(lines_.size(), 6u);
+  EXPECT_NE(lines_[2].find("[-1, -2, ...]"), std::string::npos) << lines_[2];
+  EXPECT_EQ(lines_[5].find("-1"), std::string::npos) << lines_[5];
+}
+
+// OH-5
+TEST_F(StackedOpHandlersTest, OH5_OptionsArePartOfTheName) {
+  EXPECT_EQ(Get("nan-guard{report}:cpu"), Get("nan-guard{report}:cpu"));
+  EXPECT_NE(Get("nan-guard{report}:cpu"), Get("nan-guard:cpu"));
+  EXPECT_EQ(Chain(Get("profile:shadow{ulp=1,fail}:(log{sync}:cpu)|other")),
+            "profile:shadow{ulp=1,fail}:(log{sync}:cpu)|other over shadow{ulp=1,fail}:(log{sync}:cpu)|other over "
+            "log{sync}:cpu over cpu");
+}
+
+TEST_F(StackedOpHandlersTest, OH4_ARecordingIsTakenIfItIsThere) {
+  EXPECT_EQ(ErrorOfText("profile:record:cpu"),
+            "NotFound: expected a recording that was made over the op handler, got \"record:cpu\" at offset 8");
+  OpHandler* const recorded = AddHostHandler("record:cpu", cpu());
+  EXPECT_EQ(Get("profile:record:cpu")->fallback(), recorded);
+}
+
+TEST_F(StackedOpHandlersTest, OH4_OptionsThatAreNoneSayWhere) {
+  const std::pair<std::string_view, std::string_view> texts[] = {
+      {"nan-guard{:cpu", "expected one of the options infinities, report, got \":cpu\" at offset 10"},
+      {"nan-guard{}:cpu", "expected one of the options infinities, report, got \"\" at offset 10"},
+      {"nan-guard{ulp=1}:cpu", "expected one of the options infinities, report, got \"ulp\" at offset 10"},
+      {"profile{all}:cpu", "expected no options of this layer, got \"all\" at offset 8"},
+      {"nan-guard{report,}:cpu", "expected one of the options infinities, report, got \"\" at offset 17"},
+      {"nan-guard{report=1}:cpu", "expected ',' or '}' at offset 16, got '='"},
+      {"nan-guard{report", "expected ',' or '}' at offset 16, got the end of the text"},
+      {"nan-guard{report}cpu", "expected ':' at offset 17, got 'c'"},
+      {"nan-guard{report}", "expected ':' at offset 17, got the end of the text"},
+      {"shadow{ulp}:cpu|other", "expected '=' and a number at offset 10, got '}'"},
+      {"shadow{ulp=}:cpu|other", "expected a number that is not negative as the option ulp, got \"\" at offset 11"},
+      {"shadow{ulp=-1}:cpu|other", "expected a number that is not negative as the option ulp, got \"-1\" at offset 11"},
+      {"shadow{ulp=inf}:cpu|other",
+       "expected a number that is not negative as the option ulp, got \"inf\" at offset 11"},
+      {"shadow{ulp=1e999}:cpu|other",
+       "expected a number that is not negative as the option ulp, got \"1e999\" at offset 11"},
+      {"shadow{abs=0x1}:cpu|other",
+       "expected a number that is not negative as the option abs, got \"0x1\" at offset 11"},
+      {"shadow{abs=1 }:cpu|other", "expected a number that is not negative as the option abs, got \"1 \" at offset 11"},
+      {"shadow{reports=1.5}:cpu|other", "expected a count as the option reports, got \"1.5\" at offset 15"},
+      {"shadow{reports=3000000000}:cpu|other",
+       "expected a count as the option reports, got \"3000000000\" at offset 15"},
+  };
+  for (const auto& [text, error] : texts) EXPECT_EQ(ErrorOfText(text), "InvalidArgument: " + std::string(error));
+  EXPECT_EQ(ErrorOfText("trace{fast}:cpu"),
+            "NotFound: expected one of the layers log, nan-guard, profile and shadow, got \"trace\" at offset 0");
+}
+
 TEST_F(StackedOpHandlersTest, OH4_LayersOverLayers) {
   OpHandler* const handler = Get("profile:shadow:nan-guard:cpu|other");
   EXPECT_EQ(Chain(handler),

@@ -107,7 +107,8 @@ function pointerOfValue(
 
 /**
  * The element type that a value takes among the tensors and values of a call, each for the input of the same index
- * (TY-1): that of the tensors whose type is the same attribute; else what the definition says; else, for numbers, f32.
+ * (TY-1): that of the tensors whose type is the same attribute; else what the definition says; else, for numbers and
+ * empty lists, f32.
  * Undefined for its own, as of typed arrays and of what is no number, and while that of such a tensor is not known.
  */
 export function dtypeFor(
@@ -125,7 +126,8 @@ export function dtypeFor(
     if (dtype !== undefined) return dtype;
     isPending = true;
   }
-  if (isPending || typeof firstOf(value) !== 'number') return undefined;
+  const isEmpty = Array.isArray(value) && value.length === 0;
+  if (isPending || !(isEmpty || typeof firstOf(value) === 'number')) return undefined;
   let dtype = spec.usual ?? (spec.isHost ? 'i32' : 'f32');
   if (dtype.startsWith('f')) return dtype;
   // All that share the type take what one of them needs. Lists in lists are integers, which are checked later.

@@ -22,8 +22,8 @@ export type { ImageOptions, ImageSource } from './image.js';
 export type { MemoryInfo } from './memory.js';
 export type { Nested, NestedLike, Scalar, ScalarLike, TensorLike } from './nested.js';
 export type {
-  Divergence, Layer, Layers, LoadProgramOptions, OpProfile, ProfileTimes, Program, ProgramFunction, ProgramSource,
-  Recordable, Recording, RecordOptions, ShadowReport, Weights,
+  Divergence, Layer, Layers, LoadProgramOptions, LogLayer, NanFinding, NanGuardLayer, OpProfile, ProfileTimes, Program,
+  ProgramFunction, ProgramSource, Recordable, Recording, RecordOptions, ShadowLayer, ShadowReport, Weights,
 } from './programs.js';
 export type { ArgDefinition, AttrDefinition, OpDefinition } from './registry.js';
 export type { Request, RequestOptions } from './request.js';

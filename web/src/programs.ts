@@ -121,8 +121,44 @@ export interface Recording<Result> {
   [Symbol.dispose](): void;
 }
 
-/** A layer over the device that ops run on. */
-export type Layer = 'profile' | 'nan-guard' | 'log' | `shadow:${string}`;
+/** A layer over the device that ops run on, by its name or with options. */
+export type Layer =
+  'profile' | 'nan-guard' | 'log' | `shadow:${string}` | NanGuardLayer | ShadowLayer | LogLayer | { layer: 'profile' };
+
+/** What the layer 'nan-guard' looks for, and what becomes of it. */
+export interface NanGuardLayer {
+  readonly layer: 'nan-guard';
+  /** Infinities are not allowed either. Default: false. */
+  readonly infinities?: boolean | undefined;
+  /** Whether such a result becomes an error; otherwise only `layers.nanGuard()` tells of it. Default: true. */
+  readonly fail?: boolean | undefined;
+}
+
+/**
+ * What the layer 'shadow' compares with. With a part of a tolerance, results of all ops may differ by the largest of its
+ * parts, those that are left out being 0; otherwise each op has a tolerance of its own.
+ */
+export interface ShadowLayer {
+  readonly layer: 'shadow';
+  /** The other device. */
+  readonly device: string;
+  /** In units of the last place of the larger one of two numbers. */
+  readonly ulp?: number | undefined;
+  readonly abs?: number | undefined;
+  /** As a part of the largest number of the whole result. */
+  readonly ofLargest?: number | undefined;
+  /** Whether a result that differs becomes a DataLoss error. Default: false. */
+  readonly fail?: boolean | undefined;
+  /** How many differences `layers.shadow()` tells. Default: 64. */
+  readonly maxReports?: number | undefined;
+}
+
+/** What the layer 'log' prints. */
+export interface LogLayer {
+  readonly layer: 'log';
+  /** How many elements of a tensor. Default: 8. */
+  readonly maxElements?: number | undefined;
+}
 
 /** Durations of several calls, in milliseconds; all 0 while there is none. */
 export interface ProfileTimes {
@@ -188,22 +224,42 @@ export interface ShadowReport {
   /** Results that are the same within the tolerance. */
   readonly equal: number;
   readonly diverged: number;
+  /** Of calls that were made, and are still to be compared. */
+  readonly pending: number;
   /** How many were not compared, by the reason. */
   readonly skipped: Readonly<Record<string, number>>;
-  /** The first that differed, at most 64, in the order in which they were found. */
+  /** The first that differed, of each layer at most 64, in the order in which they were found. */
   readonly divergences: readonly Divergence[];
+}
+
+/** A result in which the layer 'nan-guard' has found a NaN or an infinity. */
+export interface NanFinding {
+  readonly op: string;
+  /** As that of a divergence. */
+  readonly location: string;
+  /** Which of the results of the call. */
+  readonly result: number;
+  /** Dtype and shape of the result: "f32[2,3]". */
+  readonly metadata: string;
+  /** The first such element, in row-major order. */
+  readonly element: number;
+  readonly value: number;
+  /** All of that in words. */
+  readonly message: string;
 }
 
 /** The layers over a runtime's device. */
 export interface Layers {
-  /** From the outermost on. */
-  readonly names: readonly Layer[];
+  /** From the outermost on, with the options that they have: 'nan-guard{infinities}'. */
+  readonly names: readonly string[];
   /** What 'profile' has measured so far: the ops whose results took most time first. Empty without it. */
   profile(): OpProfile[];
   /** Forgets what was measured. */
   resetProfile(): void;
   /** What 'shadow' has found so far. */
   shadow(): ShadowReport;
+  /** What 'nan-guard' has found so far, the first 64 results of all. */
+  nanGuard(): NanFinding[];
 }
 
 /** The functions of the package that the file of programs would otherwise have a copy of. @internal */

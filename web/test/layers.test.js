@@ -87,7 +87,43 @@ describe('layers', () => {
     const rt = await createRuntime({ device: 'cpu', layers: ['shadow:cpu'] });
     const x = rt.ones([3]);
     expect(await add(x, 1).array()).to.deep.equal([2, 2, 2]);
-    expect(rt.layers.shadow()).to.deep.equal({ equal: 1, diverged: 0, skipped: {}, divergences: [] });
+    expect(rt.layers.shadow()).to.deep.equal({ equal: 1, diverged: 0, pending: 0, skipped: {}, divergences: [] });
+    await rt.dispose();
+  });
+
+  it('OH-4: nan-guard may look for infinities, and only tell', async () => {
+    const rt = await createRuntime({ device: 'cpu', layers: [{ layer: 'nan-guard', infinities: true, fail: false }] });
+    expect(rt.layers.names).to.deep.equal(['nan-guard{infinities,report}']);
+    expect(await log(rt.tensor([1, 0])).array()).to.deep.equal([0, -Infinity]);
+    expect(rt.layers.nanGuard()).to.deep.equal([{
+      op: 'tf.Log', location: '', result: 0, metadata: 'f32[2]', element: 1, value: -Infinity,
+      message: '[tf.Log] result 0 must be finite, got -inf at [1] of f32[2]',
+    }]);
+    await rt.setLayers([{ layer: 'nan-guard', infinities: true }]);
+    expectError(() => log(rt.tensor([0])), 'OutOfRange', /-inf/);
+    await rt.setLayers(['nan-guard']);
+    expect(await log(rt.tensor([0])).array()).to.deep.equal([-Infinity]);
+    await rt.dispose();
+  });
+
+  it('OH-4: shadow has a tolerance, and log a number of elements', async () => {
+    let printed = '';
+    const rt = await createRuntime({
+      device: 'cpu',
+      layers: [
+        { layer: 'profile' },
+        { layer: 'shadow', device: 'cpu', ulp: 0, abs: 1e-7, ofLargest: 1e21, fail: true, maxReports: 2 },
+        { layer: 'log', maxElements: 1 },
+      ],
+      onPrint: (text) => { printed += text; },
+    });
+    expect(rt.layers.names).to.deep.equal(
+      ['profile', 'shadow{fail,reports=2,ulp=0,abs=1e-7,of-largest=1e21}:cpu', 'log{elements=1}']);
+    expect(await add(rt.tensor([1, 2]), 3).array()).to.deep.equal([4, 5]);
+    await rt.settled();
+    expect(rt.layers.shadow().equal).to.equal(1);
+    expect(rt.layers.nanGuard()).to.deep.equal([]);
+    expect(printed).to.match(/f32\[2\] = \[4, \.\.\.\]/);
     await rt.dispose();
   });
 
@@ -130,6 +166,20 @@ describe('layers', () => {
       expect(error.location).to.match(/\.js:\d+:\d+$/);
     }
     checkError(await rejectionOf(rt.setLayers('profile')), 'InvalidArgument', /layers to be an array/);
+    const wrong = [
+      [{}, /expected the layers/], [{ layer: 'fast' }, /expected the layers/], [{ layer: 'toString' }, /expected the layers/],
+      [{ layer: 'profile', fail: true }, /expected no options of the layer 'profile', got fail/],
+      [{ layer: 'nan-guard', ulp: 1 }, /expected the options infinities, fail of the layer 'nan-guard', got ulp/],
+      [{ layer: 'nan-guard', fail: 1 }, /the option fail of the layer 'nan-guard' to be true or false/],
+      [{ layer: 'shadow', device: 'cpu', abs: -1 }, /the option abs .* a number that is not negative/],
+      [{ layer: 'shadow', device: 'cpu', ulp: NaN }, /the option ulp .* a number that is not negative/],
+      [{ layer: 'shadow', device: 'cpu', maxReports: 1.5 }, /the option maxReports .* a count/],
+      [{ layer: 'shadow', device: 'cpu', maxReports: 2 ** 31 }, /the option maxReports .* a count/],
+      [{ layer: 'shadow' }, /the device of the layer 'shadow' to be a text/],
+      [{ layer: 'shadow', device: 5 }, /the device of the layer 'shadow' to be a text/],
+      [{ layer: 'log', maxElements: '8' }, /the option maxElements .* a count/],
+    ];
+    for (const [layer, text] of wrong) checkError(await rejectionOf(rt.setLayers([layer])), 'InvalidArgument', text);
     checkError(await rejectionOf(rt.setLayers(['shadow:npu'])), 'NotFound', /npu/);
     checkError(await rejectionOf(rt.setLayers(['shadow:'])), 'InvalidArgument', /at offset/);
     expect(rt.layers).to.equal(undefined);

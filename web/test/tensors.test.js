@@ -135,6 +135,19 @@ describe('tensors', () => {
     expect(counted.dtype).to.equal('i32');
   });
 
+  it('take an empty list in the dtype of its own type attribute (TY-1)', async () => {
+    for (const one of [rt.tensor(['a']), rt.tensor([7]), rt.tensor([7], { dtype: 'i64' })]) {
+      for (let i = 0; i < 2; ++i) {
+        const reshaped = tandem.reshape(one, []);
+        expect(reshaped.shape).to.deep.equal([]);
+        expect(await reshaped.array()).to.equal((await one.array())[0]);
+      }
+      expect(await tandem.tile(rt.tensor(5), []).array()).to.equal(5);
+    }
+    expect(tandem.add(rt.tensor([], { dtype: 'i64' }), []).dtype).to.equal('i64');
+    expect(rt.tensor([]).dtype).to.equal('f32');
+  });
+
   it('refuse numbers that do not fit (TY-1)', async () => {
     const bytes = rt.tensor([1, 2], { dtype: 'u8' });
     const x = rt.tensor([1, 2]);

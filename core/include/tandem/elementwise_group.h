@@ -32,6 +32,8 @@ struct ElementwiseStep {
   std::shared_ptr<const OpDef> def;
   OpAttrsRef attrs;                // frozen
   std::vector<uint32_t> operands;  // below the group's num_inputs: its inputs; from there on, results of earlier steps
+  // For which the op's kernels do what the fuser knows.
+  DTypeSet dtypes = DTypeSet::All() | DTypeSet{DType::kInvalid};
 };
 
 // How a handler computes groups. Thread-safe. The kernels of ops that can be steps, and those of groups, give their

@@ -92,9 +92,8 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   void AddContext(const KernelContext& context, void* object);
   // Whether ops of the fallback get their arguments, and give their results, by transfers.
   bool TransfersTo(const OpHandler& fallback) const;
-  // The dtypes for which the fuser computes what this handler's kernels of the op do; those have none of `code` of
-  // their own, which may go.
-  DTypeSet FindFusable(const OpDef& def, const KernelsByDType& kernels) const;
+  // Of these dtypes, those for which the fuser computes what this handler's own kernels of the op do.
+  DTypeSet FindFusable(const OpDef& def, DTypeSet own) const;
   StatusOr<Op> MakeFallbackOp(const std::shared_ptr<const OpDef>& def);
 
   struct Provided {
@@ -105,7 +104,9 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   struct Table {
     std::shared_ptr<KernelsByDType> kernels;
     bool is_resolved = false;
-    bool is_changed = false;  // kernels were removed, so that a fuser may know others
+    bool is_changed = false;  // kernels were removed, so that others may be in their place
+    // See OwnKernels. Kernels with code of a library are none.
+    DTypeSet FindOwn(const OpDef& def) const;
   };
   KernelsByDType& MutableLocked(Table& table);
 

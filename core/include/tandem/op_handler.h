@@ -41,6 +41,14 @@ struct OpInvocation {
   AsyncValueRef<Chain>* chain;
 };
 
+// The kernels of an op that its handler was made with, neither added by a library nor in place of removed ones: what
+// the handler computes in another way, such as several ops as one, gives the same as these alone.
+struct OwnKernels {
+  const OpHandler* handler = nullptr;  // null: the op has none, or is not this handler's alone
+  std::shared_ptr<const OpDef> def;    // by which the op was resolved
+  DTypeSet dtypes;                     // by which they are looked up; kInvalid for ops without a type attribute
+};
+
 // What an Op does when called. Immutable after construction, so that any number of threads may invoke it at once.
 class TANDEM_EXPORT OpImpl : public RefCounted<OpImpl> {
  public:
@@ -54,6 +62,8 @@ class TANDEM_EXPORT OpImpl : public RefCounted<OpImpl> {
   // Where a call would move argument `i` of `num_args`, a tensor of this dtype on the host, before it computes: for who
   // calls often with one tensor, and moves it once. Null: nowhere, or that depends on the call.
   virtual const Device* WantedDevice(size_t /*i*/, size_t /*num_args*/, DType /*dtype*/) const { return nullptr; }
+  // What of it a program may compute together with other ops (PR-5). An op that looks at each call has none.
+  virtual OwnKernels own_kernels() const { return {}; }
   std::string_view name() const { return name_; }
   bool is_removable() const { return is_removable_; }
 

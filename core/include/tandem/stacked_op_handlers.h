@@ -29,10 +29,26 @@ struct StackedOpHandlerOptions {
 
 // The handler that `text` describes:
 //
-//   HANDLER = NAME | LAYER ":" HANDLER | "shadow:" HANDLER "|" HANDLER | "(" HANDLER ")"
-//   LAYER   = "log" | "nan-guard" | "profile"
+//   HANDLER = NAME | LAYER ":" HANDLER | SHADOW ":" HANDLER "|" HANDLER | "(" HANDLER ")"
+//   LAYER   = ( "log" | "nan-guard" | "profile" ) [ OPTIONS ]
+//   SHADOW  = "shadow" [ OPTIONS ]
+//   OPTIONS = "{" OPTION { "," OPTION } "}"
+//   OPTION  = NAME [ "=" NUMBER ]
 //
-// A NAME is that of a handler of the runtime, and has none of ":|()". A layer is over all that follows it, up to the
+// Options replace those that are given for the layer:
+//
+//   log        sync               LoggingOptions::synchronous
+//              elements=COUNT     LoggingOptions::max_elements
+//   nan-guard  infinities         NanGuardOptions::infinities
+//              report             results are given as they are: NanGuardOptions::fail is off
+//   shadow     fail               ShadowOptions::fail
+//              reports=COUNT      ShadowOptions::max_reports
+//              ulp=NUMBER, abs=NUMBER, of-largest=NUMBER
+//                                 one tolerance for all ops, of these parts, the others 0: TensorTolerance, at_larger
+//
+// Numbers are decimal, not negative and finite: "3", "1e-6". A NAME is that of a handler of the runtime, and has none
+// of ":|(){}", but for "record:" HANDLER, which a ProgramRecorder has made. A layer is over all that follows it, up to
+// the
 // "|" that ends the primary of a shadow, or a closing bracket: "profile:shadow:a|b" is a profile of a shadow, and
 // "shadow:(profile:a)|b" the same as "shadow:profile:a|b", a shadow whose primary is profiled. Each handler that is
 // made is added to the runtime under its part of the text as its name, so that the same text gives the same handler

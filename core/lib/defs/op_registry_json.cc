@@ -31,102 +31,11 @@
 //
 // DTYPE is Tandem's name ("f32"). The format's number changes when what is there changes meaning, not for additions.
 
-#include <cmath>
-
-#include "base/utf8.h"
+#include "base/json_writer.h"
 #include "tandem/op_registry.h"
 
 namespace tandem {
 namespace {
-
-// Appends JSON text; knows where a comma is due.
-class JsonWriter {
- public:
-  std::string Take() && { return std::move(text_); }
-
-  void Open(char bracket) {
-    Separate();
-    text_ += bracket;
-    first_ = true;
-  }
-  void Close(char bracket) {
-    text_ += bracket;
-    first_ = false;
-  }
-  void NewLine() {
-    Separate();
-    while (text_.ends_with(' ')) text_.pop_back();
-    text_ += '\n';
-    first_ = true;
-  }
-  JsonWriter& Key(std::string_view key) {
-    String(key);
-    text_ += ": ";
-    first_ = true;
-    return *this;
-  }
-  void Bool(bool value) { Raw(value ? "true" : "false"); }
-  void Int(int64_t value) {
-    constexpr int64_t kExact = int64_t{1} << 53;
-    const std::string digits = std::to_string(value);
-    if (value >= -kExact && value <= kExact) {
-      Raw(digits);
-    } else {
-      String(digits);
-    }
-  }
-  void Float(float value) {
-    MessageBuilder text;
-    text.Append(value);
-    if (!std::isfinite(value)) {
-      String(text.view());
-    } else if (value == 0 && std::signbit(value)) {
-      Raw("-0.0");  // readers take -0 for the integer 0
-    } else {
-      Raw(text.view());
-    }
-  }
-  void String(std::string_view text);
-
- private:
-  void Raw(std::string_view text) {
-    Separate();
-    text_ += text;
-  }
-  void Separate() {
-    if (!first_) text_ += ", ";
-    first_ = false;
-  }
-
-  std::string text_;
-  bool first_ = true;
-};
-
-void JsonWriter::String(std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
-  Separate();
-  text_ += '"';
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = Utf8SequenceLength(text, i);
-    const char c = text[i];
-    if (length == 0) {
-      text_ += "\xEF\xBF\xBD";
-    } else if (c == '"' || c == '\\') {
-      text_ += '\\';
-      text_ += c;
-    } else if (c == '\n') {
-      text_ += "\\n";
-    } else if (length == 1 && (c < 0x20 || c == 0x7F)) {
-      text_ += "\\u00";
-      text_ += kHex[c >> 4];
-      text_ += kHex[c & 15];
-    } else {
-      text_ += text.substr(i, length);
-    }
-    i += length == 0 ? 1 : length;
-  }
-  text_ += '"';
-}
 
 std::string_view KindName(AttrKind kind) {
   constexpr std::string_view kNames[] = {"type", "int", "float", "bool", "string", "shape", "tensor", "func", "any"};

@@ -68,7 +68,7 @@ bool ElementwiseGroup::InferStep(size_t i, Typing& typing) const {
   const std::span<TensorMetadata> result(&typing.results[i], 1);
   if (!signature.CheckArgumentCount(args.size()).ok()) return false;
   const StatusOr<DType> dtype = signature.Bind(args, attrs, result);
-  if (!dtype.ok() || !fuser_.CanFuse(*step.def, *dtype)) return false;
+  if (!dtype.ok() || !step.dtypes.Contains(*dtype) || !fuser_.CanFuse(*step.def, *dtype)) return false;
   typing.kernel_dtypes[i] = *dtype;
   const DType defined = result[0].dtype;
   const Status inferred = step.def->metadata({args, {}, attrs, result, step.def->metadata_closure.get()});

@@ -48,7 +48,7 @@ void PropagateError(const OpInvocation& invocation, std::string_view op_name, co
 
 KernelOp::KernelOp(KernelOpHandler& handler, std::shared_ptr<const OpDef> def,
                    std::shared_ptr<const KernelsByDType> kernels, RcRef<const OpImpl> fallback,
-                   const KernelOpHandler::Policy& policy, DTypeSet fusable)
+                   const KernelOpHandler::Policy& policy, DTypeSet own, DTypeSet fusable)
     : OpImpl(def->name, def->code != nullptr || std::ranges::any_of(*kernels, &Kernel::has_code) ||
                             (fallback && fallback->is_removable())),
       handler_(handler),
@@ -62,6 +62,7 @@ KernelOp::KernelOp(KernelOpHandler& handler, std::shared_ptr<const OpDef> def,
       take_host_tensors_(policy.take_host_tensors),
       fetches_host_inputs_(policy.take_host_tensors ||
                            std::ranges::none_of(*kernels_, [](const Kernel& kernel) { return kernel.IsValid(); })),
+      own_(own),
       fusable_(fusable),
       small_(DescribeSmall(def_)) {}
 

@@ -22,13 +22,15 @@ inline constexpr size_t kUsualResults = 4;
 
 class KernelOp final : public OpImpl {
  public:
-  // `fallback`, maybe null, runs the calls for whose dtype there is no kernel. Kernels of the dtypes in `fusable` do
-  // what the handler's fuser knows.
+  // `fallback`, maybe null, runs the calls for whose dtype there is no kernel. Kernels of the dtypes in `own` are the
+  // handler's (OwnKernels), and of these, those in `fusable` do what its fuser knows.
   KernelOp(KernelOpHandler& handler, std::shared_ptr<const OpDef> def, std::shared_ptr<const KernelsByDType> kernels,
-           RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy, DTypeSet fusable = {});
+           RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy, DTypeSet own = {},
+           DTypeSet fusable = {});
 
   void Invoke(const OpInvocation& invocation) const override;
   const Device* WantedDevice(size_t i, size_t num_args, DType dtype) const override;
+  OwnKernels own_kernels() const override { return {&handler_, def_owner_, own_}; }
 
   const OpDef& def() const { return def_; }
   // Of an op that KernelOpHandler::MakeGroupOp has made, whatever the dtype.
@@ -119,6 +121,7 @@ class KernelOp final : public OpImpl {
   const bool use_work_queue_;
   const bool take_host_tensors_;
   const bool fetches_host_inputs_;  // from the device
+  const DTypeSet own_;
   const DTypeSet fusable_;
 
   // What InvokeSmall needs to know of the definition.

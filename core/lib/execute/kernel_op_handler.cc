@@ -214,14 +214,14 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   std::shared_ptr<const OpDef> def = runtime().registry().FindShared(op_name);
   if (def == nullptr) return runtime().registry().NotFoundError(op_name);
   std::shared_ptr<const KernelsByDType> kernels;
-  DTypeSet fusable;
+  DTypeSet own;
   {
     const std::lock_guard lock(mutex_);
     const auto found = kernels_.find(op_name);
     if (found != kernels_.end() && std::ranges::any_of(*found->second.kernels, &Kernel::IsValid)) {
       found->second.is_resolved = true;
       kernels = found->second.kernels;
-      if (!found->second.is_changed) fusable = FindFusable(*def, *kernels);
+      own = found->second.FindOwn(*def);
     }
   }
   StatusOr<Op> fallback_op = MakeFallbackOp(def);
@@ -241,22 +241,33 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   }
   RcRef<const OpImpl> fallback_impl;
   if (fallback_op.ok()) fallback_impl = fallback_op->impl();
-  RcRef<const KernelOp> op =
-      MakeRef<const KernelOp>(*this, std::move(def), std::move(kernels), std::move(fallback_impl), policy_, fusable);
+  const DTypeSet fusable = FindFusable(*def, own);
+  RcRef<const KernelOp> op = MakeRef<const KernelOp>(*this, std::move(def), std::move(kernels),
+                                                     std::move(fallback_impl), policy_, own, fusable);
   if (!op) return Status::OutOfMemory();
   return Op(std::move(op));
 }
 
-DTypeSet KernelOpHandler::FindFusable(const OpDef& def, const KernelsByDType& kernels) const {
+DTypeSet KernelOpHandler::Table::FindOwn(const OpDef& def) const {
+  DTypeSet own;
+  if (is_changed || def.code != nullptr) return own;
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const Kernel& kernel = (*kernels)[i];
+    if (kernel.IsValid() && !kernel.has_code()) own.Insert(static_cast<DType>(i));
+  }
+  return own;
+}
+
+DTypeSet KernelOpHandler::FindFusable(const OpDef& def, DTypeSet own) const {
   DTypeSet fusable;
   // The results of devices that queue by themselves may come later than their kernels return.
   if (fuser_ == nullptr || !policy_.use_work_queue || def.kind != OpKind::kElementwise || def.outputs.size() != 1 ||
-      def.code != nullptr || !fuser_->CanFuse(def, OpAttrsRef())) {
+      !fuser_->CanFuse(def, OpAttrsRef())) {
     return fusable;
   }
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
-    if (kernels[i].IsValid() && !kernels[i].has_code() && fuser_->CanFuse(def, dtype)) fusable.Insert(dtype);
+    if (own.Contains(dtype) && fuser_->CanFuse(def, dtype)) fusable.Insert(dtype);
   }
   return fusable;
 }

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -326,6 +327,26 @@ TEST_F(VulkanProgramsTest, PR5_TheSameBitsAsNotFused) {
   const auto fused = RunMain(Make(kProgram), inputs, 2);
   const auto expected = RunMain(Make(kProgram, /*fuse=*/false), inputs, 2);
   for (size_t i = 0; i < 2; ++i) ExpectSameBits(fused[i], expected[i], TextOf("result ", i));
+}
+
+// The fallback's is called where the handler has no kernel of its own any more.
+TEST_F(VulkanProgramsTest, PR5_AReplacedKernelIsCalled) {
+  const auto gives_ten = [](DenseArg, DenseArg, KernelFrame& frame) {
+    float* const result = frame.AllocateResult<float>(0);
+    if (result != nullptr) std::fill_n(result, frame.result_metadata(0).num_elements(), 10.0f);
+    return Status();
+  };
+  const ProgramRunner before = Make(kProgram);
+  vulkan_->RemoveKernels("tf.AddV2", {DType::kF32});
+  cpu()->RemoveKernels("tf.AddV2", {DType::kF32});
+  ASSERT_TRUE(cpu()->AddKernel("tf.AddV2", {DType::kF32}, MakeKernel(gives_ten)).ok());
+  std::vector<TensorHandle> inputs;
+  inputs.push_back(OnGpu(Dense<float>({1, 3}, {1, 2, 3})));
+  inputs.push_back(OnGpu(Dense<float>({}, {2})));
+  for (const bool fuse : {false, true}) {
+    EXPECT_EQ(Values<float>(OnHost(RunMain(Make(kProgram, fuse), inputs, 2)[0])), (std::vector<float>{9, 8, 7}));
+  }
+  EXPECT_EQ(Values<float>(OnHost(RunMain(before, inputs, 2)[0])), (std::vector<float>{1.5f, 2.5f, 3.5f}));
 }
 
 TEST_F(VulkanProgramsTest, PR5_RunsFromManyThreadsAtOnce) {

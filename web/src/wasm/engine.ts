@@ -40,7 +40,7 @@ export class WasmEngine extends Engine {
   /** The tandem_js*. */
   readonly js: number;
   declare gpu: WasmGpu | undefined;
-  private readonly runtime: number;
+  readonly runtime: number;
   private readonly resultsAt: number;
   private opExecute: (op: number, args: number, count: number, options: number, results: number,
     numResults: number) => number;

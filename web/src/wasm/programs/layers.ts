@@ -4,109 +4,176 @@
 // Layers over the device of a module, and what they have found.
 
 import type { DType } from '../../dtypes.js';
-import type { Divergence, Layer, Layers, OpProfile, ProfileTimes, ShadowReport } from '../../programs.js';
+import type { Divergence, Layers, NanFinding, OpProfile, ProfileTimes, ShadowReport } from '../../programs.js';
 import { describe } from '../../values.js';
-import type { Exports, Task } from './task.js';
+import type { Task } from './task.js';
 
+const NAMES = 'the layers \'profile\', \'nan-guard\', \'log\' and \'shadow:\' with a device';
 const SHADOW = 'shadow:';
 
-/** The op handler of the module that these layers are, the first one outermost; empty for none. */
-export function textOfLayers(layers: readonly unknown[], device: string, task: Task): string {
-  const fail = (layer: unknown): never => {
-    throw task.error('InvalidArgument', 'expected the layers \'profile\', \'nan-guard\', \'log\' and \'shadow:\' ' +
-      `with a device, got ${typeof layer === 'string' ? `'${layer}'` : describe(layer)}`);
-  };
-  return layers.length === 0 ? '' : layers.reduceRight<string>((inner, layer) => {
-    if (typeof layer !== 'string') return fail(layer);
-    if (layer === 'profile' || layer === 'nan-guard' || layer === 'log') return `${layer}:${inner}`;
-    if (!layer.startsWith(SHADOW)) return fail(layer);
-    return `${SHADOW}${inner.includes('|') ? `(${inner})` : inner}|${layer.slice(SHADOW.length)}`;
-  }, device);
+// The options of a layer, which the module reads as text.
+class OptionTexts {
+  private readonly texts: string[] = [];
+
+  constructor(private readonly layer: Readonly<Record<string, unknown>>, private readonly task: Task) {}
+
+  // Written as `text` if it is `value`, which is not the default.
+  flag(name: string, value: boolean, text: string): this {
+    const given = this.layer[name];
+    if (given !== undefined && typeof given !== 'boolean') throw this.wrong(name, 'true or false');
+    if (given === value) this.texts.push(text);
+    return this;
+  }
+
+  number(name: string, text: string, isCount = false): this {
+    const given = this.layer[name];
+    if (given === undefined) return this;
+    const isNumber = typeof given === 'number' && given >= 0 && given < Infinity;
+    if (!isNumber || (isCount && !(Number.isInteger(given) && given < 2 ** 31))) {
+      throw this.wrong(name, isCount ? 'a count' : 'a number that is not negative');
+    }
+    this.texts.push(`${text}=${String(given).replace('+', '')}`);
+    return this;
+  }
+
+  end(): string {
+    return this.texts.length === 0 ? '' : `{${this.texts.join(',')}}`;
+  }
+
+  private wrong(name: string, expected: string): Error {
+    return this.task.error('InvalidArgument', `expected the option ${name} of the layer '${
+      String(this.layer['layer'])}' to be ${expected}, got ${describe(this.layer[name])}`);
+  }
 }
 
-// Reads the fields of a record one after the other.
-class Fields {
-  private readonly fields: readonly string[];
-  private at = 0;
+const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  profile: [],
+  'nan-guard': ['infinities', 'fail'],
+  shadow: ['device', 'fail', 'maxReports', 'ulp', 'abs', 'ofLargest'],
+  log: ['maxElements'],
+};
 
-  constructor(record: string) {
-    this.fields = record.split('\x1f');
+// A layer as a text, and the device of a shadow.
+function readLayer(given: unknown, task: Task): { text: string, reference?: string } {
+  const fail = (): never => {
+    throw task.error('InvalidArgument',
+      `expected ${NAMES}, got ${typeof given === 'string' ? `'${given}'` : describe(given)}`);
+  };
+  if (typeof given === 'string') {
+    if (given === 'profile' || given === 'nan-guard' || given === 'log') return { text: given };
+    return given.startsWith(SHADOW) ? { text: 'shadow', reference: given.slice(SHADOW.length) } : fail();
   }
+  if (typeof given !== 'object' || given === null) return fail();
+  const layer = task.read((): Record<string, unknown> => ({ ...given }));
+  const name = layer['layer'];
+  const names = typeof name === 'string' && Object.hasOwn(OPTIONS, name) ? OPTIONS[name]! : fail();
+  const unknown = Object.keys(layer).find((key) => key !== 'layer' && !names.includes(key));
+  if (unknown !== undefined) {
+    throw task.error('InvalidArgument', `expected ${names.length === 0 ? 'no options' : `the options ${names.join(', ')}`
+      } of the layer '${String(name)}', got ${unknown}`);
+  }
+  const options = new OptionTexts(layer, task);
+  if (name === 'nan-guard') options.flag('infinities', true, 'infinities').flag('fail', false, 'report');
+  if (name === 'log') options.number('maxElements', 'elements', true);
+  if (name === 'shadow') {
+    options.flag('fail', true, 'fail').number('maxReports', 'reports', true);
+    options.number('ulp', 'ulp').number('abs', 'abs').number('ofLargest', 'of-largest');
+    task.checkText(layer['device'] ?? '', 'the device of the layer \'shadow\'');
+  }
+  const text = `${String(name)}${options.end()}`;
+  return name === 'shadow' ? { text, reference: layer['device'] as string } : { text };
+}
 
-  get isAtEnd(): boolean {
-    // What is behind the last separator.
-    return this.at >= this.fields.length - 1;
-  }
+/** What layers are in the module: the op handler, empty for none, and each of them, the first one outermost. */
+export function textOfLayers(layers: readonly unknown[], device: string, task: Task): { text: string, names: string[] } {
+  const read = layers.map((layer) => readLayer(layer, task));
+  const text = read.length === 0 ? '' : read.reduceRight((inner, { text, reference }) => {
+    if (reference === undefined) return `${text}:${inner}`;
+    return `${text}:${inner.includes('|') ? `(${inner})` : inner}|${reference}`;
+  }, device);
+  return { text, names: read.map((layer) => layer.text + (layer.reference === undefined ? '' : `:${layer.reference}`)) };
+}
 
-  text(): string {
-    return this.fields[this.at++]!;
-  }
+// As the module tells it: bindings/c/tandem.h. Numbers that are not finite are texts.
 
-  number(): number {
-    const text = this.text();
-    return text === 'inf' ? Infinity : Number(text);
-  }
+interface TimesOfModule {
+  readonly count: number;
+  readonly total: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+interface ProfileOfModule extends Omit<OpProfile, 'dtype' | 'resultBytes' | 'call' | 'results'> {
+  readonly dtype: DType | null;
+  readonly result_bytes: number;
+  readonly call: TimesOfModule;
+  readonly results: TimesOfModule;
+}
+
+interface DivergenceOfModule extends Omit<Divergence, 'error' | 'ulp' | 'largestError' | 'numDifferent'> {
+  readonly error: number | string;
+  readonly ulp: number | string;
+  readonly largest_error: number | string;
+  readonly num_different: number;
+}
+
+interface ShadowOfModule extends Omit<ShadowReport, 'divergences'> {
+  readonly divergences: readonly DivergenceOfModule[];
+}
+
+interface NanOfModule extends Omit<NanFinding, 'value'> {
+  readonly value: number | string;
+}
+
+function numberOf(value: number | string): number {
+  return value === 'inf' ? Infinity : value === '-inf' ? -Infinity : Number(value);
 }
 
 const MS_PER_NS = 1e-6;
 
-function timesOf(fields: Fields): ProfileTimes {
-  const count = fields.number();
-  const [total, min, max] = [fields.number() * MS_PER_NS, fields.number() * MS_PER_NS, fields.number() * MS_PER_NS];
-  return { count, total, mean: count === 0 ? 0 : total / count, min, max };
-}
-
-function profileOf(fields: Fields): OpProfile {
-  return {
-    op: fields.text(), dtype: (fields.text() || undefined) as DType | undefined, calls: fields.number(),
-    pending: fields.number(), errors: fields.number(), dropped: fields.number(), resultBytes: fields.number(),
-    call: timesOf(fields), results: timesOf(fields),
-  };
-}
-
-function divergenceOf(fields: Fields): Divergence {
-  return {
-    op: fields.text(), location: fields.text(), call: fields.number(), result: fields.number(),
-    element: fields.number(), actual: fields.text(), expected: fields.text(), error: fields.number(),
-    ulp: fields.number(), largestError: fields.number(), numDifferent: fields.number(), metadata: fields.text(),
-    attrs: fields.text(), inputs: fields.text(), message: fields.text(),
-  };
+function timesOf({ count, total, min, max }: TimesOfModule): ProfileTimes {
+  const ms = total * MS_PER_NS;
+  return { count, total: ms, mean: count === 0 ? 0 : ms / count, min: min * MS_PER_NS, max: max * MS_PER_NS };
 }
 
 /** The layers of an engine. */
 export class ModuleLayers implements Layers {
-  readonly names: readonly Layer[];
+  readonly names: readonly string[];
 
-  constructor(names: readonly Layer[], private readonly task: Task) {
+  constructor(names: readonly string[], private readonly task: Task) {
     this.names = Object.freeze([...names]);
   }
 
   profile(): OpProfile[] {
-    return this.records(this.profile, 'tandem_js_profile').map(profileOf);
+    const entries = this.read(this.profile, 'tandem_layers_profile') as ProfileOfModule[];
+    return entries.map(({ call, dtype, result_bytes: resultBytes, results, ...counts }) => (
+      { ...counts, dtype: dtype ?? undefined, resultBytes, call: timesOf(call), results: timesOf(results) }));
   }
 
   resetProfile(): void {
     const { engine, exports } = this.task;
-    this.attributed(this.resetProfile, () => engine.guard(() => exports.tandem_js_profile_reset(engine.js)));
+    this.attributed(this.resetProfile, () => engine.run(() => exports.tandem_layers_reset_profile(engine.runtime)));
   }
 
   shadow(): ShadowReport {
-    const [counts, ...divergences] = this.records(this.shadow, 'tandem_js_shadow');
-    const [equal, diverged] = [counts!.number(), counts!.number()];
-    const skipped: Record<string, number> = {};
-    while (!counts!.isAtEnd) {
-      const count = counts!.number();
-      const reason = counts!.text();
-      if (count > 0) skipped[reason] = count;
-    }
-    return { equal, diverged, skipped, divergences: divergences.map(divergenceOf) };
+    const report = this.read(this.shadow, 'tandem_layers_shadow') as ShadowOfModule;
+    const divergences = report.divergences.map(
+      ({ error, ulp, largest_error: largestError, num_different: numDifferent, ...found }) => (
+        { ...found, error: numberOf(error), ulp: numberOf(ulp), largestError: numberOf(largestError), numDifferent }));
+    return { ...report, divergences };
   }
 
-  private records(entry: () => unknown, name: keyof Exports & `tandem_js_${'profile' | 'shadow'}`): Fields[] {
+  nanGuard(): NanFinding[] {
+    const found = this.read(this.nanGuard, 'tandem_layers_nan_guard') as NanOfModule[];
+    return found.map((each) => ({ ...each, value: numberOf(each.value) }));
+  }
+
+  private read(
+    entry: () => unknown, name: 'tandem_layers_profile' | 'tandem_layers_shadow' | 'tandem_layers_nan_guard',
+  ): unknown {
     const { engine, exports } = this.task;
-    const text = this.attributed(entry, () =>
-      engine.takeText((_, scratch) => exports[name](engine.js, scratch, scratch + 4)));
-    return text.split('\x1e').slice(0, -1).map((record) => new Fields(record));
+    return JSON.parse(this.attributed(entry, () =>
+      engine.takeText((_, scratch) => exports[name](engine.runtime, scratch, scratch + 4)))) as unknown;
   }
 
   private attributed<T>(entry: () => unknown, fn: () => T): T {

@@ -46,10 +46,9 @@ class ModulePrograms implements Programs {
     const task = new Task(engine, this.common, caller);
     return task.perform(async () => {
       checkNotRecording(task);
-      const names = task.copyOf(layers, 'layers') as Layer[];
-      const text = textOfLayers(names, engine.device, task);
+      const { text, names } = textOfLayers(task.copyOf(layers, 'layers'), engine.device, task);
       if (text !== '') {
-        engine.withText(text, (at) => engine.run(() => task.exports.tandem_js_layers_add(engine.js, at)));
+        engine.withText(text, (at) => engine.run(() => task.exports.tandem_layers_add(engine.runtime, at)));
       }
       engine.useHandler(text);
       (runtime as { layers: Layers | undefined }).layers = text === '' ? undefined : new ModuleLayers(names, task);
