@@ -24,6 +24,7 @@
 #include "tandem.h"
 #include "tandem/core_runtime.h"
 #include "tandem/host_tensors.h"
+#include "tandem/kernel_op_handler.h"
 #include "tandem/location_texts.h"
 #include "tandem/program_recorder.h"
 #include "tandem/program_runner.h"
@@ -36,7 +37,7 @@ struct Running {
   explicit Running(HostContext::Options options) : core(std::move(options)) {}
   HostContext& host() { return core.host(); }
   CoreRuntime core;
-  OpHandler* cpu = nullptr;
+  KernelOpHandler* cpu = nullptr;
   OpHandler* device = nullptr;
   std::mutex adding;  // of a device
 };

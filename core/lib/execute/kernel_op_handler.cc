@@ -249,7 +249,7 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
 
 DTypeSet KernelOpHandler::FindFusable(const OpDef& def, const KernelsByDType& kernels) const {
   DTypeSet fusable;
-  if (fuser_ == nullptr || def.kind != OpKind::kElementwise || def.outputs.size() != 1 || def.code != nullptr ||
+  if (group_kernels_ == nullptr || def.kind != OpKind::kElementwise || def.outputs.size() != 1 || def.code != nullptr ||
       !fuser_->CanFuse(def, OpAttrsRef())) {
     return fusable;
   }
