@@ -70,7 +70,7 @@ set(TANDEM_FAST_SOURCES
     # Kernels of f32, and what moves elements of all types.
     convolution_depthwise convolution_depthwise_tiles convolution_image convolution_product convolution_taps
     convolution_tiles elementwise_activation_rows elementwise_blocks elementwise_cast_rows elementwise_math_rows
-    elementwise_simd_rows fused_epilogue gemm_kernels image_rows indexing_rows nn_rows normalization_batch
+    elementwise_simd_rows elementwise_tile_rows fused_epilogue gemm_kernels image_rows indexing_rows nn_rows normalization_batch
     normalization_rows pooling_rows reduction_rows shape_strided_copy simd_activations simd_inverse simd_math simd_rows)
 
 # A program to be run by Node, such as a test: exceptions, the machine's files, memory and a stack as natively; main on a

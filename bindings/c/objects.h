@@ -24,6 +24,7 @@
 #include "tandem.h"
 #include "tandem/core_runtime.h"
 #include "tandem/host_tensors.h"
+#include "tandem/kernel_op_handler.h"
 #include "tandem/location_texts.h"
 #include "tandem/program_recorder.h"
 #include "tandem/program_runner.h"
@@ -43,7 +44,7 @@ struct Running {
   HostContext& host() { return core.host(); }
   std::unique_ptr<RunningPart> layers;  // of layers.cc; null: none. What is in `core` reports to it.
   CoreRuntime core;
-  OpHandler* cpu = nullptr;
+  KernelOpHandler* cpu = nullptr;
   OpHandler* device = nullptr;
   std::mutex adding;  // of a device, and of `layers`
 };

@@ -12,5 +12,5 @@ using namespace tandem::c;  // NOLINT(google-build-using-namespace): the functio
 extern "C" tandem_status* tandem_runtime_add_tvm_ops(tandem_runtime* runtime) {
   TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
   // CreateCpuOpHandler has made it.
-  return ToC(tandem::tvm::RegisterOps(rt->core, static_cast<tandem::KernelOpHandler&>(*rt->cpu)));
+  return ToC(tandem::tvm::RegisterOps(rt->core, *rt->cpu));
 }

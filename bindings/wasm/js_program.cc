@@ -41,6 +41,7 @@ tandem_status* tandem_js_program_load(tandem_js* js, const void* data, size_t si
   *program = nullptr;
   auto read = tandem::Program::Read({static_cast<const std::byte*>(data), size}, name);
   if (!read.ok()) return tandem::c::ToC(read.status());
+  EnableProgramFusion(*js);
   tandem::ProgramRunner::Options made;
   made.fuse = options->fuse != 0;
   made.find_weight = [js, options](std::string_view weight) -> tandem::StatusOr<tandem::TensorHandle> {
@@ -63,6 +64,7 @@ uint32_t tandem_js_program_has_chains(const tandem_program* program, const char*
 tandem_status* tandem_js_recording_start(tandem_js* js, const char* function, double max_inline_bytes,
                                          tandem_recording** recording) {
   *recording = nullptr;
+  EnableProgramFusion(*js);
   auto recorder = tandem::ProgramRecorder::Start(js->running().core,
                                                  {.function = function, .max_inline_bytes = ToSize(max_inline_bytes)});
   if (!recorder.ok()) return tandem::c::ToC(recorder.status());

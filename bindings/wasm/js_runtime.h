@@ -32,6 +32,10 @@ class JsDevice {
 // Has a TANDEM_JS_READY with this id posted once the value is available or an error.
 tandem_status* PostWhenReady(tandem_js& js, AsyncValue& value, uint32_t id);
 
+// Has programs that are prepared from now on fuse ops, on all devices: a module's own function, of js_cpu.cc or
+// js_webgpu.cc. Called for programs alone, with which the code that it refers to is loaded.
+void EnableProgramFusion(tandem_js& js);
+
 }  // namespace tandem::js
 
 struct tandem_js {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "js_runtime.h"
+#include "tandem/cpu/cpu_op_handler.h"
 #include "tandem/shader/shader_op_handler.h"
 #include "tandem/webgpu/webgpu_queue.h"
 #include "tandem_webgpu.h"
@@ -39,6 +40,7 @@ class WebGpu final : public JsDevice, public webgpu::Executor {
   Status Start(std::string_view adapter, const shader::GpuLimits& limits,
                const shader::ShaderOpHandlerOptions& options);
   webgpu::WebGpuQueue& queue() const { return **queue_; }
+  shader::ShaderOpHandler& handler() const { return *handler_; }
   const ShaderDevice& device() const { return handler_->gpu(); }
   StatusOr<Tensor> Wrap(uint32_t number, uint64_t bytes, const TensorMetadata& metadata);
 
@@ -114,6 +116,11 @@ tandem_status* Give(tandem_js* js, TensorHandle handle, tandem_tensor** tensor) 
 std::string_view View(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
 
 }  // namespace
+
+void EnableProgramFusion(tandem_js& js) {
+  tandem::EnableProgramFusion(*js.running().cpu);
+  if (js.device != nullptr) shader::EnableProgramFusion(DeviceOf(&js).handler());
+}
 
 }  // namespace tandem::js
 

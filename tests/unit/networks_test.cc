@@ -21,6 +21,8 @@ namespace {
 
 class NetworksTest : public OpTest {
  protected:
+  NetworksTest() { EnableProgramFusion(*cpu()); }
+
   template <typename Network>
   void ExpectSame(const Network& network, int64_t most_ops) {
     EagerNetwork eager(runtime(), cpu());
@@ -31,7 +33,6 @@ class NetworksTest : public OpTest {
     ExpectNear(RunMain(Make(program, false), eager.Input()), expected, 0);
     const ProgramRunner prepared = Make(program, true);
     for (int run = 0; run < 3; ++run) ExpectNear(RunMain(prepared, eager.Input()), expected, 1e-5f);
-    if (cpu()->fuser() == nullptr) return;
     host().StartTracing();
     RunMain(prepared, eager.Input());
     host().StopTracing();

@@ -23,9 +23,7 @@ class ProgramFusionTest : public OpTest {
  protected:
   using OpTest::OpTest;
 
-  void SetUp() override {
-    if (cpu()->fuser() == nullptr) GTEST_SKIP() << "this build is for small modules, which run no programs";
-  }
+  void SetUp() override { EnableProgramFusion(*cpu()); }
 
   ProgramRunner Make(std::string_view text, bool fuse) {
     StatusOr<RcRef<const Program>> program = Program::FromText(text, "test.mlir");

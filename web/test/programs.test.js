@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'mocha';
 import { add, cast, loadSafetensors, matMul, mul, reshape, saveSafetensors, sum, TandemError } from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
 import { checkError, expectError, rejectionOf } from './errors.js';
+import { checkFused, SPECIAL } from './fused_programs.js';
 
 // That of the contract, PR-1.
 const EXAMPLE = `func @example() -> !tfrt.chain {
@@ -60,6 +61,12 @@ describe('programs', () => {
     expect(program.run('example')).to.deep.equal([]);
     await rt.settled();
     expect(printed.join('')).to.equal('f32[1,1] = [-3]\n');
+  });
+
+  it('PR-5: compute a chain of element-wise ops as one, with the same results', async () => {
+    const onCpu = await createRuntime({ device: 'cpu' });
+    await checkFused(onCpu, SPECIAL);
+    await onCpu.dispose();
   });
 
   it('say what functions they have', async () => {

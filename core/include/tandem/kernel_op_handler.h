@@ -70,8 +70,10 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
 
   // Before ops are made.
   void SetFuser(std::unique_ptr<const ElementwiseFuser> fuser);
+  // The same for groups of programs alone, not of calls: where there is none yet, and before programs are prepared.
+  void SetProgramFuser(std::unique_ptr<const ElementwiseFuser> fuser) { fuser_ = std::move(fuser); }
   const ElementwiseFuser* fuser() const override { return fuser_.get(); }
-  // The groups of calls that this handler has run as one; null without a fuser.
+  // The groups of calls that this handler has run as one; null without a fuser of theirs.
   GroupKernels* group_kernels() { return group_kernels_.get(); }
 
   const Device* device() const override { return &device_; }

@@ -261,7 +261,8 @@ DTypeSet KernelOpHandler::Table::FindOwn(const OpDef& def) const {
 DTypeSet KernelOpHandler::FindFusable(const OpDef& def, DTypeSet own) const {
   DTypeSet fusable;
   // The results of devices that queue by themselves may come later than their kernels return.
-  if (fuser_ == nullptr || !policy_.use_work_queue || def.kind != OpKind::kElementwise || def.outputs.size() != 1 ||
+  if (group_kernels_ == nullptr || !policy_.use_work_queue || def.kind != OpKind::kElementwise ||
+      def.outputs.size() != 1 ||
       !fuser_->CanFuse(def, OpAttrsRef())) {
     return fusable;
   }

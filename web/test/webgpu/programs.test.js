@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'mocha';
 
 import { add, conv2d, exp, loadSafetensors, matMul, mul, relu, reshape, saveSafetensors, softmax } from 'tandem-rt';
 import { createRuntime as create } from '../create_runtime.js';
+import { checkFused } from '../fused_programs.js';
 import { changedDevice, createDevice, createRuntime, needGpu } from './device.js';
 
 function values(runtime, shape, seed) {
@@ -52,6 +53,8 @@ describe('programs on webgpu', () => {
       expectNear(await y.data(), expected);
     }
   });
+
+  it('PR-5: compute a chain of element-wise ops as one, with the same results', () => checkFused(gpu, [0]));
 
   it('keep weights that were on the device', async () => {
     const { program, weights } = await gpu.record(

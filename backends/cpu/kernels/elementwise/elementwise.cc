@@ -21,9 +21,8 @@ namespace tandem::cpu {
 
 namespace {
 
-// About the time to read or write one byte, and to convert an element of f16 or bf16 there and back, in nanoseconds.
+// About the time to read or write one byte, in nanoseconds.
 constexpr float kByteCost = 0.02f;
-constexpr float kConversionCost = 0.2f;
 
 // The error for an argument that is neither dense nor a scalar host tensor: the one that other kernels give.
 [[gnu::noinline]] Status WrongRepresentation(KernelFrame& frame, size_t i) {
@@ -280,31 +279,27 @@ struct AddNKernel {
   }
 };
 
-// Programs alone compute groups of ops, and the module that a page loads runs none.
+// A small module gets it when it needs it: EnableProgramFusion.
 #ifdef TANDEM_SMALL
 constexpr bool kHasFuser = false;
 #else
 constexpr bool kHasFuser = true;
 #endif
 
-// Makes kernels of rows and keeps the first error; tells the fuser, if there is one, of rows that need nothing else.
+// Makes kernels of rows and keeps the first error.
 class Registration {
  public:
-  Registration(KernelOpHandler& handler, const CastRows& casts, ElementwiseRowFuser* fuser)
-      : handler_(handler), casts_(casts), fuser_(fuser) {}
+  explicit Registration(KernelOpHandler& handler) : handler_(handler) {}
 
-  void Add(const RowEntry& entry) {
-    Add(entry, entry.dtypes, FunctionOf(entry));
-    if (!entry.is_float) return;
-    for (DType half : {DType::kF16, DType::kBF16}) {
-      RowFunction function = FunctionOf(entry);
-      function.widen = casts_.Direct(half, DType::kF32);
-      function.widened_size = sizeof(float);
-      if (!entry.gives_bool) {
-        function.narrow = casts_.Direct(DType::kF32, half);
-        function.unnarrowed_size = sizeof(float);
-      }
-      Add(entry, {half}, function);
+  void Add(const RowEntry& entry, DTypeSet dtypes, const RowFunction& function) {
+    const std::string_view op = entry.op;
+    const float tensors = static_cast<float>(entry.num_operands + 1);
+    const float cost = entry.cost + tensors * (kByteCost * 4 + (function.ConvertsAny() ? kConversionCost : 0));
+    Kernel kernel = KernelOf(entry, function, cost).WithCost(cost / tensors);
+    Keep(dtypes.IsEmpty() ? handler_.AddKernel(op, std::move(kernel))
+                          : handler_.AddKernel(op, dtypes, std::move(kernel)));
+    if (op == "tf.AddV2") {
+      Keep(handler_.AddKernel("tf.AddN", dtypes, MakeKernel(AddNKernel{function, cost / 2}).WithCost(cost / 2)));
     }
   }
   void Keep(Status status) {
@@ -313,31 +308,6 @@ class Registration {
   const Status& status() const { return status_; }
 
  private:
-  void Add(const RowEntry& entry, DTypeSet dtypes, const RowFunction& function) {
-    const std::string_view op = entry.op;
-    const float tensors = static_cast<float>(entry.num_operands + 1);
-    const float cost = entry.cost + tensors * (kByteCost * 4 + (function.ConvertsAny() ? kConversionCost : 0));
-    Kernel kernel = KernelOf(entry, function, cost).WithCost(cost / tensors);
-    if constexpr (kHasFuser) AddToFuser(entry, dtypes, function, tensors);
-    Keep(dtypes.IsEmpty() ? handler_.AddKernel(op, std::move(kernel))
-                          : handler_.AddKernel(op, dtypes, std::move(kernel)));
-    if (op == "tf.AddV2") {
-      Keep(handler_.AddKernel("tf.AddN", dtypes, MakeKernel(AddNKernel{function, cost / 2}).WithCost(cost / 2)));
-    }
-  }
-
-  void AddToFuser(const RowEntry& entry, DTypeSet dtypes, const RowFunction& function, float tensors) {
-    if (entry.check != nullptr) return;
-    const float cost = entry.cost + (function.ConvertsAny() ? tensors * kConversionCost : 0);
-    fuser_->Add(entry.op, dtypes.IsEmpty() ? DTypeSet{DType::kInvalid} : dtypes,
-                {function, cost, entry.swaps, entry.parameter, entry.flag, entry.row_if_flag});
-  }
-
-  static RowFunction FunctionOf(const RowEntry& entry) {
-    return {.row = entry.row,
-            .row_if_first_single = entry.row_if_first_single,
-            .row_if_rest_single = entry.row_if_rest_single};
-  }
   static Kernel KernelOf(const RowEntry& entry, const RowFunction& function, float cost) {
     const std::string_view op = entry.op;
     if (entry.parameter != nullptr || entry.flag != nullptr) {
@@ -349,8 +319,6 @@ class Registration {
   }
 
   KernelOpHandler& handler_;
-  const CastRows& casts_;
-  ElementwiseRowFuser* const fuser_;
   Status status_;
 };
 
@@ -358,18 +326,16 @@ class Registration {
 
 Status RegisterElementwiseKernels(KernelOpHandler& handler) {
   const CastRows casts;
-  std::unique_ptr<ElementwiseRowFuser> fuser;
-  if constexpr (kHasFuser) fuser = std::make_unique<ElementwiseRowFuser>(casts);
-  Registration registration(handler, casts, fuser.get());
-  for (const RowTable& table : {SimdRows(), ActivationRows(), MathRows(), ScalarRows()}) {
-    for (const RowEntry& entry : table) registration.Add(entry);
-  }
+  Registration registration(handler);
+  ForEachRow(casts, [&](const RowEntry& entry, DTypeSet dtypes, const RowFunction& function) {
+    registration.Add(entry, dtypes, function);
+  });
   constexpr DTypeSet kString = {DType::kString};
   registration.Keep(handler.AddKernel("tf.Equal", kString, MakeKernel(StringEqualityKernel{true})));
   registration.Keep(handler.AddKernel("tf.NotEqual", kString, MakeKernel(StringEqualityKernel{false})));
   registration.Keep(handler.AddKernel("tf.SelectV2", kString, MakeKernel<&SelectStringsKernel>()));
   registration.Keep(handler.AddKernel("tf.Cast", kFixedSizeDTypes, MakeKernel(CastKernel{casts}).WithCost(0.2f)));
-  if constexpr (kHasFuser) handler.SetFuser(std::move(fuser));
+  if constexpr (kHasFuser) handler.SetFuser(std::make_unique<ElementwiseRowFuser>());
   return registration.status();
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/elementwise/elementwise_fused_plan.h"
+#include "tandem/cpu/cpu_op_handler.h"
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
 #include "tandem/kernel.h"
@@ -246,8 +247,21 @@ Status FusedKernel::operator()(KernelFrame& frame) const {
 
 }  // namespace
 
-void ElementwiseRowFuser::Add(std::string_view op, DTypeSet dtypes, const StepRow& row) {
-  StepRows& rows = rows_[op];
+ElementwiseRowFuser::ElementwiseRowFuser() {
+  ForEachRow(casts_, [this](const RowEntry& entry, DTypeSet dtypes, const RowFunction& function) {
+    Add(entry, dtypes, function);
+  });
+}
+
+void ElementwiseRowFuser::Add(const RowEntry& entry, DTypeSet dtypes, const RowFunction& function) {
+  // What looks at operands before it computes is no step.
+  if (entry.check != nullptr) return;
+  const float conversions = function.ConvertsAny() ? static_cast<float>(entry.num_operands + 1) : 0;
+  const StepRow row = {function,    entry.cost + conversions * kConversionCost,
+                       entry.swaps, entry.parameter,
+                       entry.flag,  entry.row_if_flag};
+  if (dtypes.IsEmpty()) dtypes = {DType::kInvalid};
+  StepRows& rows = rows_[entry.op];
   for (int i = 0; i < kNumDTypes; ++i) {
     if (dtypes.Contains(static_cast<DType>(i))) rows[static_cast<size_t>(i)] = row;
   }
@@ -294,3 +308,11 @@ StatusOr<Kernel> ElementwiseRowFuser::MakeKernel(std::shared_ptr<const Elementwi
 }
 
 }  // namespace tandem::cpu
+
+namespace tandem {
+
+void EnableProgramFusion(KernelOpHandler& cpu) {
+  if (cpu.fuser() == nullptr) cpu.SetProgramFuser(std::make_unique<cpu::ElementwiseRowFuser>());
+}
+
+}  // namespace tandem

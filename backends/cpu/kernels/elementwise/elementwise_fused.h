@@ -30,16 +30,15 @@ using StepRows = std::array<StepRow, kNumDTypes>;  // by the dtype that kernels 
 // Gives the same bits as the ops one by one: it calls the same rows.
 class ElementwiseRowFuser final : public ElementwiseFuser {
  public:
-  explicit ElementwiseRowFuser(const CastRows& casts) : casts_(casts) {}
-
-  // A row that can be a part; whatever looks at operands before it computes cannot.
-  void Add(std::string_view op, DTypeSet dtypes, const StepRow& row);
+  ElementwiseRowFuser();
 
   bool CanFuse(const OpDef& def, const OpAttrsRef& attrs) const override;
   bool CanFuse(const OpDef& def, DType dtype) const override;
   StatusOr<Kernel> MakeKernel(std::shared_ptr<const ElementwiseGroup> group) const override;
 
  private:
+  void Add(const RowEntry& entry, DTypeSet dtypes, const RowFunction& function);
+
   const CastRows casts_;
   std::map<std::string_view, StepRows> rows_;  // by op
 };

@@ -97,6 +97,33 @@ struct CastRows {
   Row clear_f64_for_f32;
 };
 
+// Calls use(entry, dtypes, function) for each entry of the tables, with the dtypes that its function serves, and again
+// for f16 and bf16 where it serves them, converted.
+template <typename Use>
+void ForEachRow(const CastRows& casts, Use use) {
+  for (const RowTable& table : {SimdRows(), ActivationRows(), MathRows(), ScalarRows()}) {
+    for (const RowEntry& entry : table) {
+      const RowFunction own = {.row = entry.row,
+                               .row_if_first_single = entry.row_if_first_single,
+                               .row_if_rest_single = entry.row_if_rest_single};
+      use(entry, entry.dtypes, own);
+      if (!entry.is_float) continue;
+      for (const DType half : {DType::kF16, DType::kBF16}) {
+        RowFunction function = own;
+        function.widen = casts.Direct(half, DType::kF32);
+        function.widened_size = sizeof(float);
+        if (!entry.gives_bool) {
+          function.narrow = casts.Direct(DType::kF32, half);
+          function.unnarrowed_size = sizeof(float);
+        }
+        use(entry, DTypeSet{half}, function);
+      }
+    }
+  }
+}
+// Nanoseconds to convert an element of f16 or bf16 there and back, about.
+inline constexpr float kConversionCost = 0.2f;
+
 }  // namespace tandem::cpu
 
 #endif  // TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_ELEMENTWISE_ROWS_H_

@@ -234,7 +234,7 @@ Kernel KernelOf(const ElementwiseFunction& function) {
   return MakeKernel(ElementwiseKernel{function});
 }
 
-// Programs alone compute groups of ops, and the module that a page loads runs none.
+// A small module gets it when it needs it: EnableProgramFusion.
 #ifdef TANDEM_SMALL
 constexpr bool kHasFuser = false;
 #else

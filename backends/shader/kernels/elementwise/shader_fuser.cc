@@ -15,6 +15,7 @@
 #include "tandem/element_expressions.h"
 #include "tandem/gpu/heap_room.h"
 #include "tandem/shader/shader_call.h"
+#include "tandem/shader/shader_op_handler.h"
 
 namespace tandem::shader {
 
@@ -295,6 +296,10 @@ class FusedKernel {
 }  // namespace
 
 ShaderFuser::ShaderFuser(const GpuLimits& limits) : limits_(limits) {}
+
+void EnableProgramFusion(ShaderOpHandler& handler) {
+  if (handler.fuser() == nullptr) handler.SetProgramFuser(std::make_unique<ShaderFuser>(handler.gpu().limits()));
+}
 
 bool ShaderFuser::CanFuse(const OpDef& def, const OpAttrsRef& attrs) const {
   if (def.kind != OpKind::kElementwise || def.metadata == nullptr || def.has_host_inputs || def.has_side_effects) {

@@ -19,6 +19,11 @@ namespace tandem {
 // this machine or build lacks it, InvalidArgument if nothing is called so, and the error says what there is.
 TANDEM_EXPORT StatusOr<KernelOpHandler*> CreateCpuOpHandler(CoreRuntime& runtime, OpHandler* fallback = nullptr);
 
+// Has programs that are prepared from now on compute element-wise ops that follow each other as one, on a handler of
+// CreateCpuOpHandler. Only builds for small modules (TANDEM_SMALL) need to be told: nothing but this function refers to
+// the code that does it. Not while another thread prepares a program.
+TANDEM_EXPORT void EnableProgramFusion(KernelOpHandler& cpu);
+
 }  // namespace tandem
 
 #endif  // TANDEM_CPU_CPU_OP_HANDLER_H_

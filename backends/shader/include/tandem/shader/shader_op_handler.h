@@ -37,6 +37,9 @@ struct ShaderOpHandlerOptions {
 TANDEM_EXPORT StatusOr<ShaderOpHandler*> CreateShaderOpHandler(CoreRuntime& runtime, std::unique_ptr<ShaderQueue> queue,
                                                                const ShaderOpHandlerOptions& options);
 
+// As tandem::EnableProgramFusion, for a handler of CreateShaderOpHandler.
+TANDEM_EXPORT void EnableProgramFusion(ShaderOpHandler& handler);
+
 }  // namespace tandem::shader
 
 #endif  // TANDEM_SHADER_SHADER_OP_HANDLER_H_
