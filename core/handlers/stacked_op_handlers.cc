@@ -16,12 +16,13 @@ constexpr size_t kMaxText = 4096;
 constexpr int kMaxDepth = 32;
 constexpr std::string_view kSpecial = ":|()";
 
-enum class Layer { kNone, kLog, kNanGuard, kProfile, kShadow };
+enum class Layer { kNone, kLog, kNanGuard, kProfile, kShadow, kSubstitute };
 
 Layer FindLayer(std::string_view name) {
   if (name == "log") return Layer::kLog;
   if (name == "nan-guard") return Layer::kNanGuard;
   if (name == "profile") return Layer::kProfile;
+  if (name == "substitute") return Layer::kSubstitute;
   return name == "shadow" ? Layer::kShadow : Layer::kNone;
 }
 
@@ -54,52 +55,80 @@ class Reader {
     if (!Skip(':')) return FindNamed(name, begin);
     const Layer layer = FindLayer(name);
     if (layer == Layer::kNone) {
-      return MakeError(StatusCode::kNotFound, "expected one of the layers log, nan-guard, profile and shadow, got ",
-                       Quoted{name}, " at offset ", begin);
+      return MakeError(StatusCode::kNotFound,
+                       "expected one of the layers log, nan-guard, profile, shadow and substitute, got ", Quoted{name},
+                       " at offset ", begin);
     }
+    std::string_view table;
+    if (layer == Layer::kSubstitute) TANDEM_RETURN_IF_ERROR(ReadTable(&table));
     TANDEM_ASSIGN_OR_RETURN(OpHandler* const delegate, ReadHandler(depth + 1));
     OpHandler* reference = nullptr;
     if (layer == Layer::kShadow) {
       if (!Skip('|')) return Unexpected("'|' and the reference of the shadow");
       TANDEM_ASSIGN_OR_RETURN(reference, ReadHandler(depth + 1));
     }
-    return GetOrMake(text_.substr(begin, at_ - begin), layer, delegate, reference);
+    return GetOrMake(text_.substr(begin, at_ - begin), {layer, delegate, reference, table});
+  }
+
+  // The name of a table and the '|' behind it.
+  Status ReadTable(std::string_view* table) {
+    *table = text_.substr(at_, text_.substr(at_).find_first_of(kSpecial));
+    if (table->empty()) return Unexpected("the name of a table");
+    at_ += table->size();
+    return Skip('|') ? Status() : Unexpected("'|' and the handler that is substituted on");
   }
 
   StatusOr<OpHandler*> FindNamed(std::string_view name, size_t begin) const {
     if (OpHandler* const found = runtime_.FindHandler(name)) return found;
     return MakeError(StatusCode::kNotFound,
                      "expected the name of an op handler, or a layer (log, nan-guard, profile, "
-                     "shadow) and ':', got ",
+                     "shadow, substitute) and ':', got ",
                      Quoted{name}, " at offset ", begin);
   }
 
-  StatusOr<OpHandler*> GetOrMake(std::string_view name, Layer layer, OpHandler* delegate, OpHandler* reference) const {
+  struct Part {
+    Layer layer;
+    OpHandler* delegate;
+    OpHandler* reference;
+    std::string_view table;
+  };
+
+  StatusOr<OpHandler*> GetOrMake(std::string_view name, const Part& part) const {
     if (OpHandler* const found = runtime_.FindHandler(name)) return found;
-    if (layer == Layer::kProfile && !options_.profile) {
-      return FailedPrecondition("expected a profile for the layer at offset ", name.data() - text_.data(),
-                                " to count in, got null");
+    const size_t offset = static_cast<size_t>(name.data() - text_.data());
+    if (part.layer == Layer::kProfile && !options_.profile) {
+      return FailedPrecondition("expected a profile for the layer at offset ", offset, " to count in, got null");
+    }
+    RcRef<Substitutions> rules;
+    if (part.layer == Layer::kSubstitute) {
+      if (!options_.substitutions) {
+        return FailedPrecondition("expected tables for the layer at offset ", offset, " to substitute by, got none");
+      }
+      TANDEM_ASSIGN_OR_RETURN(rules, options_.substitutions(part.table));
     }
     if (!makes_) return static_cast<OpHandler*>(nullptr);
-    OpHandler* const added = runtime_.AddHandler(Make(name, layer, *delegate, reference));
+    OpHandler* const added = runtime_.AddHandler(Make(name, part, std::move(rules)));
     // Another thread may have added one of the name first.
     OpHandler* const first = runtime_.FindHandler(name);
     return first == nullptr ? added : first;
   }
 
-  std::unique_ptr<OpHandler> Make(std::string_view name, Layer layer, OpHandler& delegate, OpHandler* reference) const {
-    switch (layer) {
+  std::unique_ptr<OpHandler> Make(std::string_view name, const Part& part, RcRef<Substitutions> rules) const {
+    OpHandler& delegate = *part.delegate;
+    switch (part.layer) {
       case Layer::kLog:
         return CreateLoggingOpHandler(name, runtime_, delegate, options_.logging);
       case Layer::kNanGuard:
         return CreateNanGuardOpHandler(name, runtime_, delegate, options_.nan_guard);
       case Layer::kProfile:
         return CreateProfileOpHandler(name, runtime_, delegate, options_.profile);
+      case Layer::kSubstitute:
+        return CreateSubstitutionOpHandler(name, runtime_, delegate, std::move(rules));
       case Layer::kShadow:
       case Layer::kNone:
         break;
     }
-    return CreateShadowOpHandler(name, runtime_, delegate, *reference, options_.shadow);
+    return CreateShadowOpHandler(name, runtime_, delegate, *part.reference, options_.shadow);
   }
 
   bool Skip(char c) {

@@ -230,4 +230,23 @@ Status DefineOp(OpLibrary& library, KernelOpHandler& cpu, std::string_view name,
   return library.AddKernel(cpu, name, kFixedSizeDTypes, std::move(kernel));
 }
 
+StatusOr<SubstituteKernel> LoadSubstitute(KernelOpHandler& cpu, std::string_view path, std::string_view function) {
+  TANDEM_ASSIGN_OR_RETURN(const std::shared_ptr<const Library> library, Library::Load(path));
+  TANDEM_ASSIGN_OR_RETURN(const PackedFunction found, library->Find(function));
+  Kernel kernel = MakeKernel([target = found.target()](VariadicArgs inputs, KernelFrame& frame) -> Status {
+    if (frame.def().metadata == nullptr) {
+      return InvalidArgument("expected an op whose results are known before it runs, for ",
+                             std::string_view(target->name));
+    }
+    for (size_t i = 0; i < frame.num_results(); ++i) {
+      const TensorMetadata& result = frame.result_metadata(i);
+      if (kFixedSizeDTypes.Contains(result.dtype)) continue;
+      return InvalidArgument("expected results of ", kFixedSizeDTypes, " for ", std::string_view(target->name),
+                             ", got ", result);
+    }
+    return RunKernel(*target, inputs, frame);
+  });
+  return SubstituteKernel{std::move(kernel).WithCost(kCostPerElement), &cpu, found.name()};
+}
+
 }  // namespace tandem::tvm

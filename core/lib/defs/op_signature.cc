@@ -351,7 +351,7 @@ const AttrEntry* OpSignature::FindDefault(const AttrDef& attr) const {
   return def_.defaults ? def_.defaults->Find(attr.name) : nullptr;
 }
 
-Status OpSignature::CheckAttr(const AttrDef& attr, const AttrEntry& entry) const {
+Status OpSignature::CheckAttr(const AttrDef& attr, const AttrEntry& entry) {
   if (attr.kind == AttrKind::kAny) return Status();
   if (entry.type != StoredType(attr.kind) || entry.is_array != attr.is_list) {
     MessageBuilder expected;

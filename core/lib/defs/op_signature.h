@@ -49,6 +49,11 @@ class OpSignature {
     return def_.has_host_inputs && InputAt(position, num_args).host_input;
   }
 
+  // Whether a call may give this value for `attr`, one of the definition's.
+  static Status CheckAttr(const AttrDef& attr, const AttrEntry& entry);
+  // The error of the first name, of those given, that the definition does not have.
+  Status UnknownAttr(const OpAttrsRef& attrs) const;
+
  private:
   static constexpr size_t kNoList = SIZE_MAX;
   // What the call has bound so far, by attribute index.
@@ -75,12 +80,9 @@ class OpSignature {
   Status BindType(int attr, size_t position, const ArgDef& input, const TensorMetadata& given,
                   std::span<const TensorMetadata* const> args, Bindings& bindings) const;
   Status BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const;
-  Status UnknownAttr(const OpAttrsRef& attrs) const;
   const AttrEntry* FindValid(int attr, const Bindings& bindings) const;
   // Of an attribute that the call does not give; null if there is none.
   const AttrEntry* FindDefault(const AttrDef& attr) const;
-  // The value that the call gives for `attr`.
-  Status CheckAttr(const AttrDef& attr, const AttrEntry& entry) const;
   StatusOr<size_t> SequenceLength(const ArgDef& input, size_t num_args, const Bindings& bindings) const;
   Status WrongCount(std::string_view what, uint64_t expected, size_t given) const;
 
