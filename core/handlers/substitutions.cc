@@ -176,26 +176,4 @@ void Substitutions::VisitCallers(std::string_view op, FunctionRef<void(std::stri
   }
 }
 
-namespace {
-
-class LibraryRules final : public SharedContext {
- public:
-  RcRef<Substitutions> Get(CoreRuntime& runtime) {
-    const std::lock_guard lock(mutex_);
-    if (!rules_) rules_ = MakeRef<Substitutions>(runtime);
-    return rules_;
-  }
-
- private:
-  std::mutex mutex_;
-  RcRef<Substitutions> rules_;
-};
-
-}  // namespace
-
-RcRef<Substitutions> LibrarySubstitutions(CoreRuntime& runtime) {
-  const RcRef<LibraryRules> libraries = runtime.GetOrCreateSharedContext<LibraryRules>();
-  return libraries ? libraries->Get(runtime) : nullptr;
-}
-
 }  // namespace tandem

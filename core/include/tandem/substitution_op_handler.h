@@ -106,10 +106,6 @@ class TANDEM_EXPORT Substitutions : public RefCounted<Substitutions> {
   uint64_t next_id_ = 1;
 };
 
-// The rules that the op libraries of a runtime declare, there while their library is loaded. Null if memory is
-// exhausted.
-TANDEM_EXPORT RcRef<Substitutions> LibrarySubstitutions(CoreRuntime& runtime);
-
 // A handler named `name` over `delegate`. Ops that have no rule are those of `delegate`; calls of others are decided
 // when dtypes and shapes of their arguments are known, without waiting for their content, and run in place what the
 // rule says. A result whose dtype or shape is another than the metadata function of the op that was called gives is an
