@@ -123,7 +123,7 @@ class Reader {
       case Layer::kProfile:
         return CreateProfileOpHandler(name, runtime_, delegate, options_.profile);
       case Layer::kSubstitute:
-        return CreateSubstitutionOpHandler(name, runtime_, delegate, std::move(rules));
+        return rules->MakeHandler(name, delegate);
       case Layer::kShadow:
       case Layer::kNone:
         break;

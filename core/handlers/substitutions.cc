@@ -94,6 +94,12 @@ void AppendTo(MessageBuilder& out, const TensorPattern& pattern) {
   out.Append(']');
 }
 
+Substitutions::~Substitutions() = default;
+
+std::unique_ptr<OpHandler> Substitutions::MakeHandler(std::string_view name, OpHandler& delegate) {
+  return CreateSubstitutionOpHandler(name, runtime_, delegate, RcRef<Substitutions>::Share(this));
+}
+
 // What is new is at the end.
 Status Substitutions::CheckLocked(const std::vector<Added>& all) const {
   std::vector<PreparedSubstitution> prepared;

@@ -80,12 +80,16 @@ struct Substitution {
 class TANDEM_EXPORT Substitutions : public RefCounted<Substitutions> {
  public:
   explicit Substitutions(CoreRuntime& runtime) : runtime_(runtime) {}
+  virtual ~Substitutions();
 
   // Adds all rules, or none if one of them is wrong: NotFound for an op that is not defined; InvalidArgument for what
   // does not fit the definitions, for conditions that no call can meet, or that an earlier rule always meets, and for
   // ops that replace each other in a circle. The result is what Remove takes.
   StatusOr<uint64_t> Add(std::vector<Substitution> rules);
   void Remove(uint64_t id);
+
+  // CreateSubstitutionOpHandler with these rules. Virtual, so that programs without tables link nothing of it.
+  virtual std::unique_ptr<OpHandler> MakeHandler(std::string_view name, OpHandler& delegate);
 
  private:
   friend class SubstitutionOpHandler;
