@@ -23,13 +23,14 @@ constexpr int kMaxDepth = 32;
 constexpr std::string_view kSpecial = ":|(){}";
 
 // A kRecord is there, or not: whoever records makes it.
-enum class Layer { kNone, kLog, kNanGuard, kProfile, kRecord, kShadow };
+enum class Layer { kNone, kLog, kNanGuard, kProfile, kRecord, kShadow, kSubstitute };
 
 Layer FindLayer(std::string_view name) {
   if (name == "log") return Layer::kLog;
   if (name == "nan-guard") return Layer::kNanGuard;
   if (name == "profile") return Layer::kProfile;
   if (name == "record") return Layer::kRecord;
+  if (name == "substitute") return Layer::kSubstitute;
   return name == "shadow" ? Layer::kShadow : Layer::kNone;
 }
 
@@ -98,21 +99,24 @@ class Reader {
     if (!has_options && !Skip(':')) return FindNamed(name, begin);
     const Layer layer = FindLayer(name);
     if (layer == Layer::kNone) {
-      return MakeError(StatusCode::kNotFound, "expected one of the layers log, nan-guard, profile and shadow, got ",
-                       Quoted{name}, " at offset ", begin);
+      return MakeError(StatusCode::kNotFound,
+                       "expected one of the layers log, nan-guard, profile, shadow and substitute, got ", Quoted{name},
+                       " at offset ", begin);
     }
     LayerOptions options{.all = options_};
     if (has_options) {
       TANDEM_RETURN_IF_ERROR(ReadOptions(layer, options));
       if (!Skip(':')) return Unexpected("':'");
     }
+    std::string_view table;
+    if (layer == Layer::kSubstitute) TANDEM_RETURN_IF_ERROR(ReadTable(&table));
     TANDEM_ASSIGN_OR_RETURN(OpHandler* const delegate, ReadHandler(depth + 1));
     OpHandler* reference = nullptr;
     if (layer == Layer::kShadow) {
       if (!Skip('|')) return Unexpected("'|' and the reference of the shadow");
       TANDEM_ASSIGN_OR_RETURN(reference, ReadHandler(depth + 1));
     }
-    return GetOrMake(text_.substr(begin, at_ - begin), layer, options.all, delegate, reference);
+    return GetOrMake(text_.substr(begin, at_ - begin), {layer, options.all, delegate, reference, table});
   }
 
   // Those of a layer, behind their '{'.
@@ -172,47 +176,71 @@ class Reader {
     return read;
   }
 
+  // The name of a table and the '|' behind it.
+  Status ReadTable(std::string_view* table) {
+    *table = ReadUpTo(kSpecial);
+    if (table->empty()) return Unexpected("the name of a table");
+    return Skip('|') ? Status() : Unexpected("'|' and the handler that is substituted on");
+  }
+
   StatusOr<OpHandler*> FindNamed(std::string_view name, size_t begin) const {
     if (OpHandler* const found = runtime_.FindHandler(name)) return found;
     return MakeError(StatusCode::kNotFound,
                      "expected the name of an op handler, or a layer (log, nan-guard, profile, "
-                     "shadow) and ':', got ",
+                     "shadow, substitute) and ':', got ",
                      Quoted{name}, " at offset ", begin);
   }
 
-  StatusOr<OpHandler*> GetOrMake(std::string_view name, Layer layer, const StackedOpHandlerOptions& options,
-                                 OpHandler* delegate, OpHandler* reference) const {
+  struct Part {
+    Layer layer;
+    const StackedOpHandlerOptions& options;
+    OpHandler* delegate;
+    OpHandler* reference;
+    std::string_view table;
+  };
+
+  StatusOr<OpHandler*> GetOrMake(std::string_view name, const Part& part) const {
     if (OpHandler* const found = runtime_.FindHandler(name)) return found;
-    if (layer == Layer::kRecord) {
+    const size_t offset = static_cast<size_t>(name.data() - text_.data());
+    if (part.layer == Layer::kRecord) {
       return MakeError(StatusCode::kNotFound, "expected a recording that was made over the op handler, got ",
-                       Quoted{name}, " at offset ", name.data() - text_.data());
+                       Quoted{name}, " at offset ", offset);
     }
-    if (layer == Layer::kProfile && !options.profile) {
-      return FailedPrecondition("expected a profile for the layer at offset ", name.data() - text_.data(),
-                                " to count in, got null");
+    if (part.layer == Layer::kProfile && !part.options.profile) {
+      return FailedPrecondition("expected a profile for the layer at offset ", offset, " to count in, got null");
+    }
+    RcRef<Substitutions> rules;
+    if (part.layer == Layer::kSubstitute) {
+      if (!part.options.substitutions) {
+        return FailedPrecondition("expected tables for the layer at offset ", offset, " to substitute by, got none");
+      }
+      TANDEM_ASSIGN_OR_RETURN(rules, part.options.substitutions(part.table));
     }
     if (!makes_) return static_cast<OpHandler*>(nullptr);
-    OpHandler* const added = runtime_.AddHandler(Make(name, layer, options, *delegate, reference));
+    OpHandler* const added = runtime_.AddHandler(Make(name, part, std::move(rules)));
     // Another thread may have added one of the name first.
     OpHandler* const first = runtime_.FindHandler(name);
     return first == nullptr ? added : first;
   }
 
-  std::unique_ptr<OpHandler> Make(std::string_view name, Layer layer, const StackedOpHandlerOptions& options,
-                                  OpHandler& delegate, OpHandler* reference) const {
-    switch (layer) {
+  std::unique_ptr<OpHandler> Make(std::string_view name, const Part& part, RcRef<Substitutions> rules) const {
+    OpHandler& delegate = *part.delegate;
+    const StackedOpHandlerOptions& options = part.options;
+    switch (part.layer) {
       case Layer::kLog:
         return CreateLoggingOpHandler(name, runtime_, delegate, options.logging);
       case Layer::kNanGuard:
         return CreateNanGuardOpHandler(name, runtime_, delegate, options.nan_guard);
       case Layer::kProfile:
         return CreateProfileOpHandler(name, runtime_, delegate, options.profile);
+      case Layer::kSubstitute:
+        return rules->MakeHandler(name, delegate);
       case Layer::kShadow:
       case Layer::kRecord:
       case Layer::kNone:
         break;
     }
-    return CreateShadowOpHandler(name, runtime_, delegate, *reference, options.shadow);
+    return CreateShadowOpHandler(name, runtime_, delegate, *part.reference, options.shadow);
   }
 
   bool Skip(char c) {

@@ -11,8 +11,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/json_reader.h"
 #include "base/utf8.h"
-#include "json_reader.h"
 
 namespace tandem::eager {
 namespace {

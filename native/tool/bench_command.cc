@@ -60,7 +60,7 @@ StatusOr<int64_t> CountOps(const BenchOptions& options, const RcRef<const Progra
   TANDEM_ASSIGN_OR_RETURN(const std::unique_ptr<eager::Runtime> runtime, MakeRuntime(options.call));
   TANDEM_ASSIGN_OR_RETURN(const std::vector<LoadedOpLibrary> libraries,
                           LoadOpLibraries(*runtime, options.call.op_libraries));
-  Devices devices(*runtime, console, {.profile = true, .shadow = {}});
+  Devices devices(*runtime, console, {.profile = true, .shadow = {}, .substitute = {}});
   TANDEM_ASSIGN_OR_RETURN(const ProgramCall call,
                           ProgramCall::Prepare(*runtime, console, devices, options.call, program, device));
   TANDEM_RETURN_IF_ERROR(call.Run().status());

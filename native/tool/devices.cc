@@ -10,6 +10,10 @@
 
 #include "tandem/op_handler_module.h"
 #include "tandem/vulkan.h"
+#include "tool/content.h"
+#ifdef TANDEM_TOOL_HAS_TVM
+#include "tandem/tvm/tvm_ops.h"
+#endif
 
 namespace tandem::tool {
 
@@ -43,15 +47,38 @@ Devices::Devices(eager::Runtime& runtime, Console& console, Options options)
   stack_.shadow.sink = [&console](const ShadowDivergence& divergence) {
     console.PrintError(DivergenceText(divergence));
   };
+  stack_.substitutions = [this](std::string_view table) { return FindTable(table); };
+}
+
+StatusOr<RcRef<Substitutions>> Devices::FindTable(std::string_view table) {
+  CoreRuntime& core = runtime_.core();
+  const std::lock_guard lock(tables_mutex_);
+  if (const auto found = tables_.find(table); found != tables_.end()) return found->second;
+  TANDEM_ASSIGN_OR_RETURN(const std::vector<std::byte> content, ReadContent(std::string(table)));
+  SubstituteLoader load;
+#ifdef TANDEM_TOOL_HAS_TVM
+  load = [&core](std::string_view library, std::string_view function) {
+    return tvm::LoadSubstitute(static_cast<KernelOpHandler&>(*core.FindHandler("cpu")), library, function);
+  };
+#endif
+  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+  TANDEM_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseSubstitutions(core, text, table, load));
+  RcRef<Substitutions> made = MakeRef<Substitutions>(core);
+  if (!made) return Status::OutOfMemory();
+  TANDEM_RETURN_IF_ERROR(made->Add(std::move(rules)).status());
+  tables_.emplace(table, made);
+  return made;
 }
 
 Status Devices::LoadNamed(std::string_view text) {
   constexpr std::string_view kSpecial = ":|()";
   CoreRuntime& core = runtime_.core();
   OpHandler* const cpu = core.FindHandler("cpu");
+  bool is_table = false;
   while (!text.empty()) {
     const std::string_view name = text.substr(0, text.find_first_of(kSpecial));
     text.remove_prefix(std::min(name.size() + 1, text.size()));
+    if (std::exchange(is_table, name == "substitute" && !is_table)) continue;
     OpHandler* handler = core.FindHandler(name);
     if (handler == nullptr && name == "vulkan") {
       TANDEM_ASSIGN_OR_RETURN(handler, LoadVulkanOpHandler(core, {.fallback = cpu}));
@@ -71,6 +98,13 @@ StatusOr<OpHandler*> Devices::FindBare(std::string_view text) {
 StatusOr<OpHandler*> Devices::Find(std::string_view text) {
   TANDEM_ASSIGN_OR_RETURN(OpHandler* const bare, FindBare(text));
   std::string layered(text);
+  if (!options_.substitute.empty()) {
+    if (options_.substitute.find_first_of(":|()") != std::string::npos) {
+      return InvalidArgument("expected a file without any of \":|()\" in its name for --substitute, got ",
+                             std::string_view(options_.substitute));
+    }
+    layered = "substitute:" + options_.substitute + "|" + layered;
+  }
   if (options_.profile) layered = "profile:(" + layered + ")";
   if (!options_.shadow.empty()) {
     // First by itself, so that an error tells a place in what was given.

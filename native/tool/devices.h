@@ -7,6 +7,9 @@
 #define TANDEM_NATIVE_TOOL_DEVICES_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -24,7 +27,8 @@ inline constexpr std::string_view kDeviceNames[] = {"cpu", "vulkan"};
 
 // What --device means, for the help of commands.
 inline constexpr char kDeviceHelp[] =
-    "cpu, vulkan, the path of an op handler's module, or layers over one: 'nan-guard:vulkan', 'shadow:vulkan|cpu'";
+    "cpu, vulkan, the path of an op handler's module, or layers over one: 'nan-guard:vulkan', 'shadow:vulkan|cpu', "
+    "'substitute:table.json|cpu'";
 
 // The runtime and the console outlive it. Thread-safe.
 class Devices {
@@ -33,6 +37,8 @@ class Devices {
     bool profile = false;  // a layer that profiles, over each handler
     // The text of a handler whose results are compared with those of each; empty: no such layer.
     std::string shadow;
+    // The file of a table of substitutions for each handler, below the other layers; empty: no such layer.
+    std::string substitute;
   };
 
   Devices(eager::Runtime& runtime, Console& console, Options options);
@@ -54,10 +60,14 @@ class Devices {
 
  private:
   Status LoadNamed(std::string_view text);
+  // The rules of a file, the same ones each time.
+  StatusOr<RcRef<Substitutions>> FindTable(std::string_view table);
 
   eager::Runtime& runtime_;
   const Options options_;
   StackedOpHandlerOptions stack_;
+  std::mutex tables_mutex_;
+  std::map<std::string, RcRef<Substitutions>, std::less<>> tables_;
 };
 
 }  // namespace tandem::tool

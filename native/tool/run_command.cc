@@ -33,6 +33,7 @@ struct RunOptions {
   std::string output;
   std::string trace;
   std::string shadow;
+  std::string substitute;
   bool profile = false;
   uint64_t repeat = 1;
 };
@@ -97,7 +98,8 @@ Status RunProgram(const RunOptions& options, Console& console) {
                               .exact = options.call.exact}));
   TANDEM_ASSIGN_OR_RETURN(const std::vector<LoadedOpLibrary> libraries,
                           LoadOpLibraries(*runtime, options.call.op_libraries));
-  Devices devices(*runtime, console, {.profile = options.profile, .shadow = options.shadow});
+  Devices devices(*runtime, console,
+                  {.profile = options.profile, .shadow = options.shadow, .substitute = options.substitute});
   TANDEM_ASSIGN_OR_RETURN(const ProgramCall call, ProgramCall::Prepare(*runtime, console, devices, options.call,
                                                                        std::move(program), options.device));
   HostContext& host = runtime->host();
@@ -147,6 +149,9 @@ Command MakeRunCommand(CLI::App& tool) {
   app.add_option("--shadow", options->shadow,
                  "run each op on this device, too, and compare; results that differ are told, and a failure")
       ->option_text("DEVICE");
+  app.add_option("--substitute", options->substitute,
+                 "run other ops, or functions of libraries, in place of those that this table names")
+      ->option_text("FILE.json");
   app.add_option("--repeat", options->repeat, "run it so often; the results are those of the last time")
       ->option_text("N")
       ->check(CLI::Range(1, 1'000'000));

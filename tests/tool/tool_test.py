@@ -375,6 +375,22 @@ class ToolTest(unittest.TestCase):
         self.assertIn("1 result agrees, 0 differ, 0 not compared\n", self.ok(*run, "--shadow", "cpu"))
         self.assertIn("1 result agrees", self.ok(*run, "--device", "shadow:cpu|cpu", "--exact", "--threads", "1"))
 
+    def test_substitution(self):
+        program, x = self.write("log.mlir", LOG), self.write("x.npy", floats((2,), (1, -1)))
+        run = ("run", program, "--input", x)
+        table = self.write("table.json", '{"substitutions": [\n'
+                           '  {"op": "tf.Log", "inputs": ["f32[2]"], "use": {"op": "tf.Neg"}}]}')
+        self.assertIn("output0: f32[2] = [-1, 1]", self.ok(*run, "--substitute", table))
+        out = self.ok(*run, "--device", f"substitute:{table}|cpu", "--profile")
+        self.assertIn("output0: f32[2] = [-1, 1]", out)
+        self.assertRegex(out, r"(?m)^tf\.Log +f32 +1 ")
+        self.assertIn("got 1 that differs", self.tool(*run, "--substitute", table, "--shadow", "cpu").stderr)
+        wrong = self.write("wrong.json", '{"substitutions": [\n  {"op": "tf.Lug", "use": {"op": "tf.Neg"}}]}')
+        self.assertIn(f"{wrong}:2:10: op tf.Lug is not defined, did you mean tf.Log",
+                      self.fails(*run, "--substitute", wrong))
+        self.assertIn("none.json", self.fails(*run, "--substitute", "none.json"))
+        self.assertIn("expected a file without any of", self.fails(*run, "--substitute", "a|b"))
+
     def test_op_libraries(self):
         if not OP_LIBRARY:
             self.skipTest("no op library was given")
@@ -511,7 +527,7 @@ class ToolTest(unittest.TestCase):
 
     def test_completion_of_bash(self):
         self.assertEqual(self.complete("c"), ["check", "convert", "completion"])
-        self.assertEqual(self.complete("run", "--s"), ["--shadow"])
+        self.assertEqual(self.complete("run", "--s"), ["--shadow", "--substitute"])
         self.assertEqual(self.complete("run", "x.mlir", "--device", "v"), ["vulkan"])
         self.assertEqual(self.complete("convert", "a", "b", "--to", ""), ["text", "binary"])
         self.assertEqual(self.complete("completion", ""), ["bash", "zsh", "fish"])

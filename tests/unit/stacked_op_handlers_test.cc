@@ -151,8 +151,28 @@ TEST_F(StackedOpHandlersTest, OH4_OptionsThatAreNoneSayWhere) {
        "expected a count as the option reports, got \"3000000000\" at offset 15"},
   };
   for (const auto& [text, error] : texts) EXPECT_EQ(ErrorOfText(text), "InvalidArgument: " + std::string(error));
-  EXPECT_EQ(ErrorOfText("trace{fast}:cpu"),
-            "NotFound: expected one of the layers log, nan-guard, profile and shadow, got \"trace\" at offset 0");
+  EXPECT_EQ(
+      ErrorOfText("trace{fast}:cpu"),
+      "NotFound: expected one of the layers log, nan-guard, profile, shadow and substitute, got \"trace\" at offset 0");
+}
+
+TEST_F(StackedOpHandlersTest, OH4a_ATableByItsName) {
+  EXPECT_EQ(ErrorOfText("substitute:mine|cpu"),
+            "FailedPrecondition: expected tables for the layer at offset 0 to substitute by, got none");
+  const RcRef<Substitutions> rules = MakeRef<Substitutions>(runtime());
+  ASSERT_TRUE(rules->Add({{.op = "tf.Neg", .replacement = "tf.Abs"}}).ok());
+  options_.substitutions = [&](std::string_view table) -> StatusOr<RcRef<Substitutions>> {
+    if (table == "dir/mine.json") return rules;
+    return MakeError(StatusCode::kNotFound, "expected a table, got ", table);
+  };
+  EXPECT_EQ(Values<float>(RunOn(Get("profile:substitute:dir/mine.json|nan-guard:cpu"), "tf.Neg", {Scalar<float>(-2)})),
+            std::vector<float>{2});
+  EXPECT_EQ(ErrorOfText("log:substitute:other|cpu"), "NotFound: expected a table, got other");
+  EXPECT_EQ(
+      ErrorOfText("substitute:cpu"),
+      "InvalidArgument: expected '|' and the handler that is substituted on at offset 14, got the end of the text");
+  EXPECT_EQ(ErrorOfText("substitute:|cpu"), "InvalidArgument: expected the name of a table at offset 11, got '|'");
+  EXPECT_EQ(runtime().FindHandler("substitute:other|cpu"), nullptr);
 }
 
 TEST_F(StackedOpHandlersTest, OH4_LayersOverLayers) {
@@ -251,21 +271,26 @@ TEST_F(StackedOpHandlersTest, OH4_TextsThatAreNoHandlersSayWhere) {
        "InvalidArgument: expected the name of an op handler or a layer at offset 11, got the end of the text"},
       {"shadow:|cpu", "InvalidArgument: expected the name of an op handler or a layer at offset 7, got '|'"},
       {"gpu",
-       "NotFound: expected the name of an op handler, or a layer (log, nan-guard, profile, shadow) and ':', got "
+       "NotFound: expected the name of an op handler, or a layer (log, nan-guard, profile, shadow, substitute) and "
+       "':', got "
        "\"gpu\" "
        "at offset 0"},
       {"log:Cpu",
-       "NotFound: expected the name of an op handler, or a layer (log, nan-guard, profile, shadow) and ':', got "
+       "NotFound: expected the name of an op handler, or a layer (log, nan-guard, profile, shadow, substitute) and "
+       "':', got "
        "\"Cpu\" "
        "at offset 4"},
       {"log:trace:cpu",
-       "NotFound: expected one of the layers log, nan-guard, profile and shadow, got \"trace\" at offset 4"},
+       "NotFound: expected one of the layers log, nan-guard, profile, shadow and substitute, got \"trace\" at offset "
+       "4"},
       {"log: cpu",
-       "NotFound: expected the name of an op handler, or a layer (log, nan-guard, profile, shadow) and ':', got \" "
+       "NotFound: expected the name of an op handler, or a layer (log, nan-guard, profile, shadow, substitute) and "
+       "':', got \" "
        "cpu\" "
        "at offset 4"},
       {std::string_view("\0\n", 2),
-       "NotFound: expected the name of an op handler, or a layer (log, nan-guard, profile, shadow) and ':', got "
+       "NotFound: expected the name of an op handler, or a layer (log, nan-guard, profile, shadow, substitute) and "
+       "':', got "
        "\"\\x00\\n\" at offset 0"},
   };
   for (const auto& [text, error] : texts) EXPECT_EQ(ErrorOfText(text), error) << text;

@@ -6,6 +6,8 @@
 #include "tandem/tvm/tvm_ops.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -29,13 +31,20 @@ constexpr float kCostPerElement = 4.0f;
 // A function that calls of a runtime have named.
 class Known : public RefCounted<Known> {
  public:
-  Known(std::string_view name, PackedFunction function) : function_(std::move(function)), name_(name) {}
+  // `name` is the function's, a NUL, and the path.
+  Known(std::string_view name, size_t function_size, PackedFunction function)
+      : function_(std::move(function)), name_(name), function_size_(function_size) {}
   std::string_view name() const { return name_; }
+  bool Is(std::string_view path, std::string_view function) const {
+    const std::string_view name = name_;
+    return name.substr(0, function_size_) == function && name.substr(function_size_ + 1) == path;
+  }
   const PackedFunction::Target& target() const { return *function_.target(); }
 
  private:
   const PackedFunction function_;
   const std::string name_;
+  const size_t function_size_;
 };
 
 // The functions of a runtime, by function and path.
@@ -45,14 +54,30 @@ class TvmContext final : public SharedContext {
 
  private:
   StatusOr<const Known*> Find(std::string_view path, std::string_view function);
+  StatusOr<const Known*> FindOrLoad(std::string_view path, std::string_view function);
   Status Run(const OpAttrsRef& attrs, const VariadicArgs& inputs, KernelFrame& frame);
 
+  static constexpr size_t kNumRecent = 64;
+  // Those called last, by a hash of their names: to find them there needs no key to be put together. What is in the
+  // table stays there.
+  std::array<std::atomic<const Known*>, kNumRecent> recent_{};
   NameTable<const Known> functions_;
   std::mutex mutex_;
   std::optional<Status> registered_;
 };
 
 StatusOr<const Known*> TvmContext::Find(std::string_view path, std::string_view function) {
+  const uint64_t hash = internal::HashName(function) + internal::HashName(path);
+  std::atomic<const Known*>& recent = recent_[static_cast<size_t>(hash % kNumRecent)];
+  const Known* known = recent.load(std::memory_order_acquire);
+  if (known != nullptr && known->Is(path, function)) [[likely]]
+    return known;
+  TANDEM_ASSIGN_OR_RETURN(known, FindOrLoad(path, function));
+  recent.store(known, std::memory_order_release);
+  return known;
+}
+
+StatusOr<const Known*> TvmContext::FindOrLoad(std::string_view path, std::string_view function) {
   // Neither may have a NUL.
   SmallArray<char, 256> name;
   if (!name.Init(function.size() + 1 + path.size())) return Status::OutOfMemory();
@@ -63,7 +88,7 @@ StatusOr<const Known*> TvmContext::Find(std::string_view path, std::string_view 
   if (const Known* const known = functions_.Find(key)) return known;
   TANDEM_ASSIGN_OR_RETURN(const std::shared_ptr<const Library> library, Library::Load(path));
   TANDEM_ASSIGN_OR_RETURN(PackedFunction found, library->Find(function));
-  const Known* const known = functions_.Insert(MakeRef<const Known>(key, std::move(found)));
+  const Known* const known = functions_.Insert(MakeRef<const Known>(key, function.size(), std::move(found)));
   if (known == nullptr) return Status::OutOfMemory();
   return known;
 }
@@ -76,15 +101,11 @@ Status TvmContext::Run(const OpAttrsRef& attrs, const VariadicArgs& inputs, Kern
   return RunKernel(known->target(), inputs, frame);
 }
 
-// The dtypes that the call names, in the results.
-Status SetDTypes(const OpAttrsRef& attrs, std::span<TensorMetadata> results) {
-  std::span<const DType> dtypes;
-  attrs.GetArray("output_dtype", &dtypes);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!kFixedSizeDTypes.Contains(dtypes[i])) {
-      return InvalidArgument("output_dtype must be of ", kFixedSizeDTypes, ", got ", dtypes[i]);
-    }
-    results[i].dtype = dtypes[i];
+// The definition has given the results the dtypes that the call names.
+Status CheckDTypes(std::span<const TensorMetadata> results) {
+  for (const TensorMetadata& result : results) {
+    if (kFixedSizeDTypes.Contains(result.dtype)) continue;
+    return InvalidArgument("output_dtype must be of ", kFixedSizeDTypes, ", got ", result.dtype);
   }
   return Status();
 }
@@ -102,14 +123,14 @@ Status SetShapes(std::span<const TensorShape> shapes, std::span<const TensorMeta
 }
 
 Status StaticMetadata(const MetadataFrame& frame) {
-  TANDEM_RETURN_IF_ERROR(SetDTypes(frame.attrs, frame.results));
+  TANDEM_RETURN_IF_ERROR(CheckDTypes(frame.results));
   std::span<const TensorShape> shapes;
   frame.attrs.GetArray("output_shape", &shapes);
   return SetShapes(shapes, frame.args, frame.results);
 }
 
-Status DynamicMetadata(HostInput shape, VariadicMetadata, const OpAttrsRef& attrs, std::span<TensorMetadata> results) {
-  TANDEM_RETURN_IF_ERROR(SetDTypes(attrs, results));
+Status DynamicMetadata(HostInput shape, VariadicMetadata, std::span<TensorMetadata> results) {
+  TANDEM_RETURN_IF_ERROR(CheckDTypes(results));
   const TensorMetadata& given = shape.metadata();
   const bool has_rows = given.rank() == 2;
   if (given.rank() != 1 && !(has_rows && std::cmp_equal(given.dim(0), results.size()))) {
@@ -207,6 +228,25 @@ Status DefineOp(OpLibrary& library, KernelOpHandler& cpu, std::string_view name,
                   }).WithCost(kCostPerElement);
   if (num_inputs == 0) return library.AddKernel(cpu, name, std::move(kernel));
   return library.AddKernel(cpu, name, kFixedSizeDTypes, std::move(kernel));
+}
+
+StatusOr<SubstituteKernel> LoadSubstitute(KernelOpHandler& cpu, std::string_view path, std::string_view function) {
+  TANDEM_ASSIGN_OR_RETURN(const std::shared_ptr<const Library> library, Library::Load(path));
+  TANDEM_ASSIGN_OR_RETURN(const PackedFunction found, library->Find(function));
+  Kernel kernel = MakeKernel([target = found.target()](VariadicArgs inputs, KernelFrame& frame) -> Status {
+    if (frame.def().metadata == nullptr) {
+      return InvalidArgument("expected an op whose results are known before it runs, for ",
+                             std::string_view(target->name));
+    }
+    for (size_t i = 0; i < frame.num_results(); ++i) {
+      const TensorMetadata& result = frame.result_metadata(i);
+      if (kFixedSizeDTypes.Contains(result.dtype)) continue;
+      return InvalidArgument("expected results of ", kFixedSizeDTypes, " for ", std::string_view(target->name),
+                             ", got ", result);
+    }
+    return RunKernel(*target, inputs, frame);
+  });
+  return SubstituteKernel{std::move(kernel).WithCost(kCostPerElement), &cpu, found.name()};
 }
 
 }  // namespace tandem::tvm

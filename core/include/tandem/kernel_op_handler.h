@@ -67,6 +67,9 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
 
   StatusOr<Op> MakeOp(std::string_view op_name) override;
   StatusOr<Op> MakeGroupOp(std::shared_ptr<const ElementwiseGroup> group) override;
+  // An op that this kernel runs for every dtype, whatever kernels the handler has, and that is in no table of it.
+  // FailedPrecondition if the kernel takes what the handler does not provide, Internal if it does not fit `def`.
+  StatusOr<Op> MakeOpOf(std::shared_ptr<const OpDef> def, const Kernel& kernel);
 
   // Before ops are made.
   void SetFuser(std::unique_ptr<const ElementwiseFuser> fuser);
@@ -92,6 +95,7 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
 
  private:
   void AddContext(const KernelContext& context, void* object);
+  Status CheckContexts(std::string_view op_name, const Kernel& kernel) const;
   // Whether ops of the fallback get their arguments, and give their results, by transfers.
   bool TransfersTo(const OpHandler& fallback) const;
   // Of these dtypes, those for which the fuser computes what this handler's own kernels of the op do.

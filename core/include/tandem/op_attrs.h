@@ -176,6 +176,7 @@ class TANDEM_EXPORT OpAttrsRef {
 
  private:
   friend class OpAttrs;
+  friend class BorrowedOpAttrs;
 
   // At most one of these two is set.
   const OpAttrs* mutable_ = nullptr;
@@ -183,6 +184,27 @@ class TANDEM_EXPORT OpAttrsRef {
   const FrozenOpAttrs* defaults_ = nullptr;
   bool out_of_memory_ = false;
   bool too_deep_ = false;
+};
+
+// The attributes of a call over `defaults`, as WithDefaults, for as long as its caller holds them: counting a reference
+// would take longer than looking an attribute up.
+class BorrowedOpAttrs {
+ public:
+  BorrowedOpAttrs(const OpAttrsRef& attrs, const FrozenOpAttrs* defaults) {
+    ref_.mutable_ = attrs.mutable_;
+    ref_.frozen_ = RcRef<const FrozenOpAttrs>::Take(attrs.frozen_.get());
+    ref_.defaults_ = defaults;
+    ref_.out_of_memory_ = attrs.out_of_memory_;
+    ref_.too_deep_ = attrs.too_deep_;
+  }
+  ~BorrowedOpAttrs() { static_cast<void>(ref_.frozen_.release()); }
+  BorrowedOpAttrs(const BorrowedOpAttrs&) = delete;
+  BorrowedOpAttrs& operator=(const BorrowedOpAttrs&) = delete;
+
+  const OpAttrsRef& ref() const { return ref_; }
+
+ private:
+  OpAttrsRef ref_;
 };
 
 // "{axis = 1, keep_dims = true}": the call's own entries, sorted by name.

@@ -18,6 +18,7 @@
 #include "tandem/dtype.h"
 #include "tandem/execution_context.h"
 #include "tandem/export.h"
+#include "tandem/function_ref.h"
 #include "tandem/name_table.h"
 #include "tandem/op_attrs.h"
 #include "tandem/op_def.h"
@@ -116,6 +117,10 @@ class TANDEM_EXPORT OpHandler {
   virtual const ElementwiseFuser* fuser() const { return nullptr; }
   // A group, made with this handler's fuser, as an op that is in no registry. Unimplemented without a fuser.
   virtual StatusOr<Op> MakeGroupOp(std::shared_ptr<const ElementwiseGroup> group);
+
+  // Visits the ops that this handler runs, or may run, by calling `op_name`: they change when that changes. Default:
+  // none. Called with a lock of the runtime: must not add or remove ops.
+  virtual void VisitCallers(std::string_view op_name, FunctionRef<void(std::string_view)> visit) const;
 
   // Resolves by name, from a table after the first time and until the op changes, and invokes.
   void Execute(std::string_view op_name, const OpInvocation& invocation);

@@ -134,28 +134,42 @@ StatusOr<DType> OpSignature::BindSimple(std::span<const TensorMetadata* const> a
 
 StatusOr<DType> OpSignature::BindGeneral(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
                                          std::span<TensorMetadata> results) const {
-  Bindings bindings;
-  for (int i = 0; i < OpDef::kMaxAttrs; ++i) {
-    bindings.types[i] = DType::kInvalid;
-    bindings.numbers[i] = -1;
-    bindings.lists[i] = kNoList;
-  }
   if (attrs.out_of_memory()) return Status::OutOfMemory();
   if (attrs.too_deep()) return InvalidArgument("attributes may be nested at most ", kMaxAttrDepth, " deep, got more");
-  TANDEM_RETURN_IF_ERROR(BindInputs(args, attrs, bindings));
+  Bindings bindings;
+  BindGiven(attrs, bindings);
+  TANDEM_RETURN_IF_ERROR(BindInputs(args, bindings));
   TANDEM_RETURN_IF_ERROR(BindAttrs(attrs, bindings));
-  TANDEM_RETURN_IF_ERROR(BindOutputs(args, attrs, bindings, results));
+  TANDEM_RETURN_IF_ERROR(BindOutputs(args, bindings, results));
   return def_.kernel_type_attr < 0 ? DType::kInvalid : bindings.types[def_.kernel_type_attr];
 }
 
-StatusOr<size_t> OpSignature::SequenceLength(const ArgDef& input, size_t num_args, const OpAttrsRef& attrs) const {
+void OpSignature::BindGiven(const OpAttrsRef& attrs, Bindings& bindings) const {
+  for (size_t i = 0; i < def_.attrs.size(); ++i) {
+    bindings.types[i] = DType::kInvalid;
+    bindings.numbers[i] = -1;
+    bindings.lists[i] = kNoList;
+    bindings.given[i] = nullptr;
+  }
+  bindings.has_unknown = false;
+  for (const AttrEntry& entry : attrs.entries()) {
+    const int index = def_.FindAttr(entry.name);
+    if (index < 0) {
+      bindings.has_unknown = true;
+    } else {
+      bindings.given[index] = &entry;
+    }
+  }
+}
+
+StatusOr<size_t> OpSignature::SequenceLength(const ArgDef& input, size_t num_args, const Bindings& bindings) const {
   const size_t num_sequences = static_cast<size_t>(num_variadic_inputs_);
   const size_t left = num_args - num_fixed_inputs_;
   const size_t length = left / num_sequences;
   const bool is_even = left % num_sequences == 0;
   const AttrDef& attr = def_.attrs[static_cast<size_t>(CountAttr(input))];
   // What the call says must agree with its arguments; a default need not.
-  if (const AttrEntry* entry = FindValid(attrs, attr)) {
+  if (const AttrEntry* entry = FindValid(CountAttr(input), bindings)) {
     const int64_t given = attr.is_list ? entry->size : *static_cast<const int64_t*>(entry->data);
     if (!is_even || !std::cmp_equal(length, given)) {
       return InvalidArgument("expected ", given, " arguments for ", input.name, " as attribute ", attr.name,
@@ -172,17 +186,16 @@ StatusOr<size_t> OpSignature::SequenceLength(const ArgDef& input, size_t num_arg
   return length;
 }
 
-Status OpSignature::BindInputs(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
-                               Bindings& bindings) const {
+Status OpSignature::BindInputs(std::span<const TensorMetadata* const> args, Bindings& bindings) const {
   size_t position = 0;
   for (const ArgDef& input : def_.inputs) {
     size_t count = 1;
     if (input.IsVariadic()) {
-      TANDEM_ASSIGN_OR_RETURN(count, SequenceLength(input, args.size(), attrs));
+      TANDEM_ASSIGN_OR_RETURN(count, SequenceLength(input, args.size(), bindings));
       bindings.numbers[CountAttr(input)] = static_cast<int64_t>(count);
     }
     if (input.type_list_attr >= 0) {
-      TANDEM_RETURN_IF_ERROR(BindList(input, position, args.subspan(position, count), args, attrs, bindings));
+      TANDEM_RETURN_IF_ERROR(BindList(input, position, args.subspan(position, count), args, bindings));
       position += count;
       continue;
     }
@@ -201,11 +214,10 @@ Status OpSignature::BindInputs(std::span<const TensorMetadata* const> args, cons
 // The sequence `given` begins at `position`. Its dtypes are those that the call lists, or those of an earlier sequence
 // with the same list.
 Status OpSignature::BindList(const ArgDef& input, size_t position, std::span<const TensorMetadata* const> given,
-                             std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
-                             Bindings& bindings) const {
+                             std::span<const TensorMetadata* const> args, Bindings& bindings) const {
   const AttrDef& attr = def_.attrs[static_cast<size_t>(input.type_list_attr)];
   std::span<const DType> list;
-  internal::GetAttrArray(FindValid(attrs, attr), &list);
+  internal::GetAttrArray(FindValid(input.type_list_attr, bindings), &list);
   size_t& first = bindings.lists[input.type_list_attr];
   if (first == kNoList) first = position;
   for (size_t i = 0; i < given.size(); ++i) {
@@ -248,21 +260,21 @@ Status OpSignature::BindType(int attr, size_t position, const ArgDef& input, con
 }
 
 Status OpSignature::BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const {
-  TANDEM_RETURN_IF_ERROR(CheckAttrNames(attrs));
+  if (bindings.has_unknown) return UnknownAttr(attrs);
   for (size_t i = 0; i < def_.attrs.size(); ++i) {
     const AttrDef& attr = def_.attrs[i];
-    const AttrEntry* entry = attrs.Find(attr.name);
-    if (entry == nullptr) {
+    const AttrEntry* entry = bindings.given[i];
+    const bool from_call = entry != nullptr;
+    if (!from_call) {
       // A type that follows from a sequence follows from nothing if that is empty.
       const bool is_bound = attr.kind != AttrKind::kType || attr.is_list || bindings.types[i] != DType::kInvalid;
       if (attr.inferred && is_bound) continue;
-      return InvalidArgument("attribute ", attr.name, " is required, expected ", attr.spec);
+      if (!attr.has_default) return InvalidArgument("attribute ", attr.name, " is required, expected ", attr.spec);
     }
-    const bool from_call = std::ranges::any_of(attrs.entries(), [&](const AttrEntry& e) { return &e == entry; });
     if (from_call) TANDEM_RETURN_IF_ERROR(CheckAttr(attr, *entry));
     if (attr.kind == AttrKind::kType && !attr.is_list) {
       DType value = DType::kInvalid;
-      attrs.Get(attr.name, &value);
+      internal::GetAttr(from_call ? entry : FindDefault(attr), &value);
       // What follows from the inputs wins over a default, but must agree with what the call says.
       const bool from_inputs = bindings.types[i] != DType::kInvalid;
       if (from_inputs && from_call && bindings.types[i] != value) {
@@ -271,18 +283,20 @@ Status OpSignature::BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const
       }
       if (!from_inputs) bindings.types[i] = value;
     } else if (attr.kind == AttrKind::kInt && !attr.is_list && bindings.numbers[i] < 0) {
-      attrs.Get(attr.name, &bindings.numbers[i]);
+      internal::GetAttr(from_call ? entry : FindDefault(attr), &bindings.numbers[i]);
     }
   }
   return Status();
 }
 
-Status OpSignature::BindOutputs(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
-                                const Bindings& bindings, std::span<TensorMetadata> results) const {
+Status OpSignature::BindOutputs(std::span<const TensorMetadata* const> args, const Bindings& bindings,
+                                std::span<TensorMetadata> results) const {
   // The dtypes of a list that no input has come from the call or the defaults.
   const auto list_of = [&](const ArgDef& output) {
+    const auto index = static_cast<size_t>(output.type_list_attr);
+    const AttrEntry* const entry = bindings.given[index];
     std::span<const DType> list;
-    attrs.GetArray(def_.attrs[static_cast<size_t>(output.type_list_attr)].name, &list);
+    internal::GetAttrArray(entry == nullptr ? FindDefault(def_.attrs[index]) : entry, &list);
     return list;
   };
   const auto length = [&](const ArgDef& output) -> uint64_t {
@@ -315,12 +329,11 @@ Status OpSignature::BindOutputs(std::span<const TensorMetadata* const> args, con
 }
 
 // Of several names that are not defined, the first by name: calls give them in any order.
-Status OpSignature::CheckAttrNames(const OpAttrsRef& attrs) const {
+Status OpSignature::UnknownAttr(const OpAttrsRef& attrs) const {
   const AttrEntry* unknown = nullptr;
   for (const AttrEntry& entry : attrs.entries()) {
     if (def_.FindAttr(entry.name) < 0 && (unknown == nullptr || entry.name < unknown->name)) unknown = &entry;
   }
-  if (unknown == nullptr) return Status();
   MessageBuilder known;
   for (const AttrDef& attr : def_.attrs) known.Append(known.view().empty() ? "" : ", ", attr.name);
   return InvalidArgument("attribute ", unknown->name, " is not defined, expected ",
@@ -329,12 +342,16 @@ Status OpSignature::CheckAttrNames(const OpAttrsRef& attrs) const {
 
 // What the call gives for an attribute that says something of its arguments; a wrong value is told later, in the order
 // of the definition.
-const AttrEntry* OpSignature::FindValid(const OpAttrsRef& attrs, const AttrDef& attr) const {
-  const AttrEntry* entry = internal::FindAttr(attrs.entries(), attr.name);
-  return entry != nullptr && CheckAttr(attr, *entry).ok() ? entry : nullptr;
+const AttrEntry* OpSignature::FindValid(int attr, const Bindings& bindings) const {
+  const AttrEntry* entry = bindings.given[attr];
+  return entry != nullptr && CheckAttr(def_.attrs[static_cast<size_t>(attr)], *entry).ok() ? entry : nullptr;
 }
 
-Status OpSignature::CheckAttr(const AttrDef& attr, const AttrEntry& entry) const {
+const AttrEntry* OpSignature::FindDefault(const AttrDef& attr) const {
+  return def_.defaults ? def_.defaults->Find(attr.name) : nullptr;
+}
+
+Status OpSignature::CheckAttr(const AttrDef& attr, const AttrEntry& entry) {
   if (attr.kind == AttrKind::kAny) return Status();
   if (entry.type != StoredType(attr.kind) || entry.is_array != attr.is_list) {
     MessageBuilder expected;

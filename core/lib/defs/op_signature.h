@@ -49,6 +49,11 @@ class OpSignature {
     return def_.has_host_inputs && InputAt(position, num_args).host_input;
   }
 
+  // Whether a call may give this value for `attr`, one of the definition's.
+  static Status CheckAttr(const AttrDef& attr, const AttrEntry& entry);
+  // The error of the first name, of those given, that the definition does not have.
+  Status UnknownAttr(const OpAttrsRef& attrs) const;
+
  private:
   static constexpr size_t kNoList = SIZE_MAX;
   // What the call has bound so far, by attribute index.
@@ -56,6 +61,9 @@ class OpSignature {
     DType types[OpDef::kMaxAttrs];
     int64_t numbers[OpDef::kMaxAttrs];  // counts and integers; -1 if not bound
     size_t lists[OpDef::kMaxAttrs];     // of a list(type) that an input has: where its arguments begin
+    // What the call itself gives, so that each name is compared once.
+    const AttrEntry* given[OpDef::kMaxAttrs];
+    bool has_unknown;  // whether it gives what is not defined
   };
 
   Status CheckArgumentCountSlow(size_t num_args) const;
@@ -63,19 +71,19 @@ class OpSignature {
                              std::span<TensorMetadata> results) const;
   StatusOr<DType> BindGeneral(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
                               std::span<TensorMetadata> results) const;
-  Status BindInputs(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs, Bindings& bindings) const;
-  Status BindOutputs(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs, const Bindings& bindings,
+  void BindGiven(const OpAttrsRef& attrs, Bindings& bindings) const;
+  Status BindInputs(std::span<const TensorMetadata* const> args, Bindings& bindings) const;
+  Status BindOutputs(std::span<const TensorMetadata* const> args, const Bindings& bindings,
                      std::span<TensorMetadata> results) const;
   Status BindList(const ArgDef& input, size_t position, std::span<const TensorMetadata* const> given,
-                  std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs, Bindings& bindings) const;
+                  std::span<const TensorMetadata* const> args, Bindings& bindings) const;
   Status BindType(int attr, size_t position, const ArgDef& input, const TensorMetadata& given,
                   std::span<const TensorMetadata* const> args, Bindings& bindings) const;
   Status BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const;
-  Status CheckAttrNames(const OpAttrsRef& attrs) const;
-  const AttrEntry* FindValid(const OpAttrsRef& attrs, const AttrDef& attr) const;
-  // The value that the call gives for `attr`.
-  Status CheckAttr(const AttrDef& attr, const AttrEntry& entry) const;
-  StatusOr<size_t> SequenceLength(const ArgDef& input, size_t num_args, const OpAttrsRef& attrs) const;
+  const AttrEntry* FindValid(int attr, const Bindings& bindings) const;
+  // Of an attribute that the call does not give; null if there is none.
+  const AttrEntry* FindDefault(const AttrDef& attr) const;
+  StatusOr<size_t> SequenceLength(const ArgDef& input, size_t num_args, const Bindings& bindings) const;
   Status WrongCount(std::string_view what, uint64_t expected, size_t given) const;
 
   const OpDef& def_;

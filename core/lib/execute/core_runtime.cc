@@ -5,6 +5,10 @@
 
 #include "tandem/core_runtime.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace tandem {
 
 SharedContext::~SharedContext() = default;
@@ -34,8 +38,17 @@ void CoreRuntime::Detach(OpHandler& handler) {
 }
 
 void CoreRuntime::OpChanged(std::string_view op_name) {
+  std::vector<std::string> changed = {std::string(op_name)};
   const std::lock_guard lock(attached_mutex_);
-  for (OpHandler* handler = attached_; handler != nullptr; handler = handler->next_) handler->Forget(op_name);
+  for (size_t i = 0; i < changed.size(); ++i) {
+    const std::string name = changed[i];
+    for (OpHandler* handler = attached_; handler != nullptr; handler = handler->next_) {
+      handler->Forget(name);
+      handler->VisitCallers(name, [&changed](std::string_view caller) {
+        if (std::ranges::find(changed, caller) == changed.end()) changed.emplace_back(caller);
+      });
+    }
+  }
 }
 
 OpHandler* CoreRuntime::AddHandler(std::unique_ptr<OpHandler> handler) {

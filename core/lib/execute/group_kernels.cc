@@ -6,34 +6,15 @@
 #include "execute/group_kernels.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "defs/attr_comparison.h"
 #include "execute/pending_group.h"
 
 namespace tandem {
 
 namespace {
-
-// Of the values that two attributes of one name have. False for kinds that element-wise ops do not have.
-bool HaveSameValue(const AttrEntry& a, const AttrEntry& b) {
-  if (a.type != b.type || a.is_array || b.is_array) return false;
-  switch (a.type) {
-    case AttrType::kBool:
-      return *static_cast<const bool*>(a.data) == *static_cast<const bool*>(b.data);
-    case AttrType::kDType:
-      return *static_cast<const DType*>(a.data) == *static_cast<const DType*>(b.data);
-    case AttrType::kI32:
-    case AttrType::kF32:  // as bits: 0 and -0 are two
-      return std::memcmp(a.data, b.data, 4) == 0;
-    case AttrType::kI64:
-    case AttrType::kF64:
-      return std::memcmp(a.data, b.data, 8) == 0;
-    default:
-      return false;
-  }
-}
 
 // Both are sorted by name, being frozen.
 bool AreSame(const OpAttrsRef& a, const OpAttrsRef& b) {

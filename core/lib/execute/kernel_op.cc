@@ -267,7 +267,8 @@ void KernelOp::Dispatch(const OpInvocation& invocation, const Inputs& inputs) co
     }
     args[i] = inputs.pending ? &handles[i].metadata() : &handles[i].tensor().metadata();
   }
-  const OpAttrsRef attrs = invocation.attrs.WithDefaults(def_.defaults.get());
+  const BorrowedOpAttrs borrowed(invocation.attrs, def_.defaults.get());
+  const OpAttrsRef& attrs = borrowed.ref();
   bool can_plan = !inputs.pending || def_.metadata != nullptr;
   const bool fetches = HasHostInputElsewhere(exec, handles);
   for (size_t i = 0; i < values.size(); ++i) {

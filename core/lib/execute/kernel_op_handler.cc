@@ -130,13 +130,18 @@ void* KernelOpHandler::FindContext(const KernelContext& context) const {
   return found == provided_.end() ? nullptr : found->object;
 }
 
-Status KernelOpHandler::AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel) {
+Status KernelOpHandler::CheckContexts(std::string_view op_name, const Kernel& kernel) const {
   const KernelContext* const* contexts = kernel.signature().contexts;
   for (; contexts != nullptr && *contexts != nullptr; ++contexts) {
     if (FindContext(**contexts) != nullptr) continue;
     return FailedPrecondition("a kernel of ", op_name, " takes ", (*contexts)->name, ", which op handler ",
                               std::string_view(name()), " does not provide");
   }
+  return Status();
+}
+
+Status KernelOpHandler::AddKernel(std::string_view op_name, DTypeSet dtypes, Kernel kernel) {
+  TANDEM_RETURN_IF_ERROR(CheckContexts(op_name, kernel));
   {
     const std::lock_guard lock(mutex_);
     auto found = kernels_.find(op_name);
@@ -262,8 +267,7 @@ DTypeSet KernelOpHandler::FindFusable(const OpDef& def, DTypeSet own) const {
   DTypeSet fusable;
   // The results of devices that queue by themselves may come later than their kernels return.
   if (group_kernels_ == nullptr || !policy_.use_work_queue || def.kind != OpKind::kElementwise ||
-      def.outputs.size() != 1 ||
-      !fuser_->CanFuse(def, OpAttrsRef())) {
+      def.outputs.size() != 1 || !fuser_->CanFuse(def, OpAttrsRef())) {
     return fusable;
   }
   for (int i = 0; i < kNumDTypes; ++i) {
@@ -277,11 +281,15 @@ StatusOr<Op> KernelOpHandler::MakeGroupOp(std::shared_ptr<const ElementwiseGroup
   if (fuser_ == nullptr) return OpHandler::MakeGroupOp(std::move(group));
   TANDEM_ASSIGN_OR_RETURN(const Kernel kernel, fuser_->MakeKernel(group));
   TANDEM_ASSIGN_OR_RETURN(OpDef built, ElementwiseGroup::MakeDefinition(std::move(group)));
-  const auto def = std::make_shared<const OpDef>(std::move(built));
+  return MakeOpOf(std::make_shared<const OpDef>(std::move(built)), kernel);
+}
+
+StatusOr<Op> KernelOpHandler::MakeOpOf(std::shared_ptr<const OpDef> def, const Kernel& kernel) {
+  TANDEM_RETURN_IF_ERROR(CheckContexts(def->name, kernel));
   TANDEM_RETURN_IF_ERROR(CheckFits(kernel.signature(), *def));
   auto kernels = std::make_shared<KernelsByDType>();
   kernels->fill(kernel);
-  RcRef<const KernelOp> op = MakeRef<const KernelOp>(*this, def, std::move(kernels), nullptr, policy_);
+  RcRef<const KernelOp> op = MakeRef<const KernelOp>(*this, std::move(def), std::move(kernels), nullptr, policy_);
   if (!op) return Status::OutOfMemory();
   return Op(std::move(op));
 }

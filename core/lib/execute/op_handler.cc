@@ -63,6 +63,8 @@ OpHandler::~OpHandler() { runtime_.Detach(*this); }
 
 bool OpHandler::HasKernel(std::string_view, DType) const { return false; }
 
+void OpHandler::VisitCallers(std::string_view, FunctionRef<void(std::string_view)>) const {}
+
 StatusOr<Op> OpHandler::MakeGroupOp(std::shared_ptr<const ElementwiseGroup>) {
   return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(name_), " computes no groups of ops");
 }

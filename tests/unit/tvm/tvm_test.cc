@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "c_api_test_fixture.h"
@@ -347,6 +348,48 @@ TEST_F(TvmTest, DL4_WrongAttributesAndArgumentsAreNamed) {
   EXPECT_EQ(ErrorOf(Classic("parts").Call(inputs, two)[1]), "expected a shape for each of 2 results, or none, got 1");
   const eager::Tensor failed = Classic("fail")(x);
   EXPECT_FALSE(Classic("addone")(failed).Await().ok());
+}
+
+// A table as a user has it: the compiled function runs in place of an op, for one shape, in eager code as it is.
+TEST_F(TvmTest, OH4a_AFunctionRunsInPlaceOfAnOp) {
+  const std::string text = R"({"substitutions": [{"op": "tf.AddV2", "inputs": ["f32[?]", "f32[?]"],
+      "use": {"library": ")" +
+                           PathOf("classic") + R"(", "function": "sum"}}, {"op": "tf.Neg", "inputs": ["f32[3]"],
+      "use": {"library": ")" +
+                           PathOf("ffi") + R"(", "function": "addone"}}]})";
+  const SubstituteLoader load = [this](std::string_view library, std::string_view function) {
+    return tvm::LoadSubstitute(cpu(), library, function);
+  };
+  CoreRuntime& core = rt_->core();
+  const RcRef<Substitutions> table = MakeRef<Substitutions>(core);
+  StatusOr<std::vector<Substitution>> rules = ParseSubstitutions(core, text, "table.json", load);
+  ASSERT_TRUE(rules.ok()) << rules.status().ToString();
+  ASSERT_TRUE(table->Add(std::move(*rules)).ok());
+  OpHandler* const layer = core.AddHandler(CreateSubstitutionOpHandler("layer", core, cpu(), table));
+  const auto call = [&](std::string_view op, std::initializer_list<const eager::Tensor*> inputs) {
+    std::vector<TensorHandle> args;
+    for (const eager::Tensor* input : inputs) args.push_back(input->handle().CopyRef());
+    TensorHandle result;
+    core.Execute(op, layer, Location::Current(), args, {}, {&result, 1});
+    return eager::Tensor(rt_.get(), std::move(result));
+  };
+  const eager::Tensor x = Iota(3);
+  const eager::Tensor y = Iota(4);
+  EXPECT_EQ(*call("tf.Neg", {&x}).ToVector<float>(), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(*call("tf.Neg", {&y}).ToVector<float>(), (std::vector<float>{0, -1, -2, -3}));
+  EXPECT_EQ(*call("tf.AddV2", {&x, &x}).ToVector<float>(), (std::vector<float>{0, 2, 4}));
+  EXPECT_NE(ErrorOf(call("tf.AddV2", {&x, &y})).find("broadcast"), std::string::npos) << "told by the op itself";
+
+  for (const auto& [path, function, error] :
+       {std::tuple(PathOf("none"), "addone", "library of compiled functions"), {PathOf("ffi"), "none", "'none'"}}) {
+    const Status status = ParseSubstitutions(core,
+                                             R"({"substitutions": [{"op": "tf.Neg", "use": {"library": ")" + path +
+                                                 R"(", "function": ")" + function + R"("}}]})",
+                                             "table.json", load)
+                              .status();
+    EXPECT_EQ(status.message().find("table.json:1:44: "), 0u) << status.message();
+    EXPECT_NE(status.message().find(error), std::string_view::npos) << status.message();
+  }
 }
 
 class CTvmTest : public CApiTest {};

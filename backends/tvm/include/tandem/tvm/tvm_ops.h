@@ -14,6 +14,7 @@
 #include "tandem/export.h"
 #include "tandem/kernel_op_handler.h"
 #include "tandem/op_library.h"
+#include "tandem/substitution_op_handler.h"
 #include "tandem/tensor_shape.h"
 #include "tandem/tvm/packed_function.h"
 
@@ -45,6 +46,12 @@ struct OpOutputs {
 // its own, which calls `function`; with a kernel of `cpu`. It goes when `library` goes.
 TANDEM_EXPORT Status DefineOp(OpLibrary& library, KernelOpHandler& cpu, std::string_view name, int num_inputs,
                               const PackedFunction& function, const OpOutputs& outputs = {});
+
+// The function of a library as a kernel of `cpu` in place of that of an op (substitution_op_handler.h): it gets the
+// op's inputs and results, none of them strings, as DLTensors, and no attributes. For ops that have a metadata
+// function.
+TANDEM_EXPORT StatusOr<SubstituteKernel> LoadSubstitute(KernelOpHandler& cpu, std::string_view path,
+                                                        std::string_view function);
 
 }  // namespace tandem::tvm
 

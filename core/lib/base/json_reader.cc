@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-#include "json_reader.h"
+#include "base/json_reader.h"
 
 #include <charconv>
 #include <system_error>
@@ -124,6 +124,42 @@ bool JsonReader::TakeUnsigned(uint64_t* out) {
   if (end == at_ || has_leading_zero || (end < text_.size() && IsOfNumber(text_[end]))) return false;
   if (std::from_chars(text_.data() + at_, text_.data() + end, *out).ec != std::errc()) return false;
   at_ = end;
+  return true;
+}
+
+bool JsonReader::TakeNumber(std::string_view* out) {
+  SkipSpace();
+  size_t end = at_;
+  const auto take_any = [&](std::string_view chars) {
+    const bool has = end < text_.size() && chars.find(text_[end]) != chars.npos;
+    end += has ? 1 : 0;
+    return has;
+  };
+  const auto take_digits = [&] {
+    const size_t begin = end;
+    while (end < text_.size() && IsDigit(text_[end])) ++end;
+    return end - begin;
+  };
+  take_any("-");
+  const size_t begin = end;
+  const size_t num_digits = take_digits();
+  bool is_number = num_digits == 1 || (num_digits > 1 && text_[begin] != '0');
+  if (is_number && take_any(".")) is_number = take_digits() > 0;
+  if (is_number && take_any("eE")) {
+    take_any("+-");
+    is_number = take_digits() > 0;
+  }
+  if (!is_number || (end < text_.size() && IsOfNumber(text_[end]))) return false;
+  *out = {text_.data() + at_, end - at_};
+  at_ = end;
+  return true;
+}
+
+bool JsonReader::TakeWord(std::string_view word) {
+  SkipSpace();
+  const std::string_view rest = std::string_view(text_.data(), text_.size()).substr(at_);
+  if (!rest.starts_with(word) || (rest.size() > word.size() && IsLetter(rest[word.size()]))) return false;
+  at_ += word.size();
   return true;
 }
 

@@ -3,8 +3,8 @@
 
 // JsonReader: takes JSON text token by token, for readers that know what has to come.
 
-#ifndef TANDEM_LIB_JSON_READER_H_
-#define TANDEM_LIB_JSON_READER_H_
+#ifndef TANDEM_CORE_LIB_BASE_JSON_READER_H_
+#define TANDEM_CORE_LIB_BASE_JSON_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +34,10 @@ class JsonReader {
   const char* TakeString(std::string_view* out);
   // Takes an integer from 0 to 2^64 - 1, written in digits alone; whether it was there.
   bool TakeUnsigned(uint64_t* out);
+  // Takes any number, as it is written; whether it was there. The view lives as long as the text.
+  bool TakeNumber(std::string_view* out);
+  // Takes a word, such as true; whether it was there.
+  bool TakeWord(std::string_view word);
 
   friend void AppendTo(MessageBuilder& out, const JsonReader& reader);
 
@@ -48,4 +52,4 @@ class JsonReader {
 
 }  // namespace tandem
 
-#endif  // TANDEM_LIB_JSON_READER_H_
+#endif  // TANDEM_CORE_LIB_BASE_JSON_READER_H_
