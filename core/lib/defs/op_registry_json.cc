@@ -34,6 +34,7 @@
 #include <cmath>
 
 #include "base/utf8.h"
+#include "tandem/attrs_json.h"
 #include "tandem/op_registry.h"
 
 namespace tandem {
@@ -159,8 +160,8 @@ void WriteValues(JsonWriter& out, const AttrEntry& entry) {
   out.Close(']');
 }
 
-void WriteDefault(JsonWriter& out, const AttrDef& attr, const AttrEntry& entry) {
-  out.Key("default");
+// Of the attribute's own type.
+void WriteAttrValue(JsonWriter& out, const AttrDef& attr, const AttrEntry& entry) {
   switch (attr.kind) {
     case AttrKind::kType:
       return WriteValues<DType>(out, entry);
@@ -178,7 +179,7 @@ void WriteDefault(JsonWriter& out, const AttrDef& attr, const AttrEntry& entry) 
       return WriteValues<FunctionAttr>(out, entry);
     case AttrKind::kTensor:
     case AttrKind::kAny:
-      break;  // definitions give these no default
+      break;  // definitions give these no default, and AttrsToJson leaves them out
   }
 }
 
@@ -198,7 +199,7 @@ void WriteAttr(JsonWriter& out, const OpDef& def, const AttrDef& attr) {
     out.Close(']');
   }
   if (attr.has_minimum) out.Key("minimum").Int(attr.minimum);
-  if (attr.has_default) WriteDefault(out, attr, *def.defaults->Find(attr.name));
+  if (attr.has_default) WriteAttrValue(out.Key("default"), attr, *def.defaults->Find(attr.name));
   out.Key("spec").String(attr.spec);
   out.Close('}');
 }
@@ -253,6 +254,18 @@ std::string OpRegistry::ToJson() const {
   }
   std::string text = std::move(out).Take();
   return text + "\n]}\n";
+}
+
+std::string AttrsToJson(const OpDef& def, const OpAttrsRef& attrs) {
+  JsonWriter out;
+  out.Open('{');
+  for (const AttrDef& attr : def.attrs) {
+    const AttrEntry* const entry = attrs.Find(attr.name);
+    if (entry == nullptr || attr.kind == AttrKind::kTensor || attr.kind == AttrKind::kAny) continue;
+    WriteAttrValue(out.Key(attr.name), attr, *entry);
+  }
+  out.Close('}');
+  return std::move(out).Take();
 }
 
 }  // namespace tandem
