@@ -52,6 +52,7 @@ struct tandem_js {
   tandem::js::EventLoopQueue* queue = nullptr;
   std::unique_ptr<tandem::js::JsDevice> device;  // null: none
   std::unique_ptr<tandem::js::JsPart> layers;    // of js_layers.cc; null: none
+  std::unique_ptr<tandem::js::JsPart> ops;       // of js_ops.cc; null: none; ends before the runtime
   tandem::RcRef<tandem_runtime> runtime;
   // Waits for the queue to be empty, where there are no workers.
   std::vector<tandem::js::Event*> settling;

@@ -88,9 +88,9 @@ export interface Found {
   readonly isSimple: boolean;
 }
 
-// Whether it is a list of tensors.
-function isListed(arg: ArgDefinition): boolean {
-  return arg.number_attr !== undefined || arg.type_list_attr !== undefined;
+/** Whether it is a list of tensors. */
+export function isListed(arg: ArgDefinition | undefined): boolean {
+  return arg?.number_attr !== undefined || arg?.type_list_attr !== undefined;
 }
 
 /** The ops of an engine by name. One for each engine, read when it is first needed. */
