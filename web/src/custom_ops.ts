@@ -22,7 +22,8 @@ export interface OpFunctions {}
 export type OpAttributes = Readonly<Record<string, AttrValue>>;
 
 /**
- * Calls an op: an argument for each input of its definition, a list where that is a list of tensors, then attributes.
+ * Calls an op: an argument for each input of its definition, a list where that is a list of tensors, then attributes in
+ * a plain object.
  * Gives a tensor, or a list of them if the definition has other than one output. Throws as `execute` does.
  */
 export type OpFunction<Result extends Tensor | Tensor[] = Tensor> =

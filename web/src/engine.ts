@@ -105,12 +105,10 @@ export interface AttrWriter {
 export interface ScriptKernels {
   /** Runs the kernel of an op for a call of the engine. */
   start(id: number, call: number): void;
-  /** Ends the calls that nobody wants any more. */
+  /** Ends the calls that nobody wants any more: all if the engine is gone. */
   poll(): void;
   /** Resolves when no call is left: whether there was one, and the engine is still there. */
   settled(): Promise<boolean>;
-  /** Tells kernels that the engine is gone. */
-  close(): void;
 }
 
 const NURSERY_SIZE = 512;
@@ -336,7 +334,7 @@ export abstract class Engine {
     for (const op of this.users) op.forget(this);
     this.users.clear();
     this.events.close();
-    this.kernels?.close();
+    this.kernels?.poll();
     this.gpu?.close();
     // Its memory goes when nothing refers to it, though tensors and the runtime may still be held.
     this.end();

@@ -35,7 +35,7 @@ import { keepTensor, runInScope } from './scope.js';
 import { isTensor, newTensor } from './tensor.js';
 import type { Tensor } from './tensor.js';
 import { Trace } from './trace.js';
-import { copyOf, describe, isList } from './values.js';
+import { copyOf, describe } from './values.js';
 import { signalOf } from './waiting.js';
 
 /** What a tensor is made as. */
@@ -217,12 +217,12 @@ export class Runtime {
     const { definition, op } = attributed(this.op, () => this.ensureRegistry().find(name, this.op));
     const { inputs: specs, outputs } = definition;
     const call = (...inputs: unknown[]): Tensor | Tensor[] => {
-      const last = inputs.at(-1);
-      const hasAttrs = typeof last === 'object' && last !== null && !isTensor(last) && !isList(last);
-      const attrs = (hasAttrs ? inputs.pop() : {}) as OpAttributes;
-      const count = attributed(call, () => numResults(definition,
-        inputs.flatMap((input, i) => (isListed(specs[i]) ? input : 0)).length, attrs));
-      const results = callMany(op, call, inputs as unknown as Inputs, attrs, count, this);
+      let attrs: OpAttributes = {};
+      const count = attributed(call, () => {
+        if (inputs.at(-1)?.constructor === Object) attrs = inputs.pop() as OpAttributes;
+        return numResults(definition, inputs.flatMap((input, i) => (isListed(specs[i]) ? input : 0)).length, attrs);
+      });
+      const results = callMany(op, call, inputs as Inputs, attrs, count, this);
       return outputs.length === 1 && !isListed(outputs[0]) ? results[0]! : results;
     };
     return call;

@@ -454,8 +454,8 @@ export class WasmEngine extends Engine {
 
   cancelRequest(request: number, reason: string): void {
     this.withText(reason, (text) => this.run((exports) => exports.tandem_request_cancel(request, text)));
-    // What kernels in JavaScript still do is to end.
-    if (this.kernels) this.events.wake();
+    // For kernels in JavaScript, which are told then.
+    this.events.wake();
   }
 
   releaseRequest(request: number): void {

@@ -78,7 +78,7 @@ export class ModuleKernels implements ScriptKernels {
   }
 
   poll(): void {
-    if (this.engine.closed !== undefined) return;
+    if (this.engine.closed !== undefined) return this.close();
     for (const call of [...this.open.keys()]) {
       if (this.open.has(call) && this.isCancelled(call)) this.giveUp(call);
     }
@@ -89,7 +89,7 @@ export class ModuleKernels implements ScriptKernels {
     return new Promise((resolve) => this.waiting.push(() => resolve(this.engine.closed === undefined)));
   }
 
-  close(): void {
+  private close(): void {
     const controllers = [...this.open.values()];
     this.open.clear();
     this.tellWaiting();
