@@ -137,7 +137,7 @@ export abstract class Engine {
   /** Whether calls are being recorded. */
   isRecording = false;
   /** The kernels in JavaScript; undefined for none. */
-  kernels: ScriptKernels | undefined;
+  declare kernels: ScriptKernels | undefined;
   /** Room for the arguments of the next `call`. Without any while `revive` has to give it anew. */
   abstract args: Uint32Array;
 

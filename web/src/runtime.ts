@@ -214,17 +214,14 @@ export class Runtime {
   op<Name extends keyof OpFunctions>(name: Name): OpFunctions[Name];
   op<Result extends Tensor | Tensor[] = Tensor>(name: string): OpFunction<Result>;
   op(name: string): unknown {
-    const { definition, op } = attributed(this.op, () => this.ensureRegistry().find(name, this.op));
-    const { inputs: specs, outputs } = definition;
-    const call = (...inputs: unknown[]): Tensor | Tensor[] => {
-      let attrs: OpAttributes = {};
-      const count = attributed(call, () => {
-        if (inputs.at(-1)?.constructor === Object) attrs = inputs.pop() as OpAttributes;
-        return numResults(definition, inputs.flatMap((input, i) => (isListed(specs[i]) ? input : 0)).length, attrs);
-      });
-      const results = callMany(op, call, inputs as Inputs, attrs, count, this);
+    const { definition, op } = this.ensureRegistry().find(name, this.op);
+    const { inputs, outputs } = definition;
+    const call = (...given: unknown[]): Tensor | Tensor[] => attributed(call, () => {
+      const attrs = given.at(-1)?.constructor === Object ? given.pop() as OpAttributes : {};
+      const total = given.flatMap((input, i) => (isListed(inputs[i]) ? input : 0)).length;
+      const results = callMany(op, call, given as Inputs, attrs, numResults(definition, total, attrs), this);
       return outputs.length === 1 && !isListed(outputs[0]) ? results[0]! : results;
-    };
+    });
     return call;
   }
 

@@ -454,8 +454,6 @@ export class WasmEngine extends Engine {
 
   cancelRequest(request: number, reason: string): void {
     this.withText(reason, (text) => this.run((exports) => exports.tandem_request_cancel(request, text)));
-    // For kernels in JavaScript, which are told then.
-    this.events.wake();
   }
 
   releaseRequest(request: number): void {
