@@ -114,7 +114,7 @@ export class Registry {
     if (found !== undefined) return found;
     // The engine knows what was meant.
     new Op(String(name), '', '').on(this.engine, entry);
-    throw errorIn(name, 'NotFound', 'expected an op that is defined, got another one');
+    throw errorIn(name, 'NotFound', 'expected an op that is defined');
   }
 }
 
@@ -142,7 +142,7 @@ export function numResults(
     const count = countOf(output, definition, numInputs, attrs);
     if (!Number.isInteger(count) || count! < 0 || count! > 2 ** 20) {
       throw errorIn(definition.name, 'InvalidArgument',
-        'expected the number of results in options.results, since the attributes do not tell');
+        'expected options.results, since the attributes do not tell how many');
     }
     return sum + count!;
   }, 0);
