@@ -72,6 +72,9 @@ set(doc_dir "${CMAKE_INSTALL_DATAROOTDIR}/doc/tandem")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${doc_dir}" COMPONENT runtime)
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/core/CONTRACT.md" DESTINATION "${doc_dir}"
         COMPONENT development)
+# The language of shaders, for those who give shaders as text.
+install(FILES "${PROJECT_SOURCE_DIR}/backends/shader/kernels/README.md" DESTINATION "${doc_dir}" RENAME shaders.md
+        COMPONENT development)
 if(TARGET tandem_docs)
   install(FILES "${PROJECT_BINARY_DIR}/tools/ops.html" DESTINATION "${doc_dir}" COMPONENT development)
 endif()

@@ -76,6 +76,7 @@ class DeferredCall final : public tandem_plugin_call, public Task {
   Status Describe(size_t index, const TensorMetadata& metadata) override;
   Status Allocate(size_t index, std::optional<size_t> input, void** data) override;
   Status SetStrings(size_t index, std::span<const std::string_view> strings) override;
+  Status Set(size_t index, const Tensor& tensor) override;
   Status Fail(size_t index, Status error) override {
     results_[index].error = std::move(error);
     return Status();
@@ -149,6 +150,12 @@ Status DeferredCall::Allocate(size_t index, std::optional<size_t>, void** data) 
 Status DeferredCall::SetStrings(size_t index, std::span<const std::string_view> strings) {
   TANDEM_ASSIGN_OR_RETURN(Tensor made, MakeStringResult(ResultMetadata(index), index, strings, host()));
   made_[index].emplace(std::move(made));
+  return Status();
+}
+
+Status DeferredCall::Set(size_t index, const Tensor& tensor) {
+  TANDEM_RETURN_IF_ERROR(CheckResult(index, results_[index].known, tensor.metadata(), def_->metadata != nullptr));
+  made_[index].emplace(tensor);
   return Status();
 }
 

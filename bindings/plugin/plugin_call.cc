@@ -22,6 +22,7 @@ Status OnlyInKernels() { return FailedPrecondition("only a kernel has results to
 
 Status tandem_plugin_call::Allocate(size_t, std::optional<size_t>, void**) { return OnlyInKernels(); }
 Status tandem_plugin_call::SetStrings(size_t, std::span<const std::string_view>) { return OnlyInKernels(); }
+Status tandem_plugin_call::Set(size_t, const tandem::Tensor&) { return OnlyInKernels(); }
 Status tandem_plugin_call::Fail(size_t, Status) { return OnlyInKernels(); }
 Status tandem_plugin_call::Defer(tandem_plugin_call**) { return OnlyInKernels(); }
 bool tandem_plugin_call::ParallelFor(int64_t count, double, tandem::FunctionRef<void(int64_t, int64_t)> range) {

@@ -95,6 +95,8 @@ struct tandem_plugin_call {
   // In the memory of `input`, if given and possible.
   virtual tandem::Status Allocate(size_t index, std::optional<size_t> input, void** data);
   virtual tandem::Status SetStrings(size_t index, std::span<const std::string_view> strings);
+  // A tensor of the host that is what the result is described as, or says what it is.
+  virtual tandem::Status Set(size_t index, const tandem::Tensor& tensor);
   virtual tandem::Status Fail(size_t index, tandem::Status error);
   virtual tandem::Status Defer(tandem_plugin_call** later);
   virtual bool IsCancelled() { return false; }

@@ -12,7 +12,7 @@ EventList::~EventList() {
     auto* data = reinterpret_cast<void*>(event->record_.data);
     if (event->record_.kind == TANDEM_JS_PRINT) {
       tandem_free(data);
-    } else {
+    } else if (event->record_.kind != TANDEM_JS_CALL) {  // a call is not the event's
       tandem_status_release(static_cast<tandem_status*>(data));
     }
     delete event;

@@ -98,6 +98,7 @@ tandem_js::tandem_js(size_t memory_limit, bool has_workers)
 
 tandem_js::~tandem_js() {
   collector.Close();
+  ops.reset();
   if (runtime && runtime->running() != nullptr) runtime->Stop();
   for (Event* event : settling) events.Post(*event);
 }

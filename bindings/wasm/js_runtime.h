@@ -49,6 +49,7 @@ struct tandem_js {
   tandem::js::Collector collector;
   tandem::js::EventLoopQueue* queue = nullptr;
   std::unique_ptr<tandem::js::JsDevice> device;  // null: none
+  std::unique_ptr<tandem::js::JsPart> ops;       // of js_ops.cc; null: none; ends before the runtime
   tandem::RcRef<tandem_runtime> runtime;
   // Waits for the queue to be empty, where there are no workers.
   std::vector<tandem::js::Event*> settling;

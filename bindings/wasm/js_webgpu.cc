@@ -42,6 +42,7 @@ class WebGpu final : public JsDevice, public webgpu::Executor {
   webgpu::WebGpuQueue& queue() const { return **queue_; }
   shader::ShaderOpHandler& handler() const { return *handler_; }
   const ShaderDevice& device() const { return handler_->gpu(); }
+  Status TakeShaders() { return handler_->TakeUserShaders(); }
   StatusOr<Tensor> Wrap(uint32_t number, uint64_t bytes, const TensorMetadata& metadata);
 
  private:
@@ -140,6 +141,8 @@ tandem_status* tandem_webgpu_create(tandem_js* js, const char* adapter, const ta
   js->device = std::move(device);
   return nullptr;
 }
+
+tandem_status* tandem_webgpu_take_shaders(tandem_js* js) { return tandem::c::ToC(DeviceOf(js).TakeShaders()); }
 
 void tandem_webgpu_batch_done(tandem_js* js, uint32_t batch) { DeviceOf(js).queue().OnBatchDone(batch); }
 

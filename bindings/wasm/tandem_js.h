@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 // Grows with every change of what JavaScript relies on; the package takes a module of its own version only.
-#define TANDEM_JS_VERSION 3
+#define TANDEM_JS_VERSION 4
 TANDEM_C_API uint32_t tandem_js_version(void);
 
 // A runtime with what JavaScript needs around it: work queue, events, garbage collection.
@@ -80,7 +80,9 @@ enum {
   // `data`: text of `size` bytes, without a NUL behind it, that JavaScript frees with tandem_free.
   TANDEM_JS_PRINT = 3,
   // Memory is short: JavaScript collects garbage, then calls tandem_js_collected. Not sent again before that.
-  TANDEM_JS_SHORTAGE = 4
+  TANDEM_JS_SHORTAGE = 4,
+  // A kernel in JavaScript is to run: `id` is the op's of tandem_js_op_register, `data` the tandem_js_call*.
+  TANDEM_JS_CALL = 5
 };
 // Moves at most `capacity` events to `events`; returns how many.
 TANDEM_C_API uint32_t tandem_js_take_events(tandem_js* js, tandem_js_event* events, uint32_t capacity);

@@ -46,6 +46,9 @@ typedef struct tandem_webgpu_options {
 TANDEM_C_API tandem_status* tandem_webgpu_create(tandem_js* js, const char* adapter,
                                                  const tandem_webgpu_options* options);
 
+// Has the device take shaders of tandem_js_op_register. Of the code of programs (tandem_programs.h).
+TANDEM_C_API tandem_status* tandem_webgpu_take_shaders(tandem_js* js);
+
 // What has become of what `execute` was given. Of each batch, in order; before that what has failed.
 TANDEM_C_API void tandem_webgpu_batch_done(tandem_js* js, uint32_t batch);
 // There was no memory for a buffer. Called before tandem_webgpu_batch_failed of the batches that use it.

@@ -101,6 +101,16 @@ export interface AttrWriter {
   shapes(name: string, values: readonly (readonly (number | bigint)[])[]): void;
 }
 
+/** The kernels in JavaScript of an engine. */
+export interface ScriptKernels {
+  /** Runs the kernel of an op for a call of the engine. */
+  start(id: number, call: number): void;
+  /** Ends the calls that nobody wants any more: all if the engine is gone. */
+  poll(): void;
+  /** Resolves when no call is left: whether there was one, and the engine is still there. */
+  settled(): Promise<boolean>;
+}
+
 const NURSERY_SIZE = 512;
 
 /**
@@ -126,6 +136,8 @@ export abstract class Engine {
   handler = '';
   /** Whether calls are being recorded. */
   isRecording = false;
+  /** The kernels in JavaScript; undefined for none. */
+  declare kernels: ScriptKernels | undefined;
   /** Room for the arguments of the next `call`. Without any while `revive` has to give it anew. */
   abstract args: Uint32Array;
 
@@ -322,6 +334,7 @@ export abstract class Engine {
     for (const op of this.users) op.forget(this);
     this.users.clear();
     this.events.close();
+    this.kernels?.poll();
     this.gpu?.close();
     // Its memory goes when nothing refers to it, though tensors and the runtime may still be held.
     this.end();

@@ -15,6 +15,8 @@ export type { Allocation } from './allocation.js';
 export type { AttrValue, TensorAttr } from './attrs.js';
 export type { Inputs, TensorInput } from './call.js';
 export type { Capabilities, DeviceName, GpuCapabilities } from './capabilities.js';
+// Whole, since a program may add to what is exported so.
+export * from './custom_ops.js';
 export { bf16ToNumber, DTYPES, f16ToNumber, numberToBF16, numberToF16 } from './dtypes.js';
 export type { DType, TypedArray } from './dtypes.js';
 export type { GpuMemoryInfo } from './gpu.js';

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Programs, recordings and layers, as users see them. What implements them is in a file of its own, which is loaded
+// Programs, recordings and layers, as users see them, and what opens these and ops of the user's own. What implements them is in a file of its own, which is loaded
 // when one of them is asked for.
 
 import type { requestOf, TensorInput } from './call.js';
 import type { Context, runIn } from './context.js';
 import type { createTensor } from './create.js';
+import type { OpFunction, OpSpec } from './custom_ops.js';
 import type { DType } from './dtypes.js';
 import type { errorFor, failure, locationOf, Over, TandemError } from './errors.js';
 import type { openFile, platform } from './platform.js';
@@ -294,4 +295,6 @@ export interface Programs {
     runtime: Runtime, fn: (...inputs: Tensor[]) => Result | PromiseLike<Result>, options: RecordOptions,
     caller: Caller): Promise<Recording<Result>>;
   setLayers(runtime: Runtime, layers: readonly Layer[], caller: Caller): Promise<void>;
+  registerOp<Result extends Tensor | Tensor[]>(
+    runtime: Runtime, spec: OpSpec, caller: Caller): Promise<OpFunction<Result>>;
 }

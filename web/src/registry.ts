@@ -5,7 +5,7 @@
 
 import type { DType } from './dtypes.js';
 import type { Engine } from './engine.js';
-import { TandemError } from './errors.js';
+import { errorIn } from './errors.js';
 import type { Entry } from './errors.js';
 import { Op } from './op.js';
 
@@ -88,9 +88,9 @@ export interface Found {
   readonly isSimple: boolean;
 }
 
-// Whether it is a list of tensors.
-function isListed(arg: ArgDefinition): boolean {
-  return arg.number_attr !== undefined || arg.type_list_attr !== undefined;
+/** Whether it is a list of tensors. */
+export function isListed(arg: ArgDefinition | undefined): boolean {
+  return (arg?.number_attr ?? arg?.type_list_attr) !== undefined;
 }
 
 /** The ops of an engine by name. One for each engine, read when it is first needed. */
@@ -114,7 +114,7 @@ export class Registry {
     if (found !== undefined) return found;
     // The engine knows what was meant.
     new Op(String(name), '', '').on(this.engine, entry);
-    throw new TandemError('NotFound', `[${name}] expected an op that is defined, got another one`, { op: name });
+    throw errorIn(name, 'NotFound', 'expected an op that is defined');
   }
 }
 
@@ -140,12 +140,11 @@ export function numResults(
 ): number {
   return definition.outputs.reduce((sum, output) => {
     const count = countOf(output, definition, numInputs, attrs);
-    if (count === undefined || !Number.isSafeInteger(count) || count < 0 || count > 2 ** 20) {
-      throw new TandemError('InvalidArgument',
-        `[${definition.name}] expected the number of results in options.results, since the attributes do not tell`,
-        { op: definition.name });
+    if (!Number.isInteger(count) || count! < 0 || count! > 2 ** 20) {
+      throw errorIn(definition.name, 'InvalidArgument',
+        'expected options.results, since the attributes do not tell how many');
     }
-    return sum + count;
+    return sum + count!;
   }, 0);
 }
 

@@ -10,6 +10,7 @@ import { callMany, requestOf } from './call.js';
 import type { Inputs, TensorInput } from './call.js';
 import type { Capabilities, DeviceName } from './capabilities.js';
 import { currentContext, followed, runIn } from './context.js';
+import type { OpAttributes, OpFunction, OpFunctions, OpSpec } from './custom_ops.js';
 import { checkDType, createFilled, createTensor, shapeOf } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { Engine } from './engine.js';
@@ -26,7 +27,7 @@ import type {
   Caller, Layer, Layers, LoadProgramOptions, Program, Programs, ProgramsPackage, ProgramSource, Recordable, Recording,
   RecordOptions,
 } from './programs.js';
-import { groupInputs, numResults, Registry } from './registry.js';
+import { groupInputs, isListed, numResults, Registry } from './registry.js';
 import type { OpDefinition } from './registry.js';
 import { runRequest } from './request.js';
 import type { Request, RequestOptions } from './request.js';
@@ -205,6 +206,38 @@ export class Runtime {
     return callMany(call.op, this.execute, call.grouped, call.attrs, call.count, this);
   }
 
+  /**
+   * The function of an op by its name, such as 'my.Scale'.
+   *
+   * @throws TandemError NotFound for an op that does not exist.
+   */
+  op<Name extends keyof OpFunctions>(name: Name): OpFunctions[Name];
+  op<Result extends Tensor | Tensor[] = Tensor>(name: string): OpFunction<Result>;
+  op(name: string): unknown {
+    const { definition, op } = this.ensureRegistry().find(name, this.op);
+    const { inputs, outputs } = definition;
+    const call = (...given: unknown[]): Tensor | Tensor[] => attributed(call, () => {
+      const attrs = given.at(-1)?.constructor === Object ? given.pop() as OpAttributes : {};
+      const total = given.flatMap((input, i) => (isListed(inputs[i]) ? input : 0)).length;
+      const results = callMany(op, call, given as Inputs, attrs, numResults(definition, total, attrs), this);
+      return outputs.length === 1 && !isListed(outputs[0]) ? results[0]! : results;
+    });
+    return call;
+  }
+
+  /**
+   * Defines an op of the program's own, which is called, recorded and replayed as the others are, by `op(name)`,
+   * `execute` and programs. It is the runtime's as long as that lives; programs that have it want a runtime that has it
+   * when they are loaded. If anything of it is wrong, nothing of it is left.
+   *
+   * @returns what `op(name)` gives.
+   * @throws TandemError InvalidArgument for all that is wrong with the definition, AlreadyExists for a name that is
+   * taken. What is wrong with the text of a shader is the error of its calls.
+   */
+  registerOp<Result extends Tensor | Tensor[] = Tensor>(spec: OpSpec): Promise<OpFunction<Result>> {
+    return this.withPrograms(this.registerOp, (programs, caller) => programs.registerOp(this, spec, caller));
+  }
+
   /** The definitions of all ops, sorted by name. */
   ops(): readonly OpDefinition[] {
     return attributed(this.ops, () => this.ensureRegistry().definitions);
@@ -329,8 +362,11 @@ export class Runtime {
   async settled(): Promise<void> {
     const { engine } = this;
     if (engine.closed !== undefined) throw engine.whyClosed();
-    await engine.events.when((id) => engine.askSettled(id));
-    await engine.gpu?.finished(0);
+    // What a kernel in JavaScript gives may be computed with.
+    do {
+      await engine.events.when((id) => engine.askSettled(id));
+      await engine.gpu?.finished(0);
+    } while (await engine.kernels?.settled());
     if (this.effects === 0 || engine.closed !== undefined) return;
     const effects = this.effects;
     try {

@@ -8,6 +8,8 @@
 
 #include "kernels/elementwise/eager_fuser.h"
 #include "kernels/kernels.h"
+#include "tandem/shader_op.h"
+#include "user_shaders.h"
 
 namespace tandem::shader {
 
@@ -15,6 +17,16 @@ ShaderOpHandler::ShaderOpHandler(std::string_view name, CoreRuntime& runtime, Op
                                  std::unique_ptr<ShaderDevice> device)
     : GpuOpHandler(name, runtime, fallback, std::move(device)) {
   Provide(gpu());
+}
+
+ShaderOpHandler::~ShaderOpHandler() {
+  if (user_shaders_ != nullptr) RemoveShaderOpHandler(*this);
+}
+
+Status ShaderOpHandler::TakeUserShaders() {
+  if (user_shaders_ != nullptr) return Status();
+  user_shaders_ = std::make_unique<UserShaders>(gpu().limits());
+  return AddShaderOpHandler(*this, *user_shaders_) ? Status() : Status::OutOfMemory();
 }
 
 StatusOr<ShaderOpHandler*> CreateShaderOpHandler(CoreRuntime& runtime, std::unique_ptr<ShaderQueue> queue,

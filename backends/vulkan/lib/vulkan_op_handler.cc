@@ -23,7 +23,10 @@ StatusOr<shader::ShaderOpHandler*> CreateVulkanOpHandler(CoreRuntime& runtime, c
   handler.name = "vulkan";
   handler.memory = options.memory;
   handler.fallback = options.fallback;
-  return shader::CreateShaderOpHandler(runtime, std::move(queue), handler);
+  TANDEM_ASSIGN_OR_RETURN(shader::ShaderOpHandler* const made,
+                          shader::CreateShaderOpHandler(runtime, std::move(queue), handler));
+  TANDEM_RETURN_IF_ERROR(made->TakeUserShaders());
+  return made;
 }
 
 }  // namespace tandem::vulkan

@@ -32,6 +32,7 @@
 // DTYPE is Tandem's name ("f32"). The format's number changes when what is there changes meaning, not for additions.
 
 #include "base/json_writer.h"
+#include "tandem/attrs_json.h"
 #include "tandem/op_registry.h"
 
 namespace tandem {
@@ -68,8 +69,8 @@ void WriteValues(JsonWriter& out, const AttrEntry& entry) {
   out.Close(']');
 }
 
-void WriteDefault(JsonWriter& out, const AttrDef& attr, const AttrEntry& entry) {
-  out.Key("default");
+// Of the attribute's own type.
+void WriteAttrValue(JsonWriter& out, const AttrDef& attr, const AttrEntry& entry) {
   switch (attr.kind) {
     case AttrKind::kType:
       return WriteValues<DType>(out, entry);
@@ -87,7 +88,7 @@ void WriteDefault(JsonWriter& out, const AttrDef& attr, const AttrEntry& entry) 
       return WriteValues<FunctionAttr>(out, entry);
     case AttrKind::kTensor:
     case AttrKind::kAny:
-      break;  // definitions give these no default
+      break;  // definitions give these no default, and AttrsToJson leaves them out
   }
 }
 
@@ -107,7 +108,7 @@ void WriteAttr(JsonWriter& out, const OpDef& def, const AttrDef& attr) {
     out.Close(']');
   }
   if (attr.has_minimum) out.Key("minimum").Int(attr.minimum);
-  if (attr.has_default) WriteDefault(out, attr, *def.defaults->Find(attr.name));
+  if (attr.has_default) WriteAttrValue(out.Key("default"), attr, *def.defaults->Find(attr.name));
   out.Key("spec").String(attr.spec);
   out.Close('}');
 }
@@ -162,6 +163,18 @@ std::string OpRegistry::ToJson() const {
   }
   std::string text = std::move(out).Take();
   return text + "\n]}\n";
+}
+
+std::string AttrsToJson(const OpDef& def, const OpAttrsRef& attrs) {
+  JsonWriter out;
+  out.Open('{');
+  for (const AttrDef& attr : def.attrs) {
+    const AttrEntry* const entry = attrs.Find(attr.name);
+    if (entry == nullptr || attr.kind == AttrKind::kTensor || attr.kind == AttrKind::kAny) continue;
+    WriteAttrValue(out.Key(attr.name), attr, *entry);
+  }
+  out.Close('}');
+  return std::move(out).Take();
 }
 
 }  // namespace tandem

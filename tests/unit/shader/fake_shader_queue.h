@@ -51,6 +51,7 @@ class FakeShaderQueue final : public ShaderQueue {
     std::map<BufferId, Words> buffers;
     uint64_t bytes = 0;
     std::vector<std::string> compiled;
+    std::function<void(const ShaderText&)> on_compile;  // if it is set
     std::vector<std::function<void()>> held;
     uint64_t uploads = 0;
     uint64_t downloads = 0;
@@ -89,6 +90,7 @@ class FakeShaderQueue final : public ShaderQueue {
 
   AsyncValueRef<RcRef<Pipeline>> CreatePipeline(ShaderText text) override {
     c_.compiled.push_back(text.name);
+    if (c_.on_compile) c_.on_compile(text);
     const auto found = c_.shaders.find(text.name);
     if (found == c_.shaders.end()) {
       return AsyncValueRef<RcRef<Pipeline>>::MakeError(

@@ -495,6 +495,7 @@ export class WasmEngine extends Engine {
       const events = heap.u32.slice(at >>> 2, (at + EventLayout.BYTES * count) >>> 2);
       for (let i = 0; i < count; ++i) this.tell(sink, events.subarray((EventLayout.BYTES * i) >>> 2));
     } while (count === MAX_EVENTS && this.closed === undefined);
+    this.kernels?.poll();
   }
 
   private tell(sink: EventSink, event: Uint32Array): void {
@@ -514,6 +515,9 @@ export class WasmEngine extends Engine {
       }
       case EventKind.SHORTAGE:
         sink.onShortage();
+        break;
+      case EventKind.CALL:
+        this.kernels?.start(event[EventLayout.id >>> 2]!, data);
         break;
     }
   }

@@ -5,7 +5,7 @@
 
 // What the module and JavaScript share: structs in its memory, its functions, the records of WebGPU.
 
-export const JS_VERSION = 3;
+export const JS_VERSION = 4;
 
 /** tandem_code, of which few are used. */
 export const enum Code {
@@ -31,6 +31,7 @@ export const enum EventKind {
   DIAGNOSTIC = 2,
   PRINT = 3,
   SHORTAGE = 4,
+  CALL = 5,
 }
 
 /** tandem_call_options: offsets in bytes, and how many it has. */
@@ -126,6 +127,30 @@ export const enum ProgramOptionsLayout {
   names = 12,
   weights = 16,
   BYTES = 20,
+}
+
+/** tandem_js_op_def: offsets in bytes, and how many it has. */
+export const enum OpDefLayout {
+  name = 0,
+  inputs = 4,
+  numInputs = 8,
+  outputs = 12,
+  numOutputs = 16,
+  attrs = 20,
+  numAttrs = 24,
+  doc = 28,
+  sideEffects = 32,
+  shapes = 36,
+  numShapes = 40,
+  hasKernel = 44,
+  id = 48,
+  wgsl = 52,
+  workgroup = 56,
+  invocations = 68,
+  numInvocations = 72,
+  parameters = 76,
+  numParameters = 80,
+  BYTES = 84,
 }
 
 /** The commands of WebGPU's records. */
@@ -263,4 +288,17 @@ export type ProgramsExport =
   | 'tandem_js_recording_start'
   | 'tandem_js_recording_ready'
   | 'tandem_js_recording_finish'
-  | 'tandem_js_recording_weight';
+  | 'tandem_js_recording_weight'
+  | 'tandem_js_op_register'
+  | 'tandem_js_call_num_inputs'
+  | 'tandem_js_call_num_results'
+  | 'tandem_js_call_input'
+  | 'tandem_js_call_known'
+  | 'tandem_js_call_attrs'
+  | 'tandem_js_call_set_result'
+  | 'tandem_js_call_is_cancelled'
+  | 'tandem_js_call_finish';
+
+/** The functions of the module: bindings/wasm/exports_programs_webgpu.txt. */
+export type WebgpuProgramsExport =
+  | 'tandem_webgpu_take_shaders';

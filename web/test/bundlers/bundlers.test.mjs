@@ -8,13 +8,13 @@ import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { launchChromium, runPage } from '../browser/chromium.mjs';
+import { launchChromium, runPage, webgpuArguments } from '../browser/chromium.mjs';
 import { serve } from '../browser/server.mjs';
 import { removeStrangersProject, run, strangersProject } from './stranger.mjs';
 
 const pageTimeout = 60_000;
 
-/** What compute.js gives; a a^T - 11 = [[-6, 0], [0, 14]]. A page fetches the module, later the code of programs. */
+/** What compute.js gives; a a^T - 11 = [[-6, 0], [0, 14]], and 3 x + 1 by its own op. A page fetches the module, later the code of programs. */
 function expectComputed(computed, { threaded, inNode = false }) {
   expect(computed).to.be.an('object');
   expect(computed.values).to.deep.equal([0, 0, 0, 14]);
@@ -29,6 +29,7 @@ function expectComputed(computed, { threaded, inNode = false }) {
   if (threaded) expect(computed.threads).to.be.above(1);
   else expect(computed.threads).to.equal(1);
   expect(computed.wasmFiles).to.deep.equal(inNode ? [0, 0] : [1, 2]);
+  expect(computed.custom, 'DL3: an op of its own').to.deep.equal([[4, 7], [10, 13]]);
 }
 
 function scriptPage(tag) {
@@ -153,6 +154,30 @@ describe('tandem-rt in a stranger\'s project', function () {
         await server.close();
       }
     });
+  });
+
+  it('DL3: runs a shader of its own on WebGPU', async () => {
+    const { build } = await load('esbuild');
+    const outdir = join(folder, 'out-esbuild-webgpu');
+    await build({
+      absWorkingDir: folder, entryPoints: ['src/gpu.js'], outdir, bundle: true, format: 'esm', target: 'es2022',
+      logLevel: 'warning',
+    });
+    const dist = join(folder, 'node_modules', 'tandem-rt', 'dist');
+    const names = (await readdir(dist)).filter((name) => name.startsWith('tandem'));
+    await Promise.all(names.map((name) => copyFile(join(dist, name), join(outdir, name))));
+    const server = await serve({
+      folders: { '/': outdir }, files: scriptPage('<script type="module" src="gpu.js"></script>'),
+    });
+    const withGpu = await launchChromium(webgpuArguments);
+    try {
+      const { page } = await runPage(withGpu, `${server.url}/`, { timeout: pageTimeout });
+      expect(page.device).to.equal('webgpu');
+      expectComputed(page, { threaded: false });
+    } finally {
+      await withGpu.close();
+      await server.close();
+    }
   });
 
   describe('without a bundler', () => {

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Programs, recordings and layers of a module: a file of its own, which is loaded when one of them is asked for.
+// Programs, recordings, layers and ops of the user's own, of a module: a file of its own, which is loaded when one of them is asked for.
 
+import type { OpFunction, OpSpec } from '../../custom_ops.js';
 import type { LoadProgramOptions, Programs, ProgramsPackage, ProgramSource } from '../../programs.js';
 import type { Caller, Layer, Layers, Program, Recordable, Recording, RecordOptions } from '../../programs.js';
 import type { Runtime } from '../../runtime.js';
 import type { Tensor } from '../../tensor.js';
 import type { WasmEngine } from '../engine.js';
+import { ModuleKernels } from './kernels.js';
 import { ModuleLayers, textOfLayers } from './layers.js';
 import { loadProgram } from './load.js';
 import { record } from './record.js';
+import { registerOp } from './register_op.js';
 import { Task } from './task.js';
 
 /** What has to do with programs, of the runtime of this engine. */
@@ -52,6 +55,22 @@ class ModulePrograms implements Programs {
       }
       engine.useHandler(text);
       (runtime as { layers: Layers | undefined }).layers = text === '' ? undefined : new ModuleLayers(names, task);
+    });
+  }
+
+  registerOp<Result extends Tensor | Tensor[]>(
+    runtime: Runtime, spec: OpSpec, caller: Caller,
+  ): Promise<OpFunction<Result>> {
+    const { common, engine } = this;
+    const task = new Task(engine, common, caller);
+    return task.perform(async () => {
+      const kernels = (engine.kernels ??= new ModuleKernels(engine, common)) as ModuleKernels;
+      const name = registerOp(spec, kernels, (added) => {
+        // The definitions are read anew.
+        (runtime as unknown as { registry: undefined }).registry = undefined;
+        return runtime.ops().find((op) => op.name === added)!;
+      }, task);
+      return runtime.op<Result>(name);
     });
   }
 }

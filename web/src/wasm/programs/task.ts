@@ -6,11 +6,12 @@
 import type { ErrorCode, TandemError } from '../../errors.js';
 import type { Caller, ProgramsPackage } from '../../programs.js';
 import type { WasmEngine } from '../engine.js';
-import type { Export, ProgramsExport } from '../layout.js';
+import type { Export, ProgramsExport, WebgpuProgramsExport } from '../layout.js';
 import { describe } from '../../values.js';
 
 /** The functions of the module. */
-export type Exports = Readonly<Record<Export | ProgramsExport, (...args: number[]) => number>>;
+export type Exports = Readonly<Record<Export | ProgramsExport, (...args: number[]) => number>> &
+  Readonly<Partial<Record<WebgpuProgramsExport, (...args: number[]) => number>>>;
 
 /** A call: what it has to do with, and what its errors say. */
 export class Task {

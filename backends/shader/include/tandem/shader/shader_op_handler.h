@@ -16,13 +16,24 @@
 #include "tandem/shader/shader_queue.h"
 #include "tandem/status.h"
 
+namespace tandem {
+class ShaderKernelMaker;
+}
+
 namespace tandem::shader {
 
 class TANDEM_EXPORT ShaderOpHandler final : public gpu::GpuOpHandler {
  public:
   ShaderOpHandler(std::string_view name, CoreRuntime& runtime, OpHandler* fallback,
                   std::unique_ptr<ShaderDevice> device);
+  ~ShaderOpHandler() override;
   ShaderDevice& gpu() const { return static_cast<ShaderDevice&>(GpuOpHandler::gpu()); }
+  // Has the handler take kernels of shaders that come as text (tandem/shader_op.h), which is code that not every
+  // program needs. For one thread at a time.
+  Status TakeUserShaders();
+
+ private:
+  std::unique_ptr<ShaderKernelMaker> user_shaders_;  // null: it takes none
 };
 
 struct ShaderOpHandlerOptions {

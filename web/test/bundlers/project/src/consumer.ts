@@ -5,9 +5,15 @@
 
 import {
   add, argMax, concat, conv2d, createRuntime, loadSafetensors, matMul, relu, softmax, sum, TandemError, topK,
-  type Capabilities, type DType, type Layers, type Program, type Recording, type Runtime, type RuntimeOptions,
-  type ShadowReport, type Tensor, type TensorInput,
+  type Capabilities, type DType, type KernelCall, type Layers, type OpSpec, type Program, type Recording, type Runtime,
+  type RuntimeOptions, type ShadowReport, type Tensor, type TensorInput,
 } from 'tandem-rt';
+
+declare module 'tandem-rt' {
+  interface OpFunctions {
+    'my.Typed': (x: TensorInput, attrs?: { axis?: number }) => Tensor;
+  }
+}
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type ArgumentsHoldAny<F extends (...parameters: never[]) => unknown> = IsAny<Parameters<F>[number]>;
@@ -21,8 +27,9 @@ const nothingIsAny: [
   ArgumentsHoldAny<typeof concat>,
   ArgumentsHoldAny<Runtime['execute']>,
   ArgumentsHoldAny<Runtime['loadProgram']>,
+  ArgumentsHoldAny<Runtime['registerOp']>,
   IsAny<Awaited<ReturnType<Runtime['record']>>['result']>,
-] = [false, false, false, false, false, false, false, false, false, false];
+] = [false, false, false, false, false, false, false, false, false, false, false];
 void nothingIsAny;
 
 const options: RuntimeOptions = {
@@ -62,6 +69,17 @@ async function main(signal: AbortSignal): Promise<number> {
   console.log(await top?.item(), loaded.functions[0]?.inputs, recording.result.values.size);
   const later: Recording<Tensor[]> = await rt.record(async (a: Tensor, b: Tensor) => [await Promise.resolve(add(a, b))]);
   later.dispose();
+  const spec: OpSpec = {
+    name: 'my.Scale', inputs: ['x: float'], outputs: ['y: float'], metadata: ['x'],
+    kernel: async ({ inputs: [x], signal }: KernelCall) => (signal.aborted ? [] : x!.data as Float32Array),
+  };
+  const scale = await rt.registerOp(spec);
+  const scaled: Tensor = scale([1, 2], { factor: 2 });
+  const typed: Tensor = rt.op('my.Typed')(scaled, { axis: 1 });
+  const many: Tensor[] = rt.op<Tensor[]>('my.Many')([typed, [1]]);
+  console.log(many.length);
+  // @ts-expect-error there is no such attribute
+  rt.op('my.Typed')(scaled, { axes: 1 });
   await rt.setLayers(['nan-guard']);
   const layers: Layers | undefined = rt.layers;
   const report: ShadowReport | undefined = layers?.shadow();
