@@ -21,6 +21,7 @@ packages=(
   nlohmann-json3-dev             # JSON
   libcli11-dev zlib1g-dev        # examples, tests/conformance
   libpng-dev                     # examples/image
+  libopenmpi-dev openmpi-bin     # collective ops of several processes
   libvulkan-dev glslang-dev glslang-tools  # the Vulkan op handler; CMake files of glslang want its programs, too
   mesa-vulkan-drivers vulkan-validationlayers  # its tests: a device that is the CPU, and who watches its use
   clang-format git python3       # checks and reports
