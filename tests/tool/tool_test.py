@@ -523,7 +523,7 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(self.complete("completion", ""), ["bash", "zsh", "fish"])
         self.assertEqual(self.complete("run", ""), [])  # files, which bash completes itself
         self.assertEqual(self.complete("run", "--output", ""), [])
-        self.assertEqual(self.complete("ops", "-"), ["--help", "--json", "--op-library"])
+        self.assertEqual(self.complete("ops", "-"), ["--help", "--json", "--op-library", "--used-by"])
 
     def test_completion_of_other_shells(self):
         for shell in ("zsh", "fish"):
