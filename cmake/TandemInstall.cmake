@@ -36,7 +36,7 @@ foreach(part core backends/cpu backends/gpu backends/tvm backends/vulkan/loader 
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/bindings/c/tandem.h" "${PROJECT_SOURCE_DIR}/bindings/c/tandem_plugin.h"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development)
-install(FILES "${PROJECT_BINARY_DIR}/core/include/tandem/version.h"
+install(FILES "${PROJECT_BINARY_DIR}/core/include/tandem/version.h" ${TANDEM_OPS_HEADER}
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tandem" COMPONENT development)
 
 set(TANDEM_LINKS_HIGHWAY OFF)
@@ -60,6 +60,9 @@ string(REGEX REPLACE "/$" "" TANDEM_PREFIX_FROM_PC "${TANDEM_PREFIX_FROM_PC}")
 set(TANDEM_PC_CFLAGS "")
 if(TANDEM_LEAK_ACCOUNTING)
   set(TANDEM_PC_CFLAGS " -DTANDEM_LEAK_ACCOUNTING")
+endif()
+if(TANDEM_OPS_SOURCE)
+  string(APPEND TANDEM_PC_CFLAGS " -DTANDEM_SELECTED_OPS")
 endif()
 set(TANDEM_PC_LIBS_PRIVATE "-pthread")
 if(TANDEM_LINKS_HIGHWAY)

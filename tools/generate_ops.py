@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
-"""Writes what follows from the op registry: typed functions for C++ and TypeScript, and the op reference.
+"""Writes what follows from the op registry: typed functions for C++ and TypeScript, the op reference,
+and the definitions that builds with some ops (tools/select_ops.py) are cut from.
 
 usage: generate_ops.py REGISTRY.json SOURCE_DIR
 The JSON is described in core/lib/defs/op_registry_json.cc.
@@ -11,7 +12,7 @@ import json
 import pathlib
 import sys
 
-from op_codegen import cpp, reference, typescript
+from op_codegen import cpp, reference, selection, typescript
 from op_codegen.definitions import definitions
 
 
@@ -22,7 +23,8 @@ def main():
     root = pathlib.Path(sys.argv[2])
     ops = definitions(registry)
     for module, path in (cpp, "native/include/tandem/ops.h"), (reference, "core/ops/README.md"), \
-                        (typescript, "web/src/ops.ts"):
+                        (typescript, "web/src/ops.ts"), \
+                        (selection, "core/ops/definitions.json"):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         module.write(ops, root / path)
 

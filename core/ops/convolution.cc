@@ -11,7 +11,7 @@
 
 #include "fused_ops.h"
 #include "host_vector.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "tandem/op_families.h"
 #include "tandem/window_geometry.h"
 
@@ -159,7 +159,7 @@ explicit_paddings: For 'EXPLICIT', eight numbers: how many zeros are before and 
 data_format: 'NHWC': images are [batch, rows, columns, channels]; 'NCHW': [batch, channels, rows, columns].
 dilations: Four numbers in the order of data_format: distances of the window's elements; 1 for batch and channels.)");
 
-OpDefBuilder WithWindowAttrs(OpDefBuilder builder, const char* doc) {
+TANDEM_DEFINES OpDefinition WithWindowAttrs(OpDefinition builder, const char* doc) {
   return builder.Attr("strides: list(int)")
       .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
       .Attr("explicit_paddings: list(int) = []")
@@ -168,15 +168,15 @@ OpDefBuilder WithWindowAttrs(OpDefBuilder builder, const char* doc) {
       .Doc(std::string(doc) + std::string(kAttrsDoc));
 }
 
-OpDefBuilder WithConvolutionAttrs(OpDefBuilder builder, const char* dtypes, const char* doc) {
+TANDEM_DEFINES OpDefinition WithConvolutionAttrs(OpDefinition builder, const char* dtypes, const char* doc) {
   builder.Attr(dtypes).Attr("use_cudnn_on_gpu: bool = true");
   return WithWindowAttrs(builder,
                          (std::string(doc) + "\nuse_cudnn_on_gpu: Accepted for compatibility; ignored.").c_str());
 }
 
-OpDefBuilder Conv2DDef() {
+TANDEM_DEFINES OpDefinition Conv2DDef() {
   return WithConvolutionAttrs(
-      OpDefBuilder("tf.Conv2D")
+      OpDefinition("tf.Conv2D")
           .Input("input: T")
           .Input("filter: T")
           .Output("output: T")
@@ -194,9 +194,9 @@ input: Images in the order of data_format.
 filter: [rows, columns, input channels, output channels]; not empty.)"));
 }
 
-OpDefBuilder Conv2DBackpropInputDef() {
+TANDEM_DEFINES OpDefinition Conv2DBackpropInputDef() {
   return WithConvolutionAttrs(
-      OpDefBuilder("tf.Conv2DBackpropInput")
+      OpDefinition("tf.Conv2DBackpropInput")
           .HostInput("input_sizes: int32")
           .Input("filter: T")
           .Input("out_backprop: T")
@@ -210,8 +210,8 @@ filter: That of tf.Conv2D: [rows, columns, input channels, output channels].
 out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.)"));
 }
 
-OpDefBuilder Conv2DBackpropFilterDef() {
-  return WithConvolutionAttrs(OpDefBuilder("tf.Conv2DBackpropFilter")
+TANDEM_DEFINES OpDefinition Conv2DBackpropFilterDef() {
+  return WithConvolutionAttrs(OpDefinition("tf.Conv2DBackpropFilter")
                                   .Input("input: T")
                                   .HostInput("filter_sizes: int32")
                                   .Input("out_backprop: T")
@@ -225,8 +225,8 @@ filter_sizes: The shape of the filter: rows, columns, input channels, output cha
 out_backprop: The gradient with regard to the output of tf.Conv2D, of that output's shape.)"));
 }
 
-OpDefBuilder DepthwiseDef() {
-  return WithWindowAttrs(OpDefBuilder("tf.DepthwiseConv2dNative")
+TANDEM_DEFINES OpDefinition DepthwiseDef() {
+  return WithWindowAttrs(OpDefinition("tf.DepthwiseConv2dNative")
                              .Input("input: T")
                              .Input("filter: T")
                              .Output("output: T")
@@ -243,8 +243,8 @@ input: Images in the order of data_format.
 filter: [rows, columns, input channels, multiplier]; not empty.)"));
 }
 
-OpDefBuilder DepthwiseBackpropInputDef() {
-  return WithWindowAttrs(OpDefBuilder("tf.DepthwiseConv2dNativeBackpropInput")
+TANDEM_DEFINES OpDefinition DepthwiseBackpropInputDef() {
+  return WithWindowAttrs(OpDefinition("tf.DepthwiseConv2dNativeBackpropInput")
                              .HostInput("input_sizes: int32")
                              .Input("filter: T")
                              .Input("out_backprop: T")
@@ -258,8 +258,8 @@ filter: That of tf.DepthwiseConv2dNative: [rows, columns, input channels, multip
 out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative, of that output's shape.)"));
 }
 
-OpDefBuilder DepthwiseBackpropFilterDef() {
-  return WithWindowAttrs(OpDefBuilder("tf.DepthwiseConv2dNativeBackpropFilter")
+TANDEM_DEFINES OpDefinition DepthwiseBackpropFilterDef() {
+  return WithWindowAttrs(OpDefinition("tf.DepthwiseConv2dNativeBackpropFilter")
                              .Input("input: T")
                              .HostInput("filter_sizes: int32")
                              .Input("out_backprop: T")
@@ -274,7 +274,7 @@ out_backprop: The gradient with regard to the output of tf.DepthwiseConv2dNative
 }
 
 // What fused convolutions take beside images and filters.
-OpDefBuilder WithFusedOps(OpDefBuilder builder) {
+TANDEM_DEFINES OpDefinition WithFusedOps(OpDefinition builder) {
   return builder.Input("args: num_args * T")
       .Output("output: T")
       .Attr("num_args: int >= 0")
@@ -292,7 +292,7 @@ fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'R
 epsilon: Added to the variance.
 leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)");
 
-OpDefBuilder FusedConv2DDef() {
+TANDEM_DEFINES OpDefinition FusedConv2DDef() {
   const std::string doc =
       std::string(TANDEM_DOC(R"(Convolution of images, with a bias or a normalization of its channels and an activation.
 
@@ -302,12 +302,12 @@ are rounded once, at the end.
 input: Images in the order of data_format.
 filter: [rows, columns, input channels, output channels]; not empty.)")) +
       kFusedOpsDoc;
-  return WithConvolutionAttrs(WithFusedOps(OpDefBuilder("tf._FusedConv2D").Input("input: T").Input("filter: T"))
+  return WithConvolutionAttrs(WithFusedOps(OpDefinition("tf._FusedConv2D").Input("input: T").Input("filter: T"))
                                   .Metadata<&FusedMetadata<false>>(),
                               "T: {half, bfloat16, float, double}", doc.c_str());
 }
 
-OpDefBuilder FusedDepthwiseDef() {
+TANDEM_DEFINES OpDefinition FusedDepthwiseDef() {
   const std::string doc =
       std::string(TANDEM_DOC(R"(Depthwise convolution of images, with a bias or a normalization, and an activation.
 
@@ -318,7 +318,7 @@ input: Images in the order of data_format.
 filter: [rows, columns, input channels, multiplier]; not empty.)")) +
       kFusedOpsDoc;
   return WithWindowAttrs(
-      WithFusedOps(OpDefBuilder("tf._FusedDepthwiseConv2dNative").Input("input: T").Input("filter: T"))
+      WithFusedOps(OpDefinition("tf._FusedDepthwiseConv2dNative").Input("input: T").Input("filter: T"))
           .Attr("T: {half, bfloat16, float, double}")
           .Metadata<&FusedMetadata<true>>(),
       doc.c_str());
@@ -327,16 +327,16 @@ filter: [rows, columns, input channels, multiplier]; not empty.)")) +
 }  // namespace
 
 Status RegisterConvolutionOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      Conv2DDef(),
-      Conv2DBackpropInputDef(),
-      Conv2DBackpropFilterDef(),
-      DepthwiseDef(),
-      DepthwiseBackpropInputDef(),
-      DepthwiseBackpropFilterDef(),
-      FusedConv2DDef(),
-      FusedDepthwiseDef(),
-  });
+  return RegisterOps(registry, {
+                                   Conv2DDef(),
+                                   Conv2DBackpropInputDef(),
+                                   Conv2DBackpropFilterDef(),
+                                   DepthwiseDef(),
+                                   DepthwiseBackpropInputDef(),
+                                   DepthwiseBackpropFilterDef(),
+                                   FusedConv2DDef(),
+                                   FusedDepthwiseDef(),
+                               });
 }
 
 }  // namespace tandem

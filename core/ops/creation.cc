@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "host_vector.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "result_shape.h"
 #include "tandem/host_tensors.h"
 #include "tandem/metadata_functions.h"
@@ -149,8 +149,8 @@ StatusOr<TensorMetadata> OneHotMetadata(const TensorMetadata& indices, HostInput
   return TensorMetadata(on_value.dtype, result);
 }
 
-OpDefBuilder ConstDef() {
-  return OpDefBuilder("tf.Const")
+TANDEM_DEFINES OpDefinition ConstDef() {
+  return OpDefinition("tf.Const")
       .Output("output: dtype")
       .Attr("value: tensor")
       .Attr("dtype: type")
@@ -161,8 +161,8 @@ value: The tensor, with its elements.
 dtype: The dtype of `value`.)"));
 }
 
-OpDefBuilder FillDef() {
-  return OpDefBuilder("tf.Fill")
+TANDEM_DEFINES OpDefinition FillDef() {
+  return OpDefinition("tf.Fill")
       .HostInput("dims: index_type")
       .Input("value: T")
       .Output("output: T")
@@ -177,8 +177,8 @@ dims: The sizes of the result, at most 8, each at least 0.
 value: A scalar.)"));
 }
 
-OpDefBuilder RangeDef() {
-  return OpDefBuilder("tf.Range")
+TANDEM_DEFINES OpDefinition RangeDef() {
+  return OpDefinition("tf.Range")
       .HostInput("start: Tidx")
       .HostInput("limit: Tidx")
       .HostInput("delta: Tidx")
@@ -195,8 +195,8 @@ limit: One number: not below `start` if delta is positive, not above it if delta
 delta: One number, not 0.)"));
 }
 
-OpDefBuilder LinSpaceDef() {
-  return OpDefBuilder("tf.LinSpace")
+TANDEM_DEFINES OpDefinition LinSpaceDef() {
+  return OpDefinition("tf.LinSpace")
       .Input("start: T")
       .Input("stop: T")
       .HostInput("num: Tidx")
@@ -214,8 +214,8 @@ stop: A scalar, above or below start.
 num: One number, at least 1: how many there are.)"));
 }
 
-OpDefBuilder ZerosLikeDef() {
-  return OpDefBuilder("tf.ZerosLike")
+TANDEM_DEFINES OpDefinition ZerosLikeDef() {
+  return OpDefinition("tf.ZerosLike")
       .Input("x: T")
       .Output("y: T")
       .Attr("T: type")
@@ -225,8 +225,8 @@ OpDefBuilder ZerosLikeDef() {
 x: Of any shape; its elements do not matter.)"));
 }
 
-OpDefBuilder OnesLikeDef() {
-  return OpDefBuilder("tf.OnesLike")
+TANDEM_DEFINES OpDefinition OnesLikeDef() {
+  return OpDefinition("tf.OnesLike")
       .Input("x: T")
       .Output("y: T")
       .Attr("T: {numbertype, bool}")
@@ -236,8 +236,8 @@ OpDefBuilder OnesLikeDef() {
 x: Of any shape; its elements do not matter.)"));
 }
 
-OpDefBuilder OneHotDef() {
-  return OpDefBuilder("tf.OneHot")
+TANDEM_DEFINES OpDefinition OneHotDef() {
+  return OpDefinition("tf.OneHot")
       .Input("indices: TI")
       .HostInput("depth: int32")
       .Input("on_value: T")
@@ -256,8 +256,8 @@ off_value: A scalar.
 axis: Which dimension of the result the vectors lie along, in [0, rank of indices]; -1 for the last.)"));
 }
 
-OpDefBuilder IdentityDef() {
-  return OpDefBuilder("tf.Identity")
+TANDEM_DEFINES OpDefinition IdentityDef() {
+  return OpDefinition("tf.Identity")
       .Input("input: T")
       .Output("output: T")
       .Attr("T: type")
@@ -271,16 +271,16 @@ input: Any tensor; the result shares its memory.)"));
 }  // namespace
 
 Status RegisterCreationOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      ConstDef(),
-      FillDef(),
-      RangeDef(),
-      LinSpaceDef(),
-      ZerosLikeDef(),
-      OnesLikeDef(),
-      OneHotDef(),
-      IdentityDef(),
-  });
+  return RegisterOps(registry, {
+                                   ConstDef(),
+                                   FillDef(),
+                                   RangeDef(),
+                                   LinSpaceDef(),
+                                   ZerosLikeDef(),
+                                   OnesLikeDef(),
+                                   OneHotDef(),
+                                   IdentityDef(),
+                               });
 }
 
 }  // namespace tandem

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "op_doc.h"
+#include "op_definition.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
@@ -44,8 +44,8 @@ StatusOr<TensorMetadata> ResizeNearestNeighborMetadata(const TensorMetadata& ima
   return TensorMetadata(images.dtype, shape);
 }
 
-OpDefBuilder Resize(const char* name, const char* output, const char* doc) {
-  return OpDefBuilder(name)
+TANDEM_DEFINES OpDefinition Resize(const char* name, const char* output, const char* doc) {
+  return OpDefinition(name)
       .Input("images: T")
       .HostInput("size: int32")
       .Output(output)
@@ -66,19 +66,21 @@ half_pixel_centers: A pixel's centre is half a pixel from its edges, as in other
 }  // namespace
 
 Status RegisterImageOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      Resize("tf.ResizeBilinear", "resized_images: float",
-             TANDEM_DOC(R"(Resizes images, interpolating linearly between the four nearest pixels.
+  return RegisterOps(registry,
+                     {
+                         Resize("tf.ResizeBilinear", "resized_images: float",
+                                TANDEM_DOC(R"(Resizes images, interpolating linearly between the four nearest pixels.
 
 Computes in f32, and gives f32 for every dtype of images. With half_pixel_centers the place of row y is
 (y + 0.5) * scale - 0.5; beyond the edges the pixels at the edge count. Infinities next to each other give NaN.)"))
-          .Metadata<&ResizeBilinearMetadata>(),
-      Resize("tf.ResizeNearestNeighbor", "resized_images: T", TANDEM_DOC(R"(Resizes images, taking the nearest pixel.
+                             .Metadata<&ResizeBilinearMetadata>(),
+                         Resize("tf.ResizeNearestNeighbor", "resized_images: T",
+                                TANDEM_DOC(R"(Resizes images, taking the nearest pixel.
 
 The place of a row is rounded down, or with align_corners to the nearest row (halves away from 0). With
 half_pixel_centers it is (y + 0.5) * scale.)"))
-          .Metadata<&ResizeNearestNeighborMetadata>(),
-  });
+                             .Metadata<&ResizeNearestNeighborMetadata>(),
+                     });
 }
 
 }  // namespace tandem

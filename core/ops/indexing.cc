@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "indexing_ops.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "result_shape.h"
 #include "tandem/op_families.h"
 
@@ -44,8 +44,8 @@ StatusOr<TensorMetadata> GatherMetadata(const TensorMetadata& params, const Tens
   return TensorMetadata(params.dtype, result);
 }
 
-OpDefBuilder GatherDef() {
-  return OpDefBuilder("tf.GatherV2")
+TANDEM_DEFINES OpDefinition GatherDef() {
+  return OpDefinition("tf.GatherV2")
       .Input("params: Tparams")
       .Input("indices: Tindices")
       .HostInput("axis: Taxis")
@@ -78,8 +78,8 @@ StatusOr<TensorMetadata> GatherNdMetadata(const TensorMetadata& params, const Te
   return TensorMetadata(params.dtype, result);
 }
 
-OpDefBuilder GatherNdDef() {
-  return OpDefBuilder("tf.GatherNd")
+TANDEM_DEFINES OpDefinition GatherNdDef() {
+  return OpDefinition("tf.GatherNd")
       .Input("params: Tparams")
       .Input("indices: Tindices")
       .Output("output: Tparams")
@@ -119,8 +119,8 @@ StatusOr<std::array<TensorMetadata, 2>> TopKMetadata(const TensorMetadata& input
   return std::array<TensorMetadata, 2>{TensorMetadata(input.dtype, shape), TensorMetadata(index_type, shape)};
 }
 
-OpDefBuilder TopKDef() {
-  return OpDefBuilder("tf.TopKV2")
+TANDEM_DEFINES OpDefinition TopKDef() {
+  return OpDefinition("tf.TopKV2")
       .Input("input: T")
       .HostInput("k: Tk")
       .Output("values: T")
@@ -141,8 +141,8 @@ sorted: False allows a device to give them in any order; this one is always give
 index_type: The dtype of indices, in which all indices of the last dimension must fit.)"));
 }
 
-OpDefBuilder UniqueDef() {
-  return OpDefBuilder("tf.Unique")
+TANDEM_DEFINES OpDefinition UniqueDef() {
+  return OpDefinition("tf.Unique")
       .Input("x: T")
       .Output("y: T")
       .Output("idx: out_idx")
@@ -157,8 +157,8 @@ x: A vector.
 out_idx: The dtype of idx; i32 is an error for 2^31 distinct elements or more.)"));
 }
 
-OpDefBuilder UniqueV2Def() {
-  return OpDefBuilder("tf.UniqueV2")
+TANDEM_DEFINES OpDefinition UniqueV2Def() {
+  return OpDefinition("tf.UniqueV2")
       .Input("x: T")
       .HostInput("axis: Taxis")
       .Output("y: T")
@@ -176,8 +176,8 @@ axis: A vector of one number in [-rank, rank), counted from the end if negative;
 out_idx: The dtype of idx; i32 is an error for 2^31 distinct slices or more.)"));
 }
 
-OpDefBuilder WhereDef() {
-  return OpDefBuilder("tf.Where")
+TANDEM_DEFINES OpDefinition WhereDef() {
+  return OpDefinition("tf.Where")
       .Input("input: T")
       .Output("index: int64")
       .Attr("T: {numbertype, bool} = DT_BOOL")
@@ -192,14 +192,14 @@ input: Of any shape.)"));
 
 Status RegisterIndexingOps(OpRegistry& registry) {
   TANDEM_RETURN_IF_ERROR(RegisterScatterOps(registry));
-  return registry.RegisterAll({
-      GatherDef(),
-      GatherNdDef(),
-      TopKDef(),
-      UniqueDef(),
-      UniqueV2Def(),
-      WhereDef(),
-  });
+  return RegisterOps(registry, {
+                                   GatherDef(),
+                                   GatherNdDef(),
+                                   TopKDef(),
+                                   UniqueDef(),
+                                   UniqueV2Def(),
+                                   WhereDef(),
+                               });
 }
 
 }  // namespace tandem

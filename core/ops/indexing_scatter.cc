@@ -7,7 +7,7 @@
 
 #include "host_vector.h"
 #include "indexing_ops.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "result_shape.h"
 
 namespace tandem {
@@ -53,8 +53,8 @@ StatusOr<TensorMetadata> SegmentSumMetadata(const TensorMetadata& data, const Te
   return TensorMetadata(data.dtype, result);
 }
 
-OpDefBuilder ScatterNdDef() {
-  return OpDefBuilder("tf.ScatterNd")
+TANDEM_DEFINES OpDefinition ScatterNdDef() {
+  return OpDefinition("tf.ScatterNd")
       .Input("indices: Tindices")
       .Input("updates: T")
       .HostInput("shape: Tindices")
@@ -73,8 +73,8 @@ updates: Of shape indices.shape[:-1] + shape[n:].
 shape: The sizes of the result, at most 8, each at least 0.)"));
 }
 
-OpDefBuilder TensorScatterUpdateDef() {
-  return OpDefBuilder("tf.TensorScatterUpdate")
+TANDEM_DEFINES OpDefinition TensorScatterUpdateDef() {
+  return OpDefinition("tf.TensorScatterUpdate")
       .Input("tensor: T")
       .Input("indices: Tindices")
       .Input("updates: T")
@@ -92,8 +92,8 @@ indices: Of rank 1 at least. Its last dimension, of size n, holds one index for 
 updates: Of shape indices.shape[:-1] + tensor.shape[n:].)"));
 }
 
-OpDefBuilder TensorScatterAddDef() {
-  return OpDefBuilder("tf.TensorScatterAdd")
+TANDEM_DEFINES OpDefinition TensorScatterAddDef() {
+  return OpDefinition("tf.TensorScatterAdd")
       .Input("tensor: T")
       .Input("indices: Tindices")
       .Input("updates: T")
@@ -112,8 +112,8 @@ indices: Of rank 1 at least. Its last dimension, of size n, holds one index for 
 updates: Of shape indices.shape[:-1] + tensor.shape[n:].)"));
 }
 
-OpDefBuilder SegmentSumDef() {
-  return OpDefBuilder("tf.UnsortedSegmentSum")
+TANDEM_DEFINES OpDefinition SegmentSumDef() {
+  return OpDefinition("tf.UnsortedSegmentSum")
       .Input("data: T")
       .Input("segment_ids: Tindices")
       .HostInput("num_segments: Tnumsegments")
@@ -136,12 +136,12 @@ num_segments: One number, at least 0.)"));
 }  // namespace
 
 Status RegisterScatterOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      ScatterNdDef(),
-      TensorScatterUpdateDef(),
-      TensorScatterAddDef(),
-      SegmentSumDef(),
-  });
+  return RegisterOps(registry, {
+                                   ScatterNdDef(),
+                                   TensorScatterUpdateDef(),
+                                   TensorScatterAddDef(),
+                                   SegmentSumDef(),
+                               });
 }
 
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "fused_ops.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "tandem/einsum_equation.h"
 #include "tandem/op_families.h"
 
@@ -120,8 +120,8 @@ StatusOr<TensorMetadata> MatrixDiagPartMetadata(const TensorMetadata& input) {
   return TensorMetadata(input.dtype, shape);
 }
 
-OpDefBuilder FusedMatMulDef() {
-  return OpDefBuilder("tf._FusedMatMul")
+TANDEM_DEFINES OpDefinition FusedMatMulDef() {
+  return OpDefinition("tf._FusedMatMul")
       .Input("a: T")
       .Input("b: T")
       .Input("args: num_args * T")
@@ -150,8 +150,8 @@ epsilon: Has no effect: no op that can be fused takes it.
 leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)"));
 }
 
-OpDefBuilder BatchMatMulDef() {
-  return OpDefBuilder("tf.BatchMatMulV2")
+TANDEM_DEFINES OpDefinition BatchMatMulDef() {
+  return OpDefinition("tf.BatchMatMulV2")
       .Input("x: T")
       .Input("y: T")
       .Output("output: T")
@@ -170,8 +170,8 @@ x: Matrices [..., m, k], or [..., k, m] if adj_x.
 y: Matrices [..., k, n], or [..., n, k] if adj_y.)"));
 }
 
-OpDefBuilder EinsumDef() {
-  return OpDefBuilder("tf.Einsum")
+TANDEM_DEFINES OpDefinition EinsumDef() {
+  return OpDefinition("tf.Einsum")
       .Input("inputs: N * T")
       .Output("output: T")
       .Attr("equation: string")
@@ -191,8 +191,8 @@ inputs: One or two tensors.
 equation: The parts for the inputs with ',' in between, '->', and the part for the result.)"));
 }
 
-OpDefBuilder MatrixBandPartDef() {
-  return OpDefBuilder("tf.MatrixBandPart")
+TANDEM_DEFINES OpDefinition MatrixBandPartDef() {
+  return OpDefinition("tf.MatrixBandPart")
       .Input("input: T")
       .HostInput("num_lower: Tindex")
       .HostInput("num_upper: Tindex")
@@ -210,8 +210,8 @@ num_lower: How many diagonals below the main one are kept, at most m; all if neg
 num_upper: How many diagonals above the main one are kept, at most n; all if negative.)"));
 }
 
-OpDefBuilder MatrixDiagDef() {
-  return OpDefBuilder("tf.MatrixDiag")
+TANDEM_DEFINES OpDefinition MatrixDiagDef() {
+  return OpDefinition("tf.MatrixDiag")
       .Input("diagonal: T")
       .Output("output: T")
       .Attr("T: {numbertype, bool}")
@@ -221,8 +221,8 @@ OpDefBuilder MatrixDiagDef() {
 diagonal: Vectors [..., k]; the result is [..., k, k].)"));
 }
 
-OpDefBuilder MatrixDiagPartDef() {
-  return OpDefBuilder("tf.MatrixDiagPart")
+TANDEM_DEFINES OpDefinition MatrixDiagPartDef() {
+  return OpDefinition("tf.MatrixDiagPart")
       .Input("input: T")
       .Output("diagonal: T")
       .Attr("T: {numbertype, bool}")
@@ -236,28 +236,30 @@ input: Matrices [..., m, n]; the result is [..., min(m, n)].)"));
 }  // namespace
 
 Status RegisterLinalgOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      OpDefBuilder("tf.MatMul")
-          .Input("a: T")
-          .Input("b: T")
-          .Output("product: T")
-          .Attr("transpose_a: bool = false")
-          .Attr("transpose_b: bool = false")
-          .Attr("T: {bfloat16, half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64}")
-          .Metadata<&MatMulMetadata>()
-          .Doc(TANDEM_DOC(R"(Product of two matrices, each of them transposed first if asked for.
+  return RegisterOps(
+      registry,
+      {
+          OpDefinition("tf.MatMul")
+              .Input("a: T")
+              .Input("b: T")
+              .Output("product: T")
+              .Attr("transpose_a: bool = false")
+              .Attr("transpose_b: bool = false")
+              .Attr("T: {bfloat16, half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64}")
+              .Metadata<&MatMulMetadata>()
+              .Doc(TANDEM_DOC(R"(Product of two matrices, each of them transposed first if asked for.
 
 f16 and bf16 are summed in f32 and rounded once; integers wrap around. If the inner dimension is empty, the product is 0.
 
 a: A matrix [m, k], or [k, m] if transpose_a.
 b: A matrix [k, n], or [n, k] if transpose_b.)")),
-      FusedMatMulDef(),
-      BatchMatMulDef(),
-      EinsumDef(),
-      MatrixBandPartDef(),
-      MatrixDiagDef(),
-      MatrixDiagPartDef(),
-  });
+          FusedMatMulDef(),
+          BatchMatMulDef(),
+          EinsumDef(),
+          MatrixBandPartDef(),
+          MatrixDiagDef(),
+          MatrixDiagPartDef(),
+      });
 }
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "op_definition.h"
 #include "tandem/einsum_equation.h"
 
 namespace tandem {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "op_doc.h"
+#include "op_definition.h"
 #include "tandem/element_expressions.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
@@ -78,8 +78,8 @@ StatusOr<TensorMetadata> ValueGradMetadata(const TensorMetadata& y, const Tensor
   return SameShape("y", y, "dy", dy);
 }
 
-OpDefBuilder Softmax(const char* name, const char* output, const char* doc) {
-  return OpDefBuilder(name)
+TANDEM_DEFINES OpDefinition Softmax(const char* name, const char* output, const char* doc) {
+  return OpDefinition(name)
       .Input("logits: T")
       .Output(output)
       .Attr("T: {half, bfloat16, float, double}")
@@ -93,8 +93,8 @@ logits: Of rank 1 at least.)");
 }
 
 // The gradient of an activation from that of its result and from what it was computed of.
-OpDefBuilder FeaturesGrad(const char* name, const char* dtypes, const char* doc) {
-  return OpDefBuilder(name)
+TANDEM_DEFINES OpDefinition FeaturesGrad(const char* name, const char* dtypes, const char* doc) {
+  return OpDefinition(name)
       .Input("gradients: T")
       .Input("features: T")
       .Output("backprops: T")
@@ -109,8 +109,8 @@ features: What the activation was computed of; of the same shape.)");
 }
 
 // The gradient of an activation from that of its result and from the result.
-OpDefBuilder OutputsGrad(const char* name, const char* doc) {
-  return OpDefBuilder(name)
+TANDEM_DEFINES OpDefinition OutputsGrad(const char* name, const char* doc) {
+  return OpDefinition(name)
       .Input("gradients: T")
       .Input("outputs: T")
       .Output("backprops: T")
@@ -125,8 +125,8 @@ outputs: The activation's result; of the same shape.)");
 }
 
 // The gradient of an activation from its result and the gradient of that.
-OpDefBuilder ValueGrad(const char* name, const char* doc) {
-  return OpDefBuilder(name)
+TANDEM_DEFINES OpDefinition ValueGrad(const char* name, const char* doc) {
+  return OpDefinition(name)
       .Input("y: T")
       .Input("dy: T")
       .Output("z: T")
@@ -140,8 +140,8 @@ y: The activation's result.
 dy: The gradient with regard to it; of the same shape.)");
 }
 
-OpDefBuilder BiasAddDef() {
-  return OpDefBuilder("tf.BiasAdd")
+TANDEM_DEFINES OpDefinition BiasAddDef() {
+  return OpDefinition("tf.BiasAdd")
       .Input("value: T")
       .Input("bias: T")
       .Output("output: T")
@@ -157,8 +157,8 @@ bias: One element for each channel.
 data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)"));
 }
 
-OpDefBuilder BiasAddGradDef() {
-  return OpDefBuilder("tf.BiasAddGrad")
+TANDEM_DEFINES OpDefinition BiasAddGradDef() {
+  return OpDefinition("tf.BiasAddGrad")
       .Input("out_backprop: T")
       .Output("output: T")
       .Attr("T: numbertype")
@@ -171,8 +171,8 @@ out_backprop: The gradient with regard to the result of tf.BiasAdd; of rank 2 at
 data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)"));
 }
 
-OpDefBuilder SparseCrossEntropyDef() {
-  return OpDefBuilder("tf.SparseSoftmaxCrossEntropyWithLogits")
+TANDEM_DEFINES OpDefinition SparseCrossEntropyDef() {
+  return OpDefinition("tf.SparseSoftmaxCrossEntropyWithLogits")
       .Input("features: T")
       .Input("labels: Tlabels")
       .Output("loss: T")
@@ -193,41 +193,47 @@ labels: A vector [rows] of numbers in [0, classes); an error names the first one
 }  // namespace
 
 Status RegisterNnOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      BiasAddDef(),
-      BiasAddGradDef(),
-      Softmax("tf.Softmax", "softmax: T", TANDEM_DOC("Softmax exp(x) / sum(exp(x))")),
-      Softmax("tf.LogSoftmax", "logsoftmax: T", TANDEM_DOC("Logarithm of the softmax, x - log(sum(exp(x))),")),
-      SparseCrossEntropyDef(),
-      FeaturesGrad("tf.ReluGrad", kReal,
-                   TANDEM_DOC("Gradient of tf.Relu: the gradients where features are above 0, else 0.")),
-      FeaturesGrad("tf.Relu6Grad", kReal,
-                   TANDEM_DOC("Gradient of tf.Relu6: the gradients where features are between 0 and 6, else 0.")),
-      FeaturesGrad(
-          "tf.LeakyReluGrad", kFloat,
-          TANDEM_DOC("Gradient of tf.LeakyRelu: the gradients where features are above 0, else alpha times them."))
-          .MaxUlp(1)
-          .Attr("alpha: float = 0.2"),
-      FeaturesGrad("tf.SoftplusGrad", kFloat, TANDEM_DOC("Gradient of tf.Softplus: gradients / (1 + exp(-features))."))
-          .MaxUlp(4),
-      FeaturesGrad("tf.SoftsignGrad", kFloat, TANDEM_DOC("Gradient of tf.Softsign: gradients / (1 + |features|)^2."))
-          .MaxUlp(3),
-      OutputsGrad("tf.EluGrad",
-                  TANDEM_DOC("Gradient of tf.Elu: gradients * (outputs + 1) where outputs are below 0, else the "
-                             "gradients."))
-          .MaxUlp(2),
-      OutputsGrad(
-          "tf.SeluGrad",
-          TANDEM_DOC("Gradient of tf.Selu: gradients * (outputs + 1.7580993408473766) where outputs are below 0, else "
-                     "gradients * 1.0507009873554805. As accurate as stated but where outputs are near "
-                     "-1.7580993408473766, so that the sum is that of a rounded number."))
-          .MaxUlp(2),
-      ValueGrad("tf.SigmoidGrad", TANDEM_DOC("Gradient of tf.Sigmoid: dy * y * (1 - y).")).MaxUlp(2),
-      ValueGrad("tf.TanhGrad",
-                TANDEM_DOC("Gradient of tf.Tanh: dy * (1 - y * y). As accurate as stated but where y is near -1 or 1, "
-                           "so that the difference is that of a rounded number."))
-          .MaxUlp(2),
-  });
+  return RegisterOps(
+      registry,
+      {
+          BiasAddDef(),
+          BiasAddGradDef(),
+          Softmax("tf.Softmax", "softmax: T", TANDEM_DOC("Softmax exp(x) / sum(exp(x))")),
+          Softmax("tf.LogSoftmax", "logsoftmax: T", TANDEM_DOC("Logarithm of the softmax, x - log(sum(exp(x))),")),
+          SparseCrossEntropyDef(),
+          FeaturesGrad("tf.ReluGrad", kReal,
+                       TANDEM_DOC("Gradient of tf.Relu: the gradients where features are above 0, else 0.")),
+          FeaturesGrad("tf.Relu6Grad", kReal,
+                       TANDEM_DOC("Gradient of tf.Relu6: the gradients where features are between 0 and 6, else 0.")),
+          FeaturesGrad(
+              "tf.LeakyReluGrad", kFloat,
+              TANDEM_DOC("Gradient of tf.LeakyRelu: the gradients where features are above 0, else alpha times them."))
+              .MaxUlp(1)
+              .Attr("alpha: float = 0.2"),
+          FeaturesGrad("tf.SoftplusGrad", kFloat,
+                       TANDEM_DOC("Gradient of tf.Softplus: gradients / (1 + exp(-features))."))
+              .MaxUlp(4),
+          FeaturesGrad("tf.SoftsignGrad", kFloat,
+                       TANDEM_DOC("Gradient of tf.Softsign: gradients / (1 + |features|)^2."))
+              .MaxUlp(3),
+          OutputsGrad("tf.EluGrad",
+                      TANDEM_DOC("Gradient of tf.Elu: gradients * (outputs + 1) where outputs are below 0, else the "
+                                 "gradients."))
+              .MaxUlp(2),
+          OutputsGrad(
+              "tf.SeluGrad",
+              TANDEM_DOC(
+                  "Gradient of tf.Selu: gradients * (outputs + 1.7580993408473766) where outputs are below 0, else "
+                  "gradients * 1.0507009873554805. As accurate as stated but where outputs are near "
+                  "-1.7580993408473766, so that the sum is that of a rounded number."))
+              .MaxUlp(2),
+          ValueGrad("tf.SigmoidGrad", TANDEM_DOC("Gradient of tf.Sigmoid: dy * y * (1 - y).")).MaxUlp(2),
+          ValueGrad(
+              "tf.TanhGrad",
+              TANDEM_DOC("Gradient of tf.Tanh: dy * (1 - y * y). As accurate as stated but where y is near -1 or 1, "
+                         "so that the difference is that of a rounded number."))
+              .MaxUlp(2),
+      });
 }
 
 }  // namespace tandem

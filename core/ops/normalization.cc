@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "op_doc.h"
+#include "op_definition.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
@@ -97,8 +97,8 @@ StatusOr<std::array<TensorMetadata, 3>> LayerNormGradMetadata(const TensorMetada
   return std::array{x, scale, scale};
 }
 
-OpDefBuilder FusedBatchNormDef() {
-  return OpDefBuilder("tf.FusedBatchNormV3")
+TANDEM_DEFINES OpDefinition FusedBatchNormDef() {
+  return OpDefinition("tf.FusedBatchNormV3")
       .Input("x: T")
       .Input("scale: U")
       .Input("offset: U")
@@ -133,8 +133,8 @@ mean: One element for each channel, as in variance; in training with exponential
   length.)"));
 }
 
-OpDefBuilder FusedBatchNormGradDef() {
-  return OpDefBuilder("tf.FusedBatchNormGradV3")
+TANDEM_DEFINES OpDefinition FusedBatchNormGradDef() {
+  return OpDefinition("tf.FusedBatchNormGradV3")
       .Input("y_backprop: T")
       .Input("x: T")
       .Input("scale: float")
@@ -165,8 +165,8 @@ reserve_space_2: The variance, likewise.
 reserve_space_3: Not used on the host; that result of tf.FusedBatchNormV3, for devices that need it.)"));
 }
 
-OpDefBuilder LayerNormDef() {
-  return OpDefBuilder("tandem.LayerNorm")
+TANDEM_DEFINES OpDefinition LayerNormDef() {
+  return OpDefinition("tandem.LayerNorm")
       .Input("x: T")
       .Input("scale: T")
       .Input("bias: T")
@@ -183,8 +183,8 @@ x: Of rank 1 at least.
 scale: One element for each index of the last dimension of x, as in bias.)"));
 }
 
-OpDefBuilder LayerNormGradDef() {
-  return OpDefBuilder("tandem.LayerNormGrad")
+TANDEM_DEFINES OpDefinition LayerNormGradDef() {
+  return OpDefinition("tandem.LayerNormGrad")
       .Input("y_backprop: T")
       .Input("x: T")
       .Input("scale: T")
@@ -206,7 +206,7 @@ x: As it was normalized, with the same scale and epsilon; of rank 1 at least.)")
 }  // namespace
 
 Status RegisterNormalizationOps(OpRegistry& registry) {
-  return registry.RegisterAll({FusedBatchNormDef(), FusedBatchNormGradDef(), LayerNormDef(), LayerNormGradDef()});
+  return RegisterOps(registry, {FusedBatchNormDef(), FusedBatchNormGradDef(), LayerNormDef(), LayerNormGradDef()});
 }
 
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "host_vector.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 #include "tandem/window_geometry.h"
@@ -99,15 +99,15 @@ explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and af
 constexpr const char* kFormatDoc = TANDEM_DOC(R"(
 data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].)");
 
-std::string WithWindowDoc(const char* doc, bool is_max) {
+TANDEM_DEFINES std::string WithWindowDoc(const char* doc, bool is_max) {
   std::string result(doc);
   result += kWindowDoc;
   if (is_max) result += kExplicitDoc;
   return result += kFormatDoc;
 }
 
-OpDefBuilder MaxPoolDef() {
-  return OpDefBuilder("tf.MaxPool")
+TANDEM_DEFINES OpDefinition MaxPoolDef() {
+  return OpDefinition("tf.MaxPool")
       .Input("input: T")
       .Output("output: T")
       .Attr("ksize: list(int) >= 4")
@@ -125,8 +125,8 @@ input: Of four dimensions; the batch and the channels may be empty.)",
                          /*is_max=*/true));
 }
 
-OpDefBuilder AvgPoolDef() {
-  return OpDefBuilder("tf.AvgPool")
+TANDEM_DEFINES OpDefinition AvgPoolDef() {
+  return OpDefinition("tf.AvgPool")
       .Input("value: T")
       .Output("output: T")
       .Attr("ksize: list(int) >= 4")
@@ -144,8 +144,8 @@ value: Of four dimensions; the batch and the channels may be empty.)",
                          /*is_max=*/false));
 }
 
-OpDefBuilder MaxPoolGradDef() {
-  return OpDefBuilder("tf.MaxPoolGrad")
+TANDEM_DEFINES OpDefinition MaxPoolGradDef() {
+  return OpDefinition("tf.MaxPoolGrad")
       .Input("orig_input: T")
       .Input("orig_output: T")
       .Input("grad: T")
@@ -168,8 +168,8 @@ grad: The gradient with regard to that result, of the same shape.)",
                          /*is_max=*/true));
 }
 
-OpDefBuilder AvgPoolGradDef() {
-  return OpDefBuilder("tf.AvgPoolGrad")
+TANDEM_DEFINES OpDefinition AvgPoolGradDef() {
+  return OpDefinition("tf.AvgPoolGrad")
       .HostInput("orig_input_shape: int32")
       .Input("grad: T")
       .Output("output: T")
@@ -191,7 +191,7 @@ grad: The gradient with regard to the result of tf.AvgPool, of the same shape.)"
 }  // namespace
 
 Status RegisterPoolingOps(OpRegistry& registry) {
-  return registry.RegisterAll({MaxPoolDef(), MaxPoolGradDef(), AvgPoolDef(), AvgPoolGradDef()});
+  return RegisterOps(registry, {MaxPoolDef(), MaxPoolGradDef(), AvgPoolDef(), AvgPoolGradDef()});
 }
 
 }  // namespace tandem

@@ -4,7 +4,7 @@
 // Random ops that are pure functions of their seed; philox.h says which bits they give.
 
 #include "host_vector.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
@@ -26,8 +26,8 @@ StatusOr<TensorMetadata> RandomIntMetadata(HostInput shape, const TensorMetadata
   return result;
 }
 
-OpDefBuilder StatelessRandomDef(const char* name) {
-  return OpDefBuilder(name)
+TANDEM_DEFINES OpDefinition StatelessRandomDef(const char* name) {
+  return OpDefinition(name)
       .HostInput("shape: T")
       .Input("seed: Tseed")
       .Output("output: dtype")
@@ -40,9 +40,11 @@ OpDefBuilder StatelessRandomDef(const char* name) {
 }  // namespace
 
 Status RegisterRandomOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      StatelessRandomDef("tf.StatelessRandomUniform")
-          .Doc(TANDEM_DOC(R"(Draws numbers evenly from [0, 1), the same ones for the same seed on every device.
+  return RegisterOps(
+      registry,
+      {
+          StatelessRandomDef("tf.StatelessRandomUniform")
+              .Doc(TANDEM_DOC(R"(Draws numbers evenly from [0, 1), the same ones for the same seed on every device.
 
 The generator is Philox4x32-10. Element i of f32, f16 and bf16 is made of word i % 4 of block i / 4, and is the word's
 lowest 23, 10 or 7 bits (the mantissa) times 2^-23, 2^-10 or 2^-7. Element i of f64 is made of words 2j and 2j + 1 of
@@ -52,9 +54,9 @@ shape: The sizes of the result, at most 8, each at least 0.
 seed: Shape [2]. The generator starts at a key and a counter made of both numbers, sign-extended to 64 bits: Philox
   with key (0x3ec8f720, 0x02461e29) of the counter that has the first number in its lower and the second in its upper
   half gives the words m; then the key is (m0, m1), and block b has the counter (b mod 2^32, b / 2^32, m2, m3).)")),
-      StatelessRandomDef("tf.StatelessRandomNormal")
-          .Doc(TANDEM_DOC(
-              R"(Draws numbers from the normal distribution of mean 0 and variance 1, the same ones for the same seed.
+          StatelessRandomDef("tf.StatelessRandomNormal")
+              .Doc(TANDEM_DOC(
+                  R"(Draws numbers from the normal distribution of mean 0 and variance 1, the same ones for the same seed.
 
 Pairs of the numbers u, v that tf.StatelessRandomUniform gives for the same seed and shape in f32 (or f64, for a result
 of f64) become pairs of normal ones by the transformation of Box and Muller: r * sin(2 pi v), r * cos(2 pi v), where
@@ -64,17 +66,17 @@ rounds these (and the square root) correctly gives the same bits.
 
 shape: The sizes of the result, at most 8, each at least 0.
 seed: Shape [2], as for tf.StatelessRandomUniform.)")),
-      OpDefBuilder("tf.StatelessRandomUniformInt")
-          .HostInput("shape: T")
-          .Input("seed: Tseed")
-          .Input("minval: dtype")
-          .Input("maxval: dtype")
-          .Output("output: dtype")
-          .Attr("dtype: {int32, int64}")
-          .Attr("T: {int32, int64}")
-          .Attr("Tseed: {int32, int64} = DT_INT64")
-          .Metadata<&RandomIntMetadata>()
-          .Doc(TANDEM_DOC(R"(Draws integers from [minval, maxval), the same ones for the same seed on every device.
+          OpDefinition("tf.StatelessRandomUniformInt")
+              .HostInput("shape: T")
+              .Input("seed: Tseed")
+              .Input("minval: dtype")
+              .Input("maxval: dtype")
+              .Output("output: dtype")
+              .Attr("dtype: {int32, int64}")
+              .Attr("T: {int32, int64}")
+              .Attr("Tseed: {int32, int64} = DT_INT64")
+              .Metadata<&RandomIntMetadata>()
+              .Doc(TANDEM_DOC(R"(Draws integers from [minval, maxval), the same ones for the same seed on every device.
 
 The generator is that of tf.StatelessRandomUniform. Element i of i32 is minval + w mod (maxval - minval), where w is
 word i % 4 of block i / 4; for i64, w is made of words 2j (its lower half) and 2j + 1 of block i / 2, where j = i % 2.
@@ -84,7 +86,7 @@ shape: The sizes of the result, at most 8, each at least 0.
 seed: Shape [2], as for tf.StatelessRandomUniform.
 minval: A scalar: the smallest number.
 maxval: A scalar above minval, itself left out.)")),
-  });
+      });
 }
 
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "host_vector.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
@@ -84,9 +84,9 @@ reduction_indices: The dimensions to reduce, each once, in [-rank, rank), counte
 keep_dims: Whether a reduced dimension stays in the result, with size 1.)");
 
 // `dtypes` are those of the type attribute T; empty: the op is defined for bool alone.
-OpDefBuilder Reduction(const char* name, const char* dtypes, const char* doc) {
+TANDEM_DEFINES OpDefinition Reduction(const char* name, const char* dtypes, const char* doc) {
   const std::string type = *dtypes == '\0' ? "bool" : "T";
-  OpDefBuilder builder(name);
+  OpDefinition builder(name);
   builder.Input("input: " + type)
       .HostInput("reduction_indices: Tidx")
       .Output("output: " + type)
@@ -99,8 +99,8 @@ OpDefBuilder Reduction(const char* name, const char* dtypes, const char* doc) {
   return builder;
 }
 
-OpDefBuilder ArgReduction(const char* name, const char* largest, const char* output_types) {
-  return OpDefBuilder(name)
+TANDEM_DEFINES OpDefinition ArgReduction(const char* name, const char* largest, const char* output_types) {
+  return OpDefinition(name)
       .Input("input: T")
       .HostInput("dimension: Tidx")
       .Output("output: output_type")
@@ -122,39 +122,41 @@ output_type: The dtype of the indices; it is an error if one might not fit.)");
 }  // namespace
 
 Status RegisterReductionOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      Reduction(
-          "tf.Sum", "numbertype",
-          TANDEM_DOC(
-              "Sum of the elements along dimensions, 0 if there are none.\n\nIntegers wrap around. Floating-point "
-              "sums are of pairs of partial sums, so that rounding errors hardly grow with the number of elements; "
-              "f16 and bf16 are summed in f32 and rounded once.")),
-      Reduction(
-          "tf.Mean", "numbertype",
-          TANDEM_DOC(
-              "Mean of the elements along dimensions, NaN if there are none.\n\nSums as tf.Sum does. Integers are "
-              "summed in 64 bits and the quotient is rounded towards 0; without elements it is 0.")),
-      Reduction(
-          "tf.Prod", "numbertype",
-          TANDEM_DOC(
-              "Product of the elements along dimensions, 1 if there are none.\n\nIntegers wrap around; f16 and bf16 "
-              "are multiplied in f32 and rounded once.")),
-      Reduction(
-          "tf.Max", "realnumbertype",
-          TANDEM_DOC(
-              "Largest element along dimensions, NaN if there is one.\n\nWithout elements it is minus infinity, or "
-              "the smallest integer.")),
-      Reduction(
-          "tf.Min", "realnumbertype",
-          TANDEM_DOC(
-              "Smallest element along dimensions, NaN if there is one.\n\nWithout elements it is infinity, or the "
-              "largest integer.")),
-      Reduction("tf.All", "",
-                TANDEM_DOC("Whether all elements along dimensions are true; so it is if there are none.")),
-      Reduction("tf.Any", "", TANDEM_DOC("Whether any element along dimensions is true; none is if there are none.")),
-      ArgReduction("tf.ArgMax", "largest", "{int16, uint16, int32, int64}"),
-      ArgReduction("tf.ArgMin", "smallest", "{int32, int64}"),
-  });
+  return RegisterOps(
+      registry,
+      {
+          Reduction(
+              "tf.Sum", "numbertype",
+              TANDEM_DOC(
+                  "Sum of the elements along dimensions, 0 if there are none.\n\nIntegers wrap around. Floating-point "
+                  "sums are of pairs of partial sums, so that rounding errors hardly grow with the number of elements; "
+                  "f16 and bf16 are summed in f32 and rounded once.")),
+          Reduction(
+              "tf.Mean", "numbertype",
+              TANDEM_DOC(
+                  "Mean of the elements along dimensions, NaN if there are none.\n\nSums as tf.Sum does. Integers are "
+                  "summed in 64 bits and the quotient is rounded towards 0; without elements it is 0.")),
+          Reduction("tf.Prod", "numbertype",
+                    TANDEM_DOC("Product of the elements along dimensions, 1 if there are none.\n\nIntegers wrap "
+                               "around; f16 and bf16 "
+                               "are multiplied in f32 and rounded once.")),
+          Reduction(
+              "tf.Max", "realnumbertype",
+              TANDEM_DOC(
+                  "Largest element along dimensions, NaN if there is one.\n\nWithout elements it is minus infinity, or "
+                  "the smallest integer.")),
+          Reduction(
+              "tf.Min", "realnumbertype",
+              TANDEM_DOC(
+                  "Smallest element along dimensions, NaN if there is one.\n\nWithout elements it is infinity, or the "
+                  "largest integer.")),
+          Reduction("tf.All", "",
+                    TANDEM_DOC("Whether all elements along dimensions are true; so it is if there are none.")),
+          Reduction("tf.Any", "",
+                    TANDEM_DOC("Whether any element along dimensions is true; none is if there are none.")),
+          ArgReduction("tf.ArgMax", "largest", "{int16, uint16, int32, int64}"),
+          ArgReduction("tf.ArgMin", "smallest", "{int32, int64}"),
+      });
 }
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "op_definition.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
@@ -17,8 +18,8 @@ StatusOr<TensorMetadata> ScanMetadata(const TensorMetadata& x, HostInput axis) {
   return x;
 }
 
-OpDefBuilder Scan(const char* name, const char* what, const char* neutral) {
-  return OpDefBuilder(name)
+TANDEM_DEFINES OpDefinition Scan(const char* name, const char* what, const char* neutral) {
+  return OpDefinition(name)
       .Input("x: T")
       .HostInput("axis: Tidx")
       .Output("out: T")
@@ -41,10 +42,10 @@ reverse: Whether to begin at the end of the dimension.)");
 }  // namespace
 
 Status RegisterScanOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      Scan("tf.Cumsum", "Sums", "0"),
-      Scan("tf.Cumprod", "Products", "1"),
-  });
+  return RegisterOps(registry, {
+                                   Scan("tf.Cumsum", "Sums", "0"),
+                                   Scan("tf.Cumprod", "Products", "1"),
+                               });
 }
 
 }  // namespace tandem

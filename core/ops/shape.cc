@@ -8,7 +8,7 @@
 #include <span>
 
 #include "host_vector.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "result_shape.h"
 #include "shape_ops.h"
 #include "tandem/op_families.h"
@@ -185,8 +185,8 @@ StatusOr<TensorMetadata> DepthToSpaceMetadata(const TensorMetadata& input, const
   return TensorMetadata(input.dtype, result);
 }
 
-OpDefBuilder ReshapeDef() {
-  return OpDefBuilder("tf.Reshape")
+TANDEM_DEFINES OpDefinition ReshapeDef() {
+  return OpDefinition("tf.Reshape")
       .Input("tensor: T")
       .HostInput("shape: Tshape")
       .Output("output: T")
@@ -203,8 +203,8 @@ shape: The sizes, at most 8. One of them may be -1: it becomes what the number o
   if that is no whole number, or if another size is 0.)"));
 }
 
-OpDefBuilder ExpandDimsDef() {
-  return OpDefBuilder("tf.ExpandDims")
+TANDEM_DEFINES OpDefinition ExpandDimsDef() {
+  return OpDefinition("tf.ExpandDims")
       .Input("input: T")
       .HostInput("dim: Tdim")
       .Output("output: T")
@@ -220,8 +220,8 @@ input: Of any shape with at most 7 dimensions.
 dim: One number: where the new dimension is in the result, in [-(rank + 1), rank], counted from the end if negative.)"));
 }
 
-OpDefBuilder SqueezeDef() {
-  return OpDefBuilder("tf.Squeeze")
+TANDEM_DEFINES OpDefinition SqueezeDef() {
+  return OpDefinition("tf.Squeeze")
       .Input("input: T")
       .Output("output: T")
       .Attr("T: type")
@@ -237,8 +237,8 @@ squeeze_dims: The dimensions to remove, in [-rank, rank); it is an error if one 
   dimensions of size 1.)"));
 }
 
-OpDefBuilder TransposeDef() {
-  return OpDefBuilder("tf.Transpose")
+TANDEM_DEFINES OpDefinition TransposeDef() {
+  return OpDefinition("tf.Transpose")
       .Input("x: T")
       .HostInput("perm: Tperm")
       .Output("y: T")
@@ -254,8 +254,8 @@ x: Of any shape.
 perm: Each number in [0, rank) once.)"));
 }
 
-OpDefBuilder TileDef() {
-  return OpDefBuilder("tf.Tile")
+TANDEM_DEFINES OpDefinition TileDef() {
+  return OpDefinition("tf.Tile")
       .Input("input: T")
       .HostInput("multiples: Tmultiples")
       .Output("output: T")
@@ -269,8 +269,8 @@ input: Of any shape.
 multiples: How often, at least 0: one number for each dimension of the input.)"));
 }
 
-OpDefBuilder BroadcastToDef() {
-  return OpDefBuilder("tf.BroadcastTo")
+TANDEM_DEFINES OpDefinition BroadcastToDef() {
+  return OpDefinition("tf.BroadcastTo")
       .Input("input: T")
       .HostInput("shape: Tidx")
       .Output("output: T")
@@ -284,8 +284,8 @@ input: Aligned with `shape` at the last dimension, each of its sizes is 1 or tha
 shape: The sizes of the result, at most 8, each at least 0.)"));
 }
 
-OpDefBuilder ShapeDef() {
-  return OpDefBuilder("tf.Shape")
+TANDEM_DEFINES OpDefinition ShapeDef() {
+  return OpDefinition("tf.Shape")
       .Input("input: T")
       .Output("output: out_type")
       .Attr("T: type")
@@ -296,8 +296,8 @@ OpDefBuilder ShapeDef() {
 input: Of any shape; with out_type i32 it is an error if one of its sizes is 2^31 or more.)"));
 }
 
-OpDefBuilder SizeDef() {
-  return OpDefBuilder("tf.Size")
+TANDEM_DEFINES OpDefinition SizeDef() {
+  return OpDefinition("tf.Size")
       .Input("input: T")
       .Output("output: out_type")
       .Attr("T: type")
@@ -308,8 +308,8 @@ OpDefBuilder SizeDef() {
 input: Of any shape; with out_type i32 it is an error if it has 2^31 elements or more.)"));
 }
 
-OpDefBuilder RankDef() {
-  return OpDefBuilder("tf.Rank")
+TANDEM_DEFINES OpDefinition RankDef() {
+  return OpDefinition("tf.Rank")
       .Input("input: T")
       .Output("output: int32")
       .Attr("T: type")
@@ -319,8 +319,8 @@ OpDefBuilder RankDef() {
 input: Of any shape.)"));
 }
 
-OpDefBuilder BlockDef(const char* name) {
-  return OpDefBuilder(name)
+TANDEM_DEFINES OpDefinition BlockDef(const char* name) {
+  return OpDefinition(name)
       .Input("input: T")
       .Output("output: T")
       .Attr("T: type")
@@ -328,7 +328,7 @@ OpDefBuilder BlockDef(const char* name) {
       .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'");
 }
 
-OpDefBuilder SpaceToDepthDef() {
+TANDEM_DEFINES OpDefinition SpaceToDepthDef() {
   return BlockDef("tf.SpaceToDepth")
       .Metadata<&SpaceToDepthMetadata>()
       .Layout()
@@ -342,7 +342,7 @@ block_size: Height and width of a block.
 data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)"));
 }
 
-OpDefBuilder DepthToSpaceDef() {
+TANDEM_DEFINES OpDefinition DepthToSpaceDef() {
   return BlockDef("tf.DepthToSpace")
       .Metadata<&DepthToSpaceMetadata>()
       .Layout()
@@ -363,19 +363,19 @@ Status RegisterShapeOps(OpRegistry& registry) {
   TANDEM_RETURN_IF_ERROR(RegisterShapePadOps(registry));
   TANDEM_RETURN_IF_ERROR(RegisterShapePartOps(registry));
   TANDEM_RETURN_IF_ERROR(RegisterShapeSliceOps(registry));
-  return registry.RegisterAll({
-      ReshapeDef(),
-      ExpandDimsDef(),
-      SqueezeDef(),
-      TransposeDef(),
-      TileDef(),
-      BroadcastToDef(),
-      ShapeDef(),
-      SizeDef(),
-      RankDef(),
-      SpaceToDepthDef(),
-      DepthToSpaceDef(),
-  });
+  return RegisterOps(registry, {
+                                   ReshapeDef(),
+                                   ExpandDimsDef(),
+                                   SqueezeDef(),
+                                   TransposeDef(),
+                                   TileDef(),
+                                   BroadcastToDef(),
+                                   ShapeDef(),
+                                   SizeDef(),
+                                   RankDef(),
+                                   SpaceToDepthDef(),
+                                   DepthToSpaceDef(),
+                               });
 }
 
 }  // namespace tandem

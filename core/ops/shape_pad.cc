@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "host_vector.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "result_shape.h"
 #include "shape_ops.h"
 
@@ -63,8 +63,8 @@ StatusOr<TensorMetadata> MirrorPadMetadata(const TensorMetadata& input, HostInpu
   return PaddedMetadata(input, paddings, [&](int i) { return std::max<int64_t>(input.dim(i) - edge, 0); });
 }
 
-OpDefBuilder PadDef() {
-  return OpDefBuilder("tf.Pad")
+TANDEM_DEFINES OpDefinition PadDef() {
+  return OpDefinition("tf.Pad")
       .Input("input: T")
       .HostInput("paddings: Tpaddings")
       .Output("output: T")
@@ -77,8 +77,8 @@ input: Of any shape.
 paddings: [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.)"));
 }
 
-OpDefBuilder PadV2Def() {
-  return OpDefBuilder("tf.PadV2")
+TANDEM_DEFINES OpDefinition PadV2Def() {
+  return OpDefinition("tf.PadV2")
       .Input("input: T")
       .HostInput("paddings: Tpaddings")
       .Input("constant_values: T")
@@ -93,8 +93,8 @@ paddings: [rank, 2]; row i says how many elements dimension i gets before and af
 constant_values: The value, a scalar.)"));
 }
 
-OpDefBuilder MirrorPadDef() {
-  return OpDefBuilder("tf.MirrorPad")
+TANDEM_DEFINES OpDefinition MirrorPadDef() {
+  return OpDefinition("tf.MirrorPad")
       .Input("input: T")
       .HostInput("paddings: Tpaddings")
       .Output("output: T")
@@ -115,11 +115,11 @@ mode: SYMMETRIC mirrors between the elements, so that those at the edges are rep
 }  // namespace
 
 Status RegisterShapePadOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      PadDef(),
-      PadV2Def(),
-      MirrorPadDef(),
-  });
+  return RegisterOps(registry, {
+                                   PadDef(),
+                                   PadV2Def(),
+                                   MirrorPadDef(),
+                               });
 }
 
 }  // namespace tandem

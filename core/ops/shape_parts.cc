@@ -7,7 +7,7 @@
 #include <span>
 
 #include "host_vector.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "result_shape.h"
 #include "shape_ops.h"
 
@@ -128,8 +128,8 @@ Status UnpackMetadata(const TensorMetadata& value, const OpAttrsRef& attrs, std:
   return Status();
 }
 
-OpDefBuilder ConcatDef() {
-  return OpDefBuilder("tf.ConcatV2")
+TANDEM_DEFINES OpDefinition ConcatDef() {
+  return OpDefinition("tf.ConcatV2")
       .Input("values: N * T")
       .HostInput("axis: Tidx")
       .Output("output: T")
@@ -144,8 +144,8 @@ values: At least two tensors of one rank, at least 1, whose sizes differ in dime
 axis: One number in [-rank, rank), counted from the end if negative.)"));
 }
 
-OpDefBuilder SplitDef() {
-  return OpDefBuilder("tf.Split")
+TANDEM_DEFINES OpDefinition SplitDef() {
+  return OpDefinition("tf.Split")
       .HostInput("split_dim: int32")
       .Input("value: T")
       .Output("output: num_split * T")
@@ -161,8 +161,8 @@ split_dim: One number in [-rank, rank), counted from the end if negative.
 value: Of rank 1 at least; num_split divides its dimension `split_dim`.)"));
 }
 
-OpDefBuilder SplitVDef() {
-  return OpDefBuilder("tf.SplitV")
+TANDEM_DEFINES OpDefinition SplitVDef() {
+  return OpDefinition("tf.SplitV")
       .Input("value: T")
       .HostInput("size_splits: Tlen")
       .HostInput("split_dim: int32")
@@ -182,8 +182,8 @@ size_splits: num_split sizes, each at least 0, which add up to dimension `split_
 split_dim: One number in [-rank, rank), counted from the end if negative.)"));
 }
 
-OpDefBuilder PackDef() {
-  return OpDefBuilder("tf.Pack")
+TANDEM_DEFINES OpDefinition PackDef() {
+  return OpDefinition("tf.Pack")
       .Input("values: N * T")
       .Output("output: T")
       .Attr("N: int >= 1")
@@ -197,8 +197,8 @@ values: At least one tensor, of at most 7 dimensions.
 axis: Where the new dimension is in the result, in [-(rank + 1), rank], counted from the end if negative.)"));
 }
 
-OpDefBuilder UnpackDef() {
-  return OpDefBuilder("tf.Unpack")
+TANDEM_DEFINES OpDefinition UnpackDef() {
+  return OpDefinition("tf.Unpack")
       .Input("value: T")
       .Output("output: num * T")
       .Attr("num: int >= 0")
@@ -217,13 +217,13 @@ axis: In [-rank, rank), counted from the end if negative.)"));
 }  // namespace
 
 Status RegisterShapePartOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      ConcatDef(),
-      SplitDef(),
-      SplitVDef(),
-      PackDef(),
-      UnpackDef(),
-  });
+  return RegisterOps(registry, {
+                                   ConcatDef(),
+                                   SplitDef(),
+                                   SplitVDef(),
+                                   PackDef(),
+                                   UnpackDef(),
+                               });
 }
 
 }  // namespace tandem

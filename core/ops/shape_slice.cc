@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "host_vector.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "shape_ops.h"
 #include "tandem/strided_slice.h"
 
@@ -50,8 +50,8 @@ StatusOr<TensorMetadata> ReverseMetadata(const TensorMetadata& tensor, HostInput
   return tensor;
 }
 
-OpDefBuilder SliceDef() {
-  return OpDefBuilder("tf.Slice")
+TANDEM_DEFINES OpDefinition SliceDef() {
+  return OpDefinition("tf.Slice")
       .Input("input: T")
       .HostInput("begin: Index")
       .HostInput("size: Index")
@@ -69,8 +69,8 @@ begin: Where the block begins, one number for each dimension of the input.
 size: The size of the block in each dimension; -1 means all that follows. The block must lie within the input.)"));
 }
 
-OpDefBuilder StridedSliceDef() {
-  return OpDefBuilder("tf.StridedSlice")
+TANDEM_DEFINES OpDefinition StridedSliceDef() {
+  return OpDefinition("tf.StridedSlice")
       .Input("input: T")
       .HostInput("begin: Index")
       .HostInput("end: Index")
@@ -104,8 +104,8 @@ shrink_axis_mask: The one element at `begin` is taken, and the dimension dropped
   element, or if the stride is negative. Overridden by the two masks before, and overrides the others.)"));
 }
 
-OpDefBuilder ReverseDef() {
-  return OpDefBuilder("tf.ReverseV2")
+TANDEM_DEFINES OpDefinition ReverseDef() {
+  return OpDefinition("tf.ReverseV2")
       .Input("tensor: T")
       .HostInput("axis: Tidx")
       .Output("output: T")
@@ -123,11 +123,11 @@ axis: The dimensions, each at most once, in [-rank, rank), counted from the end 
 }  // namespace
 
 Status RegisterShapeSliceOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      SliceDef(),
-      StridedSliceDef(),
-      ReverseDef(),
-  });
+  return RegisterOps(registry, {
+                                   SliceDef(),
+                                   StridedSliceDef(),
+                                   ReverseDef(),
+                               });
 }
 
 }  // namespace tandem

@@ -3,7 +3,7 @@
 
 // Ops with effects: PrintV2, Assert. They take a chain, and give one that stands for their effect.
 
-#include "op_doc.h"
+#include "op_definition.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
@@ -22,32 +22,34 @@ Status AssertMetadata(const TensorMetadata& condition) {
 }  // namespace
 
 Status RegisterSideEffectOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      OpDefBuilder("tf.PrintV2")
-          .Input("input: string")
-          .Attr("output_stream: {'stdout', 'stderr', 'log(info)', 'log(warning)', 'log(error)'} = 'stderr'")
-          .Attr("end: string = '\n'")
-          .SideEffects()
-          .Metadata<&PrintMetadata>()
-          .Doc(TANDEM_DOC(R"(Prints a string.
+  return RegisterOps(
+      registry,
+      {
+          OpDefinition("tf.PrintV2")
+              .Input("input: string")
+              .Attr("output_stream: {'stdout', 'stderr', 'log(info)', 'log(warning)', 'log(error)'} = 'stderr'")
+              .Attr("end: string = '\n'")
+              .SideEffects()
+              .Metadata<&PrintMetadata>()
+              .Doc(TANDEM_DOC(R"(Prints a string.
 
 input: One string.
 output_stream: Where to print. The runtime hands everything it prints to the program around it, whatever the stream.
 end: What is printed after the string.)")),
-      OpDefBuilder("tf.Assert")
-          .Input("condition: bool")
-          .Input("data: T")
-          .Attr("T: list(type)")
-          .Attr("summarize: int = 3")
-          .SideEffects()
-          .Metadata<&AssertMetadata>()
-          .Doc(TANDEM_DOC(R"(Fails unless a condition is true.
+          OpDefinition("tf.Assert")
+              .Input("condition: bool")
+              .Input("data: T")
+              .Attr("T: list(type)")
+              .Attr("summarize: int = 3")
+              .SideEffects()
+              .Metadata<&AssertMetadata>()
+              .Doc(TANDEM_DOC(R"(Fails unless a condition is true.
 
 condition: One bool. If it is false, the op fails with an error that shows the data, and so does everything that follows
   on its chain.
 data: Tensors to show.
 summarize: How many elements of each tensor are shown; negative: as many as fit in the error's text.)")),
-  });
+      });
 }
 
 }  // namespace tandem

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "defs/attr_conversion.h"
-#include "op_doc.h"
+#include "op_definition.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
@@ -45,8 +45,8 @@ Status ErrorTensorMetadata(const TensorMetadata& x, std::span<TensorMetadata> re
 
 Status PrintMetadata(const TensorMetadata&) { return Status(); }
 
-OpDefBuilder CreateDenseTensorDef() {
-  return OpDefBuilder("test.create_dense_tensor")
+TANDEM_DEFINES OpDefinition CreateDenseTensorDef() {
+  return OpDefinition("test.create_dense_tensor")
       .Output("tensor: any")
       .Attr("shape: list(int)")
       .Attr("values: any")
@@ -58,8 +58,8 @@ values: A list with an element for each of the tensor, in row-major order, or on
   i64, f32, f64 or strings, which the tensor then is of.)"));
 }
 
-OpDefBuilder AddDef(const char* name, const char* doc) {
-  return OpDefBuilder(name)
+TANDEM_DEFINES OpDefinition AddDef(const char* name, const char* doc) {
+  return OpDefinition(name)
       .Input("x: T")
       .Input("y: T")
       .Output("z: T")
@@ -71,37 +71,39 @@ OpDefBuilder AddDef(const char* name, const char* doc) {
 }  // namespace
 
 Status RegisterTestOps(OpRegistry& registry) {
-  return registry.RegisterAll({
-      CreateDenseTensorDef(),
-      AddDef("test.add",
-             TANDEM_DOC("Sum of two tensors of the same shape, of which each may be a scalar host tensor.")),
-      AddDef("test.add.denseonly",
-             TANDEM_DOC("Sum of two tensors of the same shape, by a kernel that knows nothing but dense tensors.")),
-      OpDefBuilder("test.odd_collector")
-          .Input("x: int32")
-          .Output("y: int32")
-          .Doc(TANDEM_DOC("The odd elements of a vector, in order; the result's shape depends on the data.")),
-      OpDefBuilder("test.error.tensor")
-          .Input("x: T")
-          .Output("values: num_values * T")
-          .Output("error: T")
-          .Attr("T: type")
-          .Attr("num_values: int >= 0 = 0")
-          .Metadata<&ErrorTensorMetadata>()
-          .Doc(TANDEM_DOC("Gives its argument as each of `values`, and an error as its last result.")),
-      OpDefBuilder("test.async.noop")
-          .Input("x: T")
-          .Output("y: T")
-          .Attr("T: type")
-          .Metadata<&UnchangedMetadata>()
-          .Doc(TANDEM_DOC("Gives its argument, some time later, from a task of the work queue.")),
-      OpDefBuilder("test.print")
-          .Input("x: T")
-          .Attr("T: type")
-          .SideEffects()
-          .Metadata<&PrintMetadata>()
-          .Doc(TANDEM_DOC("Prints a tensor: dtype, shape and its first elements, on a line.")),
-  });
+  return RegisterOps(
+      registry,
+      {
+          CreateDenseTensorDef(),
+          AddDef("test.add",
+                 TANDEM_DOC("Sum of two tensors of the same shape, of which each may be a scalar host tensor.")),
+          AddDef("test.add.denseonly",
+                 TANDEM_DOC("Sum of two tensors of the same shape, by a kernel that knows nothing but dense tensors.")),
+          OpDefinition("test.odd_collector")
+              .Input("x: int32")
+              .Output("y: int32")
+              .Doc(TANDEM_DOC("The odd elements of a vector, in order; the result's shape depends on the data.")),
+          OpDefinition("test.error.tensor")
+              .Input("x: T")
+              .Output("values: num_values * T")
+              .Output("error: T")
+              .Attr("T: type")
+              .Attr("num_values: int >= 0 = 0")
+              .Metadata<&ErrorTensorMetadata>()
+              .Doc(TANDEM_DOC("Gives its argument as each of `values`, and an error as its last result.")),
+          OpDefinition("test.async.noop")
+              .Input("x: T")
+              .Output("y: T")
+              .Attr("T: type")
+              .Metadata<&UnchangedMetadata>()
+              .Doc(TANDEM_DOC("Gives its argument, some time later, from a task of the work queue.")),
+          OpDefinition("test.print")
+              .Input("x: T")
+              .Attr("T: type")
+              .SideEffects()
+              .Metadata<&PrintMetadata>()
+              .Doc(TANDEM_DOC("Prints a tensor: dtype, shape and its first elements, on a line.")),
+      });
 }
 
 }  // namespace tandem

@@ -7,12 +7,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tandem/program.h"
 #include "tool/command.h"
+#include "tool/content.h"
 #include "tool/devices.h"
 #include "tool/kernels.h"
 #include "tool/op_libraries.h"
@@ -25,6 +28,7 @@ namespace {
 struct OpsOptions {
   std::string pattern;
   bool json = false;
+  std::vector<std::string> programs;
   std::vector<std::string> op_libraries;
 };
 
@@ -138,7 +142,28 @@ void PrintJson(OpRegistry& registry, const std::vector<const OpDef*>& defs, Cons
   console.Print(text + "]}\n");
 }
 
+// The ops that programs call, one a line: a list for a build that has them alone (TANDEM_OPS).
+Status PrintUsedOps(const std::vector<std::string>& files, Console& console) {
+  std::set<std::string> names;
+  for (const std::string& file : files) {
+    TANDEM_ASSIGN_OR_RETURN(const RcRef<const Program> program, ReadProgram(file));
+    for (const ProgramFunction& function : program->functions()) {
+      for (const ProgramInstruction& instruction : function.instructions) {
+        const ProgramKernel kernel = instruction.kernel;
+        if (kernel == ProgramKernel::kExecuteOp || kernel == ProgramKernel::kExecuteOpSeq) {
+          names.insert(instruction.name);
+        }
+      }
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) text.append(name).append("\n");
+  console.Print(text);
+  return Status();
+}
+
 Status ShowOps(const OpsOptions& options, Console& console) {
+  if (!options.programs.empty()) return PrintUsedOps(options.programs, console);
   TANDEM_ASSIGN_OR_RETURN(const std::unique_ptr<eager::Runtime> runtime, eager::Runtime::Create({.num_threads = 1}));
   TANDEM_ASSIGN_OR_RETURN(const std::vector<LoadedOpLibrary> libraries,
                           LoadOpLibraries(*runtime, options.op_libraries));
@@ -175,12 +200,19 @@ Command MakeOpsCommand(CLI::App& tool) {
                  "with * and ?");
   app.add_flag("--json", options->json, "print the definitions as JSON");
   AddOpLibraryOption(app, options->op_libraries);
+  app.add_option("--used-by", options->programs,
+                 "print the ops that these programs call, one a line, as TANDEM_OPS takes them to build a runtime that "
+                 "has no others")
+      ->type_name("PROGRAM")
+      ->excludes("PATTERN")
+      ->excludes("--json");
   app.footer(
       "Examples:\n"
       "  tandem ops\n"
       "  tandem ops matmul\n"
       "  tandem ops 'tf.Resize*'\n"
       "  tandem ops tf.MatMul\n"
+      "  tandem ops --used-by net.tdp >ops.txt\n"
       "  tandem ops --json | jq '.ops[].name'");
   return {&app, [options](Console& console) { return ExitWith(ShowOps(*options, console), console); }};
 }

@@ -511,6 +511,12 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(one, [op for op in everything["ops"] if op["name"] == "tf.MatMul"])
         self.assertEqual(len(json.loads(self.ok("ops", "--json", "matmul"))["ops"]), 3)
 
+    def test_ops_used_by_programs(self):
+        first = self.write("first.mlir", SUM)
+        second = self.write("second.mlir", EXAMPLE)
+        self.assertEqual(self.ok("ops", "--used-by", first, second), "test.add\ntest.create_dense_tensor\ntf.AddV2\ntf.Sub\n")
+        self.fails("ops", "--used-by", self.path("missing.mlir"))
+
     def test_devices(self):
         lines = self.ok("devices").splitlines()
         self.assertRegex(lines[0], r"^cpu +there: kernels for \d+ ops, \d+ threads?$")
@@ -533,7 +539,7 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(self.complete("completion", ""), ["bash", "zsh", "fish"])
         self.assertEqual(self.complete("run", ""), [])  # files, which bash completes itself
         self.assertEqual(self.complete("run", "--output", ""), [])
-        self.assertEqual(self.complete("ops", "-"), ["--help", "--json", "--op-library"])
+        self.assertEqual(self.complete("ops", "-"), ["--help", "--json", "--op-library", "--used-by"])
 
     def test_completion_of_other_shells(self):
         for shell in ("zsh", "fish"):

@@ -75,7 +75,9 @@ TEST_F(NullOpHandlerTest, ADefinedOpHasNoKernelHere) {
 TEST_F(NullOpHandlerTest, AnOpThatWasLeftOutSaysSo) {
   const Status status = Null().MakeOp("test.Invert").status();
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(status.detail(), "op test.Invert was left out of this build by selective registration");
+  EXPECT_EQ(status.detail(),
+            "op test.Invert was left out of this build by selective registration: name it in the list of ops that the "
+            "build is given (TANDEM_OPS)");
 }
 
 // EX-4

@@ -97,7 +97,8 @@ TEST(OpHandlerTest, EX4_ThreeReasonsWhyAnOpCannotRun) {
       {"t.Zzzz", StatusCode::kNotFound, "[t.Zzzz] op t.Zzzz is not defined"},
       {"t.NoKernel", StatusCode::kUnimplemented, "[t.NoKernel] op handler cpu has no kernel for this op"},
       {"t.LeftOut", StatusCode::kFailedPrecondition,
-       "[t.LeftOut] op t.LeftOut was left out of this build by selective registration"},
+       "[t.LeftOut] op t.LeftOut was left out of this build by selective registration: name it in the list "
+       "of ops that the build is given (TANDEM_OPS)"},
   };
   for (const auto& reason : kReasons) {
     const TensorHandle result = rt.Call(reason.op, {rt.F32({1})});

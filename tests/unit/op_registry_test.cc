@@ -260,7 +260,9 @@ TEST_F(OpRegistryNotFoundTest, EX4_LeftOutOfTheBuildIsADistinctError) {
   registry_.MarkLeftOut("tf.Conv2D");
   const Status status = registry_.NotFoundError("tf.Conv2D");
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(status.message(), "op tf.Conv2D was left out of this build by selective registration");
+  EXPECT_EQ(status.message(),
+            "op tf.Conv2D was left out of this build by selective registration: name it in the list of ops that the "
+            "build is given (TANDEM_OPS)");
   EXPECT_EQ(registry_.Find("tf.Conv2D"), nullptr);
 }
 

@@ -277,6 +277,13 @@ export abstract class Engine {
     return pointer;
   }
 
+  /** The names of ops that were looked up to be called, sorted. */
+  usedOps(): string[] {
+    const names = new Set<string>();
+    for (const ops of this.opsOf.values()) for (const name of ops.keys()) names.add(name);
+    return [...names].sort();
+  }
+
   /** Has ops called through another op handler from here on. */
   useHandler(handler: string): void {
     this.handler = handler;

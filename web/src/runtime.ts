@@ -243,6 +243,14 @@ export class Runtime {
     return attributed(this.ops, () => this.ensureRegistry().definitions);
   }
 
+  /** The names of the ops that were called so far, sorted: a list for a build that has no others (TANDEM_OPS). */
+  usedOps(): string[] {
+    return attributed(this.usedOps, () => {
+      if (this.engine.closed !== undefined) throw this.engine.whyClosed();
+      return this.engine.usedOps();
+    });
+  }
+
   private ensureRegistry(): Registry {
     if (this.engine.closed !== undefined) throw this.engine.whyClosed();
     this.registry ??= new Registry(this.engine);

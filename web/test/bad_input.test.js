@@ -167,8 +167,8 @@ describe('a runtime that is disposed of', () => {
     expect((await rejectionOf(pending)).message).to.match(/disposed of/);
     const calls = [
       () => rt.tensor([1]), () => rt.zeros([1]), () => rt.alloc([1]), () => add(x, x), () => add(x, 1), () => rt.memory(),
-      () => rt.cancel(), () => rt.restart(), () => rt.execute('tf.AddV2', [x, x]), () => rt.ops(), () => rt.trace.start(),
-      () => x.view(), () => x.clone(), () => x.shape, () => rt.scalar(1),
+      () => rt.cancel(), () => rt.restart(), () => rt.execute('tf.AddV2', [x, x]), () => rt.ops(), () => rt.usedOps(),
+      () => rt.trace.start(), () => x.view(), () => x.clone(), () => x.shape, () => rt.scalar(1),
     ];
     for (const call of calls) expectError(call, 'FailedPrecondition', /the runtime has been disposed of/);
     expect((await rejectionOf(x.data())).code).to.equal('FailedPrecondition');

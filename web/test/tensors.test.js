@@ -205,6 +205,7 @@ describe('tensors', () => {
     expect(await Promise.all(parts.map((part) => part.array()))).to.deep.equal([[1, 2], [3, 4]]);
     const [all] = rt.execute('tf.ConcatV2', [x, x, rt.tensor(0, { dtype: 'i32' })]);
     expect(await all.array()).to.deep.equal([[1, 2], [1, 2]]);
+    expect(rt.usedOps()).to.include.members(['tf.ConcatV2', 'tf.MatMul', 'tf.Split']);
   });
 
   it('of a queued op are pending, and come', async () => {

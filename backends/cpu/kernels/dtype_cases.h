@@ -9,15 +9,20 @@
 #include <tuple>
 
 #include "tandem/dtype.h"
+#include "tandem/op_selection.h"
 
 namespace tandem::cpu {
 
-// make.operator()<T>() for the T among Ts that `dtype` stands for; a value-initialised result if there is none.
+// make.operator()<T>() for the T among Ts that `dtype` stands for; a value-initialised result if there is none, or if
+// no kernel of the build is for it.
 template <typename... Ts, typename Make>
 auto OfDType(DType dtype, Make make) {
   using Result = decltype(make.template operator()<std::tuple_element_t<0, std::tuple<Ts...>>>());
   Result result{};
-  static_cast<void>(((dtype == kDTypeOf<Ts> && (result = make.template operator()<Ts>(), true)) || ...));
+  const auto make_of = [&]<typename T>() {
+    if constexpr (kDTypesInBuild.Contains(kDTypeOf<T>)) result = make.template operator()<T>();
+  };
+  static_cast<void>(((dtype == kDTypeOf<Ts> && (make_of.template operator()<Ts>(), true)) || ...));
   return result;
 }
 

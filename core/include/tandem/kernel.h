@@ -37,6 +37,7 @@
 #include "tandem/kernel_frame.h"
 #include "tandem/kernel_parameter.h"
 #include "tandem/op_attrs.h"
+#include "tandem/op_selection.h"
 #include "tandem/status.h"
 #include "tandem/tensor.h"
 #include "tandem/tensor_metadata.h"
@@ -271,15 +272,17 @@ Kernel MakeKernel() {
 // calls of AddKernel would be code.
 struct KernelEntry {
   const char* op_name;
-  DTypeSet dtypes;  // empty: of an op without a type attribute
-  Kernel::Function function;
+  DTypeSet dtypes;            // empty: of an op without a type attribute
+  Kernel::Function function;  // null: not in this build, and registered by nobody
   KernelSignature signature;
   CostModel cost;
 };
 template <auto fn>
 constexpr KernelEntry KernelEntryOf(const char* op_name, DTypeSet dtypes, CostModel cost = {}) {
   using Erased = internal::ErasedKernel<fn>;
-  return {op_name, dtypes, &Erased::Call, Erased::kSignature, cost};
+  const DTypeSet dtypes_in_build = dtypes & DTypesInBuild(op_name);
+  if (!IsInBuild(op_name) || dtypes_in_build.IsEmpty() != dtypes.IsEmpty()) return {};
+  return {op_name, dtypes_in_build, &Erased::Call, Erased::kSignature, cost};
 }
 
 // The kernel of a closure, which it keeps (DI-6). It must be callable from several threads at once.

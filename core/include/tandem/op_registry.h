@@ -37,6 +37,8 @@ class TANDEM_EXPORT OpRegistry {
   // AlreadyExists if the name is taken; InvalidArgument with all faults of the definition if it does not parse. `code`
   // is kept as long as the definition, which may be shared beyond its removal.
   Status Register(const OpDefBuilder& builder, std::shared_ptr<const void> code = nullptr);
+  // A whole definition, such as OpDefBuilder::Build gives. AlreadyExists if the name is taken.
+  Status Register(OpDef def);
   // Registers all; stops at nothing and reports every failure in one error, whose code is that of the first.
   Status RegisterAll(std::initializer_list<OpDefBuilder> builders);
 

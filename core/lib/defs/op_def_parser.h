@@ -6,12 +6,10 @@
 #ifndef TANDEM_CORE_LIB_DEFS_OP_DEF_PARSER_H_
 #define TANDEM_CORE_LIB_DEFS_OP_DEF_PARSER_H_
 
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "tandem/op_attrs.h"
+#include "defs/attr_default.h"
 #include "tandem/op_def.h"
 #include "tandem/status.h"
 
@@ -24,27 +22,10 @@ struct ParsedArg {
   std::string type;
 };
 
-// A default: one element, or those of a list, in the member for the attribute's kind.
-struct AttrDefault {
-  std::vector<int64_t> ints;  // kInt, kBool
-  std::vector<float> floats;
-  std::vector<std::string> strings;  // kString, kFunction
-  std::vector<DType> dtypes;
-  std::vector<TensorShape> shapes;
-};
-
-struct ParsedAttr {
-  AttrDef def;
-  AttrDefault default_value;
-};
-
 // Errors say what is wrong with the spec, without repeating it. `out` keeps what was read before the fault, so that
 // the name is known whenever it could be read. Thread-safe.
 Status ParseArgSpec(std::string_view spec, ParsedArg* out);
 Status ParseAttrSpec(std::string_view spec, ParsedAttr* out);
-
-// Adds the default of `attr` to `attrs` under its name, with the attribute type of its kind. False if that failed.
-bool AddDefault(const ParsedAttr& attr, OpAttrs& attrs);
 
 // Whether `name` has the form of an op's name: two or more parts of letters, digits and underscores joined by dots,
 // none starting with a digit.

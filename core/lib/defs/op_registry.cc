@@ -10,19 +10,24 @@
 #include <utility>
 
 #include "base/edit_distance.h"
+#include "tandem/op_selection.h"
 
 namespace tandem {
 
 Status OpRegistry::Register(const OpDefBuilder& builder, std::shared_ptr<const void> code) {
   TANDEM_ASSIGN_OR_RETURN(OpDef built, builder.Build());
   built.code = std::move(code);
-  const auto shared = std::make_shared<OpDef>(std::move(built));
+  return Register(std::move(built));
+}
+
+Status OpRegistry::Register(OpDef def) {
+  const auto shared = std::make_shared<OpDef>(std::move(def));
   const std::lock_guard watch_lock(watch_mutex_);
   {
     const std::lock_guard lock(mutex_);
-    const auto [entry, is_new] = defs_.try_emplace(std::string(builder.name()));
+    const auto [entry, is_new] = defs_.try_emplace(std::string(shared->name));
     if (entry->second != nullptr) {
-      return Status::Error(StatusCode::kAlreadyExists, "an op of this name is already defined", builder.name());
+      return Status::Error(StatusCode::kAlreadyExists, "an op of this name is already defined", shared->name);
     }
     shared->name = entry->first;
     shared->own_name.reset();
@@ -137,8 +142,10 @@ Status OpRegistry::NotFoundError(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   const auto entry = defs_.find(name);
   const bool is_defined = entry != defs_.end() && entry->second != nullptr;
-  if (left_out_.contains(name) && !is_defined) {
-    return FailedPrecondition("op ", name, " was left out of this build by selective registration");
+  if (!is_defined && (left_out_.contains(name) || !IsInBuild(name))) {
+    return FailedPrecondition("op ", name,
+                              " was left out of this build by selective registration: name it in the list "
+                              "of ops that the build is given (TANDEM_OPS)");
   }
   std::string_view nearest;
   int least = kFar;

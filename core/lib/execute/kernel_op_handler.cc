@@ -189,6 +189,7 @@ void KernelOpHandler::RemoveKernels(std::string_view op_name, DTypeSet dtypes) {
 
 Status KernelOpHandler::AddKernels(std::span<const KernelEntry> entries, DTypeSet supported) {
   for (const KernelEntry& entry : entries) {
+    if (entry.function == nullptr) continue;
     const DTypeSet dtypes = entry.dtypes.IsEmpty() ? DTypeSet{DType::kInvalid} : entry.dtypes & supported;
     if (dtypes.IsEmpty()) continue;
     Kernel kernel = Kernel(entry.function, entry.signature).WithCost(entry.cost);

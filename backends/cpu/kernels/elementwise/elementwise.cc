@@ -293,12 +293,18 @@ class Registration {
 
   void Add(const RowEntry& entry, DTypeSet dtypes, const RowFunction& function) {
     const std::string_view op = entry.op;
+    const DTypeSet of_op = dtypes & DTypesInBuild(op);
     const float tensors = static_cast<float>(entry.num_operands + 1);
     const float cost = entry.cost + tensors * (kByteCost * 4 + (function.ConvertsAny() ? kConversionCost : 0));
     Kernel kernel = KernelOf(entry, function, cost).WithCost(cost / tensors);
-    Keep(dtypes.IsEmpty() ? handler_.AddKernel(op, std::move(kernel))
-                          : handler_.AddKernel(op, dtypes, std::move(kernel)));
-    if (op == "tf.AddV2") {
+    if (dtypes.IsEmpty()) {
+      Keep(handler_.AddKernel(op, std::move(kernel)));
+    } else if (!of_op.IsEmpty()) {
+      Keep(handler_.AddKernel(op, of_op, std::move(kernel)));
+    }
+    if constexpr (IsInBuild("tf.AddN")) {
+      dtypes = dtypes & DTypesInBuild("tf.AddN");
+      if (op != "tf.AddV2" || dtypes.IsEmpty()) return;
       Keep(handler_.AddKernel("tf.AddN", dtypes, MakeKernel(AddNKernel{function, cost / 2}).WithCost(cost / 2)));
     }
   }
@@ -314,8 +320,12 @@ class Registration {
       return MakeKernel(AttributeKernel{function, cost, entry.parameter, entry.flag, entry.row_if_flag});
     }
     const RowKernel rows = {function, cost, entry.swaps, entry.check};
-    if (op != "tf.Equal" && op != "tf.NotEqual") return MakeKernel(rows);
-    return MakeKernel(EqualityKernel{rows, /*if_incompatible=*/op == "tf.NotEqual"});
+    if constexpr (IsInBuild("tf.Equal") || IsInBuild("tf.NotEqual")) {
+      if (op == "tf.Equal" || op == "tf.NotEqual") {
+        return MakeKernel(EqualityKernel{rows, /*if_incompatible=*/op == "tf.NotEqual"});
+      }
+    }
+    return MakeKernel(rows);
   }
 
   KernelOpHandler& handler_;
@@ -331,10 +341,19 @@ Status RegisterElementwiseKernels(KernelOpHandler& handler) {
     registration.Add(entry, dtypes, function);
   });
   constexpr DTypeSet kString = {DType::kString};
-  registration.Keep(handler.AddKernel("tf.Equal", kString, MakeKernel(StringEqualityKernel{true})));
-  registration.Keep(handler.AddKernel("tf.NotEqual", kString, MakeKernel(StringEqualityKernel{false})));
-  registration.Keep(handler.AddKernel("tf.SelectV2", kString, MakeKernel<&SelectStringsKernel>()));
-  registration.Keep(handler.AddKernel("tf.Cast", kFixedSizeDTypes, MakeKernel(CastKernel{casts}).WithCost(0.2f)));
+  if constexpr (IsInBuild(DType::kString, "tf.Equal")) {
+    registration.Keep(handler.AddKernel("tf.Equal", kString, MakeKernel(StringEqualityKernel{true})));
+  }
+  if constexpr (IsInBuild(DType::kString, "tf.NotEqual")) {
+    registration.Keep(handler.AddKernel("tf.NotEqual", kString, MakeKernel(StringEqualityKernel{false})));
+  }
+  if constexpr (IsInBuild(DType::kString, "tf.SelectV2")) {
+    registration.Keep(handler.AddKernel("tf.SelectV2", kString, MakeKernel<&SelectStringsKernel>()));
+  }
+  if constexpr (IsInBuild("tf.Cast")) {
+    registration.Keep(handler.AddKernel("tf.Cast", kFixedSizeDTypes & DTypesInBuild("tf.Cast"),
+                                        MakeKernel(CastKernel{casts}).WithCost(0.2f)));
+  }
   if constexpr (kHasFuser) handler.SetFuser(std::make_unique<ElementwiseRowFuser>());
   return registration.status();
 }

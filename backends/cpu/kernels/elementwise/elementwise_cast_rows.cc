@@ -200,44 +200,75 @@ void FillFromFloat(Row* to) {
   to[static_cast<size_t>(DType::kBF16)] = &UnaryRow<ToHalf<BFloat16>, From>;
 }
 
-}  // namespace
+// Whether the build casts from the dtype, itself or by way of f32.
+constexpr bool CastsFrom(DType dtype) {
+  if (dtype != DType::kF32) return IsInBuild(dtype, "tf.Cast");
+  return IsInBuild("tf.Cast") && !(DTypesInBuild("tf.Cast") & (kFloatDTypes | DTypeSet{DType::kC64})).IsEmpty();
+}
 
-void FillCastRows(CastRows& rows) {
-  const auto from = [&rows](DType type) { return rows.direct[static_cast<size_t>(type)].data(); };
-  const auto set = [&](DType type, DType to, Row row) { from(type)[static_cast<size_t>(to)] = row; };
-  FillFromInteger<uint8_t>(from(DType::kBool));
-  set(DType::kBool, DType::kU8, &UnaryRow<Convert<uint8_t>, uint8_t>);
-  set(DType::kBool, DType::kI8, &UnaryRow<Convert<uint8_t>, uint8_t>);
-  FillFromInteger<uint8_t>(from(DType::kU8));
-  FillFromInteger<int8_t>(from(DType::kI8));
-  FillFromInteger<uint16_t>(from(DType::kU16));
-  FillFromInteger<int16_t>(from(DType::kI16));
-  FillFromInteger<uint32_t>(from(DType::kU32));
-  FillFromInteger<int32_t>(from(DType::kI32));
-  FillFromInteger<uint64_t>(from(DType::kU64));
-  FillFromInteger<int64_t>(from(DType::kI64));
-  const auto set_same = [&](DType u, DType i, Row row) {
-    set(u, i, row);
-    set(i, u, row);
+// From elements that are computed with as T.
+template <DType dtype, typename T>
+void FillFrom(CastRows& rows) {
+  if constexpr (CastsFrom(dtype)) {
+    Row* const to = rows.direct[static_cast<size_t>(dtype)].data();
+    if constexpr (std::is_integral_v<T>) {
+      FillFromInteger<T>(to);
+    } else {
+      FillFromFloat<T>(to);
+    }
+  }
+}
+
+void SetRow(CastRows& rows, DType from, DType to, Row row) {
+  rows.direct[static_cast<size_t>(from)][static_cast<size_t>(to)] = row;
+}
+
+void FillCasts(CastRows& rows) {
+  FillFrom<DType::kBool, uint8_t>(rows);
+  FillFrom<DType::kU8, uint8_t>(rows);
+  FillFrom<DType::kI8, int8_t>(rows);
+  FillFrom<DType::kU16, uint16_t>(rows);
+  FillFrom<DType::kI16, int16_t>(rows);
+  FillFrom<DType::kU32, uint32_t>(rows);
+  FillFrom<DType::kI32, int32_t>(rows);
+  FillFrom<DType::kU64, uint64_t>(rows);
+  FillFrom<DType::kI64, int64_t>(rows);
+  FillFrom<DType::kF32, float>(rows);
+  FillFrom<DType::kF64, double>(rows);
+  SetRow(rows, DType::kBool, DType::kU8, &UnaryRow<Convert<uint8_t>, uint8_t>);
+  SetRow(rows, DType::kBool, DType::kI8, &UnaryRow<Convert<uint8_t>, uint8_t>);
+  const auto set_same = [&rows](DType u, DType i, Row row) {
+    SetRow(rows, u, i, row);
+    SetRow(rows, i, u, row);
   };
   set_same(DType::kU8, DType::kI8, &UnaryRow<Convert<uint8_t>, uint8_t>);
   set_same(DType::kU16, DType::kI16, &UnaryRow<Convert<uint16_t>, uint16_t>);
   set_same(DType::kU32, DType::kI32, &UnaryRow<Convert<uint32_t>, uint32_t>);
   set_same(DType::kU64, DType::kI64, &UnaryRow<Convert<uint64_t>, uint64_t>);
-  FillFromFloat<float>(from(DType::kF32));
-  FillFromFloat<double>(from(DType::kF64));
-  set(DType::kF16, DType::kF32, F16ToF32Row);
-  set(DType::kBF16, DType::kF32, &UnaryRow<Convert<float>, BFloat16>);
-  set(DType::kF32, DType::kF16, F32ToF16Row);
-  set(DType::kF32, DType::kF64, &UnaryRow<Convert<double>, float>);
-  set(DType::kF64, DType::kF32, &UnaryRow<Convert<float>, double>);
-  set(DType::kF32, DType::kC64, &UnaryRow<ToComplex, float>);
-  set(DType::kC64, DType::kF32, &UnaryRow<RealPart, Complex64>);
+  SetRow(rows, DType::kF32, DType::kF64, &UnaryRow<Convert<double>, float>);
+  SetRow(rows, DType::kF64, DType::kF32, &UnaryRow<Convert<float>, double>);
+  SetRow(rows, DType::kF32, DType::kC64, &UnaryRow<ToComplex, float>);
+  SetRow(rows, DType::kC64, DType::kF32, &UnaryRow<RealPart, Complex64>);
   rows.clear_f32_for_f16 = &UnaryRow<ClearBits<uint32_t, 13>, uint32_t>;
   rows.clear_f32_for_bf16 = &UnaryRow<ClearBits<uint32_t, 16>, uint32_t>;
   rows.clear_f64_for_f16 = &UnaryRow<ClearBits<uint64_t, 42>, uint64_t>;
   rows.clear_f64_for_bf16 = &UnaryRow<ClearBits<uint64_t, 45>, uint64_t>;
   rows.clear_f64_for_f32 = &UnaryRow<ClearBits<uint64_t, 29>, uint64_t>;
+}
+
+}  // namespace
+
+void FillCastRows(CastRows& rows) {
+  if constexpr (IsInBuild("tf.Cast")) FillCasts(rows);
+  // Kernels of other ops compute f16 and bf16 in f32.
+  if constexpr (kDTypesInBuild.Contains(DType::kF16)) {
+    SetRow(rows, DType::kF16, DType::kF32, F16ToF32Row);
+    SetRow(rows, DType::kF32, DType::kF16, F32ToF16Row);
+  }
+  if constexpr (kDTypesInBuild.Contains(DType::kBF16)) {
+    SetRow(rows, DType::kBF16, DType::kF32, &UnaryRow<Convert<float>, BFloat16>);
+    SetRow(rows, DType::kF32, DType::kBF16, &UnaryRow<ToHalf<BFloat16>, float>);
+  }
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

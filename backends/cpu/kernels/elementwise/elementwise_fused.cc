@@ -260,7 +260,7 @@ void ElementwiseRowFuser::Add(const RowEntry& entry, DTypeSet dtypes, const RowF
   const StepRow row = {function,    entry.cost + conversions * kConversionCost,
                        entry.swaps, entry.parameter,
                        entry.flag,  entry.row_if_flag};
-  if (dtypes.IsEmpty()) dtypes = {DType::kInvalid};
+  dtypes = dtypes.IsEmpty() ? DTypeSet{DType::kInvalid} : dtypes & DTypesInBuild(entry.op);
   StepRows& rows = rows_[entry.op];
   for (int i = 0; i < kNumDTypes; ++i) {
     if (dtypes.Contains(static_cast<DType>(i))) rows[static_cast<size_t>(i)] = row;

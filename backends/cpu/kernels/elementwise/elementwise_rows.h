@@ -10,9 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "kernels/elementwise/elementwise_blocks.h"
 #include "tandem/dtype.h"
+#include "tandem/op_selection.h"
 #include "tandem/status.h"
 #include "tandem/tensor_shape.h"
 
@@ -45,12 +47,29 @@ struct RowEntry {
   Row row_if_flag = nullptr;
 };
 
-// Collects rows while the program is compiled.
+// Whether kernels of the build are made of the row, for its op or for one that computes with it.
+constexpr bool HasUse(const RowEntry& entry) {
+  const std::string_view op = entry.op;
+  if (entry.dtypes.IsEmpty()) return IsInBuild(op);
+  DTypeSet wanted = DTypesInBuild(op);
+  const auto add_user = [&wanted](std::string_view user) { wanted = wanted | DTypesInBuild(user); };
+  if (op == "tf.AddV2") {
+    for (const char* user : {"tf.AddN", "tf.BiasAdd", "tf.Cumsum"}) add_user(user);
+  } else if (op == "tf.Mul") {
+    for (const char* user : {"tf.Cumprod", "tf.Einsum"}) add_user(user);
+  }
+  const DTypeSet halves = entry.is_float ? DTypeSet{DType::kF16, DType::kBF16} : DTypeSet();
+  return !((entry.dtypes | halves) & wanted).IsEmpty();
+}
+
+// Collects the rows of the build while the program is compiled.
 struct RowList {
   std::array<RowEntry, 320> entries = {};
   size_t size = 0;
 
-  constexpr void Add(const RowEntry& entry) { entries[size++] = entry; }
+  constexpr void Add(const RowEntry& entry) {
+    if (HasUse(entry)) entries[size++] = entry;
+  }
 };
 
 // The rows that `kList`, a constexpr function, adds to a RowList: a table that is data, which code would take much more
@@ -90,11 +109,11 @@ struct CastRows {
   // Null where there is no direct way; then there is one through f32.
   std::array<std::array<Row, kNumDTypes>, kNumDTypes> direct = {};
   // These clear the bits that the narrower type has no room for.
-  Row clear_f32_for_f16;
-  Row clear_f32_for_bf16;
-  Row clear_f64_for_f16;
-  Row clear_f64_for_bf16;
-  Row clear_f64_for_f32;
+  Row clear_f32_for_f16 = nullptr;
+  Row clear_f32_for_bf16 = nullptr;
+  Row clear_f64_for_f16 = nullptr;
+  Row clear_f64_for_bf16 = nullptr;
+  Row clear_f64_for_f32 = nullptr;
 };
 
 // Calls use(entry, dtypes, function) for each entry of the tables, with the dtypes that its function serves, and again

@@ -234,18 +234,22 @@ Status ResizeNearestNeighborKernel(DenseArg images, DenseArg, KernelFrame& frame
 }  // namespace
 
 Status RegisterImageKernels(KernelOpHandler& handler) {
-  DTypeSet dtypes;
-  for (int i = 0; i < kNumDTypes; ++i) {
-    const auto dtype = static_cast<DType>(i);
-    const BilinearRows functions = FindBilinearRows(dtype);
-    if (functions.columns == nullptr) continue;
-    dtypes.Insert(dtype);
-    TANDEM_RETURN_IF_ERROR(
-        handler.AddKernel("tf.ResizeBilinear", {dtype},
-                          MakeKernel(ResizeBilinearKernel{functions}).WithCost(static_cast<float>(kBilinearCost))));
+  if constexpr (IsInBuild("tf.ResizeBilinear")) {
+    for (int i = 0; i < kNumDTypes; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      if (!DTypesInBuild("tf.ResizeBilinear").Contains(dtype)) continue;
+      const BilinearRows functions = FindBilinearRows(dtype);
+      if (functions.columns == nullptr) continue;
+      TANDEM_RETURN_IF_ERROR(
+          handler.AddKernel("tf.ResizeBilinear", {dtype},
+                            MakeKernel(ResizeBilinearKernel{functions}).WithCost(static_cast<float>(kBilinearCost))));
+    }
   }
-  return handler.AddKernel("tf.ResizeNearestNeighbor", dtypes,
-                           MakeKernel<&ResizeNearestNeighborKernel>().WithCost(static_cast<float>(kNearestCost)));
+  constexpr DTypeSet kNearestDTypes = {DType::kU8,  DType::kI8,  DType::kU16,  DType::kI16, DType::kI32,
+                                       DType::kI64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
+  static constexpr KernelEntry kKernels[] = {KernelEntryOf<&ResizeNearestNeighborKernel>(
+      "tf.ResizeNearestNeighbor", kNearestDTypes, {static_cast<float>(kNearestCost)})};
+  return handler.AddKernels(kKernels);
 }
 
 }  // namespace tandem::cpu

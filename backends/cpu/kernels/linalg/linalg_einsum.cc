@@ -389,9 +389,12 @@ double EinsumCost(std::span<const TensorMetadata* const> args, std::span<const T
 }
 
 template <typename T>
-Status AddEinsum(KernelOpHandler& handler) {
-  const EinsumKernel<T> kernel(FindReductionRows(ReductionOp::kSum, kDTypeOf<T>), FindMultiply(kDTypeOf<T>));
-  return handler.AddKernel("tf.Einsum", {kDTypeOf<T>}, MakeKernel(kernel).WithCost(CostModel{0, &EinsumCost}));
+Status AddEinsum([[maybe_unused]] KernelOpHandler& handler) {
+  if constexpr (IsInBuild(kDTypeOf<T>, "tf.Einsum")) {
+    const EinsumKernel<T> kernel(FindReductionRows(ReductionOp::kSum, kDTypeOf<T>), FindMultiply(kDTypeOf<T>));
+    return handler.AddKernel("tf.Einsum", {kDTypeOf<T>}, MakeKernel(kernel).WithCost(CostModel{0, &EinsumCost}));
+  }
+  return Status();
 }
 
 }  // namespace

@@ -177,15 +177,22 @@ struct SparseCrossEntropyKernel {
 };
 
 template <typename T>
-Status AddSoftmaxKernels(KernelOpHandler& handler) {
-  constexpr DTypeSet kDTypes = {kDTypeOf<T>};
-  const HalfRows halves(kDTypeOf<T>);
-  const auto add = [&](const char* name, Kernel&& kernel) {
-    return handler.AddKernel(name, kDTypes, std::move(kernel).WithCost(kSoftmaxCost / 2));
+Status AddSoftmaxKernels([[maybe_unused]] KernelOpHandler& handler) {
+  constexpr DType kDType = kDTypeOf<T>;
+  [[maybe_unused]] const auto add = [&](const char* name, Kernel&& kernel) {
+    return handler.AddKernel(name, {kDType}, std::move(kernel).WithCost(kSoftmaxCost / 2));
   };
-  TANDEM_RETURN_IF_ERROR(add("tf.Softmax", MakeKernel(SoftmaxKernel<T>{halves, /*log=*/false})));
-  TANDEM_RETURN_IF_ERROR(add("tf.LogSoftmax", MakeKernel(SoftmaxKernel<T>{halves, /*log=*/true})));
-  return add("tf.SparseSoftmaxCrossEntropyWithLogits", MakeKernel(SparseCrossEntropyKernel<T>{halves}));
+  if constexpr (IsInBuild(kDType, "tf.Softmax")) {
+    TANDEM_RETURN_IF_ERROR(add("tf.Softmax", MakeKernel(SoftmaxKernel<T>{HalfRows(kDType), /*log=*/false})));
+  }
+  if constexpr (IsInBuild(kDType, "tf.LogSoftmax")) {
+    TANDEM_RETURN_IF_ERROR(add("tf.LogSoftmax", MakeKernel(SoftmaxKernel<T>{HalfRows(kDType), /*log=*/true})));
+  }
+  if constexpr (IsInBuild(kDType, "tf.SparseSoftmaxCrossEntropyWithLogits")) {
+    TANDEM_RETURN_IF_ERROR(
+        add("tf.SparseSoftmaxCrossEntropyWithLogits", MakeKernel(SparseCrossEntropyKernel<T>{HalfRows(kDType)})));
+  }
+  return Status();
 }
 
 // Makes kernels of rows that take two operands, and keeps the first error.
@@ -214,11 +221,16 @@ class RowKernels {
  private:
   void Add(const RowEntry& entry, DTypeSet dtypes, const RowFunction& function) {
     const bool is_bias = std::string_view(entry.op) == "tf.AddV2";
+    const char* const name = is_bias ? "tf.BiasAdd" : entry.op;
     const float cost = kRowCost + entry.cost;
-    Kernel kernel =
-        is_bias ? MakeKernel(BiasAddKernel{function}) : MakeKernel(GradientKernel{function, cost, entry.parameter});
-    const Status status =
-        handler_.AddKernel(is_bias ? "tf.BiasAdd" : entry.op, dtypes, std::move(kernel).WithCost(cost / 2));
+    Kernel kernel;
+    if constexpr (IsInBuild("tf.BiasAdd")) {
+      if (is_bias) kernel = MakeKernel(BiasAddKernel{function});
+    }
+    if (!is_bias) kernel = MakeKernel(GradientKernel{function, cost, entry.parameter});
+    dtypes = dtypes & DTypesInBuild(name);
+    if (dtypes.IsEmpty()) return;
+    const Status status = handler_.AddKernel(name, dtypes, std::move(kernel).WithCost(cost / 2));
     if (status_.ok()) status_ = status;
   }
 
@@ -231,16 +243,20 @@ class RowKernels {
 Status RegisterNnKernels(KernelOpHandler& handler) {
   RowKernels kernels(handler);
   for (const RowEntry& entry : GradientRows()) kernels.Add(entry);
-  for (const RowEntry& entry : SimdRows()) {
-    if (std::string_view(entry.op) == "tf.AddV2") kernels.Add(entry);
+  if constexpr (IsInBuild("tf.BiasAdd")) {
+    for (const RowEntry& entry : SimdRows()) {
+      if (std::string_view(entry.op) == "tf.AddV2") kernels.Add(entry);
+    }
   }
   TANDEM_RETURN_IF_ERROR(kernels.status());
-  for (int i = 0; i < kNumDTypes; ++i) {
-    const auto dtype = static_cast<DType>(i);
-    const ReductionRows sum = FindReductionRows(ReductionOp::kSum, dtype);
-    if (sum.elements.rows == nullptr) continue;
-    TANDEM_RETURN_IF_ERROR(
-        handler.AddKernel("tf.BiasAddGrad", {dtype}, MakeKernel(BiasAddGradKernel{sum}).WithCost(sum.cost)));
+  if constexpr (IsInBuild("tf.BiasAddGrad")) {
+    for (int i = 0; i < kNumDTypes; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      const ReductionRows sum = FindReductionRows(ReductionOp::kSum, dtype);
+      if (sum.elements.rows == nullptr || !DTypesInBuild("tf.BiasAddGrad").Contains(dtype)) continue;
+      TANDEM_RETURN_IF_ERROR(
+          handler.AddKernel("tf.BiasAddGrad", {dtype}, MakeKernel(BiasAddGradKernel{sum}).WithCost(sum.cost)));
+    }
   }
   TANDEM_RETURN_IF_ERROR(AddSoftmaxKernels<Float16>(handler));
   TANDEM_RETURN_IF_ERROR(AddSoftmaxKernels<BFloat16>(handler));

@@ -92,9 +92,12 @@ class LayerNormKernel {
 };
 
 template <typename T>
-Status AddLayerNorm(KernelOpHandler& handler) {
-  return handler.AddKernel("tandem.LayerNorm", {kDTypeOf<T>},
-                           MakeKernel(LayerNormKernel<T>()).WithCost(kLayerNormCost / 2));
+Status AddLayerNorm([[maybe_unused]] KernelOpHandler& handler) {
+  if constexpr (IsInBuild(kDTypeOf<T>, "tandem.LayerNorm")) {
+    return handler.AddKernel("tandem.LayerNorm", {kDTypeOf<T>},
+                             MakeKernel(LayerNormKernel<T>()).WithCost(kLayerNormCost / 2));
+  }
+  return Status();
 }
 
 }  // namespace

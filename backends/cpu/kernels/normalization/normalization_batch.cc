@@ -276,9 +276,12 @@ void FusedBatchNormKernel<T>::NormalizePlane(const T* x, int64_t n, float mean, 
 }
 
 template <typename T>
-Status AddBatchNorm(KernelOpHandler& handler) {
-  return handler.AddKernel("tf.FusedBatchNormV3", {kDTypeOf<T>},
-                           MakeKernel(FusedBatchNormKernel<T>()).WithCost((kMomentsCost + kScaleCost) / 2));
+Status AddBatchNorm([[maybe_unused]] KernelOpHandler& handler) {
+  if constexpr (IsInBuild(kDTypeOf<T>, "tf.FusedBatchNormV3")) {
+    return handler.AddKernel("tf.FusedBatchNormV3", {kDTypeOf<T>},
+                             MakeKernel(FusedBatchNormKernel<T>()).WithCost((kMomentsCost + kScaleCost) / 2));
+  }
+  return Status();
 }
 
 }  // namespace

@@ -249,9 +249,12 @@ void FusedBatchNormGradKernel<T>::CombineRows(const BatchNormLayout& layout, con
 }
 
 template <typename T>
-Status AddBatchNormGrad(KernelOpHandler& handler) {
-  return handler.AddKernel("tf.FusedBatchNormGradV3", {kDTypeOf<T>},
-                           MakeKernel(FusedBatchNormGradKernel<T>()).WithCost((kSumsCost + kCombineCost) / 3));
+Status AddBatchNormGrad([[maybe_unused]] KernelOpHandler& handler) {
+  if constexpr (IsInBuild(kDTypeOf<T>, "tf.FusedBatchNormGradV3")) {
+    return handler.AddKernel("tf.FusedBatchNormGradV3", {kDTypeOf<T>},
+                             MakeKernel(FusedBatchNormGradKernel<T>()).WithCost((kSumsCost + kCombineCost) / 3));
+  }
+  return Status();
 }
 
 }  // namespace

@@ -101,9 +101,12 @@ class LayerNormGradKernel {
 };
 
 template <typename T>
-Status AddLayerNormGrad(KernelOpHandler& handler) {
-  return handler.AddKernel("tandem.LayerNormGrad", {kDTypeOf<T>},
-                           MakeKernel(LayerNormGradKernel<T>()).WithCost(kCost / 3));
+Status AddLayerNormGrad([[maybe_unused]] KernelOpHandler& handler) {
+  if constexpr (IsInBuild(kDTypeOf<T>, "tandem.LayerNormGrad")) {
+    return handler.AddKernel("tandem.LayerNormGrad", {kDTypeOf<T>},
+                             MakeKernel(LayerNormGradKernel<T>()).WithCost(kCost / 3));
+  }
+  return Status();
 }
 
 }  // namespace

@@ -47,9 +47,10 @@ struct PoolKernel {
   }
 };
 
-Status AddPool(KernelOpHandler& handler, const char* op, PoolRows (*find)(DType)) {
+[[maybe_unused]] Status AddPool(KernelOpHandler& handler, const char* op, PoolRows (*find)(DType)) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
+    if (!DTypesInBuild(op).Contains(dtype)) continue;
     const PoolRows functions = find(dtype);
     if (functions.rows == nullptr) continue;
     Kernel kernel = MakeKernel(PoolKernel{functions, HalfRows(dtype).narrow}).WithCost(kElementCost);
@@ -61,8 +62,8 @@ Status AddPool(KernelOpHandler& handler, const char* op, PoolRows (*find)(DType)
 }  // namespace
 
 Status RegisterPoolingKernels(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(AddPool(handler, "tf.MaxPool", &FindMaxPoolRows));
-  TANDEM_RETURN_IF_ERROR(AddPool(handler, "tf.AvgPool", &FindAvgPoolRows));
+  if constexpr (IsInBuild("tf.MaxPool")) TANDEM_RETURN_IF_ERROR(AddPool(handler, "tf.MaxPool", &FindMaxPoolRows));
+  if constexpr (IsInBuild("tf.AvgPool")) TANDEM_RETURN_IF_ERROR(AddPool(handler, "tf.AvgPool", &FindAvgPoolRows));
   return RegisterPoolGradKernels(handler);
 }
 

@@ -59,22 +59,29 @@ struct AvgPoolGradKernel {
   }
 };
 
-}  // namespace
-
-Status RegisterPoolGradKernels(KernelOpHandler& handler) {
+template <typename K>
+Status AddPoolGrad(KernelOpHandler& handler, const char* op, PoolGradRows (*find)(DType), double cost) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
-    const Row narrow = HalfRows(dtype).narrow;
-    const PoolGradRows max = FindMaxPoolGradRows(dtype);
-    if (max.rows != nullptr) {
-      Kernel kernel = MakeKernel(MaxPoolGradKernel{{max, narrow, kMaxGradCost}}).WithCost(kElementCost);
-      TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.MaxPoolGrad", {dtype}, std::move(kernel)));
-    }
-    const PoolGradRows avg = FindAvgPoolGradRows(dtype);
-    if (avg.rows != nullptr) {
-      Kernel kernel = MakeKernel(AvgPoolGradKernel{{avg, narrow, kAvgGradCost}}).WithCost(kElementCost);
-      TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.AvgPoolGrad", {dtype}, std::move(kernel)));
-    }
+    if (!DTypesInBuild(op).Contains(dtype)) continue;
+    const PoolGradRows functions = find(dtype);
+    if (functions.rows == nullptr) continue;
+    Kernel kernel = MakeKernel(K{{functions, HalfRows(dtype).narrow, cost}}).WithCost(kElementCost);
+    TANDEM_RETURN_IF_ERROR(handler.AddKernel(op, {dtype}, std::move(kernel)));
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status RegisterPoolGradKernels([[maybe_unused]] KernelOpHandler& handler) {
+  if constexpr (IsInBuild("tf.MaxPoolGrad")) {
+    TANDEM_RETURN_IF_ERROR(
+        AddPoolGrad<MaxPoolGradKernel>(handler, "tf.MaxPoolGrad", &FindMaxPoolGradRows, kMaxGradCost));
+  }
+  if constexpr (IsInBuild("tf.AvgPoolGrad")) {
+    TANDEM_RETURN_IF_ERROR(
+        AddPoolGrad<AvgPoolGradKernel>(handler, "tf.AvgPoolGrad", &FindAvgPoolGradRows, kAvgGradCost));
   }
   return Status();
 }

@@ -277,13 +277,20 @@ struct ReductionKernel {
   }
 };
 
-Status AddKernels(KernelOpHandler& handler, const char* name, ReductionOp op) {
+// Whether the build has any of the ops here.
+constexpr bool kHasReductions = IsInBuild("tf.Sum") || IsInBuild("tf.Mean") || IsInBuild("tf.Prod") ||
+                                IsInBuild("tf.Max") || IsInBuild("tf.Min") || IsInBuild("tf.All") ||
+                                IsInBuild("tf.Any");
+
+[[maybe_unused]] Status AddKernels(KernelOpHandler& handler, const char* name, ReductionOp op) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
     const ReductionRows rows = FindReductionRows(op, dtype);
     if (rows.elements.rows == nullptr) continue;
     // Ops of bool have no type attribute but that of the indices.
-    const DTypeSet dtypes = dtype == DType::kBool ? DTypeSet{DType::kI32, DType::kI64} : DTypeSet{dtype};
+    const DTypeSet dtypes =
+        DTypesInBuild(name) & (dtype == DType::kBool ? DTypeSet{DType::kI32, DType::kI64} : DTypeSet{dtype});
+    if (dtypes.IsEmpty()) continue;
     TANDEM_RETURN_IF_ERROR(handler.AddKernel(name, dtypes, MakeKernel(ReductionKernel{rows}).WithCost(rows.cost)));
   }
   return Status();
@@ -317,13 +324,15 @@ Status Reduce(const KernelFrame& frame, const ReductionRows& rows, const TensorS
 }
 
 Status RegisterReductionKernels(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Sum", ReductionOp::kSum));
-  TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Mean", ReductionOp::kMean));
-  TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Prod", ReductionOp::kProd));
-  TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Max", ReductionOp::kMax));
-  TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Min", ReductionOp::kMin));
-  TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.All", ReductionOp::kAll));
-  TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Any", ReductionOp::kAny));
+  if constexpr (kHasReductions) {
+    TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Sum", ReductionOp::kSum));
+    TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Mean", ReductionOp::kMean));
+    TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Prod", ReductionOp::kProd));
+    TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Max", ReductionOp::kMax));
+    TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Min", ReductionOp::kMin));
+    TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.All", ReductionOp::kAll));
+    TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.Any", ReductionOp::kAny));
+  }
   return RegisterArgReductionKernels(handler);
 }
 

@@ -156,10 +156,11 @@ struct ArgKernel {
   }
 };
 
-Status AddKernels(KernelOpHandler& handler, const char* name, bool smallest) {
+[[maybe_unused]] Status AddKernels(KernelOpHandler& handler, const char* name, bool smallest) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (dtype != DType::kBool && !kRealDTypes.Contains(dtype)) continue;
+    if (!DTypesInBuild(name).Contains(dtype)) continue;
     const ArgRows rows = FindArgRows(dtype, smallest);
     TANDEM_RETURN_IF_ERROR(handler.AddKernel(name, {dtype}, MakeKernel(ArgKernel{rows}).WithCost(kCost)));
   }
@@ -168,9 +169,10 @@ Status AddKernels(KernelOpHandler& handler, const char* name, bool smallest) {
 
 }  // namespace
 
-Status RegisterArgReductionKernels(KernelOpHandler& handler) {
-  TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.ArgMax", /*smallest=*/false));
-  return AddKernels(handler, "tf.ArgMin", /*smallest=*/true);
+Status RegisterArgReductionKernels([[maybe_unused]] KernelOpHandler& handler) {
+  if constexpr (IsInBuild("tf.ArgMax")) TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.ArgMax", /*smallest=*/false));
+  if constexpr (IsInBuild("tf.ArgMin")) TANDEM_RETURN_IF_ERROR(AddKernels(handler, "tf.ArgMin", /*smallest=*/true));
+  return Status();
 }
 
 }  // namespace tandem::cpu

@@ -9,6 +9,7 @@
 #include "kernels/reduction/reduction_arg.h"
 #include "simd/simd_math.h"
 #include "simd/simd_targets.h"
+#include "tandem/op_selection.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduction/reduction_arg_rows.cc"
@@ -136,11 +137,17 @@ void Merge(const void* data, int64_t stride, int64_t cols, int64_t count, int64_
   }
 }
 
-template <typename T>
+// Those for elements of the dtypes, if the build has kernels for any.
+template <typename T, DType... dtypes>
 ArgRows Rows(bool smallest) {
   using A = Accumulator<T>;
-  if (smallest) return {&Find<true, A, T>, &Merge<true, A, T>};
-  return {&Find<false, A, T>, &Merge<false, A, T>};
+  if constexpr ((IsInBuild(dtypes, "tf.ArgMin") || ...)) {
+    if (smallest) return {&Find<true, A, T>, &Merge<true, A, T>};
+  }
+  if constexpr ((IsInBuild(dtypes, "tf.ArgMax") || ...)) {
+    if (!smallest) return {&Find<false, A, T>, &Merge<false, A, T>};
+  }
+  return {};
 }
 
 }  // namespace
@@ -149,29 +156,29 @@ ArgRows ArgRowsOf(DType dtype, bool smallest) {
   switch (dtype) {
     case DType::kBool:
     case DType::kU8:
-      return Rows<uint8_t>(smallest);
+      return Rows<uint8_t, DType::kU8, DType::kBool>(smallest);
     case DType::kI8:
-      return Rows<int8_t>(smallest);
+      return Rows<int8_t, kDTypeOf<int8_t>>(smallest);
     case DType::kU16:
-      return Rows<uint16_t>(smallest);
+      return Rows<uint16_t, kDTypeOf<uint16_t>>(smallest);
     case DType::kI16:
-      return Rows<int16_t>(smallest);
+      return Rows<int16_t, kDTypeOf<int16_t>>(smallest);
     case DType::kU32:
-      return Rows<uint32_t>(smallest);
+      return Rows<uint32_t, kDTypeOf<uint32_t>>(smallest);
     case DType::kI32:
-      return Rows<int32_t>(smallest);
+      return Rows<int32_t, kDTypeOf<int32_t>>(smallest);
     case DType::kU64:
-      return Rows<uint64_t>(smallest);
+      return Rows<uint64_t, kDTypeOf<uint64_t>>(smallest);
     case DType::kI64:
-      return Rows<int64_t>(smallest);
+      return Rows<int64_t, kDTypeOf<int64_t>>(smallest);
     case DType::kF16:
-      return Rows<Float16>(smallest);
+      return Rows<Float16, kDTypeOf<Float16>>(smallest);
     case DType::kBF16:
-      return Rows<BFloat16>(smallest);
+      return Rows<BFloat16, kDTypeOf<BFloat16>>(smallest);
     case DType::kF32:
-      return Rows<float>(smallest);
+      return Rows<float, kDTypeOf<float>>(smallest);
     default:
-      return Rows<double>(smallest);
+      return Rows<double, kDTypeOf<double>>(smallest);
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "simd/simd_math.h"
 #include "simd/simd_targets.h"
+#include "tandem/op_selection.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduction/reduction_rows.cc"
@@ -229,59 +230,99 @@ ReductionRows Rows(void (*empty)(void*)) {
   return rows;
 }
 
+// Whether the build has kernels that reduce elements of the dtype so.
+constexpr bool HasUse(ReductionOp op, DType dtype) {
+  switch (op) {
+    case ReductionOp::kSum:
+      return IsInBuild(dtype, "tf.Sum", "tf.BiasAddGrad", "tf.Einsum");
+    case ReductionOp::kMean:
+      return IsInBuild(dtype, "tf.Mean");
+    case ReductionOp::kProd:
+      return IsInBuild(dtype, "tf.Prod");
+    case ReductionOp::kMax:
+      return IsInBuild(dtype, "tf.Max");
+    case ReductionOp::kMin:
+      return IsInBuild(dtype, "tf.Min");
+    case ReductionOp::kAll:
+      return IsInBuild("tf.All");
+    case ReductionOp::kAny:
+      return IsInBuild("tf.Any");
+  }
+  return false;
+}
+
+// What `make` gives, if the build has use for it; else nothing.
+template <ReductionOp op, DType dtype, typename Make>
+ReductionRows IfInBuild([[maybe_unused]] Make make) {
+  if constexpr (HasUse(op, dtype)) {
+    return make();
+  } else {
+    return ReductionRows();
+  }
+}
+
 // Sums and products of integers are the same for both signs, since they wrap around.
 template <typename T>
 ReductionRows IntegerRows(ReductionOp op) {
   using Unsigned = std::make_unsigned_t<T>;
+  constexpr DType kDType = kDTypeOf<T>;
   constexpr T kZero = 0;
   constexpr T kOne = 1;
   constexpr T kLowest = std::numeric_limits<T>::min();
   constexpr T kHighest = std::numeric_limits<T>::max();
   switch (op) {
     case ReductionOp::kSum:
-      return Rows<Add, Unsigned, Unsigned>(&StoreInteger<kZero>);
-    case ReductionOp::kMean: {
-      ReductionRows rows = Rows<Add, uint64_t, T>(&StoreInteger<kZero>);
-      rows.finish = &DivideIntegers<T>;
-      return rows;
-    }
+      return IfInBuild<ReductionOp::kSum, kDType>([] { return Rows<Add, Unsigned, Unsigned>(&StoreInteger<kZero>); });
+    case ReductionOp::kMean:
+      return IfInBuild<ReductionOp::kMean, kDType>([] {
+        ReductionRows rows = Rows<Add, uint64_t, T>(&StoreInteger<kZero>);
+        rows.finish = &DivideIntegers<T>;
+        return rows;
+      });
     case ReductionOp::kProd:
-      return Rows<Multiply, Unsigned, Unsigned>(&StoreInteger<kOne>);
+      return IfInBuild<ReductionOp::kProd, kDType>(
+          [] { return Rows<Multiply, Unsigned, Unsigned>(&StoreInteger<kOne>); });
     case ReductionOp::kMax:
-      return Rows<Largest, T, T>(&StoreInteger<kLowest>);
+      return IfInBuild<ReductionOp::kMax, kDType>([] { return Rows<Largest, T, T>(&StoreInteger<kLowest>); });
     case ReductionOp::kMin:
-      return Rows<Smallest, T, T>(&StoreInteger<kHighest>);
+      return IfInBuild<ReductionOp::kMin, kDType>([] { return Rows<Smallest, T, T>(&StoreInteger<kHighest>); });
     default:
       return ReductionRows();
   }
 }
 
-template <typename T>
+// `dtype`: that of the elements whose parts have type T.
+template <typename T, DType dtype = kDTypeOf<T>>
 ReductionRows FloatRows(ReductionOp op) {
   using A = Accumulator<T>;
   switch (op) {
     case ReductionOp::kSum:
-      return Rows<Add, A, T>(&StoreFloat<T, 0>);
-    case ReductionOp::kMean: {
-      ReductionRows rows = Rows<Add, A, T>(&StoreFloat<T, 0, 0>);
-      rows.finish = &Divide<T, A>;
-      return rows;
-    }
+      return IfInBuild<ReductionOp::kSum, dtype>([] { return Rows<Add, A, T>(&StoreFloat<T, 0>); });
+    case ReductionOp::kMean:
+      return IfInBuild<ReductionOp::kMean, dtype>([] {
+        ReductionRows rows = Rows<Add, A, T>(&StoreFloat<T, 0, 0>);
+        rows.finish = &Divide<T, A>;
+        return rows;
+      });
     case ReductionOp::kProd:
-      return Rows<Multiply, A, T>(&StoreFloat<T, 1>);
+      return IfInBuild<ReductionOp::kProd, dtype>([] { return Rows<Multiply, A, T>(&StoreFloat<T, 1>); });
     case ReductionOp::kMax:
-      return Rows<Largest, A, T>(&StoreFloat<T, -1, 0>);
+      return IfInBuild<ReductionOp::kMax, dtype>([] { return Rows<Largest, A, T>(&StoreFloat<T, -1, 0>); });
     case ReductionOp::kMin:
-      return Rows<Smallest, A, T>(&StoreFloat<T, 1, 0>);
+      return IfInBuild<ReductionOp::kMin, dtype>([] { return Rows<Smallest, A, T>(&StoreFloat<T, 1, 0>); });
     default:
       return ReductionRows();
   }
 }
 
 ReductionRows ComplexRows(ReductionOp op) {
-  if (op == ReductionOp::kProd) return Rows<Multiply, Complex64, Complex64>(&StoreFloat<Complex64, 1>);
+  if (op == ReductionOp::kProd) {
+    return IfInBuild<ReductionOp::kProd, DType::kC64>(
+        [] { return Rows<Multiply, Complex64, Complex64>(&StoreFloat<Complex64, 1>); });
+  }
   if (op != ReductionOp::kSum && op != ReductionOp::kMean) return ReductionRows();
-  ReductionRows rows = FloatRows<float>(op);
+  ReductionRows rows = FloatRows<float, DType::kC64>(op);
+  if (rows.elements.rows == nullptr) return rows;
   rows.empty = op == ReductionOp::kSum ? &StoreFloat<Complex64, 0> : &StoreComplexNan;
   rows.parts = 2;
   return rows;
@@ -290,8 +331,14 @@ ReductionRows ComplexRows(ReductionOp op) {
 ReductionRows BoolRows(ReductionOp op) {
   constexpr bool kTrue = true;
   constexpr bool kFalse = false;
-  if (op == ReductionOp::kAll) return Rows<Smallest, uint8_t, uint8_t>(&StoreInteger<kTrue>);
-  if (op == ReductionOp::kAny) return Rows<Largest, uint8_t, uint8_t>(&StoreInteger<kFalse>);
+  if (op == ReductionOp::kAll) {
+    return IfInBuild<ReductionOp::kAll, DType::kBool>(
+        [] { return Rows<Smallest, uint8_t, uint8_t>(&StoreInteger<kTrue>); });
+  }
+  if (op == ReductionOp::kAny) {
+    return IfInBuild<ReductionOp::kAny, DType::kBool>(
+        [] { return Rows<Largest, uint8_t, uint8_t>(&StoreInteger<kFalse>); });
+  }
   return ReductionRows();
 }
 

@@ -217,13 +217,17 @@ ScanFunction FindFunction(ScanOp op, DType dtype) {
 }  // namespace
 
 Status RegisterScanKernels(KernelOpHandler& handler) {
-  for (int i = 0; i < kNumDTypes; ++i) {
-    const auto dtype = static_cast<DType>(i);
-    if (!kNumericDTypes.Contains(dtype)) continue;
-    for (const ScanOp op : {ScanOp::kSum, ScanOp::kProduct}) {
-      const ScanFunction function = FindFunction(op, dtype);
-      TANDEM_RETURN_IF_ERROR(handler.AddKernel(op == ScanOp::kSum ? "tf.Cumsum" : "tf.Cumprod", {dtype},
-                                               MakeKernel(ScanKernel{function}).WithCost(function.along_cost())));
+  if constexpr (IsInBuild("tf.Cumsum") || IsInBuild("tf.Cumprod")) {
+    for (int i = 0; i < kNumDTypes; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      if (!kNumericDTypes.Contains(dtype)) continue;
+      for (const ScanOp op : {ScanOp::kSum, ScanOp::kProduct}) {
+        const char* const name = op == ScanOp::kSum ? "tf.Cumsum" : "tf.Cumprod";
+        if (!DTypesInBuild(name).Contains(dtype)) continue;
+        const ScanFunction function = FindFunction(op, dtype);
+        TANDEM_RETURN_IF_ERROR(
+            handler.AddKernel(name, {dtype}, MakeKernel(ScanKernel{function}).WithCost(function.along_cost())));
+      }
     }
   }
   return Status();

@@ -12,6 +12,7 @@
 
 #include "kernels/polls.h"
 #include "simd/simd_targets.h"
+#include "tandem/op_selection.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/scan/scan_rows.cc"
@@ -266,9 +267,15 @@ void Across(const void* x, void* out, int64_t n, int64_t stride, int64_t width, 
   }
 }
 
-template <typename Op, typename T>
+// Those for elements of the dtypes, if the build has kernels for any.
+template <typename Op, typename T, DType... dtypes>
 ScanRows MakeRows() {
-  return {&Along<Op, T>, &Across<Op, T>, &Combine<Op, T>, kHasRegisters<T> ? 0.4f : 1.2f};
+  constexpr const char* kOp = std::is_same_v<Op, Sum> ? "tf.Cumsum" : "tf.Cumprod";
+  if constexpr ((IsInBuild(dtypes, kOp) || ...)) {
+    return {&Along<Op, T>, &Across<Op, T>, &Combine<Op, T>, kHasRegisters<T> ? 0.4f : 1.2f};
+  } else {
+    return {};
+  }
 }
 
 template <typename Op>
@@ -276,22 +283,22 @@ ScanRows FindFor(DType dtype) {
   switch (dtype) {
     case DType::kU8:
     case DType::kI8:
-      return MakeRows<Op, uint8_t>();
+      return MakeRows<Op, uint8_t, DType::kU8, DType::kI8>();
     case DType::kU16:
     case DType::kI16:
-      return MakeRows<Op, uint16_t>();
+      return MakeRows<Op, uint16_t, DType::kU16, DType::kI16>();
     case DType::kU32:
     case DType::kI32:
-      return MakeRows<Op, uint32_t>();
+      return MakeRows<Op, uint32_t, DType::kU32, DType::kI32>();
     case DType::kU64:
     case DType::kI64:
-      return MakeRows<Op, uint64_t>();
+      return MakeRows<Op, uint64_t, DType::kU64, DType::kI64>();
     case DType::kF32:
-      return MakeRows<Op, float>();
+      return MakeRows<Op, float, DType::kF32, DType::kF16, DType::kBF16>();
     case DType::kF64:
-      return MakeRows<Op, double>();
+      return MakeRows<Op, double, DType::kF64>();
     case DType::kC64:
-      return MakeRows<Op, Complex64>();
+      return MakeRows<Op, Complex64, DType::kC64>();
     default:
       return {};
   }

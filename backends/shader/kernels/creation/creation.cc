@@ -196,7 +196,11 @@ Status RegisterCreationKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&RangeKernel>("tf.Range", {DType::kI32, DType::kU32}),
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
-  return handler.AddKernel("tf.OneHot", AllDTypes(handler.gpu().limits()), MakeKernel<&OneHotKernel>());
+  if constexpr (!IsInBuild("tf.OneHot")) {
+    return Status();
+  } else {
+    return handler.AddKernel("tf.OneHot", AllDTypes(handler.gpu().limits()), MakeKernel<&OneHotKernel>());
+  }
 }
 
 }  // namespace tandem::shader

@@ -246,6 +246,7 @@ constexpr bool kHasFuser = true;
 Status RegisterElementwiseKernels(ShaderOpHandler& handler) {
   const GpuLimits& limits = handler.gpu().limits();
   for (const ElementwiseFunction& function : ElementwiseFunctions()) {
+    if (!IsInBuild(function.source.name)) continue;
     TANDEM_RETURN_IF_ERROR(
         handler.AddKernel(function.source.name, DTypesOf(function.arithmetic, limits), KernelOf(function)));
   }

@@ -213,9 +213,13 @@ Status EinsumKernel(KernelFrame& frame) {
 
 }  // namespace
 
-Status RegisterEinsumKernels(ShaderOpHandler& handler) {
-  return handler.AddKernel("tf.Einsum", FloatDTypes(handler.gpu().limits()) | DTypeSet{DType::kI32},
-                           MakeKernel<&EinsumKernel>());
+Status RegisterEinsumKernels([[maybe_unused]] ShaderOpHandler& handler) {
+  if constexpr (!IsInBuild("tf.Einsum")) {
+    return Status();
+  } else {
+    return handler.AddKernel("tf.Einsum", FloatDTypes(handler.gpu().limits()) | DTypeSet{DType::kI32},
+                             MakeKernel<&EinsumKernel>());
+  }
 }
 
 }  // namespace tandem::shader
