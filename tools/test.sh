@@ -8,10 +8,10 @@
 # a stage that failed without a failed case, such as a build, a crash, an example or a check, counts as one failed.
 # usage: tools/test.sh [--full] [part...]
 #   part                   demo, a short run of tools/demo.sh; a preset (see CMakePresets.json); web, the npm package and
-#                          its examples; by default: demo release asan tsan m32 aarch64 web, and with --full wasm and
-#                          wasm-threads, whose modules web tests in any case. Unless --full is given, only tests of a
-#                          label are built and run for tsan (threads), m32 and aarch64 (quick), and asan
-#                          runs the conformance cases on the CPU alone
+#                          its examples; by default: demo release asan tsan m32 aarch64 web, and with --full
+#                          wasm-op-libraries, and wasm and wasm-threads, whose modules web tests in any case. Unless
+#                          --full is given, only tests of a label are built and run for tsan (threads), m32 and aarch64
+#                          (quick), and asan runs the conformance cases on the CPU alone
 #   --full                 also what takes too long for each change: tests see TANDEM_TEST_FULL=1; the benchmarks are built
 #   TANDEM_JOBS=N          parallel jobs, 2 by default
 #   TANDEM_SKIP_SETUP=1    install nothing but npm packages
@@ -32,14 +32,14 @@ for argument in "$@"; do
     *) parts+=("$argument") ;;
   esac
 done
-((${#parts[@]})) || parts=(demo release asan tsan m32 aarch64 ${TANDEM_TEST_FULL:+wasm wasm-threads} web)
+((${#parts[@]})) || parts=(demo release asan tsan m32 aarch64 ${TANDEM_TEST_FULL:+wasm wasm-threads wasm-op-libraries} web)
 presets=()
 setup_options=()
 wants_emscripten=false wants_demo=false wants_web=false
 for part in "${parts[@]}"; do
   case "$part" in
     dev | release | asan | tsan | m32) presets+=("$part") ;;
-    wasm | wasm-threads)
+    wasm | wasm-threads | wasm-op-libraries)
       presets+=("$part")
       wants_emscripten=true
       ;;
@@ -53,7 +53,7 @@ for part in "${parts[@]}"; do
       wants_emscripten=true wants_web=true
       ;;
     *)
-      echo "test: unknown part '$part', expected some of: demo dev release asan tsan m32 aarch64 wasm wasm-threads web" >&2
+      echo "test: unknown part '$part', expected some of: demo dev release asan tsan m32 aarch64 wasm wasm-threads wasm-op-libraries web" >&2
       exit 2
       ;;
   esac
@@ -122,6 +122,7 @@ for preset in "${presets[@]}"; do
   configure_options=() build_options=() test_options=()
   case "$preset${TANDEM_TEST_FULL:+ full}" in
     "release full") configure_options=(-DTANDEM_BUILD_BENCHMARKS=ON) ;;  # do they still compile?
+    "wasm-op-libraries"*) build_options=(--target unit_tests) ;;
     tsan)
       build_options=(--target threads_tests)
       test_options=(-L threads)

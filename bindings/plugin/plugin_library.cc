@@ -91,19 +91,6 @@ StatusOr<OpHandler*> tandem_plugin::FindHandler(std::string_view name) const {
   return runtime_.HandlerNotFoundError(name);
 }
 
-tandem::KernelOpHandler* tandem_plugin::KernelsOf(OpHandler* handler) const {
-#ifdef __cpp_rtti
-  return dynamic_cast<tandem::KernelOpHandler*>(handler);
-#else
-  // Without type information, those that are known to take kernels.
-  for (const auto& added : handlers_) {
-    if (added.get() == handler) return added.get();
-  }
-  const auto ours = runtime_.GetOrCreateSharedContext<tandem::plugin::PluginHandlers>();
-  return ours ? tandem::plugin::FindIn(ours->handlers, handler) : nullptr;
-#endif
-}
-
 Status tandem_plugin::AddKernel(const tandem_plugin_kernel_def& kernel) {
   const auto user = std::make_shared<const tandem::plugin::User>(kernel.user, kernel.destroy);
   if (kernel.op == nullptr) return InvalidArgument("expected the name of an op, got null");
@@ -112,7 +99,7 @@ Status tandem_plugin::AddKernel(const tandem_plugin_kernel_def& kernel) {
     return InvalidArgument("expected a cost of 0 or more for ", kernel.op, ", got ", kernel.cost);
   TANDEM_ASSIGN_OR_RETURN(const tandem::DTypeSet dtypes, tandem::plugin::DTypesOf(kernel.dtypes));
   TANDEM_ASSIGN_OR_RETURN(OpHandler* const handler, FindHandler(kernel.handler == nullptr ? "cpu" : kernel.handler));
-  tandem::KernelOpHandler* const kernels = KernelsOf(handler);
+  tandem::KernelOpHandler* const kernels = handler->kernel_handler();
   if (kernels == nullptr || kernels->device() != &runtime_.host().device()) {
     return MakeError(StatusCode::kUnimplemented, "expected an op handler with kernels for the host's memory for ",
                      kernel.op, ", got ", std::string_view(handler->name()));

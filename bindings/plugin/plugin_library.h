@@ -72,8 +72,6 @@ struct tandem_plugin {
 
  private:
   tandem::StatusOr<tandem::OpHandler*> FindHandler(std::string_view name) const;
-  // Null if no kernels can be added to the handler.
-  tandem::KernelOpHandler* KernelsOf(tandem::OpHandler* handler) const;
 
   tandem::CoreRuntime& runtime_;
   tandem::OpLibrary& library_;

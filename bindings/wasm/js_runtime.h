@@ -29,6 +29,12 @@ class JsDevice {
   virtual void Flush() = 0;
 };
 
+// What a runtime keeps for functions that are not part of every module.
+class JsPart {
+ public:
+  virtual ~JsPart() = default;
+};
+
 // Has a TANDEM_JS_READY with this id posted once the value is available or an error.
 tandem_status* PostWhenReady(tandem_js& js, AsyncValue& value, uint32_t id);
 

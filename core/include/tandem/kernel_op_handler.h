@@ -75,6 +75,7 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   void SetFuser(std::unique_ptr<const ElementwiseFuser> fuser);
   // The same for groups of programs alone, not of calls: where there is none yet, and before programs are prepared.
   void SetProgramFuser(std::unique_ptr<const ElementwiseFuser> fuser) { fuser_ = std::move(fuser); }
+  KernelOpHandler* kernel_handler() override { return this; }
   const ElementwiseFuser* fuser() const override { return fuser_.get(); }
   // The groups of calls that this handler has run as one; null without a fuser of theirs.
   GroupKernels* group_kernels() { return group_kernels_.get(); }

@@ -31,6 +31,7 @@ namespace tandem {
 class CoreRuntime;
 class ElementwiseFuser;
 class ElementwiseGroup;
+class KernelOpHandler;
 class OpHandler;
 
 // One call. `args` are consumed (EX-2); `results` are filled (EX-3); `chain` may be null (CH-2).
@@ -112,6 +113,9 @@ class TANDEM_EXPORT OpHandler {
   // Whether this handler itself, rather than its fallback, runs the op for a kernel type of `dtype`, or kInvalid for
   // ops without one. Never, if it is one that looks at each op.
   virtual bool HasKernel(std::string_view op_name, DType dtype) const;
+
+  // This handler, if kernels can be added to it; else null.
+  virtual KernelOpHandler* kernel_handler() { return nullptr; }
 
   // How this handler computes groups of element-wise ops as one; null: it does not, as one that looks at each op.
   virtual const ElementwiseFuser* fuser() const { return nullptr; }
