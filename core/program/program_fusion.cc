@@ -74,7 +74,12 @@ class Run {
   // The op of a step as part of a group. False if it is none.
   bool Describe(const PlanStep& step, ElementwiseStep& next) const {
     OwnKernels own = step.op.impl()->own_kernels();
-    if (own.handler != step.handler || own.dtypes.IsEmpty() || own.def->kind != OpKind::kElementwise) return false;
+    // A layer with a fuser is one for ops of the handler below.
+    OpHandler* handler = step.handler;
+    while (handler != own.handler && handler->fuser() != nullptr && handler->kernel_handler() == nullptr) {
+      handler = handler->fallback();
+    }
+    if (own.handler != handler || own.dtypes.IsEmpty() || own.def->kind != OpKind::kElementwise) return false;
     next.def = std::move(own.def);
     next.dtypes = own.dtypes;
     // Numbers of another type than the definition's, which calls accept.

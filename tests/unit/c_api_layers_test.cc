@@ -238,8 +238,9 @@ TEST_F(CApiLayersTest, WithoutLayersNothingIsFound) {
 }
 
 TEST_F(CApiLayersTest, WrongTextsAndNullsAreErrors) {
-  EXPECT_EQ(Text(tandem_layers_add(rt_, "fast:cpu")),
-            "NotFound: expected one of the layers log, nan-guard, profile and shadow, got \"fast\" at offset 0");
+  EXPECT_EQ(
+      Text(tandem_layers_add(rt_, "fast:cpu")),
+      "NotFound: expected one of the layers log, nan-guard, profile, shadow and substitute, got \"fast\" at offset 0");
   EXPECT_EQ(Code(tandem_layers_add(rt_, "profile:npu")), TANDEM_NOT_FOUND);
   EXPECT_EQ(Code(tandem_layers_add(rt_, "profile:record:cpu")), TANDEM_NOT_FOUND);
   EXPECT_WRONG(tandem_layers_add(rt_, ""));
