@@ -73,6 +73,7 @@ TANDEM_EXPORT Status AddShaderKernel(OpLibrary& library, OpHandler& handler, std
 class TANDEM_EXPORT ShaderKernelMaker {
  public:
   virtual ~ShaderKernelMaker() = default;
+  // A kernel and the dtypes that it is for.
   struct Made {
     Kernel kernel;
     DTypeSet dtypes;
