@@ -172,6 +172,7 @@ TEST_F(CApiOpLibraryTest, PR4_OpsOfALibraryAreRecordedAndReplayed) {
   EXPECT_OK(tandem_program_load(rt_, bytes, size, nullptr, nullptr, &loaded));
   EXPECT_EQ(Run(loaded, {3, 0}), "f32[2] = [-33, 0]");
   tandem_program_release(loaded);
+  EXPECT_OK(tandem_op_library_unload(library_, nullptr));
   tandem_free(bytes);
 }
 
