@@ -337,6 +337,7 @@ static tandem_status* later_result(const tandem_plugin_api* api, tandem_plugin_c
   RETURN_IF_ERROR(api->attr_bool(api->attr(later, "until_cancelled"), 0, &until_cancelled));
   while (until_cancelled && !api->is_cancelled(later)) {
   }
+  if (until_cancelled) return api->make_error(TANDEM_CANCELLED, "stopped");
   RETURN_IF_ERROR(api->attr_string(api->attr(later, "fails"), 0, &fails, &size));
   if (size > 0) return api->make_error(TANDEM_UNAVAILABLE, "refused, later");
   RETURN_IF_ERROR(api->input(later, 0, &x));
