@@ -8,7 +8,8 @@ usage: count_tests.py [--also-failed N] BUILD_DIR...
 Reads BUILD_DIR/reports: which programs ran, from ctest.xml (CTest's JUnit report) or else steps.txt (lines "NAME ok" or
 "NAME FAILED"); and, for each that counts its cases, NAME.json or NAME.xml (JUnit).
 A program that failed without reporting a failed case (it crashed, left a value alive, or is an example) counts as one
-failed case, and so does a build without reports. The last line printed is "N passed, N failed, N skipped"; the exit
+failed case, and so does a build without reports; one that skipped itself (exited with its SKIP_RETURN_CODE) without a
+report counts as one skipped case. The last line printed is "N passed, N failed, N skipped"; the exit
 status is 1 if any failed or none passed.
 """
 
@@ -55,14 +56,24 @@ def count_program(reports, name):
         return [0, 0, 0]
 
 
+def outcome_of(case):
+    """"ok", "skipped" or "FAILED", of a test case of ctest.xml."""
+    if case.get("status") == "run":
+        return "ok"
+    # A program that is missing is "skipped" to CTest too, with another message.
+    skipped = case.find("skipped")
+    if skipped is not None and skipped.get("message", "").startswith("SKIP_RETURN_CODE"):
+        return "skipped"
+    return "FAILED"
+
+
 def programs_of(reports):
-    """(name, whether it succeeded) of each program that ran."""
+    """[name, "ok", "skipped" or "FAILED"] of each program that there is to run."""
     steps = reports / "steps.txt"
     if steps.exists():
-        lines = [line.split() for line in steps.read_text(encoding="utf-8").splitlines()]
-        return [(name, outcome == "ok") for name, outcome in lines]
+        return [line.split() for line in steps.read_text(encoding="utf-8").splitlines()]
     cases = ElementTree.parse(reports / "ctest.xml").getroot().findall("testcase")
-    return [(case.get("name"), case.get("status") == "run") for case in cases]
+    return [[case.get("name"), outcome_of(case)] for case in cases]
 
 
 def count_build(build_dir):
@@ -74,9 +85,11 @@ def count_build(build_dir):
         return [0, 1, 0], [f"{build_dir}: the tests were not run"]
     counts = [0, 0, 0]
     failures = []
-    for name, ok in programs:
+    for name, outcome in programs:
         cases = count_program(reports, name)
-        if not ok and cases[1] == 0:
+        if outcome == "skipped" and not any(cases):
+            cases[2] = 1
+        elif outcome not in ("ok", "skipped") and cases[1] == 0:
             cases[1] = 1
         if cases[1]:
             failures.append(f"{build_dir}: {name}: {cases[1]} failed")

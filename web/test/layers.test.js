@@ -78,8 +78,9 @@ describe('layers', () => {
     const program = await rt.loadProgram(ADD, { file: 'f.mlir' });
     expect(expectError(() => program.run('main', [[-3]]), 'OutOfRange', /tf\.Log/).location).to.match(/^f\.mlir:4:/);
     expect(await program.run('main', [[0.5]])[0].array()).to.deep.equal([0]);
-    const large = log(add(rt.ones([1 << 20]), -2));
-    checkError(await rejectionOf(large.data()), 'OutOfRange', /tf\.Log/);
+    // Pending, mostly; with threads it may have failed when the call returns, which then throws.
+    const large = async () => log(add(rt.ones([1 << 20]), -2)).data();
+    checkError(await rejectionOf(large()), 'OutOfRange', /tf\.Log/);
     await rt.dispose();
   });
 

@@ -256,8 +256,10 @@ describe('tensors', () => {
 
   it('of errors reject with what led to them', async () => {
     const x = rt.fill([600, 600], 1);
-    // Of a pending tensor, so that the indices are looked at later.
-    const wrong = gather(matMul(x, x), [-7], 0);
+    // Of a tensor that is pending for long, with threads too, so that the indices are looked at later.
+    let product = x;
+    for (let i = 0; i < 4; ++i) product = matMul(product, x);
+    const wrong = gather(product, [-7], 0);
     const error = await rejectionOf(add(wrong, 1).data());
     expect(error).to.be.instanceOf(TandemError);
     expect(error.message).to.match(/^\[tf\.GatherV2\] .*-7/);
