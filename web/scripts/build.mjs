@@ -50,7 +50,7 @@ const otherFiles = {
 async function bundle(outfile, options) {
   await esbuild.build({
     entryPoints: [join(root, 'src/index.ts')],
-    outfile: join(dist, outfile),
+    ...(outfile && { outfile: join(dist, outfile) }),
     bundle: true,
     format: 'esm',
     target: 'es2022',
@@ -70,6 +70,15 @@ await bundle('index.js', { platform: 'neutral', plugins: [otherFiles] });
 await bundle('index.node.js', { platform: 'node', plugins: [otherFiles, nodePlatform] });
 await bundle('tandem-webgpu.js', { platform: 'neutral', entryPoints: [join(root, 'src/wasm/webgpu/webgpu.ts')] });
 await bundle('tandem-programs.js', { platform: 'neutral', entryPoints: [join(root, 'src/wasm/programs/programs.ts')] });
+// The package itself and TensorFlow.js are the program's. Files share what they have in common.
+await bundle(undefined, {
+  platform: 'neutral',
+  entryPoints: ['index', 'custom'].map((name) => join(root, `src/tfjs/${name}.ts`)),
+  outdir: join(dist, 'tfjs'),
+  splitting: true,
+  chunkNames: 'kernels-[hash]',
+  packages: 'external',
+});
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 execFileSync(process.execPath, [tsc, '--project', root, '--emitDeclarationOnly'], { stdio: 'inherit' });
 for (const { from, name, required } of FILES) {
