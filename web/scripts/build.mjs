@@ -131,6 +131,16 @@ mkdirSync(dist, { recursive: true });
 await bundleEntries('', { platform: 'neutral', plugins: [embedded('.')] });
 await bundleEntries('.node', { platform: 'node', plugins: [embedded('.'), forNode] });
 await Promise.all(Object.entries(SCRIPTS).map(([name, source]) => bundleScript(name, source)));
+// The package itself and TensorFlow.js are the program's. Files share what they have in common.
+await esbuild.build({
+  ...common,
+  platform: 'neutral',
+  entryPoints: ['index', 'custom'].map((name) => join(root, `src/tfjs/${name}.ts`)),
+  outdir: join(dist, 'tfjs'),
+  splitting: true,
+  chunkNames: 'kernels-[hash]',
+  packages: 'external',
+});
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 execFileSync(process.execPath, [tsc, '--project', root, '--emitDeclarationOnly'], { stdio: 'inherit' });
 for (const { from, name, required } of FILES) {

@@ -84,6 +84,8 @@ export const platform: Platform = {
   },
   readBytes: async (url, option) => (await fetchModule(url, option)).arrayBuffer(),
   macrotask,
+  // Pages must not wait, not even a moment.
+  pause: () => undefined,
   collectGarbage,
   stayAlive: () => undefined,
   newContextStorage: () => undefined,

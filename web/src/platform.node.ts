@@ -18,6 +18,8 @@ import type { OpenFileFunction, Platform, ReplaceFileFunction } from './platform
 
 let collect: (() => void) | undefined;
 const owners = new Set<object>();
+// What nobody ever wakes.
+const nobody = new Int32Array(new SharedArrayBuffer(4));
 let aliveTimer: ReturnType<typeof setInterval> | undefined;
 
 const LONG_MS = 0x7fffffff;
@@ -115,6 +117,7 @@ export const platform: Platform = {
   read: readBytes,
   readBytes,
   macrotask: (fn) => void setImmediate(fn),
+  pause: () => void Atomics.wait(nobody, 0, 0, 0.05),
   async collectGarbage(isDone) {
     if (collect === undefined) {
       setFlagsFromString('--expose-gc');

@@ -74,6 +74,8 @@ export interface Platform {
   readBytes(url: URL, option: ModuleOption): Promise<ArrayBuffer>;
   /** Runs `fn` soon, after events that wait already. */
   macrotask(fn: () => void): void;
+  /** Lets other threads compute for a moment. */
+  pause(): void;
   /** Provokes a garbage collection and lets finalizers run, until `isDone` or it seems of no use to try on. */
   collectGarbage(isDone: () => boolean): Promise<void>;
   /** Keeps the process running on behalf of `owner`, or no longer. */

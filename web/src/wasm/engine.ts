@@ -16,7 +16,7 @@ import type { HostMemoryInfo } from '../memory.js';
 import { platform } from '../platform.js';
 import type { Programs, ProgramsPackage } from '../programs.js';
 import { WasmAttrWriter } from './attr_writer.js';
-import { Heap } from './heap.js';
+import { decodeText, Heap } from './heap.js';
 import {
   CallOptionsLayout, DescriptionLayout, EventKind, EventLayout, MemoryInfoLayout, StringLayout,
 } from './layout.js';
@@ -344,7 +344,7 @@ export class WasmEngine extends Engine {
     return new (arrayType(dtype))(this.heap.u8.buffer, place, count * partsOf(dtype));
   }
 
-  createStrings(strings: readonly string[], shape: readonly number[]): number {
+  createStrings(strings: readonly (string | Uint8Array)[], shape: readonly number[]): number {
     const { heap } = this;
     const room = heap.newStrings(strings);
     try {
@@ -414,6 +414,10 @@ export class WasmEngine extends Engine {
   }
 
   strings(tensor: number, count: number): string[] {
+    return this.stringBytes(tensor, count).map(decodeText);
+  }
+
+  stringBytes(tensor: number, count: number): Uint8Array[] {
     const { heap } = this;
     const room = heap.malloc(StringLayout.BYTES * count);
     try {
@@ -421,7 +425,7 @@ export class WasmEngine extends Engine {
       heap.renew();
       return Array.from({ length: given }, (_, i) => {
         const at = room + StringLayout.BYTES * i;
-        return heap.text(heap.u32[(at + StringLayout.data) >>> 2]!, heap.u32[(at + StringLayout.size) >>> 2]!);
+        return heap.bytes(heap.u32[(at + StringLayout.data) >>> 2]!, heap.u32[(at + StringLayout.size) >>> 2]!);
       });
     } finally {
       this.free(room);

@@ -91,7 +91,13 @@ describe('the types of tandem-rt', function () {
     const attw = join(folder, 'node_modules', '@arethetypeswrong', 'cli', 'dist', 'index.js');
     const { exports } = JSON.parse(await readFile(join(web, 'package.json'), 'utf8'));
     const entries = Object.keys(exports).filter((name) => typeof exports[name] !== 'string');
-    await run(process.execPath, [attw, tarball, '--no-color', '--entrypoints', ...entries], folder);
+    // The backend of TensorFlow.js is an ES module only.
+    const [common, modules] = [true, false].map((has) => entries.filter((name) => (exports[name].node !== undefined) === has));
+    await run(process.execPath, [attw, tarball, '--no-color', '--entrypoints', ...common], folder);
+    if (modules.length > 0) {
+      await run(process.execPath,
+        [attw, tarball, '--no-color', '--profile', 'esm-only', '--entrypoints', ...modules], folder);
+    }
   });
 
   it('compile and run as a CommonJS program, with module node16', async () => {
