@@ -43,7 +43,12 @@ async function runInNode() {
 
 async function runInChromium() {
   await bundle(join(here, 'specs.js'), join(out, 'specs.js'), true);
-  const page = `import { runSpecs } from '/specs/specs.js';
+  const page = `import * as tandem from '/dist/index.js';
+    globalThis.tandem = tandem;
+    const script = document.createElement('script');
+    script.src = '/specs/specs.js';
+    await new Promise((resolve) => { script.onload = resolve; document.head.append(script); });
+    const { runSpecs } = globalThis.bundled;
     const onProgress = (done) => report({ done });
     runSpecs({ ...${JSON.stringify({ backend, grep: options.grep })}, onProgress }).then(
       (result) => report({ end: result }), (error) => report({ end: { error: String(error.stack ?? error) } }));`;

@@ -26,6 +26,7 @@ export const LinSpace = /* @__PURE__ */ kernel<object, { start: number; stop: nu
     return td.linSpace(call.runtime, Math.fround(start), Math.fround(stop), num);
   });
 
+/** How long it is depends on its numbers. */
 export const Range =
   /* @__PURE__ */ kernel<object, { start: number; stop: number; step: number; dtype: 'float32' | 'int32' }>(
     'Range', (call) => {
@@ -38,7 +39,7 @@ export const Range =
       const { runtime } = call;
       const scalar = (value: number): td.Tensor => call.passing(runtime.scalar(own === 'i32' ? Math.trunc(value) : value, own));
       return td.range(runtime, scalar(start), scalar(stop), scalar(step));
-    });
+    }, { onHost: true });
 
 interface MultinomialAttrs {
   numSamples: number;

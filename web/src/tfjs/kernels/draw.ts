@@ -29,8 +29,9 @@ function pixelsOf(values: ArrayLike<number>, channels: number, isFloat: boolean,
 
 export const Draw = /* @__PURE__ */ kernel<{ image: TensorInfo }, DrawAttrs>('Draw', (call) => {
   const { attrs: { canvas, options }, inputs: { image } } = call;
+  // The names of backends stand for what they draw with.
   const type = options?.contextOptions?.contextType ?? '2d';
-  if (type !== '2d') {
+  if (!['2d', 'tandem', 'tandem-webgpu'].includes(type)) {
     throw new TandemError('Unimplemented', `Unsupported context type ${type} by the Tandem backend.`);
   }
   const [height = 0, width = 0] = image.shape;
