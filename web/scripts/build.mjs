@@ -44,13 +44,14 @@ const otherFiles = {
   setup(build) {
     build.onResolve({ filter: /^\.\/(webgpu\/webgpu|programs\/programs)\.js$/ }, ({ path }) => (
       { path: `./tandem-${path.split('/')[1]}.js`, external: true }));
+    build.onResolve({ filter: /^\.\/custom\.js$/ }, ({ path }) => ({ path, external: true }));
   },
 };
 
 async function bundle(outfile, options) {
   await esbuild.build({
     entryPoints: [join(root, 'src/index.ts')],
-    ...(outfile && { outfile: join(dist, outfile) }),
+    outfile: join(dist, outfile),
     bundle: true,
     format: 'esm',
     target: 'es2022',
@@ -70,15 +71,11 @@ await bundle('index.js', { platform: 'neutral', plugins: [otherFiles] });
 await bundle('index.node.js', { platform: 'node', plugins: [otherFiles, nodePlatform] });
 await bundle('tandem-webgpu.js', { platform: 'neutral', entryPoints: [join(root, 'src/wasm/webgpu/webgpu.ts')] });
 await bundle('tandem-programs.js', { platform: 'neutral', entryPoints: [join(root, 'src/wasm/programs/programs.ts')] });
-// The package itself and TensorFlow.js are the program's. Files share what they have in common.
-await bundle(undefined, {
-  platform: 'neutral',
-  entryPoints: ['index', 'custom'].map((name) => join(root, `src/tfjs/${name}.ts`)),
-  outdir: join(dist, 'tfjs'),
-  splitting: true,
-  chunkNames: 'kernels-[hash]',
-  packages: 'external',
-});
+// The package itself and TensorFlow.js are the program's. One file has all kernels, of which bundlers take what is used;
+// the other registers them.
+const forTfjs = { platform: 'neutral', packages: 'external' };
+await bundle('tfjs/custom.js', { ...forTfjs, entryPoints: [join(root, 'src/tfjs/custom.ts')] });
+await bundle('tfjs/index.js', { ...forTfjs, entryPoints: [join(root, 'src/tfjs/index.ts')], plugins: [otherFiles] });
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 execFileSync(process.execPath, [tsc, '--project', root, '--emitDeclarationOnly'], { stdio: 'inherit' });
 for (const { from, name, required } of FILES) {

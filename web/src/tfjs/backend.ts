@@ -123,6 +123,12 @@ export class TandemBackend extends KernelBackend {
     return entry.host = this.shaped(entry.host, shape);
   }
 
+  /** Whether the elements are known at once. */
+  knows({ dataId }: TensorInfo): boolean {
+    const { host, values } = this.data.get(dataId);
+    return this.isSync || values !== undefined || host !== undefined;
+  }
+
   private hostValues(entry: Entry): Values {
     if (entry.values !== undefined) return entry.values;
     if (entry.host !== undefined) return valuesOf(entry.host);

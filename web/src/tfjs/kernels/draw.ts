@@ -46,7 +46,8 @@ export const Draw = /* @__PURE__ */ kernel<{ image: TensorInfo }, DrawAttrs>('Dr
     context.putImageData(new ImageData(pixels, width, height), 0, 0);
   };
   // A GPU answers later; the canvas shows the image then.
-  if (call.backend.isSync) paint(call.values(image));
+  if (call.backend.knows(image)) paint(call.values(image));
   else void call.backend.read(image.dataId).then((values) => paint(values as Float32Array));
-  return call.reshaped(image, image.shape);
+  // The tensor itself, so that there is no other one to dispose of.
+  return image;
 });
