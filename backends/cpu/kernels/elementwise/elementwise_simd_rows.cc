@@ -419,6 +419,7 @@ constexpr void ListComparisons(const Rows& rows) {
   rows.Ordering<LessEqual>("tf.LessEqual", "tf.GreaterEqual");
   rows.Untyped("tf.LogicalAnd", 2, &BinaryRow<LogicalAnd, uint8_t>);
   rows.Untyped("tf.LogicalOr", 2, &BinaryRow<LogicalOr, uint8_t>);
+  rows.Untyped("tf.LogicalXor", 2, &BinaryRow<Xor, uint8_t>);
   rows.Untyped("tf.LogicalNot", 1, &UnaryRow<LogicalNot, uint8_t>);
   rows.Unary<IsNan, float, double>("tf.IsNan");
   rows.Unary<IsInf, float, double>("tf.IsInf");
