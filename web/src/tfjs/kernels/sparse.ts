@@ -87,7 +87,7 @@ export const RaggedGather = /* @__PURE__ */ kernel<RaggedGatherInputs, { outputR
     const splits = Object.values(paramsNestedSplits).map((each) => call.as(each, 'i32'));
     return done(
       () => call.op('tf.RaggedGather', [...splits, call.tensor(paramsDenseValues), call.as(indices, 'i32')],
-        { OUTPUT_RAGGED_RANK: outputRaggedRank, PARAMS_RAGGED_RANK: splits.length }),
+        { OUTPUT_RAGGED_RANK: outputRaggedRank }),
       () => ofRaggedRows(Object.values(paramsNestedSplits).map((each) => call.values(each)), paramsDenseValues.shape,
         call.values(indices)));
   }, ON_HOST);
