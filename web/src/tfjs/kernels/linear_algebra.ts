@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Products of matrices, and what else has to do with them.
+
+import { backend_util } from '@tensorflow/tfjs-core';
+import type { TensorInfo } from '@tensorflow/tfjs-core';
+import * as td from 'tandem-rt';
+import type { Tensor } from 'tandem-rt';
+
+import { kernel, sizeOf } from '../kernel.js';
+import type { Call } from '../kernel.js';
+import { activated, fusedOf } from './activation.js';
+import type { Activation } from './activation.js';
+
+interface Product {
+  a: TensorInfo;
+  b: TensorInfo;
+}
+
+interface ProductAttrs {
+  transposeA: boolean;
+  transposeB: boolean;
+}
+
+const batchOf = ({ shape }: TensorInfo): number => sizeOf(shape.slice(0, -2));
+
+// One matrix as such; of many, if the other factor is one and they need not be transposed, one below the other.
+function asMatrix(call: Call<Product, ProductAttrs>, info: TensorInfo): Tensor {
+  const tensor = call.tensor(info);
+  if (info.shape.length === 2) return tensor;
+  const columns = info.shape.at(-1)!;
+  return call.passing(td.reshape(tensor, [sizeOf(info.shape.slice(0, -1)), columns]));
+}
+
+function checkInner({ attrs: { transposeA, transposeB }, inputs: { a, b } }: Call<Product, ProductAttrs>): void {
+  const inner = a.shape.at(transposeA ? -2 : -1);
+  const outer = b.shape.at(transposeB ? -1 : -2);
+  if (inner === outer) return;
+  throw new td.TandemError('InvalidArgument', `Error in matMul: inner shapes (${inner}) and (${outer}) of Tensors with ` +
+    `shapes ${a.shape} and ${b.shape} and transposeA=${transposeA} and transposeB=${transposeB} must match.`);
+}
+
+// The shape of the product of matrices as one of two dimensions, if it can be computed so.
+function flatShape({ attrs: { transposeA, transposeB }, inputs: { a, b } }: Call<Product, ProductAttrs>):
+number[] | undefined {
+  if (batchOf(b) !== 1 || (transposeA && batchOf(a) !== 1)) return undefined;
+  const rows = transposeA ? a.shape.slice(-1) : a.shape.slice(a.shape.length > 2 && batchOf(a) === 1 ? -2 : 0, -1);
+  const batch = a.shape.length >= b.shape.length ? a.shape.slice(0, -2) : b.shape.slice(0, -2);
+  const columns = b.shape.at(transposeB ? -2 : -1)!;
+  return [...batch, rows.at(-1)!, columns];
+}
+
+export const BatchMatMul = /* @__PURE__ */ kernel<Product, ProductAttrs>('BatchMatMul', (call) => {
+  const { attrs: { transposeA, transposeB }, inputs: { a, b } } = call;
+  checkInner(call);
+  const shape = flatShape(call);
+  if (shape === undefined) {
+    return td.batchMatMul(call.tensor(a), call.tensor(b), { adjX: transposeA, adjY: transposeB });
+  }
+  const product = td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB });
+  return shape.length === 2 ? product : td.reshape(call.passing(product), shape);
+});
+
+interface FusedInputs extends Product {
+  bias?: TensorInfo;
+  preluActivationWeights?: TensorInfo;
+}
+
+interface FusedAttrs extends ProductAttrs {
+  activation: Activation;
+  leakyreluAlpha?: number;
+}
+
+export const _FusedMatMul = /* @__PURE__ */ kernel<FusedInputs, FusedAttrs>('_FusedMatMul', (call) => {
+  const { attrs, inputs: { a, b, bias, preluActivationWeights } } = call;
+  const { activation, leakyreluAlpha, transposeA, transposeB } = attrs;
+  checkInner(call);
+  const shape = flatShape(call);
+  const slope = preluActivationWeights && call.tensor(preluActivationWeights);
+  const columns = b.shape.at(transposeB ? -2 : -1);
+  let result: Tensor;
+  let rest = activation;
+  if (shape !== undefined && bias !== undefined && sizeOf(bias.shape) === columns && bias.shape.at(-1) === columns) {
+    const each = bias.shape.length === 1 ? call.tensor(bias) : call.passing(td.reshape(call.tensor(bias), [columns!]));
+    const { fusedOps, rest: left } = fusedOf(activation);
+    rest = left;
+    result = td.fusedMatMul(asMatrix(call, a), asMatrix(call, b), [each], {
+      transposeA, transposeB, fusedOps, ...(leakyreluAlpha !== undefined && { leakyreluAlpha }),
+    });
+  } else {
+    result = shape === undefined
+      ? td.batchMatMul(call.tensor(a), call.tensor(b), { adjX: transposeA, adjY: transposeB })
+      : td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB });
+    if (shape !== undefined && shape.length > 2) result = td.reshape(call.passing(result), shape);
+    if (bias !== undefined) result = td.add(call.passing(result), call.tensor(bias));
+    return rest == null || rest === 'linear' ? result : activated(call.passing(result), rest, slope, leakyreluAlpha);
+  }
+  if (shape.length > 2) result = td.reshape(call.passing(result), shape);
+  return rest === undefined ? result : activated(call.passing(result), rest, slope, leakyreluAlpha);
+});
+
+export const Einsum = /* @__PURE__ */ kernel<TensorInfo[], { equation: string }>('Einsum', (call) => {
+  const { attrs: { equation } } = call;
+  const list = Object.values(call.inputs);
+  // What TensorFlow.js takes, and in its words what it does not.
+  const { allDims, idDims } = backend_util.decodeEinsumEquation(equation, list.length);
+  backend_util.checkEinsumDimSizes(allDims.length, idDims, list as Parameters<typeof backend_util.checkEinsumDimSizes>[2]);
+  return td.einsum(list.map((each) => call.numbers(each)), equation);
+});
+
+export const Diag = /* @__PURE__ */ kernel<{ x: TensorInfo }>('Diag', (call) => {
+  const { x } = call.inputs;
+  const flat = call.passing(td.reshape(call.tensor(x), [sizeOf(x.shape)]));
+  const square = call.passing(td.matrixDiag(flat));
+  return td.reshape(square, [...x.shape, ...x.shape]);
+});
+
+export const MatrixBandPart =
+  /* @__PURE__ */ kernel<{ input: TensorInfo; numLower: TensorInfo; numUpper: TensorInfo }>('MatrixBandPart', (call) => {
+    const { input, numLower, numUpper } = call.inputs;
+    return td.matrixBandPart(call.tensor(input), call.as(numLower, 'i32'), call.as(numUpper, 'i32'));
+  });
