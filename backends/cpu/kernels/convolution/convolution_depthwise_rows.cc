@@ -21,6 +21,8 @@ namespace {
 // Of fewer channels, neighbouring pixels fill vectors better.
 constexpr int64_t kMinChannels = 32;
 constexpr int64_t kTaps = 9;
+// An image that DepthwiseBlocks leaves to others.
+constexpr int64_t kLargeBytes = int64_t{1} << 20;
 // A row is computed in one go.
 constexpr int64_t kMaxRowElements = kPollProducts / kTaps;
 // What a product costs, and an element that is read and stored.
@@ -36,7 +38,9 @@ bool DepthwiseRows<T>::AreFor(const DepthwiseProduct<T>& product) {
   const TapAxis& cols = product.cols;
   const DepthwiseTiles<T>& tiles = GetDepthwiseTiles<T>();
   if (tiles.convolve_row == nullptr || !IsInReach(rows) || !IsInReach(cols) || product.filter_cols != 3) return false;
-  if (cols.step != 1 || cols.stride != 2 || cols.out_step != 1) return false;
+  if (cols.step != 1 || cols.stride > 2 || cols.out_step != 1) return false;
+  const bool is_large = product.source.batch_stride > kLargeBytes / static_cast<int64_t>(sizeof(T));
+  if (cols.stride == 1 && (!is_large || product.queue.ParallelismLevel() == 1)) return false;
   if (!product.source.HasPackedPixels() || !product.result.HasPackedPixels()) return false;
   const int64_t channels = product.result.channels;
   if (product.source.channels != channels || channels < kMinChannels) return false;
@@ -79,6 +83,7 @@ void DepthwiseRows<T>::Compute(int64_t index, const T* zeros) const {
   for (int tap = 0; tap < 3; ++tap) of_row.source_rows[tap] = find_row(first_row + tap * rows.step);
   of_row.source_cols = source.cols;
   of_row.first_col = cols.first;
+  of_row.stride = cols.stride;
   of_row.channels = source.channels;
   of_row.num_pixels = cols.outputs;
   of_row.zeros = zeros;

@@ -234,10 +234,9 @@ HWY_INLINE void ListPixels(const DepthwiseRow<T>& g, int64_t col, const T** pixe
   }
 }
 
-template <int kHeight, typename T>
+template <int kHeight, int kStride, typename T>
 HWY_NOINLINE void ConvolveDenseRow(const DepthwiseRow<T>& g, const T* filter, T* out) {
   constexpr int64_t kLanes = HWY_LANES(T);
-  constexpr int kStride = 2;
   constexpr int kSeen = kSeenPixels<kHeight, kStride>;
   const T* pixels[3 * kSeen];
   for (int64_t left = 0; left < g.num_pixels; left += kHeight) {
@@ -257,11 +256,16 @@ HWY_NOINLINE void ConvolveDenseRow(const DepthwiseRow<T>& g, const T* filter, T*
   }
 }
 
+template <int kHeight, typename T>
+HWY_INLINE void ConvolveDenseRowOf(const DepthwiseRow<T>& g, const T* filter, T* out) {
+  g.stride == 1 ? ConvolveDenseRow<kHeight, 1>(g, filter, out) : ConvolveDenseRow<kHeight, 2>(g, filter, out);
+}
+
 template <typename T>
 void ConvolveRow(const DepthwiseRow<T>& g, const T* filter, T* out) {
-  if (g.num_pixels % kOddTileHeight == 0) return ConvolveDenseRow<kOddTileHeight>(g, filter, out);
-  if (g.num_pixels >= kTileHeight) return ConvolveDenseRow<kTileHeight>(g, filter, out);
-  ConvolveDenseRow<kMinRowPixels>(g, filter, out);
+  if (g.num_pixels % kOddTileHeight == 0) return ConvolveDenseRowOf<kOddTileHeight>(g, filter, out);
+  if (g.num_pixels >= kTileHeight) return ConvolveDenseRowOf<kTileHeight>(g, filter, out);
+  ConvolveDenseRowOf<kMinRowPixels>(g, filter, out);
 }
 #endif
 

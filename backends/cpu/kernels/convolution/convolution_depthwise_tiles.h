@@ -38,7 +38,7 @@ struct DepthwiseBlock {
   }
 };
 
-// A dense row of outputs of 3 x 3 taps that are neighbours, two pixels from output to output.
+// A dense row of outputs of 3 x 3 taps that are neighbours.
 template <typename T>
 struct DepthwiseRow {
   const T* source_rows[3];  // what the taps see of the image, from its first column on; null for a row outside of it

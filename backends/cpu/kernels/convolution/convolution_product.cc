@@ -190,7 +190,10 @@ struct Division {
     are_parts_outer = static_cast<double>(product.rows.count * product.cols.count) * static_cast<double>(filter.width) >
                       static_cast<double>(product.source.batch * product.source.rows * product.source.cols);
     strips.ChooseSize(tile_rows, has_parts && are_parts_outer ? DivideUp(wanted, panels) : wanted);
-    if (has_parts) parts = std::clamp<int64_t>(DivideUp(wanted, strips.size()), 1, panels);
+    if (!has_parts) return;
+    parts = DivideUp(wanted, strips.size());
+    // Of one panel or two, no part is to be twice as large as others.
+    if (2 * parts > panels) parts = parts == 1 ? 1 : panels;
   }
 
   // Whether some channels of outputs can be computed without the others.

@@ -23,12 +23,12 @@ inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
 
 // Less where somebody is waiting for it.
 inline double MinTaskProducts(const WorkQueue& queue) {
-  return queue.HasReadyHelper() ? kMinTaskProducts / 4 : kMinTaskProducts;
+  return queue.HasReadyHelper() ? kMinTaskProducts / 8 : kMinTaskProducts;
 }
 // Tasks that even out unequal threads.
 inline int64_t EnoughTasks(const WorkQueue& queue) {
   const int64_t threads = queue.ParallelismLevel();
-  return threads == 1 ? 1 : 4 * threads;
+  return threads == 1 ? 1 : 16 * threads;
 }
 
 constexpr int64_t DivideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
