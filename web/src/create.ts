@@ -63,7 +63,7 @@ export function createTensor(
       `expected ${numElements(shape)} elements for shape [${shape.join(',')}], got ${size}`);
   }
   if (layout.dtype === 'string') {
-    const strings = new Array<string>(size);
+    const strings = new Array<string | Uint8Array>(size);
     readElements(values, layout, strings, context);
     return engine.createStrings(strings, shape ?? layout.shape);
   }

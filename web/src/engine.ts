@@ -22,9 +22,12 @@ export type Handle = number;
 export class Ref {
   /** 0 once it is released. */
   pointer: Handle;
+  /** The scope that releases it when it ends. */
+  scope: object | undefined;
 
   constructor(pointer: Handle) {
     this.pointer = pointer;
+    this.scope = undefined;
   }
 }
 
@@ -128,6 +131,8 @@ export abstract class Engine {
   readonly tracksLocations: boolean;
   /** Whether calls may go the short way. */
   readonly isPlain: boolean;
+  /** Whether threads of its own compute. */
+  readonly hasWorkers: boolean;
   /** How often a tensor was released. */
   releases = 0;
   /** What calls were given lately. */
@@ -150,10 +155,11 @@ export abstract class Engine {
   // What must forget this engine when it is closed.
   private readonly users = new Set<Op>();
 
-  protected constructor({ trackLocations, ...listener }: EngineOptions) {
+  protected constructor({ trackLocations, workers, ...listener }: EngineOptions) {
     this.events = new Events(this, listener);
     this.tracksLocations = trackLocations;
     this.isPlain = !trackLocations;
+    this.hasWorkers = workers > 0;
     this.recent = new Recent(this);
     this.registry = new FinalizationRegistry((ref) => {
       ++this.events.released;
@@ -195,7 +201,8 @@ export abstract class Engine {
   abstract allocate(dtype: DType, shape: readonly number[]): NewTensor;
   /** So many elements at a place, until anything of the engine is called. */
   abstract elements(dtype: DType, place: number, count: number): TypedArray;
-  abstract createStrings(strings: readonly string[], shape: readonly number[]): Handle;
+  /** Of texts, or of the bytes of strings. */
+  abstract createStrings(strings: readonly (string | Uint8Array)[], shape: readonly number[]): Handle;
   /** A number that the dtype takes; 0 without memory for it. */
   abstract createScalar(dtype: DType, value: number): Handle;
   /**
@@ -216,6 +223,8 @@ export abstract class Engine {
   abstract placeOf(tensor: Handle): number;
   /** So many strings of an available tensor of strings. */
   abstract strings(tensor: Handle, count: number): string[];
+  /** Their bytes. */
+  abstract stringBytes(tensor: Handle, count: number): Uint8Array[];
   /** Describes an available tensor with at most so many elements. */
   abstract text(tensor: Handle, maxElements: number): string;
   abstract releaseTensor(tensor: Handle): void;

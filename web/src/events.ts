@@ -3,9 +3,9 @@
 
 // The event loop's side of an engine: when it computes, what waits for its events, when garbage is collected.
 
-import type { Engine } from './engine.js';
+import type { Engine, Handle } from './engine.js';
 import type { TandemError } from './errors.js';
-import { collectorThreshold } from './memory.js';
+import { collectorThreshold, MOST_BYTES } from './memory.js';
 import { platform } from './platform.js';
 
 /** What is told of events that nobody waits for. */
@@ -39,6 +39,10 @@ export class Events implements EventSink {
   released = 0;
   private readonly waiters = new Map<number, Waiter>();
   private nextId = 1;
+  // How many events were told.
+  private told = 0;
+  // Whether the engine computes little until garbage has been collected.
+  private holdsBack = false;
   private scheduled = false;
   private collecting: Promise<void> | undefined;
 
@@ -69,6 +73,7 @@ export class Events implements EventSink {
   }
 
   onReady(id: number, error: TandemError | undefined): void {
+    ++this.told;
     const waiter = this.waiters.get(id);
     this.waiters.delete(id);
     if (this.waiters.size === 0) platform.stayAlive(this, false);
@@ -77,26 +82,76 @@ export class Events implements EventSink {
   }
 
   onDiagnostic(error: TandemError): void {
+    ++this.told;
     report(() => this.listener.onDiagnostic?.(error));
   }
 
   onPrint(text: string): void {
+    ++this.told;
     report(() => (this.listener.onPrint ?? platform.print)(text));
   }
 
   onShortage(): void {
+    ++this.told;
+    this.holdsBack = true;
     void this.collect();
   }
 
   /** Resolves when the engine sends the event of an id; `ask` makes it do so. */
   when(ask: (id: number) => void): Promise<void> {
+    return new Promise((resolve, reject) => this.expect(ask, { resolve, reject }));
+  }
+
+  private expect(ask: (id: number) => void, waiter: Waiter): void {
     const id = this.nextId;
     this.nextId = (this.nextId % 0xffffffff) + 1;
-    return new Promise((resolve, reject) => {
-      ask(id);
-      if (this.waiters.size === 0) platform.stayAlive(this, true);
-      this.waiters.set(id, { resolve, reject });
-    });
+    ask(id);
+    if (this.waiters.size === 0) platform.stayAlive(this, true);
+    this.waiters.set(id, waiter);
+  }
+
+  /**
+   * Computes, without the event loop, until a tensor is available or an error. False if what it depends on will not
+   * come so: a kernel in JavaScript that awaits something, say.
+   */
+  computeNow(tensor: Handle): boolean {
+    const { engine } = this;
+    while (engine.state(tensor) === 'pending') {
+      if (engine.runTasks(SLICE_MS)) continue;
+      const before = this.told;
+      this.take();
+      if (this.goOnIfShort() || this.told !== before || engine.state(tensor) !== 'pending') continue;
+      if (!engine.hasWorkers || !this.waitForWorkers(tensor)) return false;
+    }
+    return true;
+  }
+
+  // Finalizers run in turns of the event loop alone: until the next one there is nothing to collect.
+  private goOnIfShort(): boolean {
+    if (!this.holdsBack) return false;
+    this.holdsBack = false;
+    const { limit } = this.engine.memory();
+    this.engine.collected(Math.min(limit, MOST_BYTES));
+    return true;
+  }
+
+  // Until the tensor is there, or workers have nothing to do any more and have told nothing: false then.
+  private waitForWorkers(tensor: Handle): boolean {
+    const { engine } = this;
+    let settled = false;
+    const settle = (): void => {
+      settled = true;
+    };
+    this.expect((id) => engine.askSettled(id), { resolve: settle, reject: settle });
+    const before = this.told;
+    while (engine.state(tensor) === 'pending') {
+      this.take();
+      this.goOnIfShort();
+      if (!settled) platform.pause();
+      else if (this.told === before + 1) return engine.state(tensor) !== 'pending';
+      else return true;
+    }
+    return true;
   }
 
   /** Provokes a garbage collection, so that tensors nobody holds are released. */
@@ -118,6 +173,7 @@ export class Events implements EventSink {
     const before = this.released;
     await platform.collectGarbage(() => this.engine.closed !== undefined || this.released !== before);
     if (this.engine.closed !== undefined) return;
+    this.holdsBack = false;
     const { bytesInUse, limit } = this.engine.memory();
     this.engine.collected(collectorThreshold(bytesInUse, limit));
     this.engine.gpu?.collected();

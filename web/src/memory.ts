@@ -32,8 +32,8 @@ export interface MemoryInfo extends HostMemoryInfo {
 }
 
 const LEAST_BYTES = 256 << 20;
-// What 32-bit addresses reach, less what code and other objects need.
-const MOST_BYTES = 3.5 * 2 ** 30;
+/** What 32-bit addresses reach, less what code and other objects need. */
+export const MOST_BYTES = 3.5 * 2 ** 30;
 
 /**
  * Beyond how many bytes in use to collect again, when `live` are left after a collection: as a garbage-collected heap,

@@ -6,8 +6,8 @@
 import { MAX_RANK } from './codes.js';
 import { arrayType, bf16ToNumber, dtypeOfArray, f16ToNumber, partsOf } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
-import { describe, failAt, isList, isScalar, lengthOf, readValues } from './values.js';
-import type { ValuesContext } from './values.js';
+import { describe, failAt, isBytes, isList, isScalar, lengthOf, readValues } from './values.js';
+import type { ElementsOut, ValuesContext } from './values.js';
 
 export type { ValuesContext } from './values.js';
 
@@ -17,7 +17,10 @@ export type ScalarLike = number | bigint | boolean | string;
 /** Elements in nested arrays, all of one kind; the arrays of one level are equally long. */
 export type NestedLike = readonly (ScalarLike | TypedArray | Uint8ClampedArray | NestedLike)[];
 
-/** What a tensor can be made of: an element, nested arrays, or a typed array, which also may be within arrays. */
+/**
+ * What a tensor can be made of: an element, nested arrays, or a typed array, which also may be within arrays. For the
+ * dtype string a Uint8Array is an element, the bytes of a string.
+ */
 export type TensorLike = ScalarLike | NestedLike | TypedArray | Uint8ClampedArray;
 
 /** An element as `item()` gives it: bigint for i64 and u64, boolean for bool, [re, im] for c64. */
@@ -82,7 +85,7 @@ export function inferLayout(values: TensorLike, dtype?: DType, context: ValuesCo
   const lengths: number[] = [];
   let own: DType | undefined;
   let value: unknown = values;
-  while (isList(value)) {
+  while (isList(value) && !isBytes(value, dtype)) {
     const length = lengthOf(value);
     lengths.push(length);
     // Also what ends the walk into an array that contains itself; one more for the pairs of c64.
@@ -91,7 +94,7 @@ export function inferLayout(values: TensorLike, dtype?: DType, context: ValuesCo
     if (own !== undefined || length === 0) break;
     value = value[0];
   }
-  if (!isList(value) && !isScalar(value)) {
+  if (!isList(value) && !isScalar(value) && !isBytes(value, dtype)) {
     const expected = 'numbers, booleans, bigints, strings or arrays of them';
     failAt(context, lengths.map(() => 0), 'InvalidArgument', `expected ${expected}, got ${describe(value)}`);
   }
@@ -120,7 +123,7 @@ export function numElements(shape: readonly number[]): number {
  * those of the dtype, fractions and NaN for integers; OutOfRange for integers that the dtype does not have.
  */
 export function readElements(
-  values: TensorLike, layout: Layout, out: TypedArray | string[], context: ValuesContext = {},
+  values: TensorLike, layout: Layout, out: ElementsOut, context: ValuesContext = {},
 ): void {
   readValues(values, layout.dtype, layout.lengths, out, context);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 // Tensor: what op functions take and give.
 
 import type { DeviceName } from './capabilities.js';
@@ -108,6 +110,55 @@ export class Tensor {
     return this.whenAvailable(options, this.data, (pointer) => this.copyElements(pointer) as A);
   }
 
+  /**
+   * As `data`, but at once: what has been called and is needed for it is computed now, while nothing else of the page
+   * happens. For small things; `await data()` leaves the page alive.
+   *
+   * @throws TandemError as `data` rejects; FailedPrecondition on webgpu, and for what depends on something that comes by
+   * the event loop alone, such as the promise of a kernel in JavaScript.
+   */
+  dataSync<A extends TypedArray | string[] = TypedArray | string[]>(): A {
+    return attributed(this.dataSync, () => this.copyElements(this.computed('dataSync')) as A);
+  }
+
+  /** As `array`, at once: see `dataSync`. */
+  arraySync<A extends Nested = Nested>(): A {
+    return attributed(this.arraySync,
+      () => toNested(this.copyElements(this.computed('arraySync')), this.shape, this.dtype) as A);
+  }
+
+  /** As `ready`, at once: see `dataSync`. Its shape and dtype are known then. */
+  readySync(): void {
+    attributed(this.readySync, () => this.describe(this.computed('readySync')));
+  }
+
+  // The engine's tensor, computed by now; throws the error that it is.
+  private computed(what: string): Handle {
+    const { engine } = this;
+    const pointer = this.pointerFor(what);
+    const onGpu = engine.gpu !== undefined && (engine.state(pointer) === 'pending' || engine.gpu.isOn(pointer));
+    if (!onGpu && !engine.events.computeNow(pointer)) {
+      throw errorIn(what, 'FailedPrecondition', 'expected a tensor that can be computed now, got one that depends on ' +
+        `something that only the event loop brings; await ${what.replace('Sync', '')}()`);
+    }
+    if (engine.state(pointer) === 'error') throw this.takeError(pointer);
+    if (onGpu) {
+      throw errorIn(what, 'FailedPrecondition',
+        `expected a tensor on the CPU, got one on webgpu, which answers later; await ${what.replace('Sync', '')}()`);
+    }
+    return pointer;
+  }
+
+  /** For a tensor of strings: the bytes of each, which need not be UTF-8. */
+  bytes(options?: WaitOptions): Promise<Uint8Array[]> {
+    return this.whenAvailable(options, this.bytes, (pointer) => this.copyBytes(pointer, 'bytes'));
+  }
+
+  /** As `bytes`, at once: see `dataSync`. */
+  bytesSync(): Uint8Array[] {
+    return attributed(this.bytesSync, () => this.copyBytes(this.computed('bytesSync'), 'bytesSync'));
+  }
+
   /** As `data`, in nested arrays: bool as booleans, i64 and u64 as bigints, c64 as [re, im], the rest as numbers. */
   array<A extends Nested = Nested>(options?: WaitOptions): Promise<A> {
     return this.whenAvailable(options, this.array,
@@ -139,6 +190,21 @@ export class Tensor {
   gpuBuffer<B extends object = object>(options?: WaitOptions): Promise<B> {
     return this.whenAvailable(options, this.gpuBuffer,
       (pointer) => gpuOf(this.engine, 'gpuBuffer').bufferOf(pointer) as B, false);
+  }
+
+  /** As `gpuBuffer`, at once: FailedPrecondition unless all that leads to the tensor has been issued. */
+  gpuBufferSync<B extends object = object>(): B {
+    return attributed(this.gpuBufferSync, () => {
+      const pointer = this.pointerFor('gpuBufferSync');
+      const gpu = gpuOf(this.engine, 'gpuBufferSync');
+      const state = this.engine.state(pointer);
+      if (state === 'error') throw this.takeError(pointer);
+      if (state === 'pending') {
+        throw errorIn('gpuBufferSync', 'FailedPrecondition',
+          'expected a tensor that is available, got one that is pending; await gpuBuffer()');
+      }
+      return gpu.bufferOf(pointer) as B;
+    });
   }
 
   /**
@@ -287,6 +353,14 @@ export class Tensor {
     if (state === 'error') throw this.takeError(pointer);
     if (this.dtype === 'string') return this.engine.strings(pointer, this.size);
     return this.elements(pointer, place).slice();
+  }
+
+  private copyBytes(pointer: Handle, what: string): Uint8Array[] {
+    this.describe(pointer);
+    if (this.dtype !== 'string') {
+      throw errorIn(what, 'InvalidArgument', `expected a tensor of strings, got ${this.typeText()}`);
+    }
+    return this.engine.stringBytes(pointer, this.size);
   }
 
   // The elements of an available tensor of numbers. One that is not dense in memory, such as one number for all of its

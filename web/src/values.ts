@@ -19,6 +19,9 @@ export interface ValuesContext {
 
 type Element = number | bigint | boolean | string;
 
+/** Where elements are written to. */
+export type ElementsOut = TypedArray | (string | Uint8Array)[];
+
 /** Of lists of tensors, and of values of attributes. */
 const MAX_LIST = 2 ** 20;
 
@@ -38,6 +41,11 @@ export function failAt(
 /** Whether a value has further values in it. */
 export function isList(value: unknown): value is readonly unknown[] | TypedArray {
   return Array.isArray(value) || dtypeOfArray(value) !== undefined;
+}
+
+/** Whether a value is an element of a tensor of strings, its bytes. */
+export function isBytes(value: unknown, dtype: DType | undefined): value is Uint8Array {
+  return dtype === 'string' && dtypeOfArray(value) === 'u8';
 }
 
 /** How many values are in a list. */
@@ -164,7 +172,7 @@ class Reader {
   private kind: string | undefined;
 
   constructor(
-    readonly out: TypedArray | string[],
+    readonly out: ElementsOut,
     readonly dtype: DType,
     private readonly lengths: readonly number[],
     private readonly context: ValuesContext,
@@ -182,7 +190,7 @@ class Reader {
 
   read(value: unknown): void {
     const length = this.lengths[this.path.length];
-    if (length === undefined) return this.readElement(value);
+    if (length === undefined) return isBytes(value, this.dtype) ? this.readBytes(value) : this.readElement(value);
     if (!isList(value)) this.failUneven(`an array of ${length} elements`, describe(value));
     const got = lengthOf(value);
     if (got !== length) this.failUneven(`${length} elements`, String(got));
@@ -230,6 +238,11 @@ class Reader {
     this.store(this, value);
   }
 
+  private readBytes(bytes: Uint8Array): void {
+    this.checkKind('string');
+    (this.out as Uint8Array[])[this.at++] = bytes;
+  }
+
   private readTyped(list: TypedArray, own: DType, length: number): void {
     if (this.path.length + 1 !== this.lengths.length) {
       const inner = this.lengths[this.path.length + 1];
@@ -272,7 +285,7 @@ class Reader {
  * @throws TandemError as `readElements` says.
  */
 export function readValues(
-  values: unknown, dtype: DType, lengths: readonly number[], out: TypedArray | string[], context: ValuesContext,
+  values: unknown, dtype: DType, lengths: readonly number[], out: ElementsOut, context: ValuesContext,
 ): void {
   const reader = new Reader(out, dtype, lengths, context);
   reader.read(values);

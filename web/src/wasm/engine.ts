@@ -11,11 +11,12 @@ import type { AttrWriter, CallOptions, Description, EngineOptions, NewTensor, Te
 import { attribute, codeOfNumber, TandemError, textOf } from '../errors.js';
 import type { Entry } from '../errors.js';
 import type { EventSink } from '../events.js';
+import type { Files } from '../files.js';
 import type { HostMemoryInfo } from '../memory.js';
 import { platform } from '../platform.js';
 import type { Programs, ProgramsPackage } from '../programs.js';
 import { WasmAttrWriter } from './attr_writer.js';
-import { Heap } from './heap.js';
+import { decodeText, Heap } from './heap.js';
 import {
   CallOptionsLayout, DescriptionLayout, EventKind, EventLayout, MemoryInfoLayout, StringLayout,
 } from './layout.js';
@@ -50,7 +51,7 @@ export class WasmEngine extends Engine {
   private instance: WasmInstance | undefined;
   private programs: Promise<void> | undefined;
 
-  constructor(instance: WasmInstance, options: EngineOptions) {
+  constructor(private readonly files: Files, instance: WasmInstance, options: EngineOptions) {
     super(options);
     const { exports } = instance;
     this.instance = instance;
@@ -296,7 +297,7 @@ export class WasmEngine extends Engine {
   async openPrograms(common: ProgramsPackage): Promise<Programs> {
     // While the script is fetched. Calls wait for it, and tell what is wrong with it.
     this.loadPrograms().catch(() => undefined);
-    return (await import('./programs/programs.js')).open(this, common);
+    return (await this.files.importPrograms()).open(this, common);
   }
 
   // Texts and memory.
@@ -343,7 +344,7 @@ export class WasmEngine extends Engine {
     return new (arrayType(dtype))(this.heap.u8.buffer, place, count * partsOf(dtype));
   }
 
-  createStrings(strings: readonly string[], shape: readonly number[]): number {
+  createStrings(strings: readonly (string | Uint8Array)[], shape: readonly number[]): number {
     const { heap } = this;
     const room = heap.newStrings(strings);
     try {
@@ -413,6 +414,10 @@ export class WasmEngine extends Engine {
   }
 
   strings(tensor: number, count: number): string[] {
+    return this.stringBytes(tensor, count).map(decodeText);
+  }
+
+  stringBytes(tensor: number, count: number): Uint8Array[] {
     const { heap } = this;
     const room = heap.malloc(StringLayout.BYTES * count);
     try {
@@ -420,7 +425,7 @@ export class WasmEngine extends Engine {
       heap.renew();
       return Array.from({ length: given }, (_, i) => {
         const at = room + StringLayout.BYTES * i;
-        return heap.text(heap.u32[(at + StringLayout.data) >>> 2]!, heap.u32[(at + StringLayout.size) >>> 2]!);
+        return heap.bytes(heap.u32[(at + StringLayout.data) >>> 2]!, heap.u32[(at + StringLayout.size) >>> 2]!);
       });
     } finally {
       this.free(room);

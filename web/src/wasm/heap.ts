@@ -88,9 +88,8 @@ export class Heap {
 
   /** The text of so many bytes. */
   text(address: number, size: number): string {
-    if (size === 0) return '';
     // A copy, since decoders do not take shared memory.
-    return decoder.decode(this.bytes(address, size));
+    return decodeText(this.bytes(address, size));
   }
 
   /** The text that ends in a NUL; empty at address 0. */
@@ -110,11 +109,11 @@ export class Heap {
   }
 
   /**
-   * So many addresses, then as many sizes in bytes, of texts in UTF-8, which lie behind them; for the caller to free
-   * all at once.
+   * So many addresses, then as many sizes in bytes, of texts in UTF-8 or of bytes, which lie behind them; for the caller
+   * to free all at once.
    */
-  newStrings(strings: readonly string[]): number {
-    const texts = strings.map(encodeText);
+  newStrings(strings: readonly (string | Uint8Array)[]): number {
+    const texts = strings.map((text) => (typeof text === 'string' ? encodeText(text) : text));
     const count = texts.length;
     const room = this.malloc(texts.reduce((sum, text) => sum + text.length, 8 * count));
     let at = room + 8 * count;
@@ -140,6 +139,11 @@ export class Heap {
       this.u32[at++] = Math.floor(value / 4294967296) >>> 0;
     }
   }
+}
+
+/** The text of bytes in UTF-8; what is none becomes U+FFFD. */
+export function decodeText(bytes: Uint8Array): string {
+  return bytes.length === 0 ? '' : decoder.decode(bytes);
 }
 
 /** The bytes of a text in UTF-8. */

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What bench.mjs measures: programs of TensorFlow.js, each on every backend in turn, in Node or on a page.
+
+import '@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops.js';
+import '@tensorflow/tfjs-core/dist/register_all_gradients.js';
+import * as tf from '@tensorflow/tfjs-core';
+import '@tensorflow/tfjs-backend-cpu';
+import { setThreadsCount, setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
+import '@tensorflow/tfjs-backend-webgpu';
+import * as layers from '@tensorflow/tfjs-layers';
+import 'tandem-rt/tfjs';
+import { setRuntimeOptions } from 'tandem-rt/tfjs';
+
+export { setRuntimeOptions, setThreadsCount, setWasmPaths, tf };
+
+const { conv2d, depthwiseConv2d, batchNormalization, globalAveragePooling2d, dense, add, reLU, zeroPadding2d } = layers.layers;
+
+/** MobileNetV2 1.0 with random weights. */
+function mobileNetV2(size) {
+  let seed = 1;
+  const init = () => layers.initializers.heNormal({ seed: seed++ });
+  const input = layers.input({ shape: [size, size, 3] });
+  const normal = (x) => batchNormalization({ epsilon: 1e-3, momentum: 0.999 }).apply(x);
+  const relu6 = (x) => reLU({ maxValue: 6 }).apply(x);
+  const pointwise = (x, filters, strides = 1, kernelSize = 1) => normal(conv2d({
+    filters, kernelSize, strides, padding: 'same', useBias: false, kernelInitializer: init() }).apply(x));
+  let x = relu6(pointwise(input, 32, 2, 3));
+  let channels = 32;
+  const blocks = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2], [6, 320, 1, 1]];
+  for (const [expansion, filters, repeats, stride] of blocks) {
+    for (let i = 0; i < repeats; ++i) {
+      const strides = i === 0 ? stride : 1;
+      let y = expansion === 1 ? x : relu6(pointwise(x, channels * expansion));
+      y = relu6(normal(depthwiseConv2d({
+        kernelSize: 3, strides, padding: 'same', useBias: false, depthwiseInitializer: init() }).apply(y)));
+      y = pointwise(y, filters);
+      x = strides === 1 && channels === filters ? add().apply([x, y]) : y;
+      channels = filters;
+    }
+  }
+  x = globalAveragePooling2d({}).apply(relu6(pointwise(x, 1280)));
+  const output = dense({ units: 1000, activation: 'softmax', kernelInitializer: init() }).apply(x);
+  return layers.model({ inputs: input, outputs: output });
+}
+
+/** A small network that reads digits, as tutorials have it. */
+function digits() {
+  return layers.sequential({ layers: [
+    conv2d({ inputShape: [28, 28, 1], filters: 16, kernelSize: 3, activation: 'relu' }),
+    layers.layers.maxPooling2d({ poolSize: 2 }),
+    conv2d({ filters: 32, kernelSize: 3, activation: 'relu' }),
+    layers.layers.maxPooling2d({ poolSize: 2 }),
+    layers.layers.flatten(),
+    dense({ units: 64, activation: 'relu' }),
+    dense({ units: 10, activation: 'softmax' }),
+  ] });
+}
+
+function perceptron() {
+  return layers.sequential({ layers: [
+    dense({ inputShape: [784], units: 256, activation: 'relu' }),
+    dense({ units: 128, activation: 'relu' }),
+    dense({ units: 10, activation: 'softmax' }),
+  ] });
+}
+
+const labels = (count) => tf.oneHot(tf.tensor1d(Int32Array.from({ length: count }, (_, i) => i % 10), 'int32'), 10).toFloat();
+
+async function inference(make, shape) {
+  const model = make();
+  const x = tf.fill(shape, 0.5);
+  return async () => {
+    const y = model.predict(x);
+    await y.data();
+    y.dispose();
+  };
+}
+
+async function training(make, shape, { optimizer = 'adam' } = {}) {
+  const model = make();
+  model.compile({ optimizer, loss: 'categoricalCrossentropy' });
+  const x = tf.fill(shape, 0.5);
+  const y = model.outputs[0].shape[1] === 10 ? labels(shape[0]) : tf.zeros([shape[0], model.outputs[0].shape[1]]);
+  return () => model.trainOnBatch(x, y);
+}
+
+/** Each makes what is called once for each measurement. */
+export const scenarios = {
+  'MobileNetV2 224, inference': () => inference(() => mobileNetV2(224), [1, 224, 224, 3]),
+  'digits, inference of 32': () => inference(digits, [32, 28, 28, 1]),
+  'perceptron, inference of 64': () => inference(perceptron, [64, 784]),
+  'digits, training step of 32': () => training(digits, [32, 28, 28, 1]),
+  'perceptron, training step of 64': () => training(perceptron, [64, 784]),
+  'MobileNetV2 96, training step of 4': () => training(() => mobileNetV2(96), [4, 96, 96, 3]),
+};
+
+/**
+ * The first and the best time of each backend, in ms; undefined of what a backend cannot do.
+ * @param {{ backends: string[], rounds: number, only?: string, say: (line: string) => void }} options
+ */
+export async function measure({ backends, rounds, only, say }) {
+  const results = {};
+  for (const [name, make] of Object.entries(scenarios)) {
+    if (only !== undefined && !name.includes(only)) continue;
+    const runs = {};
+    const times = {};
+    for (const backend of backends) {
+      await tf.setBackend(backend);
+      try {
+        runs[backend] = await make();
+        const begin = performance.now();
+        await runs[backend]();
+        times[backend] = { first: performance.now() - begin, best: Infinity };
+      } catch (error) {
+        say(`${name}: ${backend} cannot: ${error.message.split('\n')[0].slice(0, 120)}`);
+        delete runs[backend];
+      }
+    }
+    for (let round = 0; round < rounds; ++round) {
+      for (const backend of Object.keys(runs)) {
+        await tf.setBackend(backend);
+        const begin = performance.now();
+        await runs[backend]();
+        times[backend].best = Math.min(times[backend].best, performance.now() - begin);
+      }
+    }
+    results[name] = times;
+    const ms = (value) => value.toFixed(value < 10 ? 2 : 1);
+    say(`${name}: ${Object.entries(times).map(([backend, { best, first }]) =>
+      `${backend} ${ms(best)} (first ${ms(first)})`).join(', ')}`);
+  }
+  return results;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Windows on images and volumes: how TensorFlow.js says where they are, and how ops do.
+
+import { backend_util } from '@tensorflow/tfjs-core';
+
+/** How TensorFlow.js says how an image is padded. */
+export type Pad = 'valid' | 'same' | number | [number, number][];
+
+export type Rounding = 'floor' | 'round' | 'ceil' | undefined;
+
+/** Where windows are, along the dimensions of images alone. */
+export interface Windows {
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+  readonly dilations: readonly number[];
+  /** Before and after, for each dimension. */
+  readonly pads: readonly (readonly [number, number])[];
+  readonly padding: 'SAME' | 'VALID' | 'EXPLICIT';
+  /** Of the result. */
+  readonly outSizes: readonly number[];
+}
+
+const tuple = (value: number | readonly number[], length: number): number[] => {
+  if (typeof value === 'number') return new Array<number>(length).fill(value);
+  return value.length === 1 ? new Array<number>(length).fill(value[0]!) : value.slice(0, length);
+};
+
+/** What rounding up or down makes of how the last window lies: after the image there may be more, or less. */
+function padAfter(inSize: number, outSize: number, size: number, stride: number, before: number): number {
+  return (outSize - 1) * stride + size - inSize - before;
+}
+
+function windowsOf(
+  inSizes: readonly number[], sizes: readonly number[], strides: readonly number[], dilations: readonly number[],
+  type: string, before: readonly number[], outSizes: readonly number[],
+): Windows {
+  const pads = inSizes.map((inSize, i): [number, number] => {
+    const spread = (sizes[i]! - 1) * dilations[i]! + 1;
+    return [before[i]!, padAfter(inSize, outSizes[i]!, spread, strides[i]!, before[i]!)];
+  });
+  // What is left of the image behind the last window may be negative; ops leave it out by themselves.
+  const whole = pads.map(([first, last]): [number, number] => [first, Math.max(last, 0)]);
+  const isPlain = whole.every(([first, last]) => first === 0 && last === 0);
+  const padding = type === 'SAME' ? 'SAME' : isPlain ? 'VALID' : 'EXPLICIT';
+  return { sizes, strides, dilations, pads: whole, padding, outSizes };
+}
+
+/** The windows of an op on images, whose height and width are the dimensions from `first` on. */
+export function windows2D(
+  shape: readonly number[], size: number | readonly number[], stride: number | readonly number[],
+  dilation: number | readonly number[], pad: Pad, rounding: Rounding, first = 1,
+): Windows {
+  const sizes = tuple(size, 2);
+  const strides = tuple(stride, 2);
+  const dilations = tuple(dilation, 2);
+  const inSizes = shape.slice(first, first + 2);
+  const info = backend_util.computeConv2DInfo(
+    [1, inSizes[0]!, inSizes[1]!, 1], [sizes[0]!, sizes[1]!, 1, 1], strides as [number, number],
+    dilations as [number, number], (typeof pad === 'object' ? [[0, 0], pad[first]!, pad[first + 1]!, [0, 0]] : pad) as 'same',
+    rounding);
+  const { padInfo: { left, top, type }, outHeight, outWidth } = info;
+  return windowsOf(inSizes, sizes, strides, dilations, type, [top, left], [outHeight, outWidth]);
+}
+
+/** The same on volumes. */
+export function windows3D(
+  shape: readonly number[], size: number | readonly number[], stride: number | readonly number[],
+  dilation: number | readonly number[], pad: 'valid' | 'same' | number, rounding: Rounding, first = 1,
+): Windows {
+  const sizes = tuple(size, 3);
+  const strides = tuple(stride, 3);
+  const dilations = tuple(dilation, 3);
+  const inSizes = shape.slice(first, first + 3);
+  const info = backend_util.computePool3DInfo(
+    [1, inSizes[0]!, inSizes[1]!, inSizes[2]!, 1], sizes as [number, number, number],
+    strides as [number, number, number], dilations as [number, number, number], pad as 'same', rounding);
+  const { padInfo: { front, left, top, type }, outDepth, outHeight, outWidth } = info;
+  return windowsOf(inSizes, sizes, strides, dilations, type, [front, top, left], [outDepth, outHeight, outWidth]);
+}
+
+/** Numbers for the dimensions of images, and what they are for batch and channels, in the order of the format. */
+export function spread<T>(isChannelsFirst: boolean, values: readonly T[], other: T): T[] {
+  return isChannelsFirst ? [other, other, ...values] : [other, ...values, other];
+}
+
+/** Attributes of convolutions. */
+export function attributesOf(windows: Windows, isChannelsFirst: boolean): {
+  strides: number[];
+  padding: 'SAME' | 'VALID' | 'EXPLICIT';
+  options: { explicitPaddings?: number[]; dataFormat?: 'NCHW'; dilations?: number[] };
+} {
+  const { dilations, padding, pads, strides } = windows;
+  return {
+    strides: spread(isChannelsFirst, strides, 1),
+    padding,
+    options: {
+      ...(padding === 'EXPLICIT' && { explicitPaddings: spread<readonly number[]>(isChannelsFirst, pads, [0, 0]).flat() }),
+      ...(isChannelsFirst && { dataFormat: 'NCHW' as const }),
+      ...(dilations.some((each) => each !== 1) && { dilations: spread(isChannelsFirst, dilations, 1) }),
+    },
+  };
+}

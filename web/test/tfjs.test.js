@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The backend of TensorFlow.js on the CPU, beyond what TensorFlow.js's own specs ask (tests/tfjs runs these).
+
+import * as tf from '@tensorflow/tfjs-core';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+
+import { mul, TandemError } from 'tandem-rt';
+import { fromTandem, runtimeOf, toTandem } from 'tandem-rt/tfjs';
+import { createRuntime } from './create_runtime.js';
+import { errorOf, rejectionOf } from './errors.js';
+
+// A backend of another maker: what it is asked for it answers, and nothing else.
+class OtherBackend extends tf.KernelBackend {
+  data = new tf.DataStorage(this, tf.engine());
+
+  write(values, shape, dtype) {
+    const id = {};
+    this.data.set(id, { values, dtype, refCount: 1 });
+    return id;
+  }
+
+  move(id, values, shape, dtype, refCount) { this.data.set(id, { values, dtype, refCount }); }
+  readSync(id) { return this.data.get(id).values; }
+  async read(id) { return this.readSync(id); }
+  refCount(id) { return this.data.has(id) ? this.data.get(id).refCount : 0; }
+  incRef(id) { ++this.data.get(id).refCount; }
+  disposeData(id) { return this.data.delete(id); }
+  numDataIds() { return this.data.numDataIds(); }
+  floatPrecision() { return 32; }
+  dispose() {}
+}
+
+describe('the backend of TensorFlow.js', () => {
+  before(async () => {
+    await tf.setBackend('tandem');
+  });
+  after(() => tf.findBackendFactory('other') && tf.removeBackend('other'));
+
+  it('computes, and gives values at once and later', async () => {
+    const x = tf.tensor2d([[1, 2], [3, 4]]);
+    const y = tf.relu(tf.add(tf.matMul(x, x), 1));
+    expect([...y.dataSync()]).to.deep.equal([8, 11, 16, 23]);
+    expect(await y.array()).to.deep.equal([[8, 11], [16, 23]]);
+    expect(tf.getBackend()).to.equal('tandem');
+  });
+
+  it('frees what TensorFlow.js does not need', () => {
+    const { bytesInUse } = runtimeOf().memory();
+    const { numDataBuffers } = tf.memory();
+    tf.tidy(() => {
+      let x = tf.ones([256, 1024]);
+      for (let i = 0; i < 20; ++i) x = tf.reshape(tf.add(tf.reshape(tf.mul(x, 2), [1024, 256]), 1), [256, 1024]);
+      expect(tf.memory().numBytesInTandem).to.be.above(bytesInUse);
+      return tf.sum(x).dataSync();
+    });
+    expect(tf.memory().numDataBuffers).to.equal(numDataBuffers);
+    expect(runtimeOf().memory().bytesInUse).to.equal(bytesInUse);
+    expect(tf.memory().unreliable).to.not.equal(true);
+  });
+
+  it('shares tensors with the runtime, both ways', async () => {
+    const x = tf.tensor2d([[1, 2], [3, 4]]);
+    const own = toTandem(x);
+    const product = mul(own, own);
+    const y = fromTandem(product);
+    product.dispose();
+    x.dispose();
+    expect(own.arraySync()).to.deep.equal([[1, 2], [3, 4]]);
+    expect(await y.array()).to.deep.equal([[1, 4], [9, 16]]);
+    expect([y.dtype, y.shape]).to.deep.equal(['float32', [2, 2]]);
+    expect([...tf.add(fromTandem(own), y).dataSync()]).to.deep.equal([2, 6, 12, 20]);
+  });
+
+  it('says which tensors it cannot share', async () => {
+    const wide = runtimeOf().tensor([1, 2], { dtype: 'f64' });
+    expect(errorOf(() => fromTandem(wide)).message).to.match(/expected a tensor of f32, i32, bool, c64 or string, .*, got f64/);
+    const other = await createRuntime();
+    const error = errorOf(() => fromTandem(other.tensor([1])));
+    expect(error).to.be.instanceOf(TandemError);
+    expect(error.message).to.match(/got one of another$/);
+    await other.dispose();
+  });
+
+  it('takes over tensors of other backends, and gives its own away', async () => {
+    tf.registerBackend('other', () => new OtherBackend());
+    await tf.setBackend('other');
+    const numbers = tf.tensor1d([1, 2, 3]);
+    const strings = tf.tensor1d(['a', 'ü']);
+    await tf.setBackend('tandem');
+    expect([...tf.add(numbers, 1).dataSync()]).to.deep.equal([2, 3, 4]);
+    expect(tf.slice(strings, [1], [1]).dataSync()).to.deep.equal(['ü']);
+    const mine = tf.square(tf.tensor1d([4, 5]));
+    await tf.setBackend('other');
+    expect([...tf.engine().backend.data.get(mine.dataId).values]).to.deep.equal([16, 25]);
+    const error = errorOf(() => runtimeOf());
+    expect(error.message).to.match(/expected the backend tandem or tandem-webgpu to be in use, got other/);
+    await tf.setBackend('tandem');
+  });
+
+  it('says in TensorFlow.js\'s words what it is given wrongly', () => {
+    const x = tf.ones([2, 3]);
+    expect(errorOf(() => tf.matMul(x, x)).message).to.match(/inner shapes \(3\) and \(2\)/);
+    expect(errorOf(() => tf.reshape(x, [4])).message).to.match(/Size\(6\) must match/);
+    expect(errorOf(() => tf.concat([x, tf.ones([3, 3])], 1)).message).to.match(/Shape/);
+    expect(errorOf(() => tf.gather(x, tf.tensor1d([7], 'int32')).dataSync()).message).to.match(/7/);
+    expect(errorOf(() => tf.add(x, tf.ones([4]))).message).to.match(/broadcast/);
+    const line = errorOf(() => tf.add(x, tf.ones([4]))).stack;
+    expect(line).to.match(/tfjs|tests\.js/);
+  });
+
+  it('keeps strings that are not UTF-8', () => {
+    const bytes = [Uint8Array.of(0xff, 0xfe), Uint8Array.of(0x61)];
+    const x = tf.tensor1d(bytes, 'string');
+    const y = tf.slice(tf.reshape(tf.concat([tf.reshape(x, [2, 1]), tf.reshape(x, [2, 1])], 0), [4]), [1], [2]);
+    expect(tf.engine().readSync(y.dataId).map((each) => [...each])).to.deep.equal([[0x61], [0xff, 0xfe]]);
+  });
+
+  it('measures time, of what is queued, too', async () => {
+    const x = tf.ones([400, 400]);
+    const { kernelMs, wallMs } = await tf.time(() => tf.matMul(tf.matMul(x, x), x));
+    expect(kernelMs).to.be.above(0);
+    expect(wallMs).to.be.at.least(kernelMs);
+  });
+
+  it('has no buffer of a GPU', () => {
+    expect(errorOf(() => tf.ones([2]).dataToGPU()).message).to.match(/expected a tensor on webgpu, got one on the CPU/);
+  });
+
+  it('knows of no other element types', () => {
+    expect(errorOf(() => tf.cast(tf.ones([2]), 'float64')).message).to.match(/dtype|float64/i);
+    expect(errorOf(() => tf.cast(tf.tensor1d(['1']), 'float32')).message).to.match(/string/);
+  });
+
+  it('rejects what became an error later, and stays usable', async () => {
+    const params = tf.range(0, 600_000);
+    const indices = tf.fill([600_000], 700_000, 'int32');
+    const outside = (async () => tf.gather(params, indices).data())();
+    const error = await rejectionOf(outside);
+    expect(error.message).to.match(/700000/);
+    expect(tf.sum(params).dataSync()[0]).to.be.above(0);
+  });
+});
