@@ -93,11 +93,9 @@ constexpr const char* kWindowDoc = TANDEM_DOC(R"(
 ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1 for
   batch and channels.
 padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a dimension,
-  and what they lack is divided between both sides, the odd element behind.)");
-[[maybe_unused]] constexpr const char* kExplicitDoc = TANDEM_DOC(R"( 'EXPLICIT': the images are
-  widened as explicit_paddings says.
-explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.)");
-[[maybe_unused]] constexpr const char* kFormatDoc = TANDEM_DOC(R"(
+  and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are widened as
+  explicit_paddings says.
+explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
 data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].)");
 
 TANDEM_DEFINES std::string WithWindowDoc(const char* doc) { return std::string(doc) + kWindowDoc; }

@@ -68,7 +68,33 @@ logits: A matrix: unnormalised logarithms of probabilities, a row for each distr
 num_samples: One number: how many classes are drawn from each row.
 output_dtype: The dtype of the result, in which the number of classes must fit.)");
 
-TANDEM_DEFINES std::string WithMultinomialDoc(const char* doc) { return std::string(doc) + kMultinomialDoc; }
+TANDEM_DEFINES OpDefinition MultinomialDef() {
+  return OpDefinition("tf.Multinomial")
+      .Input("logits: T")
+      .HostInput("num_samples: int32")
+      .Output("output: output_dtype")
+      .Attr("seed: int = 0")
+      .Attr("seed2: int = 0")
+      .Attr("T: realnumbertype")
+      .Attr("output_dtype: {int32, int64} = DT_INT64")
+      .Metadata<&MultinomialMetadata>()
+      .Doc(std::string(TANDEM_DOC("Draws classes, the same ones for the same seed: tf.StatelessMultinomial with seed "
+                                  "[seed, seed2].")) +
+           kMultinomialDoc);
+}
+
+TANDEM_DEFINES OpDefinition StatelessMultinomialDef() {
+  return OpDefinition("tf.StatelessMultinomial")
+      .Input("logits: T")
+      .HostInput("num_samples: int32")
+      .Input("seed: Tseed")
+      .Output("output: output_dtype")
+      .Attr("T: realnumbertype")
+      .Attr("Tseed: {int32, int64} = DT_INT64")
+      .Attr("output_dtype: {int32, int64} = DT_INT64")
+      .Metadata<&StatelessMultinomialMetadata>()
+      .Doc(std::string(TANDEM_DOC("Draws classes, the same ones for the same seed.")) + kMultinomialDoc);
+}
 
 TANDEM_DEFINES OpDefinition StatelessRandomDef(const char* name) {
   return OpDefinition(name)
@@ -130,27 +156,8 @@ shape: The sizes of the result, at most 8, each at least 0.
 seed: Shape [2], as for tf.StatelessRandomUniform.
 minval: A scalar: the smallest number.
 maxval: A scalar above minval, itself left out.)")),
-          OpDefinition("tf.Multinomial")
-              .Input("logits: T")
-              .HostInput("num_samples: int32")
-              .Output("output: output_dtype")
-              .Attr("seed: int = 0")
-              .Attr("seed2: int = 0")
-              .Attr("T: realnumbertype")
-              .Attr("output_dtype: {int32, int64} = DT_INT64")
-              .Metadata<&MultinomialMetadata>()
-              .Doc(WithMultinomialDoc(TANDEM_DOC(
-                  R"(Draws classes, the same ones for the same seed: tf.StatelessMultinomial with seed [seed, seed2].)"))),
-          OpDefinition("tf.StatelessMultinomial")
-              .Input("logits: T")
-              .HostInput("num_samples: int32")
-              .Input("seed: Tseed")
-              .Output("output: output_dtype")
-              .Attr("T: realnumbertype")
-              .Attr("Tseed: {int32, int64} = DT_INT64")
-              .Attr("output_dtype: {int32, int64} = DT_INT64")
-              .Metadata<&StatelessMultinomialMetadata>()
-              .Doc(WithMultinomialDoc(TANDEM_DOC("Draws classes, the same ones for the same seed."))),
+          MultinomialDef(),
+          StatelessMultinomialDef(),
       });
 }
 

@@ -344,9 +344,9 @@ const avgPoolOp = /* @__PURE__ */ defineOp(
 );
 /** Attributes of {@link avgPool}. */
 export interface AvgPoolOptions {
-  /** Default: []. */
+  /** For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty. Default: []. */
   explicitPaddings?: readonly number[];
-  /** Default: 'NHWC'. */
+  /** 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width]. Default: 'NHWC'. */
   dataFormat?: 'NHWC' | 'NCHW';
 }
 /**
@@ -361,7 +361,8 @@ export interface AvgPoolOptions {
  * @param ksize The sizes of a window along each dimension of the images, as strides the steps from one to the next;
  *   both 1 for batch and channels.
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
- *   dimension, and what they lack is divided between both sides, the odd element behind.
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+ *   widened as explicitPaddings says.
  */
 export function avgPool(
   value: TensorInput,
@@ -466,9 +467,9 @@ const avgPoolGradOp = /* @__PURE__ */ defineOp(
 );
 /** Attributes of {@link avgPoolGrad}. */
 export interface AvgPoolGradOptions {
-  /** Default: []. */
+  /** For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty. Default: []. */
   explicitPaddings?: readonly number[];
-  /** Default: 'NHWC'. */
+  /** 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width]. Default: 'NHWC'. */
   dataFormat?: 'NHWC' | 'NCHW';
 }
 /**
@@ -483,7 +484,8 @@ export interface AvgPoolGradOptions {
  * @param ksize The sizes of a window along each dimension of the images, as strides the steps from one to the next;
  *   both 1 for batch and channels.
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
- *   dimension, and what they lack is divided between both sides, the odd element behind.
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+ *   widened as explicitPaddings says.
  */
 export function avgPoolGrad(
   origInputShape: TensorInput,
@@ -2306,9 +2308,9 @@ const maxPoolOp = /* @__PURE__ */ defineOp(
 );
 /** Attributes of {@link maxPool}. */
 export interface MaxPoolOptions {
-  /** Default: []. */
+  /** For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty. Default: []. */
   explicitPaddings?: readonly number[];
-  /** Default: 'NHWC'. */
+  /** 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width]. Default: 'NHWC'. */
   dataFormat?: 'NHWC' | 'NCHW';
 }
 /**
@@ -2322,7 +2324,8 @@ export interface MaxPoolOptions {
  * @param ksize The sizes of a window along each dimension of the images, as strides the steps from one to the next;
  *   both 1 for batch and channels.
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
- *   dimension, and what they lack is divided between both sides, the odd element behind.
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+ *   widened as explicitPaddings says.
  */
 export function maxPool(
   input: TensorInput,
@@ -2429,9 +2432,9 @@ const maxPoolGradOp = /* @__PURE__ */ defineOp(
 );
 /** Attributes of {@link maxPoolGrad}. */
 export interface MaxPoolGradOptions {
-  /** Default: []. */
+  /** For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty. Default: []. */
   explicitPaddings?: readonly number[];
-  /** Default: 'NHWC'. */
+  /** 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width]. Default: 'NHWC'. */
   dataFormat?: 'NHWC' | 'NCHW';
 }
 /**
@@ -2449,7 +2452,8 @@ export interface MaxPoolGradOptions {
  * @param ksize The sizes of a window along each dimension of the images, as strides the steps from one to the next;
  *   both 1 for batch and channels.
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
- *   dimension, and what they lack is divided between both sides, the odd element behind.
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+ *   widened as explicitPaddings says.
  */
 export function maxPoolGrad(
   origInput: TensorInput,

@@ -255,7 +255,10 @@ struct AvgPoolAttrs {
 // ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
 // for batch and channels.
 // padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
-// dimension, and what they lack is divided between both sides, the odd element behind.
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
 inline Tensor avgPool(Operand value, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const AvgPoolAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
   OpAttrs set;
   set.SetArray("ksize", std::span<const int64_t>(ksize));
@@ -341,7 +344,10 @@ struct AvgPoolGradAttrs {
 // ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
 // for batch and channels.
 // padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
-// dimension, and what they lack is divided between both sides, the odd element behind.
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
 inline Tensor avgPoolGrad(Operand orig_input_shape, Operand grad, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const AvgPoolGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
   OpAttrs set;
   set.SetArray("ksize", std::span<const int64_t>(ksize));
@@ -1570,7 +1576,10 @@ struct MaxPoolAttrs {
 // ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
 // for batch and channels.
 // padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
-// dimension, and what they lack is divided between both sides, the odd element behind.
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
 inline Tensor maxPool(Operand input, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const MaxPoolAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
   OpAttrs set;
   set.SetArray("ksize", std::span<const int64_t>(ksize));
@@ -1662,7 +1671,10 @@ struct MaxPoolGradAttrs {
 // ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
 // for batch and channels.
 // padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
-// dimension, and what they lack is divided between both sides, the odd element behind.
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
+// data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
 inline Tensor maxPoolGrad(Operand orig_input, Operand orig_output, Operand grad, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const MaxPoolGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
   OpAttrs set;
   set.SetArray("ksize", std::span<const int64_t>(ksize));
