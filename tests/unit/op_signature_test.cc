@@ -528,5 +528,46 @@ TEST_F(OpSignatureTest, MD6_SeveralMistakesAreToldInOneOrder) {
   EXPECT_EQ(run({kF32}, 2, right), "[t.Order] expected 1 result, got 2");
 }
 
+// What was found right of a frozen set is not looked at again: the rest of a call is, and other sets are.
+TEST_F(OpSignatureTest, AT3_FrozenAttributesAreCheckedWithEachCallsArguments) {
+  Define(OpDefBuilder("t.Frozen")
+             .Input("xs: Ts")
+             .Output("ys: Us")
+             .Attr("Ts: list({float, int32})")
+             .Attr("Us: list(type) >= 1")
+             .Attr("mode: {'a', 'b'} = 'a'"));
+  Define(
+      OpDefBuilder("t.Numbers").Input("x: T").Output("ys: N * U").Attr("T: type").Attr("N: int >= 1").Attr("U: type"));
+  const auto freeze = [](std::string_view mode, std::vector<DType> dtypes) {
+    OpAttrs attrs;
+    EXPECT_TRUE(attrs.Set("mode", mode));
+    EXPECT_TRUE(attrs.SetArray("Us", std::span<const DType>(dtypes)));
+    return attrs.Freeze();
+  };
+  const OpAttrsRef right = freeze("b", {kF32, kI32});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Run("t.Frozen", {kF32}, 2, right), "f32[1], i32[1]");
+    EXPECT_EQ(Run("t.Frozen", {kI32, kF32}, 2, right), "f32[2], i32[2]");
+    EXPECT_EQ(Run("t.Frozen", {kF64}, 2, right), "[t.Frozen] argument 0 (xs) must be one of {i32, f32}, got f64[2]");
+    EXPECT_EQ(Run("t.Frozen", {kF32}, 1, right), "[t.Frozen] expected 2 results, got 1");
+    EXPECT_EQ(Run("t.Frozen", {kF32}, 1, freeze("c", {kF32})),
+              "[t.Frozen] attribute mode must be one of 'a', 'b', got 'c'");
+    EXPECT_EQ(Run("t.Frozen", {kF32}, 1, freeze("a", {})),
+              "[t.Frozen] length of attribute Us must be at least 1, got 0");
+    OpAttrs numbers;
+    EXPECT_TRUE(numbers.Set("N", int64_t{i + 1}) && numbers.Set("U", kI32));
+    const OpAttrsRef frozen = numbers.Freeze();
+    EXPECT_EQ(Run("t.Numbers", {kF64}, i + 1, frozen).substr(0, 6), "i32[1]");
+    EXPECT_EQ(Run("t.Numbers", {kF32}, i + 1, frozen).substr(0, 6), "i32[1]");
+  }
+  // More sets than are kept, wrong ones between them, each as soon as another may have its memory.
+  for (int i = 0; i < 200; ++i) {
+    const bool is_right = i % 3 != 0;
+    EXPECT_EQ(Run("t.Frozen", {kF32}, 1, freeze(is_right ? "a" : "x", {i % 2 == 0 ? kF32 : kF64})),
+              !is_right ? "[t.Frozen] attribute mode must be one of 'a', 'b', got 'x'"
+                        : std::string(i % 2 == 0 ? "f32[1]" : "f64[1]"));
+  }
+}
+
 }  // namespace
 }  // namespace tandem

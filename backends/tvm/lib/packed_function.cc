@@ -7,6 +7,8 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -134,30 +136,54 @@ Status Call(const PackedFunction::Target& target, std::span<DLTensor> tensors, c
   return target.abi == Abi::kClassic ? CallClassic(target, tensors, exec) : CallFfi(target, tensors, exec);
 }
 
-Status RunKernel(const PackedFunction::Target& target, const VariadicArgs& inputs, KernelFrame& frame) {
-  SmallArray<DLTensor, kUsualTensors> tensors;
-  SmallArray<Place, kUsualTensors> places;
-  const size_t num_tensors = inputs.size() + frame.num_results();
-  if (!tensors.Init(num_tensors) || !places.Init(num_tensors)) return Status::OutOfMemory();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    TANDEM_ASSIGN_OR_RETURN(void* const data, PlaceInput(inputs[i].tensor(), frame.host().allocator(), places[i]));
-    Describe(inputs[i].metadata(), target.abi, data, places[i], &tensors[i]);
+namespace {
+
+// An input as a dense tensor: itself, or one in `expanded`.
+Status FindDense(KernelFrame& frame, size_t i, std::unique_ptr<std::optional<Tensor>[]>& expanded,
+                 const Tensor** dense) {
+  *dense = &frame.arg(i);
+  if ((*dense)->IsA(kDenseHost)) [[likely]]
+    return Status();
+  TANDEM_RETURN_IF_ERROR(internal::CheckDense(frame, i));
+  if (expanded == nullptr) expanded.reset(new (std::nothrow) std::optional<Tensor>[frame.num_args()]);
+  if (expanded == nullptr) return Status::OutOfMemory();
+  return internal::ExpandToDense(frame, dense, expanded[i]);
+}
+
+}  // namespace
+
+Status RunKernel(const PackedFunction::Target& target, size_t first_input, KernelFrame& frame) {
+  std::unique_ptr<std::optional<Tensor>[]> expanded;
+  SmallArray<DLTensor, kUsualTensors> tensor_array;
+  SmallArray<Place, kUsualTensors> place_array;
+  SmallArray<void*, kUsualTensors> result_array;
+  const size_t num_inputs = frame.num_args() - first_input;
+  const size_t num_results = frame.num_results();
+  if (!tensor_array.Init(num_inputs + num_results) || !place_array.Init(num_inputs + num_results) ||
+      !result_array.Init(num_results)) {
+    return Status::OutOfMemory();
   }
-  SmallArray<void*, kUsualTensors> results;
-  if (!results.Init(frame.num_results())) return Status::OutOfMemory();
-  for (size_t i = 0; i < results.size(); ++i) {
+  DLTensor* const tensors = tensor_array.data();
+  Place* const places = place_array.data();
+  void** const results = result_array.data();
+  for (size_t i = 0; i < num_inputs; ++i) {
+    const Tensor* input;
+    TANDEM_RETURN_IF_ERROR(FindDense(frame, first_input + i, expanded, &input));
+    TANDEM_ASSIGN_OR_RETURN(void* const data, PlaceInput(*input, frame.host().allocator(), places[i]));
+    Describe(input->metadata(), target.abi, data, places[i], &tensors[i]);
+  }
+  for (size_t i = 0; i < num_results; ++i) {
     results[i] = frame.AllocateResult(i);
     if (results[i] == nullptr) return Status();  // which has said so
-    Place& place = places[inputs.size() + i];
+    Place& place = places[num_inputs + i];
     // What is not aligned is within the tensor itself.
     void* const data = IsAligned(results[i]) ? results[i] : place.small;
-    Describe(frame.result_metadata(i), target.abi, data, place, &tensors[inputs.size() + i]);
+    Describe(frame.result_metadata(i), target.abi, data, place, &tensors[num_inputs + i]);
   }
-  TANDEM_RETURN_IF_ERROR(Call(target, tensors.span(), frame.exec()));
-  for (size_t i = 0; i < results.size(); ++i) {
-    const Place& place = places[inputs.size() + i];
+  TANDEM_RETURN_IF_ERROR(Call(target, tensor_array.span(), frame.exec()));
+  for (size_t i = 0; i < num_results; ++i) {
     const TensorMetadata& metadata = frame.result_metadata(i);
-    if (!IsAligned(results[i])) std::memcpy(results[i], place.small, metadata.byte_size());
+    if (!IsAligned(results[i])) std::memcpy(results[i], places[num_inputs + i].small, metadata.byte_size());
     TANDEM_RETURN_IF_ERROR(
         CheckElements(metadata.dtype, {static_cast<const std::byte*>(results[i]), metadata.byte_size()}));
   }

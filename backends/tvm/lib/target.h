@@ -32,8 +32,8 @@ struct PackedFunction::Target {
 // Calls the function with the tensors, within the environment of `exec`: ok, or what it says of its failure.
 Status Call(const PackedFunction::Target& target, std::span<DLTensor> tensors, const ExecutionContext& exec);
 
-// Calls it on the arguments and results of a kernel's call, whose metadata are known.
-Status RunKernel(const PackedFunction::Target& target, const VariadicArgs& inputs, KernelFrame& frame);
+// Calls it on the arguments of a kernel's call, from one on, and on its results, whose metadata are known.
+Status RunKernel(const PackedFunction::Target& target, size_t first_input, KernelFrame& frame);
 
 }  // namespace tandem::tvm
 

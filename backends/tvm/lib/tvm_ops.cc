@@ -9,7 +9,9 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,17 +49,34 @@ class Known : public RefCounted<Known> {
   const size_t function_size_;
 };
 
+// What calls with one frozen set of attributes are calls of.
+struct Called {
+  OpAttrsRef attrs;
+  const Known* known;
+};
+
 // The functions of a runtime, by function and path.
 class TvmContext final : public SharedContext {
  public:
+  ~TvmContext() override {
+    for (const std::atomic<const Called*>& called : called_) delete called.load(std::memory_order_relaxed);
+  }
   Status Register(CoreRuntime& runtime, KernelOpHandler& cpu);
 
  private:
   StatusOr<const Known*> Find(std::string_view path, std::string_view function);
   StatusOr<const Known*> FindOrLoad(std::string_view path, std::string_view function);
-  Status Run(const OpAttrsRef& attrs, const VariadicArgs& inputs, KernelFrame& frame);
+  // Kernels whose closure is the context.
+  template <size_t first_input>
+  static Status RunCalled(const void* context, KernelFrame& frame) {
+    return const_cast<TvmContext*>(static_cast<const TvmContext*>(context))->Run(first_input, frame);
+  }
+  Status Run(size_t first_input, KernelFrame& frame);
 
   static constexpr size_t kNumRecent = 64;
+  // The first sets of attributes, by the addresses of their entries: that somebody calls with them again is likely, and
+  // what is here stays.
+  std::array<std::atomic<const Called*>, kNumRecent> called_{};
   // Those called last, by a hash of their names: to find them there needs no key to be put together. What is in the
   // table stays there.
   std::array<std::atomic<const Known*>, kNumRecent> recent_{};
@@ -93,12 +112,23 @@ StatusOr<const Known*> TvmContext::FindOrLoad(std::string_view path, std::string
   return known;
 }
 
-Status TvmContext::Run(const OpAttrsRef& attrs, const VariadicArgs& inputs, KernelFrame& frame) {
+Status TvmContext::Run(size_t first_input, KernelFrame& frame) {
+  const OpAttrsRef& attrs = frame.attrs();
+  const AttrEntry* const entries = attrs.IsFrozen() ? attrs.entries().data() : nullptr;
+  std::atomic<const Called*>& slot = called_[reinterpret_cast<uintptr_t>(entries) / sizeof(AttrEntry) % kNumRecent];
+  const Called* const called = slot.load(std::memory_order_acquire);
+  if (called != nullptr && called->attrs.entries().data() == entries) [[likely]]
+    return RunKernel(called->known->target(), first_input, frame);
   std::string_view path, function;
   attrs.Get("lib_path", &path);
   attrs.Get("func_name", &function);
   TANDEM_ASSIGN_OR_RETURN(const Known* const known, Find(path, function));
-  return RunKernel(known->target(), inputs, frame);
+  if (called == nullptr && entries != nullptr) {
+    std::unique_ptr<Called> made(new (std::nothrow) Called{attrs.Freeze(), known});
+    const Called* none = nullptr;
+    if (slot.compare_exchange_strong(none, made.get(), std::memory_order_acq_rel)) static_cast<void>(made.release());
+  }
+  return RunKernel(known->target(), first_input, frame);
 }
 
 // The definition has given the results the dtypes that the call names.
@@ -148,6 +178,11 @@ Status DynamicMetadata(HostInput shape, VariadicMetadata, std::span<TensorMetada
   return Status();
 }
 
+// A kernel whose closure is the function.
+Status RunTarget(const void* target, KernelFrame& frame) {
+  return RunKernel(*static_cast<const PackedFunction::Target*>(target), /*first_input=*/0, frame);
+}
+
 OpDefBuilder Definition(const char* name) {
   return std::move(OpDefBuilder(name)
                        .Attr("lib_path: string")
@@ -173,15 +208,13 @@ Status TvmContext::Register(CoreRuntime& runtime, KernelOpHandler& cpu) {
       .Doc("As tandem.TvmDso, with results of a shape that a tensor has as its values.");
   registered_ = runtime.registry().RegisterAll({with_static, with_dynamic});
   // The context outlives the handler.
+  const std::shared_ptr<const void> self(std::shared_ptr<const void>(), this);
   if (registered_->ok()) {
-    Kernel kernel = MakeKernel(
-        [this](const OpAttrsRef& attrs, VariadicArgs inputs, KernelFrame& frame) { return Run(attrs, inputs, frame); });
+    Kernel kernel(&RunCalled<0>, self, KernelSignature());
     registered_ = cpu.AddKernel(kStatic, std::move(kernel).WithCost(kCostPerElement));
   }
   if (registered_->ok()) {
-    Kernel kernel = MakeKernel([this](HostInput, const OpAttrsRef& attrs, VariadicArgs inputs, KernelFrame& frame) {
-      return Run(attrs, inputs, frame);
-    });
+    Kernel kernel(&RunCalled<1>, self, KernelSignature());
     const DTypeSet shapes = {DType::kI32, DType::kI64};
     registered_ = cpu.AddKernel(kDynamic, shapes, std::move(kernel).WithCost(kCostPerElement));
   }
@@ -223,9 +256,7 @@ Status DefineOp(OpLibrary& library, KernelOpHandler& cpu, std::string_view name,
     return SetShapes(outputs.shapes, frame.args, frame.results);
   });
   TANDEM_RETURN_IF_ERROR(library.Define(def));
-  Kernel kernel = MakeKernel([target = function.target()](VariadicArgs inputs, KernelFrame& frame) {
-                    return RunKernel(*target, inputs, frame);
-                  }).WithCost(kCostPerElement);
+  Kernel kernel = Kernel(&RunTarget, function.target(), KernelSignature()).WithCost(kCostPerElement);
   if (num_inputs == 0) return library.AddKernel(cpu, name, std::move(kernel));
   return library.AddKernel(cpu, name, kFixedSizeDTypes, std::move(kernel));
 }
@@ -233,7 +264,8 @@ Status DefineOp(OpLibrary& library, KernelOpHandler& cpu, std::string_view name,
 StatusOr<SubstituteKernel> LoadSubstitute(KernelOpHandler& cpu, std::string_view path, std::string_view function) {
   TANDEM_ASSIGN_OR_RETURN(const std::shared_ptr<const Library> library, Library::Load(path));
   TANDEM_ASSIGN_OR_RETURN(const PackedFunction found, library->Find(function));
-  Kernel kernel = MakeKernel([target = found.target()](VariadicArgs inputs, KernelFrame& frame) -> Status {
+  const auto run = [](const void* closure, KernelFrame& frame) -> Status {
+    const auto* const target = static_cast<const PackedFunction::Target*>(closure);
     if (frame.def().metadata == nullptr) {
       return InvalidArgument("expected an op whose results are known before it runs, for ",
                              std::string_view(target->name));
@@ -244,8 +276,9 @@ StatusOr<SubstituteKernel> LoadSubstitute(KernelOpHandler& cpu, std::string_view
       return InvalidArgument("expected results of ", kFixedSizeDTypes, " for ", std::string_view(target->name),
                              ", got ", result);
     }
-    return RunKernel(*target, inputs, frame);
-  });
+    return RunTarget(closure, frame);
+  };
+  Kernel kernel(run, found.target(), KernelSignature());
   return SubstituteKernel{std::move(kernel).WithCost(kCostPerElement), &cpu, found.name()};
 }
 

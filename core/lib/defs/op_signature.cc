@@ -6,6 +6,8 @@
 #include "defs/op_signature.h"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace tandem {
@@ -57,8 +59,56 @@ OpSignature::OpSignature(const OpDef& def) : def_(def) {
   }
   variadic_inputs_ = num_variadic_inputs_ > 0;
   variadic_outputs_ = def.HasVariadicOutputs();
-  for (const AttrDef& attr : def.attrs) has_required_attrs_ |= !attr.inferred && !attr.has_default;
+  for (const AttrDef& attr : def.attrs) {
+    has_required_attrs_ |= !attr.inferred && !attr.has_default;
+    binds_attrs_ |= !attr.is_list && (attr.kind == AttrKind::kType || attr.kind == AttrKind::kInt);
+  }
   simple_ = !variadic_inputs_ && !variadic_outputs_;
+}
+
+OpSignature::~OpSignature() {
+  const std::unique_ptr<CheckedSets> sets(checked_.load(std::memory_order_relaxed));
+  if (sets == nullptr) return;
+  for (const std::atomic<const Checked*>& set : sets->slots) delete set.load(std::memory_order_relaxed);
+}
+
+namespace {
+
+// Where a frozen set has its entries tells which one it is, while somebody holds it.
+size_t SlotOf(const AttrEntry* entries, size_t num_slots) {
+  return static_cast<size_t>(reinterpret_cast<uintptr_t>(entries) / sizeof(AttrEntry) * 0x9E3779B1u >> 16) % num_slots;
+}
+
+bool IsLarge(const AttrEntry& entry) {
+  constexpr uint32_t kMostElements = 64;
+  return entry.type == AttrType::kTensor || entry.type == AttrType::kAttrs || entry.size > kMostElements;
+}
+
+}  // namespace
+
+const OpSignature::Checked* OpSignature::FindChecked(const OpAttrsRef& attrs) const {
+  const CheckedSets* const sets = checked_.load(std::memory_order_acquire);
+  if (sets == nullptr || !attrs.IsFrozen()) return nullptr;
+  const AttrEntry* const entries = attrs.entries().data();
+  const Checked* const found = sets->slots[SlotOf(entries, CheckedSets::kMost)].load(std::memory_order_acquire);
+  return found != nullptr && found->attrs.entries().data() == entries ? found : nullptr;
+}
+
+void OpSignature::KeepChecked(const OpAttrsRef& attrs, const Bindings& bindings) const {
+  if (!attrs.IsFrozen() || attrs.empty() || std::ranges::any_of(attrs.entries(), IsLarge)) return;
+  CheckedSets* sets = checked_.load(std::memory_order_acquire);
+  if (sets == nullptr) {
+    std::unique_ptr<CheckedSets> made(new (std::nothrow) CheckedSets);
+    if (made == nullptr) return;
+    if (checked_.compare_exchange_strong(sets, made.get(), std::memory_order_acq_rel)) sets = made.release();
+  }
+  std::atomic<const Checked*>& slot = sets->slots[SlotOf(attrs.entries().data(), CheckedSets::kMost)];
+  if (slot.load(std::memory_order_relaxed) != nullptr) return;
+  std::unique_ptr<Checked> set(new (std::nothrow) Checked{attrs.Freeze(), {}});
+  if (set == nullptr) return;
+  std::copy_n(bindings.given, def_.attrs.size(), set->given);
+  const Checked* none = nullptr;
+  if (slot.compare_exchange_strong(none, set.get(), std::memory_order_acq_rel)) static_cast<void>(set.release());
 }
 
 Status OpSignature::WrongCount(std::string_view what, uint64_t expected, size_t given) const {
@@ -137,27 +187,34 @@ StatusOr<DType> OpSignature::BindGeneral(std::span<const TensorMetadata* const> 
   if (attrs.out_of_memory()) return Status::OutOfMemory();
   if (attrs.too_deep()) return InvalidArgument("attributes may be nested at most ", kMaxAttrDepth, " deep, got more");
   Bindings bindings;
-  BindGiven(attrs, bindings);
+  const AttrEntry* given[OpDef::kMaxAttrs];
+  BindGiven(attrs, given, bindings);
   TANDEM_RETURN_IF_ERROR(BindInputs(args, bindings));
-  TANDEM_RETURN_IF_ERROR(BindAttrs(attrs, bindings));
+  if (!bindings.is_checked || binds_attrs_) TANDEM_RETURN_IF_ERROR(BindAttrs(attrs, bindings));
+  if (!bindings.is_checked) KeepChecked(attrs, bindings);
   TANDEM_RETURN_IF_ERROR(BindOutputs(args, bindings, results));
   return def_.kernel_type_attr < 0 ? DType::kInvalid : bindings.types[def_.kernel_type_attr];
 }
 
-void OpSignature::BindGiven(const OpAttrsRef& attrs, Bindings& bindings) const {
-  for (size_t i = 0; i < def_.attrs.size(); ++i) {
+void OpSignature::BindGiven(const OpAttrsRef& attrs, const AttrEntry** given, Bindings& bindings) const {
+  const size_t num_attrs = def_.attrs.size();
+  for (size_t i = 0; i < num_attrs; ++i) {
     bindings.types[i] = DType::kInvalid;
     bindings.numbers[i] = -1;
     bindings.lists[i] = kNoList;
-    bindings.given[i] = nullptr;
   }
   bindings.has_unknown = false;
+  const Checked* const checked = FindChecked(attrs);
+  bindings.is_checked = checked != nullptr;
+  bindings.given = bindings.is_checked ? checked->given : given;
+  if (bindings.is_checked) return;
+  std::fill_n(given, num_attrs, nullptr);
   for (const AttrEntry& entry : attrs.entries()) {
     const int index = def_.FindAttr(entry.name);
     if (index < 0) {
       bindings.has_unknown = true;
     } else {
-      bindings.given[index] = &entry;
+      given[index] = &entry;
     }
   }
 }
@@ -271,7 +328,7 @@ Status OpSignature::BindAttrs(const OpAttrsRef& attrs, Bindings& bindings) const
       if (attr.inferred && is_bound) continue;
       if (!attr.has_default) return InvalidArgument("attribute ", attr.name, " is required, expected ", attr.spec);
     }
-    if (from_call) TANDEM_RETURN_IF_ERROR(CheckAttr(attr, *entry));
+    if (from_call && !bindings.is_checked) TANDEM_RETURN_IF_ERROR(CheckAttr(attr, *entry));
     if (attr.kind == AttrKind::kType && !attr.is_list) {
       DType value = DType::kInvalid;
       internal::GetAttr(from_call ? entry : FindDefault(attr), &value);
@@ -344,7 +401,8 @@ Status OpSignature::UnknownAttr(const OpAttrsRef& attrs) const {
 // of the definition.
 const AttrEntry* OpSignature::FindValid(int attr, const Bindings& bindings) const {
   const AttrEntry* entry = bindings.given[attr];
-  return entry != nullptr && CheckAttr(def_.attrs[static_cast<size_t>(attr)], *entry).ok() ? entry : nullptr;
+  if (entry == nullptr || bindings.is_checked) return entry;
+  return CheckAttr(def_.attrs[static_cast<size_t>(attr)], *entry).ok() ? entry : nullptr;
 }
 
 const AttrEntry* OpSignature::FindDefault(const AttrDef& attr) const {

@@ -6,6 +6,7 @@
 #ifndef TANDEM_CORE_LIB_DEFS_OP_SIGNATURE_H_
 #define TANDEM_CORE_LIB_DEFS_OP_SIGNATURE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -24,6 +25,9 @@ inline bool IsExpandable(const Tensor& tensor) { return tensor.IsA(kDenseHost) |
 class OpSignature {
  public:
   explicit OpSignature(const OpDef& def);
+  ~OpSignature();
+  OpSignature(const OpSignature& other) : OpSignature(other.def_) {}
+  OpSignature& operator=(const OpSignature&) = delete;
 
   // Ok if the number of arguments can be right; what variadic inputs leave open is checked by Bind.
   Status CheckArgumentCount(size_t num_args) const {
@@ -62,8 +66,19 @@ class OpSignature {
     int64_t numbers[OpDef::kMaxAttrs];  // counts and integers; -1 if not bound
     size_t lists[OpDef::kMaxAttrs];     // of a list(type) that an input has: where its arguments begin
     // What the call itself gives, so that each name is compared once.
-    const AttrEntry* given[OpDef::kMaxAttrs];
+    const AttrEntry* const* given;
     bool has_unknown;  // whether it gives what is not defined
+    bool is_checked;   // whether the values of these attributes have been found right before
+  };
+  // A frozen set of attributes whose names and values are right, as calls give it again and again, and what it gives.
+  struct Checked {
+    OpAttrsRef attrs;
+    const AttrEntry* given[OpDef::kMaxAttrs];
+  };
+  // The first sets by the addresses of their entries. They stay, and with them what they refer to: none that is large.
+  struct CheckedSets {
+    static constexpr size_t kMost = 16;
+    std::atomic<const Checked*> slots[kMost]{};
   };
 
   Status CheckArgumentCountSlow(size_t num_args) const;
@@ -71,7 +86,9 @@ class OpSignature {
                              std::span<TensorMetadata> results) const;
   StatusOr<DType> BindGeneral(std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
                               std::span<TensorMetadata> results) const;
-  void BindGiven(const OpAttrsRef& attrs, Bindings& bindings) const;
+  void BindGiven(const OpAttrsRef& attrs, const AttrEntry** given, Bindings& bindings) const;
+  const Checked* FindChecked(const OpAttrsRef& attrs) const;
+  void KeepChecked(const OpAttrsRef& attrs, const Bindings& bindings) const;
   Status BindInputs(std::span<const TensorMetadata* const> args, Bindings& bindings) const;
   Status BindOutputs(std::span<const TensorMetadata* const> args, const Bindings& bindings,
                      std::span<TensorMetadata> results) const;
@@ -92,7 +109,9 @@ class OpSignature {
   bool variadic_inputs_ = false;
   bool variadic_outputs_ = false;
   bool has_required_attrs_ = false;  // beyond those that follow from the inputs
+  bool binds_attrs_ = false;         // whether types or numbers may come from attributes
   bool simple_ = false;              // no variadic or list arguments
+  mutable std::atomic<CheckedSets*> checked_{nullptr};
 };
 
 // How a call stores values of this kind, other than kAny.
