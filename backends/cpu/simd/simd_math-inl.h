@@ -257,10 +257,17 @@ HWY_INLINE V VectorSinh(D d, V x) {
   return hn::IfThenElse(hn::Lt(a, hn::Set(d, 1.0f)), small, hn::CopySign(large, x));
 }
 
+// Where e^-x is a normal number.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V NormalSigmoid(D d, V x) {
+  const V one = hn::Set(d, hn::TFromD<D>{1});
+  return hn::Div(one, hn::Add(one, NormalExp(d, hn::Neg(x))));
+}
+
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorSigmoid(D d, V x) {
   const V one = hn::Set(d, hn::TFromD<D>{1});
-  if (HWY_LIKELY(ExpsAreNormal(d, x))) return hn::Div(one, hn::Add(one, NormalExp(d, hn::Neg(x))));
+  if (HWY_LIKELY(ExpsAreNormal(d, x))) return NormalSigmoid(d, x);
   // Where e^-x would overflow, e^x / (1 + e^x); elsewhere as above, since a result must not depend on its neighbours.
   const auto far = hn::Le(x, hn::Set(d, -MathConstants<hn::TFromD<D>>::kExpNormal));
   const V e = VectorExp(d, hn::IfThenElse(far, x, hn::Neg(x)));

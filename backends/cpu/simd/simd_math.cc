@@ -17,18 +17,21 @@
 #include "simd/simd_math-inl.h"
 
 // X(name, expression of the vector x with tag d, the same of a double x with functions of `math`)
-#define TANDEM_FOR_EACH_MATH_FUNCTION(X)                                                                    \
-  X(Exp, VectorExp(d, x), math.exp(x))                                                                      \
-  X(Expm1, VectorExpm1(d, x), math.expm1(x))                                                                \
-  X(Log, VectorLog(d, x), math.log(x))                                                                      \
-  X(Log1p, VectorLog1p(d, x), math.log1p(x))                                                                \
-  X(Sin, VectorTrigonometric<Trigonometric::kSine>(d, x), math.sin(x))                                      \
-  X(Cos, VectorTrigonometric<Trigonometric::kCosine>(d, x), math.cos(x))                                    \
-  X(Tanh, VectorTanh(d, x), math.tanh(x))                                                                   \
-  X(Cosh, VectorCosh(d, x), math.cosh(x))                                                                   \
-  X(Sigmoid, VectorSigmoid(d, x), x < 0.0 ? math.exp(x) / (1.0 + math.exp(x)) : 1.0 / (1.0 + math.exp(-x))) \
-  X(Sqrt, hn::Sqrt(x), std::sqrt(x))                                                                        \
+#define TANDEM_FOR_EACH_MATH_FUNCTION(X)                                 \
+  X(Expm1, VectorExpm1(d, x), math.expm1(x))                             \
+  X(Log, VectorLog(d, x), math.log(x))                                   \
+  X(Log1p, VectorLog1p(d, x), math.log1p(x))                             \
+  X(Sin, VectorTrigonometric<Trigonometric::kSine>(d, x), math.sin(x))   \
+  X(Cos, VectorTrigonometric<Trigonometric::kCosine>(d, x), math.cos(x)) \
+  X(Tanh, VectorTanh(d, x), math.tanh(x))                                \
+  X(Cosh, VectorCosh(d, x), math.cosh(x))                                \
+  X(Sqrt, hn::Sqrt(x), std::sqrt(x))                                     \
   X(Rsqrt, hn::Div(hn::Set(d, hn::TFromD<decltype(d)>{1}), hn::Sqrt(x)), 1.0 / std::sqrt(x))
+
+// Those that are shorter where e^x and e^-x are normal numbers.
+#define TANDEM_FOR_EACH_EXPONENTIAL(X) \
+  X(Exp, VectorExp(d, x), math.exp(x)) \
+  X(Sigmoid, VectorSigmoid(d, x), x < 0.0 ? math.exp(x) / (1.0 + math.exp(x)) : 1.0 / (1.0 + math.exp(-x)))
 
 // Those whose f64 is computed one element after the other.
 #define TANDEM_FOR_EACH_FLOAT_FUNCTION(X)                                 \
@@ -39,6 +42,46 @@
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 
+// Asks four vectors at once whether `normal` will do for them, which gives what `function` does.
+template <class F, class N>
+HWY_INLINE void MapExponentials(const float* x, int64_t size, float* y, F function, N normal) {
+  const hn::ScalableTag<float> d;
+  constexpr ptrdiff_t kLanes = HWY_LANES(float);
+  const auto count = static_cast<ptrdiff_t>(size);
+  const auto limit = hn::Set(d, MathConstants<float>::kExpNormal);
+  const auto are_normal = [&](ptrdiff_t i) HWY_ATTR {
+    const auto is_below = [&](ptrdiff_t j)
+                              HWY_ATTR { return hn::Lt(hn::Abs(hn::LoadU(d, x + i + j * kLanes)), limit); };
+    return hn::AllTrue(d, hn::And(hn::And(is_below(0), is_below(1)), hn::And(is_below(2), is_below(3))));
+  };
+  ptrdiff_t i = 0;
+  while (i + kLanes <= count) {
+    if (i + 4 * kLanes <= count && HWY_LIKELY(are_normal(i))) {
+      HWY_UNROLL(4)
+      for (int j = 0; j < 4; ++j, i += kLanes) hn::StoreU(normal(d, hn::LoadU(d, x + i)), d, y + i);
+    } else {
+      hn::StoreU(function(d, hn::LoadU(d, x + i)), d, y + i);
+      i += kLanes;
+    }
+  }
+  if (i < count) {
+    const size_t rest = static_cast<size_t>(count - i);
+    StoreFirst(function(d, LoadFirst(d, rest, x + i)), d, rest, y + i);
+  }
+}
+
+void ExpF32(const float* x, int64_t count, float* y) {
+  MapExponentials(
+      x, count, y, [](auto d, auto v) HWY_ATTR { return VectorExp(d, v); },
+      [](auto d, auto v) HWY_ATTR { return NormalExp(d, v); });
+}
+void SigmoidF32(const float* x, int64_t count, float* y) {
+  MapExponentials(
+      x, count, y, [](auto d, auto v) HWY_ATTR { return VectorSigmoid(d, v); },
+      [](auto d, auto v) HWY_ATTR { return NormalSigmoid(d, v); });
+}
+
+TANDEM_FOR_EACH_EXPONENTIAL(TANDEM_DEFINE_DOUBLE)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DEFINE_FLOAT)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DEFINE_DOUBLE)
 TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_DEFINE_FLOAT)
@@ -50,12 +93,16 @@ HWY_AFTER_NAMESPACE();
 
 namespace TANDEM_CPU_NAMESPACE {
 
+TANDEM_FOR_EACH_EXPONENTIAL(TANDEM_EXPORT_FLOAT)
+TANDEM_FOR_EACH_EXPONENTIAL(TANDEM_EXPORT_DOUBLE)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_EXPORT_FLOAT)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_EXPORT_DOUBLE)
 TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_EXPORT_FLOAT)
 
 namespace simd {
 
+TANDEM_FOR_EACH_EXPONENTIAL(TANDEM_DISPATCH_FLOAT)
+TANDEM_FOR_EACH_EXPONENTIAL(TANDEM_DISPATCH_DOUBLE)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DISPATCH_FLOAT)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DISPATCH_DOUBLE)
 TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_DISPATCH_FLOAT)
@@ -66,4 +113,5 @@ TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_SCALAR_DOUBLE)
 
 #endif  // HWY_ONCE
 #undef TANDEM_FOR_EACH_MATH_FUNCTION
+#undef TANDEM_FOR_EACH_EXPONENTIAL
 #undef TANDEM_FOR_EACH_FLOAT_FUNCTION
