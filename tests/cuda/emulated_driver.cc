@@ -416,8 +416,8 @@ struct EmulatedCuda::Functions {
 
   // ---- NVRTC.
   static int Version(int* major, int* minor) {
-    *major = 13;
-    *minor = 0;
+    *major = g_emulated->nvrtc_major;
+    *minor = g_emulated->nvrtc_minor;
     return 0;
   }
   static const char* NvrtcErrorString(int) { return "NVRTC_ERROR_OF_A_TEST"; }

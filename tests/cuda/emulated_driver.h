@@ -50,6 +50,7 @@ class EmulatedCuda {
   // ---- What a test sets and sees.
   std::vector<std::string> devices = {"Emulated"};
   int driver_version = 13000;
+  int nvrtc_major = 13, nvrtc_minor = 0;
   int architecture = 90;
   bool has_pools = true;
   std::vector<int> architectures = {75, 80, 90};  // that NVRTC knows

@@ -12,6 +12,8 @@ namespace tandem::cuda {
 namespace {
 
 constexpr int kSuccess = 0;
+constexpr int kOldestMajor = 11;
+constexpr int kOldestMinor = 7;
 constexpr int kOutOfMemory = 1;
 constexpr std::array<std::string_view, 4> kVersions = {"", ".13", ".12", ".11.2"};
 
@@ -57,7 +59,17 @@ StatusOr<Nvrtc> Nvrtc::Open() {
                              .Find("nvrtcGetProgramLogSize", functions.GetProgramLogSize)
                              .Find("nvrtcGetProgramLog", functions.GetProgramLog)
                              .Finish());
-  return Nvrtc(std::move(library), functions);
+  Nvrtc nvrtc(std::move(library), functions);
+  TANDEM_RETURN_IF_ERROR(nvrtc.CheckVersion());
+  return nvrtc;
+}
+
+Status Nvrtc::CheckVersion() const {
+  int major = 0, minor = 0;
+  TANDEM_RETURN_IF_ERROR(Check(functions_.Version(&major, &minor), "nvrtcVersion"));
+  if (major > kOldestMajor || (major == kOldestMajor && minor >= kOldestMinor)) return Status();
+  return FailedPrecondition("expected an NVRTC of CUDA ", kOldestMajor, ".", kOldestMinor,
+                            " or later, got one of CUDA ", major, ".", minor);
 }
 
 Status Nvrtc::Check(NvrtcFunctions::Result result, std::string_view call) const {

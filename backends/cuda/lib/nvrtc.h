@@ -42,12 +42,15 @@ struct NvrtcFunctions {
 class Nvrtc {
  public:
   // TANDEM_NVRTC in the environment names the library's file; else it is looked for as dlopen does, and in the folders
-  // that CUDA_PATH and CUDA_HOME name, and where the toolkit is installed by default. NotFound, naming what was tried.
+  // that CUDA_PATH and CUDA_HOME name, and where the toolkit is installed by default. NotFound, naming what was tried,
+  // or the error of CheckVersion.
   static StatusOr<Nvrtc> Open();
   explicit Nvrtc(const NvrtcFunctions& functions) : functions_(functions) {}
 
   // "13.0".
   std::string version() const;
+  // FailedPrecondition if it is older than 11.7, which knows all that kernels have (__grid_constant__).
+  Status CheckVersion() const;
   // Compute capabilities, as 90, in ascending order.
   std::vector<int> Architectures() const;
 

@@ -104,6 +104,17 @@ TEST_F(CudaDeviceTest, ACompilerThatDoesNotKnowTheDeviceMakesPtxForAnOlderOne) {
               "expected an NVRTC that compiles for compute capability 6.0, got 13.0, which begins at 75");
 }
 
+TEST_F(CudaDeviceTest, ACompilerThatIsTooOldSaysSo) {
+  const Nvrtc nvrtc(cuda_.nvrtc());
+  EXPECT_TRUE(nvrtc.CheckVersion().ok());
+  cuda_.nvrtc_major = 11;
+  cuda_.nvrtc_minor = 7;
+  EXPECT_TRUE(nvrtc.CheckVersion().ok());
+  cuda_.nvrtc_minor = 2;
+  ExpectError(nvrtc.CheckVersion(), StatusCode::kFailedPrecondition,
+              "expected an NVRTC of CUDA 11.7 or later, got one of CUDA 11.2");
+}
+
 // Whatever this machine has, asking for a handler gives one, or an error that says what is missing.
 TEST(CudaOpHandlerTest, IsThereOrSaysWhatIsMissing) {
   const auto queue = CreateCudaQueue({});
