@@ -5,7 +5,7 @@
 // terms.
 
 import { checkDType, shapeOf } from './create.js';
-import { dtypeOfArray, isDType } from './dtypes.js';
+import { dtypeLike, dtypeOfArray, isDType } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import type { AttrWriter, Engine, Handle } from './engine.js';
 import { errorIn, TandemError } from './errors.js';
@@ -98,7 +98,7 @@ function toText(op: Op, name: string, value: unknown): string {
 }
 
 function toDType(op: Op, name: string, value: unknown): DType {
-  return isDType(value) ? value : failAttr(op, name, 'a dtype such as \'f32\'', value);
+  return isDType(value) ? value : failAttr(op, name, `a dtype such as '${dtypeLike(value)}'`, value);
 }
 
 function toDims(op: Op, name: string, value: unknown): (number | bigint)[] {
@@ -208,10 +208,13 @@ function setList(to: AttrWriter, op: Op, { kind, name }: AttrSpec, values: reado
 }
 
 /** A copy of a call's options and of the lists in them, which is what is checked, used and kept. */
-export function copyOptions(options: object | undefined, op: string): object | undefined {
+export function copyOptions(options: object | undefined, { attrs, name: op }: Op): object | undefined {
   if (options === undefined) return undefined;
   if (typeof options !== 'object' || options === null) {
-    throw errorIn(op, 'InvalidArgument', `expected an object of attributes, got ${describe(options)}`);
+    const isLike = ([, { isList, kind }]: [string, AttrSpec]): boolean => !isList && typeof options === `${kind}ean`;
+    const [name] = [...attrs].find(isLike) ?? attrs.keys();
+    const such = name === undefined ? '' : ` such as { ${String(name)}: … }`;
+    throw errorIn(op, 'InvalidArgument', `expected an object of attributes${such}, got ${describe(options)}`);
   }
   return Object.fromEntries(Object.entries(options).map(([name, value]: [string, unknown]) =>
     [name, Array.isArray(value) ? copyOf(value, op) : value]));

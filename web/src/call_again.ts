@@ -26,7 +26,7 @@ const MAX_DEPTH = 16;
  */
 export function callAgain(
   op: Op, entry: Entry, inputs: Inputs, options: object | undefined, runtime: Runtime | undefined,
-): Tensor | undefined {
+): Tensor<never> | undefined {
   const { engine } = op;
   const specs = op.inputs;
   if (engine === undefined || contexts.alive !== 0 || !engine.isPlain || inputs.length > specs.length) return undefined;

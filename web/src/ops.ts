@@ -11,6 +11,8 @@ import type { TensorInput } from './call.js';
 import type { DType } from './dtypes.js';
 import { defineOp } from './op.js';
 import type { Runtime } from './runtime.js';
+import { allAxes, restOf, withWindows } from './short_forms.js';
+import type { Padding, WindowSizes } from './short_forms.js';
 import type { Tensor } from './tensor.js';
 
 const geluOp = /* @__PURE__ */ defineOp('tandem.Gelu', 'x:T', 'approximate:bool');
@@ -26,7 +28,7 @@ export interface GeluOptions {
  *
  * tandem.Gelu(x: T) gives y: T; T: f16, bf16, f32 or f64.
  */
-export function gelu(x: TensorInput, options?: GeluOptions): Tensor {
+export function gelu<D extends DType = DType>(x: TensorInput<D>, options?: GeluOptions): Tensor<D> {
   return call1(geluOp, gelu, x, options);
 }
 
@@ -47,7 +49,9 @@ export interface LayerNormOptions {
  * @param x Of rank 1 at least.
  * @param scale One element for each index of the last dimension of x, as in bias.
  */
-export function layerNorm(x: TensorInput, scale: TensorInput, bias: TensorInput, options?: LayerNormOptions): Tensor {
+export function layerNorm<D extends DType = DType>(
+  x: TensorInput<D>, scale: TensorInput<D>, bias: TensorInput<D>, options?: LayerNormOptions,
+): Tensor<D> {
   return call3(layerNormOp, layerNorm, x, scale, bias, options);
 }
 
@@ -90,7 +94,7 @@ const preluOp = /* @__PURE__ */ defineOp('tandem.Prelu', 'x:T slope:T');
  *
  * @param slope Of a shape that broadcasts to that of x, such as one number for each channel.
  */
-export function prelu(x: TensorInput, slope: TensorInput): Tensor {
+export function prelu<D extends DType = DType>(x: TensorInput<D>, slope: TensorInput<D>): Tensor<D> {
   return call2(preluOp, prelu, x, slope);
 }
 
@@ -102,7 +106,7 @@ const toDenseOp = /* @__PURE__ */ defineOp('tandem.ToDense', 'x:T');
  *
  * @param x Dense, scalar or sparse on the host; anything else, such as strings, is an error.
  */
-export function toDense(x: TensorInput): Tensor {
+export function toDense<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(toDenseOp, toDense, x);
 }
 
@@ -114,7 +118,7 @@ const toScalarOp = /* @__PURE__ */ defineOp('tandem.ToScalar', 'x:T');
  *
  * @param x Dense or scalar on the host, with all elements equal, bit for bit; anything else is an error.
  */
-export function toScalar(x: TensorInput): Tensor {
+export function toScalar<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(toScalarOp, toScalar, x);
 }
 
@@ -127,7 +131,7 @@ const toSparseCooOp = /* @__PURE__ */ defineOp('tandem.ToSparseCoo', 'x:T');
  *
  * @param x Dense, scalar or sparse on the host; anything else, such as strings, is an error.
  */
-export function toSparseCoo(x: TensorInput): Tensor {
+export function toSparseCoo<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(toSparseCooOp, toSparseCoo, x);
 }
 
@@ -137,7 +141,7 @@ const absOp = /* @__PURE__ */ defineOp('tf.Abs', 'x:T');
  *
  * tf.Abs(x: T) gives y: T; T: i8, i16, i32, i64, f16, bf16, f32 or f64.
  */
-export function abs(x: TensorInput): Tensor {
+export function abs<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(absOp, abs, x);
 }
 
@@ -147,7 +151,7 @@ const acosOp = /* @__PURE__ */ defineOp('tf.Acos', 'x:T');
  *
  * tf.Acos(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function acos(x: TensorInput): Tensor {
+export function acos<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(acosOp, acos, x);
 }
 
@@ -157,7 +161,7 @@ const acoshOp = /* @__PURE__ */ defineOp('tf.Acosh', 'x:T');
  *
  * tf.Acosh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function acosh(x: TensorInput): Tensor {
+export function acosh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(acoshOp, acosh, x);
 }
 
@@ -168,7 +172,7 @@ const addNOp = /* @__PURE__ */ defineOp('tf.AddN', '*inputs:T');
  *
  * tf.AddN(inputs: N * T) gives sum: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function addN(inputs: readonly TensorInput[]): Tensor {
+export function addN<D extends DType = DType>(inputs: readonly TensorInput<D>[]): Tensor<D> {
   return callMany(addNOp, addN, [inputs])[0]!;
 }
 
@@ -178,7 +182,7 @@ const addOp = /* @__PURE__ */ defineOp('tf.AddV2', 'x:T y:T');
  *
  * tf.AddV2(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function add(x: TensorInput, y: TensorInput): Tensor {
+export function add<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(addOp, add, x, y);
 }
 
@@ -197,7 +201,9 @@ export interface AllOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function all(input: TensorInput, reductionIndices: TensorInput, options?: AllOptions): Tensor {
+export function all(
+  input: TensorInput, reductionIndices: TensorInput = allAxes(input), options?: AllOptions,
+): Tensor<'bool'> {
   return call2(allOp, all, input, reductionIndices, options);
 }
 
@@ -216,7 +222,9 @@ export interface AnyOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function any(input: TensorInput, reductionIndices: TensorInput, options?: AnyOptions): Tensor {
+export function any(
+  input: TensorInput, reductionIndices: TensorInput = allAxes(input), options?: AnyOptions,
+): Tensor<'bool'> {
   return call2(anyOp, any, input, reductionIndices, options);
 }
 
@@ -237,7 +245,7 @@ export interface ArgMaxOptions {
  * @param input Of rank 1 at least.
  * @param dimension One number in [-rank, rank), counted from the end if negative; that dimension must not be empty.
  */
-export function argMax(input: TensorInput, dimension: TensorInput, options?: ArgMaxOptions): Tensor {
+export function argMax(input: TensorInput, dimension: TensorInput = 0, options?: ArgMaxOptions): Tensor {
   return call2(argMaxOp, argMax, input, dimension, options);
 }
 
@@ -258,7 +266,7 @@ export interface ArgMinOptions {
  * @param input Of rank 1 at least.
  * @param dimension One number in [-rank, rank), counted from the end if negative; that dimension must not be empty.
  */
-export function argMin(input: TensorInput, dimension: TensorInput, options?: ArgMinOptions): Tensor {
+export function argMin(input: TensorInput, dimension: TensorInput = 0, options?: ArgMinOptions): Tensor {
   return call2(argMinOp, argMin, input, dimension, options);
 }
 
@@ -268,7 +276,7 @@ const asinOp = /* @__PURE__ */ defineOp('tf.Asin', 'x:T');
  *
  * tf.Asin(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function asin(x: TensorInput): Tensor {
+export function asin<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(asinOp, asin, x);
 }
 
@@ -278,7 +286,7 @@ const asinhOp = /* @__PURE__ */ defineOp('tf.Asinh', 'x:T');
  *
  * tf.Asinh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function asinh(x: TensorInput): Tensor {
+export function asinh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(asinhOp, asinh, x);
 }
 
@@ -311,7 +319,7 @@ const atanOp = /* @__PURE__ */ defineOp('tf.Atan', 'x:T');
  *
  * tf.Atan(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function atan(x: TensorInput): Tensor {
+export function atan<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(atanOp, atan, x);
 }
 
@@ -323,7 +331,7 @@ const atan2Op = /* @__PURE__ */ defineOp('tf.Atan2', 'y:T x:T');
  *
  * tf.Atan2(y: T, x: T) gives z: T; T: f16, bf16, f32 or f64.
  */
-export function atan2(y: TensorInput, x: TensorInput): Tensor {
+export function atan2<D extends DType = DType>(y: TensorInput<D>, x: TensorInput<D>): Tensor<D> {
   return call2(atan2Op, atan2, y, x);
 }
 
@@ -333,7 +341,7 @@ const atanhOp = /* @__PURE__ */ defineOp('tf.Atanh', 'x:T');
  *
  * tf.Atanh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function atanh(x: TensorInput): Tensor {
+export function atanh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(atanhOp, atanh, x);
 }
 
@@ -361,14 +369,10 @@ export interface AvgPoolOptions {
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
  *   dimension, and what they lack is divided between both sides, the odd element behind.
  */
-export function avgPool(
-  value: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID',
-  options?: AvgPoolOptions,
-): Tensor {
-  return call1(avgPoolOp, avgPool, value, withOptions(avgPoolOp, avgPool, options, { ksize, strides, padding }));
+export function avgPool<D extends DType = DType>(
+  value: TensorInput<D>, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: AvgPoolOptions,
+): Tensor<D> {
+  return call1(avgPoolOp, avgPool, value, withWindows(avgPoolOp, avgPool, options, { ksize, strides, padding }));
 }
 
 const avgPoolGradOp = /* @__PURE__ */ defineOp(
@@ -395,16 +399,16 @@ export interface AvgPoolGradOptions {
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
  *   dimension, and what they lack is divided between both sides, the odd element behind.
  */
-export function avgPoolGrad(
+export function avgPoolGrad<D extends DType = DType>(
   origInputShape: TensorInput,
-  grad: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID',
+  grad: TensorInput<D>,
+  ksize: WindowSizes,
+  strides: WindowSizes,
+  padding: Padding,
   options?: AvgPoolGradOptions,
-): Tensor {
+): Tensor<D> {
   return call2(
-    avgPoolGradOp, avgPoolGrad, origInputShape, grad, withOptions(avgPoolGradOp, avgPoolGrad, options, { ksize, strides,
+    avgPoolGradOp, avgPoolGrad, origInputShape, grad, withWindows(avgPoolGradOp, avgPoolGrad, options, { ksize, strides,
     padding }),
   );
 }
@@ -429,7 +433,9 @@ export interface BatchMatMulOptions {
  * @param x Matrices [..., m, k], or [..., k, m] if adjX.
  * @param y Matrices [..., k, n], or [..., n, k] if adjY.
  */
-export function batchMatMul(x: TensorInput, y: TensorInput, options?: BatchMatMulOptions): Tensor {
+export function batchMatMul<D extends DType = DType>(
+  x: TensorInput<D>, y: TensorInput<D>, options?: BatchMatMulOptions,
+): Tensor<D> {
   return call2(batchMatMulOp, batchMatMul, x, y, options);
 }
 
@@ -449,7 +455,9 @@ export interface BiasAddOptions {
  * @param value Of rank 2 at least.
  * @param bias One element for each channel.
  */
-export function biasAdd(value: TensorInput, bias: TensorInput, options?: BiasAddOptions): Tensor {
+export function biasAdd<D extends DType = DType>(
+  value: TensorInput<D>, bias: TensorInput<D>, options?: BiasAddOptions,
+): Tensor<D> {
   return call2(biasAddOp, biasAdd, value, bias, options);
 }
 
@@ -466,7 +474,9 @@ export interface BiasAddGradOptions {
  *
  * @param outBackprop The gradient with regard to the result of tf.BiasAdd; of rank 2 at least.
  */
-export function biasAddGrad(outBackprop: TensorInput, options?: BiasAddGradOptions): Tensor {
+export function biasAddGrad<D extends DType = DType>(
+  outBackprop: TensorInput<D>, options?: BiasAddGradOptions,
+): Tensor<D> {
   return call1(biasAddGradOp, biasAddGrad, outBackprop, options);
 }
 
@@ -476,7 +486,7 @@ const bitwiseAndOp = /* @__PURE__ */ defineOp('tf.BitwiseAnd', 'x:T=i32 y:T=i32'
  *
  * tf.BitwiseAnd(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function bitwiseAnd(x: TensorInput, y: TensorInput): Tensor {
+export function bitwiseAnd<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(bitwiseAndOp, bitwiseAnd, x, y);
 }
 
@@ -486,7 +496,7 @@ const bitwiseOrOp = /* @__PURE__ */ defineOp('tf.BitwiseOr', 'x:T=i32 y:T=i32');
  *
  * tf.BitwiseOr(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function bitwiseOr(x: TensorInput, y: TensorInput): Tensor {
+export function bitwiseOr<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(bitwiseOrOp, bitwiseOr, x, y);
 }
 
@@ -496,7 +506,7 @@ const bitwiseXorOp = /* @__PURE__ */ defineOp('tf.BitwiseXor', 'x:T=i32 y:T=i32'
  *
  * tf.BitwiseXor(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function bitwiseXor(x: TensorInput, y: TensorInput): Tensor {
+export function bitwiseXor<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(bitwiseXorOp, bitwiseXor, x, y);
 }
 
@@ -510,7 +520,7 @@ const broadcastToOp = /* @__PURE__ */ defineOp('tf.BroadcastTo', 'input:T shape:
  * @param input Aligned with `shape` at the last dimension, each of its sizes is 1 or that of `shape`.
  * @param shape The sizes of the result, at most 8, each at least 0.
  */
-export function broadcastTo(input: TensorInput, shape: TensorInput): Tensor {
+export function broadcastTo<D extends DType = DType>(input: TensorInput<D>, shape: TensorInput): Tensor<D> {
   return call2(broadcastToOp, broadcastTo, input, shape);
 }
 
@@ -530,7 +540,7 @@ export interface CastOptions {
  * tf.Cast(x: SrcT) gives y: DstT; SrcT: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64; dstT:
  * bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function cast(x: TensorInput, dstT: DType, options?: CastOptions): Tensor {
+export function cast<D extends DType = DType>(x: TensorInput, dstT: D, options?: CastOptions): Tensor<D> {
   return call1(castOp, cast, x, withOptions(castOp, cast, options, { dstT }));
 }
 
@@ -540,7 +550,7 @@ const ceilOp = /* @__PURE__ */ defineOp('tf.Ceil', 'x:T');
  *
  * tf.Ceil(x: T) gives y: T; T: f16, bf16, f32 or f64.
  */
-export function ceil(x: TensorInput): Tensor {
+export function ceil<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(ceilOp, ceil, x);
 }
 
@@ -557,7 +567,9 @@ const clipByValueOp = /* @__PURE__ */ defineOp('tf.ClipByValue', 't:T clip_value
  * @param clipValueMin Of a shape that broadcasts to that of t.
  * @param clipValueMax Of a shape that broadcasts to that of t.
  */
-export function clipByValue(t: TensorInput, clipValueMin: TensorInput, clipValueMax: TensorInput): Tensor {
+export function clipByValue<D extends DType = DType>(
+  t: TensorInput<D>, clipValueMin: TensorInput<D>, clipValueMax: TensorInput<D>,
+): Tensor<D> {
   return call3(clipByValueOp, clipByValue, t, clipValueMin, clipValueMax);
 }
 
@@ -571,7 +583,7 @@ const concatOp = /* @__PURE__ */ defineOp('tf.ConcatV2', '*values:T axis:Tidx!')
  * @param values At least two tensors of one rank, at least 1, whose sizes differ in dimension `axis` at most.
  * @param axis One number in [-rank, rank), counted from the end if negative.
  */
-export function concat(values: readonly TensorInput[], axis: TensorInput): Tensor {
+export function concat<D extends DType = DType>(values: readonly TensorInput<D>[], axis: TensorInput = 0): Tensor<D> {
   return callMany(concatOp, concat, [values, axis])[0]!;
 }
 
@@ -595,7 +607,7 @@ export interface Conv2dOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Convolution of images with a filter, which is not flipped (a cross-correlation).
@@ -614,14 +626,10 @@ export interface Conv2dOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function conv2d(
-  input: TensorInput,
-  filter: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
-  options?: Conv2dOptions,
-): Tensor {
-  return call2(conv2dOp, conv2d, input, filter, withOptions(conv2dOp, conv2d, options, { strides, padding }));
+export function conv2d<D extends DType = DType>(
+  input: TensorInput<D>, filter: TensorInput<D>, strides: WindowSizes, padding: Padding, options?: Conv2dOptions,
+): Tensor<D> {
+  return call2(conv2dOp, conv2d, input, filter, withWindows(conv2dOp, conv2d, options, { strides, padding }));
 }
 
 const conv2dBackpropFilterOp = /* @__PURE__ */ defineOp(
@@ -644,7 +652,7 @@ export interface Conv2dBackpropFilterOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Gradient of tf.Conv2D with regard to its filter.
@@ -658,16 +666,16 @@ export interface Conv2dBackpropFilterOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function conv2dBackpropFilter(
-  input: TensorInput,
+export function conv2dBackpropFilter<D extends DType = DType>(
+  input: TensorInput<D>,
   filterSizes: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: Conv2dBackpropFilterOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
-    conv2dBackpropFilterOp, conv2dBackpropFilter, input, filterSizes, outBackprop, withOptions(conv2dBackpropFilterOp,
+    conv2dBackpropFilterOp, conv2dBackpropFilter, input, filterSizes, outBackprop, withWindows(conv2dBackpropFilterOp,
     conv2dBackpropFilter, options, { strides, padding }),
   );
 }
@@ -692,7 +700,7 @@ export interface Conv2dBackpropInputOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Gradient of tf.Conv2D with regard to its input; also called transposed convolution.
@@ -707,16 +715,16 @@ export interface Conv2dBackpropInputOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function conv2dBackpropInput(
+export function conv2dBackpropInput<D extends DType = DType>(
   inputSizes: TensorInput,
-  filter: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  filter: TensorInput<D>,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: Conv2dBackpropInputOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
-    conv2dBackpropInputOp, conv2dBackpropInput, inputSizes, filter, outBackprop, withOptions(conv2dBackpropInputOp,
+    conv2dBackpropInputOp, conv2dBackpropInput, inputSizes, filter, outBackprop, withWindows(conv2dBackpropInputOp,
     conv2dBackpropInput, options, { strides, padding }),
   );
 }
@@ -727,7 +735,7 @@ const cosOp = /* @__PURE__ */ defineOp('tf.Cos', 'x:T');
  *
  * tf.Cos(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function cos(x: TensorInput): Tensor {
+export function cos<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(cosOp, cos, x);
 }
 
@@ -737,7 +745,7 @@ const coshOp = /* @__PURE__ */ defineOp('tf.Cosh', 'x:T');
  *
  * tf.Cosh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function cosh(x: TensorInput): Tensor {
+export function cosh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(coshOp, cosh, x);
 }
 
@@ -760,7 +768,9 @@ export interface CumprodOptions {
  * @param x Of rank 1 at least.
  * @param axis One number in [-rank, rank), counted from the end if negative.
  */
-export function cumprod(x: TensorInput, axis: TensorInput, options?: CumprodOptions): Tensor {
+export function cumprod<D extends DType = DType>(
+  x: TensorInput<D>, axis: TensorInput = 0, options?: CumprodOptions,
+): Tensor<D> {
   return call2(cumprodOp, cumprod, x, axis, options);
 }
 
@@ -783,7 +793,9 @@ export interface CumsumOptions {
  * @param x Of rank 1 at least.
  * @param axis One number in [-rank, rank), counted from the end if negative.
  */
-export function cumsum(x: TensorInput, axis: TensorInput, options?: CumsumOptions): Tensor {
+export function cumsum<D extends DType = DType>(
+  x: TensorInput<D>, axis: TensorInput = 0, options?: CumsumOptions,
+): Tensor<D> {
   return call2(cumsumOp, cumsum, x, axis, options);
 }
 
@@ -806,7 +818,9 @@ export interface DepthToSpaceOptions {
  * @param input Images, 4 dimensions; blockSize^2 divides the channels.
  * @param blockSize Height and width of a block.
  */
-export function depthToSpace(input: TensorInput, blockSize: number, options?: DepthToSpaceOptions): Tensor {
+export function depthToSpace<D extends DType = DType>(
+  input: TensorInput<D>, blockSize: number, options?: DepthToSpaceOptions,
+): Tensor<D> {
   return call1(depthToSpaceOp, depthToSpace, input, withOptions(depthToSpaceOp, depthToSpace, options, { blockSize }));
 }
 
@@ -828,7 +842,7 @@ export interface DepthwiseConv2dNativeOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Convolution of each channel of images with filters of its own.
@@ -846,15 +860,15 @@ export interface DepthwiseConv2dNativeOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function depthwiseConv2dNative(
-  input: TensorInput,
-  filter: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+export function depthwiseConv2dNative<D extends DType = DType>(
+  input: TensorInput<D>,
+  filter: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: DepthwiseConv2dNativeOptions,
-): Tensor {
+): Tensor<D> {
   return call2(
-    depthwiseConv2dNativeOp, depthwiseConv2dNative, input, filter, withOptions(depthwiseConv2dNativeOp,
+    depthwiseConv2dNativeOp, depthwiseConv2dNative, input, filter, withWindows(depthwiseConv2dNativeOp,
     depthwiseConv2dNative, options, { strides, padding }),
   );
 }
@@ -877,7 +891,7 @@ export interface DepthwiseConv2dNativeBackpropFilterOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Gradient of tf.DepthwiseConv2dNative with regard to its filter.
@@ -892,17 +906,17 @@ export interface DepthwiseConv2dNativeBackpropFilterOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function depthwiseConv2dNativeBackpropFilter(
-  input: TensorInput,
+export function depthwiseConv2dNativeBackpropFilter<D extends DType = DType>(
+  input: TensorInput<D>,
   filterSizes: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: DepthwiseConv2dNativeBackpropFilterOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
     depthwiseConv2dNativeBackpropFilterOp, depthwiseConv2dNativeBackpropFilter, input, filterSizes, outBackprop,
-    withOptions(depthwiseConv2dNativeBackpropFilterOp, depthwiseConv2dNativeBackpropFilter, options, { strides, padding
+    withWindows(depthwiseConv2dNativeBackpropFilterOp, depthwiseConv2dNativeBackpropFilter, options, { strides, padding
     }),
   );
 }
@@ -925,7 +939,7 @@ export interface DepthwiseConv2dNativeBackpropInputOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Gradient of tf.DepthwiseConv2dNative with regard to its input.
@@ -940,17 +954,17 @@ export interface DepthwiseConv2dNativeBackpropInputOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function depthwiseConv2dNativeBackpropInput(
+export function depthwiseConv2dNativeBackpropInput<D extends DType = DType>(
   inputSizes: TensorInput,
-  filter: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  filter: TensorInput<D>,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: DepthwiseConv2dNativeBackpropInputOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
     depthwiseConv2dNativeBackpropInputOp, depthwiseConv2dNativeBackpropInput, inputSizes, filter, outBackprop,
-    withOptions(depthwiseConv2dNativeBackpropInputOp, depthwiseConv2dNativeBackpropInput, options, { strides, padding }),
+    withWindows(depthwiseConv2dNativeBackpropInputOp, depthwiseConv2dNativeBackpropInput, options, { strides, padding }),
   );
 }
 
@@ -960,7 +974,7 @@ const divNoNanOp = /* @__PURE__ */ defineOp('tf.DivNoNan', 'x:T y:T');
  *
  * tf.DivNoNan(x: T, y: T) gives z: T; T: f16, bf16, f32, f64 or c64.
  */
-export function divNoNan(x: TensorInput, y: TensorInput): Tensor {
+export function divNoNan<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(divNoNanOp, divNoNan, x, y);
 }
 
@@ -980,7 +994,7 @@ const einsumOp = /* @__PURE__ */ defineOp('tf.Einsum', '*inputs:T', 'equation:st
  * @param inputs One or two tensors.
  * @param equation The parts for the inputs with ',' in between, '->', and the part for the result.
  */
-export function einsum(inputs: readonly TensorInput[], equation: string): Tensor {
+export function einsum<D extends DType = DType>(inputs: readonly TensorInput<D>[], equation: string): Tensor<D> {
   return callMany(einsumOp, einsum, [inputs], { equation })[0]!;
 }
 
@@ -990,7 +1004,7 @@ const eluOp = /* @__PURE__ */ defineOp('tf.Elu', 'features:T');
  *
  * tf.Elu(features: T) gives activations: T; T: f16, bf16, f32 or f64.
  */
-export function elu(features: TensorInput): Tensor {
+export function elu<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(eluOp, elu, features);
 }
 
@@ -1003,7 +1017,7 @@ const eluGradOp = /* @__PURE__ */ defineOp('tf.EluGrad', 'gradients:T outputs:T'
  * @param gradients The gradient with regard to the activation's result.
  * @param outputs The activation's result; of the same shape.
  */
-export function eluGrad(gradients: TensorInput, outputs: TensorInput): Tensor {
+export function eluGrad<D extends DType = DType>(gradients: TensorInput<D>, outputs: TensorInput<D>): Tensor<D> {
   return call2(eluGradOp, eluGrad, gradients, outputs);
 }
 
@@ -1020,7 +1034,7 @@ export interface EqualOptions {
  * tf.Equal(x: T, y: T) gives z: bool; T: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64 or
  * string.
  */
-export function equal(x: TensorInput, y: TensorInput, options?: EqualOptions): Tensor {
+export function equal(x: TensorInput, y: TensorInput, options?: EqualOptions): Tensor<'bool'> {
   return call2(equalOp, equal, x, y, options);
 }
 
@@ -1030,7 +1044,7 @@ const erfOp = /* @__PURE__ */ defineOp('tf.Erf', 'x:T');
  *
  * tf.Erf(x: T) gives y: T; T: f16, bf16, f32 or f64.
  */
-export function erf(x: TensorInput): Tensor {
+export function erf<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(erfOp, erf, x);
 }
 
@@ -1040,7 +1054,7 @@ const expOp = /* @__PURE__ */ defineOp('tf.Exp', 'x:T');
  *
  * tf.Exp(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function exp(x: TensorInput): Tensor {
+export function exp<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(expOp, exp, x);
 }
 
@@ -1057,7 +1071,7 @@ const expandDimsOp = /* @__PURE__ */ defineOp('tf.ExpandDims', 'input:T dim:Tdim
  * @param dim One number: where the new dimension is in the result, in [-(rank + 1), rank], counted from the end if
  *   negative.
  */
-export function expandDims(input: TensorInput, dim: TensorInput): Tensor {
+export function expandDims<D extends DType = DType>(input: TensorInput<D>, dim: TensorInput = 0): Tensor<D> {
   return call2(expandDimsOp, expandDims, input, dim);
 }
 
@@ -1067,7 +1081,7 @@ const expm1Op = /* @__PURE__ */ defineOp('tf.Expm1', 'x:T');
  *
  * tf.Expm1(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function expm1(x: TensorInput): Tensor {
+export function expm1<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(expm1Op, expm1, x);
 }
 
@@ -1084,7 +1098,7 @@ const fillOp = /* @__PURE__ */ defineOp('tf.Fill', 'dims:index_type! value:T');
  * @param dims The sizes of the result, at most 8, each at least 0.
  * @param value A scalar.
  */
-export function fill(runtime: Runtime, dims: TensorInput, value: TensorInput): Tensor {
+export function fill<D extends DType = DType>(runtime: Runtime, dims: TensorInput, value: TensorInput<D>): Tensor<D> {
   return callMany(fillOp, fill, [dims, value], undefined, 1, runtime)[0]!;
 }
 
@@ -1094,7 +1108,7 @@ const floorOp = /* @__PURE__ */ defineOp('tf.Floor', 'x:T');
  *
  * tf.Floor(x: T) gives y: T; T: f16, bf16, f32 or f64.
  */
-export function floor(x: TensorInput): Tensor {
+export function floor<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(floorOp, floor, x);
 }
 
@@ -1105,7 +1119,7 @@ const floorDivOp = /* @__PURE__ */ defineOp('tf.FloorDiv', 'x:T y:T');
  *
  * tf.FloorDiv(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function floorDiv(x: TensorInput, y: TensorInput): Tensor {
+export function floorDiv<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(floorDivOp, floorDiv, x, y);
 }
 
@@ -1116,7 +1130,7 @@ const floorModOp = /* @__PURE__ */ defineOp('tf.FloorMod', 'x:T y:T');
  *
  * tf.FloorMod(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function floorMod(x: TensorInput, y: TensorInput): Tensor {
+export function floorMod<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(floorModOp, floorMod, x, y);
 }
 
@@ -1250,7 +1264,7 @@ const gatherNdOp = /* @__PURE__ */ defineOp('tf.GatherNd', 'params:Tparams indic
  * @param indices Of rank 1 at least; the size n of its last dimension is at most the rank of params. Each index is in
  *   [0, size of its dimension of params); an error names the first ones that are not.
  */
-export function gatherNd(params: TensorInput, indices: TensorInput): Tensor {
+export function gatherNd<D extends DType = DType>(params: TensorInput<D>, indices: TensorInput): Tensor<D> {
   return call2(gatherNdOp, gatherNd, params, indices);
 }
 
@@ -1279,7 +1293,9 @@ export interface GatherOptions {
  * @param indices Each in [0, size of dimension `axis` of params); an error names the first one that is not.
  * @param axis One number in [-rank, rank) of params, counted from the end if negative.
  */
-export function gather(params: TensorInput, indices: TensorInput, axis: TensorInput, options?: GatherOptions): Tensor {
+export function gather<D extends DType = DType>(
+  params: TensorInput<D>, indices: TensorInput, axis: TensorInput = 0, options?: GatherOptions,
+): Tensor<D> {
   return call3(gatherOp, gather, params, indices, axis, options);
 }
 
@@ -1289,7 +1305,7 @@ const greaterOp = /* @__PURE__ */ defineOp('tf.Greater', 'x:T y:T');
  *
  * tf.Greater(x: T, y: T) gives z: bool; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function greater(x: TensorInput, y: TensorInput): Tensor {
+export function greater(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(greaterOp, greater, x, y);
 }
 
@@ -1299,7 +1315,7 @@ const greaterEqualOp = /* @__PURE__ */ defineOp('tf.GreaterEqual', 'x:T y:T');
  *
  * tf.GreaterEqual(x: T, y: T) gives z: bool; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function greaterEqual(x: TensorInput, y: TensorInput): Tensor {
+export function greaterEqual(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(greaterEqualOp, greaterEqual, x, y);
 }
 
@@ -1312,7 +1328,7 @@ const identityOp = /* @__PURE__ */ defineOp('tf.Identity', 'input:T');
  *
  * @param input Any tensor; the result shares its memory.
  */
-export function identity(input: TensorInput): Tensor {
+export function identity<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
   return call1(identityOp, identity, input);
 }
 
@@ -1322,7 +1338,7 @@ const invertOp = /* @__PURE__ */ defineOp('tf.Invert', 'x:T=i32');
  *
  * tf.Invert(x: T) gives y: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function invert(x: TensorInput): Tensor {
+export function invert<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(invertOp, invert, x);
 }
 
@@ -1332,7 +1348,7 @@ const isFiniteOp = /* @__PURE__ */ defineOp('tf.IsFinite', 'x:T');
  *
  * tf.IsFinite(x: T) gives y: bool; T: f16, bf16, f32 or f64.
  */
-export function isFinite(x: TensorInput): Tensor {
+export function isFinite(x: TensorInput): Tensor<'bool'> {
   return call1(isFiniteOp, isFinite, x);
 }
 
@@ -1342,7 +1358,7 @@ const isInfOp = /* @__PURE__ */ defineOp('tf.IsInf', 'x:T');
  *
  * tf.IsInf(x: T) gives y: bool; T: f16, bf16, f32 or f64.
  */
-export function isInf(x: TensorInput): Tensor {
+export function isInf(x: TensorInput): Tensor<'bool'> {
   return call1(isInfOp, isInf, x);
 }
 
@@ -1352,7 +1368,7 @@ const isNanOp = /* @__PURE__ */ defineOp('tf.IsNan', 'x:T');
  *
  * tf.IsNan(x: T) gives y: bool; T: f16, bf16, f32 or f64.
  */
-export function isNan(x: TensorInput): Tensor {
+export function isNan(x: TensorInput): Tensor<'bool'> {
   return call1(isNanOp, isNan, x);
 }
 
@@ -1367,7 +1383,7 @@ export interface LeakyReluOptions {
  *
  * tf.LeakyRelu(features: T) gives activations: T; T: f16, bf16, f32 or f64.
  */
-export function leakyRelu(features: TensorInput, options?: LeakyReluOptions): Tensor {
+export function leakyRelu<D extends DType = DType>(features: TensorInput<D>, options?: LeakyReluOptions): Tensor<D> {
   return call1(leakyReluOp, leakyRelu, features, options);
 }
 
@@ -1385,7 +1401,9 @@ export interface LeakyReluGradOptions {
  * @param gradients The gradient with regard to the activation's result.
  * @param features What the activation was computed of; of the same shape.
  */
-export function leakyReluGrad(gradients: TensorInput, features: TensorInput, options?: LeakyReluGradOptions): Tensor {
+export function leakyReluGrad<D extends DType = DType>(
+  gradients: TensorInput<D>, features: TensorInput<D>, options?: LeakyReluGradOptions,
+): Tensor<D> {
   return call2(leakyReluGradOp, leakyReluGrad, gradients, features, options);
 }
 
@@ -1397,7 +1415,7 @@ const leftShiftOp = /* @__PURE__ */ defineOp('tf.LeftShift', 'x:T=i32 y:T=i32');
  *
  * tf.LeftShift(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function leftShift(x: TensorInput, y: TensorInput): Tensor {
+export function leftShift<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(leftShiftOp, leftShift, x, y);
 }
 
@@ -1407,7 +1425,7 @@ const lessOp = /* @__PURE__ */ defineOp('tf.Less', 'x:T y:T');
  *
  * tf.Less(x: T, y: T) gives z: bool; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function less(x: TensorInput, y: TensorInput): Tensor {
+export function less(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(lessOp, less, x, y);
 }
 
@@ -1417,7 +1435,7 @@ const lessEqualOp = /* @__PURE__ */ defineOp('tf.LessEqual', 'x:T y:T');
  *
  * tf.LessEqual(x: T, y: T) gives z: bool; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function lessEqual(x: TensorInput, y: TensorInput): Tensor {
+export function lessEqual(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(lessEqualOp, lessEqual, x, y);
 }
 
@@ -1435,7 +1453,9 @@ const linSpaceOp = /* @__PURE__ */ defineOp('tf.LinSpace', 'start:T stop:T num:T
  * @param stop A scalar, above or below start.
  * @param num One number, at least 1: how many there are.
  */
-export function linSpace(runtime: Runtime, start: TensorInput, stop: TensorInput, num: TensorInput): Tensor {
+export function linSpace<D extends DType = DType>(
+  runtime: Runtime, start: TensorInput<D>, stop: TensorInput<D>, num: TensorInput,
+): Tensor<D> {
   return callMany(linSpaceOp, linSpace, [start, stop, num], undefined, 1, runtime)[0]!;
 }
 
@@ -1445,7 +1465,7 @@ const logOp = /* @__PURE__ */ defineOp('tf.Log', 'x:T');
  *
  * tf.Log(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function log(x: TensorInput): Tensor {
+export function log<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(logOp, log, x);
 }
 
@@ -1455,7 +1475,7 @@ const log1pOp = /* @__PURE__ */ defineOp('tf.Log1p', 'x:T');
  *
  * tf.Log1p(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function log1p(x: TensorInput): Tensor {
+export function log1p<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(log1pOp, log1p, x);
 }
 
@@ -1470,7 +1490,7 @@ const logSoftmaxOp = /* @__PURE__ */ defineOp('tf.LogSoftmax', 'logits:T');
  *
  * @param logits Of rank 1 at least.
  */
-export function logSoftmax(logits: TensorInput): Tensor {
+export function logSoftmax<D extends DType = DType>(logits: TensorInput<D>): Tensor<D> {
   return call1(logSoftmaxOp, logSoftmax, logits);
 }
 
@@ -1480,7 +1500,7 @@ const logicalAndOp = /* @__PURE__ */ defineOp('tf.LogicalAnd', 'x:bool y:bool');
  *
  * tf.LogicalAnd(x: bool, y: bool) gives z: bool.
  */
-export function logicalAnd(x: TensorInput, y: TensorInput): Tensor {
+export function logicalAnd(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(logicalAndOp, logicalAnd, x, y);
 }
 
@@ -1490,7 +1510,7 @@ const logicalNotOp = /* @__PURE__ */ defineOp('tf.LogicalNot', 'x:bool');
  *
  * tf.LogicalNot(x: bool) gives y: bool.
  */
-export function logicalNot(x: TensorInput): Tensor {
+export function logicalNot(x: TensorInput): Tensor<'bool'> {
   return call1(logicalNotOp, logicalNot, x);
 }
 
@@ -1500,7 +1520,7 @@ const logicalOrOp = /* @__PURE__ */ defineOp('tf.LogicalOr', 'x:bool y:bool');
  *
  * tf.LogicalOr(x: bool, y: bool) gives z: bool.
  */
-export function logicalOr(x: TensorInput, y: TensorInput): Tensor {
+export function logicalOr(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(logicalOrOp, logicalOr, x, y);
 }
 
@@ -1523,7 +1543,9 @@ export interface MatMulOptions {
  * @param a A matrix [m, k], or [k, m] if transposeA.
  * @param b A matrix [k, n], or [n, k] if transposeB.
  */
-export function matMul(a: TensorInput, b: TensorInput, options?: MatMulOptions): Tensor {
+export function matMul<D extends DType = DType>(
+  a: TensorInput<D>, b: TensorInput<D>, options?: MatMulOptions,
+): Tensor<D> {
   return call2(matMulOp, matMul, a, b, options);
 }
 
@@ -1544,7 +1566,9 @@ const matrixBandPartOp = /* @__PURE__ */ defineOp(
  * @param numLower How many diagonals below the main one are kept, at most m; all if negative.
  * @param numUpper How many diagonals above the main one are kept, at most n; all if negative.
  */
-export function matrixBandPart(input: TensorInput, numLower: TensorInput, numUpper: TensorInput): Tensor {
+export function matrixBandPart<D extends DType = DType>(
+  input: TensorInput<D>, numLower: TensorInput, numUpper: TensorInput,
+): Tensor<D> {
   return call3(matrixBandPartOp, matrixBandPart, input, numLower, numUpper);
 }
 
@@ -1557,7 +1581,7 @@ const matrixDiagOp = /* @__PURE__ */ defineOp('tf.MatrixDiag', 'diagonal:T');
  *
  * @param diagonal Vectors [..., k]; the result is [..., k, k].
  */
-export function matrixDiag(diagonal: TensorInput): Tensor {
+export function matrixDiag<D extends DType = DType>(diagonal: TensorInput<D>): Tensor<D> {
   return call1(matrixDiagOp, matrixDiag, diagonal);
 }
 
@@ -1570,7 +1594,7 @@ const matrixDiagPartOp = /* @__PURE__ */ defineOp('tf.MatrixDiagPart', 'input:T'
  *
  * @param input Matrices [..., m, n]; the result is [..., min(m, n)].
  */
-export function matrixDiagPart(input: TensorInput): Tensor {
+export function matrixDiagPart<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
   return call1(matrixDiagPartOp, matrixDiagPart, input);
 }
 
@@ -1592,7 +1616,9 @@ export interface MaxOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function max(input: TensorInput, reductionIndices: TensorInput, options?: MaxOptions): Tensor {
+export function max<D extends DType = DType>(
+  input: TensorInput<D>, reductionIndices: TensorInput = allAxes(input), options?: MaxOptions,
+): Tensor<D> {
   return call2(maxOp, max, input, reductionIndices, options);
 }
 
@@ -1622,14 +1648,10 @@ export interface MaxPoolOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind. 'EXPLICIT': the images are
  *   widened as explicitPaddings says.
  */
-export function maxPool(
-  input: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
-  options?: MaxPoolOptions,
-): Tensor {
-  return call1(maxPoolOp, maxPool, input, withOptions(maxPoolOp, maxPool, options, { ksize, strides, padding }));
+export function maxPool<D extends DType = DType>(
+  input: TensorInput<D>, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: MaxPoolOptions,
+): Tensor<D> {
+  return call1(maxPoolOp, maxPool, input, withWindows(maxPoolOp, maxPool, options, { ksize, strides, padding }));
 }
 
 const maxPoolGradOp = /* @__PURE__ */ defineOp(
@@ -1662,17 +1684,17 @@ export interface MaxPoolGradOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind. 'EXPLICIT': the images are
  *   widened as explicitPaddings says.
  */
-export function maxPoolGrad(
-  origInput: TensorInput,
-  origOutput: TensorInput,
-  grad: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+export function maxPoolGrad<D extends DType = DType>(
+  origInput: TensorInput<D>,
+  origOutput: TensorInput<D>,
+  grad: TensorInput<D>,
+  ksize: WindowSizes,
+  strides: WindowSizes,
+  padding: Padding,
   options?: MaxPoolGradOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
-    maxPoolGradOp, maxPoolGrad, origInput, origOutput, grad, withOptions(maxPoolGradOp, maxPoolGrad, options, { ksize,
+    maxPoolGradOp, maxPoolGrad, origInput, origOutput, grad, withWindows(maxPoolGradOp, maxPoolGrad, options, { ksize,
     strides, padding }),
   );
 }
@@ -1683,7 +1705,7 @@ const maximumOp = /* @__PURE__ */ defineOp('tf.Maximum', 'x:T y:T');
  *
  * tf.Maximum(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function maximum(x: TensorInput, y: TensorInput): Tensor {
+export function maximum<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(maximumOp, maximum, x, y);
 }
 
@@ -1705,7 +1727,9 @@ export interface MeanOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function mean(input: TensorInput, reductionIndices: TensorInput, options?: MeanOptions): Tensor {
+export function mean<D extends DType = DType>(
+  input: TensorInput<D>, reductionIndices: TensorInput = allAxes(input), options?: MeanOptions,
+): Tensor<D> {
   return call2(meanOp, mean, input, reductionIndices, options);
 }
 
@@ -1727,7 +1751,9 @@ export interface MinOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function min(input: TensorInput, reductionIndices: TensorInput, options?: MinOptions): Tensor {
+export function min<D extends DType = DType>(
+  input: TensorInput<D>, reductionIndices: TensorInput = allAxes(input), options?: MinOptions,
+): Tensor<D> {
   return call2(minOp, min, input, reductionIndices, options);
 }
 
@@ -1737,7 +1763,7 @@ const minimumOp = /* @__PURE__ */ defineOp('tf.Minimum', 'x:T y:T');
  *
  * tf.Minimum(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function minimum(x: TensorInput, y: TensorInput): Tensor {
+export function minimum<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(minimumOp, minimum, x, y);
 }
 
@@ -1754,7 +1780,9 @@ const mirrorPadOp = /* @__PURE__ */ defineOp('tf.MirrorPad', 'input:T paddings:T
  * @param mode SYMMETRIC mirrors between the elements, so that those at the edges are repeated; REFLECT mirrors at the
  *   elements at the edges, which are not.
  */
-export function mirrorPad(input: TensorInput, paddings: TensorInput, mode: 'REFLECT' | 'SYMMETRIC'): Tensor {
+export function mirrorPad<D extends DType = DType>(
+  input: TensorInput<D>, paddings: TensorInput, mode: 'REFLECT' | 'SYMMETRIC',
+): Tensor<D> {
   return call2(mirrorPadOp, mirrorPad, input, paddings, { mode });
 }
 
@@ -1765,7 +1793,7 @@ const modOp = /* @__PURE__ */ defineOp('tf.Mod', 'x:T y:T');
  *
  * tf.Mod(x: T, y: T) gives z: T; T: i32, i64, f16, bf16, f32 or f64.
  */
-export function mod(x: TensorInput, y: TensorInput): Tensor {
+export function mod<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(modOp, mod, x, y);
 }
 
@@ -1775,7 +1803,7 @@ const mulOp = /* @__PURE__ */ defineOp('tf.Mul', 'x:T y:T');
  *
  * tf.Mul(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function mul(x: TensorInput, y: TensorInput): Tensor {
+export function mul<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(mulOp, mul, x, y);
 }
 
@@ -1785,7 +1813,7 @@ const negOp = /* @__PURE__ */ defineOp('tf.Neg', 'x:T');
  *
  * tf.Neg(x: T) gives y: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
-export function neg(x: TensorInput): Tensor {
+export function neg<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(negOp, neg, x);
 }
 
@@ -1798,7 +1826,7 @@ const nextAfterOp = /* @__PURE__ */ defineOp('tf.NextAfter', 'x1:T x2:T');
  *
  * tf.NextAfter(x1: T, x2: T) gives output: T; T: f32 or f64.
  */
-export function nextAfter(x1: TensorInput, x2: TensorInput): Tensor {
+export function nextAfter<D extends DType = DType>(x1: TensorInput<D>, x2: TensorInput<D>): Tensor<D> {
   return call2(nextAfterOp, nextAfter, x1, x2);
 }
 
@@ -1815,7 +1843,7 @@ export interface NotEqualOptions {
  * tf.NotEqual(x: T, y: T) gives z: bool; T: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64 or
  * string.
  */
-export function notEqual(x: TensorInput, y: TensorInput, options?: NotEqualOptions): Tensor {
+export function notEqual(x: TensorInput, y: TensorInput, options?: NotEqualOptions): Tensor<'bool'> {
   return call2(notEqualOp, notEqual, x, y, options);
 }
 
@@ -1836,9 +1864,13 @@ export interface OneHotOptions {
  * @param onValue A scalar.
  * @param offValue A scalar.
  */
-export function oneHot(
-  indices: TensorInput, depth: TensorInput, onValue: TensorInput, offValue: TensorInput, options?: OneHotOptions,
-): Tensor {
+export function oneHot<D extends DType = DType>(
+  indices: TensorInput,
+  depth: TensorInput,
+  onValue: TensorInput<D> = 1,
+  offValue: TensorInput<D> = 0,
+  options?: OneHotOptions,
+): Tensor<D> {
   return callMany(oneHotOp, oneHot, [indices, depth, onValue, offValue], options)[0]!;
 }
 
@@ -1850,7 +1882,7 @@ const onesLikeOp = /* @__PURE__ */ defineOp('tf.OnesLike', 'x:T');
  *
  * @param x Of any shape; its elements do not matter.
  */
-export function onesLike(x: TensorInput): Tensor {
+export function onesLike<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(onesLikeOp, onesLike, x);
 }
 
@@ -1868,7 +1900,7 @@ export interface PackOptions {
  *
  * @param values At least one tensor, of at most 7 dimensions.
  */
-export function pack(values: readonly TensorInput[], options?: PackOptions): Tensor {
+export function pack<D extends DType = DType>(values: readonly TensorInput<D>[], options?: PackOptions): Tensor<D> {
   return callMany(packOp, pack, [values], options)[0]!;
 }
 
@@ -1882,7 +1914,7 @@ const padOp = /* @__PURE__ */ defineOp('tf.Pad', 'input:T paddings:Tpaddings!');
  * @param input Of any shape.
  * @param paddings [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.
  */
-export function pad(input: TensorInput, paddings: TensorInput): Tensor {
+export function pad<D extends DType = DType>(input: TensorInput<D>, paddings: TensorInput): Tensor<D> {
   return call2(padOp, pad, input, paddings);
 }
 
@@ -1897,7 +1929,9 @@ const padV2Op = /* @__PURE__ */ defineOp('tf.PadV2', 'input:T paddings:Tpaddings
  * @param paddings [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.
  * @param constantValues The value, a scalar.
  */
-export function padV2(input: TensorInput, paddings: TensorInput, constantValues: TensorInput): Tensor {
+export function padV2<D extends DType = DType>(
+  input: TensorInput<D>, paddings: TensorInput, constantValues: TensorInput<D> = 0,
+): Tensor<D> {
   return call3(padV2Op, padV2, input, paddings, constantValues);
 }
 
@@ -1908,7 +1942,7 @@ const powOp = /* @__PURE__ */ defineOp('tf.Pow', 'x:T y:T');
  *
  * tf.Pow(x: T, y: T) gives z: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
-export function pow(x: TensorInput, y: TensorInput): Tensor {
+export function pow<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(powOp, pow, x, y);
 }
 
@@ -1953,7 +1987,9 @@ export interface ProdOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function prod(input: TensorInput, reductionIndices: TensorInput, options?: ProdOptions): Tensor {
+export function prod<D extends DType = DType>(
+  input: TensorInput<D>, reductionIndices: TensorInput = allAxes(input), options?: ProdOptions,
+): Tensor<D> {
   return call2(prodOp, prod, input, reductionIndices, options);
 }
 
@@ -1985,7 +2021,7 @@ const rankOp = /* @__PURE__ */ defineOp('tf.Rank', 'input:T');
  *
  * @param input Of any shape.
  */
-export function rank(input: TensorInput): Tensor {
+export function rank(input: TensorInput): Tensor<'i32'> {
   return call1(rankOp, rank, input);
 }
 
@@ -1995,7 +2031,7 @@ const realDivOp = /* @__PURE__ */ defineOp('tf.RealDiv', 'x:T y:T');
  *
  * tf.RealDiv(x: T, y: T) gives z: T; T: f16, bf16, f32, f64 or c64.
  */
-export function realDiv(x: TensorInput, y: TensorInput): Tensor {
+export function realDiv<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(realDivOp, realDiv, x, y);
 }
 
@@ -2005,7 +2041,7 @@ const reciprocalOp = /* @__PURE__ */ defineOp('tf.Reciprocal', 'x:T');
  *
  * tf.Reciprocal(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function reciprocal(x: TensorInput): Tensor {
+export function reciprocal<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(reciprocalOp, reciprocal, x);
 }
 
@@ -2015,7 +2051,7 @@ const reluOp = /* @__PURE__ */ defineOp('tf.Relu', 'features:T');
  *
  * tf.Relu(features: T) gives activations: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function relu(features: TensorInput): Tensor {
+export function relu<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(reluOp, relu, features);
 }
 
@@ -2025,7 +2061,7 @@ const relu6Op = /* @__PURE__ */ defineOp('tf.Relu6', 'features:T');
  *
  * tf.Relu6(features: T) gives activations: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function relu6(features: TensorInput): Tensor {
+export function relu6<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(relu6Op, relu6, features);
 }
 
@@ -2039,7 +2075,7 @@ const relu6GradOp = /* @__PURE__ */ defineOp('tf.Relu6Grad', 'gradients:T featur
  * @param gradients The gradient with regard to the activation's result.
  * @param features What the activation was computed of; of the same shape.
  */
-export function relu6Grad(gradients: TensorInput, features: TensorInput): Tensor {
+export function relu6Grad<D extends DType = DType>(gradients: TensorInput<D>, features: TensorInput<D>): Tensor<D> {
   return call2(relu6GradOp, relu6Grad, gradients, features);
 }
 
@@ -2053,7 +2089,7 @@ const reluGradOp = /* @__PURE__ */ defineOp('tf.ReluGrad', 'gradients:T features
  * @param gradients The gradient with regard to the activation's result.
  * @param features What the activation was computed of; of the same shape.
  */
-export function reluGrad(gradients: TensorInput, features: TensorInput): Tensor {
+export function reluGrad<D extends DType = DType>(gradients: TensorInput<D>, features: TensorInput<D>): Tensor<D> {
   return call2(reluGradOp, reluGrad, gradients, features);
 }
 
@@ -2070,7 +2106,7 @@ const reshapeOp = /* @__PURE__ */ defineOp('tf.Reshape', 'tensor:T shape:Tshape!
  * @param shape The sizes, at most 8. One of them may be -1: it becomes what the number of elements asks for, which is
  *   an error if that is no whole number, or if another size is 0.
  */
-export function reshape(tensor: TensorInput, shape: TensorInput): Tensor {
+export function reshape<D extends DType = DType>(tensor: TensorInput<D>, shape: TensorInput): Tensor<D> {
   return call2(reshapeOp, reshape, tensor, shape);
 }
 
@@ -2101,7 +2137,7 @@ export interface ResizeBilinearOptions {
  * @param images Of shape [batch, height, width, channels], with at least one row and one column.
  * @param size The new height and the new width, each at least 1.
  */
-export function resizeBilinear(images: TensorInput, size: TensorInput, options?: ResizeBilinearOptions): Tensor {
+export function resizeBilinear(images: TensorInput, size: TensorInput, options?: ResizeBilinearOptions): Tensor<'f32'> {
   return call2(resizeBilinearOp, resizeBilinear, images, size, options);
 }
 
@@ -2132,9 +2168,9 @@ export interface ResizeNearestNeighborOptions {
  * @param images Of shape [batch, height, width, channels], with at least one row and one column.
  * @param size The new height and the new width, each at least 1.
  */
-export function resizeNearestNeighbor(
-  images: TensorInput, size: TensorInput, options?: ResizeNearestNeighborOptions,
-): Tensor {
+export function resizeNearestNeighbor<D extends DType = DType>(
+  images: TensorInput<D>, size: TensorInput, options?: ResizeNearestNeighborOptions,
+): Tensor<D> {
   return call2(resizeNearestNeighborOp, resizeNearestNeighbor, images, size, options);
 }
 
@@ -2149,7 +2185,9 @@ const reverseOp = /* @__PURE__ */ defineOp('tf.ReverseV2', 'tensor:T axis:Tidx!'
  * @param axis The dimensions, each at most once, in [-rank, rank), counted from the end if negative; none leaves the
  *   tensor as it is.
  */
-export function reverse(tensor: TensorInput, axis: TensorInput): Tensor {
+export function reverse<D extends DType = DType>(
+  tensor: TensorInput<D>, axis: TensorInput = allAxes(tensor),
+): Tensor<D> {
   return call2(reverseOp, reverse, tensor, axis);
 }
 
@@ -2162,7 +2200,7 @@ const rightShiftOp = /* @__PURE__ */ defineOp('tf.RightShift', 'x:T=i32 y:T=i32'
  *
  * tf.RightShift(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function rightShift(x: TensorInput, y: TensorInput): Tensor {
+export function rightShift<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(rightShiftOp, rightShift, x, y);
 }
 
@@ -2172,7 +2210,7 @@ const rintOp = /* @__PURE__ */ defineOp('tf.Rint', 'x:T');
  *
  * tf.Rint(x: T) gives y: T; T: f16, bf16, f32 or f64.
  */
-export function rint(x: TensorInput): Tensor {
+export function rint<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(rintOp, rint, x);
 }
 
@@ -2182,7 +2220,7 @@ const roundOp = /* @__PURE__ */ defineOp('tf.Round', 'x:T');
  *
  * tf.Round(x: T) gives y: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
-export function round(x: TensorInput): Tensor {
+export function round<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(roundOp, round, x);
 }
 
@@ -2192,7 +2230,7 @@ const rsqrtOp = /* @__PURE__ */ defineOp('tf.Rsqrt', 'x:T');
  *
  * tf.Rsqrt(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function rsqrt(x: TensorInput): Tensor {
+export function rsqrt<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(rsqrtOp, rsqrt, x);
 }
 
@@ -2211,7 +2249,9 @@ const scatterNdOp = /* @__PURE__ */ defineOp('tf.ScatterNd', 'indices:Tindices=i
  * @param updates Of shape indices.shape[:-1] + shape[n:].
  * @param shape The sizes of the result, at most 8, each at least 0.
  */
-export function scatterNd(indices: TensorInput, updates: TensorInput, shape: TensorInput): Tensor {
+export function scatterNd<D extends DType = DType>(
+  indices: TensorInput, updates: TensorInput<D>, shape: TensorInput,
+): Tensor<D> {
   return call3(scatterNdOp, scatterNd, indices, updates, shape);
 }
 
@@ -2222,7 +2262,9 @@ const selectOp = /* @__PURE__ */ defineOp('tf.SelectV2', 'condition:bool t:T e:T
  * tf.SelectV2(condition: bool, t: T, e: T) gives output: T; T: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16,
  * f32, f64, c64 or string.
  */
-export function select(condition: TensorInput, t: TensorInput, e: TensorInput): Tensor {
+export function select<D extends DType = DType>(
+  condition: TensorInput, t: TensorInput<D>, e: TensorInput<D>,
+): Tensor<D> {
   return call3(selectOp, select, condition, t, e);
 }
 
@@ -2234,7 +2276,7 @@ const seluOp = /* @__PURE__ */ defineOp('tf.Selu', 'features:T');
  *
  * tf.Selu(features: T) gives activations: T; T: f16, bf16, f32 or f64.
  */
-export function selu(features: TensorInput): Tensor {
+export function selu<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(seluOp, selu, features);
 }
 
@@ -2249,7 +2291,7 @@ const seluGradOp = /* @__PURE__ */ defineOp('tf.SeluGrad', 'gradients:T outputs:
  * @param gradients The gradient with regard to the activation's result.
  * @param outputs The activation's result; of the same shape.
  */
-export function seluGrad(gradients: TensorInput, outputs: TensorInput): Tensor {
+export function seluGrad<D extends DType = DType>(gradients: TensorInput<D>, outputs: TensorInput<D>): Tensor<D> {
   return call2(seluGradOp, seluGrad, gradients, outputs);
 }
 
@@ -2277,7 +2319,7 @@ const sigmoidOp = /* @__PURE__ */ defineOp('tf.Sigmoid', 'x:T');
  *
  * tf.Sigmoid(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function sigmoid(x: TensorInput): Tensor {
+export function sigmoid<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(sigmoidOp, sigmoid, x);
 }
 
@@ -2290,7 +2332,7 @@ const sigmoidGradOp = /* @__PURE__ */ defineOp('tf.SigmoidGrad', 'y:T dy:T');
  * @param y The activation's result.
  * @param dy The gradient with regard to it; of the same shape.
  */
-export function sigmoidGrad(y: TensorInput, dy: TensorInput): Tensor {
+export function sigmoidGrad<D extends DType = DType>(y: TensorInput<D>, dy: TensorInput<D>): Tensor<D> {
   return call2(sigmoidGradOp, sigmoidGrad, y, dy);
 }
 
@@ -2300,7 +2342,7 @@ const signOp = /* @__PURE__ */ defineOp('tf.Sign', 'x:T');
  *
  * tf.Sign(x: T) gives y: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
-export function sign(x: TensorInput): Tensor {
+export function sign<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(signOp, sign, x);
 }
 
@@ -2310,7 +2352,7 @@ const sinOp = /* @__PURE__ */ defineOp('tf.Sin', 'x:T');
  *
  * tf.Sin(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function sin(x: TensorInput): Tensor {
+export function sin<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(sinOp, sin, x);
 }
 
@@ -2320,7 +2362,7 @@ const sinhOp = /* @__PURE__ */ defineOp('tf.Sinh', 'x:T');
  *
  * tf.Sinh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function sinh(x: TensorInput): Tensor {
+export function sinh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(sinhOp, sinh, x);
 }
 
@@ -2355,7 +2397,9 @@ const sliceOp = /* @__PURE__ */ defineOp('tf.Slice', 'input:T begin:Index! size:
  * @param begin Where the block begins, one number for each dimension of the input.
  * @param size The size of the block in each dimension; -1 means all that follows. The block must lie within the input.
  */
-export function slice(input: TensorInput, begin: TensorInput, size: TensorInput): Tensor {
+export function slice<D extends DType = DType>(
+  input: TensorInput<D>, begin: TensorInput, size: TensorInput = restOf(begin),
+): Tensor<D> {
   return call3(sliceOp, slice, input, begin, size);
 }
 
@@ -2370,7 +2414,7 @@ const softmaxOp = /* @__PURE__ */ defineOp('tf.Softmax', 'logits:T');
  *
  * @param logits Of rank 1 at least.
  */
-export function softmax(logits: TensorInput): Tensor {
+export function softmax<D extends DType = DType>(logits: TensorInput<D>): Tensor<D> {
   return call1(softmaxOp, softmax, logits);
 }
 
@@ -2380,7 +2424,7 @@ const softplusOp = /* @__PURE__ */ defineOp('tf.Softplus', 'features:T');
  *
  * tf.Softplus(features: T) gives activations: T; T: f16, bf16, f32 or f64.
  */
-export function softplus(features: TensorInput): Tensor {
+export function softplus<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(softplusOp, softplus, features);
 }
 
@@ -2393,7 +2437,7 @@ const softplusGradOp = /* @__PURE__ */ defineOp('tf.SoftplusGrad', 'gradients:T 
  * @param gradients The gradient with regard to the activation's result.
  * @param features What the activation was computed of; of the same shape.
  */
-export function softplusGrad(gradients: TensorInput, features: TensorInput): Tensor {
+export function softplusGrad<D extends DType = DType>(gradients: TensorInput<D>, features: TensorInput<D>): Tensor<D> {
   return call2(softplusGradOp, softplusGrad, gradients, features);
 }
 
@@ -2403,7 +2447,7 @@ const softsignOp = /* @__PURE__ */ defineOp('tf.Softsign', 'features:T');
  *
  * tf.Softsign(features: T) gives activations: T; T: f16, bf16, f32 or f64.
  */
-export function softsign(features: TensorInput): Tensor {
+export function softsign<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(softsignOp, softsign, features);
 }
 
@@ -2416,7 +2460,7 @@ const softsignGradOp = /* @__PURE__ */ defineOp('tf.SoftsignGrad', 'gradients:T 
  * @param gradients The gradient with regard to the activation's result.
  * @param features What the activation was computed of; of the same shape.
  */
-export function softsignGrad(gradients: TensorInput, features: TensorInput): Tensor {
+export function softsignGrad<D extends DType = DType>(gradients: TensorInput<D>, features: TensorInput<D>): Tensor<D> {
   return call2(softsignGradOp, softsignGrad, gradients, features);
 }
 
@@ -2438,7 +2482,9 @@ export interface SpaceToDepthOptions {
  * @param input Images, 4 dimensions; blockSize divides height and width.
  * @param blockSize Height and width of a block.
  */
-export function spaceToDepth(input: TensorInput, blockSize: number, options?: SpaceToDepthOptions): Tensor {
+export function spaceToDepth<D extends DType = DType>(
+  input: TensorInput<D>, blockSize: number, options?: SpaceToDepthOptions,
+): Tensor<D> {
   return call1(spaceToDepthOp, spaceToDepth, input, withOptions(spaceToDepthOp, spaceToDepth, options, { blockSize }));
 }
 
@@ -2516,7 +2562,7 @@ const sqrtOp = /* @__PURE__ */ defineOp('tf.Sqrt', 'x:T');
  *
  * tf.Sqrt(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function sqrt(x: TensorInput): Tensor {
+export function sqrt<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(sqrtOp, sqrt, x);
 }
 
@@ -2526,7 +2572,7 @@ const squareOp = /* @__PURE__ */ defineOp('tf.Square', 'x:T');
  *
  * tf.Square(x: T) gives y: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function square(x: TensorInput): Tensor {
+export function square<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(squareOp, square, x);
 }
 
@@ -2536,7 +2582,7 @@ const squaredDifferenceOp = /* @__PURE__ */ defineOp('tf.SquaredDifference', 'x:
  *
  * tf.SquaredDifference(x: T, y: T) gives z: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
-export function squaredDifference(x: TensorInput, y: TensorInput): Tensor {
+export function squaredDifference<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(squaredDifferenceOp, squaredDifference, x, y);
 }
 
@@ -2559,7 +2605,7 @@ export interface SqueezeOptions {
  *
  * @param input Of any shape.
  */
-export function squeeze(input: TensorInput, options?: SqueezeOptions): Tensor {
+export function squeeze<D extends DType = DType>(input: TensorInput<D>, options?: SqueezeOptions): Tensor<D> {
   return call1(squeezeOp, squeeze, input, options);
 }
 
@@ -2648,9 +2694,9 @@ const statelessRandomUniformIntOp = /* @__PURE__ */ defineOp(
  * @param minval A scalar: the smallest number.
  * @param maxval A scalar above minval, itself left out.
  */
-export function statelessRandomUniformInt(
-  runtime: Runtime, shape: TensorInput, seed: TensorInput, minval: TensorInput, maxval: TensorInput,
-): Tensor {
+export function statelessRandomUniformInt<D extends DType = DType>(
+  runtime: Runtime, shape: TensorInput, seed: TensorInput, minval: TensorInput<D>, maxval: TensorInput<D>,
+): Tensor<D> {
   return callMany(
     statelessRandomUniformIntOp, statelessRandomUniformInt, [shape, seed, minval, maxval], undefined, 1, runtime,
   )[0]!;
@@ -2695,9 +2741,9 @@ export interface StridedSliceOptions {
  *   there.
  * @param strides From one element to the next, not 0; negative to go backwards.
  */
-export function stridedSlice(
-  input: TensorInput, begin: TensorInput, end: TensorInput, strides: TensorInput, options?: StridedSliceOptions,
-): Tensor {
+export function stridedSlice<D extends DType = DType>(
+  input: TensorInput<D>, begin: TensorInput, end: TensorInput, strides: TensorInput, options?: StridedSliceOptions,
+): Tensor<D> {
   return callMany(stridedSliceOp, stridedSlice, [input, begin, end, strides], options)[0]!;
 }
 
@@ -2707,7 +2753,7 @@ const subOp = /* @__PURE__ */ defineOp('tf.Sub', 'x:T y:T');
  *
  * tf.Sub(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function sub(x: TensorInput, y: TensorInput): Tensor {
+export function sub<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(subOp, sub, x, y);
 }
 
@@ -2730,7 +2776,9 @@ export interface SumOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function sum(input: TensorInput, reductionIndices: TensorInput, options?: SumOptions): Tensor {
+export function sum<D extends DType = DType>(
+  input: TensorInput<D>, reductionIndices: TensorInput = allAxes(input), options?: SumOptions,
+): Tensor<D> {
   return call2(sumOp, sum, input, reductionIndices, options);
 }
 
@@ -2740,7 +2788,7 @@ const tanOp = /* @__PURE__ */ defineOp('tf.Tan', 'x:T');
  *
  * tf.Tan(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function tan(x: TensorInput): Tensor {
+export function tan<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(tanOp, tan, x);
 }
 
@@ -2750,7 +2798,7 @@ const tanhOp = /* @__PURE__ */ defineOp('tf.Tanh', 'x:T');
  *
  * tf.Tanh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function tanh(x: TensorInput): Tensor {
+export function tanh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(tanhOp, tanh, x);
 }
 
@@ -2764,7 +2812,7 @@ const tanhGradOp = /* @__PURE__ */ defineOp('tf.TanhGrad', 'y:T dy:T');
  * @param y The activation's result.
  * @param dy The gradient with regard to it; of the same shape.
  */
-export function tanhGrad(y: TensorInput, dy: TensorInput): Tensor {
+export function tanhGrad<D extends DType = DType>(y: TensorInput<D>, dy: TensorInput<D>): Tensor<D> {
   return call2(tanhGradOp, tanhGrad, y, dy);
 }
 
@@ -2783,7 +2831,9 @@ const tensorScatterAddOp = /* @__PURE__ */ defineOp('tf.TensorScatterAdd', 'tens
  *   of the tensor, each in [0, size of the dimension); an error names the first ones that are not.
  * @param updates Of shape indices.shape[:-1] + tensor.shape[n:].
  */
-export function tensorScatterAdd(tensor: TensorInput, indices: TensorInput, updates: TensorInput): Tensor {
+export function tensorScatterAdd<D extends DType = DType>(
+  tensor: TensorInput<D>, indices: TensorInput, updates: TensorInput<D>,
+): Tensor<D> {
   return call3(tensorScatterAddOp, tensorScatterAdd, tensor, indices, updates);
 }
 
@@ -2804,7 +2854,9 @@ const tensorScatterUpdateOp = /* @__PURE__ */ defineOp(
  *   of the tensor, each in [0, size of the dimension); an error names the first ones that are not.
  * @param updates Of shape indices.shape[:-1] + tensor.shape[n:].
  */
-export function tensorScatterUpdate(tensor: TensorInput, indices: TensorInput, updates: TensorInput): Tensor {
+export function tensorScatterUpdate<D extends DType = DType>(
+  tensor: TensorInput<D>, indices: TensorInput, updates: TensorInput<D>,
+): Tensor<D> {
   return call3(tensorScatterUpdateOp, tensorScatterUpdate, tensor, indices, updates);
 }
 
@@ -2818,7 +2870,7 @@ const tileOp = /* @__PURE__ */ defineOp('tf.Tile', 'input:T multiples:Tmultiples
  * @param input Of any shape.
  * @param multiples How often, at least 0: one number for each dimension of the input.
  */
-export function tile(input: TensorInput, multiples: TensorInput): Tensor {
+export function tile<D extends DType = DType>(input: TensorInput<D>, multiples: TensorInput): Tensor<D> {
   return call2(tileOp, tile, input, multiples);
 }
 
@@ -2847,7 +2899,7 @@ export interface TopKResults {
  * @param input Of rank 1 at least.
  * @param k One number in [0, size of the last dimension].
  */
-export function topK(input: TensorInput, k: TensorInput, options?: TopKOptions): TopKResults {
+export function topK(input: TensorInput, k: TensorInput = 1, options?: TopKOptions): TopKResults {
   const results = callMany(topKOp, topK, [input, k], options, 2);
   return { values: results[0]!, indices: results[1]! };
 }
@@ -2864,7 +2916,9 @@ const transposeOp = /* @__PURE__ */ defineOp('tf.Transpose', 'x:T perm:Tperm!');
  * @param x Of any shape.
  * @param perm Each number in [0, rank) once.
  */
-export function transpose(x: TensorInput, perm: TensorInput): Tensor {
+export function transpose<D extends DType = DType>(
+  x: TensorInput<D>, perm: TensorInput = allAxes(x).reverse(),
+): Tensor<D> {
   return call2(transposeOp, transpose, x, perm);
 }
 
@@ -2962,7 +3016,9 @@ const unsortedSegmentSumOp = /* @__PURE__ */ defineOp(
  *   not. What has a negative number is left out.
  * @param numSegments One number, at least 0.
  */
-export function unsortedSegmentSum(data: TensorInput, segmentIds: TensorInput, numSegments: TensorInput): Tensor {
+export function unsortedSegmentSum<D extends DType = DType>(
+  data: TensorInput<D>, segmentIds: TensorInput, numSegments: TensorInput,
+): Tensor<D> {
   return call3(unsortedSegmentSumOp, unsortedSegmentSum, data, segmentIds, numSegments);
 }
 
@@ -2976,7 +3032,7 @@ const whereOp = /* @__PURE__ */ defineOp('tf.Where', 'input:T');
  *
  * @param input Of any shape.
  */
-export function where(input: TensorInput): Tensor {
+export function where(input: TensorInput): Tensor<'i64'> {
   return call1(whereOp, where, input);
 }
 
@@ -2988,7 +3044,7 @@ const zerosLikeOp = /* @__PURE__ */ defineOp('tf.ZerosLike', 'x:T');
  *
  * @param x Of any shape; its elements do not matter.
  */
-export function zerosLike(x: TensorInput): Tensor {
+export function zerosLike<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(zerosLikeOp, zerosLike, x);
 }
 
@@ -3022,7 +3078,7 @@ export interface FusedConv2dOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Convolution of images, with a bias or a normalization of its channels and an activation.
@@ -3041,16 +3097,16 @@ export interface FusedConv2dOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function fusedConv2d(
-  input: TensorInput,
-  filter: TensorInput,
-  args: readonly TensorInput[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+export function fusedConv2d<D extends DType = DType>(
+  input: TensorInput<D>,
+  filter: TensorInput<D>,
+  args: readonly TensorInput<D>[],
+  strides: WindowSizes,
+  padding: Padding,
   options?: FusedConv2dOptions,
-): Tensor {
+): Tensor<D> {
   return callMany(
-    fusedConv2dOp, fusedConv2d, [input, filter, args], withOptions(fusedConv2dOp, fusedConv2d, options, { strides,
+    fusedConv2dOp, fusedConv2d, [input, filter, args], withWindows(fusedConv2dOp, fusedConv2d, options, { strides,
     padding }),
   )[0]!;
 }
@@ -3083,7 +3139,7 @@ export interface FusedDepthwiseConv2dNativeOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Depthwise convolution of images, with a bias or a normalization, and an activation.
@@ -3102,17 +3158,17 @@ export interface FusedDepthwiseConv2dNativeOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function fusedDepthwiseConv2dNative(
-  input: TensorInput,
-  filter: TensorInput,
-  args: readonly TensorInput[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+export function fusedDepthwiseConv2dNative<D extends DType = DType>(
+  input: TensorInput<D>,
+  filter: TensorInput<D>,
+  args: readonly TensorInput<D>[],
+  strides: WindowSizes,
+  padding: Padding,
   options?: FusedDepthwiseConv2dNativeOptions,
-): Tensor {
+): Tensor<D> {
   return callMany(
     fusedDepthwiseConv2dNativeOp, fusedDepthwiseConv2dNative, [input, filter, args],
-    withOptions(fusedDepthwiseConv2dNativeOp, fusedDepthwiseConv2dNative, options, { strides, padding }),
+    withWindows(fusedDepthwiseConv2dNativeOp, fusedDepthwiseConv2dNative, options, { strides, padding }),
   )[0]!;
 }
 
@@ -3150,8 +3206,8 @@ export interface FusedMatMulOptions {
  * @param b A matrix [k, n], or [n, k] if transposeB.
  * @param args One vector [n], the bias.
  */
-export function fusedMatMul(
-  a: TensorInput, b: TensorInput, args: readonly TensorInput[], options?: FusedMatMulOptions,
-): Tensor {
+export function fusedMatMul<D extends DType = DType>(
+  a: TensorInput<D>, b: TensorInput<D>, args: readonly TensorInput<D>[], options?: FusedMatMulOptions,
+): Tensor<D> {
   return callMany(fusedMatMulOp, fusedMatMul, [a, b, args], options)[0]!;
 }
