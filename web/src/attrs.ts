@@ -11,6 +11,7 @@ import type { AttrWriter, Engine, Handle } from './engine.js';
 import { errorIn, TandemError } from './errors.js';
 import { numElements, toElements } from './nested.js';
 import type { TensorLike } from './nested.js';
+import { camelCase } from './op.js';
 import type { AttrKind, AttrSpec, Op } from './op.js';
 import { copyOf, describe } from './values.js';
 
@@ -31,7 +32,7 @@ export type AttrValue =
 function failAttr(op: Op, name: string, expected: string, value: unknown): never {
   const got = Array.isArray(value) ? `[${value.map((element) => describe(element)).join(', ')}]`
     : typeof value === 'string' ? `'${value}'` : describe(value);
-  throw new TandemError('InvalidArgument', `[${op.name}] attribute ${name} must be ${expected}, got ${got}`,
+  throw new TandemError('InvalidArgument', `[${op.name}] attribute ${op.keepsNames ? name : camelCase(name)} must be ${expected}, got ${got}`,
     { op: op.name });
 }
 
