@@ -51,6 +51,13 @@ example() {  # NAME
     --test-reporter=junit --test-reporter-destination="$PWD/build/web/reports/$1.xml" test.mjs || true
 }
 
+# TensorFlow.js's own specs over its backend here.
+tfjs_specs() {  # NAME [OPTION...]
+  local name=tfjs_$1
+  shift
+  web_step "$name" node tests/tfjs/run.mjs "$@" --report "build/web/reports/$name.json" || true
+}
+
 test_web() {
   local report=$PWD/build/web/reports
   rm -rf build/web/reports
@@ -65,6 +72,10 @@ test_web() {
   web_step browser in_folder web npm run test:browser -- --report "$report/browser.json" || true
   web_step pages in_folder web npm run test:pages || true
   web_step bundlers in_folder web npm run test:bundlers || true
+  web_step tfjs in_folder tests/tfjs npm ci --prefer-offline --ignore-scripts || return 0
+  tfjs_specs node
+  tfjs_specs browser --browser
+  tfjs_specs browser_webgpu --browser --backend tandem-webgpu
   conformance node cpu
   conformance node_threads cpu --threads 2
   conformance browser cpu --browser

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "elementwise_ops.h"
 #include "op_definition.h"
 #include "tandem/element_expressions.h"
 #include "tandem/metadata_functions.h"
@@ -327,6 +328,7 @@ Status RegisterBinaryOps(OpRegistry& registry) {
               .Metadata<&NextAfterMetadata>(),
           Binary("tf.LogicalAnd", kBool, TANDEM_DOC("True where both x and y are, with broadcasting.")),
           Binary("tf.LogicalOr", kBool, TANDEM_DOC("True where x or y is, with broadcasting.")),
+          Binary("tf.LogicalXor", kBool, TANDEM_DOC("True where one of x and y is, but not both, with broadcasting.")),
           Equality(
               "tf.Equal",
               TANDEM_DOC("True where x is equal to y, with broadcasting. NaN is equal to nothing. If the shapes do not "
@@ -354,6 +356,7 @@ Status RegisterElementwiseOps(OpRegistry& registry) {
   TANDEM_RETURN_IF_ERROR(RegisterActivations(registry));
   TANDEM_RETURN_IF_ERROR(RegisterBinaryOps(registry));
   TANDEM_RETURN_IF_ERROR(RegisterBitwiseOps(registry));
+  TANDEM_RETURN_IF_ERROR(RegisterComplexOps(registry));
   return RegisterOps(
       registry,
       {

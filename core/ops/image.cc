@@ -3,34 +3,47 @@
 
 // ResizeBilinear, ResizeNearestNeighbor.
 
+#include <array>
 #include <string>
 #include <string_view>
 
+#include "image_ops.h"
 #include "op_definition.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
+
+StatusOr<std::array<int64_t, 2>> ReadImageSize(const HostInput& size, std::string_view name) {
+  if (size.metadata().rank() != 1 || size.size() != 2) {
+    return InvalidArgument(name, " must be a vector of a height and a width, got ", name, ": ", size.metadata());
+  }
+  if (size.Int(0) < 1 || size.Int(1) < 1) {
+    return InvalidArgument(name, " must have a height and a width of at least 1, got [", size.Int(0), ",", size.Int(1),
+                           "]");
+  }
+  return std::array<int64_t, 2>{size.Int(0), size.Int(1)};
+}
+
+Status CheckImages(std::string_view name, const TensorMetadata& images) {
+  if (images.rank() != 4) {
+    return InvalidArgument(name, " must have four dimensions, got ", name, ": ", images);
+  }
+  if (images.dim(1) == 0 || images.dim(2) == 0) {
+    return InvalidArgument(name, " must have at least one row and one column, got ", name, ": ", images);
+  }
+  return Status();
+}
+
 namespace {
 
 StatusOr<TensorShape> ResizedShape(const TensorMetadata& images, const HostInput& size, const OpAttrsRef& attrs) {
-  if (images.rank() != 4) {
-    return InvalidArgument("images must have four dimensions, got images: ", images);
-  }
-  if (images.dim(1) == 0 || images.dim(2) == 0) {
-    return InvalidArgument("images must have at least one row and one column, got images: ", images);
-  }
-  if (size.metadata().rank() != 1 || size.size() != 2) {
-    return InvalidArgument("size must be a vector of a height and a width, got size: ", size.metadata());
-  }
-  if (size.Int(0) < 1 || size.Int(1) < 1) {
-    return InvalidArgument("size must have a height and a width of at least 1, got [", size.Int(0), ",", size.Int(1),
-                           "]");
-  }
+  TANDEM_RETURN_IF_ERROR(CheckImages("images", images));
+  TANDEM_ASSIGN_OR_RETURN(const auto sizes, ReadImageSize(size, "size"));
   if (attrs.GetOr("align_corners", false) && attrs.GetOr("half_pixel_centers", false)) {
     return InvalidArgument("align_corners and half_pixel_centers must not both be true");
   }
-  return TensorShape({images.dim(0), size.Int(0), size.Int(1), images.dim(3)});
+  return TensorShape({images.dim(0), sizes[0], sizes[1], images.dim(3)});
 }
 
 StatusOr<TensorMetadata> ResizeBilinearMetadata(const TensorMetadata& images, HostInput size, const OpAttrsRef& attrs) {
@@ -66,6 +79,9 @@ half_pixel_centers: A pixel's centre is half a pixel from its edges, as in other
 }  // namespace
 
 Status RegisterImageOps(OpRegistry& registry) {
+  TANDEM_RETURN_IF_ERROR(RegisterImageGradientOps(registry));
+  TANDEM_RETURN_IF_ERROR(RegisterImageSampleOps(registry));
+  TANDEM_RETURN_IF_ERROR(RegisterBoxOps(registry));
   return RegisterOps(registry,
                      {
                          Resize("tf.ResizeBilinear", "resized_images: float",

@@ -9,6 +9,7 @@
 
 #include "fused_ops.h"
 #include "op_definition.h"
+#include "result_shape.h"
 #include "tandem/einsum_equation.h"
 #include "tandem/op_families.h"
 
@@ -118,6 +119,26 @@ StatusOr<TensorMetadata> MatrixDiagPartMetadata(const TensorMetadata& input) {
   TensorShape shape(dims.first(dims.size() - 2));
   shape.Append(std::min(dims[dims.size() - 2], dims.back()));
   return TensorMetadata(input.dtype, shape);
+}
+
+StatusOr<TensorMetadata> DiagMetadata(const TensorMetadata& diagonal) {
+  if (diagonal.rank() == 0 || 2 * diagonal.rank() > TensorShape::kMaxRank) {
+    return InvalidArgument("diagonal must have from one to ", TensorShape::kMaxRank / 2,
+                           " dimensions, got diagonal: ", diagonal);
+  }
+  TensorShape shape = diagonal.shape;
+  for (const int64_t dim : diagonal.shape.dims()) shape.Append(dim);
+  TANDEM_RETURN_IF_ERROR(CheckElementCount(shape, "diagonal: ", diagonal));
+  return TensorMetadata(diagonal.dtype, shape);
+}
+
+StatusOr<TensorMetadata> DiagPartMetadata(const TensorMetadata& input) {
+  const auto dims = input.shape.dims();
+  const size_t half = dims.size() / 2;
+  if (half == 0 || dims.size() % 2 != 0 || !std::equal(dims.begin(), dims.begin() + half, dims.begin() + half)) {
+    return InvalidArgument("input must have the shape of a diagonal twice, got input: ", input);
+  }
+  return TensorMetadata(input.dtype, TensorShape(dims.first(half)));
 }
 
 TANDEM_DEFINES OpDefinition FusedMatMulDef() {
@@ -233,6 +254,33 @@ TANDEM_DEFINES OpDefinition MatrixDiagPartDef() {
 input: Matrices [..., m, n]; the result is [..., min(m, n)].)"));
 }
 
+constexpr const char* kDiagDTypes = "T: {bfloat16, half, float, double, int32, int64, complex64}";
+
+TANDEM_DEFINES OpDefinition DiagDef() {
+  return OpDefinition("tf.Diag")
+      .Input("diagonal: T")
+      .Output("output: T")
+      .Attr(kDiagDTypes)
+      .Metadata<&DiagMetadata>()
+      .Doc(TANDEM_DOC(R"(A tensor that has the given elements on its diagonal, and 0 elsewhere.
+
+The result has the shape of diagonal twice: of diagonal [m, n] element [i, j, i, j] of the result, which is
+[m, n, m, n], is element [i, j]. tf.MatrixDiag makes a matrix of each vector instead.
+
+diagonal: Of one to four dimensions.)"));
+}
+
+TANDEM_DEFINES OpDefinition DiagPartDef() {
+  return OpDefinition("tf.DiagPart")
+      .Input("input: T")
+      .Output("diagonal: T")
+      .Attr(kDiagDTypes)
+      .Metadata<&DiagPartMetadata>()
+      .Doc(TANDEM_DOC(R"(The diagonal of a tensor that has the same shape twice, as tf.Diag makes it.
+
+input: Of shape [d1, ..., dk, d1, ..., dk], with k at least 1; the result is [d1, ..., dk].)"));
+}
+
 }  // namespace
 
 Status RegisterLinalgOps(OpRegistry& registry) {
@@ -259,6 +307,8 @@ b: A matrix [k, n], or [n, k] if transpose_b.)")),
           MatrixBandPartDef(),
           MatrixDiagDef(),
           MatrixDiagPartDef(),
+          DiagDef(),
+          DiagPartDef(),
       });
 }
 

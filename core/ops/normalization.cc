@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "normalization_ops.h"
 #include "op_definition.h"
 #include "tandem/metadata_functions.h"
 #include "tandem/op_families.h"
@@ -206,6 +207,7 @@ x: As it was normalized, with the same scale and epsilon; of rank 1 at least.)")
 }  // namespace
 
 Status RegisterNormalizationOps(OpRegistry& registry) {
+  TANDEM_RETURN_IF_ERROR(RegisterLocalNormalizationOps(registry));
   return RegisterOps(registry, {FusedBatchNormDef(), FusedBatchNormGradDef(), LayerNormDef(), LayerNormGradDef()});
 }
 

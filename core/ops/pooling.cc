@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// MaxPool, AvgPool and their gradients.
+// MaxPool, AvgPool and their gradients, MaxPoolWithArgmax.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,27 +86,19 @@ StatusOr<TensorMetadata> AvgPoolGradMetadata(HostInput orig_input_shape, const T
   return value;
 }
 
-constexpr const char* kMaxPadding = "padding: {'SAME', 'VALID', 'EXPLICIT'}";
-constexpr const char* kAvgPadding = "padding: {'SAME', 'VALID'}";
+constexpr const char* kPadding = "padding: {'SAME', 'VALID', 'EXPLICIT'}";
 constexpr const char* kFormat = "data_format: {'NHWC', 'NCHW'} = 'NHWC'";
 
 constexpr const char* kWindowDoc = TANDEM_DOC(R"(
 ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1 for
   batch and channels.
 padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a dimension,
-  and what they lack is divided between both sides, the odd element behind.)");
-constexpr const char* kExplicitDoc = TANDEM_DOC(R"( 'EXPLICIT': the images are
-  widened as explicit_paddings says.
-explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.)");
-constexpr const char* kFormatDoc = TANDEM_DOC(R"(
+  and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are widened as
+  explicit_paddings says.
+explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
 data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].)");
 
-TANDEM_DEFINES std::string WithWindowDoc(const char* doc, bool is_max) {
-  std::string result(doc);
-  result += kWindowDoc;
-  if (is_max) result += kExplicitDoc;
-  return result += kFormatDoc;
-}
+TANDEM_DEFINES std::string WithWindowDoc(const char* doc) { return std::string(doc) + kWindowDoc; }
 
 TANDEM_DEFINES OpDefinition MaxPoolDef() {
   return OpDefinition("tf.MaxPool")
@@ -112,7 +106,7 @@ TANDEM_DEFINES OpDefinition MaxPoolDef() {
       .Output("output: T")
       .Attr("ksize: list(int) >= 4")
       .Attr("strides: list(int) >= 4")
-      .Attr(kMaxPadding)
+      .Attr(kPadding)
       .Attr("explicit_paddings: list(int) = []")
       .Attr(kFormat)
       .Attr("T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16} = DT_FLOAT")
@@ -121,8 +115,7 @@ TANDEM_DEFINES OpDefinition MaxPoolDef() {
 
 Padding does not take part. A window with NaN gives NaN. Windows without padding must not be larger than the images.
 
-input: Of four dimensions; the batch and the channels may be empty.)",
-                         /*is_max=*/true));
+input: Of four dimensions; the batch and the channels may be empty.)"));
 }
 
 TANDEM_DEFINES OpDefinition AvgPoolDef() {
@@ -131,7 +124,8 @@ TANDEM_DEFINES OpDefinition AvgPoolDef() {
       .Output("output: T")
       .Attr("ksize: list(int) >= 4")
       .Attr("strides: list(int) >= 4")
-      .Attr(kAvgPadding)
+      .Attr(kPadding)
+      .Attr("explicit_paddings: list(int) = []")
       .Attr(kFormat)
       .Attr("T: {half, bfloat16, float, double}")
       .Metadata<&AvgPoolMetadata>()
@@ -140,8 +134,7 @@ TANDEM_DEFINES OpDefinition AvgPoolDef() {
 Padding does not take part: the mean is of the elements that are there. f16 and bf16 are added up in f32. Windows without
 padding must not be larger than the images.
 
-value: Of four dimensions; the batch and the channels may be empty.)",
-                         /*is_max=*/false));
+value: Of four dimensions; the batch and the channels may be empty.)"));
 }
 
 TANDEM_DEFINES OpDefinition MaxPoolGradDef() {
@@ -152,7 +145,7 @@ TANDEM_DEFINES OpDefinition MaxPoolGradDef() {
       .Output("output: T")
       .Attr("ksize: list(int) >= 4")
       .Attr("strides: list(int) >= 4")
-      .Attr(kMaxPadding)
+      .Attr(kPadding)
       .Attr("explicit_paddings: list(int) = []")
       .Attr(kFormat)
       .Attr("T: realnumbertype = DT_FLOAT")
@@ -164,8 +157,7 @@ an element gets the sum of what its windows give it, computed in f32 for f16 and
 
 orig_input: What was pooled.
 orig_output: The result of tf.MaxPool. A window without this element gives its gradient to none.
-grad: The gradient with regard to that result, of the same shape.)",
-                         /*is_max=*/true));
+grad: The gradient with regard to that result, of the same shape.)"));
 }
 
 TANDEM_DEFINES OpDefinition AvgPoolGradDef() {
@@ -175,7 +167,8 @@ TANDEM_DEFINES OpDefinition AvgPoolGradDef() {
       .Output("output: T")
       .Attr("ksize: list(int) >= 4")
       .Attr("strides: list(int) >= 4")
-      .Attr(kAvgPadding)
+      .Attr(kPadding)
+      .Attr("explicit_paddings: list(int) = []")
       .Attr(kFormat)
       .Attr("T: {half, bfloat16, float, double}")
       .Metadata<&AvgPoolGradMetadata>()
@@ -184,14 +177,53 @@ TANDEM_DEFINES OpDefinition AvgPoolGradDef() {
 The gradient of each window goes to its elements in equal parts; f16 and bf16 compute in f32.
 
 orig_input_shape: The four sizes of what was pooled.
-grad: The gradient with regard to the result of tf.AvgPool, of the same shape.)",
-                         /*is_max=*/false));
+grad: The gradient with regard to the result of tf.AvgPool, of the same shape.)"));
+}
+
+StatusOr<std::array<TensorMetadata, 2>> MaxPoolWithArgmaxMetadata(const TensorMetadata& input,
+                                                                  const OpAttrsRef& attrs) {
+  TANDEM_ASSIGN_OR_RETURN(const TensorMetadata pooled, PooledMetadata("input", input, attrs));
+  const DType dtype = attrs.GetOr("Targmax", DType::kI64);
+  const bool with_batch = attrs.GetOr("include_batch_in_index", false);
+  const int64_t batch = with_batch ? 1 : std::max<int64_t>(1, input.dim(0));
+  if (dtype == DType::kI32 && input.num_elements() / batch - 1 > std::numeric_limits<int32_t>::max()) {
+    return InvalidArgument("places must fit in i32, got input: ", input, "; set Targmax to i64");
+  }
+  return std::array<TensorMetadata, 2>{pooled, TensorMetadata(dtype, pooled.shape)};
+}
+
+TANDEM_DEFINES OpDefinition MaxPoolWithArgmaxDef() {
+  return OpDefinition("tf.MaxPoolWithArgmax")
+      .Input("input: T")
+      .Output("output: T")
+      .Output("argmax: Targmax")
+      .Attr("ksize: list(int) >= 4")
+      .Attr("strides: list(int) >= 4")
+      .Attr("Targmax: {int32, int64} = DT_INT64")
+      .Attr("padding: {'SAME', 'VALID'}")
+      .Attr("include_batch_in_index: bool = false")
+      .Attr("T: realnumbertype")
+      .Metadata<&MaxPoolWithArgmaxMetadata>()
+      .Doc(TANDEM_DOC(R"(The largest element of each window on images, and where it is.
+
+The place of an element in row y, column x and channel c is (y * width + x) * channels + c, to which
+include_batch_in_index adds the image's number times the elements of an image. Of equal elements the first one counts,
+row by row; a window with NaN gives the first NaN. Padding does not take part; windows without it must not be larger
+than the images.
+
+input: Images, [batch, height, width, channels]; the batch and the channels may be empty.
+ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1 for
+  batch and channels.
+padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a dimension,
+  and what they lack is divided between both sides, the odd element behind.
+include_batch_in_index: Whether places are in the whole input, rather than in their image.)"));
 }
 
 }  // namespace
 
 Status RegisterPoolingOps(OpRegistry& registry) {
-  return RegisterOps(registry, {MaxPoolDef(), MaxPoolGradDef(), AvgPoolDef(), AvgPoolGradDef()});
+  return RegisterOps(registry,
+                     {MaxPoolDef(), MaxPoolGradDef(), MaxPoolWithArgmaxDef(), AvgPoolDef(), AvgPoolGradDef()});
 }
 
 }  // namespace tandem

@@ -3,16 +3,26 @@
 
 // Random ops that are pure functions of their seed; philox.h says which bits they give.
 
+#include <cstdint>
+#include <limits>
+#include <string>
+
 #include "host_vector.h"
 #include "op_definition.h"
+#include "result_shape.h"
 #include "tandem/op_families.h"
 
 namespace tandem {
 namespace {
 
+Status CheckSeed(const TensorMetadata& seed) {
+  if (seed.rank() == 1 && seed.dim(0) == 2) return Status();
+  return InvalidArgument("seed must have shape [2], got seed: ", seed);
+}
+
 StatusOr<TensorMetadata> StatelessRandomMetadata(HostInput shape, const TensorMetadata& seed, const OpAttrsRef& attrs) {
   TANDEM_ASSIGN_OR_RETURN(const TensorShape result, ReadHostShape(shape, "shape"));
-  if (seed.rank() != 1 || seed.dim(0) != 2) return InvalidArgument("seed must have shape [2], got seed: ", seed);
+  TANDEM_RETURN_IF_ERROR(CheckSeed(seed));
   return TensorMetadata(attrs.GetOr("dtype", DType::kF32), result);
 }
 
@@ -24,6 +34,66 @@ StatusOr<TensorMetadata> RandomIntMetadata(HostInput shape, const TensorMetadata
   TANDEM_ASSIGN_OR_RETURN(TensorMetadata result, StatelessRandomMetadata(shape, seed, attrs));
   result.dtype = minval.dtype;
   return result;
+}
+
+StatusOr<TensorMetadata> MultinomialMetadata(const TensorMetadata& logits, HostInput num_samples,
+                                             const OpAttrsRef& attrs) {
+  if (logits.rank() != 2) return InvalidArgument("logits must be a matrix, got logits: ", logits);
+  TANDEM_ASSIGN_OR_RETURN(const int64_t samples, num_samples.Scalar("num_samples"));
+  if (samples < 0) return InvalidArgument("num_samples must be at least 0, got num_samples: ", samples);
+  const DType dtype = attrs.GetOr("output_dtype", DType::kI64);
+  if (dtype == DType::kI32 && logits.dim(1) > std::numeric_limits<int32_t>::max()) {
+    return InvalidArgument("classes must fit in i32, got logits: ", logits, "; set output_dtype to i64");
+  }
+  const TensorShape shape = {logits.dim(0), samples};
+  TANDEM_RETURN_IF_ERROR(CheckElementCount(shape, "logits: ", logits, ", num_samples: ", samples));
+  return TensorMetadata(dtype, shape);
+}
+
+StatusOr<TensorMetadata> StatelessMultinomialMetadata(const TensorMetadata& logits, HostInput num_samples,
+                                                      const TensorMetadata& seed, const OpAttrsRef& attrs) {
+  TANDEM_RETURN_IF_ERROR(CheckSeed(seed));
+  return MultinomialMetadata(logits, num_samples, attrs);
+}
+
+constexpr const char* kMultinomialDoc = TANDEM_DOC(R"(
+
+Element [i, j] of the result is a class of row i of logits: each with a probability that is proportional to the
+exponential of its logit. A class whose logit is not finite is never drawn. It is the first class at which the sum of
+exponentials, in f64 and relative to the largest, is above u times the whole sum, where u is the number that
+tf.StatelessRandomUniform gives in f64 for the same seed and the result's shape.
+
+logits: A matrix: unnormalised logarithms of probabilities, a row for each distribution. An error names the first row
+  without a finite number.
+num_samples: One number: how many classes are drawn from each row.
+output_dtype: The dtype of the result, in which the number of classes must fit.)");
+
+TANDEM_DEFINES OpDefinition MultinomialDef() {
+  return OpDefinition("tf.Multinomial")
+      .Input("logits: T")
+      .HostInput("num_samples: int32")
+      .Output("output: output_dtype")
+      .Attr("seed: int = 0")
+      .Attr("seed2: int = 0")
+      .Attr("T: realnumbertype")
+      .Attr("output_dtype: {int32, int64} = DT_INT64")
+      .Metadata<&MultinomialMetadata>()
+      .Doc(std::string(TANDEM_DOC("Draws classes, the same ones for the same seed: tf.StatelessMultinomial with seed "
+                                  "[seed, seed2].")) +
+           kMultinomialDoc);
+}
+
+TANDEM_DEFINES OpDefinition StatelessMultinomialDef() {
+  return OpDefinition("tf.StatelessMultinomial")
+      .Input("logits: T")
+      .HostInput("num_samples: int32")
+      .Input("seed: Tseed")
+      .Output("output: output_dtype")
+      .Attr("T: realnumbertype")
+      .Attr("Tseed: {int32, int64} = DT_INT64")
+      .Attr("output_dtype: {int32, int64} = DT_INT64")
+      .Metadata<&StatelessMultinomialMetadata>()
+      .Doc(std::string(TANDEM_DOC("Draws classes, the same ones for the same seed.")) + kMultinomialDoc);
 }
 
 TANDEM_DEFINES OpDefinition StatelessRandomDef(const char* name) {
@@ -86,6 +156,8 @@ shape: The sizes of the result, at most 8, each at least 0.
 seed: Shape [2], as for tf.StatelessRandomUniform.
 minval: A scalar: the smallest number.
 maxval: A scalar above minval, itself left out.)")),
+          MultinomialDef(),
+          StatelessMultinomialDef(),
       });
 }
 

@@ -3,6 +3,7 @@
 
 // Ops that rearrange elements or ask for shapes: Reshape, Transpose, Tile, SpaceToDepth, Shape and the like.
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -357,9 +358,30 @@ block_size: Height and width of a block.
 data_format: 'NHWC': the channels are the last dimension; 'NCHW': they are dimension 1.)"));
 }
 
+StatusOr<TensorMetadata> BroadcastArgsMetadata(const TensorMetadata& s0, const TensorMetadata& s1) {
+  if (s0.rank() != 1 || s1.rank() != 1) {
+    return InvalidArgument("s0 and s1 must be vectors, got s0: ", s0, ", s1: ", s1);
+  }
+  return TensorMetadata(s0.dtype, {std::max(s0.dim(0), s1.dim(0))});
+}
+
+TANDEM_DEFINES OpDefinition BroadcastArgsDef() {
+  return OpDefinition("tf.BroadcastArgs")
+      .Input("s0: T")
+      .Input("s1: T")
+      .Output("r0: T")
+      .Attr("T: {int32, int64} = DT_INT32")
+      .Metadata<&BroadcastArgsMetadata>()
+      .Doc(TANDEM_DOC(R"(The shape to which tensors of two shapes broadcast, as a vector.
+
+s0: The sizes of the first shape; of sizes at the same place, counted from the end, both are equal or one is 1.
+s1: The sizes of the second shape.)"));
+}
+
 }  // namespace
 
 Status RegisterShapeOps(OpRegistry& registry) {
+  TANDEM_RETURN_IF_ERROR(RegisterShapeBatchOps(registry));
   TANDEM_RETURN_IF_ERROR(RegisterShapePadOps(registry));
   TANDEM_RETURN_IF_ERROR(RegisterShapePartOps(registry));
   TANDEM_RETURN_IF_ERROR(RegisterShapeSliceOps(registry));
@@ -370,6 +392,7 @@ Status RegisterShapeOps(OpRegistry& registry) {
                                    TransposeDef(),
                                    TileDef(),
                                    BroadcastToDef(),
+                                   BroadcastArgsDef(),
                                    ShapeDef(),
                                    SizeDef(),
                                    RankDef(),

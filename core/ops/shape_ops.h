@@ -11,6 +11,7 @@
 
 namespace tandem {
 
+Status RegisterShapeBatchOps(OpRegistry& registry);  // SpaceToBatchND, BatchToSpaceND
 Status RegisterShapePadOps(OpRegistry& registry);    // Pad, PadV2, MirrorPad
 Status RegisterShapePartOps(OpRegistry& registry);   // ConcatV2, Split, SplitV, Pack, Unpack
 Status RegisterShapeSliceOps(OpRegistry& registry);  // Slice, StridedSlice, ReverseV2

@@ -8,6 +8,7 @@ import '@tensorflow/tfjs-core/dist/register_all_gradients.js';
 import * as tf from '@tensorflow/tfjs-core';
 import '@tensorflow/tfjs-backend-cpu';
 import { setThreadsCount, setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
+import '@tensorflow/tfjs-backend-webgpu';
 import * as layers from '@tensorflow/tfjs-layers';
 import 'tandem-rt/tfjs';
 import { setRuntimeOptions } from 'tandem-rt/tfjs';

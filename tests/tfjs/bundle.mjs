@@ -22,15 +22,16 @@ const OF_NODE = /^(fs|path|os|util|crypto|worker_threads|perf_hooks|node-fetch|u
 /**
  * @param {string} entry
  * @param {string} outfile
- * @param {boolean} forBrowser where the package is then at /dist/; else at its place in the source tree
+ * @param {boolean} forBrowser a classic script then, since specs look at what `this` is; its exports are the global
+ *   `bundled`, and it finds the package as the global `tandem`. Else a module, with the package of the source tree
  */
 export async function bundle(entry, outfile, forBrowser) {
-  const packageUrl = forBrowser ? '/dist/index.js' : pathToFileURL(join(dist, 'index.node.js')).href;
+  const packageUrl = pathToFileURL(join(dist, 'index.node.js')).href;
   await build({
     entryPoints: [entry],
     outfile,
     bundle: true,
-    format: 'esm',
+    ...(forBrowser ? { format: 'iife', globalName: 'bundled' } : { format: 'esm' }),
     target: 'es2022',
     platform: forBrowser ? 'browser' : 'node',
     mainFields: ['module', 'main'],
@@ -45,7 +46,9 @@ export async function bundle(entry, outfile, forBrowser) {
     plugins: [{
       name: 'packages',
       setup({ onLoad, onResolve }) {
-        onResolve({ filter: /^tandem-rt$/ }, () => ({ path: packageUrl, external: true }));
+        onResolve({ filter: /^tandem-rt$/ }, () => (
+          forBrowser ? { path: 'tandem', namespace: 'global' } : { path: packageUrl, external: true }));
+        onLoad({ filter: /.*/, namespace: 'global' }, ({ path }) => ({ contents: `module.exports = globalThis.${path};` }));
         onResolve({ filter: /^tandem-rt\/tfjs$/ }, () => ({ path: join(dist, 'tfjs/index.js') }));
         onResolve({ filter: /^@tensorflow\/tfjs-core$/ }, ({ path }) => ({ path: join(folderOf(path), 'dist/index.js') }));
         if (!forBrowser) return;

@@ -4,8 +4,9 @@
 // TensorFlow.js's own specs over tandem-rt/tfjs, as they are in @tensorflow/tfjs-core, in Node or headless Chromium.
 // expected_failures.json says which ones fail, and why; one that fails and is not there is a failure, and so is one that
 // is there and passes. Exits with 1 then.
-// usage: node run.mjs [--backend tandem|tandem-webgpu] [--browser] [--grep TEXT] [--report FILE] [--list]
+// usage: node run.mjs [--backend tandem|tandem-webgpu] [--browser] [--grep TEXT] [--report FILE] [--list] [--update]
 //   --list prints what fails, expected or not
+//   --update makes what fails what is expected to; reasons that are new are what the specs said, to be put better
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -23,7 +24,7 @@ const TIMEOUT_MS = 900_000;
 const { values: options } = parseArgs({
   options: {
     backend: { type: 'string', default: 'tandem' }, browser: { type: 'boolean', default: false },
-    grep: { type: 'string' }, report: { type: 'string' }, list: { type: 'boolean', default: false },
+    grep: { type: 'string' }, report: { type: 'string' }, list: { type: 'boolean', default: false }, update: { type: 'boolean', default: false },
   },
 });
 const { backend, browser } = options;
@@ -43,7 +44,12 @@ async function runInNode() {
 
 async function runInChromium() {
   await bundle(join(here, 'specs.js'), join(out, 'specs.js'), true);
-  const page = `import { runSpecs } from '/specs/specs.js';
+  const page = `import * as tandem from '/dist/index.js';
+    globalThis.tandem = tandem;
+    const script = document.createElement('script');
+    script.src = '/specs/specs.js';
+    await new Promise((resolve) => { script.onload = resolve; document.head.append(script); });
+    const { runSpecs } = globalThis.bundled;
     const onProgress = (done) => report({ done });
     runSpecs({ ...${JSON.stringify({ backend, grep: options.grep })}, onProgress }).then(
       (result) => report({ end: result }), (error) => report({ end: { error: String(error.stack ?? error) } }));`;
@@ -73,7 +79,14 @@ const { failures, passed, skipped } = await (browser ? runInChromium() : runInNo
 const seconds = ((performance.now() - begin) / 1000).toFixed(1);
 
 const target = `${browser ? 'chromium' : 'node'}-${onWebGpu ? 'webgpu' : 'cpu'}`;
-const expected = JSON.parse(await readFile(join(here, 'expected_failures.json'), 'utf8'))[target] ?? {};
+const listFile = join(here, 'expected_failures.json');
+const list = JSON.parse(await readFile(listFile, 'utf8'));
+if (options.update) {
+  const old = list[target] ?? {};
+  list[target] = Object.fromEntries(Object.entries(failures).map(([name, said]) => [name, old[name] ?? said.split('\n')[0]]));
+  await writeFile(listFile, `${JSON.stringify(list, null, 2)}\n`);
+}
+const expected = list[target] ?? {};
 const names = Object.keys(failures);
 const unexpected = names.filter((name) => !(name in expected));
 const passes = options.grep === undefined ? Object.keys(expected).filter((name) => !(name in failures)) : [];

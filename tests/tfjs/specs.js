@@ -41,7 +41,7 @@ export async function runSpecs({ backend, grep, runtime = {}, onProgress = () =>
       if (status === 'excluded') return;
       if (status === 'passed') ++result.passed;
       else if (status === 'pending') ++result.skipped;
-      else result.failures[fullName] = String(failedExpectations[0]?.message);
+      else result.failures[fullName] = String(failedExpectations[0]?.message) + (globalThis.STACK ? failedExpectations[0].stack : '');
       if (++done % 500 === 0) onProgress(done);
     },
     suiteDone({ failedExpectations = [], fullName }) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <complex>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -334,6 +335,64 @@ const std::vector<KernelCase>& Cases() {
       {"UniqueColumns", "tf.UniqueV2", 2,
        [](KernelWorld& w) {
          return List(w.F32({50'000, 16}), w.Ints({1}));
+       }},
+
+      // Volumes, images, signals, counts.
+      {"Conv3D", "tf.Conv3D", 1,
+       [](KernelWorld& w) {
+         return List(w.F32({1, 20, 30, 30, 8}), w.F32({3, 3, 3, 8, 16}));
+       },
+       [] { return Attrs("strides", Numbers{1, 1, 1, 1, 1}, "padding", "SAME"); }},
+      {"Conv3DBackpropFilter", "tf.Conv3DBackpropFilterV2", 1,
+       [](KernelWorld& w) {
+         return List(w.F32({1, 20, 30, 30, 8}), w.Ints({3, 3, 3, 8, 16}), w.F32({1, 20, 30, 30, 16}));
+       },
+       [] { return Attrs("strides", Numbers{1, 1, 1, 1, 1}, "padding", "SAME"); }},
+      {"MaxPool3D", "tf.MaxPool3D", 1, [](KernelWorld& w) { return List(w.F32({1, 40, 60, 60, 8})); },
+       [] {
+         return Attrs("ksize", Numbers{1, 3, 3, 3, 1}, "strides", Numbers{1, 1, 1, 1, 1}, "padding", "SAME");
+       }},
+      {"MaxPool3DGrad", "tf.MaxPool3DGrad", 1,
+       [](KernelWorld& w) {
+         return List(w.F32({1, 20, 40, 40, 8}), w.F32({1, 20, 40, 40, 8}), w.F32({1, 20, 40, 40, 8}));
+       },
+       [] {
+         return Attrs("ksize", Numbers{1, 3, 3, 3, 1}, "strides", Numbers{1, 1, 1, 1, 1}, "padding", "SAME");
+       }},
+      {"Dilation2D", "tf.Dilation2D", 1,
+       [](KernelWorld& w) {
+         return List(w.F32({1, 200, 200, 8}), w.F32({3, 3, 8}));
+       },
+       [] {
+         return Attrs("strides", Numbers{1, 1, 1, 1}, "rates", Numbers{1, 1, 1, 1}, "padding", "SAME");
+       }},
+      {"Lrn", "tf.LRN", 1, [](KernelWorld& w) { return List(w.F32({1, 100, 100, 64})); }},
+      {"SpaceToBatch", "tf.SpaceToBatchND", 1,
+       [](KernelWorld& w) {
+         return List(w.F32({4, 512, 512, 4}), w.Ints({2, 2}), w.Dense<int32_t>({2, 2}, {0, 0, 0, 0}));
+       }},
+      {"ResizeBilinearGrad", "tf.ResizeBilinearGrad", 1,
+       [](KernelWorld& w) {
+         return List(w.F32({1, 1000, 1000, 3}), w.F32({1, 300, 300, 3}));
+       }},
+      {"CropAndResize", "tf.CropAndResize", 1,
+       [](KernelWorld& w) {
+         return List(w.F32({1, 100, 100, 3}), w.Dense<float>({1, 4}, {0, 0, 1, 1}), w.Ints({0}), w.Ints({1500, 1500}));
+       }},
+      {"Fft", "tf.FFT", 1, [](KernelWorld& w) { return List(w.Counting<std::complex<float>>({1 << 18})); }},
+      {"FftOfAPrime", "tf.FFT", 1, [](KernelWorld& w) { return List(w.Counting<std::complex<float>>({65'537})); }},
+      {"Bincount", "tf.Bincount", 1,
+       [](KernelWorld& w) { return List(w.Counting<int32_t>({4 * kMega}), w.Int(101), w.F32({0})); }},
+      {"Multinomial", "tf.Multinomial", 1, [](KernelWorld& w) { return List(w.F32({20, 10'000}), w.Int(10'000)); }},
+      {"SparseSegmentSum", "tf.SparseSegmentSum", 1,
+       [](KernelWorld& w) {
+         return List(w.F32({101, 64}), w.Counting<int32_t>({100'000}), w.Counting<int32_t>({100'000}, 1));
+       }},
+      {"StringNGrams", "tf.StringNGrams", 2,
+       [](KernelWorld& w) { return List(w.Strings(200'000), w.Dense<int64_t>({2}, {0, 200'000})); },
+       [] {
+         return Attrs("separator", " ", "ngram_widths", Numbers{2, 3}, "left_pad", "", "right_pad", "", "pad_width",
+                      int64_t{0}, "preserve_short_sequences", false);
        }},
 
       // Movement and creation.

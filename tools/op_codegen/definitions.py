@@ -10,9 +10,9 @@ RENAMED = {"assert": "assertTrue", "print": "printStrings"}
 
 def function_name(op, registered):
     """tf.ConcatV2 -> concat, tf._FusedConv2D -> fusedConv2d; tf.PadV2 -> padV2, because there is a tf.Pad as well."""
-    version = re.search(r"V\d+$", op)
-    unversioned = op[:version.start()] if version else op
-    name = (op if version and unversioned in registered else unversioned).split(".", 1)[1].lstrip("_")
+    unversioned = re.sub(r"V\d+$", "", op)
+    versions = [other for other in registered if re.sub(r"V\d+$", "", other) == unversioned]
+    name = (op if len(versions) > 1 else unversioned).split(".", 1)[1].lstrip("_")
     name = name[0].lower() + re.sub(r"(?<=\d)D", "d", name[1:])
     return RENAMED.get(name, name)
 

@@ -134,16 +134,24 @@ mkdirSync(dist, { recursive: true });
 await bundleEntries('', { platform: 'neutral', plugins: [embedded('.')] });
 await bundleEntries('.node', { platform: 'node', plugins: [embedded('.'), forNode] });
 await Promise.all(Object.entries(SCRIPTS).map(([name, source]) => bundleScript(name, source)));
-// The package itself and TensorFlow.js are the program's. Files share what they have in common.
-await esbuild.build({
+// The package itself and TensorFlow.js are the program's. One file has all kernels, of which bundlers take what is used;
+// the other registers them.
+const beside = {
+  name: 'beside',
+  setup(build) {
+    build.onResolve({ filter: /^\.\/custom\.js$/ }, ({ path }) => ({ path, external: true }));
+  },
+};
+const bundleForTfjs = (name, plugins) => esbuild.build({
   ...common,
   platform: 'neutral',
-  entryPoints: ['index', 'custom'].map((name) => join(root, `src/tfjs/${name}.ts`)),
-  outdir: join(dist, 'tfjs'),
-  splitting: true,
-  chunkNames: 'kernels-[hash]',
+  entryPoints: [join(root, `src/tfjs/${name}.ts`)],
+  outfile: join(dist, `tfjs/${name}.js`),
   packages: 'external',
+  plugins,
 });
+await bundleForTfjs('custom', []);
+await bundleForTfjs('index', [beside]);
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 execFileSync(process.execPath, [tsc, '--project', root, '--emitDeclarationOnly'], { stdio: 'inherit' });
 for (const { from, name, required } of FILES) {

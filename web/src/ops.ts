@@ -348,10 +348,12 @@ export function atanh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
 const avgPoolOp = /* @__PURE__ */ defineOp(
   'tf.AvgPool',
   'value:T',
-  'ksize:int[] strides:int[] padding:string data_format:string',
+  'ksize:int[] strides:int[] padding:string explicit_paddings:int[] data_format:string',
 );
 /** Attributes of {@link avgPool}. */
 export interface AvgPoolOptions {
+  /** For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty. Default: []. */
+  explicitPaddings?: readonly number[];
   /** 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width]. Default: 'NHWC'. */
   dataFormat?: 'NHWC' | 'NCHW';
 }
@@ -367,7 +369,8 @@ export interface AvgPoolOptions {
  * @param ksize The sizes of a window along each dimension of the images, as strides the steps from one to the next;
  *   both 1 for batch and channels.
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
- *   dimension, and what they lack is divided between both sides, the odd element behind.
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+ *   widened as explicitPaddings says.
  */
 export function avgPool<D extends DType = DType>(
   value: TensorInput<D>, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: AvgPoolOptions,
@@ -375,13 +378,97 @@ export function avgPool<D extends DType = DType>(
   return call1(avgPoolOp, avgPool, value, withWindows(avgPoolOp, avgPool, options, { ksize, strides, padding }));
 }
 
+const avgPool3dOp = /* @__PURE__ */ defineOp(
+  'tf.AvgPool3D',
+  'input:T',
+  'ksize:int[] strides:int[] padding:string explicit_paddings:int[] data_format:string',
+);
+/** Attributes of {@link avgPool3d}. */
+export interface AvgPool3dOptions {
+  /** For 'EXPLICIT', two numbers for each dimension, before and after; else empty. Default: []. */
+  explicitPaddings?: readonly number[];
+  /**
+   * 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height, width].
+   * Default: 'NDHWC'.
+   */
+  dataFormat?: 'NDHWC' | 'NCDHW';
+}
+/**
+ * The mean of each window on volumes.
+ *
+ * Padding does not take part: the mean is of the elements that are there. f16 and bf16 are added up in f32. Windows
+ * without padding must not be larger than the volumes.
+ *
+ * tf.AvgPool3D(input: T) gives output: T; T: f16, bf16, f32 or f64.
+ *
+ * @param input Of five dimensions; the batch and the channels may be empty.
+ * @param ksize The sizes of a window along each dimension; 1 for batch and channels.
+ * @param strides The steps from one window to the next along each dimension; 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+ *   widened as explicitPaddings says.
+ */
+export function avgPool3d<D extends DType = DType>(
+  input: TensorInput<D>, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: AvgPool3dOptions,
+): Tensor<D> {
+  return call1(
+    avgPool3dOp, avgPool3d, input, withWindows(avgPool3dOp, avgPool3d, options, { ksize, strides, padding }),
+  );
+}
+
+const avgPool3dGradOp = /* @__PURE__ */ defineOp(
+  'tf.AvgPool3DGrad',
+  'orig_input_shape:i32! grad:T',
+  'ksize:int[] strides:int[] padding:string explicit_paddings:int[] data_format:string',
+);
+/** Attributes of {@link avgPool3dGrad}. */
+export interface AvgPool3dGradOptions {
+  /** For 'EXPLICIT', two numbers for each dimension, before and after; else empty. Default: []. */
+  explicitPaddings?: readonly number[];
+  /**
+   * 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height, width].
+   * Default: 'NDHWC'.
+   */
+  dataFormat?: 'NDHWC' | 'NCDHW';
+}
+/**
+ * Gradient of tf.AvgPool3D.
+ *
+ * The gradient of each window goes to its elements in equal parts; f16 and bf16 compute in f32.
+ *
+ * tf.AvgPool3DGrad(origInputShape: i32 (host), grad: T) gives output: T; T: f16, bf16, f32 or f64.
+ *
+ * @param origInputShape The five sizes of what was pooled.
+ * @param grad The gradient with regard to the result of tf.AvgPool3D, of the same shape.
+ * @param ksize The sizes of a window along each dimension; 1 for batch and channels.
+ * @param strides The steps from one window to the next along each dimension; 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+ *   widened as explicitPaddings says.
+ */
+export function avgPool3dGrad<D extends DType = DType>(
+  origInputShape: TensorInput,
+  grad: TensorInput<D>,
+  ksize: WindowSizes,
+  strides: WindowSizes,
+  padding: Padding,
+  options?: AvgPool3dGradOptions,
+): Tensor<D> {
+  return call2(
+    avgPool3dGradOp, avgPool3dGrad, origInputShape, grad, withWindows(avgPool3dGradOp, avgPool3dGrad, options, { ksize,
+    strides, padding }),
+  );
+}
+
 const avgPoolGradOp = /* @__PURE__ */ defineOp(
   'tf.AvgPoolGrad',
   'orig_input_shape:i32! grad:T',
-  'ksize:int[] strides:int[] padding:string data_format:string',
+  'ksize:int[] strides:int[] padding:string explicit_paddings:int[] data_format:string',
 );
 /** Attributes of {@link avgPoolGrad}. */
 export interface AvgPoolGradOptions {
+  /** For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty. Default: []. */
+  explicitPaddings?: readonly number[];
   /** 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width]. Default: 'NHWC'. */
   dataFormat?: 'NHWC' | 'NCHW';
 }
@@ -397,7 +484,8 @@ export interface AvgPoolGradOptions {
  * @param ksize The sizes of a window along each dimension of the images, as strides the steps from one to the next;
  *   both 1 for batch and channels.
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
- *   dimension, and what they lack is divided between both sides, the odd element behind.
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+ *   widened as explicitPaddings says.
  */
 export function avgPoolGrad<D extends DType = DType>(
   origInputShape: TensorInput,
@@ -437,6 +525,30 @@ export function batchMatMul<D extends DType = DType>(
   x: TensorInput<D>, y: TensorInput<D>, options?: BatchMatMulOptions,
 ): Tensor<D> {
   return call2(batchMatMulOp, batchMatMul, x, y, options);
+}
+
+const batchToSpaceNDOp = /* @__PURE__ */ defineOp(
+  'tf.BatchToSpaceND',
+  'input:T block_shape:Tblock_shape! crops:Tcrops!',
+);
+/**
+ * Makes a part of the batch the positions in blocks of other dimensions, and crops these.
+ *
+ * The inverse of tf.SpaceToBatchND: element [b * N + n, x1, ..., xM, ...], with N the size of the result's batch, goes
+ * to [n, x1 * b1 + y1, ..., xM * bM + yM, ...], where y1, ..., yM is position b of a block, in row-major order.
+ *
+ * tf.BatchToSpaceND(input: T, blockShape: Tblock_shape (host), crops: Tcrops (host)) gives output: T; T: bool, u8, i8,
+ * u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64 or string; Tblock_shape: i32 or i64; Tcrops: i32 or i64.
+ *
+ * @param input Of shape [N * b1 * ... * bM, d1, ..., dM, ...].
+ * @param blockShape M sizes, each at least 1.
+ * @param crops Of shape [M, 2]: how many elements are left out at the beginning and at the end of each of these
+ *   dimensions.
+ */
+export function batchToSpaceND<D extends DType = DType>(
+  input: TensorInput<D>, blockShape: TensorInput, crops: TensorInput,
+): Tensor<D> {
+  return call3(batchToSpaceNDOp, batchToSpaceND, input, blockShape, crops);
 }
 
 const biasAddOp = /* @__PURE__ */ defineOp('tf.BiasAdd', 'value:T bias:T', 'data_format:string');
@@ -480,6 +592,24 @@ export function biasAddGrad<D extends DType = DType>(
   return call1(biasAddGradOp, biasAddGrad, outBackprop, options);
 }
 
+const bincountOp = /* @__PURE__ */ defineOp('tf.Bincount', 'arr:i32 size:i32! weights:T');
+/**
+ * Counts how often each integer occurs, or adds up the weights of its occurrences.
+ *
+ * Element i of the result is for the elements of arr that are i, in order; those from size on do not count.
+ *
+ * tf.Bincount(arr: i32, size: i32 (host), weights: T) gives bins: T; T: i32, i64, f32 or f64.
+ *
+ * @param arr Integers of at least 0, of any shape; an error names the first one that is not.
+ * @param size One number: how many bins there are.
+ * @param weights Of the shape of arr, or empty: then each element counts 1.
+ */
+export function bincount<D extends DType = DType>(
+  arr: TensorInput, size: TensorInput, weights: TensorInput<D>,
+): Tensor<D> {
+  return call3(bincountOp, bincount, arr, size, weights);
+}
+
 const bitwiseAndOp = /* @__PURE__ */ defineOp('tf.BitwiseAnd', 'x:T=i32 y:T=i32');
 /**
  * Bits that are set in both x and y, with broadcasting.
@@ -508,6 +638,19 @@ const bitwiseXorOp = /* @__PURE__ */ defineOp('tf.BitwiseXor', 'x:T=i32 y:T=i32'
  */
 export function bitwiseXor<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(bitwiseXorOp, bitwiseXor, x, y);
+}
+
+const broadcastArgsOp = /* @__PURE__ */ defineOp('tf.BroadcastArgs', 's0:T=i32 s1:T=i32');
+/**
+ * The shape to which tensors of two shapes broadcast, as a vector.
+ *
+ * tf.BroadcastArgs(s0: T, s1: T) gives r0: T; T: i32 or i64.
+ *
+ * @param s0 The sizes of the first shape; of sizes at the same place, counted from the end, both are equal or one is 1.
+ * @param s1 The sizes of the second shape.
+ */
+export function broadcastArgs<D extends DType = DType>(s0: TensorInput<D>, s1: TensorInput<D>): Tensor<D> {
+  return call2(broadcastArgsOp, broadcastArgs, s0, s1);
 }
 
 const broadcastToOp = /* @__PURE__ */ defineOp('tf.BroadcastTo', 'input:T shape:Tidx!');
@@ -573,6 +716,38 @@ export function clipByValue<D extends DType = DType>(
   return call3(clipByValueOp, clipByValue, t, clipValueMin, clipValueMax);
 }
 
+const complexOp = /* @__PURE__ */ defineOp('tf.Complex', 'real:T imag:T', 'Tout:dtype');
+/** Attributes of {@link complex}. */
+export interface ComplexOptions {
+  /** Default: 'c64'. */
+  tout?: DType;
+}
+/**
+ * Complex numbers of their real and imaginary parts, with broadcasting.
+ *
+ * tf.Complex(real: T, imag: T) gives out: Tout; T: f32; tout: c64.
+ */
+export function complex(real: TensorInput, imag: TensorInput, options?: ComplexOptions): Tensor {
+  return call2(complexOp, complex, real, imag, options);
+}
+
+const complexAbsOp = /* @__PURE__ */ defineOp('tf.ComplexAbs', 'x:T=c64', 'Tout:dtype');
+/** Attributes of {@link complexAbs}. */
+export interface ComplexAbsOptions {
+  /** Default: 'f32'. */
+  tout?: DType;
+}
+/**
+ * Absolute values of complex numbers: the square root of the sum of the squares of both parts.
+ *
+ * It is accurate to 1 ULP where that is a number; infinite if either part is, else NaN if either is.
+ *
+ * tf.ComplexAbs(x: T) gives y: Tout; T: c64; tout: f32.
+ */
+export function complexAbs(x: TensorInput, options?: ComplexAbsOptions): Tensor {
+  return call1(complexAbsOp, complexAbs, x, options);
+}
+
 const concatOp = /* @__PURE__ */ defineOp('tf.ConcatV2', '*values:T axis:Tidx!');
 /**
  * Joins tensors along one of their dimensions.
@@ -585,6 +760,16 @@ const concatOp = /* @__PURE__ */ defineOp('tf.ConcatV2', '*values:T axis:Tidx!')
  */
 export function concat<D extends DType = DType>(values: readonly TensorInput<D>[], axis: TensorInput = 0): Tensor<D> {
   return callMany(concatOp, concat, [values, axis])[0]!;
+}
+
+const conjOp = /* @__PURE__ */ defineOp('tf.Conj', 'input:T=c64');
+/**
+ * Complex conjugates: imaginary parts change their sign.
+ *
+ * tf.Conj(input: T) gives output: T; T: c64.
+ */
+export function conj<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
+  return call1(conjOp, conj, input);
 }
 
 const conv2dOp = /* @__PURE__ */ defineOp(
@@ -729,6 +914,134 @@ export function conv2dBackpropInput<D extends DType = DType>(
   );
 }
 
+const conv3dOp = /* @__PURE__ */ defineOp(
+  'tf.Conv3D',
+  'input:T filter:T',
+  'strides:int[] padding:string explicit_paddings:int[] data_format:string dilations:int[]',
+);
+/** Attributes of {@link conv3d}. */
+export interface Conv3dOptions {
+  /** For 'EXPLICIT', two numbers for each dimension, before and after; else empty. Default: []. */
+  explicitPaddings?: readonly number[];
+  /**
+   * 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height, width].
+   * Default: 'NDHWC'.
+   */
+  dataFormat?: 'NDHWC' | 'NCDHW';
+  /** The distances of the elements of a window; 1 for batch and channels. Default: [1, 1, 1, 1, 1]. */
+  dilations?: WindowSizes;
+}
+/**
+ * Convolves volumes with a filter.
+ *
+ * Each element of the result is the sum of the products of a window of the input, all channels of it, and the filter
+ * for its channel. f16 and bf16 are summed in f32 and rounded once.
+ *
+ * tf.Conv3D(input: T, filter: T) gives output: T; T: f16, bf16, f32 or f64.
+ *
+ * @param input Of five dimensions.
+ * @param filter Of shape [depth, height, width, channels of input, channels of the result].
+ * @param strides The steps from one window to the next along each dimension; 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+ *   widened as explicitPaddings says.
+ */
+export function conv3d<D extends DType = DType>(
+  input: TensorInput<D>, filter: TensorInput<D>, strides: WindowSizes, padding: Padding, options?: Conv3dOptions,
+): Tensor<D> {
+  return call2(conv3dOp, conv3d, input, filter, withWindows(conv3dOp, conv3d, options, { strides, padding }));
+}
+
+const conv3dBackpropFilterOp = /* @__PURE__ */ defineOp(
+  'tf.Conv3DBackpropFilterV2',
+  'input:T filter_sizes:i32! out_backprop:T',
+  'strides:int[] padding:string explicit_paddings:int[] data_format:string dilations:int[]',
+);
+/** Attributes of {@link conv3dBackpropFilter}. */
+export interface Conv3dBackpropFilterOptions {
+  /** For 'EXPLICIT', two numbers for each dimension, before and after; else empty. Default: []. */
+  explicitPaddings?: readonly number[];
+  /**
+   * 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height, width].
+   * Default: 'NDHWC'.
+   */
+  dataFormat?: 'NDHWC' | 'NCDHW';
+  /** The distances of the elements of a window; 1 for batch and channels. Default: [1, 1, 1, 1, 1]. */
+  dilations?: WindowSizes;
+}
+/**
+ * Gradient of tf.Conv3D with regard to its filter.
+ *
+ * tf.Conv3DBackpropFilterV2(input: T, filterSizes: i32 (host), outBackprop: T) gives output: T; T: f16, bf16, f32 or
+ * f64.
+ *
+ * @param input The input.
+ * @param filterSizes The five sizes of the filter.
+ * @param outBackprop The gradient with regard to the result, of its shape.
+ * @param strides The steps from one window to the next along each dimension; 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+ *   widened as explicitPaddings says.
+ */
+export function conv3dBackpropFilter<D extends DType = DType>(
+  input: TensorInput<D>,
+  filterSizes: TensorInput,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
+  options?: Conv3dBackpropFilterOptions,
+): Tensor<D> {
+  return call3(
+    conv3dBackpropFilterOp, conv3dBackpropFilter, input, filterSizes, outBackprop, withWindows(conv3dBackpropFilterOp,
+    conv3dBackpropFilter, options, { strides, padding }),
+  );
+}
+
+const conv3dBackpropInputOp = /* @__PURE__ */ defineOp(
+  'tf.Conv3DBackpropInputV2',
+  'input_sizes:Tshape! filter:T out_backprop:T',
+  'strides:int[] padding:string explicit_paddings:int[] data_format:string dilations:int[]',
+);
+/** Attributes of {@link conv3dBackpropInput}. */
+export interface Conv3dBackpropInputOptions {
+  /** For 'EXPLICIT', two numbers for each dimension, before and after; else empty. Default: []. */
+  explicitPaddings?: readonly number[];
+  /**
+   * 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height, width].
+   * Default: 'NDHWC'.
+   */
+  dataFormat?: 'NDHWC' | 'NCDHW';
+  /** The distances of the elements of a window; 1 for batch and channels. Default: [1, 1, 1, 1, 1]. */
+  dilations?: WindowSizes;
+}
+/**
+ * Gradient of tf.Conv3D with regard to its input.
+ *
+ * tf.Conv3DBackpropInputV2(inputSizes: Tshape (host), filter: T, outBackprop: T) gives output: T; Tshape: i32 or i64;
+ * T: f16, bf16, f32 or f64.
+ *
+ * @param inputSizes The five sizes of the input.
+ * @param filter The filter.
+ * @param outBackprop The gradient with regard to the result, of its shape.
+ * @param strides The steps from one window to the next along each dimension; 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+ *   widened as explicitPaddings says.
+ */
+export function conv3dBackpropInput<D extends DType = DType>(
+  inputSizes: TensorInput,
+  filter: TensorInput<D>,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
+  options?: Conv3dBackpropInputOptions,
+): Tensor<D> {
+  return call3(
+    conv3dBackpropInputOp, conv3dBackpropInput, inputSizes, filter, outBackprop, withWindows(conv3dBackpropInputOp,
+    conv3dBackpropInput, options, { strides, padding }),
+  );
+}
+
 const cosOp = /* @__PURE__ */ defineOp('tf.Cos', 'x:T');
 /**
  * Cosine of an angle in radians; NaN for infinities.
@@ -747,6 +1060,43 @@ const coshOp = /* @__PURE__ */ defineOp('tf.Cosh', 'x:T');
  */
 export function cosh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(coshOp, cosh, x);
+}
+
+const cropAndResizeOp = /* @__PURE__ */ defineOp(
+  'tf.CropAndResize',
+  'image:T boxes:f32 box_ind:i32 crop_size:i32!',
+  'method:string extrapolation_value:float',
+);
+/** Attributes of {@link cropAndResize}. */
+export interface CropAndResizeOptions {
+  /**
+   * 'bilinear': linearly between the four nearest pixels; 'nearest': the nearest one (halves away from 0).
+   * Default: 'bilinear'.
+   */
+  method?: 'bilinear' | 'nearest';
+  /** What is beyond the image. Default: 0. */
+  extrapolationValue?: number;
+}
+/**
+ * Cuts boxes out of images and resizes each to the same size.
+ *
+ * Row i of a crop is taken from y1 * (height - 1) + i * (y2 - y1) * (height - 1) / (crop height - 1), in f32, or from
+ * the middle of the box if the crop has one row; columns likewise. Computes in f32.
+ *
+ * tf.CropAndResize(image: T, boxes: f32, boxInd: i32, cropSize: i32 (host)) gives crops: f32; T: u8, i8, u16, i16, i32,
+ * i64, f16, bf16, f32 or f64.
+ *
+ * @param image Images, [batch, height, width, channels], with at least one row and one column.
+ * @param boxes Of shape [n, 4]: y1, x1, y2, x2 of each, as fractions of the image's height - 1 and width - 1. A box
+ *   with y1 > y2 is turned upside down, and may lie beyond the image.
+ * @param boxInd Of shape [n]: the number of the image that each box is cut out of; an error names the first that is
+ *   none.
+ * @param cropSize The height and the width of the crops, each at least 1.
+ */
+export function cropAndResize(
+  image: TensorInput, boxes: TensorInput, boxInd: TensorInput, cropSize: TensorInput, options?: CropAndResizeOptions,
+): Tensor<'f32'> {
+  return callMany(cropAndResizeOp, cropAndResize, [image, boxes, boxInd, cropSize], options)[0]!;
 }
 
 const cumprodOp = /* @__PURE__ */ defineOp('tf.Cumprod', 'x:T axis:Tidx!', 'exclusive:bool reverse:bool');
@@ -797,6 +1147,33 @@ export function cumsum<D extends DType = DType>(
   x: TensorInput<D>, axis: TensorInput = 0, options?: CumsumOptions,
 ): Tensor<D> {
   return call2(cumsumOp, cumsum, x, axis, options);
+}
+
+const denseBincountOp = /* @__PURE__ */ defineOp(
+  'tf.DenseBincount',
+  'input:Tidx=i32 size:Tidx! weights:T',
+  'binary_output:bool',
+);
+/** Attributes of {@link denseBincount}. */
+export interface DenseBincountOptions {
+  /** Whether the result is 1 for each integer that occurs, rather than how often. Default: false. */
+  binaryOutput?: boolean;
+}
+/**
+ * Counts how often each integer occurs in a vector, or in each row of a matrix.
+ *
+ * tf.DenseBincount(input: Tidx, size: Tidx (host), weights: T) gives output: T; Tidx: i32 or i64; T: i32, i64, f32 or
+ * f64.
+ *
+ * @param input Integers of at least 0, of at most two dimensions; an error names the first one that is not. Those from
+ *   size on do not count.
+ * @param size One number: how many bins there are.
+ * @param weights Of the shape of input, or empty: then each element counts 1. They have no effect on binaryOutput.
+ */
+export function denseBincount<D extends DType = DType>(
+  input: TensorInput, size: TensorInput, weights: TensorInput<D>, options?: DenseBincountOptions,
+): Tensor<D> {
+  return call3(denseBincountOp, denseBincount, input, size, weights, options);
 }
 
 const depthToSpaceOp = /* @__PURE__ */ defineOp('tf.DepthToSpace', 'input:T', 'block_size:int data_format:string');
@@ -968,6 +1345,133 @@ export function depthwiseConv2dNativeBackpropInput<D extends DType = DType>(
   );
 }
 
+const diagOp = /* @__PURE__ */ defineOp('tf.Diag', 'diagonal:T');
+/**
+ * A tensor that has the given elements on its diagonal, and 0 elsewhere.
+ *
+ * The result has the shape of diagonal twice: of diagonal [m, n] element [i, j, i, j] of the result, which is [m, n, m,
+ * n], is element [i, j]. tf.MatrixDiag makes a matrix of each vector instead.
+ *
+ * tf.Diag(diagonal: T) gives output: T; T: i32, i64, f16, bf16, f32, f64 or c64.
+ *
+ * @param diagonal Of one to four dimensions.
+ */
+export function diag<D extends DType = DType>(diagonal: TensorInput<D>): Tensor<D> {
+  return call1(diagOp, diag, diagonal);
+}
+
+const diagPartOp = /* @__PURE__ */ defineOp('tf.DiagPart', 'input:T');
+/**
+ * The diagonal of a tensor that has the same shape twice, as tf.Diag makes it.
+ *
+ * tf.DiagPart(input: T) gives diagonal: T; T: i32, i64, f16, bf16, f32, f64 or c64.
+ *
+ * @param input Of shape [d1, ..., dk, d1, ..., dk], with k at least 1; the result is [d1, ..., dk].
+ */
+export function diagPart<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
+  return call1(diagPartOp, diagPart, input);
+}
+
+const dilation2dOp = /* @__PURE__ */ defineOp(
+  'tf.Dilation2D',
+  'input:T filter:T',
+  'strides:int[] rates:int[] padding:string',
+);
+/**
+ * The largest sum of the elements of each window on images and those of a filter.
+ *
+ * This is the morphological dilation of each channel by its part of the filter. f16 and bf16 compute in f32; sums of
+ * integers are compared before they wrap around, but those of i64 and u64 after. NaN is larger than every number. A
+ * window that sees no element, since its own lie far apart, gives the least finite number of the dtype.
+ *
+ * tf.Dilation2D(input: T, filter: T) gives output: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
+ *
+ * @param input Images, [batch, height, width, channels].
+ * @param filter Of shape [height, width, channels], with at least one row and one column.
+ * @param strides The steps from one window to the next along each dimension of the input; 1 for batch and channels.
+ * @param rates The distances of the elements of a window along each dimension; 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind. Padding does not take part.
+ */
+export function dilation2d<D extends DType = DType>(
+  input: TensorInput<D>, filter: TensorInput<D>, strides: WindowSizes, rates: readonly number[], padding: Padding,
+): Tensor<D> {
+  return call2(
+    dilation2dOp, dilation2d, input, filter, withWindows(dilation2dOp, dilation2d, undefined, { strides, rates, padding
+    }),
+  );
+}
+
+const dilation2dBackpropFilterOp = /* @__PURE__ */ defineOp(
+  'tf.Dilation2DBackpropFilter',
+  'input:T filter:T out_backprop:T',
+  'strides:int[] rates:int[] padding:string',
+);
+/**
+ * Gradient of tf.Dilation2D with regard to its filter.
+ *
+ * The gradient of each window goes to the element of the first sum, row by row, that is the largest.
+ *
+ * tf.Dilation2DBackpropFilter(input: T, filter: T, outBackprop: T) gives filterBackprop: T; T: u8, i8, u16, i16, i32,
+ * u32, i64, u64, f16, bf16, f32 or f64.
+ *
+ * @param input Images, [batch, height, width, channels].
+ * @param filter Of shape [height, width, channels], with at least one row and one column.
+ * @param outBackprop The gradient with regard to the result of tf.Dilation2D, of the same shape.
+ * @param strides The steps from one window to the next along each dimension of the input; 1 for batch and channels.
+ * @param rates The distances of the elements of a window along each dimension; 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind. Padding does not take part.
+ */
+export function dilation2dBackpropFilter<D extends DType = DType>(
+  input: TensorInput<D>,
+  filter: TensorInput<D>,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  rates: readonly number[],
+  padding: Padding,
+): Tensor<D> {
+  return call3(
+    dilation2dBackpropFilterOp, dilation2dBackpropFilter, input, filter, outBackprop,
+    withWindows(dilation2dBackpropFilterOp, dilation2dBackpropFilter, undefined, { strides, rates, padding }),
+  );
+}
+
+const dilation2dBackpropInputOp = /* @__PURE__ */ defineOp(
+  'tf.Dilation2DBackpropInput',
+  'input:T filter:T out_backprop:T',
+  'strides:int[] rates:int[] padding:string',
+);
+/**
+ * Gradient of tf.Dilation2D with regard to its input.
+ *
+ * The gradient of each window goes to the element of the first sum, row by row, that is the largest.
+ *
+ * tf.Dilation2DBackpropInput(input: T, filter: T, outBackprop: T) gives inBackprop: T; T: u8, i8, u16, i16, i32, u32,
+ * i64, u64, f16, bf16, f32 or f64.
+ *
+ * @param input Images, [batch, height, width, channels].
+ * @param filter Of shape [height, width, channels], with at least one row and one column.
+ * @param outBackprop The gradient with regard to the result of tf.Dilation2D, of the same shape.
+ * @param strides The steps from one window to the next along each dimension of the input; 1 for batch and channels.
+ * @param rates The distances of the elements of a window along each dimension; 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind. Padding does not take part.
+ */
+export function dilation2dBackpropInput<D extends DType = DType>(
+  input: TensorInput<D>,
+  filter: TensorInput<D>,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  rates: readonly number[],
+  padding: Padding,
+): Tensor<D> {
+  return call3(
+    dilation2dBackpropInputOp, dilation2dBackpropInput, input, filter, outBackprop,
+    withWindows(dilation2dBackpropInputOp, dilation2dBackpropInput, undefined, { strides, rates, padding }),
+  );
+}
+
 const divNoNanOp = /* @__PURE__ */ defineOp('tf.DivNoNan', 'x:T y:T');
 /**
  * Quotient x / y, with broadcasting; 0 where y is 0, also if x is infinite or NaN.
@@ -1083,6 +1587,21 @@ const expm1Op = /* @__PURE__ */ defineOp('tf.Expm1', 'x:T');
  */
 export function expm1<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(expm1Op, expm1, x);
+}
+
+const fFTOp = /* @__PURE__ */ defineOp('tf.FFT', 'input:Tcomplex=c64');
+/**
+ * Discrete Fourier transform along the last dimension.
+ *
+ * Element k of n is the sum of x[j] * exp(-2 pi i j k / n) over all j. Computed in f64 and rounded once, in n log n
+ * steps for every n.
+ *
+ * tf.FFT(input: Tcomplex) gives output: Tcomplex; Tcomplex: c64.
+ *
+ * @param input Of rank 1 at least.
+ */
+export function fFT<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
+  return call1(fFTOp, fFT, input);
 }
 
 const fillOp = /* @__PURE__ */ defineOp('tf.Fill', 'dims:index_type! value:T');
@@ -1319,6 +1838,42 @@ export function greaterEqual(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(greaterEqualOp, greaterEqual, x, y);
 }
 
+const iFFTOp = /* @__PURE__ */ defineOp('tf.IFFT', 'input:Tcomplex=c64');
+/**
+ * Inverse discrete Fourier transform along the last dimension.
+ *
+ * Element k of n is the sum of x[j] * exp(2 pi i j k / n) over all j, divided by n. Computed in f64 and rounded once,
+ * in n log n steps for every n.
+ *
+ * tf.IFFT(input: Tcomplex) gives output: Tcomplex; Tcomplex: c64.
+ *
+ * @param input Of rank 1 at least.
+ */
+export function iFFT<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
+  return call1(iFFTOp, iFFT, input);
+}
+
+const iRFFTOp = /* @__PURE__ */ defineOp('tf.IRFFT', 'input:Tcomplex=c64 fft_length:i32!', 'Treal:dtype');
+/** Attributes of {@link iRFFT}. */
+export interface IRFFTOptions {
+  /** Default: 'f32'. */
+  treal?: DType;
+}
+/**
+ * Inverse of tf.RFFT: fftLength real numbers of the first half of their transform.
+ *
+ * The imaginary part of element 0, and of element fftLength / 2 of an even length, has no effect.
+ *
+ * tf.IRFFT(input: Tcomplex, fftLength: i32 (host)) gives output: Treal; treal: f32; Tcomplex: c64.
+ *
+ * @param input Of rank 1 at least. Of the last dimension, what is beyond fftLength / 2 + 1 elements is left out, and 0
+ *   stands for what is missing.
+ * @param fftLength Shape [1]: the length of the transform, at least 0.
+ */
+export function iRFFT(input: TensorInput, fftLength: TensorInput, options?: IRFFTOptions): Tensor {
+  return call2(iRFFTOp, iRFFT, input, fftLength, options);
+}
+
 const identityOp = /* @__PURE__ */ defineOp('tf.Identity', 'input:T');
 /**
  * Gives its input.
@@ -1330,6 +1885,64 @@ const identityOp = /* @__PURE__ */ defineOp('tf.Identity', 'input:T');
  */
 export function identity<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
   return call1(identityOp, identity, input);
+}
+
+const imagOp = /* @__PURE__ */ defineOp('tf.Imag', 'input:T=c64', 'Tout:dtype');
+/** Attributes of {@link imag}. */
+export interface ImagOptions {
+  /** Default: 'f32'. */
+  tout?: DType;
+}
+/**
+ * Imaginary parts of complex numbers.
+ *
+ * tf.Imag(input: T) gives output: Tout; T: c64; tout: f32.
+ */
+export function imag(input: TensorInput, options?: ImagOptions): Tensor {
+  return call1(imagOp, imag, input, options);
+}
+
+const imageProjectiveTransformOp = /* @__PURE__ */ defineOp(
+  'tf.ImageProjectiveTransformV3',
+  'images:dtype transforms:f32 output_shape:i32! fill_value:f32',
+  'interpolation:string fill_mode:string',
+);
+/** Attributes of {@link imageProjectiveTransform}. */
+export interface ImageProjectiveTransformOptions {
+  /**
+   * What is beyond the images: 'REFLECT': (d c b a | a b c d | d c b a); 'WRAP': (a b c d | a b c d | a b c d);
+   * 'CONSTANT': fillValue; 'NEAREST': (a a a a | a b c d | d d d d). Default: 'CONSTANT'.
+   */
+  fillMode?: 'REFLECT' | 'WRAP' | 'CONSTANT' | 'NEAREST';
+}
+/**
+ * Transforms images by a projection of the plane.
+ *
+ * With [a0, a1, a2, b0, b1, b2, c0, c1] the pixel in column x and row y of the result is taken from column (a0 x + a1 y
+ * + a2) / k and row (b0 x + b1 y + b2) / k, where k = c0 x + c1 y + 1, in f32; it is fillValue where k is 0.
+ *
+ * tf.ImageProjectiveTransformV3(images: dtype, transforms: f32, outputShape: i32 (host), fillValue: f32) gives
+ * transformedImages: dtype; dtype: u8, i32, i64, f16, bf16, f32 or f64.
+ *
+ * @param images Images, [batch, height, width, channels], with at least one row and one column.
+ * @param transforms Of shape [batch, 8], or [1, 8] for all images.
+ * @param outputShape The height and the width of the results, each at least 1.
+ * @param fillValue A scalar: what is beyond the images where fillMode is 'CONSTANT'.
+ * @param interpolation 'NEAREST': the nearest pixel (halves away from 0); 'BILINEAR': linearly between four, in f32;
+ *   integers drop the fraction.
+ */
+export function imageProjectiveTransform<D extends DType = DType>(
+  images: TensorInput<D>,
+  transforms: TensorInput,
+  outputShape: TensorInput,
+  fillValue: TensorInput,
+  interpolation: 'NEAREST' | 'BILINEAR',
+  options?: ImageProjectiveTransformOptions,
+): Tensor<D> {
+  return callMany(
+    imageProjectiveTransformOp, imageProjectiveTransform, [images, transforms, outputShape, fillValue],
+    withOptions(imageProjectiveTransformOp, imageProjectiveTransform, options, { interpolation }),
+  )[0]!;
 }
 
 const invertOp = /* @__PURE__ */ defineOp('tf.Invert', 'x:T=i32');
@@ -1370,6 +1983,63 @@ const isNanOp = /* @__PURE__ */ defineOp('tf.IsNan', 'x:T');
  */
 export function isNan(x: TensorInput): Tensor<'bool'> {
   return call1(isNanOp, isNan, x);
+}
+
+const lRNOp = /* @__PURE__ */ defineOp('tf.LRN', 'input:T', 'depth_radius:int bias:float alpha:float beta:float');
+/** Attributes of {@link lRN}. */
+export interface LRNOptions {
+  /** Default: 5. */
+  depthRadius?: number;
+  /** Default: 1. */
+  bias?: number;
+  /** Default: 1. */
+  alpha?: number;
+  /** Default: 0.5. */
+  beta?: number;
+}
+/**
+ * Divides each element by a power of the squares around it: input / (bias + alpha * s)^beta.
+ *
+ * s is the sum of the squares of the elements of the same pixel in the channels from depthRadius before to depthRadius
+ * behind, as far as there are any. Computed in f64 and rounded once.
+ *
+ * tf.LRN(input: T) gives output: T; T: f16, bf16 or f32.
+ *
+ * @param input Images, [batch, height, width, channels].
+ */
+export function lRN<D extends DType = DType>(input: TensorInput<D>, options?: LRNOptions): Tensor<D> {
+  return call1(lRNOp, lRN, input, options);
+}
+
+const lRNGradOp = /* @__PURE__ */ defineOp(
+  'tf.LRNGrad',
+  'input_grads:T input_image:T output_image:T',
+  'depth_radius:int bias:float alpha:float beta:float',
+);
+/** Attributes of {@link lRNGrad}. */
+export interface LRNGradOptions {
+  /** Default: 5. */
+  depthRadius?: number;
+  /** Default: 1. */
+  bias?: number;
+  /** Default: 1. */
+  alpha?: number;
+  /** Default: 0.5. */
+  beta?: number;
+}
+/**
+ * Gradient of tf.LRN. Computed in f64 and rounded once.
+ *
+ * tf.LRNGrad(inputGrads: T, inputImage: T, outputImage: T) gives output: T; T: f16, bf16 or f32.
+ *
+ * @param inputGrads The gradient with regard to the result of tf.LRN.
+ * @param inputImage What was normalized, with the same attributes.
+ * @param outputImage The result of tf.LRN.
+ */
+export function lRNGrad<D extends DType = DType>(
+  inputGrads: TensorInput<D>, inputImage: TensorInput<D>, outputImage: TensorInput<D>, options?: LRNGradOptions,
+): Tensor<D> {
+  return call3(lRNGradOp, lRNGrad, inputGrads, inputImage, outputImage, options);
 }
 
 const leakyReluOp = /* @__PURE__ */ defineOp('tf.LeakyRelu', 'features:T', 'alpha:float');
@@ -1524,6 +2194,38 @@ export function logicalOr(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(logicalOrOp, logicalOr, x, y);
 }
 
+const logicalXorOp = /* @__PURE__ */ defineOp('tf.LogicalXor', 'x:bool y:bool');
+/**
+ * True where one of x and y is, but not both, with broadcasting.
+ *
+ * tf.LogicalXor(x: bool, y: bool) gives z: bool.
+ */
+export function logicalXor(x: TensorInput, y: TensorInput): Tensor<'bool'> {
+  return call2(logicalXorOp, logicalXor, x, y);
+}
+
+const lowerBoundOp = /* @__PURE__ */ defineOp('tf.LowerBound', 'sorted_inputs:T values:T', 'out_type:dtype');
+/** Attributes of {@link lowerBound}. */
+export interface LowerBoundOptions {
+  /** Default: 'i32'. */
+  outType?: DType;
+}
+/**
+ * Finds where each value would go into a sorted row, in front of elements that are equal.
+ *
+ * The result is how many elements of the row are less than the value. 0 and -0 are equal; NaN is larger than every
+ * number.
+ *
+ * tf.LowerBound(sortedInputs: T, values: T) gives output: out_type; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16,
+ * f32 or f64; outType: i32 or i64.
+ *
+ * @param sortedInputs A matrix whose rows are sorted in ascending order; of other rows the result is any place.
+ * @param values A matrix with the same number of rows: what to look for in the row of the same number.
+ */
+export function lowerBound(sortedInputs: TensorInput, values: TensorInput, options?: LowerBoundOptions): Tensor {
+  return call2(lowerBoundOp, lowerBound, sortedInputs, values, options);
+}
+
 const matMulOp = /* @__PURE__ */ defineOp('tf.MatMul', 'a:T b:T', 'transpose_a:bool transpose_b:bool');
 /** Attributes of {@link matMul}. */
 export interface MatMulOptions {
@@ -1645,13 +2347,97 @@ export interface MaxPoolOptions {
  * @param ksize The sizes of a window along each dimension of the images, as strides the steps from one to the next;
  *   both 1 for batch and channels.
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
- *   dimension, and what they lack is divided between both sides, the odd element behind. 'EXPLICIT': the images are
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
  *   widened as explicitPaddings says.
  */
 export function maxPool<D extends DType = DType>(
   input: TensorInput<D>, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: MaxPoolOptions,
 ): Tensor<D> {
   return call1(maxPoolOp, maxPool, input, withWindows(maxPoolOp, maxPool, options, { ksize, strides, padding }));
+}
+
+const maxPool3dOp = /* @__PURE__ */ defineOp(
+  'tf.MaxPool3D',
+  'input:T',
+  'ksize:int[] strides:int[] padding:string explicit_paddings:int[] data_format:string',
+);
+/** Attributes of {@link maxPool3d}. */
+export interface MaxPool3dOptions {
+  /** For 'EXPLICIT', two numbers for each dimension, before and after; else empty. Default: []. */
+  explicitPaddings?: readonly number[];
+  /**
+   * 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height, width].
+   * Default: 'NDHWC'.
+   */
+  dataFormat?: 'NDHWC' | 'NCDHW';
+}
+/**
+ * The largest element of each window on volumes.
+ *
+ * Padding does not take part. A window with NaN gives NaN. Windows without padding must not be larger than the volumes.
+ *
+ * tf.MaxPool3D(input: T) gives output: T; T: f16, bf16, f32 or f64.
+ *
+ * @param input Of five dimensions; the batch and the channels may be empty.
+ * @param ksize The sizes of a window along each dimension; 1 for batch and channels.
+ * @param strides The steps from one window to the next along each dimension; 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+ *   widened as explicitPaddings says.
+ */
+export function maxPool3d<D extends DType = DType>(
+  input: TensorInput<D>, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: MaxPool3dOptions,
+): Tensor<D> {
+  return call1(
+    maxPool3dOp, maxPool3d, input, withWindows(maxPool3dOp, maxPool3d, options, { ksize, strides, padding }),
+  );
+}
+
+const maxPool3dGradOp = /* @__PURE__ */ defineOp(
+  'tf.MaxPool3DGrad',
+  'orig_input:T orig_output:T grad:T',
+  'ksize:int[] strides:int[] padding:string explicit_paddings:int[] data_format:string',
+);
+/** Attributes of {@link maxPool3dGrad}. */
+export interface MaxPool3dGradOptions {
+  /** For 'EXPLICIT', two numbers for each dimension, before and after; else empty. Default: []. */
+  explicitPaddings?: readonly number[];
+  /**
+   * 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height, width].
+   * Default: 'NDHWC'.
+   */
+  dataFormat?: 'NDHWC' | 'NCDHW';
+}
+/**
+ * Gradient of tf.MaxPool3D.
+ *
+ * The gradient of each window goes to its first element that is its largest (NaN, if there is one); an element gets the
+ * sum of what its windows give it, computed in f32 for f16 and bf16.
+ *
+ * tf.MaxPool3DGrad(origInput: T, origOutput: T, grad: T) gives output: T; T: f16, bf16, f32 or f64.
+ *
+ * @param origInput What was pooled.
+ * @param origOutput The result of tf.MaxPool3D, which only its shape is taken from.
+ * @param grad The gradient with regard to that result, of the same shape.
+ * @param ksize The sizes of a window along each dimension; 1 for batch and channels.
+ * @param strides The steps from one window to the next along each dimension; 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+ *   widened as explicitPaddings says.
+ */
+export function maxPool3dGrad<D extends DType = DType>(
+  origInput: TensorInput<D>,
+  origOutput: TensorInput<D>,
+  grad: TensorInput<D>,
+  ksize: WindowSizes,
+  strides: WindowSizes,
+  padding: Padding,
+  options?: MaxPool3dGradOptions,
+): Tensor<D> {
+  return call3(
+    maxPool3dGradOp, maxPool3dGrad, origInput, origOutput, grad, withWindows(maxPool3dGradOp, maxPool3dGrad, options, {
+    ksize, strides, padding }),
+  );
 }
 
 const maxPoolGradOp = /* @__PURE__ */ defineOp(
@@ -1681,7 +2467,7 @@ export interface MaxPoolGradOptions {
  * @param ksize The sizes of a window along each dimension of the images, as strides the steps from one to the next;
  *   both 1 for batch and channels.
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
- *   dimension, and what they lack is divided between both sides, the odd element behind. 'EXPLICIT': the images are
+ *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
  *   widened as explicitPaddings says.
  */
 export function maxPoolGrad<D extends DType = DType>(
@@ -1697,6 +2483,50 @@ export function maxPoolGrad<D extends DType = DType>(
     maxPoolGradOp, maxPoolGrad, origInput, origOutput, grad, withWindows(maxPoolGradOp, maxPoolGrad, options, { ksize,
     strides, padding }),
   );
+}
+
+const maxPoolWithArgmaxOp = /* @__PURE__ */ defineOp(
+  'tf.MaxPoolWithArgmax',
+  'input:T',
+  'ksize:int[] strides:int[] Targmax:dtype padding:string include_batch_in_index:bool',
+);
+/** Attributes of {@link maxPoolWithArgmax}. */
+export interface MaxPoolWithArgmaxOptions {
+  /** Default: 'i64'. */
+  targmax?: DType;
+  /** Whether places are in the whole input, rather than in their image. Default: false. */
+  includeBatchInIndex?: boolean;
+}
+/** Results of {@link maxPoolWithArgmax}. */
+export interface MaxPoolWithArgmaxResults {
+  output: Tensor;
+  argmax: Tensor;
+}
+/**
+ * The largest element of each window on images, and where it is.
+ *
+ * The place of an element in row y, column x and channel c is (y * width + x) * channels + c, to which
+ * includeBatchInIndex adds the image's number times the elements of an image. Of equal elements the first one counts,
+ * row by row; a window with NaN gives the first NaN. Padding does not take part; windows without it must not be larger
+ * than the images.
+ *
+ * tf.MaxPoolWithArgmax(input: T) gives output: T, argmax: Targmax; targmax: i32 or i64; T: u8, i8, u16, i16, i32, u32,
+ * i64, u64, f16, bf16, f32 or f64.
+ *
+ * @param input Images, [batch, height, width, channels]; the batch and the channels may be empty.
+ * @param ksize The sizes of a window along each dimension of the images, as strides the steps from one to the next;
+ *   both 1 for batch and channels.
+ * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+ *   dimension, and what they lack is divided between both sides, the odd element behind.
+ */
+export function maxPoolWithArgmax(
+  input: TensorInput, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: MaxPoolWithArgmaxOptions,
+): MaxPoolWithArgmaxResults {
+  const results = callMany(
+    maxPoolWithArgmaxOp, maxPoolWithArgmax, [input], withWindows(maxPoolWithArgmaxOp, maxPoolWithArgmax, options, {
+    ksize, strides, padding }), 2,
+  );
+  return { output: results[0]!, argmax: results[1]! };
 }
 
 const maximumOp = /* @__PURE__ */ defineOp('tf.Maximum', 'x:T y:T');
@@ -1807,6 +2637,39 @@ export function mul<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D
   return call2(mulOp, mul, x, y);
 }
 
+const multinomialOp = /* @__PURE__ */ defineOp(
+  'tf.Multinomial',
+  'logits:T num_samples:i32!',
+  'seed:int seed2:int output_dtype:dtype',
+);
+/** Attributes of {@link multinomial}. */
+export interface MultinomialOptions {
+  /** Default: 0. */
+  seed?: number;
+  /** Default: 0. */
+  seed2?: number;
+  /** The dtype of the result, in which the number of classes must fit. Default: 'i64'. */
+  outputDtype?: DType;
+}
+/**
+ * Draws classes, the same ones for the same seed: tf.StatelessMultinomial with seed [seed, seed2].
+ *
+ * Element [i, j] of the result is a class of row i of logits: each with a probability that is proportional to the
+ * exponential of its logit. A class whose logit is not finite is never drawn. It is the first class at which the sum of
+ * exponentials, in f64 and relative to the largest, is above u times the whole sum, where u is the number that
+ * tf.StatelessRandomUniform gives in f64 for the same seed and the result's shape.
+ *
+ * tf.Multinomial(logits: T, numSamples: i32 (host)) gives output: output_dtype; T: u8, i8, u16, i16, i32, u32, i64,
+ * u64, f16, bf16, f32 or f64; outputDtype: i32 or i64.
+ *
+ * @param logits A matrix: unnormalised logarithms of probabilities, a row for each distribution. An error names the
+ *   first row without a finite number.
+ * @param numSamples One number: how many classes are drawn from each row.
+ */
+export function multinomial(logits: TensorInput, numSamples: TensorInput, options?: MultinomialOptions): Tensor {
+  return call2(multinomialOp, multinomial, logits, numSamples, options);
+}
+
 const negOp = /* @__PURE__ */ defineOp('tf.Neg', 'x:T');
 /**
  * Negation. Integers wrap around.
@@ -1828,6 +2691,130 @@ const nextAfterOp = /* @__PURE__ */ defineOp('tf.NextAfter', 'x1:T x2:T');
  */
 export function nextAfter<D extends DType = DType>(x1: TensorInput<D>, x2: TensorInput<D>): Tensor<D> {
   return call2(nextAfterOp, nextAfter, x1, x2);
+}
+
+const nonMaxSuppressionV3Op = /* @__PURE__ */ defineOp(
+  'tf.NonMaxSuppressionV3',
+  'boxes:T scores:T max_output_size:i32! iou_threshold:T_threshold score_threshold:T_threshold',
+);
+/**
+ * Selects boxes that overlap little; how many depends on the data.
+ *
+ * Boxes are selected by their scores, the highest first and of equal ones the one that comes first.
+ *
+ * tf.NonMaxSuppressionV3(boxes: T, scores: T, maxOutputSize: i32 (host), iouThreshold: T_threshold, scoreThreshold:
+ * T_threshold) gives selectedIndices: i32; T: f16 or f32; T_threshold: f16 or f32.
+ *
+ * @param boxes Of shape [n, 4]: two opposite corners of each, y1, x1, y2, x2.
+ * @param scores Of shape [n].
+ * @param maxOutputSize One number of at least 0: how many boxes are selected at most.
+ * @param iouThreshold A scalar in [0, 1]: a box of which more than this overlaps with a selected one, as intersection
+ *   over union, is not selected.
+ * @param scoreThreshold A scalar: only boxes with a higher score are selected.
+ */
+export function nonMaxSuppressionV3(
+  boxes: TensorInput,
+  scores: TensorInput,
+  maxOutputSize: TensorInput,
+  iouThreshold: TensorInput,
+  scoreThreshold: TensorInput,
+): Tensor<'i32'> {
+  return callMany(
+    nonMaxSuppressionV3Op, nonMaxSuppressionV3, [boxes, scores, maxOutputSize, iouThreshold, scoreThreshold],
+  )[0]!;
+}
+
+const nonMaxSuppressionV4Op = /* @__PURE__ */ defineOp(
+  'tf.NonMaxSuppressionV4',
+  'boxes:T scores:T max_output_size:i32! iou_threshold:T_threshold score_threshold:T_threshold',
+  'pad_to_max_output_size:bool',
+);
+/** Attributes of {@link nonMaxSuppressionV4}. */
+export interface NonMaxSuppressionV4Options {
+  /** Whether the results have maxOutputSize elements, those that are not valid being 0. Default: false. */
+  padToMaxOutputSize?: boolean;
+}
+/** Results of {@link nonMaxSuppressionV4}. */
+export interface NonMaxSuppressionV4Results {
+  selectedIndices: Tensor;
+  validOutputs: Tensor;
+}
+/**
+ * Selects boxes that overlap little, and tells how many there are.
+ *
+ * Boxes are selected by their scores, the highest first and of equal ones the one that comes first.
+ *
+ * tf.NonMaxSuppressionV4(boxes: T, scores: T, maxOutputSize: i32 (host), iouThreshold: T_threshold, scoreThreshold:
+ * T_threshold) gives selectedIndices: i32, validOutputs: i32; T: f16 or f32; T_threshold: f16 or f32.
+ *
+ * @param boxes Of shape [n, 4]: two opposite corners of each, y1, x1, y2, x2.
+ * @param scores Of shape [n].
+ * @param maxOutputSize One number of at least 0: how many boxes are selected at most.
+ * @param iouThreshold A scalar in [0, 1]: a box of which more than this overlaps with a selected one, as intersection
+ *   over union, is not selected.
+ * @param scoreThreshold A scalar: only boxes with a higher score are selected.
+ */
+export function nonMaxSuppressionV4(
+  boxes: TensorInput,
+  scores: TensorInput,
+  maxOutputSize: TensorInput,
+  iouThreshold: TensorInput,
+  scoreThreshold: TensorInput,
+  options?: NonMaxSuppressionV4Options,
+): NonMaxSuppressionV4Results {
+  const results = callMany(
+    nonMaxSuppressionV4Op, nonMaxSuppressionV4, [boxes, scores, maxOutputSize, iouThreshold, scoreThreshold], options, 2,
+  );
+  return { selectedIndices: results[0]!, validOutputs: results[1]! };
+}
+
+const nonMaxSuppressionV5Op = /* @__PURE__ */ defineOp(
+  'tf.NonMaxSuppressionV5',
+  'boxes:T scores:T max_output_size:i32! iou_threshold:T score_threshold:T soft_nms_sigma:T',
+  'pad_to_max_output_size:bool',
+);
+/** Attributes of {@link nonMaxSuppressionV5}. */
+export interface NonMaxSuppressionV5Options {
+  /** Whether the results have maxOutputSize elements, those that are not valid being 0. Default: false. */
+  padToMaxOutputSize?: boolean;
+}
+/** Results of {@link nonMaxSuppressionV5}. */
+export interface NonMaxSuppressionV5Results {
+  selectedIndices: Tensor;
+  selectedScores: Tensor;
+  validOutputs: Tensor;
+}
+/**
+ * Selects boxes that overlap little, with their scores, which those of selected boxes may lower.
+ *
+ * Boxes are selected by their scores, the highest first and of equal ones the one that comes first.
+ *
+ * tf.NonMaxSuppressionV5(boxes: T, scores: T, maxOutputSize: i32 (host), iouThreshold: T, scoreThreshold: T,
+ * softNmsSigma: T) gives selectedIndices: i32, selectedScores: T, validOutputs: i32; T: f16 or f32.
+ *
+ * @param boxes Of shape [n, 4]: two opposite corners of each, y1, x1, y2, x2.
+ * @param scores Of shape [n].
+ * @param maxOutputSize One number of at least 0: how many boxes are selected at most.
+ * @param iouThreshold A scalar in [0, 1]: a box of which more than this overlaps with a selected one, as intersection
+ *   over union, is not selected.
+ * @param scoreThreshold A scalar: only boxes with a higher score are selected.
+ * @param softNmsSigma A scalar of at least 0. If it is above 0, iouThreshold has no effect: instead the score of a box
+ *   is multiplied by exp(-overlap^2 / (2 sigma)) for each box that is selected before it.
+ */
+export function nonMaxSuppressionV5(
+  boxes: TensorInput,
+  scores: TensorInput,
+  maxOutputSize: TensorInput,
+  iouThreshold: TensorInput,
+  scoreThreshold: TensorInput,
+  softNmsSigma: TensorInput,
+  options?: NonMaxSuppressionV5Options,
+): NonMaxSuppressionV5Results {
+  const results = callMany(
+    nonMaxSuppressionV5Op, nonMaxSuppressionV5, [boxes, scores, maxOutputSize, iouThreshold, scoreThreshold,
+    softNmsSigma], options, 3,
+  );
+  return { selectedIndices: results[0]!, selectedScores: results[1]!, validOutputs: results[2]! };
 }
 
 const notEqualOp = /* @__PURE__ */ defineOp('tf.NotEqual', 'x:T y:T', 'incompatible_shape_error:bool');
@@ -1993,6 +2980,134 @@ export function prod<D extends DType = DType>(
   return call2(prodOp, prod, input, reductionIndices, options);
 }
 
+const rFFTOp = /* @__PURE__ */ defineOp('tf.RFFT', 'input:Treal fft_length:i32!', 'Tcomplex:dtype');
+/** Attributes of {@link rFFT}. */
+export interface RFFTOptions {
+  /** Default: 'c64'. */
+  tcomplex?: DType;
+}
+/**
+ * Discrete Fourier transform of real numbers along the last dimension.
+ *
+ * The result has the first fftLength / 2 + 1 elements of tf.FFT; the others are their conjugates.
+ *
+ * tf.RFFT(input: Treal, fftLength: i32 (host)) gives output: Tcomplex; Treal: f32; tcomplex: c64.
+ *
+ * @param input Of rank 1 at least. Of the last dimension, what is beyond fftLength is left out, and 0 stands for what
+ *   is missing.
+ * @param fftLength Shape [1]: the length of the transform, at least 0.
+ */
+export function rFFT(input: TensorInput, fftLength: TensorInput, options?: RFFTOptions): Tensor {
+  return call2(rFFTOp, rFFT, input, fftLength, options);
+}
+
+const raggedGatherOp = /* @__PURE__ */ defineOp(
+  'tf.RaggedGather',
+  '*params_nested_splits:Tsplits=i64 params_dense_values:Tvalues indices:Tindices=i32',
+  'OUTPUT_RAGGED_RANK:int',
+);
+/** Results of {@link raggedGather}. */
+export interface RaggedGatherResults {
+  outputNestedSplits: Tensor;
+  outputDenseValues: Tensor;
+}
+/**
+ * Picks rows of a ragged tensor.
+ *
+ * The results' shapes depend on the data: a ragged tensor of the shape of indices, of which each element is a row of
+ * params.
+ *
+ * tf.RaggedGather(paramsNestedSplits: PARAMS_RAGGED_RANK * Tsplits, paramsDenseValues: Tvalues, indices: Tindices)
+ * gives outputNestedSplits: OUTPUT_RAGGED_RANK * Tsplits, outputDenseValues: Tvalues; Tvalues: bool, u8, i8, u16, i16,
+ * i32, u32, i64, u64, f16, bf16, f32, f64, c64 or string; Tindices: i32 or i64; Tsplits: i32 or i64.
+ *
+ * @param paramsNestedSplits For each ragged dimension where its rows begin in the next one, or in the values; from 0 on
+ *   and in ascending order.
+ * @param paramsDenseValues Of rank 1 at least.
+ * @param indices Numbers of rows in the first dimension; an error names the first one that there is none of.
+ * @param outputRaggedRank PARAMS_RAGGED_RANK plus the rank of indices, less 1.
+ */
+export function raggedGather(
+  paramsNestedSplits: readonly TensorInput[],
+  paramsDenseValues: TensorInput,
+  indices: TensorInput,
+  outputRaggedRank: number,
+): RaggedGatherResults {
+  const results = callMany(
+    raggedGatherOp, raggedGather, [paramsNestedSplits, paramsDenseValues, indices], { outputRaggedRank }, 2,
+  );
+  return { outputNestedSplits: results[0]!, outputDenseValues: results[1]! };
+}
+
+const raggedRangeOp = /* @__PURE__ */ defineOp(
+  'tf.RaggedRange',
+  'starts:T=i32 limits:T=i32 deltas:T=i32',
+  'Tsplits:dtype',
+);
+/** Attributes of {@link raggedRange}. */
+export interface RaggedRangeOptions {
+  /** Default: 'i64'. */
+  tsplits?: DType;
+}
+/** Results of {@link raggedRange}. */
+export interface RaggedRangeResults {
+  rtNestedSplits: Tensor;
+  rtDenseValues: Tensor;
+}
+/**
+ * Rows of numbers from a start to a limit, which is left out, in steps.
+ *
+ * The results' shapes depend on the data. Row i, values rtNestedSplits[i] to rtNestedSplits[i + 1], has the numbers
+ * starts[i] + j * deltas[i] below limits[i], or above it if deltas[i] is negative.
+ *
+ * tf.RaggedRange(starts: T, limits: T, deltas: T) gives rtNestedSplits: Tsplits, rtDenseValues: T; T: i32, i64, f16,
+ * bf16, f32 or f64; tsplits: i32 or i64.
+ *
+ * @param starts A vector, or a scalar for all rows, as limits and deltas; vectors have the same size.
+ * @param deltas Not 0.
+ */
+export function raggedRange(
+  starts: TensorInput, limits: TensorInput, deltas: TensorInput, options?: RaggedRangeOptions,
+): RaggedRangeResults {
+  const results = callMany(raggedRangeOp, raggedRange, [starts, limits, deltas], options, 2);
+  return { rtNestedSplits: results[0]!, rtDenseValues: results[1]! };
+}
+
+const raggedTensorToTensorOp = /* @__PURE__ */ defineOp(
+  'tf.RaggedTensorToTensor',
+  'shape:Tshape=i32 values:T default_value:T *row_partition_tensors:Tindex=i32',
+  'row_partition_types:string[]',
+);
+/**
+ * Makes a dense tensor of a ragged one, filling up short rows and cutting long ones.
+ *
+ * The result's shape depends on the data.
+ *
+ * tf.RaggedTensorToTensor(shape: Tshape, values: T, defaultValue: T, rowPartitionTensors: num_row_partition_tensors *
+ * Tindex) gives result: T; T: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64 or string; Tindex:
+ * i32 or i64; Tshape: i32 or i64.
+ *
+ * @param shape The sizes of the result, -1 where the ragged tensor decides; or the scalar -1.
+ * @param values Of rank 1 at least; its dimensions after the first become the result's last ones.
+ * @param defaultValue What fills up; broadcasts to an element of values.
+ * @param rowPartitionTensors What divides the values: a tensor for each of rowPartitionTypes.
+ * @param rowPartitionTypes 'FIRST_DIM_SIZE' (a scalar: how many rows there are; followed by 'VALUE_ROWIDS' alone),
+ *   'VALUE_ROWIDS' (for each value the number of its row, ascending) or 'ROW_SPLITS' (where each row begins, and where
+ *   the last one ends).
+ */
+export function raggedTensorToTensor<D extends DType = DType>(
+  shape: TensorInput,
+  values: TensorInput<D>,
+  defaultValue: TensorInput<D>,
+  rowPartitionTensors: readonly TensorInput[],
+  rowPartitionTypes: readonly string[],
+): Tensor<D> {
+  return callMany(
+    raggedTensorToTensorOp, raggedTensorToTensor, [shape, values, defaultValue, rowPartitionTensors], {
+    rowPartitionTypes },
+  )[0]!;
+}
+
 const rangeOp = /* @__PURE__ */ defineOp('tf.Range', 'start:Tidx! limit:Tidx! delta:Tidx!');
 /**
  * Counts from one number up or down to another, which is left out, in steps of one size.
@@ -2023,6 +3138,21 @@ const rankOp = /* @__PURE__ */ defineOp('tf.Rank', 'input:T');
  */
 export function rank(input: TensorInput): Tensor<'i32'> {
   return call1(rankOp, rank, input);
+}
+
+const realOp = /* @__PURE__ */ defineOp('tf.Real', 'input:T=c64', 'Tout:dtype');
+/** Attributes of {@link real}. */
+export interface RealOptions {
+  /** Default: 'f32'. */
+  tout?: DType;
+}
+/**
+ * Real parts of complex numbers.
+ *
+ * tf.Real(input: T) gives output: Tout; T: c64; tout: f32.
+ */
+export function real(input: TensorInput, options?: RealOptions): Tensor {
+  return call1(realOp, real, input, options);
 }
 
 const realDivOp = /* @__PURE__ */ defineOp('tf.RealDiv', 'x:T y:T');
@@ -2141,6 +3271,35 @@ export function resizeBilinear(images: TensorInput, size: TensorInput, options?:
   return call2(resizeBilinearOp, resizeBilinear, images, size, options);
 }
 
+const resizeBilinearGradOp = /* @__PURE__ */ defineOp(
+  'tf.ResizeBilinearGrad',
+  'grads:f32 original_image:T',
+  'align_corners:bool half_pixel_centers:bool',
+);
+/** Attributes of {@link resizeBilinearGrad}. */
+export interface ResizeBilinearGradOptions {
+  /** As it was for tf.ResizeBilinear, like halfPixelCenters. Default: false. */
+  alignCorners?: boolean;
+  /** Default: false. */
+  halfPixelCenters?: boolean;
+}
+/**
+ * Gradient of tf.ResizeBilinear.
+ *
+ * Each pixel of grads gives its gradient to the pixels that it was made of, in proportion to their weights. Computed in
+ * f32, row by row.
+ *
+ * tf.ResizeBilinearGrad(grads: f32, originalImage: T) gives output: T; T: f16, bf16, f32 or f64.
+ *
+ * @param grads The gradient with regard to the resized images.
+ * @param originalImage What was resized, of which only dtype and shape are taken.
+ */
+export function resizeBilinearGrad<D extends DType = DType>(
+  grads: TensorInput, originalImage: TensorInput<D>, options?: ResizeBilinearGradOptions,
+): Tensor<D> {
+  return call2(resizeBilinearGradOp, resizeBilinearGrad, grads, originalImage, options);
+}
+
 const resizeNearestNeighborOp = /* @__PURE__ */ defineOp(
   'tf.ResizeNearestNeighbor',
   'images:T size:i32!',
@@ -2172,6 +3331,35 @@ export function resizeNearestNeighbor<D extends DType = DType>(
   images: TensorInput<D>, size: TensorInput, options?: ResizeNearestNeighborOptions,
 ): Tensor<D> {
   return call2(resizeNearestNeighborOp, resizeNearestNeighbor, images, size, options);
+}
+
+const resizeNearestNeighborGradOp = /* @__PURE__ */ defineOp(
+  'tf.ResizeNearestNeighborGrad',
+  'grads:T size:i32!',
+  'align_corners:bool half_pixel_centers:bool',
+);
+/** Attributes of {@link resizeNearestNeighborGrad}. */
+export interface ResizeNearestNeighborGradOptions {
+  /** As it was for tf.ResizeNearestNeighbor, like halfPixelCenters. Default: false. */
+  alignCorners?: boolean;
+  /** Default: false. */
+  halfPixelCenters?: boolean;
+}
+/**
+ * Gradient of tf.ResizeNearestNeighbor.
+ *
+ * Each pixel gets the sum of the gradients of those that it was copied to. f16 and bf16 are summed in f32; integers
+ * wrap around.
+ *
+ * tf.ResizeNearestNeighborGrad(grads: T, size: i32 (host)) gives output: T; T: u8, i8, i32, f16, bf16, f32 or f64.
+ *
+ * @param grads The gradient with regard to the resized images.
+ * @param size The height and the width of what was resized, each at least 1.
+ */
+export function resizeNearestNeighborGrad<D extends DType = DType>(
+  grads: TensorInput<D>, size: TensorInput, options?: ResizeNearestNeighborGradOptions,
+): Tensor<D> {
+  return call2(resizeNearestNeighborGradOp, resizeNearestNeighborGrad, grads, size, options);
 }
 
 const reverseOp = /* @__PURE__ */ defineOp('tf.ReverseV2', 'tensor:T axis:Tidx!');
@@ -2464,6 +3652,31 @@ export function softsignGrad<D extends DType = DType>(gradients: TensorInput<D>,
   return call2(softsignGradOp, softsignGrad, gradients, features);
 }
 
+const spaceToBatchNDOp = /* @__PURE__ */ defineOp(
+  'tf.SpaceToBatchND',
+  'input:T block_shape:Tblock_shape! paddings:Tpaddings!',
+);
+/**
+ * Pads dimensions with 0 and makes the positions in blocks of them a part of the batch.
+ *
+ * With block sizes b1, ..., bM, element [n, x1, ..., xM, ...] of the padded input becomes element [((y1 * b2 + y2) *
+ * ... + yM) * N + n, x1 / b1, ..., xM / bM, ...], where yi is xi mod bi, divisions round down, and N is the size of the
+ * batch. tf.BatchToSpaceND is the inverse. Strings are padded with empty ones.
+ *
+ * tf.SpaceToBatchND(input: T, blockShape: Tblock_shape (host), paddings: Tpaddings (host)) gives output: T; T: bool,
+ * u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64 or string; Tblock_shape: i32 or i64; Tpaddings: i32 or
+ * i64.
+ *
+ * @param input Of shape [N, d1, ..., dM, ...].
+ * @param blockShape M sizes, each at least 1, which divide the padded dimensions.
+ * @param paddings Of shape [M, 2]: how many 0 come before and after the elements of each of these dimensions.
+ */
+export function spaceToBatchND<D extends DType = DType>(
+  input: TensorInput<D>, blockShape: TensorInput, paddings: TensorInput,
+): Tensor<D> {
+  return call3(spaceToBatchNDOp, spaceToBatchND, input, blockShape, paddings);
+}
+
 const spaceToDepthOp = /* @__PURE__ */ defineOp('tf.SpaceToDepth', 'input:T', 'block_size:int data_format:string');
 /** Attributes of {@link spaceToDepth}. */
 export interface SpaceToDepthOptions {
@@ -2486,6 +3699,114 @@ export function spaceToDepth<D extends DType = DType>(
   input: TensorInput<D>, blockSize: number, options?: SpaceToDepthOptions,
 ): Tensor<D> {
   return call1(spaceToDepthOp, spaceToDepth, input, withOptions(spaceToDepthOp, spaceToDepth, options, { blockSize }));
+}
+
+const sparseFillEmptyRowsOp = /* @__PURE__ */ defineOp(
+  'tf.SparseFillEmptyRows',
+  'indices:i64 values:T dense_shape:i64 default_value:T',
+);
+/** Results of {@link sparseFillEmptyRows}. */
+export interface SparseFillEmptyRowsResults {
+  outputIndices: Tensor;
+  outputValues: Tensor;
+  emptyRowIndicator: Tensor;
+  reverseIndexMap: Tensor;
+}
+/**
+ * Gives each empty row of a sparse tensor one element.
+ *
+ * The results' shapes depend on the data. Elements come in the order of their rows; the new ones are defaultValue in
+ * column 0. emptyRowIndicator tells which rows had none, reverseIndexMap where each element of values went.
+ *
+ * tf.SparseFillEmptyRows(indices: i64, values: T, denseShape: i64, defaultValue: T) gives outputIndices: i64,
+ * outputValues: T, emptyRowIndicator: bool, reverseIndexMap: i64; T: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16,
+ * bf16, f32, f64, c64 or string.
+ *
+ * @param indices A matrix with a row of indices for each element.
+ * @param values A vector with an element for each row of indices.
+ * @param denseShape The sizes of the sparse tensor.
+ * @param defaultValue A scalar.
+ */
+export function sparseFillEmptyRows(
+  indices: TensorInput, values: TensorInput, denseShape: TensorInput, defaultValue: TensorInput,
+): SparseFillEmptyRowsResults {
+  const results = callMany(
+    sparseFillEmptyRowsOp, sparseFillEmptyRows, [indices, values, denseShape, defaultValue], undefined, 4,
+  );
+  return {
+    outputIndices: results[0]!, outputValues: results[1]!, emptyRowIndicator: results[2]!, reverseIndexMap: results[3]!,
+  };
+}
+
+const sparseReshapeOp = /* @__PURE__ */ defineOp(
+  'tf.SparseReshape',
+  'input_indices:i64 input_shape:i64 new_shape:i64',
+);
+/** Results of {@link sparseReshape}. */
+export interface SparseReshapeResults {
+  outputIndices: Tensor;
+  outputShape: Tensor;
+}
+/**
+ * The indices that elements of a sparse tensor have under another shape.
+ *
+ * tf.SparseReshape(inputIndices: i64, inputShape: i64, newShape: i64) gives outputIndices: i64, outputShape: i64.
+ *
+ * @param inputIndices A matrix with a row of indices for each element, each within inputShape.
+ * @param inputShape The sizes of the sparse tensor.
+ * @param newShape The new sizes, for the same number of elements; -1 for one of them stands for what is missing.
+ */
+export function sparseReshape(
+  inputIndices: TensorInput, inputShape: TensorInput, newShape: TensorInput,
+): SparseReshapeResults {
+  const results = callMany(sparseReshapeOp, sparseReshape, [inputIndices, inputShape, newShape], undefined, 2);
+  return { outputIndices: results[0]!, outputShape: results[1]! };
+}
+
+const sparseSegmentMeanOp = /* @__PURE__ */ defineOp(
+  'tf.SparseSegmentMean',
+  'data:T indices:Tidx=i32 segment_ids:Tsegmentids=i32',
+);
+/**
+ * Means of chosen slices of a tensor, by segments.
+ *
+ * The same as tf.SparseSegmentSum, but each sum is divided by the number of its slices.
+ *
+ * tf.SparseSegmentMean(data: T, indices: Tidx, segmentIds: Tsegmentids) gives output: T; T: f16, bf16, f32 or f64;
+ * Tidx: i32 or i64; Tsegmentids: i32 or i64.
+ *
+ * @param data Of rank 1 at least.
+ * @param indices A vector of numbers of slices of data; an error names the first one that there is none of.
+ * @param segmentIds A vector of the size of indices: numbers of segments, in ascending order.
+ */
+export function sparseSegmentMean<D extends DType = DType>(
+  data: TensorInput<D>, indices: TensorInput, segmentIds: TensorInput,
+): Tensor<D> {
+  return call3(sparseSegmentMeanOp, sparseSegmentMean, data, indices, segmentIds);
+}
+
+const sparseSegmentSumOp = /* @__PURE__ */ defineOp(
+  'tf.SparseSegmentSum',
+  'data:T indices:Tidx=i32 segment_ids:Tsegmentids=i32',
+);
+/**
+ * Adds up chosen slices of a tensor, by segments.
+ *
+ * Slice s of the result is the sum of the slices data[indices[i]] for all i with segmentIds[i] == s, in order; 0 where
+ * there are none. The result has as many slices as the last segment's number tells, so that its shape depends on the
+ * data. f16 and bf16 are summed in f32; integers wrap around.
+ *
+ * tf.SparseSegmentSum(data: T, indices: Tidx, segmentIds: Tsegmentids) gives output: T; T: u8, i8, u16, i16, i32, u32,
+ * i64, u64, f16, bf16, f32 or f64; Tidx: i32 or i64; Tsegmentids: i32 or i64.
+ *
+ * @param data Of rank 1 at least.
+ * @param indices A vector of numbers of slices of data; an error names the first one that there is none of.
+ * @param segmentIds A vector of the size of indices: numbers of segments, in ascending order.
+ */
+export function sparseSegmentSum<D extends DType = DType>(
+  data: TensorInput<D>, indices: TensorInput, segmentIds: TensorInput,
+): Tensor<D> {
+  return call3(sparseSegmentSumOp, sparseSegmentSum, data, indices, segmentIds);
 }
 
 const sparseSoftmaxCrossEntropyWithLogitsOp = /* @__PURE__ */ defineOp(
@@ -2516,6 +3837,41 @@ export function sparseSoftmaxCrossEntropyWithLogits(
     sparseSoftmaxCrossEntropyWithLogitsOp, sparseSoftmaxCrossEntropyWithLogits, [features, labels], undefined, 2,
   );
   return { loss: results[0]!, backprop: results[1]! };
+}
+
+const sparseToDenseOp = /* @__PURE__ */ defineOp(
+  'tf.SparseToDense',
+  'sparse_indices:Tindices=i32 output_shape:Tindices! sparse_values:T default_value:T',
+  'validate_indices:bool',
+);
+/** Attributes of {@link sparseToDense}. */
+export interface SparseToDenseOptions {
+  /** Whether indices that are not in ascending order, or are repeated, are an error. Default: true. */
+  validateIndices?: boolean;
+}
+/**
+ * Makes a tensor of some elements and their indices.
+ *
+ * tf.SparseToDense(sparseIndices: Tindices, outputShape: Tindices (host), sparseValues: T, defaultValue: T) gives
+ * dense: T; T: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64 or string; Tindices: i32 or i64.
+ *
+ * @param sparseIndices A matrix with a row of indices for each element; or a vector, or a scalar, for results of one
+ *   dimension. An error names the first one that is outside the result.
+ * @param outputShape The sizes of the result.
+ * @param sparseValues A vector of elements, or a scalar for all indices. Of elements with the same index the last one
+ *   counts.
+ * @param defaultValue A scalar: all other elements.
+ */
+export function sparseToDense<D extends DType = DType>(
+  sparseIndices: TensorInput,
+  outputShape: TensorInput,
+  sparseValues: TensorInput<D>,
+  defaultValue: TensorInput<D>,
+  options?: SparseToDenseOptions,
+): Tensor<D> {
+  return callMany(
+    sparseToDenseOp, sparseToDense, [sparseIndices, outputShape, sparseValues, defaultValue], options,
+  )[0]!;
 }
 
 const splitOp = /* @__PURE__ */ defineOp('tf.Split', 'split_dim:i32! value:T', 'num_split:int');
@@ -2607,6 +3963,37 @@ export interface SqueezeOptions {
  */
 export function squeeze<D extends DType = DType>(input: TensorInput<D>, options?: SqueezeOptions): Tensor<D> {
   return call1(squeezeOp, squeeze, input, options);
+}
+
+const statelessMultinomialOp = /* @__PURE__ */ defineOp(
+  'tf.StatelessMultinomial',
+  'logits:T num_samples:i32! seed:Tseed=i64',
+  'output_dtype:dtype',
+);
+/** Attributes of {@link statelessMultinomial}. */
+export interface StatelessMultinomialOptions {
+  /** The dtype of the result, in which the number of classes must fit. Default: 'i64'. */
+  outputDtype?: DType;
+}
+/**
+ * Draws classes, the same ones for the same seed.
+ *
+ * Element [i, j] of the result is a class of row i of logits: each with a probability that is proportional to the
+ * exponential of its logit. A class whose logit is not finite is never drawn. It is the first class at which the sum of
+ * exponentials, in f64 and relative to the largest, is above u times the whole sum, where u is the number that
+ * tf.StatelessRandomUniform gives in f64 for the same seed and the result's shape.
+ *
+ * tf.StatelessMultinomial(logits: T, numSamples: i32 (host), seed: Tseed) gives output: output_dtype; T: u8, i8, u16,
+ * i16, i32, u32, i64, u64, f16, bf16, f32 or f64; Tseed: i32 or i64; outputDtype: i32 or i64.
+ *
+ * @param logits A matrix: unnormalised logarithms of probabilities, a row for each distribution. An error names the
+ *   first row without a finite number.
+ * @param numSamples One number: how many classes are drawn from each row.
+ */
+export function statelessMultinomial(
+  logits: TensorInput, numSamples: TensorInput, seed: TensorInput, options?: StatelessMultinomialOptions,
+): Tensor {
+  return call3(statelessMultinomialOp, statelessMultinomial, logits, numSamples, seed, options);
 }
 
 const statelessRandomNormalOp = /* @__PURE__ */ defineOp(
@@ -2702,6 +4089,37 @@ export function statelessRandomUniformInt<D extends DType = DType>(
   )[0]!;
 }
 
+const staticRegexReplaceOp = /* @__PURE__ */ defineOp(
+  'tf.StaticRegexReplace',
+  'input:string',
+  'pattern:string rewrite:string replace_global:bool',
+);
+/** Attributes of {@link staticRegexReplace}. */
+export interface StaticRegexReplaceOptions {
+  /** Whether all matches are replaced that do not overlap, rather than the first one. Default: true. */
+  replaceGlobal?: boolean;
+}
+/**
+ * Replaces what matches a regular expression, in time that is linear in the text.
+ *
+ * The syntax is that of RE2, and text is UTF-8. Case is ignored in ASCII alone, and there are no classes of Unicode's
+ * categories.
+ *
+ * tf.StaticRegexReplace(input: string) gives output: string.
+ *
+ * @param input Of any shape.
+ * @param pattern The regular expression.
+ * @param rewrite What a match becomes, where \1 to \9 are its groups, \0 is all of it and \ is a backslash.
+ */
+export function staticRegexReplace(
+  input: TensorInput, pattern: string, rewrite: string, options?: StaticRegexReplaceOptions,
+): Tensor<'string'> {
+  return call1(
+    staticRegexReplaceOp, staticRegexReplace, input, withOptions(staticRegexReplaceOp, staticRegexReplace, options, {
+    pattern, rewrite }),
+  );
+}
+
 const stridedSliceOp = /* @__PURE__ */ defineOp(
   'tf.StridedSlice',
   'input:T begin:Index! end:Index! strides:Index!',
@@ -2745,6 +4163,124 @@ export function stridedSlice<D extends DType = DType>(
   input: TensorInput<D>, begin: TensorInput, end: TensorInput, strides: TensorInput, options?: StridedSliceOptions,
 ): Tensor<D> {
   return callMany(stridedSliceOp, stridedSlice, [input, begin, end, strides], options)[0]!;
+}
+
+const stringNGramsOp = /* @__PURE__ */ defineOp(
+  'tf.StringNGrams',
+  'data:string data_splits:Tsplits=i64',
+  'separator:string ngram_widths:int[] left_pad:string right_pad:string pad_width:int preserve_short_sequences:bool',
+);
+/** Results of {@link stringNGrams}. */
+export interface StringNGramsResults {
+  ngrams: Tensor;
+  ngramsSplits: Tensor;
+}
+/**
+ * Joins neighbouring strings of each row to n-grams.
+ *
+ * The results' shapes depend on the data: the n-grams of each row, those of one width after those of the other.
+ *
+ * tf.StringNGrams(data: string, dataSplits: Tsplits) gives ngrams: string, ngramsSplits: Tsplits; Tsplits: i32 or i64.
+ *
+ * @param data A vector: the strings of all rows.
+ * @param dataSplits Where each row begins, from 0 on, and where the last one ends.
+ * @param separator What stands between the strings of an n-gram.
+ * @param ngramWidths How many strings an n-gram has, each at least 1.
+ * @param leftPad What comes before a row, padWidth times; rightPad after it.
+ * @param padWidth How often, but less than the width; -1: one less than the width.
+ * @param preserveShortSequences Whether a row without an n-gram, but not empty, becomes one, with all its padding.
+ */
+export function stringNGrams(
+  data: TensorInput,
+  dataSplits: TensorInput,
+  separator: string,
+  ngramWidths: readonly number[],
+  leftPad: string,
+  rightPad: string,
+  padWidth: number,
+  preserveShortSequences: boolean,
+): StringNGramsResults {
+  const results = callMany(
+    stringNGramsOp, stringNGrams, [data, dataSplits], { separator, ngramWidths, leftPad, rightPad, padWidth,
+    preserveShortSequences }, 2,
+  );
+  return { ngrams: results[0]!, ngramsSplits: results[1]! };
+}
+
+const stringSplitOp = /* @__PURE__ */ defineOp('tf.StringSplit', 'input:string delimiter:string', 'skip_empty:bool');
+/** Attributes of {@link stringSplit}. */
+export interface StringSplitOptions {
+  /** Whether empty parts are left out. Default: true. */
+  skipEmpty?: boolean;
+}
+/** Results of {@link stringSplit}. */
+export interface StringSplitResults {
+  indices: Tensor;
+  values: Tensor;
+  shape: Tensor;
+}
+/**
+ * Splits strings at each byte that is a delimiter.
+ *
+ * The results' shapes depend on the data: a sparse tensor with a row for each string.
+ *
+ * tf.StringSplit(input: string, delimiter: string) gives indices: i64, values: string, shape: i64.
+ *
+ * @param input A vector.
+ * @param delimiter A scalar: a string of which each byte splits; if it is empty, strings are split into their bytes.
+ */
+export function stringSplit(
+  input: TensorInput, delimiter: TensorInput, options?: StringSplitOptions,
+): StringSplitResults {
+  const results = callMany(stringSplitOp, stringSplit, [input, delimiter], options, 3);
+  return { indices: results[0]!, values: results[1]!, shape: results[2]! };
+}
+
+const stringSplitV2Op = /* @__PURE__ */ defineOp('tf.StringSplitV2', 'input:string sep:string', 'maxsplit:int');
+/** Attributes of {@link stringSplitV2}. */
+export interface StringSplitV2Options {
+  /**
+   * If it is above 0, a string is split so many times at most, and the rest is the last part; if it is 0, not at all.
+   * Default: -1.
+   */
+  maxsplit?: number;
+}
+/** Results of {@link stringSplitV2}. */
+export interface StringSplitV2Results {
+  indices: Tensor;
+  values: Tensor;
+  shape: Tensor;
+}
+/**
+ * Splits strings at a separator.
+ *
+ * The results' shapes depend on the data: a sparse tensor with a row for each string.
+ *
+ * tf.StringSplitV2(input: string, sep: string) gives indices: i64, values: string, shape: i64.
+ *
+ * @param input A vector.
+ * @param sep A scalar: what splits, as a whole. If it is empty, white space of any length does, and none begins or ends
+ *   a part.
+ */
+export function stringSplitV2(
+  input: TensorInput, sep: TensorInput, options?: StringSplitV2Options,
+): StringSplitV2Results {
+  const results = callMany(stringSplitV2Op, stringSplitV2, [input, sep], options, 3);
+  return { indices: results[0]!, values: results[1]!, shape: results[2]! };
+}
+
+const stringToHashBucketFastOp = /* @__PURE__ */ defineOp(
+  'tf.StringToHashBucketFast',
+  'input:string',
+  'num_buckets:int',
+);
+/**
+ * A number in [0, numBuckets) for each string: its FarmHash Fingerprint64 modulo numBuckets.
+ *
+ * tf.StringToHashBucketFast(input: string) gives output: i64.
+ */
+export function stringToHashBucketFast(input: TensorInput, numBuckets: number): Tensor<'i64'> {
+  return call1(stringToHashBucketFastOp, stringToHashBucketFast, input, { numBuckets });
 }
 
 const subOp = /* @__PURE__ */ defineOp('tf.Sub', 'x:T y:T');
@@ -3020,6 +4556,28 @@ export function unsortedSegmentSum<D extends DType = DType>(
   data: TensorInput<D>, segmentIds: TensorInput, numSegments: TensorInput,
 ): Tensor<D> {
   return call3(unsortedSegmentSumOp, unsortedSegmentSum, data, segmentIds, numSegments);
+}
+
+const upperBoundOp = /* @__PURE__ */ defineOp('tf.UpperBound', 'sorted_inputs:T values:T', 'out_type:dtype');
+/** Attributes of {@link upperBound}. */
+export interface UpperBoundOptions {
+  /** Default: 'i32'. */
+  outType?: DType;
+}
+/**
+ * Finds where each value would go into a sorted row, behind elements that are equal.
+ *
+ * The result is how many elements of the row are not greater than the value. 0 and -0 are equal; NaN is larger than
+ * every number.
+ *
+ * tf.UpperBound(sortedInputs: T, values: T) gives output: out_type; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16,
+ * f32 or f64; outType: i32 or i64.
+ *
+ * @param sortedInputs A matrix whose rows are sorted in ascending order; of other rows the result is any place.
+ * @param values A matrix with the same number of rows: what to look for in the row of the same number.
+ */
+export function upperBound(sortedInputs: TensorInput, values: TensorInput, options?: UpperBoundOptions): Tensor {
+  return call2(upperBoundOp, upperBound, sortedInputs, values, options);
 }
 
 const whereOp = /* @__PURE__ */ defineOp('tf.Where', 'input:T');

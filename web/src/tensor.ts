@@ -149,17 +149,16 @@ export class Tensor<D extends DType = DType> {
   private computed(what: string): Handle {
     const { engine } = this;
     const pointer = this.pointerFor(what);
-    if (engine.state(pointer) === 'pending' || engine.gpu?.isOn(pointer)) {
-      if (engine.gpu !== undefined) {
-        throw errorIn(what, 'FailedPrecondition',
-          `expected a tensor on the CPU, got one on webgpu, which answers later; await ${what.replace('Sync', '')}()`);
-      }
-      if (!engine.events.computeNow(pointer)) {
-        throw errorIn(what, 'FailedPrecondition', 'expected a tensor that can be computed now, got one that depends on ' +
-          `something that only the event loop brings; await ${what.replace('Sync', '')}()`);
-      }
+    const onGpu = engine.gpu !== undefined && (engine.state(pointer) === 'pending' || engine.gpu.isOn(pointer));
+    if (!onGpu && !engine.events.computeNow(pointer)) {
+      throw errorIn(what, 'FailedPrecondition', 'expected a tensor that can be computed now, got one that depends on ' +
+        `something that only the event loop brings; await ${what.replace('Sync', '')}()`);
     }
     if (engine.state(pointer) === 'error') throw this.takeError(pointer);
+    if (onGpu) {
+      throw errorIn(what, 'FailedPrecondition',
+        `expected a tensor on the CPU, got one on webgpu, which answers later; await ${what.replace('Sync', '')}()`);
+    }
     return pointer;
   }
 

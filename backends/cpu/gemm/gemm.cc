@@ -42,7 +42,7 @@ bool ProductExceeds(int64_t a, int64_t b, int64_t c, int64_t limit) { return a >
 
 // Less where a thread is waiting for it.
 int64_t MinTaskProducts(const WorkQueue* queue) {
-  return queue != nullptr && queue->HasReadyHelper() ? kMinTaskProducts / 4 : kMinTaskProducts;
+  return queue != nullptr && queue->HasReadyHelper() ? kMinTaskProducts / 8 : kMinTaskProducts;
 }
 
 // Calls fn for ranges of [0, n), on the queue if there is one and more than one grain.
@@ -137,8 +137,8 @@ void MultiplyDirect(const GemmKernels<T>& kernels, WorkQueue* queue, int64_t m, 
     ApplyEpilogue(epilogue, g.c, ldc, rows, col, cols);
   };
   const int64_t task_products = MinTaskProducts(queue);
-  if (queue == nullptr || !ProductExceeds(m, n, k, 2 * task_products)) return multiply(0, m, 0, n);
-  const bool by_rows = m > n;
+  if (queue == nullptr || !ProductExceeds(m, n, k, 4 * task_products)) return multiply(0, m, 0, n);
+  const bool by_rows = DivideUp(m, kernels.panel_rows) > DivideUp(n, kernels.panel_cols);
   const int64_t unit = by_rows ? kernels.panel_rows : kernels.panel_cols;
   const int64_t grain = DivideUp(task_products, (by_rows ? n : m) * k * unit);
   ForRanges(queue, DivideUp(by_rows ? m : n, unit), grain, [&](int64_t begin, int64_t end) {

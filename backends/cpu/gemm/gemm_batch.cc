@@ -112,9 +112,9 @@ Status BatchGemm(WorkQueue* queue, const GemmBatch& given, int64_t m, int64_t n,
     }
   };
   // Smaller ones where a thread is waiting for them.
-  const double task_products = queue != nullptr && queue->HasReadyHelper() ? kMinTaskProducts / 4 : kMinTaskProducts;
+  const double task_products = queue != nullptr && queue->HasReadyHelper() ? kMinTaskProducts / 8 : kMinTaskProducts;
   const double grain = std::max(1.0, task_products / std::max(products, 1.0));
-  if (queue == nullptr || is_each_large || static_cast<double>(size) * products <= 2 * task_products) {
+  if (queue == nullptr || is_each_large || static_cast<double>(size) * products <= 4 * task_products) {
     multiply(0, size);
   } else {
     ParallelFor(*queue, size, static_cast<int64_t>(grain), multiply);

@@ -99,6 +99,7 @@ inline constexpr ElementExpression kAll[] = {
     {"tf.NextAfter", kF32, 2, "next_after(a, b)"},
     {"tf.LogicalAnd", kBool, 2, "a & b"},
     {"tf.LogicalOr", kBool, 2, "a | b"},
+    {"tf.LogicalXor", kBool, 2, "a ^ b"},
     {"tf.Equal", kAny, 2, "u32(a == b)"},
     {"tf.NotEqual", kAny, 2, "1u - u32(a == b)"},
     {"tf.Less", kNumbers, 2, "u32(a < b)"},

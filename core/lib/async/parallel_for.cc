@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Splitting a range into chunks that the caller and helping tasks claim one by one.
+// Splitting a range into chunks that the caller and helping tasks claim one by one, smaller and smaller ones: guided
+// self-scheduling after Polychronopoulos and Kuck (1987).
 
 #include "tandem/parallel_for.h"
 
@@ -20,8 +21,11 @@ namespace tandem {
 
 namespace {
 
-// Enough to even out unequal threads, few enough to keep each one's memory together.
-constexpr int64_t kChunksPerThread = 8;
+// A chunk is so much of a thread's fair share of what is left: large ones first, which keep each thread's memory
+// together, and small ones in the end, which even out unequal threads.
+constexpr int kChunksOfShare = 2;
+// As finely as a range is divided.
+constexpr int64_t kUnitsPerThread = 64;
 
 // Grains of work after which a thread asks whether to go on: less than a millisecond, and some milliseconds where they
 // are larger than they should be.
@@ -36,15 +40,16 @@ bool RunInline(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn)
 // caller pays for one only, and none is added when there is nothing left to do.
 class ParallelRange final : public Task, public RefCounted<ParallelRange> {
  public:
-  ParallelRange(WorkQueue& queue, int64_t n, int64_t grain, int64_t chunk, int num_chunks, int num_helpers,
+  ParallelRange(WorkQueue& queue, int64_t n, int64_t grain, int64_t unit, int num_units, int num_threads,
                 FunctionRef<void(int64_t, int64_t)> fn)
       : queue_(queue),
         run_(internal::this_thread.run),
         n_(n),
         grain_(grain),
-        chunk_(chunk),
-        num_chunks_(num_chunks),
-        helpers_to_add_(num_helpers),
+        unit_(unit),
+        num_units_(num_units),
+        num_threads_(num_threads),
+        helpers_to_add_(std::min(num_threads, num_units) - 1),
         fn_(fn) {}
 
   // The caller's part: returns when all chunks are done, or left out. Helpers that come later find nothing to do.
@@ -68,15 +73,15 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
     // What is still running is one chunk per helper: often done before this thread could fall asleep.
     internal::SpinWait wait;
     do {
-      if (num_done_.load(std::memory_order_acquire) == num_chunks_) return;
+      if (num_done_.load(std::memory_order_acquire) == num_units_) return;
     } while (wait.Pause());
     std::unique_lock lock(mutex_);
-    all_done_.wait(lock, [this] { return num_done_.load(std::memory_order_acquire) == num_chunks_; });
+    all_done_.wait(lock, [this] { return num_done_.load(std::memory_order_acquire) == num_units_; });
   }
 
   // One thread at a time: the caller, then each helper before the next one exists.
   void AddHelper() {
-    if (helpers_to_add_ == 0 || next_.load(std::memory_order_relaxed) >= num_chunks_) return;
+    if (helpers_to_add_ == 0 || next_.load(std::memory_order_relaxed) >= num_units_) return;
     --helpers_to_add_;
     AddRef();
     queue_.AddHelpingTask(*this);
@@ -85,16 +90,20 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
   // True if the last chunk to end was done here. Leaves `fn_` alone when all chunks are taken: it may be gone.
   bool Work() {
     int done = 0;
-    for (int i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < num_chunks_; ++done) {
+    for (int begin = next_.load(std::memory_order_relaxed); begin < num_units_;) {
+      const int count = std::max(1, (num_units_ - begin) / (kChunksOfShare * num_threads_));
+      if (!next_.compare_exchange_weak(begin, begin + count, std::memory_order_relaxed)) continue;
       // Until a chunk is taken the kernel may have ended, and its run be gone.
       const internal::RunScope scope(run_);
-      if (!RunChunk(i * chunk_)) was_stopped_.store(true, std::memory_order_relaxed);
+      if (!RunChunk(begin * unit_, count * unit_)) was_stopped_.store(true, std::memory_order_relaxed);
+      done += count;
+      begin = next_.load(std::memory_order_relaxed);
     }
-    return done > 0 && num_done_.fetch_add(done, std::memory_order_acq_rel) + done == num_chunks_;
+    return done > 0 && num_done_.fetch_add(done, std::memory_order_acq_rel) + done == num_units_;
   }
 
-  bool RunChunk(int64_t begin) {
-    return RunInline(std::min(chunk_, n_ - begin), grain_,
+  bool RunChunk(int64_t begin, int64_t size) {
+    return RunInline(std::min(size, n_ - begin), grain_,
                      [&](int64_t first, int64_t last) { fn_(begin + first, begin + last); });
   }
 
@@ -102,12 +111,13 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
   KernelRun* const run_;  // of the kernel whose work this is; null if it is no kernel's
   const int64_t n_;
   const int64_t grain_;
-  const int64_t chunk_;
-  const int num_chunks_;
+  const int64_t unit_;
+  const int num_units_;
+  const int num_threads_;
   int helpers_to_add_;
   const FunctionRef<void(int64_t, int64_t)> fn_;
-  std::atomic<int> next_{0};
-  std::atomic<int> num_done_{0};
+  std::atomic<int> next_{0};      // unit to be taken
+  std::atomic<int> num_done_{0};  // units
   std::atomic<bool> was_stopped_{false};
   std::mutex mutex_;
   std::condition_variable all_done_;
@@ -122,11 +132,10 @@ bool ParallelFor(WorkQueue& queue, int64_t n, int64_t grain, FunctionRef<void(in
   if (n <= grain || num_threads == 1) return RunInline(n, grain, fn);
 
   const int64_t num_grains = n / grain + (n % grain != 0);
-  const int64_t max_chunks = num_threads * kChunksPerThread;
-  const int64_t grains_per_chunk = num_grains / max_chunks + (num_grains % max_chunks != 0);
-  const int num_chunks = static_cast<int>(num_grains / grains_per_chunk + (num_grains % grains_per_chunk != 0));
-  const int num_helpers = std::min(num_threads, num_chunks) - 1;
-  auto range = MakeRef<ParallelRange>(queue, n, grain, grains_per_chunk * grain, num_chunks, num_helpers, fn);
+  const int64_t max_units = num_threads * kUnitsPerThread;
+  const int64_t grains_per_unit = num_grains / max_units + (num_grains % max_units != 0);
+  const int num_units = static_cast<int>(num_grains / grains_per_unit + (num_grains % grains_per_unit != 0));
+  auto range = MakeRef<ParallelRange>(queue, n, grain, grains_per_unit * grain, num_units, num_threads, fn);
   return range ? range->RunAll() : RunInline(n, grain, fn);
 }
 

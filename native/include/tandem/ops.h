@@ -242,6 +242,7 @@ inline Tensor atanh(Operand x, std::source_location where = std::source_location
 }
 
 struct AvgPoolAttrs {
+  std::vector<int64_t> explicit_paddings = {};
   std::string_view data_format = "NHWC";
 };
 // tf.AvgPool: The mean of each window on images.
@@ -254,18 +255,84 @@ struct AvgPoolAttrs {
 // ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
 // for batch and channels.
 // padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
-// dimension, and what they lack is divided between both sides, the odd element behind.
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
 // data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
 inline Tensor avgPool(Operand value, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const AvgPoolAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
   OpAttrs set;
   set.SetArray("ksize", std::span<const int64_t>(ksize));
   set.SetArray("strides", std::span<const int64_t>(strides));
   set.Set("padding", padding);
+  if (attrs.explicit_paddings != AvgPoolAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
   if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
   return Call("tf.AvgPool", {&value}, set, where);
 }
 
+struct AvgPool3dAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NDHWC";
+};
+// tf.AvgPool3D: The mean of each window on volumes.
+//
+// Padding does not take part: the mean is of the elements that are there. f16 and bf16 are added up in f32. Windows
+// without padding must not be larger than the volumes.
+//
+// input: Of five dimensions; the batch and the channels may be empty.
+// ksize: The sizes of a window along each dimension; 1 for batch and channels.
+// strides: The steps from one window to the next along each dimension; 1 for batch and channels.
+// padding: 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after; else empty.
+// data_format: 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height,
+// width].
+inline Tensor avgPool3d(Operand input, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const AvgPool3dAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != AvgPool3dAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NDHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.AvgPool3D", {&input}, set, where);
+}
+
+struct AvgPool3dGradAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NDHWC";
+};
+// tf.AvgPool3DGrad: Gradient of tf.AvgPool3D.
+//
+// The gradient of each window goes to its elements in equal parts; f16 and bf16 compute in f32.
+//
+// orig_input_shape: The five sizes of what was pooled.
+// grad: The gradient with regard to the result of tf.AvgPool3D, of the same shape.
+// ksize: The sizes of a window along each dimension; 1 for batch and channels.
+// strides: The steps from one window to the next along each dimension; 1 for batch and channels.
+// padding: 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after; else empty.
+// data_format: 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height,
+// width].
+inline Tensor avgPool3dGrad(Operand orig_input_shape, Operand grad, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const AvgPool3dGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != AvgPool3dGradAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NDHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.AvgPool3DGrad", {&orig_input_shape, &grad}, set, where);
+}
+
 struct AvgPoolGradAttrs {
+  std::vector<int64_t> explicit_paddings = {};
   std::string_view data_format = "NHWC";
 };
 // tf.AvgPoolGrad: Gradient of tf.AvgPool.
@@ -277,13 +344,18 @@ struct AvgPoolGradAttrs {
 // ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
 // for batch and channels.
 // padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
-// dimension, and what they lack is divided between both sides, the odd element behind.
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
 // data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
 inline Tensor avgPoolGrad(Operand orig_input_shape, Operand grad, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const AvgPoolGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
   OpAttrs set;
   set.SetArray("ksize", std::span<const int64_t>(ksize));
   set.SetArray("strides", std::span<const int64_t>(strides));
   set.Set("padding", padding);
+  if (attrs.explicit_paddings != AvgPoolGradAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
   if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
   return Call("tf.AvgPoolGrad", {&orig_input_shape, &grad}, set, where);
 }
@@ -306,6 +378,19 @@ inline Tensor batchMatMul(Operand x, Operand y, const BatchMatMulAttrs& attrs = 
   if (attrs.adj_x != false) set.Set("adj_x", attrs.adj_x);
   if (attrs.adj_y != false) set.Set("adj_y", attrs.adj_y);
   return Call("tf.BatchMatMulV2", {&x, &y}, set, where);
+}
+
+// tf.BatchToSpaceND: Makes a part of the batch the positions in blocks of other dimensions, and crops these.
+//
+// The inverse of tf.SpaceToBatchND: element [b * N + n, x1, ..., xM, ...], with N the size of the result's batch, goes
+// to
+// [n, x1 * b1 + y1, ..., xM * bM + yM, ...], where y1, ..., yM is position b of a block, in row-major order.
+//
+// input: Of shape [N * b1 * ... * bM, d1, ..., dM, ...].
+// block_shape: M sizes, each at least 1.
+// crops: Of shape [M, 2]: how many elements are left out at the beginning and at the end of each of these dimensions.
+inline Tensor batchToSpaceND(Operand input, Operand block_shape, Operand crops, std::source_location where = std::source_location::current()) {
+  return Call("tf.BatchToSpaceND", {&input, &block_shape, &crops}, OpAttrsRef(), where);
 }
 
 struct BiasAddAttrs {
@@ -338,6 +423,17 @@ inline Tensor biasAddGrad(Operand out_backprop, const BiasAddGradAttrs& attrs = 
   return Call("tf.BiasAddGrad", {&out_backprop}, set, where);
 }
 
+// tf.Bincount: Counts how often each integer occurs, or adds up the weights of its occurrences.
+//
+// Element i of the result is for the elements of arr that are i, in order; those from size on do not count.
+//
+// arr: Integers of at least 0, of any shape; an error names the first one that is not.
+// size: One number: how many bins there are.
+// weights: Of the shape of arr, or empty: then each element counts 1.
+inline Tensor bincount(Operand arr, Operand size, Operand weights, std::source_location where = std::source_location::current()) {
+  return Call("tf.Bincount", {&arr, &size, &weights}, OpAttrsRef(), where);
+}
+
 // tf.BitwiseAnd: Bits that are set in both x and y, with broadcasting.
 inline Tensor bitwiseAnd(Operand x, Operand y, std::source_location where = std::source_location::current()) {
   return Call("tf.BitwiseAnd", {&x, &y}, OpAttrsRef(), where);
@@ -351,6 +447,14 @@ inline Tensor bitwiseOr(Operand x, Operand y, std::source_location where = std::
 // tf.BitwiseXor: Bits that are set in one of x and y, but not in both, with broadcasting.
 inline Tensor bitwiseXor(Operand x, Operand y, std::source_location where = std::source_location::current()) {
   return Call("tf.BitwiseXor", {&x, &y}, OpAttrsRef(), where);
+}
+
+// tf.BroadcastArgs: The shape to which tensors of two shapes broadcast, as a vector.
+//
+// s0: The sizes of the first shape; of sizes at the same place, counted from the end, both are equal or one is 1.
+// s1: The sizes of the second shape.
+inline Tensor broadcastArgs(Operand s0, Operand s1, std::source_location where = std::source_location::current()) {
+  return Call("tf.BroadcastArgs", {&s0, &s1}, OpAttrsRef(), where);
 }
 
 // tf.BroadcastTo: Repeats dimensions of size 1, and the tensor as a whole, until it has a given shape.
@@ -392,6 +496,28 @@ inline Tensor clipByValue(Operand t, Operand clip_value_min, Operand clip_value_
   return Call("tf.ClipByValue", {&t, &clip_value_min, &clip_value_max}, OpAttrsRef(), where);
 }
 
+struct ComplexAttrs {
+  DType Tout = DType::kC64;
+};
+// tf.Complex: Complex numbers of their real and imaginary parts, with broadcasting.
+inline Tensor complex(Operand real, Operand imag, const ComplexAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.Tout != DType::kC64) set.Set("Tout", attrs.Tout);
+  return Call("tf.Complex", {&real, &imag}, set, where);
+}
+
+struct ComplexAbsAttrs {
+  DType Tout = DType::kF32;
+};
+// tf.ComplexAbs: Absolute values of complex numbers: the square root of the sum of the squares of both parts.
+//
+// It is accurate to 1 ULP where that is a number; infinite if either part is, else NaN if either is.
+inline Tensor complexAbs(Operand x, const ComplexAbsAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.Tout != DType::kF32) set.Set("Tout", attrs.Tout);
+  return Call("tf.ComplexAbs", {&x}, set, where);
+}
+
 // tf.ConcatV2: Joins tensors along one of their dimensions.
 //
 // values: At least two tensors of one rank, at least 1, whose sizes differ in dimension `axis` at most.
@@ -403,6 +529,11 @@ inline Tensor concat(std::vector<Operand> values, Operand axis, std::source_loca
   Tensor result;
   CallN("tf.ConcatV2", operands, OpAttrsRef(), {&result, 1}, where);
   return result;
+}
+
+// tf.Conj: Complex conjugates: imaginary parts change their sign.
+inline Tensor conj(Operand input, std::source_location where = std::source_location::current()) {
+  return Call("tf.Conj", {&input}, OpAttrsRef(), where);
 }
 
 struct Conv2dAttrs {
@@ -514,6 +645,105 @@ inline Tensor conv2dBackpropInput(Operand input_sizes, Operand filter, Operand o
   return Call("tf.Conv2DBackpropInput", {&input_sizes, &filter, &out_backprop}, set, where);
 }
 
+struct Conv3dAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NDHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1, 1};
+};
+// tf.Conv3D: Convolves volumes with a filter.
+//
+// Each element of the result is the sum of the products of a window of the input, all channels of it, and the filter
+// for
+// its channel. f16 and bf16 are summed in f32 and rounded once.
+//
+// input: Of five dimensions.
+// filter: Of shape [depth, height, width, channels of input, channels of the result].
+// dilations: The distances of the elements of a window; 1 for batch and channels.
+// strides: The steps from one window to the next along each dimension; 1 for batch and channels.
+// padding: 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after; else empty.
+// data_format: 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height,
+// width].
+inline Tensor conv3d(Operand input, Operand filter, const std::vector<int64_t>& strides, std::string_view padding, const Conv3dAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != Conv3dAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NDHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != Conv3dAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.Conv3D", {&input, &filter}, set, where);
+}
+
+struct Conv3dBackpropFilterAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NDHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1, 1};
+};
+// tf.Conv3DBackpropFilterV2: Gradient of tf.Conv3D with regard to its filter.
+//
+// input: The input.
+// filter_sizes: The five sizes of the filter.
+// out_backprop: The gradient with regard to the result, of its shape.
+// dilations: The distances of the elements of a window; 1 for batch and channels.
+// strides: The steps from one window to the next along each dimension; 1 for batch and channels.
+// padding: 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after; else empty.
+// data_format: 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height,
+// width].
+inline Tensor conv3dBackpropFilter(Operand input, Operand filter_sizes, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const Conv3dBackpropFilterAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != Conv3dBackpropFilterAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NDHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != Conv3dBackpropFilterAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.Conv3DBackpropFilterV2", {&input, &filter_sizes, &out_backprop}, set, where);
+}
+
+struct Conv3dBackpropInputAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NDHWC";
+  std::vector<int64_t> dilations = {1, 1, 1, 1, 1};
+};
+// tf.Conv3DBackpropInputV2: Gradient of tf.Conv3D with regard to its input.
+//
+// input_sizes: The five sizes of the input.
+// filter: The filter.
+// out_backprop: The gradient with regard to the result, of its shape.
+// dilations: The distances of the elements of a window; 1 for batch and channels.
+// strides: The steps from one window to the next along each dimension; 1 for batch and channels.
+// padding: 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after; else empty.
+// data_format: 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height,
+// width].
+inline Tensor conv3dBackpropInput(Operand input_sizes, Operand filter, Operand out_backprop, const std::vector<int64_t>& strides, std::string_view padding, const Conv3dBackpropInputAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != Conv3dBackpropInputAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NDHWC") set.Set("data_format", attrs.data_format);
+  if (attrs.dilations != Conv3dBackpropInputAttrs().dilations) {
+    set.SetArray("dilations", std::span<const int64_t>(attrs.dilations));
+  }
+  return Call("tf.Conv3DBackpropInputV2", {&input_sizes, &filter, &out_backprop}, set, where);
+}
+
 // tf.Cos: Cosine of an angle in radians; NaN for infinities.
 inline Tensor cos(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.Cos", {&x}, OpAttrsRef(), where);
@@ -522,6 +752,30 @@ inline Tensor cos(Operand x, std::source_location where = std::source_location::
 // tf.Cosh: Hyperbolic cosine.
 inline Tensor cosh(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.Cosh", {&x}, OpAttrsRef(), where);
+}
+
+struct CropAndResizeAttrs {
+  std::string_view method = "bilinear";
+  float extrapolation_value = 0.0f;
+};
+// tf.CropAndResize: Cuts boxes out of images and resizes each to the same size.
+//
+// Row i of a crop is taken from y1 * (height - 1) + i * (y2 - y1) * (height - 1) / (crop height - 1), in f32, or from
+// the
+// middle of the box if the crop has one row; columns likewise. Computes in f32.
+//
+// image: Images, [batch, height, width, channels], with at least one row and one column.
+// boxes: Of shape [n, 4]: y1, x1, y2, x2 of each, as fractions of the image's height - 1 and width - 1. A box with y1
+// > y2 is turned upside down, and may lie beyond the image.
+// box_ind: Of shape [n]: the number of the image that each box is cut out of; an error names the first that is none.
+// crop_size: The height and the width of the crops, each at least 1.
+// method: 'bilinear': linearly between the four nearest pixels; 'nearest': the nearest one (halves away from 0).
+// extrapolation_value: What is beyond the image.
+inline Tensor cropAndResize(Operand image, Operand boxes, Operand box_ind, Operand crop_size, const CropAndResizeAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.method != "bilinear") set.Set("method", attrs.method);
+  if (attrs.extrapolation_value != 0.0f) set.Set("extrapolation_value", attrs.extrapolation_value);
+  return Call("tf.CropAndResize", {&image, &boxes, &box_ind, &crop_size}, set, where);
 }
 
 struct CumprodAttrs {
@@ -560,6 +814,22 @@ inline Tensor cumsum(Operand x, Operand axis, const CumsumAttrs& attrs = {}, std
   if (attrs.exclusive != false) set.Set("exclusive", attrs.exclusive);
   if (attrs.reverse != false) set.Set("reverse", attrs.reverse);
   return Call("tf.Cumsum", {&x, &axis}, set, where);
+}
+
+struct DenseBincountAttrs {
+  bool binary_output = false;
+};
+// tf.DenseBincount: Counts how often each integer occurs in a vector, or in each row of a matrix.
+//
+// input: Integers of at least 0, of at most two dimensions; an error names the first one that is not. Those from size
+// on do not count.
+// size: One number: how many bins there are.
+// weights: Of the shape of input, or empty: then each element counts 1. They have no effect on binary_output.
+// binary_output: Whether the result is 1 for each integer that occurs, rather than how often.
+inline Tensor denseBincount(Operand input, Operand size, Operand weights, const DenseBincountAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.binary_output != false) set.Set("binary_output", attrs.binary_output);
+  return Call("tf.DenseBincount", {&input, &size, &weights}, set, where);
 }
 
 struct DepthToSpaceAttrs {
@@ -683,6 +953,82 @@ inline Tensor depthwiseConv2dNativeBackpropInput(Operand input_sizes, Operand fi
   return Call("tf.DepthwiseConv2dNativeBackpropInput", {&input_sizes, &filter, &out_backprop}, set, where);
 }
 
+// tf.Diag: A tensor that has the given elements on its diagonal, and 0 elsewhere.
+//
+// The result has the shape of diagonal twice: of diagonal [m, n] element [i, j, i, j] of the result, which is
+// [m, n, m, n], is element [i, j]. tf.MatrixDiag makes a matrix of each vector instead.
+//
+// diagonal: Of one to four dimensions.
+inline Tensor diag(Operand diagonal, std::source_location where = std::source_location::current()) {
+  return Call("tf.Diag", {&diagonal}, OpAttrsRef(), where);
+}
+
+// tf.DiagPart: The diagonal of a tensor that has the same shape twice, as tf.Diag makes it.
+//
+// input: Of shape [d1, ..., dk, d1, ..., dk], with k at least 1; the result is [d1, ..., dk].
+inline Tensor diagPart(Operand input, std::source_location where = std::source_location::current()) {
+  return Call("tf.DiagPart", {&input}, OpAttrsRef(), where);
+}
+
+// tf.Dilation2D: The largest sum of the elements of each window on images and those of a filter.
+//
+// This is the morphological dilation of each channel by its part of the filter. f16 and bf16 compute in f32; sums of
+// integers are compared before they wrap around, but those of i64 and u64 after. NaN is larger than every number. A
+// window
+// that sees no element, since its own lie far apart, gives the least finite number of the dtype.
+//
+// input: Images, [batch, height, width, channels].
+// filter: Of shape [height, width, channels], with at least one row and one column.
+// strides: The steps from one window to the next along each dimension of the input; 1 for batch and channels.
+// rates: The distances of the elements of a window along each dimension; 1 for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind. Padding does not take part.
+inline Tensor dilation2d(Operand input, Operand filter, const std::vector<int64_t>& strides, const std::vector<int64_t>& rates, std::string_view padding, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.SetArray("rates", std::span<const int64_t>(rates));
+  set.Set("padding", padding);
+  return Call("tf.Dilation2D", {&input, &filter}, set, where);
+}
+
+// tf.Dilation2DBackpropFilter: Gradient of tf.Dilation2D with regard to its filter.
+//
+// The gradient of each window goes to the element of the first sum, row by row, that is the largest.
+//
+// input: Images, [batch, height, width, channels].
+// filter: Of shape [height, width, channels], with at least one row and one column.
+// strides: The steps from one window to the next along each dimension of the input; 1 for batch and channels.
+// rates: The distances of the elements of a window along each dimension; 1 for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind. Padding does not take part.
+// out_backprop: The gradient with regard to the result of tf.Dilation2D, of the same shape.
+inline Tensor dilation2dBackpropFilter(Operand input, Operand filter, Operand out_backprop, const std::vector<int64_t>& strides, const std::vector<int64_t>& rates, std::string_view padding, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.SetArray("rates", std::span<const int64_t>(rates));
+  set.Set("padding", padding);
+  return Call("tf.Dilation2DBackpropFilter", {&input, &filter, &out_backprop}, set, where);
+}
+
+// tf.Dilation2DBackpropInput: Gradient of tf.Dilation2D with regard to its input.
+//
+// The gradient of each window goes to the element of the first sum, row by row, that is the largest.
+//
+// input: Images, [batch, height, width, channels].
+// filter: Of shape [height, width, channels], with at least one row and one column.
+// strides: The steps from one window to the next along each dimension of the input; 1 for batch and channels.
+// rates: The distances of the elements of a window along each dimension; 1 for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind. Padding does not take part.
+// out_backprop: The gradient with regard to the result of tf.Dilation2D, of the same shape.
+inline Tensor dilation2dBackpropInput(Operand input, Operand filter, Operand out_backprop, const std::vector<int64_t>& strides, const std::vector<int64_t>& rates, std::string_view padding, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.SetArray("rates", std::span<const int64_t>(rates));
+  set.Set("padding", padding);
+  return Call("tf.Dilation2DBackpropInput", {&input, &filter, &out_backprop}, set, where);
+}
+
 // tf.DivNoNan: Quotient x / y, with broadcasting; 0 where y is 0, also if x is infinite or NaN.
 inline Tensor divNoNan(Operand x, Operand y, std::source_location where = std::source_location::current()) {
   return Call("tf.DivNoNan", {&x, &y}, OpAttrsRef(), where);
@@ -756,6 +1102,17 @@ inline Tensor expandDims(Operand input, Operand dim, std::source_location where 
 // tf.Expm1: exp(x) - 1, accurate also near 0.
 inline Tensor expm1(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.Expm1", {&x}, OpAttrsRef(), where);
+}
+
+// tf.FFT: Discrete Fourier transform along the last dimension.
+//
+// Element k of n is the sum of x[j] * exp(-2 pi i j k / n) over all j. Computed in f64 and rounded once, in n log n
+// steps for
+// every n.
+//
+// input: Of rank 1 at least.
+inline Tensor fFT(Operand input, std::source_location where = std::source_location::current()) {
+  return Call("tf.FFT", {&input}, OpAttrsRef(), where);
 }
 
 // tf.Fill: Makes a tensor whose elements all have one value.
@@ -904,11 +1261,72 @@ inline Tensor greaterEqual(Operand x, Operand y, std::source_location where = st
   return Call("tf.GreaterEqual", {&x, &y}, OpAttrsRef(), where);
 }
 
+// tf.IFFT: Inverse discrete Fourier transform along the last dimension.
+//
+// Element k of n is the sum of x[j] * exp(2 pi i j k / n) over all j, divided by n. Computed in f64 and rounded once,
+// in
+// n log n steps for every n.
+//
+// input: Of rank 1 at least.
+inline Tensor iFFT(Operand input, std::source_location where = std::source_location::current()) {
+  return Call("tf.IFFT", {&input}, OpAttrsRef(), where);
+}
+
+struct IRFFTAttrs {
+  DType Treal = DType::kF32;
+};
+// tf.IRFFT: Inverse of tf.RFFT: fft_length real numbers of the first half of their transform.
+//
+// The imaginary part of element 0, and of element fft_length / 2 of an even length, has no effect.
+//
+// input: Of rank 1 at least. Of the last dimension, what is beyond fft_length / 2 + 1 elements is left out, and 0
+// stands for what is missing.
+// fft_length: Shape [1]: the length of the transform, at least 0.
+inline Tensor iRFFT(Operand input, Operand fft_length, const IRFFTAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.Treal != DType::kF32) set.Set("Treal", attrs.Treal);
+  return Call("tf.IRFFT", {&input, &fft_length}, set, where);
+}
+
 // tf.Identity: Gives its input.
 //
 // input: Any tensor; the result shares its memory.
 inline Tensor identity(Operand input, std::source_location where = std::source_location::current()) {
   return Call("tf.Identity", {&input}, OpAttrsRef(), where);
+}
+
+struct ImagAttrs {
+  DType Tout = DType::kF32;
+};
+// tf.Imag: Imaginary parts of complex numbers.
+inline Tensor imag(Operand input, const ImagAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.Tout != DType::kF32) set.Set("Tout", attrs.Tout);
+  return Call("tf.Imag", {&input}, set, where);
+}
+
+struct ImageProjectiveTransformAttrs {
+  std::string_view fill_mode = "CONSTANT";
+};
+// tf.ImageProjectiveTransformV3: Transforms images by a projection of the plane.
+//
+// With [a0, a1, a2, b0, b1, b2, c0, c1] the pixel in column x and row y of the result is taken from column
+// (a0 x + a1 y + a2) / k and row (b0 x + b1 y + b2) / k, where k = c0 x + c1 y + 1, in f32; it is fill_value where k
+// is 0.
+//
+// images: Images, [batch, height, width, channels], with at least one row and one column.
+// transforms: Of shape [batch, 8], or [1, 8] for all images.
+// output_shape: The height and the width of the results, each at least 1.
+// fill_value: A scalar: what is beyond the images where fill_mode is 'CONSTANT'.
+// interpolation: 'NEAREST': the nearest pixel (halves away from 0); 'BILINEAR': linearly between four, in f32;
+// integers drop the fraction.
+// fill_mode: What is beyond the images: 'REFLECT': (d c b a | a b c d | d c b a); 'WRAP': (a b c d | a b c d | a b c
+// d); 'CONSTANT': fill_value; 'NEAREST': (a a a a | a b c d | d d d d).
+inline Tensor imageProjectiveTransform(Operand images, Operand transforms, Operand output_shape, Operand fill_value, std::string_view interpolation, const ImageProjectiveTransformAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.Set("interpolation", interpolation);
+  if (attrs.fill_mode != "CONSTANT") set.Set("fill_mode", attrs.fill_mode);
+  return Call("tf.ImageProjectiveTransformV3", {&images, &transforms, &output_shape, &fill_value}, set, where);
 }
 
 // tf.Invert: Every bit flipped: -1 - x, where integers have a sign.
@@ -929,6 +1347,49 @@ inline Tensor isInf(Operand x, std::source_location where = std::source_location
 // tf.IsNan: True where the element is NaN.
 inline Tensor isNan(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.IsNan", {&x}, OpAttrsRef(), where);
+}
+
+struct LRNAttrs {
+  int64_t depth_radius = 5;
+  float bias = 1.0f;
+  float alpha = 1.0f;
+  float beta = 0.5f;
+};
+// tf.LRN: Divides each element by a power of the squares around it:
+// input / (bias + alpha * s)^beta.
+//
+// s is the sum of the squares of the elements of the same pixel in the channels from depth_radius before to
+// depth_radius
+// behind, as far as there are any. Computed in f64 and rounded once.
+//
+// input: Images, [batch, height, width, channels].
+inline Tensor lRN(Operand input, const LRNAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.depth_radius != 5) set.Set("depth_radius", attrs.depth_radius);
+  if (attrs.bias != 1.0f) set.Set("bias", attrs.bias);
+  if (attrs.alpha != 1.0f) set.Set("alpha", attrs.alpha);
+  if (attrs.beta != 0.5f) set.Set("beta", attrs.beta);
+  return Call("tf.LRN", {&input}, set, where);
+}
+
+struct LRNGradAttrs {
+  int64_t depth_radius = 5;
+  float bias = 1.0f;
+  float alpha = 1.0f;
+  float beta = 0.5f;
+};
+// tf.LRNGrad: Gradient of tf.LRN. Computed in f64 and rounded once.
+//
+// input_grads: The gradient with regard to the result of tf.LRN.
+// input_image: What was normalized, with the same attributes.
+// output_image: The result of tf.LRN.
+inline Tensor lRNGrad(Operand input_grads, Operand input_image, Operand output_image, const LRNGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.depth_radius != 5) set.Set("depth_radius", attrs.depth_radius);
+  if (attrs.bias != 1.0f) set.Set("bias", attrs.bias);
+  if (attrs.alpha != 1.0f) set.Set("alpha", attrs.alpha);
+  if (attrs.beta != 0.5f) set.Set("beta", attrs.beta);
+  return Call("tf.LRNGrad", {&input_grads, &input_image, &output_image}, set, where);
 }
 
 struct LeakyReluAttrs {
@@ -1021,6 +1482,27 @@ inline Tensor logicalOr(Operand x, Operand y, std::source_location where = std::
   return Call("tf.LogicalOr", {&x, &y}, OpAttrsRef(), where);
 }
 
+// tf.LogicalXor: True where one of x and y is, but not both, with broadcasting.
+inline Tensor logicalXor(Operand x, Operand y, std::source_location where = std::source_location::current()) {
+  return Call("tf.LogicalXor", {&x, &y}, OpAttrsRef(), where);
+}
+
+struct LowerBoundAttrs {
+  DType out_type = DType::kI32;
+};
+// tf.LowerBound: Finds where each value would go into a sorted row, in front of elements that are equal.
+//
+// The result is how many elements of the row are less than the value. 0 and -0 are equal; NaN is larger than every
+// number.
+//
+// sorted_inputs: A matrix whose rows are sorted in ascending order; of other rows the result is any place.
+// values: A matrix with the same number of rows: what to look for in the row of the same number.
+inline Tensor lowerBound(Operand sorted_inputs, Operand values, const LowerBoundAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.out_type != DType::kI32) set.Set("out_type", attrs.out_type);
+  return Call("tf.LowerBound", {&sorted_inputs, &values}, set, where);
+}
+
 struct MatMulAttrs {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -1094,7 +1576,7 @@ struct MaxPoolAttrs {
 // ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
 // for batch and channels.
 // padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
-// dimension, and what they lack is divided between both sides, the odd element behind. 'EXPLICIT': the images are
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
 // widened as explicit_paddings says.
 // explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
 // data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
@@ -1108,6 +1590,69 @@ inline Tensor maxPool(Operand input, const std::vector<int64_t>& ksize, const st
   }
   if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
   return Call("tf.MaxPool", {&input}, set, where);
+}
+
+struct MaxPool3dAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NDHWC";
+};
+// tf.MaxPool3D: The largest element of each window on volumes.
+//
+// Padding does not take part. A window with NaN gives NaN. Windows without padding must not be larger than the
+// volumes.
+//
+// input: Of five dimensions; the batch and the channels may be empty.
+// ksize: The sizes of a window along each dimension; 1 for batch and channels.
+// strides: The steps from one window to the next along each dimension; 1 for batch and channels.
+// padding: 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after; else empty.
+// data_format: 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height,
+// width].
+inline Tensor maxPool3d(Operand input, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const MaxPool3dAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != MaxPool3dAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NDHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.MaxPool3D", {&input}, set, where);
+}
+
+struct MaxPool3dGradAttrs {
+  std::vector<int64_t> explicit_paddings = {};
+  std::string_view data_format = "NDHWC";
+};
+// tf.MaxPool3DGrad: Gradient of tf.MaxPool3D.
+//
+// The gradient of each window goes to its first element that is its largest (NaN, if there is one); an element gets
+// the
+// sum of what its windows give it, computed in f32 for f16 and bf16.
+//
+// orig_input: What was pooled.
+// orig_output: The result of tf.MaxPool3D, which only its shape is taken from.
+// grad: The gradient with regard to that result, of the same shape.
+// ksize: The sizes of a window along each dimension; 1 for batch and channels.
+// strides: The steps from one window to the next along each dimension; 1 for batch and channels.
+// padding: 'VALID': windows lie within the volumes; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
+// widened as explicit_paddings says.
+// explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after; else empty.
+// data_format: 'NDHWC': volumes are [batch, depth, height, width, channels]; 'NCDHW': [batch, channels, depth, height,
+// width].
+inline Tensor maxPool3dGrad(Operand orig_input, Operand orig_output, Operand grad, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const MaxPool3dGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.explicit_paddings != MaxPool3dGradAttrs().explicit_paddings) {
+    set.SetArray("explicit_paddings", std::span<const int64_t>(attrs.explicit_paddings));
+  }
+  if (attrs.data_format != "NDHWC") set.Set("data_format", attrs.data_format);
+  return Call("tf.MaxPool3DGrad", {&orig_input, &orig_output, &grad}, set, where);
 }
 
 struct MaxPoolGradAttrs {
@@ -1126,7 +1671,7 @@ struct MaxPoolGradAttrs {
 // ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
 // for batch and channels.
 // padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
-// dimension, and what they lack is divided between both sides, the odd element behind. 'EXPLICIT': the images are
+// dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
 // widened as explicit_paddings says.
 // explicit_paddings: For 'EXPLICIT', two numbers for each dimension, before and after, less than ksize; else empty.
 // data_format: 'NHWC': images are [batch, height, width, channels]; 'NCHW': [batch, channels, height, width].
@@ -1140,6 +1685,41 @@ inline Tensor maxPoolGrad(Operand orig_input, Operand orig_output, Operand grad,
   }
   if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
   return Call("tf.MaxPoolGrad", {&orig_input, &orig_output, &grad}, set, where);
+}
+
+struct MaxPoolWithArgmaxAttrs {
+  DType Targmax = DType::kI64;
+  bool include_batch_in_index = false;
+};
+struct MaxPoolWithArgmaxResults {
+  Tensor output;
+  Tensor argmax;
+};
+// tf.MaxPoolWithArgmax: The largest element of each window on images, and where it is.
+//
+// The place of an element in row y, column x and channel c is (y * width + x) * channels + c, to which
+// include_batch_in_index adds the image's number times the elements of an image. Of equal elements the first one
+// counts,
+// row by row; a window with NaN gives the first NaN. Padding does not take part; windows without it must not be larger
+// than the images.
+//
+// input: Images, [batch, height, width, channels]; the batch and the channels may be empty.
+// ksize: The sizes of a window along each dimension of the images, as strides the steps from one to the next; both 1
+// for batch and channels.
+// padding: 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
+// dimension, and what they lack is divided between both sides, the odd element behind.
+// include_batch_in_index: Whether places are in the whole input, rather than in their image.
+inline MaxPoolWithArgmaxResults maxPoolWithArgmax(Operand input, const std::vector<int64_t>& ksize, const std::vector<int64_t>& strides, std::string_view padding, const MaxPoolWithArgmaxAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.SetArray("ksize", std::span<const int64_t>(ksize));
+  set.SetArray("strides", std::span<const int64_t>(strides));
+  set.Set("padding", padding);
+  if (attrs.Targmax != DType::kI64) set.Set("Targmax", attrs.Targmax);
+  if (attrs.include_batch_in_index != false) set.Set("include_batch_in_index", attrs.include_batch_in_index);
+  Operand* const operands[1] = {&input};
+  Tensor results[2];
+  CallN("tf.MaxPoolWithArgmax", {operands, 1}, set, results, where);
+  return {std::move(results[0]), std::move(results[1])};
 }
 
 // tf.Maximum: The larger of x and y, with broadcasting; NaN if either is.
@@ -1210,6 +1790,31 @@ inline Tensor mul(Operand x, Operand y, std::source_location where = std::source
   return Call("tf.Mul", {&x, &y}, OpAttrsRef(), where);
 }
 
+struct MultinomialAttrs {
+  int64_t seed = 0;
+  int64_t seed2 = 0;
+  DType output_dtype = DType::kI64;
+};
+// tf.Multinomial: Draws classes, the same ones for the same seed: tf.StatelessMultinomial with seed [seed, seed2].
+//
+// Element [i, j] of the result is a class of row i of logits: each with a probability that is proportional to the
+// exponential of its logit. A class whose logit is not finite is never drawn. It is the first class at which the sum
+// of
+// exponentials, in f64 and relative to the largest, is above u times the whole sum, where u is the number that
+// tf.StatelessRandomUniform gives in f64 for the same seed and the result's shape.
+//
+// logits: A matrix: unnormalised logarithms of probabilities, a row for each distribution. An error names the first
+// row without a finite number.
+// num_samples: One number: how many classes are drawn from each row.
+// output_dtype: The dtype of the result, in which the number of classes must fit.
+inline Tensor multinomial(Operand logits, Operand num_samples, const MultinomialAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.seed != 0) set.Set("seed", attrs.seed);
+  if (attrs.seed2 != 0) set.Set("seed2", attrs.seed2);
+  if (attrs.output_dtype != DType::kI64) set.Set("output_dtype", attrs.output_dtype);
+  return Call("tf.Multinomial", {&logits, &num_samples}, set, where);
+}
+
 // tf.Neg: Negation. Integers wrap around.
 inline Tensor neg(Operand x, std::source_location where = std::source_location::current()) {
   return Call("tf.Neg", {&x}, OpAttrsRef(), where);
@@ -1221,6 +1826,78 @@ inline Tensor neg(Operand x, std::source_location where = std::source_location::
 // numbers, beyond the largest number is infinity.
 inline Tensor nextAfter(Operand x1, Operand x2, std::source_location where = std::source_location::current()) {
   return Call("tf.NextAfter", {&x1, &x2}, OpAttrsRef(), where);
+}
+
+// tf.NonMaxSuppressionV3: Selects boxes that overlap little; how many depends on the data.
+//
+// Boxes are selected by their scores, the highest first and of equal ones the one that comes first.
+//
+// boxes: Of shape [n, 4]: two opposite corners of each, y1, x1, y2, x2.
+// scores: Of shape [n].
+// max_output_size: One number of at least 0: how many boxes are selected at most.
+// iou_threshold: A scalar in [0, 1]: a box of which more than this overlaps with a selected one, as intersection over
+// union, is not selected.
+// score_threshold: A scalar: only boxes with a higher score are selected.
+inline Tensor nonMaxSuppressionV3(Operand boxes, Operand scores, Operand max_output_size, Operand iou_threshold, Operand score_threshold, std::source_location where = std::source_location::current()) {
+  return Call("tf.NonMaxSuppressionV3", {&boxes, &scores, &max_output_size, &iou_threshold, &score_threshold}, OpAttrsRef(), where);
+}
+
+struct NonMaxSuppressionV4Attrs {
+  bool pad_to_max_output_size = false;
+};
+struct NonMaxSuppressionV4Results {
+  Tensor selected_indices;
+  Tensor valid_outputs;
+};
+// tf.NonMaxSuppressionV4: Selects boxes that overlap little, and tells how many there are.
+//
+// Boxes are selected by their scores, the highest first and of equal ones the one that comes first.
+//
+// boxes: Of shape [n, 4]: two opposite corners of each, y1, x1, y2, x2.
+// scores: Of shape [n].
+// max_output_size: One number of at least 0: how many boxes are selected at most.
+// iou_threshold: A scalar in [0, 1]: a box of which more than this overlaps with a selected one, as intersection over
+// union, is not selected.
+// score_threshold: A scalar: only boxes with a higher score are selected.
+// pad_to_max_output_size: Whether the results have max_output_size elements, those that are not valid being 0.
+inline NonMaxSuppressionV4Results nonMaxSuppressionV4(Operand boxes, Operand scores, Operand max_output_size, Operand iou_threshold, Operand score_threshold, const NonMaxSuppressionV4Attrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.pad_to_max_output_size != false) set.Set("pad_to_max_output_size", attrs.pad_to_max_output_size);
+  Operand* const operands[5] = {&boxes, &scores, &max_output_size, &iou_threshold, &score_threshold};
+  Tensor results[2];
+  CallN("tf.NonMaxSuppressionV4", {operands, 5}, set, results, where);
+  return {std::move(results[0]), std::move(results[1])};
+}
+
+struct NonMaxSuppressionV5Attrs {
+  bool pad_to_max_output_size = false;
+};
+struct NonMaxSuppressionV5Results {
+  Tensor selected_indices;
+  Tensor selected_scores;
+  Tensor valid_outputs;
+};
+// tf.NonMaxSuppressionV5: Selects boxes that overlap little, with their scores, which those of selected boxes may
+// lower.
+//
+// Boxes are selected by their scores, the highest first and of equal ones the one that comes first.
+//
+// boxes: Of shape [n, 4]: two opposite corners of each, y1, x1, y2, x2.
+// scores: Of shape [n].
+// max_output_size: One number of at least 0: how many boxes are selected at most.
+// iou_threshold: A scalar in [0, 1]: a box of which more than this overlaps with a selected one, as intersection over
+// union, is not selected.
+// score_threshold: A scalar: only boxes with a higher score are selected.
+// soft_nms_sigma: A scalar of at least 0. If it is above 0, iou_threshold has no effect: instead the score of a box is
+// multiplied by exp(-overlap^2 / (2 sigma)) for each box that is selected before it.
+// pad_to_max_output_size: Whether the results have max_output_size elements, those that are not valid being 0.
+inline NonMaxSuppressionV5Results nonMaxSuppressionV5(Operand boxes, Operand scores, Operand max_output_size, Operand iou_threshold, Operand score_threshold, Operand soft_nms_sigma, const NonMaxSuppressionV5Attrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.pad_to_max_output_size != false) set.Set("pad_to_max_output_size", attrs.pad_to_max_output_size);
+  Operand* const operands[6] = {&boxes, &scores, &max_output_size, &iou_threshold, &score_threshold, &soft_nms_sigma};
+  Tensor results[3];
+  CallN("tf.NonMaxSuppressionV5", {operands, 6}, set, results, where);
+  return {std::move(results[0]), std::move(results[1]), std::move(results[2])};
 }
 
 struct NotEqualAttrs {
@@ -1331,6 +2008,96 @@ inline Tensor prod(Operand input, Operand reduction_indices, const ProdAttrs& at
   return Call("tf.Prod", {&input, &reduction_indices}, set, where);
 }
 
+struct RFFTAttrs {
+  DType Tcomplex = DType::kC64;
+};
+// tf.RFFT: Discrete Fourier transform of real numbers along the last dimension.
+//
+// The result has the first fft_length / 2 + 1 elements of tf.FFT; the others are their conjugates.
+//
+// input: Of rank 1 at least. Of the last dimension, what is beyond fft_length is left out, and 0 stands for what is
+// missing.
+// fft_length: Shape [1]: the length of the transform, at least 0.
+inline Tensor rFFT(Operand input, Operand fft_length, const RFFTAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.Tcomplex != DType::kC64) set.Set("Tcomplex", attrs.Tcomplex);
+  return Call("tf.RFFT", {&input, &fft_length}, set, where);
+}
+
+struct RaggedGatherResults {
+  Tensor output_nested_splits;
+  Tensor output_dense_values;
+};
+// tf.RaggedGather: Picks rows of a ragged tensor.
+//
+// The results' shapes depend on the data: a ragged tensor of the shape of indices, of which each element is a row of
+// params.
+//
+// params_nested_splits: For each ragged dimension where its rows begin in the next one, or in the values; from 0 on
+// and in ascending order.
+// params_dense_values: Of rank 1 at least.
+// indices: Numbers of rows in the first dimension; an error names the first one that there is none of.
+// OUTPUT_RAGGED_RANK: PARAMS_RAGGED_RANK plus the rank of indices, less 1.
+inline RaggedGatherResults raggedGather(std::vector<Operand> params_nested_splits, Operand params_dense_values, Operand indices, int64_t output_ragged_rank, std::source_location where = std::source_location::current()) {
+  std::vector<Operand*> operands;
+  for (auto& operand : params_nested_splits) operands.push_back(&operand);
+  operands.push_back(&params_dense_values);
+  operands.push_back(&indices);
+  OpAttrs set;
+  set.Set("OUTPUT_RAGGED_RANK", output_ragged_rank);
+  Tensor results[2];
+  CallN("tf.RaggedGather", operands, set, results, where);
+  return {std::move(results[0]), std::move(results[1])};
+}
+
+struct RaggedRangeAttrs {
+  DType Tsplits = DType::kI64;
+};
+struct RaggedRangeResults {
+  Tensor rt_nested_splits;
+  Tensor rt_dense_values;
+};
+// tf.RaggedRange: Rows of numbers from a start to a limit, which is left out, in steps.
+//
+// The results' shapes depend on the data. Row i, values rt_nested_splits[i] to rt_nested_splits[i + 1], has the
+// numbers
+// starts[i] + j * deltas[i] below limits[i], or above it if deltas[i] is negative.
+//
+// starts: A vector, or a scalar for all rows, as limits and deltas; vectors have the same size.
+// deltas: Not 0.
+inline RaggedRangeResults raggedRange(Operand starts, Operand limits, Operand deltas, const RaggedRangeAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.Tsplits != DType::kI64) set.Set("Tsplits", attrs.Tsplits);
+  Operand* const operands[3] = {&starts, &limits, &deltas};
+  Tensor results[2];
+  CallN("tf.RaggedRange", {operands, 3}, set, results, where);
+  return {std::move(results[0]), std::move(results[1])};
+}
+
+// tf.RaggedTensorToTensor: Makes a dense tensor of a ragged one, filling up short rows and cutting long ones.
+//
+// The result's shape depends on the data.
+//
+// shape: The sizes of the result, -1 where the ragged tensor decides; or the scalar -1.
+// values: Of rank 1 at least; its dimensions after the first become the result's last ones.
+// default_value: What fills up; broadcasts to an element of values.
+// row_partition_tensors: What divides the values: a tensor for each of row_partition_types.
+// row_partition_types: 'FIRST_DIM_SIZE' (a scalar: how many rows there are; followed by 'VALUE_ROWIDS' alone),
+// 'VALUE_ROWIDS' (for each value the number of its row, ascending) or 'ROW_SPLITS' (where each row begins, and where
+// the last one ends).
+inline Tensor raggedTensorToTensor(Operand shape, Operand values, Operand default_value, std::vector<Operand> row_partition_tensors, const std::vector<std::string_view>& row_partition_types, std::source_location where = std::source_location::current()) {
+  std::vector<Operand*> operands;
+  operands.push_back(&shape);
+  operands.push_back(&values);
+  operands.push_back(&default_value);
+  for (auto& operand : row_partition_tensors) operands.push_back(&operand);
+  OpAttrs set;
+  set.SetArray("row_partition_types", std::span<const std::string_view>(row_partition_types));
+  Tensor result;
+  CallN("tf.RaggedTensorToTensor", operands, set, {&result, 1}, where);
+  return result;
+}
+
 // tf.Range: Counts from one number up or down to another, which is left out, in steps of one size.
 //
 // Element i is start + i * delta, for floating-point dtypes computed in f64 and then rounded (to f16 and bf16 by way
@@ -1349,6 +2116,16 @@ inline Tensor range(Runtime& runtime, Operand start, Operand limit, Operand delt
 // input: Of any shape.
 inline Tensor rank(Operand input, std::source_location where = std::source_location::current()) {
   return Call("tf.Rank", {&input}, OpAttrsRef(), where);
+}
+
+struct RealAttrs {
+  DType Tout = DType::kF32;
+};
+// tf.Real: Real parts of complex numbers.
+inline Tensor real(Operand input, const RealAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.Tout != DType::kF32) set.Set("Tout", attrs.Tout);
+  return Call("tf.Real", {&input}, set, where);
 }
 
 // tf.RealDiv: Quotient x / y of floating-point numbers, with broadcasting; division by 0 follows IEEE 754.
@@ -1422,6 +2199,26 @@ inline Tensor resizeBilinear(Operand images, Operand size, const ResizeBilinearA
   return Call("tf.ResizeBilinear", {&images, &size}, set, where);
 }
 
+struct ResizeBilinearGradAttrs {
+  bool align_corners = false;
+  bool half_pixel_centers = false;
+};
+// tf.ResizeBilinearGrad: Gradient of tf.ResizeBilinear.
+//
+// Each pixel of grads gives its gradient to the pixels that it was made of, in proportion to their weights. Computed
+// in
+// f32, row by row.
+//
+// grads: The gradient with regard to the resized images.
+// original_image: What was resized, of which only dtype and shape are taken.
+// align_corners: As it was for tf.ResizeBilinear, like half_pixel_centers.
+inline Tensor resizeBilinearGrad(Operand grads, Operand original_image, const ResizeBilinearGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.align_corners != false) set.Set("align_corners", attrs.align_corners);
+  if (attrs.half_pixel_centers != false) set.Set("half_pixel_centers", attrs.half_pixel_centers);
+  return Call("tf.ResizeBilinearGrad", {&grads, &original_image}, set, where);
+}
+
 struct ResizeNearestNeighborAttrs {
   bool align_corners = false;
   bool half_pixel_centers = false;
@@ -1444,6 +2241,26 @@ inline Tensor resizeNearestNeighbor(Operand images, Operand size, const ResizeNe
   if (attrs.align_corners != false) set.Set("align_corners", attrs.align_corners);
   if (attrs.half_pixel_centers != false) set.Set("half_pixel_centers", attrs.half_pixel_centers);
   return Call("tf.ResizeNearestNeighbor", {&images, &size}, set, where);
+}
+
+struct ResizeNearestNeighborGradAttrs {
+  bool align_corners = false;
+  bool half_pixel_centers = false;
+};
+// tf.ResizeNearestNeighborGrad: Gradient of tf.ResizeNearestNeighbor.
+//
+// Each pixel gets the sum of the gradients of those that it was copied to. f16 and bf16 are summed in f32; integers
+// wrap
+// around.
+//
+// grads: The gradient with regard to the resized images.
+// size: The height and the width of what was resized, each at least 1.
+// align_corners: As it was for tf.ResizeNearestNeighbor, like half_pixel_centers.
+inline Tensor resizeNearestNeighborGrad(Operand grads, Operand size, const ResizeNearestNeighborGradAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.align_corners != false) set.Set("align_corners", attrs.align_corners);
+  if (attrs.half_pixel_centers != false) set.Set("half_pixel_centers", attrs.half_pixel_centers);
+  return Call("tf.ResizeNearestNeighborGrad", {&grads, &size}, set, where);
 }
 
 // tf.ReverseV2: Turns the order of elements around along some dimensions.
@@ -1613,6 +2430,20 @@ inline Tensor softsignGrad(Operand gradients, Operand features, std::source_loca
   return Call("tf.SoftsignGrad", {&gradients, &features}, OpAttrsRef(), where);
 }
 
+// tf.SpaceToBatchND: Pads dimensions with 0 and makes the positions in blocks of them a part of the batch.
+//
+// With block sizes b1, ..., bM, element [n, x1, ..., xM, ...] of the padded input becomes element
+// [((y1 * b2 + y2) * ... + yM) * N + n, x1 / b1, ..., xM / bM, ...], where yi is xi mod bi, divisions round down, and
+// N is
+// the size of the batch. tf.BatchToSpaceND is the inverse. Strings are padded with empty ones.
+//
+// input: Of shape [N, d1, ..., dM, ...].
+// block_shape: M sizes, each at least 1, which divide the padded dimensions.
+// paddings: Of shape [M, 2]: how many 0 come before and after the elements of each of these dimensions.
+inline Tensor spaceToBatchND(Operand input, Operand block_shape, Operand paddings, std::source_location where = std::source_location::current()) {
+  return Call("tf.SpaceToBatchND", {&input, &block_shape, &paddings}, OpAttrsRef(), where);
+}
+
 struct SpaceToDepthAttrs {
   std::string_view data_format = "NHWC";
 };
@@ -1629,6 +2460,71 @@ inline Tensor spaceToDepth(Operand input, int64_t block_size, const SpaceToDepth
   set.Set("block_size", block_size);
   if (attrs.data_format != "NHWC") set.Set("data_format", attrs.data_format);
   return Call("tf.SpaceToDepth", {&input}, set, where);
+}
+
+struct SparseFillEmptyRowsResults {
+  Tensor output_indices;
+  Tensor output_values;
+  Tensor empty_row_indicator;
+  Tensor reverse_index_map;
+};
+// tf.SparseFillEmptyRows: Gives each empty row of a sparse tensor one element.
+//
+// The results' shapes depend on the data. Elements come in the order of their rows; the new ones are default_value in
+// column
+// 0. empty_row_indicator tells which rows had none, reverse_index_map where each element of values went.
+//
+// indices: A matrix with a row of indices for each element.
+// values: A vector with an element for each row of indices.
+// dense_shape: The sizes of the sparse tensor.
+// default_value: A scalar.
+inline SparseFillEmptyRowsResults sparseFillEmptyRows(Operand indices, Operand values, Operand dense_shape, Operand default_value, std::source_location where = std::source_location::current()) {
+  Operand* const operands[4] = {&indices, &values, &dense_shape, &default_value};
+  Tensor results[4];
+  CallN("tf.SparseFillEmptyRows", {operands, 4}, OpAttrsRef(), results, where);
+  return {std::move(results[0]), std::move(results[1]), std::move(results[2]), std::move(results[3])};
+}
+
+struct SparseReshapeResults {
+  Tensor output_indices;
+  Tensor output_shape;
+};
+// tf.SparseReshape: The indices that elements of a sparse tensor have under another shape.
+//
+// input_indices: A matrix with a row of indices for each element, each within input_shape.
+// input_shape: The sizes of the sparse tensor.
+// new_shape: The new sizes, for the same number of elements; -1 for one of them stands for what is missing.
+inline SparseReshapeResults sparseReshape(Operand input_indices, Operand input_shape, Operand new_shape, std::source_location where = std::source_location::current()) {
+  Operand* const operands[3] = {&input_indices, &input_shape, &new_shape};
+  Tensor results[2];
+  CallN("tf.SparseReshape", {operands, 3}, OpAttrsRef(), results, where);
+  return {std::move(results[0]), std::move(results[1])};
+}
+
+// tf.SparseSegmentMean: Means of chosen slices of a tensor, by segments.
+//
+// The same as tf.SparseSegmentSum, but each sum is divided by the number of its slices.
+//
+// data: Of rank 1 at least.
+// indices: A vector of numbers of slices of data; an error names the first one that there is none of.
+// segment_ids: A vector of the size of indices: numbers of segments, in ascending order.
+inline Tensor sparseSegmentMean(Operand data, Operand indices, Operand segment_ids, std::source_location where = std::source_location::current()) {
+  return Call("tf.SparseSegmentMean", {&data, &indices, &segment_ids}, OpAttrsRef(), where);
+}
+
+// tf.SparseSegmentSum: Adds up chosen slices of a tensor, by segments.
+//
+// Slice s of the result is the sum of the slices data[indices[i]] for all i with segment_ids[i] == s, in order; 0
+// where there
+// are none. The result has as many slices as the last segment's number tells, so that its shape depends on the data.
+// f16
+// and bf16 are summed in f32; integers wrap around.
+//
+// data: Of rank 1 at least.
+// indices: A vector of numbers of slices of data; an error names the first one that there is none of.
+// segment_ids: A vector of the size of indices: numbers of segments, in ascending order.
+inline Tensor sparseSegmentSum(Operand data, Operand indices, Operand segment_ids, std::source_location where = std::source_location::current()) {
+  return Call("tf.SparseSegmentSum", {&data, &indices, &segment_ids}, OpAttrsRef(), where);
 }
 
 struct SparseSoftmaxCrossEntropyWithLogitsResults {
@@ -1649,6 +2545,24 @@ inline SparseSoftmaxCrossEntropyWithLogitsResults sparseSoftmaxCrossEntropyWithL
   Tensor results[2];
   CallN("tf.SparseSoftmaxCrossEntropyWithLogits", {operands, 2}, OpAttrsRef(), results, where);
   return {std::move(results[0]), std::move(results[1])};
+}
+
+struct SparseToDenseAttrs {
+  bool validate_indices = true;
+};
+// tf.SparseToDense: Makes a tensor of some elements and their indices.
+//
+// sparse_indices: A matrix with a row of indices for each element; or a vector, or a scalar, for results of one
+// dimension. An error names the first one that is outside the result.
+// output_shape: The sizes of the result.
+// sparse_values: A vector of elements, or a scalar for all indices. Of elements with the same index the last one
+// counts.
+// default_value: A scalar: all other elements.
+// validate_indices: Whether indices that are not in ascending order, or are repeated, are an error.
+inline Tensor sparseToDense(Operand sparse_indices, Operand output_shape, Operand sparse_values, Operand default_value, const SparseToDenseAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.validate_indices != true) set.Set("validate_indices", attrs.validate_indices);
+  return Call("tf.SparseToDense", {&sparse_indices, &output_shape, &sparse_values, &default_value}, set, where);
 }
 
 // tf.Split: Cuts a tensor into pieces of equal size along one dimension.
@@ -1717,6 +2631,27 @@ inline Tensor squeeze(Operand input, const SqueezeAttrs& attrs = {}, std::source
   return Call("tf.Squeeze", {&input}, set, where);
 }
 
+struct StatelessMultinomialAttrs {
+  DType output_dtype = DType::kI64;
+};
+// tf.StatelessMultinomial: Draws classes, the same ones for the same seed.
+//
+// Element [i, j] of the result is a class of row i of logits: each with a probability that is proportional to the
+// exponential of its logit. A class whose logit is not finite is never drawn. It is the first class at which the sum
+// of
+// exponentials, in f64 and relative to the largest, is above u times the whole sum, where u is the number that
+// tf.StatelessRandomUniform gives in f64 for the same seed and the result's shape.
+//
+// logits: A matrix: unnormalised logarithms of probabilities, a row for each distribution. An error names the first
+// row without a finite number.
+// num_samples: One number: how many classes are drawn from each row.
+// output_dtype: The dtype of the result, in which the number of classes must fit.
+inline Tensor statelessMultinomial(Operand logits, Operand num_samples, Operand seed, const StatelessMultinomialAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.output_dtype != DType::kI64) set.Set("output_dtype", attrs.output_dtype);
+  return Call("tf.StatelessMultinomial", {&logits, &num_samples, &seed}, set, where);
+}
+
 struct StatelessRandomNormalAttrs {
   DType dtype = DType::kF32;
 };
@@ -1774,6 +2709,26 @@ inline Tensor statelessRandomUniformInt(Operand shape, Operand seed, Operand min
   return Call("tf.StatelessRandomUniformInt", {&shape, &seed, &minval, &maxval}, OpAttrsRef(), where);
 }
 
+struct StaticRegexReplaceAttrs {
+  bool replace_global = true;
+};
+// tf.StaticRegexReplace: Replaces what matches a regular expression, in time that is linear in the text.
+//
+// The syntax is that of RE2, and text is UTF-8. Case is ignored in ASCII alone, and there are no classes of Unicode's
+// categories.
+//
+// input: Of any shape.
+// pattern: The regular expression.
+// rewrite: What a match becomes, where \1 to \9 are its groups, \0 is all of it and \ is a backslash.
+// replace_global: Whether all matches are replaced that do not overlap, rather than the first one.
+inline Tensor staticRegexReplace(Operand input, std::string_view pattern, std::string_view rewrite, const StaticRegexReplaceAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.Set("pattern", pattern);
+  set.Set("rewrite", rewrite);
+  if (attrs.replace_global != true) set.Set("replace_global", attrs.replace_global);
+  return Call("tf.StaticRegexReplace", {&input}, set, where);
+}
+
 struct StridedSliceAttrs {
   int64_t begin_mask = 0;
   int64_t end_mask = 0;
@@ -1808,6 +2763,93 @@ inline Tensor stridedSlice(Operand input, Operand begin, Operand end, Operand st
   if (attrs.new_axis_mask != 0) set.Set("new_axis_mask", attrs.new_axis_mask);
   if (attrs.shrink_axis_mask != 0) set.Set("shrink_axis_mask", attrs.shrink_axis_mask);
   return Call("tf.StridedSlice", {&input, &begin, &end, &strides}, set, where);
+}
+
+struct StringNGramsResults {
+  Tensor ngrams;
+  Tensor ngrams_splits;
+};
+// tf.StringNGrams: Joins neighbouring strings of each row to n-grams.
+//
+// The results' shapes depend on the data: the n-grams of each row, those of one width after those of the other.
+//
+// data: A vector: the strings of all rows.
+// data_splits: Where each row begins, from 0 on, and where the last one ends.
+// separator: What stands between the strings of an n-gram.
+// ngram_widths: How many strings an n-gram has, each at least 1.
+// left_pad: What comes before a row, pad_width times; right_pad after it.
+// pad_width: How often, but less than the width; -1: one less than the width.
+// preserve_short_sequences: Whether a row without an n-gram, but not empty, becomes one, with all its padding.
+inline StringNGramsResults stringNGrams(Operand data, Operand data_splits, std::string_view separator, const std::vector<int64_t>& ngram_widths, std::string_view left_pad, std::string_view right_pad, int64_t pad_width, bool preserve_short_sequences, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.Set("separator", separator);
+  set.SetArray("ngram_widths", std::span<const int64_t>(ngram_widths));
+  set.Set("left_pad", left_pad);
+  set.Set("right_pad", right_pad);
+  set.Set("pad_width", pad_width);
+  set.Set("preserve_short_sequences", preserve_short_sequences);
+  Operand* const operands[2] = {&data, &data_splits};
+  Tensor results[2];
+  CallN("tf.StringNGrams", {operands, 2}, set, results, where);
+  return {std::move(results[0]), std::move(results[1])};
+}
+
+struct StringSplitAttrs {
+  bool skip_empty = true;
+};
+struct StringSplitResults {
+  Tensor indices;
+  Tensor values;
+  Tensor shape;
+};
+// tf.StringSplit: Splits strings at each byte that is a delimiter.
+//
+// The results' shapes depend on the data: a sparse tensor with a row for each string.
+//
+// input: A vector.
+// delimiter: A scalar: a string of which each byte splits; if it is empty, strings are split into their bytes.
+// skip_empty: Whether empty parts are left out.
+inline StringSplitResults stringSplit(Operand input, Operand delimiter, const StringSplitAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.skip_empty != true) set.Set("skip_empty", attrs.skip_empty);
+  Operand* const operands[2] = {&input, &delimiter};
+  Tensor results[3];
+  CallN("tf.StringSplit", {operands, 2}, set, results, where);
+  return {std::move(results[0]), std::move(results[1]), std::move(results[2])};
+}
+
+struct StringSplitV2Attrs {
+  int64_t maxsplit = -1;
+};
+struct StringSplitV2Results {
+  Tensor indices;
+  Tensor values;
+  Tensor shape;
+};
+// tf.StringSplitV2: Splits strings at a separator.
+//
+// The results' shapes depend on the data: a sparse tensor with a row for each string.
+//
+// input: A vector.
+// sep: A scalar: what splits, as a whole. If it is empty, white space of any length does, and none begins or ends a
+// part.
+// maxsplit: If it is above 0, a string is split so many times at most, and the rest is the last part; if it is 0, not
+// at all.
+inline StringSplitV2Results stringSplitV2(Operand input, Operand sep, const StringSplitV2Attrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.maxsplit != -1) set.Set("maxsplit", attrs.maxsplit);
+  Operand* const operands[2] = {&input, &sep};
+  Tensor results[3];
+  CallN("tf.StringSplitV2", {operands, 2}, set, results, where);
+  return {std::move(results[0]), std::move(results[1]), std::move(results[2])};
+}
+
+// tf.StringToHashBucketFast: A number in [0, num_buckets) for each string: its FarmHash Fingerprint64 modulo
+// num_buckets.
+inline Tensor stringToHashBucketFast(Operand input, int64_t num_buckets, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  set.Set("num_buckets", num_buckets);
+  return Call("tf.StringToHashBucketFast", {&input}, set, where);
 }
 
 // tf.Sub: Difference x - y, with broadcasting. Integers wrap around.
@@ -2003,6 +3045,23 @@ inline std::vector<Tensor> unpack(Operand value, int64_t num, const UnpackAttrs&
 // num_segments: One number, at least 0.
 inline Tensor unsortedSegmentSum(Operand data, Operand segment_ids, Operand num_segments, std::source_location where = std::source_location::current()) {
   return Call("tf.UnsortedSegmentSum", {&data, &segment_ids, &num_segments}, OpAttrsRef(), where);
+}
+
+struct UpperBoundAttrs {
+  DType out_type = DType::kI32;
+};
+// tf.UpperBound: Finds where each value would go into a sorted row, behind elements that are equal.
+//
+// The result is how many elements of the row are not greater than the value. 0 and -0 are equal; NaN is larger than
+// every
+// number.
+//
+// sorted_inputs: A matrix whose rows are sorted in ascending order; of other rows the result is any place.
+// values: A matrix with the same number of rows: what to look for in the row of the same number.
+inline Tensor upperBound(Operand sorted_inputs, Operand values, const UpperBoundAttrs& attrs = {}, std::source_location where = std::source_location::current()) {
+  OpAttrs set;
+  if (attrs.out_type != DType::kI32) set.Set("out_type", attrs.out_type);
+  return Call("tf.UpperBound", {&sorted_inputs, &values}, set, where);
 }
 
 // tf.Where: Lists the indices of the elements that are not zero (not false), in row-major order.

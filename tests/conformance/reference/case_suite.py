@@ -161,9 +161,9 @@ def dtype_set(dtypes):
     return "{" + ", ".join(dtypes) + "}"
 
 
-def common_errors(suite, op, inputs, names, dtypes, attrs=None, required=None):
+def common_errors(suite, op, inputs, names, dtypes, attrs=None, required=None, is_set=False):
     """Wrong calls that every op tells apart, of which `inputs` is a right one: names are those of its arguments, and
-    dtypes those that the first may have; required: the text's list of attributes."""
+    dtypes those that the first may have, as a set even if it is one; required: the text's list of attributes."""
     short = op.split(".", 1)[1]
     if inputs:
         expected = f"{len(inputs)} argument" + ("s" if len(inputs) > 1 else "")
@@ -172,7 +172,7 @@ def common_errors(suite, op, inputs, names, dtypes, attrs=None, required=None):
     bad = next((dtype for dtype in ["string", "bool", "c64", "f32"] if dtypes and dtype not in dtypes), None)
     if bad is not None:
         wrong = varied(bad, inputs[0].shape)
-        only = f"must be {dtypes[0]}" if len(dtypes) == 1 else f"must be one of {dtype_set(dtypes)}"
+        only = f"must be {dtypes[0]}" if len(dtypes) == 1 and not is_set else f"must be one of {dtype_set(dtypes)}"
         suite.error(f"{short}_wrong_dtype", op, [wrong] + inputs[1:], f"argument 0 ({names[0]}) {only}, got {wrong}",
                     attrs)
     if required is not None:

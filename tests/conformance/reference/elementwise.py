@@ -206,6 +206,7 @@ BINARY = [
     ("SquaredDifference", SIGNED_NUMBERS, squared_difference, 3),
     ("LogicalAnd", ["bool"], lambda _, x, y: x and y, 0),
     ("LogicalOr", ["bool"], lambda _, x, y: x or y, 0),
+    ("LogicalXor", ["bool"], lambda _, x, y: x != y, 0),
 ]
 COMPARISONS = [
     ("Equal", DTYPES, lambda _, x, y: x == y, 0),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
-"""Cases of bands and diagonals of matrices."""
+"""Cases of bands and diagonals of matrices and tensors."""
 
 import math
 
@@ -80,7 +80,42 @@ def add_cases(suite):
     band_case(suite, "inplace_whole", x, -1, -1, tags=["inplace"])
     part_case(suite, "inplace", x, tags=["inplace"])
     suite.case("MatrixBandPart_band_vectors", "tf.MatrixBandPart", [x, vector("i64", [-1]), vector("i64", [-1])], x)
+    tensor_cases(suite)
     add_errors(suite)
+
+
+TENSOR_DTYPES = ["i32", "i64"] + FLOATS + ["c64"]
+
+
+def tensor_cases(suite):
+    """Diag and DiagPart."""
+    def call(name, x, tags=()):
+        y = numpy.full(x.shape * 2, zero(x.dtype), dtype=object)
+        for at in numpy.ndindex(x.shape):
+            y[at * 2] = x.array()[at]
+        suite.case(f"Diag_{name}", "tf.Diag", [x], from_array(x.dtype, y), tags=tags_for(x, tags))
+        wide = varied(x.dtype, x.shape * 2, 12)
+        part = numpy.empty(x.shape, dtype=object)
+        for at in numpy.ndindex(x.shape):
+            part[at] = wide.array()[at * 2]
+        suite.case(f"DiagPart_{name}", "tf.DiagPart", [wide], from_array(x.dtype, part), tags=tags_for(x, tags))
+
+    for dtype in TENSOR_DTYPES:
+        call(f"{dtype}_vector", varied(dtype, (5,), 2))
+        call(f"{dtype}_matrix", varied(dtype, (2, 3), 3))
+    for number, shape in enumerate([(1,), (2, 1, 3), (2, 1, 1, 2), (0,), (2, 0), (0, 3, 1)]):
+        call(f"shape{number}", varied("f32", shape, 4))
+    call("large", varied("i32", (70,), 5), tags=["large"])
+    for shape in [(), (1, 1, 1, 1, 1)]:
+        x = varied("f32", shape)
+        suite.error(f"Diag_rank{len(shape)}", "tf.Diag", [x],
+                    f"diagonal must have from one to 4 dimensions, got diagonal: {x}")
+    common_errors(suite, "tf.Diag", [varied("f32", (3,))], ["diagonal"], TENSOR_DTYPES, required="one of T")
+    for number, shape in enumerate([(), (3,), (2, 3), (2, 3, 2), (2, 3, 3, 2)]):
+        x = varied("f32", shape)
+        suite.error(f"DiagPart_wrong{number}", "tf.DiagPart", [x],
+                    f"input must have the shape of a diagonal twice, got input: {x}")
+    common_errors(suite, "tf.DiagPart", [varied("f32", (3, 3))], ["input"], TENSOR_DTYPES, required="one of T")
 
 
 def add_errors(suite):

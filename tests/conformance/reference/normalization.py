@@ -7,6 +7,7 @@ import math
 
 import numpy
 
+import normalization_local
 from case_suite import Suite, Tensor, common_errors, drawn, from_array, scalar, varied, vector
 from number_formats import FLOATS, Fraction, round_to
 
@@ -442,4 +443,5 @@ def suite():
     layer_norm_grad_cases(result)
     batch_norm_cases(result)
     batch_norm_grad_cases(result)
+    normalization_local.add_cases(result)
     return result

@@ -100,11 +100,14 @@ def grad_zeros(windows):
     return zeros
 
 
+def finished_element(dtype, value):
+    return wrap(dtype, int(value)) if dtype in INTS else round_to(dtype, value)
+
+
 def finished(windows, dtype, sums):
     flat = numpy.empty(sums.shape, dtype=object)
     for index in numpy.ndindex(sums.shape):
-        value = sums[index]
-        flat[index] = wrap(dtype, int(value)) if dtype in INTS else round_to(dtype, value)
+        flat[index] = finished_element(dtype, sums[index])
     return windows.tensor(dtype, flat)
 
 
@@ -217,8 +220,6 @@ def window_cases(calls):
                 name = "x".join(map(str, window))
                 calls.add(f"{data_format.lower()}_{sizes[3]}_beyond_{name}", x, window, (1, 2), "SAME", data_format)
             calls.add(f"{data_format.lower()}_{sizes[3]}_whole", x, sizes[1:3], (1, 1), "VALID", data_format)
-            if not calls.is_max:
-                continue
             for window, strides, padding in [((2, 2), (1, 1), (1, 1, 1, 1)), ((3, 2), (2, 2), (2, 0, 0, 1)),
                                              ((3, 3), (2, 1), (0, 1, 2, 2)), ((2, 5), (3, 2), (0, 0, 4, 3)),
                                              ((2, 2), (2, 2), (0, 0, 0, 0))]:
@@ -303,18 +304,13 @@ def pooling_errors(calls):
               f"ksize: [{','.join(map(str, ksize))}]", ksize=ksize)
     x = varied("f32", (1, 0, 3, 1))
     wrong("no_rows_valid", f"windows must not be larger than the padded {name}, got {name}: {x}, ksize: [1,2,2,1]", x)
-    paddings = "'SAME', 'VALID', 'EXPLICIT'" if calls.is_max else "'SAME', 'VALID'"
-    wrong("padding", f"attribute padding must be one of {paddings}, got 'FULL'", padding="FULL")
+    wrong("padding", "attribute padding must be one of 'SAME', 'VALID', 'EXPLICIT', got 'FULL'", padding="FULL")
     wrong("format", "attribute data_format must be one of 'NHWC', 'NCHW', got 'NCHW_VECT_C'",
           data_format="NCHW_VECT_C")
-    if calls.is_max:
-        explicit_errors(wrong, name)
-    else:
-        wrong("explicit", f"attribute padding must be one of {paddings}, got 'EXPLICIT'", padding="EXPLICIT")
+    explicit_errors(wrong, name)
     if is_grad:
         gradient_errors(calls, op, image, right)
-    required = "one of ksize, strides, padding, "
-    required += "explicit_paddings, data_format, T" if calls.is_max else "data_format, T"
+    required = "one of ksize, strides, padding, explicit_paddings, data_format, T"
     names = {"AvgPoolGrad": ["orig_input_shape"]}.get(calls.op, [name])
     dtypes = ["i32"] if calls.op == "AvgPoolGrad" else calls.dtypes
     common_errors(calls.suite, op, inputs_of(image), names, dtypes, right, required)
@@ -364,8 +360,61 @@ def gradient_errors(calls, op, image, right):
                       "argument 2 (grad) must be f32 like argument 0 (orig_input), got f64[1,2,2,1]", right)
 
 
+def argmax_cases(suite):
+    op = "MaxPoolWithArgmax"
+
+    def call(name, x, window, strides, padding="VALID", out="i64", with_batch=False, tags=()):
+        windows = Windows(x.shape, window, strides, padding)
+        image, shape = x.array(), windows.pooled_shape()
+        values, places = numpy.empty(shape, dtype=object), numpy.empty(shape, dtype=object)
+        _, height, width, channels = x.shape
+        for (n, i, j, c), seen in windows:
+            elements = [image[n, row, column, c] for row, column in seen]
+            top = largest(elements)
+            at = next(k for k, v in enumerate(elements) if v == top or (v != v and top != top))
+            values[n, i, j, c] = elements[at]
+            first = n * height if with_batch else 0
+            places[n, i, j, c] = ((first + seen[at][0]) * width + seen[at][1]) * channels + c
+        attrs = windows.attrs()
+        if out != "i64":
+            attrs["Targmax"] = out
+        if with_batch:
+            attrs["include_batch_in_index"] = True
+        empty = ["empty"] if 0 in x.shape else []
+        suite.case(f"{op}_{name}", f"tf.{op}", [x], [from_array(x.dtype, values), from_array(out, places)], attrs,
+                   tags=list(tags) + empty)
+
+    for dtype in REALS:
+        x = varied(dtype, (2, 3, 4, 3), 1)
+        for padding in PADDINGS:
+            call(f"{dtype}_{padding.lower()}", x, (2, 2), (2, 2), padding)
+        call(f"{dtype}_batch", x, (2, 3), (1, 1), "VALID", "i32", True)
+    inf, nan = math.inf, math.nan
+    for dtype in FLOATS:
+        values = [1.0, nan, inf, nan, -inf, -inf, -0.0, 0.0, 2.0, 2.0, -inf, -inf]
+        call(f"{dtype}_special", Tensor(dtype, (1, 3, 4, 1), values), (2, 2), (1, 1))
+    call("equal", Tensor("f32", (1, 4, 4, 1), [3.0] * 16), (3, 3), (2, 2), "SAME")
+    for number, shape in enumerate([(0, 2, 2, 1), (2, 2, 2, 0)]):
+        call(f"empty{number}", varied("f32", shape), (2, 2), (1, 1))
+    call("large", drawn("f32", (2, 11, 13, 5), 7, -1, 1), (3, 3), (2, 2), "SAME", tags=["large"])
+    right = {"ksize": [1, 2, 2, 1], "strides": [1, 1, 1, 1], "padding": "VALID"}
+    x = varied("f32", (1, 3, 3, 1))
+
+    def wrong(name, text, x=x, **attrs):
+        suite.error(f"{op}_{name}", f"tf.{op}", [x], text, {**right, **attrs})
+
+    wrong("rank3", "input must have four dimensions, got input: f32[3,3,1]", varied("f32", (3, 3, 1)))
+    wrong("padding", "attribute padding must be one of 'SAME', 'VALID', got 'EXPLICIT'", padding="EXPLICIT")
+    wrong("targmax", "attribute Targmax must be one of {i32, i64}, got f32", Targmax="f32")
+    wrong("window", "windows must not be larger than the padded input, got input: f32[1,3,3,1], ksize: [1,4,1,1]",
+          ksize=[1, 4, 1, 1])
+    common_errors(suite, f"tf.{op}", [x], ["input"], REALS, right,
+                  "one of ksize, strides, Targmax, padding, include_batch_in_index, T")
+
+
 def suite():
     result = Suite()
+    argmax_cases(result)
     for op in ("MaxPool", "AvgPool", "MaxPoolGrad", "AvgPoolGrad"):
         calls = Calls(result, op)
         pooling_cases(calls)

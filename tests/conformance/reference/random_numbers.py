@@ -10,7 +10,7 @@ import math
 
 import elementary
 from case_suite import Suite, Tensor, common_errors, scalar, vector
-from number_formats import FLOATS, int_range, round_to
+from number_formats import FLOATS, REALS, int_range, round_to
 
 Decimal = decimal.Decimal
 MASK32 = 0xFFFFFFFF
@@ -157,9 +157,80 @@ def integer_cases(suite):
                   required="one of dtype, T, Tseed")
 
 
+def classes(logits, samples, seed):
+    """What tf.Multinomial draws: the first class at which the sum of exponentials is above the number drawn."""
+    rows, width = logits.shape
+    drawn = uniform(seed, rows * samples, "f64")
+    result = []
+    for row in range(rows):
+        values = logits.values[row * width:(row + 1) * width]
+        largest = max(value for value in values if math.isfinite(value))
+        with decimal.localcontext(decimal.Context(prec=50)):
+            terms = [(Decimal(value) - Decimal(largest)).exp() if math.isfinite(value) else Decimal(0) for value in values]
+        sums = [sum(terms[:i + 1]) for i in range(width)]
+        for number in drawn[row * samples:(row + 1) * samples]:
+            target = Decimal(number) * sums[-1]
+            assert min(abs(total - target) for total in sums if total > 0) > Decimal("1e-10")
+            result.append(next(i for i, total in enumerate(sums) if total > target))
+    return result
+
+
+def multinomial_cases(suite, op):
+    stateless = op == "StatelessMultinomial"
+
+    def inputs_of(logits, samples, seed, seed_dtype="i64"):
+        return [logits, scalar("i32", samples)] + ([vector(seed_dtype, list(seed))] if stateless else [])
+
+    def call(name, logits, samples, seed=(1, 2), out=None, seed_dtype="i64", tags=()):
+        attrs = {} if stateless or seed == (0, 0) else {"seed": seed[0], "seed2": seed[1]}
+        if out:
+            attrs["output_dtype"] = out
+        y = Tensor(out or "i64", (logits.shape[0], samples), classes(logits, samples, seed))
+        empty = ["empty"] if 0 in y.shape else []
+        suite.case(f"{op}_{name}", f"tf.{op}", inputs_of(logits, samples, seed, seed_dtype), y, attrs,
+                   tags=list(tags) + empty)
+
+    for dtype in REALS:
+        logits = Tensor(dtype, (2, 5), [i % 3 for i in range(10)])
+        call(dtype, logits, 7)
+        call(f"{dtype}_i32", logits, 7, out="i32")
+    for seed in [(0, 0), (5, 0), (0, 5), (-1, -2), (2**62 + 3, -(2**63))]:
+        call(f"seed_{seed[0]}_{seed[1]}", Tensor("f32", (1, 4), [0.5, 0.0, -1.0, 0.25]), 9, seed)
+    if stateless:
+        call("seed_i32", Tensor("f32", (1, 4), [0.5, 0.0, -1.0, 0.25]), 9, (7, -7), seed_dtype="i32")
+    for dtype in ("f16", "f32", "f64"):
+        special = [-math.inf, 1.0, math.nan, 1.5, math.inf, -math.inf, 1000.0, 1000.5, -1000.0, -math.inf]
+        call(f"{dtype}_special", Tensor(dtype, (2, 5), special), 11)
+    call("one_class", Tensor("f32", (2, 1), [3.0, -3.0]), 3)
+    call("no_samples", Tensor("f32", (2, 3), [1.0] * 6), 0)
+    call("no_rows", Tensor("f32", (0, 3), []), 4)
+    call("large", Tensor("f32", (3, 40), [float(i % 7) / 2 for i in range(120)]), 70, tags=["large"])
+
+    right = Tensor("f32", (2, 3), [1.0] * 6)
+
+    def wrong(name, inputs, text, attrs=None):
+        suite.error(f"{op}_{name}", f"tf.{op}", inputs, text, attrs)
+
+    wrong("vector", inputs_of(vector("f32", [1.0]), 2, (1, 2)), "logits must be a matrix, got logits: f32[1]")
+    wrong("samples_negative", inputs_of(right, -1, (1, 2)), "num_samples must be at least 0, got num_samples: -1")
+    wrong("no_classes", inputs_of(Tensor("f32", (2, 0), []), 2, (1, 2)),
+          "there must be at least one class, got logits: f32[2,0]")
+    wrong("no_finite", inputs_of(Tensor("f32", (2, 2), [1.0, 2.0, -math.inf, math.nan]), 2, (1, 2)),
+          "each row of logits must have a finite number, got none in row 1")
+    wrong("dtype", inputs_of(right, 2, (1, 2)), "attribute output_dtype must be one of {i32, i64}, got f32",
+          {"output_dtype": "f32"})
+    if stateless:
+        wrong("seed_of_three", [right, scalar("i32", 2), vector("i64", [1, 2, 3])],
+              "seed must have shape [2], got seed: i64[3]")
+    common_errors(suite, f"tf.{op}", inputs_of(right, 2, (1, 2)), ["logits"], REALS,
+                  required="one of T, Tseed, output_dtype" if stateless else "one of seed, seed2, T, output_dtype")
+
+
 def suite():
     result = Suite()
     cases(result, "StatelessRandomUniform", uniform)
     cases(result, "StatelessRandomNormal", normal)
     integer_cases(result)
+    multinomial_cases(result, "Multinomial")
+    multinomial_cases(result, "StatelessMultinomial")
     return result

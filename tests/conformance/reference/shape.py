@@ -7,6 +7,7 @@ import math
 
 import numpy
 
+import shape_batches
 import shape_blocks
 import shape_pads
 import shape_parts
@@ -338,6 +339,28 @@ def question_cases(suite):
                         "attribute out_type must be one of {i32, i64}, got f32", {"out_type": "f32"})
 
 
+def broadcast_args_cases(suite):
+    for number, (a, b, y) in enumerate([
+            ([], [], []), ([3], [], [3]), ([], [2, 3], [2, 3]), ([1], [4], [4]), ([2, 1, 3], [5, 1], [2, 5, 3]),
+            ([1, 1], [1], [1, 1]), ([0, 3], [1, 1], [0, 3]), ([1], [0], [0]), ([2, 3, 4, 5], [3, 1, 1], [2, 3, 4, 5]),
+            ([1] * 12, [7], [1] * 11 + [7])]):
+        for dtype in ("i32", "i64"):
+            inputs = [vector(dtype, a), vector(dtype, b)]
+            suite.case(f"BroadcastArgs_{dtype}_{number}", "tf.BroadcastArgs", inputs, vector(dtype, y))
+            suite.case(f"BroadcastArgs_{dtype}_{number}_swapped", "tf.BroadcastArgs", inputs[::-1], vector(dtype, y))
+    good = vector("i32", [2, 3])
+
+    def wrong(name, inputs, text):
+        suite.error(f"BroadcastArgs_{name}", "tf.BroadcastArgs", inputs, text)
+
+    wrong("incompatible", [good, vector("i32", [5, 2, 2])],
+          "shapes must be broadcast compatible, got 3 and 2 for size 2 of the result")
+    wrong("negative", [good, vector("i32", [-1, 3])], "sizes must be at least 0, got s1 with -1")
+    wrong("matrix", [Tensor("i32", (1, 2), [2, 3]), good], "s0 and s1 must be vectors, got s0: i32[1,2], s1: i32[2]")
+    wrong("mixed", [good, vector("i64", [2])], "argument 1 (s1) must be i32 like argument 0 (s0), got i64[1]")
+    common_errors(suite, "tf.BroadcastArgs", [good, good], ["s0"], ["i32", "i64"], required="one of T")
+
+
 def suite():
     result = Suite()
     reshape_cases(result)
@@ -348,9 +371,11 @@ def suite():
     tile_cases(result)
     pad_cases(result)
     broadcast_to_cases(result)
+    broadcast_args_cases(result)
     question_cases(result)
     shape_parts.add_cases(result)
     shape_slices.add_cases(result)
     shape_pads.add_cases(result)
     shape_blocks.add_cases(result)
+    shape_batches.add_cases(result)
     return result

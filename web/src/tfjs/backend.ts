@@ -71,9 +71,11 @@ export class TandemBackend extends KernelBackend {
     });
   }
 
-  /** A tensor of TensorFlow.js for one of the runtime, or of `host`, which becomes the backend's. */
-  adopt(tensor: Tensor): TensorInfo {
-    const shape = [...this.shapeOf(tensor)];
+  /**
+   * A tensor of TensorFlow.js for one of the runtime, or of `host`, which becomes the backend's; with another shape, if
+   * one is given, of as many elements.
+   */
+  adopt(tensor: Tensor, shape = [...this.shapeOf(tensor)]): TensorInfo {
     const dtype = ofTandem(tensor.dtype);
     const dataId = { id: this.nextId++ };
     const isHost = !this.isSync && tensor.runtime === this.host;
@@ -100,8 +102,8 @@ export class TandemBackend extends KernelBackend {
     return { dataId, shape, dtype };
   }
 
-  /** The tensor of the runtime; the backend's. */
-  tensorOf({ dataId, shape }: TensorInfo): Tensor {
+  /** The tensor of the runtime, with the shape of `info` or another one; the backend's. */
+  tensorOf({ dataId, shape: own }: TensorInfo, shape: readonly number[] = own): Tensor {
     const entry = this.data.get(dataId);
     if (entry.tensor === undefined) {
       const values = entry.values ?? valuesOf(entry.host!);
@@ -114,11 +116,17 @@ export class TandemBackend extends KernelBackend {
   }
 
   /** The tensor of the runtime for the CPU; the backend's. */
-  hostTensorOf(info: TensorInfo): Tensor {
-    if (this.isSync) return this.tensorOf(info);
+  hostTensorOf(info: TensorInfo, shape: readonly number[] = info.shape): Tensor {
+    if (this.isSync) return this.tensorOf(info, shape);
     const entry = this.data.get(info.dataId);
-    entry.host ??= newTensor(this.host, this.hostValues(entry), info.shape, entry.dtype);
-    return entry.host = this.shaped(entry.host, info.shape);
+    entry.host ??= newTensor(this.host, this.hostValues(entry), shape, entry.dtype);
+    return entry.host = this.shaped(entry.host, shape);
+  }
+
+  /** Whether the elements are known at once. */
+  knows({ dataId }: TensorInfo): boolean {
+    const { host, values } = this.data.get(dataId);
+    return this.isSync || values !== undefined || host !== undefined;
   }
 
   private hostValues(entry: Entry): Values {
@@ -135,7 +143,8 @@ export class TandemBackend extends KernelBackend {
     const own = tensor.shape;
     if (own.length === shape.length && own.every((size, i) => size === shape[i])) return tensor;
     this.replaced.push(tensor);
-    return reshape(tensor, Int32Array.from(shape));
+    // No list is one of numbers, not of integers.
+    return reshape(tensor, shape.length > 0 ? shape : new Int32Array(0));
   }
 
   /** A call has ended. @internal */

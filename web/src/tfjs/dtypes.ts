@@ -55,11 +55,11 @@ export function newTensor(runtime: Runtime, values: Values, shape: readonly numb
   return allocation.tensor();
 }
 
+// How many there are is for TensorFlow.js to check, which lets some programs by with too few or too many.
 function fillElements(to: TypedArray, values: TypedArray, dtype: DataType): void {
-  if (values.length !== to.length) {
-    throw new TandemError('InvalidArgument', `expected ${to.length} values, got ${values.length}`);
-  }
-  (to as Float32Array).set(values as Float32Array);
-  // TensorFlow.js takes any byte for true.
+  const own = values.length > to.length ? values.subarray(0, to.length) : values;
+  (to as Float32Array).set(own as Float32Array);
+  if (own.length < to.length) (to as Float32Array).fill(dtype === 'int32' || dtype === 'bool' ? 0 : NaN, own.length);
+  // Any byte is true.
   if (dtype === 'bool') to.forEach((value, i) => value > 1 && (to[i] = 1));
 }

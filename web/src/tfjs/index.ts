@@ -3,11 +3,11 @@
 
 // tandem-rt/tfjs: importing it makes TensorFlow.js know the backends `tandem` and `tandem-webgpu`, with all kernels.
 
-import * as all from './kernels/all.js';
-import { registerBackends, registerKernels } from './register.js';
+import * as all from './custom.js';
+import type { Kernel } from './custom.js';
 
-registerBackends();
-registerKernels(Object.values(all).filter((each) => 'kernelName' in each));
+all.registerBackends();
+all.registerKernels(Object.values(all).filter((each): each is Kernel => 'kernelName' in each));
 
-export { fromTandem, registerBackends, registerKernels, runtimeOf, setRuntimeOptions, toTandem } from './register.js';
-export type { BackendName } from './register.js';
+export { fromTandem, registerBackends, registerKernels, runtimeOf, setRuntimeOptions, toTandem } from './custom.js';
+export type { BackendName } from './custom.js';

@@ -4,7 +4,7 @@
 // What a kernel of TensorFlow.js is here: a function of a call, which knows its inputs as tensors of the runtime.
 
 import type { DataType, KernelConfig, NamedAttrMap, NamedTensorInfoMap, TensorInfo } from '@tensorflow/tfjs-core';
-import { cast } from 'tandem-rt';
+import { cast, TandemError } from 'tandem-rt';
 import type { AttrValue, DType, Runtime, Tensor, TensorInput } from 'tandem-rt';
 
 import type { TandemBackend } from './backend.js';
@@ -35,14 +35,19 @@ export class Call<Inputs = NamedTensorInfoMap, Attrs = NamedAttrMap> {
     return this.onHost ? this.backend.host : this.backend.runtime;
   }
 
-  /** An input as a tensor of the runtime, which belongs to the backend. */
-  tensor(info: TensorInfo): Tensor {
-    return this.onHost ? this.backend.hostTensorOf(info) : this.backend.tensorOf(info);
+  /** An input as a tensor of the runtime, which belongs to the backend; with another shape, if one is given. */
+  tensor(info: TensorInfo, shape?: readonly number[]): Tensor {
+    return this.onHost ? this.backend.hostTensorOf(info, shape) : this.backend.tensorOf(info, shape);
   }
 
-  /** An input, cast to a dtype. */
-  as(info: TensorInfo, dtype: DType): Tensor {
-    const tensor = this.tensor(info);
+  /** A result that TensorFlow.js sees with another shape. */
+  shaped(tensor: Tensor, shape: readonly number[]): TensorInfo {
+    return this.backend.adopt(tensor, [...shape]);
+  }
+
+  /** An input, cast to a dtype; with another shape, if one is given. */
+  as(info: TensorInfo, dtype: DType, shape?: readonly number[]): Tensor {
+    const tensor = this.tensor(info, shape);
     return tensor.dtype === dtype ? tensor : this.passing(cast(tensor, dtype));
   }
 
@@ -136,7 +141,7 @@ export function explained<Given extends Tensor | Tensor[]>(compute: () => Given,
     for (const tensor of [given].flat()) if (tensor.state === 'error') tensor.readySync();
     return given;
   } catch (error) {
-    explain();
+    if (!(error instanceof TandemError) || error.code !== 'NotFound') explain();
     throw error;
   }
 }

@@ -16,8 +16,8 @@ export type BackendName = 'tandem' | 'tandem-webgpu';
 
 const NAMES: readonly BackendName[] = ['tandem', 'tandem-webgpu'];
 // Those of TensorFlow.js: webgpu 3, webgl and wasm 2, cpu 1. The highest one that there is becomes the backend of a
-// program that chooses none.
-const PRIORITIES: Readonly<Record<BackendName, number>> = { 'tandem': 2.5, 'tandem-webgpu': 4 };
+// program that chooses none, which may read at once: one that answers later is chosen by name alone.
+const PRIORITIES: Readonly<Record<BackendName, number>> = { 'tandem': 2.5, 'tandem-webgpu': 0 };
 
 let options: RuntimeOptions = {};
 

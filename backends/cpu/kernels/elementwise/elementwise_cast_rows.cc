@@ -200,8 +200,15 @@ void FillFromFloat(Row* to) {
   to[static_cast<size_t>(DType::kBF16)] = &UnaryRow<ToHalf<BFloat16>, From>;
 }
 
+// Ops whose kernels convert their arguments (kernels/converted.h).
+constexpr bool IsAnyInBuild(const auto&... ops) { return (IsInBuild(ops) || ...); }
+constexpr bool kHasConvertingKernels = IsAnyInBuild(
+    "tf.Multinomial", "tf.StatelessMultinomial", "tf.MaxPoolWithArgmax", "tf.Dilation2D", "tf.Dilation2DBackpropInput",
+    "tf.Dilation2DBackpropFilter", "tf.CropAndResize", "tf.ResizeNearestNeighborGrad", "tf.ImageProjectiveTransformV3");
+
 // Whether the build casts from the dtype, itself or by way of f32.
 constexpr bool CastsFrom(DType dtype) {
+  if (kHasConvertingKernels && kDTypesInBuild.Contains(dtype)) return true;
   if (dtype != DType::kF32) return IsInBuild(dtype, "tf.Cast");
   return IsInBuild("tf.Cast") && !(DTypesInBuild("tf.Cast") & (kFloatDTypes | DTypeSet{DType::kC64})).IsEmpty();
 }
@@ -259,7 +266,7 @@ void FillCasts(CastRows& rows) {
 }  // namespace
 
 void FillCastRows(CastRows& rows) {
-  if constexpr (IsInBuild("tf.Cast")) FillCasts(rows);
+  if constexpr (IsInBuild("tf.Cast") || kHasConvertingKernels) FillCasts(rows);
   // Kernels of other ops compute f16 and bf16 in f32.
   if constexpr (kDTypesInBuild.Contains(DType::kF16)) {
     SetRow(rows, DType::kF16, DType::kF32, F16ToF32Row);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -228,6 +229,42 @@ constexpr void ListComplexRows(RowList& list) {
   ComplexUnary<&complex_math::Sigmoid>(list, "tf.Sigmoid", 40);
 }
 
+// Between complex numbers and their parts.
+struct MakeComplex {
+  static Complex64 Apply(float re, float im) { return {re, im}; }
+};
+struct RealPart {
+  static float Apply(Complex64 x) { return x.re; }
+};
+struct ImaginaryPart {
+  static float Apply(Complex64 x) { return x.im; }
+};
+struct Conjugate {
+  static Complex64 Apply(Complex64 x) { return {x.re, -x.im}; }
+};
+// In f64, where squares of f32 neither overflow nor vanish.
+struct ComplexAbs {
+  static float Apply(Complex64 x) {
+    if (std::isinf(x.re) || std::isinf(x.im)) return std::numeric_limits<float>::infinity();
+    const double re = x.re;
+    const double im = x.im;
+    return static_cast<float>(std::sqrt(re * re + im * im));
+  }
+};
+
+constexpr void ListParts(RowList& list) {
+  constexpr DTypeSet kComplex = {DType::kC64};
+  list.Add({.op = "tf.Complex", .num_operands = 2, .dtypes = {DType::kF32}, .row = &BinaryRow<MakeComplex, float>});
+  list.Add({.op = "tf.Real", .num_operands = 1, .dtypes = kComplex, .row = &UnaryRow<RealPart, Complex64>});
+  list.Add({.op = "tf.Imag", .num_operands = 1, .dtypes = kComplex, .row = &UnaryRow<ImaginaryPart, Complex64>});
+  list.Add({.op = "tf.Conj", .num_operands = 1, .dtypes = kComplex, .row = &UnaryRow<Conjugate, Complex64>});
+  list.Add({.op = "tf.ComplexAbs",
+            .num_operands = 1,
+            .dtypes = kComplex,
+            .row = &UnaryRow<ComplexAbs, Complex64>,
+            .cost = 3});
+}
+
 constexpr void ListRows(RowList& list) {
   CheckedIntegers<FloorDiv, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(list,
                                                                                                       "tf.FloorDiv", 2);
@@ -240,6 +277,7 @@ constexpr void ListRows(RowList& list) {
   Binary<Pow, float, double>(list, "tf.Pow", 15);
   Binary<NextAfter, float, double>(list, "tf.NextAfter", 4);
   ListComplexRows(list);
+  ListParts(list);
 }
 
 constexpr auto kTable = MakeRowTable<&ListRows>();

@@ -4,13 +4,14 @@
 // ResizeBilinear, ResizeNearestNeighbor.
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
+#include "kernels/image/image_kernels.h"
 #include "kernels/image/image_rows.h"
+#include "kernels/image/image_scaler.h"
 #include "kernels/kernels.h"
 #include "kernels/scratch.h"
 
@@ -25,56 +26,6 @@ constexpr int64_t kTile = 2048;
 // Nanoseconds an element of the result.
 constexpr double kBilinearCost = 0.6;
 constexpr double kNearestCost = 0.3;
-
-struct Sizes {
-  Sizes(const TensorShape& images, const TensorShape& resized)
-      : batch(images.dim(0)),
-        height(images.dim(1)),
-        width(images.dim(2)),
-        channels(images.dim(3)),
-        new_height(resized.dim(1)),
-        new_width(resized.dim(2)) {}
-  int64_t batch, height, width, channels;
-  int64_t new_height, new_width;
-};
-
-// Where the rows of a resized image, or its columns, lie in the image. In f32, step by step and without fused
-// operations, since every device must come to the same pixels.
-class Scaler {
- public:
-  Scaler(const OpAttrsRef& attrs, int64_t size, int64_t new_size)
-      : last_(size - 1),
-        align_corners_(attrs.GetOr("align_corners", false)),
-        half_pixel_centers_(attrs.GetOr("half_pixel_centers", false)) {
-    const bool is_aligned = align_corners_ && new_size > 1;
-    scale_ = is_aligned ? static_cast<float>(size - 1) / static_cast<float>(new_size - 1)
-                        : static_cast<float>(size) / static_cast<float>(new_size);
-  }
-
-  // Rows are `stride` elements apart.
-  Tap Interpolated(int64_t i, int64_t stride) const {
-    float place = Scaled(i);
-    if (half_pixel_centers_) place -= 0.5f;
-    const float lower = std::floor(place);
-    return {Clamp(lower) * stride, Clamp(std::ceil(place)) * stride, place - lower};
-  }
-  int64_t Nearest(int64_t i) const {
-    const float place = Scaled(i);
-    return Clamp(align_corners_ ? std::round(place) : std::floor(place));
-  }
-
- private:
-  float Scaled(int64_t i) const {
-    const float place = static_cast<float>(i) + (half_pixel_centers_ ? 0.5f : 0.0f);
-    return static_cast<float>(static_cast<double>(place) * static_cast<double>(scale_));
-  }
-  int64_t Clamp(float place) const { return std::clamp(static_cast<int64_t>(place), int64_t{0}, last_); }
-
-  int64_t last_;
-  bool align_corners_;
-  bool half_pixel_centers_;
-  float scale_;
-};
 
 // One bilinear resizing: the tables of its rows and columns.
 struct Bilinear {
@@ -249,7 +200,10 @@ Status RegisterImageKernels(KernelOpHandler& handler) {
                                        DType::kI64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
   static constexpr KernelEntry kKernels[] = {KernelEntryOf<&ResizeNearestNeighborKernel>(
       "tf.ResizeNearestNeighbor", kNearestDTypes, {static_cast<float>(kNearestCost)})};
-  return handler.AddKernels(kKernels);
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
+  TANDEM_RETURN_IF_ERROR(RegisterImageGradientKernels(handler));
+  TANDEM_RETURN_IF_ERROR(RegisterImageSampleKernels(handler));
+  return RegisterBoxKernels(handler);
 }
 
 }  // namespace tandem::cpu

@@ -16,7 +16,7 @@ namespace tandem::cpu {
 // nanosecond; other dtypes are slower.
 double ProductCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results);
 
-// Kernels of MatrixBandPart, MatrixDiag and MatrixDiagPart.
+// Kernels of MatrixBandPart, MatrixDiag, MatrixDiagPart, Diag and DiagPart.
 Status RegisterDiagonalKernels(KernelOpHandler& handler);
 
 Status RegisterEinsumKernels(KernelOpHandler& handler);

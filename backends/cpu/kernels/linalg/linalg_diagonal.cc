@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// MatrixBandPart, MatrixDiag, MatrixDiagPart: elements moved as bytes, since zero is all bits 0 for every dtype.
+// MatrixBandPart, MatrixDiag, MatrixDiagPart, Diag, DiagPart: elements moved as bytes, since zero is all bits 0 for
+// every dtype.
 
 #include <algorithm>
 #include <cstddef>
@@ -64,10 +65,10 @@ void FillDiagonalRows(const void* diagonal, int64_t k, int64_t begin, int64_t en
   for (int64_t i = begin; i < end; ++i, to += k, col = col + 1 == k ? 0 : col + 1) to[col] = from[i];
 }
 
-Status MatrixDiagKernel(DenseArg diagonal, KernelFrame& frame) {
+// Matrices of `k` rows, the diagonal of each made of the next k elements.
+Status FillDiagonals(DenseArg diagonal, int64_t k, KernelFrame& frame) {
   void* out = frame.AllocateResult(0);
   if (out == nullptr || diagonal.size() == 0) return Status();
-  const int64_t k = diagonal.shape().dim(diagonal.shape().rank() - 1);
   const size_t size = DTypeSize(diagonal.dtype());
   frame.ParallelFor(diagonal.size(), RowCost(k * static_cast<int64_t>(size)), [&](int64_t begin, int64_t end) {
     WithElementType(size, [&]<typename T>(std::type_identity<T>) {
@@ -77,27 +78,45 @@ Status MatrixDiagKernel(DenseArg diagonal, KernelFrame& frame) {
   return Status();
 }
 
-Status MatrixDiagPartKernel(DenseArg input, KernelFrame& frame) {
+Status MatrixDiagKernel(DenseArg diagonal, KernelFrame& frame) {
+  return FillDiagonals(diagonal, diagonal.shape().dim(diagonal.shape().rank() - 1), frame);
+}
+
+Status DiagKernel(DenseArg diagonal, KernelFrame& frame) { return FillDiagonals(diagonal, diagonal.size(), frame); }
+
+// From matrices of `num_cols` columns the first `k` elements of each diagonal.
+Status TakeDiagonals(DenseArg input, int64_t k, int64_t num_cols, KernelFrame& frame) {
   void* out = frame.AllocateResult(0);
-  const TensorShape& shape = frame.result_metadata(0).shape;
-  if (out == nullptr || shape.num_elements() == 0) return Status();
-  const int64_t k = shape.dim(shape.rank() - 1);
-  const int64_t num_cols = input.shape().dim(input.shape().rank() - 1);
+  const int64_t size = frame.result_metadata(0).num_elements();
+  if (out == nullptr || size == 0) return Status();
   StridedCopy copy(DTypeSize(input.dtype()));
-  copy.AddDim(shape.num_elements() / k, k, input.size() / (shape.num_elements() / k));
+  copy.AddDim(size / k, k, input.size() / (size / k));
   copy.AddDim(k, 1, num_cols + 1);
   copy.Run(frame, out, input.data<void>());
   return Status();
+}
+
+Status MatrixDiagPartKernel(DenseArg input, KernelFrame& frame) {
+  const TensorShape& shape = frame.result_metadata(0).shape;
+  return TakeDiagonals(input, shape.dim(shape.rank() - 1), input.shape().dim(input.shape().rank() - 1), frame);
+}
+
+Status DiagPartKernel(DenseArg input, KernelFrame& frame) {
+  const int64_t size = frame.result_metadata(0).num_elements();
+  return TakeDiagonals(input, size, size, frame);
 }
 
 }  // namespace
 
 Status RegisterDiagonalKernels(KernelOpHandler& handler) {
   static constexpr CostModel kMovement = {0, &MovementCost};
+  constexpr DTypeSet kDiagDTypes = kFloatDTypes | DTypeSet{DType::kI32, DType::kI64, DType::kC64};
   static constexpr KernelEntry kKernels[] = {
       KernelEntryOf<&MatrixBandPartKernel>("tf.MatrixBandPart", kFixedSizeDTypes, kMovement),
       KernelEntryOf<&MatrixDiagKernel>("tf.MatrixDiag", kFixedSizeDTypes, kMovement),
       KernelEntryOf<&MatrixDiagPartKernel>("tf.MatrixDiagPart", kFixedSizeDTypes, kMovement),
+      KernelEntryOf<&DiagKernel>("tf.Diag", kDiagDTypes, kMovement),
+      KernelEntryOf<&DiagPartKernel>("tf.DiagPart", kDiagDTypes, kMovement),
   };
   return handler.AddKernels(kKernels);
 }

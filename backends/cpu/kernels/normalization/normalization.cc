@@ -12,6 +12,7 @@
 #include "kernels/kernels.h"
 #include "kernels/normalization/normalization_batch.h"
 #include "kernels/normalization/normalization_layer_grad.h"
+#include "kernels/normalization/normalization_local.h"
 #include "kernels/normalization/normalization_moments.h"
 #include "kernels/normalization/normalization_rows.h"
 #include "kernels/polls.h"
@@ -108,6 +109,7 @@ Status RegisterNormalizationKernels(KernelOpHandler& handler) {
   TANDEM_RETURN_IF_ERROR(AddLayerNorm<float>(handler));
   TANDEM_RETURN_IF_ERROR(AddLayerNorm<double>(handler));
   TANDEM_RETURN_IF_ERROR(RegisterLayerNormGradKernels(handler));
+  TANDEM_RETURN_IF_ERROR(RegisterLocalNormalizationKernels(handler));
   return RegisterBatchNormKernels(handler);
 }
 

@@ -64,7 +64,8 @@ struct PoolKernel {
 Status RegisterPoolingKernels(KernelOpHandler& handler) {
   if constexpr (IsInBuild("tf.MaxPool")) TANDEM_RETURN_IF_ERROR(AddPool(handler, "tf.MaxPool", &FindMaxPoolRows));
   if constexpr (IsInBuild("tf.AvgPool")) TANDEM_RETURN_IF_ERROR(AddPool(handler, "tf.AvgPool", &FindAvgPoolRows));
-  return RegisterPoolGradKernels(handler);
+  TANDEM_RETURN_IF_ERROR(RegisterPoolGradKernels(handler));
+  return RegisterPoolArgmaxKernels(handler);
 }
 
 }  // namespace tandem::cpu

@@ -16,6 +16,8 @@ StatusOr<PoolPlan> MakePoolPlan(const OpAttrsRef& attrs, const TensorShape& imag
 
 // Kernels of MaxPoolGrad and AvgPoolGrad.
 Status RegisterPoolGradKernels(KernelOpHandler& handler);
+// The kernel of MaxPoolWithArgmax.
+Status RegisterPoolArgmaxKernels(KernelOpHandler& handler);
 
 }  // namespace tandem::cpu
 

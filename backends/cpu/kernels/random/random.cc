@@ -4,6 +4,8 @@
 // Kernels of the random ops: batches of Philox blocks in plain loops that the compiler turns into vectors, once per
 // instruction set, with the same bits for each.
 
+#include "kernels/random/random.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -428,7 +430,8 @@ Status RegisterRandomKernels(KernelOpHandler& handler) {
       KernelEntryOf<&StatelessRandomIntKernel>("tf.StatelessRandomUniformInt", kShapes, kCost),
       KernelEntryOf<&StatelessRandomKernel<true>>("tf.StatelessRandomNormal", kShapes, kCost),
   };
-  return handler.AddKernels(kKernels);
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
+  return RegisterMultinomialKernels(handler);
 }
 
 }  // namespace tandem::cpu

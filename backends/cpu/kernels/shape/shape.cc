@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kernels/kernels.h"
+#include "kernels/polls.h"
 #include "kernels/shape/shape_kernels.h"
 #include "kernels/shape/shape_movement.h"
 #include "kernels/shape/shape_strided_copy.h"
@@ -115,6 +116,36 @@ void StoreInt(const KernelFrame& frame, void* data, int i, int64_t value) {
   }
 }
 
+template <typename T>
+Status BroadcastSizes(DenseArg s0, DenseArg s1, KernelFrame& frame) {
+  T* out = frame.AllocateResult<T>(0);
+  if (out == nullptr) return Status();
+  const int64_t rank = frame.result_metadata(0).num_elements();
+  StopPoll poll(kPollElements);
+  for (int64_t i = 0; i < rank && !poll.Stops(); ++i) {
+    const auto size_of = [&](const DenseArg& s) {
+      const int64_t at = i - (rank - s.size());
+      return at < 0 ? T{1} : s.data<T>()[at];
+    };
+    const T size0 = size_of(s0);
+    const T size1 = size_of(s1);
+    if (size0 < 0 || size1 < 0) {
+      return InvalidArgument("sizes must be at least 0, got ", size0 < 0 ? "s0" : "s1", " with ",
+                             size0 < 0 ? size0 : size1);
+    }
+    if (size0 != size1 && size0 != 1 && size1 != 1) {
+      return InvalidArgument("shapes must be broadcast compatible, got ", size0, " and ", size1, " for size ", i,
+                             " of the result");
+    }
+    out[i] = size0 == 1 ? size1 : size0;
+  }
+  return Status();
+}
+
+Status BroadcastArgsKernel(DenseArg s0, DenseArg s1, KernelFrame& frame) {
+  return s0.dtype() == DType::kI32 ? BroadcastSizes<int32_t>(s0, s1, frame) : BroadcastSizes<int64_t>(s0, s1, frame);
+}
+
 Status ShapeKernel(KernelFrame& frame) {
   void* out = frame.AllocateResult(0);
   if (out == nullptr) return Status();
@@ -147,6 +178,7 @@ Status RegisterShapeKernels(KernelOpHandler& handler) {
       KernelEntryOf<&TransposeKernel>("tf.Transpose", kAll, kMovement),
       KernelEntryOf<&TileKernel>("tf.Tile", kAll, kMovement),
       KernelEntryOf<&BroadcastToKernel>("tf.BroadcastTo", kAll, kMovement),
+      KernelEntryOf<&BroadcastArgsKernel>("tf.BroadcastArgs", {DType::kI32, DType::kI64}, {1}),
       KernelEntryOf<&BlockKernel<true>>("tf.SpaceToDepth", kAll, kMovement),
       KernelEntryOf<&BlockKernel<false>>("tf.DepthToSpace", kAll, kMovement),
       KernelEntryOf<&ShapeKernel>("tf.Shape", kAll, {0}),
@@ -154,6 +186,7 @@ Status RegisterShapeKernels(KernelOpHandler& handler) {
       KernelEntryOf<&RankKernel>("tf.Rank", kAll, {0}),
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
+  TANDEM_RETURN_IF_ERROR(RegisterShapeBatchKernels(handler));
   TANDEM_RETURN_IF_ERROR(RegisterShapePadKernels(handler));
   TANDEM_RETURN_IF_ERROR(RegisterShapePartKernels(handler));
   return RegisterShapeSliceKernels(handler);

@@ -11,6 +11,7 @@
 
 namespace tandem::cpu {
 
+Status RegisterShapeBatchKernels(KernelOpHandler& handler);
 Status RegisterShapePadKernels(KernelOpHandler& handler);
 Status RegisterShapePartKernels(KernelOpHandler& handler);
 Status RegisterShapeSliceKernels(KernelOpHandler& handler);

@@ -119,10 +119,9 @@ export const EluGrad = /* @__PURE__ */ kernel<{ dy: TensorInfo; y: TensorInfo }>
 export const Select = /* @__PURE__ */ kernel<{ condition: TensorInfo; t: TensorInfo; e: TensorInfo }>(
   'Select', (call) => {
     const { condition, e, t } = call.inputs;
-    let chosen = call.as(condition, 'bool');
-    if (condition.shape.length === 1 && t.shape.length > 1) {
-      chosen = call.passing(td.reshape(chosen, [condition.shape[0]!, ...t.shape.slice(1).map(() => 1)]));
-    }
+    const isOfRows = condition.shape.length === 1 && t.shape.length > 1;
+    const chosen = call.as(condition, 'bool',
+      isOfRows ? [condition.shape[0]!, ...t.shape.slice(1).map(() => 1)] : condition.shape);
     const first = call.tensor(t);
     const second = call.tensor(e);
     if (first.dtype === second.dtype) return td.select(chosen, first, second);

@@ -94,9 +94,8 @@ interface FusedAttrs extends Attrs {
 
 /** One element for each channel, of a shape that broadcasts to images; what has more dimensions is as it is. */
 function ofChannels(call: Call<FusedInputs, FusedAttrs>, info: TensorInfo): Tensor {
-  const tensor = call.tensor(info);
-  if (call.attrs.dataFormat !== 'NCHW' || info.shape.length !== 1 || info.shape[0] === 1) return tensor;
-  return call.passing(td.reshape(tensor, [info.shape[0]!, 1, 1]));
+  if (call.attrs.dataFormat !== 'NCHW' || info.shape.length !== 1 || info.shape[0] === 1) return call.tensor(info);
+  return call.tensor(info, [info.shape[0]!, 1, 1]);
 }
 
 type Fused = typeof td.fusedConv2d;

@@ -26,6 +26,7 @@ export const LinSpace = /* @__PURE__ */ kernel<object, { start: number; stop: nu
     return td.linSpace(call.runtime, Math.fround(start), Math.fround(stop), num);
   });
 
+/** How long it is depends on its numbers. */
 export const Range =
   /* @__PURE__ */ kernel<object, { start: number; stop: number; step: number; dtype: 'float32' | 'int32' }>(
     'Range', (call) => {
@@ -38,7 +39,7 @@ export const Range =
       const { runtime } = call;
       const scalar = (value: number): td.Tensor => call.passing(runtime.scalar(own === 'i32' ? Math.trunc(value) : value, own));
       return td.range(runtime, scalar(start), scalar(stop), scalar(step));
-    });
+    }, { onHost: true });
 
 interface MultinomialAttrs {
   numSamples: number;
@@ -51,6 +52,7 @@ export const Multinomial = /* @__PURE__ */ kernel<{ logits: TensorInfo }, Multin
   const { attrs: { normalized, numSamples, seed }, inputs: { logits } } = call;
   const given = call.floats(logits);
   const unnormalized = normalized ? call.passing(td.log(given)) : given;
-  return call.op('tf.Multinomial', [unnormalized, numSamples],
-    { seed: Math.trunc(seed), seed2: 0, output_dtype: 'i32' })[0]!;
+  // One that the program has not given is a fraction; 0 would be another one each time.
+  const own = Number.isSafeInteger(seed) ? seed : Math.floor(seed * 2 ** 31);
+  return call.op('tf.Multinomial', [unnormalized, numSamples], { seed: own || 1, seed2: 0, output_dtype: 'i32' })[0]!;
 });

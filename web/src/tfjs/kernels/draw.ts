@@ -29,8 +29,9 @@ function pixelsOf(values: ArrayLike<number>, channels: number, isFloat: boolean,
 
 export const Draw = /* @__PURE__ */ kernel<{ image: TensorInfo }, DrawAttrs>('Draw', (call) => {
   const { attrs: { canvas, options }, inputs: { image } } = call;
+  // The names of backends stand for what they draw with.
   const type = options?.contextOptions?.contextType ?? '2d';
-  if (type !== '2d') {
+  if (!['2d', 'tandem', 'tandem-webgpu'].includes(type)) {
     throw new TandemError('Unimplemented', `Unsupported context type ${type} by the Tandem backend.`);
   }
   const [height = 0, width = 0] = image.shape;
@@ -45,7 +46,8 @@ export const Draw = /* @__PURE__ */ kernel<{ image: TensorInfo }, DrawAttrs>('Dr
     context.putImageData(new ImageData(pixels, width, height), 0, 0);
   };
   // A GPU answers later; the canvas shows the image then.
-  if (call.backend.isSync) paint(call.values(image));
+  if (call.backend.knows(image)) paint(call.values(image));
   else void call.backend.read(image.dataId).then((values) => paint(values as Float32Array));
-  return call.reshaped(image, image.shape);
+  // The tensor itself, so that there is no other one to dispose of.
+  return image;
 });

@@ -43,8 +43,7 @@ export const GatherNd = /* @__PURE__ */ kernel<{ params: TensorInfo; indices: Te
 
 // Indices of one dimension are one for each update.
 function indexRows(call: Call<unknown, unknown>, indices: TensorInfo): Tensor {
-  const own = call.as(indices, 'i32');
-  return indices.shape.length > 1 ? own : call.passing(td.reshape(own, [sizeOf(indices.shape), 1]));
+  return call.as(indices, 'i32', indices.shape.length > 1 ? indices.shape : [sizeOf(indices.shape), 1]);
 }
 
 export const ScatterNd = /* @__PURE__ */ kernel<{ indices: TensorInfo; updates: TensorInfo }, { shape: number[] }>(
@@ -76,9 +75,9 @@ export const SparseToDense = /* @__PURE__ */ kernel<SparseToDenseInputs, { outpu
     const { shape } = sparseIndices;
     const count = shape.length === 0 ? 1 : shape[0]!;
     const rank = shape.length === 2 ? shape[1]! : 1;
-    const indices = call.passing(td.reshape(call.as(sparseIndices, 'i32'), [count, rank]));
-    const updates = values.rank === 0 && shape.length > 0 ? call.passing(td.broadcastTo(values, [count]))
-      : call.passing(td.reshape(values, [count]));
+    const indices = call.as(sparseIndices, 'i32', [count, rank]);
+    const updates = sparseValues.shape.length === 0 && shape.length > 0 ? call.passing(td.broadcastTo(values, [count]))
+      : call.tensor(sparseValues, [count]);
     const filled = call.passing(td.broadcastTo(call.as(defaultValue, values.dtype), outputShape));
     return checked(() => td.tensorScatterUpdate(filled, indices, updates));
   });

@@ -27,10 +27,8 @@ const batchOf = ({ shape }: TensorInfo): number => sizeOf(shape.slice(0, -2));
 
 // One matrix as such; of many, if the other factor is one and they need not be transposed, one below the other.
 function asMatrix(call: Call<Product, ProductAttrs>, info: TensorInfo): Tensor {
-  const tensor = call.tensor(info);
-  if (info.shape.length === 2) return tensor;
-  const columns = info.shape.at(-1)!;
-  return call.passing(td.reshape(tensor, [sizeOf(info.shape.slice(0, -1)), columns]));
+  if (info.shape.length === 2) return call.tensor(info);
+  return call.tensor(info, [sizeOf(info.shape.slice(0, -1)), info.shape.at(-1)!]);
 }
 
 function checkInner({ attrs: { transposeA, transposeB }, inputs: { a, b } }: Call<Product, ProductAttrs>): void {
@@ -58,8 +56,7 @@ export const BatchMatMul = /* @__PURE__ */ kernel<Product, ProductAttrs>('BatchM
   if (shape === undefined) {
     return td.batchMatMul(call.tensor(a), call.tensor(b), { adjX: transposeA, adjY: transposeB });
   }
-  const product = td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB });
-  return shape.length === 2 ? product : td.reshape(call.passing(product), shape);
+  return call.shaped(td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB }), shape);
 });
 
 interface FusedInputs extends Product {
@@ -78,26 +75,23 @@ export const _FusedMatMul = /* @__PURE__ */ kernel<FusedInputs, FusedAttrs>('_Fu
   checkInner(call);
   const shape = flatShape(call);
   const slope = preluActivationWeights && call.tensor(preluActivationWeights);
-  const columns = b.shape.at(transposeB ? -2 : -1);
-  let result: Tensor;
-  let rest = activation;
+  const columns = b.shape.at(transposeB ? -2 : -1)!;
+  const finished = (result: Tensor, rest: Activation): Tensor | TensorInfo => {
+    const last = rest == null || rest === 'linear' ? result : activated(call.passing(result), rest, slope, leakyreluAlpha);
+    return shape === undefined ? last : call.shaped(last, shape);
+  };
   if (shape !== undefined && bias !== undefined && sizeOf(bias.shape) === columns && bias.shape.at(-1) === columns) {
-    const each = bias.shape.length === 1 ? call.tensor(bias) : call.passing(td.reshape(call.tensor(bias), [columns!]));
-    const { fusedOps, rest: left } = fusedOf(activation);
-    rest = left;
-    result = td.fusedMatMul(asMatrix(call, a), asMatrix(call, b), [each], {
+    const { fusedOps, rest } = fusedOf(activation);
+    return finished(td.fusedMatMul(asMatrix(call, a), asMatrix(call, b), [call.tensor(bias, [columns])], {
       transposeA, transposeB, fusedOps, ...(leakyreluAlpha !== undefined && { leakyreluAlpha }),
-    });
-  } else {
-    result = shape === undefined
-      ? td.batchMatMul(call.tensor(a), call.tensor(b), { adjX: transposeA, adjY: transposeB })
-      : td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB });
-    if (shape !== undefined && shape.length > 2) result = td.reshape(call.passing(result), shape);
-    if (bias !== undefined) result = td.add(call.passing(result), call.tensor(bias));
-    return rest == null || rest === 'linear' ? result : activated(call.passing(result), rest, slope, leakyreluAlpha);
+    }), rest);
   }
-  if (shape.length > 2) result = td.reshape(call.passing(result), shape);
-  return rest === undefined ? result : activated(call.passing(result), rest, slope, leakyreluAlpha);
+  const product = shape === undefined
+    ? td.batchMatMul(call.tensor(a), call.tensor(b), { adjX: transposeA, adjY: transposeB })
+    : td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB });
+  if (bias === undefined) return finished(product, activation);
+  const whole = shape === undefined || shape.length === 2 ? product : td.reshape(call.passing(product), shape);
+  return finished(td.add(call.passing(whole), call.tensor(bias)), activation);
 });
 
 export const Einsum = /* @__PURE__ */ kernel<TensorInfo[], { equation: string }>('Einsum', (call) => {
@@ -111,9 +105,7 @@ export const Einsum = /* @__PURE__ */ kernel<TensorInfo[], { equation: string }>
 
 export const Diag = /* @__PURE__ */ kernel<{ x: TensorInfo }>('Diag', (call) => {
   const { x } = call.inputs;
-  const flat = call.passing(td.reshape(call.tensor(x), [sizeOf(x.shape)]));
-  const square = call.passing(td.matrixDiag(flat));
-  return td.reshape(square, [...x.shape, ...x.shape]);
+  return call.shaped(td.matrixDiag(call.tensor(x, [sizeOf(x.shape)])), [...x.shape, ...x.shape]);
 });
 
 export const MatrixBandPart =

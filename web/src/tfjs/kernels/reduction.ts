@@ -62,8 +62,10 @@ type Scan = (x: Tensor, axis: number, options: { exclusive: boolean; reverse: bo
 
 function scan(kernelName: string, run: Scan): Kernel {
   return kernel<X, { axis: number; exclusive: boolean; reverse: boolean }>(kernelName, (call) => {
-    const { axis, exclusive = false, reverse = false } = call.attrs;
-    return run(call.numbers(call.inputs.x), axis, { exclusive, reverse });
+    const { attrs: { axis, exclusive = false, reverse = false }, inputs: { x } } = call;
+    // Of a single element there is nothing before it.
+    if (x.shape.length === 0) return call.reshaped(x, []);
+    return run(call.numbers(x), axis, { exclusive, reverse });
   });
 }
 

@@ -105,12 +105,19 @@ export const StridedSlice = /* @__PURE__ */ kernel<X, StridedSliceAttrs>('Stride
   });
 });
 
+/** Where a padding is negative, elements are left out. */
 export const PadV2 = /* @__PURE__ */ kernel<X, { paddings: [number, number][]; constantValue: number }>('PadV2', (call) => {
   const { attrs: { constantValue = 0, paddings }, inputs: { x } } = call;
   if (paddings.length === 0) return call.reshaped(x, []);
   const tensor = call.tensor(x);
-  const value = call.passing(call.runtime.scalar(tensor.dtype === 'bool' ? constantValue !== 0 : constantValue, tensor.dtype));
-  return td.padV2(tensor, paddings, value);
+  const { dtype } = tensor;
+  const value = call.passing(call.runtime.scalar(dtype === 'bool' ? constantValue !== 0 : constantValue, dtype));
+  const added = paddings.map((pair) => pair.map((size) => Math.max(size, 0)));
+  const padded = td.padV2(tensor, added, value);
+  if (!paddings.some((pair) => pair.some((size) => size < 0))) return padded;
+  const begin = paddings.map(([before]) => Math.max(-before, 0));
+  const size = paddings.map(([before, after], i) => Math.max(x.shape[i]! + before + after, 0));
+  return td.slice(call.passing(padded), begin, size);
 });
 
 export const MirrorPad = /* @__PURE__ */ kernel<X, { paddings: [number, number][]; mode: 'reflect' | 'symmetric' }>(

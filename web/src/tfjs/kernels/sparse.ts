@@ -7,15 +7,19 @@ import type { TensorInfo } from '@tensorflow/tfjs-core';
 import * as td from 'tandem-rt';
 import type { Tensor } from 'tandem-rt';
 
-import { kernel } from '../kernel.js';
+import { explained, kernel } from '../kernel.js';
 import type { Call, Kernel } from '../kernel.js';
+import { ofEmptyRows, ofRaggedRanges, ofRaggedRows, ofSegments, ofSparseShapes } from './complaints.js';
 
 const ON_HOST = { onHost: true };
 
-// What was computed, now; an error of it is the call's.
-function done(tensors: Tensor[]): Tensor[] {
-  tensors.forEach((tensor) => tensor.readySync());
-  return tensors;
+/** What `compute` gives, now; an error of it is the call's, in the words of `explain` if it has some. */
+function done(compute: () => Tensor[], explain: () => void = () => undefined): Tensor[] {
+  return explained(() => {
+    const tensors = compute();
+    tensors.forEach((tensor) => tensor.readySync());
+    return tensors;
+  }, explain);
 }
 
 function ints(call: Call<never, never>, tensor: Tensor): Tensor {
@@ -33,23 +37,29 @@ interface FillInputs {
 
 export const SparseFillEmptyRows = /* @__PURE__ */ kernel<FillInputs>('SparseFillEmptyRows', (call) => {
   const { defaultValue, denseShape, indices, values } = call.inputs;
-  const results = call.op('tf.SparseFillEmptyRows',
-    [call.as(indices, 'i64'), call.tensor(values), call.as(denseShape, 'i64'), call.tensor(defaultValue)]);
-  return done(results).map((each) => ints(call as unknown as AnyCall, each));
+  const results = done(
+    () => call.op('tf.SparseFillEmptyRows',
+      [call.as(indices, 'i64'), call.tensor(values), call.as(denseShape, 'i64'), call.tensor(defaultValue)]),
+    () => ofEmptyRows(call.values(indices), indices.shape[1] ?? 1, call.values(denseShape)));
+  return results.map((each) => ints(call as unknown as AnyCall, each));
 }, ON_HOST);
 
 export const SparseReshape = /* @__PURE__ */ kernel<{ inputIndices: TensorInfo; inputShape: TensorInfo; newShape: TensorInfo }>(
   'SparseReshape', (call) => {
     const { inputIndices, inputShape, newShape } = call.inputs;
-    const results = call.op('tf.SparseReshape',
-      [call.as(inputIndices, 'i64'), call.as(inputShape, 'i64'), call.as(newShape, 'i64')]);
-    return done(results).map((each) => ints(call as unknown as AnyCall, each));
+    const results = done(
+      () => call.op('tf.SparseReshape',
+        [call.as(inputIndices, 'i64'), call.as(inputShape, 'i64'), call.as(newShape, 'i64')]),
+      () => ofSparseShapes(call.values(inputShape), call.values(newShape)));
+    return results.map((each) => ints(call as unknown as AnyCall, each));
   }, ON_HOST);
 
 function segments(kernelName: string): Kernel {
   return kernel<{ data: TensorInfo; indices: TensorInfo; segmentIds: TensorInfo }>(kernelName, (call) => {
     const { data, indices, segmentIds } = call.inputs;
-    return done(call.op(`tf.${kernelName}`, [call.numbers(data), call.as(indices, 'i32'), call.as(segmentIds, 'i32')]))[0]!;
+    return done(
+      () => call.op(`tf.${kernelName}`, [call.numbers(data), call.as(indices, 'i32'), call.as(segmentIds, 'i32')]),
+      () => ofSegments(call.values(indices), call.values(segmentIds), data.shape[0]!))[0]!;
   }, ON_HOST);
 }
 
@@ -59,8 +69,10 @@ export const SparseSegmentSum = /* @__PURE__ */ segments('SparseSegmentSum');
 export const RaggedRange = /* @__PURE__ */ kernel<{ starts: TensorInfo; limits: TensorInfo; deltas: TensorInfo }>(
   'RaggedRange', (call) => {
     const { deltas, limits, starts } = call.inputs;
-    return done(call.op('tf.RaggedRange', [call.tensor(starts), call.tensor(limits), call.tensor(deltas)],
-      { Tsplits: 'i32' }));
+    return done(
+      () => call.op('tf.RaggedRange', [call.tensor(starts), call.tensor(limits), call.tensor(deltas)], { Tsplits: 'i32' }),
+      () => ofRaggedRanges({ starts: starts.shape, limits: limits.shape, deltas: deltas.shape },
+        call.values(starts), call.values(limits), call.values(deltas)));
   }, ON_HOST);
 
 interface RaggedGatherInputs {
@@ -73,8 +85,11 @@ export const RaggedGather = /* @__PURE__ */ kernel<RaggedGatherInputs, { outputR
   'RaggedGather', (call) => {
     const { attrs: { outputRaggedRank }, inputs: { indices, paramsDenseValues, paramsNestedSplits } } = call;
     const splits = Object.values(paramsNestedSplits).map((each) => call.as(each, 'i32'));
-    return done(call.op('tf.RaggedGather', [...splits, call.tensor(paramsDenseValues), call.as(indices, 'i32')],
-      { OUTPUT_RAGGED_RANK: outputRaggedRank, PARAMS_RAGGED_RANK: splits.length }));
+    return done(
+      () => call.op('tf.RaggedGather', [...splits, call.tensor(paramsDenseValues), call.as(indices, 'i32')],
+        { OUTPUT_RAGGED_RANK: outputRaggedRank }),
+      () => ofRaggedRows(Object.values(paramsNestedSplits).map((each) => call.values(each)), paramsDenseValues.shape,
+        call.values(indices)));
   }, ON_HOST);
 
 interface RaggedToTensorInputs {
@@ -88,7 +103,14 @@ export const RaggedTensorToTensor = /* @__PURE__ */ kernel<RaggedToTensorInputs,
   'RaggedTensorToTensor', (call) => {
     const { attrs: { rowPartitionTypes }, inputs: { defaultValue, rowPartitionTensors, shape, values } } = call;
     const rows = Object.values(rowPartitionTensors).map((each) => call.as(each, 'i32'));
-    return done(call.op('tf.RaggedTensorToTensor',
-      [call.as(shape, 'i32'), call.tensor(values), call.tensor(defaultValue), ...rows],
-      { row_partition_types: rowPartitionTypes }))[0]!;
+    return done(
+      () => call.op('tf.RaggedTensorToTensor',
+        [call.as(shape, 'i32'), call.tensor(values), call.tensor(defaultValue), ...rows],
+        { row_partition_types: rowPartitionTypes }),
+      () => {
+        const wanted = Array.from(call.values(shape));
+        throw new td.TandemError('InvalidArgument',
+          `shape [${wanted.join(',')}] and values of shape [${values.shape.join(',')}] in rows of ` +
+            `${rowPartitionTypes.join(', ')} are incompatible`);
+      })[0]!;
   }, ON_HOST);

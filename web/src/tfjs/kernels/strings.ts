@@ -6,7 +6,8 @@
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import * as td from 'tandem-rt';
 
-import { kernel } from '../kernel.js';
+import { explained, kernel } from '../kernel.js';
+import { ofSplits } from './complaints.js';
 
 const ON_HOST = { onHost: true };
 
@@ -22,12 +23,14 @@ interface NGramsAttrs {
 export const StringNGrams = /* @__PURE__ */ kernel<{ data: TensorInfo; dataSplits: TensorInfo }, NGramsAttrs>(
   'StringNGrams', (call) => {
     const { attrs, inputs: { data, dataSplits } } = call;
-    const results = call.op('tf.StringNGrams', [call.tensor(data), call.as(dataSplits, 'i32')], {
-      separator: attrs.separator, ngram_widths: attrs.nGramWidths, left_pad: attrs.leftPad, right_pad: attrs.rightPad,
-      pad_width: attrs.padWidth, preserve_short_sequences: attrs.preserveShortSequences,
-    });
-    results.forEach((each) => each.readySync());
-    return results;
+    return explained(() => {
+      const results = call.op('tf.StringNGrams', [call.tensor(data), call.as(dataSplits, 'i32')], {
+        separator: attrs.separator, ngram_widths: attrs.nGramWidths, left_pad: attrs.leftPad, right_pad: attrs.rightPad,
+        pad_width: attrs.padWidth, preserve_short_sequences: attrs.preserveShortSequences,
+      });
+      results.forEach((each) => each.readySync());
+      return results;
+    }, () => ofSplits(call.values(dataSplits), data.shape[0]!));
   }, ON_HOST);
 
 export const StringSplit = /* @__PURE__ */ kernel<{ input: TensorInfo; delimiter: TensorInfo }, { skipEmpty: boolean }>(
@@ -42,6 +45,7 @@ export const StringSplit = /* @__PURE__ */ kernel<{ input: TensorInfo; delimiter
 export const StringToHashBucketFast = /* @__PURE__ */ kernel<{ input: TensorInfo }, { numBuckets: number }>(
   'StringToHashBucketFast', (call) => {
     const { attrs: { numBuckets }, inputs: { input } } = call;
+    if (numBuckets < 1) throw new td.TandemError('InvalidArgument', 'Number of buckets must be at least 1');
     const [buckets] = call.op('tf.StringToHashBucketFast', [call.tensor(input)], { num_buckets: numBuckets });
     return td.cast(call.passing(buckets!), 'i32');
   }, ON_HOST);
