@@ -29,11 +29,20 @@ KINDS = {"type": "DType", "int": "number", "float": "number", "bool": "boolean",
 DEFINED_KINDS = {"type": "dtype"}
 SHAPE = "readonly number[]"
 # What neither functions nor parameters can be called: words of the language in strict mode, and what the file uses.
+# What arguments are that a call leaves out, by the op's function and the argument; as TensorFlow.js has them.
+DEFAULTS = {
+    ("argMax", "dimension"): "0", ("argMin", "dimension"): "0", ("concat", "axis"): "0", ("cumprod", "axis"): "0",
+    ("cumsum", "axis"): "0", ("expandDims", "dim"): "0", ("gather", "axis"): "0", ("oneHot", "onValue"): "1",
+    ("oneHot", "offValue"): "0", ("padV2", "constantValues"): "0", ("reverse", "axis"): "allAxes(tensor)",
+    ("slice", "size"): "restOf(begin)", ("topK", "k"): "1", ("transpose", "perm"): "allAxes(x).reverse()",
+}
+# Attributes of ops with windows, which take short forms.
+WINDOW_TYPES = {"ksize": "WindowSizes", "strides": "WindowSizes", "dilations": "WindowSizes", "padding": "Padding"}
 TAKEN = set(
     "arguments await break case catch class const continue debugger default delete do else enum eval export extends "
     "false finally for function if implements import in instanceof interface let new null package private protected "
     "public return static super switch this throw true try typeof undefined var void while with yield "
-    "call1 call2 call3 callMany defineOp options results runtime".split())
+    "allAxes call1 call2 call3 callMany defineOp options restOf withWindows results runtime".split())
 
 
 def value_type(attr):
@@ -123,6 +132,8 @@ class TypeScriptFunction:
         self.takes_runtime = op.takes_runtime or TAKING_RUNTIME.fullmatch(op.full_name) is not None
         self.names = [camel(a["name"]) for a in op.inputs]
         self.required_names = [camel(a["name"]) for a in op.required]
+        # An op with windows that move over images.
+        self.has_windows = {"strides", "padding"} <= {a["name"] for a in op.attrs}
         self._check_names()
 
     def _check_names(self):
@@ -168,8 +179,24 @@ class TypeScriptFunction:
             said = said + (" " if said.endswith(".") else ". ") if said else ""
             default = literal(attr, attr["default"]).replace(" ", JOINED)
             text += block_comment([f"{said}Default:{JOINED}{default}."], "  ")
-            text += f"  {name}?: {value_type(attr)};\n"
+            text += f"  {name}?: {self.attr_type(attr)};\n"
         return text + "}\n"
+
+    def attr_type(self, attr):
+        return WINDOW_TYPES.get(attr["name"] if self.has_windows else None) or value_type(attr)
+
+    def default_of(self, arg):
+        if arg["name"] == "reduction_indices":
+            return f"allAxes({self.names[0]})"
+        return DEFAULTS.get((self.name, camel(arg["name"])))
+
+    def generic(self):
+        """The type attribute that is the dtype of the result and that an argument tells; None if none does."""
+        if not self.op.gives_one or self.op.gives_list:
+            return None
+        attr = self.op.outputs[0].get("type_attr")
+        told = [a.get("type_attr") for a in self.op.inputs if not a["host_input"]] + [a["name"] for a in self.op.required]
+        return attr if attr in told else None
 
     def results_interface(self):
         if len(self.op.outputs) < 2:
@@ -208,9 +235,14 @@ class TypeScriptFunction:
 
     def parameters(self):
         parameters = ["runtime: Runtime"] if self.takes_runtime else []
+        generic = self.generic()
         for name, arg in zip(self.names, self.op.inputs):
-            parameters.append(f"{name}: {'readonly TensorInput[]' if is_variadic(arg) else 'TensorInput'}")
-        parameters += [f"{camel(a['name'])}: {value_type(a)}" for a in self.op.required]
+            base = "TensorInput<D>" if generic and arg.get("type_attr") == generic else "TensorInput"
+            default = self.default_of(arg)
+            parameters.append(f"{name}: {f'readonly {base}[]' if is_variadic(arg) else base}"
+                              + (f" = {default}" if default else ""))
+        parameters += [f"{camel(a['name'])}: {'D' if a['name'] == generic else self.attr_type(a)}"
+                       for a in self.op.required]
         if self.op.optional:
             parameters.append(f"options?: {self.options_type}")
         return parameters
@@ -220,13 +252,18 @@ class TypeScriptFunction:
             return "void"
         if self.op.gives_list:
             return "Tensor[]"
-        return "Tensor" if self.op.gives_one else self.results_type
+        if not self.op.gives_one:
+            return self.results_type
+        dtype = self.op.outputs[0].get("dtype")
+        return "Tensor<D>" if self.generic() else f"Tensor<{quote(dtype)}>" if dtype else "Tensor"
 
     def options_argument(self):
         """The attributes as one object, or None if there are none."""
         if not self.op.required:
             return "options" if self.op.optional else None
         required = "{ " + ", ".join(self.required_names) + " }"
+        if self.has_windows:
+            return f"withWindows({self.made}, {self.name}, {'options' if self.op.optional else 'undefined'}, {required})"
         return f"withOptions({self.made}, {self.name}, options, {required})" if self.op.optional else required
 
     def body(self):
@@ -252,11 +289,12 @@ class TypeScriptFunction:
 
     def text(self):
         parameters = self.parameters()
-        head = f"export function {self.name}({', '.join(parameters)}): {self.result_type()} {{\n"
+        name = self.name + ("<D extends DType = DType>" if self.generic() else "")
+        head = f"export function {name}({', '.join(parameters)}): {self.result_type()} {{\n"
         if len(head) > WIDTH + 1:
-            head = f"export function {self.name}(\n  " + ", ".join(parameters) + f",\n): {self.result_type()} {{\n"
+            head = f"export function {name}(\n  " + ", ".join(parameters) + f",\n): {self.result_type()} {{\n"
         if any(len(line) > WIDTH for line in head.split("\n")):
-            head = f"export function {self.name}(\n" + "".join(f"  {p},\n" for p in parameters) \
+            head = f"export function {name}(\n" + "".join(f"  {p},\n" for p in parameters) \
                 + f"): {self.result_type()} {{\n"
         body = "".join(wrap_statement(line) for line in self.body())
         return ("\n" + self.made_op() + self.options_interface() + self.results_interface() + self.comment()
@@ -285,5 +323,7 @@ def write(ops, path):
                      "import type { DType } from './dtypes.js';\n"
                      "import { defineOp } from './op.js';\n"
                      "import type { Runtime } from './runtime.js';\n"
+                     "import { allAxes, restOf, withWindows } from './short_forms.js';\n"
+                     "import type { Padding, WindowSizes } from './short_forms.js';\n"
                      "import type { Tensor } from './tensor.js';\n")
     path.write_text(text + "".join(f.text() for f in functions), encoding="utf-8")

@@ -33,7 +33,7 @@ const FILES = [
 ];
 
 // The entries of the package, by the names of their sources.
-const ENTRIES = { index: 'index', cpu: 'cpu', static: 'static', 'static-cpu': 'static_cpu' };
+const ENTRIES = { index: 'index', cpu: 'cpu', methods: 'methods', static: 'static', 'static-cpu': 'static_cpu' };
 // Scripts that the browser's entries load when there is a device, and when there is to do with programs.
 const SCRIPTS = { webgpu: 'src/wasm/webgpu/webgpu.ts', programs: 'src/wasm/programs/programs.ts' };
 
@@ -103,7 +103,9 @@ async function bundleCommonJs() {
   await esbuild.build({
     ...common,
     stdin: {
-      contents: ['index', 'cpu'].map((name) => `export * as ${name} from './src/${name}.ts';`).join('\n'),
+      contents: `export * as index from './src/index.ts';
+        export * as cpu from './src/cpu.ts';
+        export const methods = () => require('./src/methods.ts');`,
       resolveDir: root,
     },
     outfile: join(folder, 'all.js'),
@@ -115,6 +117,7 @@ async function bundleCommonJs() {
       js: 'const packageUrl = require("node:url").pathToFileURL(require("node:path").resolve(__dirname, "../_")).href;',
     },
   });
+  await writeFile(join(folder, 'methods.js'), '\'use strict\';\nrequire(\'./all.js\').methods();\n');
   await writeFile(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   await Promise.all(Object.entries(entries).map(([name, from]) => (
     writeFile(join(folder, `${name}.js`), `'use strict';\nmodule.exports = require('./all.js').${from};\n`))));

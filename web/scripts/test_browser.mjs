@@ -49,7 +49,8 @@ async function bundleTests(folder, outfile) {
     plugins: [{
       name: 'served',
       setup({ onResolve, onLoad }) {
-        onResolve({ filter: /^tandem-rt$/ }, () => ({ path: '/dist/index.js', external: true }));
+        onResolve({ filter: /^tandem-rt(\/methods)?$/ }, ({ path }) => (
+          { path: path === 'tandem-rt' ? '/dist/index.js' : '/dist/methods.js', external: true }));
         onResolve({ filter: /^mocha$/ }, () => ({ path: 'mocha', namespace: 'page' }));
         onLoad({ filter: /.*/, namespace: 'page' }, () => ({
           contents: 'export const { describe, it, before, after, beforeEach, afterEach } = globalThis;',

@@ -17,7 +17,7 @@ export type { Capabilities, DeviceName, GpuCapabilities } from './capabilities.j
 // Whole, since a program may add to what is exported so.
 export * from './custom_ops.js';
 export { bf16ToNumber, DTYPES, f16ToNumber, numberToBF16, numberToF16 } from './dtypes.js';
-export type { DType, TypedArray } from './dtypes.js';
+export type { DataTypes, DType, DTypeOf, TypedArray } from './dtypes.js';
 export type { GpuMemoryInfo } from './gpu.js';
 export type { ImageOptions, ImageSource } from './image.js';
 export type { MemoryInfo } from './memory.js';
@@ -35,3 +35,7 @@ export type {
 export type { Trace } from './trace.js';
 export type { WaitOptions } from './waiting.js';
 export * from './ops.js';
+// One of these has the name of an op.
+export { div, eye, moments, norm, stack, unstack, where } from './aliases.js';
+export type { NormOrder } from './aliases.js';
+export type { Padding, WindowSizes } from './short_forms.js';

@@ -5,12 +5,13 @@
 // terms.
 
 import { checkDType, shapeOf } from './create.js';
-import { dtypeOfArray, isDType } from './dtypes.js';
+import { dtypeLike, dtypeOfArray, isDType } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import type { AttrWriter, Engine, Handle } from './engine.js';
 import { errorIn, TandemError } from './errors.js';
 import { numElements, toElements } from './nested.js';
 import type { TensorLike } from './nested.js';
+import { camelCase } from './op.js';
 import type { AttrKind, AttrSpec, Op } from './op.js';
 import { copyOf, describe } from './values.js';
 
@@ -31,7 +32,7 @@ export type AttrValue =
 function failAttr(op: Op, name: string, expected: string, value: unknown): never {
   const got = Array.isArray(value) ? `[${value.map((element) => describe(element)).join(', ')}]`
     : typeof value === 'string' ? `'${value}'` : describe(value);
-  throw new TandemError('InvalidArgument', `[${op.name}] attribute ${name} must be ${expected}, got ${got}`,
+  throw new TandemError('InvalidArgument', `[${op.name}] attribute ${op.keepsNames ? name : camelCase(name)} must be ${expected}, got ${got}`,
     { op: op.name });
 }
 
@@ -98,7 +99,7 @@ function toText(op: Op, name: string, value: unknown): string {
 }
 
 function toDType(op: Op, name: string, value: unknown): DType {
-  return isDType(value) ? value : failAttr(op, name, 'a dtype such as \'f32\'', value);
+  return isDType(value) ? value : failAttr(op, name, `a dtype such as '${dtypeLike(value)}'`, value);
 }
 
 function toDims(op: Op, name: string, value: unknown): (number | bigint)[] {
@@ -208,10 +209,13 @@ function setList(to: AttrWriter, op: Op, { kind, name }: AttrSpec, values: reado
 }
 
 /** A copy of a call's options and of the lists in them, which is what is checked, used and kept. */
-export function copyOptions(options: object | undefined, op: string): object | undefined {
+export function copyOptions(options: object | undefined, { attrs, name: op }: Op): object | undefined {
   if (options === undefined) return undefined;
   if (typeof options !== 'object' || options === null) {
-    throw errorIn(op, 'InvalidArgument', `expected an object of attributes, got ${describe(options)}`);
+    const isLike = ([, { isList, kind }]: [string, AttrSpec]): boolean => !isList && typeof options === `${kind}ean`;
+    const [name] = [...attrs].find(isLike) ?? attrs.keys();
+    const such = name === undefined ? '' : ` such as { ${String(name)}: … }`;
+    throw errorIn(op, 'InvalidArgument', `expected an object of attributes${such}, got ${describe(options)}`);
   }
   return Object.fromEntries(Object.entries(options).map(([name, value]: [string, unknown]) =>
     [name, Array.isArray(value) ? copyOf(value, op) : value]));

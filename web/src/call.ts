@@ -28,13 +28,13 @@ const WIDEST: Readonly<Partial<Record<string, DType>>> = { number: 'f64', bigint
  * An argument of an op: a tensor, or values. Numbers take the dtype of the arguments that theirs must agree with, also
  * of those that have none yet; else what the op's definition says, or f32. One that does not fit is an error.
  */
-export type TensorInput = Tensor | TensorLike | TypedArray;
+export type TensorInput<D extends DType = DType> = Tensor<D> | TensorLike | TypedArray;
 
 /** The values of an argument list: arguments, and lists of them for inputs that are lists of tensors. */
 export type Inputs = readonly (TensorInput | readonly TensorInput[])[];
 
 /** Calls an op with one argument and one result. */
-export function call1(op: Op, entry: Entry, a: TensorInput, options?: object): Tensor {
+export function call1(op: Op, entry: Entry, a: TensorInput, options?: object): Tensor<never> {
   if (options === undefined && isTensor(a) && contexts.requests === 0) {
     const { engine } = a;
     const pointer = a.ref.pointer;
@@ -49,7 +49,7 @@ export function call1(op: Op, entry: Entry, a: TensorInput, options?: object): T
 }
 
 /** Calls an op with two arguments and one result. */
-export function call2(op: Op, entry: Entry, a: TensorInput, b: TensorInput, options?: object): Tensor {
+export function call2(op: Op, entry: Entry, a: TensorInput, b: TensorInput, options?: object): Tensor<never> {
   if (options === undefined && isTensor(a) && isTensor(b) && contexts.requests === 0) {
     const { engine } = a;
     const first = a.ref.pointer;
@@ -68,11 +68,11 @@ export function call2(op: Op, entry: Entry, a: TensorInput, b: TensorInput, opti
 /** Calls an op with three arguments and one result. */
 export function call3(
   op: Op, entry: Entry, a: TensorInput, b: TensorInput, c: TensorInput, options?: object,
-): Tensor {
+): Tensor<never> {
   return callAny(op, entry, [a, b, c], options);
 }
 
-function callAny(op: Op, entry: Entry, inputs: Inputs, options?: object, runtime?: Runtime): Tensor {
+function callAny(op: Op, entry: Entry, inputs: Inputs, options?: object, runtime?: Runtime): Tensor<never> {
   try {
     return callAgain(op, entry, inputs, options, runtime) ?? new Call(op, entry, inputs, runtime).run(options, 1)[0]!;
   } catch (error) {
@@ -89,7 +89,7 @@ function callAny(op: Op, entry: Entry, inputs: Inputs, options?: object, runtime
  */
 export function callMany(
   op: Op, entry: Entry, inputs: Inputs, options?: object, numResults = 1, runtime?: Runtime,
-): Tensor[] {
+): Tensor<never>[] {
   if (numResults === 1) return [callAny(op, entry, inputs, options, runtime)];
   try {
     return new Call(op, entry, inputs, runtime).run(options, numResults);
@@ -164,7 +164,7 @@ class Call {
     return spec.isVariadic ? `${spec.name}[${index - this.specs.indexOf(spec)}]` : spec.name;
   }
 
-  run(given: object | undefined, numResults: number): Tensor[] {
+  run(given: object | undefined, numResults: number): Tensor<never>[] {
     const { engine, entry, op, runtime, values } = this;
     if (engine.closed !== undefined) throw engine.whyClosed();
     let attrs = 0;
@@ -173,7 +173,7 @@ class Call {
       const pointer = op.on(engine, entry);
       values.forEach((value, i) => isTensor(value) && this.pointerOf(value, i));
       // From here code of the program's may run: getters of options, proxies of lists. It may dispose of tensors.
-      options = copyOptions(given, op.name);
+      options = copyOptions(given, op);
       const made = values.map((value, i) => (isTensor(value) ? 0 : this.create(value as TensorLike, i)));
       const known = engine.isPlain ? engine.recent.attrs(op, options) : undefined;
       if (known === undefined) attrs = makeAttrs(engine, op, options);

@@ -27,7 +27,7 @@ const MAX_DEPTH = 16;
  */
 export function callAgain(
   op: Op, entry: Entry, inputs: Inputs, options: object | undefined, runtime: Runtime | undefined,
-): Tensor | undefined {
+): Tensor<never> | undefined {
   const { engine } = op;
   const specs = op.inputs;
   if (engine === undefined || contexts.requests !== 0 || !engine.isPlain || inputs.length > specs.length) return undefined;

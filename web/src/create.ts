@@ -4,7 +4,7 @@
 // New tensors of an engine, from values as JavaScript has them.
 
 import { MAX_RANK } from './codes.js';
-import { arrayType, isDType, partsOf } from './dtypes.js';
+import { arrayType, dtypeLike, isDType, partsOf } from './dtypes.js';
 import type { DType } from './dtypes.js';
 import type { Engine, Handle, NewTensor } from './engine.js';
 import { errorIn, TandemError } from './errors.js';
@@ -35,7 +35,7 @@ export function shapeOf(shape: unknown, op: string): readonly number[] {
 export function checkDType(dtype: unknown, op: string): asserts dtype is DType | undefined {
   if (dtype !== undefined && !isDType(dtype)) {
     const got = typeof dtype === 'string' ? `'${dtype}'` : describe(dtype);
-    throw errorIn(op, 'InvalidArgument', `expected a dtype such as 'f32', got ${got}`);
+    throw errorIn(op, 'InvalidArgument', `expected a dtype such as '${dtypeLike(dtype)}', got ${got}`);
   }
 }
 

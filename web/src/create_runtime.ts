@@ -10,6 +10,7 @@ import type { Files } from './files.js';
 import { platform } from './platform.js';
 import type { Layer } from './programs.js';
 import { Runtime } from './runtime.js';
+import { Tensor } from './tensor.js';
 import { describe } from './values.js';
 import { loadEngine } from './wasm/load_engine.js';
 
@@ -119,6 +120,7 @@ export async function openRuntime(files: Files, options: RuntimeOptions, entry: 
     const own = attributed(entry, () => ({ ...options }));
     const checked = attributed(entry, () => checkOptions(options, own));
     const { capabilities, engine } = await loadEngine(files, own, checked);
+    platform.showTensors?.(Tensor.prototype);
     runtime = new Runtime(engine, capabilities);
     if (own.layers !== undefined) await runtime.setLayers(own.layers);
     return runtime;

@@ -37,6 +37,16 @@ export interface DataTypes {
   string: string[];
 }
 
+/** The element type that values have by themselves; what is in arrays, of at most so many depths, decides for them. */
+export type DTypeOf<V, Depths extends readonly unknown[] = [0, 0, 0, 0, 0, 0]> =
+  V extends number ? 'f32' : V extends bigint ? 'i64' : V extends boolean ? 'bool' : V extends string ? 'string'
+  : V extends Float32Array ? 'f32' : V extends Float64Array ? 'f64' : V extends Int32Array ? 'i32'
+  : V extends Uint8Array | Uint8ClampedArray ? 'u8' : V extends Int8Array ? 'i8' : V extends Uint16Array ? 'u16'
+  : V extends Int16Array ? 'i16' : V extends Uint32Array ? 'u32' : V extends BigInt64Array ? 'i64'
+  : V extends BigUint64Array ? 'u64'
+  : Depths extends readonly [unknown, ...infer Rest]
+    ? (V extends readonly (infer E)[] ? ([E] extends [never] ? DType : DTypeOf<E, Rest>) : DType) : DType;
+
 /** The constructor of a kind of typed array. */
 export interface TypedArrayConstructor {
   new (length: number): TypedArray;
@@ -62,6 +72,15 @@ export const DTYPES: readonly DType[] = DTYPE_CODES;
 /** Whether a value names an element type. */
 export function isDType(value: unknown): value is DType {
   return typeof value === 'string' && CODES.has(value);
+}
+
+/** What a wrong name of an element type, as TensorFlow.js and NumPy have them, most likely means; else an example. */
+export function dtypeLike(wrong: unknown): DType {
+  const [, kind, bits] = /^(bfloat|float|int|uint|complex|i|u|f)(\d*)$/.exec(String(wrong).toLowerCase()) ?? [];
+  if (kind === 'complex') return 'c64';
+  const like = kind === undefined ? String(wrong).slice(0, 4)
+    : `${kind === 'bfloat' ? 'bf' : kind[0]!}${bits === '' ? 32 : bits!}`;
+  return isDType(like) ? like : like === 'str' ? 'string' : 'f32';
 }
 
 /** The code of the C interface, 1 to 15; 0 if there is no such element type. */

@@ -11,6 +11,8 @@ import type { TensorInput } from './call.js';
 import type { DType } from './dtypes.js';
 import { defineOp } from './op.js';
 import type { Runtime } from './runtime.js';
+import { allAxes, restOf, withWindows } from './short_forms.js';
+import type { Padding, WindowSizes } from './short_forms.js';
 import type { Tensor } from './tensor.js';
 
 const geluOp = /* @__PURE__ */ defineOp('tandem.Gelu', 'x:T', 'approximate:bool');
@@ -26,7 +28,7 @@ export interface GeluOptions {
  *
  * tandem.Gelu(x: T) gives y: T; T: f16, bf16, f32 or f64.
  */
-export function gelu(x: TensorInput, options?: GeluOptions): Tensor {
+export function gelu<D extends DType = DType>(x: TensorInput<D>, options?: GeluOptions): Tensor<D> {
   return call1(geluOp, gelu, x, options);
 }
 
@@ -47,7 +49,9 @@ export interface LayerNormOptions {
  * @param x Of rank 1 at least.
  * @param scale One element for each index of the last dimension of x, as in bias.
  */
-export function layerNorm(x: TensorInput, scale: TensorInput, bias: TensorInput, options?: LayerNormOptions): Tensor {
+export function layerNorm<D extends DType = DType>(
+  x: TensorInput<D>, scale: TensorInput<D>, bias: TensorInput<D>, options?: LayerNormOptions,
+): Tensor<D> {
   return call3(layerNormOp, layerNorm, x, scale, bias, options);
 }
 
@@ -90,7 +94,7 @@ const preluOp = /* @__PURE__ */ defineOp('tandem.Prelu', 'x:T slope:T');
  *
  * @param slope Of a shape that broadcasts to that of x, such as one number for each channel.
  */
-export function prelu(x: TensorInput, slope: TensorInput): Tensor {
+export function prelu<D extends DType = DType>(x: TensorInput<D>, slope: TensorInput<D>): Tensor<D> {
   return call2(preluOp, prelu, x, slope);
 }
 
@@ -102,7 +106,7 @@ const toDenseOp = /* @__PURE__ */ defineOp('tandem.ToDense', 'x:T');
  *
  * @param x Dense, scalar or sparse on the host; anything else, such as strings, is an error.
  */
-export function toDense(x: TensorInput): Tensor {
+export function toDense<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(toDenseOp, toDense, x);
 }
 
@@ -114,7 +118,7 @@ const toScalarOp = /* @__PURE__ */ defineOp('tandem.ToScalar', 'x:T');
  *
  * @param x Dense or scalar on the host, with all elements equal, bit for bit; anything else is an error.
  */
-export function toScalar(x: TensorInput): Tensor {
+export function toScalar<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(toScalarOp, toScalar, x);
 }
 
@@ -127,7 +131,7 @@ const toSparseCooOp = /* @__PURE__ */ defineOp('tandem.ToSparseCoo', 'x:T');
  *
  * @param x Dense, scalar or sparse on the host; anything else, such as strings, is an error.
  */
-export function toSparseCoo(x: TensorInput): Tensor {
+export function toSparseCoo<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(toSparseCooOp, toSparseCoo, x);
 }
 
@@ -137,7 +141,7 @@ const absOp = /* @__PURE__ */ defineOp('tf.Abs', 'x:T');
  *
  * tf.Abs(x: T) gives y: T; T: i8, i16, i32, i64, f16, bf16, f32 or f64.
  */
-export function abs(x: TensorInput): Tensor {
+export function abs<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(absOp, abs, x);
 }
 
@@ -147,7 +151,7 @@ const acosOp = /* @__PURE__ */ defineOp('tf.Acos', 'x:T');
  *
  * tf.Acos(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function acos(x: TensorInput): Tensor {
+export function acos<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(acosOp, acos, x);
 }
 
@@ -157,7 +161,7 @@ const acoshOp = /* @__PURE__ */ defineOp('tf.Acosh', 'x:T');
  *
  * tf.Acosh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function acosh(x: TensorInput): Tensor {
+export function acosh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(acoshOp, acosh, x);
 }
 
@@ -168,7 +172,7 @@ const addNOp = /* @__PURE__ */ defineOp('tf.AddN', '*inputs:T');
  *
  * tf.AddN(inputs: N * T) gives sum: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function addN(inputs: readonly TensorInput[]): Tensor {
+export function addN<D extends DType = DType>(inputs: readonly TensorInput<D>[]): Tensor<D> {
   return callMany(addNOp, addN, [inputs])[0]!;
 }
 
@@ -178,7 +182,7 @@ const addOp = /* @__PURE__ */ defineOp('tf.AddV2', 'x:T y:T');
  *
  * tf.AddV2(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function add(x: TensorInput, y: TensorInput): Tensor {
+export function add<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(addOp, add, x, y);
 }
 
@@ -197,7 +201,9 @@ export interface AllOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function all(input: TensorInput, reductionIndices: TensorInput, options?: AllOptions): Tensor {
+export function all(
+  input: TensorInput, reductionIndices: TensorInput = allAxes(input), options?: AllOptions,
+): Tensor<'bool'> {
   return call2(allOp, all, input, reductionIndices, options);
 }
 
@@ -216,7 +222,9 @@ export interface AnyOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function any(input: TensorInput, reductionIndices: TensorInput, options?: AnyOptions): Tensor {
+export function any(
+  input: TensorInput, reductionIndices: TensorInput = allAxes(input), options?: AnyOptions,
+): Tensor<'bool'> {
   return call2(anyOp, any, input, reductionIndices, options);
 }
 
@@ -237,7 +245,7 @@ export interface ArgMaxOptions {
  * @param input Of rank 1 at least.
  * @param dimension One number in [-rank, rank), counted from the end if negative; that dimension must not be empty.
  */
-export function argMax(input: TensorInput, dimension: TensorInput, options?: ArgMaxOptions): Tensor {
+export function argMax(input: TensorInput, dimension: TensorInput = 0, options?: ArgMaxOptions): Tensor {
   return call2(argMaxOp, argMax, input, dimension, options);
 }
 
@@ -258,7 +266,7 @@ export interface ArgMinOptions {
  * @param input Of rank 1 at least.
  * @param dimension One number in [-rank, rank), counted from the end if negative; that dimension must not be empty.
  */
-export function argMin(input: TensorInput, dimension: TensorInput, options?: ArgMinOptions): Tensor {
+export function argMin(input: TensorInput, dimension: TensorInput = 0, options?: ArgMinOptions): Tensor {
   return call2(argMinOp, argMin, input, dimension, options);
 }
 
@@ -268,7 +276,7 @@ const asinOp = /* @__PURE__ */ defineOp('tf.Asin', 'x:T');
  *
  * tf.Asin(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function asin(x: TensorInput): Tensor {
+export function asin<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(asinOp, asin, x);
 }
 
@@ -278,7 +286,7 @@ const asinhOp = /* @__PURE__ */ defineOp('tf.Asinh', 'x:T');
  *
  * tf.Asinh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function asinh(x: TensorInput): Tensor {
+export function asinh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(asinhOp, asinh, x);
 }
 
@@ -311,7 +319,7 @@ const atanOp = /* @__PURE__ */ defineOp('tf.Atan', 'x:T');
  *
  * tf.Atan(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function atan(x: TensorInput): Tensor {
+export function atan<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(atanOp, atan, x);
 }
 
@@ -323,7 +331,7 @@ const atan2Op = /* @__PURE__ */ defineOp('tf.Atan2', 'y:T x:T');
  *
  * tf.Atan2(y: T, x: T) gives z: T; T: f16, bf16, f32 or f64.
  */
-export function atan2(y: TensorInput, x: TensorInput): Tensor {
+export function atan2<D extends DType = DType>(y: TensorInput<D>, x: TensorInput<D>): Tensor<D> {
   return call2(atan2Op, atan2, y, x);
 }
 
@@ -333,7 +341,7 @@ const atanhOp = /* @__PURE__ */ defineOp('tf.Atanh', 'x:T');
  *
  * tf.Atanh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function atanh(x: TensorInput): Tensor {
+export function atanh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(atanhOp, atanh, x);
 }
 
@@ -364,14 +372,10 @@ export interface AvgPoolOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
  *   widened as explicitPaddings says.
  */
-export function avgPool(
-  value: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
-  options?: AvgPoolOptions,
-): Tensor {
-  return call1(avgPoolOp, avgPool, value, withOptions(avgPoolOp, avgPool, options, { ksize, strides, padding }));
+export function avgPool<D extends DType = DType>(
+  value: TensorInput<D>, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: AvgPoolOptions,
+): Tensor<D> {
+  return call1(avgPoolOp, avgPool, value, withWindows(avgPoolOp, avgPool, options, { ksize, strides, padding }));
 }
 
 const avgPool3dOp = /* @__PURE__ */ defineOp(
@@ -404,15 +408,11 @@ export interface AvgPool3dOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
  *   widened as explicitPaddings says.
  */
-export function avgPool3d(
-  input: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
-  options?: AvgPool3dOptions,
-): Tensor {
+export function avgPool3d<D extends DType = DType>(
+  input: TensorInput<D>, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: AvgPool3dOptions,
+): Tensor<D> {
   return call1(
-    avgPool3dOp, avgPool3d, input, withOptions(avgPool3dOp, avgPool3d, options, { ksize, strides, padding }),
+    avgPool3dOp, avgPool3d, input, withWindows(avgPool3dOp, avgPool3d, options, { ksize, strides, padding }),
   );
 }
 
@@ -446,16 +446,16 @@ export interface AvgPool3dGradOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
  *   widened as explicitPaddings says.
  */
-export function avgPool3dGrad(
+export function avgPool3dGrad<D extends DType = DType>(
   origInputShape: TensorInput,
-  grad: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  grad: TensorInput<D>,
+  ksize: WindowSizes,
+  strides: WindowSizes,
+  padding: Padding,
   options?: AvgPool3dGradOptions,
-): Tensor {
+): Tensor<D> {
   return call2(
-    avgPool3dGradOp, avgPool3dGrad, origInputShape, grad, withOptions(avgPool3dGradOp, avgPool3dGrad, options, { ksize,
+    avgPool3dGradOp, avgPool3dGrad, origInputShape, grad, withWindows(avgPool3dGradOp, avgPool3dGrad, options, { ksize,
     strides, padding }),
   );
 }
@@ -487,16 +487,16 @@ export interface AvgPoolGradOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
  *   widened as explicitPaddings says.
  */
-export function avgPoolGrad(
+export function avgPoolGrad<D extends DType = DType>(
   origInputShape: TensorInput,
-  grad: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  grad: TensorInput<D>,
+  ksize: WindowSizes,
+  strides: WindowSizes,
+  padding: Padding,
   options?: AvgPoolGradOptions,
-): Tensor {
+): Tensor<D> {
   return call2(
-    avgPoolGradOp, avgPoolGrad, origInputShape, grad, withOptions(avgPoolGradOp, avgPoolGrad, options, { ksize, strides,
+    avgPoolGradOp, avgPoolGrad, origInputShape, grad, withWindows(avgPoolGradOp, avgPoolGrad, options, { ksize, strides,
     padding }),
   );
 }
@@ -521,7 +521,9 @@ export interface BatchMatMulOptions {
  * @param x Matrices [..., m, k], or [..., k, m] if adjX.
  * @param y Matrices [..., k, n], or [..., n, k] if adjY.
  */
-export function batchMatMul(x: TensorInput, y: TensorInput, options?: BatchMatMulOptions): Tensor {
+export function batchMatMul<D extends DType = DType>(
+  x: TensorInput<D>, y: TensorInput<D>, options?: BatchMatMulOptions,
+): Tensor<D> {
   return call2(batchMatMulOp, batchMatMul, x, y, options);
 }
 
@@ -543,7 +545,9 @@ const batchToSpaceNDOp = /* @__PURE__ */ defineOp(
  * @param crops Of shape [M, 2]: how many elements are left out at the beginning and at the end of each of these
  *   dimensions.
  */
-export function batchToSpaceND(input: TensorInput, blockShape: TensorInput, crops: TensorInput): Tensor {
+export function batchToSpaceND<D extends DType = DType>(
+  input: TensorInput<D>, blockShape: TensorInput, crops: TensorInput,
+): Tensor<D> {
   return call3(batchToSpaceNDOp, batchToSpaceND, input, blockShape, crops);
 }
 
@@ -563,7 +567,9 @@ export interface BiasAddOptions {
  * @param value Of rank 2 at least.
  * @param bias One element for each channel.
  */
-export function biasAdd(value: TensorInput, bias: TensorInput, options?: BiasAddOptions): Tensor {
+export function biasAdd<D extends DType = DType>(
+  value: TensorInput<D>, bias: TensorInput<D>, options?: BiasAddOptions,
+): Tensor<D> {
   return call2(biasAddOp, biasAdd, value, bias, options);
 }
 
@@ -580,7 +586,9 @@ export interface BiasAddGradOptions {
  *
  * @param outBackprop The gradient with regard to the result of tf.BiasAdd; of rank 2 at least.
  */
-export function biasAddGrad(outBackprop: TensorInput, options?: BiasAddGradOptions): Tensor {
+export function biasAddGrad<D extends DType = DType>(
+  outBackprop: TensorInput<D>, options?: BiasAddGradOptions,
+): Tensor<D> {
   return call1(biasAddGradOp, biasAddGrad, outBackprop, options);
 }
 
@@ -596,7 +604,9 @@ const bincountOp = /* @__PURE__ */ defineOp('tf.Bincount', 'arr:i32 size:i32! we
  * @param size One number: how many bins there are.
  * @param weights Of the shape of arr, or empty: then each element counts 1.
  */
-export function bincount(arr: TensorInput, size: TensorInput, weights: TensorInput): Tensor {
+export function bincount<D extends DType = DType>(
+  arr: TensorInput, size: TensorInput, weights: TensorInput<D>,
+): Tensor<D> {
   return call3(bincountOp, bincount, arr, size, weights);
 }
 
@@ -606,7 +616,7 @@ const bitwiseAndOp = /* @__PURE__ */ defineOp('tf.BitwiseAnd', 'x:T=i32 y:T=i32'
  *
  * tf.BitwiseAnd(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function bitwiseAnd(x: TensorInput, y: TensorInput): Tensor {
+export function bitwiseAnd<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(bitwiseAndOp, bitwiseAnd, x, y);
 }
 
@@ -616,7 +626,7 @@ const bitwiseOrOp = /* @__PURE__ */ defineOp('tf.BitwiseOr', 'x:T=i32 y:T=i32');
  *
  * tf.BitwiseOr(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function bitwiseOr(x: TensorInput, y: TensorInput): Tensor {
+export function bitwiseOr<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(bitwiseOrOp, bitwiseOr, x, y);
 }
 
@@ -626,7 +636,7 @@ const bitwiseXorOp = /* @__PURE__ */ defineOp('tf.BitwiseXor', 'x:T=i32 y:T=i32'
  *
  * tf.BitwiseXor(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function bitwiseXor(x: TensorInput, y: TensorInput): Tensor {
+export function bitwiseXor<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(bitwiseXorOp, bitwiseXor, x, y);
 }
 
@@ -639,7 +649,7 @@ const broadcastArgsOp = /* @__PURE__ */ defineOp('tf.BroadcastArgs', 's0:T=i32 s
  * @param s0 The sizes of the first shape; of sizes at the same place, counted from the end, both are equal or one is 1.
  * @param s1 The sizes of the second shape.
  */
-export function broadcastArgs(s0: TensorInput, s1: TensorInput): Tensor {
+export function broadcastArgs<D extends DType = DType>(s0: TensorInput<D>, s1: TensorInput<D>): Tensor<D> {
   return call2(broadcastArgsOp, broadcastArgs, s0, s1);
 }
 
@@ -653,7 +663,7 @@ const broadcastToOp = /* @__PURE__ */ defineOp('tf.BroadcastTo', 'input:T shape:
  * @param input Aligned with `shape` at the last dimension, each of its sizes is 1 or that of `shape`.
  * @param shape The sizes of the result, at most 8, each at least 0.
  */
-export function broadcastTo(input: TensorInput, shape: TensorInput): Tensor {
+export function broadcastTo<D extends DType = DType>(input: TensorInput<D>, shape: TensorInput): Tensor<D> {
   return call2(broadcastToOp, broadcastTo, input, shape);
 }
 
@@ -673,7 +683,7 @@ export interface CastOptions {
  * tf.Cast(x: SrcT) gives y: DstT; SrcT: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64; dstT:
  * bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function cast(x: TensorInput, dstT: DType, options?: CastOptions): Tensor {
+export function cast<D extends DType = DType>(x: TensorInput, dstT: D, options?: CastOptions): Tensor<D> {
   return call1(castOp, cast, x, withOptions(castOp, cast, options, { dstT }));
 }
 
@@ -683,7 +693,7 @@ const ceilOp = /* @__PURE__ */ defineOp('tf.Ceil', 'x:T');
  *
  * tf.Ceil(x: T) gives y: T; T: f16, bf16, f32 or f64.
  */
-export function ceil(x: TensorInput): Tensor {
+export function ceil<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(ceilOp, ceil, x);
 }
 
@@ -700,7 +710,9 @@ const clipByValueOp = /* @__PURE__ */ defineOp('tf.ClipByValue', 't:T clip_value
  * @param clipValueMin Of a shape that broadcasts to that of t.
  * @param clipValueMax Of a shape that broadcasts to that of t.
  */
-export function clipByValue(t: TensorInput, clipValueMin: TensorInput, clipValueMax: TensorInput): Tensor {
+export function clipByValue<D extends DType = DType>(
+  t: TensorInput<D>, clipValueMin: TensorInput<D>, clipValueMax: TensorInput<D>,
+): Tensor<D> {
   return call3(clipByValueOp, clipByValue, t, clipValueMin, clipValueMax);
 }
 
@@ -746,7 +758,7 @@ const concatOp = /* @__PURE__ */ defineOp('tf.ConcatV2', '*values:T axis:Tidx!')
  * @param values At least two tensors of one rank, at least 1, whose sizes differ in dimension `axis` at most.
  * @param axis One number in [-rank, rank), counted from the end if negative.
  */
-export function concat(values: readonly TensorInput[], axis: TensorInput): Tensor {
+export function concat<D extends DType = DType>(values: readonly TensorInput<D>[], axis: TensorInput = 0): Tensor<D> {
   return callMany(concatOp, concat, [values, axis])[0]!;
 }
 
@@ -756,7 +768,7 @@ const conjOp = /* @__PURE__ */ defineOp('tf.Conj', 'input:T=c64');
  *
  * tf.Conj(input: T) gives output: T; T: c64.
  */
-export function conj(input: TensorInput): Tensor {
+export function conj<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
   return call1(conjOp, conj, input);
 }
 
@@ -780,7 +792,7 @@ export interface Conv2dOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Convolution of images with a filter, which is not flipped (a cross-correlation).
@@ -799,14 +811,10 @@ export interface Conv2dOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function conv2d(
-  input: TensorInput,
-  filter: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
-  options?: Conv2dOptions,
-): Tensor {
-  return call2(conv2dOp, conv2d, input, filter, withOptions(conv2dOp, conv2d, options, { strides, padding }));
+export function conv2d<D extends DType = DType>(
+  input: TensorInput<D>, filter: TensorInput<D>, strides: WindowSizes, padding: Padding, options?: Conv2dOptions,
+): Tensor<D> {
+  return call2(conv2dOp, conv2d, input, filter, withWindows(conv2dOp, conv2d, options, { strides, padding }));
 }
 
 const conv2dBackpropFilterOp = /* @__PURE__ */ defineOp(
@@ -829,7 +837,7 @@ export interface Conv2dBackpropFilterOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Gradient of tf.Conv2D with regard to its filter.
@@ -843,16 +851,16 @@ export interface Conv2dBackpropFilterOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function conv2dBackpropFilter(
-  input: TensorInput,
+export function conv2dBackpropFilter<D extends DType = DType>(
+  input: TensorInput<D>,
   filterSizes: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: Conv2dBackpropFilterOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
-    conv2dBackpropFilterOp, conv2dBackpropFilter, input, filterSizes, outBackprop, withOptions(conv2dBackpropFilterOp,
+    conv2dBackpropFilterOp, conv2dBackpropFilter, input, filterSizes, outBackprop, withWindows(conv2dBackpropFilterOp,
     conv2dBackpropFilter, options, { strides, padding }),
   );
 }
@@ -877,7 +885,7 @@ export interface Conv2dBackpropInputOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Gradient of tf.Conv2D with regard to its input; also called transposed convolution.
@@ -892,16 +900,16 @@ export interface Conv2dBackpropInputOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function conv2dBackpropInput(
+export function conv2dBackpropInput<D extends DType = DType>(
   inputSizes: TensorInput,
-  filter: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  filter: TensorInput<D>,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: Conv2dBackpropInputOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
-    conv2dBackpropInputOp, conv2dBackpropInput, inputSizes, filter, outBackprop, withOptions(conv2dBackpropInputOp,
+    conv2dBackpropInputOp, conv2dBackpropInput, inputSizes, filter, outBackprop, withWindows(conv2dBackpropInputOp,
     conv2dBackpropInput, options, { strides, padding }),
   );
 }
@@ -921,7 +929,7 @@ export interface Conv3dOptions {
    */
   dataFormat?: 'NDHWC' | 'NCDHW';
   /** The distances of the elements of a window; 1 for batch and channels. Default: [1, 1, 1, 1, 1]. */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Convolves volumes with a filter.
@@ -938,14 +946,10 @@ export interface Conv3dOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
  *   widened as explicitPaddings says.
  */
-export function conv3d(
-  input: TensorInput,
-  filter: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
-  options?: Conv3dOptions,
-): Tensor {
-  return call2(conv3dOp, conv3d, input, filter, withOptions(conv3dOp, conv3d, options, { strides, padding }));
+export function conv3d<D extends DType = DType>(
+  input: TensorInput<D>, filter: TensorInput<D>, strides: WindowSizes, padding: Padding, options?: Conv3dOptions,
+): Tensor<D> {
+  return call2(conv3dOp, conv3d, input, filter, withWindows(conv3dOp, conv3d, options, { strides, padding }));
 }
 
 const conv3dBackpropFilterOp = /* @__PURE__ */ defineOp(
@@ -963,7 +967,7 @@ export interface Conv3dBackpropFilterOptions {
    */
   dataFormat?: 'NDHWC' | 'NCDHW';
   /** The distances of the elements of a window; 1 for batch and channels. Default: [1, 1, 1, 1, 1]. */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Gradient of tf.Conv3D with regard to its filter.
@@ -979,16 +983,16 @@ export interface Conv3dBackpropFilterOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
  *   widened as explicitPaddings says.
  */
-export function conv3dBackpropFilter(
-  input: TensorInput,
+export function conv3dBackpropFilter<D extends DType = DType>(
+  input: TensorInput<D>,
   filterSizes: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: Conv3dBackpropFilterOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
-    conv3dBackpropFilterOp, conv3dBackpropFilter, input, filterSizes, outBackprop, withOptions(conv3dBackpropFilterOp,
+    conv3dBackpropFilterOp, conv3dBackpropFilter, input, filterSizes, outBackprop, withWindows(conv3dBackpropFilterOp,
     conv3dBackpropFilter, options, { strides, padding }),
   );
 }
@@ -1008,7 +1012,7 @@ export interface Conv3dBackpropInputOptions {
    */
   dataFormat?: 'NDHWC' | 'NCDHW';
   /** The distances of the elements of a window; 1 for batch and channels. Default: [1, 1, 1, 1, 1]. */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Gradient of tf.Conv3D with regard to its input.
@@ -1024,16 +1028,16 @@ export interface Conv3dBackpropInputOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
  *   widened as explicitPaddings says.
  */
-export function conv3dBackpropInput(
+export function conv3dBackpropInput<D extends DType = DType>(
   inputSizes: TensorInput,
-  filter: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  filter: TensorInput<D>,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: Conv3dBackpropInputOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
-    conv3dBackpropInputOp, conv3dBackpropInput, inputSizes, filter, outBackprop, withOptions(conv3dBackpropInputOp,
+    conv3dBackpropInputOp, conv3dBackpropInput, inputSizes, filter, outBackprop, withWindows(conv3dBackpropInputOp,
     conv3dBackpropInput, options, { strides, padding }),
   );
 }
@@ -1044,7 +1048,7 @@ const cosOp = /* @__PURE__ */ defineOp('tf.Cos', 'x:T');
  *
  * tf.Cos(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function cos(x: TensorInput): Tensor {
+export function cos<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(cosOp, cos, x);
 }
 
@@ -1054,7 +1058,7 @@ const coshOp = /* @__PURE__ */ defineOp('tf.Cosh', 'x:T');
  *
  * tf.Cosh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function cosh(x: TensorInput): Tensor {
+export function cosh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(coshOp, cosh, x);
 }
 
@@ -1091,7 +1095,7 @@ export interface CropAndResizeOptions {
  */
 export function cropAndResize(
   image: TensorInput, boxes: TensorInput, boxInd: TensorInput, cropSize: TensorInput, options?: CropAndResizeOptions,
-): Tensor {
+): Tensor<'f32'> {
   return callMany(cropAndResizeOp, cropAndResize, [image, boxes, boxInd, cropSize], options)[0]!;
 }
 
@@ -1114,7 +1118,9 @@ export interface CumprodOptions {
  * @param x Of rank 1 at least.
  * @param axis One number in [-rank, rank), counted from the end if negative.
  */
-export function cumprod(x: TensorInput, axis: TensorInput, options?: CumprodOptions): Tensor {
+export function cumprod<D extends DType = DType>(
+  x: TensorInput<D>, axis: TensorInput = 0, options?: CumprodOptions,
+): Tensor<D> {
   return call2(cumprodOp, cumprod, x, axis, options);
 }
 
@@ -1137,7 +1143,9 @@ export interface CumsumOptions {
  * @param x Of rank 1 at least.
  * @param axis One number in [-rank, rank), counted from the end if negative.
  */
-export function cumsum(x: TensorInput, axis: TensorInput, options?: CumsumOptions): Tensor {
+export function cumsum<D extends DType = DType>(
+  x: TensorInput<D>, axis: TensorInput = 0, options?: CumsumOptions,
+): Tensor<D> {
   return call2(cumsumOp, cumsum, x, axis, options);
 }
 
@@ -1162,9 +1170,9 @@ export interface DenseBincountOptions {
  * @param size One number: how many bins there are.
  * @param weights Of the shape of input, or empty: then each element counts 1. They have no effect on binaryOutput.
  */
-export function denseBincount(
-  input: TensorInput, size: TensorInput, weights: TensorInput, options?: DenseBincountOptions,
-): Tensor {
+export function denseBincount<D extends DType = DType>(
+  input: TensorInput, size: TensorInput, weights: TensorInput<D>, options?: DenseBincountOptions,
+): Tensor<D> {
   return call3(denseBincountOp, denseBincount, input, size, weights, options);
 }
 
@@ -1187,7 +1195,9 @@ export interface DepthToSpaceOptions {
  * @param input Images, 4 dimensions; blockSize^2 divides the channels.
  * @param blockSize Height and width of a block.
  */
-export function depthToSpace(input: TensorInput, blockSize: number, options?: DepthToSpaceOptions): Tensor {
+export function depthToSpace<D extends DType = DType>(
+  input: TensorInput<D>, blockSize: number, options?: DepthToSpaceOptions,
+): Tensor<D> {
   return call1(depthToSpaceOp, depthToSpace, input, withOptions(depthToSpaceOp, depthToSpace, options, { blockSize }));
 }
 
@@ -1209,7 +1219,7 @@ export interface DepthwiseConv2dNativeOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Convolution of each channel of images with filters of its own.
@@ -1227,15 +1237,15 @@ export interface DepthwiseConv2dNativeOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function depthwiseConv2dNative(
-  input: TensorInput,
-  filter: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+export function depthwiseConv2dNative<D extends DType = DType>(
+  input: TensorInput<D>,
+  filter: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: DepthwiseConv2dNativeOptions,
-): Tensor {
+): Tensor<D> {
   return call2(
-    depthwiseConv2dNativeOp, depthwiseConv2dNative, input, filter, withOptions(depthwiseConv2dNativeOp,
+    depthwiseConv2dNativeOp, depthwiseConv2dNative, input, filter, withWindows(depthwiseConv2dNativeOp,
     depthwiseConv2dNative, options, { strides, padding }),
   );
 }
@@ -1258,7 +1268,7 @@ export interface DepthwiseConv2dNativeBackpropFilterOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Gradient of tf.DepthwiseConv2dNative with regard to its filter.
@@ -1273,17 +1283,17 @@ export interface DepthwiseConv2dNativeBackpropFilterOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function depthwiseConv2dNativeBackpropFilter(
-  input: TensorInput,
+export function depthwiseConv2dNativeBackpropFilter<D extends DType = DType>(
+  input: TensorInput<D>,
   filterSizes: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: DepthwiseConv2dNativeBackpropFilterOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
     depthwiseConv2dNativeBackpropFilterOp, depthwiseConv2dNativeBackpropFilter, input, filterSizes, outBackprop,
-    withOptions(depthwiseConv2dNativeBackpropFilterOp, depthwiseConv2dNativeBackpropFilter, options, { strides, padding
+    withWindows(depthwiseConv2dNativeBackpropFilterOp, depthwiseConv2dNativeBackpropFilter, options, { strides, padding
     }),
   );
 }
@@ -1306,7 +1316,7 @@ export interface DepthwiseConv2dNativeBackpropInputOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Gradient of tf.DepthwiseConv2dNative with regard to its input.
@@ -1321,17 +1331,17 @@ export interface DepthwiseConv2dNativeBackpropInputOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function depthwiseConv2dNativeBackpropInput(
+export function depthwiseConv2dNativeBackpropInput<D extends DType = DType>(
   inputSizes: TensorInput,
-  filter: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+  filter: TensorInput<D>,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
+  padding: Padding,
   options?: DepthwiseConv2dNativeBackpropInputOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
     depthwiseConv2dNativeBackpropInputOp, depthwiseConv2dNativeBackpropInput, inputSizes, filter, outBackprop,
-    withOptions(depthwiseConv2dNativeBackpropInputOp, depthwiseConv2dNativeBackpropInput, options, { strides, padding }),
+    withWindows(depthwiseConv2dNativeBackpropInputOp, depthwiseConv2dNativeBackpropInput, options, { strides, padding }),
   );
 }
 
@@ -1346,7 +1356,7 @@ const diagOp = /* @__PURE__ */ defineOp('tf.Diag', 'diagonal:T');
  *
  * @param diagonal Of one to four dimensions.
  */
-export function diag(diagonal: TensorInput): Tensor {
+export function diag<D extends DType = DType>(diagonal: TensorInput<D>): Tensor<D> {
   return call1(diagOp, diag, diagonal);
 }
 
@@ -1358,7 +1368,7 @@ const diagPartOp = /* @__PURE__ */ defineOp('tf.DiagPart', 'input:T');
  *
  * @param input Of shape [d1, ..., dk, d1, ..., dk], with k at least 1; the result is [d1, ..., dk].
  */
-export function diagPart(input: TensorInput): Tensor {
+export function diagPart<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
   return call1(diagPartOp, diagPart, input);
 }
 
@@ -1383,14 +1393,13 @@ const dilation2dOp = /* @__PURE__ */ defineOp(
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
  *   dimension, and what they lack is divided between both sides, the odd element behind. Padding does not take part.
  */
-export function dilation2d(
-  input: TensorInput,
-  filter: TensorInput,
-  strides: readonly number[],
-  rates: readonly number[],
-  padding: 'SAME' | 'VALID',
-): Tensor {
-  return call2(dilation2dOp, dilation2d, input, filter, { strides, rates, padding });
+export function dilation2d<D extends DType = DType>(
+  input: TensorInput<D>, filter: TensorInput<D>, strides: WindowSizes, rates: readonly number[], padding: Padding,
+): Tensor<D> {
+  return call2(
+    dilation2dOp, dilation2d, input, filter, withWindows(dilation2dOp, dilation2d, undefined, { strides, rates, padding
+    }),
+  );
 }
 
 const dilation2dBackpropFilterOp = /* @__PURE__ */ defineOp(
@@ -1414,16 +1423,17 @@ const dilation2dBackpropFilterOp = /* @__PURE__ */ defineOp(
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
  *   dimension, and what they lack is divided between both sides, the odd element behind. Padding does not take part.
  */
-export function dilation2dBackpropFilter(
-  input: TensorInput,
-  filter: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
+export function dilation2dBackpropFilter<D extends DType = DType>(
+  input: TensorInput<D>,
+  filter: TensorInput<D>,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
   rates: readonly number[],
-  padding: 'SAME' | 'VALID',
-): Tensor {
+  padding: Padding,
+): Tensor<D> {
   return call3(
-    dilation2dBackpropFilterOp, dilation2dBackpropFilter, input, filter, outBackprop, { strides, rates, padding },
+    dilation2dBackpropFilterOp, dilation2dBackpropFilter, input, filter, outBackprop,
+    withWindows(dilation2dBackpropFilterOp, dilation2dBackpropFilter, undefined, { strides, rates, padding }),
   );
 }
 
@@ -1448,16 +1458,17 @@ const dilation2dBackpropInputOp = /* @__PURE__ */ defineOp(
  * @param padding 'VALID': windows lie within the images; 'SAME': there are size / stride of them, rounded up, along a
  *   dimension, and what they lack is divided between both sides, the odd element behind. Padding does not take part.
  */
-export function dilation2dBackpropInput(
-  input: TensorInput,
-  filter: TensorInput,
-  outBackprop: TensorInput,
-  strides: readonly number[],
+export function dilation2dBackpropInput<D extends DType = DType>(
+  input: TensorInput<D>,
+  filter: TensorInput<D>,
+  outBackprop: TensorInput<D>,
+  strides: WindowSizes,
   rates: readonly number[],
-  padding: 'SAME' | 'VALID',
-): Tensor {
+  padding: Padding,
+): Tensor<D> {
   return call3(
-    dilation2dBackpropInputOp, dilation2dBackpropInput, input, filter, outBackprop, { strides, rates, padding },
+    dilation2dBackpropInputOp, dilation2dBackpropInput, input, filter, outBackprop,
+    withWindows(dilation2dBackpropInputOp, dilation2dBackpropInput, undefined, { strides, rates, padding }),
   );
 }
 
@@ -1467,7 +1478,7 @@ const divNoNanOp = /* @__PURE__ */ defineOp('tf.DivNoNan', 'x:T y:T');
  *
  * tf.DivNoNan(x: T, y: T) gives z: T; T: f16, bf16, f32, f64 or c64.
  */
-export function divNoNan(x: TensorInput, y: TensorInput): Tensor {
+export function divNoNan<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(divNoNanOp, divNoNan, x, y);
 }
 
@@ -1487,7 +1498,7 @@ const einsumOp = /* @__PURE__ */ defineOp('tf.Einsum', '*inputs:T', 'equation:st
  * @param inputs One or two tensors.
  * @param equation The parts for the inputs with ',' in between, '->', and the part for the result.
  */
-export function einsum(inputs: readonly TensorInput[], equation: string): Tensor {
+export function einsum<D extends DType = DType>(inputs: readonly TensorInput<D>[], equation: string): Tensor<D> {
   return callMany(einsumOp, einsum, [inputs], { equation })[0]!;
 }
 
@@ -1497,7 +1508,7 @@ const eluOp = /* @__PURE__ */ defineOp('tf.Elu', 'features:T');
  *
  * tf.Elu(features: T) gives activations: T; T: f16, bf16, f32 or f64.
  */
-export function elu(features: TensorInput): Tensor {
+export function elu<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(eluOp, elu, features);
 }
 
@@ -1510,7 +1521,7 @@ const eluGradOp = /* @__PURE__ */ defineOp('tf.EluGrad', 'gradients:T outputs:T'
  * @param gradients The gradient with regard to the activation's result.
  * @param outputs The activation's result; of the same shape.
  */
-export function eluGrad(gradients: TensorInput, outputs: TensorInput): Tensor {
+export function eluGrad<D extends DType = DType>(gradients: TensorInput<D>, outputs: TensorInput<D>): Tensor<D> {
   return call2(eluGradOp, eluGrad, gradients, outputs);
 }
 
@@ -1527,7 +1538,7 @@ export interface EqualOptions {
  * tf.Equal(x: T, y: T) gives z: bool; T: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64 or
  * string.
  */
-export function equal(x: TensorInput, y: TensorInput, options?: EqualOptions): Tensor {
+export function equal(x: TensorInput, y: TensorInput, options?: EqualOptions): Tensor<'bool'> {
   return call2(equalOp, equal, x, y, options);
 }
 
@@ -1537,7 +1548,7 @@ const erfOp = /* @__PURE__ */ defineOp('tf.Erf', 'x:T');
  *
  * tf.Erf(x: T) gives y: T; T: f16, bf16, f32 or f64.
  */
-export function erf(x: TensorInput): Tensor {
+export function erf<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(erfOp, erf, x);
 }
 
@@ -1547,7 +1558,7 @@ const expOp = /* @__PURE__ */ defineOp('tf.Exp', 'x:T');
  *
  * tf.Exp(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function exp(x: TensorInput): Tensor {
+export function exp<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(expOp, exp, x);
 }
 
@@ -1564,7 +1575,7 @@ const expandDimsOp = /* @__PURE__ */ defineOp('tf.ExpandDims', 'input:T dim:Tdim
  * @param dim One number: where the new dimension is in the result, in [-(rank + 1), rank], counted from the end if
  *   negative.
  */
-export function expandDims(input: TensorInput, dim: TensorInput): Tensor {
+export function expandDims<D extends DType = DType>(input: TensorInput<D>, dim: TensorInput = 0): Tensor<D> {
   return call2(expandDimsOp, expandDims, input, dim);
 }
 
@@ -1574,7 +1585,7 @@ const expm1Op = /* @__PURE__ */ defineOp('tf.Expm1', 'x:T');
  *
  * tf.Expm1(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function expm1(x: TensorInput): Tensor {
+export function expm1<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(expm1Op, expm1, x);
 }
 
@@ -1589,7 +1600,7 @@ const fFTOp = /* @__PURE__ */ defineOp('tf.FFT', 'input:Tcomplex=c64');
  *
  * @param input Of rank 1 at least.
  */
-export function fFT(input: TensorInput): Tensor {
+export function fFT<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
   return call1(fFTOp, fFT, input);
 }
 
@@ -1606,7 +1617,7 @@ const fillOp = /* @__PURE__ */ defineOp('tf.Fill', 'dims:index_type! value:T');
  * @param dims The sizes of the result, at most 8, each at least 0.
  * @param value A scalar.
  */
-export function fill(runtime: Runtime, dims: TensorInput, value: TensorInput): Tensor {
+export function fill<D extends DType = DType>(runtime: Runtime, dims: TensorInput, value: TensorInput<D>): Tensor<D> {
   return callMany(fillOp, fill, [dims, value], undefined, 1, runtime)[0]!;
 }
 
@@ -1616,7 +1627,7 @@ const floorOp = /* @__PURE__ */ defineOp('tf.Floor', 'x:T');
  *
  * tf.Floor(x: T) gives y: T; T: f16, bf16, f32 or f64.
  */
-export function floor(x: TensorInput): Tensor {
+export function floor<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(floorOp, floor, x);
 }
 
@@ -1627,7 +1638,7 @@ const floorDivOp = /* @__PURE__ */ defineOp('tf.FloorDiv', 'x:T y:T');
  *
  * tf.FloorDiv(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function floorDiv(x: TensorInput, y: TensorInput): Tensor {
+export function floorDiv<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(floorDivOp, floorDiv, x, y);
 }
 
@@ -1638,7 +1649,7 @@ const floorModOp = /* @__PURE__ */ defineOp('tf.FloorMod', 'x:T y:T');
  *
  * tf.FloorMod(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function floorMod(x: TensorInput, y: TensorInput): Tensor {
+export function floorMod<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(floorModOp, floorMod, x, y);
 }
 
@@ -1772,7 +1783,7 @@ const gatherNdOp = /* @__PURE__ */ defineOp('tf.GatherNd', 'params:Tparams indic
  * @param indices Of rank 1 at least; the size n of its last dimension is at most the rank of params. Each index is in
  *   [0, size of its dimension of params); an error names the first ones that are not.
  */
-export function gatherNd(params: TensorInput, indices: TensorInput): Tensor {
+export function gatherNd<D extends DType = DType>(params: TensorInput<D>, indices: TensorInput): Tensor<D> {
   return call2(gatherNdOp, gatherNd, params, indices);
 }
 
@@ -1801,7 +1812,9 @@ export interface GatherOptions {
  * @param indices Each in [0, size of dimension `axis` of params); an error names the first one that is not.
  * @param axis One number in [-rank, rank) of params, counted from the end if negative.
  */
-export function gather(params: TensorInput, indices: TensorInput, axis: TensorInput, options?: GatherOptions): Tensor {
+export function gather<D extends DType = DType>(
+  params: TensorInput<D>, indices: TensorInput, axis: TensorInput = 0, options?: GatherOptions,
+): Tensor<D> {
   return call3(gatherOp, gather, params, indices, axis, options);
 }
 
@@ -1811,7 +1824,7 @@ const greaterOp = /* @__PURE__ */ defineOp('tf.Greater', 'x:T y:T');
  *
  * tf.Greater(x: T, y: T) gives z: bool; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function greater(x: TensorInput, y: TensorInput): Tensor {
+export function greater(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(greaterOp, greater, x, y);
 }
 
@@ -1821,7 +1834,7 @@ const greaterEqualOp = /* @__PURE__ */ defineOp('tf.GreaterEqual', 'x:T y:T');
  *
  * tf.GreaterEqual(x: T, y: T) gives z: bool; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function greaterEqual(x: TensorInput, y: TensorInput): Tensor {
+export function greaterEqual(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(greaterEqualOp, greaterEqual, x, y);
 }
 
@@ -1836,7 +1849,7 @@ const iFFTOp = /* @__PURE__ */ defineOp('tf.IFFT', 'input:Tcomplex=c64');
  *
  * @param input Of rank 1 at least.
  */
-export function iFFT(input: TensorInput): Tensor {
+export function iFFT<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
   return call1(iFFTOp, iFFT, input);
 }
 
@@ -1870,7 +1883,7 @@ const identityOp = /* @__PURE__ */ defineOp('tf.Identity', 'input:T');
  *
  * @param input Any tensor; the result shares its memory.
  */
-export function identity(input: TensorInput): Tensor {
+export function identity<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
   return call1(identityOp, identity, input);
 }
 
@@ -1918,14 +1931,14 @@ export interface ImageProjectiveTransformOptions {
  * @param interpolation 'NEAREST': the nearest pixel (halves away from 0); 'BILINEAR': linearly between four, in f32;
  *   integers drop the fraction.
  */
-export function imageProjectiveTransform(
-  images: TensorInput,
+export function imageProjectiveTransform<D extends DType = DType>(
+  images: TensorInput<D>,
   transforms: TensorInput,
   outputShape: TensorInput,
   fillValue: TensorInput,
   interpolation: 'NEAREST' | 'BILINEAR',
   options?: ImageProjectiveTransformOptions,
-): Tensor {
+): Tensor<D> {
   return callMany(
     imageProjectiveTransformOp, imageProjectiveTransform, [images, transforms, outputShape, fillValue],
     withOptions(imageProjectiveTransformOp, imageProjectiveTransform, options, { interpolation }),
@@ -1938,7 +1951,7 @@ const invertOp = /* @__PURE__ */ defineOp('tf.Invert', 'x:T=i32');
  *
  * tf.Invert(x: T) gives y: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function invert(x: TensorInput): Tensor {
+export function invert<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(invertOp, invert, x);
 }
 
@@ -1948,7 +1961,7 @@ const isFiniteOp = /* @__PURE__ */ defineOp('tf.IsFinite', 'x:T');
  *
  * tf.IsFinite(x: T) gives y: bool; T: f16, bf16, f32 or f64.
  */
-export function isFinite(x: TensorInput): Tensor {
+export function isFinite(x: TensorInput): Tensor<'bool'> {
   return call1(isFiniteOp, isFinite, x);
 }
 
@@ -1958,7 +1971,7 @@ const isInfOp = /* @__PURE__ */ defineOp('tf.IsInf', 'x:T');
  *
  * tf.IsInf(x: T) gives y: bool; T: f16, bf16, f32 or f64.
  */
-export function isInf(x: TensorInput): Tensor {
+export function isInf(x: TensorInput): Tensor<'bool'> {
   return call1(isInfOp, isInf, x);
 }
 
@@ -1968,7 +1981,7 @@ const isNanOp = /* @__PURE__ */ defineOp('tf.IsNan', 'x:T');
  *
  * tf.IsNan(x: T) gives y: bool; T: f16, bf16, f32 or f64.
  */
-export function isNan(x: TensorInput): Tensor {
+export function isNan(x: TensorInput): Tensor<'bool'> {
   return call1(isNanOp, isNan, x);
 }
 
@@ -1994,7 +2007,7 @@ export interface LRNOptions {
  *
  * @param input Images, [batch, height, width, channels].
  */
-export function lRN(input: TensorInput, options?: LRNOptions): Tensor {
+export function lRN<D extends DType = DType>(input: TensorInput<D>, options?: LRNOptions): Tensor<D> {
   return call1(lRNOp, lRN, input, options);
 }
 
@@ -2023,9 +2036,9 @@ export interface LRNGradOptions {
  * @param inputImage What was normalized, with the same attributes.
  * @param outputImage The result of tf.LRN.
  */
-export function lRNGrad(
-  inputGrads: TensorInput, inputImage: TensorInput, outputImage: TensorInput, options?: LRNGradOptions,
-): Tensor {
+export function lRNGrad<D extends DType = DType>(
+  inputGrads: TensorInput<D>, inputImage: TensorInput<D>, outputImage: TensorInput<D>, options?: LRNGradOptions,
+): Tensor<D> {
   return call3(lRNGradOp, lRNGrad, inputGrads, inputImage, outputImage, options);
 }
 
@@ -2040,7 +2053,7 @@ export interface LeakyReluOptions {
  *
  * tf.LeakyRelu(features: T) gives activations: T; T: f16, bf16, f32 or f64.
  */
-export function leakyRelu(features: TensorInput, options?: LeakyReluOptions): Tensor {
+export function leakyRelu<D extends DType = DType>(features: TensorInput<D>, options?: LeakyReluOptions): Tensor<D> {
   return call1(leakyReluOp, leakyRelu, features, options);
 }
 
@@ -2058,7 +2071,9 @@ export interface LeakyReluGradOptions {
  * @param gradients The gradient with regard to the activation's result.
  * @param features What the activation was computed of; of the same shape.
  */
-export function leakyReluGrad(gradients: TensorInput, features: TensorInput, options?: LeakyReluGradOptions): Tensor {
+export function leakyReluGrad<D extends DType = DType>(
+  gradients: TensorInput<D>, features: TensorInput<D>, options?: LeakyReluGradOptions,
+): Tensor<D> {
   return call2(leakyReluGradOp, leakyReluGrad, gradients, features, options);
 }
 
@@ -2070,7 +2085,7 @@ const leftShiftOp = /* @__PURE__ */ defineOp('tf.LeftShift', 'x:T=i32 y:T=i32');
  *
  * tf.LeftShift(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function leftShift(x: TensorInput, y: TensorInput): Tensor {
+export function leftShift<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(leftShiftOp, leftShift, x, y);
 }
 
@@ -2080,7 +2095,7 @@ const lessOp = /* @__PURE__ */ defineOp('tf.Less', 'x:T y:T');
  *
  * tf.Less(x: T, y: T) gives z: bool; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function less(x: TensorInput, y: TensorInput): Tensor {
+export function less(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(lessOp, less, x, y);
 }
 
@@ -2090,7 +2105,7 @@ const lessEqualOp = /* @__PURE__ */ defineOp('tf.LessEqual', 'x:T y:T');
  *
  * tf.LessEqual(x: T, y: T) gives z: bool; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function lessEqual(x: TensorInput, y: TensorInput): Tensor {
+export function lessEqual(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(lessEqualOp, lessEqual, x, y);
 }
 
@@ -2108,7 +2123,9 @@ const linSpaceOp = /* @__PURE__ */ defineOp('tf.LinSpace', 'start:T stop:T num:T
  * @param stop A scalar, above or below start.
  * @param num One number, at least 1: how many there are.
  */
-export function linSpace(runtime: Runtime, start: TensorInput, stop: TensorInput, num: TensorInput): Tensor {
+export function linSpace<D extends DType = DType>(
+  runtime: Runtime, start: TensorInput<D>, stop: TensorInput<D>, num: TensorInput,
+): Tensor<D> {
   return callMany(linSpaceOp, linSpace, [start, stop, num], undefined, 1, runtime)[0]!;
 }
 
@@ -2118,7 +2135,7 @@ const logOp = /* @__PURE__ */ defineOp('tf.Log', 'x:T');
  *
  * tf.Log(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function log(x: TensorInput): Tensor {
+export function log<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(logOp, log, x);
 }
 
@@ -2128,7 +2145,7 @@ const log1pOp = /* @__PURE__ */ defineOp('tf.Log1p', 'x:T');
  *
  * tf.Log1p(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function log1p(x: TensorInput): Tensor {
+export function log1p<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(log1pOp, log1p, x);
 }
 
@@ -2143,7 +2160,7 @@ const logSoftmaxOp = /* @__PURE__ */ defineOp('tf.LogSoftmax', 'logits:T');
  *
  * @param logits Of rank 1 at least.
  */
-export function logSoftmax(logits: TensorInput): Tensor {
+export function logSoftmax<D extends DType = DType>(logits: TensorInput<D>): Tensor<D> {
   return call1(logSoftmaxOp, logSoftmax, logits);
 }
 
@@ -2153,7 +2170,7 @@ const logicalAndOp = /* @__PURE__ */ defineOp('tf.LogicalAnd', 'x:bool y:bool');
  *
  * tf.LogicalAnd(x: bool, y: bool) gives z: bool.
  */
-export function logicalAnd(x: TensorInput, y: TensorInput): Tensor {
+export function logicalAnd(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(logicalAndOp, logicalAnd, x, y);
 }
 
@@ -2163,7 +2180,7 @@ const logicalNotOp = /* @__PURE__ */ defineOp('tf.LogicalNot', 'x:bool');
  *
  * tf.LogicalNot(x: bool) gives y: bool.
  */
-export function logicalNot(x: TensorInput): Tensor {
+export function logicalNot(x: TensorInput): Tensor<'bool'> {
   return call1(logicalNotOp, logicalNot, x);
 }
 
@@ -2173,7 +2190,7 @@ const logicalOrOp = /* @__PURE__ */ defineOp('tf.LogicalOr', 'x:bool y:bool');
  *
  * tf.LogicalOr(x: bool, y: bool) gives z: bool.
  */
-export function logicalOr(x: TensorInput, y: TensorInput): Tensor {
+export function logicalOr(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(logicalOrOp, logicalOr, x, y);
 }
 
@@ -2183,7 +2200,7 @@ const logicalXorOp = /* @__PURE__ */ defineOp('tf.LogicalXor', 'x:bool y:bool');
  *
  * tf.LogicalXor(x: bool, y: bool) gives z: bool.
  */
-export function logicalXor(x: TensorInput, y: TensorInput): Tensor {
+export function logicalXor(x: TensorInput, y: TensorInput): Tensor<'bool'> {
   return call2(logicalXorOp, logicalXor, x, y);
 }
 
@@ -2228,7 +2245,9 @@ export interface MatMulOptions {
  * @param a A matrix [m, k], or [k, m] if transposeA.
  * @param b A matrix [k, n], or [n, k] if transposeB.
  */
-export function matMul(a: TensorInput, b: TensorInput, options?: MatMulOptions): Tensor {
+export function matMul<D extends DType = DType>(
+  a: TensorInput<D>, b: TensorInput<D>, options?: MatMulOptions,
+): Tensor<D> {
   return call2(matMulOp, matMul, a, b, options);
 }
 
@@ -2249,7 +2268,9 @@ const matrixBandPartOp = /* @__PURE__ */ defineOp(
  * @param numLower How many diagonals below the main one are kept, at most m; all if negative.
  * @param numUpper How many diagonals above the main one are kept, at most n; all if negative.
  */
-export function matrixBandPart(input: TensorInput, numLower: TensorInput, numUpper: TensorInput): Tensor {
+export function matrixBandPart<D extends DType = DType>(
+  input: TensorInput<D>, numLower: TensorInput, numUpper: TensorInput,
+): Tensor<D> {
   return call3(matrixBandPartOp, matrixBandPart, input, numLower, numUpper);
 }
 
@@ -2262,7 +2283,7 @@ const matrixDiagOp = /* @__PURE__ */ defineOp('tf.MatrixDiag', 'diagonal:T');
  *
  * @param diagonal Vectors [..., k]; the result is [..., k, k].
  */
-export function matrixDiag(diagonal: TensorInput): Tensor {
+export function matrixDiag<D extends DType = DType>(diagonal: TensorInput<D>): Tensor<D> {
   return call1(matrixDiagOp, matrixDiag, diagonal);
 }
 
@@ -2275,7 +2296,7 @@ const matrixDiagPartOp = /* @__PURE__ */ defineOp('tf.MatrixDiagPart', 'input:T'
  *
  * @param input Matrices [..., m, n]; the result is [..., min(m, n)].
  */
-export function matrixDiagPart(input: TensorInput): Tensor {
+export function matrixDiagPart<D extends DType = DType>(input: TensorInput<D>): Tensor<D> {
   return call1(matrixDiagPartOp, matrixDiagPart, input);
 }
 
@@ -2297,7 +2318,9 @@ export interface MaxOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function max(input: TensorInput, reductionIndices: TensorInput, options?: MaxOptions): Tensor {
+export function max<D extends DType = DType>(
+  input: TensorInput<D>, reductionIndices: TensorInput = allAxes(input), options?: MaxOptions,
+): Tensor<D> {
   return call2(maxOp, max, input, reductionIndices, options);
 }
 
@@ -2327,14 +2350,10 @@ export interface MaxPoolOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
  *   widened as explicitPaddings says.
  */
-export function maxPool(
-  input: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
-  options?: MaxPoolOptions,
-): Tensor {
-  return call1(maxPoolOp, maxPool, input, withOptions(maxPoolOp, maxPool, options, { ksize, strides, padding }));
+export function maxPool<D extends DType = DType>(
+  input: TensorInput<D>, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: MaxPoolOptions,
+): Tensor<D> {
+  return call1(maxPoolOp, maxPool, input, withWindows(maxPoolOp, maxPool, options, { ksize, strides, padding }));
 }
 
 const maxPool3dOp = /* @__PURE__ */ defineOp(
@@ -2366,15 +2385,11 @@ export interface MaxPool3dOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
  *   widened as explicitPaddings says.
  */
-export function maxPool3d(
-  input: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
-  options?: MaxPool3dOptions,
-): Tensor {
+export function maxPool3d<D extends DType = DType>(
+  input: TensorInput<D>, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: MaxPool3dOptions,
+): Tensor<D> {
   return call1(
-    maxPool3dOp, maxPool3d, input, withOptions(maxPool3dOp, maxPool3d, options, { ksize, strides, padding }),
+    maxPool3dOp, maxPool3d, input, withWindows(maxPool3dOp, maxPool3d, options, { ksize, strides, padding }),
   );
 }
 
@@ -2410,17 +2425,17 @@ export interface MaxPool3dGradOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the volumes are
  *   widened as explicitPaddings says.
  */
-export function maxPool3dGrad(
-  origInput: TensorInput,
-  origOutput: TensorInput,
-  grad: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+export function maxPool3dGrad<D extends DType = DType>(
+  origInput: TensorInput<D>,
+  origOutput: TensorInput<D>,
+  grad: TensorInput<D>,
+  ksize: WindowSizes,
+  strides: WindowSizes,
+  padding: Padding,
   options?: MaxPool3dGradOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
-    maxPool3dGradOp, maxPool3dGrad, origInput, origOutput, grad, withOptions(maxPool3dGradOp, maxPool3dGrad, options, {
+    maxPool3dGradOp, maxPool3dGrad, origInput, origOutput, grad, withWindows(maxPool3dGradOp, maxPool3dGrad, options, {
     ksize, strides, padding }),
   );
 }
@@ -2455,17 +2470,17 @@ export interface MaxPoolGradOptions {
  *   dimension, and what they lack is divided between both sides, the odd element behind; 'EXPLICIT': the images are
  *   widened as explicitPaddings says.
  */
-export function maxPoolGrad(
-  origInput: TensorInput,
-  origOutput: TensorInput,
-  grad: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+export function maxPoolGrad<D extends DType = DType>(
+  origInput: TensorInput<D>,
+  origOutput: TensorInput<D>,
+  grad: TensorInput<D>,
+  ksize: WindowSizes,
+  strides: WindowSizes,
+  padding: Padding,
   options?: MaxPoolGradOptions,
-): Tensor {
+): Tensor<D> {
   return call3(
-    maxPoolGradOp, maxPoolGrad, origInput, origOutput, grad, withOptions(maxPoolGradOp, maxPoolGrad, options, { ksize,
+    maxPoolGradOp, maxPoolGrad, origInput, origOutput, grad, withWindows(maxPoolGradOp, maxPoolGrad, options, { ksize,
     strides, padding }),
   );
 }
@@ -2505,14 +2520,10 @@ export interface MaxPoolWithArgmaxResults {
  *   dimension, and what they lack is divided between both sides, the odd element behind.
  */
 export function maxPoolWithArgmax(
-  input: TensorInput,
-  ksize: readonly number[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID',
-  options?: MaxPoolWithArgmaxOptions,
+  input: TensorInput, ksize: WindowSizes, strides: WindowSizes, padding: Padding, options?: MaxPoolWithArgmaxOptions,
 ): MaxPoolWithArgmaxResults {
   const results = callMany(
-    maxPoolWithArgmaxOp, maxPoolWithArgmax, [input], withOptions(maxPoolWithArgmaxOp, maxPoolWithArgmax, options, {
+    maxPoolWithArgmaxOp, maxPoolWithArgmax, [input], withWindows(maxPoolWithArgmaxOp, maxPoolWithArgmax, options, {
     ksize, strides, padding }), 2,
   );
   return { output: results[0]!, argmax: results[1]! };
@@ -2524,7 +2535,7 @@ const maximumOp = /* @__PURE__ */ defineOp('tf.Maximum', 'x:T y:T');
  *
  * tf.Maximum(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function maximum(x: TensorInput, y: TensorInput): Tensor {
+export function maximum<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(maximumOp, maximum, x, y);
 }
 
@@ -2546,7 +2557,9 @@ export interface MeanOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function mean(input: TensorInput, reductionIndices: TensorInput, options?: MeanOptions): Tensor {
+export function mean<D extends DType = DType>(
+  input: TensorInput<D>, reductionIndices: TensorInput = allAxes(input), options?: MeanOptions,
+): Tensor<D> {
   return call2(meanOp, mean, input, reductionIndices, options);
 }
 
@@ -2568,7 +2581,9 @@ export interface MinOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function min(input: TensorInput, reductionIndices: TensorInput, options?: MinOptions): Tensor {
+export function min<D extends DType = DType>(
+  input: TensorInput<D>, reductionIndices: TensorInput = allAxes(input), options?: MinOptions,
+): Tensor<D> {
   return call2(minOp, min, input, reductionIndices, options);
 }
 
@@ -2578,7 +2593,7 @@ const minimumOp = /* @__PURE__ */ defineOp('tf.Minimum', 'x:T y:T');
  *
  * tf.Minimum(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function minimum(x: TensorInput, y: TensorInput): Tensor {
+export function minimum<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(minimumOp, minimum, x, y);
 }
 
@@ -2595,7 +2610,9 @@ const mirrorPadOp = /* @__PURE__ */ defineOp('tf.MirrorPad', 'input:T paddings:T
  * @param mode SYMMETRIC mirrors between the elements, so that those at the edges are repeated; REFLECT mirrors at the
  *   elements at the edges, which are not.
  */
-export function mirrorPad(input: TensorInput, paddings: TensorInput, mode: 'REFLECT' | 'SYMMETRIC'): Tensor {
+export function mirrorPad<D extends DType = DType>(
+  input: TensorInput<D>, paddings: TensorInput, mode: 'REFLECT' | 'SYMMETRIC',
+): Tensor<D> {
   return call2(mirrorPadOp, mirrorPad, input, paddings, { mode });
 }
 
@@ -2606,7 +2623,7 @@ const modOp = /* @__PURE__ */ defineOp('tf.Mod', 'x:T y:T');
  *
  * tf.Mod(x: T, y: T) gives z: T; T: i32, i64, f16, bf16, f32 or f64.
  */
-export function mod(x: TensorInput, y: TensorInput): Tensor {
+export function mod<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(modOp, mod, x, y);
 }
 
@@ -2616,7 +2633,7 @@ const mulOp = /* @__PURE__ */ defineOp('tf.Mul', 'x:T y:T');
  *
  * tf.Mul(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function mul(x: TensorInput, y: TensorInput): Tensor {
+export function mul<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(mulOp, mul, x, y);
 }
 
@@ -2659,7 +2676,7 @@ const negOp = /* @__PURE__ */ defineOp('tf.Neg', 'x:T');
  *
  * tf.Neg(x: T) gives y: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
-export function neg(x: TensorInput): Tensor {
+export function neg<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(negOp, neg, x);
 }
 
@@ -2672,7 +2689,7 @@ const nextAfterOp = /* @__PURE__ */ defineOp('tf.NextAfter', 'x1:T x2:T');
  *
  * tf.NextAfter(x1: T, x2: T) gives output: T; T: f32 or f64.
  */
-export function nextAfter(x1: TensorInput, x2: TensorInput): Tensor {
+export function nextAfter<D extends DType = DType>(x1: TensorInput<D>, x2: TensorInput<D>): Tensor<D> {
   return call2(nextAfterOp, nextAfter, x1, x2);
 }
 
@@ -2701,7 +2718,7 @@ export function nonMaxSuppressionV3(
   maxOutputSize: TensorInput,
   iouThreshold: TensorInput,
   scoreThreshold: TensorInput,
-): Tensor {
+): Tensor<'i32'> {
   return callMany(
     nonMaxSuppressionV3Op, nonMaxSuppressionV3, [boxes, scores, maxOutputSize, iouThreshold, scoreThreshold],
   )[0]!;
@@ -2813,7 +2830,7 @@ export interface NotEqualOptions {
  * tf.NotEqual(x: T, y: T) gives z: bool; T: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64, c64 or
  * string.
  */
-export function notEqual(x: TensorInput, y: TensorInput, options?: NotEqualOptions): Tensor {
+export function notEqual(x: TensorInput, y: TensorInput, options?: NotEqualOptions): Tensor<'bool'> {
   return call2(notEqualOp, notEqual, x, y, options);
 }
 
@@ -2834,9 +2851,13 @@ export interface OneHotOptions {
  * @param onValue A scalar.
  * @param offValue A scalar.
  */
-export function oneHot(
-  indices: TensorInput, depth: TensorInput, onValue: TensorInput, offValue: TensorInput, options?: OneHotOptions,
-): Tensor {
+export function oneHot<D extends DType = DType>(
+  indices: TensorInput,
+  depth: TensorInput,
+  onValue: TensorInput<D> = 1,
+  offValue: TensorInput<D> = 0,
+  options?: OneHotOptions,
+): Tensor<D> {
   return callMany(oneHotOp, oneHot, [indices, depth, onValue, offValue], options)[0]!;
 }
 
@@ -2848,7 +2869,7 @@ const onesLikeOp = /* @__PURE__ */ defineOp('tf.OnesLike', 'x:T');
  *
  * @param x Of any shape; its elements do not matter.
  */
-export function onesLike(x: TensorInput): Tensor {
+export function onesLike<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(onesLikeOp, onesLike, x);
 }
 
@@ -2866,7 +2887,7 @@ export interface PackOptions {
  *
  * @param values At least one tensor, of at most 7 dimensions.
  */
-export function pack(values: readonly TensorInput[], options?: PackOptions): Tensor {
+export function pack<D extends DType = DType>(values: readonly TensorInput<D>[], options?: PackOptions): Tensor<D> {
   return callMany(packOp, pack, [values], options)[0]!;
 }
 
@@ -2880,7 +2901,7 @@ const padOp = /* @__PURE__ */ defineOp('tf.Pad', 'input:T paddings:Tpaddings!');
  * @param input Of any shape.
  * @param paddings [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.
  */
-export function pad(input: TensorInput, paddings: TensorInput): Tensor {
+export function pad<D extends DType = DType>(input: TensorInput<D>, paddings: TensorInput): Tensor<D> {
   return call2(padOp, pad, input, paddings);
 }
 
@@ -2895,7 +2916,9 @@ const padV2Op = /* @__PURE__ */ defineOp('tf.PadV2', 'input:T paddings:Tpaddings
  * @param paddings [rank, 2]; row i says how many elements dimension i gets before and after its own, each at least 0.
  * @param constantValues The value, a scalar.
  */
-export function padV2(input: TensorInput, paddings: TensorInput, constantValues: TensorInput): Tensor {
+export function padV2<D extends DType = DType>(
+  input: TensorInput<D>, paddings: TensorInput, constantValues: TensorInput<D> = 0,
+): Tensor<D> {
   return call3(padV2Op, padV2, input, paddings, constantValues);
 }
 
@@ -2906,7 +2929,7 @@ const powOp = /* @__PURE__ */ defineOp('tf.Pow', 'x:T y:T');
  *
  * tf.Pow(x: T, y: T) gives z: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
-export function pow(x: TensorInput, y: TensorInput): Tensor {
+export function pow<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(powOp, pow, x, y);
 }
 
@@ -2951,7 +2974,9 @@ export interface ProdOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function prod(input: TensorInput, reductionIndices: TensorInput, options?: ProdOptions): Tensor {
+export function prod<D extends DType = DType>(
+  input: TensorInput<D>, reductionIndices: TensorInput = allAxes(input), options?: ProdOptions,
+): Tensor<D> {
   return call2(prodOp, prod, input, reductionIndices, options);
 }
 
@@ -3070,13 +3095,13 @@ const raggedTensorToTensorOp = /* @__PURE__ */ defineOp(
  *   'VALUE_ROWIDS' (for each value the number of its row, ascending) or 'ROW_SPLITS' (where each row begins, and where
  *   the last one ends).
  */
-export function raggedTensorToTensor(
+export function raggedTensorToTensor<D extends DType = DType>(
   shape: TensorInput,
-  values: TensorInput,
-  defaultValue: TensorInput,
+  values: TensorInput<D>,
+  defaultValue: TensorInput<D>,
   rowPartitionTensors: readonly TensorInput[],
   rowPartitionTypes: readonly string[],
-): Tensor {
+): Tensor<D> {
   return callMany(
     raggedTensorToTensorOp, raggedTensorToTensor, [shape, values, defaultValue, rowPartitionTensors], {
     rowPartitionTypes },
@@ -3111,7 +3136,7 @@ const rankOp = /* @__PURE__ */ defineOp('tf.Rank', 'input:T');
  *
  * @param input Of any shape.
  */
-export function rank(input: TensorInput): Tensor {
+export function rank(input: TensorInput): Tensor<'i32'> {
   return call1(rankOp, rank, input);
 }
 
@@ -3136,7 +3161,7 @@ const realDivOp = /* @__PURE__ */ defineOp('tf.RealDiv', 'x:T y:T');
  *
  * tf.RealDiv(x: T, y: T) gives z: T; T: f16, bf16, f32, f64 or c64.
  */
-export function realDiv(x: TensorInput, y: TensorInput): Tensor {
+export function realDiv<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(realDivOp, realDiv, x, y);
 }
 
@@ -3146,7 +3171,7 @@ const reciprocalOp = /* @__PURE__ */ defineOp('tf.Reciprocal', 'x:T');
  *
  * tf.Reciprocal(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function reciprocal(x: TensorInput): Tensor {
+export function reciprocal<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(reciprocalOp, reciprocal, x);
 }
 
@@ -3156,7 +3181,7 @@ const reluOp = /* @__PURE__ */ defineOp('tf.Relu', 'features:T');
  *
  * tf.Relu(features: T) gives activations: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function relu(features: TensorInput): Tensor {
+export function relu<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(reluOp, relu, features);
 }
 
@@ -3166,7 +3191,7 @@ const relu6Op = /* @__PURE__ */ defineOp('tf.Relu6', 'features:T');
  *
  * tf.Relu6(features: T) gives activations: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32 or f64.
  */
-export function relu6(features: TensorInput): Tensor {
+export function relu6<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(relu6Op, relu6, features);
 }
 
@@ -3180,7 +3205,7 @@ const relu6GradOp = /* @__PURE__ */ defineOp('tf.Relu6Grad', 'gradients:T featur
  * @param gradients The gradient with regard to the activation's result.
  * @param features What the activation was computed of; of the same shape.
  */
-export function relu6Grad(gradients: TensorInput, features: TensorInput): Tensor {
+export function relu6Grad<D extends DType = DType>(gradients: TensorInput<D>, features: TensorInput<D>): Tensor<D> {
   return call2(relu6GradOp, relu6Grad, gradients, features);
 }
 
@@ -3194,7 +3219,7 @@ const reluGradOp = /* @__PURE__ */ defineOp('tf.ReluGrad', 'gradients:T features
  * @param gradients The gradient with regard to the activation's result.
  * @param features What the activation was computed of; of the same shape.
  */
-export function reluGrad(gradients: TensorInput, features: TensorInput): Tensor {
+export function reluGrad<D extends DType = DType>(gradients: TensorInput<D>, features: TensorInput<D>): Tensor<D> {
   return call2(reluGradOp, reluGrad, gradients, features);
 }
 
@@ -3211,7 +3236,7 @@ const reshapeOp = /* @__PURE__ */ defineOp('tf.Reshape', 'tensor:T shape:Tshape!
  * @param shape The sizes, at most 8. One of them may be -1: it becomes what the number of elements asks for, which is
  *   an error if that is no whole number, or if another size is 0.
  */
-export function reshape(tensor: TensorInput, shape: TensorInput): Tensor {
+export function reshape<D extends DType = DType>(tensor: TensorInput<D>, shape: TensorInput): Tensor<D> {
   return call2(reshapeOp, reshape, tensor, shape);
 }
 
@@ -3242,7 +3267,7 @@ export interface ResizeBilinearOptions {
  * @param images Of shape [batch, height, width, channels], with at least one row and one column.
  * @param size The new height and the new width, each at least 1.
  */
-export function resizeBilinear(images: TensorInput, size: TensorInput, options?: ResizeBilinearOptions): Tensor {
+export function resizeBilinear(images: TensorInput, size: TensorInput, options?: ResizeBilinearOptions): Tensor<'f32'> {
   return call2(resizeBilinearOp, resizeBilinear, images, size, options);
 }
 
@@ -3269,9 +3294,9 @@ export interface ResizeBilinearGradOptions {
  * @param grads The gradient with regard to the resized images.
  * @param originalImage What was resized, of which only dtype and shape are taken.
  */
-export function resizeBilinearGrad(
-  grads: TensorInput, originalImage: TensorInput, options?: ResizeBilinearGradOptions,
-): Tensor {
+export function resizeBilinearGrad<D extends DType = DType>(
+  grads: TensorInput, originalImage: TensorInput<D>, options?: ResizeBilinearGradOptions,
+): Tensor<D> {
   return call2(resizeBilinearGradOp, resizeBilinearGrad, grads, originalImage, options);
 }
 
@@ -3302,9 +3327,9 @@ export interface ResizeNearestNeighborOptions {
  * @param images Of shape [batch, height, width, channels], with at least one row and one column.
  * @param size The new height and the new width, each at least 1.
  */
-export function resizeNearestNeighbor(
-  images: TensorInput, size: TensorInput, options?: ResizeNearestNeighborOptions,
-): Tensor {
+export function resizeNearestNeighbor<D extends DType = DType>(
+  images: TensorInput<D>, size: TensorInput, options?: ResizeNearestNeighborOptions,
+): Tensor<D> {
   return call2(resizeNearestNeighborOp, resizeNearestNeighbor, images, size, options);
 }
 
@@ -3331,9 +3356,9 @@ export interface ResizeNearestNeighborGradOptions {
  * @param grads The gradient with regard to the resized images.
  * @param size The height and the width of what was resized, each at least 1.
  */
-export function resizeNearestNeighborGrad(
-  grads: TensorInput, size: TensorInput, options?: ResizeNearestNeighborGradOptions,
-): Tensor {
+export function resizeNearestNeighborGrad<D extends DType = DType>(
+  grads: TensorInput<D>, size: TensorInput, options?: ResizeNearestNeighborGradOptions,
+): Tensor<D> {
   return call2(resizeNearestNeighborGradOp, resizeNearestNeighborGrad, grads, size, options);
 }
 
@@ -3348,7 +3373,9 @@ const reverseOp = /* @__PURE__ */ defineOp('tf.ReverseV2', 'tensor:T axis:Tidx!'
  * @param axis The dimensions, each at most once, in [-rank, rank), counted from the end if negative; none leaves the
  *   tensor as it is.
  */
-export function reverse(tensor: TensorInput, axis: TensorInput): Tensor {
+export function reverse<D extends DType = DType>(
+  tensor: TensorInput<D>, axis: TensorInput = allAxes(tensor),
+): Tensor<D> {
   return call2(reverseOp, reverse, tensor, axis);
 }
 
@@ -3361,7 +3388,7 @@ const rightShiftOp = /* @__PURE__ */ defineOp('tf.RightShift', 'x:T=i32 y:T=i32'
  *
  * tf.RightShift(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64 or u64.
  */
-export function rightShift(x: TensorInput, y: TensorInput): Tensor {
+export function rightShift<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(rightShiftOp, rightShift, x, y);
 }
 
@@ -3371,7 +3398,7 @@ const rintOp = /* @__PURE__ */ defineOp('tf.Rint', 'x:T');
  *
  * tf.Rint(x: T) gives y: T; T: f16, bf16, f32 or f64.
  */
-export function rint(x: TensorInput): Tensor {
+export function rint<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(rintOp, rint, x);
 }
 
@@ -3381,7 +3408,7 @@ const roundOp = /* @__PURE__ */ defineOp('tf.Round', 'x:T');
  *
  * tf.Round(x: T) gives y: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
-export function round(x: TensorInput): Tensor {
+export function round<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(roundOp, round, x);
 }
 
@@ -3391,7 +3418,7 @@ const rsqrtOp = /* @__PURE__ */ defineOp('tf.Rsqrt', 'x:T');
  *
  * tf.Rsqrt(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function rsqrt(x: TensorInput): Tensor {
+export function rsqrt<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(rsqrtOp, rsqrt, x);
 }
 
@@ -3410,7 +3437,9 @@ const scatterNdOp = /* @__PURE__ */ defineOp('tf.ScatterNd', 'indices:Tindices=i
  * @param updates Of shape indices.shape[:-1] + shape[n:].
  * @param shape The sizes of the result, at most 8, each at least 0.
  */
-export function scatterNd(indices: TensorInput, updates: TensorInput, shape: TensorInput): Tensor {
+export function scatterNd<D extends DType = DType>(
+  indices: TensorInput, updates: TensorInput<D>, shape: TensorInput,
+): Tensor<D> {
   return call3(scatterNdOp, scatterNd, indices, updates, shape);
 }
 
@@ -3421,7 +3450,9 @@ const selectOp = /* @__PURE__ */ defineOp('tf.SelectV2', 'condition:bool t:T e:T
  * tf.SelectV2(condition: bool, t: T, e: T) gives output: T; T: bool, u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16,
  * f32, f64, c64 or string.
  */
-export function select(condition: TensorInput, t: TensorInput, e: TensorInput): Tensor {
+export function select<D extends DType = DType>(
+  condition: TensorInput, t: TensorInput<D>, e: TensorInput<D>,
+): Tensor<D> {
   return call3(selectOp, select, condition, t, e);
 }
 
@@ -3433,7 +3464,7 @@ const seluOp = /* @__PURE__ */ defineOp('tf.Selu', 'features:T');
  *
  * tf.Selu(features: T) gives activations: T; T: f16, bf16, f32 or f64.
  */
-export function selu(features: TensorInput): Tensor {
+export function selu<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(seluOp, selu, features);
 }
 
@@ -3448,7 +3479,7 @@ const seluGradOp = /* @__PURE__ */ defineOp('tf.SeluGrad', 'gradients:T outputs:
  * @param gradients The gradient with regard to the activation's result.
  * @param outputs The activation's result; of the same shape.
  */
-export function seluGrad(gradients: TensorInput, outputs: TensorInput): Tensor {
+export function seluGrad<D extends DType = DType>(gradients: TensorInput<D>, outputs: TensorInput<D>): Tensor<D> {
   return call2(seluGradOp, seluGrad, gradients, outputs);
 }
 
@@ -3476,7 +3507,7 @@ const sigmoidOp = /* @__PURE__ */ defineOp('tf.Sigmoid', 'x:T');
  *
  * tf.Sigmoid(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function sigmoid(x: TensorInput): Tensor {
+export function sigmoid<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(sigmoidOp, sigmoid, x);
 }
 
@@ -3489,7 +3520,7 @@ const sigmoidGradOp = /* @__PURE__ */ defineOp('tf.SigmoidGrad', 'y:T dy:T');
  * @param y The activation's result.
  * @param dy The gradient with regard to it; of the same shape.
  */
-export function sigmoidGrad(y: TensorInput, dy: TensorInput): Tensor {
+export function sigmoidGrad<D extends DType = DType>(y: TensorInput<D>, dy: TensorInput<D>): Tensor<D> {
   return call2(sigmoidGradOp, sigmoidGrad, y, dy);
 }
 
@@ -3499,7 +3530,7 @@ const signOp = /* @__PURE__ */ defineOp('tf.Sign', 'x:T');
  *
  * tf.Sign(x: T) gives y: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
-export function sign(x: TensorInput): Tensor {
+export function sign<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(signOp, sign, x);
 }
 
@@ -3509,7 +3540,7 @@ const sinOp = /* @__PURE__ */ defineOp('tf.Sin', 'x:T');
  *
  * tf.Sin(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function sin(x: TensorInput): Tensor {
+export function sin<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(sinOp, sin, x);
 }
 
@@ -3519,7 +3550,7 @@ const sinhOp = /* @__PURE__ */ defineOp('tf.Sinh', 'x:T');
  *
  * tf.Sinh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function sinh(x: TensorInput): Tensor {
+export function sinh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(sinhOp, sinh, x);
 }
 
@@ -3554,7 +3585,9 @@ const sliceOp = /* @__PURE__ */ defineOp('tf.Slice', 'input:T begin:Index! size:
  * @param begin Where the block begins, one number for each dimension of the input.
  * @param size The size of the block in each dimension; -1 means all that follows. The block must lie within the input.
  */
-export function slice(input: TensorInput, begin: TensorInput, size: TensorInput): Tensor {
+export function slice<D extends DType = DType>(
+  input: TensorInput<D>, begin: TensorInput, size: TensorInput = restOf(begin),
+): Tensor<D> {
   return call3(sliceOp, slice, input, begin, size);
 }
 
@@ -3569,7 +3602,7 @@ const softmaxOp = /* @__PURE__ */ defineOp('tf.Softmax', 'logits:T');
  *
  * @param logits Of rank 1 at least.
  */
-export function softmax(logits: TensorInput): Tensor {
+export function softmax<D extends DType = DType>(logits: TensorInput<D>): Tensor<D> {
   return call1(softmaxOp, softmax, logits);
 }
 
@@ -3579,7 +3612,7 @@ const softplusOp = /* @__PURE__ */ defineOp('tf.Softplus', 'features:T');
  *
  * tf.Softplus(features: T) gives activations: T; T: f16, bf16, f32 or f64.
  */
-export function softplus(features: TensorInput): Tensor {
+export function softplus<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(softplusOp, softplus, features);
 }
 
@@ -3592,7 +3625,7 @@ const softplusGradOp = /* @__PURE__ */ defineOp('tf.SoftplusGrad', 'gradients:T 
  * @param gradients The gradient with regard to the activation's result.
  * @param features What the activation was computed of; of the same shape.
  */
-export function softplusGrad(gradients: TensorInput, features: TensorInput): Tensor {
+export function softplusGrad<D extends DType = DType>(gradients: TensorInput<D>, features: TensorInput<D>): Tensor<D> {
   return call2(softplusGradOp, softplusGrad, gradients, features);
 }
 
@@ -3602,7 +3635,7 @@ const softsignOp = /* @__PURE__ */ defineOp('tf.Softsign', 'features:T');
  *
  * tf.Softsign(features: T) gives activations: T; T: f16, bf16, f32 or f64.
  */
-export function softsign(features: TensorInput): Tensor {
+export function softsign<D extends DType = DType>(features: TensorInput<D>): Tensor<D> {
   return call1(softsignOp, softsign, features);
 }
 
@@ -3615,7 +3648,7 @@ const softsignGradOp = /* @__PURE__ */ defineOp('tf.SoftsignGrad', 'gradients:T 
  * @param gradients The gradient with regard to the activation's result.
  * @param features What the activation was computed of; of the same shape.
  */
-export function softsignGrad(gradients: TensorInput, features: TensorInput): Tensor {
+export function softsignGrad<D extends DType = DType>(gradients: TensorInput<D>, features: TensorInput<D>): Tensor<D> {
   return call2(softsignGradOp, softsignGrad, gradients, features);
 }
 
@@ -3638,7 +3671,9 @@ const spaceToBatchNDOp = /* @__PURE__ */ defineOp(
  * @param blockShape M sizes, each at least 1, which divide the padded dimensions.
  * @param paddings Of shape [M, 2]: how many 0 come before and after the elements of each of these dimensions.
  */
-export function spaceToBatchND(input: TensorInput, blockShape: TensorInput, paddings: TensorInput): Tensor {
+export function spaceToBatchND<D extends DType = DType>(
+  input: TensorInput<D>, blockShape: TensorInput, paddings: TensorInput,
+): Tensor<D> {
   return call3(spaceToBatchNDOp, spaceToBatchND, input, blockShape, paddings);
 }
 
@@ -3660,7 +3695,9 @@ export interface SpaceToDepthOptions {
  * @param input Images, 4 dimensions; blockSize divides height and width.
  * @param blockSize Height and width of a block.
  */
-export function spaceToDepth(input: TensorInput, blockSize: number, options?: SpaceToDepthOptions): Tensor {
+export function spaceToDepth<D extends DType = DType>(
+  input: TensorInput<D>, blockSize: number, options?: SpaceToDepthOptions,
+): Tensor<D> {
   return call1(spaceToDepthOp, spaceToDepth, input, withOptions(spaceToDepthOp, spaceToDepth, options, { blockSize }));
 }
 
@@ -3742,7 +3779,9 @@ const sparseSegmentMeanOp = /* @__PURE__ */ defineOp(
  * @param indices A vector of numbers of slices of data; an error names the first one that there is none of.
  * @param segmentIds A vector of the size of indices: numbers of segments, in ascending order.
  */
-export function sparseSegmentMean(data: TensorInput, indices: TensorInput, segmentIds: TensorInput): Tensor {
+export function sparseSegmentMean<D extends DType = DType>(
+  data: TensorInput<D>, indices: TensorInput, segmentIds: TensorInput,
+): Tensor<D> {
   return call3(sparseSegmentMeanOp, sparseSegmentMean, data, indices, segmentIds);
 }
 
@@ -3764,7 +3803,9 @@ const sparseSegmentSumOp = /* @__PURE__ */ defineOp(
  * @param indices A vector of numbers of slices of data; an error names the first one that there is none of.
  * @param segmentIds A vector of the size of indices: numbers of segments, in ascending order.
  */
-export function sparseSegmentSum(data: TensorInput, indices: TensorInput, segmentIds: TensorInput): Tensor {
+export function sparseSegmentSum<D extends DType = DType>(
+  data: TensorInput<D>, indices: TensorInput, segmentIds: TensorInput,
+): Tensor<D> {
   return call3(sparseSegmentSumOp, sparseSegmentSum, data, indices, segmentIds);
 }
 
@@ -3821,13 +3862,13 @@ export interface SparseToDenseOptions {
  *   counts.
  * @param defaultValue A scalar: all other elements.
  */
-export function sparseToDense(
+export function sparseToDense<D extends DType = DType>(
   sparseIndices: TensorInput,
   outputShape: TensorInput,
-  sparseValues: TensorInput,
-  defaultValue: TensorInput,
+  sparseValues: TensorInput<D>,
+  defaultValue: TensorInput<D>,
   options?: SparseToDenseOptions,
-): Tensor {
+): Tensor<D> {
   return callMany(
     sparseToDenseOp, sparseToDense, [sparseIndices, outputShape, sparseValues, defaultValue], options,
   )[0]!;
@@ -3877,7 +3918,7 @@ const sqrtOp = /* @__PURE__ */ defineOp('tf.Sqrt', 'x:T');
  *
  * tf.Sqrt(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function sqrt(x: TensorInput): Tensor {
+export function sqrt<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(sqrtOp, sqrt, x);
 }
 
@@ -3887,7 +3928,7 @@ const squareOp = /* @__PURE__ */ defineOp('tf.Square', 'x:T');
  *
  * tf.Square(x: T) gives y: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function square(x: TensorInput): Tensor {
+export function square<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(squareOp, square, x);
 }
 
@@ -3897,7 +3938,7 @@ const squaredDifferenceOp = /* @__PURE__ */ defineOp('tf.SquaredDifference', 'x:
  *
  * tf.SquaredDifference(x: T, y: T) gives z: T; T: i8, i16, i32, i64, f16, bf16, f32, f64 or c64.
  */
-export function squaredDifference(x: TensorInput, y: TensorInput): Tensor {
+export function squaredDifference<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(squaredDifferenceOp, squaredDifference, x, y);
 }
 
@@ -3920,7 +3961,7 @@ export interface SqueezeOptions {
  *
  * @param input Of any shape.
  */
-export function squeeze(input: TensorInput, options?: SqueezeOptions): Tensor {
+export function squeeze<D extends DType = DType>(input: TensorInput<D>, options?: SqueezeOptions): Tensor<D> {
   return call1(squeezeOp, squeeze, input, options);
 }
 
@@ -4040,9 +4081,9 @@ const statelessRandomUniformIntOp = /* @__PURE__ */ defineOp(
  * @param minval A scalar: the smallest number.
  * @param maxval A scalar above minval, itself left out.
  */
-export function statelessRandomUniformInt(
-  runtime: Runtime, shape: TensorInput, seed: TensorInput, minval: TensorInput, maxval: TensorInput,
-): Tensor {
+export function statelessRandomUniformInt<D extends DType = DType>(
+  runtime: Runtime, shape: TensorInput, seed: TensorInput, minval: TensorInput<D>, maxval: TensorInput<D>,
+): Tensor<D> {
   return callMany(
     statelessRandomUniformIntOp, statelessRandomUniformInt, [shape, seed, minval, maxval], undefined, 1, runtime,
   )[0]!;
@@ -4072,7 +4113,7 @@ export interface StaticRegexReplaceOptions {
  */
 export function staticRegexReplace(
   input: TensorInput, pattern: string, rewrite: string, options?: StaticRegexReplaceOptions,
-): Tensor {
+): Tensor<'string'> {
   return call1(
     staticRegexReplaceOp, staticRegexReplace, input, withOptions(staticRegexReplaceOp, staticRegexReplace, options, {
     pattern, rewrite }),
@@ -4118,9 +4159,9 @@ export interface StridedSliceOptions {
  *   there.
  * @param strides From one element to the next, not 0; negative to go backwards.
  */
-export function stridedSlice(
-  input: TensorInput, begin: TensorInput, end: TensorInput, strides: TensorInput, options?: StridedSliceOptions,
-): Tensor {
+export function stridedSlice<D extends DType = DType>(
+  input: TensorInput<D>, begin: TensorInput, end: TensorInput, strides: TensorInput, options?: StridedSliceOptions,
+): Tensor<D> {
   return callMany(stridedSliceOp, stridedSlice, [input, begin, end, strides], options)[0]!;
 }
 
@@ -4238,7 +4279,7 @@ const stringToHashBucketFastOp = /* @__PURE__ */ defineOp(
  *
  * tf.StringToHashBucketFast(input: string) gives output: i64.
  */
-export function stringToHashBucketFast(input: TensorInput, numBuckets: number): Tensor {
+export function stringToHashBucketFast(input: TensorInput, numBuckets: number): Tensor<'i64'> {
   return call1(stringToHashBucketFastOp, stringToHashBucketFast, input, { numBuckets });
 }
 
@@ -4248,7 +4289,7 @@ const subOp = /* @__PURE__ */ defineOp('tf.Sub', 'x:T y:T');
  *
  * tf.Sub(x: T, y: T) gives z: T; T: u8, i8, u16, i16, i32, u32, i64, u64, f16, bf16, f32, f64 or c64.
  */
-export function sub(x: TensorInput, y: TensorInput): Tensor {
+export function sub<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
   return call2(subOp, sub, x, y);
 }
 
@@ -4271,7 +4312,9 @@ export interface SumOptions {
  * @param reductionIndices The dimensions to reduce, each once, in [-rank, rank), counted from the end if negative; none
  *   leaves the input as it is.
  */
-export function sum(input: TensorInput, reductionIndices: TensorInput, options?: SumOptions): Tensor {
+export function sum<D extends DType = DType>(
+  input: TensorInput<D>, reductionIndices: TensorInput = allAxes(input), options?: SumOptions,
+): Tensor<D> {
   return call2(sumOp, sum, input, reductionIndices, options);
 }
 
@@ -4281,7 +4324,7 @@ const tanOp = /* @__PURE__ */ defineOp('tf.Tan', 'x:T');
  *
  * tf.Tan(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function tan(x: TensorInput): Tensor {
+export function tan<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(tanOp, tan, x);
 }
 
@@ -4291,7 +4334,7 @@ const tanhOp = /* @__PURE__ */ defineOp('tf.Tanh', 'x:T');
  *
  * tf.Tanh(x: T) gives y: T; T: f16, bf16, f32, f64 or c64.
  */
-export function tanh(x: TensorInput): Tensor {
+export function tanh<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(tanhOp, tanh, x);
 }
 
@@ -4305,7 +4348,7 @@ const tanhGradOp = /* @__PURE__ */ defineOp('tf.TanhGrad', 'y:T dy:T');
  * @param y The activation's result.
  * @param dy The gradient with regard to it; of the same shape.
  */
-export function tanhGrad(y: TensorInput, dy: TensorInput): Tensor {
+export function tanhGrad<D extends DType = DType>(y: TensorInput<D>, dy: TensorInput<D>): Tensor<D> {
   return call2(tanhGradOp, tanhGrad, y, dy);
 }
 
@@ -4324,7 +4367,9 @@ const tensorScatterAddOp = /* @__PURE__ */ defineOp('tf.TensorScatterAdd', 'tens
  *   of the tensor, each in [0, size of the dimension); an error names the first ones that are not.
  * @param updates Of shape indices.shape[:-1] + tensor.shape[n:].
  */
-export function tensorScatterAdd(tensor: TensorInput, indices: TensorInput, updates: TensorInput): Tensor {
+export function tensorScatterAdd<D extends DType = DType>(
+  tensor: TensorInput<D>, indices: TensorInput, updates: TensorInput<D>,
+): Tensor<D> {
   return call3(tensorScatterAddOp, tensorScatterAdd, tensor, indices, updates);
 }
 
@@ -4345,7 +4390,9 @@ const tensorScatterUpdateOp = /* @__PURE__ */ defineOp(
  *   of the tensor, each in [0, size of the dimension); an error names the first ones that are not.
  * @param updates Of shape indices.shape[:-1] + tensor.shape[n:].
  */
-export function tensorScatterUpdate(tensor: TensorInput, indices: TensorInput, updates: TensorInput): Tensor {
+export function tensorScatterUpdate<D extends DType = DType>(
+  tensor: TensorInput<D>, indices: TensorInput, updates: TensorInput<D>,
+): Tensor<D> {
   return call3(tensorScatterUpdateOp, tensorScatterUpdate, tensor, indices, updates);
 }
 
@@ -4359,7 +4406,7 @@ const tileOp = /* @__PURE__ */ defineOp('tf.Tile', 'input:T multiples:Tmultiples
  * @param input Of any shape.
  * @param multiples How often, at least 0: one number for each dimension of the input.
  */
-export function tile(input: TensorInput, multiples: TensorInput): Tensor {
+export function tile<D extends DType = DType>(input: TensorInput<D>, multiples: TensorInput): Tensor<D> {
   return call2(tileOp, tile, input, multiples);
 }
 
@@ -4388,7 +4435,7 @@ export interface TopKResults {
  * @param input Of rank 1 at least.
  * @param k One number in [0, size of the last dimension].
  */
-export function topK(input: TensorInput, k: TensorInput, options?: TopKOptions): TopKResults {
+export function topK(input: TensorInput, k: TensorInput = 1, options?: TopKOptions): TopKResults {
   const results = callMany(topKOp, topK, [input, k], options, 2);
   return { values: results[0]!, indices: results[1]! };
 }
@@ -4405,7 +4452,9 @@ const transposeOp = /* @__PURE__ */ defineOp('tf.Transpose', 'x:T perm:Tperm!');
  * @param x Of any shape.
  * @param perm Each number in [0, rank) once.
  */
-export function transpose(x: TensorInput, perm: TensorInput): Tensor {
+export function transpose<D extends DType = DType>(
+  x: TensorInput<D>, perm: TensorInput = allAxes(x).reverse(),
+): Tensor<D> {
   return call2(transposeOp, transpose, x, perm);
 }
 
@@ -4503,7 +4552,9 @@ const unsortedSegmentSumOp = /* @__PURE__ */ defineOp(
  *   not. What has a negative number is left out.
  * @param numSegments One number, at least 0.
  */
-export function unsortedSegmentSum(data: TensorInput, segmentIds: TensorInput, numSegments: TensorInput): Tensor {
+export function unsortedSegmentSum<D extends DType = DType>(
+  data: TensorInput<D>, segmentIds: TensorInput, numSegments: TensorInput,
+): Tensor<D> {
   return call3(unsortedSegmentSumOp, unsortedSegmentSum, data, segmentIds, numSegments);
 }
 
@@ -4539,7 +4590,7 @@ const whereOp = /* @__PURE__ */ defineOp('tf.Where', 'input:T');
  *
  * @param input Of any shape.
  */
-export function where(input: TensorInput): Tensor {
+export function where(input: TensorInput): Tensor<'i64'> {
   return call1(whereOp, where, input);
 }
 
@@ -4551,7 +4602,7 @@ const zerosLikeOp = /* @__PURE__ */ defineOp('tf.ZerosLike', 'x:T');
  *
  * @param x Of any shape; its elements do not matter.
  */
-export function zerosLike(x: TensorInput): Tensor {
+export function zerosLike<D extends DType = DType>(x: TensorInput<D>): Tensor<D> {
   return call1(zerosLikeOp, zerosLike, x);
 }
 
@@ -4585,7 +4636,7 @@ export interface FusedConv2dOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Convolution of images, with a bias or a normalization of its channels and an activation.
@@ -4604,16 +4655,16 @@ export interface FusedConv2dOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function fusedConv2d(
-  input: TensorInput,
-  filter: TensorInput,
-  args: readonly TensorInput[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+export function fusedConv2d<D extends DType = DType>(
+  input: TensorInput<D>,
+  filter: TensorInput<D>,
+  args: readonly TensorInput<D>[],
+  strides: WindowSizes,
+  padding: Padding,
   options?: FusedConv2dOptions,
-): Tensor {
+): Tensor<D> {
   return callMany(
-    fusedConv2dOp, fusedConv2d, [input, filter, args], withOptions(fusedConv2dOp, fusedConv2d, options, { strides,
+    fusedConv2dOp, fusedConv2d, [input, filter, args], withWindows(fusedConv2dOp, fusedConv2d, options, { strides,
     padding }),
   )[0]!;
 }
@@ -4646,7 +4697,7 @@ export interface FusedDepthwiseConv2dNativeOptions {
    * Four numbers in the order of dataFormat: distances of the window's elements; 1 for batch and channels.
    * Default: [1, 1, 1, 1].
    */
-  dilations?: readonly number[];
+  dilations?: WindowSizes;
 }
 /**
  * Depthwise convolution of images, with a bias or a normalization, and an activation.
@@ -4665,17 +4716,17 @@ export interface FusedDepthwiseConv2dNativeOptions {
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
  */
-export function fusedDepthwiseConv2dNative(
-  input: TensorInput,
-  filter: TensorInput,
-  args: readonly TensorInput[],
-  strides: readonly number[],
-  padding: 'SAME' | 'VALID' | 'EXPLICIT',
+export function fusedDepthwiseConv2dNative<D extends DType = DType>(
+  input: TensorInput<D>,
+  filter: TensorInput<D>,
+  args: readonly TensorInput<D>[],
+  strides: WindowSizes,
+  padding: Padding,
   options?: FusedDepthwiseConv2dNativeOptions,
-): Tensor {
+): Tensor<D> {
   return callMany(
     fusedDepthwiseConv2dNativeOp, fusedDepthwiseConv2dNative, [input, filter, args],
-    withOptions(fusedDepthwiseConv2dNativeOp, fusedDepthwiseConv2dNative, options, { strides, padding }),
+    withWindows(fusedDepthwiseConv2dNativeOp, fusedDepthwiseConv2dNative, options, { strides, padding }),
   )[0]!;
 }
 
@@ -4713,8 +4764,8 @@ export interface FusedMatMulOptions {
  * @param b A matrix [k, n], or [n, k] if transposeB.
  * @param args One vector [n], the bias.
  */
-export function fusedMatMul(
-  a: TensorInput, b: TensorInput, args: readonly TensorInput[], options?: FusedMatMulOptions,
-): Tensor {
+export function fusedMatMul<D extends DType = DType>(
+  a: TensorInput<D>, b: TensorInput<D>, args: readonly TensorInput<D>[], options?: FusedMatMulOptions,
+): Tensor<D> {
   return callMany(fusedMatMulOp, fusedMatMul, [a, b, args], options)[0]!;
 }

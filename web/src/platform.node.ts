@@ -8,13 +8,17 @@ import { constants } from 'node:fs';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { inspect as inspectFunction } from 'node:util';
+import type { InspectOptions } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import { TandemError } from './errors.js';
 import { MODULE_FILES } from './module_files.js';
 import type { ModuleOption } from './module_files.js';
+import { toScalar } from './nested.js';
 import type { OpenFileFunction, Platform, ReplaceFileFunction } from './platform.js';
+import type { Tensor } from './tensor.js';
 
 let collect: (() => void) | undefined;
 const owners = new Set<object>();
@@ -111,6 +115,32 @@ export const replaceFile: ReplaceFileFunction = async (place, bytes, fail) => {
   }
 };
 
+// More elements are not all shown.
+const MAX_SHOWN = 1000;
+
+// What console.log and the like show; with `inspect`, which Node, Bun and Deno give, in their own way.
+function shown(tensor: Tensor, options: InspectOptions, inspect: typeof inspectFunction): string {
+  try {
+    if (tensor.size <= MAX_SHOWN) {
+      return `${String(tensor)} ${inspect(tensor.arraySync(), { ...options, depth: Infinity })}`;
+    }
+    const data = tensor.dataSync();
+    const some = Array.from({ length: 6 }, (_, i) => inspect(toScalar(data, tensor.dtype, i), options));
+    return `${String(tensor)} [ ${some.join(', ')}, ... ${tensor.size - some.length} more elements ]`;
+  } catch {
+    return String(tensor);
+  }
+}
+
+function showTensors(prototype: Tensor): void {
+  Object.defineProperty(prototype, Symbol.for('nodejs.util.inspect.custom'), {
+    value(this: Tensor, _depth: number, options: InspectOptions, inspect = inspectFunction) {
+      return shown(this, options, inspect);
+    },
+    configurable: true,
+  });
+}
+
 /** Node. */
 export const platform: Platform = {
   baseUrl: () => pathToFileURL(`${process.cwd()}/`).href,
@@ -143,5 +173,6 @@ export const platform: Platform = {
   isIsolated: () => true,
   whyNoThreads: () => undefined,
   defaultThreads: 1,
+  showTensors,
   print: (text) => void process.stdout.write(text),
 };

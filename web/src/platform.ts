@@ -5,6 +5,7 @@
 
 import type { ErrorCode, TandemError } from './errors.js';
 import type { ModuleOption } from './module_files.js';
+import type { Tensor } from './tensor.js';
 
 export { openFile, platform, replaceFile } from './platform.browser.js';
 
@@ -88,6 +89,8 @@ export interface Platform {
   whyNoThreads(): string | undefined;
   /** How many threads 'auto' means; 1 if the module without threads is the default. */
   readonly defaultThreads: number;
+  /** Has tensors shown with their elements, where what shows values asks how. */
+  showTensors?(prototype: Tensor): void;
   /** Writes a text to standard output. */
   print(text: string): void;
 }

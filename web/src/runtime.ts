@@ -14,7 +14,7 @@ import type { Capabilities, DeviceName } from './capabilities.js';
 import { currentContext, followed, runIn } from './context.js';
 import type { OpAttributes, OpFunction, OpFunctions, OpSpec } from './custom_ops.js';
 import { checkDType, createFilled, createTensor, shapeOf } from './create.js';
-import type { DType, TypedArray } from './dtypes.js';
+import type { DType, DTypeOf, TypedArray } from './dtypes.js';
 import { Engine } from './engine.js';
 import type { Handle } from './engine.js';
 import { attributed, errorFor, errorIn, failure, locationOf, Over, TandemError, textOf } from './errors.js';
@@ -64,20 +64,26 @@ export class Runtime {
   readonly trace: Trace;
   /** The layers over the device that ops run on, which `setLayers` has set; undefined for none. */
   readonly layers: Layers | undefined = undefined;
-  /** @internal */
-  readonly engine: Engine;
-  private registry: Registry | undefined;
-  private effects: Handle = 0;
+  // Makes each runtime another to matchers of tests, and says why there are no structured clones.
+  protected readonly id = Symbol('a tensor or runtime of tandem-rt; send what await tensor.data() gives');
+  #engine: Engine;
+  #registry: Registry | undefined;
+  #effects: Handle = 0;
 
   /** @internal */
   constructor(engine: Engine, capabilities: Capabilities) {
     if (!(engine instanceof Engine)) {
       throw new TandemError('InvalidArgument', 'expected a runtime to be made by createRuntime(), got new Runtime()');
     }
-    this.engine = engine;
+    this.#engine = engine;
     this.device = capabilities.device;
     this.capabilities = capabilities;
     this.trace = new Trace(engine);
+  }
+
+  /** @internal */
+  get engine(): Engine {
+    return this.#engine;
   }
 
   /** Whether `dispose` was called, or the engine has failed. */
@@ -93,6 +99,13 @@ export class Runtime {
    * @throws TandemError InvalidArgument for arrays that are not equally long, values that the dtype does not take, and
    * a shape with another number of elements; ResourceExhausted without memory for it.
    */
+  tensor<D extends DType>(
+    values: TensorLike | TypedArray, options: { shape?: readonly number[] | undefined; dtype: D },
+  ): Tensor<D>;
+  tensor<V extends TensorLike | TypedArray>(
+    values: V, shape?: readonly number[] | { shape: readonly number[]; dtype?: undefined },
+  ): Tensor<DTypeOf<V>>;
+  tensor(values: TensorLike | TypedArray, shapeOrOptions?: readonly number[] | TensorOptions): Tensor;
   tensor(values: TensorLike | TypedArray, shapeOrOptions?: readonly number[] | TensorOptions): Tensor {
     return this.make(this.tensor, () => {
       const { shape, dtype } = optionsOf(shapeOrOptions);
@@ -111,12 +124,12 @@ export class Runtime {
   }
 
   /** A tensor of zeros, f32 by default; of empty strings for 'string'. */
-  zeros(shape: readonly number[], dtype: DType = 'f32'): Tensor {
+  zeros<D extends DType = 'f32'>(shape: readonly number[], dtype: D = 'f32' as D): Tensor<D> {
     return this.make(this.zeros, () => this.filled('zeros', shape, dtype === 'string' ? '' : 0, dtype));
   }
 
   /** A tensor of ones, f32 by default. Not for strings. */
-  ones(shape: readonly number[], dtype: DType = 'f32'): Tensor {
+  ones<D extends DType = 'f32'>(shape: readonly number[], dtype: D = 'f32' as D): Tensor<D> {
     return this.make(this.ones, () => this.filled('ones', shape, 1, dtype));
   }
 
@@ -149,7 +162,7 @@ export class Runtime {
   }
 
   // Calls `create` on behalf of `entry`; what it gives becomes a tensor.
-  private make(entry: (...args: never[]) => Tensor, create: () => Handle): Tensor {
+  private make(entry: (...args: never[]) => Tensor, create: () => Handle): Tensor<never> {
     return attributed(entry, () => newTensor(this, this.engine, this.engine.place(create())));
   }
 
@@ -198,7 +211,7 @@ export class Runtime {
       const list = copyOf(inputs, op.name) as TensorInput[];
       const { results } = options;
       if (isSimple && results === undefined) return { op, attrs, count: 1, grouped: list };
-      const known = copyOptions(attrs, op.name) as Readonly<Record<string, AttrValue>>;
+      const known = copyOptions(attrs, op) as Readonly<Record<string, AttrValue>>;
       const count = results ?? numResults(definition, list.length, known);
       if (!Number.isSafeInteger(count) || count < 0 || count > MAX_RESULTS) {
         throw errorIn(op.name, 'InvalidArgument', `expected results to be 0 to ${MAX_RESULTS}, got ${String(count)}`);
@@ -253,16 +266,21 @@ export class Runtime {
     });
   }
 
+  /** Has the definitions of ops read anew, when they have changed. @internal */
+  forgetDefinitions(): void {
+    this.#registry = undefined;
+  }
+
   private ensureRegistry(): Registry {
     if (this.engine.closed !== undefined) throw this.engine.whyClosed();
-    this.registry ??= new Registry(this.engine);
-    return this.registry;
+    this.#registry ??= new Registry(this.engine);
+    return this.#registry;
   }
 
   /** The chain that orders effects. @internal */
   chain(): Handle {
-    if (this.effects === 0) this.effects = this.engine.createChain();
-    return this.effects;
+    if (this.#effects === 0) this.#effects = this.engine.createChain();
+    return this.#effects;
   }
 
   // Requests and scopes.
@@ -377,21 +395,22 @@ export class Runtime {
       await engine.events.when((id) => engine.askSettled(id));
       await engine.gpu?.finished(0);
     } while (await engine.kernels?.settled());
-    if (this.effects === 0 || engine.closed !== undefined) return;
-    const effects = this.effects;
+    if (this.#effects === 0 || engine.closed !== undefined) return;
+    const effects = this.#effects;
     try {
       await engine.events.when((id) => engine.askChainReady(effects, id));
     } catch (error) {
       // The effects to come start anew.
-      if (this.effects === effects) this.dropChain();
+      if (this.#effects === effects) this.dropChain();
       throw error;
     }
   }
 
   private dropChain(): void {
-    if (this.effects === 0) return;
-    const { effects, engine } = this;
-    this.effects = 0;
+    if (this.#effects === 0) return;
+    const { engine } = this;
+    const effects = this.#effects;
+    this.#effects = 0;
     engine.releaseChain(effects);
   }
 

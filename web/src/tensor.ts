@@ -8,7 +8,7 @@
 import type { DeviceName } from './capabilities.js';
 import { currentContext, contexts, followed } from './context.js';
 import type { Context } from './context.js';
-import type { DType, TypedArray } from './dtypes.js';
+import type { DataTypes, DType, TypedArray } from './dtypes.js';
 import { Engine, Ref } from './engine.js';
 import type { Description, Handle, TensorState } from './engine.js';
 import { attribute, attributed, errorFor, errorIn, Over, TandemError } from './errors.js';
@@ -27,33 +27,46 @@ import type { WaitOptions } from './waiting.js';
  * `dispose()`, or `using y = …`, frees its memory at once. A tensor that is not disposed of is freed some time after
  * nothing refers to it any more.
  */
-export class Tensor {
+export class Tensor<D extends DType = DType> {
+  // What others see, such as matchers of tests and structured clones, are the runtime and this: it is equal for
+  // tensors that are references to the same elements, and no other.
   /** The runtime that the tensor is of. */
   readonly runtime: Runtime;
   /** @internal */
-  readonly engine: Engine;
-  /** @internal */
   readonly ref: Ref;
-  /** The context it was made in, which what is computed from it belongs to, too. @internal */
-  context: Context | undefined;
+  #context: Context | undefined;
   // Private to the engine of JavaScript, too: what has it was made here.
   #shape: readonly number[] | undefined;
-  private knownDType: DType | undefined;
+  #dtype: DType | undefined;
 
   /** @internal */
   constructor(runtime: Runtime, engine: Engine, pointer: Handle) {
     if (!(engine instanceof Engine)) throw notMade('Tensor');
     this.runtime = runtime;
-    this.engine = engine;
     this.ref = new Ref(pointer);
-    this.context = undefined;
+    this.#context = undefined;
     this.#shape = undefined;
-    this.knownDType = undefined;
+    this.#dtype = undefined;
   }
 
   /** Whether a value is a tensor made here, not by another copy of the package, and no object like one. @internal */
   static isOurs(value: unknown): value is Tensor {
     return typeof value === 'object' && value !== null && #shape in value;
+  }
+
+  /** @internal */
+  get engine(): Engine {
+    // An object that only looks like a tensor has no runtime, which is said later.
+    return (this.runtime as Runtime | undefined)?.engine as Engine;
+  }
+
+  /** The context it was made in, which what is computed from it belongs to, too. @internal */
+  get context(): Context | undefined {
+    return this.#context;
+  }
+
+  set context(context: Context | undefined) {
+    this.#context = context;
   }
 
   /**
@@ -67,8 +80,8 @@ export class Tensor {
   }
 
   /** The type of its elements. Throws as `shape` does. */
-  get dtype(): DType {
-    return this.knownDType ?? this.describeFor('dtype').dtype;
+  get dtype(): D {
+    return ((isTensor(this) ? this.#dtype : undefined) ?? this.describeFor('dtype').dtype) as D;
   }
 
   /** How many dimensions it has. Throws as `shape` does. */
@@ -106,7 +119,7 @@ export class Tensor {
    *
    * @throws TandemError the error that the tensor has become; the reason of `signal`, which ends the waiting only.
    */
-  data<A extends TypedArray | string[] = TypedArray | string[]>(options?: WaitOptions): Promise<A> {
+  data<A extends TypedArray | string[] = DataTypes[D]>(options?: WaitOptions): Promise<A> {
     return this.whenAvailable(options, this.data, (pointer) => this.copyElements(pointer) as A);
   }
 
@@ -117,7 +130,7 @@ export class Tensor {
    * @throws TandemError as `data` rejects; FailedPrecondition on webgpu, and for what depends on something that comes by
    * the event loop alone, such as the promise of a kernel in JavaScript.
    */
-  dataSync<A extends TypedArray | string[] = TypedArray | string[]>(): A {
+  dataSync<A extends TypedArray | string[] = DataTypes[D]>(): A {
     return attributed(this.dataSync, () => this.copyElements(this.computed('dataSync')) as A);
   }
 
@@ -236,7 +249,7 @@ export class Tensor {
   }
 
   /** Another reference to the same elements, to be disposed of by itself. */
-  clone(): Tensor {
+  clone(): Tensor<D> {
     const pointer = this.pointerFor('clone', this.clone);
     return newTensor(this.runtime, this.engine, this.engine.share(pointer), this.context);
   }
@@ -260,10 +273,22 @@ export class Tensor {
     return `Tensor ${this.typeText()}${state === 'pending' ? ' (pending)' : ''}`;
   }
 
+  /**
+   * For JSON.stringify: the elements in nested arrays, which `runtime.tensor` takes; integers beyond 2^53 are strings.
+   * What `toString` says, if the elements cannot be had at once, as on webgpu.
+   */
+  toJSON(): unknown {
+    try {
+      return withoutBigints(this.arraySync());
+    } catch {
+      return this.toString();
+    }
+  }
+
   /** What describes its type in errors: "f32[2,2]". */
   private typeText(): string {
-    if (this.knownDType === undefined || this.#shape === undefined) return '(of a shape not known yet)';
-    return `${this.knownDType}[${this.#shape.join(',')}]`;
+    if (this.#dtype === undefined || this.#shape === undefined) return '(of a shape not known yet)';
+    return `${this.#dtype}[${this.#shape.join(',')}]`;
   }
 
   /** The engine's tensor; throws for `what` was asked of a disposed tensor. @internal */
@@ -278,13 +303,13 @@ export class Tensor {
 
   /** The dtype, if it is known already. @internal */
   dtypeIfKnown(): DType | undefined {
-    if (this.knownDType === undefined && !this.disposed) this.knownDType = this.engine.dtypeOf(this.ref.pointer);
-    return this.knownDType;
+    if (this.#dtype === undefined && !this.disposed) this.#dtype = this.engine.dtypeOf(this.ref.pointer);
+    return this.#dtype;
   }
 
   private describe(pointer: Handle): Description {
     const description = this.engine.describe(pointer);
-    this.knownDType ??= description.dtype;
+    this.#dtype ??= description.dtype;
     if (this.#shape === undefined && description.shape !== undefined) this.#shape = Object.freeze(description.shape);
     return description;
   }
@@ -293,7 +318,7 @@ export class Tensor {
     const pointer = this.pointerFor(what);
     const { state } = this.describe(pointer);
     const shape = this.#shape;
-    const dtype = this.knownDType;
+    const dtype = this.#dtype;
     if (shape !== undefined && dtype !== undefined) return { shape, dtype };
     if (state === 'error') throw this.takeError(pointer);
     throw errorIn(what, 'FailedPrecondition',
@@ -371,6 +396,12 @@ export class Tensor {
   }
 }
 
+function withoutBigints(value: Nested): unknown {
+  if (Array.isArray(value)) return value.map(withoutBigints);
+  if (typeof value !== 'bigint') return value;
+  return BigInt.asIntN(54, value) === value ? Number(value) : String(value);
+}
+
 /** Whether a value is a tensor that this package made. */
 export const isTensor: (value: unknown) => value is Tensor = Tensor.isOurs;
 
@@ -382,8 +413,8 @@ function notMade(what: string): TandemError {
 /** A new tensor, which belongs to the context of the call, and to `inherited`. @internal */
 export function newTensor(
   runtime: Runtime, engine: Engine, pointer: Handle, inherited: Context | undefined = undefined,
-): Tensor {
-  const tensor = new Tensor(runtime, engine, pointer);
+): Tensor<never> {
+  const tensor = new Tensor<never>(runtime, engine, pointer);
   engine.watch(tensor);
   if (contexts.alive !== 0) {
     tensor.context = currentContext() ?? inherited;

@@ -8,27 +8,31 @@ import { errorIn } from './errors.js';
 
 /** What a runtime records: each op with its name, shapes, attributes, time in the queue and time of running. */
 export class Trace {
+  readonly #engine: Engine;
+
   /** @internal */
-  constructor(private readonly engine: Engine) {}
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
 
   /** Records from now on. */
   start(): void {
-    this.engine.startTrace();
+    this.#engine.startTrace();
   }
 
   /** Records no longer. */
   stop(): void {
-    this.engine.stopTrace();
+    this.#engine.stopTrace();
   }
 
   /** Forgets what was recorded. */
   clear(): void {
-    this.engine.clearTrace();
+    this.#engine.clearTrace();
   }
 
   /** What was recorded, for chrome://tracing and ui.perfetto.dev. */
   json(): string {
-    return this.engine.traceJson();
+    return this.#engine.traceJson();
   }
 
   /**

@@ -92,7 +92,7 @@ describe('a call that repeats another', () => {
     gone.dispose();
     expect(errorOf(() => concat([gone, gone], 0)).message).to.match(/not disposed of/);
     const wrong = errorOf(() => matMul(x, x, { transposeB: 1 }));
-    expect(wrong.message).to.match(/transpose_b must be a boolean, got number 1/);
+    expect(wrong.message).to.match(/transposeB must be a boolean, got number 1/);
     expect(errorOf(() => matMul(x, x, 'transposeB')).message).to.match(/expected an object of attributes/);
   });
 

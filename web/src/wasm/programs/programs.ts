@@ -66,8 +66,7 @@ class ModulePrograms implements Programs {
     return task.perform(async () => {
       const kernels = (engine.kernels ??= new ModuleKernels(engine, common)) as ModuleKernels;
       const name = registerOp(spec, kernels, (added) => {
-        // The definitions are read anew.
-        (runtime as unknown as { registry: undefined }).registry = undefined;
+        runtime.forgetDefinitions();
         return runtime.ops().find((op) => op.name === added)!;
       }, task);
       return runtime.op<Result>(name);

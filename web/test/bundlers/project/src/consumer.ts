@@ -59,6 +59,15 @@ async function main(signal: AbortSignal): Promise<number> {
   const best = argMax(joined, 0);
   console.log(dtype, shape.length, await indices.array(), await filtered.data({ signal }), best.size);
 
+  const typed32: Float32Array = await sum(add(rt.tensor([[1, 2]]), 1)).data();
+  const ints: Tensor<'i32'> = rt.tensor([1], { dtype: 'i32' });
+  const wide: BigInt64Array = rt.tensor([1n]).dataSync();
+  const data = await ints.data();
+  const sure: Int32Array = data;
+  // @ts-expect-error an i32 tensor has other data
+  const wrongData: Float32Array = data;
+  console.log(typed32, wide, sure, wrongData);
+
   const recording: Recording<{ values: Tensor; indices: Tensor }> =
     await rt.record((input) => topK(input, 1), { inputs: [x], name: 'top', maxInlineBytes: 64 });
   const loaded: Program = await rt.loadProgram(recording.program.toBytes(), { weights: recording.weights, signal });

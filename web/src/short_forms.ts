@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What calls may leave out or write shorter than the definitions of ops have it, as in TensorFlow.js. Functions of ops
+// use these, so that programs without such ops do not have them.
+
+import { withOptions } from './call.js';
+import type { TensorInput } from './call.js';
+import type { Entry } from './errors.js';
+import { inferLayout } from './nested.js';
+import type { Op } from './op.js';
+import { isTensor } from './tensor.js';
+
+/** Sizes of a window, or steps: one for all dimensions of the image, one for each of them, or one for each dimension. */
+export type WindowSizes = number | readonly number[];
+
+/** What is around an image: by a rule, so many elements at each of its sides, or [before, after] for each dimension. */
+export type Padding = 'SAME' | 'VALID' | 'EXPLICIT' | 'same' | 'valid' | 'explicit' | number
+  | readonly (readonly [number, number])[];
+
+/** All axes of an argument. FailedPrecondition while its shape is pending. */
+export function allAxes(x: TensorInput): number[] {
+  const rank = isTensor(x) ? x.rank : inferLayout(x).shape.length;
+  return Array.from({ length: rank }, (_, axis) => axis);
+}
+
+/** The sizes of a slice that reaches to the end. */
+export function restOf(begin: TensorInput): TensorInput {
+  return isTensor(begin) ? Array.from({ length: begin.size }, () => -1)
+    : Array.from(Array.isArray(begin) || ArrayBuffer.isView(begin) ? (begin as number[]) : [begin], () => -1);
+}
+
+/** The attributes of an op with windows: as `withOptions`, with what is shorter written out. */
+export function withWindows(op: Op, entry: Entry, options: object | undefined, required: object): object {
+  const all = withOptions(op, entry, options, required) as Record<string, unknown>;
+  const channelsFirst = typeof all['dataFormat'] === 'string' && all['dataFormat'].startsWith('NC');
+  const dims = op.name.includes('3D') ? 3 : 2;
+  const around = <T>(values: readonly T[], none: T): T[] => (
+    channelsFirst ? [none, none, ...values] : [none, ...values, none]);
+  for (const name of ['ksize', 'strides', 'dilations']) {
+    const value = all[name];
+    if (typeof value === 'number') all[name] = around(Array.from({ length: dims }, () => value), 1);
+    else if (Array.isArray(value) && value.length === dims) all[name] = around(value as number[], 1);
+  }
+  const { padding } = all;
+  if (typeof padding === 'string') all['padding'] = padding.toUpperCase();
+  else if (op.attrs.has('explicitPaddings') && (typeof padding === 'number' || Array.isArray(padding))) {
+    const sides = typeof padding === 'number'
+      ? Array.from({ length: dims }, () => [padding, padding]) : padding as number[][];
+    all['padding'] = 'EXPLICIT';
+    all['explicitPaddings'] = (sides.length === dims ? around(sides, [0, 0]) : sides).flat();
+  }
+  return all;
+}
