@@ -55,8 +55,13 @@ Kernel&& Kernel::WithCode(std::shared_ptr<const void> code) && {
 }
 
 namespace {
-// About the cost of handing a piece of work to another thread and hearing of its end, in nanoseconds.
+// About the cost of handing a piece of work to another thread and hearing of its end, in nanoseconds of native code,
+// which is what costs are estimated for: WebAssembly takes two to three times as long.
+#ifdef __wasm__
+constexpr double kWorthSplitting = 8'000;
+#else
 constexpr double kWorthSplitting = 20'000;
+#endif
 }  // namespace
 
 bool KernelFrame::AllocateDenseResult(size_t i) {
