@@ -350,6 +350,14 @@ for (const isIsolated of [false, true]) {
       await page.screenshot({ path: screenshot('dark'), fullPage: true });
     });
 
+    test('has pad and answer on a small screen at once', async () => {
+      await page.setViewportSize({ width: 360, height: 640 });
+      for (const id of ['pad', 'answer', 'clear']) {
+        const box = await page.locator(`#${id}`).boundingBox();
+        assert.ok(box && box.y >= 0 && box.y + box.height <= 640, `${id} is at ${JSON.stringify(box)}`);
+      }
+    });
+
     test('had no problems', () => assert.deepEqual(problems, []));
   });
 }
