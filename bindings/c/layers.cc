@@ -38,7 +38,17 @@ StatusOr<LayerReports*> GetReports(Running& runtime) {
 
 StatusOr<OpHandler*> AddLayers(Running& runtime, std::string_view text) {
   TANDEM_ASSIGN_OR_RETURN(LayerReports* const reports, GetReports(runtime));
-  return GetOrMakeOpHandler(runtime.core, text, reports->MakeOptions(runtime.host()));
+  StackedOpHandlerOptions options = reports->MakeOptions(runtime.host());
+  options.substitutions = [&runtime](std::string_view name) -> StatusOr<RcRef<Substitutions>> {
+    SubstitutionTables* tables;
+    {
+      const std::lock_guard lock(runtime.adding);
+      tables = runtime.substitutions.get();
+    }
+    if (tables == nullptr) return MakeError(StatusCode::kNotFound, "expected a table of substitutions, got ", name);
+    return tables->Find(name);
+  };
+  return GetOrMakeOpHandler(runtime.core, text, options);
 }
 
 namespace {

@@ -29,6 +29,7 @@
 #include "tandem/program_recorder.h"
 #include "tandem/program_runner.h"
 #include "tandem/small_array.h"
+#include "tandem/substitution_op_handler.h"
 
 namespace tandem::c {
 
@@ -38,15 +39,22 @@ class RunningPart {
   virtual ~RunningPart() = default;
 };
 
+// Tables of substitutions, of substitutions.cc.
+class SubstitutionTables : public RunningPart {
+ public:
+  virtual StatusOr<RcRef<Substitutions>> Find(std::string_view name) = 0;
+};
+
 // What runs behind a tandem_runtime: ops, the CPU, and the device that calls go to unless they say otherwise.
 struct Running {
   explicit Running(HostContext::Options options) : core(std::move(options)) {}
   HostContext& host() { return core.host(); }
   std::unique_ptr<RunningPart> layers;  // of layers.cc; null: none. What is in `core` reports to it.
   CoreRuntime core;
+  std::unique_ptr<SubstitutionTables> substitutions;  // null: none
   KernelOpHandler* cpu = nullptr;
   OpHandler* device = nullptr;
-  std::mutex adding;  // of a device, and of `layers`
+  std::mutex adding;  // of a device, of `layers` and `substitutions`
 };
 
 // Makes `runtime`, which nobody else has seen, run with the CPU, all ops and `device`; null for the CPU alone.

@@ -70,6 +70,8 @@ typedef struct tandem_program tandem_program;
 typedef struct tandem_recording tandem_recording;
 // Ops, kernels and devices that were added at run time.
 typedef struct tandem_op_library tandem_op_library;
+// A library of functions that TVM compiled, which stays loaded.
+typedef struct tandem_tvm_library tandem_tvm_library;
 
 // The kinds of errors.
 typedef int32_t tandem_code;
@@ -250,6 +252,9 @@ TANDEM_C_API tandem_status* tandem_op_registry_json(tandem_runtime* runtime, cha
 //                         of the result; otherwise each op has its own. {reports=10}: how many differences are kept,
 //                         otherwise 64
 //   log                   prints calls and results; {elements=8} of a tensor; with {sync} each when it is there
+//   substitute:NAME|DEVICE
+//                         runs other ops, or compiled functions, in place of those that a table names, which
+//                         tandem_substitutions_add has made
 // Brackets say what belongs together: "shadow:(profile:vulkan)|cpu". What is recorded goes under layers, by
 // tandem_recording_device, or over them: "profile:record:cpu", with the device that it gave.
 
@@ -277,6 +282,16 @@ TANDEM_C_API tandem_status* tandem_layers_shadow(tandem_runtime* runtime, char**
 // Of the first 64 results that nan-guard found, whether or not they became errors: [{"op", "location", "result",
 // "metadata", "element", "value", "message"}, ...].
 TANDEM_C_API tandem_status* tandem_layers_nan_guard(tandem_runtime* runtime, char** json, size_t* size);
+
+// Makes a table of substitutions for layers, under a name without any of ":|(){}", from the JSON that
+// core/handlers/README.md describes. What a table says of libraries of compiled functions runs their code.
+// TANDEM_INVALID_ARGUMENT with name, line and column for what is wrong, TANDEM_NOT_FOUND for an op, a library or a
+// function that is not there, TANDEM_ALREADY_EXISTS for a name that the runtime has.
+TANDEM_C_API tandem_status* tandem_substitutions_add(tandem_runtime* runtime, const char* name, const char* json,
+                                                     size_t size);
+// The same from the table that a library of compiled functions has itself, as its symbol tandem_substitutions.
+// TANDEM_NOT_FOUND for a library without one. Not in WebAssembly.
+TANDEM_C_API tandem_status* tandem_substitutions_load(tandem_runtime* runtime, const char* name, const char* library);
 
 // Tensors.
 
@@ -544,6 +559,19 @@ TANDEM_C_API tandem_status* tandem_op_library_create(tandem_runtime* runtime, ui
 // calls that run or are pending end as they would have. `unloaded`, which may be null, is a chain for the caller to
 // wait for: until that has happened and nothing of the library is used any more, at once if there are other references.
 TANDEM_C_API tandem_status* tandem_op_library_unload(tandem_op_library* library, tandem_chain** unloaded);
+
+// Functions compiled by TVM, or for its ABIs: tandem_runtime_add_tvm_ops defines the ops that call them. Not in
+// WebAssembly.
+
+// Loads a library as these ops do, to look at it before, and to keep it loaded: for the same file the same one, in the
+// whole process. TANDEM_NOT_FOUND if there is no such file, TANDEM_FAILED_PRECONDITION with the system's reason if it
+// is no library, lacks what it needs, or is for another version of tvm-ffi.
+TANDEM_C_API tandem_status* tandem_tvm_library_load(const char* path, tandem_tvm_library** library);
+TANDEM_C_API void tandem_tvm_library_release(tandem_tvm_library* library);
+// Absolute, without links, as an attribute lib_path takes it.
+TANDEM_C_API const char* tandem_tvm_library_path(const tandem_tvm_library* library);
+// Success if it has the function, by either ABI; TANDEM_NOT_FOUND if not.
+TANDEM_C_API tandem_status* tandem_tvm_library_check(const tandem_tvm_library* library, const char* function);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -5,6 +5,7 @@
 
 #include "deferred_call.h"
 
+#include <atomic>
 #include <new>
 #include <utility>
 
@@ -82,9 +83,7 @@ class DeferredCall final : public tandem_plugin_call, public Task {
     return Status();
   }
   Status Defer(tandem_plugin_call**) override { return FailedPrecondition("the call is deferred already"); }
-  bool IsCancelled() override {
-    return !exec_.CheckActive().ok() || host().pending_ops().epoch() != epoch_ || !host().MayGoOn();
-  }
+  bool IsCancelled() override;
   bool IsExact() const override { return host().is_exact(); }
   void Finish(Status error) override;
   void Run() override { delete this; }
@@ -97,6 +96,7 @@ class DeferredCall final : public tandem_plugin_call, public Task {
   };
 
   HostContext& host() const { return exec_.host(); }
+  Status Reason() const;
   void FinishResult(size_t index, const Status& error);
 
   std::shared_ptr<const void> in_use_;  // ends last
@@ -109,6 +109,7 @@ class DeferredCall final : public tandem_plugin_call, public Task {
   std::unique_ptr<Result[]> results_;
   std::unique_ptr<std::optional<Tensor>[]> made_;  // what a result is described as, and later is
   Producer<Chain> chain_;
+  std::atomic<bool> was_stopped_{false};  // whether IsCancelled said yes
 };
 
 Status DeferredCall::Init(KernelFrame& frame, std::shared_ptr<const void> in_use) {
@@ -159,6 +160,20 @@ Status DeferredCall::Set(size_t index, const Tensor& tensor) {
   return Status();
 }
 
+bool DeferredCall::IsCancelled() {
+  if (was_stopped_.load(std::memory_order_relaxed)) return true;
+  if (exec_.CheckActive().ok() && host().pending_ops().epoch() == epoch_ && host().MayGoOn()) return false;
+  was_stopped_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+// Why the plug-in was told to end; an error in any case.
+Status DeferredCall::Reason() const {
+  TANDEM_RETURN_IF_ERROR(exec_.CheckActive());
+  // By the host, which has been restarted since, or which may not go on.
+  return Status::Error(StatusCode::kCancelled, "cancelled while it ran");
+}
+
 void DeferredCall::FinishResult(size_t index, const Status& error) {
   Result& result = results_[index];
   std::optional<Tensor>& made = made_[index];
@@ -171,6 +186,8 @@ void DeferredCall::FinishResult(size_t index, const Status& error) {
 void DeferredCall::Finish(Status error) {
   // Waiters may take over inputs that nobody else refers to.
   inputs_.reset();
+  // A plug-in that was told to end may give anything, as kernels that run may: that is discarded (CA-4).
+  if (was_stopped_.load(std::memory_order_relaxed)) error = Reason();
   for (size_t i = 0; i < num_results; ++i) FinishResult(i, error);
   if (chain_) error.ok() ? chain_.Emplace() : chain_.SetError(error);
   // The host waits for what is held, and then for its queue: nothing of it is used after that.

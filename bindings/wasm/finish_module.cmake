@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Run after Emscripten has written GLUE for a module with threads: OUTPUT is the same, but says what its file is called
-# for this ENVIRONMENT, has the placeholders of threads_library.js, and gives a worker's options as the literal that
-# bundlers look for.
+# Run after Emscripten has written GLUE for a module with threads: OUTPUT is the same, but has its workers run what the
+# option workerUrl says, since bundlers give the file another name, and has the placeholders of threads_library.js. For
+# browsers its factory also goes by a name, for bundlers that take the exports of a script away.
 
 function(replace from to)
   string(FIND "${text}" "${from}" place)
@@ -15,11 +15,11 @@ function(replace from to)
 endfunction()
 
 file(READ "${GLUE}" text)
-replace("\"tandem-threads.js\"" "\"tandem-threads-${ENVIRONMENT}.js\"")
+replace("new URL(\"tandem-threads.js\",import.meta.url)" "Module[\"workerUrl\"]")
 replace("return{env:wasmImports," "return{placeholder:tandemPlaceholders,env:wasmImports,")
 # The functions themselves, before Emscripten puts wrappers in the place of some.
 replace("applySignatureConversions(wasmExports);" "applySignatureConversions(tandemExports=wasmExports);")
 if(ENVIRONMENT STREQUAL "web")
-  replace("import.meta.url),workerOptions)" "import.meta.url),{type:\"module\",name:\"em-pthread\"})")
+  replace("export default " "export default globalThis[Symbol.for(\"tandem-rt/threads\")]=")
 endif()
 file(WRITE "${OUTPUT}" "${text}")

@@ -23,8 +23,15 @@ namespace {
 
 class Reader {
  public:
-  Reader(CoreRuntime& runtime, std::string_view text, std::string_view file, const SubstituteLoader& load)
-      : runtime_(runtime), original_(text), text_(text), reader_(text_), file_(file), load_(load) {}
+  Reader(CoreRuntime& runtime, std::string_view text, std::string_view file, const SubstituteLoader& load,
+         std::string_view own_library)
+      : runtime_(runtime),
+        original_(text),
+        text_(text),
+        reader_(text_),
+        file_(file),
+        load_(load),
+        own_library_(own_library) {}
 
   StatusOr<std::vector<Substitution>> Read() {
     static constexpr std::string_view kKeys[] = {"substitutions"};
@@ -192,6 +199,7 @@ class Reader {
       (key == 2 ? library : function) = std::string(text);
       return Status();
     }));
+    if (function && !library && !own_library_.empty()) library = std::string(own_library_);
     const bool is_function = library && function;
     if ((def != nullptr) == is_function || library.has_value() != function.has_value()) {
       return Error(position, "expected either \"op\", or \"library\" and \"function\", in what is used");
@@ -328,14 +336,16 @@ class Reader {
   JsonReader reader_;
   const std::string_view file_;
   const SubstituteLoader& load_;
+  const std::string_view own_library_;
   std::vector<Substitution> rules_;
 };
 
 }  // namespace
 
 StatusOr<std::vector<Substitution>> ParseSubstitutions(CoreRuntime& runtime, std::string_view text,
-                                                       std::string_view file, const SubstituteLoader& load) {
-  return Reader(runtime, text, file, load).Read();
+                                                       std::string_view file, const SubstituteLoader& load,
+                                                       std::string_view own_library) {
+  return Reader(runtime, text, file, load, own_library).Read();
 }
 
 }  // namespace tandem

@@ -57,15 +57,24 @@ StatusOr<RcRef<Substitutions>> Devices::FindTable(std::string_view table) {
   TANDEM_ASSIGN_OR_RETURN(const std::vector<std::byte> content, ReadContent(std::string(table)));
   SubstituteLoader load;
 #ifdef TANDEM_TOOL_HAS_TVM
-  load = [&core](std::string_view library, std::string_view function) {
-    return tvm::LoadSubstitute(static_cast<KernelOpHandler&>(*core.FindHandler("cpu")), library, function);
+  auto* const cpu = static_cast<KernelOpHandler*>(core.FindHandler("cpu"));
+  load = [cpu](std::string_view library, std::string_view function) {
+    return tvm::LoadSubstitute(*cpu, library, function);
   };
 #endif
   const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
-  TANDEM_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseSubstitutions(core, text, table, load));
+  StatusOr<std::vector<Substitution>> rules = std::vector<Substitution>();
+#ifdef TANDEM_TOOL_HAS_TVM
+  constexpr std::string_view kLibrary = "\177ELF";
+  const bool is_library = text.starts_with(kLibrary);
+  rules = is_library ? tvm::LoadSubstitutions(core, *cpu, table) : ParseSubstitutions(core, text, table, load);
+#else
+  rules = ParseSubstitutions(core, text, table, load);
+#endif
+  TANDEM_RETURN_IF_ERROR(rules.status());
   RcRef<Substitutions> made = MakeRef<Substitutions>(core);
   if (!made) return Status::OutOfMemory();
-  TANDEM_RETURN_IF_ERROR(made->Add(std::move(rules)).status());
+  TANDEM_RETURN_IF_ERROR(made->Add(std::move(*rules)).status());
   tables_.emplace(table, made);
   return made;
 }

@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 """Runs the command-line tool on small programs, and checks what it prints and writes, and its errors and exit codes.
 
-usage: tool_test.py TOOL [OP_LIBRARY]    the library is that of tests/unit/plugins/good.c
+usage: tool_test.py TOOL [OP_LIBRARY [TVM_LIBRARY]]    the libraries are those of tests/unit/plugins/good.c and
+                                                       tests/unit/tvm/libraries/classic.c
 """
 
 import ast
@@ -27,6 +28,7 @@ except ImportError:
 
 TOOL = ""
 OP_LIBRARY = ""
+TVM_LIBRARY = ""
 COMMANDS = ("run", "check", "convert", "bench", "ops", "devices", "completion")
 
 # The contract's own, PR-1.
@@ -389,6 +391,13 @@ class ToolTest(unittest.TestCase):
         self.assertIn(f"{wrong}:2:10: op tf.Lug is not defined, did you mean tf.Log",
                       self.fails(*run, "--substitute", wrong))
         self.assertIn("none.json", self.fails(*run, "--substitute", "none.json"))
+        if TVM_LIBRARY:
+            # It says itself that it replaces tf.Neg of three numbers by its addone.
+            neg = self.write("neg.mlir", LOG.replace("tf.Log", "tf.Neg"))
+            three = self.write("three.npy", floats((3,), (1, 2, 3)))
+            self.assertIn("output0: f32[3] = [2, 3, 4]",
+                          self.ok("run", neg, "--input", three, "--substitute", TVM_LIBRARY))
+            self.assertIn("to have a table of substitutions", self.fails(*run, "--substitute", OP_LIBRARY))
         self.assertIn("expected a file without any of", self.fails(*run, "--substitute", "a|b"))
 
     def test_op_libraries(self):
@@ -626,4 +635,5 @@ class ToolTest(unittest.TestCase):
 if __name__ == "__main__":
     TOOL = os.path.abspath(sys.argv[1])
     OP_LIBRARY = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
+    TVM_LIBRARY = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else ""
     unittest.main(argv=sys.argv[:1])

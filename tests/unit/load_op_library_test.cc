@@ -276,6 +276,29 @@ TEST_F(LoadOpLibraryTest, DL1_DeferredCallsHearOfCancellation) {
   ExpectGone(library.Unload());
 }
 
+// A call that stops as soon as it may has the reason of the cancellation, too: this diagnostic handler hears of that
+// after calls can see it and before pending results are told, and returns only when the call has finished.
+TEST(DeferredCallTest, CA1_TheReasonIsTheCancellations) {
+  TensorHandle late;
+  HostContext::Options options = TestRuntime::WithWorkers(2);
+  options.diagnostic_handler = [&late](const Status& error) {
+    if (error.message() != "enough") return;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!late.IsAvailable() && !late.IsError() && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(late.IsError());
+  };
+  TestRuntime rt(std::move(options));
+  const StatusOr<LoadedOpLibrary> library = LoadOpLibrary(rt.runtime(), PathOf("good"));
+  ASSERT_TRUE(library.ok()) << library.status().ToString();
+  OpAttrs attrs;
+  ASSERT_TRUE(attrs.Set("until_cancelled", true));
+  late = rt.Call("plug.Later", {rt.F32({1, 2})}, attrs);
+  rt.host().CancelExecution("enough");
+  EXPECT_EQ(rt.ErrorOf(late), "[plug.Later] enough");
+}
+
 // The thread that ends the last call is the library's: others unload it.
 TEST_F(LoadOpLibraryTest, OR3_DeferredCallsKeepTheCode) {
   for (int i = 0; i < 20; ++i) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Builds dist/: the bundles for browsers and Node, their declarations, and the wasm files beside them.
+// Builds dist/: the bundles for browsers and Node, their declarations, and the wasm files beside them and in scripts.
 // usage: node scripts/build.mjs
 // TANDEM_WASM_DIR: where all wasm files are; by default the folders that the presets wasm and wasm-threads build.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 
 import * as esbuild from 'esbuild';
 
@@ -30,52 +32,123 @@ const FILES = [
   { from: threads, name: 'tandem-threads-programs.wasm' },
 ];
 
-// platform.ts says what a platform is, and takes the browser's; for Node it is another file.
-const nodePlatform = {
-  name: 'node-platform',
+// The entries of the package, by the names of their sources.
+const ENTRIES = { index: 'index', cpu: 'cpu', static: 'static', 'static-cpu': 'static_cpu' };
+// Scripts that the browser's entries load when there is a device, and when there is to do with programs.
+const SCRIPTS = { webgpu: 'src/wasm/webgpu/webgpu.ts', programs: 'src/wasm/programs/programs.ts' };
+
+// platform.ts says what a platform is, and takes the browser's; for Node it is another file, and so are the others.
+const forNode = {
+  name: 'for-node',
   setup(build) {
-    build.onResolve({ filter: /^\.\/platform\.browser\.js$/ }, () => ({ path: join(root, 'src/platform.node.ts') }));
+    build.onResolve({ filter: /^\.\/(platform\.browser|files_all|files_cpu)\.js$/ }, ({ path }) => (
+      { path: join(root, 'src', `${path.slice(2).replace(/(\.browser)?\.js$/, '')}.node.ts`) }));
   },
 };
 
-// Files of their own, which the others load when there is a device, and when there is to do with programs.
-const otherFiles = {
-  name: 'other-files',
+// Modules that are in a script: a file of their own, of text, which scripts for browsers and for Node have in common.
+const embedded = (folder) => ({
+  name: 'embedded',
   setup(build) {
-    build.onResolve({ filter: /^\.\/(webgpu\/webgpu|programs\/programs)\.js$/ }, ({ path }) => (
-      { path: `./tandem-${path.split('/')[1]}.js`, external: true }));
+    build.onResolve({ filter: /^\.\/[\w-]+\.wasm$/ }, ({ path }) => (
+      { path: `${folder}/embedded-${path.slice(2, -5)}.js`, external: true, sideEffects: false }));
+  },
+});
+
+// The kernels of TensorFlow.js, for what registers them.
+const tfjsFile = {
+  name: 'tfjs-file',
+  setup(build) {
     build.onResolve({ filter: /^\.\/custom\.js$/ }, ({ path }) => ({ path, external: true }));
   },
 };
 
-async function bundle(outfile, options) {
+const common = {
+  bundle: true,
+  format: 'esm',
+  target: 'es2022',
+  sourcemap: true,
+  sourcesContent: true,
+  charset: 'utf8',
+  tsconfig: join(root, 'tsconfig.json'),
+  logLevel: 'warning',
+};
+
+// What the entries have in common is in files of its own, so that a tensor of one is a tensor of the others.
+async function bundleEntries(suffix, options) {
   await esbuild.build({
-    entryPoints: [join(root, 'src/index.ts')],
-    outfile: join(dist, outfile),
-    bundle: true,
-    format: 'esm',
-    target: 'es2022',
-    sourcemap: true,
-    sourcesContent: true,
-    charset: 'utf8',
-    external: ['./tandem-threads-*.js'],
-    tsconfig: join(root, 'tsconfig.json'),
-    logLevel: 'warning',
+    ...common,
+    entryPoints: Object.fromEntries(Object.entries(ENTRIES).map(([name, source]) => (
+      [`${name}${suffix}`, join(root, 'src', `${source}.ts`)]))),
+    outdir: dist,
+    splitting: true,
+    chunkNames: `common${suffix}-[hash]`,
     ...options,
   });
 }
 
+// A script that bundlers take for a file: it is ready for use. The name is for one that takes its exports away.
+async function bundleScript(name, source) {
+  await esbuild.build({
+    ...common,
+    stdin: {
+      contents: `import { open } from './${source}';
+        const script = { open };
+        globalThis[Symbol.for('tandem-rt/${name}')] = script;
+        export default script;`,
+      resolveDir: root,
+    },
+    outfile: join(dist, `tandem-${name}.js`),
+    platform: 'neutral',
+    minify: true,
+  });
+}
+
+// For what has no ES modules: all entries in one file, for the same reason as above. Here modules are always files.
+async function bundleCommonJs() {
+  const folder = join(dist, 'cjs');
+  const entries = { index: 'index', cpu: 'cpu', static: 'index', 'static-cpu': 'cpu' };
+  await esbuild.build({
+    ...common,
+    stdin: {
+      contents: ['index', 'cpu'].map((name) => `export * as ${name} from './src/${name}.ts';`).join('\n'),
+      resolveDir: root,
+    },
+    outfile: join(folder, 'all.js'),
+    format: 'cjs',
+    platform: 'node',
+    plugins: [embedded('..'), forNode],
+    define: { 'import.meta.url': 'packageUrl' },
+    banner: {
+      js: 'const packageUrl = require("node:url").pathToFileURL(require("node:path").resolve(__dirname, "../_")).href;',
+    },
+  });
+  await writeFile(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
+  await Promise.all(Object.entries(entries).map(([name, from]) => (
+    writeFile(join(folder, `${name}.js`), `'use strict';\nmodule.exports = require('./all.js').${from};\n`))));
+  await cp(join(dist, 'types'), join(folder, 'types'), { recursive: true });
+}
+
+async function embed(name) {
+  const packed = gzipSync(await readFile(join(dist, `${name}.wasm`)), { level: 9 }).toString('base64');
+  await writeFile(join(dist, `embedded-${name}.js`), `export default '${packed}';\n`);
+}
+
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
-await bundle('index.js', { platform: 'neutral', plugins: [otherFiles] });
-await bundle('index.node.js', { platform: 'node', plugins: [otherFiles, nodePlatform] });
-await bundle('tandem-webgpu.js', { platform: 'neutral', entryPoints: [join(root, 'src/wasm/webgpu/webgpu.ts')] });
-await bundle('tandem-programs.js', { platform: 'neutral', entryPoints: [join(root, 'src/wasm/programs/programs.ts')] });
+await bundleEntries('', { platform: 'neutral', plugins: [embedded('.')] });
+await bundleEntries('.node', { platform: 'node', plugins: [embedded('.'), forNode] });
+await Promise.all(Object.entries(SCRIPTS).map(([name, source]) => bundleScript(name, source)));
 // The package itself and TensorFlow.js are the program's. One file has all kernels, of which bundlers take what is used;
 // the other registers them.
-const forTfjs = { platform: 'neutral', packages: 'external' };
-await bundle('tfjs/custom.js', { ...forTfjs, entryPoints: [join(root, 'src/tfjs/custom.ts')] });
-await bundle('tfjs/index.js', { ...forTfjs, entryPoints: [join(root, 'src/tfjs/index.ts')], plugins: [otherFiles] });
+await Promise.all(['custom', 'index'].map((name) => esbuild.build({
+  ...common,
+  platform: 'neutral',
+  entryPoints: [join(root, `src/tfjs/${name}.ts`)],
+  outfile: join(dist, `tfjs/${name}.js`),
+  packages: 'external',
+  plugins: [tfjsFile],
+})));
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 execFileSync(process.execPath, [tsc, '--project', root, '--emitDeclarationOnly'], { stdio: 'inherit' });
 for (const { from, name, required } of FILES) {
@@ -83,3 +156,5 @@ for (const { from, name, required } of FILES) {
   if (existsSync(file)) copyFileSync(file, join(dist, name));
   else if (required) throw new Error(`expected ${file}; build the preset wasm first, or set TANDEM_WASM_DIR`);
 }
+await Promise.all(['tandem', 'tandem-programs', 'tandem-webgpu', 'tandem-webgpu-programs'].map(embed));
+await bundleCommonJs();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 // Memory of an engine that the user fills in place before it becomes a tensor.
 
 import type { DType, TypedArray } from './dtypes.js';

@@ -35,14 +35,14 @@ export type Inputs = readonly (TensorInput | readonly TensorInput[])[];
 
 /** Calls an op with one argument and one result. */
 export function call1(op: Op, entry: Entry, a: TensorInput, options?: object): Tensor {
-  if (options === undefined && isTensor(a) && contexts.alive === 0) {
+  if (options === undefined && isTensor(a) && contexts.requests === 0) {
     const { engine } = a;
     const pointer = a.ref.pointer;
     if (engine === op.engine && pointer !== 0 && engine.isPlain) {
       let { args } = engine;
       if (args.length === 0) args = engine.revive(entry);
       args[0] = pointer;
-      return newTensor(a.runtime, engine, engine.call(op.pointer, 1, entry));
+      return newTensor(a.runtime, engine, engine.call(op.pointer, 1, entry), a.context);
     }
   }
   return callAny(op, entry, [a], options);
@@ -50,7 +50,7 @@ export function call1(op: Op, entry: Entry, a: TensorInput, options?: object): T
 
 /** Calls an op with two arguments and one result. */
 export function call2(op: Op, entry: Entry, a: TensorInput, b: TensorInput, options?: object): Tensor {
-  if (options === undefined && isTensor(a) && isTensor(b) && contexts.alive === 0) {
+  if (options === undefined && isTensor(a) && isTensor(b) && contexts.requests === 0) {
     const { engine } = a;
     const first = a.ref.pointer;
     const second = b.ref.pointer;
@@ -59,7 +59,7 @@ export function call2(op: Op, entry: Entry, a: TensorInput, b: TensorInput, opti
       if (args.length === 0) args = engine.revive(entry);
       args[0] = first;
       args[1] = second;
-      return newTensor(a.runtime, engine, engine.call(op.pointer, 2, entry));
+      return newTensor(a.runtime, engine, engine.call(op.pointer, 2, entry), a.context ?? b.context);
     }
   }
   return callAny(op, entry, [a, b], options);
@@ -109,7 +109,7 @@ export function withOptions(op: Op, entry: Entry, options: object | undefined, r
 
 /** The request that a call belongs to; 0 for none. Throws if it is over. `inherited` is a context of its arguments. */
 export function requestOf(engine: Engine, inherited: Context | undefined): Handle {
-  if (contexts.alive === 0) return 0;
+  if (contexts.requests === 0) return 0;
   for (let context = currentContext() ?? inherited; context !== undefined; context = context.parent) {
     const request = context.requestOn?.(engine) ?? 0;
     if (request !== 0) return request;

@@ -5,6 +5,7 @@
 
 import type { Inputs, TensorInput } from './call.js';
 import { contexts } from './context.js';
+import type { Context } from './context.js';
 import { createScalar, isPlainNumber } from './create.js';
 import { dtypeOfArray } from './dtypes.js';
 import type { DType } from './dtypes.js';
@@ -29,21 +30,24 @@ export function callAgain(
 ): Tensor | undefined {
   const { engine } = op;
   const specs = op.inputs;
-  if (engine === undefined || contexts.alive !== 0 || !engine.isPlain || inputs.length > specs.length) return undefined;
+  if (engine === undefined || contexts.requests !== 0 || !engine.isPlain || inputs.length > specs.length) return undefined;
   const { recent, releases } = engine;
   const { changes } = recent;
   const attrs = recent.attrs(op, options);
   if (attrs === undefined) return undefined;
   let of = runtime;
+  let inherited: Context | undefined;
   const pointers: Handle[] = [];
   for (let i = 0; i < inputs.length; ++i) {
     const value = inputs[i]!;
     if (isTensor(value)) {
       of ??= value.runtime;
+      inherited ??= value.context;
       if (value.engine !== engine || specs[i]!.isVariadic) return undefined;
       pointers.push(value.ref.pointer);
     } else if (specs[i]!.isVariadic) {
       of = pushTensors(pointers, engine, value, of);
+      inherited ??= contextIn(value as readonly unknown[]);
     } else {
       pointers.push(pointerOfValue(engine, op, i, value, inputs as readonly TensorInput[]));
     }
@@ -55,7 +59,7 @@ export function callAgain(
   let { args } = engine;
   if (args.length === 0) args = engine.revive(entry);
   for (let i = 0; i < pointers.length; ++i) args[i] = pointers[i]!;
-  return newTensor(of, engine, engine.call(op.pointer, pointers.length, entry, attrs));
+  return newTensor(of, engine, engine.call(op.pointer, pointers.length, entry, attrs), inherited);
 }
 
 // The arguments of an input that is a list of tensors; 0 as the last of them if it is anything else.
@@ -76,6 +80,11 @@ function pushTensors(
     of ??= (tensor as Tensor).runtime;
   }
   return of;
+}
+
+// The first context of the tensors in a list.
+function contextIn(list: readonly unknown[]): Context | undefined {
+  return contexts.alive === 0 ? undefined : list.filter(isTensor).find((tensor) => tensor.context !== undefined)?.context;
 }
 
 // Whether an input is a list of tensors that may say what the element type of another is.

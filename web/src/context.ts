@@ -18,8 +18,8 @@ export interface Context {
   whyOver?(): { reason: unknown } | undefined;
 }
 
-/** How many contexts are alive: while none is, calls need not look. */
-export const contexts = { alive: 0 };
+/** How many contexts are alive, and how many of them are requests: while none is, calls need not look. */
+export const contexts = { alive: 0, requests: 0 };
 
 let storage: ContextStorage | undefined;
 let current: Context | undefined;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// createRuntime: what the user wants, checked, and a runtime of it.
+// What createRuntime of each entry does: what the user wants, checked, and a runtime of it.
 
 import type { EngineOptions } from './engine.js';
 import { attribute, attributed, errorIn, TandemError } from './errors.js';
+import type { Entry } from './errors.js';
+import type { Files } from './files.js';
 import { platform } from './platform.js';
 import type { Layer } from './programs.js';
 import { Runtime } from './runtime.js';
@@ -106,29 +108,23 @@ function checkOptions(given: unknown, options: RuntimeOptions): Omit<EngineOptio
   return { memoryLimit, pendingLimit, exact, fuse, onDiagnostic, onPrint, trackLocations };
 }
 
-/**
- * Loads the module and makes a runtime of it.
- *
- * @throws TandemError InvalidArgument for wrong options; Unimplemented without WebAssembly SIMD; NotFound, Unavailable,
- * DataLoss or FailedPrecondition for a wasm file that is missing, cannot be fetched, is damaged, or is of another
- * version; Unavailable for a device that is not there.
- */
-export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+/** The runtime that `entry` gives, the createRuntime of an entry of the package. Throws as it does. @internal */
+export async function openRuntime(files: Files, options: RuntimeOptions, entry: Entry): Promise<Runtime> {
   // Workers that start do not keep a process running by themselves.
   const starting = {};
   let runtime: Runtime | undefined;
   platform.stayAlive(starting, true);
   try {
     // A copy, since getters may give something else the next time.
-    const own = attributed(createRuntime, () => ({ ...options }));
-    const checked = attributed(createRuntime, () => checkOptions(options, own));
-    const { capabilities, engine } = await loadEngine(own, checked);
+    const own = attributed(entry, () => ({ ...options }));
+    const checked = attributed(entry, () => checkOptions(options, own));
+    const { capabilities, engine } = await loadEngine(files, own, checked);
     runtime = new Runtime(engine, capabilities);
     if (own.layers !== undefined) await runtime.setLayers(own.layers);
     return runtime;
   } catch (error) {
     void runtime?.dispose();
-    throw error instanceof TandemError ? attribute(error, createRuntime) : error;
+    throw error instanceof TandemError ? attribute(error, entry) : error;
   } finally {
     platform.stayAlive(starting, false);
   }

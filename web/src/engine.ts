@@ -22,9 +22,12 @@ export type Handle = number;
 export class Ref {
   /** 0 once it is released. */
   pointer: Handle;
+  /** The scope that releases it when it ends. */
+  scope: object | undefined;
 
   constructor(pointer: Handle) {
     this.pointer = pointer;
+    this.scope = undefined;
   }
 }
 

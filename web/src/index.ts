@@ -3,36 +3,20 @@
 
 // The package: everything that a program may import.
 
-export { createRuntime } from './create_runtime.js';
-export type { RuntimeOptions } from './create_runtime.js';
-export { Runtime } from './runtime.js';
-export type { TensorOptions } from './runtime.js';
-export { Tensor } from './tensor.js';
-export type { TensorState } from './engine.js';
-export { TandemError } from './errors.js';
-export type { ErrorCode, TandemErrorOptions } from './errors.js';
-export type { Allocation } from './allocation.js';
-export type { AttrValue, TensorAttr } from './attrs.js';
-export type { Inputs, TensorInput } from './call.js';
-export type { Capabilities, DeviceName, GpuCapabilities } from './capabilities.js';
-// Whole, since a program may add to what is exported so.
-export * from './custom_ops.js';
-export { bf16ToNumber, DTYPES, f16ToNumber, numberToBF16, numberToF16 } from './dtypes.js';
-export type { DType, TypedArray } from './dtypes.js';
-export type { GpuMemoryInfo } from './gpu.js';
-export type { ImageOptions, ImageSource } from './image.js';
-export type { MemoryInfo } from './memory.js';
-export type { Nested, NestedLike, Scalar, ScalarLike, TensorLike } from './nested.js';
-export type {
-  Divergence, Layer, Layers, LoadProgramOptions, LogLayer, NanFinding, NanGuardLayer, OpProfile, ProfileTimes, Program,
-  ProgramFunction, ProgramSource, Recordable, Recording, RecordOptions, ShadowLayer, ShadowReport, Weights,
-} from './programs.js';
-export type { ArgDefinition, AttrDefinition, OpDefinition } from './registry.js';
-export type { Request, RequestOptions } from './request.js';
-export { loadSafetensors, Safetensors, saveSafetensors } from './safetensors.js';
-export type {
-  LoadSafetensorsOptions, SafetensorsProgress, SafetensorsSource, SaveSafetensorsOptions,
-} from './safetensors.js';
-export type { Trace } from './trace.js';
-export type { WaitOptions } from './waiting.js';
-export * from './ops.js';
+import { openRuntime } from './create_runtime.js';
+import type { RuntimeOptions } from './create_runtime.js';
+import { allFiles } from './files_all.js';
+import type { Runtime } from './runtime.js';
+
+export * from './api.js';
+
+/**
+ * Loads the module and makes a runtime of it.
+ *
+ * @throws TandemError InvalidArgument for wrong options; Unimplemented without WebAssembly SIMD; NotFound, Unavailable,
+ * DataLoss or FailedPrecondition for a wasm file that is missing, cannot be fetched, is damaged, or is of another
+ * version; Unavailable for a device that is not there.
+ */
+export function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  return openRuntime(allFiles, options, createRuntime);
+}

@@ -6,7 +6,7 @@
 import { TandemError } from './errors.js';
 import { MODULE_FILES } from './module_files.js';
 import type { ModuleOption } from './module_files.js';
-import type { OpenFileFunction, Platform, ReplaceFileFunction, ThreadsFactory } from './platform.js';
+import type { OpenFileFunction, Platform, ReplaceFileFunction } from './platform.js';
 
 let tasks: (() => void)[] = [];
 let channel: MessageChannel | undefined;
@@ -52,7 +52,7 @@ function threadCount(): number {
 
 async function fetchModule(url: URL, option: ModuleOption): Promise<Response> {
   const expected = `expected the file ${MODULE_FILES[option]} at ${url.href}`;
-  const advice = `say where it is by createRuntime({ ${option} })`;
+  const advice = `say where it is by createRuntime({ ${option} }), or import from tandem-rt/static`;
   let response: Response;
   try {
     response = await fetch(url, { credentials: 'same-origin' });
@@ -76,8 +76,6 @@ export const replaceFile: ReplaceFileFunction = (path, _, fail) =>
 /** The browser. */
 export const platform: Platform = {
   baseUrl: () => globalThis.location?.href,
-  wasmUrl: () => new URL('./tandem.wasm', import.meta.url),
-  programsUrl: () => new URL('./tandem-programs.wasm', import.meta.url),
   async read(url, option) {
     const response = await fetchModule(url, option);
     // Only then browsers compile it while it arrives.
@@ -101,12 +99,6 @@ export const platform: Platform = {
   },
   get defaultThreads() {
     return threadCount();
-  },
-  threadsWasmUrl: () => new URL('./tandem-threads.wasm', import.meta.url),
-  threadsProgramsUrl: () => new URL('./tandem-threads-programs.wasm', import.meta.url),
-  async importThreads() {
-    // @ts-ignore: built, and copied beside this file
-    return ((await import('./tandem-threads-web.js')) as { default: ThreadsFactory }).default;
   },
   // Lines are whole: printing ops end with a line break, which the console adds by itself.
   print: (text) => console.log(text.replace(/\n$/, '')),

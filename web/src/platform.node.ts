@@ -14,7 +14,7 @@ import { runInNewContext } from 'node:vm';
 import { TandemError } from './errors.js';
 import { MODULE_FILES } from './module_files.js';
 import type { ModuleOption } from './module_files.js';
-import type { OpenFileFunction, Platform, ReplaceFileFunction, ThreadsFactory } from './platform.js';
+import type { OpenFileFunction, Platform, ReplaceFileFunction } from './platform.js';
 
 let collect: (() => void) | undefined;
 const owners = new Set<object>();
@@ -114,8 +114,6 @@ export const replaceFile: ReplaceFileFunction = async (place, bytes, fail) => {
 /** Node. */
 export const platform: Platform = {
   baseUrl: () => pathToFileURL(`${process.cwd()}/`).href,
-  wasmUrl: () => new URL('./tandem.wasm', import.meta.url),
-  programsUrl: () => new URL('./tandem-programs.wasm', import.meta.url),
   read: readBytes,
   readBytes,
   macrotask: (fn) => void setImmediate(fn),
@@ -145,10 +143,5 @@ export const platform: Platform = {
   isIsolated: () => true,
   whyNoThreads: () => undefined,
   defaultThreads: 1,
-  threadsWasmUrl: () => new URL('./tandem-threads.wasm', import.meta.url),
-  threadsProgramsUrl: () => new URL('./tandem-threads-programs.wasm', import.meta.url),
-  async importThreads() {
-    return ((await import('./tandem-threads-node.js' as string)) as { default: ThreadsFactory }).default;
-  },
   print: (text) => void process.stdout.write(text),
 };

@@ -31,6 +31,8 @@ export type ReplaceFileFunction = (path: string | URL, bytes: Uint8Array, fail: 
 export interface ThreadsOptions {
   /** How many workers to start with. */
   numThreads: number;
+  /** Their script. */
+  workerUrl: URL;
   onTandemWake(): void;
   /** Carries out what the module says to the device. */
   onTandemExecute(batch: number, words: number, count: number, arena: number, arenaBytes: number): void;
@@ -63,10 +65,6 @@ export interface ContextStorage {
 export interface Platform {
   /** What relative URLs that the user gives are relative to. */
   baseUrl(): string | undefined;
-  /** Where the module without threads is. */
-  wasmUrl(): URL;
-  /** Where its code of programs is. */
-  programsUrl(): URL;
   /**
    * A module there: a response that can be compiled while it arrives, else its bytes. NotFound or Unavailable if it
    * cannot be had.
@@ -90,11 +88,6 @@ export interface Platform {
   whyNoThreads(): string | undefined;
   /** How many threads 'auto' means; 1 if the module without threads is the default. */
   readonly defaultThreads: number;
-  /** Where the threaded module is. */
-  threadsWasmUrl(): URL;
-  /** Where its code of programs is. */
-  threadsProgramsUrl(): URL;
-  importThreads(): Promise<ThreadsFactory>;
   /** Writes a text to standard output. */
   print(text: string): void;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 // Programs, recordings and layers, as users see them, and what opens these and ops of the user's own. What implements them is in a file of its own, which is loaded
 // when one of them is asked for.
 

@@ -73,6 +73,7 @@ export class Request {
   /** @internal */
   release(): void {
     --contexts.alive;
+    --contexts.requests;
     this.engine.releaseRequest(this.pointer);
   }
 }
@@ -105,6 +106,7 @@ export async function runRequest<T>(
     throw failure(error, entry);
   }
   ++contexts.alive;
+  ++contexts.requests;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let abort: (() => void) | undefined;
   const ending = new Promise<never>((_, reject) => {

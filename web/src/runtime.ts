@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 // Runtime: where tensors live and ops run.
 
 import { Allocation } from './allocation.js';

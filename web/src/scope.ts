@@ -5,7 +5,7 @@
 
 import { contexts, currentContext, runIn } from './context.js';
 import type { Context } from './context.js';
-import type { Ref } from './engine.js';
+import type { Engine, Ref } from './engine.js';
 import { attributed, errorIn } from './errors.js';
 import type { Entry } from './errors.js';
 import { isTensor } from './tensor.js';
@@ -32,34 +32,68 @@ function tensorsIn(value: unknown): Set<Tensor> {
   return found;
 }
 
+// So many references are kept without looking for those that have been released.
+const FIRST_SWEEP = 256;
+
 class Scope implements Context {
   readonly parent = currentContext();
-  // References only: a scope does not keep tensors from being garbage.
-  private refs: Map<Ref, Tensor['engine']> | undefined = new Map();
+  private isOpen = true;
+  // References only: a scope does not keep tensors from being garbage. A reference knows its scope, and is that of the
+  // engine at the same place.
+  private refs: Ref[] = [];
+  private engines: Engine[] = [];
+  private sweepAt = FIRST_SWEEP;
 
   adopt(tensor: object): boolean {
-    if (this.refs === undefined) return false;
+    if (!this.isOpen) return false;
     const { ref, engine } = tensor as Tensor;
-    this.refs.set(ref, engine);
+    ref.scope = this;
+    this.engines.push(engine);
+    if (this.refs.push(ref) >= this.sweepAt) this.sweep();
     return true;
   }
 
   keep(tensor: Tensor): void {
-    this.refs?.delete(tensor.ref);
+    if (tensor.ref.scope === this) tensor.ref.scope = undefined;
   }
 
   close(result: unknown): void {
     --contexts.alive;
+    const { engines, refs } = this;
     try {
-      for (const tensor of tensorsIn(result)) {
-        if (!this.refs?.delete(tensor.ref)) continue;
-        tensor.context = this.parent;
-        adoptInto(this.parent, tensor);
-      }
+      if (this.isOpen) this.giveUp(result);
     } finally {
-      for (const [ref, engine] of this.refs ?? []) engine.release(ref);
-      this.refs = undefined;
+      this.isOpen = false;
+      for (let i = 0; i < refs.length; ++i) {
+        if (refs[i]!.scope === this) engines[i]!.release(refs[i]!);
+      }
+      this.refs = [];
+      this.engines = [];
     }
+  }
+
+  // The tensors of the result are the outer scope's.
+  private giveUp(result: unknown): void {
+    for (const tensor of tensorsIn(result)) {
+      if (tensor.ref.scope !== this) continue;
+      tensor.ref.scope = undefined;
+      tensor.context = this.parent;
+      adoptInto(this.parent, tensor);
+    }
+  }
+
+  // Forgets what has been released, so that a long scope whose tensors are disposed of does not grow.
+  private sweep(): void {
+    let count = 0;
+    for (let i = 0; i < this.refs.length; ++i) {
+      const ref = this.refs[i]!;
+      if (ref.pointer === 0 || ref.scope !== this) continue;
+      this.refs[count] = ref;
+      this.engines[count++] = this.engines[i]!;
+    }
+    this.refs.length = count;
+    this.engines.length = count;
+    this.sweepAt = Math.max(FIRST_SWEEP, 2 * count);
   }
 }
 

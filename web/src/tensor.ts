@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 // Tensor: what op functions take and give.
 
 import type { DeviceName } from './capabilities.js';

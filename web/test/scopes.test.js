@@ -6,7 +6,7 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
-import { add, matMul, mul } from 'tandem-rt';
+import { add, concat, matMul, mul, sum } from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
 import { errorOf, rejectionOf } from './errors.js';
 
@@ -51,6 +51,43 @@ describe('scopes', () => {
       expect(inner.disposed).to.equal(false);
     });
     expect(inner.disposed).to.equal(true);
+  });
+
+  it('free all of many, whatever was disposed of, kept or handed on before', () => {
+    const made = [];
+    const handed = [];
+    const [first, kept] = rt.scope(() => {
+      for (let i = 0; i < 2000; ++i) {
+        made.push(add(x, i));
+        if (i % 3 === 0) made.at(-1).dispose();
+        if (i % 100 === 50) handed.push(rt.scope(() => [mul(x, i), add(x, x)][0]));
+      }
+      expect(made.filter((tensor) => !tensor.disposed).length).to.equal(1333);
+      return [made[1], rt.keep(made[1999])];
+    });
+    for (const tensor of [...made.slice(2, -1), ...handed]) expect(tensor.disposed).to.equal(true);
+    expect(first.disposed).to.equal(false);
+    expect(kept.disposed).to.equal(false);
+  });
+
+  it('free what calls with options and lists of tensors make', () => {
+    const seen = rt.scope(() => {
+      const tensors = [];
+      for (let i = 0; i < 3; ++i) tensors.push(concat([x, x], 0), sum(x, [0], { keepDims: true }), add(x, 1));
+      return { tensors: () => tensors };
+    });
+    for (const tensor of seen.tensors()) expect(tensor.disposed).to.equal(true);
+  });
+
+  it('free what is made of their tensors after an await', async () => {
+    let late;
+    await rt.scope(async () => {
+      const y = add(x, 1);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      late = [add(y, y), add(x, y), concat([x, y], 0)];
+      expect(late.some(({ disposed }) => disposed)).to.equal(false);
+    });
+    for (const tensor of late) expect(tensor.disposed).to.equal(true);
   });
 
   it('free when the function throws', () => {

@@ -107,4 +107,8 @@ StatusOr<PackedFunction> Library::Find(std::string_view name) const {
   return PackedFunction(std::move(target));
 }
 
+const char* Library::substitutions() const {
+  return static_cast<const char*>(file_->FindOrNull("tandem_substitutions"));
+}
+
 }  // namespace tandem::tvm

@@ -249,4 +249,18 @@ StatusOr<SubstituteKernel> LoadSubstitute(KernelOpHandler& cpu, std::string_view
   return SubstituteKernel{std::move(kernel).WithCost(kCostPerElement), &cpu, found.name()};
 }
 
+StatusOr<std::vector<Substitution>> LoadSubstitutions(CoreRuntime& runtime, KernelOpHandler& cpu,
+                                                      std::string_view path) {
+  TANDEM_ASSIGN_OR_RETURN(const std::shared_ptr<const Library> library, Library::Load(path));
+  const char* const text = library->substitutions();
+  if (text == nullptr) {
+    return MakeError(StatusCode::kNotFound, "expected ", library->path(),
+                     " to have a table of substitutions (tandem_substitutions)");
+  }
+  const SubstituteLoader load = [&cpu](std::string_view from, std::string_view function) {
+    return LoadSubstitute(cpu, from, function);
+  };
+  return ParseSubstitutions(runtime, text, library->path(), load, library->path());
+}
+
 }  // namespace tandem::tvm

@@ -127,11 +127,13 @@ struct SubstituteKernel {
 using SubstituteLoader = std::function<StatusOr<SubstituteKernel>(std::string_view library, std::string_view function)>;
 
 // The rules of a JSON text, which core/handlers/README.md describes; `file` is what errors call it. They begin with
-// "file:line:column: ". `load` gives the functions of libraries; without it they are Unimplemented. Nothing is added to
-// the runtime, whose registry says what attributes are.
+// "file:line:column: ". `load` gives the functions of libraries; without it they are Unimplemented. A table that a
+// library has itself need not name that, `own_library`. Nothing is added to the runtime, whose registry says what
+// attributes are.
 TANDEM_EXPORT StatusOr<std::vector<Substitution>> ParseSubstitutions(CoreRuntime& runtime, std::string_view text,
                                                                      std::string_view file,
-                                                                     const SubstituteLoader& load = nullptr);
+                                                                     const SubstituteLoader& load = nullptr,
+                                                                     std::string_view own_library = {});
 
 }  // namespace tandem
 

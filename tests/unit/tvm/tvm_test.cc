@@ -392,7 +392,79 @@ TEST_F(TvmTest, OH4a_AFunctionRunsInPlaceOfAnOp) {
   }
 }
 
+TEST_F(TvmTest, OH4a_ALibrarySaysItselfWhatItReplaces) {
+  CoreRuntime& core = rt_->core();
+  const auto load = [&](std::string_view name) { return tvm::LoadSubstitutions(core, cpu(), PathOf(name)); };
+  const RcRef<Substitutions> table = MakeRef<Substitutions>(core);
+  StatusOr<std::vector<Substitution>> rules = load("classic");
+  ASSERT_TRUE(rules.ok()) << rules.status().ToString();
+  ASSERT_TRUE(table->Add(std::move(*rules)).ok());
+  rt_->UseHandler(*core.AddHandler(CreateSubstitutionOpHandler("layer", core, cpu(), table)));
+  EXPECT_EQ(*neg(Iota(3)).ToVector<float>(), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(*neg(Iota(2)).ToVector<float>(), (std::vector<float>{0, -1}));
+  EXPECT_EQ(*add(Iota(4), Iota(4)).ToVector<float>(), (std::vector<float>{0, 2, 4, 6}));
+
+  EXPECT_EQ(load("ffi").status().message(),
+            PathOf("ffi") + ":2:27: expected " + PathOf("ffi") +
+                " to have the function 'subtractone' (__tvm_ffi_subtractone or subtractone)");
+  EXPECT_FALSE(IsLoaded(PathOf("ffi")));
+  EXPECT_EQ(load("ffi_linked").status().message(),
+            "expected " + PathOf("ffi_linked") + " to have a table of substitutions (tandem_substitutions)");
+  EXPECT_EQ(load("none").status().code(), StatusCode::kNotFound);
+}
+
 class CTvmTest : public CApiTest {};
+
+TEST_F(CTvmTest, OH4a_TablesFromJsonAndFromLibraries) {
+  const std::string classic = PathOf("classic");
+  const std::string text =
+      R"({"substitutions": [{"op": "tf.Neg", "use": {"library": ")" + PathOf("ffi") + R"(", "function": "addone"}}]})";
+  EXPECT_OK(tandem_substitutions_add(rt_, "json", text.data(), text.size()));
+  EXPECT_OK(tandem_substitutions_load(rt_, "library", classic.c_str()));
+  const auto negated = [&](const char* device) {
+    EXPECT_OK(tandem_layers_add(rt_, device));
+    call_.device = device;
+    tandem_tensor* y = nullptr;
+    EXPECT_OK(Call1("tf.Neg", {F32({3}, {1, 2, 3})}, &y));
+    return Values(y);
+  };
+  EXPECT_EQ(negated("substitute:json|cpu"), "f32[3] = [2, 3, 4]");
+  EXPECT_EQ(negated("profile:substitute:library|cpu"), "f32[3] = [2, 3, 4]");
+  EXPECT_EQ(negated("cpu"), "f32[3] = [-1, -2, -3]");
+
+  EXPECT_EQ(Code(tandem_substitutions_add(rt_, "json", text.data(), text.size())), TANDEM_ALREADY_EXISTS);
+  EXPECT_EQ(Code(tandem_substitutions_load(rt_, "x", PathOf("ffi_linked").c_str())), TANDEM_NOT_FOUND);
+  EXPECT_EQ(Code(tandem_substitutions_load(rt_, "x", "none.so")), TANDEM_NOT_FOUND);
+  EXPECT_EQ(Code(tandem_layers_add(rt_, "substitute:x|cpu")), TANDEM_NOT_FOUND);
+  EXPECT_EQ(Text(tandem_substitutions_add(rt_, "x", "{", 1)).find("InvalidArgument: x:1:2: "), 0u);
+  EXPECT_WRONG(tandem_substitutions_add(rt_, "x|y", text.data(), text.size()));
+  EXPECT_WRONG(tandem_substitutions_add(rt_, "", text.data(), text.size()));
+  EXPECT_WRONG(tandem_substitutions_add(rt_, nullptr, text.data(), text.size()));
+  EXPECT_WRONG(tandem_substitutions_add(rt_, "x", nullptr, 0));
+  EXPECT_WRONG(tandem_substitutions_add(nullptr, "x", text.data(), text.size()));
+  EXPECT_WRONG(tandem_substitutions_load(rt_, "x", nullptr));
+  EXPECT_WRONG(tandem_substitutions_load(nullptr, "x", classic.c_str()));
+}
+
+TEST_F(CTvmTest, DL4_ALibraryIsLookedAtBeforeItIsCalled) {
+  const std::string path = PathOf("classic");
+  tandem_tvm_library* library = nullptr;
+  EXPECT_OK(tandem_tvm_library_load(path.c_str(), &library));
+  EXPECT_EQ(tandem_tvm_library_path(library), path);
+  EXPECT_OK(tandem_tvm_library_check(library, "addone"));
+  EXPECT_EQ(Code(tandem_tvm_library_check(library, "none")), TANDEM_NOT_FOUND);
+  EXPECT_EQ(Code(tandem_tvm_library_check(library, nullptr)), TANDEM_NOT_FOUND);
+  EXPECT_TRUE(IsLoaded(path));
+  tandem_tvm_library_release(library);
+  EXPECT_FALSE(IsLoaded(path));
+  EXPECT_EQ(Code(tandem_tvm_library_load("none.so", &library)), TANDEM_NOT_FOUND);
+  EXPECT_EQ(library, nullptr);
+  EXPECT_WRONG(tandem_tvm_library_load(nullptr, &library));
+  EXPECT_WRONG(tandem_tvm_library_load(path.c_str(), nullptr));
+  EXPECT_WRONG(tandem_tvm_library_check(nullptr, "addone"));
+  EXPECT_STREQ(tandem_tvm_library_path(nullptr), "");
+  tandem_tvm_library_release(nullptr);
+}
 
 TEST_F(CTvmTest, DL2_AProgramCallsAFunctionOnceTheOpsAreThere) {
   const std::string text =

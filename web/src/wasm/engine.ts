@@ -11,6 +11,7 @@ import type { AttrWriter, CallOptions, Description, EngineOptions, NewTensor, Te
 import { attribute, codeOfNumber, TandemError, textOf } from '../errors.js';
 import type { Entry } from '../errors.js';
 import type { EventSink } from '../events.js';
+import type { Files } from '../files.js';
 import type { HostMemoryInfo } from '../memory.js';
 import { platform } from '../platform.js';
 import type { Programs, ProgramsPackage } from '../programs.js';
@@ -50,7 +51,7 @@ export class WasmEngine extends Engine {
   private instance: WasmInstance | undefined;
   private programs: Promise<void> | undefined;
 
-  constructor(instance: WasmInstance, options: EngineOptions) {
+  constructor(private readonly files: Files, instance: WasmInstance, options: EngineOptions) {
     super(options);
     const { exports } = instance;
     this.instance = instance;
@@ -296,7 +297,7 @@ export class WasmEngine extends Engine {
   async openPrograms(common: ProgramsPackage): Promise<Programs> {
     // While the script is fetched. Calls wait for it, and tell what is wrong with it.
     this.loadPrograms().catch(() => undefined);
-    return (await import('./programs/programs.js')).open(this, common);
+    return (await this.files.importPrograms()).open(this, common);
   }
 
   // Texts and memory.

@@ -8,6 +8,7 @@ import type { RuntimeOptions } from '../create_runtime.js';
 import { dtypeCode } from '../dtypes.js';
 import type { EngineOptions } from '../engine.js';
 import { errorIn, TandemError, textOf } from '../errors.js';
+import type { Files } from '../files.js';
 import { platform } from '../platform.js';
 import { WasmEngine } from './engine.js';
 import { checkSimd, checkWebAssembly, givenProgramsUrl, instantiate, instantiateThreads } from './module.js';
@@ -37,7 +38,7 @@ interface Loaded {
 }
 
 async function load(
-  options: RuntimeOptions, gpu: GpuSource | undefined, wake: () => void, execute: Execute,
+  files: Files, options: RuntimeOptions, gpu: GpuSource | undefined, wake: () => void, execute: Execute,
   fail: (error: unknown) => void,
 ): Promise<Loaded> {
   const asked = options.threads ?? 'auto';
@@ -46,27 +47,27 @@ async function load(
   let reason = whyOneThread(options, wanted);
   if (reason === undefined) {
     try {
-      const instance = await instantiateThreads(wanted, programsUrl, wake, execute, fail);
+      const instance = await instantiateThreads(files, wanted, programsUrl, wake, execute, fail);
       return { instance, threads: wanted, reason };
     } catch (error) {
       reason = `the threaded module could not be loaded: ${textOf(error)}`;
     }
   }
-  const { wasmModule, wasmBinary } = options;
-  const wasmUrl = options.wasmUrl ?? (wasmModule ?? wasmBinary ? undefined : gpu?.wasmUrl());
-  const instance = await instantiate({ wasmUrl, wasmModule, wasmBinary }, programsUrl, wake, execute);
+  const { wasmModule, wasmBinary, wasmUrl } = options;
+  const instance = await instantiate(
+    files, gpu ? 'webgpu' : 'cpu', { wasmUrl, wasmModule, wasmBinary }, programsUrl, wake, execute);
   return { instance, threads: 1, reason };
 }
 
 const hasWebGpu = (): boolean => typeof globalThis.navigator === 'object' && 'gpu' in globalThis.navigator;
 
 // The device, or why ops run on the CPU.
-async function findGpu(options: RuntimeOptions): Promise<GpuSource | string> {
+async function findGpu(files: Files, options: RuntimeOptions): Promise<GpuSource | string> {
   const { device = 'auto', gpu, gpuDevice } = options;
   if (device === 'cpu') return 'the CPU was asked for';
   if (device === 'auto' && !gpu && !gpuDevice && !hasWebGpu()) return 'the environment has no WebGPU';
   try {
-    const { open } = await import('./webgpu/webgpu.js');
+    const { open } = await files.importWebgpu();
     return await open(options, { TandemError, dtypeCode });
   } catch (error) {
     if (device === 'webgpu' || (error as TandemError).code === 'InvalidArgument') throw error;
@@ -100,14 +101,14 @@ export interface LoadedEngine {
 
 /** Loads the module and makes an engine of it. `options` are a copy, and checked. Throws as `createRuntime` does. */
 export async function loadEngine(
-  options: RuntimeOptions, checked: Omit<EngineOptions, 'workers'>,
+  files: Files, options: RuntimeOptions, checked: Omit<EngineOptions, 'workers'>,
 ): Promise<LoadedEngine> {
   checkWebAssembly();
   let engine: WasmEngine | undefined;
-  let gpu = await findGpu(options);
+  let gpu = await findGpu(files, options);
   let source = typeof gpu === 'string' ? undefined : gpu;
   try {
-    const loading = load(options, source, () => engine?.events.wake(), (...batch) => engine?.gpu?.execute(...batch),
+    const loading = load(files, options, source, () => engine?.events.wake(), (...batch) => engine?.gpu?.execute(...batch),
       (error) => engine?.trap(error));
     // While it is fetched. Without SIMD it cannot be compiled either, which nobody is told then.
     loading.catch(() => undefined);
@@ -119,7 +120,7 @@ export async function loadEngine(
       source.close();
       source = undefined;
     }
-    engine = new WasmEngine(loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
+    engine = new WasmEngine(files, loaded.instance, { ...checked, workers: loaded.threads > 1 ? loaded.threads : 0 });
     engine.gpu = source?.attach(engine, {
       fallback: options.fallback ?? true, memoryLimit: checked.memoryLimit,
     });

@@ -5,6 +5,7 @@
 
 import { ABI_VERSION } from '../codes.js';
 import { TandemError, textOf } from '../errors.js';
+import type { Files, ModuleKind, WasmFile } from '../files.js';
 import { MODULE_FILES } from '../module_files.js';
 import type { ModuleOption } from '../module_files.js';
 import { platform } from '../platform.js';
@@ -76,24 +77,24 @@ async function compileBytes(bytes: BufferSource, name: string, option: ModuleOpt
 const compiled = new Map<string, Promise<WebAssembly.Module>>();
 
 // While it arrives, where the environment can.
-async function fetchAndCompile(url: URL, option: ModuleOption): Promise<WebAssembly.Module> {
-  const found = await platform.read(url, option);
-  if (found instanceof ArrayBuffer) return compileBytes(found, url.href, option);
+async function fetchAndCompile(file: WasmFile, option: ModuleOption): Promise<WebAssembly.Module> {
+  const found = await ('bytes' in file ? file.bytes() : platform.read(file, option));
+  if (!('arrayBuffer' in found)) return compileBytes(found, file.href, option);
   try {
     return await WebAssembly.compileStreaming(found);
   } catch {
     // What is wrong is said of the bytes, of which this has left none: they are fetched once more.
-    return compileBytes(await platform.readBytes(url, option), url.href, option);
+    return compileBytes(await platform.readBytes(file as URL, option), file.href, option);
   }
 }
 
-function compileUrl(url: URL, option: ModuleOption): Promise<WebAssembly.Module> {
-  let module = compiled.get(url.href);
+function compileFile(file: WasmFile, option: ModuleOption): Promise<WebAssembly.Module> {
+  let module = compiled.get(file.href);
   if (module === undefined) {
-    module = fetchAndCompile(url, option);
-    compiled.set(url.href, module);
+    module = fetchAndCompile(file, option);
+    compiled.set(file.href, module);
     // The next runtime tries again.
-    module.catch(() => compiled.delete(url.href));
+    module.catch(() => compiled.delete(file.href));
   }
   return module;
 }
@@ -106,8 +107,8 @@ function toUrl(url: string | URL, option: ModuleOption): URL {
   }
 }
 
-/** The module that the source says, or the one beside this package. */
-async function compile(source: WasmSource): Promise<WebAssembly.Module> {
+/** The module that the source says, or the one of this kind of the package. */
+async function compile(source: WasmSource, files: Files, kind: ModuleKind): Promise<WebAssembly.Module> {
   const given = Object.values(source).filter((value) => value !== undefined).length;
   if (given > 1) {
     throw new TandemError('InvalidArgument', `expected one of wasmUrl, wasmModule and wasmBinary, got ${given}`);
@@ -124,7 +125,8 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
     }
     throw new TandemError('InvalidArgument', `expected wasmBinary to be an ArrayBuffer or a view of one, got ${kind}`);
   }
-  return compileUrl(source.wasmUrl === undefined ? platform.wasmUrl() : toUrl(source.wasmUrl, 'wasmUrl'), 'wasmUrl');
+  return compileFile(
+    source.wasmUrl === undefined ? files.module(kind) : toUrl(source.wasmUrl, 'wasmUrl'), 'wasmUrl');
 }
 
 // Which build a module is of, by the section that says so; "none" without.
@@ -135,13 +137,13 @@ function buildOf(module: WebAssembly.Module, section: string): string {
 
 // The code of programs shares the memory and the table of the module, and fills its places in the table.
 async function addPrograms(
-  module: WebAssembly.Module, exports: WebAssembly.Exports, code: WebAssembly.Module, url: URL,
+  module: WebAssembly.Module, exports: WebAssembly.Exports, code: WebAssembly.Module, file: WasmFile,
 ): Promise<void> {
   const wanted = buildOf(module, 'tandem.build');
   const got = buildOf(code, 'tandem.programs');
   if (wanted !== got || wanted === 'none') {
     throw new TandemError('FailedPrecondition', `expected the ${MODULE_FILES.programsUrl} that goes with the module ` +
-      `(build ${wanted}) at ${url.href}, got one of build ${got}; say where it is by createRuntime({ programsUrl })`);
+      `(build ${wanted}) at ${file.href}, got one of build ${got}; say where it is by createRuntime({ programsUrl })`);
   }
   try {
     await WebAssembly.instantiate(code, { primary: exports });
@@ -157,11 +159,6 @@ export function givenProgramsUrl(programsUrl?: string | URL, wasmUrl?: string | 
   const url = toUrl(wasmUrl, 'wasmUrl');
   url.pathname = url.pathname.replace(/(\.wasm)?$/, '-programs$1');
   return url;
-}
-
-async function ownProgramsUrl(exports: WebAssembly.Exports): Promise<URL> {
-  if (!('tandem_webgpu_create' in exports)) return platform.programsUrl();
-  return (await import('./webgpu/webgpu.js')).programsUrl();
 }
 
 function otherVersion(got: string): TandemError {
@@ -236,9 +233,9 @@ function importsOf(
  * code of programs is, if not beside this package's code.
  */
 export async function instantiate(
-  source: WasmSource, programsUrl: URL | undefined, wake: () => void, execute: Execute,
+  files: Files, kind: ModuleKind, source: WasmSource, programsUrl: URL | undefined, wake: () => void, execute: Execute,
 ): Promise<WasmInstance> {
-  const module = await compile(source);
+  const module = await compile(source, files, kind);
   let memory: WebAssembly.Memory | undefined;
   const imports = importsOf(() => memory!, wake, execute);
   const unknown = WebAssembly.Module.imports(module).find(
@@ -260,25 +257,26 @@ export async function instantiate(
     memory,
     terminate: () => undefined,
     async loadPrograms() {
-      const url = programsUrl ?? await ownProgramsUrl(exports);
-      await addPrograms(module, exports, await compileUrl(url, 'programsUrl'), url);
+      const file = programsUrl ?? files.programs('tandem_webgpu_create' in exports ? 'webgpu' : 'cpu');
+      await addPrograms(module, exports, await compileFile(file, 'programsUrl'), file);
     },
   };
 }
 
 /** An instance of the module with so many workers. `fail` is told if one of them fails later. */
 export async function instantiateThreads(
-  workers: number, programsUrl: URL | undefined, wake: () => void, execute: Execute,
+  files: Files, workers: number, programsUrl: URL | undefined, wake: () => void, execute: Execute,
   fail: (error: unknown) => void,
 ): Promise<WasmInstance> {
-  const factory = await platform.importThreads();
-  const module = await compileUrl(platform.threadsWasmUrl(), 'wasmUrl');
+  const { factory, url: workerUrl } = await files.importThreads();
+  const module = await compileFile(files.module('threads'), 'wasmUrl');
   let memory: WebAssembly.Memory | undefined;
   let exports: WebAssembly.Exports | undefined;
   const glue = await new Promise<ThreadsGlue>((resolve, reject) => {
     factory({
       // One more, for waiting.
       numThreads: workers + 1,
+      workerUrl,
       onTandemWake: wake,
       onTandemExecute: execute,
       onTandemFailure(error) {
@@ -300,9 +298,9 @@ export async function instantiateThreads(
     memory: memory!,
     terminate: () => glue.tandemTerminate(),
     async loadPrograms() {
-      const url = programsUrl ?? platform.threadsProgramsUrl();
-      const bytes = await platform.readBytes(url, 'programsUrl');
-      await addPrograms(module, exports!, await compileBytes(bytes, url.href, 'programsUrl'), url);
+      const file = programsUrl ?? files.programs('threads') as URL;
+      const bytes = await platform.readBytes(file, 'programsUrl');
+      await addPrograms(module, exports!, await compileBytes(bytes, file.href, 'programsUrl'), file);
       // Workers compile it when they need it.
       if (!glue.tandemShare(new Uint8Array(bytes))) {
         throw new TandemError('ResourceExhausted', 'expected memory for programs, got none');

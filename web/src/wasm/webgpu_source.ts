@@ -23,7 +23,6 @@ export interface WasmGpu extends Gpu {
 /** A device that no runtime has yet. */
 export interface GpuSource {
   readonly capabilities: GpuCapabilities;
-  wasmUrl(): URL;
   attach(engine: WasmEngine, options: GpuOptions): WasmGpu;
   close(): void;
 }

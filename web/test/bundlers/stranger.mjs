@@ -5,7 +5,8 @@
 // would publish.
 
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -38,7 +39,7 @@ export async function run(program, parameters, cwd) {
 let project;
 
 /**
- * The project, made at the first call and removed when this process ends.
+ * The project, made at the first call and removed when this process ends: the tests of several files share it.
  * @returns {Promise<{folder: string, tarball: string, load: (name: string) => Promise<object>}>} `load` imports a
  *   package that is installed there
  */
@@ -47,16 +48,23 @@ export function strangersProject() {
   return project;
 }
 
-/** Removes the project. */
-export async function removeStrangersProject() {
-  if (!project) return;
-  const { folder } = await project;
-  project = undefined;
-  await rm(folder, { recursive: true, force: true });
+/**
+ * Copies the project's sources, with another entry of the package in place of its main one.
+ * @returns {Promise<string>} where they are, relative to the project
+ */
+export async function sourcesFor(entry) {
+  const { folder } = await strangersProject();
+  const sources = `src-${entry.replaceAll('/', '-')}`;
+  await cp(join(folder, 'src'), join(folder, sources), { recursive: true });
+  const file = join(folder, sources, 'compute.js');
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, text.replace("'tandem-rt'", `'${entry}'`));
+  return sources;
 }
 
 async function make() {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'tandem-stranger-')));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   await cp(join(here, 'project'), folder, { recursive: true, filter: (source) => !source.includes('node_modules') });
   await run('npm', ['ci', '--prefer-offline', '--ignore-scripts'], folder);
   const packed = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], web);

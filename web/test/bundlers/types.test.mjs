@@ -9,9 +9,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import typescript from 'typescript';
-import { removeStrangersProject, run, strangersProject } from './stranger.mjs';
+import { run, strangersProject } from './stranger.mjs';
 
 const web = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -25,16 +25,14 @@ describe('the types of tandem-rt', function () {
     ({ folder, load, tarball } = await strangersProject());
   });
 
-  after(removeStrangersProject);
-
   const compilers = {
     'the project\'s TypeScript': () => createRequire(join(folder, 'package.json')).resolve('typescript/package.json'),
     'the package\'s own TypeScript': () => createRequire(import.meta.url).resolve('typescript/package.json'),
   };
   for (const [compiler, manifest] of Object.entries(compilers)) {
     for (const [moduleResolution, module, lib] of [
-      ['bundler', 'esnext', ['es2022', 'dom', 'esnext.disposable']],
-      ['nodenext', 'nodenext', ['es2022', 'dom', 'esnext.disposable']],
+      ['bundler', 'esnext', ['es2022', 'dom']],
+      ['nodenext', 'nodenext', ['es2022', 'dom']],
     ]) {
       it(`compile strictly with ${compiler}, moduleResolution ${moduleResolution}`, async () => {
         const config = {
@@ -91,6 +89,29 @@ describe('the types of tandem-rt', function () {
 
   it('have nothing that arethetypeswrong finds', async () => {
     const attw = join(folder, 'node_modules', '@arethetypeswrong', 'cli', 'dist', 'index.js');
-    await run(process.execPath, [attw, tarball, '--profile', 'esm-only', '--no-color', '--entrypoints', '.'], folder);
+    const { exports } = JSON.parse(await readFile(join(web, 'package.json'), 'utf8'));
+    const entries = Object.keys(exports).filter((name) => typeof exports[name] !== 'string');
+    // The backend of TensorFlow.js is an ES module only.
+    const [common, modules] = [true, false].map((has) => entries.filter((name) => (exports[name].node !== undefined) === has));
+    await run(process.execPath, [attw, tarball, '--no-color', '--entrypoints', ...common], folder);
+    if (modules.length > 0) {
+      await run(process.execPath,
+        [attw, tarball, '--no-color', '--profile', 'esm-only', '--entrypoints', ...modules], folder);
+    }
+  });
+
+  it('compile and run as a CommonJS program, with module node16', async () => {
+    const config = {
+      compilerOptions: {
+        strict: true, target: 'es2022', module: 'node16', lib: ['es2022', 'dom'], types: ['node'],
+        skipLibCheck: false, outDir: 'out-node16', rootDir: 'src',
+      },
+      files: ['src/node16.cts'],
+    };
+    const file = join(folder, 'tsconfig.node16.json');
+    await writeFile(file, JSON.stringify(config));
+    const tsc = join(compilers['the project\'s TypeScript'](), '..', 'bin', 'tsc');
+    await run(process.execPath, [tsc, '-p', file], folder);
+    expect(JSON.parse(await run(process.execPath, ['out-node16/node16.cjs'], folder))).to.deep.equal([2, 3]);
   });
 });

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "kernels/convolution/convolution_depthwise_blocks.h"
+#include "kernels/convolution/convolution_depthwise_rows.h"
 #include "kernels/convolution/convolution_depthwise_tiles.h"
 #include "kernels/convolution/convolution_strips.h"
 #include "kernels/polls.h"
@@ -275,6 +276,7 @@ Status DepthwiseProduct<S>::Run() const {
 #ifndef TANDEM_SMALL
   if constexpr (std::is_same_v<S, T>) {
     const bool is_empty = result.batch == 0 || rows.outputs == 0 || cols.outputs == 0;
+    if (!is_empty && DepthwiseRows<T>::AreFor(*this)) return DepthwiseRows<T>(*this).Run();
     if (!is_empty && DepthwiseBlocks<T>::AreFor(*this)) return DepthwiseBlocks<T>(*this).Run();
   }
 #endif
@@ -310,7 +312,7 @@ Status DepthwiseProduct<S>::RunWhole() const {
   const int64_t taps = rows.count * cols.count;
   Strips<T> strips(source, reinterpret_cast<const T*>(source_data), conversion, rows, cols, channels / source.channels,
                    channels);
-  strips.ChooseSize(kTilePixels, queue.ParallelismLevel());
+  strips.ChooseSize(kTilePixels, EnoughTasks(queue));
   if (!strips.FitsInMemory()) return Status::OutOfMemory();
   const uint64_t offsets_bytes = RoundUpBytes<int64_t>(taps);
   const int64_t group = GroupSize(cols, channels);
@@ -353,7 +355,7 @@ Status DepthwiseGradient<S>::Run() const {
   if (is_empty || taps == 0) return Status();
   Strips<T> strips(source, reinterpret_cast<const T*>(source_data), conversion, rows, cols, channels / source.channels,
                    channels);
-  strips.ChooseSize(kTilePixels, /*threads=*/1);
+  strips.ChooseSize(kTilePixels, /*wanted=*/1);
   if (!strips.FitsInMemory()) return Status::OutOfMemory();
   const int64_t chunks = std::clamp<int64_t>(strips.size() / kMinChunkStrips, 1, kMaxChunks);
   const int64_t size = taps * channels;

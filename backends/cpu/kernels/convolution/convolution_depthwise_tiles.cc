@@ -85,7 +85,8 @@ HWY_INLINE void ConvolveTile(const DepthwiseBlock<T>& g, int64_t pixel, int64_t 
       const Finish finish(d, g.limits);
       HWY_UNROLL(2)
       for (int j = 0; j < kVectors; ++j) {
-        const V bias = LoadCount(d, j == kVectors - 1 ? last : size_t{kLanes}, g.limits.bias + c + j * kLanes);
+        const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+        const V bias = finish.Bias(LoadCount(d, count, g.limits.bias + c + j * kLanes));
         HWY_UNROLL(9)
         for (int i = 0; i < kHeight; ++i) sum[i][j] = finish(sum[i][j], bias);
       }
@@ -118,48 +119,58 @@ HWY_NOINLINE void ConvolveChannels(const DepthwiseBlock<T>& g, int64_t c, size_t
 }
 
 #ifndef TANDEM_SMALL
-inline constexpr int kMinRowPixels = 4;
+inline constexpr int kMinRowPixels = DepthwiseRow<float>::kMinPixels;
+// Many images have a power of two times so many pixels a row.
+inline constexpr int kOddTileHeight = kTileHeight > 7 ? 7 : kMinRowPixels;
 
-// A vector of kHeight outputs, kStride taps from each other, of 3 x 3 taps: `x` is what the first one sees. Products
-// are added up in the same order as by ConvolveTile.
-template <int kHeight, int kStride, typename T>
-HWY_INLINE void ConvolveRowTile(const DepthwiseBlock<T>& g, const T* x, const T* w, const T* bias, size_t count,
-                                T* out) {
+// Where the taps of a tile see elements: through tap row `row`, the `i`th of them.
+template <typename T>
+struct EvenlySpaced {
+  const T* first[3];
+  int64_t step;
+  HWY_INLINE const T* operator()(int row, int i) const { return first[row] + i * step; }
+};
+template <typename T, int kSeen>
+struct Listed {
+  const T* const* pixels;
+  int64_t channel;
+  HWY_INLINE const T* operator()(int row, int i) const { return pixels[row * kSeen + i] + channel; }
+};
+
+template <int kHeight, int kStride>
+inline constexpr int kSeenPixels = (kHeight - 1) * kStride + 3;
+
+// A vector of kHeight outputs, kStride taps from each other, of 3 x 3 taps, whose weights are `channels` apart.
+// Products are added up in the same order as by ConvolveTile.
+template <int kHeight, int kStride, typename T, class Places>
+HWY_INLINE void ConvolveRowTile(const Places& places, const T* w, int64_t channels, const BiasAndLimits<T>& limits,
+                                size_t count, T* out, int64_t out_stride) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
-  constexpr int kSeen = (kHeight - 1) * kStride + 3;
+  constexpr int kSeen = kSeenPixels<kHeight, kStride>;
   V sum[kHeight];
   HWY_UNROLL(8)
   for (int i = 0; i < kHeight; ++i) sum[i] = hn::Zero(d);
-  // What the row of outputs below sees for the first time.
-  const T* below = x + g.offsets[6];
-  HWY_UNROLL(2)
-  for (int row = 0; row < kStride; ++row) {
-    below += g.offsets[3] - g.offsets[0];
-    HWY_UNROLL(17)
-    for (int i = 0; i < kHeight * kStride; ++i) __builtin_prefetch(below + i * g.tap_step, 0, 2);
-  }
   HWY_UNROLL(3)
-  for (int row = 0; row < 3; ++row, w += 3 * g.channels) {
-    const T* from = x + g.offsets[3 * row];
+  for (int row = 0; row < 3; ++row, w += 3 * channels) {
     V seen[kSeen];
     HWY_UNROLL(17)
-    for (int i = 0; i < kSeen; ++i) seen[i] = LoadCount(d, count, from + i * g.tap_step);
+    for (int i = 0; i < kSeen; ++i) seen[i] = LoadCount(d, count, places(row, i));
     HWY_UNROLL(3)
     for (int tap = 0; tap < 3; ++tap) {
-      const V weight = LoadCount(d, count, w + tap * g.channels);
+      const V weight = LoadCount(d, count, w + tap * channels);
       HWY_UNROLL(8)
       for (int i = 0; i < kHeight; ++i) sum[i] = MultiplyAdd(seen[i * kStride + tap], weight, sum[i]);
     }
   }
-  if (bias != nullptr) {
-    const Finish finish(d, g.limits);
-    const V biases = LoadCount(d, count, bias);
+  if (limits.bias != nullptr) {
+    const Finish finish(d, limits);
+    const V biases = finish.Bias(LoadCount(d, count, limits.bias));
     HWY_UNROLL(8)
     for (int i = 0; i < kHeight; ++i) sum[i] = finish(sum[i], biases);
   }
   HWY_UNROLL(8)
-  for (int i = 0; i < kHeight; ++i) StoreCount(sum[i], d, count, out + i * g.out_stride);
+  for (int i = 0; i < kHeight; ++i) StoreCount(sum[i], d, count, out + i * out_stride);
 }
 
 // All channels of some pixels before the next ones, so that memory is read and written in order.
@@ -171,13 +182,22 @@ HWY_NOINLINE void ConvolveRows(const DepthwiseBlock<T>& g, const T* filter, T* o
       const int64_t col = std::min(left, g.row_pixels - kHeight);  // the last has some pixels again
       const T* const x = g.pixels[row] + col * g.pixel_step;
       T* const to = out + (row + col) * g.out_stride;
-      int64_t c = 0;
-      for (; c + kLanes <= g.channels; c += kLanes) {
-        ConvolveRowTile<kHeight, kStride>(g, x + c, filter + c, g.limits.From(c).bias, kLanes, to + c);
+      for (int64_t c = 0; c < g.channels; c += kLanes) {
+        const EvenlySpaced<T> places = {{x + g.offsets[0] + c, x + g.offsets[3] + c, x + g.offsets[6] + c}, g.tap_step};
+        const BiasAndLimits<T> limits = g.limits.From(c);
+        // What the row of outputs below sees for the first time.
+        for (int below = 1; below <= kStride; ++below) {
+          const T* const next = places(2, 0) + below * (g.offsets[3] - g.offsets[0]);
+          HWY_UNROLL(16)
+          for (int i = 0; i < kHeight * kStride; ++i) __builtin_prefetch(next + i * g.tap_step, 0, 2);
+        }
+        if (g.channels - c >= kLanes) {
+          ConvolveRowTile<kHeight, kStride>(places, filter + c, g.channels, limits, kLanes, to + c, g.out_stride);
+        } else {
+          const auto rest = static_cast<size_t>(g.channels - c);
+          ConvolveRowTile<kHeight, kStride>(places, filter + c, g.channels, limits, rest, to + c, g.out_stride);
+        }
       }
-      if (c == g.channels) continue;
-      const auto rest = static_cast<size_t>(g.channels - c);
-      ConvolveRowTile<kHeight, kStride>(g, x + c, filter + c, g.limits.From(c).bias, rest, to + c);
     }
   }
 }
@@ -191,12 +211,57 @@ HWY_INLINE void ConvolveRowsOf(const DepthwiseBlock<T>& g, const T* filter, T* o
 template <typename T>
 HWY_INLINE bool TryConvolveRows(const DepthwiseBlock<T>& g, const T* filter, T* out) {
   if (g.row_pixels < kMinRowPixels || (g.pixel_step != g.tap_step && g.pixel_step != 2 * g.tap_step)) return false;
-  if (kTileHeight > kMinRowPixels && g.row_pixels >= kTileHeight) {
+  if (g.row_pixels % kOddTileHeight == 0) {
+    ConvolveRowsOf<kOddTileHeight>(g, filter, out);
+  } else if (kTileHeight > kMinRowPixels && g.row_pixels >= kTileHeight) {
     ConvolveRowsOf<kTileHeight>(g, filter, out);
   } else {
     ConvolveRowsOf<kMinRowPixels>(g, filter, out);
   }
   return true;
+}
+
+// Of the outputs from `col` on: what they see, row by row, with zeros for what is outside of the image.
+template <int kHeight, int kStride, typename T>
+HWY_INLINE void ListPixels(const DepthwiseRow<T>& g, int64_t col, const T** pixels) {
+  for (int row = 0; row < 3; ++row) {
+    const T* const source = g.source_rows[row];
+    int64_t at = g.first_col + col * kStride;
+    for (int i = 0; i < kSeenPixels<kHeight, kStride>; ++i, ++at) {
+      const bool is_inside = source != nullptr && at >= 0 && at < g.source_cols;
+      *pixels++ = is_inside ? source + at * g.channels : g.zeros;
+    }
+  }
+}
+
+template <int kHeight, typename T>
+HWY_NOINLINE void ConvolveDenseRow(const DepthwiseRow<T>& g, const T* filter, T* out) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  constexpr int kStride = 2;
+  constexpr int kSeen = kSeenPixels<kHeight, kStride>;
+  const T* pixels[3 * kSeen];
+  for (int64_t left = 0; left < g.num_pixels; left += kHeight) {
+    const int64_t col = std::min(left, g.num_pixels - kHeight);  // the last has some pixels again
+    ListPixels<kHeight, kStride>(g, col, pixels);
+    T* const to = out + col * g.channels;
+    for (int64_t c = 0; c < g.channels; c += kLanes) {
+      const Listed<T, kSeen> places = {pixels, c};
+      const BiasAndLimits<T> limits = g.limits.From(c);
+      if (g.channels - c >= kLanes) {
+        ConvolveRowTile<kHeight, kStride>(places, filter + c, g.channels, limits, kLanes, to + c, g.channels);
+      } else {
+        const auto rest = static_cast<size_t>(g.channels - c);
+        ConvolveRowTile<kHeight, kStride>(places, filter + c, g.channels, limits, rest, to + c, g.channels);
+      }
+    }
+  }
+}
+
+template <typename T>
+void ConvolveRow(const DepthwiseRow<T>& g, const T* filter, T* out) {
+  if (g.num_pixels % kOddTileHeight == 0) return ConvolveDenseRow<kOddTileHeight>(g, filter, out);
+  if (g.num_pixels >= kTileHeight) return ConvolveDenseRow<kTileHeight>(g, filter, out);
+  ConvolveDenseRow<kMinRowPixels>(g, filter, out);
 }
 #endif
 
@@ -322,16 +387,27 @@ void SumWindows(const DepthwiseBlock<T>& g, const T* gradient, bool accumulate, 
   }
 }
 
+template <typename T>
+constexpr DepthwiseTiles<T> MakeTiles() {
+  DepthwiseTiles<T> tiles = {};
+  tiles.finishes = kHasTiles<T> && kTilesFinish<T>;
+  tiles.convolve = &Convolve<T>;
+  tiles.copy = &Copy<T>;
+  tiles.sum_windows = &SumWindows<T>;
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE && !defined(TANDEM_SMALL)
+  if constexpr (kHasTiles<T>) tiles.convolve_row = &ConvolveRow<T>;
+#endif
+  return tiles;
+}
+
 }  // namespace
 
 const DepthwiseTiles<float>& DepthwiseTilesF32() {
-  static constexpr DepthwiseTiles<float> kTiles = {kHasTiles<float> && kTilesFinish<float>, &Convolve<float>,
-                                                   &Copy<float>, &SumWindows<float>};
+  static constexpr DepthwiseTiles<float> kTiles = MakeTiles<float>();
   return kTiles;
 }
 const DepthwiseTiles<double>& DepthwiseTilesF64() {
-  static constexpr DepthwiseTiles<double> kTiles = {kHasTiles<double> && kTilesFinish<double>, &Convolve<double>,
-                                                    &Copy<double>, &SumWindows<double>};
+  static constexpr DepthwiseTiles<double> kTiles = MakeTiles<double>();
   return kTiles;
 }
 

@@ -38,11 +38,29 @@ struct DepthwiseBlock {
   }
 };
 
+// A dense row of outputs of 3 x 3 taps that are neighbours, two pixels from output to output.
+template <typename T>
+struct DepthwiseRow {
+  const T* source_rows[3];  // what the taps see of the image, from its first column on; null for a row outside of it
+  int64_t source_cols;
+  int64_t first_col;  // what the first output sees first; columns outside of the image are zeros
+  int64_t stride;     // 1 or 2
+  int64_t channels;
+  int64_t num_pixels;  // outputs, at least kMinPixels
+  const T* zeros;      // a pixel
+  const T* next_rows;  // what the next row of outputs is the first to see, to be fetched; null: nothing
+  BiasAndLimits<T> limits;
+
+  static constexpr int64_t kMinPixels = 4;
+};
+
 template <typename T>
 struct DepthwiseTiles {
-  bool finishes;  // whether `convolve` heeds limits
+  bool finishes;  // whether `convolve` and `convolve_row` heed limits
   // out[pixel, c] = the sum over the taps of pixels[pixel][offset + c] * filter[tap, c].
   void (*convolve)(const DepthwiseBlock<T>& block, const T* filter, T* out);
+  // The same of a dense row, with products added up in the same order; null where `convolve` is all there is.
+  void (*convolve_row)(const DepthwiseRow<T>& row, const T* filter, T* out);
   // to[pixel * to_stride + c] = from[pixel * from_stride + c] for c < channels.
   void (*copy)(const T* from, int64_t from_stride, int64_t num_pixels, int64_t channels, T* to, int64_t to_stride);
   // filter[tap, c] = or += the sum over the pixels of pixels[pixel][offset + c] * gradient[pixel, c].

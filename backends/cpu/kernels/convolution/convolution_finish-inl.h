@@ -30,20 +30,23 @@ template <typename T>
 inline constexpr bool kTilesFinish = std::is_floating_point_v<T>;
 #endif
 
-// The same limits for all lanes.
+// The same limits for all lanes. Where an operand of Max or Min is NaN, the second one comes out on x86, and NaN on
+// other processors: so v comes second, for its NaN.
 template <class D, class V = hn::Vec<D>, typename T = hn::TFromD<D>>
 class Finish {
  public:
   HWY_INLINE Finish(D d, const BiasAndLimits<T>& limits)
-      : low_(hn::Set(d, limits.low)), high_(hn::Set(d, limits.high)) {}
+      : low_(hn::Set(d, limits.low)),
+        high_(hn::Set(d, limits.high)),
+        zero_(hn::Set(d, limits.low == 0 ? T{0} : -T{0})) {}
 
-  HWY_INLINE V operator()(V sum, V bias) const {
-    const V v = hn::Add(sum, bias);
-    return hn::IfThenElse(hn::Gt(v, high_), high_, hn::IfThenElse(hn::Le(v, low_), low_, v));
-  }
+  // What to call with as `bias`: without -0 where that is below the limit, which then no sum with it is.
+  HWY_INLINE V Bias(V bias) const { return hn::Add(bias, zero_); }
+
+  HWY_INLINE V operator()(V sum, V bias) const { return hn::Min(high_, hn::Max(low_, hn::Add(sum, bias))); }
 
  private:
-  const V low_, high_;
+  const V low_, high_, zero_;
 };
 
 }  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "gemm/gemm.h"
 #include "gemm/packed_memory.h"
@@ -62,35 +63,39 @@ class PackedFilter {
 
   void Pack(WorkQueue& queue) {
     if (filter_memory_.is_packed()) return;
-    const int64_t panels = padded_width_ / panel_cols_;
     const int64_t grain = DivideUp(kMinTaskElements, std::max<int64_t>(1, depth_ * panel_cols_));
-    ParallelFor(queue, filter_.groups * panels, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) PackPanel(i / panels, i % panels);
+    ParallelFor(queue, filter_.groups * panels(), grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) PackPanel(i / panels(), i % panels());
     });
     filter_memory_.SetPacked();
   }
 
-  // c[num_rows, width] (row stride ldc) = rows times the filter of `group`, within these limits.
-  void Multiply(const T* const* rows, int64_t num_rows, int64_t group, const BiasAndLimits<T>& limits, T* c,
-                int64_t ldc) const {
+  int64_t panels() const { return padded_width_ / panel_cols_; }
+
+  // c[num_rows, width] (row stride ldc) = rows times the filter of `group`, within these limits: the columns of panels
+  // [first_panel, last_panel).
+  void Multiply(const T* const* rows, int64_t num_rows, int64_t group, int64_t first_panel, int64_t last_panel,
+                const BiasAndLimits<T>& limits, T* c, int64_t ldc) const {
+    const int64_t first_col = first_panel * panel_cols_;
     GatheredProduct<T> product = {};
     product.rows = rows;
     product.num_rows = num_rows;
+    product.row_stride = product_.pixel_step;
     product.step = 1;
     product.panel_cols = panel_cols_;
-    product.c = c;
+    product.c = c + first_col;
     product.ldc = ldc;
-    product.cols = filter_.width;
+    product.cols = std::min(filter_.width, last_panel * panel_cols_) - first_col;
     StopPoll poll(kPollProducts);
     for (int64_t i = 0; i < num_blocks_; ++i) {
       const DepthBlock& block = blocks_[i];
-      if (poll.Stops(num_rows * block.depth * filter_.width)) return;
+      if (poll.Stops(num_rows * block.depth * product.cols)) return;
       product.runs = runs_ + block.first_run;
       product.num_runs = block.num_runs;
-      product.b = packed_ + (group * depth_ + block.first_depth) * padded_width_;
       product.panel_stride = block.depth * panel_cols_;
+      product.b = packed_ + (group * depth_ + block.first_depth) * padded_width_ + first_panel * product.panel_stride;
       product.accumulate = i > 0;
-      if (i + 1 == num_blocks_) product.limits = limits;
+      if (i + 1 == num_blocks_) product.limits = limits.From(first_col);
       GetConvolutionTiles<T>().multiply(product);
     }
   }
@@ -170,35 +175,75 @@ class PackedFilter {
   DepthBlock* blocks_ = nullptr;
 };
 
-// The work of one thread: strip after strip.
+// What tasks a product is divided into: strips of outputs times parts of the filter's panels.
+template <typename S>
+struct Division {
+  using T = GemmComputeType<S>;
+
+  // By outputs as far as it goes where the source is larger than the filter, and else by panels; then by the other.
+  Division(const WindowProduct<S>& product, Strips<T>& strips) : strips(strips) {
+    const FilterView<S>& filter = product.filter;
+    const int64_t tile_rows = GetConvolutionTiles<T>().tile_rows;
+    const int64_t wanted = EnoughTasks(product.queue);
+    const int64_t panels = DivideUp(filter.width, GetGemmKernels<S>().panel_cols);
+    const bool has_parts = panels > 1 && HasParts(product);
+    are_parts_outer = static_cast<double>(product.rows.count * product.cols.count) * static_cast<double>(filter.width) >
+                      static_cast<double>(product.source.batch * product.source.rows * product.source.cols);
+    strips.ChooseSize(tile_rows, has_parts && are_parts_outer ? DivideUp(wanted, panels) : wanted);
+    if (has_parts) parts = std::clamp<int64_t>(DivideUp(wanted, strips.size()), 1, panels);
+  }
+
+  // Whether some channels of outputs can be computed without the others.
+  static bool HasParts(const WindowProduct<S>& product) {
+    const bool is_in_place = product.conversion.narrow == nullptr && product.result.HasPackedPixels() &&
+                             product.rows.out_step == 1 && product.cols.out_step == 1 &&
+                             product.rows.outputs == product.result.rows && product.cols.outputs == product.result.cols;
+    const bool finishes =
+        product.finish == nullptr || (GetConvolutionTiles<T>().finishes && product.finish->limits.bias != nullptr);
+    return is_in_place && finishes && product.filter.groups == 1;
+  }
+
+  int64_t size() const { return strips.size() * parts; }
+  int64_t StripOf(int64_t task) const { return are_parts_outer ? task % strips.size() : task / parts; }
+  int64_t PartOf(int64_t task) const { return are_parts_outer ? task / strips.size() : task % parts; }
+
+  const Strips<T>& strips;
+  int64_t parts = 1;
+  bool are_parts_outer = false;
+};
+
+// The work of one thread: task after task.
 template <typename S>
 class StripProducts {
  public:
   using T = GemmComputeType<S>;
 
-  StripProducts(const WindowProduct<S>& product, const Strips<T>& strips, const PackedFilter<S>& filter)
+  StripProducts(const WindowProduct<S>& product, const Division<S>& division, const PackedFilter<S>& filter)
       : product_(product),
-        strips_(strips),
+        division_(division),
         filter_(filter),
         result_(product.result, product.result_data, product.conversion, product.rows, product.cols,
-                strips.max_pixels()),
-        memory_(strips.MemorySize() + result_.MemorySize()) {
-    if (IsValid()) result_.SetMemory(memory_.data() + strips.MemorySize());
+                division.strips.max_pixels()),
+        memory_(division.strips.MemorySize() + result_.MemorySize()) {
+    if (IsValid()) result_.SetMemory(memory_.data() + division.strips.MemorySize());
     if (product.finish != nullptr && GetConvolutionTiles<T>().finishes) limits_ = product.finish->limits;
   }
 
   bool IsValid() const { return memory_.data() != nullptr; }
 
   void Compute(int64_t index) {
-    StripSource<T> source(strips_, memory_.data());
-    const Strip strip = source.Load(index);
+    StripSource<T> source(division_.strips, memory_.data());
+    const Strip strip = source.Load(division_.StripOf(index));
+    const int64_t part = division_.PartOf(index);
+    const int64_t first_panel = filter_.panels() * part / division_.parts;
+    const int64_t last_panel = filter_.panels() * (part + 1) / division_.parts;
     T* pixels = result_.Pixels(strip);
     const FilterView<S>& filter = product_.filter;
     for (int64_t group = 0; group < filter.groups; ++group) {
       if (group > 0) source.Shift(filter.depth);
       const int64_t first = group * filter.width;
-      filter_.Multiply(source.pixels(), strip.num_pixels, group, limits_.From(first), pixels + first,
-                       product_.result.channels);
+      filter_.Multiply(source.pixels(), strip.num_pixels, group, first_panel, last_panel, limits_.From(first),
+                       pixels + first, product_.result.channels);
     }
     if (product_.finish != nullptr && limits_.bias == nullptr) product_.finish->apply(pixels, strip.num_pixels);
     result_.Store(strip);
@@ -206,7 +251,7 @@ class StripProducts {
 
  private:
   const WindowProduct<S>& product_;
-  const Strips<T>& strips_;
+  const Division<S>& division_;
   const PackedFilter<S>& filter_;
   BiasAndLimits<T> limits_;  // that the tiles see to
   StripResult<T> result_;
@@ -244,6 +289,32 @@ Status MultiplyDense(const WindowProduct<S>& product, int64_t pixels) {
   return Status();
 }
 
+// The rows of a dense image with one pixel each, which can be divided anywhere, if each output sees one pixel, its own.
+template <typename S>
+bool FlattenPixels(WindowProduct<S>& product) {
+  const auto flatten = [](ImageLayout& layout) {
+    layout.rows *= layout.batch * layout.cols;
+    layout.batch_stride *= std::exchange(layout.batch, 1);
+    layout.cols = 1;
+    layout.row_stride = layout.col_stride;
+  };
+  const auto sees_itself = [](const TapAxis& axis, int64_t source, int64_t result) {
+    return axis.count == 1 && axis.first == 0 && axis.stride == 1 && axis.out_step == 1 && axis.outputs == source &&
+           axis.outputs == result;
+  };
+  if (product.conversion.widen != nullptr || !product.source.HasPackedPixels() || !product.result.HasPackedPixels() ||
+      !sees_itself(product.rows, product.source.rows, product.result.rows) ||
+      !sees_itself(product.cols, product.source.cols, product.result.cols)) {
+    return false;
+  }
+  flatten(product.source);
+  flatten(product.result);
+  product.rows.source = product.rows.outputs = product.source.rows;
+  product.cols.source = product.cols.outputs = 1;
+  product.pixel_step = product.source.col_stride;
+  return true;
+}
+
 }  // namespace
 
 template <typename S>
@@ -254,18 +325,24 @@ Status WindowProduct<S>::Run() const {
   if (pixels <= kFewPixels && is_finished_in_place && IsDenseProduct(*this)) {
     return MultiplyDense(*this, pixels);
   }
-  const T* elements = reinterpret_cast<const T*>(source_data);
-  Strips<T> strips(source, elements, conversion, rows, cols, 1, result.channels);
-  strips.ChooseSize(GetConvolutionTiles<T>().tile_rows, queue.ParallelismLevel());
+  WindowProduct flat = *this;
+  return (FlattenPixels(flat) ? flat : *this).RunByStrips();
+}
+
+template <typename S>
+Status WindowProduct<S>::RunByStrips() const {
+  Strips<T> strips(source, reinterpret_cast<const T*>(source_data), conversion, rows, cols, 1, result.channels);
+  const Division<S> division(*this, strips);
   if (!strips.FitsInMemory()) return Status::OutOfMemory();
   PackedFilter<S> packed(*this, strips.pitch());
   if (!packed.IsValid()) return Status::OutOfMemory();
   packed.Pack(queue);
   std::atomic<bool> is_out_of_memory = false;
   const double products = static_cast<double>(rows.count * cols.count * filter.depth * result.channels);
-  const int64_t grain = strips.GrainFor(queue, products + static_cast<double>(result.channels));
-  ParallelFor(queue, strips.size(), grain, [&](int64_t begin, int64_t end) {
-    StripProducts<S> task(*this, strips, packed);
+  const int64_t grain =
+      strips.GrainFor(queue, (products + static_cast<double>(result.channels)) / static_cast<double>(division.parts));
+  ParallelFor(queue, division.size(), grain, [&](int64_t begin, int64_t end) {
+    StripProducts<S> task(*this, division, packed);
     if (!task.IsValid()) {
       is_out_of_memory.store(true, std::memory_order_relaxed);
       return;

@@ -25,6 +25,11 @@ inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
 inline double MinTaskProducts(const WorkQueue& queue) {
   return queue.HasReadyHelper() ? kMinTaskProducts / 4 : kMinTaskProducts;
 }
+// Tasks that even out unequal threads.
+inline int64_t EnoughTasks(const WorkQueue& queue) {
+  const int64_t threads = queue.ParallelismLevel();
+  return threads == 1 ? 1 : 4 * threads;
+}
 
 constexpr int64_t DivideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, multiple) * multiple; }
@@ -60,14 +65,16 @@ class Strips {
                      cols.IsInside()),
         pitch_(is_in_place_ ? source.row_stride : PitchOf(cols.Span(cols.outputs), source.channels * repeat)) {}
 
-  // As many outputs a strip as the second-level cache holds, unless that leaves one of `threads` without work.
-  void ChooseSize(int64_t tile_rows, int64_t threads) {
+  // As many outputs a strip as the second-level cache holds, but at least `wanted` strips, unless these would be less
+  // than two tiles of `tile_rows` outputs.
+  void ChooseSize(int64_t tile_rows, int64_t wanted) {
     constexpr int64_t kCacheElements = (int64_t{192} << 10) / static_cast<int64_t>(sizeof(T));
     const int64_t by_width = std::max(4 * tile_rows, kCacheElements / width_) / cols_.outputs;
     const int64_t by_source = is_in_place_ ? by_width : kCacheElements / pitch_ / rows_.stride;
-    const int64_t total = source_.batch * rows_.outputs;
-    const int64_t fair = threads == 1 ? total : DivideUp(total, 4 * threads);
+    const int64_t fair = DivideUp(source_.batch * rows_.outputs, wanted);
     const int64_t enough = DivideUp(2 * tile_rows, cols_.outputs);
+    // Where a row is one output, whole tiles of them.
+    unit_rows_ = cols_.outputs == 1 ? tile_rows : 1;
     SetRows(std::clamp<int64_t>(std::min(by_width, by_source), 1, std::max(fair, enough)));
   }
   // The same for at most `pixels` outputs a strip, if a row has not more.
@@ -87,17 +94,16 @@ class Strips {
 
   Strip operator[](int64_t i) const {
     Strip strip;
-    if (rows_a_strip_ == rows_.outputs) {
+    if (strips_an_image_ == 1) {
       strip.image = i * images_a_strip_;
       strip.num_images = std::min(images_a_strip_, source_.batch - strip.image);
       strip.row = 0;
       strip.num_rows = rows_.outputs;
     } else {
-      const int64_t strips_an_image = DivideUp(rows_.outputs, rows_a_strip_);
-      strip.image = i / strips_an_image;
+      strip.image = i / strips_an_image_;
       strip.num_images = 1;
-      strip.row = i % strips_an_image * rows_a_strip_;
-      strip.num_rows = std::min(rows_a_strip_, rows_.outputs - strip.row);
+      strip.row = FirstRow(i % strips_an_image_);
+      strip.num_rows = FirstRow(i % strips_an_image_ + 1) - strip.row;
     }
     strip.num_pixels = strip.num_images * strip.num_rows * cols_.outputs;
     return strip;
@@ -124,10 +130,17 @@ class Strips {
 
   void SetRows(int64_t rows) {
     images_a_strip_ = std::clamp<int64_t>(rows / rows_.outputs, 1, source_.batch);
-    // Equal ones, rather than a small last one.
-    rows_a_strip_ = DivideUp(rows_.outputs, DivideUp(rows_.outputs, std::min(rows, rows_.outputs)));
-    num_strips_ = rows_a_strip_ == rows_.outputs ? DivideUp(source_.batch, images_a_strip_)
-                                                 : source_.batch * DivideUp(rows_.outputs, rows_a_strip_);
+    strips_an_image_ = rows < rows_.outputs ? DivideUp(rows_.outputs, rows) : 1;
+    // Tiles that are not whole cost almost as much as those that are: rather larger strips than one of what is left.
+    if (unit_rows_ > 1) strips_an_image_ = std::max<int64_t>(1, rows_.outputs / RoundUp(rows, unit_rows_));
+    rows_a_strip_ = std::min(rows_.outputs, DivideUp(rows_.outputs, strips_an_image_) + unit_rows_ - 1);
+    num_strips_ = strips_an_image_ == 1 ? DivideUp(source_.batch, images_a_strip_) : source_.batch * strips_an_image_;
+  }
+  // Of a strip of an image: equal ones, rather than a small last one.
+  int64_t FirstRow(int64_t strip) const {
+    if (strip == strips_an_image_) return rows_.outputs;
+    const int64_t rest = rows_.outputs % strips_an_image_ * strip / strips_an_image_;
+    return (rows_.outputs / strips_an_image_ * strip + rest + unit_rows_ / 2) / unit_rows_ * unit_rows_;
   }
   uint64_t PointersSize() const { return RoundUpBytes<const T*>(max_pixels()); }
   uint64_t LoadedSize() const {
@@ -145,7 +158,9 @@ class Strips {
   const bool is_in_place_;
   const int64_t pitch_;
   int64_t images_a_strip_ = 1;
-  int64_t rows_a_strip_ = 1;
+  int64_t strips_an_image_ = 1;
+  int64_t unit_rows_ = 1;
+  int64_t rows_a_strip_ = 1;  // at most
   int64_t num_strips_ = 0;
 };
 

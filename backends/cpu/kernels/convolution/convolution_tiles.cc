@@ -32,6 +32,13 @@ inline constexpr int kMaxTileRows = 6;
 inline constexpr int kMaxTileRows = 4;
 #endif
 
+// Whether there are tiles of their own for rows that are evenly spaced; smaller tiles have registers enough.
+#ifdef TANDEM_SMALL
+inline constexpr bool kHasEvenTiles = false;
+#else
+inline constexpr bool kHasEvenTiles = kMaxTileRows > 6;
+#endif
+
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
 template <typename T>
 inline constexpr bool kHasTiles = false;
@@ -39,9 +46,43 @@ inline constexpr bool kHasTiles = false;
 template <typename T>
 inline constexpr bool kHasTiles = HWY_HAVE_FLOAT64 || !std::is_same_v<T, double>;
 
+// Goes along kRows rows. With an address for each there are not enough registers, so that where the rows are evenly
+// spaced there is one for every third.
+template <typename T, int kRows, bool kEven>
+class RowWalk {
+ public:
+  HWY_INLINE RowWalk(const T* const* rows, int64_t row_stride) : row_stride_(row_stride) {
+    HWY_UNROLL(16)
+    for (int i = 0; i < kAddresses; ++i) first_[i] = kEven ? rows[0] + kRowsAnAddress * i * row_stride : rows[i];
+  }
+  HWY_INLINE void Begin(int64_t offset) {
+    at_ = offset;
+    HWY_UNROLL(16)
+    for (int i = 0; i < kAddresses; ++i) current_[i] = first_[i] + (kEven ? offset : 0);
+  }
+  HWY_INLINE void Advance(int64_t step) {
+    at_ += step;
+    if (!kEven) return;
+    HWY_UNROLL(16)
+    for (int i = 0; i < kAddresses; ++i) current_[i] += step;
+  }
+  HWY_INLINE T Element(int row) const {
+    return kEven ? current_[row / kRowsAnAddress][row % kRowsAnAddress * row_stride_] : current_[row][at_];
+  }
+
+ private:
+  static constexpr int kRowsAnAddress = kEven ? 3 : 1;
+  static constexpr int kAddresses = (kRows + kRowsAnAddress - 1) / kRowsAnAddress;
+
+  const int64_t row_stride_;
+  const T* first_[kAddresses];
+  const T* current_[kAddresses];
+  int64_t at_ = 0;
+};
+
 // C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which the last one counts
-// `last` columns. `bias` is that of its columns, or null.
-template <typename T, int kRows, int kVectors>
+// `last` columns. `bias` is that of its columns, or null. kEven: as GatheredProduct::row_stride says.
+template <typename T, int kRows, int kVectors, bool kEven>
 HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* HWY_RESTRICT b,
                        const T* bias, T* c, size_t last) {
   const hn::ScalableTag<T> d;
@@ -50,9 +91,7 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
   const int64_t step = g.step;
   const int64_t panel_cols = g.panel_cols;
   const int64_t panel_stride = g.panel_stride;
-  const T* a[kRows];
-  HWY_UNROLL(16)
-  for (int i = 0; i < kRows; ++i) a[i] = rows[i];
+  RowWalk<T, kRows, kEven> a(rows, g.row_stride);
   V sum[kRows][kVectors];
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
@@ -60,30 +99,31 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
     for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
   }
   for (const GatherRun *run = g.runs, *end = run + g.num_runs; run != end; ++run) {
-    int64_t at = run->offset;
+    a.Begin(run->offset);
     for (int64_t p = run->length; p > 0; --p) {
       V row[kVectors];
       HWY_UNROLL(2)
       for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
       HWY_UNROLL(16)
       for (int i = 0; i < kRows; ++i) {
-        const V x = hn::Set(d, a[i][at]);
+        const V x = hn::Set(d, a.Element(i));
         HWY_UNROLL(2)
         for (int j = 0; j < kVectors; ++j) sum[i][j] = MultiplyAdd(x, row[j], sum[i][j]);
       }
-      at += step;
+      a.Advance(step);
       // Of the next panel, which other rows want next: not into the first-level cache, which this one fills.
       HWY_UNROLL(2)
       for (int j = 0; j < kVectors; ++j) __builtin_prefetch(b + panel_stride + j * kLanes, 0, 2);
       b += panel_cols;
     }
   }
+  const Finish finish(d, g.limits);
   V biases[kVectors];
   HWY_UNROLL(2)
   for (int j = 0; j < kVectors; ++j) {
-    biases[j] = bias == nullptr ? hn::Zero(d) : LoadCount(d, j == kVectors - 1 ? last : kLanes, bias + j * kLanes);
+    const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+    biases[j] = bias == nullptr ? hn::Zero(d) : finish.Bias(LoadCount(d, count, bias + j * kLanes));
   }
-  const Finish finish(d, g.limits);
   const bool accumulate = g.accumulate;
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i, c += g.ldc) {
@@ -103,16 +143,16 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
 }
 
 // Of the columns from `col` on.
-template <typename T, int kRows>
+template <typename T, int kRows, bool kEven>
 HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* b, T* c,
                            int64_t col) {
   constexpr int64_t kLanes = HWY_LANES(T);
   const int64_t cols = std::min(g.panel_cols, g.cols - col);
   const T* const bias = g.limits.From(col).bias;
   if (cols > kLanes) {
-    Tile<T, kRows, 2>(g, rows, num_rows, b, bias, c + col, static_cast<size_t>(cols - kLanes));
+    Tile<T, kRows, 2, kEven>(g, rows, num_rows, b, bias, c + col, static_cast<size_t>(cols - kLanes));
   } else {
-    Tile<T, kRows, 1>(g, rows, num_rows, b, bias, c + col, static_cast<size_t>(cols));
+    Tile<T, kRows, 1, kEven>(g, rows, num_rows, b, bias, c + col, static_cast<size_t>(cols));
   }
 }
 
@@ -122,15 +162,15 @@ void LastTile(const GatheredProduct<T>& g, int64_t row, const T* b, T* c, int64_
   const int num_rows = static_cast<int>(g.num_rows - row);
   for (int i = 0; i < kMaxTileRows; ++i) rows[i] = g.rows[std::min(row + i, g.num_rows - 1)];
   if (kMaxTileRows > 8 && num_rows > 8) {
-    TileOfCols<T, kMaxTileRows>(g, rows, num_rows, b, c, col);
+    TileOfCols<T, kMaxTileRows, false>(g, rows, num_rows, b, c, col);
   } else if (kMaxTileRows > 4 && num_rows > 4) {
-    TileOfCols<T, std::min(kMaxTileRows, 8)>(g, rows, num_rows, b, c, col);
+    TileOfCols<T, std::min(kMaxTileRows, 8), false>(g, rows, num_rows, b, c, col);
   } else if (num_rows > 2) {
-    TileOfCols<T, 4>(g, rows, num_rows, b, c, col);
+    TileOfCols<T, 4, false>(g, rows, num_rows, b, c, col);
   } else if (num_rows == 2) {
-    TileOfCols<T, 2>(g, rows, num_rows, b, c, col);
+    TileOfCols<T, 2, false>(g, rows, num_rows, b, c, col);
   } else {
-    TileOfCols<T, 1>(g, rows, num_rows, b, c, col);
+    TileOfCols<T, 1, false>(g, rows, num_rows, b, c, col);
   }
 }
 
@@ -258,7 +298,12 @@ void Multiply(const GatheredProduct<T>& g) {
     for (int64_t col = 0; col < g.cols; col += g.panel_cols, b += g.panel_stride) {
       int64_t row = 0;
       for (; row + kMaxTileRows <= g.num_rows; row += kMaxTileRows) {
-        TileOfCols<T, kMaxTileRows>(g, g.rows + row, kMaxTileRows, b, g.c + row * g.ldc, col);
+        T* const c = g.c + row * g.ldc;
+        if (kHasEvenTiles && g.row_stride != 0) {
+          TileOfCols<T, kMaxTileRows, kHasEvenTiles>(g, g.rows + row, kMaxTileRows, b, c, col);
+        } else {
+          TileOfCols<T, kMaxTileRows, false>(g, g.rows + row, kMaxTileRows, b, c, col);
+        }
       }
       if (row < g.num_rows) LastTile(g, row, b, g.c + row * g.ldc, col);
     }

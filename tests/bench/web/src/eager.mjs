@@ -80,6 +80,17 @@ export function tenOps({ add, mul, sub, maximum, abs, neg, relu }, x, y) {
   return relu(add(z, y));
 }
 
+/** The same additions in a scope, which frees what they leave. */
+export const scopeChain = (of, add, scope) => ({ x, y, length }) => {
+  const [a, b] = [of(x), of(y)];
+  const sumUp = () => {
+    let sum = add(a, b);
+    for (let i = 1; i < length; ++i) sum = add(sum, b);
+    return sum;
+  };
+  return calls(() => scope(sumUp), [a, b]);
+};
+
 /** `length` dependent additions, whose result is read. */
 export const chain = (of, add) => ({ x, y, length }) => {
   const [a, b] = [of(x), of(y)];

@@ -30,6 +30,13 @@ const byName = [
     data: () => ({ x: tensor(2, 2), y: tensor(2, 2) }),
   },
   {
+    id: 'scopeChain',
+    kind: 'scopeChain',
+    title: '100 adds of 16 in a scope, per add',
+    data: () => ({ x: tensor(16), y: tensor(16), length: 100 }),
+    divisor: 100,
+  },
+  {
     id: 'chain100',
     kind: 'chain',
     title: '100 dependent adds of 16, read',
@@ -46,10 +53,34 @@ const matMuls = [128, 256, 512, 1024].map((size) => ({
 
 const kernels = [
   {
+    id: 'matMulDense',
+    kind: 'matMul',
+    title: 'matMul 64x784x256',
+    data: () => ({ x: tensor(64, 784), y: tensor(784, 256) }),
+  },
+  {
+    id: 'gemv',
+    kind: 'gemv',
+    title: 'vector of 2048 times a matrix, a constant',
+    data: () => ({ x: tensor(1, 2048), y: tensor(2048, 2048) }),
+  },
+  {
     id: 'conv2d',
     kind: 'conv2d',
     title: 'conv2d 3x3, 56x56x64 to 64',
     data: () => ({ x: tensor(1, 56, 56, 64), filter: tensor(3, 3, 64, 64) }),
+  },
+  {
+    id: 'conv14',
+    kind: 'conv2d',
+    title: 'conv2d 3x3, 14x14x256 to 256',
+    data: () => ({ x: tensor(1, 14, 14, 256), filter: tensor(3, 3, 256, 256) }),
+  },
+  {
+    id: 'firstConv',
+    kind: 'firstConv',
+    title: 'conv2d 3x3 stride 2, 224x224x3 to 32',
+    data: () => ({ x: tensor(1, 224, 224, 3), filter: tensor(3, 3, 3, 32) }),
   },
   {
     id: 'depthwise',
@@ -63,7 +94,28 @@ const kernels = [
     title: 'maxPool 3x3 stride 2, 112x112x64',
     data: () => ({ x: tensor(1, 112, 112, 64) }),
   },
+  {
+    id: 'maxPool2',
+    kind: 'maxPool2',
+    title: 'maxPool 2x2 stride 2, 112x112x64',
+    data: () => ({ x: tensor(1, 112, 112, 64) }),
+  },
+  {
+    id: 'avgPool',
+    kind: 'avgPool',
+    title: 'avgPool 3x3 stride 2, 112x112x64',
+    data: () => ({ x: tensor(1, 112, 112, 64) }),
+  },
   { id: 'softmax', kind: 'softmax', title: 'softmax 1000x1000', data: () => ({ x: tensor(1000, 1000) }) },
+  { id: 'softmax128', kind: 'softmax', title: 'softmax 128x128', data: () => ({ x: tensor(128, 128) }) },
+  {
+    id: 'transpose',
+    kind: 'transpose',
+    title: 'transpose 0213, 8x128x12x64',
+    data: () => ({ x: tensor(8, 128, 12, 64) }),
+  },
+  { id: 'relu1M', kind: 'relu', title: 'relu of 1 M', data: () => ({ x: tensor(1 << 20) }) },
+  { id: 'sigmoid1M', kind: 'sigmoid', title: 'sigmoid of 1 M', data: () => ({ x: tensor(1 << 20) }) },
   { id: 'sum', kind: 'sum', title: 'sum of 1 M', data: () => ({ x: tensor(1 << 20) }) },
   { id: 'mixed1M', kind: 'mixed', title: 'ten ops on 1 M', data: () => ({ x: tensor(1 << 20), y: tensor(1 << 20) }) },
   { id: 'add1M', kind: 'addLarge', title: 'add of 1 M', data: () => ({ x: tensor(1 << 20), y: tensor(1 << 20) }) },

@@ -75,7 +75,7 @@ export async function load({ ort, ortPath, threads, provider = 'wasm' }) {
   const binary = (type, attributes = {}, resultShape = (x) => x.shape) => ({ x, y }) => {
     const graph = new OnnxGraph();
     const inputs = [graph.input('x', x.shape), graph.input('y', y.shape)];
-    const model = graph.finish(graph.node(type, inputs, attributes), resultShape(x));
+    const model = graph.finish(graph.node(type, inputs, attributes), resultShape(x, y));
     return session(model, [['x', x.shape, x.values], ['y', y.shape, y.values]]);
   };
 
@@ -93,14 +93,14 @@ export async function load({ ort, ortPath, threads, provider = 'wasm' }) {
       const shape = filterPerm.map((p) => filter.shape[p]);
       inputs.push(graph.constant(shape, transposed(filter.values, filter.shape, filterPerm)));
     }
-    const result = [n, Math.ceil(h / stride), Math.ceil(w / stride), c];
+    const result = [n, Math.ceil(h / stride), Math.ceil(w / stride), filterPerm?.[0] === 3 ? filter.shape[3] : c];
     const y = graph.node(type, inputs, { auto_pad: 'SAME_UPPER', ...attributes });
-    const model = graph.finish(y, [n, c, result[1], result[2]]);
+    const model = graph.finish(y, [n, result[3], result[1], result[2]]);
     const images = ['x', [n, c, h, w], channelsFirst(x.values, x.shape)];
     return session(model, [images], (values) => channelsLast(values, result));
   };
 
-  const matMul = binary('MatMul');
+  const matMul = binary('MatMul', {}, (x, y) => [x.shape[0], y.shape[1]]);
   return {
     name: provider === 'webgpu' ? 'ort-webgpu' : 'ort-web',
     version: ort.env.versions.web,
@@ -126,6 +126,20 @@ export async function load({ ort, ortPath, threads, provider = 'wasm' }) {
     addLarge: binary('Add'),
     conv2d: onImages('Conv', {}, [3, 2, 0, 1]),
     depthwise: onImages('Conv', { group: 32n }, [2, 3, 0, 1]),
+    firstConv: onImages('Conv', { strides: [2n, 2n] }, [3, 2, 0, 1], 2),
+    maxPool2: onImages('MaxPool', { kernel_shape: [2n, 2n], strides: [2n, 2n] }, undefined, 2),
+    avgPool: onImages('AveragePool', { kernel_shape: [3n, 3n], strides: [2n, 2n] }, undefined, 2),
+    relu: unary((graph, x) => graph.node('Relu', [x]), (x) => x.shape),
+    sigmoid: unary((graph, x) => graph.node('Sigmoid', [x]), (x) => x.shape),
+    transpose: unary(
+      (graph, x) => graph.node('Transpose', [x], { perm: [0n, 2n, 1n, 3n] }),
+      ({ shape: [a, b, c, d] }) => [a, c, b, d],
+    ),
+    gemv({ x, y }) {
+      const graph = new OnnxGraph();
+      const product = graph.node('MatMul', [graph.input('x', x.shape), graph.constant(y.shape, y.values)]);
+      return session(graph.finish(product, [1, y.shape[1]]), [['x', x.shape, x.values]]);
+    },
     maxPool: onImages('MaxPool', { kernel_shape: [3n, 3n], strides: [2n, 2n] }, undefined, 2),
     softmax: unary((graph, x) => graph.node('Softmax', [x], { axis: -1n }), (x) => x.shape),
     sum: unary((graph, x) => graph.node('ReduceSum', [x], { keepdims: 0n }), () => []),

@@ -44,6 +44,7 @@ async function loadWith({ tandemUrl, threads, device = 'cpu' }, prepare) {
     add: binary(calls, (a, b) => add(a, b)),
     addByName: binary(calls, (a, b) => rt.execute('tf.AddV2', [a, b])[0]),
     matMul2: binary(calls, (a, b) => matMul(a, b, { transposeB: true })),
+    scopeChain: eager.scopeChain(of, add, (fn) => rt.scope(fn)),
     async chain({ x, y, length }) {
       const inputs = [of(x), of(y)];
       const forward = (a = inputs[0], b = inputs[1]) => eager.dependentSum(add, a, b, length);
@@ -59,6 +60,13 @@ async function loadWith({ tandemUrl, threads, device = 'cpu' }, prepare) {
     addLarge: binary(work, (a, b) => add(a, b)),
     conv2d: filtered((a, filter) => tandem.conv2d(a, filter, STRIDE_1, 'SAME')),
     depthwise: filtered((a, filter) => tandem.depthwiseConv2dNative(a, filter, STRIDE_1, 'SAME')),
+    firstConv: filtered((a, filter) => tandem.conv2d(a, filter, [1, 2, 2, 1], 'SAME')),
+    maxPool2: unary((a) => tandem.maxPool(a, [1, 2, 2, 1], [1, 2, 2, 1], 'SAME')),
+    avgPool: unary((a) => tandem.avgPool(a, [1, 3, 3, 1], [1, 2, 2, 1], 'SAME')),
+    relu: unary((a) => tandem.relu(a)),
+    sigmoid: unary((a) => tandem.sigmoid(a)),
+    transpose: unary((a) => tandem.transpose(a, [0, 2, 1, 3])),
+    gemv: binary(work, (a, b) => matMul(a, b)),
     maxPool: unary((a) => tandem.maxPool(a, [1, 3, 3, 1], [1, 2, 2, 1], 'SAME')),
     softmax: unary((a) => tandem.softmax(a)),
     sum: unary((a) => tandem.sum(a, [0])),

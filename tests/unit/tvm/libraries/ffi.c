@@ -10,6 +10,11 @@
 extern "C" {
 #endif
 
+extern const char tandem_substitutions[];
+const char tandem_substitutions[] =
+    "{\"substitutions\": [\n"
+    "  {\"op\": \"tf.Neg\", \"use\": {\"function\": \"subtractone\"}}]}";
+
 void* __tvm_ffi__library_ctx = NULL;
 void (*__TVMFFIErrorSetRaisedFromCStr)(const char* kind, const char* message) = NULL;
 void (*__TVMFFIErrorSetRaisedFromCStrParts)(const char* kind, const char** parts, int32_t num_parts) = NULL;

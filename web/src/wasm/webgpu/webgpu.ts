@@ -5,6 +5,7 @@
 
 import type { DType } from '../../dtypes.js';
 import type { TandemError } from '../../errors.js';
+import type { WebgpuPackage } from '../../files.js';
 import type { GpuMemoryInfo } from '../../gpu.js';
 import type { WasmEngine } from '../engine.js';
 import { WebgpuInfoLayout, WebgpuOptionsLayout } from '../layout.js';
@@ -23,23 +24,12 @@ type Exports = Readonly<Record<WebgpuExport, (...args: number[]) => number>>;
 const FIRST_THRESHOLD = 512 << 20;
 const MOST_CACHED = 512 << 20;
 
-/** The functions and classes of the package that this file would otherwise have a copy of. */
-export interface Package {
-  readonly TandemError: typeof TandemError;
-  dtypeCode(dtype: DType): number;
-}
-
 /** A device for a runtime, not used yet. */
 export class WebGpuDevice {
-  constructor(readonly opened: OpenDevice, private readonly common: Package) {}
+  constructor(readonly opened: OpenDevice, private readonly common: WebgpuPackage) {}
 
   get capabilities(): OpenDevice['capabilities'] {
     return this.opened.capabilities;
-  }
-
-  /** Where the module is that has WebGPU. */
-  wasmUrl(): URL {
-    return new URL('./tandem-webgpu.wasm', import.meta.url);
   }
 
   /** Gives it to a runtime. */
@@ -53,13 +43,8 @@ export class WebGpuDevice {
   }
 }
 
-/** Where the code of programs of the module that has WebGPU is. */
-export function programsUrl(): URL {
-  return new URL('./tandem-webgpu-programs.wasm', import.meta.url);
-}
-
 /** Throws TandemError: InvalidArgument for what is no device or GPU, Unavailable without one that can be used. */
-export async function open(source: DeviceSource, common: Package): Promise<WebGpuDevice> {
+export async function open(source: DeviceSource, common: WebgpuPackage): Promise<WebGpuDevice> {
   return new WebGpuDevice(await openDevice(source, common.TandemError), common);
 }
 
@@ -71,7 +56,7 @@ class WebGpu implements WasmGpu, Listener {
 
   constructor(
     private readonly engine: WasmEngine, private readonly opened: OpenDevice, options: GpuOptions,
-    private readonly common: Package,
+    private readonly common: WebgpuPackage,
   ) {
     this.device = opened.device;
     this.exports = engine.exports as unknown as Exports;

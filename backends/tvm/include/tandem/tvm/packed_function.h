@@ -66,6 +66,8 @@ class TANDEM_EXPORT Library : public std::enable_shared_from_this<Library> {
   // The function `__tvm_ffi_<name>` of tvm-ffi, else the classic `<name>`; NotFound if there is neither. That a symbol
   // is a function of the ABI cannot be seen.
   StatusOr<PackedFunction> Find(std::string_view name) const;
+  // The table of substitutions that it brings, see LoadSubstitutions; null if it has none.
+  const char* substitutions() const;
   // Absolute, without links.
   const std::string& path() const { return path_; }
 

@@ -53,6 +53,17 @@ TANDEM_EXPORT Status DefineOp(OpLibrary& library, KernelOpHandler& cpu, std::str
 TANDEM_EXPORT StatusOr<SubstituteKernel> LoadSubstitute(KernelOpHandler& cpu, std::string_view path,
                                                         std::string_view function);
 
+// The rules that a library of compiled functions brings itself, as metadata: the JSON text that ParseSubstitutions
+// reads, in the symbol `const char tandem_substitutions[]`, which ends in a NUL. Its functions need no "library":
+//
+//   const char tandem_substitutions[] =
+//       "{\"substitutions\": [{\"op\": \"tf.MatMul\", \"inputs\": [\"f32[64,64]\", \"f32[64,64]\"],"
+//       "                      \"use\": {\"function\": \"matmul_64\"}}]}";
+//
+// NotFound for a library without; errors of the text begin with "PATH:line:column: ".
+TANDEM_EXPORT StatusOr<std::vector<Substitution>> LoadSubstitutions(CoreRuntime& runtime, KernelOpHandler& cpu,
+                                                                    std::string_view path);
+
 }  // namespace tandem::tvm
 
 #endif  // TANDEM_TVM_TVM_OPS_H_

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Files beside the package's script in Node: those for the CPU. The script of programs is in the same file there.
+
+import { readFile } from 'node:fs/promises';
+import type { ProgramsScript, WasmFile } from './files.js';
+import { unpack } from './unpack.js';
+import type { EmbeddedFile } from './unpack.js';
+import * as programs from './wasm/programs/programs.js';
+
+const here = import.meta.url as string | undefined;
+
+/**
+ * A file beside this one. A bundle, which need not have it there, has it as a script instead. Its URL is in no form that
+ * bundlers know, or they would have the file twice.
+ */
+export function besidePackage(name: string, embedded: () => Promise<{ default: EmbeddedFile }>): WasmFile {
+  return {
+    href: URL.canParse(name, here) ? new URL(name, here).href : name,
+    async bytes() {
+      let bytes: Buffer;
+      try {
+        bytes = await readFile(new URL(name, here));
+      } catch {
+        return unpack((await embedded()).default);
+      }
+      return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+    },
+  };
+}
+
+/** The files of the CPU. */
+export const cpuFiles = {
+  module: () => besidePackage('tandem.wasm', () => import('./tandem.wasm')),
+  programs: () => besidePackage('tandem-programs.wasm', () => import('./tandem-programs.wasm')),
+  importPrograms: (): Promise<ProgramsScript> => Promise.resolve(programs),
+};
