@@ -17,9 +17,11 @@ install(TARGETS tandem_static EXPORT TandemStaticTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
         INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 # Apart from the library, since it is of use only with a driver.
-if(TARGET tandem_vulkan_module)
-  install(TARGETS tandem_vulkan_module LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT vulkan)
-endif()
+foreach(device vulkan cuda)
+  if(TARGET tandem_${device}_module)
+    install(TARGETS tandem_${device}_module LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${device})
+  endif()
+endforeach()
 # Apart from the library, too; it finds that from where it is itself.
 if(TARGET tandem_tool)
   file(RELATIVE_PATH library_from_tool "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
@@ -30,7 +32,7 @@ foreach(targets TandemTargets TandemStaticTargets)
   install(EXPORT ${targets} NAMESPACE Tandem:: DESTINATION "${package_dir}" COMPONENT development)
 endforeach()
 
-foreach(part core backends/cpu backends/gpu backends/tvm backends/vulkan/loader bindings/plugin native)
+foreach(part core backends/cpu backends/gpu backends/tvm backends/vulkan/loader backends/cuda/loader bindings/plugin native)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${part}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
           COMPONENT development FILES_MATCHING PATTERN "*.h")
 endforeach()

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kCpu = "cpu";
 constexpr std::string_view kVulkan = "vulkan";
+constexpr std::string_view kCuda = "cuda";
 constexpr std::string_view kWebGpu = "webgpu";  // added by the bindings of JavaScript alone
 
 #ifdef __EMSCRIPTEN__
@@ -27,7 +28,7 @@ StatusOr<OpHandler*> FindDevice(Running& runtime, const char* device) {
   if (device == nullptr) return runtime.device;
   if (OpHandler* handler = runtime.core.FindHandler(device)) return handler;
   MessageBuilder known;
-  for (const std::string_view name : {kCpu, kVulkan, kWebGpu}) {
+  for (const std::string_view name : {kCpu, kVulkan, kCuda, kWebGpu}) {
     if (runtime.core.FindHandler(name) != nullptr) known.Append(known.view().empty() ? "" : ", ", name);
   }
   return MakeError(StatusCode::kNotFound, "expected a device of this runtime, ", known.view(), ", got ", device);
@@ -40,10 +41,11 @@ StatusOr<OpHandler*> LoadDevice(Running& runtime, std::string_view module, const
 }
 
 StatusOr<OpHandler*> AddDevice(Running& runtime, std::string_view device) {
-  if (device == kCpu || (kLoadsModules && device == kVulkan)) return LoadDevice(runtime, device, {});
+  const bool is_gpu = device == kVulkan || device == kCuda;
+  if (device == kCpu || (kLoadsModules && is_gpu)) return LoadDevice(runtime, device, {});
   const std::lock_guard lock(runtime.adding);
   if (OpHandler* handler = runtime.core.FindHandler(device)) return handler;
-  return MakeError(StatusCode::kNotFound, "expected one of the devices ", kCpu, kLoadsModules ? ", vulkan" : "",
+  return MakeError(StatusCode::kNotFound, "expected one of the devices ", kCpu, kLoadsModules ? ", vulkan, cuda" : "",
                    ", got ", device);
 }
 

@@ -89,7 +89,7 @@ HostContext::Options MakeHostOptions(const tandem_runtime_options& from, tandem_
 Status UseLayers(Running& running, std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const std::string_view name = text.substr(at, text.substr(at).find_first_of(":|()"));
-    if (name == "vulkan") TANDEM_RETURN_IF_ERROR(AddDevice(running, name).status());
+    if (name == "vulkan" || name == "cuda") TANDEM_RETURN_IF_ERROR(AddDevice(running, name).status());
     at += name.size() + 1;
   }
   TANDEM_ASSIGN_OR_RETURN(running.device, AddLayers(running, text));

@@ -189,11 +189,14 @@ TANDEM_C_API tandem_status* tandem_runtime_create(uint32_t abi_version, const ta
 // first discrete one, else integrated, virtual, of the CPU, or what TANDEM_VULKAN_DEVICE in the environment names. It
 // takes tensors of the host as they are, and runs what it has no kernel for on the CPU. TANDEM_NOT_FOUND if there is no
 // such device here, or nothing to drive it with: the module libtandem_vulkan beside the library, a Vulkan loader, a
-// driver; TANDEM_FAILED_PRECONDITION if the program links the static library, or the device falls short.
+// driver; TANDEM_FAILED_PRECONDITION if the program links the static library, or the device falls short. "cuda" is a
+// GPU by CUDA in the same way: the first one, or what TANDEM_CUDA_DEVICE names, by the module libtandem_cuda, a driver
+// and the toolkit's NVRTC.
 TANDEM_C_API tandem_status* tandem_runtime_add_device(tandem_runtime* runtime, const char* device);
 // The same for a device in a module of any maker: `module` is a name, for the module libtandem_<name> beside the
 // library, or the path of a file. `settings` are the module's own, and may be null: "vulkan" has `device` (text: a
-// device's index or a part of its name), `cache_folder` (text), `memory_limit` and `cache_limit` (bytes). Calls name
+// device's index or a part of its name), `cache_folder` (text), `memory_limit` and `cache_limit` (bytes), and "cuda"
+// has these and `synchronous` (bool: the device is waited for after each op, for telling which one failed). Calls name
 // the device by the name that the module gives its op handler. Nothing if one of that name is there. TANDEM_NOT_FOUND
 // as above; TANDEM_INVALID_ARGUMENT for settings that the module does not know.
 TANDEM_C_API tandem_status* tandem_runtime_load_device(tandem_runtime* runtime, const char* module,

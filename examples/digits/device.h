@@ -12,8 +12,8 @@
 
 namespace digits {
 
-// Has the runtime's ops run on `device`: "cpu", or "vulkan", a GPU. Unimplemented if this program was built without
-// Vulkan, otherwise what the machine lacks.
+// Has the runtime's ops run on `device`: "cpu", or "vulkan" or "cuda", a GPU. Unimplemented if this program was built
+// without that, otherwise what the machine lacks.
 tandem::Status UseDevice(tandem::eager::Runtime& runtime, const std::string& device);
 
 }  // namespace digits

@@ -253,9 +253,9 @@ int main(int argc, char** argv) {
   app.add_option("--predictions", settings.predictions, "file to write what it reads in each test digit to (CSV)");
   app.add_option("--trace", settings.trace,
                  "file to write a trace to (Chrome trace JSON): of the training, or with --load of reading one digit");
-  app.add_option("--device", settings.device, "where ops run: on the CPU, or on a GPU by Vulkan")
+  app.add_option("--device", settings.device, "where ops run: on the CPU, or on a GPU by Vulkan or CUDA")
       ->capture_default_str()
-      ->check(CLI::IsMember({"cpu", "vulkan"}));
+      ->check(CLI::IsMember({"cpu", "vulkan", "cuda"}));
   app.add_option("--model", settings.model, "a convolutional network, a deeper and slower one, or a perceptron")
       ->capture_default_str()
       ->check(CLI::IsMember(digits::Models()));

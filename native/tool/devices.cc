@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tandem/cuda.h"
 #include "tandem/op_handler_module.h"
 #include "tandem/vulkan.h"
 #include "tool/content.h"
@@ -91,6 +92,8 @@ Status Devices::LoadNamed(std::string_view text) {
     OpHandler* handler = core.FindHandler(name);
     if (handler == nullptr && name == "vulkan") {
       TANDEM_ASSIGN_OR_RETURN(handler, LoadVulkanOpHandler(core, {.fallback = cpu}));
+    } else if (handler == nullptr && name == "cuda") {
+      TANDEM_ASSIGN_OR_RETURN(handler, LoadCudaOpHandler(core, {.fallback = cpu}));
     } else if (handler == nullptr && name.find('/') != name.npos) {
       TANDEM_ASSIGN_OR_RETURN(handler, LoadOpHandler(core, name, cpu));
       core.AddHandlerName(name, *handler);

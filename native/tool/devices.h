@@ -23,12 +23,12 @@
 namespace tandem::tool {
 
 // Devices that the tool knows by name.
-inline constexpr std::string_view kDeviceNames[] = {"cpu", "vulkan"};
+inline constexpr std::string_view kDeviceNames[] = {"cpu", "vulkan", "cuda"};
 
 // What --device means, for the help of commands.
 inline constexpr char kDeviceHelp[] =
-    "cpu, vulkan, the path of an op handler's module, or layers over one: 'nan-guard:vulkan', 'shadow:vulkan|cpu', "
-    "'substitute:table.json|cpu'";
+    "cpu, vulkan, cuda, the path of an op handler's module, or layers over one: 'nan-guard:vulkan', "
+    "'shadow:vulkan|cpu', 'substitute:table.json|cpu'";
 
 // The runtime and the console outlive it. Thread-safe.
 class Devices {
@@ -43,8 +43,9 @@ class Devices {
 
   Devices(eager::Runtime& runtime, Console& console, Options options);
 
-  // The handler of a device's text, which GetOrMakeOpHandler describes, under the layers of the options. "vulkan" is
-  // loaded when it is first asked for, and so is a module by its path; the CPU runs what they have no kernel for.
+  // The handler of a device's text, which GetOrMakeOpHandler describes, under the layers of the options. "vulkan"
+  // and "cuda" are loaded when they are first asked for, and so is a module by its path; the CPU runs what they have no
+  // kernel for.
   StatusOr<OpHandler*> Find(std::string_view text);
   // The same without the layers of the options.
   StatusOr<OpHandler*> FindBare(std::string_view text);

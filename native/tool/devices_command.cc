@@ -47,8 +47,9 @@ Command MakeDevicesCommand(CLI::App& tool) {
   CLI::App& app =
       *tool.add_subcommand("devices", "list the devices that there are, and why others are not")->group("Commands");
   app.footer(
-      "TANDEM_VULKAN_DEVICE in the environment chooses one of several GPUs, by its index or a part of its\n"
-      "name; TANDEM_CPU_TARGET makes the CPU use no better instruction set than the one it names.\n\n"
+      "TANDEM_VULKAN_DEVICE and TANDEM_CUDA_DEVICE in the environment choose one of several GPUs, by its\n"
+      "index or a part of its name; TANDEM_CPU_TARGET makes the CPU use no better instruction set than the one it "
+      "names.\n\n"
       "Example:\n"
       "  tandem devices");
   return {&app, ListDevices};

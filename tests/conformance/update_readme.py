@@ -136,13 +136,16 @@ def fail(what):
 def main():
     paths = sys.argv[1:]
     is_check = paths[:1] == ["--check"]
-    by_device = {"cpu": [], "vulkan": [], "webgpu": []}
+    by_device = {"cpu": [], "vulkan": [], "webgpu": [], "cuda": [], "cuda-emulated": []}
     for path in paths[is_check:]:
         report = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
         by_device[report["device"]].append(report)
     reasons = json.loads((FOLDER / "targets/shader/without_kernel.json").read_text(encoding="utf-8"))
-    if by_device["vulkan"]:
-        ops = lacking(merge(by_device["vulkan"]))
+    # They have the same kernels.
+    for device in ("vulkan", "cuda", "cuda-emulated"):
+        if not by_device[device]:
+            continue
+        ops = lacking(merge(by_device[device]))
         if ops != set(reasons):
             fail(f"ops without a kernel on GPUs {sorted(ops - set(reasons))} must have a reason in "
                  f"targets/shader/without_kernel.json, and those with one {sorted(set(reasons) - ops)} none")
@@ -151,7 +154,7 @@ def main():
     head, _, tables = old.partition(HEADING)
     old_cpu, _, old_gpu = tables.partition(GPU_HEADING)
     if not is_check:
-        if not all(by_device.values()):
+        if not all(by_device[device] for device in ("cpu", "vulkan", "webgpu")):
             fail(f"expected reports of cpu, vulkan and webgpu, got {[device for device, all in by_device.items() if all]}")
         text = head + cpu_section(by_device["cpu"]) + "\n"
         text += gpu_section(by_device["vulkan"], by_device["webgpu"], reasons)

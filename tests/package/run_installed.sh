@@ -139,6 +139,20 @@ grep -qF "vulkan: not run: expected the module $module: " "$log" || fail "a miss
 step "the same from C" "$scratch/cmake/gpu"
 grep -qF "gpu: not run: expected the module $module: " "$log" || fail "a missing module was not named"
 
+# The CUDA module in the same way. Where there is no driver, it says so.
+module=$lib/libtandem_cuda.so.$so_version
+if compgen -G "$build/native/libtandem_cuda.so*" >/dev/null; then
+  [[ -e $module ]] || fail "$module is missing"
+  linked=$(readelf -d "$module" | grep NEEDED | grep -E 'cuda|nvrtc|cublas|cudnn' || true)
+  [[ -z $linked ]] || fail "the CUDA module cannot be loaded without $linked"
+  step "load the CUDA module" "$scratch/cmake/cuda"
+  grep -qE '^cuda: (ok|not run: expected (a|CUDA|an) .*)$' "$log" || fail "the CUDA module did not load"
+  tail -n 1 "$log"
+  mv "$module" "$scratch/"
+fi
+step "ask for the CUDA module where it is not" "$scratch/cmake/cuda"
+grep -qF "cuda: not run: expected the module $module: " "$log" || fail "a missing module was not named"
+
 # The tool, where it is built, finds the library from where both are now.
 if [[ -e $build/native/tool/tandem ]]; then
   step "run the tool" "$tree/bin/tandem" ops tf.MatMul

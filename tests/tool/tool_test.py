@@ -531,6 +531,8 @@ class ToolTest(unittest.TestCase):
         self.assertRegex(lines[0], r"^cpu +there: kernels for \d+ ops, \d+ threads?$")
         self.assertRegex(lines[1],
                          r"^vulkan +(not there: expected .+|there: kernels for \d+ ops; the CPU runs the others)$")
+        self.assertRegex(lines[2],
+                         r"^cuda +(not there: expected .+|there: kernels for \d+ ops; the CPU runs the others)$")
 
     def complete(self, *words):
         script = self.write("completion.bash", self.ok("completion", "bash"))
@@ -553,7 +555,7 @@ class ToolTest(unittest.TestCase):
     def test_completion_of_other_shells(self):
         for shell in ("zsh", "fish"):
             script = self.write(shell, self.ok("completion", shell))
-            for word in (*COMMANDS, "shadow", "cpu vulkan", "text binary"):
+            for word in (*COMMANDS, "shadow", "cpu vulkan cuda", "text binary"):
                 self.assertIn(word.encode(), self.read(shell))
             if shutil.which(shell):
                 done = subprocess.run([shell, "-n", script], capture_output=True, text=True, timeout=60)

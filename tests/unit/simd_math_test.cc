@@ -423,11 +423,12 @@ TEST(SimdExtremes, OfF64AreFoundAtEveryPlaceAndKeepNaN) {
 // ---- Softmax.
 
 // The rounding of x - max, and the exponential of what it leaves, cost |x - max| half units; the rest is a few ULP.
+// Elements are `spread` apart at most.
 template <typename T>
-void ExpectSoftmax(bool logarithm) {
+void ExpectSoftmax(bool logarithm, double spread = 60) {
   std::mt19937 random(5);
-  std::uniform_real_distribution<double> uniform(-30, 30);
-  for (int64_t cols : {1, 2, 3, 10, 16, 17, 100, 1000, 5000}) {
+  std::uniform_real_distribution<double> uniform(-spread / 2, spread / 2);
+  for (int64_t cols : {1, 2, 3, 7, 10, 16, 17, 31, 33, 63, 65, 100, 1000, 5000}) {
     constexpr int64_t kRows = 3;
     std::vector<T> x(static_cast<size_t>(kRows * cols)), y(x.size());
     for (T& element : x) element = static_cast<T>(uniform(random));
@@ -449,7 +450,8 @@ void ExpectSoftmax(bool logarithm) {
         const long double relative = (8 + std::abs(from[i] - max)) * kEpsilon;
         // A logarithm near zero comes from 1 + something: its error is absolute.
         const long double scale = logarithm ? 1 + std::abs(log_want) / 8 : std::abs(want);
-        ASSERT_LE(std::abs(to[i] - want), relative * scale) << "row of " << cols << " at " << i;
+        const long double least = std::numeric_limits<T>::denorm_min();
+        ASSERT_LE(std::abs(to[i] - want), relative * scale + least) << "row of " << cols << " at " << i;
       }
     }
   }
@@ -460,6 +462,13 @@ TEST(SimdSoftmax, OfF32IsAccurate) {
 }
 TEST(SimdSoftmax, OfF64IsAccurate) {
   ForEachInstructionSet([](const char*) { ExpectSoftmax<double>(false); });
+}
+// Some of their exponentials are no normal numbers.
+TEST(SimdSoftmax, OfWideRowsOfF32IsAccurate) {
+  ForEachInstructionSet([](const char*) { ExpectSoftmax<float>(false, 200); });
+}
+TEST(SimdSoftmax, OfWideRowsOfF64IsAccurate) {
+  ForEachInstructionSet([](const char*) { ExpectSoftmax<double>(false, 1500); });
 }
 TEST(SimdSoftmax, LogarithmOfF32IsAccurate) {
   ForEachInstructionSet([](const char*) { ExpectSoftmax<float>(true); });
@@ -504,6 +513,27 @@ TEST(SimdSoftmax, RowsWithoutAFiniteMaximumBecomeNaNAndNoOthers) {
       }
       EXPECT_FLOAT_EQ(y[3][0], logarithm ? std::log(0.5f) : 0.5f);
     }
+  });
+}
+
+template <typename T>
+void ExpectNaNSpoilsItsRowAlone() {
+  for (int64_t cols = 1; cols < 70; ++cols) {
+    for (int64_t place = 0; place < cols; ++place) {
+      std::vector<T> x(static_cast<size_t>(2 * cols), T{1});
+      x[static_cast<size_t>(place)] = std::numeric_limits<T>::quiet_NaN();
+      simd::Softmax(x.data(), 2, cols, x.data());
+      for (int64_t i = 0; i < cols; ++i) {
+        ASSERT_TRUE(std::isnan(x[static_cast<size_t>(i)])) << cols << " columns, NaN at " << place << ", read at " << i;
+        ASSERT_NEAR(x[static_cast<size_t>(cols + i)], 1.0 / static_cast<double>(cols), 1e-6) << cols;
+      }
+    }
+  }
+}
+TEST(SimdSoftmax, NaNAnywhereSpoilsItsRowAlone) {
+  ForEachInstructionSet([](const char*) {
+    ExpectNaNSpoilsItsRowAlone<float>();
+    ExpectNaNSpoilsItsRowAlone<double>();
   });
 }
 

@@ -55,14 +55,6 @@ const embedded = (folder) => ({
   },
 });
 
-// The kernels of TensorFlow.js, for what registers them.
-const tfjsFile = {
-  name: 'tfjs-file',
-  setup(build) {
-    build.onResolve({ filter: /^\.\/custom\.js$/ }, ({ path }) => ({ path, external: true }));
-  },
-};
-
 const common = {
   bundle: true,
   format: 'esm',
@@ -141,14 +133,22 @@ await bundleEntries('.node', { platform: 'node', plugins: [embedded('.'), forNod
 await Promise.all(Object.entries(SCRIPTS).map(([name, source]) => bundleScript(name, source)));
 // The package itself and TensorFlow.js are the program's. One file has all kernels, of which bundlers take what is used;
 // the other registers them.
-await Promise.all(['custom', 'index'].map((name) => esbuild.build({
+const beside = {
+  name: 'beside',
+  setup(build) {
+    build.onResolve({ filter: /^\.\/custom\.js$/ }, ({ path }) => ({ path, external: true }));
+  },
+};
+const bundleForTfjs = (name, plugins) => esbuild.build({
   ...common,
   platform: 'neutral',
   entryPoints: [join(root, `src/tfjs/${name}.ts`)],
   outfile: join(dist, `tfjs/${name}.js`),
   packages: 'external',
-  plugins: [tfjsFile],
-})));
+  plugins,
+});
+await bundleForTfjs('custom', []);
+await bundleForTfjs('index', [beside]);
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 execFileSync(process.execPath, [tsc, '--project', root, '--emitDeclarationOnly'], { stdio: 'inherit' });
 for (const { from, name, required } of FILES) {

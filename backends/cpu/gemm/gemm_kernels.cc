@@ -477,14 +477,15 @@ void PlainGemvColumns(const GemvBlock<T>& g) {
 
 // y[0, count) = or += the sum of kRows rows of M times elements of x; `count` at most a vector.
 template <int kRows, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void AddRows(D d, const GemvBlock<T>& g, int64_t row, int64_t col, size_t count) {
+HWY_INLINE void AddRows(D d, const GemvBlock<T>& g, const hn::Vec<D> (&x)[kRows], int64_t row, int64_t col,
+                        size_t count) {
   const T* m = g.m + row * g.m_stride + col;
   const bool whole = count == HWY_LANES(T);
   auto sum = row == 0 ? hn::Zero(d) : whole ? hn::LoadU(d, g.y + col) : LoadFirst(d, count, g.y + col);
   HWY_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
     const auto values = whole ? hn::LoadU(d, m + r * g.m_stride) : LoadFirst(d, count, m + r * g.m_stride);
-    sum = MultiplyAdd(hn::Set(d, g.x[(row + r) * g.x_stride]), values, sum);
+    sum = MultiplyAdd(x[r], values, sum);
   }
   if (whole) {
     hn::StoreU(sum, d, g.y + col);
@@ -497,9 +498,13 @@ template <int kRows, typename T>
 HWY_INLINE void AddAllRows(const GemvBlock<T>& g, int64_t row, int64_t begin, int64_t end) {
   const hn::ScalableTag<T> d;
   constexpr int kLanes = HWY_LANES(T);
+  // Once for all columns: the compiler cannot know that sums are not stored there.
+  hn::Vec<decltype(d)> x[kRows];
+  HWY_UNROLL(8)
+  for (int r = 0; r < kRows; ++r) x[r] = hn::Set(d, g.x[(row + r) * g.x_stride]);
   int64_t col = begin;
-  for (; col + kLanes <= end; col += kLanes) AddRows<kRows>(d, g, row, col, kLanes);
-  if (col < end) AddRows<kRows>(d, g, row, col, static_cast<size_t>(end - col));
+  for (; col + kLanes <= end; col += kLanes) AddRows<kRows>(d, g, x, row, col, kLanes);
+  if (col < end) AddRows<kRows>(d, g, x, row, col, static_cast<size_t>(end - col));
 }
 
 // For an M that is narrow or in the cache: y stays in registers, by as many vectors at a time as there are.

@@ -24,10 +24,11 @@ namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename T, typename F>
-HWY_INLINE void MapVectors(const T* x, int64_t count, T* y, F function) {
+HWY_INLINE void MapVectors(const T* x, int64_t size, T* y, F function) {
   const hn::ScalableTag<T> d;
-  constexpr int64_t kLanes = HWY_LANES(T);
-  int64_t i = 0;
+  constexpr ptrdiff_t kLanes = HWY_LANES(T);
+  const auto count = static_cast<ptrdiff_t>(size);
+  ptrdiff_t i = 0;
   for (; i + kLanes <= count; i += kLanes) hn::StoreU(function(d, hn::LoadU(d, x + i)), d, y + i);
   if (i < count) {
     const size_t rest = static_cast<size_t>(count - i);

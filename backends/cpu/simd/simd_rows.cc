@@ -41,6 +41,7 @@ struct VectorOps {
   static HWY_INLINE V Sub(V x, V y) { return hn::Sub(x, y); }
   static HWY_INLINE V Mul(V x, V y) { return hn::Mul(x, y); }
   static HWY_INLINE V Exp(V x) { return VectorExp(D(), x); }
+  static HWY_INLINE V NormalExp(V x) { return HWY_NAMESPACE::NormalExp(D(), x); }
   static HWY_INLINE V Log(V x) { return VectorLog(D(), x); }
   // Of numbers; what they make of NaN differs from target to target.
   static HWY_INLINE V Max(V x, V y) { return hn::Max(x, y); }
@@ -69,6 +70,7 @@ struct ScalarOps {
   static V Sub(V x, V y) { return x - y; }
   static V Mul(V x, V y) { return x * y; }
   static V Exp(V x) { return MathOfRun().exp(x); }
+  static V NormalExp(V x) { return Exp(x); }
   static V Log(V x) { return MathOfRun().log(x); }
   static V Max(V x, V y) { return x > y ? x : y; }
   static V Min(V x, V y) { return x < y ? x : y; }
@@ -112,6 +114,31 @@ struct Exponentials : Numbers {
     const V exponential = Ops::Exp(Numbers::LoadFirst(n, x + i));
     sums[0] = Numbers::Add(sums[0], Numbers::SelectFirst(n, exponential, Numbers::Zero()));
   }
+};
+
+// e to the differences from the largest element, which are normal numbers, and left at y, which may be x.
+template <class Ops, class Numbers = typename Ops::Sums>
+struct NormalExponentials : Numbers {
+  using T = typename Numbers::T;
+  using V = typename Numbers::V;
+  static constexpr int kSums = 1;
+  const T* x;
+  T* y;
+  T largest;
+
+  HWY_INLINE void AddTo(V (&sums)[1], int64_t i) const {
+    const V exponential = Of(Numbers::LoadAny(x + i));
+    Ops::Store(exponential, y + i);
+    sums[0] = Numbers::Add(sums[0], exponential);
+  }
+  HWY_INLINE void AddFirstTo(V (&sums)[1], size_t n, int64_t i) const {
+    const V exponential = Of(Numbers::LoadFirst(n, x + i));
+    Ops::StoreFirst(exponential, n, y + i);
+    sums[0] = Numbers::Add(sums[0], Numbers::SelectFirst(n, exponential, Numbers::Zero()));
+  }
+
+ private:
+  HWY_INLINE V Of(V v) const { return Ops::NormalExp(Ops::Sub(v, Ops::Set(largest))); }
 };
 
 template <class TermsOfX, typename T>
@@ -178,12 +205,13 @@ T Extreme(const T* x, int64_t count) {
 }
 
 template <class Ops, typename T, class F>
-HWY_INLINE void MapRow(const T* x, int64_t count, T* y, F function) {
-  constexpr int64_t kLanes = Ops::kLanes;
-  int64_t i = 0;
+HWY_INLINE void MapRow(const T* x, int64_t size, T* y, F function) {
+  constexpr ptrdiff_t kLanes = Ops::kLanes;
+  const auto count = static_cast<ptrdiff_t>(size);
+  ptrdiff_t i = 0;
   while (i + kLanes <= count) {
     if (i > 0 && KernelRun::IsStopped()) return;
-    const int64_t end = std::min(count, i + kPollElements / 4);
+    const ptrdiff_t end = std::min<ptrdiff_t>(count, i + kPollElements / 4);
     for (; i + kLanes <= end; i += kLanes) Ops::Store(function(Ops::Load(x + i)), y + i);
   }
   if (i < count) {
@@ -192,14 +220,98 @@ HWY_INLINE void MapRow(const T* x, int64_t count, T* y, F function) {
   }
 }
 
+// The largest of x, at least one number, and whether all are numbers so near to it that e to the difference is normal.
+// What it says of the largest where that is not so holds but for NaN.
+template <typename T>
+struct Range {
+  T largest;
+  bool is_narrow;
+};
+
+template <typename T, class Ops = RowOps<T>>
+Range<T> RangeOf(const T* x, int64_t size) {
+  using V = typename Ops::V;
+  constexpr ptrdiff_t kLanes = Ops::kLanes;
+  constexpr ptrdiff_t kStep = 4 * kLanes;
+  const auto count = static_cast<ptrdiff_t>(size);
+  T largest = x[0], smallest = x[0], sum = 0;
+  ptrdiff_t i = 0;
+  if (count >= kStep) {
+    V most[4], least[4], sums[2] = {Ops::Set(0), Ops::Set(0)};
+    HWY_UNROLL(4)
+    for (int j = 0; j < 4; ++j) most[j] = least[j] = Ops::Load(x + j * kLanes);
+    while (i + kStep <= count) {
+      if (i > 0 && KernelRun::IsStopped()) return {};
+      const ptrdiff_t end = std::min<ptrdiff_t>(count, i + kPollElements);
+      for (; i + kStep <= end; i += kStep) {
+        HWY_UNROLL(4)
+        for (int j = 0; j < 4; ++j) {
+          const V v = Ops::Load(x + i + j * kLanes);
+          most[j] = Ops::Max(most[j], v);
+          least[j] = Ops::Min(least[j], v);
+          sums[j % 2] = Ops::Add(sums[j % 2], v);
+        }
+      }
+    }
+    T lanes[kLanes];
+    Ops::Store(Ops::Add(sums[0], sums[1]), lanes);
+    for (int64_t lane = 0; lane < kLanes; ++lane) sum += lanes[lane];
+    largest = Ops::MaxOfLanes(Ops::Max(Ops::Max(most[0], most[1]), Ops::Max(most[2], most[3])));
+    smallest = Ops::MinOfLanes(Ops::Min(Ops::Min(least[0], least[1]), Ops::Min(least[2], least[3])));
+  }
+  for (; i < count; ++i) {
+    largest = ScalarOps<T>::Max(largest, x[i]);
+    smallest = ScalarOps<T>::Min(smallest, x[i]);
+    sum += x[i];
+  }
+  // The sum tells of NaN, at less cost than comparisons. It is infinite or NaN for some that have none: they take
+  // longer.
+  const bool is_finite = sum - sum == T{0};
+  return {largest, is_finite && largest - smallest < MathConstants<T>::kExpNormal};
+}
+
+// y = e^(x - largest); gives the sum. `y` may be `x`.
+template <class Ops, typename T>
+T ExponentialsAndSum(const T* x, int64_t cols, T* y) {
+  using V = typename Ops::V;
+  const Range<T> range = RangeOf<T, Ops>(x, cols);
+  if (range.is_narrow) {
+    NormalExponentials<Ops> terms;
+    terms.x = x;
+    terms.y = y;
+    terms.largest = range.largest;
+    T sum;
+    SumTerms(terms, 0, cols, &sum);
+    return sum;
+  }
+  const V largest = Ops::Set(range.largest);
+  MapRow<Ops>(x, cols, y, [largest](V v) HWY_ATTR { return Ops::Exp(Ops::Sub(v, largest)); });
+  return SumRow<Elements<Ops>>(y, cols);
+}
+
+// y = x * factor
+template <class Ops, typename T>
+void ScaleRow(const T* x, int64_t size, T factor, T* y) {
+  using V = typename Ops::V;
+  constexpr ptrdiff_t kLanes = Ops::kLanes;
+  const auto count = static_cast<ptrdiff_t>(size);
+  const V scale = Ops::Set(factor);
+  ptrdiff_t i = 0;
+  if (count <= kPollElements) {
+    for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+      HWY_UNROLL(4)
+      for (int j = 0; j < 4; ++j) Ops::Store(Ops::Mul(Ops::Load(x + i + j * kLanes), scale), y + i + j * kLanes);
+    }
+  }
+  MapRow<Ops>(x + i, count - i, y + i, [scale](V v) HWY_ATTR { return Ops::Mul(v, scale); });
+}
+
 template <typename T, class Ops = RowOps<T>>
 void SoftmaxRows(const T* x, int64_t rows, int64_t cols, T* y) {
-  using V = typename Ops::V;
+  if (cols == 0) return;
   for (int64_t row = 0; row < rows; ++row, x += cols, y += cols) {
-    const V max = Ops::Set(Extreme<false>(x, cols));
-    MapRow<Ops>(x, cols, y, [max](V v) HWY_ATTR { return Ops::Exp(Ops::Sub(v, max)); });
-    const V scale = Ops::Set(T{1} / SumRow<Elements<Ops>>(y, cols));
-    MapRow<Ops>(y, cols, y, [scale](V v) HWY_ATTR { return Ops::Mul(v, scale); });
+    const T sum = ExponentialsAndSum<Ops>(x, cols, y);
+    ScaleRow<Ops>(y, cols, T{1} / sum, y);
   }
 }
 

@@ -57,23 +57,26 @@ inline constexpr bool kIsSmallCode = false;
 //   AddFirstTo(V (&sums)[kSums], size_t n, int64_t i): the same for `n` numbers, fewer than there are lanes; adds 0, or
 //     nothing, to the other lanes.
 template <class Terms, typename T = typename Terms::T, int kSums = Terms::kSums>
-HWY_INLINE void SumBlock(const Terms& terms, int64_t begin, int64_t end, T* sums) {
+HWY_INLINE void SumBlock(const Terms& terms, int64_t first_number, int64_t end_of_numbers, T* sums) {
   using V = typename Terms::V;
+  // As wide as a pointer: a wider index would be converted for each access.
+  const auto begin = static_cast<ptrdiff_t>(first_number);
+  const auto end = static_cast<ptrdiff_t>(end_of_numbers);
   constexpr int64_t kLanes = Terms::kLanes;
   constexpr int64_t kVectors = kSumLanes<T> / kLanes;
   // As many vectors at a time as registers hold beside what the terms need.
   constexpr int64_t kGroup = std::min<int64_t>(kVectors, kIsSmallCode || kLanes == 1 ? 4 / kSums : 8 / kSums);
   alignas(64) T lanes[kSums][kSumLanes<T>];
   // Lanes that get no number need not be looked at: a sum that begins with 0 is never -0, so adding 0 changes nothing.
-  int64_t width = kSumLanes<T>;
+  ptrdiff_t width = kSumLanes<T>;
   while (width / 2 >= end - begin && width > kGroup * kLanes) width /= 2;
-  for (int64_t first = 0; first < width; first += kGroup * kLanes) {
+  for (ptrdiff_t first = 0; first < width; first += kGroup * kLanes) {
     V group[kGroup][kSums];
     HWY_UNROLL(8)
     for (int64_t j = 0; j < kGroup; ++j) {
       for (int s = 0; s < kSums; ++s) group[j][s] = Terms::Zero();
     }
-    int64_t i = begin + first;
+    ptrdiff_t i = begin + first;
     for (; i + kGroup * kLanes <= end; i += kSumLanes<T>) {
       HWY_UNROLL(8)
       for (int64_t j = 0; j < kGroup; ++j) terms.AddTo(group[j], i + j * kLanes);
@@ -109,8 +112,8 @@ HWY_INLINE void SumBlock(const Terms& terms, int64_t begin, int64_t end, T* sums
     }
   }
   for (int s = 0; s < kSums; ++s) {
-    for (int64_t half = width / 2; half >= kLanes; half /= 2) {
-      for (int64_t j = 0; j < half; j += kLanes) {
+    for (ptrdiff_t half = width / 2; half >= kLanes; half /= 2) {
+      for (ptrdiff_t j = 0; j < half; j += kLanes) {
         Terms::Store(Terms::Add(Terms::Load(lanes[s] + j), Terms::Load(lanes[s] + j + half)), lanes[s] + j);
       }
     }

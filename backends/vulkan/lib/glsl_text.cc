@@ -3,28 +3,135 @@
 
 #include "glsl_text.h"
 
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "glsl_expression.h"
 #include "glsl_prelude.h"
-#include "wgsl_tokens.h"
+#include "kernel_dialect.h"
+#include "kernel_expressions.h"
+#include "kernel_translation.h"
 
 namespace tandem::vulkan {
 namespace {
 
-// What the attributes in front of a declaration say.
-struct Attributes {
-  std::string binding;
-  std::string builtin;
-  std::vector<std::string> workgroup_size;
-};
+using shader::JoinedByCommas;
+using shader::KernelType;
 
-struct Builtin {
+struct Names {
   std::string_view wgsl;
   std::string_view glsl;
 };
-constexpr Builtin kBuiltins[] = {
+
+constexpr Names kScalars[] = {
+    {"f32", "float"}, {"i32", "int"}, {"u32", "uint"}, {"bool", "bool"}, {"f16", "float16_t"}};
+
+// Functions that GLSL has, with the same meaning; those of the prelude (glsl_prelude.h) begin with "w_".
+constexpr Names kFunctions[] = {
+    {"abs", "abs"},
+    {"acos", "acos"},
+    {"acosh", "acosh"},
+    {"all", "all"},
+    {"any", "any"},
+    {"asin", "asin"},
+    {"asinh", "asinh"},
+    {"atan", "atan"},
+    {"atan2", "atan"},
+    {"atanh", "atanh"},
+    {"ceil", "ceil"},
+    {"clamp", "clamp"},
+    {"cos", "cos"},
+    {"cosh", "cosh"},
+    {"countLeadingZeros", "w_countLeadingZeros"},
+    {"countOneBits", "w_countOneBits"},
+    {"countTrailingZeros", "w_countTrailingZeros"},
+    {"cross", "cross"},
+    {"degrees", "degrees"},
+    {"distance", "distance"},
+    {"dot", "dot"},
+    {"exp", "exp"},
+    {"exp2", "exp2"},
+    {"extractBits", "w_extractBits"},
+    {"firstLeadingBit", "w_firstLeadingBit"},
+    {"firstTrailingBit", "w_firstTrailingBit"},
+    {"floor", "floor"},
+    {"fma", "fma"},
+    {"fract", "fract"},
+    {"insertBits", "w_insertBits"},
+    {"inverseSqrt", "inversesqrt"},
+    {"ldexp", "ldexp"},
+    {"length", "length"},
+    {"log", "log"},
+    {"log2", "log2"},
+    {"max", "max"},
+    {"min", "min"},
+    {"mix", "mix"},
+    {"normalize", "normalize"},
+    {"pack2x16float", "packHalf2x16"},
+    {"pow", "pow"},
+    {"radians", "radians"},
+    {"reverseBits", "bitfieldReverse"},
+    {"round", "roundEven"},
+    {"saturate", "w_saturate"},
+    {"select", "w_select"},
+    {"sign", "sign"},
+    {"sin", "sin"},
+    {"sinh", "sinh"},
+    {"smoothstep", "smoothstep"},
+    {"sqrt", "sqrt"},
+    {"step", "step"},
+    {"storageBarrier", "w_storageBarrier"},
+    {"subgroupAdd", "subgroupAdd"},
+    {"subgroupAll", "subgroupAll"},
+    {"subgroupAnd", "subgroupAnd"},
+    {"subgroupAny", "subgroupAny"},
+    {"subgroupBroadcast", "subgroupBroadcast"},
+    {"subgroupBroadcastFirst", "subgroupBroadcastFirst"},
+    {"subgroupElect", "subgroupElect"},
+    {"subgroupExclusiveAdd", "subgroupExclusiveAdd"},
+    {"subgroupInclusiveAdd", "subgroupInclusiveAdd"},
+    {"subgroupMax", "subgroupMax"},
+    {"subgroupMin", "subgroupMin"},
+    {"subgroupMul", "subgroupMul"},
+    {"subgroupOr", "subgroupOr"},
+    {"subgroupShuffle", "subgroupShuffle"},
+    {"subgroupShuffleDown", "subgroupShuffleDown"},
+    {"subgroupShuffleUp", "subgroupShuffleUp"},
+    {"subgroupShuffleXor", "subgroupShuffleXor"},
+    {"subgroupXor", "subgroupXor"},
+    {"tan", "tan"},
+    {"tanh", "tanh"},
+    {"trunc", "trunc"},
+    {"unpack2x16float", "unpackHalf2x16"},
+    {"workgroupBarrier", "w_workgroupBarrier"},
+};
+
+// Functions of atomics.
+constexpr Names kAtomics[] = {
+    {"atomicAdd", "atomicAdd"},           {"atomicAnd", "atomicAnd"}, {"atomicCompareExchangeWeak", "atomicCompSwap"},
+    {"atomicExchange", "atomicExchange"}, {"atomicLoad", "atomicOr"}, {"atomicMax", "atomicMax"},
+    {"atomicMin", "atomicMin"},           {"atomicOr", "atomicOr"},   {"atomicStore", "atomicExchange"},
+    {"atomicSub", "atomicAdd"},           {"atomicXor", "atomicXor"},
+};
+
+template <size_t N>
+std::string_view Find(const Names (&names)[N], std::string_view wgsl) {
+  for (const Names& pair : names) {
+    if (pair.wgsl == wgsl) return pair.glsl;
+  }
+  return {};
+}
+
+// The vector of `scalar`, a type of GLSL.
+std::string VectorOf(std::string_view scalar, char size) {
+  if (scalar == "float16_t") return std::string("f16vec") + size;
+  std::string name = "vec";
+  name += size;
+  return scalar == "float" ? name : scalar.substr(0, 1).data()[0] + name;
+}
+
+// Values that every invocation has.
+constexpr Names kBuiltinValues[] = {
     {"global_invocation_id", "gl_GlobalInvocationID"},
     {"local_invocation_id", "gl_LocalInvocationID"},
     {"workgroup_id", "gl_WorkGroupID"},
@@ -34,25 +141,153 @@ constexpr Builtin kBuiltins[] = {
     {"subgroup_size", "gl_SubgroupSize"},
 };
 
-class Translation {
- public:
-  Translation(std::vector<Token> tokens, ParameterPlace place) : in_(std::move(tokens)), place_(place) {}
+std::string Extents(const KernelType& type) {
+  std::string text;
+  for (const std::string& extent : type.extents) text += "[" + extent + "]";
+  return text;
+}
 
-  StatusOr<std::string> Run(const std::vector<Token>& tokens) {
-    FindFunctions(tokens);
-    while (!in_.AtEnd()) Declaration();
-    if (!in_.status().ok()) return in_.status();
-    if (!has_main_) return InvalidArgument("expected an entry point main, got none");
-    return Head() + prototypes_ + out_;
+// "vec2(0)" of "vec2".
+std::string Zero(std::string_view base) { return std::string(base) + "(" + (base == "bool" ? "false" : "0") + ")"; }
+
+class Glsl final : public shader::KernelDialect {
+ public:
+  explicit Glsl(ParameterPlace place) : place_(place) {}
+
+  std::string Rename(std::string_view name) const override {
+    // GLSL keeps names for itself that begin with "gl_".
+    if (name == "gl" || name.starts_with("gl_")) return "g_" + std::string(name) + "_g";
+    return std::string(name) + "_v";
   }
 
- private:
-  // Functions may be called above their declaration.
-  void FindFunctions(const std::vector<Token>& tokens) {
-    for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-      if (tokens[i].text == "fn") in_.AddFunction(tokens[i + 1].text);
+  std::string_view Scalar(std::string_view name) const override { return Find(kScalars, name); }
+  std::string Vector(std::string_view scalar, char size) const override { return VectorOf(scalar, size); }
+  std::string Declared(const KernelType& type, std::string_view name) const override {
+    return type.base + " " + std::string(name) + Extents(type);
+  }
+
+  std::string_view Function(std::string_view name) const override { return Find(kFunctions, name); }
+  std::string_view BuiltinValue(std::string_view name) const override { return Find(kBuiltinValues, name); }
+
+  std::string Number(std::string text, char suffix) const override {
+    const bool is_integer = text.find_first_of(".e") == std::string::npos;
+    // As large as only -2147483648 and numbers of type u32 are.
+    const bool is_plain = text.find_first_not_of("0123456789") == std::string::npos;
+    const bool is_large = is_plain && (text.size() > 10 || (text.size() == 10 && text > "2147483647"));
+    switch (suffix) {
+      case 'u':
+        return text + "u";
+      case 'h':
+        return text + (is_integer ? ".0hf" : "hf");
+      case 'f':
+        return text + (is_integer ? ".0f" : "f");
+      default:
+        return is_large ? "int(" + text + "u)" : text;
     }
   }
+  std::string Unary(std::string_view op, const std::string& operand) const override {
+    return "(" + std::string(op) + operand + ")";
+  }
+  std::string Binary(std::string_view op, const std::string& left, const std::string& right,
+                     bool right_is_number) const override {
+    // GLSL's own has no meaning for negative operands, and none for floats.
+    if (op == "%") return "w_mod(" + left + ", " + right + ")";
+    const bool shifts = op == "<<" || op == ">>";
+    return "(" + left + " " + std::string(op) + " " + (shifts && !right_is_number ? Masked(right) : right) + ")";
+  }
+  std::string Component(const std::string& vector, std::string_view member) const override {
+    return vector + "." + std::string(member);
+  }
+  std::string Made(const KernelType& type, const std::vector<std::string>& arguments, bool constant) const override {
+    if (arguments.empty() && type.extents.empty()) return Zero(type.base);
+    // GLSL leaves open what becomes of values that do not fit; ours are clamped. It takes no such function as a
+    // constant.
+    const bool clamps = !constant && type.extents.empty() && (type.base == "int" || type.base == "uint");
+    return (clamps ? "w_" : "") + type.base + Extents(type) + "(" + JoinedByCommas(arguments) + ")";
+  }
+  std::string Bitcast(const KernelType& type, const std::string& value) const override {
+    return "w_bitcast_" + type.base + "(" + value + ")";
+  }
+  std::string Atomic(std::string_view name, const std::string& place,
+                     const std::vector<std::string>& values) const override {
+    const std::string begin = std::string(Find(kAtomics, name)) + "(" + place + ", ";
+    if (name == "atomicLoad") return begin + "0)";
+    if (name == "atomicSub") return begin + "-(" + values[0] + "))";
+    return begin + JoinedByCommas(values) + ")";
+  }
+
+  std::string Assigned(std::string_view op, const std::string& left, const std::string& right,
+                       bool right_is_number) const override {
+    if (op == "%=") return left + " = w_mod(" + left + ", " + right + ")";
+    const bool shifts = op == "<<=" || op == ">>=";
+    return left + " " + std::string(op) + " " + (shifts && !right_is_number ? Masked(right) : right);
+  }
+  std::string ZeroVariable(const KernelType& type, const std::string& name) const override {
+    std::string text = Declared(type, name);
+    if (type.extents.empty()) return text + " = " + Zero(type.base);
+    text += ";";
+    std::string element = name;
+    for (size_t i = 0; i < type.extents.size(); ++i) {
+      const std::string index = "w_i" + std::to_string(i);
+      text += "for (int " + index + " = 0; " + index + " < int(" + type.extents[i] + "); ++" + index + ") ";
+      element += "[" + index + "]";
+    }
+    return text + element + " = " + Zero(type.base);
+  }
+  std::string Variable(const KernelType& type, const std::string& name, const std::string& value,
+                       bool is_constant) const override {
+    return (is_constant ? "const " : "") + Declared(type, name) + " = " + value;
+  }
+
+  void DeclareConstant(const KernelType& type, const std::string& name, const std::string& value) override {
+    out_ += Variable(type, name, value, /*is_constant=*/true) + ";";
+  }
+  void DeclareBuffer(const KernelType& type, const std::string& name, std::string_view binding,
+                     bool is_written) override {
+    out_ += "layout(std430, set = 0, binding = " + std::string(binding) + ") restrict " +
+            (is_written ? "" : "readonly ") + "buffer " + name + "_buffer { " + Declared(type, name) + "; };";
+  }
+  void DeclareShared(const KernelType& type, const std::string& name) override {
+    out_ += "shared " + Declared(type, name) + ";";
+  }
+  void DeclareParameters(std::span<const Member> members, const std::string& struct_name, const std::string& name,
+                         std::string_view binding) override {
+    const std::string layout = place_ == ParameterPlace::kPushConstants
+                                   ? std::string("push_constant")
+                                   : "std140, set = 0, binding = " + std::string(binding);
+    out_ += "layout(" + layout + ") uniform " + struct_name + " {";
+    for (const Member& member : members) out_ += " " + Declared(member.type, member.name) + ";";
+    out_ += " } " + name + ";";
+  }
+  void DeclareFunction(const KernelType& result, const std::string& name, std::span<const Member> parameters,
+                       const std::string& body) override {
+    std::string head = result.base + Extents(result) + " " + name + "(";
+    for (const Member& parameter : parameters) {
+      head += (head.back() == '(' ? "" : ", ") + Declared(parameter.type, parameter.name);
+    }
+    head += ")";
+    prototypes_ += head + ";\n";
+    out_ += head + " " + body;
+  }
+  void DeclareMain(std::span<const std::string> workgroup_size, const std::string& values,
+                   const std::string& body) override {
+    out_ += "layout(";
+    for (size_t i = 0; i < workgroup_size.size() && i < 3; ++i) {
+      out_ += (i == 0 ? "" : ", ") + std::string("local_size_") + "xyz"[i] + " = " + workgroup_size[i];
+    }
+    out_ += ") in;\nvoid main() {" + values + body + "}\n";
+  }
+  bool Enable(std::string_view extension) override {
+    if (extension == "f16") f16_ = true;
+    if (extension == "subgroups") subgroups_ = true;
+    return extension == "f16" || extension == "subgroups";
+  }
+  void BeginDeclaration(int line) override { out_ += "\n#line " + std::to_string(line) + "\n"; }
+
+  std::string Finish() override { return Head() + prototypes_ + out_; }
+
+ private:
+  static std::string Masked(const std::string& shift) { return "(" + shift + " & 31u)"; }
 
   std::string Head() const {
     std::string text = "#version 450\n";
@@ -71,343 +306,18 @@ class Translation {
     return text;
   }
 
-  // The line of the next token, for the compiler's messages.
-  void MarkLine() { out_ += "\n#line " + std::to_string(in_.token().line) + "\n"; }
-
-  void Declaration() {
-    if (in_.Accept(";")) return;
-    MarkLine();
-    if (in_.Is("enable")) return Enable();
-    if (in_.Accept("diagnostic")) return Skip();
-    if (in_.Accept("alias")) return Alias();
-    if (in_.Accept("struct")) return Struct();
-    if (in_.Accept("const")) return Constant();
-    const Attributes attributes = ReadAttributes();
-    if (in_.Accept("var")) return Variable(attributes);
-    if (in_.Accept("fn")) return Function(attributes);
-    in_.Fail("a declaration");
-  }
-
-  void Skip() {
-    while (!in_.AtEnd() && !in_.Is(";")) in_.Accept(in_.token().text);
-    in_.Expect(";");
-  }
-
-  void Enable() {
-    in_.Expect("enable");
-    do {
-      if (in_.Accept("f16")) {
-        f16_ = true;
-      } else if (in_.Accept("subgroups")) {
-        subgroups_ = true;
-      } else {
-        in_.Fail("f16 or subgroups");
-      }
-    } while (in_.Accept(","));
-    in_.Expect(";");
-  }
-
-  void Alias() {
-    const std::string_view name = in_.ExpectName();
-    in_.Expect("=");
-    in_.AddAlias(name, in_.ReadType());
-    in_.Expect(";");
-  }
-
-  // There is one, of the parameters; it becomes a block where the variable is declared.
-  void Struct() {
-    struct_name_ = in_.ExpectName();
-    in_.Expect("{");
-    while (!in_.AtEnd() && !in_.Is("}")) {
-      const std::string_view name = in_.ExpectName();
-      in_.Expect(":");
-      const GlslType type = in_.ReadType();
-      members_ += " " + type.base + " " + GlslExpressions::Rename(name) + type.Extents() + ";";
-      if (!in_.Accept(",")) break;
-    }
-    in_.Expect("}");
-  }
-
-  void Constant() {
-    const std::string name = GlslExpressions::Rename(in_.ExpectName());
-    const GlslType type = ReadDeclaredType();
-    in_.Expect("=");
-    out_ += "const " + type.base + " " + name + type.Extents() + " = " + in_.ReadConstant() + ";";
-    in_.Expect(";");
-  }
-
-  GlslType ReadDeclaredType() {
-    if (in_.Accept(":")) return in_.ReadType();
-    in_.Fail("a type, as in `name: f32`");
-    return {};
-  }
-
-  Attributes ReadAttributes() {
-    Attributes attributes;
-    while (in_.Accept("@")) {
-      const std::string_view name = in_.ExpectName();
-      if (name == "compute") continue;
-      if (name == "builtin") {
-        in_.Expect("(");
-        attributes.builtin = in_.ExpectName();
-        in_.Expect(")");
-      } else if (name == "workgroup_size") {
-        attributes.workgroup_size = in_.ReadArguments();
-      } else if (name == "group" || name == "binding") {
-        const std::vector<std::string> values = in_.ReadArguments();
-        if (values.size() != 1 || (name == "group" && values[0] != "0")) in_.Fail("a binding of group 0");
-        if (name == "binding" && values.size() == 1) attributes.binding = values[0];
-      } else {
-        in_.Fail("an attribute of the kernels' language");
-      }
-    }
-    return attributes;
-  }
-
-  void Variable(const Attributes& attributes) {
-    in_.Expect("<");
-    const std::string_view space = in_.ExpectName();
-    bool writes = false;
-    if (in_.Accept(",")) {
-      writes = in_.Is("read_write");
-      if (!in_.Accept("read_write")) in_.Expect("read");
-    }
-    in_.Expect(">");
-    const std::string_view name = in_.ExpectName();
-    if (space == "uniform") {
-      Parameters(name, attributes);
-    } else if (space == "storage") {
-      const GlslType type = ReadDeclaredType();
-      const std::string renamed = GlslExpressions::Rename(name);
-      out_ += "layout(std430, set = 0, binding = " + attributes.binding + ") restrict " + (writes ? "" : "readonly ") +
-              "buffer " + renamed + "_buffer { " + type.base + " " + renamed + type.Extents() + "; };";
-    } else if (space == "workgroup") {
-      const GlslType type = ReadDeclaredType();
-      out_ += "shared " + type.base + " " + GlslExpressions::Rename(name) + type.Extents() + ";";
-    } else {
-      in_.Fail("a variable of storage, uniform or workgroup");
-    }
-    in_.Expect(";");
-  }
-
-  void Parameters(std::string_view name, const Attributes& attributes) {
-    in_.SetParametersName(name);
-    in_.Expect(":");
-    if (in_.ExpectName() != struct_name_ || members_.empty()) in_.Fail("the struct of parameters above");
-    const std::string layout = place_ == ParameterPlace::kPushConstants
-                                   ? std::string("push_constant")
-                                   : "std140, set = 0, binding = " + attributes.binding;
-    out_ += "layout(" + layout + ") uniform " + GlslExpressions::Rename(struct_name_) + " {" + members_ + " } " +
-            GlslExpressions::Rename(name) + ";";
-  }
-
-  void Function(const Attributes& attributes) {
-    const std::string_view name = in_.ExpectName();
-    const bool is_main = !attributes.workgroup_size.empty();
-    if (is_main && name != "main") in_.Fail("the entry point to be called main");
-    if (is_main) return Main(attributes);
-    std::string head = GlslExpressions::Rename(name) + "(";
-    in_.Expect("(");
-    while (!in_.AtEnd() && !in_.Is(")")) {
-      const std::string parameter = GlslExpressions::Rename(in_.ExpectName());
-      const GlslType type = ReadDeclaredType();
-      head += (head.back() == '(' ? "" : ", ") + type.base + " " + parameter + type.Extents();
-      if (!in_.Accept(",")) break;
-    }
-    in_.Expect(")");
-    head += ")";
-    GlslType result{"void", {}};
-    if (in_.Accept("->")) result = in_.ReadType();
-    head = result.base + result.Extents() + " " + head;
-    prototypes_ += head + ";\n";
-    out_ += head + " ";
-    Block();
-  }
-
-  void Main(const Attributes& attributes) {
-    has_main_ = true;
-    out_ += "layout(";
-    for (size_t i = 0; i < attributes.workgroup_size.size() && i < 3; ++i) {
-      out_ += (i == 0 ? "" : ", ") + std::string("local_size_") + "xyz"[i] + " = " + attributes.workgroup_size[i];
-    }
-    out_ += ") in;";
-    std::string places;
-    in_.Expect("(");
-    while (!in_.AtEnd() && !in_.Is(")")) {
-      const Attributes place = ReadAttributes();
-      const std::string name = GlslExpressions::Rename(in_.ExpectName());
-      const GlslType type = ReadDeclaredType();
-      std::string_view builtin;
-      for (const Builtin& known : kBuiltins) {
-        if (known.wgsl == place.builtin) builtin = known.glsl;
-      }
-      if (builtin.empty()) in_.Fail("a built-in value of the kernels' language");
-      places += type.base + " " + name + " = " + std::string(builtin) + ";";
-      if (!in_.Accept(",")) break;
-    }
-    in_.Expect(")");
-    out_ += "\nvoid main() {" + places;
-    Block();
-    out_ += "}\n";
-  }
-
-  void Block() {
-    if (in_.Enter("blocks")) {
-      in_.Expect("{");
-      out_ += "{";
-      while (!in_.AtEnd() && !in_.Is("}")) Statement();
-      in_.Expect("}");
-      out_ += "}";
-    }
-    in_.Leave();
-  }
-
-  void Statement() {
-    if (in_.Accept(";")) return;
-    MarkLine();
-    if (in_.Is("{")) return Block();
-    if (in_.Accept("if")) return If();
-    if (in_.Accept("for")) return For();
-    if (in_.Accept("switch")) return Switch();
-    if (in_.Accept("while")) {
-      out_ += "while (" + in_.ReadExpression() + ") ";
-      return Block();
-    }
-    for (const std::string_view word : {"break", "continue"}) {
-      if (!in_.Accept(word)) continue;
-      out_ += std::string(word) + ";";
-      return in_.Expect(";");
-    }
-    if (in_.Accept("return")) {
-      out_ += in_.Is(";") ? "return" : "return " + in_.ReadExpression();
-    } else {
-      SimpleStatement();
-    }
-    out_ += ";";
-    in_.Expect(";");
-  }
-
-  // What may also stand in the head of a loop: a declaration, an assignment or a call, without its semicolon.
-  void SimpleStatement() {
-    if (in_.Is("let") || in_.Is("var") || in_.Is("const")) return LocalVariable();
-    const bool is_phony = in_.Accept("_");
-    const std::string left = is_phony ? std::string() : in_.ReadExpression();
-    if (!is_phony && (in_.Is("++") || in_.Is("--"))) {
-      out_ += left + std::string(in_.token().text);
-      in_.Accept(in_.token().text);
-      return;
-    }
-    if (in_.Accept("=")) {
-      out_ += (is_phony ? std::string() : left + " = ") + in_.ReadExpression();
-      return;
-    }
-    if (in_.Accept("%=")) {
-      out_ += left + " = w_mod(" + left + ", " + in_.ReadExpression() + ")";
-      return;
-    }
-    for (const std::string_view op : {"<<=", ">>="}) {
-      if (!in_.Accept(op)) continue;
-      out_ += left + " " + std::string(op) + " (" + in_.ReadExpression() + " & 31u)";
-      return;
-    }
-    for (const std::string_view op : {"+=", "-=", "*=", "/=", "&=", "|=", "^="}) {
-      if (!in_.Accept(op)) continue;
-      out_ += left + " " + std::string(op) + " " + in_.ReadExpression();
-      return;
-    }
-    if (left.empty() || left.back() != ')') return in_.Fail("a statement");
-    out_ += left;
-  }
-
-  void LocalVariable() {
-    const bool is_constant = in_.Is("const");
-    in_.Accept(in_.token().text);
-    const std::string name = GlslExpressions::Rename(in_.ExpectName());
-    const GlslType type = ReadDeclaredType();
-    out_ += (is_constant ? "const " : "") + type.base + " " + name + type.Extents();
-    if (in_.Accept("=")) {
-      out_ += " = " + (is_constant ? in_.ReadConstant() : in_.ReadExpression());
-    } else if (type.extents.empty()) {
-      out_ += " = " + type.base + "(" + (type.base == "bool" ? "false" : "0") + ")";
-    } else {
-      FillWithZeros(name, type);
-    }
-  }
-
-  // An array without a value is zero.
-  void FillWithZeros(const std::string& name, const GlslType& type) {
-    out_ += ";";
-    std::string element = name;
-    for (size_t i = 0; i < type.extents.size(); ++i) {
-      const std::string index = "w_i" + std::to_string(i);
-      out_ += "for (int " + index + " = 0; " + index + " < int(" + type.extents[i] + "); ++" + index + ") ";
-      element += "[" + index + "]";
-    }
-    out_ += element + " = " + type.base + "(" + (type.base == "bool" ? "false" : "0") + ")";
-  }
-
-  void If() {
-    out_ += "if (" + in_.ReadExpression() + ") ";
-    Block();
-    if (!in_.Accept("else")) return;
-    out_ += " else ";
-    if (!in_.Accept("if")) return Block();
-    if (in_.Enter("blocks")) If();
-    in_.Leave();
-  }
-
-  void For() {
-    in_.Expect("(");
-    out_ += "for (";
-    if (!in_.Is(";")) SimpleStatement();
-    in_.Expect(";");
-    out_ += "; ";
-    if (!in_.Is(";")) out_ += in_.ReadExpression();
-    in_.Expect(";");
-    out_ += "; ";
-    if (!in_.Is(")")) SimpleStatement();
-    in_.Expect(")");
-    out_ += ") ";
-    Block();
-  }
-
-  void Switch() {
-    out_ += "switch (" + in_.ReadExpression() + ") {";
-    in_.Expect("{");
-    while (!in_.AtEnd() && !in_.Is("}")) {
-      MarkLine();
-      if (in_.Accept("case")) {
-        do {
-          out_ += in_.Accept("default") ? std::string("default: ") : "case " + in_.ReadConstant() + ": ";
-        } while (in_.Accept(",") && !in_.Is(":") && !in_.Is("{"));
-      } else {
-        in_.Expect("default");
-        out_ += "default: ";
-      }
-      in_.Accept(":");
-      Block();
-      out_ += " break;";
-    }
-    in_.Expect("}");
-    out_ += "}";
-  }
-
-  GlslExpressions in_;
   const ParameterPlace place_;
   std::string out_;
   std::string prototypes_;
   bool f16_ = false;
   bool subgroups_ = false;
-  bool has_main_ = false;
-  std::string_view struct_name_;
-  std::string members_;
 };
 
 }  // namespace
 
 StatusOr<std::string> TranslateToGlsl(std::string_view wgsl, ParameterPlace parameters) {
-  TANDEM_ASSIGN_OR_RETURN(std::vector<Token> tokens, ReadTokens(wgsl));
-  return Translation(tokens, parameters).Run(tokens);
+  Glsl glsl(parameters);
+  return shader::TranslateKernel(wgsl, glsl);
 }
 
 }  // namespace tandem::vulkan

@@ -8,7 +8,6 @@
 #include <new>
 #include <span>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "tandem/gpu/heap_room.h"
@@ -27,22 +26,14 @@ constexpr size_t kCompileBytes = size_t{64} << 20;
 }  // namespace
 
 PipelineMaker::PipelineMaker(const VulkanDevice& device, std::string cache_folder, VulkanPipeline::Release release)
-    : device_(device), release_(std::move(release)), disk_(std::move(cache_folder)) {
+    : device_(device),
+      release_(std::move(release)),
+      disk_(std::move(cache_folder), "TANDEM_VULKAN_CACHE"),
+      threads_([this](const shader::ShaderText& text) { return Compile(text); },
+               [this] {
+                 if (num_unsaved_.load(std::memory_order_relaxed) >= kSaveAfter) SavePipelineCache();
+               }) {
   OpenPipelineCache();
-}
-
-void PipelineMaker::Stop() {
-  gpu::LinkedQueue<Job> left;
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    std::swap(left, jobs_);
-  }
-  wake_.notify_all();
-  for (NativeThread& thread : threads_) thread.Join();
-  while (const std::unique_ptr<Job> job = left.PopFront()) {
-    job->result.SetError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
-  }
 }
 
 PipelineMaker::~PipelineMaker() {
@@ -93,58 +84,6 @@ void PipelineMaker::SavePipelineCache() {
   std::vector<std::byte> data(size);
   if (vk.GetPipelineCacheData(device_.handle(), cache_, &size, data.data()) != VK_SUCCESS) return;
   disk_.Write("pipelines", DriverKey(), {data.data(), size});
-}
-
-AsyncValueRef<RcRef<shader::Pipeline>> PipelineMaker::Make(shader::ShaderText text) {
-  using Result = AsyncValueRef<RcRef<shader::Pipeline>>;
-  auto producer = Producer<RcRef<shader::Pipeline>>::Make();
-  if (!producer) return Result(OutOfMemoryAsyncValue());
-  std::unique_ptr<Job> job(new (std::nothrow) Job{std::move(text), std::move(producer), nullptr});
-  if (job == nullptr) return Result(OutOfMemoryAsyncValue());
-  Result result = job->result.ref();
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return Result::MakeError(Status::Error(StatusCode::kCancelled, "the device was destroyed"));
-    // Half the cores, since the program has work of its own.
-    const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, threads_.size());
-    if (num_idle_ <= num_jobs_ && num_threads_ < most) {
-      if (threads_[num_threads_].Start([this] { Work(); })) ++num_threads_;
-    }
-    if (num_threads_ > 0) {
-      jobs_.PushBack(std::move(job));
-      ++num_jobs_;
-    }
-  }
-  wake_.notify_one();
-  if (job != nullptr) Run(*job);
-  return result;
-}
-
-void PipelineMaker::Work() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    ++num_idle_;
-    wake_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
-    --num_idle_;
-    if (stopping_) return;
-    std::unique_ptr<Job> job = jobs_.PopFront();
-    --num_jobs_;
-    const bool is_last = jobs_.empty();
-    lock.unlock();
-    Run(*job);
-    job.reset();
-    if (is_last && num_unsaved_.load(std::memory_order_relaxed) >= kSaveAfter) SavePipelineCache();
-    lock.lock();
-  }
-}
-
-void PipelineMaker::Run(Job& job) {
-  StatusOr<RcRef<shader::Pipeline>> pipeline = Compile(job.text);
-  if (pipeline.ok()) {
-    job.result.Emplace(std::move(*pipeline));
-  } else {
-    job.result.SetError(pipeline.status());
-  }
 }
 
 StatusOr<std::vector<uint32_t>> PipelineMaker::FindSpirv(const shader::ShaderText& text, ParameterPlace place) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// PipelineMaker: shaders to pipelines, on threads of its own.
+// PipelineMaker: shaders to pipelines.
 
 #ifndef TANDEM_BACKENDS_VULKAN_LIB_VULKAN_PIPELINE_H_
 #define TANDEM_BACKENDS_VULKAN_LIB_VULKAN_PIPELINE_H_
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,10 +18,9 @@
 
 #include "disk_cache.h"
 #include "glsl_text.h"
-#include "native_thread.h"
+#include "pipeline_threads.h"
 #include "spirv.h"
 #include "tandem/async_value.h"
-#include "tandem/gpu/linked_queue.h"
 #include "tandem/growing_array.h"
 #include "tandem/shader/shader_queue.h"
 #include "vulkan_device.h"
@@ -94,19 +92,11 @@ class PipelineMaker {
   // run.
   ~PipelineMaker();
 
-  AsyncValueRef<RcRef<shader::Pipeline>> Make(shader::ShaderText text);
-  // Ends the threads: pipelines that are not begun become Cancelled errors, as do all that are asked for from now on.
-  void Stop();
+  AsyncValueRef<RcRef<shader::Pipeline>> Make(shader::ShaderText text) { return threads_.Make(std::move(text)); }
+  // See PipelineThreads.
+  void Stop() { threads_.Stop(); }
 
  private:
-  struct Job {
-    shader::ShaderText text;
-    Producer<RcRef<shader::Pipeline>> result;
-    std::unique_ptr<Job> next;
-  };
-
-  void Work();
-  void Run(Job& job);
   // From the cache, if the text was compiled in an earlier run.
   StatusOr<std::vector<uint32_t>> FindSpirv(const shader::ShaderText& text, ParameterPlace place);
   std::string DriverKey() const;
@@ -121,21 +111,14 @@ class PipelineMaker {
   const VulkanDevice& device_;
   const VulkanPipeline::Release release_;
   const SpirvCompiler compiler_;
-  const DiskCache disk_;
+  const shader::DiskCache disk_;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::atomic<uint32_t> num_unsaved_{0};
 
   std::mutex layouts_mutex_;
   GrowingArray<std::unique_ptr<PipelineLayout>> layouts_;
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  gpu::LinkedQueue<Job> jobs_;
-  size_t num_jobs_ = 0;
-  std::array<NativeThread, 8> threads_;
-  size_t num_threads_ = 0;
-  size_t num_idle_ = 0;
-  bool stopping_ = false;
+  shader::PipelineThreads threads_;
 };
 
 }  // namespace tandem::vulkan

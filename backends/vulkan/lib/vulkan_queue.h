@@ -115,7 +115,7 @@ class VulkanQueue final : public shader::ShaderQueue {
   Counters counters_;
 
   PipelineMaker pipelines_;
-  NativeThread thread_;
+  shader::NativeThread thread_;
 };
 
 }  // namespace tandem::vulkan

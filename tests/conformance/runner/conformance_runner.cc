@@ -40,7 +40,8 @@ class Runner {
   explicit Runner(const Settings& settings)
       : session_(settings.session),
         target_(TargetFolders(settings.targets, settings.session.device)),
-        report_(settings.session.device) {
+        report_(settings.session.device),
+        is_quiet_(settings.session.collects_kernels) {
     if (!settings.filter.empty()) filter_.emplace(settings.filter);
   }
 
@@ -77,7 +78,7 @@ class Runner {
     const auto matches = [&](const std::string& text) { return std::regex_search(text, *filter_); };
     if (filter_ && !matches(conformance_case.name) && !matches(conformance_case.op)) return;
     const auto add = [&](Outcome outcome, const CaseResult& result, const std::string& reason) {
-      if (outcome == Outcome::kFailed) Print(place, conformance_case.name + ": " + reason);
+      if (outcome == Outcome::kFailed && !is_quiet_) Print(place, conformance_case.name + ": " + reason);
       const std::string dtype = session_.KernelDType(conformance_case);
       report_.Add(place, conformance_case.name,
                   {conformance_case.op, dtype, session_.HasKernel(conformance_case, dtype)}, outcome, result.worst_ulp,
@@ -121,6 +122,7 @@ class Runner {
   const Target target_;
   std::optional<std::regex> filter_;
   Report report_;
+  const bool is_quiet_;
   std::string bits_;
 };
 
@@ -137,6 +139,7 @@ int Run(const Settings& settings) {
   const Report report = runner->report();
   if (!settings.bits.empty()) WriteBits(settings.bits, runner->bits());
   runner.reset();
+  if (settings.session.collects_kernels) return 0;
   if (!settings.report.empty()) report.Write(settings.report);
   std::printf("%s%s\n", report.WorstUlpLines().c_str(), report.TotalLine().c_str());
   if (AsyncValue::CountsLive() && AsyncValue::NumLive() != 0) {
@@ -151,7 +154,10 @@ int Main(int argc, char** argv) {
   Settings settings;
   CLI::App app("Runs conformance cases on one device.");
   SessionOptions& session = settings.session;
-  app.add_option("--device", session.device, "Which device: cpu or vulkan")->capture_default_str();
+  app.add_option("--device", session.device, "Which device: cpu, vulkan, cuda or cuda-emulated")->capture_default_str();
+  app.add_option("--kernels", session.kernels, "Folder of kernels for cuda-emulated (tests/cuda/README.md)");
+  app.add_flag("--collect", session.collects_kernels,
+               "Write the kernels that cases need to that folder; results are not looked at");
   app.add_option("--threads", session.num_threads, "Threads of the work queue")->capture_default_str();
   app.add_flag("--exact", session.exact, "Exact mode: results of the CPU are the same bits on every machine");
   app.add_flag("--no-fallback", settings.no_fallback, "Ops that the device has no kernel for are errors");

@@ -21,6 +21,13 @@
 #ifdef TANDEM_HAS_VULKAN
 #include "tandem/vulkan/vulkan_op_handler.h"
 #endif
+#ifdef TANDEM_HAS_EMULATED_CUDA
+#include "cuda_device.h"
+#include "cuda_queue.h"
+#include "emulated_driver.h"
+#include "tandem/cuda/cuda_op_handler.h"
+#include "tandem/shader/shader_op_handler.h"
+#endif
 
 namespace tandem::conformance {
 namespace {
@@ -54,6 +61,8 @@ HostContext::Options Session::RuntimeOptions(const SessionOptions& options) {
   return host;
 }
 
+Session::~Session() = default;
+
 Session::Session(const SessionOptions& options) : runtime_(RuntimeOptions(options)) {
   ThrowIfError(RegisterAllOps(runtime_.registry()));
   const StatusOr<KernelOpHandler*> cpu = CreateCpuOpHandler(runtime_);
@@ -62,8 +71,12 @@ Session::Session(const SessionOptions& options) : runtime_(RuntimeOptions(option
   handler_ = *cpu;
   if (options.device == "vulkan") {
     AddVulkanHandler(options.use_fallback ? handler_ : nullptr);
+  } else if (options.device == "cuda") {
+    AddCudaHandler(options.use_fallback ? handler_ : nullptr);
+  } else if (options.device == "cuda-emulated") {
+    AddEmulatedCudaHandler(options, options.use_fallback ? handler_ : nullptr);
   } else if (options.device != "cpu") {
-    throw std::runtime_error("unknown device \"" + options.device + "\", expected cpu or vulkan");
+    throw std::runtime_error("unknown device \"" + options.device + "\", expected cpu, vulkan, cuda or cuda-emulated");
   }
 }
 
@@ -81,6 +94,42 @@ void Session::AddVulkanHandler(OpHandler* fallback) {
 }
 #else
 void Session::AddVulkanHandler(OpHandler*) { throw NoDevice("no Vulkan device: this build has no Vulkan op handler"); }
+#endif
+
+#ifdef TANDEM_HAS_EMULATED_CUDA
+void Session::AddCudaHandler(OpHandler* fallback) {
+  cuda::CudaOptions options;
+  options.fallback = fallback;
+  const StatusOr<shader::ShaderOpHandler*> handler = cuda::CreateCudaOpHandler(runtime_, options);
+  if (handler.status().code() == StatusCode::kNotFound) {
+    throw NoDevice("no CUDA device: " + std::string(handler.status().message()));
+  }
+  ThrowIfError(handler.status());
+  handler_ = *handler;
+}
+
+void Session::AddEmulatedCudaHandler(const SessionOptions& options, OpHandler* fallback) {
+  emulated_cuda_ =
+      std::make_shared<cuda::EmulatedCuda>(cuda::EmulatedCuda::Options{options.kernels, options.collects_kernels});
+  const Status opened = emulated_cuda_->Open();
+  if (opened.code() == StatusCode::kNotFound) throw NoDevice(std::string(opened.message()));
+  ThrowIfError(opened);
+  cuda::CudaQueueOptions queue_options;
+  queue_options.cache_folder = "off";
+  auto queue =
+      ValueOrThrow(cuda::CudaQueue::Create(ValueOrThrow(cuda::CudaDevice::Create(emulated_cuda_->driver(), "")),
+                                           cuda::Nvrtc(emulated_cuda_->nvrtc()), queue_options));
+  shader::ShaderOpHandlerOptions handler;
+  handler.name = "cuda";
+  handler.fallback = fallback;
+  handler_ = ValueOrThrow(shader::CreateShaderOpHandler(runtime_, std::move(queue), handler));
+}
+#else
+void Session::AddCudaHandler(OpHandler*) { throw NoDevice("no CUDA device: this build has no CUDA op handler"); }
+
+void Session::AddEmulatedCudaHandler(const SessionOptions&, OpHandler*) {
+  throw NoDevice("no CUDA device: this build has no CUDA op handler");
+}
 #endif
 
 void Session::Complain(std::string_view text) {

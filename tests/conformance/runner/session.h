@@ -7,6 +7,7 @@
 #define TANDEM_TESTS_CONFORMANCE_RUNNER_SESSION_H_
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -17,6 +18,10 @@
 #include "conformance_case.h"
 #include "tandem/core_runtime.h"
 #include "tandem/kernel_op_handler.h"
+
+namespace tandem::cuda {
+class EmulatedCuda;
+}
 
 namespace tandem::conformance {
 
@@ -32,6 +37,9 @@ struct SessionOptions {
   bool use_fallback = true;  // whether ops that a GPU has no kernel for run on the CPU; else they are errors
   int num_threads = 2;
   bool exact = false;  // see HostContext::Options
+  // Of the device cuda-emulated; see tests/cuda/emulated_driver.h.
+  std::string kernels;
+  bool collects_kernels = false;
 };
 
 // Why the cases of a device cannot be run here: this machine, or this build, has none.
@@ -45,6 +53,7 @@ class Session {
   // Throws std::runtime_error if no device is called so, and NoDevice if this one is not there, or not the instruction
   // set that TANDEM_CPU_TARGET names.
   explicit Session(const SessionOptions& options);
+  ~Session();
 
   // Runs the case twice: with inputs in memory of ours that is no larger than they are, so that a sanitizer sees reads
   // beyond it, and with inputs in the runtime's memory; if the session is exact, results must be the same. Throws
@@ -64,6 +73,8 @@ class Session {
 
   HostContext::Options RuntimeOptions(const SessionOptions& options);
   void AddVulkanHandler(OpHandler* fallback);
+  void AddCudaHandler(OpHandler* fallback);
+  void AddEmulatedCudaHandler(const SessionOptions& options, OpHandler* fallback);
   // Whether tensors have to be moved to and from the device.
   bool IsRemote() const { return handler_->device() != &runtime_.host().device(); }
   // The tensor in main memory.
@@ -85,6 +96,8 @@ class Session {
 
   std::mutex complaints_mutex_;
   std::string complaints_;
+  // Outlives the runtime, whose handler uses it.
+  std::shared_ptr<cuda::EmulatedCuda> emulated_cuda_;
   mutable CoreRuntime runtime_;
   KernelOpHandler* handler_ = nullptr;
 };

@@ -85,7 +85,7 @@ Target::Target(const std::vector<std::filesystem::path>& folders) {
 
 std::vector<std::filesystem::path> TargetFolders(const std::filesystem::path& targets, const std::string& device) {
   if (device == "cpu") return {targets / device};
-  return {targets / "shader", targets / device};
+  return {targets / "shader", targets / (device == "cuda-emulated" ? "cuda" : device)};
 }
 
 }  // namespace tandem::conformance

@@ -73,7 +73,7 @@ int main(void) {
   options.struct_size = sizeof(options);
   options.device = "abacus";
   status = tandem_runtime_create(TANDEM_ABI_VERSION, &options, &runtime);
-  if (!is_error(status, TANDEM_NOT_FOUND, "expected one of the devices cpu, vulkan", "got abacus")) return 1;
+  if (!is_error(status, TANDEM_NOT_FOUND, "expected one of the devices cpu, vulkan, cuda", "got abacus")) return 1;
   options.device = "vulkan";
   status = tandem_runtime_create(TANDEM_ABI_VERSION, &options, &runtime);
   if (tandem_status_code(status) == TANDEM_NOT_FOUND) {

@@ -11,7 +11,9 @@
 #define TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_ELEMENTWISE_LOOPS_INL_H_
 #endif
 
+#include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "hwy/highway.h"
 #include "kernels/compact.h"
@@ -44,48 +46,63 @@ HWY_INLINE void StoreElement(T value, void* elements, int64_t i) {
   std::memcpy(static_cast<char*>(elements) + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
-// Calls fn(i), whose calls do not depend on each other, for i < n. Elements are of type T.
-template <typename T, class Fn>
-HWY_INLINE void ForEachElement(int64_t n, Fn fn) {
+// Whether a function of elements is so short, and so common, that several vectors at a time are worth their code.
+template <class Fn>
+inline constexpr bool kIsStream = requires {
+  Fn::kIsStream;
+};
+
+// Calls fn(i), whose calls do not depend on each other, for i < n. Elements are of type T, and of a function for which
+// kIsStream<Of>. The index is as wide as a pointer: a wider one would be converted for each access.
+template <class Of, typename T, class Fn>
+HWY_INLINE void ForEachElement(int64_t size, Fn fn) {
+  const auto n = static_cast<ptrdiff_t>(size);
 #ifdef TANDEM_SMALL
   // i32 and what stands for it, and bool, are used beside f32.
   if constexpr (kIsCompact<T> && !(std::is_integral_v<T> && (sizeof(T) == 4 || std::is_same_v<T, uint8_t>))) {
 #pragma clang loop vectorize(disable) interleave(disable) unroll(disable)
-    for (int64_t i = 0; i < n; ++i) fn(i);
+    for (ptrdiff_t i = 0; i < n; ++i) fn(i);
+    return;
+  }
+#ifndef __OPTIMIZE_SIZE__
+  if constexpr (kIsStream<Of> && std::is_same_v<T, float>) {
+#pragma clang loop vectorize(assume_safety) interleave_count(4)
+    for (ptrdiff_t i = 0; i < n; ++i) fn(i);
     return;
   }
 #endif
+#endif
   TANDEM_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) fn(i);
+  for (ptrdiff_t i = 0; i < n; ++i) fn(i);
 }
 
 // Fn has a static Apply(T), which gives an element of the result.
 template <typename Fn, typename T>
 void UnaryRow(const void* const* operands, void* out, int64_t n) {
   const void* x = operands[0];
-  ForEachElement<T>(n, [=](int64_t i) HWY_ATTR { StoreElement(Fn::Apply(LoadElement<T>(x, i)), out, i); });
+  ForEachElement<Fn, T>(n, [=](ptrdiff_t i) HWY_ATTR { StoreElement(Fn::Apply(LoadElement<T>(x, i)), out, i); });
 }
 
 template <typename Fn, typename T>
 void BinaryRow(const void* const* operands, void* out, int64_t n) {
   const void* x = operands[0];
   const void* y = operands[1];
-  ForEachElement<T>(
-      n, [=](int64_t i) HWY_ATTR { StoreElement(Fn::Apply(LoadElement<T>(x, i), LoadElement<T>(y, i)), out, i); });
+  ForEachElement<Fn, T>(
+      n, [=](ptrdiff_t i) HWY_ATTR { StoreElement(Fn::Apply(LoadElement<T>(x, i), LoadElement<T>(y, i)), out, i); });
 }
 
 template <typename Fn, typename T>
 void FirstSingleRow(const void* const* operands, void* out, int64_t n) {
   const T x = LoadElement<T>(operands[0], 0);
   const void* y = operands[1];
-  ForEachElement<T>(n, [=](int64_t i) HWY_ATTR { StoreElement(Fn::Apply(x, LoadElement<T>(y, i)), out, i); });
+  ForEachElement<Fn, T>(n, [=](ptrdiff_t i) HWY_ATTR { StoreElement(Fn::Apply(x, LoadElement<T>(y, i)), out, i); });
 }
 
 template <typename Fn, typename T>
 void SecondSingleRow(const void* const* operands, void* out, int64_t n) {
   const void* x = operands[0];
   const T y = LoadElement<T>(operands[1], 0);
-  ForEachElement<T>(n, [=](int64_t i) HWY_ATTR { StoreElement(Fn::Apply(LoadElement<T>(x, i), y), out, i); });
+  ForEachElement<Fn, T>(n, [=](ptrdiff_t i) HWY_ATTR { StoreElement(Fn::Apply(LoadElement<T>(x, i), y), out, i); });
 }
 
 template <typename Fn, typename T>
@@ -105,7 +122,7 @@ void UnaryParameterRow(const void* const* operands, void* out, int64_t n) {
   const void* x = operands[0];
   const T parameter = LoadElement<float>(operands[1], 0);
   TANDEM_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) StoreElement(Fn::Apply(LoadElement<T>(x, i), parameter), out, i);
+  for (ptrdiff_t i = 0; i < n; ++i) StoreElement(Fn::Apply(LoadElement<T>(x, i), parameter), out, i);
 }
 
 template <typename Fn, typename T>

@@ -11,6 +11,10 @@
 #define TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_POSITIVE_PART_INL_H_
 #endif
 
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,7 +26,11 @@ template <typename T>
 HWY_INLINE T PositivePart(T x) {
 #ifdef __wasm__
   // For the form below Clang 19 takes the instruction pmax, which gives -0 for -0.
-  return x > 0 ? x : x == x ? T{0} : x;
+  if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & ~(uint32_t{0} - static_cast<uint32_t>(x <= 0)));
+  } else {
+    return x > 0 ? x : x == x ? T{0} : x;
+  }
 #else
   return x <= 0 ? T{0} : x;
 #endif

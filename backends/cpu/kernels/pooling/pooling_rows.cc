@@ -47,19 +47,23 @@ struct Largest {
     return std::is_floating_point_v<A> ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
   }
 
-  // Of many vectors. Whether one was NaN is kept apart: the instruction for the larger number loses it. Constructors
-  // are written out because g++ makes those it declares itself for the baseline instruction set.
+  // Of many vectors. The instruction for the larger number loses NaN, of which a sum tells at less cost than
+  // comparisons: it is NaN if one of the numbers was, and may be so of infinities. Then CarefullyTogether is asked.
+  // Constructors are written out because g++ makes those it declares itself for the baseline instruction set.
   template <class Ops, bool kHasNan = std::is_floating_point_v<typename Ops::A>>
   struct Together {
-    typename Ops::V largest;
-    typename Ops::M nan;
-    HWY_INLINE Together() : largest(Ops::Set(Identity<typename Ops::A>())), nan(Ops::IsNan(largest)) {}
+    typename Ops::V largest, sum;
+    HWY_INLINE Together() : largest(Ops::Set(Identity<typename Ops::A>())), sum(Ops::Set(0)) {}
     HWY_INLINE void Take(typename Ops::V v) {
       largest = Ops::LargerNumber(largest, v);
-      nan = Ops::Or(nan, Ops::IsNan(v));
+      sum = Ops::Add(sum, v);
     }
-    HWY_INLINE typename Ops::V Get() const {
-      return Ops::Select(nan, Ops::Set(std::numeric_limits<typename Ops::A>::quiet_NaN()), largest);
+    HWY_INLINE typename Ops::V Get() const { return largest; }
+    template <int kCount>
+    static HWY_INLINE bool AreSure(const Together (&all)[kCount]) {
+      typename Ops::V sum = all[0].sum;
+      for (int i = 1; i < kCount; ++i) sum = Ops::Add(sum, all[i].sum);
+      return !Ops::HasNan(sum);
     }
   };
   template <class Ops>
@@ -68,7 +72,13 @@ struct Largest {
     HWY_INLINE Together() : largest(Ops::Set(Identity<typename Ops::A>())) {}
     HWY_INLINE void Take(typename Ops::V v) { largest = Ops::Larger(largest, v); }
     HWY_INLINE typename Ops::V Get() const { return largest; }
+    template <int kCount>
+    static HWY_INLINE bool AreSure(const Together (&)[kCount]) {
+      return true;
+    }
   };
+  template <class Ops>
+  using CarefullyTogether = Together<Ops, false>;
 };
 
 struct Mean {
@@ -92,7 +102,13 @@ struct Mean {
     HWY_INLINE Together() : sum(Ops::Set(0)) {}
     HWY_INLINE void Take(typename Ops::V v) { sum = Ops::Add(sum, v); }
     HWY_INLINE typename Ops::V Get() const { return sum; }
+    template <int kCount>
+    static HWY_INLINE bool AreSure(const Together (&)[kCount]) {
+      return true;
+    }
   };
+  template <class Ops>
+  using CarefullyTogether = Together<Ops>;
 };
 
 template <class Fn, typename T>
@@ -105,12 +121,20 @@ struct Pool {
   static constexpr int64_t kSumChannels = 64 / sizeof(A);  // lanes of the widest vectors
 
   // `rows` rows of `pixels` pixels of an image, whose rows begin `stride` elements apart.
+  // Numbers are as wide as pointers, so that none is converted for an access.
   struct Window {
-    const T* x;
-    int64_t rows;
-    int64_t stride;
-    int64_t pixels;
-    int64_t channels;
+    Window(const T* begin, const WindowRange& y, int64_t row_stride, const WindowRange& x, int64_t num_channels)
+        : first(begin),
+          rows(static_cast<ptrdiff_t>(y.size())),
+          stride(static_cast<ptrdiff_t>(row_stride)),
+          pixels(static_cast<ptrdiff_t>(x.size())),
+          channels(static_cast<ptrdiff_t>(num_channels)) {}
+
+    const T* first;
+    ptrdiff_t rows;
+    ptrdiff_t stride;
+    ptrdiff_t pixels;
+    ptrdiff_t channels;
   };
 
   // Rows of a window to take before it asks whether to go on: all of them but for huge windows.
@@ -118,18 +142,18 @@ struct Pool {
     return vectors_a_row <= 64 ? kPollElements / 64 : 1 + kPollElements / vectors_a_row;
   }
 
-  // kCount vectors of channels from `channel` on.
-  template <int kCount>
-  static HWY_INLINE void PoolChannels(const Window& window, int64_t channel, A* HWY_RESTRICT out) {
-    const T* row = window.x + channel;
-    typename Fn::template Together<Ops> result[kCount];
-    const int64_t step = RowsAPoll(window.pixels * kCount);
-    for (int64_t begin = 0; begin < window.rows; begin += step) {
-      if (begin > 0 && KernelRun::IsStopped()) return;
-      const int64_t end = std::min(window.rows, begin + step);
-      for (int64_t y = begin; y < end; ++y, row += window.stride) {
+  // kCount vectors of channels from `channel` on; false if what it has stored may be wrong.
+  template <int kCount, class Together>
+  static HWY_INLINE bool PoolChannelsBy(const Window& window, int64_t channel, A* HWY_RESTRICT out) {
+    const T* row = window.first + channel;
+    Together result[kCount];
+    const auto step = static_cast<ptrdiff_t>(RowsAPoll(window.pixels * kCount));
+    for (ptrdiff_t begin = 0; begin < window.rows; begin += step) {
+      if (begin > 0 && KernelRun::IsStopped()) return true;
+      const ptrdiff_t end = std::min(window.rows, begin + step);
+      for (ptrdiff_t y = begin; y < end; ++y, row += window.stride) {
         const T* pixel = row;
-        for (int64_t x = 0; x < window.pixels; ++x, pixel += window.channels) {
+        for (ptrdiff_t x = 0; x < window.pixels; ++x, pixel += window.channels) {
           for (int i = 0; i < kCount; ++i) result[i].Take(Ops::Load(pixel + i * kLanes));
         }
       }
@@ -139,6 +163,17 @@ struct Pool {
       if constexpr (Fn::kAdds) v = Ops::Div(v, Ops::Set(static_cast<A>(window.rows * window.pixels)));
       Ops::Store(v, out + i * kLanes);
     }
+    return Together::AreSure(result);
+  }
+
+  static HWY_NOINLINE void PoolChannelsCarefully(const Window& window, int64_t channel, A* HWY_RESTRICT out) {
+    PoolChannelsBy<1, typename Fn::template CarefullyTogether<Ops>>(window, channel, out);
+  }
+
+  template <int kCount>
+  static HWY_INLINE void PoolChannels(const Window& window, int64_t channel, A* HWY_RESTRICT out) {
+    if (HWY_LIKELY((PoolChannelsBy<kCount, typename Fn::template Together<Ops>>(window, channel, out)))) return;
+    for (int i = 0; i < kCount; ++i) PoolChannelsCarefully(window, channel + i * kLanes, out + i * kLanes);
   }
 
   // The channels [channel, channel + n) of one window; n is at least kLanes.
@@ -158,7 +193,7 @@ struct Pool {
     for (int64_t i = 0; i < plan.cols.output; ++i, out += channels) {
       const WindowRange x(plan.cols, i);
       if (poll.Stops(y.size() * x.size() * channels)) return;
-      const Window window = {image + y.begin * stride + x.begin * channels, y.size(), stride, x.size(), channels};
+      const Window window(image + y.begin * stride + x.begin * channels, y, stride, x, channels);
       if constexpr (kNarrows) {
         for (int64_t c = 0; c < channels;) {
           // The last part is not shorter than a vector.

@@ -82,8 +82,6 @@ struct PoolVectors {
   }
   // The larger, the first if neither is; either if one is NaN.
   static HWY_INLINE V LargerNumber(V x, V y) { return hn::Max(y, x); }
-  static HWY_INLINE M IsNan(V v) { return hn::IsNaN(v); }
-  static HWY_INLINE M Or(M x, M y) { return hn::Or(x, y); }
   // The elements at even and at odd places of two vectors' worth.
   static HWY_INLINE void LoadPairs(const T* from, V& even, V& odd) {
     if constexpr (std::is_same_v<T, A>) return LoadNumberPairs(from, even, odd);
@@ -165,8 +163,6 @@ struct PoolNumbers {
   static V Div(V x, V y) { return x / y; }
   static V Larger(V x, V y) { return y > x || y != y ? y : x; }
   static V LargerNumber(V x, V y) { return y > x ? y : x; }
-  static M IsNan(V v) { return v != v; }
-  static M Or(M x, M y) { return x || y; }
   static void LoadPairs(const T* from, V& even, V& odd) {
     even = Load(from);
     odd = Load(from + 1);

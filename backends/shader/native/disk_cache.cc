@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-namespace tandem::vulkan {
+namespace tandem::shader {
 namespace {
 
 constexpr uint32_t kFormatVersion = 1;
@@ -79,12 +79,12 @@ class File {
   const int descriptor_;
 };
 
-std::string DefaultFolder() {
+std::string DefaultFolder(const char* named) {
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
     return value == nullptr ? std::string() : std::string(value);
   };
-  if (std::string folder = variable("TANDEM_VULKAN_CACHE"); !folder.empty()) return folder;
+  if (std::string folder = variable(named); !folder.empty()) return folder;
   if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/tandem";
   if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/tandem";
   return "off";
@@ -100,7 +100,8 @@ void MakeFolder(const std::string& folder) {
 
 }  // namespace
 
-DiskCache::DiskCache(std::string folder) : folder_(folder.empty() ? DefaultFolder() : std::move(folder)) {
+DiskCache::DiskCache(std::string folder, const char* variable)
+    : folder_(folder.empty() ? DefaultFolder(variable) : std::move(folder)) {
   if (folder_ == "off") folder_.clear();
 }
 
@@ -154,4 +155,4 @@ void DiskCache::Write(std::string_view kind, std::string_view key, std::span<con
   if (!written || rename(temporary.c_str(), path.c_str()) != 0) unlink(temporary.c_str());
 }
 
-}  // namespace tandem::vulkan
+}  // namespace tandem::shader

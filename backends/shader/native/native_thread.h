@@ -3,15 +3,15 @@
 
 // NativeThread: a thread that may fail to begin, by the POSIX interface: std::thread throws where none can be had.
 
-#ifndef TANDEM_BACKENDS_VULKAN_LIB_NATIVE_THREAD_H_
-#define TANDEM_BACKENDS_VULKAN_LIB_NATIVE_THREAD_H_
+#ifndef TANDEM_BACKENDS_SHADER_NATIVE_NATIVE_THREAD_H_
+#define TANDEM_BACKENDS_SHADER_NATIVE_NATIVE_THREAD_H_
 
 #include <pthread.h>
 
 #include <functional>
 #include <utility>
 
-namespace tandem::vulkan {
+namespace tandem::shader {
 
 class NativeThread {
  public:
@@ -41,6 +41,6 @@ class NativeThread {
   bool runs_ = false;
 };
 
-}  // namespace tandem::vulkan
+}  // namespace tandem::shader
 
-#endif  // TANDEM_BACKENDS_VULKAN_LIB_NATIVE_THREAD_H_
+#endif  // TANDEM_BACKENDS_SHADER_NATIVE_NATIVE_THREAD_H_

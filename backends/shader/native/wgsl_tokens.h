@@ -3,8 +3,8 @@
 
 // Token: a word of a kernel's text, with the line it is in.
 
-#ifndef TANDEM_BACKENDS_VULKAN_LIB_WGSL_TOKENS_H_
-#define TANDEM_BACKENDS_VULKAN_LIB_WGSL_TOKENS_H_
+#ifndef TANDEM_BACKENDS_SHADER_NATIVE_WGSL_TOKENS_H_
+#define TANDEM_BACKENDS_SHADER_NATIVE_WGSL_TOKENS_H_
 
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,7 @@
 
 #include "tandem/status.h"
 
-namespace tandem::vulkan {
+namespace tandem::shader {
 
 struct Token {
   enum class Kind : uint8_t { kIdentifier, kNumber, kSymbol, kEnd };
@@ -25,6 +25,6 @@ struct Token {
 // at a comment without an end; the error says the line.
 StatusOr<std::vector<Token>> ReadTokens(std::string_view text);
 
-}  // namespace tandem::vulkan
+}  // namespace tandem::shader
 
-#endif  // TANDEM_BACKENDS_VULKAN_LIB_WGSL_TOKENS_H_
+#endif  // TANDEM_BACKENDS_SHADER_NATIVE_WGSL_TOKENS_H_

@@ -12,10 +12,12 @@
 
 #include "../temporary_folder.h"
 
-namespace tandem::vulkan {
+namespace tandem::shader {
 namespace {
 
 std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+constexpr char kVariable[] = "TANDEM_TEST_CACHE";
 
 std::optional<std::string> Read(const DiskCache& cache, std::string_view key) {
   const auto bytes = cache.Read("kind", key);
@@ -25,19 +27,19 @@ std::optional<std::string> Read(const DiskCache& cache, std::string_view key) {
 
 TEST(DiskCacheTest, GivesBackWhatWasWrittenLast) {
   const TemporaryFolder folder;
-  const DiskCache cache(folder.path() + "/not/there/yet");
+  const DiskCache cache(folder.path() + "/not/there/yet", kVariable);
   EXPECT_EQ(Read(cache, "key"), std::nullopt);
   cache.Write("kind", "key", BytesOf("first"));
   cache.Write("kind", "key", BytesOf("second"));
   cache.Write("kind", "other", BytesOf(""));
-  EXPECT_EQ(Read(DiskCache(folder.path() + "/not/there/yet"), "key"), "second");
+  EXPECT_EQ(Read(DiskCache(folder.path() + "/not/there/yet", kVariable), "key"), "second");
   EXPECT_EQ(Read(cache, "other"), "");
   EXPECT_EQ(cache.Read("another kind", "key"), std::nullopt);
 }
 
 TEST(DiskCacheTest, EveryChangedByteAndEveryMissingEndIsSeen) {
   const TemporaryFolder folder;
-  const DiskCache cache(folder.path());
+  const DiskCache cache(folder.path(), kVariable);
   cache.Write("kind", "key", BytesOf("content"));
   const std::string name = std::filesystem::path(cache.PathOf("kind", "key")).filename();
   const std::string good = folder.Read(name);
@@ -57,7 +59,7 @@ TEST(DiskCacheTest, EveryChangedByteAndEveryMissingEndIsSeen) {
 
 TEST(DiskCacheTest, AFileThatOthersMayWriteIsIgnored) {
   const TemporaryFolder folder;
-  const DiskCache cache(folder.path());
+  const DiskCache cache(folder.path(), kVariable);
   cache.Write("kind", "key", BytesOf("content"));
   const std::string path = cache.PathOf("kind", "key");
   ASSERT_EQ(chmod(path.c_str(), 0666), 0);
@@ -72,18 +74,18 @@ TEST(DiskCacheTest, AFileThatOthersMayWriteIsIgnored) {
 TEST(DiskCacheTest, WhatCannotBeWrittenIsNot) {
   const TemporaryFolder folder;
   const std::string file = folder.Write("file", "x");
-  const DiskCache cache(file);
+  const DiskCache cache(file, kVariable);
   cache.Write("kind", "key", BytesOf("content"));
   EXPECT_EQ(Read(cache, "key"), std::nullopt);
   EXPECT_EQ(folder.Read("file"), "x");
 }
 
 TEST(DiskCacheTest, OffKeepsNothing) {
-  const DiskCache cache("off");
+  const DiskCache cache("off", kVariable);
   EXPECT_FALSE(cache.is_on());
   cache.Write("kind", "key", BytesOf("content"));
   EXPECT_EQ(Read(cache, "key"), std::nullopt);
 }
 
 }  // namespace
-}  // namespace tandem::vulkan
+}  // namespace tandem::shader

@@ -3,8 +3,8 @@
 
 // DiskCache: entries in a folder of the user's, kept from one run to the next.
 
-#ifndef TANDEM_BACKENDS_VULKAN_LIB_DISK_CACHE_H_
-#define TANDEM_BACKENDS_VULKAN_LIB_DISK_CACHE_H_
+#ifndef TANDEM_BACKENDS_SHADER_NATIVE_DISK_CACHE_H_
+#define TANDEM_BACKENDS_SHADER_NATIVE_DISK_CACHE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tandem::vulkan {
+namespace tandem::shader {
 
 // An entry is a file with a key, of which the file's name has a hash, and content. An entry is used only if it is of
 // this version of the format, has the whole key, and its checksum fits; if the file belongs to this user and nobody
@@ -22,8 +22,8 @@ namespace tandem::vulkan {
 // replaced atomically, and what cannot be written is not. Thread-safe, also among processes.
 class DiskCache {
  public:
-  // "off": nothing is kept. Empty: TANDEM_VULKAN_CACHE in the environment, else `tandem` in the user's cache folder.
-  explicit DiskCache(std::string folder);
+  // "off": nothing is kept. Empty: what `variable` says in the environment, else `tandem` in the user's cache folder.
+  DiskCache(std::string folder, const char* variable);
 
   bool is_on() const { return !folder_.empty(); }
   // `kind` is part of the file's name.
@@ -37,6 +37,6 @@ class DiskCache {
   std::string folder_;
 };
 
-}  // namespace tandem::vulkan
+}  // namespace tandem::shader
 
-#endif  // TANDEM_BACKENDS_VULKAN_LIB_DISK_CACHE_H_
+#endif  // TANDEM_BACKENDS_SHADER_NATIVE_DISK_CACHE_H_

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-namespace tandem::vulkan {
+namespace tandem::shader {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -115,4 +115,4 @@ class Reader {
 
 StatusOr<std::vector<Token>> ReadTokens(std::string_view text) { return Reader(text).Read(); }
 
-}  // namespace tandem::vulkan
+}  // namespace tandem::shader

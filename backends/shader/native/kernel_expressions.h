@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// GlslExpressions: types and expressions of the kernels' language in GLSL.
+// KernelExpressions: types and expressions of the kernels' language, said in a dialect.
 
-#ifndef TANDEM_BACKENDS_VULKAN_LIB_GLSL_EXPRESSION_H_
-#define TANDEM_BACKENDS_VULKAN_LIB_GLSL_EXPRESSION_H_
+#ifndef TANDEM_BACKENDS_SHADER_NATIVE_KERNEL_EXPRESSIONS_H_
+#define TANDEM_BACKENDS_SHADER_NATIVE_KERNEL_EXPRESSIONS_H_
 
 #include <map>
 #include <set>
@@ -12,25 +12,21 @@
 #include <string_view>
 #include <vector>
 
+#include "kernel_dialect.h"
 #include "tandem/status.h"
 #include "wgsl_tokens.h"
 
-namespace tandem::vulkan {
+namespace tandem::shader {
 
-// A type in GLSL: "float" with the extents {"4", "TILE_v"} is float[4][TILE_v]; an extent is empty where the array's
-// length is that of its buffer.
-struct GlslType {
-  std::string base;
-  std::vector<std::string> extents;
-
-  std::string Extents() const;
-};
+// "a, b".
+std::string JoinedByCommas(const std::vector<std::string>& parts);
 
 // A place in a row of tokens, and what it takes to read types and expressions from there. The first error is kept;
 // after it the place is the end of the text, and results are meaningless.
-class GlslExpressions {
+class KernelExpressions {
  public:
-  explicit GlslExpressions(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+  KernelExpressions(std::vector<Token> tokens, const KernelDialect& dialect)
+      : tokens_(std::move(tokens)), dialect_(dialect) {}
 
   const Status& status() const { return status_; }
   void Fail(std::string_view expected);
@@ -44,7 +40,7 @@ class GlslExpressions {
   void Expect(std::string_view text);
   std::string_view ExpectName();
 
-  GlslType ReadType();
+  KernelType ReadType();
   std::string ReadExpression();
   // The same where values must be known to the compiler.
   std::string ReadConstant();
@@ -56,14 +52,9 @@ class GlslExpressions {
   bool Enter(std::string_view what);
   void Leave() { --depth_; }
 
-  // A name of the kernel's in GLSL.
-  static std::string Rename(std::string_view name) {
-    // GLSL keeps names for itself that begin with "gl_".
-    if (name == "gl" || name.starts_with("gl_")) return "g_" + std::string(name) + "_g";
-    return std::string(name) + "_v";
-  }
+  std::string Rename(std::string_view name) const { return dialect_.Rename(name); }
 
-  void AddAlias(std::string_view name, GlslType type) { aliases_[name] = std::move(type); }
+  void AddAlias(std::string_view name, KernelType type) { aliases_[name] = std::move(type); }
   void AddFunction(std::string_view name) { functions_.insert(name); }
   void SetParametersName(std::string_view name) { parameters_ = name; }
 
@@ -73,21 +64,23 @@ class GlslExpressions {
   std::string ReadUnary();
   std::string ReadPrimary();
   std::string ReadNumber();
+  std::string ReadBitcast();
   std::string ReadCall(std::string_view name);
   std::string ReadAtomic(std::string_view name);
   std::string ReadMembers(std::string expression);
   void AcceptClosingAngle();
 
   std::vector<Token> tokens_;
+  const KernelDialect& dialect_;
   size_t at_ = 0;
   Status status_;
   bool constant_ = false;
   int depth_ = 0;
-  std::map<std::string_view, GlslType> aliases_;
+  std::map<std::string_view, KernelType> aliases_;
   std::set<std::string_view> functions_;
   std::string_view parameters_;
 };
 
-}  // namespace tandem::vulkan
+}  // namespace tandem::shader
 
-#endif  // TANDEM_BACKENDS_VULKAN_LIB_GLSL_EXPRESSION_H_
+#endif  // TANDEM_BACKENDS_SHADER_NATIVE_KERNEL_EXPRESSIONS_H_

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// The op handler of NVIDIA GPUs, by CUDA.
+
+#ifndef TANDEM_CUDA_CUDA_OP_HANDLER_H_
+#define TANDEM_CUDA_CUDA_OP_HANDLER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tandem/core_runtime.h"
+#include "tandem/export.h"
+#include "tandem/gpu/gpu_memory.h"
+#include "tandem/shader/shader_op_handler.h"
+#include "tandem/shader/shader_queue.h"
+#include "tandem/status.h"
+
+namespace tandem::cuda {
+
+struct CudaOptions {
+  // Which device: its index in the driver's order, or a part of its name in any case. Empty: the first one.
+  // TANDEM_CUDA_DEVICE in the environment comes first.
+  std::string device;
+
+  // Whether the device is waited for after each command, so that a kernel's fault is told of the op that made it.
+  // Default: where TANDEM_CUDA_SYNCHRONOUS=1 is in the environment.
+  std::optional<bool> synchronous{};
+
+  // Where compiled kernels are kept from one run to the next. Default: TANDEM_CUDA_CACHE in the environment, else
+  // `tandem` in the user's cache folder (XDG_CACHE_HOME, or .cache in HOME); "off" keeps none.
+  std::string cache_folder;
+
+  // For the op handler.
+  gpu::GpuMemory::Options memory{};
+  OpHandler* fallback = nullptr;
+};
+
+// A queue of a device of compute capability 7.5 or later. NotFound if there is no driver (libcuda.so.1), no such
+// device, or no NVRTC (libnvrtc.so, of the CUDA Toolkit); FailedPrecondition, naming what it lacks, if driver, NVRTC or
+// device are too old.
+TANDEM_EXPORT StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateCudaQueue(const CudaOptions& options);
+
+// Makes the handler "cuda" on such a queue and adds it to the runtime.
+TANDEM_EXPORT StatusOr<shader::ShaderOpHandler*> CreateCudaOpHandler(CoreRuntime& runtime, const CudaOptions& options);
+
+}  // namespace tandem::cuda
+
+#endif  // TANDEM_CUDA_CUDA_OP_HANDLER_H_

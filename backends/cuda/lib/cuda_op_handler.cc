@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+#include "tandem/cuda/cuda_op_handler.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "cuda_device.h"
+#include "cuda_queue.h"
+
+namespace tandem::cuda {
+
+StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateCudaQueue(const CudaOptions& options) {
+  TANDEM_ASSIGN_OR_RETURN(const DriverFunctions driver, OpenDriver());
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::Create(driver, options.device));
+  TANDEM_ASSIGN_OR_RETURN(Nvrtc nvrtc, Nvrtc::Open());
+  const char* const variable = std::getenv("TANDEM_CUDA_SYNCHRONOUS");
+  CudaQueueOptions queue_options;
+  queue_options.cache_folder = options.cache_folder;
+  queue_options.synchronous = options.synchronous.value_or(variable != nullptr && std::string_view(variable) == "1");
+  queue_options.pool_bytes = options.memory.cache_limit;
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaQueue> queue,
+                          CudaQueue::Create(std::move(device), std::move(nvrtc), queue_options));
+  return std::unique_ptr<shader::ShaderQueue>(std::move(queue));
+}
+
+StatusOr<shader::ShaderOpHandler*> CreateCudaOpHandler(CoreRuntime& runtime, const CudaOptions& options) {
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<shader::ShaderQueue> queue, CreateCudaQueue(options));
+  shader::ShaderOpHandlerOptions handler;
+  handler.name = "cuda";
+  handler.memory = options.memory;
+  handler.fallback = options.fallback;
+  TANDEM_ASSIGN_OR_RETURN(shader::ShaderOpHandler* const made,
+                          shader::CreateShaderOpHandler(runtime, std::move(queue), handler));
+  TANDEM_RETURN_IF_ERROR(made->TakeUserShaders());
+  return made;
+}
+
+}  // namespace tandem::cuda

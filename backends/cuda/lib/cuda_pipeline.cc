@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+#include "cuda_pipeline.h"
+
+#include <cctype>
+#include <span>
+#include <string_view>
+
+#include "cuda_prelude.h"
+#include "cuda_text.h"
+#include "tandem/gpu/heap_room.h"
+
+namespace tandem::cuda {
+namespace {
+
+// Of the heap, for NVRTC, which takes some 60 MB for the longest texts.
+constexpr size_t kCompileBytes = size_t{128} << 20;
+
+// "tandem_tf_AddV2" of "tf.AddV2": what profilers show.
+std::string FunctionName(std::string_view name) {
+  std::string text = "tandem_";
+  for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return text;
+}
+
+}  // namespace
+
+CudaPipelineMaker::CudaPipelineMaker(const CudaDevice& device, Nvrtc nvrtc, std::string cache_folder,
+                                     CudaPipeline::Release release)
+    : device_(device),
+      nvrtc_(std::move(nvrtc)),
+      release_(std::move(release)),
+      disk_(std::move(cache_folder), "TANDEM_CUDA_CACHE"),
+      threads_([this](const shader::ShaderText& text) { return Compile(text); }, [] {}) {}
+
+StatusOr<ModuleHandle> CudaPipelineMaker::FindModule(const std::string& source, const std::string& name) const {
+  const DriverFunctions& driver = device_.driver();
+  // Code is for an architecture, PTX also for the driver that takes it.
+  const std::string key = "tandem cuda 1 NVRTC " + nvrtc_.version() + " sm_" + std::to_string(device_.architecture()) +
+                          " driver " + std::to_string(device_.driver_version()) + "\n" + source;
+  ModuleHandle module = nullptr;
+  if (auto found = disk_.Read("cuda", key)) {
+    found->push_back(std::byte{0});  // PTX ends with it
+    if (driver.ModuleLoadData(&module, found->data()) == kDriverSuccess) return module;
+  }
+  TANDEM_ASSIGN_OR_RETURN(const Nvrtc::Code code, nvrtc_.Compile(source, name, device_.architecture()));
+  TANDEM_RETURN_IF_ERROR(device_.Check(driver.ModuleLoadData(&module, code.bytes.c_str()), "cuModuleLoadData"));
+  disk_.Write("cuda", key, std::as_bytes(std::span(code.bytes)));
+  return module;
+}
+
+StatusOr<RcRef<shader::Pipeline>> CudaPipelineMaker::Compile(const shader::ShaderText& text) {
+  const auto in_shader = [&](const Status& error) {
+    return MakeError(error.code(), "shader ", std::string_view(text.name), ": ", error.message());
+  };
+  if (!gpu::HeapHasRoom(kCompileBytes)) return Status::OutOfMemory();
+  const std::string name = FunctionName(text.name);
+  const StatusOr<std::string> translated = TranslateToCuda(text.wgsl, name);
+  if (!translated.ok()) return in_shader(translated.status());
+  const DriverFunctions& driver = device_.driver();
+  TANDEM_RETURN_IF_ERROR(device_.Check(device_.Enter(), "cuCtxSetCurrent"));
+  const StatusOr<ModuleHandle> module = FindModule(std::string(kCudaPrelude) + *translated, name);
+  if (!module.ok()) return in_shader(module.status());
+  FunctionHandle function = nullptr;
+  const Status found = device_.Check(driver.ModuleGetFunction(&function, *module, name.c_str()), "cuModuleGetFunction");
+  if (found.ok()) {
+    auto pipeline = MakeRef<CudaPipeline>(*module, function, text.workgroup, release_);
+    if (pipeline) return RcRef<shader::Pipeline>(std::move(pipeline));
+  }
+  driver.ModuleUnload(*module);
+  return found.ok() ? Status::OutOfMemory() : in_shader(found);
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+#include "cuda_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "cuda_limits.h"
+
+namespace tandem::cuda {
+namespace {
+
+// Small uploads begin at a multiple of this.
+constexpr size_t kStagingAlignment = 64;
+// How long a result is asked for before the thread sleeps, which costs some 50 µs.
+constexpr std::chrono::microseconds kSpin(50);
+
+shader::GpuLimits LimitsOf(const CudaDevice& device) {
+  shader::GpuLimits limits = CudaLimits();
+  limits.max_buffer_bytes = std::min(limits.max_buffer_bytes, device.total_bytes() / 4 * 4);
+  return limits;
+}
+
+Status LostDevice(std::string_view reason, std::string_view ops) {
+  return MakeError(StatusCode::kUnavailable, "the CUDA device is lost: ", reason, ops.empty() ? "" : "; ", ops);
+}
+
+}  // namespace
+
+CudaQueue::CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const CudaQueueOptions& options)
+    : device_(std::move(device)),
+      driver_(device_->driver()),
+      options_(options),
+      limits_(LimitsOf(*device_)),
+      pipelines_(*device_, std::move(nvrtc), options.cache_folder,
+                 [this](ModuleHandle module) { UnloadModule(module); }) {}
+
+StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::Create(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc,
+                                                       const CudaQueueOptions& options) {
+  std::unique_ptr<CudaQueue> queue(new (std::nothrow) CudaQueue(std::move(device), std::move(nvrtc), options));
+  if (queue == nullptr) return Status::OutOfMemory();
+  TANDEM_RETURN_IF_ERROR(queue->Begin());
+  return queue;
+}
+
+Status CudaQueue::Begin() {
+  TANDEM_RETURN_IF_ERROR(device_->Check(device_->Enter(), "cuCtxSetCurrent"));
+  TANDEM_RETURN_IF_ERROR(device_->Check(driver_.StreamCreate(&stream_, kStreamNonBlocking), "cuStreamCreate"));
+  PoolProperties properties = {};
+  properties.allocation_type = kPoolPinned;
+  properties.location = {kPoolOnDevice, device_->number()};
+  TANDEM_RETURN_IF_ERROR(device_->Check(driver_.MemPoolCreate(&pool_, &properties), "cuMemPoolCreate"));
+  uint64_t kept = options_.pool_bytes;
+  TANDEM_RETURN_IF_ERROR(device_->Check(driver_.MemPoolSetAttribute(pool_, kPoolAttributeReleaseThreshold, &kept),
+                                        "cuMemPoolSetAttribute"));
+  staging_.reset(new (std::nothrow) CudaStaging(driver_, stream_));
+  if (staging_ == nullptr || !thread_.Start([this] { Watch(); })) return Status::OutOfMemory();
+  return Status();
+}
+
+CudaQueue::~CudaQueue() {
+  pipelines_.Stop();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.Join();
+  // What fails now fails because the context is lost, and its objects with it.
+  device_->Enter();
+  if (stream_ != nullptr) driver_.StreamSynchronize(stream_);
+  if (open_ != nullptr) staging_->Give(std::move(open_));
+  staging_.reset();
+  if (stream_ != nullptr) driver_.StreamDestroy(stream_);
+  if (pool_ != nullptr) driver_.MemPoolDestroy(pool_);
+}
+
+// ---- Failures.
+
+Status CudaQueue::CheckUsableLocked(DriverFailure& failure) {
+  if (lost_.ok()) failure = {device_->Enter(), "cuCtxSetCurrent"};
+  return lost_;
+}
+
+std::string CudaQueue::RecentOps() {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  const size_t count = std::min(num_recent_ops_, kRecentOps);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view op = recent_ops_[(num_recent_ops_ - 1 - i) % kRecentOps];
+    text += (i == 0 ? "the last ops issued are " : ", ") + std::string(op);
+  }
+  if (count > 0) text += " (TANDEM_CUDA_SYNCHRONOUS=1 tells which it was)";
+  return text;
+}
+
+Status CudaQueue::Tell(const DriverFailure& failure, const gpu::CommandOrigin* origin) {
+  if (failure.ok()) return Status();
+  const Status status = device_->Check(failure.result, failure.call);
+  if (!IsContextLost(failure.result)) return status;
+  const bool is_known = options_.synchronous && origin != nullptr;
+  const std::string ops = is_known ? "the op is " + std::string(origin->op) : RecentOps();
+  Lose(LostDevice(status.message(), ops));
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+// The listener is told before anybody else can see it.
+void CudaQueue::Lose(const Status& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!lost_.ok()) return;
+  }
+  if (listener_ != nullptr) listener_->OnDeviceLost(error);
+  const std::lock_guard lock(mutex_);
+  if (lost_.ok()) lost_ = error;
+}
+
+// ---- Memory.
+
+DriverFailure CudaQueue::AllocateLocked(uint64_t bytes, DevicePointer& memory) {
+  const auto allocate = [&]() -> DriverFailure {
+    return {driver_.MemAllocFromPoolAsync(&memory, static_cast<size_t>(bytes), pool_, stream_),
+            "cuMemAllocFromPoolAsync"};
+  };
+  const DriverFailure failure = allocate();
+  if (failure.result != kDriverOutOfMemory) return failure;
+  // What was freed in stream order is free when the stream is done with it, and goes back to the device then.
+  const DriverFailure waited = {driver_.StreamSynchronize(stream_), "cuStreamSynchronize"};
+  if (!waited.ok()) return waited;
+  const DriverFailure trimmed = {driver_.MemPoolTrimTo(pool_, 0), "cuMemPoolTrimTo"};
+  return trimmed.ok() ? allocate() : trimmed;
+}
+
+StatusOr<gpu::BufferId> CudaQueue::CreateBuffer(uint64_t bytes, const gpu::CommandOrigin& origin) {
+  DevicePointer memory = 0;
+  DriverFailure failure;
+  {
+    const std::lock_guard lock(mutex_);
+    TANDEM_RETURN_IF_ERROR(CheckUsableLocked(failure));
+    if (failure.ok()) failure = AllocateLocked(bytes, memory);
+  }
+  if (failure.result == kDriverOutOfMemory) {
+    return ResourceExhausted("expected ", bytes, " bytes of memory of ", adapter_name(), ", which has no more");
+  }
+  TANDEM_RETURN_IF_ERROR(Tell(failure, &origin));
+  return memory;
+}
+
+void CudaQueue::DestroyBuffer(gpu::BufferId buffer) {
+  DriverFailure failure;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!CheckUsableLocked(failure).ok()) return;  // it went with the context
+    if (failure.ok()) failure = {driver_.MemFreeAsync(buffer, stream_), "cuMemFreeAsync"};
+  }
+  static_cast<void>(Tell(failure, nullptr));
+}
+
+// ---- Copies.
+
+DriverFailure CudaQueue::StageLocked(const void* data, size_t bytes, DevicePointer to) {
+  const auto* from = static_cast<const std::byte*>(data);
+  while (bytes > 0) {
+    const size_t piece = std::min(bytes, CudaStaging::kChunkBytes);
+    if (open_ != nullptr && open_->size - open_->used < piece) {
+      const DriverFailure issued = staging_->Issue(std::move(open_));
+      if (!issued.ok()) return issued;
+    }
+    if (open_ == nullptr) {
+      const DriverFailure taken = staging_->Take(open_);
+      if (!taken.ok()) return taken;
+    }
+    std::byte* const place = open_->memory + open_->used;
+    std::memcpy(place, from, piece);
+    open_->used =
+        std::min(open_->size, (open_->used + piece + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment);
+    const DriverFailure copied = {driver_.MemcpyHtoDAsync(to, place, piece, stream_), "cuMemcpyHtoDAsync"};
+    if (!copied.ok()) return copied;
+    from += piece;
+    to += piece;
+    bytes -= piece;
+  }
+  return {};
+}
+
+StatusOr<uint64_t> CudaQueue::Upload(gpu::BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage>,
+                                     const gpu::CommandOrigin& origin) {
+  DriverFailure failure;
+  uint64_t batch = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    TANDEM_RETURN_IF_ERROR(CheckUsableLocked(failure));
+    if (failure.ok()) failure = StageLocked(data, static_cast<size_t>(bytes), to);
+    if (failure.ok()) failure = EndCommandLocked({});
+    batch = batch_;
+  }
+  TANDEM_RETURN_IF_ERROR(Tell(failure, &origin));
+  return batch;
+}
+
+StatusOr<uint64_t> CudaQueue::Copy(gpu::BufferId from, uint64_t from_offset, gpu::BufferId to, uint64_t to_offset,
+                                   uint64_t bytes, const gpu::CommandOrigin& origin) {
+  DriverFailure failure;
+  uint64_t batch = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    TANDEM_RETURN_IF_ERROR(CheckUsableLocked(failure));
+    if (failure.ok()) {
+      failure = {driver_.MemcpyDtoDAsync(to + to_offset, from + from_offset, static_cast<size_t>(bytes), stream_),
+                 "cuMemcpyDtoDAsync"};
+    }
+    if (failure.ok()) failure = EndCommandLocked(origin);
+    batch = batch_;
+  }
+  TANDEM_RETURN_IF_ERROR(Tell(failure, &origin));
+  return batch;
+}
+
+DriverFailure CudaQueue::DownloadPieceLocked(DevicePointer from, void* to, size_t bytes) {
+  std::unique_ptr<Pending> piece(new (std::nothrow) Pending);
+  if (piece == nullptr) return {kDriverOutOfMemory, "new"};
+  const DriverFailure taken = staging_->Take(piece->chunk);
+  if (!taken.ok()) return taken;
+  piece->to = to;
+  piece->bytes = bytes;
+  DriverFailure failure;
+  if (bytes > 0) {
+    failure = {driver_.MemcpyDtoHAsync(piece->chunk->memory, from, bytes, stream_), "cuMemcpyDtoHAsync"};
+  }
+  if (failure.ok()) failure = {driver_.EventRecord(piece->chunk->event, stream_), "cuEventRecord"};
+  if (failure.ok()) {
+    pending_.PushBack(std::move(piece));
+  } else {
+    staging_->Give(std::move(piece->chunk));
+  }
+  return failure;
+}
+
+// `done` is taken over by the last piece. If that does not come about, but one before it has, by that one, which may
+// still write to the memory.
+DriverFailure CudaQueue::DownloadLocked(DevicePointer from, void* to, uint64_t bytes, Done& done) {
+  auto* place = static_cast<std::byte*>(to);
+  DriverFailure failure;
+  uint64_t left = bytes;
+  do {
+    const auto piece = static_cast<size_t>(std::min<uint64_t>(left, CudaStaging::kChunkBytes));
+    failure = DownloadPieceLocked(from, place, piece);
+    if (!failure.ok()) break;
+    from += piece;
+    place += piece;
+    left -= piece;
+  } while (left > 0);
+  if (failure.ok() || left < bytes) {
+    pending_.last()->error = device_->Check(failure.result, failure.call);
+    pending_.last()->done = std::exchange(done, nullptr);
+  }
+  return failure;
+}
+
+void CudaQueue::Download(gpu::BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) {
+  DriverFailure failure;
+  Status status;
+  {
+    const std::lock_guard lock(mutex_);
+    status = CheckUsableLocked(failure);
+    if (status.ok() && failure.ok()) failure = DownloadLocked(from + offset, to, bytes, done);
+    has_commands_ = true;
+  }
+  Flush();
+  wake_.notify_one();
+  if (status.ok()) status = Tell(failure, nullptr);
+  if (done) done(status);
+}
+
+void CudaQueue::WhenDone(Done done) { Download(0, 0, nullptr, 0, std::move(done)); }
+
+void CudaQueue::Flush() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(has_commands_, false)) return;
+  ++batch_;
+  ++counters_.submits;
+}
+
+gpu::Stream::Counters CudaQueue::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+// Asks for a while, since small results are there at once, and then sleeps.
+DriverFailure CudaQueue::WaitFor(EventHandle event) const {
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    const DriverResult result = driver_.EventQuery(event);
+    if (result != kDriverNotReady) return {result, "cuEventQuery"};
+  } while (std::chrono::steady_clock::now() < end);
+  return {driver_.EventSynchronize(event), "cuEventSynchronize"};
+}
+
+void CudaQueue::Watch() {
+  std::unique_lock lock(mutex_);
+  device_->Enter();
+  while (true) {
+    wake_.wait(lock, [&] { return stopping_ || !pending_.empty(); });
+    if (pending_.empty()) return;
+    const EventHandle event = pending_.first()->chunk->event;
+    Status status = lost_;
+    lock.unlock();
+    if (status.ok()) status = Tell(WaitFor(event), nullptr);
+    lock.lock();
+    std::unique_ptr<Pending> piece = pending_.PopFront();
+    lock.unlock();
+    if (status.ok()) status = piece->error;
+    if (status.ok() && piece->bytes > 0) std::memcpy(piece->to, piece->chunk->memory, piece->bytes);
+    if (piece->done) std::exchange(piece->done, nullptr)(status);
+    lock.lock();
+    staging_->Give(std::move(piece->chunk));
+  }
+}
+
+// ---- Kernels.
+
+AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::CreatePipeline(shader::ShaderText text) {
+  return pipelines_.Make(std::move(text));
+}
+
+void CudaQueue::UnloadModule(ModuleHandle module) {
+  const std::lock_guard lock(mutex_);
+  if (!lost_.ok() || device_->Enter() != kDriverSuccess) return;
+  // Kernels of it may still run.
+  if (driver_.StreamSynchronize(stream_) == kDriverSuccess) driver_.ModuleUnload(module);
+}
+
+DriverFailure CudaQueue::EndCommandLocked(const gpu::CommandOrigin& origin) {
+  has_commands_ = true;
+  if (!origin.op.empty()) recent_ops_[num_recent_ops_++ % kRecentOps] = origin.op;
+  if (!options_.synchronous) return {};
+  return {driver_.StreamSynchronize(stream_), "cuStreamSynchronize"};
+}
+
+StatusOr<uint64_t> CudaQueue::Dispatch(const shader::Pipeline& pipeline, std::span<const gpu::BufferRange> buffers,
+                                       std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
+                                       const gpu::CommandOrigin& origin) {
+  const auto& ours = static_cast<const CudaPipeline&>(pipeline);
+  std::array<DevicePointer, shader::ShaderCall::kMaxBuffers> addresses;
+  std::array<void*, shader::ShaderCall::kMaxBuffers + 1> arguments;
+  if (buffers.size() > addresses.size()) return Internal("a kernel has more buffers than a call");
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    addresses[i] = buffers[i].buffer + buffers[i].offset;
+    arguments[i] = &addresses[i];
+  }
+  // The words are the struct's members; the driver copies them in the call.
+  arguments[buffers.size()] = const_cast<uint32_t*>(parameters.data());
+  DriverFailure failure;
+  uint64_t batch = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    TANDEM_RETURN_IF_ERROR(CheckUsableLocked(failure));
+    if (failure.ok()) {
+      const auto& [x, y, z] = ours.block();
+      failure = {driver_.LaunchKernel(ours.function(), workgroups[0], workgroups[1], workgroups[2], x, y, z, 0, stream_,
+                                      arguments.data(), nullptr),
+                 "cuLaunchKernel"};
+    }
+    if (failure.ok()) failure = EndCommandLocked(origin);
+    ++counters_.dispatches;
+    batch = batch_;
+  }
+  TANDEM_RETURN_IF_ERROR(Tell(failure, &origin));
+  return batch;
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// CudaQueue: a stream of a CUDA device.
+
+#ifndef TANDEM_BACKENDS_CUDA_LIB_CUDA_QUEUE_H_
+#define TANDEM_BACKENDS_CUDA_LIB_CUDA_QUEUE_H_
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cuda_device.h"
+#include "cuda_pipeline.h"
+#include "cuda_staging.h"
+#include "native_thread.h"
+#include "tandem/gpu/linked_queue.h"
+#include "tandem/shader/shader_queue.h"
+
+namespace tandem::cuda {
+
+struct CudaQueueOptions {
+  std::string cache_folder;  // see CudaPipelineMaker
+  // The device is waited for after each command, so that a fault is told of the op that made it.
+  bool synchronous = false;
+  uint64_t pool_bytes = uint64_t{512} << 20;  // of freed memory that the driver keeps for the stream
+};
+
+// Commands are handed to the driver as they are issued. A kernel's fault makes the context unusable for all that the
+// process does with the device; which kernel it was is not known unless the queue is synchronous, so the error names
+// those that were issued last.
+class CudaQueue final : public shader::ShaderQueue {
+ public:
+  static StatusOr<std::unique_ptr<CudaQueue>> Create(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc,
+                                                     const CudaQueueOptions& options);
+  ~CudaQueue() override;
+
+  std::string_view adapter_name() const override { return device_->description(); }
+  const shader::GpuLimits& limits() const override { return limits_; }
+  void SetListener(gpu::StreamListener& listener) override { listener_ = &listener; }
+
+  StatusOr<gpu::BufferId> CreateBuffer(uint64_t bytes, const gpu::CommandOrigin& origin) override;
+  void DestroyBuffer(gpu::BufferId buffer) override;
+  StatusOr<uint64_t> Upload(gpu::BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
+                            const gpu::CommandOrigin& origin) override;
+  StatusOr<uint64_t> Copy(gpu::BufferId from, uint64_t from_offset, gpu::BufferId to, uint64_t to_offset,
+                          uint64_t bytes, const gpu::CommandOrigin& origin) override;
+  void Download(gpu::BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) override;
+  void WhenDone(Done done) override;
+  void Flush() override;
+  Counters counters() const override;
+
+  AsyncValueRef<RcRef<shader::Pipeline>> CreatePipeline(shader::ShaderText text) override;
+  StatusOr<uint64_t> Dispatch(const shader::Pipeline& pipeline, std::span<const gpu::BufferRange> buffers,
+                              std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
+                              const gpu::CommandOrigin& origin) override;
+
+ private:
+  // What the watching thread waits for: a piece of a download, or an end.
+  struct Pending {
+    std::unique_ptr<StagingChunk> chunk;  // has the event
+    void* to = nullptr;
+    size_t bytes = 0;
+    Done done;     // null: there is a further piece
+    Status error;  // of a further piece that did not come about
+    std::unique_ptr<Pending> next;
+  };
+  static constexpr size_t kRecentOps = 8;
+
+  CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const CudaQueueOptions& options);
+  Status Begin();
+
+  // Those that have no lock take none; the others are called with the mutex held.
+  Status CheckUsableLocked(DriverFailure& failure);
+  DriverFailure AllocateLocked(uint64_t bytes, DevicePointer& memory);
+  DriverFailure StageLocked(const void* data, size_t bytes, DevicePointer to);
+  DriverFailure DownloadLocked(DevicePointer from, void* to, uint64_t bytes, Done& done);
+  DriverFailure DownloadPieceLocked(DevicePointer from, void* to, size_t bytes);
+  DriverFailure EndCommandLocked(const gpu::CommandOrigin& origin);
+  // What a failure is for the caller. Tells the listener of a lost context.
+  Status Tell(const DriverFailure& failure, const gpu::CommandOrigin* origin);
+  void Lose(const Status& error);
+  std::string RecentOps();
+  void UnloadModule(ModuleHandle module);
+  void Watch();
+  DriverFailure WaitFor(EventHandle event) const;
+
+  const std::unique_ptr<CudaDevice> device_;
+  const DriverFunctions& driver_;
+  const CudaQueueOptions options_;
+  const shader::GpuLimits limits_;
+  gpu::StreamListener* listener_ = nullptr;
+  StreamHandle stream_ = nullptr;
+  PoolHandle pool_ = nullptr;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::unique_ptr<CudaStaging> staging_;
+  std::unique_ptr<StagingChunk> open_;  // small uploads share it
+  gpu::LinkedQueue<Pending> pending_;
+  bool stopping_ = false;
+  bool has_commands_ = false;  // since the last flush
+  uint64_t batch_ = 1;
+  Counters counters_;
+  Status lost_;
+  std::array<std::string_view, kRecentOps> recent_ops_;
+  size_t num_recent_ops_ = 0;
+
+  shader::NativeThread thread_;
+  CudaPipelineMaker pipelines_;
+};
+
+}  // namespace tandem::cuda
+
+#endif  // TANDEM_BACKENDS_CUDA_LIB_CUDA_QUEUE_H_

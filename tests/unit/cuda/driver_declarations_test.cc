@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What cuda_driver.h and nvrtc.h declare is what the toolkit's headers declare, where these are: sizes, numbers, and
+// how many arguments of which size functions take.
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <type_traits>
+
+#include "cuda_driver.h"
+#include "nvrtc.h"
+
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+#define TANDEM_HAS_CUDA_HEADER
+#endif
+
+namespace tandem::cuda {
+namespace {
+
+#ifdef TANDEM_HAS_CUDA_HEADER
+
+template <typename T>
+constexpr bool kIsAddress = std::is_pointer_v<T>;
+
+// Handles are addresses here and there, enumerations are int.
+template <typename Ours, typename Theirs>
+constexpr bool IsAlike() {
+  return sizeof(Ours) == sizeof(Theirs) && kIsAddress<Ours> == kIsAddress<Theirs>;
+}
+// Of the types alone, since there need be no library.
+template <typename Ours, typename Theirs>
+struct Alike;
+template <typename R, typename... Ours, typename S, typename... Theirs>
+struct Alike<R (*)(Ours...), S (*)(Theirs...)> {
+  static constexpr bool IsSo() {
+    if constexpr (sizeof...(Ours) != sizeof...(Theirs)) {
+      return false;
+    } else {
+      return IsAlike<R, S>() && (IsAlike<Ours, Theirs>() && ...);
+    }
+  }
+};
+
+TEST(DriverDeclarationsTest, FunctionsAreTheHeaders) {
+#define EXPECT_ALIKE_AS(NAME, THEIRS) \
+  EXPECT_TRUE((Alike<decltype(DriverFunctions::NAME), decltype(&THEIRS)>::IsSo())) << #NAME
+#define EXPECT_ALIKE(NAME) EXPECT_ALIKE_AS(NAME, cu##NAME)
+  EXPECT_ALIKE(GetErrorName);
+  EXPECT_ALIKE(GetErrorString);
+  EXPECT_ALIKE(Init);
+  EXPECT_ALIKE(DriverGetVersion);
+  EXPECT_ALIKE(DeviceGetCount);
+  EXPECT_ALIKE(DeviceGet);
+  EXPECT_ALIKE(DeviceGetName);
+  EXPECT_ALIKE(DeviceGetAttribute);
+  EXPECT_ALIKE_AS(DeviceTotalMem, cuDeviceTotalMem_v2);
+  EXPECT_ALIKE(DevicePrimaryCtxRetain);
+  EXPECT_ALIKE_AS(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
+  EXPECT_ALIKE(CtxSetCurrent);
+  EXPECT_ALIKE(StreamCreate);
+  EXPECT_ALIKE_AS(StreamDestroy, cuStreamDestroy_v2);
+  EXPECT_ALIKE(StreamSynchronize);
+  EXPECT_ALIKE(EventCreate);
+  EXPECT_ALIKE_AS(EventDestroy, cuEventDestroy_v2);
+  EXPECT_ALIKE(EventRecord);
+  EXPECT_ALIKE(EventQuery);
+  EXPECT_ALIKE(EventSynchronize);
+  EXPECT_ALIKE(MemPoolCreate);
+  EXPECT_ALIKE(MemPoolDestroy);
+  EXPECT_ALIKE(MemPoolSetAttribute);
+  EXPECT_ALIKE(MemPoolTrimTo);
+  EXPECT_ALIKE(MemAllocFromPoolAsync);
+  EXPECT_ALIKE(MemFreeAsync);
+  EXPECT_ALIKE(MemHostAlloc);
+  EXPECT_ALIKE(MemFreeHost);
+  EXPECT_ALIKE_AS(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2);
+  EXPECT_ALIKE_AS(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2);
+  EXPECT_ALIKE_AS(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2);
+  EXPECT_ALIKE(ModuleLoadData);
+  EXPECT_ALIKE(ModuleUnload);
+  EXPECT_ALIKE(ModuleGetFunction);
+  EXPECT_ALIKE(LaunchKernel);
+#undef EXPECT_ALIKE
+#undef EXPECT_ALIKE_AS
+}
+
+TEST(DriverDeclarationsTest, NumbersAndStructsAreTheHeaders) {
+  EXPECT_EQ(kDriverSuccess, CUDA_SUCCESS);
+  EXPECT_EQ(kDriverOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(kDriverStubLibrary, CUDA_ERROR_STUB_LIBRARY);
+  EXPECT_EQ(kDriverNoDevice, CUDA_ERROR_NO_DEVICE);
+  EXPECT_EQ(kDriverNotReady, CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(kAttributeComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  EXPECT_EQ(kAttributeComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  EXPECT_EQ(kAttributeMemoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+  EXPECT_EQ(kPoolAttributeReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+  EXPECT_EQ(kStreamNonBlocking, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
+  EXPECT_EQ(kEventBlockingSync, static_cast<unsigned>(CU_EVENT_BLOCKING_SYNC));
+  EXPECT_EQ(kEventDisableTiming, static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));
+  EXPECT_EQ(kPoolOnDevice, CU_MEM_LOCATION_TYPE_DEVICE);
+  EXPECT_EQ(kPoolPinned, CU_MEM_ALLOCATION_TYPE_PINNED);
+  EXPECT_EQ(sizeof(PoolProperties), sizeof(CUmemPoolProps));
+  EXPECT_EQ(offsetof(PoolProperties, location), offsetof(CUmemPoolProps, location));
+  EXPECT_EQ(offsetof(PoolProperties, max_size), offsetof(CUmemPoolProps, maxSize));
+  for (const CUresult lost :
+       {CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_NVLINK_UNCORRECTABLE, CUDA_ERROR_CONTAINED,
+        CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_ASSERT,
+        CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_MISALIGNED_ADDRESS,
+        CUDA_ERROR_INVALID_ADDRESS_SPACE, CUDA_ERROR_INVALID_PC, CUDA_ERROR_LAUNCH_FAILED,
+        CUDA_ERROR_MPS_CLIENT_TERMINATED, CUDA_ERROR_EXTERNAL_DEVICE, CUDA_ERROR_UNKNOWN}) {
+    EXPECT_TRUE(IsContextLost(lost)) << lost;
+  }
+  for (const CUresult other : {CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_READY,
+                               CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_INVALID_PTX}) {
+    EXPECT_FALSE(IsContextLost(other)) << other;
+  }
+}
+
+#else
+
+TEST(DriverDeclarationsTest, FunctionsAreTheHeaders) { GTEST_SKIP() << "there is no CUDA Toolkit (cuda.h)"; }
+
+#endif
+
+}  // namespace
+}  // namespace tandem::cuda
