@@ -57,9 +57,13 @@ export const SparseReshape = /* @__PURE__ */ kernel<{ inputIndices: TensorInfo; 
 function segments(kernelName: string): Kernel {
   return kernel<{ data: TensorInfo; indices: TensorInfo; segmentIds: TensorInfo }>(kernelName, (call) => {
     const { data, indices, segmentIds } = call.inputs;
-    return done(
-      () => call.op(`tf.${kernelName}`, [call.numbers(data), call.as(indices, 'i32'), call.as(segmentIds, 'i32')]),
-      () => ofSegments(call.values(indices), call.values(segmentIds), data.shape[0]!))[0]!;
+    const isMean = kernelName === 'SparseSegmentMean';
+    const rows = isMean ? call.floats(data) : call.numbers(data);
+    const [reduced] = done(
+      () => call.op(`tf.${kernelName}`, [rows, call.as(indices, 'i32'), call.as(segmentIds, 'i32')]),
+      () => ofSegments(call.values(indices), call.values(segmentIds), data.shape[0]!));
+    // Means of integers are cut to integers.
+    return isMean && data.dtype === 'int32' ? td.cast(call.passing(reduced!), 'i32') : reduced!;
   }, ON_HOST);
 }
 
