@@ -20,6 +20,7 @@
 #include "digits/idx_file.h"
 #include "digits/network.h"
 #include "digits/predictions.h"
+#include "digits/processes.h"
 #include "digits/progress_bar.h"
 #include "digits/report.h"
 #include "digits/terminal.h"
@@ -63,6 +64,7 @@ struct Settings {
   float learning_rate = 0.002f;
   uint32_t seed = 1;
   int threads = 0;
+  std::string processes;
 };
 
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -81,30 +83,37 @@ Examples ToTensors(Runtime& runtime, const DigitSet& set) {
   return {mul(cast(pictures, tandem::DType::kF32), 1.0f / 255.0f), cast(labels, tandem::DType::kI32)};
 }
 
-Status Train(Runtime& runtime, Network& network, const DigitSet& set, const Settings& settings) {
+Status Train(Runtime& runtime, Network& network, const DigitSet& set, const Settings& settings, Processes& processes) {
   const Examples all = ToTensors(runtime, set);
   const size_t count = std::min(set.count, settings.digits);
   const size_t batch = std::min(static_cast<size_t>(settings.batch), count);
+  // Of each batch, all of which are the same in all processes.
+  const size_t share = batch / static_cast<size_t>(processes.count());
+  if (share * static_cast<size_t>(processes.count()) != batch) {
+    return MakeError(StatusCode::kInvalidArgument, "expected a --batch that ", processes.count(),
+                     " processes can share equally, got ", batch);
+  }
   const size_t num_batches = count / batch;
   std::vector<int32_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   Pcg32 random(settings.seed, 54);
-  Augmentation augmentation(runtime, network.rows(), network.cols(), settings.seed + 1);
+  Augmentation augmentation(runtime, network.rows(), network.cols(),
+                            settings.seed + 1 + static_cast<uint32_t>(processes.rank()));
   const Clock::time_point start = Clock::now();
   for (int epoch = 0; epoch < settings.epochs; ++epoch) {
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Below(static_cast<uint32_t>(i))]);
     ProgressBar bar(stdout, "epoch " + std::to_string(epoch + 1) + "/" + std::to_string(settings.epochs), count);
     double mean_loss = 0;
     for (size_t b = 0; b < num_batches; ++b) {
-      const auto size = static_cast<int64_t>(batch);
-      const Tensor rows =
-          runtime.FromValues<int32_t>(std::span<const int32_t>(order).subspan(b * batch, batch), {size});
+      const auto size = static_cast<int64_t>(share);
+      const size_t first = b * batch + share * static_cast<size_t>(processes.rank());
+      const Tensor rows = runtime.FromValues<int32_t>(std::span<const int32_t>(order).subspan(first, share), {size});
       Tensor pictures = gather(all.pictures, rows, 0);
       if (settings.augment) pictures = augmentation.Apply(pictures, size);
       // Smaller steps towards the end.
       const double done = (epoch + static_cast<double>(b) / static_cast<double>(num_batches)) / settings.epochs;
       const auto rate = static_cast<float>(settings.learning_rate * (1 - done));
-      const Tensor loss = network.Train(pictures, gather(all.labels, rows, 0), rate);
+      const Tensor loss = network.Train(pictures, gather(all.labels, rows, 0), rate, processes);
       TANDEM_ASSIGN_OR_RETURN(const float value, loss.Item<float>());
       mean_loss += (value - mean_loss) / static_cast<double>(b + 1);
       char text[64];
@@ -219,6 +228,11 @@ StatusOr<Network> LoadOrCreate(Runtime& runtime, const DigitFolder& digits, cons
 Status Run(const Settings& settings) {
   TANDEM_ASSIGN_OR_RETURN(const std::unique_ptr<Runtime> runtime, Runtime::Create({.num_threads = settings.threads}));
   TANDEM_RETURN_IF_ERROR(UseDevice(*runtime, settings.device));
+  Processes processes;
+  if (!settings.processes.empty()) {
+    TANDEM_RETURN_IF_ERROR(processes.Join(*runtime, settings.processes));
+    std::printf("process %d of %d\n", processes.rank(), processes.count());
+  }
   TANDEM_ASSIGN_OR_RETURN(const DigitFolder digits, ReadOrDraw(settings));
   std::printf("%s: %zu digits to train on, %zu to test on\n",
               settings.data.empty() ? "digits drawn from strokes" : settings.data.c_str(), digits.train.count,
@@ -226,7 +240,7 @@ Status Run(const Settings& settings) {
   TANDEM_ASSIGN_OR_RETURN(Network network, LoadOrCreate(*runtime, digits, settings));
   if (settings.load.empty()) {
     if (!settings.trace.empty()) runtime->host().StartTracing();
-    TANDEM_RETURN_IF_ERROR(Train(*runtime, network, digits.train, settings));
+    TANDEM_RETURN_IF_ERROR(Train(*runtime, network, digits.train, settings, processes));
     if (!settings.trace.empty()) {
       runtime->host().StopTracing();
       TANDEM_RETURN_IF_ERROR(WriteTrace(*runtime, settings.trace));
@@ -236,8 +250,10 @@ Status Run(const Settings& settings) {
   }
   TANDEM_RETURN_IF_ERROR(Evaluate(*runtime, network, digits.test, settings));
   if (settings.save.empty()) return Status();
-  TANDEM_RETURN_IF_ERROR(network.Store(settings.save));
-  std::printf("wrote the weights to %s\n", settings.save.c_str());
+  // Processes may share a folder.
+  const std::string save = settings.save + (processes.count() > 1 ? "." + std::to_string(processes.rank()) : "");
+  TANDEM_RETURN_IF_ERROR(network.Store(save));
+  std::printf("wrote the weights to %s\n", save.c_str());
   return Status();
 }
 
@@ -270,6 +286,10 @@ int main(int argc, char** argv) {
   app.add_option("--learning-rate", settings.learning_rate, "of Adam, at the start")->capture_default_str();
   app.add_option("--seed", settings.seed, "of weights, order and drawn digits")->capture_default_str();
   app.add_option("--threads", settings.threads, "0: one per core")->capture_default_str()->check(CLI::Range(0, 1024));
+  app.add_option(
+      "--processes", settings.processes,
+      "path of libtandem_mpi.so: train with all processes that mpirun started, each on its share of a batch, "
+      "and write the weights of each to SAVE.RANK");
   CLI11_PARSE(app, argc, argv);
   if (const tandem::Status status = digits::Run(settings); !status.ok()) {
     std::fprintf(stderr, "digits: %s\n", status.ToString().c_str());

@@ -58,7 +58,7 @@ Tensor Network::Forward(const Tensor& pictures) {
   return value;
 }
 
-Tensor Network::Train(const Tensor& pictures, const Tensor& labels, float learning_rate) {
+Tensor Network::Train(const Tensor& pictures, const Tensor& labels, float learning_rate, Processes& processes) {
   auto [losses, gradient] = sparseSoftmaxCrossEntropyWithLogits(Forward(pictures), labels);
   // Of the mean loss rather than of each one.
   gradient = realDiv(std::move(gradient), cast(size(labels), DType::kF32));
@@ -67,6 +67,7 @@ Tensor Network::Train(const Tensor& pictures, const Tensor& labels, float learni
   for (const auto& layer : layers_) {
     for (Parameter& parameter : layer->parameters()) parameters.push_back(&parameter);
   }
+  processes.AverageGradients(parameters);
   adam_.Step(parameters, learning_rate);
   return mean(std::move(losses), {0});
 }

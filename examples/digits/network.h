@@ -13,6 +13,7 @@
 
 #include "digits/adam.h"
 #include "digits/layers.h"
+#include "digits/processes.h"
 #include "tandem/eager.h"
 
 namespace digits {
@@ -30,7 +31,8 @@ class Network {
   Tensor Forward(const Tensor& pictures);
 
   // One step of Adam on a batch with labels i32 [n]; gives the mean loss, f32 [], which may still be pending.
-  Tensor Train(const Tensor& pictures, const Tensor& labels, float learning_rate);
+  // `processes` train the same network together, each on its share of the batch.
+  Tensor Train(const Tensor& pictures, const Tensor& labels, float learning_rate, Processes& processes);
 
   // Writes safetensors: layerI.weight and layerI.bias, I counting all layers from 0; layers and size of the pictures
   // are in the metadata ("layers", "rows", "cols").
