@@ -18,6 +18,7 @@
 #include "digits/augmentation.h"
 #include "digits/drawn_digits.h"
 #include "digits/layers.h"
+#include "digits/processes.h"
 #include "tandem/ops.h"
 #include "tandem/safetensors.h"
 #include "temporary_folder.h"
@@ -200,13 +201,14 @@ TEST_F(NetworkTest, AugmentationKeepsAnEvenPicture) {
 }
 
 TEST_F(NetworkTest, TrainingFitsAFewPictures) {
+  Processes alone;
   StatusOr<Network> network = Network::Create(*runtime_, "conv3:4 pool dense:10", 8, 8, 1);
   ASSERT_TRUE(network.ok());
   const Tensor pictures = Values(Draw(5 * 64), {5, 64});
   const Tensor labels = runtime_->FromValues<int32_t>({3, 1, 4, 0, 9}, {5});
   float first = 0, last = 0;
   for (int step = 0; step < 60; ++step) {
-    last = network->Train(pictures, labels, 0.01f).Item<float>().value();
+    last = network->Train(pictures, labels, 0.01f, alone).Item<float>().value();
     if (step == 0) first = last;
   }
   EXPECT_GT(first, 1.0f);
