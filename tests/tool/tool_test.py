@@ -501,7 +501,8 @@ class ToolTest(unittest.TestCase):
         self.assertEqual([line.split()[0] for line in self.ok("ops", "MATMUL").splitlines()],
                          ["tf.BatchMatMulV2", "tf.MatMul", "tf._FusedMatMul"])
         self.assertEqual([line.split()[0] for line in self.ok("ops", "tf.Resize*").splitlines()],
-                         ["tf.ResizeBilinear", "tf.ResizeNearestNeighbor"])
+                         ["tf.ResizeBilinear", "tf.ResizeBilinearGrad", "tf.ResizeNearestNeighbor",
+                          "tf.ResizeNearestNeighborGrad"])
         about = self.ok("ops", "tf.MatMul")
         self.assertTrue(about.startswith("tf.MatMul(a: T, b: T) -> (product: T)\n\nProduct of two matrices"), about)
         self.assertRegex(about, r"(?m)^transpose_a +bool = false$")
