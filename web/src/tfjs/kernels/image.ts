@@ -88,7 +88,7 @@ interface RotateAttrs {
   center: number | [number, number];
 }
 
-/** Turns images about a centre, with a colour around them; what is transparent stays opaque there. */
+/** Turns images about a centre. Around them is a colour, which is opaque, or one number for all channels. */
 export const RotateWithOffset = /* @__PURE__ */ kernel<{ image: TensorInfo }, RotateAttrs>('RotateWithOffset', (call) => {
   const { attrs: { center, fillValue, radians }, inputs: { image } } = call;
   const [, height = 0, width = 0, channels = 0] = image.shape;
@@ -99,7 +99,7 @@ export const RotateWithOffset = /* @__PURE__ */ kernel<{ image: TensorInfo }, Ro
   const matrix = [cos, -sin, x - x * cos + y * sin, sin, cos, y - x * sin - y * cos, 0, 0];
   const projection = call.passing(call.runtime.tensor([matrix]));
   const colour = Array.from({ length: channels }, (_, i) => (
-    i === 3 ? 255 : typeof fillValue === 'number' ? fillValue : fillValue[i]!));
+    typeof fillValue === 'number' ? fillValue : i === 3 ? 255 : fillValue[i]!));
   const pixels = call.floats(image);
   const any = call as unknown as Call<never, never>;
   const attrs = { interpolation: 'NEAREST', fill_mode: 'CONSTANT' };

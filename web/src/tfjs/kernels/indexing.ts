@@ -114,17 +114,17 @@ interface Sorted {
   values: TensorInfo;
 }
 
-function bound(kernelName: string, op: string): Kernel {
-  return kernel<Sorted>(kernelName, (call) => {
-    const { sortedSequence, values } = call.inputs;
-    return call.op(op, [call.numbers(sortedSequence), call.numbers(values)])[0]!;
-  });
+// Of which one is of integers and the other of floats, both are of floats.
+function searched(call: Call<Sorted, unknown>, op: string): Tensor {
+  const { sortedSequence, values } = call.inputs;
+  const both = [sortedSequence, values].map((each) => (
+    sortedSequence.dtype === values.dtype ? call.numbers(each) : call.floats(each)));
+  return call.op(op, both)[0]!;
 }
+
+const bound = (kernelName: string, op: string): Kernel => kernel<Sorted>(kernelName, (call) => searched(call, op));
 
 export const LowerBound = /* @__PURE__ */ bound('LowerBound', 'tf.LowerBound');
 export const UpperBound = /* @__PURE__ */ bound('UpperBound', 'tf.UpperBound');
-export const SearchSorted = /* @__PURE__ */ kernel<Sorted, { side: 'left' | 'right' }>('SearchSorted', (call) => {
-  const { attrs: { side }, inputs: { sortedSequence, values } } = call;
-  const op = side === 'left' ? 'tf.LowerBound' : 'tf.UpperBound';
-  return call.op(op, [call.numbers(sortedSequence), call.numbers(values)])[0]!;
-});
+export const SearchSorted = /* @__PURE__ */ kernel<Sorted, { side: 'left' | 'right' }>('SearchSorted',
+  (call) => searched(call, call.attrs.side === 'left' ? 'tf.LowerBound' : 'tf.UpperBound'));
