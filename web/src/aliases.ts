@@ -5,13 +5,15 @@
 
 import type { TensorInput } from './call.js';
 import type { DType } from './dtypes.js';
-import { errorIn } from './errors.js';
+import { attributed, errorIn } from './errors.js';
 import {
   abs, max, mean, min, pack, realDiv, select, sqrt, square, squaredDifference, sum, unpack, where as indicesWhere,
 } from './ops.js';
 import type { Runtime } from './runtime.js';
 import { allAxes } from './short_forms.js';
+import { isTensor } from './tensor.js';
 import type { Tensor } from './tensor.js';
+import { describe } from './values.js';
 
 /** {@link realDiv}: x / y, with broadcasting. */
 export function div<D extends DType = DType>(x: TensorInput<D>, y: TensorInput<D>): Tensor<D> {
@@ -25,7 +27,10 @@ export function stack<D extends DType = DType>(values: readonly TensorInput<D>[]
 
 /** {@link unpack}: a tensor as those along an axis. FailedPrecondition while its shape is pending. */
 export function unstack(value: Tensor, axis = 0): Tensor[] {
-  return unpack(value, value.shape.at(axis) ?? 0, { axis });
+  return attributed(unstack, () => {
+    if (!isTensor(value)) throw errorIn('unstack', 'InvalidArgument', `expected a tensor, got ${describe(value)}`);
+    return unpack(value, value.shape.at(axis) ?? 0, { axis });
+  });
 }
 
 /** Elements of x where a condition is true, else of y ({@link select}); without these the indices of the true ones. */
@@ -64,11 +69,16 @@ export function norm<D extends DType = DType>(
 export function eye<D extends DType = 'f32'>(
   runtime: Runtime, rows: number, columns = rows, dtype: D = 'f32' as D,
 ): Tensor<D> {
-  const one = dtype === 'i64' || dtype === 'u64' ? 1n : 1;
-  const row = (i: number): (number | bigint)[] => (
-    Array.from({ length: columns }, (_, j) => (i === j ? one : typeof one === 'bigint' ? 0n : 0)));
-  const values = Array.from({ length: rows }, (_, i) => row(i)).flat();
-  return runtime.tensor(values, { shape: [rows, columns], dtype });
+  return attributed(eye, () => {
+    if (typeof runtime?.tensor !== 'function') {
+      throw errorIn('eye', 'InvalidArgument', `expected a runtime, got ${describe(runtime)}`);
+    }
+    const one = dtype === 'i64' || dtype === 'u64' ? 1n : 1;
+    const row = (i: number): (number | bigint)[] => (
+      Array.from({ length: columns }, (_, j) => (i === j ? one : typeof one === 'bigint' ? 0n : 0)));
+    const values = Array.from({ length: rows }, (_, i) => row(i)).flat();
+    return runtime.tensor(values, { shape: [rows, columns], dtype });
+  });
 }
 
 /** Mean and variance along axes, by default of all elements; the variance is the mean of the squared differences. */

@@ -6,6 +6,7 @@
 
 import { withOptions } from './call.js';
 import type { TensorInput } from './call.js';
+import { failure } from './errors.js';
 import type { Entry } from './errors.js';
 import { inferLayout } from './nested.js';
 import type { Op } from './op.js';
@@ -30,9 +31,8 @@ export function restOf(begin: TensorInput): TensorInput {
     : Array.from(Array.isArray(begin) || ArrayBuffer.isView(begin) ? (begin as number[]) : [begin], () => -1);
 }
 
-/** The attributes of an op with windows: as `withOptions`, with what is shorter written out. */
-export function withWindows(op: Op, entry: Entry, options: object | undefined, required: object): object {
-  const all = withOptions(op, entry, options, required) as Record<string, unknown>;
+// Makes what is shorter in these attributes as long as the definition has it.
+function writeOut(op: Op, all: Record<string, unknown>): void {
   const channelsFirst = typeof all['dataFormat'] === 'string' && all['dataFormat'].startsWith('NC');
   const dims = op.name.includes('3D') ? 3 : 2;
   const around = <T>(values: readonly T[], none: T): T[] => (
@@ -49,6 +49,16 @@ export function withWindows(op: Op, entry: Entry, options: object | undefined, r
       ? Array.from({ length: dims }, () => [padding, padding]) : padding as number[][];
     all['padding'] = 'EXPLICIT';
     all['explicitPaddings'] = (sides.length === dims ? around(sides, [0, 0]) : sides).flat();
+  }
+}
+
+/** The attributes of an op with windows: as `withOptions`, with what is shorter written out. */
+export function withWindows(op: Op, entry: Entry, options: object | undefined, required: object): object {
+  const all = withOptions(op, entry, options, required) as Record<string, unknown>;
+  try {
+    writeOut(op, all);
+  } catch (error) {
+    throw failure(error, entry, op.name);
   }
   return all;
 }
