@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/converted.h"
@@ -85,7 +86,11 @@ Status RangesAs(const DenseArg& starts, const DenseArg& limits, const DenseArg& 
     const int64_t size = IndexAt(splits, row + 1) - IndexAt(splits, row);
     for (int64_t i = 0; i < size; ++i) {
       if (poll.Stops()) return KernelRun::CheckWanted();
-      *out++ = start + static_cast<T>(i) * delta;
+      if constexpr (std::is_integral_v<T>) {  // the product alone may be beyond 2^63
+        *out++ = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+      } else {
+        *out++ = start + static_cast<T>(i) * delta;
+      }
     }
   }
   if (starts.dtype() != kDTypeOf<T>) {
