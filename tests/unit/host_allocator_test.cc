@@ -71,6 +71,21 @@ TEST(HostAllocatorTest, OverrunsAreTold) {
   EXPECT_EQ(allocator->stats().bytes_in_use, 0u);
 }
 
+TEST(HostAllocatorTest, TrimGivesBackGuardedBuffersOfEachSize) {
+  const auto allocator = HostAllocator::Create({.on_overrun = [](size_t) {}});
+  Allocate(*allocator, 1);
+  allocator->Trim();
+  const int64_t before = num_live_blocks;
+  // With their guards some of them are larger than what small buffers may be.
+  for (const size_t size : {32 * kKiB - 65, 32 * kKiB - 64, 32 * kKiB - 63, 32 * kKiB, 32 * kKiB + 1}) {
+    Allocate(*allocator, size);
+    EXPECT_EQ(num_live_blocks, before + 1) << size << " bytes are not kept";
+    allocator->Trim();
+    EXPECT_EQ(num_live_blocks, before) << size << " bytes stay";
+    EXPECT_EQ(allocator->stats().bytes_cached, 0u);
+  }
+}
+
 TEST(HostAllocatorTest, SmallBuffersCostOneRequestToTheSystem) {
   const auto allocator = HostAllocator::Create({});
   Allocate(*allocator, 100);

@@ -25,7 +25,7 @@ constexpr size_t kAlignment = kTensorDataAlignment;
 constexpr unsigned char kGuard = 0xA5;
 // A power of two.
 constexpr size_t kNumShards = 32;
-// Buffers up to this size belong to a shard, larger ones to the allocator as a whole.
+// Buffers of up to this capacity belong to a shard, larger ones to the allocator as a whole.
 constexpr size_t kMaxShardBytes = size_t{32} << 10;
 // Kept blocks of one shard.
 constexpr size_t kMaxShardCache = size_t{256} << 10;
@@ -241,7 +241,7 @@ StatusOr<RcRef<HostBuffer>> HostAllocator::Impl::Allocate(size_t size) {
     return Exhausted(size);
   }
   Request request = Describe(size);
-  if (size <= kMaxShardBytes) request.shard = &shards_[internal::ShardOfThisThread(kNumShards)];
+  if (request.capacity <= kMaxShardBytes) request.shard = &shards_[internal::ShardOfThisThread(kNumShards)];
 
   void* block = TryAllocate(request);
   while (block == nullptr) {
