@@ -376,7 +376,8 @@ struct EmulatedCuda::Functions {
       auto function = std::make_unique<Function>();
       const DriverResult result = cuda.Load(static_cast<const char*>(image), *function);
       if (result != kDriverSuccess) return result;
-      *module = function.release();
+      *module = function.get();
+      cuda.modules_.emplace(*module, std::move(function));
       ++cuda.num_modules;
       return kDriverSuccess;
     });
@@ -384,8 +385,7 @@ struct EmulatedCuda::Functions {
   static DriverResult ModuleUnload(ModuleHandle module) {
     return With("cuModuleUnload", [&](EmulatedCuda& cuda) {
       assert(cuda.stream_.commands.empty());
-      delete static_cast<Function*>(module);
-      --cuda.num_modules;
+      cuda.num_modules -= static_cast<int>(cuda.modules_.erase(module));
       return kDriverSuccess;
     });
   }

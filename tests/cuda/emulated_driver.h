@@ -110,6 +110,7 @@ class EmulatedCuda {
 
   const Options options_;
   std::recursive_mutex mutex_;
+  std::map<ModuleHandle, std::unique_ptr<Function>> modules_;  // what is not unloaded goes with the context
   Stream stream_;
   DriverResult sticky_ = kDriverSuccess;
   std::map<DevicePointer, uint64_t> memory_;
