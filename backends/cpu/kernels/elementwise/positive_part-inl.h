@@ -25,8 +25,8 @@ namespace {
 template <typename T>
 HWY_INLINE T PositivePart(T x) {
 #ifdef __wasm__
-  // For the form below, and for a mask of x <= 0, Clang 19 takes the instruction pmax with its operands in the order that
-  // gives -0 for -0. This one is pmax in the other order; all bits set are a NaN.
+  // For the form below, and for a mask of x <= 0, Clang 19 takes the instruction pmax with its operands in the order
+  // that gives -0 for -0. This one is pmax in the other order; all bits set are a NaN.
   if constexpr (std::is_same_v<T, float>) {
     const uint32_t is_positive = uint32_t{0} - static_cast<uint32_t>(x > 0);
     const uint32_t is_nan = uint32_t{0} - static_cast<uint32_t>(x != x);
