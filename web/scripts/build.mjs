@@ -22,12 +22,20 @@ const threads = wasmDir ?? join(root, '../build/wasm-threads/bindings/wasm');
 const FILES = [
   { from: single, name: 'tandem.wasm', required: true },
   { from: single, name: 'tandem-programs.wasm', required: true },
+  { from: single, name: 'tandem-kernels.wasm', required: true },
   { from: single, name: 'tandem-webgpu.wasm', required: true },
   { from: single, name: 'tandem-webgpu-programs.wasm', required: true },
+  { from: single, name: 'tandem-webgpu-kernels.wasm', required: true },
+  // What `tandem-rt trim` takes ops out of.
+  { from: single, name: 'tandem-whole.wasm', required: true },
+  { from: single, name: 'tandem-trim.json', required: true },
+  { from: single, name: 'tandem-webgpu-whole.wasm', required: true },
+  { from: single, name: 'tandem-webgpu-trim.json', required: true },
   { from: threads, name: 'tandem-threads-web.js' },
   { from: threads, name: 'tandem-threads-node.js' },
   { from: threads, name: 'tandem-threads.wasm' },
   { from: threads, name: 'tandem-threads-programs.wasm' },
+  { from: threads, name: 'tandem-threads-kernels.wasm' },
 ];
 
 // platform.ts says what a platform is, and takes the browser's; for Node it is another file.

@@ -77,7 +77,10 @@ export const replaceFile: ReplaceFileFunction = (path, _, fail) =>
 export const platform: Platform = {
   baseUrl: () => globalThis.location?.href,
   wasmUrl: () => new URL('./tandem.wasm', import.meta.url),
-  programsUrl: () => new URL('./tandem-programs.wasm', import.meta.url),
+  // Each as a literal, which bundlers look for.
+  partUrl: (part) => (part === 'kernels'
+    ? new URL('./tandem-kernels.wasm', import.meta.url)
+    : new URL('./tandem-programs.wasm', import.meta.url)),
   async read(url, option) {
     const response = await fetchModule(url, option);
     // Only then browsers compile it while it arrives.
@@ -97,11 +100,14 @@ export const platform: Platform = {
     }
     return typeof Worker === 'undefined' ? 'there are no workers here' : undefined;
   },
+  isLocal: false,
   get defaultThreads() {
     return threadCount();
   },
   threadsWasmUrl: () => new URL('./tandem-threads.wasm', import.meta.url),
-  threadsProgramsUrl: () => new URL('./tandem-threads-programs.wasm', import.meta.url),
+  threadsPartUrl: (part) => (part === 'kernels'
+    ? new URL('./tandem-threads-kernels.wasm', import.meta.url)
+    : new URL('./tandem-threads-programs.wasm', import.meta.url)),
   async importThreads() {
     // @ts-ignore: built, and copied beside this file
     return ((await import('./tandem-threads-web.js')) as { default: ThreadsFactory }).default;

@@ -113,7 +113,10 @@ export const replaceFile: ReplaceFileFunction = async (place, bytes, fail) => {
 export const platform: Platform = {
   baseUrl: () => pathToFileURL(`${process.cwd()}/`).href,
   wasmUrl: () => new URL('./tandem.wasm', import.meta.url),
-  programsUrl: () => new URL('./tandem-programs.wasm', import.meta.url),
+  // Each as a literal, which bundlers look for.
+  partUrl: (part) => (part === 'kernels'
+    ? new URL('./tandem-kernels.wasm', import.meta.url)
+    : new URL('./tandem-programs.wasm', import.meta.url)),
   read: readBytes,
   readBytes,
   macrotask: (fn) => void setImmediate(fn),
@@ -142,8 +145,11 @@ export const platform: Platform = {
   isIsolated: () => true,
   whyNoThreads: () => undefined,
   defaultThreads: 1,
+  isLocal: true,
   threadsWasmUrl: () => new URL('./tandem-threads.wasm', import.meta.url),
-  threadsProgramsUrl: () => new URL('./tandem-threads-programs.wasm', import.meta.url),
+  threadsPartUrl: (part) => (part === 'kernels'
+    ? new URL('./tandem-threads-kernels.wasm', import.meta.url)
+    : new URL('./tandem-threads-programs.wasm', import.meta.url)),
   async importThreads() {
     return ((await import('./tandem-threads-node.js' as string)) as { default: ThreadsFactory }).default;
   },

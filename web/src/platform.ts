@@ -4,7 +4,7 @@
 // What the environment is asked for. The build for Node has platform.node.ts in place of platform.browser.ts.
 
 import type { ErrorCode, TandemError } from './errors.js';
-import type { ModuleOption } from './module_files.js';
+import type { ModuleOption, ModulePart } from './module_files.js';
 
 export { openFile, platform, replaceFile } from './platform.browser.js';
 
@@ -46,8 +46,8 @@ export interface ThreadsOptions {
 export interface ThreadsGlue {
   /** Ends the workers at once. */
   tandemTerminate(): void;
-  /** Puts the code of programs where workers find it; whether there was memory for that. */
-  tandemShare(code: Uint8Array): boolean;
+  /** Puts a part of the module, by its number, where workers find it; whether there was memory for that. */
+  tandemShare(part: number, code: Uint8Array): boolean;
 }
 
 /** What the glue code's file exports. */
@@ -65,8 +65,8 @@ export interface Platform {
   baseUrl(): string | undefined;
   /** Where the module without threads is. */
   wasmUrl(): URL;
-  /** Where its code of programs is. */
-  programsUrl(): URL;
+  /** Where a part of it is. */
+  partUrl(part: ModulePart): URL;
   /**
    * A module there: a response that can be compiled while it arrives, else its bytes. NotFound or Unavailable if it
    * cannot be had.
@@ -88,10 +88,12 @@ export interface Platform {
   whyNoThreads(): string | undefined;
   /** How many threads 'auto' means; 1 if the module without threads is the default. */
   readonly defaultThreads: number;
+  /** Whether all of a module is loaded at once, since it need not be fetched. */
+  readonly isLocal: boolean;
   /** Where the threaded module is. */
   threadsWasmUrl(): URL;
-  /** Where its code of programs is. */
-  threadsProgramsUrl(): URL;
+  /** Where a part of it is. */
+  threadsPartUrl(part: ModulePart): URL;
   importThreads(): Promise<ThreadsFactory>;
   /** Writes a text to standard output. */
   print(text: string): void;

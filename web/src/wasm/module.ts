@@ -6,19 +6,19 @@
 import { ABI_VERSION } from '../codes.js';
 import { TandemError, textOf } from '../errors.js';
 import { MODULE_FILES } from '../module_files.js';
-import type { ModuleOption } from '../module_files.js';
+import type { ModuleOption, ModulePart } from '../module_files.js';
 import { platform } from '../platform.js';
 import type { ThreadsGlue } from '../platform.js';
 import { JS_VERSION } from './layout.js';
-import type { Export, ProgramsExport } from './layout.js';
+import type { Export, KernelsExport, ProgramsExport } from './layout.js';
 
 type Call = (...args: number[]) => number;
 
 /**
  * The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. Those
- * of programs are called after `WasmInstance.loadPrograms` only.
+ * of programs are called after `WasmInstance.load('programs')` only; a module of one part has none of those for kernels.
  */
-export type WasmExports = Readonly<Record<Export | ProgramsExport, Call>>;
+export type WasmExports = Readonly<Record<Export | ProgramsExport, Call> & Partial<Record<KernelsExport, Call>>>;
 
 /** An instance of the module, ready to be used. */
 export interface WasmInstance {
@@ -26,9 +26,16 @@ export interface WasmInstance {
   readonly memory: WebAssembly.Memory;
   /** Of the threaded module: ends its workers at once. */
   terminate(): void;
-  /** Adds the code of programs. Throws as `createRuntime` does for the module. */
-  loadPrograms(): Promise<void>;
+  /** Adds a part of the module. Throws as `createRuntime` does for the module. */
+  load(part: ModulePart): Promise<void>;
 }
+
+/** Where parts of the module are, if not beside this package's code. */
+export type PartUrls = Readonly<Partial<Record<ModulePart, URL>>>;
+
+const OPTION_OF = { programs: 'programsUrl', kernels: 'kernelsUrl' } as const;
+// By which the threaded module's glue code knows them.
+const NUMBER_OF = { programs: 0, kernels: 1 } as const;
 
 /** Where the module comes from; at most one of them. */
 export interface WasmSource {
@@ -133,35 +140,47 @@ function buildOf(module: WebAssembly.Module, section: string): string {
   return build === undefined ? 'none' : new TextDecoder().decode(build);
 }
 
-// The code of programs shares the memory and the table of the module, and fills its places in the table.
-async function addPrograms(
-  module: WebAssembly.Module, exports: WebAssembly.Exports, code: WebAssembly.Module, url: URL,
+// Whether parts of it are elsewhere: what `tandem-rt trim` makes has one.
+function isSplit(module: WebAssembly.Module): boolean {
+  return buildOf(module, 'tandem.build') !== 'none';
+}
+
+// A part shares the memory and the table of the module, and fills its places in the table.
+async function addPart(
+  module: WebAssembly.Module, exports: WebAssembly.Exports, code: WebAssembly.Module, part: ModulePart, url: URL,
 ): Promise<void> {
+  const option = OPTION_OF[part];
   const wanted = buildOf(module, 'tandem.build');
-  const got = buildOf(code, 'tandem.programs');
+  const got = buildOf(code, `tandem.${part}`);
   if (wanted !== got || wanted === 'none') {
-    throw new TandemError('FailedPrecondition', `expected the ${MODULE_FILES.programsUrl} that goes with the module ` +
-      `(build ${wanted}) at ${url.href}, got one of build ${got}; say where it is by createRuntime({ programsUrl })`);
+    throw new TandemError('FailedPrecondition', `expected the ${MODULE_FILES[option]} that goes with the module ` +
+      `(build ${wanted}) at ${url.href}, got one of build ${got}; say where it is by createRuntime({ ${option} })`);
   }
   try {
     await WebAssembly.instantiate(code, { primary: exports });
   } catch (error) {
-    throw new TandemError('ResourceExhausted', `expected memory for programs, got ${textOf(error)}`, { cause: error });
+    throw new TandemError('ResourceExhausted', `expected memory for ${part}, got ${textOf(error)}`, { cause: error });
   }
 }
 
-/** Where the code of programs is by what the user has said, else beside `wasmUrl`; undefined without either. */
-export function givenProgramsUrl(programsUrl?: string | URL, wasmUrl?: string | URL): URL | undefined {
-  if (programsUrl !== undefined) return toUrl(programsUrl, 'programsUrl');
-  if (wasmUrl === undefined) return undefined;
-  const url = toUrl(wasmUrl, 'wasmUrl');
-  url.pathname = url.pathname.replace(/(\.wasm)?$/, '-programs$1');
-  return url;
+/** Where parts are by what the user has said, else beside `wasmUrl`. */
+export function givenPartUrls(options: Partial<Record<ModuleOption, string | URL>>): PartUrls {
+  const urls: Partial<Record<ModulePart, URL>> = {};
+  for (const part of ['programs', 'kernels'] as const) {
+    const given = options[OPTION_OF[part]];
+    if (given !== undefined) {
+      urls[part] = toUrl(given, OPTION_OF[part]);
+    } else if (options.wasmUrl !== undefined) {
+      const url = urls[part] = toUrl(options.wasmUrl, 'wasmUrl');
+      url.pathname = url.pathname.replace(/(\.wasm)?$/, `-${part}$1`);
+    }
+  }
+  return urls;
 }
 
-async function ownProgramsUrl(exports: WebAssembly.Exports): Promise<URL> {
-  if (!('tandem_webgpu_create' in exports)) return platform.programsUrl();
-  return (await import('./webgpu/webgpu.js')).programsUrl();
+async function ownPartUrl(part: ModulePart, exports: WebAssembly.Exports): Promise<URL> {
+  if (!('tandem_webgpu_create' in exports)) return platform.partUrl(part);
+  return (await import('./webgpu/webgpu.js')).partUrl(part);
 }
 
 function otherVersion(got: string): TandemError {
@@ -232,11 +251,10 @@ function importsOf(
 }
 
 /**
- * An instance of the module without threads. `wake` is told when there is something to do. `programsUrl` says where its
- * code of programs is, if not beside this package's code.
+ * An instance of the module without threads. `wake` is told when there is something to do.
  */
 export async function instantiate(
-  source: WasmSource, programsUrl: URL | undefined, wake: () => void, execute: Execute,
+  source: WasmSource, urls: PartUrls, wake: () => void, execute: Execute,
 ): Promise<WasmInstance> {
   const module = await compile(source);
   let memory: WebAssembly.Memory | undefined;
@@ -259,16 +277,17 @@ export async function instantiate(
     exports: checkVersion(functions),
     memory,
     terminate: () => undefined,
-    async loadPrograms() {
-      const url = programsUrl ?? await ownProgramsUrl(exports);
-      await addPrograms(module, exports, await compileUrl(url, 'programsUrl'), url);
+    async load(part) {
+      if (part === 'programs' && 'tandem_program_run' in exports && !isSplit(module)) return;
+      const url = urls[part] ?? await ownPartUrl(part, exports);
+      await addPart(module, exports, await compileUrl(url, OPTION_OF[part]), part, url);
     },
   };
 }
 
 /** An instance of the module with so many workers. `fail` is told if one of them fails later. */
 export async function instantiateThreads(
-  workers: number, programsUrl: URL | undefined, wake: () => void, execute: Execute,
+  workers: number, urls: PartUrls, wake: () => void, execute: Execute,
   fail: (error: unknown) => void,
 ): Promise<WasmInstance> {
   const factory = await platform.importThreads();
@@ -299,13 +318,13 @@ export async function instantiateThreads(
     exports: checkVersion(exports as unknown as Partial<WasmExports>),
     memory: memory!,
     terminate: () => glue.tandemTerminate(),
-    async loadPrograms() {
-      const url = programsUrl ?? platform.threadsProgramsUrl();
-      const bytes = await platform.readBytes(url, 'programsUrl');
-      await addPrograms(module, exports!, await compileBytes(bytes, url.href, 'programsUrl'), url);
+    async load(part) {
+      const url = urls[part] ?? platform.threadsPartUrl(part);
+      const bytes = await platform.readBytes(url, OPTION_OF[part]);
+      await addPart(module, exports!, await compileBytes(bytes, url.href, OPTION_OF[part]), part, url);
       // Workers compile it when they need it.
-      if (!glue.tandemShare(new Uint8Array(bytes))) {
-        throw new TandemError('ResourceExhausted', 'expected memory for programs, got none');
+      if (!glue.tandemShare(NUMBER_OF[part], new Uint8Array(bytes))) {
+        throw new TandemError('ResourceExhausted', `expected memory for ${part}, got none`);
       }
     },
   };

@@ -162,6 +162,7 @@ struct ArgKernel {
     if (dtype != DType::kBool && !kRealDTypes.Contains(dtype)) continue;
     if (!DTypesInBuild(name).Contains(dtype)) continue;
     const ArgRows rows = FindArgRows(dtype, smallest);
+    if (rows.find == nullptr) continue;
     TANDEM_RETURN_IF_ERROR(handler.AddKernel(name, {dtype}, MakeKernel(ArgKernel{rows}).WithCost(kCost)));
   }
   return Status();

@@ -225,6 +225,7 @@ Status RegisterScanKernels(KernelOpHandler& handler) {
         const char* const name = op == ScanOp::kSum ? "tf.Cumsum" : "tf.Cumprod";
         if (!DTypesInBuild(name).Contains(dtype)) continue;
         const ScanFunction function = FindFunction(op, dtype);
+        if (function.rows.along == nullptr) continue;
         TANDEM_RETURN_IF_ERROR(
             handler.AddKernel(name, {dtype}, MakeKernel(ScanKernel{function}).WithCost(function.along_cost())));
       }

@@ -6,6 +6,7 @@
 import type { DType } from '../../dtypes.js';
 import type { TandemError } from '../../errors.js';
 import type { GpuMemoryInfo } from '../../gpu.js';
+import type { ModulePart } from '../../module_files.js';
 import type { WasmEngine } from '../engine.js';
 import { WebgpuInfoLayout, WebgpuOptionsLayout } from '../layout.js';
 import type { WebgpuExport } from '../layout.js';
@@ -53,9 +54,11 @@ export class WebGpuDevice {
   }
 }
 
-/** Where the code of programs of the module that has WebGPU is. */
-export function programsUrl(): URL {
-  return new URL('./tandem-webgpu-programs.wasm', import.meta.url);
+/** Where a part of the module that has WebGPU is. */
+export function partUrl(part: ModulePart): URL {
+  return part === 'kernels'
+    ? new URL('./tandem-webgpu-kernels.wasm', import.meta.url)
+    : new URL('./tandem-webgpu-programs.wasm', import.meta.url);
 }
 
 /** Throws TandemError: InvalidArgument for what is no device or GPU, Unavailable without one that can be used. */
