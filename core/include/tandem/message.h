@@ -11,10 +11,27 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "tandem/export.h"
 
 namespace tandem {
+
+class MessageBuilder;
+
+// A value that a message is to tell, as an address and what appends it: calls with many parts are then calls of one
+// function, where a function for each list of types would be several KB of code. Lives no longer than the value.
+class MessagePart {
+ public:
+  template <typename T>
+  explicit MessagePart(const T& value);
+
+  void AppendTo(MessageBuilder& out) const { append_(out, value_); }
+
+ private:
+  void (*append_)(MessageBuilder& out, const void* value);
+  const void* value_;
+};
 
 // Appends text to a fixed buffer; what does not fit is cut, at a character of UTF-8, and the text then ends in "...". A
 // type takes part by an overload `void AppendTo(MessageBuilder&, const T&)` in its own namespace.
@@ -27,10 +44,12 @@ class TANDEM_EXPORT MessageBuilder {
   MessageBuilder& operator=(const MessageBuilder&) = delete;
 
   template <typename... Parts>
-  MessageBuilder& Append(const Parts&... parts) {
-    (AppendTo(*this, parts), ...);
+  [[gnu::always_inline]] MessageBuilder& Append(const Parts&... parts) {
+    const MessagePart all[] = {MessagePart(parts)...};
+    AppendParts(all, sizeof...(parts));
     return *this;
   }
+  void AppendParts(const MessagePart* parts, size_t num_parts);
   void AppendText(std::string_view text);
 
   std::string_view view() const { return {text_, size_}; }
@@ -59,6 +78,27 @@ void AppendTo(MessageBuilder& out, Int value) {
     internal::AppendSigned(out, value);
   } else {
     internal::AppendUnsigned(out, value);
+  }
+}
+
+namespace internal {
+TANDEM_EXPORT void AppendCString(MessageBuilder& out, const void* text);
+template <typename T>
+void AppendValue(MessageBuilder& out, const void* value) {
+  AppendTo(out, *static_cast<const T*>(value));
+}
+}  // namespace internal
+
+// Literals, which have as many types as lengths, are their own addresses.
+template <typename T>
+MessagePart::MessagePart(const T& value) {
+  if constexpr (std::is_array_v<T>) {
+    static_assert(std::is_same_v<std::remove_extent_t<T>, char>, "expected a literal");
+    append_ = &internal::AppendCString;
+    value_ = value;
+  } else {
+    append_ = &internal::AppendValue<T>;
+    value_ = &value;
   }
 }
 

@@ -123,27 +123,30 @@ class [[nodiscard]] TANDEM_EXPORT Status {
   const struct StatusPayload* payload_;
 };
 
+namespace internal {
+TANDEM_EXPORT Status MakeErrorOfParts(StatusCode code, const MessagePart* parts, size_t num_parts);
+}  // namespace internal
+
 // Formats `parts` with MessageBuilder: `InvalidArgument("expected rank 2, got ", shape)`.
 template <typename... Parts>
-Status MakeError(StatusCode code, const Parts&... parts) {
-  MessageBuilder text;
-  text.Append(parts...);
-  return Status::Error(code, text.view());
+[[gnu::always_inline]] inline Status MakeError(StatusCode code, const Parts&... parts) {
+  const MessagePart all[] = {MessagePart(parts)...};
+  return internal::MakeErrorOfParts(code, all, sizeof...(parts));
 }
 template <typename... Parts>
-Status InvalidArgument(const Parts&... parts) {
+[[gnu::always_inline]] inline Status InvalidArgument(const Parts&... parts) {
   return MakeError(StatusCode::kInvalidArgument, parts...);
 }
 template <typename... Parts>
-Status ResourceExhausted(const Parts&... parts) {
+[[gnu::always_inline]] inline Status ResourceExhausted(const Parts&... parts) {
   return MakeError(StatusCode::kResourceExhausted, parts...);
 }
 template <typename... Parts>
-Status FailedPrecondition(const Parts&... parts) {
+[[gnu::always_inline]] inline Status FailedPrecondition(const Parts&... parts) {
   return MakeError(StatusCode::kFailedPrecondition, parts...);
 }
 template <typename... Parts>
-Status Internal(const Parts&... parts) {
+[[gnu::always_inline]] inline Status Internal(const Parts&... parts) {
   return MakeError(StatusCode::kInternal, parts...);
 }
 

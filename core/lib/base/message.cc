@@ -13,6 +13,10 @@
 
 namespace tandem {
 
+void MessageBuilder::AppendParts(const MessagePart* parts, size_t num_parts) {
+  for (size_t i = 0; i < num_parts; ++i) parts[i].AppendTo(*this);
+}
+
 void MessageBuilder::AppendText(std::string_view text) {
   const size_t room = kCapacity - size_;
   if (text.size() <= room) {
@@ -91,6 +95,7 @@ void AppendQuoted(MessageBuilder& out, std::string_view text) {
 }
 
 namespace internal {
+void AppendCString(MessageBuilder& out, const void* text) { out.AppendText(static_cast<const char*>(text)); }
 void AppendSigned(MessageBuilder& out, int64_t value) { AppendNumber(out, value); }
 void AppendUnsigned(MessageBuilder& out, uint64_t value) { AppendNumber(out, value); }
 }  // namespace internal

@@ -219,6 +219,12 @@ Status Status::WithCause(Status cause) const {
   return payload != nullptr ? Status(payload) : *this;
 }
 
+Status internal::MakeErrorOfParts(StatusCode code, const MessagePart* parts, size_t num_parts) {
+  MessageBuilder text;
+  text.AppendParts(parts, num_parts);
+  return Status::Error(code, text.view());
+}
+
 Status internal::MissingValueError() {
   return Status::Error(StatusCode::kInternal, "expected a value or an error, got an ok status");
 }
