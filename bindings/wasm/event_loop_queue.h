@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "tandem/event_loop_turn.h"
 #include "tandem/function_ref.h"
 #include "tandem/work_queue.h"
 
@@ -57,6 +58,7 @@ class EventLoopQueue final : public WorkQueue {
   bool MayBlock() const override { return std::this_thread::get_id() != loop_thread_; }
 
  private:
+  const EventLoopTurn turn_;
   const std::unique_ptr<WorkQueue> queue_;
   const bool has_workers_;
   const std::function<void()> on_task_;

@@ -135,6 +135,7 @@ tandem_status* tandem_js_cancel(tandem_js* js, const char* reason) {
 
 uint32_t tandem_js_run_tasks(tandem_js* js, double milliseconds) {
   js->host().CheckDeadlines();
+  tandem::EventLoopTurn::Begin();
   return RunTasks(*js, milliseconds);
 }
 

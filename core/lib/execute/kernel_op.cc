@@ -11,6 +11,7 @@
 #include "defs/attr_conversion.h"
 #include "execute/kernel_call.h"
 #include "tandem/core_runtime.h"
+#include "tandem/event_loop_turn.h"
 
 namespace tandem {
 
@@ -242,8 +243,11 @@ StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::s
                      " has no kernel for ", what.view());
   }
   plan.kernel = &kernel;
-  plan.is_long =
-      use_work_queue_ && EstimateCost(kernel, args, results) > static_cast<double>(exec.host().inline_cost_limit());
+  if (use_work_queue_) {
+    const double cost = EstimateCost(kernel, args, results);
+    const auto limit = static_cast<double>(exec.host().inline_cost_limit());
+    plan.is_long = cost > limit && !EventLoopTurn::Takes(cost, limit);
+  }
   return plan;
 }
 
