@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <span>
 
+#include "window_padding.h"
+
 namespace tandem {
 
 StatusOr<VolumeSizes> ReadVolumeAttr(const OpAttrsRef& attrs, std::string_view name, bool channels_first) {
@@ -31,31 +33,7 @@ StatusOr<VolumeAttrs> ReadVolumeAttrs(const OpAttrsRef& attrs) {
   if (attrs.Find("dilations") != nullptr) {
     TANDEM_ASSIGN_OR_RETURN(result.dilations, ReadVolumeAttr(attrs, "dilations", result.channels_first));
   }
-  const std::string_view padding = attrs.GetOr<std::string_view>("padding", "VALID");
-  result.padding = padding == "SAME"       ? PaddingKind::kSame
-                   : padding == "EXPLICIT" ? PaddingKind::kExplicit
-                                           : PaddingKind::kValid;
-  std::span<const int64_t> list;
-  attrs.GetArray("explicit_paddings", &list);
-  if (result.padding != PaddingKind::kExplicit) {
-    if (list.empty()) return result;
-    return InvalidArgument("explicit_paddings must be empty unless padding is 'EXPLICIT', got explicit_paddings: ",
-                           list, ", padding: '", padding, "'");
-  }
-  if (list.size() != 10) {
-    return InvalidArgument("explicit_paddings must have ten elements, got explicit_paddings: ", list);
-  }
-  const size_t channel = result.channels_first ? 2 : 8;
-  if (list[0] != 0 || list[1] != 0 || list[channel] != 0 || list[channel + 1] != 0) {
-    return InvalidArgument("explicit_paddings must be 0 for batch and channels, got explicit_paddings: ", list);
-  }
-  if (*std::min_element(list.begin(), list.end()) < 0) {
-    return InvalidArgument("explicit_paddings must not be negative, got explicit_paddings: ", list);
-  }
-  for (size_t i = 0; i < 3; ++i) {
-    const size_t at = 2 * static_cast<size_t>(result.axis(static_cast<int>(i)));
-    result.explicit_paddings[i] = {list[at], list[at + 1]};
-  }
+  TANDEM_ASSIGN_OR_RETURN(result.padding, ReadPadding(attrs, result.channels_first, result.explicit_paddings));
   return result;
 }
 

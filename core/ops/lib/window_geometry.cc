@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <span>
 
+#include "window_padding.h"
+
 namespace tandem {
 namespace {
 
@@ -74,29 +76,7 @@ StatusOr<WindowAttrs> ReadWindowAttrs(const OpAttrsRef& attrs) {
   if (attrs.Find("dilations") != nullptr) {
     TANDEM_ASSIGN_OR_RETURN(result.dilations, ReadSpatialAttr(attrs, "dilations", result.channels_first));
   }
-  const std::string_view padding = attrs.GetOr<std::string_view>("padding", "VALID");
-  result.padding = padding == "SAME"       ? PaddingKind::kSame
-                   : padding == "EXPLICIT" ? PaddingKind::kExplicit
-                                           : PaddingKind::kValid;
-  std::span<const int64_t> list;
-  attrs.GetArray("explicit_paddings", &list);
-  if (result.padding != PaddingKind::kExplicit) {
-    if (list.empty()) return result;
-    return InvalidArgument("explicit_paddings must be empty unless padding is 'EXPLICIT', got explicit_paddings: ",
-                           list, ", padding: '", padding, "'");
-  }
-  if (list.size() != 8) {
-    return InvalidArgument("explicit_paddings must have eight elements, got explicit_paddings: ", list);
-  }
-  const size_t channel = result.channels_first ? 2 : 6;
-  if (list[0] != 0 || list[1] != 0 || list[channel] != 0 || list[channel + 1] != 0) {
-    return InvalidArgument("explicit_paddings must be 0 for batch and channels, got explicit_paddings: ", list);
-  }
-  if (*std::min_element(list.begin(), list.end()) < 0) {
-    return InvalidArgument("explicit_paddings must not be negative, got explicit_paddings: ", list);
-  }
-  const size_t row = result.channels_first ? 4 : 2;
-  result.explicit_paddings = {{{list[row], list[row + 1]}, {list[row + 2], list[row + 3]}}};
+  TANDEM_ASSIGN_OR_RETURN(result.padding, ReadPadding(attrs, result.channels_first, result.explicit_paddings));
   return result;
 }
 
