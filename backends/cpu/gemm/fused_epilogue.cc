@@ -21,45 +21,56 @@ HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace {
 
+// x = fn(x + bias + added); `added` may be null.
 template <typename T, typename Fn>
-HWY_INLINE void Map(T* HWY_RESTRICT x, const T* HWY_RESTRICT bias, int64_t n, Fn fn) {
+HWY_INLINE void Map(T* HWY_RESTRICT x, const T* HWY_RESTRICT bias, const T* HWY_RESTRICT added, int64_t n, Fn fn) {
   const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(fn(hn::Add(hn::LoadU(d, x + i), hn::LoadU(d, bias + i))), d, x + i);
+  for (; i + lanes <= n; i += lanes) {
+    V v = hn::Add(hn::LoadU(d, x + i), hn::LoadU(d, bias + i));
+    if (added != nullptr) v = hn::Add(v, hn::LoadU(d, added + i));
+    hn::StoreU(fn(v), d, x + i);
+  }
   if (i == n) return;
   const auto rest = static_cast<size_t>(n - i);
-  StoreFirst(fn(hn::Add(LoadFirst(d, rest, x + i), LoadFirst(d, rest, bias + i))), d, rest, x + i);
+  V v = hn::Add(LoadFirst(d, rest, x + i), LoadFirst(d, rest, bias + i));
+  if (added != nullptr) v = hn::Add(v, LoadFirst(d, rest, added + i));
+  StoreFirst(fn(v), d, rest, x + i);
 }
 
-// Adds the bias, and computes the activation if it is one of those that compare and multiply. NaN stays NaN.
+// Adds the bias and what else is to be added, and computes the activation if it is one of those that compare and
+// multiply. NaN stays NaN.
 template <typename T>
-void AddBias(const FusedEpilogue<T>& epilogue, T* x, const T* bias, int64_t n) {
+void AddBias(const FusedEpilogue<T>& epilogue, T* x, const T* bias, const T* added, int64_t n) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const V zero = hn::Zero(d);
   switch (epilogue.activation) {
     case Activation::kRelu:
-      return Map(x, bias, n, [zero](V v) { return hn::IfThenZeroElse(hn::Le(v, zero), v); });
+      return Map(x, bias, added, n, [zero](V v) { return hn::IfThenZeroElse(hn::Le(v, zero), v); });
     case Activation::kRelu6: {
       const V six = hn::Set(d, T{6});
-      return Map(x, bias, n, [zero, six](V v) {
+      return Map(x, bias, added, n, [zero, six](V v) {
         return hn::IfThenElse(hn::Gt(v, six), six, hn::IfThenZeroElse(hn::Le(v, zero), v));
       });
     }
     case Activation::kLeakyRelu: {
       const V alpha = hn::Set(d, epilogue.leakyrelu_alpha);
-      return Map(x, bias, n, [zero, alpha](V v) { return hn::IfThenElse(hn::Gt(v, zero), v, hn::Mul(alpha, v)); });
+      return Map(x, bias, added, n,
+                 [zero, alpha](V v) { return hn::IfThenElse(hn::Gt(v, zero), v, hn::Mul(alpha, v)); });
     }
     default:
-      return Map(x, bias, n, [](V v) { return v; });
+      return Map(x, bias, added, n, [](V v) { return v; });
   }
 }
 
 #if !HWY_HAVE_FLOAT64
 // As AddBias, for a single number.
-double AddBiasToOne(const FusedEpilogue<double>& epilogue, double x, double bias) {
-  const double v = x + bias;
+double AddBiasToOne(const FusedEpilogue<double>& epilogue, double x, double bias, const double* added) {
+  const double sum = x + bias;
+  const double v = added == nullptr ? sum : sum + *added;
   switch (epilogue.activation) {
     case Activation::kRelu:
       return v <= 0 ? 0 : v;
@@ -75,14 +86,14 @@ double AddBiasToOne(const FusedEpilogue<double>& epilogue, double x, double bias
 
 }  // namespace
 
-void AddBiasF32(const FusedEpilogue<float>& epilogue, float* x, const float* bias, int64_t n) {
-  AddBias(epilogue, x, bias, n);
+void AddBiasF32(const FusedEpilogue<float>& epilogue, float* x, const float* bias, const float* added, int64_t n) {
+  AddBias(epilogue, x, bias, added, n);
 }
-void AddBiasF64(const FusedEpilogue<double>& epilogue, double* x, const double* bias, int64_t n) {
+void AddBiasF64(const FusedEpilogue<double>& epilogue, double* x, const double* bias, const double* added, int64_t n) {
 #if HWY_HAVE_FLOAT64
-  AddBias(epilogue, x, bias, n);
+  AddBias(epilogue, x, bias, added, n);
 #else
-  for (int64_t i = 0; i < n; ++i) x[i] = AddBiasToOne(epilogue, x[i], bias[i]);
+  for (int64_t i = 0; i < n; ++i) x[i] = AddBiasToOne(epilogue, x[i], bias[i], added == nullptr ? nullptr : added + i);
 #endif
 }
 
@@ -96,11 +107,11 @@ namespace {
 HWY_EXPORT(AddBiasF32);
 HWY_EXPORT(AddBiasF64);
 
-void AddBias(const FusedEpilogue<float>& epilogue, float* x, const float* bias, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(AddBiasF32)(epilogue, x, bias, n);
+void AddBias(const FusedEpilogue<float>& epilogue, float* x, const float* bias, const float* added, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(AddBiasF32)(epilogue, x, bias, added, n);
 }
-void AddBias(const FusedEpilogue<double>& epilogue, double* x, const double* bias, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(AddBiasF64)(epilogue, x, bias, n);
+void AddBias(const FusedEpilogue<double>& epilogue, double* x, const double* bias, const double* added, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(AddBiasF64)(epilogue, x, bias, added, n);
 }
 
 // x < 0 ? e^x - 1 : x
@@ -169,14 +180,18 @@ Activation FindActivation(std::string_view name) {
 }
 
 template <typename T>
-void FusedEpilogue<T>::Apply(T* x, int64_t stride, int64_t rows, int64_t col, int64_t cols) const {
+void FusedEpilogue<T>::Apply(T* x, int64_t stride, int64_t rows, int64_t col, int64_t cols, const T* added,
+                             int64_t added_stride) const {
   constexpr int64_t kBlock = 512;
   alignas(64) T buffer[kBlock];
   // Short rows without gaps are activated several at a time.
   const int64_t group = stride == cols && cols > 0 && cols < kBlock ? kBlock / cols : 1;
   for (int64_t row = 0; row < rows; row += group, x += group * stride) {
     const int64_t count = std::min(group, rows - row);
-    for (int64_t i = 0; i < count; ++i) AddBias(*this, x + i * stride, bias + col, cols);
+    for (int64_t i = 0; i < count; ++i) {
+      const T* const of_row = added == nullptr ? nullptr : added + (row + i) * added_stride;
+      AddBias(*this, x + i * stride, bias + col, of_row, cols);
+    }
     for (int64_t i = 0; i < count * cols; i += kBlock) {
       Activate(activation, x + i, std::min(kBlock, count * cols - i), buffer);
     }
