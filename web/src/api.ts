@@ -24,7 +24,8 @@ export type { MemoryInfo } from './memory.js';
 export type { Nested, NestedLike, Scalar, ScalarLike, TensorLike } from './nested.js';
 export type {
   Divergence, Layer, Layers, LoadProgramOptions, LogLayer, NanFinding, NanGuardLayer, OpProfile, ProfileTimes, Program,
-  ProgramFunction, ProgramSource, Recordable, Recording, RecordOptions, ShadowLayer, ShadowReport, Weights,
+  ProgramFunction, ProgramSource, Recordable, Recording, RecordOptions, ShadowLayer, ShadowReport, SubstituteLayer,
+  SubstitutionAttr, SubstitutionRule, Weights,
 } from './programs.js';
 export type { ArgDefinition, AttrDefinition, OpDefinition } from './registry.js';
 export type { Request, RequestOptions } from './request.js';
