@@ -5,7 +5,7 @@
 
 import type { DataType, KernelConfig, NamedAttrMap, NamedTensorInfoMap, TensorInfo } from '@tensorflow/tfjs-core';
 import { cast, TandemError } from 'tandem-rt';
-import type { AttrValue, DType, Runtime, Tensor, TensorInput } from 'tandem-rt';
+import type { DType, Runtime, Tensor } from 'tandem-rt';
 
 import type { TandemBackend } from './backend.js';
 
@@ -65,11 +65,6 @@ export class Call<Inputs = NamedTensorInfoMap, Attrs = NamedAttrMap> {
   passing(tensor: Tensor): Tensor {
     (this.temporary ??= []).push(tensor);
     return tensor;
-  }
-
-  /** Calls an op by its name; the results are the caller's. */
-  op(name: string, inputs: readonly TensorInput[], attrs: Readonly<Record<string, AttrValue>> = {}): Tensor[] {
-    return this.runtime.execute(name, inputs, attrs);
   }
 
   /** An input with another shape. */

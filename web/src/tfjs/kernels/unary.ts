@@ -136,7 +136,7 @@ export const ZerosLike = /* @__PURE__ */ kernel<X>('ZerosLike', (call) => {
 // Complex numbers.
 
 export const Complex = /* @__PURE__ */ kernel<{ real: TensorInfo; imag: TensorInfo }>('Complex',
-  (call) => call.op('tf.Complex', [call.floats(call.inputs.real), call.floats(call.inputs.imag)])[0]!);
+  (call) => td.complex(call.floats(call.inputs.real), call.floats(call.inputs.imag)));
 
 interface Input {
   input: TensorInfo;
@@ -145,13 +145,13 @@ interface Input {
 export const Real = /* @__PURE__ */ kernel<Input>('Real', (call) => {
   const { input } = call.inputs;
   if (ofTandem(call.tensor(input).dtype) !== 'complex64') return call.reshaped(input, input.shape);
-  return call.op('tf.Real', [call.tensor(input)])[0]!;
+  return td.real(call.tensor(input));
 });
 export const Imag = /* @__PURE__ */ kernel<Input>('Imag',
-  (call) => call.op('tf.Imag', [call.as(call.inputs.input, 'c64')])[0]!);
+  (call) => td.imag(call.as(call.inputs.input, 'c64')));
 export const ComplexAbs = /* @__PURE__ */ kernel<X>('ComplexAbs',
-  (call) => call.op('tf.ComplexAbs', [call.as(call.inputs.x, 'c64')])[0]!);
+  (call) => td.complexAbs(call.as(call.inputs.x, 'c64')));
 export const FFT = /* @__PURE__ */ kernel<Input>('FFT',
-  (call) => call.op('tf.FFT', [call.as(call.inputs.input, 'c64')])[0]!);
+  (call) => td.fFT(call.as(call.inputs.input, 'c64')));
 export const IFFT = /* @__PURE__ */ kernel<Input>('IFFT',
-  (call) => call.op('tf.IFFT', [call.as(call.inputs.input, 'c64')])[0]!);
+  (call) => td.iFFT(call.as(call.inputs.input, 'c64')));
