@@ -77,9 +77,9 @@ interface Logits {
 }
 
 export const Softmax = /* @__PURE__ */ kernel<Logits>('Softmax',
-  (call) => td.softmax(call.floats(call.inputs.logits)));
+  (call) => call.like(td.softmax(call.floats(call.inputs.logits)), call.inputs.logits, 'float32'));
 export const LogSoftmax = /* @__PURE__ */ kernel<Logits>('LogSoftmax',
-  (call) => td.logSoftmax(call.floats(call.inputs.logits)));
+  (call) => call.like(td.logSoftmax(call.floats(call.inputs.logits)), call.inputs.logits, 'float32'));
 
 export const UnsortedSegmentSum = /* @__PURE__ */ kernel<{ x: TensorInfo; segmentIds: TensorInfo }, { numSegments: number }>(
   'UnsortedSegmentSum', (call) => {

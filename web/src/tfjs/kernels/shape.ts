@@ -78,8 +78,8 @@ export const Slice = /* @__PURE__ */ kernel<X, { begin: number | number[]; size:
   const { attrs, inputs: { x } } = call;
   const [begin, size] = slice_util.parseSliceParams(x, attrs.begin, attrs.size) as [number[], number[]];
   slice_util.assertParamsValid(x, begin, size);
-  if (begin.length === 0) return call.reshaped(x, []);
-  return td.slice(call.tensor(x), begin, size);
+  if (size.every((each, i) => each === x.shape[i])) return call.reshaped(x, size);
+  return call.known(td.slice(call.tensor(x), begin, size), size, x.dtype);
 });
 
 interface StridedSliceAttrs {
