@@ -24,8 +24,9 @@ const OF_NODE = /^(fs|path|os|util|crypto|worker_threads|perf_hooks|node-fetch|u
  * @param {string} outfile
  * @param {boolean} forBrowser a classic script then, since specs look at what `this` is; its exports are the global
  *   `bundled`, and it finds the package as the global `tandem`. Else a module, with the package of the source tree
+ * @param {string} [core] the installed package that is tfjs-core
  */
-export async function bundle(entry, outfile, forBrowser) {
+export async function bundle(entry, outfile, forBrowser, core = '@tensorflow/tfjs-core') {
   const packageUrl = pathToFileURL(join(dist, 'index.node.js')).href;
   await build({
     entryPoints: [entry],
@@ -50,7 +51,8 @@ export async function bundle(entry, outfile, forBrowser) {
           forBrowser ? { path: 'tandem', namespace: 'global' } : { path: packageUrl, external: true }));
         onLoad({ filter: /.*/, namespace: 'global' }, ({ path }) => ({ contents: `module.exports = globalThis.${path};` }));
         onResolve({ filter: /^tandem-rt\/tfjs$/ }, () => ({ path: join(dist, 'tfjs/index.js') }));
-        onResolve({ filter: /^@tensorflow\/tfjs-core$/ }, ({ path }) => ({ path: join(folderOf(path), 'dist/index.js') }));
+        onResolve({ filter: /^@tensorflow\/tfjs-core(\/|$)/ }, ({ path }) => (
+          { path: join(folderOf(core), path.split('/').slice(2).join('/') || 'dist/index.js') }));
         if (!forBrowser) return;
         onResolve({ filter: OF_NODE }, ({ path }) => ({ path, namespace: 'none' }));
         onLoad({ filter: /.*/, namespace: 'none' }, () => ({ contents: 'module.exports = {};' }));
