@@ -532,7 +532,8 @@ void GemvNarrow(const GemvBlock<T>& v) {
 // Adds up in the order of the rows, as GemvNarrow does, so that the bits do not depend on the range of columns.
 template <typename T>
 void GemvRows(const GemvBlock<T>& g) {
-  constexpr int64_t kCached = (int64_t{8} << 20) / sizeof(T);
+  // Of a second-level cache. What comes from further away is better read in order.
+  constexpr int64_t kCached = (int64_t{1} << 20) / sizeof(T);
   constexpr int64_t kLanes = HWY_LANES(T);
   const bool is_narrow = g.cols <= 8 * kLanes || g.depth <= kCached / g.cols;
   if (is_narrow && (kFastMasks || g.cols % kLanes == 0)) return GemvNarrow(g);
