@@ -26,7 +26,11 @@ constexpr int64_t kMaxBlockCols = 2048;
 // What a block of packed B may take of a second-level cache while A's panels pass by it.
 constexpr int64_t kCacheBytes = int64_t{256} << 10;
 // Products of two elements that make a task worth its hand-over: some ten microseconds.
+#ifdef __wasm__
+constexpr int64_t kMinTaskProducts = int64_t{1} << 18;
+#else
 constexpr int64_t kMinTaskProducts = int64_t{1} << 20;
+#endif
 constexpr int64_t kMinTaskElements = int64_t{1} << 15;  // the same for packing, and for vectors times matrices
 
 // Up to so many products, matrices in the cache are multiplied as they lie.
