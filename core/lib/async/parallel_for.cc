@@ -12,6 +12,7 @@
 #include <mutex>
 #include <new>
 
+#include "async/call_for_help.h"
 #include "async/waiting.h"
 #include "base/this_thread.h"
 #include "tandem/kernel_run.h"
@@ -60,6 +61,7 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
   }
 
   void Run() override {
+    has_help_.store(true, std::memory_order_relaxed);
     AddHelper();
     if (Work()) {
       std::lock_guard lock(mutex_);
@@ -103,8 +105,10 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
   }
 
   bool RunChunk(int64_t begin, int64_t size) {
-    return RunInline(std::min(size, n_ - begin), grain_,
-                     [&](int64_t first, int64_t last) { fn_(begin + first, begin + last); });
+    return RunInline(std::min(size, n_ - begin), grain_, [&](int64_t first, int64_t last) {
+      if (!has_help_.load(std::memory_order_relaxed)) internal::CallForHelp();
+      fn_(begin + first, begin + last);
+    });
   }
 
   WorkQueue& queue_;
@@ -118,6 +122,7 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
   const FunctionRef<void(int64_t, int64_t)> fn_;
   std::atomic<int> next_{0};      // unit to be taken
   std::atomic<int> num_done_{0};  // units
+  std::atomic<bool> has_help_{false};
   std::atomic<bool> was_stopped_{false};
   std::mutex mutex_;
   std::condition_variable all_done_;
