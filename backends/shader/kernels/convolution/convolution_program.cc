@@ -45,7 +45,7 @@ ShaderText ComposeConvolution(const ShaderSource& source, std::span<const int32_
   epilogue.Declare(builder);
   builder.Buffer("c", BufferAccess::kReadWrite, BufferType(values[kCQuads]));
   builder.Workgroup(kRegisterWorkgroup).Constant("workgroup_size", kRegisterWorkgroup);
-  epilogue.AddText(builder);
+  epilogue.AddText(builder, dtype == DType::kF64);
   builder.Text(Unroll(kProductStoreText, {{"C_QUADS", values[kCQuads]}}));
   return builder.Finish(Unroll(source.text, {{"FLOAT", IsFloat(dtype)},
                                              {"GRADIENT", values[kGradient]},

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernel_texts.h"
+#include "kernels/element_types.h"
 #include "kernels/register_tiles.h"
 #include "kernels/unrolled_text.h"
 
@@ -45,7 +46,7 @@ void DeclareProduct(ShaderBuilder& builder, std::span<const int32_t> values) {
 }
 
 void AddStore(ShaderBuilder& builder, std::span<const int32_t> values) {
-  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder);
+  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder, static_cast<DType>(values[kDType]) == DType::kF64);
   builder.Text(Unroll(kProductStoreText, {{"C_QUADS", values[kCQuads]}}));
 }
 
@@ -100,7 +101,7 @@ int64_t ChooseSharedTile(const MatrixProduct& product, int64_t count, const GpuL
   for (int64_t size : {2, 1}) {
     const int64_t row_tiles = CountTiles(product.rows, 64 * size);
     const int64_t col_tiles = CountTiles(product.cols, 64 * size);
-    if (static_cast<uint64_t>(size) * 8192 > limits.max_workgroup_bytes ||
+    if (static_cast<uint64_t>(size) * 2048 * ArithmeticBytes(product.dtype) > limits.max_workgroup_bytes ||
         std::max({row_tiles, col_tiles, count}) > limits.max_workgroups) {
       continue;
     }

@@ -37,7 +37,7 @@ struct FusedEpilogue {
   void Declare(ShaderBuilder& builder) const;
   // `fn finish(sums: A4, column: u32) -> A4`, for the sums of four columns from `column` on. The shader has the types
   // T, A and A4 of elements, numbers and four numbers, which are f32 unless there is no epilogue.
-  void AddText(ShaderBuilder& builder) const;
+  void AddText(ShaderBuilder& builder, bool is_f64) const;
   void AddParameters(int64_t num_columns, LaunchParameters& parameters) const;
 };
 
