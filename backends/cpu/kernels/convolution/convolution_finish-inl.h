@@ -43,9 +43,12 @@ class Finish {
   // What to call with as `bias`: without -0 where that is below the limit, which then no sum with it is.
   HWY_INLINE V Bias(V bias) const { return hn::Add(bias, zero_); }
 
-  HWY_INLINE V operator()(V sum, V bias) const { return hn::Min(high_, hn::Max(low_, hn::Add(sum, bias))); }
+  HWY_INLINE V operator()(V sum, V bias) const { return Limit(hn::Add(sum, bias)); }
+  HWY_INLINE V operator()(V sum, V bias, V added) const { return Limit(hn::Add(hn::Add(sum, bias), added)); }
 
  private:
+  HWY_INLINE V Limit(V v) const { return hn::Min(high_, hn::Max(low_, v)); }
+
   const V low_, high_, zero_;
 };
 

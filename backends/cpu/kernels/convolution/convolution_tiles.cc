@@ -81,11 +81,11 @@ class RowWalk {
 };
 
 // C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which the last one counts
-// `last` columns. `bias` is that of its columns, or null. kEven: as GatheredProduct::row_stride says. kHalf: the last
-// vector is half as wide as others.
+// `last` columns. `bias` is that of its columns, or null; `added` is null or what is added to C, with its row stride.
+// kEven: as GatheredProduct::row_stride says. kHalf: the last vector is half as wide as others.
 template <typename T, int kRows, int kVectors, bool kEven, bool kHalf>
 HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* HWY_RESTRICT b,
-                       const T* bias, T* c, size_t last) {
+                       const T* bias, const T* added, T* c, size_t last) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int kLanes = HWY_LANES(T);
@@ -143,6 +143,7 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i, c += g.ldc) {
     if (i == num_rows) break;
+    const T* const to_add = added == nullptr ? nullptr : added + i * g.ldc;
     HWY_UNROLL(2)
     for (int j = 0; j < kWhole; ++j) {
       T* to = c + j * kLanes;
@@ -150,7 +151,11 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
       V v = sum[i][j];
       if (accumulate) v = hn::Add(v, LoadCount(d, count, to));
       if constexpr (kTilesFinish<T>) {
-        if (bias != nullptr) v = finish(v, biases[j]);
+        if (to_add != nullptr) {
+          v = finish(v, biases[j], LoadCount(d, count, to_add + j * kLanes));
+        } else if (bias != nullptr) {
+          v = finish(v, biases[j]);
+        }
       }
       StoreCount(v, d, count, to);
     }
@@ -159,7 +164,11 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
       H v = half_sum[i];
       if (accumulate) v = hn::Add(v, LoadFirst(half, last, to));
       if constexpr (kTilesFinish<T>) {
-        if (bias != nullptr) v = finish_half(v, half_biases);
+        if (to_add != nullptr) {
+          v = finish_half(v, half_biases, LoadFirst(half, last, to_add + kWhole * kLanes));
+        } else if (bias != nullptr) {
+          v = finish_half(v, half_biases);
+        }
       }
       StoreFirst(v, half, last, to);
     }
@@ -172,18 +181,20 @@ HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, in
                            int64_t col) {
   constexpr int64_t kLanes = HWY_LANES(T);
   const int64_t cols = std::min(g.panel_cols, g.cols - col);
-  const T* const bias = g.limits.From(col).bias;
+  const BiasAndLimits<T> limits = g.limits.From(col);
+  const T* const bias = limits.bias;
+  const T* const added = limits.added == nullptr ? nullptr : limits.added + (c - g.c);
   if constexpr (kEven && kFastMasks) {
     // Processors that compute half a vector in half the time save a quarter.
     if (cols > kLanes && cols <= kLanes + kLanes / 2) {
       const auto last = static_cast<size_t>(cols - kLanes);
-      return Tile<T, kRows, 2, kEven, true>(g, rows, num_rows, b, bias, c + col, last);
+      return Tile<T, kRows, 2, kEven, true>(g, rows, num_rows, b, bias, added, c + col, last);
     }
   }
   if (cols > kLanes) {
-    Tile<T, kRows, 2, kEven, false>(g, rows, num_rows, b, bias, c + col, static_cast<size_t>(cols - kLanes));
+    Tile<T, kRows, 2, kEven, false>(g, rows, num_rows, b, bias, added, c + col, static_cast<size_t>(cols - kLanes));
   } else {
-    Tile<T, kRows, 1, kEven, false>(g, rows, num_rows, b, bias, c + col, static_cast<size_t>(cols));
+    Tile<T, kRows, 1, kEven, false>(g, rows, num_rows, b, bias, added, c + col, static_cast<size_t>(cols));
   }
 }
 

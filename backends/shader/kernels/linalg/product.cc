@@ -40,20 +40,15 @@ void DeclareProduct(ShaderBuilder& builder, std::span<const int32_t> values) {
     const std::string number = std::to_string(i);
     for (const char* name : {"batch_size", "a_batch", "b_batch", "c_batch"}) builder.Parameter(name + number);
   }
-  FusedEpilogue::Unpack(values[kEpilogue]).Declare(builder);
+  FusedEpilogue::Unpack(values[kEpilogue]).Declare(builder, BufferType(values[kCQuads]));
   builder.Buffer("c", BufferAccess::kReadWrite, BufferType(values[kCQuads]));
-}
-
-void AddStore(ShaderBuilder& builder, std::span<const int32_t> values) {
-  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder);
-  builder.Text(Unroll(kProductStoreText, {{"C_QUADS", values[kCQuads]}}));
 }
 
 ShaderText ComposeDirect(const ShaderSource& source, std::span<const int32_t> values) {
   ShaderBuilder builder(source.name);
   DeclareProduct(builder, values);
   builder.Workgroup(kRegisterWorkgroup).Constant("workgroup_size", kRegisterWorkgroup);
-  AddStore(builder, values);
+  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder, values[kCQuads] != 0);
   const int rows = values[kRows];
   return builder.Finish(Unroll(source.text, {{"FLOAT", IsFloat(static_cast<DType>(values[kDType]))},
                                              {"NUM_QUADS", rows * values[kColQuads]},
@@ -76,7 +71,7 @@ ShaderText ComposeTiled(const ShaderSource& source, std::span<const int32_t> val
   ShaderBuilder builder(source.name);
   DeclareProduct(builder, values);
   builder.Workgroup(16, 16);
-  AddStore(builder, values);
+  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder, values[kCQuads] != 0);
   return builder.Finish(Unroll(source.text, {{"FLOAT", IsFloat(static_cast<DType>(values[kDType]))},
                                              {"ROW_QUADS", values[kRows]},
                                              {"COL_QUADS", values[kColQuads]},
