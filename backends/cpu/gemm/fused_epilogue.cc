@@ -157,6 +157,14 @@ void Elu(T* x, int64_t n, T* buffer) {
   for (int64_t i = 0; i < n; ++i) x[i] = x[i] < 0 ? buffer[i] : x[i];
 }
 
+template <typename T>
+void GeluExact(T* x, int64_t n, T* buffer) {
+  constexpr T kRootOfHalf = static_cast<T>(0.70710678118654752440);
+  for (int64_t i = 0; i < n; ++i) buffer[i] = x[i] * kRootOfHalf;
+  simd::Erf(buffer, n, buffer);
+  for (int64_t i = 0; i < n; ++i) x[i] = T{0.5} * x[i] * (T{1} + buffer[i]);
+}
+
 // By (1 + tanh(u)) / 2 = sigmoid(2 u), which does not cancel.
 template <typename T>
 void GeluApproximate(T* x, int64_t n, T* buffer) {
@@ -177,7 +185,7 @@ void Activate(Activation activation, T* x, int64_t n, T* buffer) {
     case Activation::kSigmoid:
       return simd::Sigmoid(x, n, x);
     case Activation::kGeluExact:
-      return simd::GeluByErf(x, n, x);
+      return GeluExact(x, n, buffer);
     case Activation::kGeluApproximate:
       return GeluApproximate(x, n, buffer);
     default:

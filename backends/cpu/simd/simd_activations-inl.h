@@ -79,13 +79,6 @@ HWY_INLINE V VectorGelu(D d, V x) {
   return hn::IfThenElse(hn::Lt(a, one), hn::Mul(x, phi), outside);
 }
 
-// The same as the formula says it, x (1 + erf(x / sqrt(2))) / 2, which cancels below 0.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V VectorGeluByErf(D d, V x) {
-  const V erf = VectorErf(d, hn::Mul(x, hn::Set(d, 0.70710678118654752440f)));
-  return hn::Mul(hn::Mul(hn::Set(d, 0.5f), x), hn::Add(hn::Set(d, 1.0f), erf));
-}
-
 // The exponent of the approximate form, a times these (see VectorGeluTanh).
 inline constexpr double kGeluLinear = -0x1.9884533d43651p0;
 inline constexpr double kGeluCubic = -0x1.2444f2a4d8b4bp-4;

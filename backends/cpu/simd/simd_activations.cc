@@ -22,10 +22,9 @@
   X(Selu, VectorSelu(d, x), x < 0.0 ? 1.7580993408473768600 * math.expm1(x) : 1.0507009873554804934 * x)
 
 // Those whose f64 is computed one element after the other.
-#define TANDEM_FOR_EACH_FLOAT_ACTIVATION(X)                  \
-  X(Gelu, VectorGelu(d, x), ScalarGelu(math, x))             \
-  X(GeluTanh, VectorGeluTanh(d, x), ScalarGeluTanh(math, x)) \
-  X(GeluByErf, VectorGeluByErf(d, x), 0.5 * x * (1.0 + math.erf(x * 0.70710678118654752440)))
+#define TANDEM_FOR_EACH_FLOAT_ACTIVATION(X)      \
+  X(Gelu, VectorGelu(d, x), ScalarGelu(math, x)) \
+  X(GeluTanh, VectorGeluTanh(d, x), ScalarGeluTanh(math, x))
 
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {

@@ -47,7 +47,6 @@ namespace tandem::cpu::simd {
 //   Selu     2.0   2.0   the same
 //   Gelu     3.5   4.0   x Phi(x), the tail of Phi as e^(-x^2/2) R(x) with an exponent in two parts; f64: std::erfc
 //   GeluTanh 3.5   3.5   x / (1 + e^-2u), with an exponent in f64; f64: in twice the precision
-//   GeluByErf            x (1 + erf(x / sqrt(2))) / 2 as it stands: within 2^-22 |x|, since it cancels below 0
 // Polynomials are minimax in the relative error of the function, found with Remez' algorithm. Where the instruction
 // set has no vectors of f64 (WebAssembly), f64 is the C++ library's.
 void Exp(const float* x, int64_t count, float* y);
@@ -106,8 +105,6 @@ void Gelu(const float* x, int64_t count, float* y);
 void Gelu(const double* x, int64_t count, double* y);
 void GeluTanh(const float* x, int64_t count, float* y);
 void GeluTanh(const double* x, int64_t count, double* y);
-void GeluByErf(const float* x, int64_t count, float* y);
-void GeluByErf(const double* x, int64_t count, double* y);
 
 // For rows of `cols` contiguous elements, row after row: e^x / sum(e^x) and x - log(sum(e^x)), computed relative to the
 // row's maximum, so that nothing overflows. A row with NaN or +inf, or with nothing but -inf, becomes NaN (the

@@ -32,6 +32,7 @@ struct ThisThread {
   Task* next_task = nullptr;       // of that queue, which this thread runs next
   uint32_t num_next_tasks = 0;     // so far
   KernelRun* run = nullptr;        // of the kernel that it works for
+  uint32_t number = 0;             // of its own, from 1; 0: it has none yet
 };
 
 inline constinit thread_local ThisThread this_thread;
