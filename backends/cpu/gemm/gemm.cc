@@ -248,8 +248,9 @@ class PackedProduct {
         c_(c),
         ldc_(ldc),
         epilogue_(epilogue),
-        constant_b_(constant_b) {
-    if (queue != nullptr && ProductExceeds(m, n, k, 2 * kMinTaskProducts)) queue_ = queue;
+        constant_b_(constant_b),
+        task_products_(MinTaskProducts(queue)) {
+    if (queue != nullptr && ProductExceeds(m, n, k, 2 * task_products_)) queue_ = queue;
   }
 
   Status Run() {
@@ -314,7 +315,7 @@ class PackedProduct {
     const int64_t tile_cols = std::min(cols_, std::max(col_unit, cache_cols / col_unit * col_unit));
     // Tiles with the work of one task at least, and of several if there are enough for all threads.
     const int64_t wanted = queue_ == nullptr ? 1 : 4 * queue_->ParallelismLevel();
-    const int64_t enough = DivideUp(kMinTaskProducts, tile_cols * depth_);
+    const int64_t enough = DivideUp(task_products_, tile_cols * depth_);
     const int64_t fair = rows_ * DivideUp(cols_, tile_cols) / wanted;
     const int64_t tile_rows = std::min(rows_, RoundUp(std::clamp(fair, enough, 8 * enough), kernels_.panel_rows));
     const int64_t across = DivideUp(cols_, tile_cols);
@@ -386,6 +387,7 @@ class PackedProduct {
   const int64_t ldc_;
   const GemmEpilogue& epilogue_;
   const T* const constant_b_;
+  const int64_t task_products_;
   T* packed_a_;
   T* packed_b_;
   T* sums_;  // of the block of C, where C cannot hold them

@@ -402,8 +402,14 @@ void MultiThreadedWorkQueue::HelpUntil(AwaitEvent& event) {
   helpers_.fetch_add(1, std::memory_order_seq_cst);
   ready_helpers_.fetch_add(1, std::memory_order_seq_cst);
   SpinWait wait;
+  // A worker that leaves in favour of this thread does so at the end of its part of a kernel.
+  SpinWait takeover(kCallWindow);
   while (count_.AnyUnfinished() && !event.HasEnded()) {
     if (helping_.empty.load(std::memory_order_relaxed)) {
+      if (may_spin_ && IsSurplus() && takeover.Pause()) {
+        wait = SpinWait();
+        continue;
+      }
       if (!may_spin_ || !wait.Pause()) break;
       continue;
     }

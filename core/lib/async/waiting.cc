@@ -23,11 +23,10 @@ AwaitEvent* AwaitEvent::NewShared() {
 }
 
 bool SpinWait::Pause() {
-  constexpr auto kMost = std::chrono::microseconds(50);
   constexpr int kPausesALook = 32;  // at the clock, which costs as much as a pause
   if (num_pauses_++ % kPausesALook == 0) {
     const auto now = std::chrono::steady_clock::now();
-    if (num_pauses_ == 1) until_ = now + kMost;
+    if (num_pauses_ == 1) until_ = now + most_;
     if (now >= until_) return false;
   }
   internal::Pause();

@@ -25,10 +25,13 @@ namespace tandem::internal {
 // ten microseconds.
 class SpinWait {
  public:
+  explicit SpinWait(std::chrono::microseconds most = std::chrono::microseconds(50)) : most_(most) {}
+
   // Waits a moment; false when it has waited for so long that the thread should rather sleep.
   bool Pause();
 
  private:
+  std::chrono::microseconds most_;
   int num_pauses_ = 0;
   std::chrono::steady_clock::time_point until_;
 };
