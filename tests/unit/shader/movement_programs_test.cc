@@ -14,6 +14,7 @@
 #include "kernels/image/resize.h"
 #include "kernels/indexing/gather.h"
 #include "kernels/indexing/scatter.h"
+#include "kernels/indexing/top_k.h"
 #include "kernels/pooling/pool_programs.h"
 #include "kernels/shape/concat.h"
 #include "kernels/shape/movement.h"
@@ -229,7 +230,7 @@ TEST(MovementProgramsTest, VariantsAreDistinctShaders) {
   std::set<std::string> texts;
   size_t count = 0;
   for (const auto& variants : {StridedCopyVariants(), ConcatVariants(), PadVariants(), GatherVariants(),
-                               ScatterVariants(), PoolVariants(), ResizeVariants()}) {
+                               ScatterVariants(), PoolVariants(), ResizeVariants(), TopKVariants()}) {
     for (const ShaderVariant& variant : variants) {
       const ShaderText text = variant.Compose();
       EXPECT_EQ(text.name, variant.source->name);
