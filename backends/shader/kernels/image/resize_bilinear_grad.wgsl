@@ -20,10 +20,10 @@ fn first_from(place: u32, count: u32, scale: f32, size: u32) -> u32 {
 
 // How much of row or column `place` is in one of the resized image.
 fn share_of(place: u32, i: u32, scale: f32, size: u32) -> f32 {
-  let from: f32 = scaled(i, scale) - parameters.shift;
-  let lerp: f32 = from - floor(from);
-  return select(0.0, 1.0 - lerp, clamped(floor(from), size) == place) +
-         select(0.0, lerp, clamped(ceil(from), size) == place);
+  let at: f32 = scaled(i, scale) - parameters.shift;
+  let lerp: f32 = at - floor(at);
+  return select(0.0, 1.0 - lerp, clamped(floor(at), size) == place) +
+         select(0.0, lerp, clamped(ceil(at), size) == place);
 }
 
 fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
