@@ -143,7 +143,8 @@ void MultiplyDirect(const GemmKernels<T>& kernels, WorkQueue* queue, int64_t m, 
   };
   const int64_t task_products = MinTaskProducts(queue);
   if (queue == nullptr || !ProductExceeds(m, n, k, 4 * task_products)) return multiply(0, m, 0, n);
-  const bool by_rows = DivideUp(m, kernels.panel_rows) > std::min<int64_t>(DivideUp(n, kernels.panel_cols), 4 * queue->ParallelismLevel() - 1);
+  const bool by_rows = DivideUp(m, kernels.panel_rows) >
+                       std::min<int64_t>(DivideUp(n, kernels.panel_cols), 4 * queue->ParallelismLevel() - 1);
   const int64_t unit = by_rows ? kernels.panel_rows : kernels.panel_cols;
   const int64_t grain = DivideUp(task_products, (by_rows ? n : m) * k * unit);
   ForRanges(queue, DivideUp(by_rows ? m : n, unit), grain, [&](int64_t begin, int64_t end) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Splitting a range into a part for each thread, from which the caller and helping tasks claim chunks one by one, smaller
-// and smaller ones: guided self-scheduling after Polychronopoulos and Kuck (1987). A thread takes the same part of each
-// range as far as it can, since what the last kernel wrote there is in the caches of its core, and then the ends of
-// others'.
+// Splitting a range into a part for each thread, from which the caller and helping tasks claim chunks one by one,
+// smaller and smaller ones: guided self-scheduling after Polychronopoulos and Kuck (1987). A thread takes the same part
+// of each range as far as it can, since what the last kernel wrote there is in the caches of its core, and then the
+// ends of others'.
 
 #include "tandem/parallel_for.h"
 
