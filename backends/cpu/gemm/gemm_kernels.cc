@@ -573,8 +573,8 @@ void GemvNarrow(const GemvBlock<T>& v) {
 template <typename T>
 void GemvRows(const GemvBlock<T>& g) {
   constexpr bool kIsWasm = HWY_TARGET == HWY_WASM;
-  // Without instructions that fetch ahead, what is beyond the second-level cache is better read in order.
-  constexpr int64_t kCached = (kIsWasm ? int64_t{1} << 19 : int64_t{8} << 20) / sizeof(T);
+  // Of a second-level cache. What comes from further away is better read in order.
+  constexpr int64_t kCached = (int64_t{1} << (kIsWasm ? 19 : 20)) / sizeof(T);
   constexpr int64_t kLanes = HWY_LANES(T);
   const bool is_narrow = g.cols <= 8 * kLanes || g.depth <= kCached / g.cols;
   if (is_narrow && (kFastMasks || g.cols % kLanes == 0)) return GemvNarrow(g);
