@@ -188,8 +188,10 @@ class DepthwiseTask {
 
   void Finish(const DepthwiseBlock<T>& block, T* pixels) {
     const int64_t group = block.channels / strips_.pixel_size();
-    if (block.out_stride == block.channels) return product_.finish->apply(pixels, block.num_pixels * group);
-    for (int64_t i = 0; i < block.num_pixels; ++i) product_.finish->apply(pixels + i * block.out_stride, group);
+    if (block.out_stride == block.channels) return product_.finish->apply(pixels, block.num_pixels * group, nullptr);
+    for (int64_t i = 0; i < block.num_pixels; ++i) {
+      product_.finish->apply(pixels + i * block.out_stride, group, nullptr);
+    }
   }
 
   const DepthwiseProduct<S>& product_;

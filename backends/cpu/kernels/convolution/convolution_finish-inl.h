@@ -43,8 +43,11 @@ class Finish {
   // What to call with as `bias`: without -0 where that is below the limit, which then no sum with it is.
   HWY_INLINE V Bias(V bias) const { return hn::Add(bias, zero_); }
 
-  HWY_INLINE V operator()(V sum, V bias) const {
-    const V v = hn::Add(sum, bias);
+  HWY_INLINE V operator()(V sum, V bias) const { return Limit(hn::Add(sum, bias)); }
+  HWY_INLINE V operator()(V sum, V bias, V added) const { return Limit(hn::Add(hn::Add(sum, bias), added)); }
+
+ private:
+  HWY_INLINE V Limit(V v) const {
 #if HWY_TARGET == HWY_WASM
     // A comparison and a choice in one instruction, of which the first operand comes out if there is a NaN; Max takes
     // several.
@@ -55,7 +58,6 @@ class Finish {
     return hn::Min(high_, hn::Max(low_, v));
   }
 
- private:
   const V low_, high_, zero_;
 };
 

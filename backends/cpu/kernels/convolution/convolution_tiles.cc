@@ -82,10 +82,11 @@ class RowWalk {
 };
 
 // Writes the sums of C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which
-// the last one counts `last` columns. `bias` is that of its columns, or null.
+// the last one counts `last` columns. `bias` is that of its columns, or null; `added` is null or what is added to C,
+// with its row stride.
 template <int kRows, int kVectors, typename T, class V>
 HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVectors], int num_rows, const T* bias,
-                          T* c, size_t last) {
+                          const T* added, T* c, size_t last) {
   const hn::ScalableTag<T> d;
   constexpr int kLanes = HWY_LANES(T);
   const Finish finish(d, g.limits);
@@ -106,7 +107,11 @@ HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVe
       V v = sum[i][j];
       if (accumulate) v = hn::Add(v, LoadCount(d, count, to));
       if constexpr (kTilesFinish<T>) {
-        if (bias != nullptr) v = finish(v, biases[j]);
+        if (added != nullptr) {
+          v = finish(v, biases[j], LoadCount(d, count, added + i * g.ldc + j * kLanes));
+        } else if (bias != nullptr) {
+          v = finish(v, biases[j]);
+        }
       }
       StoreCount(v, d, count, to);
     }
@@ -114,11 +119,11 @@ HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVe
 }
 
 // C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which the last one counts
-// `last` columns. `bias` is that of its columns, or null. kEven: as GatheredProduct::row_stride says. kHalf: the last
-// vector is half as wide as others.
+// `last` columns. `bias` is that of its columns, or null; `added` is null or what is added to C, with its row stride.
+// kEven: as GatheredProduct::row_stride says. kHalf: the last vector is half as wide as others.
 template <typename T, int kRows, int kVectors, bool kEven, bool kHalf>
 HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* HWY_RESTRICT b,
-                       const T* bias, T* c, size_t last) {
+                       const T* bias, const T* added, T* c, size_t last) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int kLanes = HWY_LANES(T);
@@ -160,7 +165,7 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
       b += panel_cols;
     }
   }
-  StoreSums<kRows, kWhole>(g, sum, num_rows, bias, c, kHalf ? size_t{kLanes} : last);
+  StoreSums<kRows, kWhole>(g, sum, num_rows, bias, added, c, kHalf ? size_t{kLanes} : last);
   if constexpr (kHalf) {
     const Finish finish(half, g.limits);
     T* to = c + kWhole * kLanes;
@@ -171,7 +176,11 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
       H v = half_sum[i];
       if (g.accumulate) v = hn::Add(v, LoadFirst(half, last, to));
       if constexpr (kTilesFinish<T>) {
-        if (bias != nullptr) v = finish(v, biases);
+        if (added != nullptr) {
+          v = finish(v, biases, LoadFirst(half, last, added + i * g.ldc + kWhole * kLanes));
+        } else if (bias != nullptr) {
+          v = finish(v, biases);
+        }
       }
       StoreFirst(v, half, last, to);
     }
@@ -184,18 +193,20 @@ HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, in
                            int64_t col) {
   constexpr int64_t kLanes = HWY_LANES(T);
   const int64_t cols = std::min(g.panel_cols, g.cols - col);
-  const T* const bias = g.limits.From(col).bias;
+  const BiasAndLimits<T> limits = g.limits.From(col);
+  const T* const bias = limits.bias;
+  const T* const added = limits.added == nullptr ? nullptr : limits.added + (c - g.c);
   if constexpr (kEven && kFastMasks) {
     // Processors that compute half a vector in half the time save a quarter.
     if (cols > kLanes && cols <= kLanes + kLanes / 2) {
       const auto last = static_cast<size_t>(cols - kLanes);
-      return Tile<T, kRows, 2, kEven, true>(g, rows, num_rows, b, bias, c + col, last);
+      return Tile<T, kRows, 2, kEven, true>(g, rows, num_rows, b, bias, added, c + col, last);
     }
   }
   if (cols > kLanes) {
-    Tile<T, kRows, 2, kEven, false>(g, rows, num_rows, b, bias, c + col, static_cast<size_t>(cols - kLanes));
+    Tile<T, kRows, 2, kEven, false>(g, rows, num_rows, b, bias, added, c + col, static_cast<size_t>(cols - kLanes));
   } else {
-    Tile<T, kRows, 1, kEven, false>(g, rows, num_rows, b, bias, c + col, static_cast<size_t>(cols));
+    Tile<T, kRows, 1, kEven, false>(g, rows, num_rows, b, bias, added, c + col, static_cast<size_t>(cols));
   }
 }
 
@@ -208,7 +219,7 @@ inline constexpr bool kPacksRows = HWY_TARGET == HWY_WASM&& std::is_same_v<T, fl
 // Of rows that are packed: `depth` times their elements of one column.
 template <typename T, int kRows, int kVectors>
 HWY_NOINLINE void PackedTile(const GatheredProduct<T>& g, const T* a, int depth, int num_rows, const T* b,
-                             const T* bias, T* c, size_t last) {
+                             const T* bias, const T* added, T* c, size_t last) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int kLanes = HWY_LANES(T);
@@ -231,7 +242,7 @@ HWY_NOINLINE void PackedTile(const GatheredProduct<T>& g, const T* a, int depth,
     a += kRows;
     b += 2 * kLanes;
   }
-  StoreSums<kRows, kVectors>(g, sum, num_rows, bias, c, last);
+  StoreSums<kRows, kVectors>(g, sum, num_rows, bias, added, c, last);
 }
 
 template <typename T>
@@ -339,17 +350,18 @@ HWY_NOINLINE void MultiplyPacked(const GatheredProduct<T>& g, int64_t depth) {
     for (int64_t row = first; row < end; row += kMaxTileRows) PackRows(g, row, packed + (row - first) * depth);
     const T* b = g.b;
     for (int64_t col = 0; col < g.cols; col += g.panel_cols, b += g.panel_stride) {
-      const T* const bias = g.limits.From(col).bias;
+      const BiasAndLimits<T> limits = g.limits.From(col);
       const int64_t cols = std::min(g.panel_cols, g.cols - col);
       for (int64_t row = first; row < end; row += kMaxTileRows) {
         const T* const a = packed + (row - first) * depth;
         const auto num_rows = static_cast<int>(std::min<int64_t>(kMaxTileRows, end - row));
         T* const c = g.c + row * g.ldc + col;
+        const T* const added = limits.added == nullptr ? nullptr : limits.added + row * g.ldc;
         if (cols > kLanes) {
-          PackedTile<T, kMaxTileRows, 2>(g, a, static_cast<int>(depth), num_rows, b, bias, c,
+          PackedTile<T, kMaxTileRows, 2>(g, a, static_cast<int>(depth), num_rows, b, limits.bias, added, c,
                                          static_cast<size_t>(cols - kLanes));
         } else {
-          PackedTile<T, kMaxTileRows, 1>(g, a, static_cast<int>(depth), num_rows, b, bias, c,
+          PackedTile<T, kMaxTileRows, 1>(g, a, static_cast<int>(depth), num_rows, b, limits.bias, added, c,
                                          static_cast<size_t>(cols));
         }
       }
