@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernel_texts.h"
+#include "kernels/element_types.h"
 #include "kernels/register_tiles.h"
 #include "kernels/unrolled_text.h"
 
@@ -44,11 +45,16 @@ void DeclareProduct(ShaderBuilder& builder, std::span<const int32_t> values) {
   builder.Buffer("c", BufferAccess::kReadWrite, BufferType(values[kCQuads]));
 }
 
+void AddStore(ShaderBuilder& builder, std::span<const int32_t> values) {
+  FusedEpilogue::Unpack(values[kEpilogue])
+      .AddText(builder, values[kCQuads] != 0, static_cast<DType>(values[kDType]) == DType::kF64);
+}
+
 ShaderText ComposeDirect(const ShaderSource& source, std::span<const int32_t> values) {
   ShaderBuilder builder(source.name);
   DeclareProduct(builder, values);
   builder.Workgroup(kRegisterWorkgroup).Constant("workgroup_size", kRegisterWorkgroup);
-  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder, values[kCQuads] != 0);
+  AddStore(builder, values);
   const int rows = values[kRows];
   return builder.Finish(Unroll(source.text, {{"FLOAT", IsFloat(static_cast<DType>(values[kDType]))},
                                              {"NUM_QUADS", rows * values[kColQuads]},
@@ -71,7 +77,7 @@ ShaderText ComposeTiled(const ShaderSource& source, std::span<const int32_t> val
   ShaderBuilder builder(source.name);
   DeclareProduct(builder, values);
   builder.Workgroup(16, 16);
-  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder, values[kCQuads] != 0);
+  AddStore(builder, values);
   return builder.Finish(Unroll(source.text, {{"FLOAT", IsFloat(static_cast<DType>(values[kDType]))},
                                              {"ROW_QUADS", values[kRows]},
                                              {"COL_QUADS", values[kColQuads]},
@@ -95,7 +101,7 @@ int64_t ChooseSharedTile(const MatrixProduct& product, int64_t count, const GpuL
   for (int64_t size : {2, 1}) {
     const int64_t row_tiles = CountTiles(product.rows, 64 * size);
     const int64_t col_tiles = CountTiles(product.cols, 64 * size);
-    if (static_cast<uint64_t>(size) * 8192 > limits.max_workgroup_bytes ||
+    if (static_cast<uint64_t>(size) * 2048 * ArithmeticBytes(product.dtype) > limits.max_workgroup_bytes ||
         std::max({row_tiles, col_tiles, count}) > limits.max_workgroups) {
       continue;
     }
