@@ -275,6 +275,9 @@ TEST(MovementProgramsTest, LaunchesHaveTheParametersOfTheirShaders) {
       AvgPoolGradProgram(*plan, DType::kF32, {}),
       ResizeBilinearProgram(images, {1, 8, 9, 3}, {}, {}),
       ResizeNearestProgram(images, {1, 8, 9, 3}, {}, {}),
+      ResizeBilinearGradProgram({1, 8, 9, 3}, {DType::kF32, {1, 4, 4, 3}}, {}, {}),
+      ResizeNearestGradProgram({1, 8, 9, 3}, {DType::kI32, {1, 4, 4, 3}}, {}, {}),
+      TopKProgram({DType::kF32, {2, 9}}, 3, {}),
   };
   for (const Launch& launch : launches) {
     const ShaderText text = launch.variant.Compose();
