@@ -103,12 +103,6 @@ void PlainTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, const T* HWY_REST
   }
 }
 
-// Whether rows of A are packed one tile at a time, for all of B's panels. WebAssembly takes an instruction for each
-// address, of which the rows of a packed tile have one in common.
-template <typename T>
-inline constexpr bool kPacksRows = HWY_TARGET == HWY_WASM&& std::is_same_v<T, float>;
-inline constexpr int64_t kMinPanelsOfPacked = 3;  // with fewer, packing costs more than it saves
-
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
 // Writes a tile of which the last vector counts `last` columns, or adds it to C.
