@@ -26,7 +26,8 @@ export { toImageData, toPixels } from './pixels.js';
 export type { PixelData, PixelOptions, PixelTarget } from './pixels.js';
 export type {
   Divergence, Layer, Layers, LoadProgramOptions, LogLayer, NanFinding, NanGuardLayer, OpProfile, ProfileTimes, Program,
-  ProgramFunction, ProgramSource, Recordable, Recording, RecordOptions, ShadowLayer, ShadowReport, Weights,
+  ProgramFunction, ProgramSource, Recordable, Recording, RecordOptions, ShadowLayer, ShadowReport, SubstituteLayer,
+  SubstitutionAttr, SubstitutionRule, Weights,
 } from './programs.js';
 export type { ArgDefinition, AttrDefinition, OpDefinition } from './registry.js';
 export type { Request, RequestOptions } from './request.js';

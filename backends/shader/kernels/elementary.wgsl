@@ -624,3 +624,8 @@ fn to_u32(x: f32) -> u32 {
 fn truncate_for_f16(x: f32) -> f32 {
   return select(bitcast<f32>(bitcast<u32>(x) & 0xffffe000u), x, is_nan(x));
 }
+
+// The same for bf16.
+fn truncate_for_bf16(x: f32) -> f32 {
+  return select(bitcast<f32>(bitcast<u32>(x) & 0xffff0000u), x, is_nan(x));
+}

@@ -217,8 +217,8 @@ Status RegisterEinsumKernels([[maybe_unused]] ShaderOpHandler& handler) {
   if constexpr (!IsInBuild("tf.Einsum")) {
     return Status();
   } else {
-    return handler.AddKernel("tf.Einsum", FloatDTypes(handler.gpu().limits()) | DTypeSet{DType::kI32},
-                             MakeKernel<&EinsumKernel>());
+    constexpr DTypeSet kDTypes = kFloatDTypesOfGpu | DTypeSet{DType::kI32, DType::kI64, DType::kC64};
+    return handler.AddKernel("tf.Einsum", kDTypes & AllDTypes(handler.gpu().limits()), MakeKernel<&EinsumKernel>());
   }
 }
 

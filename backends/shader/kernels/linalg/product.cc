@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernel_texts.h"
+#include "kernels/element_types.h"
 #include "kernels/register_tiles.h"
 #include "kernels/unrolled_text.h"
 
@@ -40,13 +41,13 @@ void DeclareProduct(ShaderBuilder& builder, std::span<const int32_t> values) {
     const std::string number = std::to_string(i);
     for (const char* name : {"batch_size", "a_batch", "b_batch", "c_batch"}) builder.Parameter(name + number);
   }
-  FusedEpilogue::Unpack(values[kEpilogue]).Declare(builder);
+  FusedEpilogue::Unpack(values[kEpilogue]).Declare(builder, BufferType(values[kCQuads]));
   builder.Buffer("c", BufferAccess::kReadWrite, BufferType(values[kCQuads]));
 }
 
 void AddStore(ShaderBuilder& builder, std::span<const int32_t> values) {
-  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder);
-  builder.Text(Unroll(kProductStoreText, {{"C_QUADS", values[kCQuads]}}));
+  FusedEpilogue::Unpack(values[kEpilogue])
+      .AddText(builder, values[kCQuads] != 0, static_cast<DType>(values[kDType]) == DType::kF64);
 }
 
 ShaderText ComposeDirect(const ShaderSource& source, std::span<const int32_t> values) {
@@ -100,7 +101,7 @@ int64_t ChooseSharedTile(const MatrixProduct& product, int64_t count, const GpuL
   for (int64_t size : {2, 1}) {
     const int64_t row_tiles = CountTiles(product.rows, 64 * size);
     const int64_t col_tiles = CountTiles(product.cols, 64 * size);
-    if (static_cast<uint64_t>(size) * 8192 > limits.max_workgroup_bytes ||
+    if (static_cast<uint64_t>(size) * 2048 * ArithmeticBytes(product.dtype) > limits.max_workgroup_bytes ||
         std::max({row_tiles, col_tiles, count}) > limits.max_workgroups) {
       continue;
     }

@@ -33,6 +33,7 @@ struct GpuLimits : gpu::StreamLimits {
   uint32_t max_workgroup_z = 64;
   uint32_t max_workgroup_bytes = 16384;  // of shared memory
   bool has_f16 = false;                  // f16 in shaders and in buffers
+  bool has_all_dtypes = false;           // f64, i64, u64, i16, u16, i8, u8, bf16 and c64, too, which WGSL has not
   bool has_subgroups = false;            // subgroupAdd and the like
   uint32_t min_subgroup_size = 0;
   uint32_t max_subgroup_size = 0;
