@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Writes the files that follow from others: from the op registry native/include/tandem/ops.h, web/src/ops.ts and
-# core/ops/README.md; from the headers what tools/generate_layout.py says.
+# Writes the files that follow from others: from the op registry native/include/tandem/ops.h, web/src/ops.ts, its
+# texts and core/ops/README.md; from the headers what tools/generate_layout.py says.
 # usage: tools/generate.sh [OUTPUT_DIR]    by default the source tree
 
 set -euo pipefail

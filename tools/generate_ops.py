@@ -27,6 +27,7 @@ def main():
                         (selection, "core/ops/definitions.json"):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         module.write(ops, root / path)
+    typescript.write_docs(ops, root / "web/src/op_docs_text.ts")
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ test_web() {
   web_step bundlers in_folder web npm run test:bundlers || true
   web_step tfjs in_folder tests/tfjs npm ci --prefer-offline --ignore-scripts || return 0
   tfjs_specs node
+  tfjs_specs node_3 --tfjs 3
   tfjs_specs browser --browser
   tfjs_specs browser_webgpu --browser --backend tandem-webgpu
   conformance node cpu
@@ -91,4 +92,5 @@ test_web() {
   web_step examples_types in_folder examples npm run check || true
   example node-digits
   example web-digits
+  example web-playground
 }

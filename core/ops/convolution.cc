@@ -77,17 +77,12 @@ StatusOr<TensorMetadata> FusedMetadata(const TensorMetadata& input, const Tensor
   TANDEM_ASSIGN_OR_RETURN(const TensorMetadata output, ForwardMetadata<depthwise>(input, filter, attrs));
   static constexpr std::string_view kFirst[] = {"BiasAdd", "FusedBatchNorm"};
   static constexpr std::string_view kActivations[] = {"Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"};
-  TANDEM_ASSIGN_OR_RETURN(const std::span<const std::string_view> fused_ops,
-                          CheckFusedOps(attrs, kFirst, kActivations));
-  const bool is_bias = fused_ops[0] == "BiasAdd";
-  if (args.size() != (is_bias ? 1 : 4)) {
-    return InvalidArgument(is_bias ? "args must be one tensor, the bias, got "
-                                   : "args must be four tensors, scale, offset, mean and variance, got ",
-                           args.size());
-  }
+  TANDEM_ASSIGN_OR_RETURN(const FusedOps fused_ops, CheckFusedOps(attrs, {kFirst, !depthwise, kActivations}));
+  const bool is_bias = fused_ops.first == "BiasAdd";
+  TANDEM_RETURN_IF_ERROR(CheckFusedArgs(fused_ops, args, output));
   constexpr std::string_view kNames[] = {"scale", "offset", "mean", "variance"};
   const int64_t out_channels = depthwise ? filter.dim(2) * filter.dim(3) : filter.dim(3);
-  for (size_t i = 0; i < args.size(); ++i) {
+  for (size_t i = 0; i < fused_ops.num_vectors(); ++i) {
     if (args[i].rank() == 1 && args[i].dim(0) == out_channels) continue;
     const std::string_view name = is_bias ? "bias" : kNames[i];
     return InvalidArgument(name, " must be a vector with one element for each output channel, got filter: ", filter,
@@ -285,10 +280,6 @@ TANDEM_DEFINES OpDefinition WithFusedOps(OpDefinition builder) {
 
 // What all fused convolutions say of that.
 constexpr const char* kFusedOpsDoc = TANDEM_DOC(R"(
-args: Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale, offset, mean
-  and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x.
-fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh',
-  'Sigmoid'.
 epsilon: Added to the variance.
 leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)");
 
@@ -300,7 +291,12 @@ The same as tf.Conv2D followed by the fused ops one after the other, but without
 are rounded once, at the end.
 
 input: Images in the order of data_format.
-filter: [rows, columns, input channels, output channels]; not empty.)")) +
+filter: [rows, columns, input channels, output channels]; not empty.
+args: Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale, offset, mean
+  and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x. For 'Add',
+  after them, a tensor of the output's shape.
+fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by 'Add', by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu',
+  'Tanh', 'Sigmoid', or by both.)")) +
       kFusedOpsDoc;
   return WithConvolutionAttrs(WithFusedOps(OpDefinition("tf._FusedConv2D").Input("input: T").Input("filter: T"))
                                   .Metadata<&FusedMetadata<false>>(),
@@ -315,7 +311,11 @@ The same as tf.DepthwiseConv2dNative followed by the fused ops one after the oth
 f16 and bf16 are rounded once, at the end.
 
 input: Images in the order of data_format.
-filter: [rows, columns, input channels, multiplier]; not empty.)")) +
+filter: [rows, columns, input channels, multiplier]; not empty.
+args: Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale, offset, mean
+  and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x.
+fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh',
+  'Sigmoid'.)")) +
       kFusedOpsDoc;
   return WithWindowAttrs(
       WithFusedOps(OpDefinition("tf._FusedDepthwiseConv2dNative").Input("input: T").Input("filter: T"))

@@ -44,10 +44,8 @@ StatusOr<TensorMetadata> FusedMatMulMetadata(const TensorMetadata& a, const Tens
   static constexpr std::string_view kFirst[] = {"BiasAdd"};
   static constexpr std::string_view kActivations[] = {"Relu", "Relu6",   "Elu",       "LeakyRelu",
                                                       "Tanh", "Sigmoid", "GeluExact", "GeluApproximate"};
-  TANDEM_RETURN_IF_ERROR(CheckFusedOps(attrs, kFirst, kActivations).status());
-  if (args.size() != 1) {
-    return InvalidArgument("args must be one tensor, the bias, got ", static_cast<int64_t>(args.size()));
-  }
+  TANDEM_ASSIGN_OR_RETURN(const FusedOps fused_ops, CheckFusedOps(attrs, {kFirst, true, kActivations}));
+  TANDEM_RETURN_IF_ERROR(CheckFusedArgs(fused_ops, args, product));
   if (args[0].rank() != 1 || args[0].dim(0) != product.dim(1)) {
     return InvalidArgument("bias must be a vector with one element for each column of the product, got product: ",
                            product, ", bias: ", args[0]);
@@ -156,17 +154,17 @@ TANDEM_DEFINES OpDefinition FusedMatMulDef() {
       .Attr("leakyrelu_alpha: float = 0.2")
       .Metadata<&FusedMatMulMetadata>()
       .Doc(TANDEM_DOC(
-          R"(Product of two matrices with a bias added to each row, and an activation of the sums if asked for.
+          R"(Product of two matrices with a bias added to each row, and a tensor and an activation if asked for.
 
-The same as tf.MatMul, tf.BiasAdd and the activation one after the other, but without the tensors in between; f16
+The same as tf.MatMul, tf.BiasAdd, tf.AddV2 and the activation one after the other, but without the tensors in between; f16
 and bf16 are rounded once, at the end. GeluExact is x * (1 + erf(x / sqrt(2))) / 2, GeluApproximate x * (1 +
 tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2.
 
 a: A matrix [m, k], or [k, m] if transpose_a.
 b: A matrix [k, n], or [n, k] if transpose_b.
-args: One vector [n], the bias.
-fused_ops: 'BiasAdd', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid',
-  'GeluExact', 'GeluApproximate'.
+args: A vector [n], the bias; for 'Add', after it, a tensor [m, n].
+fused_ops: 'BiasAdd', alone or followed by 'Add', by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid',
+  'GeluExact', 'GeluApproximate', or by both.
 epsilon: Has no effect: no op that can be fused takes it.
 leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.)"));
 }

@@ -21,12 +21,13 @@ struct Anchor {
   std::string_view op;
   std::string_view fused_op;
   bool has_images = false;  // with a data_format, and normalizations
+  bool has_added = false;   // a tensor of the result's shape, after the vectors
   bool has_gelu = false;
 };
 
 constexpr Anchor kAnchors[] = {
-    {.op = "tf.MatMul", .fused_op = "tf._FusedMatMul", .has_gelu = true},
-    {.op = "tf.Conv2D", .fused_op = "tf._FusedConv2D", .has_images = true},
+    {.op = "tf.MatMul", .fused_op = "tf._FusedMatMul", .has_added = true, .has_gelu = true},
+    {.op = "tf.Conv2D", .fused_op = "tf._FusedConv2D", .has_images = true, .has_added = true},
     {.op = "tf.DepthwiseConv2dNative", .fused_op = "tf._FusedDepthwiseConv2dNative", .has_images = true},
 };
 
@@ -117,6 +118,7 @@ class Folder {
     if (!AddMember(begin, 0)) return 1;
     const std::string_view format = anchor->has_images ? DataFormatOf(steps_[begin].attrs) : "";
     if (!AddVectors(*anchor, format)) return 1;
+    if (anchor->has_added) AddTensor();
     AddActivation(*anchor);
     return Finish(anchor->fused_op) ? fused_ops_.size() + 1 : 1;
   }
@@ -185,6 +187,16 @@ class Folder {
   static bool IsInference(const PlanStep& step) {
     return !step.attrs.GetOr("is_training", true) && !step.results.empty() && step.results[0] != PlanStep::kNoSlot &&
            std::ranges::count(step.results, PlanStep::kNoSlot) + 1 == std::ssize(step.results);
+  }
+
+  // A residual. Whether it has the shape of what it is added to is known when the program runs; constants seldom do.
+  void AddTensor() {
+    for (const size_t place : {size_t{0}, size_t{1}}) {
+      const PlanStep* const step = Next(place);
+      if (step == nullptr || step->name != "tf.AddV2") continue;
+      if (constants_[instructions_[end()]->operands[2 - place]] == nullptr) AddFused("Add", place);
+      return;
+    }
   }
 
   void AddActivation(const Anchor& anchor) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Products and convolutions with what follows them, a bias or a normalization and an activation, as one op (PR-5).
+// Products and convolutions with what follows them, a bias or a normalization, a tensor to add and an activation, as
+// one op (PR-5).
 
 #ifndef TANDEM_CORE_PROGRAM_PROGRAM_EPILOGUES_H_
 #define TANDEM_CORE_PROGRAM_PROGRAM_EPILOGUES_H_

@@ -14,6 +14,7 @@
 #include "tandem/checked_cast.h"
 #include "tandem/cpu/cpu_op_handler.h"
 #include "tandem/op_families.h"
+#include "tandem/small_array.h"
 
 namespace tandem::eager {
 
@@ -127,13 +128,15 @@ Tensor Runtime::Execute(std::string_view op, std::initializer_list<Operand*> ope
 
 void Runtime::Execute(std::string_view op, std::span<Operand* const> operands, const OpAttrsRef& attrs,
                       std::span<Tensor> results, AsyncValueRef<Chain>* chain, std::source_location where) {
-  static constexpr size_t kUsual = 8;
-  TensorHandle usual_args[kUsual];
-  TensorHandle usual_results[kUsual];
-  std::vector<TensorHandle> many_args(operands.size() > kUsual ? operands.size() : 0);
-  std::vector<TensorHandle> many_results(results.size() > kUsual ? results.size() : 0);
-  const std::span<TensorHandle> args(many_args.empty() ? usual_args : many_args.data(), operands.size());
-  const std::span<TensorHandle> handles(many_results.empty() ? usual_results : many_results.data(), results.size());
+  SmallArray<TensorHandle, 8> all_args;
+  SmallArray<TensorHandle, 8> all_results;
+  if (!all_args.Init(operands.size()) || !all_results.Init(results.size())) {
+    const Status error = Status::OutOfMemory();
+    for (Tensor& result : results) result = Tensor(this, TensorHandle::MakeError(error));
+    return;
+  }
+  const std::span<TensorHandle> args = all_args.span();
+  const std::span<TensorHandle> handles = all_results.span();
   const CallScope* const scope = CallScope::Find(*this);
   const ExecutionContext exec = scope == nullptr ? ExecutionContext(host(), where) : scope->Context(where);
   if (scope != nullptr && chain == nullptr) chain = scope->options_.chain;

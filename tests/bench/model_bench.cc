@@ -4,7 +4,8 @@
 // How long networks take: as eager calls, as a program whose ops are executed one by one, as a prepared program, and,
 // if it is installed, in ONNX Runtime. All in one run, in turn; the best of many rounds. usage: tandem_model_bench
 // [--rounds N] [--threads N] [--traces]
-// --traces writes traces of prepared programs to NETWORK-THREADS.json instead.
+// --traces writes traces of prepared programs to NETWORK-THREADS.json instead, and ONNX Runtime's to
+// NETWORK-THREADS-onnx_DATE.json.
 
 #include <algorithm>
 #include <chrono>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -75,7 +77,15 @@ class Bench {
     const RcRef<const Program> program = Record(network);
     const ProgramRunner one_by_one = Make(program, false);
     const ProgramRunner prepared = Make(program, true);
-    if (options.traces) return Trace(name, prepared, eager.Input());
+    if (options.traces) {
+      Trace(name, prepared, eager.Input());
+#ifdef TANDEM_BENCH_ONNX_RUNTIME
+      const std::string prefix = std::string(name) + "-" + std::to_string(num_threads_) + "-onnx";
+      const std::unique_ptr<OnnxSession> profiled = MakeOnnxSession(OnnxModelOf(network), num_threads_, prefix.c_str());
+      for (int i = 0; i < 40; ++i) profiled->Run();
+#endif
+      return;
+    }
     ways_.clear();
     AddWay("eager", [&] { return eager.Run(eager.Input()); });
     AddWay("program, one by one", [&] { return RunProgram(one_by_one, eager.Input()); });
@@ -153,6 +163,8 @@ class Bench {
   static double Time(const std::function<void()>& run) {
     using Clock = std::chrono::steady_clock;
     constexpr auto kRound = std::chrono::milliseconds(20);
+    // Until the threads of the way before have stopped to look for work, which takes them from the next one.
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
     run();
     int count = 0;
     const Clock::time_point begin = Clock::now();

@@ -21,12 +21,13 @@ constexpr uint32_t kApiVersion = 12;
 
 class Session final : public OnnxSession {
  public:
-  Session(const OnnxModel& model, int num_threads) : api_(OrtGetApiBase()->GetApi(kApiVersion)) {
+  Session(const OnnxModel& model, int num_threads, const char* profile) : api_(OrtGetApiBase()->GetApi(kApiVersion)) {
     Check(api_->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "bench", &env_));
     OrtSessionOptions* options = nullptr;
     Check(api_->CreateSessionOptions(&options));
     Check(api_->SetIntraOpNumThreads(options, num_threads));
     Check(api_->SetSessionGraphOptimizationLevel(options, ORT_ENABLE_ALL));
+    if (profile != nullptr) Check(api_->EnableProfiling(options, profile));
     Check(api_->CreateSessionFromArray(env_, model.bytes.data(), model.bytes.size(), options, &session_));
     api_->ReleaseSessionOptions(options);
     MakeInput(model);
@@ -99,8 +100,8 @@ class Session final : public OnnxSession {
 
 }  // namespace
 
-std::unique_ptr<OnnxSession> MakeOnnxSession(const OnnxModel& model, int num_threads) {
-  return std::make_unique<Session>(model, num_threads);
+std::unique_ptr<OnnxSession> MakeOnnxSession(const OnnxModel& model, int num_threads, const char* profile) {
+  return std::make_unique<Session>(model, num_threads, profile);
 }
 
 }  // namespace tandem

@@ -133,3 +133,17 @@ export async function measure({ backends, rounds, only, say }) {
   }
   return results;
 }
+
+/**
+ * What a program waits for that has just begun: how long the backend, and how long the first call takes, in ms.
+ * @param {{ backend: string, name: string }} options of a scenario
+ */
+export async function measureFirst({ backend, name }) {
+  const begin = performance.now();
+  await tf.setBackend(backend);
+  const ready = performance.now();
+  const run = await scenarios[name]();
+  const made = performance.now();
+  await run();
+  return { backend: ready - begin, call: performance.now() - made };
+}

@@ -2,16 +2,20 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // Programs of TensorFlow.js on tandem-rt/tfjs and on TensorFlow.js's own backends, in one process or page, in turn.
-// usage: node bench.mjs [--browser] [--backends LIST] [--rounds N] [--only TEXT] [--threads N]
-//   LIST: the backend to look at, then those to compare it with; by default tandem,wasm. In Chromium there are
-//   tandem-webgpu and webgpu, too, on a software adapter
+// usage: node bench.mjs [--browser] [--backends LIST] [--rounds N] [--only TEXT] [--threads N] [--first] [--isolated]
+//   LIST: the backend to look at, then those to compare it with; by default tandem,wasm. There is tandem-webgpu, too, and
+//   in Chromium, on a software adapter, webgpu
+//   --first: the first call alone, each in a process or page of its own; the best of N
+//   --isolated: a page with threads
 
+import { execFileSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { launchChromium, runPage, webgpuArguments } from '../../web/test/browser/chromium.mjs';
 import { serve } from '../../web/test/browser/server.mjs';
+import { findGpu } from '../../web/test/webgpu/device.js';
 import { bundle, dist, folderOf } from './bundle.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -21,32 +25,39 @@ const { values: options } = parseArgs({
   options: {
     browser: { type: 'boolean', default: false }, backends: { type: 'string', default: 'tandem,wasm' },
     rounds: { type: 'string', default: '20' }, only: { type: 'string' }, threads: { type: 'string', default: '1' },
+    first: { type: 'boolean', default: false }, isolated: { type: 'boolean', default: false },
+    // What a process is for that this one starts.
+    process: { type: 'string' },
   },
 });
 const backends = options.backends.split(',');
-const what = { backends, rounds: Number(options.rounds), only: options.only };
+const onWebGpu = backends.some((name) => name.endsWith('webgpu'));
+const rounds = Number(options.rounds);
 const runtime = { threads: Number(options.threads) };
+const nodeFile = join(out, 'bench.node.mjs');
 
-async function measureInNode() {
-  const file = join(out, 'bench.node.mjs');
-  await bundle(join(here, 'bench.js'), file, false);
-  const { measure, setRuntimeOptions, setWasmPaths } = await import(pathToFileURL(file).href);
-  setWasmPaths(`${wasmFolder}/`);
-  setRuntimeOptions(runtime);
-  return measure({ ...what, say: console.log });
+async function loadInNode() {
+  const bench = await import(pathToFileURL(nodeFile).href);
+  bench.setWasmPaths(`${wasmFolder}/`);
+  bench.setRuntimeOptions({ ...runtime, ...(onWebGpu && { gpu: await findGpu() }) });
+  return bench;
 }
 
-async function measureInChromium() {
+// What a page does whose hash names a function of bench.js and its options.
+const page = `import * as tandem from '/dist/index.js';
+  globalThis.tandem = tandem;
+  const script = document.createElement('script');
+  script.src = '/bench/bench.js';
+  await new Promise((resolve) => { script.onload = resolve; document.head.append(script); });
+  const { setRuntimeOptions, setWasmPaths, ...bench } = globalThis.bundled;
+  setWasmPaths('/wasm/');
+  setRuntimeOptions(${JSON.stringify(runtime)});
+  const { call, options } = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+  bench[call]({ ...options, say: (line) => report({ line }) }).then((end) => report({ end }));`;
+
+// Calls `run` with what calls a function of bench.js on a new page.
+async function inChromium(run) {
   await bundle(join(here, 'bench.js'), join(out, 'bench.js'), true);
-  const page = `import * as tandem from '/dist/index.js';
-    globalThis.tandem = tandem;
-    const script = document.createElement('script');
-    script.src = '/bench/bench.js';
-    await new Promise((resolve) => { script.onload = resolve; document.head.append(script); });
-    const { measure, setRuntimeOptions, setWasmPaths } = globalThis.bundled;
-    setWasmPaths('/wasm/');
-    setRuntimeOptions(${JSON.stringify(runtime)});
-    measure({ ...${JSON.stringify(what)}, say: (line) => report({ line }) }).then((results) => report({ end: results }));`;
   const server = await serve({
     folders: { '/dist/': dist, '/bench/': out, '/wasm/': wasmFolder },
     files: {
@@ -54,23 +65,68 @@ async function measureInChromium() {
       '/page.js': { type: 'text/javascript', body: page },
     },
     policy: "default-src 'self' data: blob:; script-src 'self' 'unsafe-eval' blob:",
+    isolated: options.isolated,
   });
-  const chromium = await launchChromium(backends.some((name) => name.endsWith('webgpu')) ? webgpuArguments : []);
+  const chromium = await launchChromium(onWebGpu ? webgpuArguments : []);
   try {
-    return await runPage(chromium, `${server.url}/`, { timeout: 900_000, onReport: ({ line }) => console.log(line) });
+    return await run((call, given) => runPage(chromium,
+      `${server.url}/#${encodeURIComponent(JSON.stringify({ call, options: given }))}`,
+      { timeout: 900_000, onReport: ({ line }) => console.log(line) }));
   } finally {
     await chromium.close();
     await server.close();
   }
 }
 
-await mkdir(out, { recursive: true });
-const results = await (options.browser ? measureInChromium() : measureInNode());
-for (const [name, { [backends[0]]: own, ...others }] of Object.entries(results)) {
-  const best = Math.min(...Object.values(others).map((each) => each.best));
-  const first = Math.min(...Object.values(others).map((each) => each.first));
-  if (own === undefined || best === Infinity) continue;
-  console.log(`${name}: ${backends[0]} takes ${(own.best / best).toFixed(2)} of the better other, at first ` +
-    (own.first / first).toFixed(2));
+async function inNode(run) {
+  await bundle(join(here, 'bench.js'), nodeFile, false);
+  return run(async (call, given) => {
+    if (call !== 'measureFirst') return (await loadInNode())[call]({ ...given, say: console.log });
+    const text = execFileSync(process.execPath, [
+      fileURLToPath(import.meta.url), '--threads', options.threads, '--backends', options.backends,
+      '--process', JSON.stringify(given),
+    ], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    return JSON.parse(text.trim().split('\n').at(-1));
+  });
 }
+
+// The best of each backend, in turn.
+async function measureFirstCalls(names, call) {
+  const results = {};
+  for (const name of names) {
+    const times = results[name] = {};
+    for (let round = 0; round < rounds; ++round) {
+      for (const backend of backends) {
+        const { backend: ready, call: first } = await call('measureFirst', { name, backend });
+        const best = times[backend] ??= { backend: Infinity, first: Infinity, best: Infinity };
+        Object.assign(best, { backend: Math.min(best.backend, ready), first: Math.min(best.first, first) });
+      }
+    }
+    console.log(`${name}: ${Object.entries(times).map(([backend, { backend: ready, first }]) => (
+      `${backend} first ${first.toFixed(1)} after ${ready.toFixed(1)} for the backend`)).join(', ')}`);
+  }
+  return results;
+}
+
+function printRatios(results) {
+  for (const [name, { [backends[0]]: own, ...others }] of Object.entries(results)) {
+    const ratio = (which) => {
+      const best = Math.min(...Object.values(others).map((each) => each[which]));
+      return own === undefined || !Number.isFinite(best) ? undefined : (own[which] / best).toFixed(2);
+    };
+    const [best, first] = [ratio('best'), ratio('first')];
+    if (first === undefined) continue;
+    console.log(`${name}: ${backends[0]} takes of the better other ${best === undefined ? '' : `${best}, `}at first ${first}`);
+  }
+}
+
+if (options.process !== undefined) {
+  console.log(JSON.stringify(await (await loadInNode()).measureFirst(JSON.parse(options.process))));
+  process.exit(0);
+}
+await mkdir(out, { recursive: true });
+const names = ['MobileNetV2 224, inference', 'digits, inference of 32', 'perceptron, inference of 64',
+  'perceptron, training step of 64'].filter((name) => name.includes(options.only ?? ''));
+printRatios(await (options.browser ? inChromium : inNode)((call) => (
+  options.first ? measureFirstCalls(names, call) : call('measure', { backends, rounds, only: options.only }))));
 process.exit(0);

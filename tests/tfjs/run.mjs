@@ -4,7 +4,9 @@
 // TensorFlow.js's own specs over tandem-rt/tfjs, as they are in @tensorflow/tfjs-core, in Node or headless Chromium.
 // expected_failures.json says which ones fail, and why; one that fails and is not there is a failure, and so is one that
 // is there and passes. Exits with 1 then.
-// usage: node run.mjs [--backend tandem|tandem-webgpu] [--browser] [--grep TEXT] [--report FILE] [--list] [--update]
+// usage: node run.mjs [--backend tandem|tandem-webgpu] [--browser] [--tfjs 3|4] [--grep TEXT] [--report FILE] [--list]
+//   [--update]
+//   --tfjs: which version of TensorFlow.js, by default 4
 //   --list prints what fails, expected or not
 //   --update makes what fails what is expected to; reasons that are new are what the specs said, to be put better
 
@@ -24,26 +26,28 @@ const TIMEOUT_MS = 900_000;
 const { values: options } = parseArgs({
   options: {
     backend: { type: 'string', default: 'tandem' }, browser: { type: 'boolean', default: false },
-    grep: { type: 'string' }, report: { type: 'string' }, list: { type: 'boolean', default: false }, update: { type: 'boolean', default: false },
+    tfjs: { type: 'string', default: '4' }, grep: { type: 'string' }, report: { type: 'string' }, list: { type: 'boolean', default: false }, update: { type: 'boolean', default: false },
   },
 });
 const { backend, browser } = options;
+const core = { 3: 'tfjs-core-3', 4: '@tensorflow/tfjs-core' }[options.tfjs];
+if (core === undefined) throw new Error(`--tfjs wants 3 or 4, got ${options.tfjs}`);
 if (!['tandem', 'tandem-webgpu'].includes(backend)) throw new Error(`--backend wants tandem or tandem-webgpu, got ${backend}`);
 const onWebGpu = backend === 'tandem-webgpu';
 
 async function runInNode() {
   const file = join(out, 'specs.node.mjs');
-  await bundle(join(here, 'specs.js'), file, false);
+  await bundle(join(here, 'specs.js'), file, false, core);
   const { runSpecs } = await import(pathToFileURL(file).href);
   const runtime = {};
   if (onWebGpu) runtime.gpu = await findGpu();
   // What specs reject on purpose is theirs to look at.
   process.on('unhandledRejection', () => {});
-  return runSpecs({ backend, grep: options.grep, runtime });
+  return runSpecs({ backend, expected: Object.keys(expected), grep: options.grep, runtime });
 }
 
 async function runInChromium() {
-  await bundle(join(here, 'specs.js'), join(out, 'specs.js'), true);
+  await bundle(join(here, 'specs.js'), join(out, 'specs.js'), true, core);
   const page = `import * as tandem from '/dist/index.js';
     globalThis.tandem = tandem;
     const script = document.createElement('script');
@@ -51,7 +55,7 @@ async function runInChromium() {
     await new Promise((resolve) => { script.onload = resolve; document.head.append(script); });
     const { runSpecs } = globalThis.bundled;
     const onProgress = (done) => report({ done });
-    runSpecs({ ...${JSON.stringify({ backend, grep: options.grep })}, onProgress }).then(
+    runSpecs({ ...${JSON.stringify({ backend, expected: Object.keys(expected), grep: options.grep })}, onProgress }).then(
       (result) => report({ end: result }), (error) => report({ end: { error: String(error.stack ?? error) } }));`;
   const server = await serve({
     folders: { '/dist/': dist, '/specs/': out },
@@ -73,25 +77,27 @@ async function runInChromium() {
   }
 }
 
-await mkdir(out, { recursive: true });
-const begin = performance.now();
-const { failures, passed, skipped } = await (browser ? runInChromium() : runInNode());
-const seconds = ((performance.now() - begin) / 1000).toFixed(1);
-
 const target = `${browser ? 'chromium' : 'node'}-${onWebGpu ? 'webgpu' : 'cpu'}`;
 const listFile = join(here, 'expected_failures.json');
 const list = JSON.parse(await readFile(listFile, 'utf8'));
+// Of whatever version.
+const expected = list[target] ?? {};
+
+await mkdir(out, { recursive: true });
+const begin = performance.now();
+const { failures, passed, passes, skipped } = await (browser ? runInChromium() : runInNode());
+const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+
 if (options.update) {
-  const old = list[target] ?? {};
-  list[target] = Object.fromEntries(Object.entries(failures).map(([name, said]) => [name, old[name] ?? said.split('\n')[0]]));
+  const said = Object.fromEntries(Object.entries(failures).map(([name, text]) => [name, text.split('\n')[0]]));
+  list[target] = { ...said, ...expected };
+  for (const name of passes) delete list[target][name];
   await writeFile(listFile, `${JSON.stringify(list, null, 2)}\n`);
 }
-const expected = list[target] ?? {};
 const names = Object.keys(failures);
 const unexpected = names.filter((name) => !(name in expected));
-const passes = options.grep === undefined ? Object.keys(expected).filter((name) => !(name in failures)) : [];
-console.log(`${target}: ${passed} of ${passed + skipped + names.length} specs passed, ${skipped} skipped, ` +
-  `${names.length} failed, ${unexpected.length} of these not expected, in ${seconds} s`);
+console.log(`${target}, TensorFlow.js ${options.tfjs}: ${passed} of ${passed + skipped + names.length} specs passed, ` +
+  `${skipped} skipped, ${names.length} failed, ${unexpected.length} of these not expected, in ${seconds} s`);
 for (const name of options.list ? names : unexpected) console.log(`FAILED ${name}\n    ${failures[name].split('\n')[0]}`);
 for (const name of passes) console.log(`FAILED to fail, so that it is to be left out of expected_failures.json: ${name}`);
 if (options.report) {

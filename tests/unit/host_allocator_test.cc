@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "failing_heap.h"
@@ -95,8 +96,8 @@ TEST(HostAllocatorTest, SmallBuffersCostOneRequestToTheSystem) {
 }
 
 TEST(HostAllocatorTest, FreedBlocksAreUsedAgain) {
-  const auto allocator = HostAllocator::Create({});
-  for (size_t size : {5 * kKiB, 20 * kKiB, 40 * kKiB, 5 * kMiB}) {
+  for (size_t size : {5 * kKiB, 20 * kKiB, 40 * kKiB, 5 * kMiB, 50 * kMiB}) {
+    const auto allocator = HostAllocator::Create({});
     const HostAllocator::Stats before = allocator->stats();
     const void* const first = Allocate(*allocator, size)->data();
     EXPECT_GE(allocator->stats().bytes_cached - before.bytes_cached, size);
@@ -117,6 +118,57 @@ TEST(HostAllocatorTest, BlocksAreAtMostAQuarterLargerThanAsked) {
     EXPECT_GE(kept, size);
     EXPECT_LE(kept, size + size / 4 + 64);
   }
+}
+
+TEST(HostAllocatorTest, LargeBuffersOfAllSizesUseTheSameMemory) {
+  const auto allocator = HostAllocator::Create({});
+  const auto* const first = static_cast<const char*>(Allocate(*allocator, 5 * kMiB)->data());
+  std::vector<Buffer> buffers;
+  buffers.reserve(40);
+  const int64_t requests = thread_heap.num_allocations;
+  for (size_t i = 0; i < 40; ++i) buffers.push_back(Allocate(*allocator, (i % 3 + 1) * 50 * kKiB));
+  EXPECT_EQ(thread_heap.num_allocations, requests);
+  for (const Buffer& buffer : buffers) {
+    const auto* const data = static_cast<const char*>(buffer->data());
+    EXPECT_TRUE(data >= first && data + buffer->size() <= first + 5 * kMiB);
+  }
+  // What has been joined again is as large as it was, in whatever order its parts came back.
+  for (const size_t step : {7, 11, 13}) {
+    for (size_t i = 0; i < buffers.size(); ++i) buffers[i * step % buffers.size()].reset();
+    EXPECT_EQ(Allocate(*allocator, 5 * kMiB)->data(), first) << step;
+    EXPECT_EQ(thread_heap.num_allocations, requests) << step;
+    for (size_t i = 0; i < 40; ++i) buffers[i] = Allocate(*allocator, (i * step % 5 + 1) * 33 * kKiB);
+  }
+  EXPECT_EQ(thread_heap.num_allocations, requests);
+}
+
+TEST(HostAllocatorTest, LargeBuffersKeepTheirContents) {
+  const auto allocator = HostAllocator::Create({.cache_limit = 3 * kMiB});
+  std::vector<std::pair<Buffer, unsigned char>> buffers(60);
+  uint32_t random = 1;
+  const auto check = [](const std::pair<Buffer, unsigned char>& held) {
+    const auto* const data = static_cast<const unsigned char*>(held.first->data());
+    for (size_t i = 0; i < held.first->size(); i += 509) {
+      if (data[i] != held.second) return false;
+    }
+    return held.first->size() == 0 || data[held.first->size() - 1] == held.second;
+  };
+  for (int round = 0; round < 20000; ++round) {
+    random = random * 1664525 + 1013904223;
+    auto& held = buffers[(random >> 8) % buffers.size()];
+    if (held.first) {
+      ASSERT_TRUE(check(held));
+      held.first.reset();
+      if (round % 3 == 0) continue;
+    }
+    held = {Allocate(*allocator, 20 * kKiB + random % (300 * kKiB)), static_cast<unsigned char>(round)};
+    std::memset(held.first->data(), held.second, held.first->size());
+    if (round % 997 == 0) allocator->Trim();
+  }
+  for (auto& held : buffers) held.first.reset();
+  allocator->Trim();
+  EXPECT_EQ(allocator->stats().bytes_cached, 0u);
+  EXPECT_EQ(allocator->stats().bytes_in_use, 0u);
 }
 
 TEST(HostAllocatorTest, SmallBlocksAreNotKept) {
@@ -309,12 +361,12 @@ TEST(HostAllocatorTest, ER5_KeptBlocksGoBackBeforeTheSystemsNoIsFinal) {
   const auto allocator = HostAllocator::Create({});
   Allocate(*allocator, kMiB).reset();
   const Buffer held = Allocate(*allocator, 10);
-  thread_heap.largest = 4 * kMiB;
-  const Status status = allocator->Allocate(5 * kMiB).status();
+  thread_heap.largest = 40 * kMiB;
+  const Status status = allocator->Allocate(50 * kMiB).status();
   const Status small = allocator->Allocate(10).status();
   thread_heap.largest = SIZE_MAX;
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(status.message(), "cannot allocate 5242880 bytes for a tensor: 10 bytes in use, no limit");
+  EXPECT_EQ(status.message(), "cannot allocate 52428800 bytes for a tensor: 10 bytes in use, no limit");
   EXPECT_TRUE(small.ok());
   EXPECT_EQ(allocator->stats().bytes_cached, 0u);
   EXPECT_EQ(allocator->stats().peak_bytes_in_use, kMiB);

@@ -167,6 +167,69 @@ TEST_F(ProgramEpiloguesTest, PR5_AConstantVectorIsABias) {
              Three({1, 3, 3, 2}, {1, 1, 2, 3}, {1}), 1);
 }
 
+// A residual: the fourth input is added to the sum with the bias, before the activation.
+class ResidualTest : public ProgramEpiloguesTest {
+ protected:
+  static std::string Residual(std::string_view op, std::string_view attrs, std::string_view sum,
+                              std::string_view activation = "") {
+    std::string text =
+        "func @main(%x: !corert.tensorhandle, %y: !corert.tensorhandle, %z: !corert.tensorhandle, %w: "
+        "!corert.tensorhandle) -> !corert.tensorhandle {\n  %cpu = corert.get_op_handler(\"cpu\")\n  %p = "
+        "corert.executeop(%cpu) \"" +
+        std::string(op) + "\"(%x, %y) {" + std::string(attrs) +
+        "}\n  %b = corert.executeop(%cpu) \"tf.BiasAdd\"(%p, %z)\n  %s = corert.executeop(%cpu) \"tf.AddV2\"(" +
+        std::string(sum) + ")\n";
+    const bool is_activated = !activation.empty();
+    if (is_activated) text += "  %r = corert.executeop(%cpu) \"" + std::string(activation) + "\"(%s)\n";
+    return text + "  tfrt.return " + (is_activated ? "%r" : "%s") + " : !corert.tensorhandle\n}\n";
+  }
+  template <typename T = float>
+  std::vector<TensorHandle> Four(const TensorShape& x, const TensorShape& y, const TensorShape& z,
+                                 const TensorShape& w) {
+    std::vector<TensorHandle> inputs = Three<T>(x, y, z);
+    inputs.push_back(Numbers<T>(w, 4));
+    return inputs;
+  }
+};
+
+TEST_F(ResidualTest, PR5_ResidualsOfProductsAreAddedInPlace) {
+  const auto inputs = Four({11, 7}, {7, 9}, {9}, {11, 9});
+  ExpectBits(Residual("tf.MatMul", "", "%b, %w"), inputs, 1);
+  ExpectBits(Residual("tf.MatMul", "", "%w, %b", "tf.Relu"), inputs, 1);
+  ExpectBits(Residual("tf.MatMul", "", "%b, %w", "tf.LeakyRelu"), inputs, 1);
+  ExpectNear(Residual("tf.MatMul", "", "%b, %w", "tandem.Gelu"), inputs, 1);
+  ExpectBits(Residual("tf.MatMul", "transpose_b = true", "%b, %w", "tf.Relu"), Four({2, 300}, {70, 300}, {70}, {2, 70}),
+             1);
+  ExpectBits(Residual("tf.MatMul", "", "%b, %w"), Four<double>({5, 7}, {7, 1}, {1}, {5, 1}), 1);
+  ExpectBits(Residual("tf.MatMul", "", "%b, %w"), Four({200, 300}, {300, 130}, {130}, {200, 130}), 1);
+  ExpectNear(Residual("tf.MatMul", "", "%b, %w", "tf.Relu"), Four<BFloat16>({40, 30}, {30, 600}, {600}, {40, 600}), 1,
+             1e-2);
+}
+
+TEST_F(ResidualTest, PR5_ResidualsOfConvolutionsAreAddedInPlace) {
+  constexpr std::string_view kSame = R"(strides = [1, 1, 1, 1], padding = "SAME")";
+  // Single pixels of several panels of channels, windows, and few pixels, which are products of matrices.
+  const auto pixels = Four({1, 14, 14, 24}, {1, 1, 24, 70}, {70}, {1, 14, 14, 70});
+  ExpectBits(Residual("tf.Conv2D", kSame, "%b, %w"), pixels, 1);
+  ExpectBits(Residual("tf.Conv2D", kSame, "%w, %b", "tf.Relu6"), pixels, 1);
+  ExpectNear(Residual("tf.Conv2D", kSame, "%w, %b", "tf.Tanh"), pixels, 1);
+  ExpectBits(Residual("tf.Conv2D", kSame, "%b, %w", "tf.Relu"), Four({2, 9, 7, 5}, {3, 3, 5, 40}, {40}, {2, 9, 7, 40}),
+             1);
+  ExpectBits(Residual("tf.Conv2D", kSame, "%b, %w"), Four({1, 4, 3, 16}, {1, 1, 16, 33}, {33}, {1, 4, 3, 33}), 1);
+  ExpectNear(Residual("tf.Conv2D", kSame, "%b, %w", "tf.Relu"),
+             Four<Float16>({2, 9, 7, 5}, {3, 3, 5, 40}, {40}, {2, 9, 7, 40}), 1, 2e-3);
+  ExpectBits(Residual("tf.DepthwiseConv2dNative", kSame, "%b, %w", "tf.Relu"),
+             Four({1, 6, 6, 8}, {3, 3, 8, 1}, {8}, {1, 6, 6, 8}), 2);
+}
+
+TEST_F(ResidualTest, PR5_WhatIsNoResidualRunsOpByOp) {
+  ExpectBits(Residual("tf.MatMul", "", "%b, %w", "tf.Relu"), Four({11, 7}, {7, 9}, {9}, {1, 9}), 4);
+  ExpectBits(Residual("tf.MatMul", "", "%b, %w"), Four({1, 7}, {7, 9}, {9}, {11, 9}), 3);
+  // The sum with itself.
+  ExpectBits(Residual("tf.MatMul", "", "%b, %b"), Four({11, 7}, {7, 9}, {9}, {1}), 2);
+  ExpectSameError(Residual("tf.MatMul", "", "%b, %w"), Four({11, 7}, {7, 9}, {9}, {2, 9}), "tf.AddV2", 5);
+}
+
 TEST_F(ProgramEpiloguesTest, PR5_ChannelsOfBothAreTheSame) {
   const auto biased = [](std::string_view bias_format) {
     return Text(R"(  %p = corert.executeop(%cpu) "tf.Conv2D"(%x, %y) {strides = [1, 1, 1, 1], padding = "SAME", )"

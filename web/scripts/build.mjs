@@ -33,7 +33,9 @@ const FILES = [
 ];
 
 // The entries of the package, by the names of their sources.
-const ENTRIES = { index: 'index', cpu: 'cpu', methods: 'methods', static: 'static', 'static-cpu': 'static_cpu' };
+const ENTRIES = {
+  index: 'index', cpu: 'cpu', docs: 'docs', methods: 'methods', static: 'static', 'static-cpu': 'static_cpu',
+};
 // Scripts that the browser's entries load when there is a device, and when there is to do with programs.
 const SCRIPTS = { webgpu: 'src/wasm/webgpu/webgpu.ts', programs: 'src/wasm/programs/programs.ts' };
 
@@ -41,7 +43,7 @@ const SCRIPTS = { webgpu: 'src/wasm/webgpu/webgpu.ts', programs: 'src/wasm/progr
 const forNode = {
   name: 'for-node',
   setup(build) {
-    build.onResolve({ filter: /^\.\/(platform\.browser|files_all|files_cpu)\.js$/ }, ({ path }) => (
+    build.onResolve({ filter: /^\.\/(platform\.browser|files_all|files_cpu|op_docs)\.js$/ }, ({ path }) => (
       { path: join(root, 'src', `${path.slice(2).replace(/(\.browser)?\.js$/, '')}.node.ts`) }));
   },
 };
@@ -99,12 +101,13 @@ async function bundleScript(name, source) {
 // For what has no ES modules: all entries in one file, for the same reason as above. Here modules are always files.
 async function bundleCommonJs() {
   const folder = join(dist, 'cjs');
-  const entries = { index: 'index', cpu: 'cpu', static: 'index', 'static-cpu': 'cpu' };
+  const entries = { index: 'index', cpu: 'cpu', docs: 'docs', static: 'index', 'static-cpu': 'cpu' };
   await esbuild.build({
     ...common,
     stdin: {
       contents: `export * as index from './src/index.ts';
         export * as cpu from './src/cpu.ts';
+        export * as docs from './src/docs.ts';
         export const methods = () => require('./src/methods.ts');`,
       resolveDir: root,
     },

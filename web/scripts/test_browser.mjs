@@ -49,8 +49,8 @@ async function bundleTests(folder, outfile) {
     plugins: [{
       name: 'served',
       setup({ onResolve, onLoad }) {
-        onResolve({ filter: /^tandem-rt(\/methods)?$/ }, ({ path }) => (
-          { path: path === 'tandem-rt' ? '/dist/index.js' : '/dist/methods.js', external: true }));
+        onResolve({ filter: /^tandem-rt(\/(docs|methods))?$/ }, ({ path }) => (
+          { path: `/dist/${path === 'tandem-rt' ? 'index' : path.slice(10)}.js`, external: true }));
         onResolve({ filter: /^mocha$/ }, () => ({ path: 'mocha', namespace: 'page' }));
         onLoad({ filter: /.*/, namespace: 'page' }, () => ({
           contents: 'export const { describe, it, before, after, beforeEach, afterEach } = globalThis;',

@@ -22,9 +22,12 @@ export type { GpuMemoryInfo } from './gpu.js';
 export type { ImageOptions, ImageSource } from './image.js';
 export type { MemoryInfo } from './memory.js';
 export type { Nested, NestedLike, Scalar, ScalarLike, TensorLike } from './nested.js';
+export { toImageData, toPixels } from './pixels.js';
+export type { PixelData, PixelOptions, PixelTarget } from './pixels.js';
 export type {
   Divergence, Layer, Layers, LoadProgramOptions, LogLayer, NanFinding, NanGuardLayer, OpProfile, ProfileTimes, Program,
-  ProgramFunction, ProgramSource, Recordable, Recording, RecordOptions, ShadowLayer, ShadowReport, Weights,
+  ProgramFunction, ProgramSource, Recordable, Recording, RecordOptions, ShadowLayer, ShadowReport, SubstituteLayer,
+  SubstitutionAttr, SubstitutionRule, Weights,
 } from './programs.js';
 export type { ArgDefinition, AttrDefinition, OpDefinition } from './registry.js';
 export type { Request, RequestOptions } from './request.js';

@@ -4615,8 +4615,8 @@ const fusedConv2dOp = /* @__PURE__ */ defineOp(
 /** Attributes of {@link fusedConv2d}. */
 export interface FusedConv2dOptions {
   /**
-   * 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid'.
-   * Default: [].
+   * 'BiasAdd' or 'FusedBatchNorm', alone or followed by 'Add', by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh',
+   * 'Sigmoid', or by both. Default: [].
    */
   fusedOps?: readonly string[];
   /** Added to the variance. Default: 0.0001. */
@@ -4650,7 +4650,7 @@ export interface FusedConv2dOptions {
  * @param filter [rows, columns, input channels, output channels]; not empty.
  * @param args Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale,
  *   offset, mean and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's
- *   x.
+ *   x. For 'Add', after them, a tensor of the output's shape.
  * @param strides Four numbers in the order of dataFormat: steps of the window; 1 for batch and channels.
  * @param padding 'SAME': the output has input / stride elements, rounded up, and the padding of zeros that this takes
  *   is divided equally, the odd one behind; 'VALID': none; 'EXPLICIT': as explicitPaddings say.
@@ -4742,8 +4742,8 @@ export interface FusedMatMulOptions {
   /** Default: false. */
   transposeB?: boolean;
   /**
-   * 'BiasAdd', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid', 'GeluExact',
-   * 'GeluApproximate'. Default: [].
+   * 'BiasAdd', alone or followed by 'Add', by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid',
+   * 'GeluExact', 'GeluApproximate', or by both. Default: [].
    */
   fusedOps?: readonly string[];
   /** Has no effect: no op that can be fused takes it. Default: 0.0001. */
@@ -4752,17 +4752,17 @@ export interface FusedMatMulOptions {
   leakyreluAlpha?: number;
 }
 /**
- * Product of two matrices with a bias added to each row, and an activation of the sums if asked for.
+ * Product of two matrices with a bias added to each row, and a tensor and an activation if asked for.
  *
- * The same as tf.MatMul, tf.BiasAdd and the activation one after the other, but without the tensors in between; f16 and
- * bf16 are rounded once, at the end. GeluExact is x * (1 + erf(x / sqrt(2))) / 2, GeluApproximate x * (1 + tanh(sqrt(2
- * / pi) * (x + 0.044715 * x^3))) / 2.
+ * The same as tf.MatMul, tf.BiasAdd, tf.AddV2 and the activation one after the other, but without the tensors in
+ * between; f16 and bf16 are rounded once, at the end. GeluExact is x * (1 + erf(x / sqrt(2))) / 2, GeluApproximate x *
+ * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2.
  *
  * tf._FusedMatMul(a: T, b: T, args: num_args * T) gives product: T; T: f16, bf16, f32 or f64.
  *
  * @param a A matrix [m, k], or [k, m] if transposeA.
  * @param b A matrix [k, n], or [n, k] if transposeB.
- * @param args One vector [n], the bias.
+ * @param args A vector [n], the bias; for 'Add', after it, a tensor [m, n].
  */
 export function fusedMatMul<D extends DType = DType>(
   a: TensorInput<D>, b: TensorInput<D>, args: readonly TensorInput<D>[], options?: FusedMatMulOptions,

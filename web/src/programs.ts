@@ -126,7 +126,8 @@ export interface Recording<Result> {
 
 /** A layer over the device that ops run on, by its name or with options. */
 export type Layer =
-  'profile' | 'nan-guard' | 'log' | `shadow:${string}` | NanGuardLayer | ShadowLayer | LogLayer | { layer: 'profile' };
+  'profile' | 'nan-guard' | 'log' | `shadow:${string}` | NanGuardLayer | ShadowLayer | LogLayer | SubstituteLayer |
+  { layer: 'profile' };
 
 /** What the layer 'nan-guard' looks for, and what becomes of it. */
 export interface NanGuardLayer {
@@ -162,6 +163,40 @@ export interface LogLayer {
   /** How many elements of a tensor. Default: 8. */
   readonly maxElements?: number | undefined;
 }
+
+/** What the layer 'substitute' has run instead of what is called. */
+export interface SubstituteLayer {
+  readonly layer: 'substitute';
+  /**
+   * Of several rules for a call the first counts. A text is a table as JSON, as the command-line tool reads it:
+   * `{ "substitutions": [RULE, ...] }`.
+   */
+  readonly rules: readonly SubstitutionRule[] | string;
+}
+
+/** Calls that fit are calls of another op, which may be one of `registerOp`. */
+export interface SubstitutionRule {
+  /** The op that is called: 'tf.MatMul'. */
+  readonly op: string;
+  /**
+   * What the first inputs are: 'f32[2,?]' (any second size), 'f32[]' (a scalar), 'f32' (any shape), '*[2,3]' (any
+   * dtype), '*'. Default: any.
+   */
+  readonly inputs?: readonly string[] | undefined;
+  /** Attributes that the call has, by itself or by default. */
+  readonly attrs?: Readonly<Record<string, SubstitutionAttr>> | undefined;
+  /**
+   * The op that runs, with the same inputs and with these attributes, of which `{ from }` is that of the call; without
+   * `attrs`, with those that both ops have by one name and kind.
+   */
+  readonly use: {
+    readonly op: string;
+    readonly attrs?: Readonly<Record<string, SubstitutionAttr | { readonly from: string }>> | undefined;
+  };
+}
+
+/** An attribute in a rule; dtypes are texts, shapes lists. */
+export type SubstitutionAttr = boolean | number | string | readonly SubstitutionAttr[];
 
 /** Durations of several calls, in milliseconds; all 0 while there is none. */
 export interface ProfileTimes {

@@ -8,6 +8,7 @@ import type { Engine } from './engine.js';
 import { errorIn } from './errors.js';
 import type { Entry } from './errors.js';
 import { Op } from './op.js';
+import { textsOfOps } from './op_docs.js';
 
 /** An input or a result of an op. Its element type is `dtype`, or that of the attribute `type_attr`. */
 export interface ArgDefinition {
@@ -41,7 +42,9 @@ export interface AttrDefinition {
 /** An op. */
 export interface OpDefinition {
   readonly name: string;
-  /** What it computes; the first sentence is a summary. */
+  /**
+   * What it computes; the first sentence is a summary. In browsers ops of TensorFlow's have it with `tandem-rt/docs`.
+   */
   readonly doc: string;
   readonly side_effects: boolean;
   /**
@@ -95,17 +98,26 @@ export function isListed(arg: ArgDefinition | undefined): boolean {
 
 /** The ops of an engine by name. One for each engine, read when it is first needed. */
 export class Registry {
-  readonly definitions: readonly OpDefinition[];
+  private readonly undocumented: readonly OpDefinition[];
+  private documented: readonly OpDefinition[] | undefined;
   private readonly byName = new Map<string, Found>();
 
   constructor(private readonly engine: Engine) {
-    this.definitions = (JSON.parse(engine.registryJson()) as { ops: OpDefinition[] }).ops;
-    for (const definition of this.definitions) {
+    this.undocumented = (JSON.parse(engine.registryJson()) as { ops: OpDefinition[] }).ops;
+    for (const definition of this.undocumented) {
       const op = new Op(definition.name, inputsText(definition), attrsText(definition), true);
       const isSimple = definition.outputs.length === 1 &&
         [...definition.inputs, ...definition.outputs].every((arg) => !isListed(arg));
       this.byName.set(definition.name, { definition, op, isSimple });
     }
+  }
+
+  /** With what is known of their texts by now. */
+  get definitions(): readonly OpDefinition[] {
+    const texts = textsOfOps();
+    if (texts === undefined) return this.undocumented;
+    this.documented ??= this.undocumented.map((op) => ({ ...op, doc: texts[op.name] ?? op.doc }));
+    return this.documented;
   }
 
   /** NotFound, with the name that is most like it, if there is no such op. */

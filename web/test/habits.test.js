@@ -117,6 +117,15 @@ describe('habits', () => {
     checkError(thrownBy(() => sum(x, 0, { keepDim: true })), 'InvalidArgument', /did you mean keepDims/);
   });
 
+  it('the list of ops says what each computes', async () => {
+    const { docOf } = await import('tandem-rt/docs');
+    expect(docOf('tf.MatMul')).to.match(/^Product of two matrices/);
+    expect(docOf('toString')).to.equal(undefined);
+    const ops = rt.ops();
+    expect(ops.filter(({ doc }) => doc.length < 10 || !/[.:]/.test(doc)).map(({ name }) => name)).to.deep.equal([]);
+    expect(ops.find(({ name }) => name === 'tf.MatMul').doc).to.equal(docOf('tf.MatMul'));
+  });
+
   it('ops are methods for those that import them', async () => {
     expect('relu' in Tensor.prototype).to.equal(false);
     await import('tandem-rt/methods');

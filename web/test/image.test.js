@@ -6,8 +6,9 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
+import { cast, toImageData, toPixels } from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
-import { errorOf } from './errors.js';
+import { checkError, errorOf, rejectionOf } from './errors.js';
 
 // Two rows of three pixels: red, green, blue; white, black, and a half transparent grey.
 const PIXELS = Uint8ClampedArray.of(
@@ -164,6 +165,85 @@ describe('images', () => {
       const error = errorOf(() => rt.fromImage(bitmap));
       expect(error.code).to.equal('Unimplemented');
       expect(error.message).to.match(/expected an environment with canvases for ImageBitmap, got none: pass an/);
+    });
+  }
+});
+
+describe('pixels of tensors', () => {
+  let rt;
+  before(async () => {
+    rt = await createRuntime({ device: 'cpu' });
+  });
+  after(() => rt.dispose());
+
+  it('are those that the tensor was made of', async () => {
+    const image = await toImageData(rt.fromImage(IMAGE, { channels: 4 }));
+    expect([image.width, image.height]).to.deep.equal([3, 2]);
+    expect(image.data).to.deep.equal(PIXELS);
+    if (typeof ImageData !== 'undefined') expect(image).to.be.instanceOf(ImageData);
+    expect(await rt.fromImage(image).array()).to.deep.equal(COLORS);
+    expect(await toPixels(rt.fromImage(IMAGE, { channels: 4, normalize: true }))).to.deep.equal(PIXELS);
+  });
+
+  it('are grey of one channel or none, and opaque without alpha', async () => {
+    const grey = [0, 0, 0, 255, 128, 128, 128, 255, 255, 255, 255, 255];
+    for (const shape of [[1, 3], [1, 3, 1]]) {
+      expect(Array.from(await toPixels(rt.tensor([0, 0.5, 1], shape)))).to.deep.equal(grey);
+    }
+    expect(Array.from(await toPixels(rt.tensor([[[1, 0, 0.2]]])))).to.deep.equal([255, 0, 51, 255]);
+  });
+
+  it('have every dtype of real numbers, and any largest element', async () => {
+    const ones = [255, 255, 255, 255];
+    for (const dtype of ['f16', 'bf16', 'f32', 'f64', 'bool']) {
+      expect(Array.from(await toPixels(cast(rt.tensor([[1]]), dtype))), dtype).to.deep.equal(ones);
+    }
+    for (const dtype of ['u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64']) {
+      const tens = cast(rt.tensor([[10]]), dtype);
+      expect(Array.from(await toPixels(tens)), dtype).to.deep.equal([10, 10, 10, 255]);
+      expect(Array.from(await toPixels(tens, undefined, { max: 10 })), dtype).to.deep.equal(ones);
+    }
+  });
+
+  it('are within 0 and 255 for any element', async () => {
+    const bytes = await toPixels(rt.tensor([[-1, 2, NaN, Infinity, -Infinity]]));
+    expect(Array.from(bytes).filter((_, i) => i % 4 === 0)).to.deep.equal([0, 255, 0, 255, 0]);
+  });
+
+  it('are refused for what is no image, and errors arrive', async () => {
+    for (const [tensor, options, text] of [
+      [rt.tensor([1, 2]), {}, /expected a tensor \[height, width\] or \[height, width, 1, 3 or 4\].*got f32\[2\]/],
+      [rt.zeros([2, 2, 2]), {}, /got f32\[2,2,2\]/],
+      [rt.zeros([0, 2]), {}, /at least one pixel, got f32\[0,2\]/],
+      [rt.tensor([['a']]), {}, /expected a tensor of real numbers, got string\[1,1\]/],
+      [rt.zeros([1, 1], 'c64'), {}, /expected a tensor of real numbers, got c64\[1,1\]/],
+      [rt.zeros([1, 1]), { max: 0 }, /expected max to be a finite number above 0, got 0/],
+      [rt.zeros([1, 1]), { max: '1' }, /expected max to be a finite number above 0/],
+      [[[1]], {}, /expected a tensor, got/],
+    ]) {
+      const error = await rejectionOf(toImageData(tensor, options));
+      checkError(error, 'InvalidArgument', text);
+      expect(error.message).to.match(/^\[toImageData\] /);
+      expect(error.location).to.match(/test/);
+    }
+    const gone = rt.zeros([1, 1]);
+    gone.dispose();
+    checkError(await rejectionOf(toPixels(gone)), 'FailedPrecondition', /disposed/);
+    checkError(await rejectionOf(toPixels(rt.zeros([1, 1]), {})), 'InvalidArgument', /\[toPixels\] expected a canvas/);
+    const reason = new Error('enough');
+    expect(await rejectionOf(toPixels(rt.zeros([1, 1]), undefined, { signal: AbortSignal.abort(reason) })))
+      .to.equal(reason);
+  });
+
+  if (typeof OffscreenCanvas !== 'undefined') {
+    it('are drawn on a canvas, which gets their size', async () => {
+      const canvas = new OffscreenCanvas(7, 7);
+      await toPixels(rt.fromImage(IMAGE), canvas);
+      expect([canvas.width, canvas.height]).to.deep.equal([3, 2]);
+      expect(await rt.fromImage(canvas).array()).to.deep.equal(COLORS);
+      const other = new OffscreenCanvas(1, 1);
+      other.getContext('bitmaprenderer');
+      checkError(await rejectionOf(toPixels(rt.fromImage(IMAGE), other)), 'FailedPrecondition', /draw on a canvas of its/);
     });
   }
 });

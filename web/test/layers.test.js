@@ -6,7 +6,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 
-import { add, log, matMul, mul } from 'tandem-rt';
+import { add, log, matMul, mul, sum } from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
 import { checkError, expectError, rejectionOf } from './errors.js';
 
@@ -191,5 +191,72 @@ describe('layers', () => {
     expectError(() => layers.profile(), 'FailedPrecondition', /disposed of/);
     expectError(() => layers.resetProfile(), 'FailedPrecondition', /disposed of/);
     checkError(await rejectionOf(rt.setLayers([])), 'FailedPrecondition', /disposed of/);
+  });
+
+  it('OH-4a: substitute runs what rules say in place of what is called', async () => {
+    const rt = await createRuntime({ device: 'cpu', trackLocations: true });
+    let calls = 0;
+    await rt.registerOp({
+      name: 'my.Sum', inputs: ['x: T', 'y: T'], outputs: ['z: T'], attrs: ['T: {float}'],
+      metadata: ['x'],
+      kernel({ inputs: [x, y] }) {
+        ++calls;
+        return x.data.map((value, i) => value + y.data[i] + 100);
+      },
+    });
+    const x = rt.tensor([1, 2]);
+    await rt.setLayers(['profile', { layer: 'substitute', rules: [
+      { use: { op: 'my.Sum' }, op: 'tf.AddV2', inputs: ['f32[2]', 'f32[2]'] },
+      { op: 'tf.Log', use: { op: 'tf.Neg' } },
+    ] }]);
+    expect(rt.layers.names).to.deep.equal(['profile', 'substitute']);
+    expect(await add(x, x).array()).to.deep.equal([102, 104]);
+    expect(await add(x, [[1, 1]]).array()).to.deep.equal([[2, 3]]);
+    expect(await add(rt.tensor([1, 2], { dtype: 'i32' }), [1, 1]).array()).to.deep.equal([2, 3]);
+    const loaded = await rt.loadProgram(ADD);
+    expect(await loaded.run('main', [x])[0].array()).to.deep.equal([-102, -104]);
+    expect(calls).to.equal(2);
+    // What callers see is what they called.
+    expect(rt.layers.profile().map(({ op }) => op).sort()).to.deep.equal(['tf.AddV2', 'tf.AddV2', 'tf.Log']);
+    await rt.setLayers([]);
+    expect(await add(x, x).array()).to.deep.equal([2, 4]);
+    await rt.dispose();
+  });
+
+  it('OH-4a: tables are texts, too, and attributes come from rules and calls', async () => {
+    const rt = await createRuntime({ device: 'cpu' });
+    const x = rt.tensor([[-1, 2], [3, -4]]);
+    const table = JSON.stringify({ substitutions: [
+      { op: 'tf.Relu6', use: { op: 'tf.LeakyRelu', attrs: { alpha: 0.5 } } },
+      { op: 'tf.Sum', attrs: { keep_dims: true }, use: { op: 'tf.Max', attrs: { keep_dims: { from: 'keep_dims' } } } },
+    ] });
+    // The same rules again are the same table.
+    for (let i = 0; i < 3; ++i) await rt.setLayers([{ layer: 'substitute', rules: table }]);
+    expect(await rt.execute('tf.Relu6', [x])[0].array()).to.deep.equal([[-0.5, 2], [3, -2]]);
+    expect(await sum(x, 1).array()).to.deep.equal([1, -1]);
+    expect(await sum(x, 1, { keepDims: true }).array()).to.deep.equal([[2], [3]]);
+    await rt.dispose();
+  });
+
+  it('wrong rules are errors that tell the place, and change nothing', async () => {
+    const rt = await createRuntime({ device: 'cpu' });
+    const wrong = async (rules, text, code = 'InvalidArgument') => {
+      checkError(await rejectionOf(rt.setLayers([{ layer: 'substitute', rules }])), code, text);
+    };
+    const right = { op: 'tf.Relu', use: { op: 'tf.Neg' } };
+    await wrong([right, { op: 'tf.Rleu', use: { op: 'tf.Neg' } }], /substitutions:3:\d+: .*tf\.Rleu/, 'NotFound');
+    await wrong([{ op: 'tf.Relu' }], /substitutions:2:\d+: .*"use"/);
+    await wrong([{ ...right, inputs: ['f32[2'] }], /substitutions:2:\d+/);
+    await wrong([{ ...right, input: [] }], /key "input" is not known, did you mean "inputs"/);
+    await wrong([{ op: 'tf.Relu', use: { library: 'x.so', function: 'f' } }], /substitutions:2:\d+: /,
+      'Unimplemented');
+    await wrong('{', /substitutions:1:2/);
+    await wrong([3], /expected a rule of the layer 'substitute' to be an object/);
+    await wrong(undefined, /expected the rules of the layer 'substitute' to be an array, got undefined/);
+    await wrong([{ ...right, attrs: { x: 1n } }], /BigInt/);
+    expect(rt.layers).to.equal(undefined);
+    const x = rt.tensor([-1, 2]);
+    expect(await rt.execute('tf.Relu', [x])[0].array()).to.deep.equal([0, 2]);
+    await rt.dispose();
   });
 });

@@ -111,6 +111,49 @@ describe('the backend of TensorFlow.js', () => {
     expect(line).to.match(/tfjs|tests\.js/);
   });
 
+  // The elements [row, column] of one channel that each window has, row by row.
+  function windowsOf(size, outSize, { filter, strides, before }) {
+    const range = (o) => Array.from({ length: filter }, (_, i) => o * strides - before + i).filter((i) => i >= 0 && i < size);
+    return Array.from({ length: outSize ** 2 }, (_, i) => (
+      range(Math.floor(i / outSize)).flatMap((row) => range(i % outSize).map((col) => row * size + col))));
+  }
+
+  it('pools images with padding that windows may have nothing but', () => {
+    const values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3];
+    const x = tf.tensor4d(values, [1, 4, 4, 1]);
+    const cases = [[2, 1, 1, undefined], [2, 3, 1, 'ceil'], [2, 2, 4, 'floor'], [1, 1, 2, 'floor']];
+    for (const [filter, strides, before, rounding] of cases) {
+      const max = tf.maxPool(x, filter, strides, before, rounding);
+      const windows = windowsOf(4, max.shape[1], { filter, strides, before });
+      expect([...max.dataSync()], `max ${filter} ${strides} ${before}`).to.deep.equal(
+        windows.map((at) => Math.max(...at.map((i) => values[i]))));
+      const means = windows.map((at) => (at.length === 0 ? 0 : at.reduce((sum, i) => sum + values[i], 0) / at.length));
+      tf.test_util.expectArraysClose(tf.avgPool(x, filter, strides, before, rounding).dataSync(), means);
+      const gradient = tf.engine().runKernel('MaxPoolGrad', { dy: tf.onesLike(max), input: x, output: max },
+        { filterSize: filter, strides, pad: before, dimRoundingMode: rounding }).dataSync();
+      const expected = new Array(16).fill(0);
+      for (const at of windows.filter((each) => each.length > 0)) {
+        ++expected[at.find((i) => values[i] === Math.max(...at.map((j) => values[j])))];
+      }
+      expect([...gradient], `gradient ${filter} ${strides} ${before}`).to.deep.equal(expected);
+    }
+    expect(errorOf(() => tf.maxPool(x, 2, 3, 2, 'ceil')).message).to.match(/explicit_paddings must be less than ksize/);
+  });
+
+  it('finds the places of largest elements in images that are padded', () => {
+    const values = [3, 1, 4, 1, 5, 9, 2, 6, 8, 3, 5, 7, 1, 2, 3, 4, 5, 6];
+    const x = tf.tensor4d(values, [2, 3, 3, 1]);
+    const windows = windowsOf(3, 2, { filter: 2, strides: 2, before: 1 });
+    const largest = [0, 9].flatMap((first) => windows.map((at) => (
+      at.reduce((best, i) => (values[first + i] > values[first + best] ? i : best)) + first)));
+    for (const includeBatch of [false, true]) {
+      const { indexes, result } = tf.maxPoolWithArgmax(x, 2, 2, 1, includeBatch);
+      expect(result.shape).to.deep.equal([2, 2, 2, 1]);
+      expect([...result.dataSync()]).to.deep.equal(largest.map((i) => values[i]));
+      expect([...indexes.dataSync()]).to.deep.equal(largest.map((i) => (includeBatch ? i : i % 9)));
+    }
+  });
+
   it('keeps strings that are not UTF-8', () => {
     const bytes = [Uint8Array.of(0xff, 0xfe), Uint8Array.of(0x61)];
     const x = tf.tensor1d(bytes, 'string');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// FusedEpilogue: a bias and an activation, computed on a block of sums while it is in the cache.
+// FusedEpilogue: a bias, a tensor to add and an activation, computed on a block of sums while it is in the cache.
 
 #ifndef TANDEM_BACKENDS_CPU_GEMM_FUSED_EPILOGUE_H_
 #define TANDEM_BACKENDS_CPU_GEMM_FUSED_EPILOGUE_H_
@@ -33,8 +33,10 @@ struct FusedEpilogue {
   Activation activation = Activation::kNone;
   T leakyrelu_alpha = 0;
 
-  // x = activation(x + bias) for `rows` rows, `stride` elements apart, of the columns [col, col + cols).
-  void Apply(T* x, int64_t stride, int64_t rows, int64_t col, int64_t cols) const;
+  // x = activation(x + bias + added) for `rows` rows, `stride` elements apart, of the columns [col, col + cols).
+  // `added`, unless null, has that many rows and columns, with `added_stride` elements from row to row.
+  void Apply(T* x, int64_t stride, int64_t rows, int64_t col, int64_t cols, const T* added = nullptr,
+             int64_t added_stride = 0) const;
 };
 
 }  // namespace tandem::cpu

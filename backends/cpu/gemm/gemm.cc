@@ -26,7 +26,11 @@ constexpr int64_t kMaxBlockCols = 2048;
 // What a block of packed B may take of a second-level cache while A's panels pass by it.
 constexpr int64_t kCacheBytes = int64_t{256} << 10;
 // Products of two elements that make a task worth its hand-over: some ten microseconds.
+#ifdef __wasm__
+constexpr int64_t kMinTaskProducts = int64_t{1} << 18;
+#else
 constexpr int64_t kMinTaskProducts = int64_t{1} << 20;
+#endif
 constexpr int64_t kMinTaskElements = int64_t{1} << 15;  // the same for packing, and for vectors times matrices
 
 // Up to so many products, matrices in the cache are multiplied as they lie.
@@ -55,8 +59,9 @@ void ForRanges(WorkQueue* queue, int64_t n, int64_t grain, F&& fn) {
   }
 }
 
-void ApplyEpilogue(const GemmEpilogue& epilogue, void* sums, int64_t ldc, int64_t rows, int64_t col, int64_t cols) {
-  if (epilogue.apply != nullptr) epilogue.apply(epilogue.context, sums, ldc, rows, col, cols);
+void ApplyEpilogue(const GemmEpilogue& epilogue, void* sums, int64_t ldc, int64_t row, int64_t rows, int64_t col,
+                   int64_t cols) {
+  if (epilogue.apply != nullptr) epilogue.apply(epilogue.context, sums, ldc, row, rows, col, cols);
 }
 
 // Room for `count` elements, aligned for the cache: within the object if it suffices, else on the heap.
@@ -79,10 +84,10 @@ class Room {
   alignas(64) std::byte local_[8192];
 };
 
-// A row vector times a matrix that has contiguous rows or columns.
+// A row vector, row `row` of A, times a matrix that has contiguous rows or columns.
 template <typename T>
 Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
-                      const GemmEpilogue& epilogue) {
+                      const GemmEpilogue& epilogue, int64_t row = 0) {
   const GemmKernels<T>& kernels = GetGemmKernels<T>();
   const bool rows = b.col_stride == 1;
   Room<T> contiguous_x(rows || a.col_stride == 1 ? 0 : k);
@@ -103,7 +108,7 @@ Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, M
     part.m = b.data + begin * b.col_stride;
     part.y = c + begin;
     (rows ? kernels.gemv_rows : kernels.gemv_columns)(part);
-    ApplyEpilogue(epilogue, part.y, n, 1, begin, end - begin);
+    ApplyEpilogue(epilogue, part.y, n, row, 1, begin, end - begin);
   });
   return {};
 }
@@ -134,11 +139,11 @@ void MultiplyDirect(const GemmKernels<T>& kernels, WorkQueue* queue, int64_t m, 
       g.accumulate = p > 0;
       kernels.multiply(g);
     }
-    ApplyEpilogue(epilogue, g.c, ldc, rows, col, cols);
+    ApplyEpilogue(epilogue, g.c, ldc, row, rows, col, cols);
   };
   const int64_t task_products = MinTaskProducts(queue);
   if (queue == nullptr || !ProductExceeds(m, n, k, 4 * task_products)) return multiply(0, m, 0, n);
-  const bool by_rows = DivideUp(m, kernels.panel_rows) > DivideUp(n, kernels.panel_cols);
+  const bool by_rows = DivideUp(m, kernels.panel_rows) > std::min<int64_t>(DivideUp(n, kernels.panel_cols), 4 * queue->ParallelismLevel() - 1);
   const int64_t unit = by_rows ? kernels.panel_rows : kernels.panel_cols;
   const int64_t grain = DivideUp(task_products, (by_rows ? n : m) * k * unit);
   ForRanges(queue, DivideUp(by_rows ? m : n, unit), grain, [&](int64_t begin, int64_t end) {
@@ -351,7 +356,7 @@ class PackedProduct {
     if (!is_complete || epilogue_.apply == nullptr) {
       kernels_.multiply(g);
     } else {
-      MultiplyAndFinish(g, first_col_ + col);
+      MultiplyAndFinish(g, first_row_ + row, first_col_ + col);
     }
     if constexpr (!kInPlace) {
       if (!is_complete) return;
@@ -360,7 +365,7 @@ class PackedProduct {
   }
 
   // By so many rows at a time that they are still in the cache for the epilogue.
-  void MultiplyAndFinish(const GemmBlock<T>& whole, int64_t first_col) {
+  void MultiplyAndFinish(const GemmBlock<T>& whole, int64_t first_row, int64_t first_col) {
     const int64_t step = 8 * kernels_.panel_rows;
     GemmBlock<T> g = whole;
     for (int64_t row = 0; row < whole.rows; row += step) {
@@ -368,7 +373,7 @@ class PackedProduct {
       g.a = whole.a + row * whole.depth;
       g.c = whole.c + row * whole.ldc;
       kernels_.multiply(g);
-      ApplyEpilogue(epilogue_, g.c, g.ldc, g.rows, first_col, g.cols);
+      ApplyEpilogue(epilogue_, g.c, g.ldc, first_row + row, g.rows, first_col, g.cols);
     }
   }
 
@@ -438,7 +443,7 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
   if constexpr (std::is_floating_point_v<T>) {
     if (n == 1 && m > 1 && ldc == 1 && epilogue.apply != nullptr) {
       TANDEM_RETURN_IF_ERROR(Gemm<T>(queue, m, n, k, a, b, c, ldc));
-      ApplyEpilogue(epilogue, c, 1, m, 0, 1);
+      ApplyEpilogue(epilogue, c, 1, 0, m, 0, 1);
       return {};
     }
   }
@@ -460,7 +465,7 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
     // add up in another order than everything below, so that the instruction set must not have a say in this.
     if (m <= 3 && k >= 64 && b.row_stride == 1 && b.col_stride != 1) {
       for (int64_t i = 0; i < m; ++i, a.data += a.row_stride, c += ldc) {
-        TANDEM_RETURN_IF_ERROR(MultiplyVector(queue, n, k, a, b, c, epilogue));
+        TANDEM_RETURN_IF_ERROR(MultiplyVector(queue, n, k, a, b, c, epilogue, i));
       }
       return {};
     }

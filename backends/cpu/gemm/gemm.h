@@ -26,10 +26,11 @@ struct MatrixView {
 };
 
 // What else happens to sums of C once they are complete, while they are in the cache: `apply` gets each of them once,
-// in a block of `rows` rows, `ldc` sums apart, of C's columns [col, col + cols); from several threads at once. They are
-// of C's type, but f32 for f16 and bf16, which are rounded afterwards.
+// in a block of C's rows [row, row + rows), `ldc` sums apart, and columns [col, col + cols); from several threads at
+// once. They are of C's type, but f32 for f16 and bf16, which are rounded afterwards.
 struct GemmEpilogue {
-  void (*apply)(const void* context, void* sums, int64_t ldc, int64_t rows, int64_t col, int64_t cols) = nullptr;
+  void (*apply)(const void* context, void* sums, int64_t ldc, int64_t row, int64_t rows, int64_t col,
+                int64_t cols) = nullptr;
   const void* context = nullptr;
 };
 

@@ -255,7 +255,10 @@ Range<T> RangeOf(const T* x, int64_t size) {
     }
     T lanes[kLanes];
     Ops::Store(Ops::Add(sums[0], sums[1]), lanes);
-    for (int64_t lane = 0; lane < kLanes; ++lane) sum += lanes[lane];
+    for (ptrdiff_t width = kLanes / 2; width > 0; width /= 2) {  // not one after the other, which takes long
+      for (ptrdiff_t lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+    }
+    sum = lanes[0];
     largest = Ops::MaxOfLanes(Ops::Max(Ops::Max(most[0], most[1]), Ops::Max(most[2], most[3])));
     smallest = Ops::MinOfLanes(Ops::Min(Ops::Min(least[0], least[1]), Ops::Min(least[2], least[3])));
   }

@@ -37,7 +37,8 @@ class TANDEM_EXPORT HostAllocator : public RefCounted<HostAllocator> {
   // Limits, in bytes.
   struct Options {
     size_t memory_limit = SIZE_MAX;          // bytes of live buffers; beyond it allocation fails
-    size_t cache_limit = size_t{256} << 20;  // bytes of freed blocks kept for reuse
+    size_t cache_limit = size_t{256} << 20;  // bytes of freed blocks kept for reuse; what is free beside a buffer in
+                                             // the same region of memory stays, and may be more
     size_t min_cached_size = 512;            // smaller blocks go straight to the system allocator
     // Called before an allocation of `size` bytes fails because of the limit or the system, on the thread that
     // allocates and without a lock, after kept blocks have been given back. True: something has changed, such as the
@@ -73,7 +74,7 @@ class TANDEM_EXPORT HostAllocator : public RefCounted<HostAllocator> {
 
   Stats stats() const;
   void set_memory_limit(size_t bytes);
-  // Gives kept blocks back to the system.
+  // Gives kept blocks back to the system, but for what is free beside a buffer in the same region of memory.
   void Trim();
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// The caching allocator: blocks of header and data, kept in size classes; small buffers are accounted per group of
-// threads, so that threads which allocate at the same time do not share a cache line.
+// The caching allocator: blocks of header and data. Small ones are kept in size classes and accounted per group of
+// threads, so that threads which allocate at the same time do not share a cache line; large ones are parts of regions.
 
 #include "tandem/host_allocator.h"
 
@@ -14,7 +14,12 @@
 #include <span>
 #include <thread>
 
+#if defined(__linux__) && !defined(__EMSCRIPTEN__)
+#include <sys/mman.h>
+#endif
+
 #include "base/this_thread.h"
+#include "tensor/block_regions.h"
 
 namespace tandem {
 
@@ -32,6 +37,10 @@ constexpr size_t kMaxShardCache = size_t{256} << 10;
 // Under a limit, the bytes a shard may use before it has to ask again.
 constexpr size_t kAllowanceStep = size_t{64} << 10;
 
+// Of the regions of large buffers, if so much may be kept. Where memory is taken before it is touched, and where there
+// is little, each has what one buffer needs.
+constexpr size_t kRegionBytes = sizeof(void*) == 8 ? size_t{16} << 20 : 0;
+
 // Size classes: each power of two above 32 split in four. The class of `capacity`, a multiple of kAlignment.
 struct SizeClass {
   size_t index;
@@ -44,8 +53,7 @@ constexpr SizeClass SizeClassOf(size_t capacity) {
   const size_t quarters = (capacity - base + quarter - 1) / quarter;
   return {static_cast<size_t>(log2 - 5) * 4 + quarters - 1, base + quarters * quarter};
 }
-constexpr size_t kNumClasses = SizeClassOf(size_t{PTRDIFF_MAX} / kAlignment * kAlignment).index + 1;
-constexpr size_t kNumShardClasses = SizeClassOf(kMaxShardBytes).index + 1;
+constexpr size_t kNumClasses = SizeClassOf(kMaxShardBytes).index + 1;
 static_assert(SizeClassOf(64).index == 3 && SizeClassOf(64).capacity == 64);
 static_assert(SizeClassOf(4096).capacity == 4096 && SizeClassOf(4160).capacity == 5120);
 
@@ -69,6 +77,16 @@ void MoveAll(FreeBlock*& from, FreeBlock*& to) {
 }
 void GiveToSystem(FreeBlock* list) {
   while (FreeBlock* block = Pop(list)) ::operator delete(static_cast<void*>(block));
+}
+
+// Fewer pages for the processor to look up, and for the system to clear one by one.
+void PreferHugePages([[maybe_unused]] void* memory, [[maybe_unused]] size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(memory) + kHugePage - 1) & ~(kHugePage - 1);
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) & ~(kHugePage - 1);
+  if (begin < end) static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
+#endif
 }
 
 // Held for some nanoseconds, and rarely wanted by two.
@@ -114,14 +132,14 @@ struct alignas(128) Shard {
   SpinLock lock;
   bool registered = false;  // written under the allocator's mutex and this lock
   Account account;
-  FreeBlock* free[kNumShardClasses] = {};
+  FreeBlock* free[kNumClasses] = {};
 };
 
 // What is to be allocated.
 struct Request {
   size_t size;
   size_t capacity;
-  size_t size_class;  // if the block comes from the kept ones and goes there again
+  size_t size_class;  // of a small one that comes from the kept ones and goes there again
   bool is_keepable;
   Shard* shard;  // null if it is large
 };
@@ -133,9 +151,11 @@ class HostAllocator::Impl {
  public:
   explicit Impl(const Options& options)
       : limit_(options.memory_limit),
+        regions_(BufferHeaderBytes()),
         min_kept_size_(options.min_cached_size),
         shard_cache_limit_(std::min(kMaxShardCache, options.cache_limit / 2 / kNumShards)),
         cache_limit_(options.cache_limit - kNumShards * shard_cache_limit_),
+        min_region_bytes_(cache_limit_ >= kRegionBytes ? kRegionBytes : 0),
         guard_bytes_(options.on_overrun ? kAlignment : 0),
         on_shortage_(options.on_shortage),
         on_overrun_(options.on_overrun) {}
@@ -149,6 +169,7 @@ class HostAllocator::Impl {
 
  private:
   class Buffer;
+  static size_t BufferHeaderBytes();
 
   // All of a request for `size` bytes but its shard. What was allocated under one is freed under the same.
   Request Describe(size_t size) const;
@@ -160,14 +181,19 @@ class HostAllocator::Impl {
   }
   void* TryAllocate(const Request& request);
   void* TakeFromShard(const Request& request);
-  void* PopKept(const Request& request);
   bool Take(const Request& request, bool was_kept);
   bool MayTakeLocked(size_t size);
   void WithdrawAllowancesLocked();
   void FoldPeakLocked();
   void Free(Shard* shard, FreeBlock* block, size_t size);
-  void FreeLarge(FreeBlock* block, size_t size);
+  void FreeLarge(void* block, size_t size);
+  void* TakeKept(const Request& request);
+  void* TakeNew(const Request& request);
+  void* TakeNewLarge(size_t capacity);
+  void GiveBack(const Request& request, void* block);
   void KeepLocked(FreeBlock* block, FreeBlock*& unwanted);
+  void KeepLargeLocked(void* block, FreeBlock*& unwanted);
+  void MakeRoomLocked(size_t bytes, FreeBlock*& unwanted);
   Status Exhausted(size_t size);
   void DropHold() {
     if (holds_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
@@ -176,16 +202,18 @@ class HostAllocator::Impl {
   std::mutex mutex_;
   std::atomic<size_t> limit_;  // written under the mutex
   size_t peak_ = 0;
-  Account large_;       // `cached` has all that is kept outside the shards
+  Account large_;       // `cached` has the small blocks that are kept outside the shards
   size_t allowed_ = 0;  // by all shards together, if there is a limit
   FreeBlock* free_[kNumClasses] = {};
-  size_t next_evicted_ = 0;  // the class from which room is made next
+  internal::BlockRegions regions_;  // of large blocks
+  size_t next_evicted_ = 0;         // the class from which room is made next, or kNumClasses for the regions
   Shard* used_[kNumShards];
   size_t num_used_ = 0;
 
   const size_t min_kept_size_;
   const size_t shard_cache_limit_;
   const size_t cache_limit_;  // outside the shards
+  const size_t min_region_bytes_;
   const size_t guard_bytes_;  // at least, past the end of each buffer; 0 without on_overrun_
   const std::function<bool(size_t)> on_shortage_;
   const std::function<void(size_t)> on_overrun_;
@@ -220,17 +248,21 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
       impl->on_overrun_(bytes);
     }
     this->~Buffer();
-    auto* block = new (static_cast<void*>(this)) FreeBlock{nullptr, impl->Describe(bytes).capacity};
-    shard == nullptr ? impl->FreeLarge(block, bytes) : impl->Free(shard, block, bytes);
+    void* const block = this;
+    if (shard == nullptr) return impl->FreeLarge(block, bytes);
+    impl->Free(shard, new (block) FreeBlock{nullptr, impl->Describe(bytes).capacity}, bytes);
   }
 
   Impl* const impl_;
   Shard* const shard_;
 };
 
+size_t HostAllocator::Impl::BufferHeaderBytes() { return Buffer::HeaderBytes(); }
+
 Request HostAllocator::Impl::Describe(size_t size) const {
   const size_t capacity = std::max(Padded(size), kAlignment);
   if (size < min_kept_size_) return {size, capacity, 0, false, nullptr};
+  if (capacity > kMaxShardBytes) return {size, capacity, 0, true, nullptr};
   const SizeClass size_class = SizeClassOf(capacity);
   return {size, size_class.capacity, size_class.index, true, nullptr};
 }
@@ -271,13 +303,56 @@ void* HostAllocator::Impl::TryAllocate(const Request& request) {
   void* block = nullptr;
   if (request.is_keepable) {
     if (request.shard != nullptr && (block = TakeFromShard(request)) != nullptr) return block;
-    block = PopKept(request);
+    block = TakeKept(request);
   }
   const bool was_kept = block != nullptr;
-  if (!was_kept) block = ::operator new(request.capacity + Buffer::HeaderBytes(), std::nothrow);
+  if (!was_kept) block = TakeNew(request);
   if (block == nullptr || Take(request, was_kept)) return block;
-  ::operator delete(block);
+  GiveBack(request, block);
   return nullptr;
+}
+
+// Not accounted for, as are the next two.
+void* HostAllocator::Impl::TakeKept(const Request& request) {
+  std::lock_guard lock(mutex_);
+  if (request.shard == nullptr) return regions_.Take(request.capacity);
+  FreeBlock* block = Pop(free_[request.size_class]);
+  if (block != nullptr) large_.cached -= request.capacity;
+  return block;
+}
+
+void* HostAllocator::Impl::TakeNew(const Request& request) {
+  if (request.is_keepable && request.shard == nullptr) return TakeNewLarge(request.capacity);
+  return ::operator new(request.capacity + Buffer::HeaderBytes(), std::nothrow);
+}
+
+void* HostAllocator::Impl::TakeNewLarge(size_t capacity) {
+  {
+    std::lock_guard lock(mutex_);
+    if (void* block = regions_.TakeUnused(capacity)) return block;
+  }
+  // Buffers that are a little larger are to fit, too, when it has become free.
+  size_t bytes = std::max(min_region_bytes_, regions_.RegionBytes(SizeClassOf(capacity).capacity));
+  void* region = ::operator new(bytes, std::nothrow);
+  if (region == nullptr) {
+    bytes = regions_.RegionBytes(capacity);
+    region = ::operator new(bytes, std::nothrow);
+  }
+  if (region == nullptr) return nullptr;
+  PreferHugePages(region, bytes);
+  std::lock_guard lock(mutex_);
+  regions_.Add(region, bytes);
+  return regions_.TakeUnused(capacity);
+}
+
+void HostAllocator::Impl::GiveBack(const Request& request, void* block) {
+  if (!request.is_keepable || request.shard != nullptr) return ::operator delete(block);
+  FreeBlock* unwanted = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    KeepLargeLocked(block, unwanted);
+  }
+  GiveToSystem(unwanted);
 }
 
 // The shortest way: a block that the shard keeps, accounted for.
@@ -289,14 +364,6 @@ void* HostAllocator::Impl::TakeFromShard(const Request& request) {
   if (block == nullptr) return nullptr;
   account.cached -= request.capacity;
   account.Take(request.size, /*was_kept=*/true);
-  return block;
-}
-
-// Not accounted for.
-void* HostAllocator::Impl::PopKept(const Request& request) {
-  std::lock_guard lock(mutex_);
-  FreeBlock* block = Pop(free_[request.size_class]);
-  if (block != nullptr) large_.cached -= request.capacity;
   return block;
 }
 
@@ -398,14 +465,14 @@ void HostAllocator::Impl::Free(Shard* shard, FreeBlock* block, size_t size) {
   if (was_last) DropHold();
 }
 
-void HostAllocator::Impl::FreeLarge(FreeBlock* block, size_t size) {
+void HostAllocator::Impl::FreeLarge(void* block, size_t size) {
   FreeBlock* unwanted = nullptr;
   std::unique_lock lock(mutex_);
   FoldPeakLocked();
   if (size >= min_kept_size_) {
-    KeepLocked(block, unwanted);
+    KeepLargeLocked(block, unwanted);
   } else {
-    Push(unwanted, block);
+    Push(unwanted, new (block) FreeBlock);
   }
   const bool was_last = large_.Return(size);
   lock.unlock();
@@ -413,18 +480,35 @@ void HostAllocator::Impl::FreeLarge(FreeBlock* block, size_t size) {
   if (was_last) DropHold();
 }
 
-// Makes room from all classes in turn: what is in use comes back soon, what is not is gone in the end.
 void HostAllocator::Impl::KeepLocked(FreeBlock* block, FreeBlock*& unwanted) {
   if (large_.orphaned || block->capacity > cache_limit_) return Push(unwanted, block);
-  while (large_.cached > cache_limit_ - block->capacity) {
-    if (FreeBlock* evicted = Pop(free_[next_evicted_])) {
-      large_.cached -= evicted->capacity;
-      Push(unwanted, evicted);
-    }
-    next_evicted_ = (next_evicted_ + 1) % kNumClasses;
-  }
+  MakeRoomLocked(block->capacity, unwanted);
   large_.cached += block->capacity;
   Push(free_[SizeClassOf(block->capacity).index], block);
+}
+
+void HostAllocator::Impl::KeepLargeLocked(void* block, FreeBlock*& unwanted) {
+  if (void* region = regions_.Free(block, large_.orphaned ? 0 : cache_limit_)) Push(unwanted, new (region) FreeBlock);
+  MakeRoomLocked(0, unwanted);
+}
+
+// From all classes and the regions in turn: what is in use comes back soon, what is not is gone in the end.
+void HostAllocator::Impl::MakeRoomLocked(size_t bytes, FreeBlock*& unwanted) {
+  for (size_t num_empty = 0;
+       large_.cached + regions_.free_region_bytes() > cache_limit_ - bytes && num_empty <= kNumClasses;) {
+    if (next_evicted_ == kNumClasses) {
+      void* const region = regions_.PopFreeRegion();
+      num_empty = region == nullptr ? num_empty + 1 : 0;
+      if (region != nullptr) Push(unwanted, new (region) FreeBlock);
+    } else if (FreeBlock* evicted = Pop(free_[next_evicted_])) {
+      num_empty = 0;
+      large_.cached -= evicted->capacity;
+      Push(unwanted, evicted);
+    } else {
+      ++num_empty;
+    }
+    next_evicted_ = (next_evicted_ + 1) % (kNumClasses + 1);
+  }
 }
 
 HostAllocator::Stats HostAllocator::Impl::GetStats() {
@@ -438,6 +522,7 @@ HostAllocator::Stats HostAllocator::Impl::GetStats() {
     stats.num_cache_hits += account.cache_hits;
   };
   add(large_);
+  stats.bytes_cached += regions_.free_bytes();
   for (size_t i = 0; i < num_used_; ++i) {
     std::lock_guard shard_lock(used_[i]->lock);
     add(used_[i]->account);
@@ -458,6 +543,7 @@ void HostAllocator::Impl::Trim() {
     std::lock_guard lock(mutex_);
     for (FreeBlock*& list : free_) MoveAll(list, kept);
     large_.cached = 0;
+    while (void* region = regions_.PopFreeRegion()) Push(kept, new (region) FreeBlock);
     for (size_t i = 0; i < num_used_; ++i) {
       std::lock_guard shard_lock(used_[i]->lock);
       for (FreeBlock*& list : used_[i]->free) MoveAll(list, kept);

@@ -8,7 +8,7 @@ import { Devices } from './devices.js';
 import { MnistTest } from './mnist.js';
 import { SIZE, normalize } from './normalize.js';
 import { Pad } from './pad.js';
-import { element, showInk, showProblem } from './page.js';
+import { element, showInk, showProblem } from 'web-common/page.js';
 import { Strokes } from './strokes.js';
 
 const WEIGHTS = new URL('../digits.safetensors', import.meta.url);

@@ -3098,9 +3098,10 @@ struct FusedConv2dAttrs {
 // input: Images in the order of data_format.
 // filter: [rows, columns, input channels, output channels]; not empty.
 // args: Vectors with an element for each output channel: for 'BiasAdd' the bias; for 'FusedBatchNorm' scale, offset,
-// mean and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x.
-// fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh',
-// 'Sigmoid'.
+// mean and variance, which make (x - mean) * scale / sqrt(variance + epsilon) + offset of the convolution's x. For
+// 'Add', after them, a tensor of the output's shape.
+// fused_ops: 'BiasAdd' or 'FusedBatchNorm', alone or followed by 'Add', by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu',
+// 'Tanh', 'Sigmoid', or by both.
 // epsilon: Added to the variance.
 // leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.
 // use_cudnn_on_gpu: Accepted for compatibility; ignored.
@@ -3198,17 +3199,18 @@ struct FusedMatMulAttrs {
   float epsilon = 0.0001f;
   float leakyrelu_alpha = 0.2f;
 };
-// tf._FusedMatMul: Product of two matrices with a bias added to each row, and an activation of the sums if asked for.
+// tf._FusedMatMul: Product of two matrices with a bias added to each row, and a tensor and an activation if asked for.
 //
-// The same as tf.MatMul, tf.BiasAdd and the activation one after the other, but without the tensors in between; f16
+// The same as tf.MatMul, tf.BiasAdd, tf.AddV2 and the activation one after the other, but without the tensors in
+// between; f16
 // and bf16 are rounded once, at the end. GeluExact is x * (1 + erf(x / sqrt(2))) / 2, GeluApproximate x * (1 +
 // tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2.
 //
 // a: A matrix [m, k], or [k, m] if transpose_a.
 // b: A matrix [k, n], or [n, k] if transpose_b.
-// args: One vector [n], the bias.
-// fused_ops: 'BiasAdd', alone or followed by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid',
-// 'GeluExact', 'GeluApproximate'.
+// args: A vector [n], the bias; for 'Add', after it, a tensor [m, n].
+// fused_ops: 'BiasAdd', alone or followed by 'Add', by one of 'Relu', 'Relu6', 'Elu', 'LeakyRelu', 'Tanh', 'Sigmoid',
+// 'GeluExact', 'GeluApproximate', or by both.
 // epsilon: Has no effect: no op that can be fused takes it.
 // leakyrelu_alpha: What 'LeakyRelu' multiplies numbers below 0 by.
 inline Tensor fusedMatMul(Operand a, Operand b, std::vector<Operand> args, const FusedMatMulAttrs& attrs = {}, std::source_location where = std::source_location::current()) {

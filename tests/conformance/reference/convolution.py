@@ -434,24 +434,31 @@ def fused_cases(suite):
         if normalizes:
             args[3] = Tensor(dtype, (channels,), [[0.25, 4.0, 1.0, 0.0625, 16.0][i % 5] for i in range(channels)])
         sums = problem.sums(x, w).reshape(-1, channels)
-        activate = ACTIVATIONS.get(fused_ops[1] if len(fused_ops) > 1 else None)
+        adds = "Add" in fused_ops
+        if adds:
+            args.append(windows.tensor(dtype, varied_small(dtype, problem.output, 8).array()))
+        activation = fused_ops[-1] if len(fused_ops) > (2 if adds else 1) else None
+        activate = ACTIVATIONS.get(activation)
         alpha = Fraction(round_to("f32", (more or {}).get("leakyrelu_alpha", Fraction(2, 10))))
         if activate is None:
             def activate(v):
                 return exact(v if v > 0 else alpha * v)
         values = []
+        added = iter(varied_small(dtype, problem.output, 8).values if adds else [])
         for row in sums.tolist():
             for c, v in enumerate(map(Fraction, row)):
                 if normalizes:
-                    scale, offset, mean, variance = (Fraction(arg.values[c]) for arg in args)
+                    scale, offset, mean, variance = (Fraction(arg.values[c]) for arg in args[:4])
                     v = (v - mean) * scale / Fraction(math.sqrt(variance)) + offset
                 else:
                     v += Fraction(args[0].values[c])
+                if adds:
+                    v += Fraction(next(added))
                 values.append(round_to(dtype, activate(v)))
         result = windows.tensor(dtype, numpy.array(values + [None], dtype=object)[:-1].reshape(problem.output))
         attrs = {**windows.attrs(), "num_args": len(args), "fused_ops": list(fused_ops), **(more or {})}
         half = dtype in ("f16", "bf16")
-        is_exact = fused_ops[-1] in ("BiasAdd", "FusedBatchNorm", "Relu", "Relu6")
+        is_exact = activation in (None, "Relu", "Relu6")
         suite.case(f"Fused{kind.forward}_{name}", f"tf._Fused{kind.forward}", [x, w, *args], result, attrs,
                    tags=list(tags) + (["empty"] if 0 in image else []), ulp=0 if is_exact else 1 if half else 4,
                    abs_tolerance=0 if is_exact or half else math.ldexp(1.0, -52 if dtype == "f64" else -23))
@@ -464,6 +471,20 @@ def fused_cases(suite):
             call(name, dtype, Windows(padding="SAME"), ["BiasAdd"] + ops, image=(1, 3, 4, 3))
         call(f"{dtype}_nchw", dtype, Windows(padding="SAME", data_format="NCHW"), ["BiasAdd", "Relu"])
         call(f"{dtype}_normalized", dtype, Windows(), ["FusedBatchNorm"], no_epsilon)
+        for activation in [None, "Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"]:
+            ops = ["BiasAdd", "Add"] + ([activation] if activation else [])
+            call(f"{dtype}_added_{activation}".lower(), dtype, Windows(padding="SAME"), ops, image=(1, 3, 4, 3))
+        call(f"{dtype}_added_nchw", dtype, Windows(data_format="NCHW"), ["BiasAdd", "Add", "Relu"])
+        call(f"{dtype}_added_point", dtype, Windows(), ["BiasAdd", "Add"], image=(2, 9, 9, 3), kernel=(1, 1, 3, 21))
+        call(f"{dtype}_added_normalized", dtype, Windows(), ["FusedBatchNorm", "Add", "Relu"], no_epsilon)
+        call(f"{dtype}_added_normalized_nchw", dtype, Windows(data_format="NCHW"), ["FusedBatchNorm", "Add"], no_epsilon)
+    call("added_strided", "f32", Windows(strides=(2, 2), padding="SAME"), ["BiasAdd", "Add", "Relu"])
+    call("added_pixel", "f32", Windows(), ["BiasAdd", "Add", "Relu6"], image=(1, 1, 1, 5), kernel=(1, 1, 5, 37))
+    call("added_wide", "f32", Windows(), ["BiasAdd", "Add", "Relu"], image=(1, 7, 9, 4), kernel=(1, 1, 4, 75))
+    call("added_deep", "f32", Windows(), ["BiasAdd", "Add"], image=(1, 9, 8, 300), kernel=(1, 1, 300, 5))
+    call("added_groups", "f32", Windows(), ["BiasAdd", "Add", "Relu"], image=(1, 4, 4, 6), kernel=(2, 2, 3, 4))
+    call("added_pixel_groups", "f32", Windows(), ["BiasAdd", "Add"], image=(1, 4, 4, 6), kernel=(1, 1, 3, 4))
+    call("added_empty_batch", "f32", Windows(), ["BiasAdd", "Add"], image=(0, 4, 5, 3))
     call("normalized_relu", "f32", Windows(data_format="NCHW"), ["FusedBatchNorm", "Relu"], no_epsilon)
     call("leaky_relu_alpha", "f32", Windows(), ["BiasAdd", "LeakyRelu"], {"leakyrelu_alpha": 0.5})
     call("strided", "f32", Windows(strides=(2, 2), padding="SAME"), ["BiasAdd", "Relu"])
@@ -608,13 +629,23 @@ def fused_errors(suite):
         attrs = {"strides": [1, 1, 1, 1], "padding": "VALID", "num_args": len(args), "fused_ops": ["BiasAdd"], **more}
         suite.error(f"Fused{kind.forward}_{name}", f"tf._Fused{kind.forward}", [x, w, *args], text, attrs)
 
-    known = ("fused_ops must be BiasAdd or FusedBatchNorm, alone or followed by one of Relu, Relu6, Elu, LeakyRelu, "
-             "Tanh, Sigmoid, got fused_ops: ")
+    known = ("fused_ops must be BiasAdd or FusedBatchNorm, alone or followed by Add, by one of Relu, Relu6, Elu, LeakyRelu, "
+             "Tanh, Sigmoid, or by both, got fused_ops: ")
+    known_of_depthwise = ("fused_ops must be BiasAdd or FusedBatchNorm, alone or followed by one of Relu, Relu6, Elu, "
+                          "LeakyRelu, Tanh, Sigmoid, got fused_ops: ")
     wrong("no_ops", [bias], known + "[]", fused_ops=[])
     wrong("unknown_op", [bias], known + "[BiasAdd, Softmax]", fused_ops=["BiasAdd", "Softmax"])
     wrong("no_bias_op", [bias], known + "[Relu]", fused_ops=["Relu"])
     wrong("activation_first", [bias], known + "[Relu, BiasAdd]", fused_ops=["Relu", "BiasAdd"])
     wrong("three_ops", [bias], known + "[BiasAdd, Relu, Relu]", fused_ops=["BiasAdd", "Relu", "Relu"])
+    wrong("added_last", [bias], known + "[BiasAdd, Relu, Add]", fused_ops=["BiasAdd", "Relu", "Add"])
+    wrong("nothing_to_add", [bias], "args must be two tensors, the bias and what to add, got 1",
+          fused_ops=["BiasAdd", "Add"])
+    wrong("nothing_to_add_normalized", [bias] * 4, "args must be five tensors, scale, offset, mean, variance and what "
+          "to add, got 4", fused_ops=["FusedBatchNorm", "Add"])
+    other = varied("f32", (1, 2, 1, 3))
+    wrong("added_shape", [bias, other], f"the tensor to add must have the shape of the result [1,2,4,3], got {other}",
+          fused_ops=["BiasAdd", "Add"])
     wrong("no_bias", [], "args must be one tensor, the bias, got 0")
     wrong("two_biases", [bias, bias], "args must be one tensor, the bias, got 2")
     wrong("normalization_short", [bias] * 3, "args must be four tensors, scale, offset, mean and variance, got 3",
@@ -628,7 +659,9 @@ def fused_errors(suite):
     wrong("strides", [bias], "strides must be at least 1, got strides: [1,0,1,1]", strides=[1, 0, 1, 1])
     # Of the depthwise one, which has six channels.
     wrong("bias_short", [bias], vector_text.format("bias", w, bias), kind=Depthwise())
-    wrong("no_ops", [varied("f32", (6,))], known + "[]", kind=Depthwise(), fused_ops=[])
+    wrong("no_ops", [varied("f32", (6,))], known_of_depthwise + "[]", kind=Depthwise(), fused_ops=[])
+    wrong("added", [varied("f32", (6,)), varied("f32", (1, 2, 4, 6))], known_of_depthwise + "[BiasAdd, Add]",
+          kind=Depthwise(), fused_ops=["BiasAdd", "Add"])
 
 
 def suite():

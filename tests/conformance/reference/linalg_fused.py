@@ -46,28 +46,30 @@ def activate(name, x, alpha):
         return _decimal(x) / (1 + (-2 * inner).exp())
 
 
-def fused(a, b, bias, activation, alpha, transpose_a, transpose_b):
+def fused(a, b, bias, activation, alpha, transpose_a, transpose_b, added):
     rows = a.array().T if transpose_a else a.array()
     columns = b.array() if transpose_b else b.array().T
     values = []
+    more = iter(added.values if added else [0.0] * (rows.shape[0] * columns.shape[0]))
     for row in rows:
         for column, offset in zip(columns, bias.values):
             terms = [Fraction(x) * Fraction(y) for x, y in zip(row.tolist(), column.tolist())]
-            total = sum(terms, Fraction(offset))
+            total = sum(terms, Fraction(offset)) + Fraction(next(more))
             exact = activate(activation, float(total), alpha) if activation else total
             values.append(round_to(a.dtype, exact))
     return Tensor(a.dtype, (rows.shape[0], columns.shape[0]), values)
 
 
 def call(suite, name, a, b, bias, activation=None, alpha=None, transpose_a=False, transpose_b=False, ulp=0,
-         abs_tolerance=0, tags=()):
-    attrs = {"fused_ops": ["BiasAdd"] + ([activation] if activation else [])}
+         abs_tolerance=0, tags=(), added=None):
+    attrs = {"fused_ops": ["BiasAdd"] + (["Add"] if added else []) + ([activation] if activation else [])}
     attrs.update({key: True for key, value in [("transpose_a", transpose_a), ("transpose_b", transpose_b)] if value})
     if alpha is not None:
         attrs["leakyrelu_alpha"] = alpha
-    y = fused(a, b, bias, activation, 0.2 if alpha is None else alpha, transpose_a, transpose_b)
+    y = fused(a, b, bias, activation, 0.2 if alpha is None else alpha, transpose_a, transpose_b, added)
     tags = list(tags) + (["empty"] if 0 in a.shape + b.shape else [])
-    suite.case(f"_FusedMatMul_{name}", OP, [a, b, bias], y, attrs, ulp=ulp, abs_tolerance=abs_tolerance, tags=tags)
+    inputs = [a, b, bias] + ([added] if added else [])
+    suite.case(f"_FusedMatMul_{name}", OP, inputs, y, attrs, ulp=ulp, abs_tolerance=abs_tolerance, tags=tags)
 
 
 def tolerance(dtype, activation):
@@ -75,7 +77,7 @@ def tolerance(dtype, activation):
     if activation in (None, "Relu", "Relu6"):
         return 0, 0
     if dtype in ("f16", "bf16"):
-        return 1, (2.0**-22 if activation == "GeluExact" else 0)
+        return 1, (2.0**-21 if activation == "GeluExact" else 0)  # as f32, in which it is computed
     step = 2.0**-52 if dtype == "f64" else 2.0**-23
     return 4, (4 * step if activation in ("GeluExact", "GeluApproximate") else 0)
 
@@ -106,6 +108,19 @@ def add_cases(suite):
             for dtype in ("f32", "bf16"):
                 a, b, bias = small(dtype, (m, k), 5), small(dtype, (k, n), 6), small(dtype, (n,), 7)
                 call(suite, f"{dtype}_{m}x{k}x{n}_{activation}", a, b, bias, activation)
+    for dtype in DTYPES:
+        for activation in [None] + ACTIVATIONS:
+            ulp, bound = tolerance(dtype, activation)
+            call(suite, f"{dtype}_added_{activation}", small(dtype, (4, 3), 1), small(dtype, (3, 5), 2),
+                 small(dtype, (5,), 3), activation, ulp=ulp, abs_tolerance=bound, added=small(dtype, (4, 5), 13))
+        for m, k, n in SIZES + [(3, 80, 21), (9, 5, 600)]:
+            call(suite, f"{dtype}_{m}x{k}x{n}_added", small(dtype, (m, k), 5), small(dtype, (k, n), 6),
+                 small(dtype, (n,), 7), added=small(dtype, (m, n), 14))
+    # Columns that are vectors, a few rows; and a product with no inner elements.
+    call(suite, "added_columns", small("f32", (3, 70), 5), small("f32", (9, 70), 6), small("f32", (9,), 7), "Relu",
+         transpose_b=True, added=small("f32", (3, 9), 14))
+    call(suite, "added_empty_inner", small("f32", (2, 0), 5), small("f32", (0, 3), 6), small("f32", (3,), 7), "Relu",
+         added=small("f32", (2, 3), 14))
     for m, k, n in [(0, 3, 4), (2, 3, 0), (0, 0, 0)]:
         call(suite, f"empty_{m}x{k}x{n}", small("f32", (m, k), 1), small("f32", (k, n), 1), small("f32", (n,), 1), "Elu")
     for alpha in (0.0, 0.5, -1.0, 2.0):
@@ -138,8 +153,8 @@ def special_cases(suite):
 
 def add_errors(suite):
     a, b, bias = small("f32", (2, 3), 1), small("f32", (3, 4), 2), small("f32", (4,), 3)
-    known = ("fused_ops must be BiasAdd, alone or followed by one of Relu, Relu6, Elu, LeakyRelu, Tanh, Sigmoid, "
-             "GeluExact, GeluApproximate, got fused_ops: ")
+    known = ("fused_ops must be BiasAdd, alone or followed by Add, by one of Relu, Relu6, Elu, LeakyRelu, Tanh, Sigmoid, "
+             "GeluExact, GeluApproximate, or by both, got fused_ops: ")
 
     def wrong(name, inputs, text, fused_ops=("BiasAdd",), **attrs):
         suite.error(f"_FusedMatMul_{name}", OP, inputs, text, {"fused_ops": list(fused_ops), **attrs})
@@ -149,6 +164,16 @@ def add_errors(suite):
     wrong("unknown", [a, b, bias], known + "[BiasAdd, Softmax]", ["BiasAdd", "Softmax"])
     wrong("three", [a, b, bias], known + "[BiasAdd, Relu, Tanh]", ["BiasAdd", "Relu", "Tanh"])
     wrong("batch_norm", [a, b, bias], known + "[FusedBatchNorm]", ["FusedBatchNorm"])
+    wrong("add_twice", [a, b, bias], known + "[BiasAdd, Add, Add]", ["BiasAdd", "Add", "Add"])
+    wrong("add_last", [a, b, bias], known + "[BiasAdd, Relu, Add]", ["BiasAdd", "Relu", "Add"])
+    wrong("add_first", [a, b, bias], known + "[Add, BiasAdd]", ["Add", "BiasAdd"])
+    wrong("add_four", [a, b, bias], known + "[BiasAdd, Add, Relu, Relu]", ["BiasAdd", "Add", "Relu", "Relu"])
+    wrong("nothing_to_add", [a, b, bias], "args must be two tensors, the bias and what to add, got 1",
+          ["BiasAdd", "Add"])
+    wrong("added_row", [a, b, bias, small("f32", (1, 4), 1)], "the tensor to add must have the shape of the result "
+          "[2,4], got f32[1,4]", ["BiasAdd", "Add", "Relu"])
+    wrong("added_dtype", [a, b, bias, small("f64", (2, 4), 1)],
+          "argument 3 (args) must be f32 like argument 0 (a), got f64[2,4]", ["BiasAdd", "Add"])
     wrong("no_bias", [a, b], "args must be one tensor, the bias, got 0")
     wrong("two_args", [a, b, bias, bias], "args must be one tensor, the bias, got 2")
     wrong("bias_size", [a, b, small("f32", (3,), 1)], "bias must be a vector with one element for each column of the "

@@ -17,6 +17,8 @@ interface Entry {
   refCount: number;
   /** On the runtime of the backend. */
   tensor: Tensor | undefined;
+  /** The shape of `tensor` where it is known without asking for it, which costs as much as a small op. */
+  shape: readonly number[] | undefined;
   /** On a backend for WebGPU: on its runtime for the CPU. */
   host: Tensor | undefined;
   /** On a backend for WebGPU, where they are few or not uploaded yet: the elements. */
@@ -67,7 +69,7 @@ export class TandemBackend extends KernelBackend {
   private keep(dataId: DataId, values: Values, shape: number[], dtype: DataType, refCount: number): void {
     const tensor = this.isSync ? newTensor(this.runtime, values, shape, dtype) : undefined;
     this.data.set(dataId, {
-      dtype, refCount, tensor, host: undefined, values: tensor === undefined ? values : undefined,
+      dtype, refCount, tensor, shape, host: undefined, values: tensor === undefined ? values : undefined,
     });
   }
 
@@ -76,11 +78,16 @@ export class TandemBackend extends KernelBackend {
    * one is given, of as many elements.
    */
   adopt(tensor: Tensor, shape = [...this.shapeOf(tensor)]): TensorInfo {
-    const dtype = ofTandem(tensor.dtype);
+    return this.adoptKnown(tensor, shape, ofTandem(tensor.dtype), undefined);
+  }
+
+  /** As `adopt`, of a tensor that has this dtype and, unless undefined, the shape `own`: nothing is asked of it. */
+  adoptKnown(tensor: Tensor, shape: number[], dtype: DataType, own: readonly number[] | undefined): TensorInfo {
     const dataId = { id: this.nextId++ };
     const isHost = !this.isSync && tensor.runtime === this.host;
     this.data.set(dataId, {
-      dtype, refCount: 1, tensor: isHost ? undefined : tensor, host: isHost ? tensor : undefined, values: undefined,
+      dtype, refCount: 1, tensor: isHost ? undefined : tensor, shape: own, host: isHost ? tensor : undefined,
+      values: undefined,
     });
     return { dataId, shape, dtype };
   }
@@ -111,8 +118,11 @@ export class TandemBackend extends KernelBackend {
       entry.host?.dispose();
       entry.host = undefined;
       entry.values = bytesOf(values) <= MOST_KEPT_BYTES ? values : undefined;
+      entry.shape = shape;
     }
-    return entry.tensor = this.shaped(entry.tensor, shape);
+    entry.tensor = this.shaped(entry.tensor, entry.shape, shape);
+    entry.shape = shape;
+    return entry.tensor;
   }
 
   /** The tensor of the runtime for the CPU; the backend's. */
@@ -120,7 +130,7 @@ export class TandemBackend extends KernelBackend {
     if (this.isSync) return this.tensorOf(info, shape);
     const entry = this.data.get(info.dataId);
     entry.host ??= newTensor(this.host, this.hostValues(entry), shape, entry.dtype);
-    return entry.host = this.shaped(entry.host, shape);
+    return entry.host = this.shaped(entry.host, undefined, shape);
   }
 
   /** Whether the elements are known at once. */
@@ -139,8 +149,9 @@ export class TandemBackend extends KernelBackend {
   }
 
   // The tensor with this shape, in place of the one it was given, which a call that is going on may need.
-  private shaped(tensor: Tensor, shape: readonly number[]): Tensor {
-    const own = tensor.shape;
+  private shaped(tensor: Tensor, known: readonly number[] | undefined, shape: readonly number[]): Tensor {
+    const own = known ?? tensor.shape;
+    if (own === shape) return tensor;
     if (own.length === shape.length && own.every((size, i) => size === shape[i])) return tensor;
     this.replaced.push(tensor);
     // No list is one of numbers, not of integers.

@@ -5,9 +5,10 @@
 
 import type { DataType, KernelConfig, NamedAttrMap, NamedTensorInfoMap, TensorInfo } from '@tensorflow/tfjs-core';
 import { cast, TandemError } from 'tandem-rt';
-import type { AttrValue, DType, Runtime, Tensor, TensorInput } from 'tandem-rt';
+import type { DType, Runtime, Tensor } from 'tandem-rt';
 
 import type { TandemBackend } from './backend.js';
+import { toTandem } from './dtypes.js';
 
 /** A kernel that `registerKernels` makes known to TensorFlow.js. */
 export interface Kernel {
@@ -40,6 +41,16 @@ export class Call<Inputs = NamedTensorInfoMap, Attrs = NamedAttrMap> {
     return this.onHost ? this.backend.hostTensorOf(info, shape) : this.backend.tensorOf(info, shape);
   }
 
+  /** A result whose shape and dtype are known, so that it is not asked for them. */
+  known(tensor: Tensor, shape: readonly number[], dtype: DataType, own = shape): TensorInfo {
+    return this.backend.adoptKnown(tensor, [...shape], dtype, own);
+  }
+
+  /** A result of the shape of an input and, by default, the dtype. */
+  like(tensor: Tensor, { dtype: its, shape }: TensorInfo, dtype = its): TensorInfo {
+    return this.known(tensor, shape, dtype);
+  }
+
   /** A result that TensorFlow.js sees with another shape. */
   shaped(tensor: Tensor, shape: readonly number[]): TensorInfo {
     return this.backend.adopt(tensor, [...shape]);
@@ -48,7 +59,7 @@ export class Call<Inputs = NamedTensorInfoMap, Attrs = NamedAttrMap> {
   /** An input, cast to a dtype; with another shape, if one is given. */
   as(info: TensorInfo, dtype: DType, shape?: readonly number[]): Tensor {
     const tensor = this.tensor(info, shape);
-    return tensor.dtype === dtype ? tensor : this.passing(cast(tensor, dtype));
+    return toTandem(info.dtype) === dtype ? tensor : this.passing(cast(tensor, dtype));
   }
 
   /** An input as floats: integers and booleans are cast to f32. */
@@ -65,11 +76,6 @@ export class Call<Inputs = NamedTensorInfoMap, Attrs = NamedAttrMap> {
   passing(tensor: Tensor): Tensor {
     (this.temporary ??= []).push(tensor);
     return tensor;
-  }
-
-  /** Calls an op by its name; the results are the caller's. */
-  op(name: string, inputs: readonly TensorInput[], attrs: Readonly<Record<string, AttrValue>> = {}): Tensor[] {
-    return this.runtime.execute(name, inputs, attrs);
   }
 
   /** An input with another shape. */

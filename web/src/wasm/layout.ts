@@ -279,6 +279,7 @@ export type ProgramsExport =
   | 'tandem_recording_add_input'
   | 'tandem_recording_release'
   | 'tandem_layers_add'
+  | 'tandem_substitutions_add'
   | 'tandem_layers_profile'
   | 'tandem_layers_reset_profile'
   | 'tandem_layers_shadow'

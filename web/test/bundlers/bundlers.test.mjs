@@ -190,7 +190,7 @@ describe('tandem-rt in a stranger\'s project', function () {
       expect(files).to.include.members(['README.md', 'LICENSE', 'package.json', 'dist/index.js', 'dist/index.node.js',
         'dist/tandem.wasm', 'dist/tandem-threads.wasm', 'dist/tandem-threads-web.js', 'dist/tandem-threads-node.js',
         'dist/tandem-programs.wasm', 'dist/tandem-webgpu-programs.wasm', 'dist/tandem-threads-programs.wasm']);
-      const known = /^((cpu|dist|methods|static)(\/|$)|README\.md$|LICENSE$|package\.json$)/;
+      const known = /^((cpu|dist|docs|methods|static)(\/|$)|README\.md$|LICENSE$|package\.json$)/;
       expect(files.filter((name) => !known.test(name))).to.deep.equal([]);
     });
 

@@ -20,6 +20,7 @@
 #include "kernels/half_rows.h"
 #include "kernels/kernels.h"
 #include "tandem/function_ref.h"
+#include "tandem/fused_ops.h"
 #include "tandem/window_geometry.h"
 
 namespace tandem::cpu {
@@ -254,20 +255,20 @@ struct DepthwiseBackpropFilterKernel {
   }
 };
 
-// What is fused with a convolution: x * factor (unless null) + shift for each channel, and an activation.
+// What is fused with a convolution: x * factor (unless null) + shift for each channel, a tensor to add, an activation.
 template <typename T>
 struct ChannelEpilogue {
   const T* factor;
   FusedEpilogue<T> epilogue;
   int64_t channels;
 
-  void operator()(T* pixels, int64_t count) const {
+  void operator()(T* pixels, int64_t count, const T* added) const {
     if (factor != nullptr) {
       for (int64_t i = 0; i < count; ++i) {
         for (int64_t c = 0; c < channels; ++c) pixels[i * channels + c] *= factor[c];
       }
     }
-    epilogue.Apply(pixels, channels, count, 0, channels);
+    epilogue.Apply(pixels, channels, count, 0, channels, added, channels);
   }
 
   // The same as limits, if it is as simple.
@@ -276,11 +277,11 @@ struct ChannelEpilogue {
     if (factor != nullptr) return {};
     switch (epilogue.activation) {
       case Activation::kNone:
-        return {epilogue.bias, -kInfinity, kInfinity};
+        return {epilogue.bias, -kInfinity, kInfinity, nullptr};
       case Activation::kRelu:
-        return {epilogue.bias, 0, kInfinity};
+        return {epilogue.bias, 0, kInfinity, nullptr};
       case Activation::kRelu6:
-        return {epilogue.bias, 0, 6};
+        return {epilogue.bias, 0, 6, nullptr};
       default:
         return {};
     }
@@ -312,22 +313,23 @@ struct FusedKernel {
     const TaskMemory memory(static_cast<uint64_t>(channels) * 4 * sizeof(Computed));
     if (memory.data() == nullptr) return Status::OutOfMemory();
     Computed* const vectors = reinterpret_cast<Computed*>(memory.data());
-    for (size_t i = 0; i < args.size(); ++i) {
+    const FusedOps fused_ops = FusedOpsOf(frame.attrs());
+    const size_t num_vectors = fused_ops.num_vectors();
+    for (size_t i = 0; i < num_vectors; ++i) {
       LoadElements(convolution.conversion, args[i].template data<T>(), 0, channels,
                    vectors + static_cast<int64_t>(i) * channels);
     }
     const OpAttrsRef& attrs = frame.attrs();
-    std::span<const std::string_view> fused_ops;
-    attrs.GetArray("fused_ops", &fused_ops);
     ChannelEpilogue<Computed> finish = {nullptr, {vectors}, channels};
-    if (fused_ops[0] == "FusedBatchNorm") {
+    if (fused_ops.first == "FusedBatchNorm") {
       Normalize(channels, attrs.GetOr("epsilon", 0.0001f), vectors);
       finish.factor = vectors;
       finish.epilogue.bias = vectors + channels;
     }
-    if (fused_ops.size() > 1) finish.epilogue.activation = FindActivation(fused_ops[1]);
+    finish.epilogue.activation = FindActivation(fused_ops.activation);
     finish.epilogue.leakyrelu_alpha = attrs.GetOr("leakyrelu_alpha", 0.2f);
-    const PixelFinish<Computed> finish_pixels = {finish, finish.Limits()};
+    const T* const added = fused_ops.adds_tensor ? args[num_vectors].template data<T>() : nullptr;
+    const PixelFinish<Computed> finish_pixels = {finish, finish.Limits(), added};
     return convolution.Run(input, filter, &finish_pixels, frame);
   }
 };

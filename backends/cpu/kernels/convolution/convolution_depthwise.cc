@@ -188,8 +188,10 @@ class DepthwiseTask {
 
   void Finish(const DepthwiseBlock<T>& block, T* pixels) {
     const int64_t group = block.channels / strips_.pixel_size();
-    if (block.out_stride == block.channels) return product_.finish->apply(pixels, block.num_pixels * group);
-    for (int64_t i = 0; i < block.num_pixels; ++i) product_.finish->apply(pixels + i * block.out_stride, group);
+    if (block.out_stride == block.channels) return product_.finish->apply(pixels, block.num_pixels * group, nullptr);
+    for (int64_t i = 0; i < block.num_pixels; ++i) {
+      product_.finish->apply(pixels + i * block.out_stride, group, nullptr);
+    }
   }
 
   const DepthwiseProduct<S>& product_;
@@ -273,10 +275,12 @@ class DepthwiseGradientTask {
 
 template <typename S>
 Status DepthwiseProduct<S>::Run() const {
+  const bool is_empty = result.batch == 0 || rows.outputs == 0 || cols.outputs == 0;
+  if constexpr (kHasDepthwiseRows<S>) {
+    if (!is_empty && DepthwiseRows<S>::AreFor(*this)) return DepthwiseRows<S>(*this).Run();
+  }
 #ifndef TANDEM_SMALL
   if constexpr (std::is_same_v<S, T>) {
-    const bool is_empty = result.batch == 0 || rows.outputs == 0 || cols.outputs == 0;
-    if (!is_empty && DepthwiseRows<T>::AreFor(*this)) return DepthwiseRows<T>(*this).Run();
     if (!is_empty && DepthwiseBlocks<T>::AreFor(*this)) return DepthwiseBlocks<T>(*this).Run();
   }
 #endif

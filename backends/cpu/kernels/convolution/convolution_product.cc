@@ -228,11 +228,22 @@ class StripProducts {
         result_(product.result, product.result_data, product.conversion, product.rows, product.cols,
                 division.strips.max_pixels()),
         memory_(division.strips.MemorySize() + result_.MemorySize()) {
-    if (IsValid()) result_.SetMemory(memory_.data() + division.strips.MemorySize());
-    if (product.finish != nullptr && GetConvolutionTiles<T>().finishes) limits_ = product.finish->limits;
+    if (memory_.data() != nullptr) result_.SetMemory(memory_.data() + division.strips.MemorySize());
+    if (product.finish == nullptr) return;
+    if (GetConvolutionTiles<T>().finishes) limits_ = product.finish->limits;
+    if (product.finish->added == nullptr) return;
+    if (result_.IsInPlace()) {
+      added_ = static_cast<const T*>(product.finish->added);
+    } else {
+      limits_ = {};
+      added_memory_.Allocate(RoundUpBytes<T>(2 * division.strips.max_pixels() * product.result.channels));
+    }
   }
 
-  bool IsValid() const { return memory_.data() != nullptr; }
+  bool IsValid() const {
+    const bool is_added_in_place = product_.finish == nullptr || product_.finish->added == nullptr || added_ != nullptr;
+    return memory_.data() != nullptr && (is_added_in_place || added_memory_.data() != nullptr);
+  }
 
   void Compute(int64_t index) {
     StripSource<T> source(division_.strips, memory_.data());
@@ -241,24 +252,45 @@ class StripProducts {
     const int64_t first_panel = filter_.panels() * part / division_.parts;
     const int64_t last_panel = filter_.panels() * (part + 1) / division_.parts;
     T* pixels = result_.Pixels(strip);
+    const T* const added = AddedTo(strip, pixels);
+    BiasAndLimits<T> limits = limits_;
+    if (limits.bias != nullptr) limits.added = added;
     const FilterView<S>& filter = product_.filter;
     for (int64_t group = 0; group < filter.groups; ++group) {
       if (group > 0) source.Shift(filter.depth);
       const int64_t first = group * filter.width;
-      filter_.Multiply(source.pixels(), strip.num_pixels, group, first_panel, last_panel, limits_.From(first),
+      filter_.Multiply(source.pixels(), strip.num_pixels, group, first_panel, last_panel, limits.From(first),
                        pixels + first, product_.result.channels);
     }
-    if (product_.finish != nullptr && limits_.bias == nullptr) product_.finish->apply(pixels, strip.num_pixels);
+    if (product_.finish != nullptr && limits.bias == nullptr) {
+      product_.finish->apply(pixels, strip.num_pixels, added);
+    }
     result_.Store(strip);
   }
 
  private:
+  // What is to be added to the strip's pixels, channels last; null if nothing is.
+  const T* AddedTo(const Strip& strip, const T* pixels) {
+    if (product_.finish == nullptr || product_.finish->added == nullptr) return nullptr;
+    if (added_ != nullptr) return added_ + (pixels - reinterpret_cast<const T*>(product_.result_data));
+    T* const dense = reinterpret_cast<T*>(added_memory_.data());
+    T* const room = dense + division_.strips.max_pixels() * product_.result.channels;
+    const int64_t cols = product_.cols.outputs;
+    for (int64_t i = 0; i < strip.num_images; ++i) {
+      LoadImage<T>(product_.result, product_.finish->added, product_.conversion, strip.image + i, strip.row,
+                   strip.num_rows, 0, cols, 1, room, dense + i * strip.num_rows * cols * product_.result.channels);
+    }
+    return dense;
+  }
+
   const WindowProduct<S>& product_;
   const Division<S>& division_;
   const PackedFilter<S>& filter_;
-  BiasAndLimits<T> limits_;  // that the tiles see to
+  BiasAndLimits<T> limits_;   // that the tiles see to
+  const T* added_ = nullptr;  // the tensor to add, if it is laid out as what is computed
   StripResult<T> result_;
   TaskMemory memory_;
+  TaskMemory added_memory_;  // else for the part of it that a strip needs, and as much room
 };
 
 // Whether the windows are the rows of a dense matrix: single pixels, or whole images; and the filter is a matrix, too.
@@ -287,7 +319,9 @@ Status MultiplyDense(const WindowProduct<S>& product, int64_t pixels) {
                                  {first, filter.depth_stride, filter.width_stride}, product.result_data, filter.width,
                                  {}, filter.forms));
   if (product.finish != nullptr) {
-    product.finish->apply(reinterpret_cast<GemmComputeType<S>*>(product.result_data), pixels);
+    using T = GemmComputeType<S>;
+    product.finish->apply(reinterpret_cast<T*>(product.result_data), pixels,
+                          static_cast<const T*>(product.finish->added));
   }
   return Status();
 }

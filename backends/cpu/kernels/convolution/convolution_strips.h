@@ -18,7 +18,11 @@
 namespace tandem::cpu {
 
 // Products of two elements, and elements to copy, that make a task worth its hand-over: some ten microseconds.
+#ifdef __wasm__
+inline constexpr double kMinTaskProducts = 1 << 18;
+#else
 inline constexpr double kMinTaskProducts = 1 << 20;
+#endif
 inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
 
 // Less where somebody is waiting for it.

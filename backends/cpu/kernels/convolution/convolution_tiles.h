@@ -37,7 +37,7 @@ struct GatheredProduct {
   int64_t ldc;
   int64_t cols;
   bool accumulate;
-  BiasAndLimits<T> limits;  // of what is complete with these products, if ConvolutionTiles::finishes
+  BiasAndLimits<T> limits;  // of what is complete with these products, if ConvolutionTiles::finishes; added to C
 };
 
 template <typename T>

@@ -15,6 +15,7 @@
 #include "gemm/gemm_batch.h"
 #include "gemm/packed_memory.h"
 #include "kernels/kernels.h"
+#include "tandem/fused_ops.h"
 #include "tandem/host_context.h"
 
 namespace tandem::cpu {
@@ -43,6 +44,38 @@ Status MatMulKernel(DenseArg a, DenseArg b, KernelFrame& frame) {
 template <typename T>
 using Sum = std::conditional_t<sizeof(T) == 2, float, T>;
 
+// What is fused with a product whose rows have `width` elements.
+template <typename T>
+struct MatMulEpilogue {
+  FusedEpilogue<Sum<T>> fused;
+  const T* added;  // of the product's shape; or null
+  int64_t width;
+
+  // For GemmEpilogue.
+  static void Apply(const void* context, void* sums, int64_t ldc, int64_t row, int64_t rows, int64_t col,
+                    int64_t cols) {
+    const auto& epilogue = *static_cast<const MatMulEpilogue*>(context);
+    auto* x = static_cast<Sum<T>*>(sums);
+    const T* added = epilogue.added;
+    if (added != nullptr) added += row * epilogue.width + col;
+    if constexpr (std::is_same_v<T, Sum<T>>) {
+      epilogue.fused.Apply(x, ldc, rows, col, cols, added, epilogue.width);
+    } else if (added == nullptr) {
+      epilogue.fused.Apply(x, ldc, rows, col, cols);
+    } else {
+      constexpr int64_t kBlock = 512;
+      Sum<T> wide[kBlock];
+      for (int64_t i = 0; i < rows; ++i, x += ldc, added += epilogue.width) {
+        for (int64_t k = 0; k < cols; k += kBlock) {
+          const int64_t count = std::min(kBlock, cols - k);
+          std::copy_n(added + k, count, wide);
+          epilogue.fused.Apply(x + k, count, 1, col + k, count, wide, count);
+        }
+      }
+    }
+  }
+};
+
 template <typename T>
 Status FusedMatMulKernel(DenseArg a, DenseArg b, VariadicArgs args, KernelFrame& frame) {
   T* product = frame.AllocateResult<T>(0);
@@ -50,10 +83,10 @@ Status FusedMatMulKernel(DenseArg a, DenseArg b, VariadicArgs args, KernelFrame&
   const bool transpose_a = frame.attrs().GetOr("transpose_a", false);
   const bool transpose_b = frame.attrs().GetOr("transpose_b", false);
   const TensorShape& shape = frame.result_metadata(0).shape;
-  std::span<const std::string_view> fused_ops;
-  frame.attrs().GetArray("fused_ops", &fused_ops);
-  FusedEpilogue<Sum<T>> epilogue = {};
-  epilogue.activation = FindActivation(fused_ops.back());
+  const FusedOps fused_ops = FusedOpsOf(frame.attrs());
+  MatMulEpilogue<T> finish = {{}, fused_ops.adds_tensor ? args[1].data<T>() : nullptr, shape.dim(1)};
+  FusedEpilogue<Sum<T>>& epilogue = finish.fused;
+  epilogue.activation = FindActivation(fused_ops.activation);
   epilogue.leakyrelu_alpha = frame.attrs().GetOr("leakyrelu_alpha", 0.2f);
   RcRef<HostBuffer> buffer;
   if constexpr (std::is_same_v<T, Sum<T>>) {
@@ -64,12 +97,9 @@ Status FusedMatMulKernel(DenseArg a, DenseArg b, VariadicArgs args, KernelFrame&
     std::copy_n(args[0].data<T>(), n, static_cast<float*>(buffer->data()));
     epilogue.bias = static_cast<const float*>(buffer->data());
   }
-  const auto apply = [](const void* context, void* sums, int64_t ldc, int64_t rows, int64_t col, int64_t cols) {
-    static_cast<const FusedEpilogue<Sum<T>>*>(context)->Apply(static_cast<Sum<T>*>(sums), ldc, rows, col, cols);
-  };
   return Gemm<T>(&frame.exec().work_queue(), shape.dim(0), shape.dim(1), a.shape().dim(transpose_a ? 0 : 1),
-                 MatrixOf<T>(a, transpose_a), MatrixOf<T>(b, transpose_b), product, shape.dim(1), {apply, &epilogue},
-                 FormsOf(b));
+                 MatrixOf<T>(a, transpose_a), MatrixOf<T>(b, transpose_b), product, shape.dim(1),
+                 {&MatMulEpilogue<T>::Apply, &finish}, FormsOf(b));
 }
 
 // `to` may be `from`.

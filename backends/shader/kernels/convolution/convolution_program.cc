@@ -42,11 +42,10 @@ ShaderText ComposeConvolution(const ShaderSource& source, std::span<const int32_
   for (const char* name : kUnsigned) builder.Parameter(name);
   for (const char* name : kSigned) builder.Parameter(name, "i32");
   const FusedEpilogue epilogue = FusedEpilogue::Unpack(values[kEpilogue]);
-  epilogue.Declare(builder);
+  epilogue.Declare(builder, BufferType(values[kCQuads]));
   builder.Buffer("c", BufferAccess::kReadWrite, BufferType(values[kCQuads]));
   builder.Workgroup(kRegisterWorkgroup).Constant("workgroup_size", kRegisterWorkgroup);
-  epilogue.AddText(builder, dtype == DType::kF64);
-  builder.Text(Unroll(kProductStoreText, {{"C_QUADS", values[kCQuads]}}));
+  epilogue.AddText(builder, values[kCQuads] != 0, dtype == DType::kF64);
   return builder.Finish(Unroll(source.text, {{"FLOAT", IsFloat(dtype)},
                                              {"GRADIENT", values[kGradient]},
                                              {"ROWS", values[kRows]},

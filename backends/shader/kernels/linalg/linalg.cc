@@ -49,7 +49,11 @@ Status FusedMatMulKernel(KernelFrame& frame) {
       MakeProduct(frame.arg(0).metadata(), frame.attrs().GetOr("transpose_a", false), frame.arg(1).metadata(),
                   frame.attrs().GetOr("transpose_b", false), frame.result_metadata(0));
   product.epilogue = FusedEpilogue::FromAttrs(frame.attrs());
-  RunProduct(call, product, {call.Argument(0), call.Argument(1), call.Argument(2), call.Result(0)});
+  if (product.epilogue.adds_tensor) {
+    RunProduct(call, product, {call.Argument(0), call.Argument(1), call.Argument(2), call.Argument(3), call.Result(0)});
+  } else {
+    RunProduct(call, product, {call.Argument(0), call.Argument(1), call.Argument(2), call.Result(0)});
+  }
   return call.Finish();
 }
 

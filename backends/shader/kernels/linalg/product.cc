@@ -43,13 +43,13 @@ void DeclareProduct(ShaderBuilder& builder, std::span<const int32_t> values) {
     const std::string number = std::to_string(i);
     for (const char* name : {"batch_size", "a_batch", "b_batch", "c_batch"}) builder.Parameter(name + number);
   }
-  FusedEpilogue::Unpack(values[kEpilogue]).Declare(builder);
+  FusedEpilogue::Unpack(values[kEpilogue]).Declare(builder, BufferType(values[kCQuads]));
   builder.Buffer("c", BufferAccess::kReadWrite, BufferType(values[kCQuads]));
 }
 
 void AddStore(ShaderBuilder& builder, std::span<const int32_t> values) {
-  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder, static_cast<DType>(values[kDType]) == DType::kF64);
-  builder.Text(Unroll(kProductStoreText, {{"C_QUADS", values[kCQuads]}}));
+  FusedEpilogue::Unpack(values[kEpilogue])
+      .AddText(builder, values[kCQuads] != 0, static_cast<DType>(values[kDType]) == DType::kF64);
 }
 
 ShaderText ComposeDirect(const ShaderSource& source, std::span<const int32_t> values) {
@@ -185,7 +185,9 @@ std::optional<LibraryProduct> LibraryProductOf(const MatrixProduct& product) {
   constexpr DTypeSet kDTypes = kFloatDTypes | DTypeSet{DType::kC64};
   const FusedEpilogue& epilogue = product.epilogue;
   if (!kDTypes.Contains(product.dtype) || product.num_batch_dims > 1 || product.c_col != 1) return std::nullopt;
-  if (epilogue.columns == ColumnEpilogue::kBatchNorm || epilogue.activation != 0) return std::nullopt;
+  if (epilogue.columns == ColumnEpilogue::kBatchNorm || epilogue.adds_tensor || epilogue.activation != 0) {
+    return std::nullopt;
+  }
   const int64_t count = product.count();
   // Nothing to do, or nothing to add up.
   if (count * product.rows * product.cols == 0 || product.inner == 0) return std::nullopt;

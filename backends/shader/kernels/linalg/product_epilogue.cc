@@ -4,13 +4,13 @@
 #include "kernels/linalg/product_epilogue.h"
 
 #include <algorithm>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "kernel_texts.h"
 #include "kernels/shader_functions.h"
 #include "kernels/unrolled_text.h"
+#include "tandem/fused_ops.h"
 
 namespace tandem::shader {
 
@@ -36,12 +36,12 @@ constexpr FusedActivation kActivations[] = {
 }  // namespace
 
 FusedEpilogue FusedEpilogue::FromAttrs(const OpAttrsRef& attrs) {
-  std::span<const std::string_view> fused_ops;
-  attrs.GetArray("fused_ops", &fused_ops);
+  const FusedOps fused_ops = FusedOpsOf(attrs);
   FusedEpilogue epilogue;
-  epilogue.columns = fused_ops[0] == "FusedBatchNorm" ? ColumnEpilogue::kBatchNorm : ColumnEpilogue::kBias;
-  if (fused_ops.size() > 1) {
-    const auto* found = std::ranges::find(kActivations, fused_ops[1], &FusedActivation::name);
+  epilogue.columns = fused_ops.first == "FusedBatchNorm" ? ColumnEpilogue::kBatchNorm : ColumnEpilogue::kBias;
+  epilogue.adds_tensor = fused_ops.adds_tensor;
+  if (!fused_ops.activation.empty()) {
+    const auto* found = std::ranges::find(kActivations, fused_ops.activation, &FusedActivation::name);
     epilogue.activation = static_cast<uint8_t>(found - std::begin(kActivations) + 1);
   }
   epilogue.alpha = attrs.GetOr("leakyrelu_alpha", 0.2f);
@@ -52,20 +52,22 @@ FusedEpilogue FusedEpilogue::FromAttrs(const OpAttrsRef& attrs) {
 FusedEpilogue FusedEpilogue::Unpack(int32_t packed) {
   FusedEpilogue epilogue;
   epilogue.columns = static_cast<ColumnEpilogue>(packed & 255);
-  epilogue.activation = static_cast<uint8_t>(packed >> 8);
+  epilogue.activation = static_cast<uint8_t>(packed >> 8 & 255);
+  epilogue.adds_tensor = packed >> 16 != 0;
   return epilogue;
 }
 
-void FusedEpilogue::Declare(ShaderBuilder& builder) const {
+void FusedEpilogue::Declare(ShaderBuilder& builder, std::string_view result) const {
   if (columns == ColumnEpilogue::kBias) builder.Buffer("bias", BufferAccess::kRead, "T");
   if (columns == ColumnEpilogue::kBatchNorm) {
     for (const char* name : {"scale", "offset", "mean", "variance"}) builder.Buffer(name, BufferAccess::kRead, "T");
   }
+  if (adds_tensor) builder.Buffer("added", BufferAccess::kRead, result);
   if (columns != ColumnEpilogue::kNone)
     builder.Parameter("columns").Parameter("alpha", "f32").Parameter("epsilon", "f32");
 }
 
-void FusedEpilogue::AddText(ShaderBuilder& builder, bool is_f64) const {
+void FusedEpilogue::AddText(ShaderBuilder& builder, bool has_quads, bool is_f64) const {
   if (activation != 0) {
     const std::string_view expression = kActivations[activation - 1].expression;
     builder.Text(FunctionsCalledBy(expression, is_f64 ? FunctionTypes::kAll : FunctionTypes::kF32));
@@ -74,7 +76,9 @@ void FusedEpilogue::AddText(ShaderBuilder& builder, bool is_f64) const {
   builder.Text(Unroll(kProductEpilogueText, {{"COLUMNS", columns != ColumnEpilogue::kNone},
                                              {"BIAS", columns == ColumnEpilogue::kBias},
                                              {"BATCH_NORM", columns == ColumnEpilogue::kBatchNorm},
+                                             {"ADDED", adds_tensor},
                                              {"ACTIVATION", activation != 0}}));
+  builder.Text(Unroll(kProductStoreText, {{"ADDED", adds_tensor}, {"C_QUADS", has_quads}}));
 }
 
 void FusedEpilogue::AddParameters(int64_t num_columns, LaunchParameters& parameters) const {

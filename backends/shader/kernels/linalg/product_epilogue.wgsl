@@ -3,7 +3,11 @@
 fn known(column: u32) -> u32 { return min(column, parameters.columns - 1u); }
 #end
 
+#if ADDED
+fn finish(sums: A4, column: u32, more: A4) -> A4 {
+#else
 fn finish(sums: A4, column: u32) -> A4 {
+#end
   var x: A4 = sums;
 #if BIAS
   x += A4(A(bias[known(column)]), A(bias[known(column + 1u)]), A(bias[known(column + 2u)]), A(bias[known(column + 3u)]));
@@ -14,6 +18,9 @@ fn finish(sums: A4, column: u32) -> A4 {
   let factor${n}: A = A(scale[i${n}]) / sqrt(A(variance[i${n}]) + parameters.epsilon);
   x[${n}] = (x[${n}] - A(mean[i${n}])) * factor${n} + A(offset[i${n}]);
 #end
+#end
+#if ADDED
+  x += more;
 #end
 #if ACTIVATION
   x = A4(activate(x[0]), activate(x[1]), activate(x[2]), activate(x[3]));

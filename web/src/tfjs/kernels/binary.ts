@@ -3,12 +3,13 @@
 
 // Kernels of two inputs and more, element by element, which are broadcast to each other.
 
+import { util } from '@tensorflow/tfjs-core';
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import * as td from 'tandem-rt';
 import type { Tensor } from 'tandem-rt';
 
 import { kernel } from '../kernel.js';
-import type { Call, Kernel } from '../kernel.js';
+import type { Call, DataType, Kernel } from '../kernel.js';
 
 interface AB {
   a: TensorInfo;
@@ -17,23 +18,37 @@ interface AB {
 
 type Fn = (a: Tensor, b: Tensor) => Tensor;
 
+const asNumber = ({ dtype }: TensorInfo): DataType => (dtype === 'bool' ? 'int32' : dtype);
+
 // One with booleans has what the other has.
 function matched(call: Call<AB>, { a, b }: AB): [Tensor, Tensor] {
-  const x = call.numbers(a);
-  const y = call.numbers(b);
-  if (x.dtype === y.dtype) return [x, y];
-  const dtype = [x, y].some((each) => each.dtype === 'c64') ? 'c64' : 'f32';
+  if (asNumber(a) === asNumber(b)) return [call.numbers(a), call.numbers(b)];
+  const dtype = a.dtype === 'complex64' || b.dtype === 'complex64' ? 'c64' : 'f32';
   return [call.as(a, dtype), call.as(b, dtype)];
+}
+
+// A result of this dtype.
+function result(call: Call<AB>, tensor: Tensor, dtype: DataType): Tensor | TensorInfo {
+  const { a, b } = call.inputs;
+  return util.arraysEqual(a.shape, b.shape) ? call.like(tensor, a, dtype) : tensor;
 }
 
 /** Of numbers, whose dtype the result has. */
 function numbers(kernelName: string, fn: Fn): Kernel {
-  return kernel<AB>(kernelName, (call) => fn(...matched(call, call.inputs)));
+  return kernel<AB>(kernelName, (call) => {
+    const { a, b } = call.inputs;
+    const computed = fn(...matched(call, call.inputs));
+    return asNumber(a) === asNumber(b) ? result(call, computed, asNumber(a)) : computed;
+  });
 }
 
 /** Of floats; integers become floats. */
 function floats(kernelName: string, fn: Fn): Kernel {
-  return kernel<AB>(kernelName, (call) => fn(call.floats(call.inputs.a), call.floats(call.inputs.b)));
+  return kernel<AB>(kernelName, (call) => {
+    const { a, b } = call.inputs;
+    const computed = fn(call.floats(a), call.floats(b));
+    return a.dtype === 'complex64' || b.dtype === 'complex64' ? computed : result(call, computed, 'float32');
+  });
 }
 
 /** Of anything. */

@@ -27,11 +27,11 @@ interface Attrs {
   dimRoundingMode?: Rounding;
 }
 
-function plan(shape: readonly number[], filter: readonly number[], attrs: Attrs): ReturnType<typeof attributesOf> {
-  const isChannelsFirst = attrs.dataFormat === 'NCHW';
+function plan(shape: readonly number[], filter: readonly number[], attrs: Attrs) {
+  const channelsFirst = attrs.dataFormat === 'NCHW' ? attrs.dataFormat : undefined;
   const windows = windows2D(shape, filter.slice(0, 2), attrs.strides, attrs.dilations ?? 1, attrs.pad,
-    attrs.dimRoundingMode, isChannelsFirst ? 2 : 1);
-  return attributesOf(windows, isChannelsFirst);
+    attrs.dimRoundingMode, channelsFirst ? 2 : 1);
+  return attributesOf(windows, channelsFirst);
 }
 
 export const Conv2D = /* @__PURE__ */ kernel<Inputs, Attrs>('Conv2D', (call) => {
@@ -139,34 +139,32 @@ interface Attrs3D {
 }
 
 function plan3D(shape: readonly number[], filter: readonly number[], attrs: Attrs3D) {
-  const isChannelsFirst = attrs.dataFormat === 'NCDHW';
-  const { dilations, padding, strides } = windows3D(shape, filter.slice(0, 3), attrs.strides, attrs.dilations ?? 1,
-    attrs.pad, undefined, isChannelsFirst ? 2 : 1);
-  return {
-    strides: spread(isChannelsFirst, strides, 1), padding: padding === 'SAME' ? 'SAME' : 'VALID',
-    dilations: spread(isChannelsFirst, dilations, 1), data_format: attrs.dataFormat ?? 'NDHWC',
-  };
+  const channelsFirst = attrs.dataFormat === 'NCDHW' ? attrs.dataFormat : undefined;
+  const windows = windows3D(shape, filter.slice(0, 3), attrs.strides, attrs.dilations ?? 1, attrs.pad, undefined,
+    channelsFirst ? 2 : 1);
+  return attributesOf(windows, channelsFirst);
 }
 
 export const Conv3D = /* @__PURE__ */ kernel<Inputs, Attrs3D>('Conv3D', (call) => {
   const { attrs, inputs: { filter, x } } = call;
-  return call.op('tf.Conv3D', [call.tensor(x), call.tensor(filter)], plan3D(x.shape, filter.shape, attrs))[0]!;
+  const { options, padding, strides } = plan3D(x.shape, filter.shape, attrs);
+  return td.conv3d(call.tensor(x), call.tensor(filter), strides, padding, options);
 });
 
 export const Conv3DBackpropInputV2 =
   /* @__PURE__ */ kernel<{ dy: TensorInfo; filter: TensorInfo }, Attrs3D & { inputShape: number[] }>(
     'Conv3DBackpropInputV2', (call) => {
       const { attrs, inputs: { dy, filter } } = call;
-      return call.op('tf.Conv3DBackpropInputV2', [attrs.inputShape, call.tensor(filter), call.tensor(dy)],
-        plan3D(attrs.inputShape, filter.shape, attrs))[0]!;
+      const { options, padding, strides } = plan3D(attrs.inputShape, filter.shape, attrs);
+      return td.conv3dBackpropInput(attrs.inputShape, call.tensor(filter), call.tensor(dy), strides, padding, options);
     });
 
 export const Conv3DBackpropFilterV2 =
   /* @__PURE__ */ kernel<{ x: TensorInfo; dy: TensorInfo }, Attrs3D & { filterShape: number[] }>(
     'Conv3DBackpropFilterV2', (call) => {
       const { attrs, inputs: { dy, x } } = call;
-      return call.op('tf.Conv3DBackpropFilterV2', [call.tensor(x), attrs.filterShape, call.tensor(dy)],
-        plan3D(x.shape, attrs.filterShape, attrs))[0]!;
+      const { options, padding, strides } = plan3D(x.shape, attrs.filterShape, attrs);
+      return td.conv3dBackpropFilter(call.tensor(x), attrs.filterShape, call.tensor(dy), strides, padding, options);
     });
 
 // Dilation, which takes the largest sum of element and filter.
@@ -177,43 +175,39 @@ interface DilationAttrs {
   dilations: number | number[];
 }
 
-// The image with its padding, if that is neither SAME nor VALID, and attributes.
+// Ops of dilation know no explicit padding: the image with it, how much that is if there is any, and attributes.
 function planDilation(call: Call<Inputs, DilationAttrs>): {
-  image: Tensor; padsOf: readonly (readonly [number, number])[]; attrs: { strides: number[]; rates: number[]; padding: string };
+  image: Tensor; pads: (readonly [number, number])[]; strides: number[]; rates: number[]; padding: 'SAME' | 'VALID';
 } {
   const { attrs: { dilations, pad, strides }, inputs: { filter, x } } = call;
   const windows = windows2D(x.shape, filter.shape.slice(0, 2), strides, dilations, pad, undefined);
-  const isExplicit = windows.padding === 'EXPLICIT';
   const image = call.tensor(x);
-  const pads: (readonly [number, number])[] = spread<readonly [number, number]>(false, windows.pads, [0, 0]);
+  const pads = windows.padding === 'EXPLICIT' ? spread<readonly [number, number]>(false, windows.pads, [0, 0]) : [];
   return {
-    image: isExplicit ? call.passing(td.padV2(image, pads, -Infinity)) : image,
-    padsOf: isExplicit ? pads : [],
-    attrs: {
-      strides: spread(false, windows.strides, 1), rates: spread(false, windows.dilations, 1),
-      padding: windows.padding === 'SAME' ? 'SAME' : 'VALID',
-    },
+    image: pads.length > 0 ? call.passing(td.padV2(image, pads, -Infinity)) : image,
+    pads,
+    strides: spread(false, windows.strides, 1),
+    rates: spread(false, windows.dilations, 1),
+    padding: windows.padding === 'SAME' ? 'SAME' : 'VALID',
   };
 }
 
 export const Dilation2D = /* @__PURE__ */ kernel<Inputs, DilationAttrs>('Dilation2D', (call) => {
-  const { attrs, image } = planDilation(call);
-  return call.op('tf.Dilation2D', [image, call.tensor(call.inputs.filter)], attrs)[0]!;
+  const { image, padding, rates, strides } = planDilation(call);
+  return td.dilation2d(image, call.tensor(call.inputs.filter), strides, rates, padding);
 });
 
 export const Dilation2DBackpropInput = /* @__PURE__ */ kernel<Inputs & { dy: TensorInfo }, DilationAttrs>(
   'Dilation2DBackpropInput', (call) => {
     const { dy, filter, x } = call.inputs;
-    const { attrs, image, padsOf } = planDilation(call);
-    const [gradient] = call.op('tf.Dilation2DBackpropInput', [image, call.tensor(filter), call.tensor(dy)], attrs);
-    if (padsOf.length === 0) return gradient!;
-    return td.slice(call.passing(gradient!), padsOf.map(([before]) => before), x.shape);
+    const { image, padding, pads, rates, strides } = planDilation(call);
+    const gradient = td.dilation2dBackpropInput(image, call.tensor(filter), call.tensor(dy), strides, rates, padding);
+    return pads.length === 0 ? gradient : td.slice(call.passing(gradient), pads.map(([before]) => before), x.shape);
   });
 
 export const Dilation2DBackpropFilter = /* @__PURE__ */ kernel<Inputs & { dy: TensorInfo }, DilationAttrs>(
   'Dilation2DBackpropFilter', (call) => {
-    const { attrs, image } = planDilation(call);
+    const { image, padding, rates, strides } = planDilation(call);
     const { dy, filter } = call.inputs;
-    return call.op('tf.Dilation2DBackpropFilter', [image, call.tensor(filter), call.tensor(dy)], attrs)[0]!;
+    return td.dilation2dBackpropFilter(image, call.tensor(filter), call.tensor(dy), strides, rates, padding);
   });
-

@@ -54,5 +54,5 @@ export const Multinomial = /* @__PURE__ */ kernel<{ logits: TensorInfo }, Multin
   const unnormalized = normalized ? call.passing(td.log(given)) : given;
   // One that the program has not given is a fraction; 0 would be another one each time.
   const own = Number.isSafeInteger(seed) ? seed : Math.floor(seed * 2 ** 31);
-  return call.op('tf.Multinomial', [unnormalized, numSamples], { seed: own || 1, seed2: 0, output_dtype: 'i32' })[0]!;
+  return td.multinomial(unnormalized, numSamples, { seed: own || 1, seed2: 0, outputDtype: 'i32' });
 });

@@ -31,55 +31,46 @@ interface ResizeGrad {
 }
 
 export const ResizeBilinearGrad = /* @__PURE__ */ kernel<ResizeGrad, ResizeAttrs>('ResizeBilinearGrad', (call) => {
-  const { attrs: { alignCorners, halfPixelCenters = false }, inputs: { dy, images } } = call;
-  return call.op('tf.ResizeBilinearGrad', [call.tensor(dy), call.floats(images)],
-    { align_corners: alignCorners, half_pixel_centers: halfPixelCenters })[0]!;
+  const { attrs, inputs: { dy, images } } = call;
+  return td.resizeBilinearGrad(call.tensor(dy), call.floats(images), optionsOf(attrs));
 });
 
 export const ResizeNearestNeighborGrad = /* @__PURE__ */ kernel<ResizeGrad, ResizeAttrs>(
   'ResizeNearestNeighborGrad', (call) => {
-    const { attrs: { alignCorners, halfPixelCenters = false }, inputs: { dy, images } } = call;
-    return call.op('tf.ResizeNearestNeighborGrad', [call.tensor(dy), images.shape.slice(1, 3)],
-      { align_corners: alignCorners, half_pixel_centers: halfPixelCenters })[0]!;
+    const { attrs, inputs: { dy, images } } = call;
+    return td.resizeNearestNeighborGrad(call.tensor(dy), images.shape.slice(1, 3), optionsOf(attrs));
   });
 
 interface CropAttrs {
   cropSize: [number, number];
-  method: string;
+  method: 'bilinear' | 'nearest';
   extrapolationValue: number;
 }
 
 export const CropAndResize = /* @__PURE__ */ kernel<{ image: TensorInfo; boxes: TensorInfo; boxInd: TensorInfo }, CropAttrs>(
   'CropAndResize', (call) => {
     const { attrs: { cropSize, extrapolationValue, method }, inputs: { boxes, boxInd, image } } = call;
-    return call.op('tf.CropAndResize', [call.tensor(image), call.floats(boxes), call.as(boxInd, 'i32'), cropSize],
-      { method, extrapolation_value: extrapolationValue })[0]!;
+    return td.cropAndResize(call.tensor(image), call.floats(boxes), call.as(boxInd, 'i32'), cropSize,
+      { method, extrapolationValue });
   });
 
 export const FlipLeftRight = /* @__PURE__ */ kernel<{ image: TensorInfo }>('FlipLeftRight',
   (call) => td.reverse(call.tensor(call.inputs.image), [2]));
 
+const upper = <Text extends string>(text: Text): Uppercase<Text> => text.toUpperCase() as Uppercase<Text>;
+
 interface TransformAttrs {
-  interpolation: string;
-  fillMode: string;
+  interpolation: 'nearest' | 'bilinear';
+  fillMode: 'constant' | 'reflect' | 'wrap' | 'nearest';
   fillValue: number;
   outputShape?: [number, number];
-}
-
-function transform(
-  call: Call<never, never>, image: Tensor, transforms: Tensor, size: readonly number[], fillValue: number,
-  attrs: { interpolation: string; fill_mode: string },
-): Tensor {
-  const fill = call.passing(call.runtime.scalar(fillValue, 'f32'));
-  return call.op('tf.ImageProjectiveTransformV3', [image, transforms, size, fill], attrs)[0]!;
 }
 
 export const Transform = /* @__PURE__ */ kernel<{ image: TensorInfo; transforms: TensorInfo }, TransformAttrs>(
   'Transform', (call) => {
     const { attrs: { fillMode, fillValue, interpolation, outputShape }, inputs: { image, transforms } } = call;
-    return transform(call as unknown as Call<never, never>, call.tensor(image), call.floats(transforms),
-      outputShape ?? image.shape.slice(1, 3), fillValue,
-      { interpolation: interpolation.toUpperCase(), fill_mode: fillMode.toUpperCase() });
+    return td.imageProjectiveTransform(call.tensor(image), call.floats(transforms), outputShape ?? image.shape.slice(1, 3),
+      fillValue, upper(interpolation), { fillMode: upper(fillMode) });
   });
 
 interface RotateAttrs {
@@ -101,12 +92,12 @@ export const RotateWithOffset = /* @__PURE__ */ kernel<{ image: TensorInfo }, Ro
   const colour = Array.from({ length: channels }, (_, i) => (
     typeof fillValue === 'number' ? fillValue : i === 3 ? 255 : fillValue[i]!));
   const pixels = call.floats(image);
-  const any = call as unknown as Call<never, never>;
-  const attrs = { interpolation: 'NEAREST', fill_mode: 'CONSTANT' };
+  const rotate = (of: Tensor, around: number): Tensor => (
+    td.imageProjectiveTransform(of, projection, [height, width], around, 'NEAREST', { fillMode: 'CONSTANT' }));
   const fill = call.passing(call.runtime.tensor(colour));
   const ofAll = colour.every((value) => value === colour[0]);
-  const rotated = ofAll ? transform(any, pixels, projection, [height, width], colour[0] ?? 0, attrs)
-    : td.add(call.passing(transform(any, call.passing(td.sub(pixels, fill)), projection, [height, width], 0, attrs)), fill);
+  const rotated = ofAll ? rotate(pixels, colour[0] ?? 0)
+    : td.add(call.passing(rotate(call.passing(td.sub(pixels, fill)), 0)), fill);
   return image.dtype === 'float32' ? rotated : td.cast(call.passing(rotated), 'i32');
 });
 
@@ -123,23 +114,25 @@ interface NmsAttrs {
   scoreThreshold: number;
 }
 
-function nmsInputs(call: Call<Boxes, NmsAttrs>): td.TensorInput[] {
+function nmsInputs(call: Call<Boxes, NmsAttrs>): Parameters<typeof td.nonMaxSuppressionV3> {
   const { attrs: { iouThreshold, maxOutputSize, scoreThreshold }, inputs: { boxes, scores } } = call;
-  const scalar = (value: number): Tensor => call.passing(call.runtime.scalar(value, 'f32'));
-  return [call.floats(boxes), call.floats(scores), maxOutputSize, scalar(iouThreshold), scalar(scoreThreshold)];
+  return [call.floats(boxes), call.floats(scores), maxOutputSize, iouThreshold, scoreThreshold];
 }
 
 export const NonMaxSuppressionV3 = /* @__PURE__ */ kernel<Boxes, NmsAttrs>('NonMaxSuppressionV3',
-  (call) => call.op('tf.NonMaxSuppressionV3', nmsInputs(call))[0]!, { onHost: true });
+  (call) => td.nonMaxSuppressionV3(...nmsInputs(call)), { onHost: true });
 
 export const NonMaxSuppressionV4 = /* @__PURE__ */ kernel<Boxes, NmsAttrs & { padToMaxOutputSize: boolean }>(
-  'NonMaxSuppressionV4', (call) => call.op('tf.NonMaxSuppressionV4', nmsInputs(call),
-    { pad_to_max_output_size: call.attrs.padToMaxOutputSize }), { onHost: true });
+  'NonMaxSuppressionV4', (call) => {
+    const { selectedIndices, validOutputs } = td.nonMaxSuppressionV4(
+      ...nmsInputs(call), { padToMaxOutputSize: call.attrs.padToMaxOutputSize });
+    return [selectedIndices, validOutputs];
+  }, { onHost: true });
 
 export const NonMaxSuppressionV5 = /* @__PURE__ */ kernel<Boxes, NmsAttrs & { softNmsSigma: number }>(
   'NonMaxSuppressionV5', (call) => {
-    const sigma = call.passing(call.runtime.scalar(call.attrs.softNmsSigma, 'f32'));
-    const [indices, scores, count] = call.op('tf.NonMaxSuppressionV5', [...nmsInputs(call), sigma]);
-    count!.dispose();
-    return [indices!, scores!];
+    const { selectedIndices, selectedScores, validOutputs } = td.nonMaxSuppressionV5(
+      ...nmsInputs(call), call.attrs.softNmsSigma);
+    validOutputs.dispose();
+    return [selectedIndices, selectedScores];
   }, { onHost: true });

@@ -115,16 +115,17 @@ interface Sorted {
 }
 
 // Of which one is of integers and the other of floats, both are of floats.
-function searched(call: Call<Sorted, unknown>, op: string): Tensor {
+function searched(call: Call<Sorted, unknown>, find: typeof td.lowerBound): Tensor {
   const { sortedSequence, values } = call.inputs;
-  const both = [sortedSequence, values].map((each) => (
-    sortedSequence.dtype === values.dtype ? call.numbers(each) : call.floats(each)));
-  return call.op(op, both)[0]!;
+  const own = (info: TensorInfo): Tensor => (
+    sortedSequence.dtype === values.dtype ? call.numbers(info) : call.floats(info));
+  return find(own(sortedSequence), own(values));
 }
 
-const bound = (kernelName: string, op: string): Kernel => kernel<Sorted>(kernelName, (call) => searched(call, op));
+const bound = (kernelName: string, find: typeof td.lowerBound): Kernel => (
+  kernel<Sorted>(kernelName, (call) => searched(call, find)));
 
-export const LowerBound = /* @__PURE__ */ bound('LowerBound', 'tf.LowerBound');
-export const UpperBound = /* @__PURE__ */ bound('UpperBound', 'tf.UpperBound');
+export const LowerBound = /* @__PURE__ */ bound('LowerBound', td.lowerBound);
+export const UpperBound = /* @__PURE__ */ bound('UpperBound', td.upperBound);
 export const SearchSorted = /* @__PURE__ */ kernel<Sorted, { side: 'left' | 'right' }>('SearchSorted',
-  (call) => searched(call, call.attrs.side === 'left' ? 'tf.LowerBound' : 'tf.UpperBound'));
+  (call) => searched(call, call.attrs.side === 'left' ? td.lowerBound : td.upperBound));

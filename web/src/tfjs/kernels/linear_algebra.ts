@@ -49,6 +49,13 @@ number[] | undefined {
   return [...batch, rows.at(-1)!, columns];
 }
 
+// The product of two matrices, of `flatShape`.
+function product(call: Call<Product, ProductAttrs>, result: Tensor, shape: readonly number[]): TensorInfo {
+  const { a, b } = call.inputs;
+  if (a.dtype !== b.dtype) return call.shaped(result, shape);
+  return call.known(result, shape, a.dtype, [sizeOf(shape.slice(0, -1)), shape.at(-1)!]);
+}
+
 export const BatchMatMul = /* @__PURE__ */ kernel<Product, ProductAttrs>('BatchMatMul', (call) => {
   const { attrs: { transposeA, transposeB }, inputs: { a, b } } = call;
   checkInner(call);
@@ -56,7 +63,7 @@ export const BatchMatMul = /* @__PURE__ */ kernel<Product, ProductAttrs>('BatchM
   if (shape === undefined) {
     return td.batchMatMul(call.tensor(a), call.tensor(b), { adjX: transposeA, adjY: transposeB });
   }
-  return call.shaped(td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB }), shape);
+  return product(call, td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB }), shape);
 });
 
 interface FusedInputs extends Product {
@@ -78,7 +85,7 @@ export const _FusedMatMul = /* @__PURE__ */ kernel<FusedInputs, FusedAttrs>('_Fu
   const columns = b.shape.at(transposeB ? -2 : -1)!;
   const finished = (result: Tensor, rest: Activation): Tensor | TensorInfo => {
     const last = rest == null || rest === 'linear' ? result : activated(call.passing(result), rest, slope, leakyreluAlpha);
-    return shape === undefined ? last : call.shaped(last, shape);
+    return shape === undefined ? last : product(call, last, shape);
   };
   if (shape !== undefined && bias !== undefined && sizeOf(bias.shape) === columns && bias.shape.at(-1) === columns) {
     const { fusedOps, rest } = fusedOf(activation);
@@ -86,12 +93,15 @@ export const _FusedMatMul = /* @__PURE__ */ kernel<FusedInputs, FusedAttrs>('_Fu
       transposeA, transposeB, fusedOps, ...(leakyreluAlpha !== undefined && { leakyreluAlpha }),
     }), rest);
   }
-  const product = shape === undefined
+  const raw = shape === undefined
     ? td.batchMatMul(call.tensor(a), call.tensor(b), { adjX: transposeA, adjY: transposeB })
     : td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB });
-  if (bias === undefined) return finished(product, activation);
-  const whole = shape === undefined || shape.length === 2 ? product : td.reshape(call.passing(product), shape);
-  return finished(td.add(call.passing(whole), call.tensor(bias)), activation);
+  if (bias === undefined) return finished(raw, activation);
+  const whole = shape === undefined || shape.length === 2 ? raw : td.reshape(call.passing(raw), shape);
+  const sum = td.add(call.passing(whole), call.tensor(bias));
+  const last = activation == null || activation === 'linear' ? sum
+    : activated(call.passing(sum), activation, slope, leakyreluAlpha);
+  return shape === undefined ? last : call.shaped(last, shape);
 });
 
 export const Einsum = /* @__PURE__ */ kernel<TensorInfo[], { equation: string }>('Einsum', (call) => {

@@ -50,12 +50,11 @@ interface LrnAttrs {
 
 export const LRN = /* @__PURE__ */ kernel<{ x: TensorInfo }, LrnAttrs>('LRN', (call) => {
   const { attrs: { alpha, beta, bias, depthRadius }, inputs: { x } } = call;
-  return call.op('tf.LRN', [call.floats(x)], { depth_radius: depthRadius, bias, alpha, beta })[0]!;
+  return td.lRN(call.floats(x), { depthRadius, bias, alpha, beta });
 });
 
 export const LRNGrad = /* @__PURE__ */ kernel<{ x: TensorInfo; y: TensorInfo; dy: TensorInfo }, LrnAttrs>(
   'LRNGrad', (call) => {
     const { attrs: { alpha, beta, bias, depthRadius }, inputs: { dy, x, y } } = call;
-    return call.op('tf.LRNGrad', [call.tensor(dy), call.tensor(x), call.tensor(y)],
-      { depth_radius: depthRadius, bias, alpha, beta })[0]!;
+    return td.lRNGrad(call.tensor(dy), call.tensor(x), call.tensor(y), { depthRadius, bias, alpha, beta });
   });

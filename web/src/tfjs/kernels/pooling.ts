@@ -5,11 +5,11 @@
 
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import * as td from 'tandem-rt';
-import type { AttrValue, Tensor } from 'tandem-rt';
+import type { Tensor } from 'tandem-rt';
 
-import { kernel } from '../kernel.js';
+import { kernel, sizeOf } from '../kernel.js';
 import type { Call } from '../kernel.js';
-import { spread, windows2D, windows3D } from './windows.js';
+import { attributesOf, spread, windows2D, windows3D } from './windows.js';
 import type { Pad, Rounding, Windows } from './windows.js';
 
 interface X {
@@ -24,95 +24,90 @@ interface Attrs {
   dataFormat?: string;
 }
 
-/** Attributes of an op of pooling, which takes images as they are or, where `pads` is not empty, with that around. */
-interface Plan {
+type Pads = readonly (readonly [number, number])[];
+
+/** Attributes of an op of pooling, which pools windows that have something of the image: those at the edges may have none. */
+interface Plan<Format extends string> extends ReturnType<typeof attributesOf<Format>> {
   readonly ksize: number[];
-  readonly strides: number[];
-  readonly padding: 'SAME' | 'VALID';
-  readonly pads: (readonly [number, number])[];
-  readonly isChannelsFirst: boolean;
-  /** Whether the result is the image, which TensorFlow.js takes it for whatever the padding. */
+  /** How many windows of padding alone come before and after the others, for each dimension; none if there are none. */
+  readonly edges: Pads;
+  /** Whether the result is what is pooled, which TensorFlow.js takes it for whatever the padding. */
   readonly isNothing: boolean;
 }
 
-function planOf({ outSizes, padding, pads, sizes, strides }: Windows, inSizes: readonly number[], isChannelsFirst: boolean): Plan {
+function planOf<Format extends string = never>(windows: Windows, inSizes: readonly number[], channelsFirst?: Format):
+Plan<Format> {
+  const { outSizes, pads, sizes, strides } = windows;
+  const edges = pads.map(([before], i): [number, number] => {
+    const stride = strides[i]!;
+    const ahead = Math.max(0, Math.floor((before - sizes[i]!) / stride) + 1);
+    // Windows that leave out the begin of the image after some of padding alone are none that the op knows.
+    const first = ahead * stride <= before ? ahead : 0;
+    return [first, Math.max(0, outSizes[i]! - Math.max(first, Math.ceil((inSizes[i]! + before) / stride)))];
+  });
+  const inner = pads.map(([before, after], i): [number, number] => (
+    [before - edges[i]![0] * strides[i]!, Math.max(0, after - edges[i]![1] * strides[i]!)]));
+  const isFirst = channelsFirst !== undefined;
   return {
-    ksize: spread(isChannelsFirst, sizes, 1),
-    strides: spread(isChannelsFirst, strides, 1),
-    padding: padding === 'SAME' ? 'SAME' : 'VALID',
-    pads: padding === 'EXPLICIT' ? spread<readonly [number, number]>(isChannelsFirst, pads, [0, 0]) : [],
-    isChannelsFirst,
+    ksize: spread(isFirst, sizes, 1),
+    ...attributesOf({ ...windows, pads: inner }, channelsFirst),
+    edges: edges.some(([before, after]) => before > 0 || after > 0)
+      ? spread<readonly [number, number]>(isFirst, edges, [0, 0]) : [],
     isNothing: sizes.every((size) => size === 1) && outSizes.every((size, i) => size === inSizes[i]),
   };
 }
 
-function plan2D({ shape }: TensorInfo, { dimRoundingMode, filterSize, pad, strides }: Attrs): Plan {
-  return planOf(windows2D(shape, filterSize, strides, 1, pad, dimRoundingMode), shape.slice(1, 3), false);
+function plan2D({ shape }: TensorInfo, { dimRoundingMode, filterSize, pad, strides }: Attrs): Plan<never> {
+  return planOf(windows2D(shape, filterSize, strides, 1, pad, dimRoundingMode), shape.slice(1, 3));
 }
 
-function plan3D({ shape }: TensorInfo, { dataFormat, dimRoundingMode, filterSize, pad, strides }: Attrs): Plan {
-  const isChannelsFirst = dataFormat === 'NCDHW';
-  const windows = windows3D(shape, filterSize, strides, 1, pad as 'same', dimRoundingMode, isChannelsFirst ? 2 : 1);
-  return planOf(windows, isChannelsFirst ? shape.slice(2) : shape.slice(1, 4), isChannelsFirst);
+function plan3D({ shape }: TensorInfo, { dataFormat, dimRoundingMode, filterSize, pad, strides }: Attrs): Plan<'NCDHW'> {
+  const first = dataFormat === 'NCDHW' ? 2 : 1;
+  const windows = windows3D(shape, filterSize, strides, 1, pad as 'same', dimRoundingMode, first);
+  return planOf(windows, shape.slice(first, first + 3), dataFormat === 'NCDHW' ? dataFormat : undefined);
 }
 
-const attrsOf3D = ({ isChannelsFirst, ksize, padding, strides }: Plan): Record<string, AttrValue> => (
-  { ksize, strides, padding, data_format: isChannelsFirst ? 'NCDHW' : 'NDHWC' });
+type AnyCall = Call<unknown, unknown>;
 
-// The gradient of what was padded, where nothing was.
-function inner(call: Call<never, never>, gradient: Tensor, { pads }: Plan, shape: readonly number[]): Tensor {
-  if (pads.length === 0) return gradient;
-  return td.slice(call.passing(gradient), pads.map(([before]) => before), shape);
+/** The result with `value` for windows of padding alone. */
+const withEdges = (call: AnyCall, result: Tensor, edges: Pads, value: number): Tensor => (
+  edges.length === 0 ? result : td.padV2(call.passing(result), edges, value));
+
+/** What there is for windows that are pooled, of something that there is for all windows. */
+function withoutEdges(call: AnyCall, info: TensorInfo, edges: Pads): Tensor {
+  const tensor = call.tensor(info);
+  if (edges.length === 0) return tensor;
+  const sizes = info.shape.map((size, i) => size - edges[i]![0] - edges[i]![1]);
+  return call.passing(td.slice(tensor, edges.map(([before]) => before), sizes));
 }
 
-const padded = (call: Call<never, never>, x: Tensor, { pads }: Plan, value: number): Tensor =>
-  (pads.length === 0 ? x : call.passing(td.padV2(x, pads, value)));
-
-const shapeWith = (shape: readonly number[], { pads }: Plan): number[] =>
-  shape.map((size, i) => size + (pads[i]?.[0] ?? 0) + (pads[i]?.[1] ?? 0));
-
-// Padding does not count: how much of each window is image.
-function shareOf(
-  call: Call<never, never>, shape: readonly number[], plan: Plan, average: (x: Tensor) => Tensor,
-): Tensor {
-  const channels = plan.isChannelsFirst ? 1 : shape.length - 1;
-  const dims = shape.map((size, i) => (i === 0 || i === channels ? 1 : size));
-  const ones = call.passing(call.runtime.ones(dims));
-  return call.passing(average(padded(call, ones, plan, 0)));
-}
-
-type AnyCall = Call<never, never>;
+const lowestOf = ({ dtype }: TensorInfo): number => (dtype === 'float32' ? -Infinity : -(2 ** 31));
 
 export const AvgPool = /* @__PURE__ */ kernel<X, Attrs>('AvgPool', (call) => {
   const { attrs, inputs: { x } } = call;
-  const plan = plan2D(x, attrs);
-  if (plan.isNothing) return call.reshaped(x, x.shape);
-  const average = (of: Tensor): Tensor => td.avgPool(of, plan.ksize, plan.strides, plan.padding);
-  const image = call.floats(x);
-  if (plan.pads.length === 0) return average(image);
-  const sum = call.passing(average(padded(call as unknown as AnyCall, image, plan, 0)));
-  return td.realDiv(sum, shareOf(call as unknown as AnyCall, x.shape, plan, average));
+  const { edges, isNothing, ksize, options, padding, strides } = plan2D(x, attrs);
+  if (isNothing) return call.reshaped(x, x.shape);
+  return withEdges(call, td.avgPool(call.floats(x), ksize, strides, padding, options), edges, 0);
 });
 
 /** Where images are padded by a number, padding counts in the gradient, as TensorFlow.js has it. */
 export const AvgPoolGrad = /* @__PURE__ */ kernel<{ dy: TensorInfo; input: TensorInfo }, Attrs>('AvgPoolGrad', (call) => {
-  const { attrs, inputs: { dy, input } } = call;
-  const plan = plan2D(input, attrs);
-  const { ksize, padding, strides } = plan;
-  const any = call as unknown as AnyCall;
-  const whole = td.avgPoolGrad(shapeWith(input.shape, plan), call.tensor(dy), ksize, strides, padding);
-  return inner(any, whole, plan, input.shape);
+  const { attrs: { dimRoundingMode, filterSize, pad, strides: given }, inputs: { dy, input } } = call;
+  const { padding, pads, sizes, strides } = windows2D(input.shape, filterSize, given, 1, pad, dimRoundingMode);
+  const around = spread<readonly [number, number]>(false, pads, [0, 0]);
+  const isExplicit = padding === 'EXPLICIT';
+  const shape = isExplicit ? input.shape.map((size, i) => size + around[i]![0] + around[i]![1]) : input.shape;
+  const gradient = td.avgPoolGrad(shape, call.tensor(dy), spread(false, sizes, 1), spread(false, strides, 1),
+    isExplicit ? 'VALID' : padding);
+  return isExplicit ? td.slice(call.passing(gradient), around.map(([before]) => before), input.shape) : gradient;
 });
 
 export const MaxPool = /* @__PURE__ */ kernel<X, Attrs>('MaxPool', (call) => {
   const { attrs, inputs: { x } } = call;
-  const plan = plan2D(x, attrs);
-  if (plan.isNothing) return call.reshaped(x, x.shape);
-  return td.maxPool(padded(call as unknown as AnyCall, call.tensor(x), plan, lowestOf(x)), plan.ksize, plan.strides,
-    plan.padding);
+  const { edges, isNothing, ksize, options, padding, strides } = plan2D(x, attrs);
+  if (isNothing) return call.reshaped(x, x.shape);
+  return withEdges(call, td.maxPool(call.tensor(x), ksize, strides, padding, options), edges, lowestOf(x));
 });
-
-const lowestOf = ({ dtype }: TensorInfo): number => (dtype === 'float32' ? -Infinity : -(2 ** 31));
 
 interface MaxGrad {
   dy: TensorInfo;
@@ -122,58 +117,64 @@ interface MaxGrad {
 
 export const MaxPoolGrad = /* @__PURE__ */ kernel<MaxGrad, Attrs>('MaxPoolGrad', (call) => {
   const { attrs, inputs: { dy, input, output } } = call;
-  const plan = plan2D(input, attrs);
-  const any = call as unknown as AnyCall;
-  const whole = td.maxPoolGrad(padded(any, call.tensor(input), plan, lowestOf(input)), call.tensor(output),
-    call.tensor(dy), plan.ksize, plan.strides, plan.padding);
-  return inner(any, whole, plan, input.shape);
+  const { edges, ksize, options, padding, strides } = plan2D(input, attrs);
+  return td.maxPoolGrad(call.tensor(input), withoutEdges(call, output, edges), withoutEdges(call, dy, edges), ksize,
+    strides, padding, options);
 });
 
+// What is at each place of images that were padded: the place that it had before.
+function placesBefore(call: AnyCall, shape: readonly number[], pads: Pads): Tensor {
+  const { runtime } = call;
+  const places = Int32Array.from({ length: sizeOf(shape) }, (_, i) => i);
+  const padded = call.passing(td.pad(call.passing(runtime.tensor(places, { shape })), pads));
+  return call.passing(td.reshape(padded, [-1]));
+}
+
+/** The op knows no explicit padding: the places that it finds are among those of the padded images. */
 export const MaxPoolWithArgmax = /* @__PURE__ */ kernel<X, Attrs & { includeBatchInIndex: boolean }>(
   'MaxPoolWithArgmax', (call) => {
     const { attrs, inputs: { x } } = call;
-    const { ksize, padding, strides } = plan2D(x, attrs);
-    return call.op('tf.MaxPoolWithArgmax', [call.floats(x)],
-      { ksize, strides, padding, include_batch_in_index: attrs.includeBatchInIndex, Targmax: 'i32' });
+    const { dimRoundingMode, filterSize, includeBatchInIndex, pad } = attrs;
+    const { padding, pads, sizes, strides } = windows2D(x.shape, filterSize, attrs.strides, 1, pad, dimRoundingMode);
+    const isExplicit = padding === 'EXPLICIT';
+    const around = spread<readonly [number, number]>(false, pads, [0, 0]);
+    const images = call.floats(x);
+    const { argmax, output } = td.maxPoolWithArgmax(
+      isExplicit ? call.passing(td.padV2(images, around, -Infinity)) : images, spread(false, sizes, 1),
+      spread(false, strides, 1), isExplicit ? 'VALID' : padding, { includeBatchInIndex, targmax: 'i32' });
+    if (!isExplicit) return [output, argmax];
+    const [batch = 1, ...image] = x.shape;
+    const before = placesBefore(call, [includeBatchInIndex ? batch : 1, ...image], around);
+    return [output, td.gather(before, call.passing(argmax), 0)];
   });
 
 // Volumes.
 
 export const AvgPool3D = /* @__PURE__ */ kernel<X, Attrs>('AvgPool3D', (call) => {
   const { attrs, inputs: { x } } = call;
-  const plan = plan3D(x, attrs);
-  const any = call as unknown as AnyCall;
-  const average = (of: Tensor): Tensor => call.op('tf.AvgPool3D', [of], attrsOf3D(plan))[0]!;
-  const volume = call.floats(x);
-  if (plan.pads.length === 0) return average(volume);
-  const sum = call.passing(average(padded(any, volume, plan, 0)));
-  return td.realDiv(sum, shareOf(any, x.shape, plan, average));
+  const { edges, ksize, options, padding, strides } = plan3D(x, attrs);
+  return withEdges(call, td.avgPool3d(call.floats(x), ksize, strides, padding, options), edges, 0);
 });
 
 export const AvgPool3DGrad = /* @__PURE__ */ kernel<{ dy: TensorInfo; input: TensorInfo }, Attrs>(
   'AvgPool3DGrad', (call) => {
     const { attrs, inputs: { dy, input } } = call;
-    const plan = plan3D(input, attrs);
-    const any = call as unknown as AnyCall;
-    const [whole] = call.op('tf.AvgPool3DGrad', [shapeWith(input.shape, plan), call.tensor(dy)], attrsOf3D(plan));
-    return inner(any, whole!, plan, input.shape);
+    const { edges, ksize, options, padding, strides } = plan3D(input, attrs);
+    return td.avgPool3dGrad(input.shape, withoutEdges(call, dy, edges), ksize, strides, padding, options);
   });
 
 export const MaxPool3D = /* @__PURE__ */ kernel<X, Attrs>('MaxPool3D', (call) => {
   const { attrs, inputs: { x } } = call;
-  const plan = plan3D(x, attrs);
-  const volume = padded(call as unknown as AnyCall, call.floats(x), plan, -Infinity);
-  return call.op('tf.MaxPool3D', [volume], attrsOf3D(plan))[0]!;
+  const { edges, ksize, options, padding, strides } = plan3D(x, attrs);
+  return withEdges(call, td.maxPool3d(call.floats(x), ksize, strides, padding, options), edges, -Infinity);
 });
 
 export const MaxPool3DGrad = /* @__PURE__ */ kernel<MaxGrad, Attrs>('MaxPool3DGrad', (call) => {
   const { attrs, inputs: { dy, input, output } } = call;
-  const plan = plan3D(input, attrs);
-  const any = call as unknown as AnyCall;
-  const volume = padded(any, call.tensor(input), plan, -Infinity);
+  const { edges, ksize, options, padding, strides } = plan3D(input, attrs);
+  const volume = call.tensor(input);
   // TensorFlow.js hands over the input in place of the output where it has forgotten it.
-  const result = output.shape.every((size, i) => size === dy.shape[i]) ? call.tensor(output)
-    : call.passing(call.op('tf.MaxPool3D', [volume], attrsOf3D(plan))[0]!);
-  const [whole] = call.op('tf.MaxPool3DGrad', [volume, result, call.tensor(dy)], attrsOf3D(plan));
-  return inner(any, whole!, plan, input.shape);
+  const result = output.shape.every((size, i) => size === dy.shape[i]) ? withoutEdges(call, output, edges)
+    : call.passing(td.maxPool3d(volume, ksize, strides, padding, options));
+  return td.maxPool3dGrad(volume, result, withoutEdges(call, dy, edges), ksize, strides, padding, options);
 });

@@ -77,9 +77,9 @@ interface Logits {
 }
 
 export const Softmax = /* @__PURE__ */ kernel<Logits>('Softmax',
-  (call) => td.softmax(call.floats(call.inputs.logits)));
+  (call) => call.like(td.softmax(call.floats(call.inputs.logits)), call.inputs.logits, 'float32'));
 export const LogSoftmax = /* @__PURE__ */ kernel<Logits>('LogSoftmax',
-  (call) => td.logSoftmax(call.floats(call.inputs.logits)));
+  (call) => call.like(td.logSoftmax(call.floats(call.inputs.logits)), call.inputs.logits, 'float32'));
 
 export const UnsortedSegmentSum = /* @__PURE__ */ kernel<{ x: TensorInfo; segmentIds: TensorInfo }, { numSegments: number }>(
   'UnsortedSegmentSum', (call) => {
@@ -90,13 +90,12 @@ export const UnsortedSegmentSum = /* @__PURE__ */ kernel<{ x: TensorInfo; segmen
 export const Bincount = /* @__PURE__ */ kernel<{ x: TensorInfo; weights: TensorInfo }, { size: number }>(
   'Bincount', (call) => {
     const { attrs: { size }, inputs: { weights, x } } = call;
-    return call.op('tf.Bincount', [call.as(x, 'i32'), size, call.numbers(weights)])[0]!;
+    return td.bincount(call.as(x, 'i32'), size, call.numbers(weights));
   });
 
 export const DenseBincount =
   /* @__PURE__ */ kernel<{ x: TensorInfo; weights: TensorInfo }, { size: number; binaryOutput?: boolean }>(
     'DenseBincount', (call) => {
       const { attrs: { binaryOutput = false, size }, inputs: { weights, x } } = call;
-      return call.op('tf.DenseBincount', [call.as(x, 'i32'), size, call.numbers(weights)],
-        { binary_output: binaryOutput })[0]!;
+      return td.denseBincount(call.as(x, 'i32'), size, call.numbers(weights), { binaryOutput });
     });

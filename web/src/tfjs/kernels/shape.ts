@@ -78,8 +78,8 @@ export const Slice = /* @__PURE__ */ kernel<X, { begin: number | number[]; size:
   const { attrs, inputs: { x } } = call;
   const [begin, size] = slice_util.parseSliceParams(x, attrs.begin, attrs.size) as [number[], number[]];
   slice_util.assertParamsValid(x, begin, size);
-  if (begin.length === 0) return call.reshaped(x, []);
-  return td.slice(call.tensor(x), begin, size);
+  if (size.every((each, i) => each === x.shape[i])) return call.reshaped(x, size);
+  return call.known(td.slice(call.tensor(x), begin, size), size, x.dtype);
 });
 
 interface StridedSliceAttrs {
@@ -146,16 +146,16 @@ export const DepthToSpace = /* @__PURE__ */ kernel<X, { blockSize: number; dataF
 export const SpaceToBatchND = /* @__PURE__ */ kernel<X, { blockShape: number[]; paddings: number[][] }>(
   'SpaceToBatchND', (call) => {
     const { attrs: { blockShape, paddings }, inputs: { x } } = call;
-    return call.op('tf.SpaceToBatchND', [call.tensor(x), blockShape, paddings])[0]!;
+    return td.spaceToBatchND(call.tensor(x), blockShape, paddings);
   });
 
 export const BatchToSpaceND = /* @__PURE__ */ kernel<X, { blockShape: number[]; crops: number[][] }>(
   'BatchToSpaceND', (call) => {
     const { attrs: { blockShape, crops }, inputs: { x } } = call;
-    return call.op('tf.BatchToSpaceND', [call.tensor(x), blockShape, crops])[0]!;
+    return td.batchToSpaceND(call.tensor(x), blockShape, crops);
   });
 
 export const BroadcastArgs = /* @__PURE__ */ kernel<{ s0: TensorInfo; s1: TensorInfo }>('BroadcastArgs', (call) => {
   const { s0, s1 } = call.inputs;
-  return call.op('tf.BroadcastArgs', [call.as(s0, 'i32'), call.as(s1, 'i32')])[0]!;
+  return td.broadcastArgs(call.as(s0, 'i32'), call.as(s1, 'i32'));
 }, { onHost: true });

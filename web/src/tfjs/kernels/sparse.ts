@@ -13,10 +13,10 @@ import { ofEmptyRows, ofRaggedRanges, ofRaggedRows, ofSegments, ofSparseShapes }
 
 const ON_HOST = { onHost: true };
 
-/** What `compute` gives, now; an error of it is the call's, in the words of `explain` if it has some. */
-function done(compute: () => Tensor[], explain: () => void = () => undefined): Tensor[] {
+/** The tensors that `compute` gives, now; an error of it is the call's, in the words of `explain` if it has some. */
+function done(compute: () => object, explain: () => void): Tensor[] {
   return explained(() => {
-    const tensors = compute();
+    const tensors = Object.values(compute()) as Tensor[];
     tensors.forEach((tensor) => tensor.readySync());
     return tensors;
   }, explain);
@@ -38,8 +38,8 @@ interface FillInputs {
 export const SparseFillEmptyRows = /* @__PURE__ */ kernel<FillInputs>('SparseFillEmptyRows', (call) => {
   const { defaultValue, denseShape, indices, values } = call.inputs;
   const results = done(
-    () => call.op('tf.SparseFillEmptyRows',
-      [call.as(indices, 'i64'), call.tensor(values), call.as(denseShape, 'i64'), call.tensor(defaultValue)]),
+    () => td.sparseFillEmptyRows(
+      call.as(indices, 'i64'), call.tensor(values), call.as(denseShape, 'i64'), call.tensor(defaultValue)),
     () => ofEmptyRows(call.values(indices), indices.shape[1] ?? 1, call.values(denseShape)));
   return results.map((each) => ints(call as unknown as AnyCall, each));
 }, ON_HOST);
@@ -48,33 +48,32 @@ export const SparseReshape = /* @__PURE__ */ kernel<{ inputIndices: TensorInfo; 
   'SparseReshape', (call) => {
     const { inputIndices, inputShape, newShape } = call.inputs;
     const results = done(
-      () => call.op('tf.SparseReshape',
-        [call.as(inputIndices, 'i64'), call.as(inputShape, 'i64'), call.as(newShape, 'i64')]),
+      () => td.sparseReshape(call.as(inputIndices, 'i64'), call.as(inputShape, 'i64'), call.as(newShape, 'i64')),
       () => ofSparseShapes(call.values(inputShape), call.values(newShape)));
     return results.map((each) => ints(call as unknown as AnyCall, each));
   }, ON_HOST);
 
-function segments(kernelName: string): Kernel {
+function segments(kernelName: string, reduce: typeof td.sparseSegmentSum): Kernel {
   return kernel<{ data: TensorInfo; indices: TensorInfo; segmentIds: TensorInfo }>(kernelName, (call) => {
     const { data, indices, segmentIds } = call.inputs;
-    const isMean = kernelName === 'SparseSegmentMean';
+    const isMean = reduce === td.sparseSegmentMean;
     const rows = isMean ? call.floats(data) : call.numbers(data);
     const [reduced] = done(
-      () => call.op(`tf.${kernelName}`, [rows, call.as(indices, 'i32'), call.as(segmentIds, 'i32')]),
+      () => [reduce(rows, call.as(indices, 'i32'), call.as(segmentIds, 'i32'))],
       () => ofSegments(call.values(indices), call.values(segmentIds), data.shape[0]!));
     // Means of integers are cut to integers.
     return isMean && data.dtype === 'int32' ? td.cast(call.passing(reduced!), 'i32') : reduced!;
   }, ON_HOST);
 }
 
-export const SparseSegmentMean = /* @__PURE__ */ segments('SparseSegmentMean');
-export const SparseSegmentSum = /* @__PURE__ */ segments('SparseSegmentSum');
+export const SparseSegmentMean = /* @__PURE__ */ segments('SparseSegmentMean', td.sparseSegmentMean);
+export const SparseSegmentSum = /* @__PURE__ */ segments('SparseSegmentSum', td.sparseSegmentSum);
 
 export const RaggedRange = /* @__PURE__ */ kernel<{ starts: TensorInfo; limits: TensorInfo; deltas: TensorInfo }>(
   'RaggedRange', (call) => {
     const { deltas, limits, starts } = call.inputs;
     return done(
-      () => call.op('tf.RaggedRange', [call.tensor(starts), call.tensor(limits), call.tensor(deltas)], { Tsplits: 'i32' }),
+      () => td.raggedRange(call.tensor(starts), call.tensor(limits), call.tensor(deltas), { tsplits: 'i32' }),
       () => ofRaggedRanges({ starts: starts.shape, limits: limits.shape, deltas: deltas.shape },
         call.values(starts), call.values(limits), call.values(deltas)));
   }, ON_HOST);
@@ -90,7 +89,8 @@ export const RaggedGather = /* @__PURE__ */ kernel<RaggedGatherInputs, { outputR
     const { attrs: { outputRaggedRank }, inputs: { indices, paramsDenseValues, paramsNestedSplits } } = call;
     const splits = Object.values(paramsNestedSplits).map((each) => call.as(each, 'i32'));
     return done(
-      () => call.op('tf.RaggedGather', [...splits, call.tensor(paramsDenseValues), call.as(indices, 'i32')],
+      // How many results there are depends on the attribute.
+      () => call.runtime.execute('tf.RaggedGather', [...splits, call.tensor(paramsDenseValues), call.as(indices, 'i32')],
         { OUTPUT_RAGGED_RANK: outputRaggedRank }),
       () => ofRaggedRows(Object.values(paramsNestedSplits).map((each) => call.values(each)), paramsDenseValues.shape,
         call.values(indices)));
@@ -108,9 +108,8 @@ export const RaggedTensorToTensor = /* @__PURE__ */ kernel<RaggedToTensorInputs,
     const { attrs: { rowPartitionTypes }, inputs: { defaultValue, rowPartitionTensors, shape, values } } = call;
     const rows = Object.values(rowPartitionTensors).map((each) => call.as(each, 'i32'));
     return done(
-      () => call.op('tf.RaggedTensorToTensor',
-        [call.as(shape, 'i32'), call.tensor(values), call.tensor(defaultValue), ...rows],
-        { row_partition_types: rowPartitionTypes }),
+      () => [td.raggedTensorToTensor(
+        call.as(shape, 'i32'), call.tensor(values), call.tensor(defaultValue), rows, rowPartitionTypes)],
       () => {
         const wanted = Array.from(call.values(shape));
         throw new td.TandemError('InvalidArgument',

@@ -17,19 +17,30 @@ interface X {
 
 /** Of floats; integers become floats. */
 function floats(kernelName: string, fn: (x: Tensor) => Tensor): Kernel {
-  return kernel<X>(kernelName, (call) => fn(call.floats(call.inputs.x)));
+  return kernel<X>(kernelName, (call) => {
+    const { x } = call.inputs;
+    return call.like(fn(call.floats(x)), x, x.dtype === 'complex64' ? x.dtype : 'float32');
+  });
+}
+
+/** Whether floats are such ones; integers become floats. */
+function questions(kernelName: string, fn: (x: Tensor) => Tensor): Kernel {
+  return kernel<X>(kernelName, (call) => call.like(fn(call.floats(call.inputs.x)), call.inputs.x, 'bool'));
 }
 
 /** Of numbers, whose dtype the result has. */
 function numbers(kernelName: string, fn: (x: Tensor) => Tensor): Kernel {
-  return kernel<X>(kernelName, (call) => fn(call.numbers(call.inputs.x)));
+  return kernel<X>(kernelName, (call) => {
+    const { x } = call.inputs;
+    return call.like(fn(call.numbers(x)), x, x.dtype === 'bool' ? 'int32' : x.dtype);
+  });
 }
 
 /** Of floats; integers are what they would become. */
 function rounding(kernelName: string, fn: (x: Tensor) => Tensor): Kernel {
   return kernel<X>(kernelName, (call) => {
     const { x } = call.inputs;
-    return x.dtype === 'float32' ? fn(call.tensor(x)) : call.reshaped(x, x.shape);
+    return x.dtype === 'float32' ? call.like(fn(call.tensor(x)), x) : call.reshaped(x, x.shape);
   });
 }
 
@@ -48,9 +59,9 @@ export const Erf = /* @__PURE__ */ floats('Erf', td.erf);
 export const Exp = /* @__PURE__ */ floats('Exp', td.exp);
 export const Expm1 = /* @__PURE__ */ floats('Expm1', td.expm1);
 export const Floor = /* @__PURE__ */ rounding('Floor', td.floor);
-export const IsFinite = /* @__PURE__ */ floats('IsFinite', td.isFinite);
-export const IsInf = /* @__PURE__ */ floats('IsInf', td.isInf);
-export const IsNan = /* @__PURE__ */ floats('IsNan', td.isNan);
+export const IsFinite = /* @__PURE__ */ questions('IsFinite', td.isFinite);
+export const IsInf = /* @__PURE__ */ questions('IsInf', td.isInf);
+export const IsNan = /* @__PURE__ */ questions('IsNan', td.isNan);
 export const Log = /* @__PURE__ */ floats('Log', td.log);
 export const Log1p = /* @__PURE__ */ floats('Log1p', td.log1p);
 export const Neg = /* @__PURE__ */ numbers('Neg', td.neg);
@@ -136,7 +147,7 @@ export const ZerosLike = /* @__PURE__ */ kernel<X>('ZerosLike', (call) => {
 // Complex numbers.
 
 export const Complex = /* @__PURE__ */ kernel<{ real: TensorInfo; imag: TensorInfo }>('Complex',
-  (call) => call.op('tf.Complex', [call.floats(call.inputs.real), call.floats(call.inputs.imag)])[0]!);
+  (call) => td.complex(call.floats(call.inputs.real), call.floats(call.inputs.imag)));
 
 interface Input {
   input: TensorInfo;
@@ -145,13 +156,13 @@ interface Input {
 export const Real = /* @__PURE__ */ kernel<Input>('Real', (call) => {
   const { input } = call.inputs;
   if (ofTandem(call.tensor(input).dtype) !== 'complex64') return call.reshaped(input, input.shape);
-  return call.op('tf.Real', [call.tensor(input)])[0]!;
+  return td.real(call.tensor(input));
 });
 export const Imag = /* @__PURE__ */ kernel<Input>('Imag',
-  (call) => call.op('tf.Imag', [call.as(call.inputs.input, 'c64')])[0]!);
+  (call) => td.imag(call.as(call.inputs.input, 'c64')));
 export const ComplexAbs = /* @__PURE__ */ kernel<X>('ComplexAbs',
-  (call) => call.op('tf.ComplexAbs', [call.as(call.inputs.x, 'c64')])[0]!);
+  (call) => td.complexAbs(call.as(call.inputs.x, 'c64')));
 export const FFT = /* @__PURE__ */ kernel<Input>('FFT',
-  (call) => call.op('tf.FFT', [call.as(call.inputs.input, 'c64')])[0]!);
+  (call) => td.fFT(call.as(call.inputs.input, 'c64')));
 export const IFFT = /* @__PURE__ */ kernel<Input>('IFFT',
-  (call) => call.op('tf.IFFT', [call.as(call.inputs.input, 'c64')])[0]!);
+  (call) => td.iFFT(call.as(call.inputs.input, 'c64')));

@@ -85,20 +85,21 @@ export function spread<T>(isChannelsFirst: boolean, values: readonly T[], other:
   return isChannelsFirst ? [other, other, ...values] : [other, ...values, other];
 }
 
-/** Attributes of convolutions. */
-export function attributesOf(windows: Windows, isChannelsFirst: boolean): {
+/** What ops on windows take: `channelsFirst` is the name of the format of the images or volumes, if they are such. */
+export function attributesOf<Format extends string>(windows: Windows, channelsFirst?: Format): {
   strides: number[];
   padding: 'SAME' | 'VALID' | 'EXPLICIT';
-  options: { explicitPaddings?: number[]; dataFormat?: 'NCHW'; dilations?: number[] };
+  options: { explicitPaddings?: number[]; dataFormat?: Format; dilations?: number[] };
 } {
   const { dilations, padding, pads, strides } = windows;
+  const isFirst = channelsFirst !== undefined;
   return {
-    strides: spread(isChannelsFirst, strides, 1),
+    strides: spread(isFirst, strides, 1),
     padding,
     options: {
-      ...(padding === 'EXPLICIT' && { explicitPaddings: spread<readonly number[]>(isChannelsFirst, pads, [0, 0]).flat() }),
-      ...(isChannelsFirst && { dataFormat: 'NCHW' as const }),
-      ...(dilations.some((each) => each !== 1) && { dilations: spread(isChannelsFirst, dilations, 1) }),
+      ...(padding === 'EXPLICIT' && { explicitPaddings: spread<readonly number[]>(isFirst, pads, [0, 0]).flat() }),
+      ...(isFirst && { dataFormat: channelsFirst }),
+      ...(dilations.some((each) => each !== 1) && { dilations: spread(isFirst, dilations, 1) }),
     },
   };
 }

@@ -8,7 +8,7 @@ import type { Divergence, Layers, NanFinding, OpProfile, ProfileTimes, ShadowRep
 import { describe } from '../../values.js';
 import type { Task } from './task.js';
 
-const NAMES = 'the layers \'profile\', \'nan-guard\', \'log\' and \'shadow:\' with a device';
+const NAMES = 'the layers \'profile\', \'nan-guard\', \'log\', \'shadow:\' with a device and { layer: \'substitute\' } with rules';
 const SHADOW = 'shadow:';
 
 // The options of a layer, which the module reads as text.
@@ -51,10 +51,36 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'nan-guard': ['infinities', 'fail'],
   shadow: ['device', 'fail', 'maxReports', 'ulp', 'abs', 'ofLargest'],
   log: ['maxElements'],
+  substitute: ['rules'],
 };
 
-// A layer as a text, and the device of a shadow.
-function readLayer(given: unknown, task: Task): { text: string, reference?: string } {
+// A table of substitutions as the module reads it: where it is given as rules, the one at index i on line i + 2, and
+// what the module wants first ahead of the rest.
+function tableOf(rules: unknown, task: Task): string {
+  if (typeof rules === 'string') return rules;
+  const lines = task.copyOf(rules, 'the rules of the layer \'substitute\'').map((rule) => {
+    if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) {
+      throw task.error('InvalidArgument',
+        `expected a rule of the layer 'substitute' to be an object with the keys op and use, got ${describe(rule)}`);
+    }
+    return task.read(() => JSON.stringify({ ...withFirst('op', rule), use: withFirst('op', (rule as { use?: unknown }).use) }));
+  });
+  return `{"substitutions": [\n${lines.join(',\n')}\n]}`;
+}
+
+function withFirst(key: string, value: unknown): object {
+  const given = value as Record<string, unknown>;
+  return typeof value !== 'object' || value === null || !(key in given) ? given : { [key]: given[key], ...given };
+}
+
+// A layer as a text, the device of a shadow, and the table of a layer of substitutions.
+interface LayerText {
+  readonly text: string;
+  readonly reference?: string;
+  readonly table?: string;
+}
+
+function readLayer(given: unknown, task: Task): LayerText {
   const fail = (): never => {
     throw task.error('InvalidArgument',
       `expected ${NAMES}, got ${typeof given === 'string' ? `'${given}'` : describe(given)}`);
@@ -80,14 +106,21 @@ function readLayer(given: unknown, task: Task): { text: string, reference?: stri
     options.number('ulp', 'ulp').number('abs', 'abs').number('ofLargest', 'of-largest');
     task.checkText(layer['device'] ?? '', 'the device of the layer \'shadow\'');
   }
+  if (name === 'substitute') return { text: 'substitute', table: tableOf(layer['rules'], task) };
   const text = `${String(name)}${options.end()}`;
   return name === 'shadow' ? { text, reference: layer['device'] as string } : { text };
 }
 
+/** Gives the name under which the module has a table. */
+export type TableNames = (table: string) => string;
+
 /** What layers are in the module: the op handler, empty for none, and each of them, the first one outermost. */
-export function textOfLayers(layers: readonly unknown[], device: string, task: Task): { text: string, names: string[] } {
+export function textOfLayers(
+  layers: readonly unknown[], device: string, task: Task, nameOf: TableNames,
+): { text: string, names: string[] } {
   const read = layers.map((layer) => readLayer(layer, task));
-  const text = read.length === 0 ? '' : read.reduceRight((inner, { text, reference }) => {
+  const text = read.length === 0 ? '' : read.reduceRight((inner, { text, reference, table }) => {
+    if (table !== undefined) return `${text}:${nameOf(table)}|${inner}`;
     if (reference === undefined) return `${text}:${inner}`;
     return `${text}:${inner.includes('|') ? `(${inner})` : inner}|${reference}`;
   }, device);

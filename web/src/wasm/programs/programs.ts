@@ -21,6 +21,9 @@ export function open(engine: WasmEngine, common: ProgramsPackage): Programs {
   return new ModulePrograms(engine, common);
 }
 
+// The names of the tables of substitutions that modules have, by their texts.
+const tablesOf = new WeakMap<WasmEngine, Map<string, string>>();
+
 class ModulePrograms implements Programs {
   constructor(private readonly engine: WasmEngine, private readonly common: ProgramsPackage) {}
 
@@ -49,13 +52,28 @@ class ModulePrograms implements Programs {
     const task = new Task(engine, this.common, caller);
     return task.perform(async () => {
       checkNotRecording(task);
-      const { text, names } = textOfLayers(task.copyOf(layers, 'layers'), engine.device, task);
+      const { text, names } = textOfLayers(
+        task.copyOf(layers, 'layers'), engine.device, task, (table) => this.nameOfTable(table, task));
       if (text !== '') {
         engine.withText(text, (at) => engine.run(() => task.exports.tandem_layers_add(engine.runtime, at)));
       }
       engine.useHandler(text);
       (runtime as { layers: Layers | undefined }).layers = text === '' ? undefined : new ModuleLayers(names, task);
     });
+  }
+
+  private nameOfTable(table: string, task: Task): string {
+    const { engine } = this;
+    const tables = tablesOf.get(engine) ?? new Map<string, string>();
+    tablesOf.set(engine, tables);
+    const known = tables.get(table);
+    if (known !== undefined) return known;
+    const name = tables.size === 0 ? 'substitutions' : `substitutions-${tables.size + 1}`;
+    const size = new TextEncoder().encode(table).length;
+    engine.withText(name, (at) => engine.withText(table, (text) => engine.run(
+      () => task.exports.tandem_substitutions_add(engine.runtime, at, text, size))));
+    tables.set(table, name);
+    return name;
   }
 
   registerOp<Result extends Tensor | Tensor[]>(
