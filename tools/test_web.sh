@@ -93,4 +93,5 @@ test_web() {
   example node-digits
   example web-digits
   example web-playground
+  example web-mobilenet
 }

@@ -267,6 +267,30 @@ for (const isIsolated of [false, true]) {
     test('reads every digit of a set as the native example does', (t) =>
       expectSameReadings(page, (query) => `${server.url}/page/?${query}`, t));
 
+    test('trains a network, reads with it while it learns, and goes back', async (t) => {
+      await open();
+      const weights = await page.locator('#weights').textContent();
+      await draw(page, DRAWINGS[1]);
+      await page.locator('#train').click();
+      await page.waitForFunction(() => /Step \d+/.test(document.getElementById('learned')?.textContent ?? ''));
+      assert.notEqual(await page.locator('#weights').textContent(), weights);
+      await page.waitForFunction(() => document.getElementById('train')?.textContent === 'Train again', null,
+        { timeout: 120_000 });
+      const words = (await page.locator('#learned').textContent()) ?? '';
+      t.diagnostic(words);
+      assert.ok(Number(/, (\d+) % of/.exec(words)?.[1]) >= 80, words);
+      await expectReading(page, 1);
+      const points = (await page.locator('#curve polyline').getAttribute('points')) ?? '';
+      const heights = points.split(' ').map((point) => Number(point.split(',')[1]));
+      // Down in the picture is more.
+      assert.ok(heights.length > 100 && heights[heights.length - 1] > heights[0] + 50, heights.join());
+      await page.screenshot({ path: screenshot('trained'), fullPage: true });
+      await page.locator('#back').click();
+      assert.equal(await page.locator('#weights').textContent(), weights);
+      await expectReading(page, 1);
+      await page.locator('#clear').click();
+    });
+
     test('says what is wrong with files, and goes on', async () => {
       await open('?data=/missing');
       const result = page.locator('#result');

@@ -28,8 +28,10 @@ constexpr int64_t kCacheBytes = int64_t{256} << 10;
 // Products of two elements that make a task worth its hand-over: some ten microseconds.
 #ifdef __wasm__
 constexpr int64_t kMinTaskProducts = int64_t{1} << 18;
+constexpr int64_t kMinAwaitedProducts = kMinTaskProducts / 4;
 #else
 constexpr int64_t kMinTaskProducts = int64_t{1} << 20;
+constexpr int64_t kMinAwaitedProducts = kMinTaskProducts / 8;
 #endif
 constexpr int64_t kMinTaskElements = int64_t{1} << 15;  // the same for packing, and for vectors times matrices
 
@@ -46,7 +48,7 @@ bool ProductExceeds(int64_t a, int64_t b, int64_t c, int64_t limit) { return a >
 
 // Less where a thread is waiting for it.
 int64_t MinTaskProducts(const WorkQueue* queue) {
-  return queue != nullptr && queue->HasReadyHelper() ? kMinTaskProducts / 8 : kMinTaskProducts;
+  return queue != nullptr && queue->HasReadyHelper() ? kMinAwaitedProducts : kMinTaskProducts;
 }
 
 // Calls fn for ranges of [0, n), on the queue if there is one and more than one grain.

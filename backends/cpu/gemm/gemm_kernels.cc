@@ -68,6 +68,12 @@ inline constexpr int kTileCols = kHasVectors<T>  ? HWY_LANES(T) * kTileVectors
                                  : kHasPlanes<T> ? HWY_LANES(float)
                                                  : 8;
 
+// Whether rows of A are packed one tile at a time, for all of B's panels. WebAssembly takes an instruction for each
+// address, of which the rows of a packed tile have one in common.
+template <typename T>
+inline constexpr bool kPacksRows = HWY_TARGET == HWY_WASM&& std::is_same_v<T, float>;
+inline constexpr int64_t kMinPanelsOfPacked = 3;  // with fewer, packing costs more than it saves
+
 template <typename T>
 HWY_INLINE T ScalarMulAdd(T x, T y, T sum) {
   return x * y + sum;
@@ -96,12 +102,6 @@ void PlainTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, const T* HWY_REST
     for (int j = 0; j < cols; ++j) c[j] = g.accumulate ? ScalarAdd(c[j], sum[i][j]) : sum[i][j];
   }
 }
-
-// Whether rows of A are packed one tile at a time, for all of B's panels. WebAssembly takes an instruction for each
-// address, of which the rows of a packed tile have one in common.
-template <typename T>
-inline constexpr bool kPacksRows = HWY_TARGET == HWY_WASM&& std::is_same_v<T, float>;
-inline constexpr int64_t kMinPanelsOfPacked = 3;  // with fewer, packing costs more than it saves
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 

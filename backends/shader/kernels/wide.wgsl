@@ -155,10 +155,13 @@ fn gelu_tanh(x: f64) -> f64 {
   let factor_lost: f64 = lost_of_sum(f64(-1.5957691216057308lf), cubic) + (cubic_lost + 9.96930880911092e-17lf);
   let exponent: f64 = x * factor;
   let exponent_lost: f64 = fma(x, factor, -exponent) + x * factor_lost;
-  let power: f64 = exp(exponent);
+  let power: f64 = exp(min(exponent, 700.0));
   let y: f64 = x / (1.0 + (power + power * exponent_lost));
-  // Where squares or powers are infinite, it is x or 0 with its sign.
-  return select(y, select(x, f64(-0.0), x < 0.0), abs(x) > 60.0);
+  // Where 1 leaves no trace and the power may be infinite, in two factors.
+  let root: f64 = exp(-0.5 * exponent);
+  let tail: f64 = (x * root) * (root - root * exponent_lost);
+  // Where squares are infinite, too, it is x or 0 with its sign.
+  return select(select(y, tail, exponent > 700.0), select(x, f64(-0.0), x < 0.0), abs(x) > 60.0);
 }
 
 fn remainder_of(x: f64, y: f64) -> f64 {

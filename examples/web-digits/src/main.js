@@ -10,6 +10,7 @@ import { SIZE, normalize } from './normalize.js';
 import { Pad } from './pad.js';
 import { element, showInk, showProblem } from 'web-common/page.js';
 import { Strokes } from './strokes.js';
+import { Training } from './training.js';
 
 const WEIGHTS = new URL('../digits.safetensors', import.meta.url);
 
@@ -84,6 +85,7 @@ async function start() {
     devices.current.saveTrace(picture).catch(showProblem);
   });
   new MnistTest(devices);
+  new Training(devices);
 }
 
 start().catch(showProblem);

@@ -462,6 +462,15 @@ void Multiply(const GatheredProduct<T>& g) {
   PlainProduct(g);
 }
 
+// Packing the rows is to be cheap beside the products.
+#if HWY_TARGET == HWY_WASM
+template <typename T>
+inline constexpr int64_t kPartPanels = kPacksRows<T> ? 6 : 1;
+#else
+template <typename T>
+inline constexpr int64_t kPartPanels = 1;
+#endif
+
 }  // namespace
 
 #define TANDEM_FOR_EACH_TILE_TYPE(X) \
@@ -469,11 +478,11 @@ void Multiply(const GatheredProduct<T>& g) {
   X(F64, double)                     \
   X(U32, uint32_t)
 
-#define TANDEM_DEFINE_TABLE(name, type)                                                                    \
-  const ConvolutionTiles<type>& ConvolutionTiles##name() {                                                 \
-    static constexpr ConvolutionTiles<type> kTiles = {kMaxTileRows, kHasTiles<type> && kTilesFinish<type>, \
-                                                      &Multiply<type>, &Transpose<type>};                  \
-    return kTiles;                                                                                         \
+#define TANDEM_DEFINE_TABLE(name, type)                                                                      \
+  const ConvolutionTiles<type>& ConvolutionTiles##name() {                                                   \
+    static constexpr ConvolutionTiles<type> kTiles = {kMaxTileRows, kHasTiles<type> && kTilesFinish<type>,   \
+                                                      kPartPanels<type>, &Multiply<type>, &Transpose<type>}; \
+    return kTiles;                                                                                           \
   }
 TANDEM_FOR_EACH_TILE_TYPE(TANDEM_DEFINE_TABLE)
 #undef TANDEM_DEFINE_TABLE

@@ -39,7 +39,7 @@ Status MatMulKernel(KernelFrame& frame) {
   const MatrixProduct product =
       MakeProduct(frame.arg(0).metadata(), frame.attrs().GetOr("transpose_a", false), frame.arg(1).metadata(),
                   frame.attrs().GetOr("transpose_b", false), frame.result_metadata(0));
-  call.Run(MatrixProductProgram(product, call.limits()), {call.Argument(0), call.Argument(1), call.Result(0)});
+  RunProduct(call, product, {call.Argument(0), call.Argument(1), call.Result(0)});
   return call.Finish();
 }
 
@@ -49,11 +49,10 @@ Status FusedMatMulKernel(KernelFrame& frame) {
       MakeProduct(frame.arg(0).metadata(), frame.attrs().GetOr("transpose_a", false), frame.arg(1).metadata(),
                   frame.attrs().GetOr("transpose_b", false), frame.result_metadata(0));
   product.epilogue = FusedEpilogue::FromAttrs(frame.attrs());
-  const Launch launch = MatrixProductProgram(product, call.limits());
   if (product.epilogue.adds_tensor) {
-    call.Run(launch, {call.Argument(0), call.Argument(1), call.Argument(2), call.Argument(3), call.Result(0)});
+    RunProduct(call, product, {call.Argument(0), call.Argument(1), call.Argument(2), call.Argument(3), call.Result(0)});
   } else {
-    call.Run(launch, {call.Argument(0), call.Argument(1), call.Argument(2), call.Result(0)});
+    RunProduct(call, product, {call.Argument(0), call.Argument(1), call.Argument(2), call.Result(0)});
   }
   return call.Finish();
 }

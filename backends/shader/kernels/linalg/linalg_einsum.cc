@@ -203,8 +203,7 @@ Status EinsumKernel(KernelFrame& frame) {
   }
   if (product) {
     product->dtype = result.dtype;
-    call.Run(MatrixProductProgram(*product, call.limits()),
-             {call.Argument(swap ? 1 : 0), call.Argument(swap ? 0 : 1), call.Result(0)});
+    RunProduct(call, *product, {call.Argument(swap ? 1 : 0), call.Argument(swap ? 0 : 1), call.Result(0)});
   } else {
     RunContraction(call, equation, result, labels, binary);
   }

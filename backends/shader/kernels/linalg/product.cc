@@ -4,7 +4,9 @@
 #include "kernels/linalg/product.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "kernel_texts.h"
 #include "kernels/element_types.h"
@@ -177,6 +179,58 @@ Launch MatrixProductProgram(const MatrixProduct& product, const GpuLimits& limit
     launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(tiles), kRegisterWorkgroup, limits);
   }
   return launch;
+}
+
+std::optional<LibraryProduct> LibraryProductOf(const MatrixProduct& product) {
+  constexpr DTypeSet kDTypes = kFloatDTypes | DTypeSet{DType::kC64};
+  const FusedEpilogue& epilogue = product.epilogue;
+  if (!kDTypes.Contains(product.dtype) || product.num_batch_dims > 1 || product.c_col != 1) return std::nullopt;
+  if (epilogue.columns == ColumnEpilogue::kBatchNorm || epilogue.adds_tensor || epilogue.activation != 0) {
+    return std::nullopt;
+  }
+  const int64_t count = product.count();
+  // Nothing to do, or nothing to add up.
+  if (count * product.rows * product.cols == 0 || product.inner == 0) return std::nullopt;
+  // One of the distances is 1, and the other one large enough.
+  const auto has_lines = [](int64_t rows, int64_t cols, int64_t row, int64_t col) {
+    return (col == 1 && (row >= cols || rows == 1)) || (row == 1 && (col >= rows || cols == 1));
+  };
+  if (!has_lines(product.rows, product.inner, product.a_row, product.a_inner) ||
+      !has_lines(product.inner, product.cols, product.b_inner, product.b_col) ||
+      !has_lines(product.rows, product.cols, product.c_row, 1) ||
+      std::max({product.rows, product.cols, product.inner, count}) > std::numeric_limits<int32_t>::max()) {
+    return std::nullopt;
+  }
+  LibraryProduct library;
+  library.dtype = product.dtype;
+  library.has_bias = epilogue.columns == ColumnEpilogue::kBias;
+  library.rows = product.rows;
+  library.inner = product.inner;
+  library.cols = product.cols;
+  library.a_row = product.a_row;
+  library.a_inner = product.a_inner;
+  library.b_inner = product.b_inner;
+  library.b_col = product.b_col;
+  library.c_row = product.c_row;
+  if (product.num_batch_dims == 1) {
+    const MatrixProduct::BatchDim& batch = product.batch[0];
+    library.count = batch.size;
+    library.a_batch = batch.a;
+    library.b_batch = batch.b;
+    library.c_batch = batch.c;
+  }
+  return library;
+}
+
+void RunProduct(ShaderCall& call, const MatrixProduct& product, std::initializer_list<GpuBuffer*> buffers) {
+  if constexpr (kMayHaveAllDTypes) {
+    const std::optional<LibraryProduct> library = LibraryProductOf(product);
+    if (library && call.ok()) {
+      auto pipeline = call.device().queue().FindProduct(*library);
+      if (pipeline.IsValid()) return call.RunLibrary(std::move(pipeline), {buffers.begin(), buffers.size()});
+    }
+  }
+  call.Run(MatrixProductProgram(product, call.limits()), buffers);
 }
 
 }  // namespace tandem::shader
