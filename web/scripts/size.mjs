@@ -22,7 +22,7 @@ const budgets = {
   'minimal page': 466_000,
   'minimal page, threaded': 597_500,
   'minimal page, WebGPU': 569_500,
-  'script with one op': 26_300,
+  'script with one op': 26_400,
   'script with safetensors': 32_000,
   'script with everything': 44_000,
   'tandem-programs.js': 9_900,

@@ -106,8 +106,12 @@ export class Runtime {
     values: V, shape?: readonly number[] | { shape: readonly number[]; dtype?: undefined },
   ): Tensor<DTypeOf<V>>;
   tensor(values: TensorLike | TypedArray, shapeOrOptions?: readonly number[] | TensorOptions): Tensor;
-  tensor(values: TensorLike | TypedArray, shapeOrOptions?: readonly number[] | TensorOptions): Tensor {
+  tensor(values: TensorLike | TypedArray, shapeOrOptions?: readonly number[] | TensorOptions, ...more: unknown[]): Tensor {
     return this.make(this.tensor, () => {
+      if (more.length > 0) {
+        throw errorIn('tensor', 'InvalidArgument',
+          `expected dtype and shape in an object such as { shape, dtype }, got a third argument, ${describe(more[0])}`);
+      }
       const { shape, dtype } = optionsOf(shapeOrOptions);
       checkDType(dtype, 'tensor');
       const sizes = shape === undefined ? undefined : shapeOf(shape, 'tensor');

@@ -112,6 +112,11 @@ describe('habits', () => {
     }
   });
 
+  it('what nobody reads is refused, and a tensor is called one', () => {
+    checkError(thrownBy(() => rt.tensor([1, 2], [2, 1], 'i32')), 'InvalidArgument', /\{ shape, dtype \}, got a third argument/);
+    checkError(thrownBy(() => concat(x, x)), 'InvalidArgument', /got a Tensor$/);
+  });
+
   it('attributes in the wrong place suggest the object that has them', () => {
     checkError(thrownBy(() => sum(x, 0, true)), 'InvalidArgument', /such as \{ keepDims: … \}/);
     checkError(thrownBy(() => sum(x, 0, { keepDim: true })), 'InvalidArgument', /did you mean keepDims/);
