@@ -9,6 +9,7 @@
 #include "kernels/element_types.h"
 #include "kernels/indexing/gather.h"
 #include "kernels/indexing/scatter.h"
+#include "kernels/indexing/top_k.h"
 #include "kernels/kernels.h"
 #include "kernels/shape/movement.h"
 #include "tandem/op_axis.h"
@@ -142,8 +143,7 @@ Status TensorScatterUpdateKernel(KernelFrame& frame) {
 
 }  // namespace
 
-// tf.TopKV2, tf.Unique, tf.UniqueV2 and tf.Where sort, or give results whose shapes depend on the data, and are left to
-// the fallback.
+// tf.Unique, tf.UniqueV2 and tf.Where give results whose shapes depend on the data, and are left to the fallback.
 Status RegisterIndexingKernels(ShaderOpHandler& handler) {
   static constexpr KernelEntry kMoving[] = {
       KernelEntryOf<&GatherKernel>("tf.GatherV2", kFixedSizeDTypes),
@@ -155,6 +155,7 @@ Status RegisterIndexingKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&TensorScatterAddKernel>("tf.TensorScatterAdd", kDTypesOfGpu),
       KernelEntryOf<&SegmentSumKernel>("tf.UnsortedSegmentSum", kNumericDTypesOfGpu),
   };
+  if constexpr (kMayHaveAllDTypes) TANDEM_RETURN_IF_ERROR(RegisterTopKKernels(handler));
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kMoving));
   return handler.AddKernels(kAdding, AllDTypes(handler.gpu().limits()));
 }
