@@ -121,7 +121,7 @@ bool AddBiasF32(const FusedEpilogue<float>& epilogue, bool is_exact, float* x, c
                 int64_t n) {
   return AddBias(epilogue, is_exact, x, bias, added, n);
 }
-bool AddBiasF64(const FusedEpilogue<double>& epilogue, bool is_exact, double* x, const double* bias,
+bool AddBiasF64(const FusedEpilogue<double>& epilogue, [[maybe_unused]] bool is_exact, double* x, const double* bias,
                 const double* added, int64_t n) {
 #if HWY_HAVE_FLOAT64
   return AddBias(epilogue, is_exact, x, bias, added, n);
