@@ -68,7 +68,7 @@ set(TANDEM_FAST_SOURCES
     async_value execute host_allocator kernel kernel_call kernel_op kernel_op_fast_path kernel_op_handler
     op_attrs op_signature tensor tensor_shape
     # Kernels of f32, and what moves elements of all types.
-    convolution_depthwise convolution_depthwise_tiles convolution_image convolution_product convolution_taps
+    convolution_depthwise convolution_depthwise_rows convolution_depthwise_tiles convolution_image convolution_product convolution_taps
     convolution_tiles elementwise_activation_rows elementwise_blocks elementwise_cast_rows elementwise_math_rows
     elementwise_simd_rows elementwise_tile_rows fused_epilogue gemm_kernels image_rows indexing_rows nn_rows normalization_batch
     normalization_rows pooling_rows reduction_rows shape_strided_copy simd_activations simd_inverse simd_math simd_rows)

@@ -92,4 +92,6 @@ test_web() {
   web_step examples_types in_folder examples npm run check || true
   example node-digits
   example web-digits
+  example web-playground
+  example web-mobilenet
 }

@@ -16,13 +16,14 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { chromium } from 'playwright-core';
 import { build } from 'vite';
 
 import { NATIVE_WEIGHTS, comparePredictions, digitFolders, predictNatively } from 'digits-js/testing.js';
 
+import { WEBGPU_FLAGS, downloaded, expectFits, expectNamed, launch, watch } from 'web-common/browser.js';
+import { serve } from 'web-common/serve.js';
+
 import { SIZE, normalize } from './src/normalize.js';
-import { serve } from './test-server.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./src/strokes.js').Point} Point */
@@ -30,15 +31,6 @@ import { serve } from './test-server.mjs';
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
 const DIST = join(ROOT, 'dist');
 const SCREENSHOTS = join(ROOT, '../../build/web-digits');
-const BROWSER_FLAGS = [
-  '--no-sandbox',
-  '--disable-quic',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-// On a GPU that every machine has, since it is a program.
-const WEBGPU_FLAGS = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
 
 /** @param {readonly (readonly [number, number])[]} pairs */
 function line(...pairs) {
@@ -70,12 +62,6 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** @param {readonly string[]} flags */
-function launch(...flags) {
-  const executablePath = process.env.TANDEM_CHROMIUM ?? '/usr/bin/chromium';
-  return chromium.launch({ executablePath, args: [...BROWSER_FLAGS, ...flags] });
-}
-
 /**
  * Opens the page and waits until it reads.
  * @param {Page} page
@@ -85,30 +71,6 @@ async function openPage(page, url) {
   await page.goto(url);
   await page.locator('#bars li, #problem:not([hidden])').first().waitFor();
   if (await page.locator('#problem').isVisible()) assert.fail((await page.locator('#problem').textContent()) ?? '');
-}
-
-/**
- * What errors the page has from now on. A folder without a plain file is asked for the packed one next: no problem.
- * @param {Page} page
- */
-function watch(page) {
-  /** @type {string[]} */
-  const problems = [];
-  page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !message.text().includes('404')) problems.push(message.text());
-  });
-  return problems;
-}
-
-/**
- * What a file has that a click has the page offer.
- * @param {Page} page
- * @param {string} selector
- */
-async function downloaded(page, selector) {
-  const [download] = await Promise.all([page.waitForEvent('download'), page.locator(selector).click()]);
-  return { name: download.suggestedFilename(), text: Buffer.concat(await (await download.createReadStream()).toArray()).toString() };
 }
 
 /**
@@ -305,6 +267,30 @@ for (const isIsolated of [false, true]) {
     test('reads every digit of a set as the native example does', (t) =>
       expectSameReadings(page, (query) => `${server.url}/page/?${query}`, t));
 
+    test('trains a network, reads with it while it learns, and goes back', async (t) => {
+      await open();
+      const weights = await page.locator('#weights').textContent();
+      await draw(page, DRAWINGS[1]);
+      await page.locator('#train').click();
+      await page.waitForFunction(() => /Step \d+/.test(document.getElementById('learned')?.textContent ?? ''));
+      assert.notEqual(await page.locator('#weights').textContent(), weights);
+      await page.waitForFunction(() => document.getElementById('train')?.textContent === 'Train again', null,
+        { timeout: 120_000 });
+      const words = (await page.locator('#learned').textContent()) ?? '';
+      t.diagnostic(words);
+      assert.ok(Number(/, (\d+) % of/.exec(words)?.[1]) >= 80, words);
+      await expectReading(page, 1);
+      const points = (await page.locator('#curve polyline').getAttribute('points')) ?? '';
+      const heights = points.split(' ').map((point) => Number(point.split(',')[1]));
+      // Down in the picture is more.
+      assert.ok(heights.length > 100 && heights[heights.length - 1] > heights[0] + 50, heights.join());
+      await page.screenshot({ path: screenshot('trained'), fullPage: true });
+      await page.locator('#back').click();
+      assert.equal(await page.locator('#weights').textContent(), weights);
+      await expectReading(page, 1);
+      await page.locator('#clear').click();
+    });
+
     test('says what is wrong with files, and goes on', async () => {
       await open('?data=/missing');
       const result = page.locator('#result');
@@ -342,11 +328,8 @@ for (const isIsolated of [false, true]) {
       await open();
       await draw(page, DRAWINGS[7]);
       await expectReading(page, 7);
-      const [needed, given] = await page.evaluate(() => {
-        const { scrollWidth, clientWidth } = document.documentElement;
-        return [scrollWidth, clientWidth];
-      });
-      assert.ok(needed <= given, `needs ${needed} of ${given} pixels`);
+      await expectFits(page);
+      await expectNamed(page);
       await page.screenshot({ path: screenshot('dark'), fullPage: true });
     });
 

@@ -141,12 +141,12 @@ def main():
         report = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
         by_device[report["device"]].append(report)
     reasons = json.loads((FOLDER / "targets/shader/without_kernel.json").read_text(encoding="utf-8"))
-    # They have the same kernels.
+    # They have the same kernels; CUDA has some more, of dtypes that the others lack.
     for device in ("vulkan", "cuda", "cuda-emulated"):
         if not by_device[device]:
             continue
         ops = lacking(merge(by_device[device]))
-        if ops != set(reasons):
+        if (ops - set(reasons)) if device != "vulkan" else ops != set(reasons):
             fail(f"ops without a kernel on GPUs {sorted(ops - set(reasons))} must have a reason in "
                  f"targets/shader/without_kernel.json, and those with one {sorted(set(reasons) - ops)} none")
     readme = FOLDER / "README.md"

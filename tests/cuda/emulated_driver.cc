@@ -119,6 +119,14 @@ DriverResult EmulatedCuda::Issue(std::function<DriverResult()> command) {
   return kDriverSuccess;
 }
 
+void EmulatedCuda::IssueForLibrary(void (*run)(void* argument), void* argument) {
+  const std::lock_guard lock(g_emulated->mutex_);
+  g_emulated->Issue([run, argument] {
+    run(argument);
+    return kDriverSuccess;
+  });
+}
+
 DriverResult EmulatedCuda::RunUpTo(uint64_t command) {
   while (!stream_.commands.empty() && stream_.first <= command && sticky_ == kDriverSuccess) {
     const DriverResult result = stream_.commands.front()();

@@ -47,6 +47,9 @@ class EmulatedCuda {
   DriverFunctions driver() const;
   NvrtcFunctions nvrtc() const;
 
+  // What a library puts into the stream of the one that is there; fake_cublaslt.cc takes it.
+  static void IssueForLibrary(void (*run)(void* argument), void* argument);
+
   // ---- What a test sets and sees.
   std::vector<std::string> devices = {"Emulated"};
   int driver_version = 13000;

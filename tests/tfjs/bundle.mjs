@@ -25,8 +25,9 @@ const OF_NODE = /^(fs|path|os|util|crypto|worker_threads|perf_hooks|node-fetch|u
  * @param {boolean} forBrowser a classic script then, since specs look at what `this` is; its exports are the global
  *   `bundled`, and it finds the package as the global `tandem`. Else a module, with the package of the source tree
  * @param {string} [core] the installed package that is tfjs-core
+ * @param {import('esbuild').Plugin[]} [plugins]
  */
-export async function bundle(entry, outfile, forBrowser, core = '@tensorflow/tfjs-core') {
+export async function bundle(entry, outfile, forBrowser, core = '@tensorflow/tfjs-core', plugins = []) {
   const packageUrl = pathToFileURL(join(dist, 'index.node.js')).href;
   await build({
     entryPoints: [entry],
@@ -36,6 +37,7 @@ export async function bundle(entry, outfile, forBrowser, core = '@tensorflow/tfj
     target: 'es2022',
     platform: forBrowser ? 'browser' : 'node',
     mainFields: ['module', 'main'],
+    nodePaths: [join(here, 'node_modules')],  // for what is not below this folder
     ignoreAnnotations: true,  // "sideEffects" of tfjs-core leaves its specs out
     logLevel: 'error',
     define: forBrowser ? { global: 'globalThis', 'process.env.NODE_ENV': '"test"' } : {},
@@ -44,15 +46,15 @@ export async function bundle(entry, outfile, forBrowser, core = '@tensorflow/tfj
         "import { fileURLToPath as toPath } from 'node:url';", 'const require = createRequire(import.meta.url);',
         'const __filename = toPath(import.meta.url);', 'const __dirname = dirnameOf(__filename);'].join('\n'),
     },
-    plugins: [{
+    plugins: [...plugins, {
       name: 'packages',
-      setup({ onLoad, onResolve }) {
+      setup({ onLoad, onResolve, resolve }) {
         onResolve({ filter: /^tandem-rt$/ }, () => (
           forBrowser ? { path: 'tandem', namespace: 'global' } : { path: packageUrl, external: true }));
         onLoad({ filter: /.*/, namespace: 'global' }, ({ path }) => ({ contents: `module.exports = globalThis.${path};` }));
         onResolve({ filter: /^tandem-rt\/tfjs$/ }, () => ({ path: join(dist, 'tfjs/index.js') }));
-        onResolve({ filter: /^@tensorflow\/tfjs-core(\/|$)/ }, ({ path }) => (
-          { path: join(folderOf(core), path.split('/').slice(2).join('/') || 'dist/index.js') }));
+        onResolve({ filter: /^@tensorflow\/tfjs-core(\/|$)/ }, ({ kind, path }) => (
+          resolve(`./${path.split('/').slice(2).join('/') || 'dist/index.js'}`, { kind, resolveDir: folderOf(core) })));
         if (!forBrowser) return;
         onResolve({ filter: OF_NODE }, ({ path }) => ({ path, namespace: 'none' }));
         onLoad({ filter: /.*/, namespace: 'none' }, () => ({ contents: 'module.exports = {};' }));

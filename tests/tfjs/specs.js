@@ -11,9 +11,12 @@ import { setRuntimeOptions } from 'tandem-rt/tfjs';
 
 const SPEC_TIMEOUT_MS = 30_000;
 
+const loadCoreSpecs = () => import('@tensorflow/tfjs-core/dist/tests.js');
+
 /**
  * @param {object} options
- * @param {'tandem' | 'tandem-webgpu'} options.backend
+ * @param {string} options.backend
+ * @param {() => Promise<unknown>} [options.load] defines the specs, by default those of tfjs-core
  * @param {string} [options.grep] what the names of specs are to have in them
  * @param {string[]} [options.expected] the specs that are expected to fail
  * @param {object} [options.runtime] options of the runtime
@@ -21,7 +24,7 @@ const SPEC_TIMEOUT_MS = 30_000;
  * @returns {Promise<{ passed: number, skipped: number, failures: Record<string, string>, passes: string[] }>} with what
  *   each that failed said first, and which of the expected ones did not fail
  */
-export async function runSpecs({ backend, expected = [], grep, runtime = {}, onProgress = () => {} }) {
+export async function runSpecs({ backend, expected = [], grep, load = loadCoreSpecs, runtime = {}, onProgress = () => {} }) {
   setRuntimeOptions(runtime);
   const jasmine = jasmineRequire.core(jasmineRequire);
   const env = jasmine.getEnv();
@@ -30,9 +33,9 @@ export async function runSpecs({ backend, expected = [], grep, runtime = {}, onP
   env.configure({ ...env.configuration(), random: false });
 
   // Specs ask for these when they are defined, so that they come first. Some choose a backend by the environment's name.
-  setTestEnvs([{ name: backend, backendName: backend, isDataSync: backend === 'tandem' }]);
+  setTestEnvs([{ name: backend, backendName: backend, isDataSync: !backend.endsWith('webgpu') }]);
   setupTestFilters([], (name) => grep === undefined || name.includes(grep));
-  await import('@tensorflow/tfjs-core/dist/tests.js');
+  await load();
 
   const result = { passed: 0, skipped: 0, failures: {}, passes: [] };
   const expectedToFail = new Set(expected);

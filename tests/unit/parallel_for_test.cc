@@ -236,6 +236,23 @@ TEST_P(ParallelForTest, CA3_OtherTasksGoOn) {
   EXPECT_EQ(sum, 1000);
 }
 
+// WQ-1: a thread that has called may take part, but nobody relies on that.
+TEST_P(ParallelForTest, WQ1_WorkersTakePartThoughTheCallerDoesNotAwait) {
+  std::atomic<bool> is_shared = false;
+  std::latch done(1);
+  queue_->AddTask([&] {
+    const std::thread::id first = std::this_thread::get_id();
+    ParallelFor(*queue_, int64_t{1} << 20, 1, [&](int64_t, int64_t) {
+      if (std::this_thread::get_id() != first) is_shared = true;
+      for (int i = 0; i < 20 && !is_shared; ++i) std::this_thread::yield();
+    });
+    done.count_down();
+  });
+  if (GetParam() == 0) queue_->Quiesce();
+  done.wait();
+  EXPECT_EQ(is_shared, GetParam() > 1);
+}
+
 // ER-5
 TEST_P(ParallelForTest, ER5_WithoutMemoryTheCallerDoesItAll) {
   int64_t sum = 0;  // not atomic: nobody else can take part

@@ -370,6 +370,54 @@ TEST_P(MultiThreadedQueueTest, AV7_AnOutsideThreadInAwaitRunsNoTasks) {
 }
 
 // AV-7
+TEST_P(AnyQueueTest, AV7_ATaskMayAwaitWhatItsOwnContinuationAdded) {
+  for (int round = 0; round < 100; ++round) {
+    const auto values = MakeValues(3);
+    EXPECT_TRUE(values[0]->AndThen([&] {
+      queue_->AddTask([&] { values[1]->Emplace(1); });
+      queue_->AddTask([&] { values[2]->Emplace(1); });
+    }));
+    queue_->AddTask([&] {
+      values[0]->Emplace(1);
+      EXPECT_TRUE(queue_->Await(Pointers(values)).ok());
+    });
+    EXPECT_TRUE(queue_->Await(Pointers(values)).ok());
+    queue_->Quiesce();
+  }
+}
+
+// WQ-1
+TEST_P(MultiThreadedQueueTest, WQ1_WhatAContinuationAddsRunsOnAllWorkers) {
+  for (int round = 0; round < 100; ++round) {
+    std::latch all_started(GetParam());
+    const Value value = MakeUnconstructed<int>();
+    EXPECT_TRUE(value->AndThen([&] {
+      for (int i = 0; i < GetParam(); ++i) queue_->AddTask([&] { all_started.arrive_and_wait(); });
+    }));
+    queue_->AddTask([&] { value->Emplace(1); });
+    queue_->Quiesce();
+  }
+}
+
+// WQ-1
+TEST_P(MultiThreadedQueueTest, WQ1_TasksThatContinuationsAddLeaveRoomForOthers) {
+  std::atomic<bool> stop{false};
+  struct Again {
+    WorkQueue& queue;
+    std::atomic<bool>& stop;
+    void operator()() const {
+      if (stop) return;
+      const Value value = MakeUnconstructed<int>();
+      EXPECT_TRUE(value->AndThen([again = *this] { again.queue.AddTask(Again(again)); }));
+      value->Emplace(1);
+    }
+  };
+  for (int i = 0; i < GetParam(); ++i) queue_->AddTask(Again{*queue_, stop});
+  queue_->AddTask([&] { stop = true; });
+  queue_->Quiesce();
+}
+
+// AV-7
 TEST_P(MultiThreadedQueueTest, AV7_ANewTaskRunsThoughAllWorkersAwait) {
   const auto values = MakeValues(GetParam());
   std::latch all_started(GetParam());

@@ -26,7 +26,13 @@ constexpr int64_t kMaxBlockCols = 2048;
 // What a block of packed B may take of a second-level cache while A's panels pass by it.
 constexpr int64_t kCacheBytes = int64_t{256} << 10;
 // Products of two elements that make a task worth its hand-over: some ten microseconds.
+#ifdef __wasm__
+constexpr int64_t kMinTaskProducts = int64_t{1} << 18;
+constexpr int64_t kMinAwaitedProducts = kMinTaskProducts / 4;
+#else
 constexpr int64_t kMinTaskProducts = int64_t{1} << 20;
+constexpr int64_t kMinAwaitedProducts = kMinTaskProducts / 8;
+#endif
 constexpr int64_t kMinTaskElements = int64_t{1} << 15;  // the same for packing, and for vectors times matrices
 
 // Up to so many products, matrices in the cache are multiplied as they lie.
@@ -42,7 +48,7 @@ bool ProductExceeds(int64_t a, int64_t b, int64_t c, int64_t limit) { return a >
 
 // Less where a thread is waiting for it.
 int64_t MinTaskProducts(const WorkQueue* queue) {
-  return queue != nullptr && queue->HasReadyHelper() ? kMinTaskProducts / 8 : kMinTaskProducts;
+  return queue != nullptr && queue->HasReadyHelper() ? kMinAwaitedProducts : kMinTaskProducts;
 }
 
 // Calls fn for ranges of [0, n), on the queue if there is one and more than one grain.
@@ -139,7 +145,8 @@ void MultiplyDirect(const GemmKernels<T>& kernels, WorkQueue* queue, int64_t m, 
   };
   const int64_t task_products = MinTaskProducts(queue);
   if (queue == nullptr || !ProductExceeds(m, n, k, 4 * task_products)) return multiply(0, m, 0, n);
-  const bool by_rows = DivideUp(m, kernels.panel_rows) > DivideUp(n, kernels.panel_cols);
+  const bool by_rows = DivideUp(m, kernels.panel_rows) >
+                       std::min<int64_t>(DivideUp(n, kernels.panel_cols), 4 * queue->ParallelismLevel() - 1);
   const int64_t unit = by_rows ? kernels.panel_rows : kernels.panel_cols;
   const int64_t grain = DivideUp(task_products, (by_rows ? n : m) * k * unit);
   ForRanges(queue, DivideUp(by_rows ? m : n, unit), grain, [&](int64_t begin, int64_t end) {

@@ -68,6 +68,12 @@ inline constexpr int kTileCols = kHasVectors<T>  ? HWY_LANES(T) * kTileVectors
                                  : kHasPlanes<T> ? HWY_LANES(float)
                                                  : 8;
 
+// Whether rows of A are packed one tile at a time, for all of B's panels. WebAssembly takes an instruction for each
+// address, of which the rows of a packed tile have one in common.
+template <typename T>
+inline constexpr bool kPacksRows = HWY_TARGET == HWY_WASM&& std::is_same_v<T, float>;
+inline constexpr int64_t kMinPanelsOfPacked = 3;  // with fewer, packing costs more than it saves
+
 template <typename T>
 HWY_INLINE T ScalarMulAdd(T x, T y, T sum) {
   return x * y + sum;
@@ -133,7 +139,25 @@ HWY_NOINLINE void VectorTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, con
     HWY_UNROLL(8)
     for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
   }
-  for (int64_t p = g.depth; p > 0; --p) {
+  int64_t p = g.depth;
+  if constexpr (kPacksRows<T> && kUnitRows && kRows == kTileRows<T>) {
+    // The same with steps that the compiler knows.
+    if (a_depth_stride == kRows && b_depth_stride == kTileCols<T>) {
+      for (auto left = static_cast<int>(p); left > 0; --left, a += kRows, b += kTileCols<T>) {
+        V row[kVectors];
+        HWY_UNROLL(8)
+        for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
+        HWY_UNROLL(16)
+        for (int i = 0; i < kRows; ++i) {
+          const V x = hn::Set(d, a[i]);
+          HWY_UNROLL(8)
+          for (int j = 0; j < kVectors; ++j) sum[i][j] = MultiplyAdd(x, row[j], sum[i][j]);
+        }
+      }
+      p = 0;
+    }
+  }
+  for (; p > 0; --p) {
     V row[kVectors];
     HWY_UNROLL(8)
     for (int j = 0; j < kVectors; ++j) {
@@ -243,6 +267,9 @@ void MultiplyRows(const GemmBlock<T>& g, const T* a, T* c) {
   }
 }
 
+template <typename T, int kWidth>
+void TransposePanel(const T* from, int64_t stride, int64_t width, int64_t depth, T* to);
+
 template <typename T, bool kUnitRows>
 void MultiplyStrided(const GemmBlock<T>& g) {
   constexpr int kMaxRows = kTileRows<T>;
@@ -251,6 +278,19 @@ void MultiplyStrided(const GemmBlock<T>& g) {
     // A tile at the end of A may start within a packed panel.
     const T* a = g.a_packed ? g.a + (i - i % kMaxRows) * g.depth + i % kMaxRows : g.a + i * g.a_row_stride;
     T* c = g.c + i * g.ldc;
+    if constexpr (kPacksRows<T> && !kUnitRows) {
+      const bool is_worth_it = g.cols > (kMinPanelsOfPacked - 1) * kTileCols<T>;
+      if (left >= kMaxRows && is_worth_it && g.a_depth_stride == 1 && g.depth <= kGemmDepth) {
+        alignas(64) T packed[kMaxRows * kGemmDepth];
+        TransposePanel<T, kMaxRows>(a, g.a_row_stride, kMaxRows, g.depth, packed);
+        GemmBlock<T> tile = g;
+        tile.a_row_stride = 1;
+        tile.a_depth_stride = kMaxRows;
+        MultiplyRows<T, kMaxRows, true>(tile, packed, c);
+        step = kMaxRows;
+        continue;
+      }
+    }
     if (left >= kMaxRows) {
       MultiplyRows<T, kMaxRows, kUnitRows>(g, a, c);
       step = kMaxRows;
@@ -532,18 +572,22 @@ void GemvNarrow(const GemvBlock<T>& v) {
 // Adds up in the order of the rows, as GemvNarrow does, so that the bits do not depend on the range of columns.
 template <typename T>
 void GemvRows(const GemvBlock<T>& g) {
-  constexpr int64_t kCached = (int64_t{8} << 20) / sizeof(T);
+  constexpr bool kIsWasm = HWY_TARGET == HWY_WASM;
+  // Of a second-level cache. What comes from further away is better read in order.
+  constexpr int64_t kCached = (int64_t{1} << (kIsWasm ? 19 : 20)) / sizeof(T);
   constexpr int64_t kLanes = HWY_LANES(T);
   const bool is_narrow = g.cols <= 8 * kLanes || g.depth <= kCached / g.cols;
   if (is_narrow && (kFastMasks || g.cols % kLanes == 0)) return GemvNarrow(g);
-  constexpr int64_t kRange = 1024;
+  constexpr int64_t kRange = kIsWasm ? 4096 : 1024;
+  // With 16 registers, and all that is loaded there at once, as V8 has it, eight are too many.
+  constexpr int kRows = kIsWasm ? 4 : 8;
   for (int64_t begin = 0; begin < g.cols; begin += kRange) {
     const int64_t end = std::min(g.cols, begin + kRange);
     StopPoll poll(kPollElements);
     int64_t row = 0;
-    for (; row + 8 <= g.depth; row += 8) {
-      if (poll.Stops(8 * kRange)) return;
-      AddAllRows<8>(g, row, begin, end);
+    for (; row + kRows <= g.depth; row += kRows) {
+      if (poll.Stops(kRows * kRange)) return;
+      AddAllRows<kRows>(g, row, begin, end);
     }
     for (; row < g.depth; ++row) AddAllRows<1>(g, row, begin, end);
   }

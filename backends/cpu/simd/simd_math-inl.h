@@ -482,8 +482,10 @@ HWY_INLINE V VectorErf(D d, V x) {
   const V one = hn::Set(d, 1.0f);
   const V a = AtMost(d, hn::Abs(x), 3.95f);  // where erf rounds to 1
   const V small = MultiplyAdd(x, Polynomial(d, hn::Mul(x, x), kSmall), x);
-  const V large = hn::Sub(one, VectorExp(d, hn::Neg(Polynomial(d, a, kLarge))));
-  return hn::IfThenElse(hn::Lt(a, one), small, hn::CopySign(large, x));
+  // The exponent is above -16.
+  const V large = hn::Sub(one, NormalExp(d, hn::Neg(Polynomial(d, a, kLarge))));
+  // Of NaN, `small` is NaN.
+  return hn::IfThenElse(hn::Ge(a, one), hn::CopySign(large, x), small);
 }
 
 }  // namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE

@@ -27,7 +27,7 @@ inline shader::GpuLimits CudaLimits() {
   limits.max_invocations = 1024;
   limits.max_workgroup_z = 64;
   limits.max_workgroup_bytes = 48 << 10;
-  limits.has_f16 = true;
+  limits.has_f16 = limits.has_all_dtypes = true;
   limits.has_subgroups = true;
   limits.min_subgroup_size = limits.max_subgroup_size = 32;
   return limits;

@@ -12,14 +12,25 @@
 
 namespace tandem::cuda {
 
+namespace {
+
+bool IsSet(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+}  // namespace
+
 StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateCudaQueue(const CudaOptions& options) {
   TANDEM_ASSIGN_OR_RETURN(const DriverFunctions driver, OpenDriver());
   TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::Create(driver, options.device));
   TANDEM_ASSIGN_OR_RETURN(Nvrtc nvrtc, Nvrtc::Open());
-  const char* const variable = std::getenv("TANDEM_CUDA_SYNCHRONOUS");
+  const StatusOr<CublasltFunctions> cublaslt = OpenCublaslt();
   CudaQueueOptions queue_options;
+  if (cublaslt.ok()) queue_options.cublaslt = *cublaslt;
+  queue_options.uses_tf32 = options.uses_tf32.value_or(IsSet("TANDEM_CUDA_TF32"));
   queue_options.cache_folder = options.cache_folder;
-  queue_options.synchronous = options.synchronous.value_or(variable != nullptr && std::string_view(variable) == "1");
+  queue_options.synchronous = options.synchronous.value_or(IsSet("TANDEM_CUDA_SYNCHRONOUS"));
   queue_options.pool_bytes = options.memory.cache_limit;
   TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaQueue> queue,
                           CudaQueue::Create(std::move(device), std::move(nvrtc), queue_options));

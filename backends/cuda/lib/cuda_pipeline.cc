@@ -10,6 +10,7 @@
 #include "cuda_prelude.h"
 #include "cuda_text.h"
 #include "tandem/gpu/heap_room.h"
+#include "tandem/shader/shader_call.h"
 
 namespace tandem::cuda {
 namespace {
@@ -25,6 +26,19 @@ std::string FunctionName(std::string_view name) {
 }
 
 }  // namespace
+
+Status CudaPipeline::Issue(StreamHandle stream, std::span<const DevicePointer> buffers,
+                           std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
+                           DriverFailure& failure) const {
+  std::array<void*, shader::ShaderCall::kMaxBuffers + 1> arguments;
+  for (size_t i = 0; i < buffers.size(); ++i) arguments[i] = const_cast<DevicePointer*>(&buffers[i]);
+  // The words are the struct's members; the driver copies them in the call.
+  arguments[buffers.size()] = const_cast<uint32_t*>(parameters.data());
+  failure = {driver_.LaunchKernel(function_, workgroups[0], workgroups[1], workgroups[2], block_[0], block_[1],
+                                  block_[2], 0, stream, arguments.data(), nullptr),
+             "cuLaunchKernel"};
+  return Status();
+}
 
 CudaPipelineMaker::CudaPipelineMaker(const CudaDevice& device, Nvrtc nvrtc, std::string cache_folder,
                                      CudaPipeline::Release release)
@@ -65,7 +79,7 @@ StatusOr<RcRef<shader::Pipeline>> CudaPipelineMaker::Compile(const shader::Shade
   FunctionHandle function = nullptr;
   const Status found = device_.Check(driver.ModuleGetFunction(&function, *module, name.c_str()), "cuModuleGetFunction");
   if (found.ok()) {
-    auto pipeline = MakeRef<CudaPipeline>(*module, function, text.workgroup, release_);
+    auto pipeline = MakeRef<CudaPipeline>(driver, *module, function, text.workgroup, release_);
     if (pipeline) return RcRef<shader::Pipeline>(std::move(pipeline));
   }
   driver.ModuleUnload(*module);

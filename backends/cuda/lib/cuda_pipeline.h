@@ -9,10 +9,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "cuda_device.h"
+#include "cuda_staging.h"
 #include "disk_cache.h"
 #include "nvrtc.h"
 #include "pipeline_threads.h"
@@ -20,20 +22,30 @@
 
 namespace tandem::cuda {
 
-class CudaPipeline final : public shader::Pipeline {
+// What the queue may dispatch: a kernel, or a call of a library.
+class CudaCommand : public shader::Pipeline {
+ public:
+  // Hands it to the stream, in the context of the calling thread. `failure` is of the driver, the result of a library.
+  virtual Status Issue(StreamHandle stream, std::span<const DevicePointer> buffers,
+                       std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
+                       DriverFailure& failure) const = 0;
+};
+
+class CudaPipeline final : public CudaCommand {
  public:
   // Unloads a module, once no kernel of it runs any more.
   using Release = std::function<void(ModuleHandle)>;
 
-  CudaPipeline(ModuleHandle module, FunctionHandle function, const std::array<uint32_t, 3>& block,
-               const Release& release)
-      : module_(module), function_(function), block_(block), release_(release) {}
+  CudaPipeline(const DriverFunctions& driver, ModuleHandle module, FunctionHandle function,
+               const std::array<uint32_t, 3>& block, const Release& release)
+      : driver_(driver), module_(module), function_(function), block_(block), release_(release) {}
   ~CudaPipeline() override { release_(module_); }
 
-  FunctionHandle function() const { return function_; }
-  const std::array<uint32_t, 3>& block() const { return block_; }
+  Status Issue(StreamHandle stream, std::span<const DevicePointer> buffers, std::span<const uint32_t> parameters,
+               const std::array<uint32_t, 3>& workgroups, DriverFailure& failure) const override;
 
  private:
+  const DriverFunctions& driver_;
   const ModuleHandle module_;
   const FunctionHandle function_;
   const std::array<uint32_t, 3> block_;

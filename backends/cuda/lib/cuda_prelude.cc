@@ -19,22 +19,7 @@ template <class T> struct w_same { using type = T; };
 template <class T> using w_id = typename w_same<T>::type;
 template <class T> struct w_type {};
 struct w_half { unsigned short bits; };
-
-#ifdef __CUDACC__
-W_FN float w_widen(w_half x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits)); return y; }
-W_FN w_half w_narrow(float x) { w_half y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x)); return y; }
-#else
-W_FN float w_widen(w_half x) { return w_float_of_half(x.bits); }
-W_FN w_half w_narrow(float x) { return {w_half_of_float(x)}; }
-#endif
-
-template <class T, class S> W_FN constexpr T w_cast(S x, w_type<T>) { return static_cast<T>(x); }
-W_FN int w_cast(float x, w_type<int>) { return __float2int_rz(x); }
-W_FN unsigned w_cast(float x, w_type<unsigned>) { return __float2uint_rz(x); }
-W_FN w_half w_cast(w_half x, w_type<w_half>) { return x; }
-template <class T> W_FN T w_cast(w_half x, w_type<T> t) { return w_cast(w_widen(x), t); }
-template <class S> W_FN w_half w_cast(S x, w_type<w_half>) { return w_narrow(static_cast<float>(x)); }
-template <class T, class S> W_FN constexpr T w_to(S x) { return w_cast(x, w_type<T>{}); }
+struct w_bf16 { unsigned short bits; };
 
 template <class T, class S> W_FN T w_bitcast(S x) {
   static_assert(sizeof(T) == sizeof(S), "a bitcast is between types of one size");
@@ -43,13 +28,105 @@ template <class T, class S> W_FN T w_bitcast(S x) {
   return y;
 }
 
+#ifdef __CUDACC__
+W_FN float w_widen(w_half x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits)); return y; }
+W_FN w_half w_narrow(float x) { w_half y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x)); return y; }
+#else
+W_FN float w_widen(w_half x) { return w_float_of_half(x.bits); }
+W_FN w_half w_narrow(float x) { return {w_half_of_float(x)}; }
+#endif
+W_FN float w_widen(w_bf16 x) { return w_bitcast<float>(static_cast<unsigned>(x.bits) << 16); }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+W_FN w_bf16 w_narrow_bf16(float x) { w_bf16 y; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x)); return y; }
+#else
+W_FN w_bf16 w_narrow_bf16(float x) {
+  const unsigned bits = w_bitcast<unsigned>(x);
+  if (x != x) return {0x7fffu};
+  return {static_cast<unsigned short>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
+}
+#endif
+
+struct alignas(8) w_complex {
+  float re, im;
+  w_complex() = default;
+  W_FN constexpr w_complex(float real, float imaginary = 0.0f) : re(real), im(imaginary) {}
+};
+W_FN constexpr w_complex operator+(w_complex a, w_complex b) { return {a.re + b.re, a.im + b.im}; }
+W_FN constexpr w_complex operator-(w_complex a, w_complex b) { return {a.re - b.re, a.im - b.im}; }
+W_FN constexpr w_complex operator-(w_complex a) { return {-a.re, -a.im}; }
+W_FN constexpr w_complex operator*(w_complex a, w_complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+W_FN constexpr bool operator==(w_complex a, w_complex b) { return a.re == b.re && a.im == b.im; }
+W_FN constexpr bool operator!=(w_complex a, w_complex b) { return !(a == b); }
+W_FN float w_real_of(w_complex x) { return x.re; }
+W_FN float w_imag_of(w_complex x) { return x.im; }
+
+// To f32 so that a further rounding gives what rounding at once would: inexact results get an odd last bit, on the side
+// of 0 (Boldo and Melquiond, "When double rounding is odd", 2004).
+W_FN float w_round_to_odd(double x) {
+  const float nearest = static_cast<float>(x);
+  const double back = nearest;
+  unsigned bits = w_bitcast<unsigned>(nearest);
+  if (x == x && back != x) bits = (bits - (x > 0.0 ? back > x : back < x)) | 1u;
+  return w_bitcast<float>(bits);
+}
+// An integer that a double holds, and that is rounded in the same way: what is lost leaves one bit.
+template <class T> W_FN double w_to_double_odd(T x) {
+  if constexpr (sizeof(T) < 8) {
+    return static_cast<double>(x);
+  } else {
+    constexpr T end = static_cast<T>(1ll << 53);
+    const bool is_held = x < end && (static_cast<T>(-1) > static_cast<T>(0) || x > static_cast<T>(0 - end));
+    const T kept = static_cast<T>(x & ~static_cast<T>(4095));
+    return static_cast<double>(is_held || x == kept ? x : static_cast<T>(kept | 2048));
+  }
+}
+// Towards 0; what is beyond gives the first and the last integer, NaN gives 0. `end`: the first number beyond.
+template <class I, class F> W_FN constexpr I w_saturated(F x, I first, I last, F end) {
+  return x >= end ? last : x > static_cast<F>(first) ? static_cast<I>(x) : x == x ? first : static_cast<I>(0);
+}
+
+template <class T, class S> W_FN constexpr T w_cast(S x, w_type<T>) { return static_cast<T>(x); }
+W_FN int w_cast(float x, w_type<int>) { return __float2int_rz(x); }
+W_FN unsigned w_cast(float x, w_type<unsigned>) { return __float2uint_rz(x); }
+W_FN constexpr int w_cast(double x, w_type<int>) { return w_saturated(x, -2147483647 - 1, 2147483647, 2147483648.0); }
+W_FN constexpr unsigned w_cast(double x, w_type<unsigned>) { return w_saturated(x, 0u, 4294967295u, 4294967296.0); }
+template <class F> W_FN constexpr long long w_to_i64(F x) {
+  return w_saturated(x, -9223372036854775807ll - 1, 9223372036854775807ll, static_cast<F>(9223372036854775808.0));
+}
+template <class F> W_FN constexpr unsigned long long w_to_u64(F x) {
+  return w_saturated(x, 0ull, 18446744073709551615ull, static_cast<F>(18446744073709551616.0));
+}
+W_FN constexpr long long w_cast(float x, w_type<long long>) { return w_to_i64(x); }
+W_FN constexpr long long w_cast(double x, w_type<long long>) { return w_to_i64(x); }
+W_FN constexpr unsigned long long w_cast(float x, w_type<unsigned long long>) { return w_to_u64(x); }
+W_FN constexpr unsigned long long w_cast(double x, w_type<unsigned long long>) { return w_to_u64(x); }
+W_FN w_half w_cast(w_half x, w_type<w_half>) { return x; }
+W_FN w_bf16 w_cast(w_bf16 x, w_type<w_bf16>) { return x; }
+W_FN w_bf16 w_cast(w_half x, w_type<w_bf16>) { return w_narrow_bf16(w_widen(x)); }
+W_FN w_half w_cast(w_bf16 x, w_type<w_half>) { return w_narrow(w_widen(x)); }
+template <class T> W_FN T w_cast(w_half x, w_type<T> t) { return w_cast(w_widen(x), t); }
+template <class T> W_FN T w_cast(w_bf16 x, w_type<T> t) { return w_cast(w_widen(x), t); }
+// Integers beyond what f32 holds are beyond f16, too.
+template <class S> W_FN w_half w_cast(S x, w_type<w_half>) { return w_narrow(static_cast<float>(x)); }
+W_FN w_half w_cast(double x, w_type<w_half>) { return w_narrow(w_round_to_odd(x)); }
+template <class S> W_FN w_bf16 w_cast(S x, w_type<w_bf16>) { return w_narrow_bf16(w_round_to_odd(w_to_double_odd(x))); }
+W_FN w_bf16 w_cast(float x, w_type<w_bf16>) { return w_narrow_bf16(x); }
+W_FN w_bf16 w_cast(double x, w_type<w_bf16>) { return w_narrow_bf16(w_round_to_odd(x)); }
+template <class S> W_FN constexpr w_complex w_cast(S x, w_type<w_complex>) { return w_complex(static_cast<float>(x)); }
+W_FN constexpr w_complex w_cast(w_complex x, w_type<w_complex>) { return x; }
+W_FN w_complex w_cast(w_half x, w_type<w_complex>) { return w_complex(w_widen(x)); }
+W_FN w_complex w_cast(w_bf16 x, w_type<w_complex>) { return w_complex(w_widen(x)); }
+template <class T, class S> W_FN constexpr T w_to(S x) { return w_cast(x, w_type<T>{}); }
+
 template <class T, unsigned N> struct w_array {
   T e[N];
   W_FN constexpr T& operator[](unsigned i) { W_CHECK_INDEX(i, N); return e[i]; }
   W_FN constexpr const T& operator[](unsigned i) const { W_CHECK_INDEX(i, N); return e[i]; }
 };
 
-template <class T, int N> struct alignas(sizeof(T) * (N == 3 ? 4 : N)) w_vec {
+// What is read at once has 16 bytes at most.
+template <unsigned bytes> struct w_align { static constexpr unsigned value = bytes < 16u ? bytes : 16u; };
+template <class T, int N> struct alignas(w_align<sizeof(T) * (N == 3 ? 4 : N)>::value) w_vec {
   T e[N];
   w_vec() = default;
   template <class... A> W_FN constexpr explicit w_vec(A... parts) : e{} {
@@ -89,13 +166,15 @@ template <int... P, class T, int N> W_FN constexpr w_vec<T, sizeof...(P)> w_swiz
     return c; \
   }
 #define W_MIXED_OPERATOR(NAME) \
-  template <class A, class B> W_FN constexpr auto NAME(A a, B b) { \
-    using T = decltype(a + b); \
+  template <class A, class B, class T = decltype(A() + B())> W_FN constexpr auto NAME(A a, B b) { \
     return NAME(static_cast<T>(a), static_cast<T>(b)); \
   }
 #define W_ARITHMETIC(NAME, OP) \
   template <class T> W_FN constexpr T NAME(T a, T b) { return static_cast<T>(a OP b); } \
   W_FN constexpr int NAME(int a, int b) { return static_cast<int>(static_cast<unsigned>(a) OP static_cast<unsigned>(b)); } \
+  W_FN constexpr long long NAME(long long a, long long b) { \
+    return static_cast<long long>(static_cast<unsigned long long>(a) OP static_cast<unsigned long long>(b)); \
+  } \
   W_FN w_half NAME(w_half a, w_half b) { return w_narrow(w_widen(a) OP w_widen(b)); } \
   W_MIXED_OPERATOR(NAME) \
   W_VECTOR_OPERATOR(NAME, T)
@@ -103,6 +182,7 @@ W_ARITHMETIC(w_add, +) W_ARITHMETIC(w_sub, -) W_ARITHMETIC(w_mul, *)
 
 template <class T> W_FN constexpr T w_neg(T x) { return -x; }
 W_FN constexpr int w_neg(int x) { return static_cast<int>(0u - static_cast<unsigned>(x)); }
+W_FN constexpr long long w_neg(long long x) { return static_cast<long long>(0ull - static_cast<unsigned long long>(x)); }
 W_FN w_half w_neg(w_half x) { return {static_cast<unsigned short>(x.bits ^ 0x8000u)}; }
 template <class T> W_FN constexpr T w_not(T x) { return static_cast<T>(~x); }
 W_FN constexpr bool w_lnot(bool x) { return !x; }
@@ -116,12 +196,21 @@ W_VECTOR_FUNCTION(w_neg) W_VECTOR_FUNCTION(w_not) W_VECTOR_FUNCTION(w_lnot)
 
 template <class T> W_FN constexpr T w_div(T a, T b) { return b == 0 ? a : static_cast<T>(a / b); }
 W_FN constexpr int w_div(int a, int b) { return b == 0 ? a : b == -1 ? w_neg(a) : a / b; }
+W_FN constexpr long long w_div(long long a, long long b) { return b == 0 ? a : b == -1 ? w_neg(a) : a / b; }
 W_FN constexpr float w_div(float a, float b) { return a / b; }
+W_FN constexpr double w_div(double a, double b) { return a / b; }
+// Smith's quotient needs no care where all is computed in f64.
+W_FN w_complex w_div(w_complex a, w_complex b) {
+  const double x = b.re, y = b.im, size = x * x + y * y;
+  return w_complex(static_cast<float>((a.re * x + a.im * y) / size), static_cast<float>((a.im * x - a.re * y) / size));
+}
 W_FN w_half w_div(w_half a, w_half b) { return w_narrow(w_widen(a) / w_widen(b)); }
 W_MIXED_OPERATOR(w_div) W_VECTOR_OPERATOR(w_div, T)
 template <class T> W_FN constexpr T w_mod(T a, T b) { return b == 0 ? static_cast<T>(0) : static_cast<T>(a % b); }
 W_FN constexpr int w_mod(int a, int b) { return b == 0 || b == -1 ? 0 : a % b; }
+W_FN constexpr long long w_mod(long long a, long long b) { return b == 0 || b == -1 ? 0 : a % b; }
 W_FN float w_mod(float a, float b) { return fmodf(a, b); }
+W_FN double w_mod(double a, double b) { return fmod(a, b); }
 W_FN w_half w_mod(w_half a, w_half b) { return w_narrow(fmodf(w_widen(a), w_widen(b))); }
 W_MIXED_OPERATOR(w_mod) W_VECTOR_OPERATOR(w_mod, T)
 
@@ -131,6 +220,7 @@ W_MIXED_OPERATOR(w_mod) W_VECTOR_OPERATOR(w_mod, T)
   W_VECTOR_OPERATOR(NAME, T)
 W_BITWISE(w_and, &) W_BITWISE(w_or, |) W_BITWISE(w_xor, ^)
 template <class T> W_FN constexpr T w_shl(T a, unsigned n) { return static_cast<T>(a << (n & (8 * sizeof(T) - 1))); }
+W_FN constexpr long long w_shl(long long a, unsigned n) { return static_cast<long long>(static_cast<unsigned long long>(a) << (n & 63u)); }
 W_FN constexpr int w_shl(int a, unsigned n) { return static_cast<int>(static_cast<unsigned>(a) << (n & 31u)); }
 template <class T> W_FN constexpr T w_shr(T a, unsigned n) { return static_cast<T>(a >> (n & (8 * sizeof(T) - 1))); }
 #define W_VECTOR_SHIFT(NAME) \
@@ -181,9 +271,44 @@ template <int N> W_FN constexpr bool w_any(w_vec<bool, N> x) {
   W_FN float NAME(float a, float b) { return VALUE; } \
   W_FN w_half NAME(w_half g, w_half h) { const float a = w_widen(g), b = w_widen(h); return w_narrow(VALUE); } \
   W_VECTOR_OPERATOR(NAME, T)
+#define W_FUNCTION_OF_DOUBLE(NAME, VALUE) W_FN double NAME(double x) { return VALUE; }
+W_FN constexpr long long w_abs(long long x) { return x < 0 ? w_neg(x) : x; }
+W_FN constexpr unsigned long long w_abs(unsigned long long x) { return x; }
 W_FN constexpr int w_abs(int x) { return x < 0 ? w_neg(x) : x; }
 W_FN constexpr unsigned w_abs(unsigned x) { return x; }
 W_FN constexpr int w_sign(int x) { return (x > 0) - (x < 0); }
+// Before those of vectors, which take what is declared above them.
+W_FUNCTION_OF_DOUBLE(w_abs, fabs(x))
+W_FUNCTION_OF_DOUBLE(w_acos, acos(x))
+W_FUNCTION_OF_DOUBLE(w_acosh, acosh(x))
+W_FUNCTION_OF_DOUBLE(w_asin, asin(x))
+W_FUNCTION_OF_DOUBLE(w_asinh, asinh(x))
+W_FUNCTION_OF_DOUBLE(w_atan, atan(x))
+W_FUNCTION_OF_DOUBLE(w_atanh, atanh(x))
+W_FUNCTION_OF_DOUBLE(w_ceil, ceil(x))
+W_FUNCTION_OF_DOUBLE(w_cos, cos(x))
+W_FUNCTION_OF_DOUBLE(w_cosh, cosh(x))
+W_FUNCTION_OF_DOUBLE(w_erf, erf(x))
+W_FUNCTION_OF_DOUBLE(w_erfc, erfc(x))
+W_FUNCTION_OF_DOUBLE(w_exp, exp(x))
+W_FUNCTION_OF_DOUBLE(w_expm1, expm1(x))
+W_FUNCTION_OF_DOUBLE(w_floor, floor(x))
+W_FUNCTION_OF_DOUBLE(w_log, log(x))
+W_FUNCTION_OF_DOUBLE(w_log1p, log1p(x))
+W_FUNCTION_OF_DOUBLE(w_round, rint(x))
+W_FUNCTION_OF_DOUBLE(w_sin, sin(x))
+W_FUNCTION_OF_DOUBLE(w_sinh, sinh(x))
+W_FUNCTION_OF_DOUBLE(w_sqrt, sqrt(x))
+W_FUNCTION_OF_DOUBLE(w_tan, tan(x))
+W_FUNCTION_OF_DOUBLE(w_tanh, tanh(x))
+W_FUNCTION_OF_DOUBLE(w_trunc, trunc(x))
+W_FN double w_max(double a, double b) { return fmax(a, b); }
+W_FN double w_min(double a, double b) { return fmin(a, b); }
+W_FN double w_atan2(double a, double b) { return atan2(a, b); }
+W_FN double w_pow(double a, double b) { return pow(a, b); }
+W_FN double w_copysign(double a, double b) { return copysign(a, b); }
+W_FN double w_nextafter(double a, double b) { return nextafter(a, b); }
+W_FN double w_fma(double a, double b, double c) { return fma(a, b, c); }
 W_FUNCTION(w_abs, fabsf(x))
 W_FUNCTION(w_acos, acosf(x))
 W_FUNCTION(w_acosh, acoshf(x))
@@ -318,13 +443,19 @@ W_FN unsigned w_lanes() { return w_min(blockDim.x * blockDim.y * blockDim.z - (w
 W_FN unsigned w_warp() { return w_lowBits(w_lanes()); }
 template <class T> W_FN unsigned w_word(T x) { return w_bitcast<unsigned>(x); }
 W_FN unsigned w_word(w_half x) { return x.bits; }
+W_FN unsigned w_word(w_bf16 x) { return x.bits; }
 W_FN unsigned w_word(bool x) { return x; }
 W_FN w_half w_of_word(unsigned word, w_type<w_half>) { return {static_cast<unsigned short>(word)}; }
+W_FN w_bf16 w_of_word(unsigned word, w_type<w_bf16>) { return {static_cast<unsigned short>(word)}; }
 W_FN bool w_of_word(unsigned word, w_type<bool>) { return word != 0u; }
 template <class T> W_FN T w_of_word(unsigned word, w_type<T>) { return w_bitcast<T>(word); }
 #define W_SHUFFLE(NAME, FUNCTION) \
   template <class T> W_FN T NAME(T x, unsigned n) { \
-    return w_of_word(FUNCTION(w_warp(), w_word(x), n), w_type<T>{}); \
+    if constexpr (sizeof(T) == 8) { \
+      return w_bitcast<T>(NAME(w_bitcast<w_vec<unsigned, 2>>(x), n)); \
+    } else { \
+      return w_of_word(FUNCTION(w_warp(), w_word(x), n), w_type<T>{}); \
+    } \
   } \
   template <class T, int N> W_FN w_vec<T, N> NAME(w_vec<T, N> x, unsigned n) { \
     w_vec<T, N> y{}; \

@@ -19,6 +19,11 @@ constexpr size_t kStagingAlignment = 64;
 // How long a result is asked for before the thread sleeps, which costs some 50 µs.
 constexpr std::chrono::microseconds kSpin(50);
 
+// For cuBLASLt, which takes more on Hopper and later (cuBLAS, "Using the cuBLASLt API").
+constexpr int kHopper = 90;
+constexpr uint64_t kWorkspaceBytes = uint64_t{4} << 20;
+constexpr uint64_t kHopperWorkspaceBytes = uint64_t{32} << 20;
+
 shader::GpuLimits LimitsOf(const CudaDevice& device) {
   shader::GpuLimits limits = CudaLimits();
   limits.max_buffer_bytes = std::min(limits.max_buffer_bytes, device.total_bytes() / 4 * 4);
@@ -36,6 +41,7 @@ CudaQueue::CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const Cuda
       driver_(device_->driver()),
       options_(options),
       limits_(LimitsOf(*device_)),
+      description_(device_->description()),
       pipelines_(*device_, std::move(nvrtc), options.cache_folder,
                  [this](ModuleHandle module) { UnloadModule(module); }) {}
 
@@ -59,6 +65,28 @@ Status CudaQueue::Begin() {
                                         "cuMemPoolSetAttribute"));
   staging_.reset(new (std::nothrow) CudaStaging(driver_, stream_));
   if (staging_ == nullptr || !thread_.Start([this] { Watch(); })) return Status::OutOfMemory();
+  if (!options_.cublaslt) return Status();
+  // A library that does not begin is as one that is not there.
+  const Status opened = OpenProducts();
+  description_ += opened.ok() ? " with cuBLASLt " + CublasltVersion(*options_.cublaslt)
+                              : " without cuBLASLt: " + std::string(opened.message());
+  return Status();
+}
+
+Status CudaQueue::OpenProducts() {
+  CudaProducts::Workspace workspace;
+  workspace.bytes = static_cast<size_t>(device_->architecture() >= kHopper ? kHopperWorkspaceBytes : kWorkspaceBytes);
+  {
+    const std::lock_guard lock(mutex_);
+    const DriverFailure failure = AllocateLocked(workspace.bytes, workspace.memory);
+    if (!failure.ok()) return device_->Check(failure.result, failure.call);
+  }
+  auto products = CudaProducts::Create(*options_.cublaslt, workspace, options_.uses_tf32);
+  if (!products.ok()) {
+    DestroyBuffer(workspace.memory);
+    return products.status();
+  }
+  products_ = std::move(*products);
   return Status();
 }
 
@@ -75,6 +103,12 @@ CudaQueue::~CudaQueue() {
   if (stream_ != nullptr) driver_.StreamSynchronize(stream_);
   if (open_ != nullptr) staging_->Give(std::move(open_));
   staging_.reset();
+  if (products_ != nullptr) {
+    const DevicePointer workspace = products_->workspace().memory;
+    products_.reset();
+    driver_.MemFreeAsync(workspace, stream_);
+    driver_.StreamSynchronize(stream_);
+  }
   if (stream_ != nullptr) driver_.StreamDestroy(stream_);
   if (pool_ != nullptr) driver_.MemPoolDestroy(pool_);
 }
@@ -328,6 +362,11 @@ AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::CreatePipeline(shader::ShaderT
   return pipelines_.Make(std::move(text));
 }
 
+AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::FindProduct(const shader::LibraryProduct& product) {
+  if (products_ == nullptr || device_->Enter() != kDriverSuccess) return {};
+  return products_->Find(product);
+}
+
 void CudaQueue::UnloadModule(ModuleHandle module) {
   const std::lock_guard lock(mutex_);
   if (!lost_.ok() || device_->Enter() != kDriverSuccess) return;
@@ -345,26 +384,17 @@ DriverFailure CudaQueue::EndCommandLocked(const gpu::CommandOrigin& origin) {
 StatusOr<uint64_t> CudaQueue::Dispatch(const shader::Pipeline& pipeline, std::span<const gpu::BufferRange> buffers,
                                        std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
                                        const gpu::CommandOrigin& origin) {
-  const auto& ours = static_cast<const CudaPipeline&>(pipeline);
+  const auto& ours = static_cast<const CudaCommand&>(pipeline);
   std::array<DevicePointer, shader::ShaderCall::kMaxBuffers> addresses;
-  std::array<void*, shader::ShaderCall::kMaxBuffers + 1> arguments;
   if (buffers.size() > addresses.size()) return Internal("a kernel has more buffers than a call");
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    addresses[i] = buffers[i].buffer + buffers[i].offset;
-    arguments[i] = &addresses[i];
-  }
-  // The words are the struct's members; the driver copies them in the call.
-  arguments[buffers.size()] = const_cast<uint32_t*>(parameters.data());
+  for (size_t i = 0; i < buffers.size(); ++i) addresses[i] = buffers[i].buffer + buffers[i].offset;
   DriverFailure failure;
   uint64_t batch = 0;
   {
     const std::lock_guard lock(mutex_);
     TANDEM_RETURN_IF_ERROR(CheckUsableLocked(failure));
     if (failure.ok()) {
-      const auto& [x, y, z] = ours.block();
-      failure = {driver_.LaunchKernel(ours.function(), workgroups[0], workgroups[1], workgroups[2], x, y, z, 0, stream_,
-                                      arguments.data(), nullptr),
-                 "cuLaunchKernel"};
+      TANDEM_RETURN_IF_ERROR(ours.Issue(stream_, {addresses.data(), buffers.size()}, parameters, workgroups, failure));
     }
     if (failure.ok()) failure = EndCommandLocked(origin);
     ++counters_.dispatches;

@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "cuda_device.h"
 #include "cuda_pipeline.h"
+#include "cuda_products.h"
 #include "cuda_staging.h"
 #include "native_thread.h"
 #include "tandem/gpu/linked_queue.h"
@@ -27,7 +29,9 @@ struct CudaQueueOptions {
   std::string cache_folder;  // see CudaPipelineMaker
   // The device is waited for after each command, so that a fault is told of the op that made it.
   bool synchronous = false;
-  uint64_t pool_bytes = uint64_t{512} << 20;  // of freed memory that the driver keeps for the stream
+  uint64_t pool_bytes = uint64_t{512} << 20;    // of freed memory that the driver keeps for the stream
+  std::optional<CublasltFunctions> cublaslt{};  // for products of matrices, which are kernels' without it
+  bool uses_tf32 = false;                       // see CudaProducts
 };
 
 // Commands are handed to the driver as they are issued. A kernel's fault makes the context unusable for all that the
@@ -39,7 +43,7 @@ class CudaQueue final : public shader::ShaderQueue {
                                                      const CudaQueueOptions& options);
   ~CudaQueue() override;
 
-  std::string_view adapter_name() const override { return device_->description(); }
+  std::string_view adapter_name() const override { return description_; }
   const shader::GpuLimits& limits() const override { return limits_; }
   void SetListener(gpu::StreamListener& listener) override { listener_ = &listener; }
 
@@ -58,6 +62,7 @@ class CudaQueue final : public shader::ShaderQueue {
   StatusOr<uint64_t> Dispatch(const shader::Pipeline& pipeline, std::span<const gpu::BufferRange> buffers,
                               std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
                               const gpu::CommandOrigin& origin) override;
+  AsyncValueRef<RcRef<shader::Pipeline>> FindProduct(const shader::LibraryProduct& product) override;
 
  private:
   // What the watching thread waits for: a piece of a download, or an end.
@@ -73,6 +78,7 @@ class CudaQueue final : public shader::ShaderQueue {
 
   CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const CudaQueueOptions& options);
   Status Begin();
+  Status OpenProducts();
 
   // Those that have no lock take none; the others are called with the mutex held.
   Status CheckUsableLocked(DriverFailure& failure);
@@ -93,6 +99,7 @@ class CudaQueue final : public shader::ShaderQueue {
   const DriverFunctions& driver_;
   const CudaQueueOptions options_;
   const shader::GpuLimits limits_;
+  std::string description_;  // of the device, and which libraries there are
   gpu::StreamListener* listener_ = nullptr;
   StreamHandle stream_ = nullptr;
   PoolHandle pool_ = nullptr;
@@ -110,6 +117,7 @@ class CudaQueue final : public shader::ShaderQueue {
   std::array<std::string_view, kRecentOps> recent_ops_;
   size_t num_recent_ops_ = 0;
 
+  std::unique_ptr<CudaProducts> products_;  // null: there is no cuBLASLt
   shader::NativeThread thread_;
   CudaPipelineMaker pipelines_;
 };

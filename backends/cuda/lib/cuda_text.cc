@@ -28,7 +28,10 @@ struct Names {
 };
 
 constexpr Names kScalars[] = {
-    {"f32", "float"}, {"i32", "int"}, {"u32", "unsigned"}, {"bool", "bool"}, {"f16", "w_half"},
+    {"f32", "float"},      {"i32", "int"},       {"u32", "unsigned"},     {"bool", "bool"},
+    {"f16", "w_half"},     {"f64", "double"},    {"i64", "long long"},    {"u64", "unsigned long long"},
+    {"i8", "signed char"}, {"i16", "short"},     {"u8", "unsigned char"}, {"u16", "unsigned short"},
+    {"bf16", "w_bf16"},    {"c64", "w_complex"},
 };
 
 // The places are told by sizes that the compiler knows.
@@ -62,6 +65,7 @@ constexpr std::string_view kFunctions[] = {
     "w_atanh",
     "w_ceil",
     "w_clamp",
+    "w_copysign",
     "w_cos",
     "w_cosh",
     "w_countLeadingZeros",
@@ -71,27 +75,34 @@ constexpr std::string_view kFunctions[] = {
     "w_degrees",
     "w_distance",
     "w_dot",
+    "w_erf",
+    "w_erfc",
     "w_exp",
     "w_exp2",
+    "w_expm1",
     "w_extractBits",
     "w_firstLeadingBit",
     "w_firstTrailingBit",
     "w_floor",
     "w_fma",
     "w_fract",
+    "w_imag_of",
     "w_insertBits",
     "w_inverseSqrt",
     "w_ldexp",
     "w_length",
     "w_log",
+    "w_log1p",
     "w_log2",
     "w_max",
     "w_min",
     "w_mix",
+    "w_nextafter",
     "w_normalize",
     "w_pack2x16float",
     "w_pow",
     "w_radians",
+    "w_real_of",
     "w_reverseBits",
     "w_round",
     "w_saturate",
@@ -182,6 +193,7 @@ class Cuda final : public shader::KernelDialect {
     const bool is_plain = text.find_first_not_of("0123456789") == std::string::npos;
     const bool is_large = is_plain && (text.size() > 10 || (text.size() == 10 && text > "2147483647"));
     if (suffix == 'u') return text + "u";
+    if (suffix == 'd') return text + (is_integer ? ".0" : "");
     if (suffix == 'h') return "w_to<w_half>(" + text + (is_integer ? ".0f)" : "f)");
     if (suffix == 'f' || !is_integer) return text + (is_integer ? ".0f" : "f");
     return is_large ? "static_cast<int>(" + text + "u)" : text;
@@ -209,7 +221,9 @@ class Cuda final : public shader::KernelDialect {
     const std::string list = JoinedByCommas(arguments);
     if (!type.extents.empty()) return text + "{{" + list + "}}";
     if (type.base.starts_with("w_vec<")) return text + "(" + list + ")";
-    return (constant && type.base != "w_half" ? "static_cast<" : "w_to<") + text + ">(" + list + ")";
+    if (type.base == "w_complex" && arguments.size() == 2) return text + "(" + list + ")";
+    const bool is_constant = constant && type.base != "w_half" && type.base != "w_bf16";
+    return (is_constant ? "static_cast<" : "w_to<") + text + ">(" + list + ")";
   }
   std::string Bitcast(const KernelType& type, const std::string& value) const override {
     return "w_bitcast<" + TypeText(type) + ">(" + value + ")";

@@ -5,18 +5,29 @@
 
 namespace tandem::shader {
 
-std::string_view StorageType(DType dtype) { return dtype == DType::kF16 ? "f16" : ArithmeticType(dtype); }
+std::string_view StorageType(DType dtype) { return dtype == DType::kBool ? "u32" : DTypeName(dtype); }
 
-std::string_view ArithmeticType(DType dtype) {
+DType ArithmeticDType(DType dtype) {
   switch (dtype) {
-    case DType::kI32:
-      return "i32";
-    case DType::kU32:
+    case DType::kF16:
+    case DType::kBF16:
+      return DType::kF32;
+    case DType::kI8:
+    case DType::kI16:
+      return DType::kI32;
+    case DType::kU8:
+    case DType::kU16:
     case DType::kBool:
-      return "u32";
+      return DType::kU32;
     default:
-      return "f32";
+      return dtype;
   }
+}
+
+std::string VectorOf(std::string_view scalar) {
+  const bool has_short_name = scalar == "f32" || scalar == "i32" || scalar == "u32" || scalar == "f16";
+  if (!has_short_name) return "vec4<" + std::string(scalar) + ">";
+  return std::string("vec4") + (scalar == "f16" ? 'h' : scalar[0]);
 }
 
 void DeclareTypes(ShaderBuilder& builder, DType dtype, std::string_view storage, std::string_view arithmetic) {
@@ -25,7 +36,10 @@ void DeclareTypes(ShaderBuilder& builder, DType dtype, std::string_view storage,
 }
 
 DTypeSet AllDTypes(const GpuLimits& limits) {
-  return limits.has_f16 ? kDTypesOfGpu : DTypeSet{DType::kF32, DType::kI32, DType::kU32, DType::kBool};
+  if (kMayHaveAllDTypes && limits.has_all_dtypes) return kFixedSizeDTypes;
+  DTypeSet dtypes = {DType::kF32, DType::kI32, DType::kU32, DType::kBool};
+  if (limits.has_f16) dtypes.Insert(DType::kF16);
+  return dtypes;
 }
 DTypeSet FloatDTypes(const GpuLimits& limits) { return kFloatDTypesOfGpu & AllDTypes(limits); }
 DTypeSet NumericDTypes(const GpuLimits& limits) { return kNumericDTypesOfGpu & AllDTypes(limits); }

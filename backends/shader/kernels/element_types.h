@@ -6,6 +6,8 @@
 #ifndef TANDEM_BACKENDS_SHADER_KERNELS_ELEMENT_TYPES_H_
 #define TANDEM_BACKENDS_SHADER_KERNELS_ELEMENT_TYPES_H_
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "tandem/dtype.h"
@@ -14,21 +16,37 @@
 
 namespace tandem::shader {
 
-// The type of a buffer's elements: f32, f16, i32, u32; u32 for bool.
+// Whether there are devices whose limits say has_all_dtypes.
+#ifdef __EMSCRIPTEN__
+inline constexpr bool kMayHaveAllDTypes = false;
+#else
+inline constexpr bool kMayHaveAllDTypes = true;
+#endif
+
+// The type of a buffer's elements: named as the dtype, but u32 for bool.
 std::string_view StorageType(DType dtype);
-// The type that they are computed in: f32 for f16, otherwise the same.
-std::string_view ArithmeticType(DType dtype);
+// The dtype that elements are computed in: f32 for f16 and bf16, i32 and u32 for smaller integers, u32 for bool,
+// otherwise the same.
+DType ArithmeticDType(DType dtype);
+inline std::string_view ArithmeticType(DType dtype) { return StorageType(ArithmeticDType(dtype)); }
+// Bytes of a number that is computed: 4 or 8.
+inline uint32_t ArithmeticBytes(DType dtype) { return kMayHaveAllDTypes && DTypeSize(dtype) == 8 ? 8 : 4; }
+// "vec4f", "vec4<f64>": four of a type above, in the short form where there is one.
+std::string VectorOf(std::string_view scalar);
 
 // Declares both as aliases: a kernel reads `A(x[i])` and writes `y[i] = T(value)`.
 void DeclareTypes(ShaderBuilder& builder, DType dtype, std::string_view storage = "T",
                   std::string_view arithmetic = "A");
 
-// The dtypes that GPUs compute in.
-inline constexpr DTypeSet kFloatDTypesOfGpu = {DType::kF32, DType::kF16};
-inline constexpr DTypeSet kNumericDTypesOfGpu = kFloatDTypesOfGpu | DTypeSet{DType::kI32, DType::kU32};
-inline constexpr DTypeSet kDTypesOfGpu = kNumericDTypesOfGpu | DTypeSet{DType::kBool};
+// The dtypes that kernels compute in, where the device has them: f32, i32, u32 and bool, and others as its limits say.
+inline constexpr DTypeSet kFloatDTypesOfGpu = kFloatDTypes;
+inline constexpr DTypeSet kRealDTypesOfGpu = kRealDTypes;
+inline constexpr DTypeSet kNumericDTypesOfGpu = kNumericDTypes;
+inline constexpr DTypeSet kDTypesOfGpu = kFixedSizeDTypes;
+// Computed in f32.
+inline constexpr DTypeSet kSingleDTypesOfGpu = {DType::kF32, DType::kF16, DType::kBF16};
 
-// Those of them that a device of these limits computes in: without f16 where it lacks that.
+// Those of them that a device of these limits computes in.
 DTypeSet FloatDTypes(const GpuLimits& limits);
 DTypeSet NumericDTypes(const GpuLimits& limits);
 DTypeSet AllDTypes(const GpuLimits& limits);

@@ -569,6 +569,24 @@ fn floor_quotient(x: f32, y: f32) -> f32 {
   return select(floor(quotient), whole, whole * y == x);
 }
 
+// ---- Division of integers, which gives 0 for a divisor of 0.
+
+// A divisor that no device fails with; the smallest integer over -1 is itself.
+fn safe_divisor(x: i32, y: i32) -> i32 {
+  return select(y, 1, y == 0 || (y == -1 && x < -2147483647));
+}
+
+fn floor_quotient_of_integers(x: i32, y: i32) -> i32 {
+  let divisor: i32 = safe_divisor(x, y);
+  let quotient: i32 = x / divisor;
+  let is_below: bool = quotient * divisor != x && ((x ^ divisor) < 0);
+  return select(quotient - i32(is_below), 0, y == 0);
+}
+
+fn floor_remainder_of_integers(x: i32, y: i32) -> i32 {
+  return select(x - floor_quotient_of_integers(x, y) * safe_divisor(x, y), 0, y == 0);
+}
+
 // ---- Choices that keep NaN.
 
 fn maximum(x: f32, y: f32) -> f32 {
@@ -623,4 +641,9 @@ fn to_u32(x: f32) -> u32 {
 // Without the bits of the fraction that f16 has no room for.
 fn truncate_for_f16(x: f32) -> f32 {
   return select(bitcast<f32>(bitcast<u32>(x) & 0xffffe000u), x, is_nan(x));
+}
+
+// The same for bf16.
+fn truncate_for_bf16(x: f32) -> f32 {
+  return select(bitcast<f32>(bitcast<u32>(x) & 0xffff0000u), x, is_nan(x));
 }

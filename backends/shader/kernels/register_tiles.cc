@@ -12,19 +12,6 @@ namespace tandem::shader {
 
 namespace {
 
-std::string_view QuadType(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return "vec4h";
-    case DType::kI32:
-      return "vec4i";
-    case DType::kU32:
-      return "vec4u";
-    default:
-      return "vec4f";
-  }
-}
-
 constexpr RegisterTile kTiles[] = {{16, 4}, {16, 2}, {8, 4}, {8, 2}, {8, 1}, {4, 2}, {4, 1}, {1, 2}, {1, 1}};
 
 }  // namespace
@@ -35,11 +22,11 @@ Quads FindQuads(int64_t inner_stride, int64_t inner, int64_t outer_stride, int64
   return kScalars;
 }
 
-bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
+bool IsFloat(DType dtype) { return kFloatDTypes.Contains(dtype); }
 
 void DeclareQuadTypes(ShaderBuilder& builder, DType dtype) {
   DeclareTypes(builder, dtype);
-  builder.Alias("T4", QuadType(dtype)).Alias("A4", IsFloat(dtype) ? "vec4f" : QuadType(dtype));
+  builder.Alias("T4", VectorOf(StorageType(dtype))).Alias("A4", VectorOf(ArithmeticType(dtype)));
 }
 
 int64_t CountTiles(int64_t size, int64_t tile_size) { return (size + tile_size - 1) / tile_size; }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernel_texts.h"
+#include "kernels/element_types.h"
 
 namespace tandem::shader {
 
@@ -44,14 +45,18 @@ bool Calls(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-std::string FunctionsCalledBy(std::string_view text) {
+std::string FunctionsCalledBy(std::string_view text, FunctionTypes types) {
   static const std::vector<Function>& functions = *new std::vector<Function>(SplitLibrary(kElementaryText));
   std::string called;
   // From the last to the first, so that a function's callers are known when its turn comes.
-  for (size_t i = functions.size(); i-- > 0;) {
-    const Function& function = functions[i];
+  const auto take = [&](const Function& function) {
     if (Calls(text, function.name) || Calls(called, function.name)) called.insert(0, function.text);
+  };
+  if constexpr (kMayHaveAllDTypes) {
+    static const std::vector<Function>& wide = *new std::vector<Function>(SplitLibrary(kWideText));
+    for (size_t i = types == FunctionTypes::kF32 ? 0 : wide.size(); i-- > 0;) take(wide[i]);
   }
+  for (size_t i = types == FunctionTypes::kWide ? 0 : functions.size(); i-- > 0;) take(functions[i]);
   return called;
 }
 

@@ -6,13 +6,17 @@
 #ifndef TANDEM_BACKENDS_SHADER_KERNELS_SHADER_FUNCTIONS_H_
 #define TANDEM_BACKENDS_SHADER_KERNELS_SHADER_FUNCTIONS_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace tandem::shader {
 
+// Of f32 (elementary.wgsl), of f64 and c64 (wide.wgsl), some of which have the same names, or of all these.
+enum class FunctionTypes : uint8_t { kF32, kWide, kAll };
+
 // The functions that `text` calls, and those that they call, each once.
-std::string FunctionsCalledBy(std::string_view text);
+std::string FunctionsCalledBy(std::string_view text, FunctionTypes types = FunctionTypes::kF32);
 
 }  // namespace tandem::shader
 

@@ -242,6 +242,16 @@ void ShaderCall::Run(const Launch& launch, std::span<GpuBuffer* const> buffers) 
   }
 }
 
+void ShaderCall::RunLibrary(AsyncValueRef<RcRef<Pipeline>> pipeline, std::span<GpuBuffer* const> buffers) {
+  if (!ok()) return;
+  Step* const step = AddStep();
+  if (step == nullptr) return;
+  std::ranges::copy(buffers, step->buffers.begin());
+  step->num_buffers = buffers.size();
+  step->num_written = 1;
+  step->pipeline = std::move(pipeline);
+}
+
 Tensor ShaderCall::MakeResult(size_t i) {
   return Tensor(frame_.result_metadata(i), &device_, kDenseGpu, nullptr, results_[i]);
 }

@@ -38,7 +38,8 @@ class KernelDialect {
   // ---- Expressions.
   // The other language's name of a built-in function; empty: there is no such function.
   virtual std::string_view Function(std::string_view name) const = 0;
-  // A number's digits, without a letter at the end but `suffix`: 'i', 'u', 'f', 'h', or 0.
+  // A number's digits, without a letter at the end but `suffix`: 'i', 'u', 'f', 'h', 0, or, if there is the scalar f64,
+  // 'd'.
   virtual std::string Number(std::string digits, char suffix) const = 0;
   virtual std::string Unary(std::string_view op, const std::string& operand) const = 0;
   virtual std::string Binary(std::string_view op, const std::string& left, const std::string& right,

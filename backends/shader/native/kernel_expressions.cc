@@ -262,6 +262,10 @@ std::string KernelExpressions::ReadNumber() {
     return {};
   }
   ++at_;
+  if (!is_hex && text.ends_with("lf") && !dialect_.Scalar("f64").empty()) {
+    text.resize(text.size() - 2);
+    return dialect_.Number(std::move(text), 'd');
+  }
   char suffix = text.back();
   const bool has_suffix = suffix == 'i' || suffix == 'u' || suffix == 'h' || (suffix == 'f' && !is_hex);
   if (has_suffix) {

@@ -13,6 +13,9 @@
 // But they take part in kernels, for as long as they would otherwise only look whether their value has come. Then they
 // count as workers: no further one is started beside them, and one that is not needed any more goes to sleep, so that
 // there are no more busy threads than `num_threads_`. One worker is left in any case, to run tasks.
+//
+// A thread that issues calls is busy with that, and likely to await some of them soon: until then it counts as a thread
+// that helps, so that no further worker takes its core for work that it is about to join in.
 
 #if defined(__GNUC__) && !defined(__clang__)
 // The thread sanitizer does not model fences. Eigen's pool has them to lose no wake-up, not to publish data.
@@ -21,7 +24,10 @@
 
 #if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
 
+#include "async/call_for_help.h"
 #include "tandem/work_queue.h"
+
+void tandem::internal::CallForHelp() {}
 
 std::unique_ptr<tandem::WorkQueue> tandem::CreateMultiThreadedWorkQueue(int) {
   return CreateSingleThreadedWorkQueue(/*may_block=*/false);
@@ -32,11 +38,15 @@ std::unique_ptr<tandem::WorkQueue> tandem::CreateMultiThreadedWorkQueue(int) {
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <unsupported/Eigen/CXX11/ThreadPool>
+#include <utility>
 
+#include "async/call_for_help.h"
 #include "async/elastic_threads.h"
 #include "async/waiting.h"
 #include "base/this_thread.h"
@@ -62,6 +72,12 @@ constexpr int kMaxThreads = 512;
 constexpr int kMaxStandIns = sizeof(void*) == 8 ? 256 : 64;
 // A power of two.
 constexpr size_t kNumShards = 16;
+// A thread that has called so long ago may be about to call again, or to await: a network is issued in that time.
+constexpr std::chrono::microseconds kCallWindow{200};
+// Of so many tasks that a worker could run next, one waits for its turn behind those that were added before.
+constexpr uint32_t kMaxNextTasks = 16;
+
+int64_t Nanoseconds() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
 // Gives Eigen's pool threads that have been started before, since it cannot do with fewer than it asks for.
 struct PoolEnvironment {
@@ -157,15 +173,19 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   };
 
   void PushTask(Shard& shard, Task& task);
+  void PushNextTask();
   Task* PopTask(Shard& shard);
   Task* PopTask();
+  Task* TakeTask();
   void RunTask(Task& task);
   void TakeTurn(std::atomic<int>& turns, bool may_spin);
   bool RunTasks(bool may_spin);
   bool SpinForTask();
   bool IsSurplus() const;
   bool TryLeave();
-  void StartWorkerIfNeeded();
+  void StartWorkerIfNeeded(int num_reserved = 0);
+  void StartHelperIfNeeded();
+  friend void internal::CallForHelp();
   void StartWorker();
   void ReleaseSlot();
   void HelpUntil(AwaitEvent& event);
@@ -185,6 +205,8 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   std::atomic<int> ready_helpers_{0};  // those that are looking for a helping task
   std::atomic<bool> spinning_{false};  // a worker is looking for tasks and needs no call
 
+  std::atomic<int64_t> last_call_{0};  // by a thread that is no worker, in nanoseconds; 0 if it awaits since
+
   std::atomic<int> pool_turns_{0};  // given to Eigen's pool and not over yet, sleeping ones included
   std::atomic<int> stand_ins_{0};
   std::atomic<bool> leaving_{false};  // a worker is about to give its slot back, since it is one too many
@@ -198,7 +220,6 @@ class MultiThreadedWorkQueue final : public WorkQueue {
 };
 
 void MultiThreadedWorkQueue::PushTask(Shard& shard, Task& task) {
-  count_.Add();
   std::lock_guard lock(shard.mutex);
   shard.tasks.PushBack(task);
   shard.empty.store(false, std::memory_order_relaxed);
@@ -206,13 +227,31 @@ void MultiThreadedWorkQueue::PushTask(Shard& shard, Task& task) {
 }
 
 void MultiThreadedWorkQueue::AddTask(Task& task) {
+  count_.Add();
+  const bool is_worker = IsWorkerThread();
+  // What follows from the end of a task, this worker is the first to be free for.
+  if (is_worker && this_thread.next_task == nullptr && ContinuationGuard::IsInside() &&
+      ++this_thread.num_next_tasks % kMaxNextTasks != 0) {
+    this_thread.next_task = &task;
+    return;
+  }
+  if (!is_worker) last_call_.store(Nanoseconds(), std::memory_order_relaxed);
   PushTask(shards_[internal::ShardOfThisThread(kNumShards)], task);
   StartWorkerIfNeeded();
 }
 
+// Before this thread does something else than to run it.
+void MultiThreadedWorkQueue::PushNextTask() {
+  Task* const task = std::exchange(this_thread.next_task, nullptr);
+  if (task == nullptr) return;
+  PushTask(shards_[internal::ShardOfThisThread(kNumShards)], *task);
+  StartWorkerIfNeeded();
+}
+
 void MultiThreadedWorkQueue::AddHelpingTask(Task& task) {
+  count_.Add();
   PushTask(helping_, task);
-  if (ready_helpers_.load(std::memory_order_seq_cst) == 0) StartWorkerIfNeeded();
+  StartHelperIfNeeded();
 }
 
 Task* MultiThreadedWorkQueue::PopTask(Shard& shard) {
@@ -253,13 +292,23 @@ bool MultiThreadedWorkQueue::RunOneTask() {
   Task* task = PopTask();
   if (task == nullptr) return false;
   RunTask(*task);
+  PushNextTask();
   return true;
 }
 
-void MultiThreadedWorkQueue::StartWorkerIfNeeded() {
+void MultiThreadedWorkQueue::StartHelperIfNeeded() {
+  if (ready_helpers_.load(std::memory_order_seq_cst) > 0) return;
+  const int64_t last_call = last_call_.load(std::memory_order_relaxed);
+  const bool is_called = last_call != 0 && Nanoseconds() - last_call < std::chrono::nanoseconds(kCallWindow).count();
+  StartWorkerIfNeeded(/*num_reserved=*/is_called ? 1 : 0);
+}
+
+// But for `num_reserved` threads.
+void MultiThreadedWorkQueue::StartWorkerIfNeeded(int num_reserved) {
   if (spinning_.load(std::memory_order_seq_cst)) return;
   int active = active_.load(std::memory_order_seq_cst);
-  while (active < num_threads_ && (active == 0 || active + helpers_.load(std::memory_order_seq_cst) < num_threads_)) {
+  while (active < num_threads_ &&
+         (active == 0 || active + helpers_.load(std::memory_order_seq_cst) + num_reserved < num_threads_)) {
     if (active_.compare_exchange_weak(active, active + 1, std::memory_order_seq_cst)) return StartWorker();
   }
 }
@@ -302,12 +351,22 @@ void MultiThreadedWorkQueue::TakeTurn(std::atomic<int>& turns, bool may_spin) {
   if (is_leaving) leaving_.store(false, std::memory_order_release);
 }
 
+// For a worker with nothing else to do.
+Task* MultiThreadedWorkQueue::TakeTask() {
+  if (this_thread.next_task == nullptr) return PopTask();
+  // What has been begun comes first here, too.
+  if (Task* task = PopTask(helping_)) return task;
+  return std::exchange(this_thread.next_task, nullptr);
+}
+
 // True if it ends because of TryLeave.
 bool MultiThreadedWorkQueue::RunTasks(bool may_spin) {
   do {
-    while (Task* task = PopTask()) {
+    while (Task* task = TakeTask()) {
       RunTask(*task);
-      if (TryLeave()) return true;
+      if (!TryLeave()) continue;
+      PushNextTask();
+      return true;
     }
   } while (may_spin && SpinForTask());
   return false;
@@ -339,6 +398,7 @@ bool MultiThreadedWorkQueue::SpinForTask() {
 
 // Returns when the event has ended, or when it is time to fall asleep because there is nothing to help with.
 void MultiThreadedWorkQueue::HelpUntil(AwaitEvent& event) {
+  last_call_.store(0, std::memory_order_relaxed);
   helpers_.fetch_add(1, std::memory_order_seq_cst);
   ready_helpers_.fetch_add(1, std::memory_order_seq_cst);
   SpinWait wait;
@@ -357,6 +417,7 @@ void MultiThreadedWorkQueue::HelpUntil(AwaitEvent& event) {
   }
   ready_helpers_.fetch_sub(1, std::memory_order_seq_cst);
   helpers_.fetch_sub(1, std::memory_order_seq_cst);
+  if (event.HasEnded()) last_call_.store(Nanoseconds(), std::memory_order_relaxed);
   // One that was left to this thread in the meantime.
   if (queued_.load(std::memory_order_seq_cst) > 0) StartWorkerIfNeeded();
 }
@@ -371,6 +432,7 @@ Outcome MultiThreadedWorkQueue::Sleep(AwaitEvent& event, Deadline deadline) {
     HelpUntil(event);
     return event.Wait(deadline);
   }
+  PushNextTask();
   for (;;) {
     sleepers_.Push(event);
     ReleaseSlot();
@@ -381,6 +443,7 @@ Outcome MultiThreadedWorkQueue::Sleep(AwaitEvent& event, Deadline deadline) {
       return outcome;
     }
     while (!event.HasEnded() && RunOneTask()) ContinuationGuard::RunDeferred();
+    PushNextTask();
     if (event.HasEnded()) return event.Wait(deadline);
   }
 }
@@ -445,6 +508,12 @@ bool MultiThreadedWorkQueue::AddBackgroundTask(std::function<void()> fn) {
 }
 
 }  // namespace
+
+void internal::CallForHelp() {
+  if (this_thread.works_for != nullptr) {
+    static_cast<MultiThreadedWorkQueue*>(this_thread.works_for)->StartHelperIfNeeded();
+  }
+}
 
 std::unique_ptr<WorkQueue> CreateMultiThreadedWorkQueue(int num_threads) {
   if (num_threads <= 0) num_threads = static_cast<int>(std::thread::hardware_concurrency());

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Splitting a range into chunks that the caller and helping tasks claim one by one, smaller and smaller ones: guided
-// self-scheduling after Polychronopoulos and Kuck (1987).
+// Splitting a range into a part for each thread, from which the caller and helping tasks claim chunks one by one,
+// smaller and smaller ones: guided self-scheduling after Polychronopoulos and Kuck (1987). A thread takes the same part
+// of each range as far as it can, since what the last kernel wrote there is in the caches of its core, and then the
+// ends of others'.
 
 #include "tandem/parallel_for.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <new>
 
+#include "async/call_for_help.h"
 #include "async/waiting.h"
 #include "base/this_thread.h"
 #include "tandem/kernel_run.h"
@@ -21,9 +25,11 @@ namespace tandem {
 
 namespace {
 
-// A chunk is so much of a thread's fair share of what is left: large ones first, which keep each thread's memory
+// A chunk is one of so many that what is left of a part would be: large ones first, which keep each thread's memory
 // together, and small ones in the end, which even out unequal threads.
-constexpr int kChunksOfShare = 2;
+constexpr uint32_t kChunksOfPart = 2;
+// With more threads, some have a part together.
+constexpr int kMaxParts = 16;
 // As finely as a range is divided.
 constexpr int64_t kUnitsPerThread = 64;
 
@@ -34,6 +40,14 @@ constexpr int64_t kGrainsAPoll = 16;
 // The whole range on the calling thread.
 bool RunInline(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn) {
   return InSteps(n, grain > INT64_MAX / kGrainsAPoll ? INT64_MAX : grain * kGrainsAPoll, fn);
+}
+
+// A number that no other thread has.
+uint32_t NumberOfThread() {
+  static constinit std::atomic<uint32_t> num_threads{0};
+  uint32_t& number = internal::this_thread.number;
+  if (number == 0) number = num_threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  return number;
 }
 
 // One call of ParallelFor. It is its own helping task: each helper adds the next one before it starts to work, so the
@@ -48,9 +62,14 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
         grain_(grain),
         unit_(unit),
         num_units_(num_units),
-        num_threads_(num_threads),
+        num_parts_(std::min({num_threads, num_units, kMaxParts})),
         helpers_to_add_(std::min(num_threads, num_units) - 1),
-        fn_(fn) {}
+        fn_(fn) {
+    for (int i = 0; i < num_parts_; ++i) {
+      const auto first = [&](int part) { return static_cast<uint32_t>(int64_t{num_units} * part / num_parts_); };
+      parts_[static_cast<size_t>(i)].store(Pack(first(i), first(i + 1)), std::memory_order_relaxed);
+    }
+  }
 
   // The caller's part: returns when all chunks are done, or left out. Helpers that come later find nothing to do.
   bool RunAll() {
@@ -60,6 +79,7 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
   }
 
   void Run() override {
+    has_help_.store(true, std::memory_order_relaxed);
     AddHelper();
     if (Work()) {
       std::lock_guard lock(mutex_);
@@ -81,7 +101,7 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
 
   // One thread at a time: the caller, then each helper before the next one exists.
   void AddHelper() {
-    if (helpers_to_add_ == 0 || next_.load(std::memory_order_relaxed) >= num_units_) return;
+    if (helpers_to_add_ == 0 || !IsAnyLeft()) return;
     --helpers_to_add_;
     AddRef();
     queue_.AddHelpingTask(*this);
@@ -90,21 +110,72 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
   // True if the last chunk to end was done here. Leaves `fn_` alone when all chunks are taken: it may be gone.
   bool Work() {
     int done = 0;
-    for (int begin = next_.load(std::memory_order_relaxed); begin < num_units_;) {
-      const int count = std::max(1, (num_units_ - begin) / (kChunksOfShare * num_threads_));
-      if (!next_.compare_exchange_weak(begin, begin + count, std::memory_order_relaxed)) continue;
+    const int own_part = ChoosePart();
+    for (Units units; Take(own_part, units);) {
       // Until a chunk is taken the kernel may have ended, and its run be gone.
       const internal::RunScope scope(run_);
-      if (!RunChunk(begin * unit_, count * unit_)) was_stopped_.store(true, std::memory_order_relaxed);
-      done += count;
-      begin = next_.load(std::memory_order_relaxed);
+      if (!RunChunk(units.begin * unit_, units.count * unit_)) was_stopped_.store(true, std::memory_order_relaxed);
+      done += static_cast<int>(units.count);
     }
     return done > 0 && num_done_.fetch_add(done, std::memory_order_acq_rel) + done == num_units_;
   }
 
+  struct Units {
+    int64_t begin;
+    int64_t count;
+  };
+
+  // The units [begin, end) that are left of a part.
+  static constexpr uint64_t Pack(uint32_t begin, uint32_t end) { return uint64_t{end} << 32 | begin; }
+  static constexpr uint32_t BeginOf(uint64_t part) { return static_cast<uint32_t>(part); }
+  static constexpr uint32_t EndOf(uint64_t part) { return static_cast<uint32_t>(part >> 32); }
+
+  bool IsAnyLeft() const {
+    for (int i = 0; i < num_parts_; ++i) {
+      const uint64_t left = parts_[static_cast<size_t>(i)].load(std::memory_order_relaxed);
+      if (BeginOf(left) < EndOf(left)) return true;
+    }
+    return false;
+  }
+
+  // The part that this thread has of all ranges, unless another thread has that one of this range.
+  int ChoosePart() {
+    const int usual = static_cast<int>(NumberOfThread() % static_cast<uint32_t>(num_parts_));
+    for (int i = 0; i < num_parts_; ++i) {
+      const int part = (usual + i) % num_parts_;
+      const uint32_t bit = uint32_t{1} << part;
+      if ((taken_parts_.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) return part;
+    }
+    return usual;
+  }
+
+  // Some units of that part, or else the last ones of another.
+  bool Take(int own_part, Units& units) {
+    for (int i = 0; i < num_parts_; ++i) {
+      if (TakeOf(parts_[static_cast<size_t>((own_part + i) % num_parts_)], i == 0, units)) return true;
+    }
+    return false;
+  }
+
+  static bool TakeOf(std::atomic<uint64_t>& part, bool is_own, Units& units) {
+    uint64_t left = part.load(std::memory_order_relaxed);
+    for (;;) {
+      const uint32_t begin = BeginOf(left);
+      const uint32_t end = EndOf(left);
+      if (begin >= end) return false;
+      const uint32_t count = std::max(uint32_t{1}, (end - begin) / kChunksOfPart);
+      const uint64_t rest = is_own ? Pack(begin + count, end) : Pack(begin, end - count);
+      if (!part.compare_exchange_weak(left, rest, std::memory_order_relaxed)) continue;
+      units = {is_own ? begin : end - count, count};
+      return true;
+    }
+  }
+
   bool RunChunk(int64_t begin, int64_t size) {
-    return RunInline(std::min(size, n_ - begin), grain_,
-                     [&](int64_t first, int64_t last) { fn_(begin + first, begin + last); });
+    return RunInline(std::min(size, n_ - begin), grain_, [&](int64_t first, int64_t last) {
+      if (!has_help_.load(std::memory_order_relaxed)) internal::CallForHelp();
+      fn_(begin + first, begin + last);
+    });
   }
 
   WorkQueue& queue_;
@@ -113,11 +184,13 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
   const int64_t grain_;
   const int64_t unit_;
   const int num_units_;
-  const int num_threads_;
+  const int num_parts_;
   int helpers_to_add_;
   const FunctionRef<void(int64_t, int64_t)> fn_;
-  std::atomic<int> next_{0};      // unit to be taken
+  std::array<std::atomic<uint64_t>, kMaxParts> parts_;
+  std::atomic<uint32_t> taken_parts_{0};
   std::atomic<int> num_done_{0};  // units
+  std::atomic<bool> has_help_{false};
   std::atomic<bool> was_stopped_{false};
   std::mutex mutex_;
   std::condition_variable all_done_;

@@ -13,6 +13,7 @@
 namespace tandem {
 
 class KernelRun;
+class Task;
 class WorkQueue;
 
 namespace internal {
@@ -28,7 +29,10 @@ struct ThisThread {
   TaskFrame* top_task = nullptr;
   uint32_t num_pops = 0;           // of tasks, in any queue
   WorkQueue* works_for = nullptr;  // the multi-threaded queue whose worker it is
+  Task* next_task = nullptr;       // of that queue, which this thread runs next
+  uint32_t num_next_tasks = 0;     // so far
   KernelRun* run = nullptr;        // of the kernel that it works for
+  uint32_t number = 0;             // of its own, from 1; 0: it has none yet
 };
 
 inline constinit thread_local ThisThread this_thread;

@@ -5,7 +5,7 @@
 
 import { NUM_CLASSES } from 'digits-js/digit-set.js';
 
-import { element } from './page.js';
+import { element } from 'web-common/page.js';
 
 /** @param {number} probability */
 function percent(probability) {

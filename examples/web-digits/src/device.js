@@ -19,6 +19,7 @@ const TIMED_READINGS = 32;
 /** A runtime on one device, with the network. */
 export class Device {
   #reader;
+  #ownNetwork;
   /** @type {number[]} the last ones, in milliseconds */
   #times = [];
 
@@ -28,8 +29,21 @@ export class Device {
    */
   constructor(runtime, network) {
     this.#reader = new Reader(runtime, network);
+    this.#ownNetwork = network;
     this.runtime = runtime;
     this.network = network;
+  }
+
+  /**
+   * Reads with another network from now on, which is the device's then; undefined: with that of the beginning again.
+   * @param {Network | undefined} network
+   */
+  useNetwork(network) {
+    this.cancel();
+    if (this.network !== this.#ownNetwork) this.network.dispose();
+    this.network = network ?? this.#ownNetwork;
+    this.#reader = new Reader(this.runtime, this.network);
+    this.#times = [];
   }
 
   /**

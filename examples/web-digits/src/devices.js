@@ -4,7 +4,7 @@
 // The switch between the devices, which shows how long a reading takes on each.
 
 import { Device } from './device.js';
-import { element } from './page.js';
+import { element } from 'web-common/page.js';
 
 const NAMES = /** @type {const} */ (['cpu', 'webgpu']);
 

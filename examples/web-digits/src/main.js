@@ -8,8 +8,9 @@ import { Devices } from './devices.js';
 import { MnistTest } from './mnist.js';
 import { SIZE, normalize } from './normalize.js';
 import { Pad } from './pad.js';
-import { element, showInk, showProblem } from './page.js';
+import { element, showInk, showProblem } from 'web-common/page.js';
 import { Strokes } from './strokes.js';
+import { Training } from './training.js';
 
 const WEIGHTS = new URL('../digits.safetensors', import.meta.url);
 
@@ -84,6 +85,7 @@ async function start() {
     devices.current.saveTrace(picture).catch(showProblem);
   });
   new MnistTest(devices);
+  new Training(devices);
 }
 
 start().catch(showProblem);

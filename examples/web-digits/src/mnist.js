@@ -8,7 +8,7 @@ import { readDigits } from 'digits-js/idx.js';
 import { InputError } from 'digits-js/input-error.js';
 import { formatPredictions, predict } from 'digits-js/predictions.js';
 
-import { element, showInk } from './page.js';
+import { element, showInk } from 'web-common/page.js';
 
 /** @typedef {import('digits-js/digit-set.js').DigitSet} DigitSet */
 /** @typedef {import('digits-js/idx.js').NamedBytes} NamedBytes */

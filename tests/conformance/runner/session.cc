@@ -22,6 +22,11 @@
 #include "tandem/vulkan/vulkan_op_handler.h"
 #endif
 #ifdef TANDEM_HAS_EMULATED_CUDA
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "cublaslt.h"
 #include "cuda_device.h"
 #include "cuda_queue.h"
 #include "emulated_driver.h"
@@ -116,6 +121,17 @@ void Session::AddEmulatedCudaHandler(const SessionOptions& options, OpHandler* f
   ThrowIfError(opened);
   cuda::CudaQueueOptions queue_options;
   queue_options.cache_folder = "off";
+  // A library that stands in for cuBLASLt (tests/cuda/fake_cublaslt.cc), where one is named.
+  const char* const cublaslt = std::getenv("TANDEM_CUBLASLT");
+  if (cublaslt != nullptr && *cublaslt != 0) {
+    queue_options.cublaslt = ValueOrThrow(cuda::OpenCublaslt());
+    using OnStream = void (*)(void (*issue)(void (*run)(void*), void*));
+    void* const library = dlopen(cublaslt, RTLD_NOW | RTLD_NOLOAD);
+    const auto on_stream = reinterpret_cast<OnStream>(dlsym(library, "fakeCublasLtOnStream"));
+    if (on_stream == nullptr)
+      throw std::runtime_error(std::string(cublaslt) + " is for a device, not for the emulation");
+    on_stream(&cuda::EmulatedCuda::IssueForLibrary);
+  }
   auto queue =
       ValueOrThrow(cuda::CudaQueue::Create(ValueOrThrow(cuda::CudaDevice::Create(emulated_cuda_->driver(), "")),
                                            cuda::Nvrtc(emulated_cuda_->nvrtc()), queue_options));

@@ -8,13 +8,19 @@
 
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
+#include "cublaslt.h"
 #include "cuda_driver.h"
 #include "nvrtc.h"
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 #define TANDEM_HAS_CUDA_HEADER
+#endif
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#define TANDEM_HAS_CUBLASLT_HEADER
 #endif
 
 namespace tandem::cuda {
@@ -118,6 +124,62 @@ TEST(DriverDeclarationsTest, NumbersAndStructsAreTheHeaders) {
     EXPECT_FALSE(IsContextLost(other)) << other;
   }
 }
+
+#ifdef TANDEM_HAS_CUBLASLT_HEADER
+TEST(CublasltDeclarationsTest, FunctionsAndNumbersAreTheHeaders) {
+#define EXPECT_LT_ALIKE(NAME) \
+  EXPECT_TRUE((Alike<decltype(CublasltFunctions::NAME), decltype(&cublasLt##NAME)>::IsSo())) << #NAME
+  EXPECT_LT_ALIKE(GetVersion);
+  EXPECT_LT_ALIKE(GetStatusString);
+  EXPECT_LT_ALIKE(Create);
+  EXPECT_LT_ALIKE(Destroy);
+  EXPECT_LT_ALIKE(MatrixLayoutCreate);
+  EXPECT_LT_ALIKE(MatrixLayoutDestroy);
+  EXPECT_LT_ALIKE(MatrixLayoutSetAttribute);
+  EXPECT_LT_ALIKE(MatmulDescCreate);
+  EXPECT_LT_ALIKE(MatmulDescDestroy);
+  EXPECT_LT_ALIKE(MatmulDescSetAttribute);
+  EXPECT_LT_ALIKE(MatmulPreferenceCreate);
+  EXPECT_LT_ALIKE(MatmulPreferenceDestroy);
+  EXPECT_LT_ALIKE(MatmulPreferenceSetAttribute);
+  EXPECT_LT_ALIKE(MatmulAlgoGetHeuristic);
+  EXPECT_LT_ALIKE(Matmul);
+#undef EXPECT_LT_ALIKE
+  EXPECT_EQ(sizeof(CublasltFunctions::Algorithm), sizeof(cublasLtMatmulAlgo_t));
+  EXPECT_EQ(sizeof(CublasltFunctions::Heuristic), sizeof(cublasLtMatmulHeuristicResult_t));
+  EXPECT_EQ(offsetof(CublasltFunctions::Heuristic, workspace_bytes),
+            offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+  EXPECT_EQ(offsetof(CublasltFunctions::Heuristic, state), offsetof(cublasLtMatmulHeuristicResult_t, state));
+  const std::pair<int, int> numbers[] = {
+      {cublaslt::kSuccess, CUBLAS_STATUS_SUCCESS},
+      {cublaslt::kNoMemory, CUBLAS_STATUS_ALLOC_FAILED},
+      {cublaslt::kInvalidValue, CUBLAS_STATUS_INVALID_VALUE},
+      {cublaslt::kNotSupported, CUBLAS_STATUS_NOT_SUPPORTED},
+      {cublaslt::kF32, CUDA_R_32F},
+      {cublaslt::kF64, CUDA_R_64F},
+      {cublaslt::kF16, CUDA_R_16F},
+      {cublaslt::kC64, CUDA_C_32F},
+      {cublaslt::kBF16, CUDA_R_16BF},
+      {cublaslt::kComputeF32, CUBLAS_COMPUTE_32F},
+      {cublaslt::kComputeF64, CUBLAS_COMPUTE_64F},
+      {cublaslt::kComputeTf32, CUBLAS_COMPUTE_32F_FAST_TF32},
+      {cublaslt::kNotTransposed, CUBLAS_OP_N},
+      {cublaslt::kTransposed, CUBLAS_OP_T},
+      {cublaslt::kLayoutBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT},
+      {cublaslt::kLayoutBatchDistance, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET},
+      {cublaslt::kTransposeA, CUBLASLT_MATMUL_DESC_TRANSA},
+      {cublaslt::kTransposeB, CUBLASLT_MATMUL_DESC_TRANSB},
+      {cublaslt::kEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE},
+      {cublaslt::kBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER},
+      {cublaslt::kBiasType, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE},
+      {cublaslt::kEpilogueBias, CUBLASLT_EPILOGUE_BIAS},
+      {cublaslt::kWorkspaceBytes, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES},
+      {cublaslt::kAlignmentA, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES},
+      {cublaslt::kAlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES},
+  };
+  for (const auto& [ours, theirs] : numbers) EXPECT_EQ(ours, theirs);
+}
+#endif
 
 #else
 

@@ -163,7 +163,7 @@ TEST(ElementwiseShaderTest, TakesWholeFunctionsToo) {
 }
 
 TEST(ElementwiseShaderTest, ParametersOfFunctionsAreNotPartOfThePipeline) {
-  const ElementwiseFunction& leaky = *FindElementwiseFunction("tf.LeakyRelu", Arithmetic::kF32);
+  const ElementwiseFunction& leaky = *FindElementwiseFunction("tf.LeakyRelu", DType::kF32);
   const TensorMetadata x = F32({8});
   const TensorMetadata* const operands[] = {&x};
   ElementwiseCall call;
@@ -195,13 +195,12 @@ TEST(ElementwiseFunctionsTest, EachIsForItsOwnDTypes) {
   for (size_t i = 0; i < functions.size(); ++i) {
     for (size_t j = i + 1; j < functions.size(); ++j) {
       if (functions[i].source.name != functions[j].source.name) continue;
-      const int both = static_cast<int>(functions[i].arithmetic) & static_cast<int>(functions[j].arithmetic);
-      EXPECT_EQ(both, 0) << functions[i].source.name;
+      EXPECT_TRUE((functions[i].dtypes & functions[j].dtypes).IsEmpty()) << functions[i].source.name;
     }
   }
-  EXPECT_EQ(FindElementwiseFunction("tf.Relu", Arithmetic::kSigned)->source.text, "max(a, 0)");
-  EXPECT_EQ(FindElementwiseFunction("tf.Exp", Arithmetic::kSigned), nullptr);
-  EXPECT_EQ(FindElementwiseFunction("tf.NoSuch", Arithmetic::kF32), nullptr);
+  EXPECT_EQ(FindElementwiseFunction("tf.Relu", DType::kI32)->source.text, "max(a, 0)");
+  EXPECT_EQ(FindElementwiseFunction("tf.Exp", DType::kI32), nullptr);
+  EXPECT_EQ(FindElementwiseFunction("tf.NoSuch", DType::kF32), nullptr);
 }
 
 TEST(ElementwiseFunctionsTest, UnaryOnesAreForOtherKernelsToo) {

@@ -14,6 +14,7 @@
 #include "kernels/image/resize.h"
 #include "kernels/indexing/gather.h"
 #include "kernels/indexing/scatter.h"
+#include "kernels/indexing/top_k.h"
 #include "kernels/pooling/pool_programs.h"
 #include "kernels/shape/concat.h"
 #include "kernels/shape/movement.h"
@@ -229,7 +230,7 @@ TEST(MovementProgramsTest, VariantsAreDistinctShaders) {
   std::set<std::string> texts;
   size_t count = 0;
   for (const auto& variants : {StridedCopyVariants(), ConcatVariants(), PadVariants(), GatherVariants(),
-                               ScatterVariants(), PoolVariants(), ResizeVariants()}) {
+                               ScatterVariants(), PoolVariants(), ResizeVariants(), TopKVariants()}) {
     for (const ShaderVariant& variant : variants) {
       const ShaderText text = variant.Compose();
       EXPECT_EQ(text.name, variant.source->name);
@@ -274,6 +275,9 @@ TEST(MovementProgramsTest, LaunchesHaveTheParametersOfTheirShaders) {
       AvgPoolGradProgram(*plan, DType::kF32, {}),
       ResizeBilinearProgram(images, {1, 8, 9, 3}, {}, {}),
       ResizeNearestProgram(images, {1, 8, 9, 3}, {}, {}),
+      ResizeBilinearGradProgram({1, 8, 9, 3}, {DType::kF32, {1, 4, 4, 3}}, {}, {}),
+      ResizeNearestGradProgram({1, 8, 9, 3}, {DType::kI32, {1, 4, 4, 3}}, {}, {}),
+      TopKProgram({DType::kF32, {2, 9}}, 3, {}),
   };
   for (const Launch& launch : launches) {
     const ShaderText text = launch.variant.Compose();

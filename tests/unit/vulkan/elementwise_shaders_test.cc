@@ -20,7 +20,6 @@
 namespace tandem::vulkan {
 namespace {
 
-using shader::Arithmetic;
 using shader::ElementwiseFunction;
 
 void ExpectCompiles(const SpirvCompiler& compiler, const shader::ShaderVariant& variant, const std::string& what) {
@@ -32,13 +31,14 @@ void ExpectCompiles(const SpirvCompiler& compiler, const shader::ShaderVariant& 
 }
 
 std::vector<DType> DTypesOf(const ElementwiseFunction& function) {
+  shader::GpuLimits limits;
+  limits.has_f16 = true;
+  const DTypeSet all = DTypesOf(function, limits);
   std::vector<DType> dtypes;
-  if (Includes(function.arithmetic, Arithmetic::kF32)) dtypes.push_back(DType::kF32);
-  if (Includes(function.arithmetic, Arithmetic::kF16)) dtypes.push_back(DType::kF16);
-  if (Includes(function.arithmetic, Arithmetic::kSigned)) dtypes.push_back(DType::kI32);
-  if (Includes(function.arithmetic, Arithmetic::kUnsigned)) dtypes.push_back(DType::kU32);
-  if (Includes(function.arithmetic, Arithmetic::kBool)) dtypes.push_back(DType::kBool);
-  if (Includes(function.arithmetic, Arithmetic::kUntyped)) dtypes.push_back(DType::kBool);
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kI32, DType::kU32, DType::kBool}) {
+    if (all.Contains(dtype)) dtypes.push_back(dtype);
+  }
+  if (all.Contains(DType::kInvalid)) dtypes.push_back(DType::kBool);
   return dtypes;
 }
 
@@ -81,7 +81,7 @@ TEST(ElementwiseShadersTest, EveryFunctionCompilesInEveryForm) {
 // Before a conversion and a product that takes one number twice.
 TEST(ElementwiseShadersTest, EveryFunctionCompilesInAGroup) {
   const SpirvCompiler compiler;
-  const shader::ShaderSource& product = FindElementwiseFunction("tf.Mul", Arithmetic::kF32)->source;
+  const shader::ShaderSource& product = shader::FindElementwiseFunction("tf.Mul", DType::kF32)->source;
   for (const ElementwiseFunction& function : shader::ElementwiseFunctions()) {
     for (const DType dtype : DTypesOf(function)) {
       for (const TensorShape& shape : {TensorShape({3, 8}), TensorShape({3, 5})}) {

@@ -275,10 +275,12 @@ class DepthwiseGradientTask {
 
 template <typename S>
 Status DepthwiseProduct<S>::Run() const {
+  const bool is_empty = result.batch == 0 || rows.outputs == 0 || cols.outputs == 0;
+  if constexpr (kHasDepthwiseRows<S>) {
+    if (!is_empty && DepthwiseRows<S>::AreFor(*this)) return DepthwiseRows<S>(*this).Run();
+  }
 #ifndef TANDEM_SMALL
   if constexpr (std::is_same_v<S, T>) {
-    const bool is_empty = result.batch == 0 || rows.outputs == 0 || cols.outputs == 0;
-    if (!is_empty && DepthwiseRows<T>::AreFor(*this)) return DepthwiseRows<T>(*this).Run();
     if (!is_empty && DepthwiseBlocks<T>::AreFor(*this)) return DepthwiseBlocks<T>(*this).Run();
   }
 #endif

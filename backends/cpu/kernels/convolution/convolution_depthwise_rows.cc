@@ -5,8 +5,6 @@
 
 #include "kernels/convolution/convolution_depthwise_rows.h"
 
-#ifndef TANDEM_SMALL
-
 #include <algorithm>
 
 #include "kernels/convolution/convolution_depthwise_tiles.h"
@@ -25,6 +23,12 @@ constexpr int64_t kTaps = 9;
 constexpr int64_t kLargeBytes = int64_t{1} << 20;
 // A row is computed in one go.
 constexpr int64_t kMaxRowElements = kPollProducts / kTaps;
+// Whether there is DepthwiseBlocks.
+#ifdef TANDEM_SMALL
+constexpr bool kHasBlocks = false;
+#else
+constexpr bool kHasBlocks = true;
+#endif
 // What a product costs, and an element that is read and stored.
 constexpr double kProductsAnElement = 8;
 
@@ -40,7 +44,8 @@ bool DepthwiseRows<T>::AreFor(const DepthwiseProduct<T>& product) {
   if (tiles.convolve_row == nullptr || !IsInReach(rows) || !IsInReach(cols) || product.filter_cols != 3) return false;
   if (cols.step != 1 || cols.stride > 2 || cols.out_step != 1) return false;
   const bool is_large = product.source.batch_stride > kLargeBytes / static_cast<int64_t>(sizeof(T));
-  if (cols.stride == 1 && (!is_large || product.queue.ParallelismLevel() == 1)) return false;
+  // What blocks are better for, where there are any.
+  if (kHasBlocks && cols.stride == 1 && (!is_large || product.queue.ParallelismLevel() == 1)) return false;
   if (!product.source.HasPackedPixels() || !product.result.HasPackedPixels()) return false;
   const int64_t channels = product.result.channels;
   if (product.source.channels != channels || channels < kMinChannels) return false;
@@ -94,8 +99,8 @@ void DepthwiseRows<T>::Compute(int64_t index, const T* zeros) const {
 }
 
 template class DepthwiseRows<float>;
+#ifndef TANDEM_SMALL
 template class DepthwiseRows<double>;
+#endif
 
 }  // namespace tandem::cpu
-
-#endif  // TANDEM_SMALL

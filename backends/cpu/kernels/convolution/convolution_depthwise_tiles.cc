@@ -118,7 +118,6 @@ HWY_NOINLINE void ConvolveChannels(const DepthwiseBlock<T>& g, int64_t c, size_t
   for (; pixel < g.num_pixels; ++pixel) ConvolveTile<1, kVectors>(g, pixel, c, last, filter, out);
 }
 
-#ifndef TANDEM_SMALL
 inline constexpr int kMinRowPixels = DepthwiseRow<float>::kMinPixels;
 // Many images have a power of two times so many pixels a row.
 inline constexpr int kOddTileHeight = kTileHeight > 7 ? 7 : kMinRowPixels;
@@ -140,6 +139,9 @@ struct Listed {
 template <int kHeight, int kStride>
 inline constexpr int kSeenPixels = (kHeight - 1) * kStride + 3;
 
+// V8 loads all that a loop's turn needs before it computes, for which three rows of taps are too many.
+inline constexpr int kTapRowsATurn = HWY_TARGET == HWY_WASM ? 1 : 3;
+
 // A vector of kHeight outputs, kStride taps from each other, of 3 x 3 taps, whose weights are `channels` apart.
 // Products are added up in the same order as by ConvolveTile.
 template <int kHeight, int kStride, typename T, class Places>
@@ -151,7 +153,7 @@ HWY_INLINE void ConvolveRowTile(const Places& places, const T* w, int64_t channe
   V sum[kHeight];
   HWY_UNROLL(8)
   for (int i = 0; i < kHeight; ++i) sum[i] = hn::Zero(d);
-  HWY_UNROLL(3)
+  HWY_UNROLL(kTapRowsATurn)
   for (int row = 0; row < 3; ++row, w += 3 * channels) {
     V seen[kSeen];
     HWY_UNROLL(17)
@@ -267,7 +269,6 @@ void ConvolveRow(const DepthwiseRow<T>& g, const T* filter, T* out) {
   if (g.num_pixels >= kTileHeight) return ConvolveDenseRowOf<kTileHeight>(g, filter, out);
   ConvolveDenseRowOf<kMinRowPixels>(g, filter, out);
 }
-#endif
 
 // kHeight taps from `tap` on, over all pixels.
 template <int kHeight, int kVectors, typename T>
@@ -398,8 +399,8 @@ constexpr DepthwiseTiles<T> MakeTiles() {
   tiles.convolve = &Convolve<T>;
   tiles.copy = &Copy<T>;
   tiles.sum_windows = &SumWindows<T>;
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE && !defined(TANDEM_SMALL)
-  if constexpr (kHasTiles<T>) tiles.convolve_row = &ConvolveRow<T>;
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (kHasTiles<T> && kHasDepthwiseRows<T>) tiles.convolve_row = &ConvolveRow<T>;
 #endif
   return tiles;
 }

@@ -8,6 +8,7 @@
 #define TANDEM_BACKENDS_CPU_KERNELS_CONVOLUTION_CONVOLUTION_DEPTHWISE_TILES_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/convolution/convolution_finish.h"
 #include "kernels/convolution/convolution_taps.h"
@@ -53,6 +54,15 @@ struct DepthwiseRow {
 
   static constexpr int64_t kMinPixels = 4;
 };
+
+// Whether there is convolve_row, and who calls it; where code is to be small, for f32 alone.
+#ifdef TANDEM_SMALL
+template <typename T>
+inline constexpr bool kHasDepthwiseRows = std::is_same_v<T, float>;
+#else
+template <typename T>
+inline constexpr bool kHasDepthwiseRows = std::is_floating_point_v<T>;
+#endif
 
 template <typename T>
 struct DepthwiseTiles {

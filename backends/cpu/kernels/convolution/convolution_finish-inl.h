@@ -21,10 +21,10 @@ namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether tiles finish their sums; where code is to be small, who calls them does.
+// Whether tiles finish their sums; where code is to be small, who calls them does for all types but f32.
 #ifdef TANDEM_SMALL
 template <typename T>
-inline constexpr bool kTilesFinish = false;
+inline constexpr bool kTilesFinish = std::is_same_v<T, float>;
 #else
 template <typename T>
 inline constexpr bool kTilesFinish = std::is_floating_point_v<T>;
@@ -47,7 +47,16 @@ class Finish {
   HWY_INLINE V operator()(V sum, V bias, V added) const { return Limit(hn::Add(hn::Add(sum, bias), added)); }
 
  private:
-  HWY_INLINE V Limit(V v) const { return hn::Min(high_, hn::Max(low_, v)); }
+  HWY_INLINE V Limit(V v) const {
+#if HWY_TARGET == HWY_WASM
+    // A comparison and a choice in one instruction, of which the first operand comes out if there is a NaN; Max takes
+    // several.
+    if constexpr (std::is_same_v<T, float>) {
+      return V{wasm_f32x4_pmin(wasm_f32x4_pmax(v.raw, low_.raw), high_.raw)};
+    }
+#endif
+    return hn::Min(high_, hn::Max(low_, v));
+  }
 
   const V low_, high_, zero_;
 };

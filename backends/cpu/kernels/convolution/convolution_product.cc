@@ -189,11 +189,12 @@ struct Division {
     const bool has_parts = panels > 1 && HasParts(product);
     are_parts_outer = static_cast<double>(product.rows.count * product.cols.count) * static_cast<double>(filter.width) >
                       static_cast<double>(product.source.batch * product.source.rows * product.source.cols);
-    strips.ChooseSize(tile_rows, has_parts && are_parts_outer ? DivideUp(wanted, panels) : wanted);
+    const int64_t max_parts = std::max<int64_t>(1, panels / GetConvolutionTiles<T>().part_panels);
+    strips.ChooseSize(tile_rows, has_parts && are_parts_outer ? DivideUp(wanted, max_parts) : wanted);
     if (!has_parts) return;
-    parts = DivideUp(wanted, strips.size());
+    parts = std::min(DivideUp(wanted, strips.size()), max_parts);
     // Of one panel or two, no part is to be twice as large as others.
-    if (2 * parts > panels) parts = parts == 1 ? 1 : panels;
+    if (2 * parts > panels) parts = parts == 1 ? 1 : max_parts;
   }
 
   // Whether some channels of outputs can be computed without the others.

@@ -18,12 +18,18 @@
 namespace tandem::cpu {
 
 // Products of two elements, and elements to copy, that make a task worth its hand-over: some ten microseconds.
+#ifdef __wasm__
+inline constexpr double kMinTaskProducts = 1 << 18;
+inline constexpr double kMinAwaitedProducts = kMinTaskProducts / 4;
+#else
 inline constexpr double kMinTaskProducts = 1 << 20;
+inline constexpr double kMinAwaitedProducts = kMinTaskProducts / 8;
+#endif
 inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
 
 // Less where somebody is waiting for it.
 inline double MinTaskProducts(const WorkQueue& queue) {
-  return queue.HasReadyHelper() ? kMinTaskProducts / 8 : kMinTaskProducts;
+  return queue.HasReadyHelper() ? kMinAwaitedProducts : kMinTaskProducts;
 }
 // Tasks that even out unequal threads.
 inline int64_t EnoughTasks(const WorkQueue& queue) {

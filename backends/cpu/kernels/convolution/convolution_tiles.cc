@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "gemm/gemm_kernels.h"
 #include "simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -80,6 +81,43 @@ class RowWalk {
   int64_t at_ = 0;
 };
 
+// Writes the sums of C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which
+// the last one counts `last` columns. `bias` is that of its columns, or null; `added` is null or what is added to C,
+// with its row stride.
+template <int kRows, int kVectors, typename T, class V>
+HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVectors], int num_rows, const T* bias,
+                          const T* added, T* c, size_t last) {
+  const hn::ScalableTag<T> d;
+  constexpr int kLanes = HWY_LANES(T);
+  const Finish finish(d, g.limits);
+  V biases[kVectors];
+  HWY_UNROLL(2)
+  for (int j = 0; j < kVectors; ++j) {
+    const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+    biases[j] = bias == nullptr ? hn::Zero(d) : finish.Bias(LoadCount(d, count, bias + j * kLanes));
+  }
+  const bool accumulate = g.accumulate;
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i, c += g.ldc) {
+    if (i == num_rows) break;
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) {
+      T* to = c + j * kLanes;
+      const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+      V v = sum[i][j];
+      if (accumulate) v = hn::Add(v, LoadCount(d, count, to));
+      if constexpr (kTilesFinish<T>) {
+        if (added != nullptr) {
+          v = finish(v, biases[j], LoadCount(d, count, added + i * g.ldc + j * kLanes));
+        } else if (bias != nullptr) {
+          v = finish(v, biases[j]);
+        }
+      }
+      StoreCount(v, d, count, to);
+    }
+  }
+}
+
 // C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which the last one counts
 // `last` columns. `bias` is that of its columns, or null; `added` is null or what is added to C, with its row stride.
 // kEven: as GatheredProduct::row_stride says. kHalf: the last vector is half as wide as others.
@@ -127,47 +165,21 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
       b += panel_cols;
     }
   }
-  const Finish finish(d, g.limits);
-  const Finish finish_half(half, g.limits);
-  V biases[kWhole];
-  H half_biases = hn::Zero(half);
-  HWY_UNROLL(2)
-  for (int j = 0; j < kWhole; ++j) {
-    const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
-    biases[j] = bias == nullptr ? hn::Zero(d) : finish.Bias(LoadCount(d, count, bias + j * kLanes));
-  }
+  StoreSums<kRows, kWhole>(g, sum, num_rows, bias, added, c, kHalf ? size_t{kLanes} : last);
   if constexpr (kHalf) {
-    if (bias != nullptr) half_biases = finish_half.Bias(LoadFirst(half, last, bias + kWhole * kLanes));
-  }
-  const bool accumulate = g.accumulate;
-  HWY_UNROLL(16)
-  for (int i = 0; i < kRows; ++i, c += g.ldc) {
-    if (i == num_rows) break;
-    const T* const to_add = added == nullptr ? nullptr : added + i * g.ldc;
-    HWY_UNROLL(2)
-    for (int j = 0; j < kWhole; ++j) {
-      T* to = c + j * kLanes;
-      const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
-      V v = sum[i][j];
-      if (accumulate) v = hn::Add(v, LoadCount(d, count, to));
-      if constexpr (kTilesFinish<T>) {
-        if (to_add != nullptr) {
-          v = finish(v, biases[j], LoadCount(d, count, to_add + j * kLanes));
-        } else if (bias != nullptr) {
-          v = finish(v, biases[j]);
-        }
-      }
-      StoreCount(v, d, count, to);
-    }
-    if constexpr (kHalf) {
-      T* to = c + kWhole * kLanes;
+    const Finish finish(half, g.limits);
+    T* to = c + kWhole * kLanes;
+    const H biases = bias == nullptr ? hn::Zero(half) : finish.Bias(LoadFirst(half, last, bias + kWhole * kLanes));
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i, to += g.ldc) {
+      if (i == num_rows) break;
       H v = half_sum[i];
-      if (accumulate) v = hn::Add(v, LoadFirst(half, last, to));
+      if (g.accumulate) v = hn::Add(v, LoadFirst(half, last, to));
       if constexpr (kTilesFinish<T>) {
-        if (to_add != nullptr) {
-          v = finish_half(v, half_biases, LoadFirst(half, last, to_add + kWhole * kLanes));
+        if (added != nullptr) {
+          v = finish(v, biases, LoadFirst(half, last, added + i * g.ldc + kWhole * kLanes));
         } else if (bias != nullptr) {
-          v = finish_half(v, half_biases);
+          v = finish(v, biases);
         }
       }
       StoreFirst(v, half, last, to);
@@ -196,6 +208,41 @@ HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, in
   } else {
     Tile<T, kRows, 1, kEven, false>(g, rows, num_rows, b, bias, added, c + col, static_cast<size_t>(cols));
   }
+}
+
+// Whether rows are gathered into packed ones first. WebAssembly takes an instruction for each address, of which the
+// rows of a packed tile have one in common, and no more than one product of each sum may be in flight: V8 loads all
+// that a loop's turn needs before it computes.
+template <typename T>
+inline constexpr bool kPacksRows = HWY_TARGET == HWY_WASM&& std::is_same_v<T, float>;
+
+// Of rows that are packed: `depth` times their elements of one column.
+template <typename T, int kRows, int kVectors>
+HWY_NOINLINE void PackedTile(const GatheredProduct<T>& g, const T* a, int depth, int num_rows, const T* b,
+                             const T* bias, const T* added, T* c, size_t last) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int kLanes = HWY_LANES(T);
+  V sum[kRows][kVectors];
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
+  }
+  for (; depth > 0; --depth) {
+    V row[kVectors];
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i) {
+      const V x = hn::Set(d, a[i]);
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) sum[i][j] = MultiplyAdd(x, row[j], sum[i][j]);
+    }
+    a += kRows;
+    b += 2 * kLanes;
+  }
+  StoreSums<kRows, kVectors>(g, sum, num_rows, bias, added, c, last);
 }
 
 template <typename T>
@@ -252,13 +299,14 @@ HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64
 #else
 inline constexpr int kSquare = 4;
 
+// A 4 x 4 square of the four rows from `at` on.
 template <typename T>
-HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+HWY_INLINE void TransposeRows(const T* const* rows, int64_t at, T* to, int64_t to_stride) {
   const hn::FixedTag<T, 4> d;
-  const auto r0 = hn::LoadU(d, from);
-  const auto r1 = hn::LoadU(d, from + from_stride);
-  const auto r2 = hn::LoadU(d, from + 2 * from_stride);
-  const auto r3 = hn::LoadU(d, from + 3 * from_stride);
+  const auto r0 = hn::LoadU(d, rows[0] + at);
+  const auto r1 = hn::LoadU(d, rows[1] + at);
+  const auto r2 = hn::LoadU(d, rows[2] + at);
+  const auto r3 = hn::LoadU(d, rows[3] + at);
   const auto even0 = hn::InterleaveLower(d, r0, r2);
   const auto odd0 = hn::InterleaveLower(d, r1, r3);
   const auto even1 = hn::InterleaveUpper(d, r0, r2);
@@ -267,6 +315,58 @@ HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64
   hn::StoreU(hn::InterleaveUpper(d, even0, odd0), d, to + to_stride);
   hn::StoreU(hn::InterleaveLower(d, even1, odd1), d, to + 2 * to_stride);
   hn::StoreU(hn::InterleaveUpper(d, even1, odd1), d, to + 3 * to_stride);
+}
+
+template <typename T>
+HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  const T* const rows[] = {from, from + from_stride, from + 2 * from_stride, from + 3 * from_stride};
+  TransposeRows(rows, 0, to, to_stride);
+}
+
+// Packs what a block's runs see of the rows from `row` on, those behind the last as that one.
+template <typename T>
+HWY_NOINLINE void PackRows(const GatheredProduct<T>& g, int64_t row, T* to) {
+  const T* rows[kMaxTileRows];
+  for (int i = 0; i < kMaxTileRows; ++i) rows[i] = g.rows[std::min(row + i, g.num_rows - 1)];
+  for (const GatherRun *run = g.runs, *end = run + g.num_runs; run != end; ++run) {
+    int64_t p = 0;
+    for (; p + kSquare <= run->length; p += kSquare, to += kSquare * kMaxTileRows) {
+      TransposeRows(rows, run->offset + p, to, kMaxTileRows);
+    }
+    for (; p < run->length; ++p) {
+      for (int i = 0; i < kMaxTileRows; ++i) *to++ = rows[i][run->offset + p];
+    }
+  }
+}
+
+// Some rows at a time, which stay in the first-level cache with a panel of B.
+template <typename T>
+HWY_NOINLINE void MultiplyPacked(const GatheredProduct<T>& g, int64_t depth) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  constexpr int64_t kRowsATime = 4 * kMaxTileRows;
+  alignas(64) T packed[kRowsATime * kGemmDepth];
+  for (int64_t first = 0; first < g.num_rows; first += kRowsATime) {
+    const int64_t end = std::min(first + kRowsATime, g.num_rows);
+    for (int64_t row = first; row < end; row += kMaxTileRows) PackRows(g, row, packed + (row - first) * depth);
+    const T* b = g.b;
+    for (int64_t col = 0; col < g.cols; col += g.panel_cols, b += g.panel_stride) {
+      const BiasAndLimits<T> limits = g.limits.From(col);
+      const int64_t cols = std::min(g.panel_cols, g.cols - col);
+      for (int64_t row = first; row < end; row += kMaxTileRows) {
+        const T* const a = packed + (row - first) * depth;
+        const auto num_rows = static_cast<int>(std::min<int64_t>(kMaxTileRows, end - row));
+        T* const c = g.c + row * g.ldc + col;
+        const T* const added = limits.added == nullptr ? nullptr : limits.added + row * g.ldc;
+        if (cols > kLanes) {
+          PackedTile<T, kMaxTileRows, 2>(g, a, static_cast<int>(depth), num_rows, b, limits.bias, added, c,
+                                         static_cast<size_t>(cols - kLanes));
+        } else {
+          PackedTile<T, kMaxTileRows, 1>(g, a, static_cast<int>(depth), num_rows, b, limits.bias, added, c,
+                                         static_cast<size_t>(cols));
+        }
+      }
+    }
+  }
 }
 #endif
 
@@ -336,6 +436,13 @@ template <typename T>
 void Multiply(const GatheredProduct<T>& g) {
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
   if constexpr (kHasTiles<T>) {
+    if constexpr (kPacksRows<T>) {
+      constexpr int64_t kMinPanels = 3;  // with fewer, packing costs more than it saves
+      int64_t depth = 0;
+      for (int64_t run = 0; run < g.num_runs; ++run) depth += g.runs[run].length;
+      if (g.step == 1 && g.cols > (kMinPanels - 1) * g.panel_cols && depth <= kGemmDepth)
+        return MultiplyPacked(g, depth);
+    }
     const T* b = g.b;
     for (int64_t col = 0; col < g.cols; col += g.panel_cols, b += g.panel_stride) {
       int64_t row = 0;
@@ -355,6 +462,15 @@ void Multiply(const GatheredProduct<T>& g) {
   PlainProduct(g);
 }
 
+// Packing the rows is to be cheap beside the products.
+#if HWY_TARGET == HWY_WASM
+template <typename T>
+inline constexpr int64_t kPartPanels = kPacksRows<T> ? 6 : 1;
+#else
+template <typename T>
+inline constexpr int64_t kPartPanels = 1;
+#endif
+
 }  // namespace
 
 #define TANDEM_FOR_EACH_TILE_TYPE(X) \
@@ -362,11 +478,11 @@ void Multiply(const GatheredProduct<T>& g) {
   X(F64, double)                     \
   X(U32, uint32_t)
 
-#define TANDEM_DEFINE_TABLE(name, type)                                                                    \
-  const ConvolutionTiles<type>& ConvolutionTiles##name() {                                                 \
-    static constexpr ConvolutionTiles<type> kTiles = {kMaxTileRows, kHasTiles<type> && kTilesFinish<type>, \
-                                                      &Multiply<type>, &Transpose<type>};                  \
-    return kTiles;                                                                                         \
+#define TANDEM_DEFINE_TABLE(name, type)                                                                      \
+  const ConvolutionTiles<type>& ConvolutionTiles##name() {                                                   \
+    static constexpr ConvolutionTiles<type> kTiles = {kMaxTileRows, kHasTiles<type> && kTilesFinish<type>,   \
+                                                      kPartPanels<type>, &Multiply<type>, &Transpose<type>}; \
+    return kTiles;                                                                                           \
   }
 TANDEM_FOR_EACH_TILE_TYPE(TANDEM_DEFINE_TABLE)
 #undef TANDEM_DEFINE_TABLE

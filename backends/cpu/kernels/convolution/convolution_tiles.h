@@ -42,8 +42,9 @@ struct GatheredProduct {
 
 template <typename T>
 struct ConvolutionTiles {
-  int64_t tile_rows;  // as many rows are computed at a time; a multiple of it is fastest
-  bool finishes;      // whether `multiply` heeds limits
+  int64_t tile_rows;    // as many rows are computed at a time; a multiple of it is fastest
+  bool finishes;        // whether `multiply` heeds limits
+  int64_t part_panels;  // panels of B for which it is worth it to go along the rows by themselves
   void (*multiply)(const GatheredProduct<T>& product);
   // to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < cols.
   void (*transpose)(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to, int64_t to_stride);

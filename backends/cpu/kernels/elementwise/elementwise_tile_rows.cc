@@ -51,8 +51,9 @@ HWY_INLINE V Minimum(V x, V y) {
 }
 HWY_INLINE V Relu(V x) {
 #if HWY_TARGET == HWY_WASM
-  // For the form below Clang 19 takes the instruction pmax, which gives -0 for -0.
-  return hn::Or(hn::IfThenElseZero(hn::Gt(x, hn::Zero(D())), x), V{wasm_f32x4_ne(x.raw, x.raw)});
+  // pmax leaves NaN and -0 as they are; the sum of -0 and 0 is 0.
+  const V zero = hn::Zero(D());
+  return hn::Add(V{wasm_f32x4_pmax(x.raw, zero.raw)}, zero);
 #else
   return hn::IfThenZeroElse(hn::Le(x, hn::Zero(D())), x);
 #endif

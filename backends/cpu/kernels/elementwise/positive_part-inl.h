@@ -11,10 +11,6 @@
 #define TANDEM_BACKENDS_CPU_KERNELS_ELEMENTWISE_POSITIVE_PART_INL_H_
 #endif
 
-#include <bit>
-#include <cstdint>
-#include <type_traits>
-
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,15 +21,8 @@ namespace {
 template <typename T>
 HWY_INLINE T PositivePart(T x) {
 #ifdef __wasm__
-  // For the form below, and for a mask of x <= 0, Clang 19 takes the instruction pmax with its operands in the order
-  // that gives -0 for -0. This one is pmax in the other order; all bits set are a NaN.
-  if constexpr (std::is_same_v<T, float>) {
-    const uint32_t is_positive = uint32_t{0} - static_cast<uint32_t>(x > 0);
-    const uint32_t is_nan = uint32_t{0} - static_cast<uint32_t>(x != x);
-    return std::bit_cast<float>((std::bit_cast<uint32_t>(x) & is_positive) | is_nan);
-  } else {
-    return x > 0 ? x : x == x ? T{0} : x;
-  }
+  // For the form below Clang 19 takes the instruction pmax, which gives -0 for -0; the sum of that and 0 is 0.
+  return (x < 0 ? T{0} : x) + T{0};
 #else
   return x <= 0 ? T{0} : x;
 #endif

@@ -81,7 +81,13 @@ struct PoolVectors {
     }
   }
   // The larger, the first if neither is; either if one is NaN.
-  static HWY_INLINE V LargerNumber(V x, V y) { return hn::Max(y, x); }
+  static HWY_INLINE V LargerNumber(V x, V y) {
+#if HWY_TARGET == HWY_WASM
+    // A comparison and a choice in one instruction; what Max does about NaN takes several.
+    if constexpr (std::is_same_v<A, float>) return V{wasm_f32x4_pmax(x.raw, y.raw)};
+#endif
+    return hn::Max(y, x);
+  }
   // The elements at even and at odd places of two vectors' worth.
   static HWY_INLINE void LoadPairs(const T* from, V& even, V& odd) {
     if constexpr (std::is_same_v<T, A>) return LoadNumberPairs(from, even, odd);

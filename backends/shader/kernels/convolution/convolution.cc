@@ -87,7 +87,8 @@ Status RunFilterGradient(KernelFrame& frame, const Convolution& convolution) {
   if (program.slices == 1) {
     call.Run(program.gradient, {input, out_backprop, call.Result(0)});
   } else {
-    const auto bytes = static_cast<uint64_t>(program.slices * convolution.filter.num_elements()) * sizeof(float);
+    const auto bytes =
+        static_cast<uint64_t>(program.slices * convolution.filter.num_elements()) * ArithmeticBytes(convolution.dtype);
     GpuBuffer* const slices = call.Temporary(bytes);
     call.Run(program.gradient, {input, out_backprop, slices});
     call.Run(program.sum, {slices, call.Result(0)});

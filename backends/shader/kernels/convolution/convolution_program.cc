@@ -45,7 +45,7 @@ ShaderText ComposeConvolution(const ShaderSource& source, std::span<const int32_
   epilogue.Declare(builder, BufferType(values[kCQuads]));
   builder.Buffer("c", BufferAccess::kReadWrite, BufferType(values[kCQuads]));
   builder.Workgroup(kRegisterWorkgroup).Constant("workgroup_size", kRegisterWorkgroup);
-  epilogue.AddText(builder, values[kCQuads] != 0);
+  epilogue.AddText(builder, values[kCQuads] != 0, dtype == DType::kF64);
   return builder.Finish(Unroll(source.text, {{"FLOAT", IsFloat(dtype)},
                                              {"GRADIENT", values[kGradient]},
                                              {"ROWS", values[kRows]},

@@ -48,7 +48,7 @@ ShaderText ComposeGradient(const ShaderSource& source, std::span<const int32_t> 
 ShaderText ComposeSum(const ShaderSource& source, std::span<const int32_t> values) {
   ShaderBuilder builder(source.name);
   DeclareTypes(builder, static_cast<DType>(values[kDType]));
-  builder.Buffer("x", BufferAccess::kRead, "f32").Buffer("y", BufferAccess::kReadWrite, "T");
+  builder.Buffer("x", BufferAccess::kRead, "A").Buffer("y", BufferAccess::kReadWrite, "T");
   builder.Parameter("elements").Parameter("slices");
   builder.Workgroup(kWorkgroup).Constant("workgroup_size", kWorkgroup);
   return builder.Finish(source.text);
@@ -58,10 +58,10 @@ const ShaderSource kFilterGradient = {"filter_gradient", &ComposeGradient, kFilt
 const ShaderSource kSumSlices = {"sum_slices", &ComposeSum, kSumSlicesText};
 
 // As many slices as make the sums short and the invocations many, but not the memory for them large.
-int64_t CountSlices(int64_t lines, int64_t elements, uint64_t max_bytes) {
+int64_t CountSlices(int64_t lines, int64_t elements, uint64_t most_numbers) {
   constexpr int64_t kMost = 256;
   constexpr int64_t kElements = int64_t{1} << 22;
-  const auto most = static_cast<int64_t>(max_bytes / sizeof(float));
+  const auto most = static_cast<int64_t>(most_numbers);
   return std::max<int64_t>(1, std::min({lines, kMost, std::min(kElements, most) / std::max<int64_t>(1, elements)}));
 }
 
@@ -84,7 +84,7 @@ FilterGradient FilterGradientProgram(const Convolution& convolution, const GpuLi
   if (channels_last && HasQuads(depth) && HasQuads(group_width)) shape = kBlock;
   if (channels_last && depth == 1 && group_width == 1 && HasQuads(width)) shape = kDiagonal;
   const int64_t lines = b.batch * b.rows;
-  const int64_t wanted = CountSlices(lines, elements, limits.max_binding_bytes);
+  const int64_t wanted = CountSlices(lines, elements, limits.max_binding_bytes / ArithmeticBytes(convolution.dtype));
   const int64_t slice_lines = std::max<int64_t>(1, (lines + wanted - 1) / wanted);
   program.slices = std::max<int64_t>(1, (lines + slice_lines - 1) / slice_lines);
   const int64_t width_parts = shape == kElement ? width : width / 4;

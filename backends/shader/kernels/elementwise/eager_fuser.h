@@ -73,6 +73,9 @@ class EagerFuser final : public ShaderQueue {
   void WhenDone(Done done) override;
   void Flush() override;
   Counters counters() const override { return queue_->counters(); }
+  AsyncValueRef<RcRef<Pipeline>> FindProduct(const LibraryProduct& product) override {
+    return queue_->FindProduct(product);
+  }
 
  private:
   // Whoever has issued a call, or got its result, knows that there is one.

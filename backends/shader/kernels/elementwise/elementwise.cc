@@ -44,6 +44,9 @@ int FindForwarded(const KernelFrame& frame) {
 
 // Who may put the command of a call off; null: nobody.
 [[maybe_unused]] EagerFuser* FindEagerFuser(const KernelFrame& frame) {
+  if (!IsFusedDType(frame.result_metadata(0).dtype) || !IsFusedDType(frame.arg(frame.num_args() - 1).dtype())) {
+    return nullptr;
+  }
   if (frame.result_metadata(0).num_elements() < EagerFuser::kLeastElements || !frame.host().fuses()) return nullptr;
   return frame.context<ShaderDevice>().queue().eager_fuser();
 }
@@ -173,9 +176,9 @@ Status AddNKernel(KernelFrame& frame) {
   if (frame.num_args() == 1) return Share(frame);
   ShaderCall call(frame);
   const TensorMetadata& result = frame.result_metadata(0);
-  // f16 is rounded once: what comes between launches is f32.
+  // f16 and bf16 are rounded once: what comes between launches is f32.
   TensorMetadata between = result;
-  if (result.dtype == DType::kF16) between.dtype = DType::kF32;
+  if (kFloatDTypes.Contains(result.dtype)) between.dtype = ArithmeticDType(result.dtype);
   const bool is_split = frame.num_args() > kMaxElementwiseOperands;
   const bool takes_temporary = is_split && between.dtype != result.dtype;
   GpuBuffer* const out = call.Result(0);
@@ -224,6 +227,12 @@ bool ConvertsToOwnDType(std::span<const TensorMetadata* const>, const OpAttrsRef
   return AllDTypes(limits).Contains(results[0].dtype);
 }
 
+Kernel MakeCastKernel(const GpuLimits& limits) {
+  Kernel kernel = MakeKernel<&CastKernel>();
+  if (limits.has_all_dtypes) return kernel;
+  return std::move(kernel).OnlyIf(limits.has_f16 ? &ConvertsToOwnDType<true> : &ConvertsToOwnDType<false>);
+}
+
 // ---- Registration.
 
 Kernel KernelOf(const ElementwiseFunction& function) {
@@ -247,11 +256,12 @@ Status RegisterElementwiseKernels(ShaderOpHandler& handler) {
   const GpuLimits& limits = handler.gpu().limits();
   for (const ElementwiseFunction& function : ElementwiseFunctions()) {
     if (!IsInBuild(function.source.name)) continue;
-    TANDEM_RETURN_IF_ERROR(
-        handler.AddKernel(function.source.name, DTypesOf(function.arithmetic, limits), KernelOf(function)));
+    const DTypeSet dtypes = DTypesOf(function, limits);
+    if (dtypes.IsEmpty()) continue;
+    TANDEM_RETURN_IF_ERROR(handler.AddKernel(function.source.name, dtypes, KernelOf(function)));
   }
   const DTypeSet numeric = NumericDTypes(limits);
-  const ElementwiseFunction& add = *FindElementwiseFunction("tf.AddV2", Arithmetic::kNumber);
+  const ElementwiseFunction& add = *FindElementwiseFunction("tf.AddV2", DType::kF32);
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.BiasAdd", numeric, MakeKernel(BiasAddKernel{add})));
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.AddN", numeric, MakeKernel<&AddNKernel>()));
   if constexpr (kHasFuser) {
@@ -261,8 +271,7 @@ Status RegisterElementwiseKernels(ShaderOpHandler& handler) {
     }
     handler.SetFuser(std::move(fuser));
   }
-  const auto condition = limits.has_f16 ? &ConvertsToOwnDType<true> : &ConvertsToOwnDType<false>;
-  return handler.AddKernel("tf.Cast", AllDTypes(limits), MakeKernel<&CastKernel>().OnlyIf(condition));
+  return handler.AddKernel("tf.Cast", AllDTypes(limits), MakeCastKernel(limits));
 }
 
 }  // namespace tandem::shader

@@ -52,6 +52,15 @@ ShaderText ComposeElementwise(const ShaderSource& source, std::span<const int32_
   builder.Parameter("units");
   if (form.has_alpha) builder.Parameter("alpha", "f32");
   DeclarePlaces(form, builder);
+  bool takes_f32 = ArithmeticDType(form.result) == DType::kF32;
+  bool is_wide = ArithmeticBytes(form.result) == 8;
+  for (size_t i = 0; i < form.num_operands; ++i) {
+    takes_f32 = takes_f32 || ArithmeticDType(form.operands[i].dtype) == DType::kF32;
+    is_wide = is_wide || ArithmeticBytes(form.operands[i].dtype) == 8;
+  }
+  const FunctionTypes functions = !is_wide                                             ? FunctionTypes::kF32
+                                  : takes_f32 || form.operands[0].dtype == DType::kC64 ? FunctionTypes::kAll
+                                                                                       : FunctionTypes::kWide;
   std::string apply(source.text);
   if (apply.find("fn apply(") == std::string::npos) {
     std::array<std::string, kMaxElementwiseOperands> names;
@@ -59,7 +68,7 @@ ShaderText ComposeElementwise(const ShaderSource& source, std::span<const int32_
     for (size_t i = 0; i < form.num_operands; ++i) types[i] = names[i] = OperandType(i);
     apply = FunctionOfExpression("apply", {types.data(), form.num_operands}, "R", apply, form.has_alpha);
   }
-  builder.Text(FunctionsCalledBy(apply)).Text(apply).Text(ComputeUnitText(form));
+  builder.Text(FunctionsCalledBy(apply, functions)).Text(apply).Text(ComputeUnitText(form));
   return FinishUnits(builder);
 }
 

@@ -4,9 +4,10 @@
 #include "kernels/elementwise/elementwise_functions.h"
 
 #include <array>
-#include <utility>
 
+#include "kernels/element_types.h"
 #include "kernels/elementwise/elementwise_composer.h"
+#include "kernels/elementwise/wide_expressions.h"
 #include "kernels/shader_functions.h"
 #include "tandem/element_expressions.h"
 
@@ -14,75 +15,61 @@ namespace tandem::shader {
 
 namespace {
 
-constexpr Arithmetic ArithmeticOf(const DTypeSet& dtypes) {
-  // Operands that are always bool are of an op without a type attribute.
-  if (dtypes == DTypeSet{DType::kBool}) return Arithmetic::kUntyped;
-  constexpr std::pair<DType, Arithmetic> kParts[] = {{DType::kF32, Arithmetic::kF32},
-                                                     {DType::kF16, Arithmetic::kF16},
-                                                     {DType::kI32, Arithmetic::kSigned},
-                                                     {DType::kU32, Arithmetic::kUnsigned},
-                                                     {DType::kBool, Arithmetic::kBool}};
-  uint8_t parts = 0;
-  for (const auto& [dtype, part] : kParts) {
-    if (dtypes.Contains(dtype)) parts |= static_cast<uint8_t>(part);
+// What else shares an expression where a device computes in all dtypes: smaller integers are computed as i32 and u32,
+// and those of 64 bits by the same text, unless it tells the size; f64 by functions of the same names (wide.wgsl).
+constexpr DTypeSet Widened(const ElementExpression& expression) {
+  DTypeSet dtypes = expression.dtypes;
+  const std::string_view op = expression.op;
+  const bool tells_size = op == "tf.LeftShift" || op == "tf.RightShift";
+  if (dtypes.Contains(DType::kI32)) dtypes = dtypes | DTypeSet{DType::kI8, DType::kI16};
+  if (dtypes.Contains(DType::kU32)) dtypes = dtypes | DTypeSet{DType::kU8, DType::kU16};
+  if (dtypes.Contains(DType::kI32) && !tells_size) dtypes.Insert(DType::kI64);
+  if (dtypes.Contains(DType::kU32) && !tells_size) dtypes.Insert(DType::kU64);
+  if (dtypes.Contains(DType::kF32) && op != "tf.SeluGrad") dtypes.Insert(DType::kF64);
+  // Operators that complex numbers have, too.
+  for (const char* name :
+       {"tf.Neg", "tf.Square", "tf.AddV2", "tf.Sub", "tf.Mul", "tf.Equal", "tf.NotEqual", "tf.SelectV2"}) {
+    if (op == name && dtypes.Contains(DType::kF32)) dtypes.Insert(DType::kC64);
   }
-  return static_cast<Arithmetic>(parts);
+  return dtypes;
+}
+
+constexpr ElementwiseFunction FunctionOf(const ElementExpression& from, DTypeSet dtypes) {
+  // Operands that are always bool are of an op without a type attribute.
+  if (dtypes == DTypeSet{DType::kBool}) dtypes = DTypeSet();
+  return {{from.op, &ComposeElementwise, from.text},
+          dtypes,
+          from.num_operands,
+          from.alpha,
+          from.flag,
+          {from.op, &ComposeElementwise, from.flag == nullptr ? "" : from.text_if_flag}};
 }
 
 constexpr auto kFunctions = [] {
-  std::array<ElementwiseFunction, ElementExpressions().size()> functions{};
-  for (size_t i = 0; i < functions.size(); ++i) {
-    const ElementExpression& from = ElementExpressions()[i];
-    functions[i] = {{from.op, &ComposeElementwise, from.text},
-                    ArithmeticOf(from.dtypes),
-                    from.num_operands,
-                    from.alpha,
-                    from.flag,
-                    {from.op, &ComposeElementwise, from.flag == nullptr ? "" : from.text_if_flag}};
+  std::array<ElementwiseFunction, ElementExpressions().size() + kWideExpressions.size()> functions{};
+  size_t count = 0;
+  for (const ElementExpression& from : ElementExpressions()) functions[count++] = FunctionOf(from, Widened(from));
+  for (const ElementExpression& from : kWideExpressions) {
+    functions[count] = FunctionOf(from, from.dtypes);
+    functions[count++].needs_all_dtypes = true;
   }
   return functions;
 }();
-
-// ---- Conversions.
-
-enum class ElementClass : uint8_t { kFloat, kSigned, kUnsigned, kBool };
-
-ElementClass ClassOf(DType dtype) {
-  switch (dtype) {
-    case DType::kI32:
-      return ElementClass::kSigned;
-    case DType::kU32:
-      return ElementClass::kUnsigned;
-    case DType::kBool:
-      return ElementClass::kBool;
-    default:
-      return ElementClass::kFloat;
-  }
-}
-
-constexpr ShaderSource Conversion(std::string_view expression) { return {"tf.Cast", &ComposeElementwise, expression}; }
-// From a class to another, in the order of ElementClass.
-constexpr ShaderSource kConversions[4][4] = {
-    {Conversion("a"), Conversion("to_i32(a)"), Conversion("to_u32(a)"), Conversion("u32(!is_zero(a))")},
-    {Conversion("f32(a)"), Conversion("a"), Conversion("u32(a)"), Conversion("u32(a != 0)")},
-    {Conversion("f32(a)"), Conversion("i32(a)"), Conversion("a"), Conversion("u32(a != 0u)")},
-    {Conversion("f32(a)"), Conversion("i32(a)"), Conversion("a"), Conversion("a")},
-};
-constexpr ShaderSource kTruncation = Conversion("truncate_for_f16(a)");
 
 }  // namespace
 
 std::span<const ElementwiseFunction> ElementwiseFunctions() { return kFunctions; }
 
-const ElementwiseFunction* FindElementwiseFunction(std::string_view op, Arithmetic arithmetic) {
+const ElementwiseFunction* FindElementwiseFunction(std::string_view op, DType dtype) {
   for (const ElementwiseFunction& function : kFunctions) {
-    if (function.source.name == op && Includes(function.arithmetic, arithmetic)) return &function;
+    const bool fits = function.dtypes.IsEmpty() ? dtype == DType::kInvalid : function.dtypes.Contains(dtype);
+    if (fits && function.source.name == op) return &function;
   }
   return nullptr;
 }
 
 std::string UnaryFunctionText(std::string_view op, std::string_view name, bool flag) {
-  const ElementwiseFunction* function = FindElementwiseFunction(op, Arithmetic::kF32);
+  const ElementwiseFunction* function = FindElementwiseFunction(op, DType::kF32);
   if (function == nullptr || function->num_operands != 1) return {};
   const ShaderSource& source = flag && function->flag != nullptr ? function->source_if_flag : function->source;
   constexpr std::array<std::string_view, 1> kOperand = {"f32"};
@@ -90,20 +77,9 @@ std::string UnaryFunctionText(std::string_view op, std::string_view name, bool f
   return FunctionsCalledBy(text) + text;
 }
 
-DTypeSet DTypesOf(Arithmetic arithmetic, const GpuLimits& limits) {
-  DTypeSet dtypes;
-  if (Includes(arithmetic, Arithmetic::kF32)) dtypes.Insert(DType::kF32);
-  if (Includes(arithmetic, Arithmetic::kF16) && limits.has_f16) dtypes.Insert(DType::kF16);
-  if (Includes(arithmetic, Arithmetic::kSigned)) dtypes.Insert(DType::kI32);
-  if (Includes(arithmetic, Arithmetic::kUnsigned)) dtypes.Insert(DType::kU32);
-  if (Includes(arithmetic, Arithmetic::kBool)) dtypes.Insert(DType::kBool);
-  if (Includes(arithmetic, Arithmetic::kUntyped)) dtypes.Insert(DType::kInvalid);
-  return dtypes;
-}
-
-const ShaderSource& ConversionSource(DType from, DType to, bool truncates) {
-  if (truncates && from == DType::kF32 && to == DType::kF16) return kTruncation;
-  return kConversions[static_cast<size_t>(ClassOf(from))][static_cast<size_t>(ClassOf(to))];
+DTypeSet DTypesOf(const ElementwiseFunction& function, const GpuLimits& limits) {
+  if (function.needs_all_dtypes && !limits.has_all_dtypes) return DTypeSet();
+  return function.dtypes.IsEmpty() ? DTypeSet{DType::kInvalid} : function.dtypes & AllDTypes(limits);
 }
 
 }  // namespace tandem::shader

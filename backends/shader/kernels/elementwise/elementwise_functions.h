@@ -17,45 +17,28 @@
 
 namespace tandem::shader {
 
-// Sets of dtypes that share an expression.
-enum class Arithmetic : uint8_t {
-  kF32 = 1,
-  kF16 = 2,       // computed in f32
-  kSigned = 4,    // i32
-  kUnsigned = 8,  // u32
-  kBool = 16,
-  kUntyped = 32,  // of ops without a type attribute
-  kFloat = kF32 | kF16,
-  kInteger = kSigned | kUnsigned,
-  kSignedNumber = kFloat | kSigned,
-  kNumber = kFloat | kInteger,
-  kAny = kNumber | kBool,
-};
-constexpr bool Includes(Arithmetic set, Arithmetic part) {
-  return (static_cast<uint8_t>(set) & static_cast<uint8_t>(part)) == static_cast<uint8_t>(part);
-}
-
 // The function of an op for operands of some dtypes, all the same but for a condition's. The operands are a, b, c, of
 // the types A, B, C; see ComposeElementwise.
 struct ElementwiseFunction {
-  ShaderSource source;  // named as the op; its text is the expression
-  Arithmetic arithmetic;
-  uint8_t num_operands;
+  ShaderSource source;   // named as the op; its text is the expression
+  DTypeSet dtypes;       // none for an op without a type attribute
+  uint8_t num_operands;  // then of bool
   // An attribute of type float that the expression has as `alpha`; null: none.
   const char* attribute = nullptr;
   // An attribute of type bool that chooses the other source if it is set; null: none.
   const char* flag = nullptr;
   ShaderSource source_if_flag = {};
+  bool needs_all_dtypes = false;  // of the device: the expression is not WGSL
 };
 
 std::span<const ElementwiseFunction> ElementwiseFunctions();
 
 // The dtypes of operands for which a device of these limits computes such a function; kInvalid for an op without a type
 // attribute.
-DTypeSet DTypesOf(Arithmetic arithmetic, const GpuLimits& limits);
+DTypeSet DTypesOf(const ElementwiseFunction& function, const GpuLimits& limits);
 
-// Null if there is none.
-const ElementwiseFunction* FindElementwiseFunction(std::string_view op, Arithmetic arithmetic);
+// Null if there is none. `dtype`: kInvalid for an op without a type attribute.
+const ElementwiseFunction* FindElementwiseFunction(std::string_view op, DType dtype);
 
 // What tf.Cast computes from one dtype of AllDTypes to another. `truncates`: its attribute Truncate.
 const ShaderSource& ConversionSource(DType from, DType to, bool truncates);

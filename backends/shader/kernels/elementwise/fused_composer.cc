@@ -24,9 +24,9 @@ static_assert(kInPlaceOutput < ShaderVariant::kMaxValues);
 // they compute: a multiplication and an addition to one that rounds once, (a + b) - b to a; and two numbers of which it
 // knows that they are the same it takes for no NaN, so that their difference becomes 0. Behind this function it knows
 // nothing of a number: `none` is always 0, which only the launch tells, and `place` is another one at each call.
-std::string SettleText(std::string_view type, std::string_view bits) {
+std::string SettleText(std::string_view type, std::string_view bits, std::string_view bit) {
   return JoinTexts({"fn settle(x: ", type, ", place: u32) -> ", type, " {\nreturn bitcast<", type, ">(bitcast<", bits,
-                    ">(x) + parameters.none * place);\n}\n"});
+                    ">(x) + ", bit, "(parameters.none * place));\n}\n"});
 }
 
 std::string OutputName(size_t output) { return "result" + std::to_string(output); }
@@ -58,8 +58,10 @@ class Composer {
       const std::string type = UnitOf(StorageType(DTypeOfOutput(i)));
       statements += JoinTexts({OutputName(i), "[unit] = ", type, "(", StepName(source_.outputs[i]), ");\n"});
     }
-    builder.Text(FunctionsCalledBy(functions_));
-    builder.Text(is_vector_ ? SettleText("vec4<f32>", "vec4<u32>") : SettleText("f32", "u32")).Text(functions_);
+    builder.Text(FunctionsCalledBy(functions_, takes_f64_ ? FunctionTypes::kAll : FunctionTypes::kF32));
+    builder.Text(SettleText(UnitOf("f32"), UnitOf("u32"), "u32"));
+    if (takes_f64_) builder.Text(SettleText(UnitOf("f64"), UnitOf("u64"), "u64"));
+    builder.Text(functions_);
     const std::string reads = ReadUnitText(form_, OutputName(in_place_output_));
     builder.Text(JoinTexts({"fn compute_unit(unit: u32) {\n", reads, statements, "}\n"}));
     return FinishUnits(builder);
@@ -72,6 +74,7 @@ class Composer {
     bool is_vector = false;
   };
 
+  static bool IsSettled(std::string_view type) { return type == "f32" || type == "f64"; }
   static std::string AlphaName(size_t step) { return "alpha" + std::to_string(step); }
   static std::string StepName(size_t step) { return "s" + std::to_string(step); }
 
@@ -87,7 +90,11 @@ class Composer {
     std::array<std::string_view, FusedStep::kMaxOperands> types;
     for (size_t k = 0; k < step.num_operands; ++k) types[k] = ArithmeticType(DTypeOf(step.operands[k]));
     std::string expression(step.function->text);
-    if (step.result == DType::kF16) expression = JoinTexts({"f32(f16(", expression, "))"});
+    const std::string_view storage = StorageType(step.result);
+    const std::string_view arithmetic = ArithmeticType(step.result);
+    if (storage != arithmetic) expression = JoinTexts({arithmetic, "(", storage, "(", expression, "))"});
+    for (size_t k = 0; k < step.num_operands; ++k) takes_f64_ = takes_f64_ || types[k] == "f64";
+    takes_f64_ = takes_f64_ || arithmetic == "f64";
     std::string text = FunctionOfExpression("", {types.data(), step.num_operands}, ArithmeticType(step.result),
                                             expression, step.has_alpha);
     const auto known = std::find(texts_.begin(), texts_.end(), text);
@@ -113,9 +120,9 @@ class Composer {
     Operand found = {IsInput(operand) ? OperandName(operand) : StepName(operand - source_.num_inputs),
                      IsInput(operand) ? form_.IsVector(operand) : is_vector_};
     const auto end = step.operands.begin() + static_cast<ptrdiff_t>(k);
-    if (ArithmeticType(DTypeOf(operand)) != "f32" || std::find(step.operands.begin(), end, operand) == end)
-      return found;
-    const std::string type = UnitOf("f32");
+    const std::string_view scalar = ArithmeticType(DTypeOf(operand));
+    if (!IsSettled(scalar) || std::find(step.operands.begin(), end, operand) == end) return found;
+    const std::string type = UnitOf(scalar);
     const std::string name = JoinTexts({"t", std::to_string(i), "_", std::to_string(k)});
     const std::string unit = JoinTexts({type, "(", found.name, ")"});
     text +=
@@ -140,14 +147,15 @@ class Composer {
       unit += JoinTexts({step.has_alpha ? ", parameters." + AlphaName(i) : "", ")"});
     }
     unit += ")";
-    return JoinTexts(
-        {text, "let ", StepName(i), ": ", UnitOf(type), " = ", type == "f32" ? SettledText(unit, i + 1) : unit, ";\n"});
+    return JoinTexts({text, "let ", StepName(i), ": ", UnitOf(type), " = ",
+                      IsSettled(type) ? SettledText(unit, i + 1) : unit, ";\n"});
   }
 
   const FusedSource& source_;
   const ElementwiseForm form_;
   const bool is_vector_;
   const size_t in_place_output_;
+  bool takes_f64_ = false;
   std::vector<std::string> texts_;  // of the functions so far, without their names
   std::string functions_;
 };

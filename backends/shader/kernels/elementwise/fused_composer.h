@@ -43,6 +43,9 @@ struct FusedSource : ShaderSource {
   }
 };
 
+// Whether ops on elements of a dtype are joined: not of c64, whose parts would have to be settled one by one.
+inline bool IsFusedDType(DType dtype) { return dtype != DType::kC64; }
+
 // Composes the shader of a FusedSource. Its buffers are the inputs, without the one in place, and then the outputs.
 // What a step gives is what its op alone would write to memory, bit by bit.
 ShaderText ComposeFused(const ShaderSource& source, std::span<const int32_t> values);

@@ -31,7 +31,7 @@ static_assert(std::ranges::all_of(ElementExpressions(), [](const ElementExpressi
 // Null if the op has none for operands of this dtype.
 const ElementwiseFunction* FindFunction(std::string_view op, DType dtype, const GpuLimits& limits) {
   for (const ElementwiseFunction& function : ElementwiseFunctions()) {
-    if (function.source.name == op && DTypesOf(function.arithmetic, limits).Contains(dtype)) return &function;
+    if (function.source.name == op && DTypesOf(function, limits).Contains(dtype)) return &function;
   }
   return nullptr;
 }
@@ -308,11 +308,15 @@ bool ShaderFuser::CanFuse(const OpDef& def, const OpAttrsRef& attrs) const {
   const OpAttrsRef all = attrs.WithDefaults(def.defaults.get());
   // Shapes that do not fit would give one element.
   if (!all.GetOr("incompatible_shape_error", true)) return false;
-  if (def.name == "tf.Cast") return AllDTypes(limits_).Contains(all.GetOr("DstT", DType::kInvalid));
+  if (def.name == "tf.Cast") {
+    const DType to = all.GetOr("DstT", DType::kInvalid);
+    return IsFusedDType(to) && AllDTypes(limits_).Contains(to);
+  }
   return std::ranges::any_of(ElementwiseFunctions(), [&](const auto& each) { return each.source.name == def.name; });
 }
 
 bool ShaderFuser::CanFuse(const OpDef& def, DType dtype) const {
+  if (!IsFusedDType(dtype)) return false;
   if (def.name == "tf.Cast") return AllDTypes(limits_).Contains(dtype);
   return FindFunction(def.name, dtype, limits_) != nullptr;
 }

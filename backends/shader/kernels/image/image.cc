@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// ResizeBilinear, ResizeNearestNeighbor.
+// ResizeBilinear, ResizeNearestNeighbor and their gradients.
 
+#include "kernels/element_types.h"
 #include "kernels/image/resize.h"
 #include "kernels/kernels.h"
 #include "kernels/shape/movement.h"
@@ -12,12 +13,22 @@ namespace tandem::shader {
 
 namespace {
 
+ResizeKind KindOf(const OpAttrsRef& attrs) {
+  return {attrs.GetOr("align_corners", false), attrs.GetOr("half_pixel_centers", false)};
+}
+
 template <Launch (*kProgram)(const TensorMetadata&, const TensorShape&, ResizeKind, const GpuLimits&)>
 Status ResizeKernel(KernelFrame& frame) {
-  const ResizeKind kind = {frame.attrs().GetOr("align_corners", false),
-                           frame.attrs().GetOr("half_pixel_centers", false)};
   ShaderCall call(frame);
-  call.Run(kProgram(frame.arg(0).metadata(), frame.result_metadata(0).shape, kind, call.limits()),
+  call.Run(kProgram(frame.arg(0).metadata(), frame.result_metadata(0).shape, KindOf(frame.attrs()), call.limits()),
+           {call.Argument(0), call.Result(0)});
+  return call.Finish();
+}
+
+template <Launch (*kProgram)(const TensorShape&, const TensorMetadata&, ResizeKind, const GpuLimits&)>
+Status ResizeGradKernel(KernelFrame& frame) {
+  ShaderCall call(frame);
+  call.Run(kProgram(frame.arg(0).shape(), frame.result_metadata(0), KindOf(frame.attrs()), call.limits()),
            {call.Argument(0), call.Result(0)});
   return call.Finish();
 }
@@ -30,7 +41,13 @@ Status RegisterImageKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&ResizeKernel<&ResizeBilinearProgram>>("tf.ResizeBilinear", kBilinearDTypes),
       KernelEntryOf<&ResizeKernel<&ResizeNearestProgram>>("tf.ResizeNearestNeighbor", kFixedSizeDTypes),
   };
-  return handler.AddKernels(kKernels);
+  static constexpr KernelEntry kGradients[] = {
+      KernelEntryOf<&ResizeGradKernel<&ResizeBilinearGradProgram>>("tf.ResizeBilinearGrad", kFloatDTypesOfGpu),
+      KernelEntryOf<&ResizeGradKernel<&ResizeNearestGradProgram>>("tf.ResizeNearestNeighborGrad",
+                                                                  kFloatDTypesOfGpu | DTypeSet{DType::kI32}),
+  };
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
+  return handler.AddKernels(kGradients, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

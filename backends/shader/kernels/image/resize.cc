@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernel_texts.h"
+#include "kernels/element_types.h"
 #include "kernels/shape/movement.h"
 
 namespace tandem::shader {
@@ -71,13 +72,50 @@ ShaderText ComposeBilinear(const ShaderSource& source, std::span<const int32_t> 
 ShaderText ComposeNearest(const ShaderSource& source, std::span<const int32_t> values) {
   MovementShader shader(source.name, static_cast<uint32_t>(values[0]));
   DeclarePlaces(shader.builder());
-  shader.builder().Parameter("round_at", "f32").Text(kResizePlaceText);
+  shader.builder().Parameter("round_at", "f32").Text(kResizePlaceText).Text(kResizeNearestPlaceText);
   shader.Input("x");
   return shader.Finish(source.text);
 }
 
+// Value: dtype of the result; `gradients` is the type of the resized images' gradients.
+ShaderBuilder BeginGradient(const ShaderSource& source, std::span<const int32_t> values, const char* gradients) {
+  ShaderBuilder builder(source.name);
+  DeclareTypes(builder, static_cast<DType>(values[0]));
+  builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup).Parameter("count");
+  DeclarePlaces(builder);
+  builder.Buffer("grads", BufferAccess::kRead, gradients).Buffer("y", BufferAccess::kReadWrite, "T");
+  builder.Text(kResizePlaceText);
+  return builder;
+}
+
+ShaderText ComposeBilinearGrad(const ShaderSource& source, std::span<const int32_t> values) {
+  return BeginGradient(source, values, "f32").Finish(source.text);
+}
+
+ShaderText ComposeNearestGrad(const ShaderSource& source, std::span<const int32_t> values) {
+  ShaderBuilder builder = BeginGradient(source, values, "T");
+  builder.Parameter("round_at", "f32").Text(kResizeNearestPlaceText);
+  return builder.Finish(source.text);
+}
+
+const ShaderSource kBilinearGrad = {"resize_bilinear_grad", &ComposeBilinearGrad, kResizeBilinearGradText};
+const ShaderSource kNearestGrad = {"resize_nearest_grad", &ComposeNearestGrad, kResizeNearestGradText};
 const ShaderSource kBilinear = {"resize_bilinear", &ComposeBilinear, kResizeBilinearText};
 const ShaderSource kNearest = {"resize_nearest", &ComposeNearest, kResizeNearestText};
+
+// What a place is rounded up from. Halves go up where places are rounded to the nearest; otherwise no distance is as
+// large.
+float RoundAt(ResizeKind kind) { return kind.align_corners ? 0.5f : 2.0f; }
+
+Launch GradientLaunch(const ShaderSource& source, const TensorShape& resized, const TensorMetadata& result,
+                      ResizeKind kind, const GpuLimits& limits) {
+  Launch launch;
+  launch.variant = ShaderVariant(source, {static_cast<int32_t>(result.dtype)});
+  launch.parameters = {Low(result.num_elements())};
+  AddPlaces(launch.parameters, result.shape, resized, result.dim(3), kind);
+  launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(result.num_elements()), kWorkgroup, limits);
+  return launch;
+}
 
 }  // namespace
 
@@ -100,8 +138,19 @@ Launch ResizeNearestProgram(const TensorMetadata& images, const TensorShape& res
   Launch launch = MovementLaunch(ShaderVariant(kNearest, {static_cast<int32_t>(bytes)}), bytes,
                                  result.num_elements() / factor, limits);
   AddPlaces(launch.parameters, images.shape, result, images.dim(3) / factor, kind);
-  // Halves go up where places are rounded to the nearest; otherwise no distance is as large.
-  launch.parameters.AddFloat(kind.align_corners ? 0.5f : 2.0f);
+  launch.parameters.AddFloat(RoundAt(kind));
+  return launch;
+}
+
+Launch ResizeBilinearGradProgram(const TensorShape& resized, const TensorMetadata& result, ResizeKind kind,
+                                 const GpuLimits& limits) {
+  return GradientLaunch(kBilinearGrad, resized, result, kind, limits);
+}
+
+Launch ResizeNearestGradProgram(const TensorShape& resized, const TensorMetadata& result, ResizeKind kind,
+                                const GpuLimits& limits) {
+  Launch launch = GradientLaunch(kNearestGrad, resized, result, kind, limits);
+  launch.parameters.AddFloat(RoundAt(kind));
   return launch;
 }
 
@@ -113,6 +162,11 @@ std::vector<ShaderVariant> ResizeVariants() {
     }
   }
   for (const int32_t bytes : {1, 2, 4, 8, 16}) variants.emplace_back(kNearest, std::initializer_list<int32_t>{bytes});
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kI32}) {
+    const auto value = static_cast<int32_t>(dtype);
+    if (dtype != DType::kI32) variants.emplace_back(kBilinearGrad, std::initializer_list<int32_t>{value});
+    variants.emplace_back(kNearestGrad, std::initializer_list<int32_t>{value});
+  }
   return variants;
 }
 

@@ -30,6 +30,12 @@ Launch ResizeBilinearProgram(const TensorMetadata& images, const TensorShape& re
 Launch ResizeNearestProgram(const TensorMetadata& images, const TensorShape& result, ResizeKind kind,
                             const GpuLimits& limits);
 
+// Of the gradient with regard to the resized images, in f32 for the first one, and the result.
+Launch ResizeBilinearGradProgram(const TensorShape& resized, const TensorMetadata& result, ResizeKind kind,
+                                 const GpuLimits& limits);
+Launch ResizeNearestGradProgram(const TensorShape& resized, const TensorMetadata& result, ResizeKind kind,
+                                const GpuLimits& limits);
+
 // For tests: one of each kind.
 std::vector<ShaderVariant> ResizeVariants();
 

@@ -1,9 +1,3 @@
-fn nearest(i: u32, scale: f32, size: u32) -> u32 {
-  let place: f32 = scaled(i, scale);
-  let lower: f32 = floor(place);
-  return clamped(select(lower, lower + 1.0, place - lower >= parameters.round_at), size);
-}
-
 fn element(i: u32) -> E {
   let channel: u32 = i % parameters.channels;
   let pixel: u32 = i / parameters.channels;

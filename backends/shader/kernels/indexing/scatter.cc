@@ -173,8 +173,8 @@ Launch ScatterDirectProgram(const SliceNumbers& numbers, DType dtype, ScatterSta
 }
 
 int64_t UpdateBlockSize(const SliceNumbers& numbers, DType dtype) {
-  // f16 is rounded once, so all that goes to a slice must be added up in one block.
-  if (dtype == DType::kF16) return numbers.count;
+  // f16 and bf16 are rounded once, so all that goes to a slice must be added up in one block.
+  if (dtype == DType::kF16 || dtype == DType::kBF16) return numbers.count;
   const int64_t slices = std::min(numbers.num_slices, kMaxBlock);
   return std::clamp(kBlockPerSlice * slices, kMinBlock, kMaxBlock);
 }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "kernels/element_types.h"
+#include "kernels/elementwise/elementwise_composer.h"
+#include "kernels/elementwise/elementwise_functions.h"
 #include "kernels/kernels.h"
 #include "kernels/linalg/product.h"
 #include "tandem/shader/shader_call.h"
@@ -37,7 +39,7 @@ Status MatMulKernel(KernelFrame& frame) {
   const MatrixProduct product =
       MakeProduct(frame.arg(0).metadata(), frame.attrs().GetOr("transpose_a", false), frame.arg(1).metadata(),
                   frame.attrs().GetOr("transpose_b", false), frame.result_metadata(0));
-  call.Run(MatrixProductProgram(product, call.limits()), {call.Argument(0), call.Argument(1), call.Result(0)});
+  RunProduct(call, product, {call.Argument(0), call.Argument(1), call.Result(0)});
   return call.Finish();
 }
 
@@ -47,11 +49,10 @@ Status FusedMatMulKernel(KernelFrame& frame) {
       MakeProduct(frame.arg(0).metadata(), frame.attrs().GetOr("transpose_a", false), frame.arg(1).metadata(),
                   frame.attrs().GetOr("transpose_b", false), frame.result_metadata(0));
   product.epilogue = FusedEpilogue::FromAttrs(frame.attrs());
-  const Launch launch = MatrixProductProgram(product, call.limits());
   if (product.epilogue.adds_tensor) {
-    call.Run(launch, {call.Argument(0), call.Argument(1), call.Argument(2), call.Argument(3), call.Result(0)});
+    RunProduct(call, product, {call.Argument(0), call.Argument(1), call.Argument(2), call.Argument(3), call.Result(0)});
   } else {
-    call.Run(launch, {call.Argument(0), call.Argument(1), call.Argument(2), call.Result(0)});
+    RunProduct(call, product, {call.Argument(0), call.Argument(1), call.Argument(2), call.Result(0)});
   }
   return call.Finish();
 }
@@ -77,6 +78,18 @@ void AddBatch(const TensorShape& x, const TensorShape& y, const TensorShape& res
   for (int i = 0; i < rank; ++i) product.AddBatchDim(dims[i]);
 }
 
+// An argument with its complex numbers conjugated.
+GpuBuffer* ConjugatedArgument(ShaderCall& call, const TensorMetadata& metadata, size_t i) {
+  const TensorMetadata* const operands[] = {&metadata};
+  ElementwiseCall conjugation;
+  conjugation.operands = operands;
+  conjugation.result = &metadata;
+  GpuBuffer* const conjugated = call.Temporary(GpuByteSize(metadata));
+  call.Run(ElementwiseProgram(FindElementwiseFunction("tf.Conj", DType::kC64)->source, conjugation, call.limits()),
+           {call.Argument(i), conjugated});
+  return conjugated;
+}
+
 Status BatchMatMulKernel(KernelFrame& frame) {
   ShaderCall call(frame);
   const TensorMetadata& x = frame.arg(0).metadata();
@@ -85,7 +98,13 @@ Status BatchMatMulKernel(KernelFrame& frame) {
   MatrixProduct product =
       MakeProduct(x, frame.attrs().GetOr("adj_x", false), y, frame.attrs().GetOr("adj_y", false), result);
   AddBatch(x.shape, y.shape, result.shape, product);
-  call.Run(MatrixProductProgram(product, call.limits()), {call.Argument(0), call.Argument(1), call.Result(0)});
+  const auto argument = [&](size_t i, const char* adjoint) {
+    const TensorMetadata& metadata = frame.arg(i).metadata();
+    const bool is_conjugated =
+        metadata.dtype == DType::kC64 && metadata.num_elements() > 0 && frame.attrs().GetOr(adjoint, false);
+    return is_conjugated ? ConjugatedArgument(call, metadata, i) : call.Argument(i);
+  };
+  call.Run(MatrixProductProgram(product, call.limits()), {argument(0, "adj_x"), argument(1, "adj_y"), call.Result(0)});
   return call.Finish();
 }
 

@@ -203,8 +203,7 @@ Status EinsumKernel(KernelFrame& frame) {
   }
   if (product) {
     product->dtype = result.dtype;
-    call.Run(MatrixProductProgram(*product, call.limits()),
-             {call.Argument(swap ? 1 : 0), call.Argument(swap ? 0 : 1), call.Result(0)});
+    RunProduct(call, *product, {call.Argument(swap ? 1 : 0), call.Argument(swap ? 0 : 1), call.Result(0)});
   } else {
     RunContraction(call, equation, result, labels, binary);
   }
@@ -217,8 +216,8 @@ Status RegisterEinsumKernels([[maybe_unused]] ShaderOpHandler& handler) {
   if constexpr (!IsInBuild("tf.Einsum")) {
     return Status();
   } else {
-    return handler.AddKernel("tf.Einsum", FloatDTypes(handler.gpu().limits()) | DTypeSet{DType::kI32},
-                             MakeKernel<&EinsumKernel>());
+    constexpr DTypeSet kDTypes = kFloatDTypesOfGpu | DTypeSet{DType::kI32, DType::kI64, DType::kC64};
+    return handler.AddKernel("tf.Einsum", kDTypes & AllDTypes(handler.gpu().limits()), MakeKernel<&EinsumKernel>());
   }
 }
 

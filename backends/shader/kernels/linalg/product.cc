@@ -4,9 +4,12 @@
 #include "kernels/linalg/product.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "kernel_texts.h"
+#include "kernels/element_types.h"
 #include "kernels/register_tiles.h"
 #include "kernels/unrolled_text.h"
 
@@ -44,11 +47,16 @@ void DeclareProduct(ShaderBuilder& builder, std::span<const int32_t> values) {
   builder.Buffer("c", BufferAccess::kReadWrite, BufferType(values[kCQuads]));
 }
 
+void AddStore(ShaderBuilder& builder, std::span<const int32_t> values) {
+  FusedEpilogue::Unpack(values[kEpilogue])
+      .AddText(builder, values[kCQuads] != 0, static_cast<DType>(values[kDType]) == DType::kF64);
+}
+
 ShaderText ComposeDirect(const ShaderSource& source, std::span<const int32_t> values) {
   ShaderBuilder builder(source.name);
   DeclareProduct(builder, values);
   builder.Workgroup(kRegisterWorkgroup).Constant("workgroup_size", kRegisterWorkgroup);
-  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder, values[kCQuads] != 0);
+  AddStore(builder, values);
   const int rows = values[kRows];
   return builder.Finish(Unroll(source.text, {{"FLOAT", IsFloat(static_cast<DType>(values[kDType]))},
                                              {"NUM_QUADS", rows * values[kColQuads]},
@@ -71,7 +79,7 @@ ShaderText ComposeTiled(const ShaderSource& source, std::span<const int32_t> val
   ShaderBuilder builder(source.name);
   DeclareProduct(builder, values);
   builder.Workgroup(16, 16);
-  FusedEpilogue::Unpack(values[kEpilogue]).AddText(builder, values[kCQuads] != 0);
+  AddStore(builder, values);
   return builder.Finish(Unroll(source.text, {{"FLOAT", IsFloat(static_cast<DType>(values[kDType]))},
                                              {"ROW_QUADS", values[kRows]},
                                              {"COL_QUADS", values[kColQuads]},
@@ -95,7 +103,7 @@ int64_t ChooseSharedTile(const MatrixProduct& product, int64_t count, const GpuL
   for (int64_t size : {2, 1}) {
     const int64_t row_tiles = CountTiles(product.rows, 64 * size);
     const int64_t col_tiles = CountTiles(product.cols, 64 * size);
-    if (static_cast<uint64_t>(size) * 8192 > limits.max_workgroup_bytes ||
+    if (static_cast<uint64_t>(size) * 2048 * ArithmeticBytes(product.dtype) > limits.max_workgroup_bytes ||
         std::max({row_tiles, col_tiles, count}) > limits.max_workgroups) {
       continue;
     }
@@ -171,6 +179,58 @@ Launch MatrixProductProgram(const MatrixProduct& product, const GpuLimits& limit
     launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(tiles), kRegisterWorkgroup, limits);
   }
   return launch;
+}
+
+std::optional<LibraryProduct> LibraryProductOf(const MatrixProduct& product) {
+  constexpr DTypeSet kDTypes = kFloatDTypes | DTypeSet{DType::kC64};
+  const FusedEpilogue& epilogue = product.epilogue;
+  if (!kDTypes.Contains(product.dtype) || product.num_batch_dims > 1 || product.c_col != 1) return std::nullopt;
+  if (epilogue.columns == ColumnEpilogue::kBatchNorm || epilogue.adds_tensor || epilogue.activation != 0) {
+    return std::nullopt;
+  }
+  const int64_t count = product.count();
+  // Nothing to do, or nothing to add up.
+  if (count * product.rows * product.cols == 0 || product.inner == 0) return std::nullopt;
+  // One of the distances is 1, and the other one large enough.
+  const auto has_lines = [](int64_t rows, int64_t cols, int64_t row, int64_t col) {
+    return (col == 1 && (row >= cols || rows == 1)) || (row == 1 && (col >= rows || cols == 1));
+  };
+  if (!has_lines(product.rows, product.inner, product.a_row, product.a_inner) ||
+      !has_lines(product.inner, product.cols, product.b_inner, product.b_col) ||
+      !has_lines(product.rows, product.cols, product.c_row, 1) ||
+      std::max({product.rows, product.cols, product.inner, count}) > std::numeric_limits<int32_t>::max()) {
+    return std::nullopt;
+  }
+  LibraryProduct library;
+  library.dtype = product.dtype;
+  library.has_bias = epilogue.columns == ColumnEpilogue::kBias;
+  library.rows = product.rows;
+  library.inner = product.inner;
+  library.cols = product.cols;
+  library.a_row = product.a_row;
+  library.a_inner = product.a_inner;
+  library.b_inner = product.b_inner;
+  library.b_col = product.b_col;
+  library.c_row = product.c_row;
+  if (product.num_batch_dims == 1) {
+    const MatrixProduct::BatchDim& batch = product.batch[0];
+    library.count = batch.size;
+    library.a_batch = batch.a;
+    library.b_batch = batch.b;
+    library.c_batch = batch.c;
+  }
+  return library;
+}
+
+void RunProduct(ShaderCall& call, const MatrixProduct& product, std::initializer_list<GpuBuffer*> buffers) {
+  if constexpr (kMayHaveAllDTypes) {
+    const std::optional<LibraryProduct> library = LibraryProductOf(product);
+    if (library && call.ok()) {
+      auto pipeline = call.device().queue().FindProduct(*library);
+      if (pipeline.IsValid()) return call.RunLibrary(std::move(pipeline), {buffers.begin(), buffers.size()});
+    }
+  }
+  call.Run(MatrixProductProgram(product, call.limits()), buffers);
 }
 
 }  // namespace tandem::shader

@@ -8,10 +8,14 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 
 #include "kernels/linalg/product_epilogue.h"
 #include "tandem/dtype.h"
 #include "tandem/shader/launch.h"
+#include "tandem/shader/library_product.h"
+#include "tandem/shader/shader_call.h"
 #include "tandem/tensor_shape.h"
 
 namespace tandem::shader {
@@ -26,7 +30,7 @@ struct MatrixProduct {
     int64_t c;
   };
 
-  DType dtype = DType::kF32;  // f32, f16, i32 or u32
+  DType dtype = DType::kF32;  // any but bool
   int64_t rows = 0;
   int64_t inner = 0;
   int64_t cols = 0;
@@ -49,6 +53,12 @@ struct MatrixProduct {
 
 // Buffers: a, b, those of the epilogue, c. Empty if the result is.
 Launch MatrixProductProgram(const MatrixProduct& product, const GpuLimits& limits);
+
+// How a library would be asked for it; none if no library has such products.
+std::optional<LibraryProduct> LibraryProductOf(const MatrixProduct& product);
+
+// Adds the product to a call: by a library of the device if there is one for it, else as above.
+void RunProduct(ShaderCall& call, const MatrixProduct& product, std::initializer_list<GpuBuffer*> buffers);
 
 }  // namespace tandem::shader
 

@@ -67,11 +67,11 @@ void FusedEpilogue::Declare(ShaderBuilder& builder, std::string_view result) con
     builder.Parameter("columns").Parameter("alpha", "f32").Parameter("epsilon", "f32");
 }
 
-void FusedEpilogue::AddText(ShaderBuilder& builder, bool has_quads) const {
+void FusedEpilogue::AddText(ShaderBuilder& builder, bool has_quads, bool is_f64) const {
   if (activation != 0) {
     const std::string_view expression = kActivations[activation - 1].expression;
-    builder.Text(FunctionsCalledBy(expression));
-    builder.Text("fn activate(x: f32) -> f32 { return " + std::string(expression) + "; }");
+    builder.Text(FunctionsCalledBy(expression, is_f64 ? FunctionTypes::kAll : FunctionTypes::kF32));
+    builder.Text("fn activate(x: A) -> A { return " + std::string(expression) + "; }");
   }
   builder.Text(Unroll(kProductEpilogueText, {{"COLUMNS", columns != ColumnEpilogue::kNone},
                                              {"BIAS", columns == ColumnEpilogue::kBias},

@@ -39,8 +39,8 @@ struct FusedEpilogue {
   // are stored four elements at a time if `has_quads`.
   void Declare(ShaderBuilder& builder, std::string_view result) const;
   // `fn store(at: u32, col: u32, column: u32, sums: A4)`, see product_store.wgsl. The shader has the types T, A and A4
-  // of elements, numbers and four numbers, which are f32 unless there is no epilogue.
-  void AddText(ShaderBuilder& builder, bool has_quads) const;
+  // of elements, numbers and four numbers, which are f32 or, if `is_f64`, f64 unless there is no epilogue.
+  void AddText(ShaderBuilder& builder, bool has_quads, bool is_f64) const;
   void AddParameters(int64_t num_columns, LaunchParameters& parameters) const;
 };
 

@@ -15,7 +15,7 @@ fn finish(sums: A4, column: u32) -> A4 {
 #if BATCH_NORM
 #for n 4
   let i${n}: u32 = known(column + ${n}u);
-  let factor${n}: f32 = A(scale[i${n}]) / sqrt(A(variance[i${n}]) + parameters.epsilon);
+  let factor${n}: A = A(scale[i${n}]) / sqrt(A(variance[i${n}]) + parameters.epsilon);
   x[${n}] = (x[${n}] - A(mean[i${n}])) * factor${n} + A(offset[i${n}]);
 #end
 #end

@@ -10,18 +10,18 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
     end = (row + 1u) * parameters.units;
   }
 
-  var largest: Q = Q(-3.4028234e38);
+  var largest: Q = Q(LOWEST);
   var magnitude: U = U(0u);
   for (var i: u32 = begin; i < end; i += LANES) {
     let value: Q = Q(x[i]);
     largest = max(largest, value);
-    magnitude = max(magnitude, bitcast<U>(value) & U(0x7fffffffu));
+    magnitude = max(magnitude, bitcast<U>(value) & U(ALL_BUT_SIGN));
   }
-  var lane_largest: f32 = largest_of(largest);
-  if (magnitude_of(magnitude) > 0x7f800000u) {
+  var lane_largest: A = largest_of(largest);
+  if (magnitude_of(magnitude) > INFINITY) {
     lane_largest = parameters.infinity;
   }
-  let row_largest: f32 = max_of_lanes(lane_largest, lidx);
+  let row_largest: A = max_of_lanes(lane_largest, lidx);
 
   // In blocks, so that many small numbers are not lost beside a large one.
   var sum: Q = Q(0.0);
@@ -37,7 +37,7 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
     sum += part;
     next += 32u * LANES;
   }
-  let row_sum: f32 = sum_of_lanes(sum_of(sum), lidx);
-  let is_nan: bool = bitcast<u32>(row_largest) == 0x7f800000u || row_sum == 0.0;
+  let row_sum: A = sum_of_lanes(sum_of(sum), lidx);
+  let is_nan: bool = bitcast<B>(row_largest) == INFINITY || row_sum == 0.0;
   finish_row(row, begin, end, row_largest, row_sum, is_nan);
 }

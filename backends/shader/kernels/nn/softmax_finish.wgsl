@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-fn finish_row(row: u32, begin: u32, end: u32, largest: f32, sum: f32, is_nan: bool) {
-  var factor: f32 = 1.0 / sum;
+fn finish_row(row: u32, begin: u32, end: u32, largest: A, sum: A, is_nan: bool) {
+  var factor: A = 1.0 / sum;
   if (is_nan) {
     factor = parameters.nan;
   }

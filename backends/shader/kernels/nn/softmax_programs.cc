@@ -18,37 +18,45 @@ enum Value : size_t { kKind, kDType, kLabels, kWidth, kLanes, kWorkgroup, kSubgr
 
 // How exponentials come from the second time over a row to the third: kept where they fit in the result, or computed
 // again.
+// What needs f32's bits otherwise.
+constexpr std::string_view kExpOfF64 = "fn exp_below_zero(x: Q) -> Q { return exp(x); }";
+constexpr std::string_view kLogOfF64 = "fn log_above_one(x: f64) -> f64 { return log(x); }";
+
 std::string_view PowerText(bool keeps) {
   if (keeps) {
     return "fn keep(i: u32, power: Q) { y[i] = power; }\n"
-           "fn power_of(i: u32, largest: f32) -> Q { return y[i]; }";
+           "fn power_of(i: u32, largest: A) -> Q { return y[i]; }";
   }
   return "fn keep(i: u32, power: Q) { }\n"
-         "fn power_of(i: u32, largest: f32) -> Q { return exp_below_zero(Q(x[i]) - largest); }";
+         "fn power_of(i: u32, largest: A) -> Q { return exp_below_zero(Q(x[i]) - largest); }";
 }
 
 // The largest of the numbers of a Q and of a U, and the sum of those of a Q.
 std::string_view FoldText(int32_t width) {
   if (width == 1) {
-    return "fn largest_of(v: Q) -> f32 { return v; }\n"
-           "fn magnitude_of(v: U) -> u32 { return v; }\n"
-           "fn sum_of(v: Q) -> f32 { return v; }";
+    return "fn largest_of(v: Q) -> A { return v; }\n"
+           "fn magnitude_of(v: U) -> B { return v; }\n"
+           "fn sum_of(v: Q) -> A { return v; }";
   }
-  return "fn largest_of(v: Q) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }\n"
-         "fn magnitude_of(v: U) -> u32 { return max(max(v.x, v.y), max(v.z, v.w)); }\n"
-         "fn sum_of(v: Q) -> f32 { return (v.x + v.y) + (v.z + v.w); }";
+  return "fn largest_of(v: Q) -> A { return max(max(v.x, v.y), max(v.z, v.w)); }\n"
+         "fn magnitude_of(v: U) -> B { return max(max(v.x, v.y), max(v.z, v.w)); }\n"
+         "fn sum_of(v: Q) -> A { return (v.x + v.y) + (v.z + v.w); }";
 }
 
 ShaderText ComposeSoftmax(const ShaderSource& source, std::span<const int32_t> values) {
   const auto kind = static_cast<SoftmaxKind>(values[kKind]);
   const int32_t width = values[kWidth];
-  const bool is_half = static_cast<DType>(values[kDType]) == DType::kF16;
+  const auto dtype = static_cast<DType>(values[kDType]);
+  const bool is_f64 = ArithmeticBytes(dtype) == 8;
+  const std::string_view bits = is_f64 ? "u64" : "u32";
+  const auto wide = [width](std::string_view scalar) { return width == 4 ? VectorOf(scalar) : std::string(scalar); };
   ShaderBuilder builder(source.name);
-  if (is_half) builder.UseF16();
-  builder.Alias("A", "f32").Alias("T", is_half ? "f16" : "f32");
-  builder.Alias("Q", width == 4 ? "vec4f" : "f32").Alias("I", width == 4 ? "vec4i" : "i32");
-  builder.Alias("U", width == 4 ? "vec4u" : "u32");
-  builder.Alias("R", width == 4 ? (is_half ? "vec4h" : "vec4f") : (is_half ? "f16" : "f32"));
+  DeclareTypes(builder, dtype);
+  builder.Alias("B", bits).Alias("U", wide(bits)).Alias("I", wide("i32"));
+  builder.Alias("Q", wide(ArithmeticType(dtype))).Alias("R", wide(StorageType(dtype)));
+  builder.Constant("INFINITY", "B", is_f64 ? "0x7ff0000000000000" : "0x7f800000u");
+  builder.Constant("ALL_BUT_SIGN", "B", is_f64 ? "0x7fffffffffffffff" : "0x7fffffffu");
+  builder.Constant("LOWEST", "A", is_f64 ? "-1.7976931348623157e308lf" : "-3.4028234e38");
   const bool has_labels = kind == SoftmaxKind::kSparseCrossEntropy;
   const bool has_long_labels = static_cast<DType>(values[kLabels]) == DType::kI64;
   builder.Buffer("x", BufferAccess::kRead, "R");
@@ -63,8 +71,8 @@ ShaderText ComposeSoftmax(const ShaderSource& source, std::span<const int32_t> v
   DeclareLanes(builder, lanes);
   DeclareLaneReduction(builder, lanes, LaneOp::kMax, "max_of_lanes");
   DeclareLaneReduction(builder, lanes, LaneOp::kAdd, "sum_of_lanes");
-  builder.Text(FoldText(width)).Text(kExpBelowZeroText).Text(PowerText(values[kKeeps] != 0));
-  if (kind != SoftmaxKind::kSoftmax) builder.Text(kLogAboveOneText);
+  builder.Text(FoldText(width)).Text(is_f64 ? kExpOfF64 : kExpBelowZeroText).Text(PowerText(values[kKeeps] != 0));
+  if (kind != SoftmaxKind::kSoftmax) builder.Text(is_f64 ? kLogOfF64 : kLogAboveOneText);
   if (has_labels) {
     // Beyond every class if the high word is not 0.
     builder.Text(has_long_labels ? "fn label_of(row: u32) -> u32 { if (labels[row].y != 0u) { return 0xffffffffu; } "

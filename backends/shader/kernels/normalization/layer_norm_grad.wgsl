@@ -10,11 +10,11 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   if (row >= parameters.rows) {
     end = 0u;
   }
-  let mean: f32 = row_mean(base, lane, end, lidx);
-  let rest: vec2f = row_moments(base, lane, end, mean, lidx);
-  let factor: f32 = 1.0 / sqrt(rest.y + parameters.epsilon);
+  let mean: A = row_mean(base, lane, end, lidx);
+  let rest: vec2<A> = row_moments(base, lane, end, mean, lidx);
+  let factor: A = 1.0 / sqrt(rest.y + parameters.epsilon);
   if (lane == 0u && end > 0u) {
-    stats[row] = vec4f(mean, rest.x, factor, 0.0);
+    stats[row] = vec4<A>(mean, rest.x, factor, 0.0);
   }
 
   var sum: Q = Q(0.0);
@@ -24,10 +24,10 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
     sum += scaled;
     product += scaled * ((Q(x[base + i]) - mean) - rest.x);
   }
-  let row_sum: f32 = sum_gradients(sum_of(sum), lidx);
-  let row_product: f32 = sum_products(sum_of(product), lidx);
-  let slope: f32 = factor * factor * row_product / parameters.count;
-  let offset: f32 = row_sum / parameters.count;
+  let row_sum: A = sum_gradients(sum_of(sum), lidx);
+  let row_product: A = sum_products(sum_of(product), lidx);
+  let slope: A = factor * factor * row_product / parameters.count;
+  let offset: A = row_sum / parameters.count;
   for (var i: u32 = lane; i < end; i += LANES) {
     let scaled: Q = Q(dy[base + i]) * Q(scale[i]);
     y[base + i] = R(((scaled - offset) - ((Q(x[base + i]) - mean) - rest.x) * slope) * factor);

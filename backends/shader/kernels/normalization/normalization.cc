@@ -38,7 +38,7 @@ Status LayerNormGradKernel(const Tensor& gradients, const Tensor& x, const Tenso
   ShaderCall call(frame);
   const Rows rows(x.shape());
   const float epsilon = frame.attrs().GetOr("epsilon", 1e-5f);
-  GpuBuffer* stats = call.Temporary(rows.rows * 4 * sizeof(float));
+  GpuBuffer* stats = call.Temporary(rows.rows * 4 * ArithmeticBytes(x.dtype()));
   call.Run(LayerNormGradProgram(x.dtype(), rows.rows, rows.cols, epsilon, call.limits()),
            {call.Argument(0), call.Argument(1), call.Argument(2), stats, call.Result(0)});
   const TensorShape matrix = {static_cast<int64_t>(rows.rows), static_cast<int64_t>(rows.cols)};
@@ -126,8 +126,8 @@ Status RegisterNormalizationKernels(ShaderOpHandler& handler) {
   static constexpr KernelEntry kKernels[] = {
       KernelEntryOf<&LayerNormKernel>("tandem.LayerNorm", kFloatDTypesOfGpu),
       KernelEntryOf<&LayerNormGradKernel>("tandem.LayerNormGrad", kFloatDTypesOfGpu),
-      KernelEntryOf<&BatchNormKernel>("tf.FusedBatchNormV3", kFloatDTypesOfGpu),
-      KernelEntryOf<&BatchNormGradKernel>("tf.FusedBatchNormGradV3", kFloatDTypesOfGpu),
+      KernelEntryOf<&BatchNormKernel>("tf.FusedBatchNormV3", kSingleDTypesOfGpu),
+      KernelEntryOf<&BatchNormGradKernel>("tf.FusedBatchNormGradV3", kSingleDTypesOfGpu),
   };
   return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }

@@ -19,10 +19,11 @@ uint64_t DivideUp(uint64_t x, uint64_t y) { return (x + y - 1) / y; }
 
 // Q is what is computed with, R what x and y consist of: single numbers, or vectors of four.
 void DeclareWidth(ShaderBuilder& builder, DType dtype, int32_t width) {
-  const bool is_half = dtype == DType::kF16;
-  if (is_half) builder.UseF16();
-  builder.Alias("A", "f32").Alias("Q", width == 4 ? "vec4f" : "f32");
-  builder.Alias("R", width == 4 ? (is_half ? "vec4h" : "vec4f") : (is_half ? "f16" : "f32"));
+  const auto wide = [width](std::string_view scalar) { return width == 4 ? VectorOf(scalar) : std::string(scalar); };
+  if (dtype == DType::kF16) builder.UseF16();
+  builder.Alias("A", ArithmeticType(dtype))
+      .Alias("Q", wide(ArithmeticType(dtype)))
+      .Alias("R", wide(StorageType(dtype)));
 }
 
 enum RowValue : size_t { kRowDType, kIsGradient, kRowWidth, kLanes, kRowWorkgroup, kSubgroups };
@@ -35,7 +36,7 @@ ShaderText ComposeLayerNorm(const ShaderSource& source, std::span<const int32_t>
   if (is_gradient) builder.Buffer("dy", BufferAccess::kRead, "R");
   builder.Buffer("x", BufferAccess::kRead, "R").Buffer("scale", BufferAccess::kRead, "R");
   if (is_gradient) {
-    builder.Buffer("stats", BufferAccess::kReadWrite, "vec4f");
+    builder.Buffer("stats", BufferAccess::kReadWrite, "vec4<A>");
   } else {
     builder.Buffer("bias", BufferAccess::kRead, "R");
   }
@@ -51,8 +52,8 @@ ShaderText ComposeLayerNorm(const ShaderSource& source, std::span<const int32_t>
       DeclareLaneReduction(builder, lanes, LaneOp::kAdd, name);
     }
   }
-  builder.Text(width == 4 ? "fn sum_of(v: Q) -> f32 { return (v.x + v.y) + (v.z + v.w); }"
-                          : "fn sum_of(v: Q) -> f32 { return v; }");
+  builder.Text(width == 4 ? "fn sum_of(v: Q) -> A { return (v.x + v.y) + (v.z + v.w); }"
+                          : "fn sum_of(v: Q) -> A { return v; }");
   return builder.Text(kRowMomentsText).Finish(source.text);
 }
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // Of the units [0, end) of the row at `base`, to be called by all lanes.
-fn row_mean(base: u32, lane: u32, end: u32, lidx: u32) -> f32 {
+fn row_mean(base: u32, lane: u32, end: u32, lidx: u32) -> A {
   var sum: Q = Q(0.0);
   for (var i: u32 = lane; i < end; i += LANES) {
     sum += Q(x[base + i]);
@@ -11,7 +11,7 @@ fn row_mean(base: u32, lane: u32, end: u32, lidx: u32) -> f32 {
 }
 
 // What the mean lacks, since it was rounded, and the variance.
-fn row_moments(base: u32, lane: u32, end: u32, mean: f32, lidx: u32) -> vec2f {
+fn row_moments(base: u32, lane: u32, end: u32, mean: A, lidx: u32) -> vec2<A> {
   var sum: Q = Q(0.0);
   var squares: Q = Q(0.0);
   for (var i: u32 = lane; i < end; i += LANES) {
@@ -19,7 +19,7 @@ fn row_moments(base: u32, lane: u32, end: u32, mean: f32, lidx: u32) -> vec2f {
     sum += difference;
     squares += difference * difference;
   }
-  let rest: f32 = sum_differences(sum_of(sum), lidx) / parameters.count;
-  let square: f32 = sum_squares(sum_of(squares), lidx) / parameters.count;
-  return vec2f(rest, max(square - rest * rest, 0.0));
+  let rest: A = sum_differences(sum_of(sum), lidx) / parameters.count;
+  let square: A = sum_squares(sum_of(squares), lidx) / parameters.count;
+  return vec2<A>(rest, max(square - rest * rest, 0.0));
 }

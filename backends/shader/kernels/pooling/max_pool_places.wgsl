@@ -12,7 +12,7 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
     let first_row: u32 = row_begin(out_row);
     let last_row: u32 = row_end(out_row);
     let largest: B = bits_of(A(pooled[i]));
-    var place: B = B(NOWHERE);
+    var place: PLACE = PLACE(NOWHERE);
     for (var row: u32 = first_row; row < last_row; row++) {
       var at: u32 = element_at(image, row, first_col, channel);
       var number: u32 = number_in_window(row, first_col, out_row, out_col);

@@ -25,14 +25,14 @@ struct PoolTypes {
   explicit PoolTypes(std::span<const int32_t> values)
       : dtype(static_cast<DType>(values[0])),
         is_vector(values[1] > 1),
-        is_float(ArithmeticType(dtype) == "f32"),
-        bits(is_vector ? "vec4u" : "u32") {}
+        is_float(kFloatDTypes.Contains(dtype)),
+        is_long(ArithmeticBytes(dtype) == 8),
+        bits(Wide(BitsType())) {}
 
   // `scalar` or the vector of it.
-  std::string Wide(std::string_view scalar) const {
-    return is_vector ? "vec4" + std::string(scalar.substr(0, 1)) : std::string(scalar);
-  }
-  std::string Storage() const { return dtype == DType::kF16 && is_vector ? "vec4h" : Wide(StorageType(dtype)); }
+  std::string Wide(std::string_view scalar) const { return is_vector ? VectorOf(scalar) : std::string(scalar); }
+  std::string Storage() const { return Wide(StorageType(dtype)); }
+  std::string_view BitsType() const { return is_long ? "u64" : "u32"; }
   // fn name(parameters) -> result, of `expression` for each lane, in which # stands for the lane of a vector.
   std::string Function(std::string_view head, const std::string& result, std::string_view expression) const {
     std::string text = "fn " + std::string(head) + " -> " + result + " {\nreturn ";
@@ -48,6 +48,7 @@ struct PoolTypes {
   DType dtype;
   bool is_vector;
   bool is_float;
+  bool is_long;  // elements of 64 bits
   std::string bits;
 
  private:
@@ -69,6 +70,9 @@ ShaderBuilder Begin(const ShaderSource& source, const PoolTypes& types) {
   if (types.dtype == DType::kF16) builder.UseF16();
   builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup);
   builder.Alias("T", types.Storage()).Alias("A", types.Wide(ArithmeticType(types.dtype))).Alias("B", types.bits);
+  builder.Alias("PLACE", types.Wide("u32"));
+  builder.Constant("INFINITY", types.BitsType(), types.is_long ? "0x7ff0000000000000" : "0x7f800000u");
+  builder.Constant("ALL_BUT_SIGN", types.BitsType(), types.is_long ? "0x7fffffffffffffff" : "0x7fffffffu");
   for (const char* name : {"count", "channels", "rows", "cols", "out_rows", "out_cols", "window_rows", "window_cols",
                            "row_stride", "col_stride", "row_pad", "col_pad"}) {
     builder.Parameter(name);
@@ -82,8 +86,9 @@ ShaderText ComposeMaxPool(const ShaderSource& source, std::span<const int32_t> v
   ShaderBuilder builder = Begin(source, types);
   builder.Buffer("x", BufferAccess::kRead, "T").Buffer("y", BufferAccess::kReadWrite, "T");
   if (types.is_float) {
-    builder.Text("fn magnitude_bits(a: A) -> B {\nreturn bitcast<" + types.bits + ">(a) & B(0x7fffffffu);\n}");
-    builder.Text(types.Function("or_nan(a: A, nan: B)", "A", "select(a#, bitcast<f32>(nan#), nan# > 0x7f800000u)"));
+    builder.Text("fn magnitude_bits(a: A) -> B {\nreturn bitcast<" + types.bits + ">(a) & B(ALL_BUT_SIGN);\n}");
+    const std::string nan = "bitcast<" + std::string(ArithmeticType(types.dtype)) + ">(nan#)";
+    builder.Text(types.Function("or_nan(a: A, nan: B)", "A", "select(a#, " + nan + ", nan# > INFINITY)"));
   } else {
     builder.Text("fn magnitude_bits(a: A) -> B {\nreturn B(0u);\n}\nfn or_nan(a: A, nan: B) -> A {\nreturn a;\n}");
   }
@@ -103,23 +108,24 @@ ShaderText ComposeMaxPoolPlaces(const ShaderSource& source, std::span<const int3
   ShaderBuilder builder = Begin(source, types);
   builder.Constant("NOWHERE", 0xffffffffu);
   builder.Buffer("x", BufferAccess::kRead, "T").Buffer("pooled", BufferAccess::kRead, "T");
-  builder.Buffer("y", BufferAccess::kReadWrite, "B");
+  builder.Buffer("y", BufferAccess::kReadWrite, "PLACE");
   builder.Text("fn bits_of(a: A) -> B {\nreturn bitcast<" + types.bits + ">(a);\n}");
-  builder.Text(types.is_float ? "fn is_same(a: u32, b: u32) -> bool {\n"
-                                "let both: u32 = min(a & 0x7fffffffu, b & 0x7fffffffu);\n"
-                                "return a == b || both > 0x7f800000u || ((a | b) & 0x7fffffffu) == 0u;\n}"
-                              : "fn is_same(a: u32, b: u32) -> bool {\nreturn a == b;\n}");
+  builder.Alias("BITS", types.BitsType());
+  builder.Text(types.is_float ? "fn is_same(a: BITS, b: BITS) -> bool {\n"
+                                "let both: BITS = min(a & ALL_BUT_SIGN, b & ALL_BUT_SIGN);\n"
+                                "return a == b || both > INFINITY || ((a | b) & ALL_BUT_SIGN) == BITS(0u);\n}"
+                              : "fn is_same(a: BITS, b: BITS) -> bool {\nreturn a == b;\n}");
   builder.Text(
-      types.Function("number_if_same(a: B, b: B, number: u32)", "B", "select(NOWHERE, number, is_same(a#, b#))"));
+      types.Function("number_if_same(a: B, b: B, number: u32)", "PLACE", "select(NOWHERE, number, is_same(a#, b#))"));
   return builder.Finish(source.text);
 }
 
 ShaderText ComposeMaxPoolGrad(const ShaderSource& source, std::span<const int32_t> values) {
   const PoolTypes types(values);
   ShaderBuilder builder = Begin(source, types);
-  builder.Buffer("grad", BufferAccess::kRead, "T").Buffer("places", BufferAccess::kRead, "B");
+  builder.Buffer("grad", BufferAccess::kRead, "T").Buffer("places", BufferAccess::kRead, "PLACE");
   builder.Buffer("y", BufferAccess::kReadWrite, "T");
-  builder.Text(types.Function("value_if_same(a: A, place: B, number: u32)", "A",
+  builder.Text(types.Function("value_if_same(a: A, place: PLACE, number: u32)", "A",
                               "select(" + std::string(ArithmeticType(types.dtype)) + "(0), a#, place# == number)"));
   return builder.Finish(source.text);
 }

@@ -44,9 +44,9 @@ Status MaxPoolGradKernel(KernelFrame& frame) {
 
 Status RegisterPoolingKernels(ShaderOpHandler& handler) {
   static constexpr KernelEntry kKernels[] = {
-      KernelEntryOf<&MaxPoolKernel>("tf.MaxPool", kNumericDTypesOfGpu),
+      KernelEntryOf<&MaxPoolKernel>("tf.MaxPool", kRealDTypesOfGpu),
       KernelEntryOf<&AvgPoolKernel>("tf.AvgPool", kFloatDTypesOfGpu),
-      KernelEntryOf<&MaxPoolGradKernel>("tf.MaxPoolGrad", kNumericDTypesOfGpu),
+      KernelEntryOf<&MaxPoolGradKernel>("tf.MaxPoolGrad", kRealDTypesOfGpu),
       KernelEntryOf<&AvgPoolGradKernel>("tf.AvgPoolGrad", kFloatDTypesOfGpu),
   };
   return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));

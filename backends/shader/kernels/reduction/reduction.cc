@@ -74,12 +74,12 @@ Status RegisterReductionKernels(ShaderOpHandler& handler) {
   static constexpr KernelEntry kKernels[] = {
       KernelEntryOf<&ReductionKernel<ReductionOp::kSum>>("tf.Sum", kNumericDTypesOfGpu),
       // Means of integers are those of sums in 64 bits, which the CPU computes.
-      KernelEntryOf<&ReductionKernel<ReductionOp::kMean>>("tf.Mean", kFloatDTypesOfGpu),
+      KernelEntryOf<&ReductionKernel<ReductionOp::kMean>>("tf.Mean", kFloatDTypesOfGpu | DTypeSet{DType::kC64}),
       KernelEntryOf<&ReductionKernel<ReductionOp::kProd>>("tf.Prod", kNumericDTypesOfGpu),
-      KernelEntryOf<&ReductionKernel<ReductionOp::kMax>>("tf.Max", kNumericDTypesOfGpu),
-      KernelEntryOf<&ReductionKernel<ReductionOp::kMin>>("tf.Min", kNumericDTypesOfGpu),
-      KernelEntryOf<&ArgReductionKernel<ReductionOp::kArgMax>>("tf.ArgMax", kDTypesOfGpu),
-      KernelEntryOf<&ArgReductionKernel<ReductionOp::kArgMin>>("tf.ArgMin", kDTypesOfGpu),
+      KernelEntryOf<&ReductionKernel<ReductionOp::kMax>>("tf.Max", kRealDTypesOfGpu),
+      KernelEntryOf<&ReductionKernel<ReductionOp::kMin>>("tf.Min", kRealDTypesOfGpu),
+      KernelEntryOf<&ArgReductionKernel<ReductionOp::kArgMax>>("tf.ArgMax", kRealDTypesOfGpu | DTypeSet{DType::kBool}),
+      KernelEntryOf<&ArgReductionKernel<ReductionOp::kArgMin>>("tf.ArgMin", kRealDTypesOfGpu | DTypeSet{DType::kBool}),
   };
   // By the dtype of the axes.
   static constexpr KernelEntry kOfBool[] = {

@@ -33,8 +33,7 @@ bool TakesSmallest(ReductionOp op) { return op == ReductionOp::kMin || op == Red
 
 // "vec4u" for "u32" and 4.
 std::string TypeOf(std::string_view scalar, int32_t width) {
-  if (width == 1) return std::string(scalar);
-  return std::string("vec4") + (scalar == "f16" ? 'h' : scalar[0]);
+  return width == 1 ? std::string(scalar) : VectorOf(scalar);
 }
 
 // What the variant's texts are made of.
@@ -49,12 +48,32 @@ struct Composer {
         is_rows(values[kIsRows] != 0),
         width(values[kWidth]) {}
 
-  bool IsFloat() const { return dtype == DType::kF32 || dtype == DType::kF16; }
-  // f32 is read as bits where these are wanted, so that nothing is done to NaN.
-  std::string_view ElementType() const { return HasKeys(op) && dtype == DType::kF32 ? "u32" : StorageType(dtype); }
-  std::string_view AccumulatorType() const { return IsArg(op) ? "vec2u" : HasKeys(op) ? "u32" : ArithmeticType(dtype); }
-  std::string Accumulators(int32_t count) const { return IsArg(op) ? "vec2u" : TypeOf(AccumulatorType(), count); }
+  bool IsFloat() const { return kFloatDTypes.Contains(dtype); }
+  bool IsSigned() const { return kSignedIntDTypes.Contains(dtype); }
+  // The types of keys, and of signed integers of their size.
+  bool IsLong() const { return ArithmeticBytes(dtype) == 8; }
+  std::string_view KeyType() const { return IsLong() ? "u64" : "u32"; }
+  std::string_view SignedType() const { return IsLong() ? "i64" : "i32"; }
+  // f32 and f64 are read as bits where these are wanted, so that nothing is done to NaN.
+  bool IsReadAsBits(DType of) const { return HasKeys(op) && (of == DType::kF32 || of == DType::kF64); }
+  std::string_view TypeInBuffer(DType of) const { return IsReadAsBits(of) ? KeyType() : StorageType(of); }
+  std::string_view PairType() const { return IsLong() ? "vec2<u64>" : "vec2u"; }
+  std::string_view AccumulatorType() const {
+    return IsArg(op) ? PairType() : HasKeys(op) ? KeyType() : ArithmeticType(dtype);
+  }
+  std::string Accumulators(int32_t count) const {
+    return IsArg(op) ? std::string(PairType()) : TypeOf(AccumulatorType(), count);
+  }
+  // Of a key of floats: the bit of the sign, the others, an infinity's, and by how much the sign is shifted out.
+  std::string_view SignBit() const { return IsLong() ? "0x8000000000000000" : "0x80000000u"; }
+  std::string_view OtherBits() const { return IsLong() ? "0x7fffffffffffffff" : "0x7fffffffu"; }
+  std::string_view InfinityBits() const { return IsLong() ? "0x7ff0000000000000" : "0x7f800000u"; }
+  std::string SignShift(int32_t count) const {
+    return count == 1 ? (IsLong() ? "63u" : "31u") : IsLong() ? "vec4u(63u)" : "vec4u(31u)";
+  }
 
+  // The key of what every number is beyond or the same: of an infinity, or an integer's limit.
+  std::string_view LowestKey() const;
   std::string KeyText() const;
   std::string LoadText() const;
   std::string CombineText() const;
@@ -71,29 +90,43 @@ struct Composer {
   int32_t width;
 };
 
+std::string_view Composer::LowestKey() const {
+  switch (dtype) {
+    case DType::kF64:
+      return "0x000fffffffffffff";
+    case DType::kI8:
+      return "0x7fffff80u";
+    case DType::kI16:
+      return "0x7fff8000u";
+    default:
+      return IsFloat() ? "0x007fffffu" : "0";
+  }
+}
+
 // `fn key_of(bits: U) -> U`: of floats, larger the larger the number is, and largest for NaN; without a branch, so that
 // it is the same for vectors.
 std::string Composer::KeyText() const {
-  const std::string u = TypeOf("u32", width);
-  const std::string i = TypeOf("i32", width);
+  const std::string u = TypeOf(KeyType(), width);
+  const std::string i = TypeOf(SignedType(), width);
+  const std::string sign_bit(SignBit());
   const std::string smallest = TakesSmallest(op) ? "~" : "";
   std::string text = "fn key_of(given: " + u + ") -> " + u + " {\n";
   if (!IsFloat()) {
-    const char* flip = dtype == DType::kI32 ? " ^ " : "";
-    const std::string sign = dtype == DType::kI32 ? u + "(0x80000000u)" : "";
+    const char* flip = IsSigned() ? " ^ " : "";
+    const std::string sign = IsSigned() ? u + "(" + sign_bit + ")" : "";
     return text + "return " + smallest + "(given" + flip + sign + ");\n}\n";
   }
   text += "var bits: " + u + " = given;\n";
   // Zeros of either sign are equal.
-  if (IsArg(op)) text += "if (bits == 0x80000000u) { bits = 0u; }\n";
+  if (IsArg(op)) text += "if (bits == " + sign_bit + ") { bits = " + u + "(0u); }\n";
   const auto sign_of = [&](const std::string& value) {
-    return "bitcast<" + u + ">(bitcast<" + i + ">(" + value + ") >> " + u + "(31u))";
+    return "bitcast<" + u + ">(bitcast<" + i + ">(" + value + ") >> " + SignShift(width) + ")";
   };
-  text += "let magnitude: " + u + " = bits & " + u + "(0x7fffffffu);\n";
-  text += "let above: " + u + " = " + u + "(0x7f800000u) - magnitude;\n";
+  text += "let magnitude: " + u + " = bits & " + u + "(" + std::string(OtherBits()) + ");\n";
+  text += "let above: " + u + " = " + u + "(" + std::string(InfinityBits()) + ") - magnitude;\n";
   text += "let is_nan: " + u + " = " + sign_of("above") + ";\n";
   text += "let sign: " + u + " = " + sign_of("bits") + ";\n";
-  return text + "return " + smallest + "(bits ^ (sign | " + u + "(0x80000000u))) | is_nan;\n}\n";
+  return text + "return " + smallest + "(bits ^ (sign | " + u + "(" + sign_bit + "))) | is_nan;\n}\n";
 }
 
 // `fn load(base: u32, i: u32, channel: u32) -> Q`
@@ -102,7 +135,7 @@ std::string Composer::LoadText() const {
   std::string value = "x[base + i]";
   if (source == ReductionSource::kAccumulators) return std::string(kHead) + "return " + value + "; }\n";
   if (source == ReductionSource::kNormalized) {
-    return std::string(kHead) + "let s: vec4f = stats[i / parameters.cols]; return Q(dy[base + i]) * (((Q(" + value +
+    return std::string(kHead) + "let s: vec4<A> = stats[i / parameters.cols]; return Q(dy[base + i]) * (((Q(" + value +
            ") - s.x) - s.y) * s.z); }\n";
   }
   if (source != ReductionSource::kElements) {
@@ -113,27 +146,28 @@ std::string Composer::LoadText() const {
   if (op == ReductionOp::kAny) return std::string(kHead) + "return " + value + "; }\n";
   if (op == ReductionOp::kAll) return std::string(kHead) + "return Q(1u) - " + value + "; }\n";
   if (!HasKeys(op)) return std::string(kHead) + "return Q(" + value + "); }\n";
-  if (dtype == DType::kF16) value = TypeOf("f32", width) + "(" + value + ")";
-  if (dtype == DType::kF16 || dtype == DType::kI32) value = "bitcast<" + TypeOf("u32", width) + ">(" + value + ")";
+  if (ArithmeticDType(dtype) != dtype) value = TypeOf(ArithmeticType(dtype), width) + "(" + value + ")";
+  if (!IsReadAsBits(dtype) && (IsFloat() || IsSigned())) {
+    value = "bitcast<" + TypeOf(KeyType(), width) + ">(" + value + ")";
+  }
   const std::string key = "key_of(" + value + ")";
-  return KeyText() + std::string(kHead) + "return " + (IsArg(op) ? "vec2u(" + key + ", i)" : key) + "; }\n";
+  return KeyText() + std::string(kHead) + "return " + (IsArg(op) ? "Q(" + key + ", i)" : key) + "; }\n";
 }
 
 // `identity`, `combine` of Q, and `fold` of a Q to an A.
 std::string Composer::CombineText() const {
   if (IsArg(op)) {
-    return "fn identity() -> vec2u { return vec2u(0u, 0xffffffffu); }\n"
-           "fn combine(a: vec2u, b: vec2u) -> vec2u {\n"
+    return "fn identity() -> Q { return Q(0u, 0xffffffffu); }\n"
+           "fn combine(a: Q, b: Q) -> Q {\n"
            "if (a.x > b.x || (a.x == b.x && a.y < b.y)) { return a; }\nreturn b;\n}\n"
-           "fn join_lanes_join(a: vec2u, b: vec2u) -> vec2u { return combine(a, b); }\n"
-           "fn fold(a: vec2u) -> vec2u { return a; }\n";
+           "fn join_lanes_join(a: A, b: A) -> A { return combine(a, b); }\n"
+           "fn fold(a: Q) -> A { return a; }\n";
   }
   const auto both = [this](const std::string& a, const std::string& b) {
     if (HasKeys(op)) return "max(" + a + ", " + b + ")";
     return "(" + a + (op == ReductionOp::kProd ? " * " : " + ") + b + ")";
   };
-  // The key of the infinity that every number is beyond.
-  const std::string_view identity = HasKeys(op) && IsFloat() ? "0x007fffffu" : op == ReductionOp::kProd ? "1" : "0";
+  const std::string_view identity = HasKeys(op) ? LowestKey() : op == ReductionOp::kProd ? "1" : "0";
   const std::string folded = width == 1 ? "a" : both(both("a.x", "a.y"), both("a.z", "a.w"));
   return "fn identity() -> Q { return Q(A(" + std::string(identity) + ")); }\n" +
          "fn combine(a: Q, b: Q) -> Q { return " + both("a", "b") + "; }\nfn fold(a: Q) -> A { return " + folded +
@@ -144,18 +178,21 @@ std::string Composer::CombineText() const {
 std::string Composer::FinishText() const {
   constexpr std::string_view kHead = "fn finish(a: F) -> R { ";
   if (!is_last) return std::string(kHead) + "return a; }\n";
-  const std::string u = TypeOf("u32", is_rows ? 1 : width);
-  const std::string i = TypeOf("i32", is_rows ? 1 : width);
-  const std::string f = TypeOf("f32", is_rows ? 1 : width);
+  const int32_t result_width = is_rows ? 1 : width;
+  const std::string u = TypeOf(KeyType(), result_width);
+  const std::string i = TypeOf(SignedType(), result_width);
+  const std::string f = TypeOf("f32", result_width);
   if (IsArg(op)) {
     const std::string_view value = result == DType::kI64 ? "vec2u(index, 0u)" : "index";
-    return std::string(kHead) + "let index: u32 = a.y / parameters.divisor; return " + std::string(value) + "; }\n";
+    return std::string(kHead) + "let index: u32 = u32(a.y) / parameters.divisor; return " + std::string(value) +
+           "; }\n";
   }
   switch (op) {
     case ReductionOp::kAll:
       return std::string(kHead) + "return F(1u) - a; }\n";
     case ReductionOp::kMean:
-      return std::string(kHead) + "if (parameters.count == 0.0) { return R(F(parameters.empty)); } " +
+      return std::string(kHead) + "if (parameters.count == " + (IsLong() ? "0u" : "0.0") + ") { return R(F(" +
+             (dtype == DType::kC64 ? "A(parameters.empty, parameters.empty)" : "parameters.empty") + ")); } " +
              "return R(a / F(parameters.count)); }\n";
     case ReductionOp::kMax:
     case ReductionOp::kMin:
@@ -164,23 +201,20 @@ std::string Composer::FinishText() const {
       return std::string(kHead) + "return R(a); }\n";
   }
   const std::string key = op == ReductionOp::kMin ? "~a" : "a";
-  if (dtype == DType::kU32) return std::string(kHead) + "return " + key + "; }\n";
-  if (dtype == DType::kI32) {
-    return std::string(kHead) + "return bitcast<" + i + ">((" + key + ") ^ " + u + "(0x80000000u)); }\n";
-  }
-  const std::string bits = "(key ^ (~sign | " + u + "(0x80000000u)))";
+  const std::string sign_bit = u + "(" + std::string(SignBit()) + ")";
+  if (IsSigned()) return std::string(kHead) + "return R(bitcast<" + i + ">((" + key + ") ^ " + sign_bit + ")); }\n";
+  if (!IsFloat()) return std::string(kHead) + "return R(" + key + "); }\n";
+  const std::string bits = "(key ^ (~sign | " + sign_bit + "))";
   return std::string(kHead) + "let key: " + u + " = " + key + "; let sign: " + u + " = bitcast<" + u + ">(bitcast<" +
-         i + ">(key) >> " + u + "(31u)); return " +
-         (dtype == DType::kF16 ? "R(bitcast<" + f + ">(" + bits + "))" : bits) + "; }\n";
+         i + ">(key) >> " + SignShift(result_width) + "); return " +
+         (IsReadAsBits(dtype) ? bits : "R(bitcast<" + f + ">(" + bits + "))") + "; }\n";
 }
 
 ShaderText Composer::Compose(const ShaderSource& source_text) const {
   ShaderBuilder builder(source_text.name);
   if (dtype == DType::kF16) builder.UseF16();
   const int32_t result_width = is_rows ? 1 : width;
-  const std::string_view result_type = IsArg(op) ? (result == DType::kI64 ? "vec2u" : "u32")
-                                       : HasKeys(op) && result == DType::kF32 ? "u32"
-                                                                              : StorageType(result);
+  const std::string_view result_type = IsArg(op) ? (result == DType::kI64 ? "vec2u" : "u32") : TypeInBuffer(result);
   builder.Alias("A", AccumulatorType()).Alias("Q", Accumulators(width)).Alias("F", Accumulators(result_width));
   if (!is_last) {
     builder.Alias("R", Accumulators(result_width));
@@ -188,19 +222,19 @@ ShaderText Composer::Compose(const ShaderSource& source_text) const {
     builder.Alias("R", IsArg(op) ? std::string(result_type) : TypeOf(result_type, result_width));
   }
   const std::string element =
-      source == ReductionSource::kAccumulators ? Accumulators(width) : TypeOf(ElementType(), width);
+      source == ReductionSource::kAccumulators ? Accumulators(width) : TypeOf(TypeInBuffer(dtype), width);
   const bool is_product = source == ReductionSource::kProducts || source == ReductionSource::kNormalized;
   if (is_product) builder.Buffer("dy", BufferAccess::kRead, element);
   builder.Buffer("x", BufferAccess::kRead, element);
   if (source == ReductionSource::kSquares || source == ReductionSource::kProducts) {
     builder.Buffer("mean", BufferAccess::kRead, TypeOf("f32", is_rows ? 1 : width));
   }
-  if (source == ReductionSource::kNormalized) builder.Buffer("stats", BufferAccess::kRead, "vec4f");
+  if (source == ReductionSource::kNormalized) builder.Buffer("stats", BufferAccess::kRead, "vec4<A>");
   builder.Buffer("y", BufferAccess::kReadWrite, "R");
   for (const char* name : {"items", "rows", "cols", "chunk", "chunks", "unrolled", "channels", "divisor"}) {
     builder.Parameter(name);
   }
-  builder.Parameter("count", "f32").Parameter("empty", "f32");
+  builder.Parameter("count", IsLong() ? "u32" : "f32").Parameter("empty", "f32");
   builder.Text(LoadText() + CombineText() + FinishText());
   if (is_rows) {
     const LaneOp lane_op = IsArg(op)                  ? LaneOp::kOther
@@ -332,14 +366,18 @@ Launch ReductionProgram(const ReductionKind& kind, const ReductionStage& stage, 
   for (uint64_t word : {items, rows, cols, chunk, stage.chunks, unrolled, channels, divisor}) {
     launch.parameters.Add(static_cast<uint32_t>(word));
   }
-  launch.parameters.AddFloat(static_cast<float>(count));
+  if (ArithmeticBytes(kind.dtype) == 8) {
+    launch.parameters.Add(static_cast<uint32_t>(count));
+  } else {
+    launch.parameters.AddFloat(static_cast<float>(count));
+  }
   launch.parameters.AddFloat(std::numeric_limits<float>::quiet_NaN());
   launch.workgroups = lanes.Workgroups(items, limits);
   return launch;
 }
 
 uint64_t AccumulatorBytes(const ReductionKind& kind, const ReductionStage& stage) {
-  return stage.Size() * (IsArg(kind.op) ? 8 : 4);
+  return stage.Size() * ArithmeticBytes(kind.dtype) * (IsArg(kind.op) ? 2 : 1);
 }
 
 void Reduce(ShaderCall& call, const ReductionKind& kind, const TensorShape& shape, const ReducedDims& reduced,

@@ -17,13 +17,12 @@ namespace {
 void Scan(ShaderCall& call, const ScanKind& kind, const ScanShape& shape, GpuBuffer* x, GpuBuffer* y) {
   const uint64_t chunks = ScanChunks(shape, call.limits());
   if (chunks == 1) return call.Run(ScanProgram(kind, shape, 1, call.limits()), {x, y});
-  const uint64_t bytes = shape.outer * chunks * shape.inner * sizeof(float);
+  const uint64_t bytes = shape.outer * chunks * shape.inner * ArithmeticBytes(kind.dtype);
   GpuBuffer* totals = call.Temporary(bytes);
   GpuBuffer* offsets = call.Temporary(bytes);
   call.Run(ScanTotalsProgram(kind, shape, chunks, call.limits()), {x, totals});
   // Totals are in the order of scanning.
-  const ScanKind of_totals = {kind.op, kind.dtype == DType::kF16 ? DType::kF32 : kind.dtype, /*exclusive=*/true,
-                              /*reverse=*/false};
+  const ScanKind of_totals = {kind.op, ArithmeticDType(kind.dtype), /*exclusive=*/true, /*reverse=*/false};
   Scan(call, of_totals, {shape.outer, chunks, shape.inner}, totals, offsets);
   call.Run(ScanProgram(kind, shape, chunks, call.limits()), {x, offsets, y});
 }

@@ -70,6 +70,9 @@ class TANDEM_EXPORT ShaderCall {
   }
   void Run(const Launch& launch, std::span<GpuBuffer* const> buffers);
 
+  // The same with a pipeline that ShaderQueue::FindProduct gave; the last buffer is written.
+  void RunLibrary(AsyncValueRef<RcRef<Pipeline>> pipeline, std::span<GpuBuffer* const> buffers);
+
   // Makes the call fail.
   void Fail(Status error);
   bool ok() const { return status_.ok(); }

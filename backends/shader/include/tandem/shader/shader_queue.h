@@ -16,6 +16,7 @@
 #include "tandem/export.h"
 #include "tandem/gpu/stream.h"
 #include "tandem/ref_counted.h"
+#include "tandem/shader/library_product.h"
 #include "tandem/status.h"
 
 namespace tandem::shader {
@@ -33,6 +34,7 @@ struct GpuLimits : gpu::StreamLimits {
   uint32_t max_workgroup_z = 64;
   uint32_t max_workgroup_bytes = 16384;  // of shared memory
   bool has_f16 = false;                  // f16 in shaders and in buffers
+  bool has_all_dtypes = false;           // f64, i64, u64, i16, u16, i8, u8, bf16 and c64, too, which WGSL has not
   bool has_subgroups = false;            // subgroupAdd and the like
   uint32_t min_subgroup_size = 0;
   uint32_t max_subgroup_size = 0;
@@ -80,6 +82,10 @@ class TANDEM_EXPORT ShaderQueue : public gpu::Stream {
   virtual StatusOr<uint64_t> Dispatch(const Pipeline& pipeline, std::span<const BufferRange> buffers,
                                       std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
                                       const CommandOrigin& origin) = 0;
+
+  // A product that a library of the device computes, to be dispatched with the buffers a, b, the bias if there is one,
+  // and c, of which the last is written, without parameters, in one workgroup. Null: no library does.
+  virtual AsyncValueRef<RcRef<Pipeline>> FindProduct(const LibraryProduct&) { return {}; }
 
   // What element-wise kernels leave their commands to; null if they issue them.
   virtual EagerFuser* eager_fuser() { return nullptr; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What the modules of the page share: its elements, pictures on canvases, and the place for problems.
+// What the modules of pages share: its elements, pictures on canvases, and the place for problems.
 
 /**
  * The element of this id, which is of this class.

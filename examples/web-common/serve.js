@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Serves the built page and folders of digits to the tests, isolated (COOP and COEP) or not.
+// Serves built pages and folders beside them to tests, isolated (COOP and COEP) or not.
 
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
