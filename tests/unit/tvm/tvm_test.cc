@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -76,7 +77,7 @@ class TvmTest : public testing::Test {
     return rt_->Execute("tandem.TvmDso", {&operand}, attrs);
   }
 
-  int num_told_ = 0;
+  std::atomic<int> num_told_ = 0;  // by whatever thread
   std::unique_ptr<eager::Runtime> rt_;
 };
 
