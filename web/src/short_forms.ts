@@ -19,9 +19,21 @@ export type WindowSizes = number | readonly number[];
 export type Padding = 'SAME' | 'VALID' | 'EXPLICIT' | 'same' | 'valid' | 'explicit' | number
   | readonly (readonly [number, number])[];
 
-/** All axes of an argument. FailedPrecondition while its shape is pending. */
+/**
+ * All axes of an argument. FailedPrecondition while its shape is pending; none of what is no tensor, which the call that
+ * they are for says.
+ */
 export function allAxes(x: TensorInput): number[] {
-  const rank = isTensor(x) ? x.rank : inferLayout(x).shape.length;
+  let rank = 0;
+  if (isTensor(x)) {
+    ({ rank } = x);
+  } else {
+    try {
+      rank = inferLayout(x).shape.length;
+    } catch {
+      // The call says why.
+    }
+  }
   return Array.from({ length: rank }, (_, axis) => axis);
 }
 
