@@ -15,6 +15,7 @@
 #include "gemm/packed_memory.h"
 #include "kernels/polls.h"
 #include "kernels/task_memory.h"
+#include "kernels/task_size.h"
 #include "tandem/parallel_for.h"
 
 namespace tandem::cpu {
@@ -25,15 +26,6 @@ constexpr int64_t kMaxBlockRows = 1536;
 constexpr int64_t kMaxBlockCols = 2048;
 // What a block of packed B may take of a second-level cache while A's panels pass by it.
 constexpr int64_t kCacheBytes = int64_t{256} << 10;
-// Products of two elements that make a task worth its hand-over: some ten microseconds.
-#ifdef __wasm__
-constexpr int64_t kMinTaskProducts = int64_t{1} << 18;
-constexpr int64_t kMinAwaitedProducts = kMinTaskProducts / 4;
-#else
-constexpr int64_t kMinTaskProducts = int64_t{1} << 20;
-constexpr int64_t kMinAwaitedProducts = kMinTaskProducts / 8;
-#endif
-constexpr int64_t kMinTaskElements = int64_t{1} << 15;  // the same for packing, and for vectors times matrices
 
 // Up to so many products, matrices in the cache are multiplied as they lie.
 constexpr int64_t kMaxDirectProducts = int64_t{1} << 20;
@@ -45,11 +37,6 @@ constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, mult
 
 // Whether a * b * c > limit, without overflow; all are positive.
 bool ProductExceeds(int64_t a, int64_t b, int64_t c, int64_t limit) { return a > limit / b || a * b > limit / c; }
-
-// Less where a thread is waiting for it.
-int64_t MinTaskProducts(const WorkQueue* queue) {
-  return queue != nullptr && queue->HasReadyHelper() ? kMinAwaitedProducts : kMinTaskProducts;
-}
 
 // Calls fn for ranges of [0, n), on the queue if there is one and more than one grain.
 template <typename F>

@@ -9,20 +9,12 @@
 #include <atomic>
 #include <complex>
 
+#include "kernels/task_size.h"
 #include "tandem/float16.h"
 #include "tandem/parallel_for.h"
 
 namespace tandem::cpu {
 namespace {
-
-// Products of two elements that make a task worth its hand-over: some ten microseconds.
-#ifdef __wasm__
-constexpr double kMinTaskProducts = 1 << 18;
-constexpr double kMinAwaitedProducts = kMinTaskProducts / 4;
-#else
-constexpr double kMinTaskProducts = 1 << 20;
-constexpr double kMinAwaitedProducts = kMinTaskProducts / 8;
-#endif
 
 // Goes through the matrices of a batch in order.
 class Position {
@@ -117,8 +109,7 @@ Status BatchGemm(WorkQueue* queue, const GemmBatch& given, int64_t m, int64_t n,
       if (!status.ok()) out_of_memory.store(true, std::memory_order_relaxed);
     }
   };
-  // Smaller ones where a thread is waiting for them.
-  const double task_products = queue != nullptr && queue->HasReadyHelper() ? kMinAwaitedProducts : kMinTaskProducts;
+  const auto task_products = static_cast<double>(MinTaskProducts(queue));
   const double grain = std::max(1.0, task_products / std::max(products, 1.0));
   if (queue == nullptr || is_each_large || static_cast<double>(size) * products <= 4 * task_products) {
     multiply(0, size);

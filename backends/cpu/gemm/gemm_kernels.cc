@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <complex>
-#include <cstring>
 #include <type_traits>
 
 #include "kernels/compact.h"
@@ -17,7 +16,10 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gemm/gemm_kernels.cc"
+// clang-format off: this comes first, and then what is compiled for each target.
 #include "hwy/foreach_target.h"
+// clang-format on
+#include "gemm/gemm_pack-inl.h"
 #include "hwy/highway.h"
 #include "simd/simd_fused-inl.h"
 #include "simd/simd_partial-inl.h"
@@ -26,20 +28,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace {
-
-#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
-inline constexpr bool kVectors32 = false;
-#else
-inline constexpr bool kVectors32 = true;
-#endif
-template <typename T>
-inline constexpr bool kHasVectors =
-    kVectors32 && !kIsCompact<T> &&
-    (std::is_same_v<T, float> || std::is_same_v<T, uint32_t> || (HWY_HAVE_FLOAT64 && std::is_same_v<T, double>));
-
-// Complex matrices are multiplied by real vectors: packed rows of B are all real parts, then all imaginary ones.
-template <typename T>
-inline constexpr bool kHasPlanes = kVectors32 && !kIsCompact<T> && std::is_same_v<T, PlainComplex64>;
 
 // Whether Multiply takes matrices that are not packed.
 template <typename T>
@@ -122,8 +110,9 @@ HWY_INLINE void StoreTile(const T* tile, size_t last, bool accumulate, T* c, int
 }
 
 // C's tile of kRows rows and kVectors vectors, of which the last one counts `cols` - (kVectors - 1) * lanes columns.
-// kUnitRows: A's rows are neighbours in memory. kMaskB: what B has beyond these columns must not be read.
-template <typename T, int kRows, int kVectors, bool kUnitRows, bool kMaskB>
+// kUnitRows: A's rows are neighbours in memory. kMaskB: what B has beyond these columns must not be read. kPackedBoth:
+// A and B are packed, so that the compiler knows the steps.
+template <typename T, int kRows, int kVectors, bool kUnitRows, bool kMaskB, bool kPackedBoth = false>
 HWY_NOINLINE void VectorTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, T* c,
                              int64_t cols) {
   const hn::ScalableTag<T> d;
@@ -131,33 +120,17 @@ HWY_NOINLINE void VectorTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, con
   constexpr int kLanes = HWY_LANES(T);
   const size_t last = static_cast<size_t>(cols - (kVectors - 1) * kLanes);
   const int64_t a_row_stride = kUnitRows ? 1 : g.a_row_stride;
-  const int64_t a_depth_stride = g.a_depth_stride;
-  const int64_t b_depth_stride = g.b_depth_stride;
+  const int64_t a_depth_stride = kPackedBoth ? kRows : g.a_depth_stride;
+  const int64_t b_depth_stride = kPackedBoth ? kTileCols<T> : g.b_depth_stride;
   V sum[kRows][kVectors];
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
     HWY_UNROLL(8)
     for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
   }
-  int64_t p = g.depth;
-  if constexpr (kPacksRows<T> && kUnitRows && kRows == kTileRows<T>) {
-    // The same with steps that the compiler knows.
-    if (a_depth_stride == kRows && b_depth_stride == kTileCols<T>) {
-      for (auto left = static_cast<int>(p); left > 0; --left, a += kRows, b += kTileCols<T>) {
-        V row[kVectors];
-        HWY_UNROLL(8)
-        for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
-        HWY_UNROLL(16)
-        for (int i = 0; i < kRows; ++i) {
-          const V x = hn::Set(d, a[i]);
-          HWY_UNROLL(8)
-          for (int j = 0; j < kVectors; ++j) sum[i][j] = MultiplyAdd(x, row[j], sum[i][j]);
-        }
-      }
-      p = 0;
-    }
-  }
-  for (; p > 0; --p) {
+  // Addresses and counts of WebAssembly have 32 bits.
+  using Count = std::conditional_t<kPackedBoth, int, int64_t>;
+  for (auto p = static_cast<Count>(g.depth); p > 0; --p) {
     V row[kVectors];
     HWY_UNROLL(8)
     for (int j = 0; j < kVectors; ++j) {
@@ -204,6 +177,12 @@ HWY_INLINE void ChooseVectorTile(const GemmBlock<T>& g, const T* a, const T* b, 
     if (cols > kLanes) return VectorTile<T, kRows, 2, kUnitRows, true>(g, a, b, c, cols);
     return VectorTile<T, kRows, 1, kUnitRows, true>(g, a, b, c, cols);
   } else {
+    if constexpr (kPacksRows<T> && kUnitRows && kRows == kTileRows<T>) {
+      if (g.a_depth_stride == kRows && g.b_depth_stride == kTileCols<T>) {
+        if (cols > kLanes) return VectorTile<T, kRows, 2, kUnitRows, false, true>(g, a, b, c, cols);
+        return VectorTile<T, kRows, 1, kUnitRows, false, true>(g, a, b, c, cols);
+      }
+    }
     if (cols > kLanes) return VectorTile<T, kRows, 2, kUnitRows, false>(g, a, b, c, cols);
     return VectorTile<T, kRows, 1, kUnitRows, false>(g, a, b, c, cols);
   }
@@ -267,9 +246,6 @@ void MultiplyRows(const GemmBlock<T>& g, const T* a, T* c) {
   }
 }
 
-template <typename T, int kWidth>
-void TransposePanel(const T* from, int64_t stride, int64_t width, int64_t depth, T* to);
-
 template <typename T, bool kUnitRows>
 void MultiplyStrided(const GemmBlock<T>& g) {
   constexpr int kMaxRows = kTileRows<T>;
@@ -316,167 +292,6 @@ void Multiply(const GemmBlock<T>& g) {
     if (g.a_row_stride != 1) return MultiplyStrided<T, false>(g);
   }
   MultiplyStrided<T, true>(g);
-}
-
-// ---- Packing.
-
-template <typename S, typename T>
-HWY_INLINE T ConvertElement(S value) {
-  if constexpr (std::is_same_v<S, std::complex<float>>) {
-    return {value.real(), value.imag()};
-  } else {
-    return static_cast<T>(value);
-  }
-}
-
-template <typename S, typename T>
-HWY_INLINE void ConvertRun(const S* from, int64_t count, T* to) {
-  int64_t i = 0;
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-  if constexpr (std::is_same_v<T, float> && !std::is_same_v<S, float> && !kIsCompact<S>) {
-    const hn::ScalableTag<float> df;
-    const hn::ScalableTag<uint32_t> du;
-    const hn::Rebind<uint16_t, decltype(du)> du16;
-    constexpr int kLanes = HWY_LANES(float);
-    for (; i + kLanes <= count; i += kLanes) {
-      const auto bits = hn::PromoteTo(du, hn::LoadU(du16, reinterpret_cast<const uint16_t*>(from + i)));
-      if constexpr (std::is_same_v<S, BFloat16>) {
-        hn::StoreU(hn::BitCast(df, hn::ShiftLeft<16>(bits)), df, to + i);
-      } else {
-        const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000u)));
-        const auto magnitude = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7FFFu)));
-        // The product moves the exponent to float's bias and makes subnormals normal; infinity and NaN are set apart.
-        const auto finite = hn::BitCast(du, hn::Mul(hn::BitCast(df, magnitude), hn::Set(df, 0x1p112f)));
-        const auto special = hn::Eq(hn::And(bits, hn::Set(du, 0x7C00u)), hn::Set(du, 0x7C00u));
-        const auto absolute = hn::IfThenElse(special, hn::Or(magnitude, hn::Set(du, 0x7F800000u)), finite);
-        hn::StoreU(hn::BitCast(df, hn::Or(absolute, sign)), df, to + i);
-      }
-    }
-  }
-#endif
-  for (; i < count; ++i) to[i] = ConvertElement<S, T>(from[i]);
-}
-
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-template <typename T>
-inline constexpr int kTransposeSize = kHasVectors<T> ? 16 / sizeof(T) : 1;
-
-// to[p * to_stride + i] = from[i * from_stride + p], a square of one 16-byte vector each way.
-template <typename T>
-HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
-  const hn::FixedTag<T, 16 / sizeof(T)> d;
-  const auto r0 = hn::LoadU(d, from);
-  const auto r1 = hn::LoadU(d, from + from_stride);
-  if constexpr (sizeof(T) == 8) {
-    hn::StoreU(hn::InterleaveLower(d, r0, r1), d, to);
-    hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, to + to_stride);
-  } else {
-    const auto r2 = hn::LoadU(d, from + 2 * from_stride);
-    const auto r3 = hn::LoadU(d, from + 3 * from_stride);
-    const auto even0 = hn::InterleaveLower(d, r0, r2);
-    const auto odd0 = hn::InterleaveLower(d, r1, r3);
-    const auto even1 = hn::InterleaveUpper(d, r0, r2);
-    const auto odd1 = hn::InterleaveUpper(d, r1, r3);
-    hn::StoreU(hn::InterleaveLower(d, even0, odd0), d, to);
-    hn::StoreU(hn::InterleaveUpper(d, even0, odd0), d, to + to_stride);
-    hn::StoreU(hn::InterleaveLower(d, even1, odd1), d, to + 2 * to_stride);
-    hn::StoreU(hn::InterleaveUpper(d, even1, odd1), d, to + 3 * to_stride);
-  }
-}
-#else
-template <typename T>
-inline constexpr int kTransposeSize = 1;
-template <typename T>
-void TransposeSquare(const T*, int64_t, T*, int64_t);  // never called
-#endif
-
-// to[p * kWidth + i] = from[i * stride + p]
-template <typename T, int kWidth>
-void TransposePanel(const T* from, int64_t stride, int64_t width, int64_t depth, T* to) {
-  int64_t i = 0;
-  if constexpr (kTransposeSize < T >> 1) {
-    constexpr int kSize = kTransposeSize<T>;
-    for (; i + kSize <= width; i += kSize) {
-      const T* rows = from + i * stride;
-      int64_t p = 0;
-      for (; p + kSize <= depth; p += kSize) TransposeSquare(rows + p, stride, to + p * kWidth + i, kWidth);
-      for (; p < depth; ++p) {
-        for (int r = 0; r < kSize; ++r) to[p * kWidth + i + r] = rows[r * stride + p];
-      }
-    }
-  }
-  for (; i < width; ++i) {
-    for (int64_t p = 0; p < depth; ++p) to[p * kWidth + i] = from[i * stride + p];
-  }
-}
-
-template <typename S, typename T, int kWidth>
-void ConvertAndTransposePanel(const S* from, int64_t stride, int64_t width, int64_t depth, T* to) {
-  constexpr int64_t kChunk = 64;
-  alignas(64) T converted[kWidth * kChunk];
-  for (int64_t p = 0; p < depth; p += kChunk) {
-    const int64_t count = std::min(kChunk, depth - p);
-    for (int64_t i = 0; i < width; ++i) ConvertRun(from + i * stride + p, count, converted + i * kChunk);
-    TransposePanel<T, kWidth>(converted, kChunk, width, count, to + p * kWidth);
-  }
-}
-
-template <typename S, typename T, int kWidth>
-void Pack(const S* from, int64_t width_stride, int64_t depth_stride, int64_t width, int64_t depth, T* to) {
-  if constexpr (!kFastMasks || !kHasVectors<T>) {  // else what is beyond `width` is masked out
-    for (int64_t i = width; i < kWidth; ++i) {
-      for (int64_t p = 0; p < depth; ++p) to[p * kWidth + i] = T{};
-    }
-  }
-  if (kIsCompact<S>) {
-    for (int64_t p = 0; p < depth; ++p) {
-      for (int64_t i = 0; i < width; ++i) {
-        to[p * kWidth + i] = ConvertElement<S, T>(from[i * width_stride + p * depth_stride]);
-      }
-    }
-  } else if (width_stride == 1 && width == kWidth && std::is_same_v<S, T>) {
-    for (int64_t p = 0; p < depth; ++p) std::memcpy(to + p * kWidth, from + p * depth_stride, kWidth * sizeof(T));
-  } else if (width_stride == 1) {
-    for (int64_t p = 0; p < depth; ++p) ConvertRun(from + p * depth_stride, width, to + p * kWidth);
-  } else if (depth_stride == 1) {
-    if constexpr (std::is_same_v<S, T>) {
-      TransposePanel<T, kWidth>(from, width_stride, width, depth, to);
-    } else {
-      ConvertAndTransposePanel<S, T, kWidth>(from, width_stride, width, depth, to);
-    }
-  } else {
-    for (int64_t p = 0; p < depth; ++p) {
-      for (int64_t i = 0; i < width; ++i) {
-        to[p * kWidth + i] = ConvertElement<S, T>(from[i * width_stride + p * depth_stride]);
-      }
-    }
-  }
-}
-
-// One panel of B for PlanesTile: a row of kWidth complex numbers as two rows of as many reals.
-template <int kWidth>
-void PackPlanes(const std::complex<float>* from, int64_t width_stride, int64_t depth_stride, int64_t width,
-                int64_t depth, PlainComplex64* to) {
-  auto* re = reinterpret_cast<float*>(to);
-  for (int64_t p = 0; p < depth; ++p, from += depth_stride, re += 2 * kWidth) {
-    float* im = re + kWidth;
-    for (int64_t i = 0; i < width; ++i) {
-      re[i] = from[i * width_stride].real();
-      im[i] = from[i * width_stride].imag();
-    }
-    for (int64_t i = width; i < kWidth; ++i) re[i] = im[i] = 0;
-  }
-}
-
-template <typename S, typename T>
-void Round(const T* from, int64_t count, S* to) {
-  for (int64_t i = 0; i < count; ++i) {
-    if constexpr (std::is_same_v<S, std::complex<float>>) {
-      to[i] = S(from[i].re, from[i].im);
-    } else {
-      to[i] = static_cast<S>(from[i]);
-    }
-  }
 }
 
 // ---- A vector times a matrix.

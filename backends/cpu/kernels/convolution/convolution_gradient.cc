@@ -188,7 +188,7 @@ Status WindowGradient<S>::Run() const {
   const int64_t range = RoundUp(DivideUp(num_rows, ranges), tile_rows);
   const double products = static_cast<double>(strips.max_pixels()) * static_cast<double>(gradient.channels) *
                           static_cast<double>(range) * static_cast<double>(DivideUp(strips.size(), chunks));
-  const int64_t grain = 1 + static_cast<int64_t>(kMinTaskProducts / products);
+  const int64_t grain = 1 + static_cast<int64_t>(static_cast<double>(kMinTaskProducts) / products);
   std::atomic<bool> is_out_of_memory = false;
   ParallelFor(queue, chunks * ranges, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

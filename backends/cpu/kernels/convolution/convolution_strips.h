@@ -13,24 +13,11 @@
 
 #include "kernels/convolution/convolution_image.h"
 #include "kernels/convolution/convolution_taps.h"
+#include "kernels/task_size.h"
 #include "tandem/work_queue.h"
 
 namespace tandem::cpu {
 
-// Products of two elements, and elements to copy, that make a task worth its hand-over: some ten microseconds.
-#ifdef __wasm__
-inline constexpr double kMinTaskProducts = 1 << 18;
-inline constexpr double kMinAwaitedProducts = kMinTaskProducts / 4;
-#else
-inline constexpr double kMinTaskProducts = 1 << 20;
-inline constexpr double kMinAwaitedProducts = kMinTaskProducts / 8;
-#endif
-inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
-
-// Less where somebody is waiting for it.
-inline double MinTaskProducts(const WorkQueue& queue) {
-  return queue.HasReadyHelper() ? kMinAwaitedProducts : kMinTaskProducts;
-}
 // Tasks that even out unequal threads.
 inline int64_t EnoughTasks(const WorkQueue& queue) {
   const int64_t threads = queue.ParallelismLevel();
@@ -95,7 +82,8 @@ class Strips {
   int64_t pixel_size() const { return source_.channels * repeat_; }
   // How many strips make a task, if an output takes so many products.
   int64_t GrainFor(const WorkQueue& queue, double products) const {
-    return 1 + static_cast<int64_t>(MinTaskProducts(queue) / (static_cast<double>(max_pixels()) * products));
+    return 1 + static_cast<int64_t>(static_cast<double>(MinTaskProducts(&queue)) /
+                                    (static_cast<double>(max_pixels()) * products));
   }
 
   Strip operator[](int64_t i) const {

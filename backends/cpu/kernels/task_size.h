@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// How much work of products of matrices and convolutions makes a task that is worth its hand-over to a thread.
+
+#ifndef TANDEM_BACKENDS_CPU_KERNELS_TASK_SIZE_H_
+#define TANDEM_BACKENDS_CPU_KERNELS_TASK_SIZE_H_
+
+#include <cstdint>
+
+#include "tandem/work_queue.h"
+
+namespace tandem::cpu {
+
+// Products of two elements, some ten microseconds of them; and as many as are enough where a thread is waiting for
+// work. In WebAssembly vectors are short and a hand-over is cheaper.
+#ifdef __wasm__
+inline constexpr int64_t kMinTaskProducts = int64_t{1} << 18;
+inline constexpr int64_t kMinAwaitedProducts = kMinTaskProducts / 4;
+#else
+inline constexpr int64_t kMinTaskProducts = int64_t{1} << 20;
+inline constexpr int64_t kMinAwaitedProducts = kMinTaskProducts / 8;
+#endif
+// Elements to copy or pack.
+inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
+
+// Of a task that goes to `queue`, which may be null.
+inline int64_t MinTaskProducts(const WorkQueue* queue) {
+  return queue != nullptr && queue->HasReadyHelper() ? kMinAwaitedProducts : kMinTaskProducts;
+}
+
+}  // namespace tandem::cpu
+
+#endif  // TANDEM_BACKENDS_CPU_KERNELS_TASK_SIZE_H_
