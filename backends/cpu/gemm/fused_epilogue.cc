@@ -62,7 +62,7 @@ HWY_INLINE V GeluBySum(D d, V x) {
 }
 
 // Adds the bias and what else is to be added, and computes the activation if it is one of those that compare and
-// multiply, or in f32 GeluExact, unless `is_exact`: whether it was computed. NaN stays NaN.
+// multiply, or GeluExact of f32 unless `is_exact`: whether it was computed. NaN stays NaN.
 template <typename T>
 bool AddBias(const FusedEpilogue<T>& epilogue, bool is_exact, T* x, const T* bias, const T* added, int64_t n) {
   const hn::ScalableTag<T> d;
@@ -85,7 +85,7 @@ bool AddBias(const FusedEpilogue<T>& epilogue, bool is_exact, T* x, const T* bia
     }
     case Activation::kGeluExact:
       if constexpr (std::is_same_v<T, float>) {
-        if (!is_exact) {
+        if (!is_exact && !epilogue.is_for_halves) {
           Map(x, bias, added, n, [d](V v) { return GeluBySum(d, v); });
           return true;
         }

@@ -32,6 +32,8 @@ struct FusedEpilogue {
   const T* bias;  // one for each column
   Activation activation = Activation::kNone;
   T leakyrelu_alpha = 0;
+  // The results are rounded to 16 bits afterwards, of which small ones tell more of an absolute error than f32's.
+  bool is_for_halves = false;
 
   // x = activation(x + bias + added) for `rows` rows, `stride` elements apart, of the columns [col, col + cols).
   // `added`, unless null, has that many rows and columns, with `added_stride` elements from row to row.

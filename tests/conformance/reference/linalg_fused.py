@@ -77,7 +77,7 @@ def tolerance(dtype, activation):
     if activation in (None, "Relu", "Relu6"):
         return 0, 0
     if dtype in ("f16", "bf16"):
-        return 1, (2.0**-21 if activation == "GeluExact" else 0)  # as f32, in which it is computed
+        return 1, (2.0**-22 if activation == "GeluExact" else 0)
     step = 2.0**-52 if dtype == "f64" else 2.0**-23
     return 4, (4 * step if activation in ("GeluExact", "GeluApproximate") else 0)
 

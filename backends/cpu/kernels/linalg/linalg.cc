@@ -88,6 +88,7 @@ Status FusedMatMulKernel(DenseArg a, DenseArg b, VariadicArgs args, KernelFrame&
   FusedEpilogue<Sum<T>>& epilogue = finish.fused;
   epilogue.activation = FindActivation(fused_ops.activation);
   epilogue.leakyrelu_alpha = frame.attrs().GetOr("leakyrelu_alpha", 0.2f);
+  epilogue.is_for_halves = sizeof(T) == 2;
   RcRef<HostBuffer> buffer;
   if constexpr (std::is_same_v<T, Sum<T>>) {
     epilogue.bias = args[0].data<T>();
