@@ -38,8 +38,12 @@ constexpr size_t kMaxShardCache = size_t{256} << 10;
 constexpr size_t kAllowanceStep = size_t{64} << 10;
 
 // Of the regions of large buffers, if so much may be kept. Where memory is taken before it is touched, and where there
-// is little, each has what one buffer needs.
+// is little, each has what one buffer needs; so that the address sanitizer sees what goes beyond, in its builds, too.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kRegionBytes = 0;
+#else
 constexpr size_t kRegionBytes = sizeof(void*) == 8 ? size_t{16} << 20 : 0;
+#endif
 
 // Size classes: each power of two above 32 split in four. The class of `capacity`, a multiple of kAlignment.
 struct SizeClass {
