@@ -30,7 +30,6 @@ KINDS = {"type": "DType", "int": "number", "float": "number", "bool": "boolean",
 # How definitions of ops name the kinds of attributes.
 DEFINED_KINDS = {"type": "dtype"}
 SHAPE = "readonly number[]"
-# What neither functions nor parameters can be called: words of the language in strict mode, and what the file uses.
 # What arguments are that a call leaves out, by the op's function and the argument; as TensorFlow.js has them.
 DEFAULTS = {
     ("argMax", "dimension"): "0", ("argMin", "dimension"): "0", ("concat", "axis"): "0", ("cumprod", "axis"): "0",
@@ -40,6 +39,7 @@ DEFAULTS = {
 }
 # Attributes of ops with windows, which take short forms.
 WINDOW_TYPES = {"ksize": "WindowSizes", "strides": "WindowSizes", "dilations": "WindowSizes", "padding": "Padding"}
+# What neither functions nor parameters can be called: words of the language in strict mode, and what the file uses.
 TAKEN = set(
     "arguments await break case catch class const continue debugger default delete do else enum eval export extends "
     "false finally for function if implements import in instanceof interface let new null package private protected "
@@ -331,12 +331,8 @@ def write(ops, path):
     path.write_text(text + "".join(f.text() for f in functions), encoding="utf-8")
 
 
-def quoted(text):
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
-
-
 def write_docs(ops, path):
     """What each op's definition says of it in words, by its name."""
-    entries = "".join(f"  {quoted(op.full_name)}: {quoted(op.op['doc'].strip())},\n" for op in ops)
+    entries = "".join(f"  {quote(op.full_name)}: {quote(op.op['doc'].strip())},\n" for op in ops)
     path.write_text(GENERATED + "/** The texts of ops by their names. */\n"
                     "export const texts: Readonly<Record<string, string>> = {\n" + entries + "};\n", encoding="utf-8")
