@@ -89,9 +89,11 @@ export const RaggedGather = /* @__PURE__ */ kernel<RaggedGatherInputs, { outputR
     const { attrs: { outputRaggedRank }, inputs: { indices, paramsDenseValues, paramsNestedSplits } } = call;
     const splits = Object.values(paramsNestedSplits).map((each) => call.as(each, 'i32'));
     return done(
-      // How many results there are depends on the attribute.
-      () => call.runtime.execute('tf.RaggedGather', [...splits, call.tensor(paramsDenseValues), call.as(indices, 'i32')],
-        { OUTPUT_RAGGED_RANK: outputRaggedRank }),
+      () => {
+        const { outputDenseValues, outputNestedSplits } = td.raggedGather(
+          splits, call.tensor(paramsDenseValues), call.as(indices, 'i32'), outputRaggedRank);
+        return [...outputNestedSplits, outputDenseValues];
+      },
       () => ofRaggedRows(Object.values(paramsNestedSplits).map((each) => call.values(each)), paramsDenseValues.shape,
         call.values(indices)));
   }, ON_HOST);
