@@ -114,12 +114,11 @@ function fused(kernelName: string, channelsOf: (filter: readonly number[]) => nu
       const result = withBias(input, weights, [call.tensor(bias)], strides, padding, {
         ...options, fusedOps, ...(attrs.leakyreluAlpha !== undefined && { leakyreluAlpha: attrs.leakyreluAlpha }),
       });
-      return rest === undefined ? result : activated(call.passing(result), rest, slope, attrs.leakyreluAlpha);
+      return activated(call, result, rest, slope, attrs.leakyreluAlpha);
     }
     let result = plain(input, weights, strides, padding, options);
     if (bias !== undefined) result = td.add(call.passing(result), ofChannels(call, bias));
-    if (attrs.activation === 'linear' || attrs.activation == null) return result;
-    return activated(call.passing(result), attrs.activation, slope, attrs.leakyreluAlpha);
+    return activated(call, result, attrs.activation, slope, attrs.leakyreluAlpha);
   });
 }
 
