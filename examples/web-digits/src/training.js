@@ -35,7 +35,7 @@ function rowsOf(step) {
 /** The buttons, the curve and the words of training. */
 export class Training {
   #devices;
-  #chart = new Chart(document.querySelector('#curve') ?? document.body);
+  #chart = new Chart(element('curve', SVGSVGElement));
   #start = element('train', HTMLButtonElement);
   #back = element('back', HTMLButtonElement);
   #words = element('learned', HTMLElement);
