@@ -3,6 +3,7 @@
 
 // Elements of a tensor [height, width] or [height, width, channels] as pixels, and on a canvas.
 
+import type { Dom } from './dom.js';
 import type { TypedArray } from './dtypes.js';
 import { bf16ToNumber, f16ToNumber } from './dtypes.js';
 import { followed } from './context.js';
@@ -13,10 +14,6 @@ import { isTensor } from './tensor.js';
 import type { Tensor } from './tensor.js';
 import { describe } from './values.js';
 import type { WaitOptions } from './waiting.js';
-
-// A class of the browser; `Else` where the types of browsers are not known, so that programs for Node compile.
-type Dom<Name extends string, Else = never> =
-  typeof globalThis extends { [key in Name]: { prototype: infer T } } ? T : Else;
 
 /** Pixels as ImageData has them: R, G, B and alpha of each, 0 to 255, rows from the top. */
 export interface PixelData {
