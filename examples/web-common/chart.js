@@ -61,8 +61,8 @@ export class Chart {
 
   #draw() {
     const points = [...this.#lines.values()].flatMap((line) => line.points);
-    const mostX = Math.max(1e-3, ...points.map(({ x }) => x));
-    const mostY = Math.max(1e-3, ...points.map(({ y }) => y)) * 1.05;
+    const mostX = points.reduce((most, { x }) => Math.max(most, x), 1e-3);
+    const mostY = points.reduce((most, { y }) => Math.max(most, y), 1e-3) * 1.05;
     const toX = (/** @type {number} */ x) => LEFT + ((WIDTH - LEFT - 8) * x) / mostX;
     const toY = (/** @type {number} */ y) => TOP + (HEIGHT - BOTTOM - TOP) * (1 - y / mostY);
     const base = toY(0);

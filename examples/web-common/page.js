@@ -5,7 +5,7 @@
 
 /**
  * The element of this id, which is of this class.
- * @template {HTMLElement} T
+ * @template {Element} T
  * @param {string} id
  * @param {new () => T} type
  */

@@ -184,6 +184,13 @@ describe('the playground', () => {
     await screenshot(page, 'wide-trace');
   });
 
+  test('shows the trace of a run of very many ops', async () => {
+    await run(page, 'const x = rt.ones([1]);\nfor (let i = 0; i < 130_000; ++i) x.neg().dispose();');
+    assert.match((await page.locator('#status').textContent()) ?? '', /^Ran in/);
+    assert.match((await page.locator('#trace-words').textContent()) ?? '', /^\d{6} ops in .*; the first 2000 are shown$/);
+    assert.equal(await page.locator('.lane span').count(), 2000);
+  });
+
   test('says why there is no WebGPU, and goes on', async () => {
     await page.locator('input[value="webgpu"]').check();
     await run(page, 'show(1);');

@@ -215,5 +215,20 @@ TEST_F(EagerNumbersTest, TY1_UnknownOpsAndSurplusArgumentsSaySo) {
   EXPECT_EQ(Text(rt_.Execute("tf.AddV2", {&a, &b, &c}, {})), "InvalidArgument [tf.AddV2] expected 2 arguments, got 3");
 }
 
+TEST_F(EagerNumbersTest, AListAmongOtherResultsIsAsLongAsAnAttributeSays) {
+  // [[[1, 2, 3], []], [[4, 5]]]
+  const Tensor outer = rt_.FromValues<int64_t>({0, 2, 3}, {3});
+  const Tensor inner = rt_.FromValues<int64_t>({0, 3, 3, 5}, {4});
+  const Tensor values = rt_.FromValues<float>({1, 2, 3, 4, 5}, {5});
+  const RaggedGatherResults rows = raggedGather({outer, inner}, values, {1, 0}, 2);
+  ASSERT_EQ(rows.output_nested_splits.size(), 2u);
+  EXPECT_EQ(Text(rows.output_nested_splits[0]), "i64[3] = [0, 1, 3]");
+  EXPECT_EQ(Text(rows.output_nested_splits[1]), "i64[4] = [0, 2, 5, 5]");
+  EXPECT_EQ(Text(rows.output_dense_values), "f32[5] = [4, 5, 1, 2, 3]");
+  const RaggedGatherResults wrong = raggedGather({outer, inner}, values, {1}, -1);
+  EXPECT_EQ(wrong.output_nested_splits.size(), 0u);
+  EXPECT_EQ(Text(wrong.output_dense_values).substr(0, 15), "InvalidArgument");
+}
+
 }  // namespace
 }  // namespace tandem::eager

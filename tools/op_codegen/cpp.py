@@ -123,7 +123,8 @@ class CppFunction:
     def result_struct(self):
         if len(self.op["outputs"]) < 2:
             return ""
-        members = "".join(f"  Tensor {snake(o['name'])};\n" for o in self.op["outputs"])
+        members = "".join(f"  {'std::vector<Tensor>' if is_variadic(o) else 'Tensor'} {snake(o['name'])};\n"
+                          for o in self.op["outputs"])
         return f"struct {self.result_type()} {{\n{members}}};\n"
 
     def operand_lines(self):
@@ -163,12 +164,20 @@ class CppFunction:
             lines.append(f"  runtime.Execute({name}, {operands}, {attrs}, {{}}, chain, where);\n")
             return "".join(lines)
         if self.definition.gives_list:
-            count = snake(outputs[0]["number_attr"])
-            lines.append(f"  std::vector<Tensor> results({count} > 0 ? static_cast<size_t>({count}) : 0);\n")
+            lines.append(f"  std::vector<Tensor> results({size_of_list(outputs[0])});\n")
             result, returned = "results", "results"
         elif single:
             lines.append("  Tensor result;\n")
             result, returned = "{&result, 1}", "result"
+        elif self.definition.list_among_results is not None:
+            before = self.definition.list_among_results
+            behind = len(outputs) - 1 - before
+            lines.append(f"  std::vector<Tensor> results(({size_of_list(outputs[before])}) + {len(outputs) - 1});\n")
+            first = f"std::make_move_iterator(results.begin(){f' + {before}' if before else ''})"
+            last = f"std::make_move_iterator(results.end(){f' - {behind}' if behind else ''})"
+            moved = [f"std::move(results[{i}])" for i in range(before)] + [f"std::vector<Tensor>({first}, {last})"] \
+                + [f"std::move(results[results.size() - {behind - i}])" for i in range(behind)]
+            result, returned = "results", "{" + ", ".join(moved) + "}"
         else:
             lines.append(f"  Tensor results[{len(outputs)}];\n")
             moved = ", ".join(f"std::move(results[{i}])" for i in range(len(outputs)))
@@ -191,6 +200,11 @@ class CppFunction:
         return text + f"inline {self.result_type()} {self.name}({self.parameters()}) {{\n{self.body()}}}\n"
 
 
+def size_of_list(output):
+    count = snake(output["number_attr"])
+    return f"{count} > 0 ? static_cast<size_t>({count}) : 0"
+
+
 def write(ops, path):
     text = HEADER + """
 // One typed function per op. Arguments are tensors, numbers or lists of numbers (see Operand); attributes with a
@@ -201,6 +215,7 @@ def write(ops, path):
 #define TANDEM_OPS_H_
 
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>

@@ -73,6 +73,12 @@ class OpDefinition:
     def gives_one(self):
         return len(self.outputs) == 1 and not is_variadic(self.outputs[0])
 
+    @property
+    def list_among_results(self):
+        """The index of the result that is a list, where there are others; None if there is no such one."""
+        lists = [i for i, output in enumerate(self.outputs) if is_variadic(output)]
+        return lists[0] if lists and len(self.outputs) > 1 else None
+
     def has_function(self):
         """Whether the op has a typed function; the others are called by name."""
         kinds = {a["kind"] for a in self.attrs}

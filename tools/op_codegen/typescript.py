@@ -30,7 +30,6 @@ KINDS = {"type": "DType", "int": "number", "float": "number", "bool": "boolean",
 # How definitions of ops name the kinds of attributes.
 DEFINED_KINDS = {"type": "dtype"}
 SHAPE = "readonly number[]"
-# What neither functions nor parameters can be called: words of the language in strict mode, and what the file uses.
 # What arguments are that a call leaves out, by the op's function and the argument; as TensorFlow.js has them.
 DEFAULTS = {
     ("argMax", "dimension"): "0", ("argMin", "dimension"): "0", ("concat", "axis"): "0", ("cumprod", "axis"): "0",
@@ -40,6 +39,7 @@ DEFAULTS = {
 }
 # Attributes of ops with windows, which take short forms.
 WINDOW_TYPES = {"ksize": "WindowSizes", "strides": "WindowSizes", "dilations": "WindowSizes", "padding": "Padding"}
+# What neither functions nor parameters can be called: words of the language in strict mode, and what the file uses.
 TAKEN = set(
     "arguments await break case catch class const continue debugger default delete do else enum eval export extends "
     "false finally for function if implements import in instanceof interface let new null package private protected "
@@ -208,7 +208,7 @@ class TypeScriptFunction:
             name = camel(output["name"])
             if name in self.described:
                 text += block_comment([self.described[name]], "  ")
-            text += f"  {name}: Tensor;\n"
+            text += f"  {name}: Tensor{'[]' if is_variadic(output) else ''};\n"
         return text + "}\n"
 
     def signature_text(self):
@@ -275,7 +275,7 @@ class TypeScriptFunction:
             arguments = [self.made, self.name] + self.names + ([options] if options else [])
             return [f"return call{len(self.names)}({', '.join(arguments)});"]
         inputs = "[" + ", ".join(self.names) + "]"
-        count = camel(self.op.outputs[0]["number_attr"]) if self.op.gives_list else str(len(self.op.outputs))
+        count = self.count_of_results()
         tail = [options or "undefined", count, "runtime" if self.takes_runtime else "undefined"]
         while tail[-1:] == ["undefined"] or (len(tail) == 2 and tail[-1] == "1"):
             tail.pop()
@@ -286,8 +286,25 @@ class TypeScriptFunction:
             return [f"return {call};"]
         if self.op.gives_one:
             return [f"return {call}[0]!;"]
-        members = ", ".join(f"{camel(o['name'])}: results[{i}]!" for i, o in enumerate(self.op.outputs))
+        members = ", ".join(f"{camel(o['name'])}: {self.result(i)}" for i, o in enumerate(self.op.outputs))
         return [f"const results = {call};", f"return {{ {members} }};"]
+
+    def count_of_results(self):
+        if self.op.gives_list:
+            return camel(self.op.outputs[0]["number_attr"])
+        if self.op.list_among_results is None:
+            return str(len(self.op.outputs))
+        number = camel(self.op.outputs[self.op.list_among_results]["number_attr"])
+        return f"Math.max(0,{JOINED}{number}){JOINED}+{JOINED}{len(self.op.outputs) - 1}"
+
+    def result(self, i):
+        """Result i of several, of which one may be a list: those behind it are counted from the end."""
+        behind = len(self.op.outputs) - 1 - i
+        if self.op.list_among_results is None or i < self.op.list_among_results:
+            return f"results[{i}]!"
+        if i > self.op.list_among_results:
+            return f"results.at({-1 - behind})!"
+        return f"results.slice({i}, {-behind})" if behind else f"results.slice({i})"
 
     def text(self):
         parameters = self.parameters()
@@ -307,7 +324,7 @@ def wrap_statement(statement):
     """The statement indented, and broken where its outermost brackets are if it is too long."""
     line = f"  {statement}\n"
     if len(line) <= WIDTH + 1:
-        return line
+        return line.replace(JOINED, " ")
     opening = statement.index("(") if "(" in statement else statement.index("{")
     closing = statement.rindex(")" if "(" in statement else "}")
     inner = textwrap.wrap(statement[opening + 1:closing].strip().replace(": ", ":" + JOINED), WIDTH - 4,
@@ -331,12 +348,8 @@ def write(ops, path):
     path.write_text(text + "".join(f.text() for f in functions), encoding="utf-8")
 
 
-def quoted(text):
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
-
-
 def write_docs(ops, path):
     """What each op's definition says of it in words, by its name."""
-    entries = "".join(f"  {quoted(op.full_name)}: {quoted(op.op['doc'].strip())},\n" for op in ops)
+    entries = "".join(f"  {quote(op.full_name)}: {quote(op.op['doc'].strip())},\n" for op in ops)
     path.write_text(GENERATED + "/** The texts of ops by their names. */\n"
                     "export const texts: Readonly<Record<string, string>> = {\n" + entries + "};\n", encoding="utf-8")

@@ -3,11 +3,9 @@
 
 // Pixels of images, canvases and videos as elements of a tensor [height, width, channels].
 
+import type { Dom } from './dom.js';
 import type { DType } from './dtypes.js';
 import { TandemError } from './errors.js';
-
-// A class of the browser; never where the types of browsers are not known, so that programs for Node compile.
-type Dom<Name extends string> = typeof globalThis extends { [key in Name]: { prototype: infer T } } ? T : never;
 
 /** What pixels can be taken of. Images, canvases and videos need an environment with canvases. */
 export type ImageSource =

@@ -3008,7 +3008,7 @@ const raggedGatherOp = /* @__PURE__ */ defineOp(
 );
 /** Results of {@link raggedGather}. */
 export interface RaggedGatherResults {
-  outputNestedSplits: Tensor;
+  outputNestedSplits: Tensor[];
   outputDenseValues: Tensor;
 }
 /**
@@ -3034,9 +3034,10 @@ export function raggedGather(
   outputRaggedRank: number,
 ): RaggedGatherResults {
   const results = callMany(
-    raggedGatherOp, raggedGather, [paramsNestedSplits, paramsDenseValues, indices], { outputRaggedRank }, 2,
+    raggedGatherOp, raggedGather, [paramsNestedSplits, paramsDenseValues, indices], { outputRaggedRank },
+    Math.max(0, outputRaggedRank) + 1,
   );
-  return { outputNestedSplits: results[0]!, outputDenseValues: results[1]! };
+  return { outputNestedSplits: results.slice(0, -1), outputDenseValues: results.at(-1)! };
 }
 
 const raggedRangeOp = /* @__PURE__ */ defineOp(

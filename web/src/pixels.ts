@@ -3,20 +3,17 @@
 
 // Elements of a tensor [height, width] or [height, width, channels] as pixels, and on a canvas.
 
+import type { Dom } from './dom.js';
 import type { TypedArray } from './dtypes.js';
 import { bf16ToNumber, f16ToNumber } from './dtypes.js';
 import { followed } from './context.js';
-import { attribute, errorFor, errorIn } from './errors.js';
+import { errorFor, errorIn, locationOf } from './errors.js';
 import type { Entry } from './errors.js';
 import { canDraw, drawOnGpu } from './pixels_gpu.js';
 import { isTensor } from './tensor.js';
 import type { Tensor } from './tensor.js';
 import { describe } from './values.js';
 import type { WaitOptions } from './waiting.js';
-
-// A class of the browser; `Else` where the types of browsers are not known, so that programs for Node compile.
-type Dom<Name extends string, Else = never> =
-  typeof globalThis extends { [key in Name]: { prototype: infer T } } ? T : Else;
 
 /** Pixels as ImageData has them: R, G, B and alpha of each, 0 to 255, rows from the top. */
 export interface PixelData {
@@ -90,22 +87,27 @@ interface ImageDataWorld {
   ImageData?: new (data: Uint8ClampedArray, width: number, height: number) => PixelData;
 }
 
-async function readPixels(tensor: Tensor, { max, signal }: PixelOptions, op: string): Promise<PixelData> {
-  const elements = await tensor.data<TypedArray>(signal === undefined ? undefined : { signal });
-  return pixelsOf(tensor.dtype, elements, layoutOf(tensor, max, op));
+const waitOf = (signal: AbortSignal | undefined): WaitOptions | undefined => (
+  signal === undefined ? undefined : { signal });
+
+// What pixels the tensor has, once it is there.
+async function layoutFor(tensor: Tensor, { max, signal }: PixelOptions, op: string): Promise<Layout> {
+  if (!isTensor(tensor)) throw errorIn(op, 'InvalidArgument', `expected a tensor, got ${describe(tensor)}`);
+  await tensor.ready(waitOf(signal));
+  return layoutOf(tensor, max, op);
 }
 
-function checkTensor(tensor: unknown, op: string): void {
-  if (!isTensor(tensor)) throw errorIn(op, 'InvalidArgument', `expected a tensor, got ${describe(tensor)}`);
+async function readPixels(tensor: Tensor, layout: Layout, signal: AbortSignal | undefined): Promise<PixelData> {
+  return pixelsOf(tensor.dtype, await tensor.data<TypedArray>(waitOf(signal)), layout);
 }
 
 // What `work` throws is an error of the caller of `entry`.
 function promised<T>(entry: Entry, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-  const place = attribute(errorIn(entry.name, 'Unknown', ''), entry).location;
+  const location = locationOf(entry);
   const failing = work().catch((thrown: unknown) => {
     if (signal?.aborted === true && thrown === signal.reason) throw thrown;
     const error = errorFor(entry.name, thrown);
-    if (error.location === undefined && place !== undefined) (error as { location?: string }).location = place;
+    if (error.location === undefined && location !== '') (error as { location?: string }).location = location;
     throw error;
   });
   return followed(failing);
@@ -121,8 +123,8 @@ function promised<T>(entry: Entry, signal: AbortSignal | undefined, work: () => 
  */
 export function toImageData(tensor: Tensor, options: PixelOptions = {}): Promise<Dom<'ImageData', PixelData>> {
   return promised(toImageData, options.signal, async () => {
-    checkTensor(tensor, 'toImageData');
-    const pixels = await readPixels(tensor, options, 'toImageData');
+    const layout = await layoutFor(tensor, options, 'toImageData');
+    const pixels = await readPixels(tensor, layout, options.signal);
     const { ImageData } = globalThis as unknown as ImageDataWorld;
     const image = ImageData === undefined ? pixels : new ImageData(pixels.data, pixels.width, pixels.height);
     return image as Dom<'ImageData', PixelData>;
@@ -143,9 +145,10 @@ export function toPixels(
   tensor: Tensor, canvas?: PixelTarget, options: PixelOptions = {},
 ): Promise<Uint8ClampedArray | void> {
   return promised<Uint8ClampedArray | void>(toPixels, options.signal, async () => {
-    checkTensor(tensor, 'toPixels');
-    if (canvas === undefined) return (await readPixels(tensor, options, 'toPixels')).data;
-    await draw(tensor, canvas as unknown as Canvas, options);
+    if (canvas !== undefined) checkCanvas(canvas);
+    const layout = await layoutFor(tensor, options, 'toPixels');
+    if (canvas === undefined) return (await readPixels(tensor, layout, options.signal)).data;
+    await draw(tensor, layout, canvas as unknown as Canvas, options.signal);
   });
 }
 
@@ -159,15 +162,15 @@ interface Context2D {
   putImageData(image: PixelData, x: number, y: number): void;
 }
 
-async function draw(tensor: Tensor, canvas: Canvas, options: PixelOptions): Promise<void> {
-  const { max, signal } = options;
+function checkCanvas(canvas: unknown): void {
   if (typeof (canvas as Partial<Canvas> | null)?.getContext !== 'function') {
     throw errorIn('toPixels', 'InvalidArgument', `expected a canvas, got ${describe(canvas)}`);
   }
-  if (tensor.state !== 'available') await tensor.ready(signal === undefined ? undefined : { signal });
-  const layout = layoutOf(tensor, max, 'toPixels');
+}
+
+async function draw(tensor: Tensor, layout: Layout, canvas: Canvas, signal: AbortSignal | undefined): Promise<void> {
   if (tensor.device === 'webgpu' && canDraw(tensor.dtype) && await drawOnGpu(tensor, layout, canvas)) return;
-  const pixels = await readPixels(tensor, options, 'toPixels');
+  const pixels = await readPixels(tensor, layout, signal);
   const context = canvas.getContext('2d') as Context2D | null;
   const { ImageData } = globalThis as unknown as ImageDataWorld;
   if (context === null || ImageData === undefined) {

@@ -8,6 +8,7 @@
 import { Allocation } from './allocation.js';
 import { currentContext, followed, runIn } from './context.js';
 import type { Context } from './context.js';
+import type { Dom } from './dom.js';
 import { byteSize } from './dtypes.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { attribute, errorFor, failure, locationOf, Over, TandemError } from './errors.js';
@@ -51,9 +52,6 @@ export interface SaveSafetensorsOptions extends WaitOptions {
    */
   path?: string | URL | undefined;
 }
-
-// A class of the environment; never where its types are not known.
-type Dom<Name extends string> = typeof globalThis extends { [key in Name]: { prototype: infer T } } ? T : never;
 
 /**
  * Where a file comes from: a URL to fetch (relative to the page; in Node a string without a scheme, and a file URL, is

@@ -256,7 +256,7 @@ export class Tensor<D extends DType = DType> {
 
   /** Frees the tensor's memory, unless ops that are pending need it; they are not disturbed. May be called again. */
   dispose(): void {
-    if (!isTensor(this)) throw attribute(notMade('dispose'), Tensor.prototype.dispose);
+    if (!isTensor(this)) throw notDisposable();
     this.engine.release(this.ref);
   }
 
@@ -408,6 +408,11 @@ export const isTensor: (value: unknown) => value is Tensor = Tensor.isOurs;
 function notMade(what: string): TandemError {
   return errorIn(what, 'InvalidArgument', 'expected a tensor that a runtime of this package made, got an object like ' +
     'one, such as a proxy of it, or one of another copy of the package');
+}
+
+// Not in the class: one that names itself has another name once it is bundled, which errors and consoles would show.
+function notDisposable(): TandemError {
+  return attribute(notMade('dispose'), Tensor.prototype.dispose);
 }
 
 /** A new tensor, which belongs to the context of the call, and to `inherited`. @internal */

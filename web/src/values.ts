@@ -81,9 +81,7 @@ export function describe(value: unknown): string {
   if (typeof value === 'bigint') return `bigint ${value}n`;
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
   if (Array.isArray(value)) return `an array of ${value.length} elements`;
-  const given: unknown = (value as { constructor?: { name?: unknown } }).constructor?.name;
-  // The bundled class of tensors has another name than TypeScript shows.
-  const name = given === '_Tensor' ? 'Tensor' : given;
+  const name: unknown = (value as { constructor?: { name?: unknown } }).constructor?.name;
   return typeof name === 'string' && name !== '' && name !== 'Object' ? `a ${name}` : 'an object';
 }
 

@@ -115,6 +115,7 @@ describe('habits', () => {
   it('what nobody reads is refused, and a tensor is called one', () => {
     checkError(thrownBy(() => rt.tensor([1, 2], [2, 1], 'i32')), 'InvalidArgument', /\{ shape, dtype \}, got a third argument/);
     checkError(thrownBy(() => concat(x, x)), 'InvalidArgument', /got a Tensor$/);
+    expect(Tensor.name).to.equal('Tensor');
   });
 
   it('attributes in the wrong place suggest the object that has them', () => {

@@ -233,6 +233,7 @@ describe('pixels of tensors', () => {
     const reason = new Error('enough');
     expect(await rejectionOf(toPixels(rt.zeros([1, 1]), undefined, { signal: AbortSignal.abort(reason) })))
       .to.equal(reason);
+    expect(await rejectionOf(toImageData(rt.zeros([1, 1]), { signal: AbortSignal.abort(reason) }))).to.equal(reason);
   });
 
   if (typeof OffscreenCanvas !== 'undefined') {

@@ -47,6 +47,25 @@ describe('op functions', () => {
     expect(await Promise.all(pieces.map((piece) => piece.array()))).to.deep.equal([[[3], [6]], [[1], [5]], [[2], [4]]]);
   });
 
+  it('give a list among other results, of as many as an attribute says', async () => {
+    // [[[1, 2, 3], []], [[4, 5]]], of which rows 1, 0, and then those two times.
+    const splits = [rt.tensor([0n, 2n, 3n]), rt.tensor([0n, 3n, 3n, 5n])];
+    const values = rt.tensor([1, 2, 3, 4, 5]);
+    const two = tandem.raggedGather(splits, values, [1, 0], 2);
+    expect(await Promise.all(two.outputNestedSplits.map((each) => each.array()))).to.deep.equal(
+      [[0n, 1n, 3n], [0n, 2n, 5n, 5n]]);
+    expect(await two.outputDenseValues.array()).to.deep.equal([4, 5, 1, 2, 3]);
+    const three = tandem.raggedGather(splits, values, [[1, 0], [1, 1]], 3);
+    expect(await Promise.all(three.outputNestedSplits.map((each) => each.array()))).to.deep.equal(
+      [[0n, 2n, 4n], [0n, 1n, 3n, 4n, 5n], [0n, 2n, 5n, 5n, 7n, 9n]]);
+    const one = tandem.raggedGather([[0n, 1n, 5n]], values, [1], 1);
+    expect(await Promise.all(one.outputNestedSplits.map((each) => each.array()))).to.deep.equal([[0n, 4n]]);
+    for (const wrong of [-1, 0, 1]) {
+      const call = async () => tandem.raggedGather(splits, values, [1], wrong).outputDenseValues.data();
+      expect((await rejectionOf(call())).code, `${wrong}`).to.equal('InvalidArgument');
+    }
+  });
+
   it('take required attributes as arguments and the others as options', async () => {
     expect(await tandem.cast(rt.tensor([1.7, -1.7]), 'i32').array()).to.deep.equal([1, -1]);
     expect(await tandem.sum(x, 1, { keepDims: true }).array()).to.deep.equal([[6], [15]]);

@@ -14,6 +14,8 @@ import { element } from 'web-common/page.js';
 
 /** @typedef {import('./device.js').Device} Device */
 /** @typedef {import('./devices.js').Devices} Devices */
+/** @typedef {import('digits-js/digit-set.js').DigitSet} DigitSet */
+/** @typedef {import('tandem-rt').Tensor} Tensor */
 
 const LAYERS = 'conv3:8 pool conv3:16 pool dense:32 dense:10';
 const DIGITS = 1600;
@@ -35,7 +37,7 @@ function rowsOf(step) {
 /** The buttons, the curve and the words of training. */
 export class Training {
   #devices;
-  #chart = new Chart(document.querySelector('#curve') ?? document.body);
+  #chart = new Chart(element('curve', SVGSVGElement));
   #start = element('train', HTMLButtonElement);
   #back = element('back', HTMLButtonElement);
   #words = element('learned', HTMLElement);
@@ -94,6 +96,22 @@ export class Training {
     this.#devices.dispatchEvent(new Event('change'));
     const pictures = picturesOf(runtime, set);
     const labels = runtime.scope(() => cast(runtime.tensor(set.labels, [set.count]), 'i32'));
+    try {
+      await this.#learn(device, network, pictures, labels, others);
+    } finally {
+      pictures.dispose();
+      labels.dispose();
+    }
+  }
+
+  /**
+   * @param {Device} device
+   * @param {Network} network
+   * @param {Tensor} pictures
+   * @param {Tensor} labels
+   * @param {DigitSet} others  that it does not learn from
+   */
+  async #learn({ runtime }, network, pictures, labels, others) {
     const begin = performance.now();
     let turned = begin;
     for (let step = 0; step < STEPS && !this.#isStopped; ++step) {
@@ -119,7 +137,5 @@ export class Training {
         turned = performance.now();
       }
     }
-    pictures.dispose();
-    labels.dispose();
   }
 }

@@ -23,9 +23,7 @@ const status = element('status', HTMLElement);
 const progress = element('progress', HTMLProgressElement);
 const startButton = element('start', HTMLButtonElement);
 const stopButton = element('stop', HTMLButtonElement);
-const losses = document.getElementById('losses');
-if (losses === null) throw new Error('the page has no chart');
-const chart = new Chart(losses);
+const chart = new Chart(element('losses', SVGSVGElement));
 
 /** `?size=96&rounds=5&steps=20` in the page's address: less work. */
 const asked = new URLSearchParams(location.search);

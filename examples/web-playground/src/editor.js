@@ -91,10 +91,10 @@ export class Editor {
 
   /**
    * Offers these while one types.
-   * @param {readonly { label: string, detail: string }[]} names
+   * @param {readonly string[]} names
    */
   complete(names) {
-    const source = completeFromList(names.map((name) => ({ ...name, type: 'function' })));
+    const source = completeFromList(names.map((label) => ({ label, type: 'function' })));
     this.#view.dispatch({ effects: StateEffect.appendConfig.of(javascriptLanguage.data.of({ autocomplete: source })) });
   }
 

@@ -95,7 +95,7 @@ function onMessage(message) {
     case 'ready': {
       isReady = true;
       const names = reference.show(message.ops, message.names, (text) => editor.insert(text));
-      editor.complete([...names, 'show', 'rt'].map((label) => ({ label, detail: '' })));
+      editor.complete([...names, 'show', 'rt']);
       break;
     }
     case 'result':

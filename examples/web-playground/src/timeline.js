@@ -43,14 +43,22 @@ export class Timeline {
     /** @type {{ traceEvents: TraceEvent[] }} */
     const { traceEvents } = json === '' ? { traceEvents: [] } : JSON.parse(json);
     const events = traceEvents.filter(({ ph, args }) => ph === 'X' && args?.device !== undefined);
-    const begin = Math.min(...events.map(({ ts }) => ts));
-    const end = Math.max(...events.map(({ ts, dur }) => ts + dur));
+    // One by one: there may be more of them than a call can have arguments.
+    let [begin, end, busy] = [Infinity, -Infinity, 0];
+    for (const { ts, dur } of events) {
+      begin = Math.min(begin, ts);
+      end = Math.max(end, ts + dur);
+      busy += dur;
+    }
     const span = Math.max(end - begin, 1e-3);
     /** @type {Map<number | string, TraceEvent[]>} */
     const lanes = new Map();
-    for (const event of events.slice(0, MAX_BARS)) lanes.set(event.tid, [...(lanes.get(event.tid) ?? []), event]);
+    for (const event of events.slice(0, MAX_BARS)) {
+      const lane = lanes.get(event.tid);
+      if (lane === undefined) lanes.set(event.tid, [event]);
+      else lane.push(event);
+    }
     this.#lanes.replaceChildren(...[...lanes.values()].map((bars) => this.#lane(bars, begin, span)));
-    const busy = events.reduce((sum, { dur }) => sum + dur, 0);
     this.#words.textContent = events.length === 0 ? 'No op was run.'
       : `${events.length} ops in ${(span / 1000).toFixed(2)} ms, of which ${(busy / 1000).toFixed(2)} ms computing` +
         (events.length > MAX_BARS ? `; the first ${MAX_BARS} are shown` : '');

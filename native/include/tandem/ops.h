@@ -11,6 +11,7 @@
 #define TANDEM_OPS_H_
 
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -2025,7 +2026,7 @@ inline Tensor rFFT(Operand input, Operand fft_length, const RFFTAttrs& attrs = {
 }
 
 struct RaggedGatherResults {
-  Tensor output_nested_splits;
+  std::vector<Tensor> output_nested_splits;
   Tensor output_dense_values;
 };
 // tf.RaggedGather: Picks rows of a ragged tensor.
@@ -2045,9 +2046,9 @@ inline RaggedGatherResults raggedGather(std::vector<Operand> params_nested_split
   operands.push_back(&indices);
   OpAttrs set;
   set.Set("OUTPUT_RAGGED_RANK", output_ragged_rank);
-  Tensor results[2];
+  std::vector<Tensor> results((output_ragged_rank > 0 ? static_cast<size_t>(output_ragged_rank) : 0) + 1);
   CallN("tf.RaggedGather", operands, set, results, where);
-  return {std::move(results[0]), std::move(results[1])};
+  return {std::vector<Tensor>(std::make_move_iterator(results.begin()), std::make_move_iterator(results.end() - 1)), std::move(results[results.size() - 1])};
 }
 
 struct RaggedRangeAttrs {

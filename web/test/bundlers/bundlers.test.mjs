@@ -7,28 +7,18 @@
 import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { launchChromium, runPage, webgpuArguments } from '../browser/chromium.mjs';
-import { serve } from '../browser/server.mjs';
 import { expectComputed, expectNothingTwice, scriptPage } from './expectations.mjs';
-import { run, strangersProject } from './stranger.mjs';
-
-const pageTimeout = 60_000;
+import { inChromium, pageTimeout, reportOf } from './in_chromium.mjs';
+import { run } from './stranger.mjs';
 
 describe('tandem-rt in a stranger\'s project', function () {
   this.timeout(300_000);
   let folder;
   let load;
   let browser;
-
-  before(async () => {
-    ({ folder, load } = await strangersProject());
-    browser = await launchChromium();
-  });
-
-  after(async () => {
-    await browser?.close();
-  });
+  inChromium((found) => ({ folder, load, browser } = found));
 
   /** Tests that load what `build` built: it gives the options of `serve`. */
   function loadsInChromium(build) {
@@ -38,17 +28,12 @@ describe('tandem-rt in a stranger\'s project', function () {
     });
     for (const isolated of [false, true]) {
       it(`loads on a page that is ${isolated ? '' : 'not '}isolated, and in its worker`, async () => {
-        const server = await serve({ ...served, isolated });
-        try {
-          const result = await runPage(browser, `${server.url}/`, { timeout: pageTimeout });
-          expectComputed(result.page, { threaded: isolated });
-          expectComputed(result.worker, { threaded: isolated });
-          const modules = new Set(server.requests.filter((path) => path.endsWith('.wasm')));
-          expect(modules, 'the threaded module or the single-threaded one, never both, and its code of programs')
-            .to.have.property('size', 2);
-        } finally {
-          await server.close();
-        }
+        const { page, requests, worker } = await reportOf(browser, { ...served, isolated });
+        expectComputed(page, { threaded: isolated });
+        expectComputed(worker, { threaded: isolated });
+        const modules = new Set(requests.filter((path) => path.endsWith('.wasm')));
+        expect(modules, 'the threaded module or the single-threaded one, never both, and its code of programs')
+          .to.have.property('size', 2);
       });
     }
   }
@@ -131,15 +116,10 @@ describe('tandem-rt in a stranger\'s project', function () {
       });
       const script = 'tandem-programs.js';
       await copyFile(join(folder, 'node_modules', 'tandem-rt', 'dist', script), join(outdir, script));
-      const server = await serve({
+      const { page } = await reportOf(browser, {
         folders: { '/': outdir }, files: scriptPage('<script type="module" src="loader.js"></script>'),
       });
-      try {
-        const { page } = await runPage(browser, `${server.url}/`, { timeout: pageTimeout });
-        expectComputed(page, { threaded: false });
-      } finally {
-        await server.close();
-      }
+      expectComputed(page, { threaded: false });
     });
   });
 
@@ -153,17 +133,15 @@ describe('tandem-rt in a stranger\'s project', function () {
     const dist = join(folder, 'node_modules', 'tandem-rt', 'dist');
     const names = (await readdir(dist)).filter((name) => name.startsWith('tandem'));
     await Promise.all(names.map((name) => copyFile(join(dist, name), join(outdir, name))));
-    const server = await serve({
-      folders: { '/': outdir }, files: scriptPage('<script type="module" src="gpu.js"></script>'),
-    });
     const withGpu = await launchChromium(webgpuArguments);
     try {
-      const { page } = await runPage(withGpu, `${server.url}/`, { timeout: pageTimeout });
+      const { page } = await reportOf(withGpu, {
+        folders: { '/': outdir }, files: scriptPage('<script type="module" src="gpu.js"></script>'),
+      });
       expect(page.device).to.equal('webgpu');
       expectComputed(page, { threaded: false });
     } finally {
       await withGpu.close();
-      await server.close();
     }
   });
 

@@ -9,13 +9,12 @@ import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
-import { launchChromium, runPage, webgpuArguments } from '../browser/chromium.mjs';
-import { contentSecurityPolicy, serve } from '../browser/server.mjs';
+import { before, describe, it } from 'mocha';
+import { launchChromium, webgpuArguments } from '../browser/chromium.mjs';
+import { contentSecurityPolicy } from '../browser/server.mjs';
 import { expectComputed, expectNothingTwice, modulesIn, scriptPage } from './expectations.mjs';
-import { run, sourcesFor, strangersProject } from './stranger.mjs';
-
-const pageTimeout = 60_000;
+import { inChromium, reportOf } from './in_chromium.mjs';
+import { run, sourcesFor } from './stranger.mjs';
 
 // What is in a script is not fetched.
 const embedded = { fetched: [0, 0] };
@@ -25,26 +24,13 @@ describe('tandem-rt with other tools', function () {
   let folder;
   let load;
   let browser;
-
-  before(async () => {
-    ({ folder, load } = await strangersProject());
-    browser = await launchChromium();
-  });
-
-  after(async () => {
-    await browser?.close();
-  });
+  inChromium((found) => ({ folder, load, browser } = found));
 
   const bin = (name, ...path) => join(folder, 'node_modules', name, ...path);
 
   // What a page of this script reports.
-  async function onPage(out, tag, options = {}, where = browser) {
-    const server = await serve({ folders: { '/': join(folder, out) }, files: scriptPage(tag), ...options });
-    try {
-      return await runPage(where, `${server.url}/`, { timeout: pageTimeout });
-    } finally {
-      await server.close();
-    }
+  function onPage(out, tag, where = browser) {
+    return reportOf(where, { folders: { '/': join(folder, out) }, files: scriptPage(tag) });
   }
 
   const MODULE = '<script type="module" src="alone.js"></script>';
@@ -106,12 +92,7 @@ describe('tandem-rt with other tools', function () {
           build: { outDir: join(folder, out), emptyOutDir: true },
         });
         expect(await modulesIn(join(folder, out))).to.deep.equal(onlyCpu);
-        const server = await serve({ folders: { '/': join(folder, out) } });
-        try {
-          expectComputed((await runPage(browser, `${server.url}/`, { timeout: pageTimeout })).page);
-        } finally {
-          await server.close();
-        }
+        expectComputed((await reportOf(browser, { folders: { '/': join(folder, out) } })).page);
       });
     }
 
@@ -162,14 +143,10 @@ describe('tandem-rt with other tools', function () {
       it(`loads on a page that is ${isolated ? '' : 'not '}isolated, and in its worker`, async () => {
         // Parcel writes an import map into the page.
         const policy = contentSecurityPolicy.replace("script-src 'self'", "script-src 'self' 'unsafe-inline'");
-        const server = await serve({ folders: { '/': join(folder, 'out-parcel') }, policy, isolated });
-        try {
-          const { page, worker } = await runPage(browser, `${server.url}/`, { timeout: pageTimeout });
-          expectComputed(page, { threaded: isolated });
-          expectComputed(worker, { threaded: isolated });
-        } finally {
-          await server.close();
-        }
+        const { page, worker } = await reportOf(
+          browser, { folders: { '/': join(folder, 'out-parcel') }, policy, isolated });
+        expectComputed(page, { threaded: isolated });
+        expectComputed(worker, { threaded: isolated });
       });
     }
 
@@ -246,7 +223,7 @@ describe('tandem-rt with other tools', function () {
     const withGpu = await launchChromium(webgpuArguments);
     try {
       const tag = '<script defer src="ask_service.js"></script>';
-      const { cpu, webgpu } = await onPage(outdir, tag, {}, withGpu);
+      const { cpu, webgpu } = await onPage(outdir, tag, withGpu);
       expectComputed(cpu, embedded);
       expectComputed(webgpu, embedded);
       expect([cpu.device, webgpu.device]).to.deep.equal(['cpu', 'webgpu']);
@@ -260,14 +237,8 @@ describe('tandem-rt with other tools', function () {
     const hash = createHash('sha256').update(map).digest('base64');
     const policy = contentSecurityPolicy.replace("script-src 'self'", `script-src 'self' 'sha256-${hash}'`);
     const folders = { '/src/': join(folder, 'src'), '/tandem-rt/': bin('tandem-rt', 'dist') };
-    const server = await serve({
-      folders, policy,
-      files: scriptPage(`<script type="importmap">${map}</script><script type="module" src="src/alone.js"></script>`),
-    });
-    try {
-      expectComputed((await runPage(browser, `${server.url}/`, { timeout: pageTimeout })).page);
-    } finally {
-      await server.close();
-    }
+    const files = scriptPage(
+      `<script type="importmap">${map}</script><script type="module" src="src/alone.js"></script>`);
+    expectComputed((await reportOf(browser, { folders, policy, files })).page);
   });
 });

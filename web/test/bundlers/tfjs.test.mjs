@@ -7,11 +7,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
-import { launchChromium, runPage } from '../browser/chromium.mjs';
-import { serve } from '../browser/server.mjs';
+import { describe, it } from 'mocha';
 import { expectNothingTwice, scriptPage } from './expectations.mjs';
-import { strangersProject } from './stranger.mjs';
+import { inChromium, reportOf } from './in_chromium.mjs';
 
 // x x^T, the gradient 2 x of the sum of squares, and sums over windows of 9 ones.
 const COMPUTED = {
@@ -23,23 +21,10 @@ describe('tandem-rt/tfjs in a stranger\'s project', function () {
   let folder;
   let load;
   let browser;
-
-  before(async () => {
-    ({ folder, load } = await strangersProject());
-    browser = await launchChromium();
-  });
-
-  after(async () => {
-    await browser?.close();
-  });
+  inChromium((found) => ({ folder, load, browser } = found));
 
   async function expectOnPage(options) {
-    const server = await serve(options);
-    try {
-      expect((await runPage(browser, `${server.url}/`, { timeout: 60_000 })).page).to.deep.equal(COMPUTED);
-    } finally {
-      await server.close();
-    }
+    expect((await reportOf(browser, options)).page).to.deep.equal(COMPUTED);
   }
 
   for (const vite of ['vite6', 'vite7', 'vite']) {

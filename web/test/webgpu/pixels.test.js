@@ -85,6 +85,9 @@ describe('pixels', () => {
     await toPixels(await late, canvas);
     expect((await canvas.read())[0]).to.deep.equal([255, 255, 255, 255, 0, 0, 0, 255]);
     checkError(await rejectionOf(toPixels(rt.tensor([1]), canvas)), 'InvalidArgument', /got f32\[1\]/);
+    const reason = new Error('enough');
+    expect(await rejectionOf(toPixels(await late, canvasOf(rt.gpuDevice), { signal: AbortSignal.abort(reason) })))
+      .to.equal(reason);
   });
 
   it('are drawn by way of the CPU on a canvas that has a context 2d', async function () {

@@ -6,6 +6,8 @@
 import * as td from 'tandem-rt';
 import type { Tensor } from 'tandem-rt';
 
+import type { Call } from '../kernel.js';
+
 /** What TensorFlow.js calls them. */
 export type Activation = 'linear' | 'relu' | 'prelu' | 'elu' | 'relu6' | 'leakyrelu' | 'sigmoid' | null | undefined;
 
@@ -20,10 +22,13 @@ export function fusedOf(activation: Activation): { fusedOps: readonly string[]; 
   return fusedOps === undefined ? { fusedOps: FUSED['linear']!, rest: activation } : { fusedOps, rest: undefined };
 }
 
-/** The activation of a tensor. */
+/** The activation of a result that only this needs: the result itself if there is none. */
 export function activated(
-  x: Tensor, activation: Activation, slope: Tensor | undefined, alpha: number | undefined,
+  call: Call<unknown, unknown>, result: Tensor, activation: Activation, slope: Tensor | undefined,
+  alpha: number | undefined,
 ): Tensor {
+  if (activation == null || activation === 'linear') return result;
+  const x = call.passing(result);
   switch (activation) {
     case 'relu':
       return td.relu(x);

@@ -11,7 +11,7 @@ import { kernel } from '../kernel.js';
 import type { Call } from '../kernel.js';
 import { activated, fusedOf } from './activation.js';
 import type { Activation } from './activation.js';
-import { attributesOf, spread, windows2D, windows3D } from './windows.js';
+import { attributesOf, impliedOf, padded, unpadded, windows2D, windows3D } from './windows.js';
 import type { Pad, Rounding } from './windows.js';
 
 interface Inputs {
@@ -114,12 +114,11 @@ function fused(kernelName: string, channelsOf: (filter: readonly number[]) => nu
       const result = withBias(input, weights, [call.tensor(bias)], strides, padding, {
         ...options, fusedOps, ...(attrs.leakyreluAlpha !== undefined && { leakyreluAlpha: attrs.leakyreluAlpha }),
       });
-      return rest === undefined ? result : activated(call.passing(result), rest, slope, attrs.leakyreluAlpha);
+      return activated(call, result, rest, slope, attrs.leakyreluAlpha);
     }
     let result = plain(input, weights, strides, padding, options);
     if (bias !== undefined) result = td.add(call.passing(result), ofChannels(call, bias));
-    if (attrs.activation === 'linear' || attrs.activation == null) return result;
-    return activated(call.passing(result), attrs.activation, slope, attrs.leakyreluAlpha);
+    return activated(call, result, attrs.activation, slope, attrs.leakyreluAlpha);
   });
 }
 
@@ -175,39 +174,29 @@ interface DilationAttrs {
   dilations: number | number[];
 }
 
-// Ops of dilation know no explicit padding: the image with it, how much that is if there is any, and attributes.
-function planDilation(call: Call<Inputs, DilationAttrs>): {
-  image: Tensor; pads: (readonly [number, number])[]; strides: number[]; rates: number[]; padding: 'SAME' | 'VALID';
-} {
-  const { attrs: { dilations, pad, strides }, inputs: { filter, x } } = call;
-  const windows = windows2D(x.shape, filter.shape.slice(0, 2), strides, dilations, pad, undefined);
-  const image = call.tensor(x);
-  const pads = windows.padding === 'EXPLICIT' ? spread<readonly [number, number]>(false, windows.pads, [0, 0]) : [];
-  return {
-    image: pads.length > 0 ? call.passing(td.padV2(image, pads, -Infinity)) : image,
-    pads,
-    strides: spread(false, windows.strides, 1),
-    rates: spread(false, windows.dilations, 1),
-    padding: windows.padding === 'SAME' ? 'SAME' : 'VALID',
-  };
+function planDilation({ attrs: { dilations, pad, strides }, inputs: { filter, x } }: Call<Inputs, DilationAttrs>) {
+  return impliedOf(windows2D(x.shape, filter.shape.slice(0, 2), strides, dilations, pad, undefined));
 }
 
 export const Dilation2D = /* @__PURE__ */ kernel<Inputs, DilationAttrs>('Dilation2D', (call) => {
-  const { image, padding, rates, strides } = planDilation(call);
-  return td.dilation2d(image, call.tensor(call.inputs.filter), strides, rates, padding);
+  const { around, dilations, padding, strides } = planDilation(call);
+  const { filter, x } = call.inputs;
+  return td.dilation2d(padded(call, call.tensor(x), around), call.tensor(filter), strides, dilations, padding);
 });
 
 export const Dilation2DBackpropInput = /* @__PURE__ */ kernel<Inputs & { dy: TensorInfo }, DilationAttrs>(
   'Dilation2DBackpropInput', (call) => {
     const { dy, filter, x } = call.inputs;
-    const { image, padding, pads, rates, strides } = planDilation(call);
-    const gradient = td.dilation2dBackpropInput(image, call.tensor(filter), call.tensor(dy), strides, rates, padding);
-    return pads.length === 0 ? gradient : td.slice(call.passing(gradient), pads.map(([before]) => before), x.shape);
+    const { around, dilations, padding, strides } = planDilation(call);
+    const gradient = td.dilation2dBackpropInput(
+      padded(call, call.tensor(x), around), call.tensor(filter), call.tensor(dy), strides, dilations, padding);
+    return unpadded(call, gradient, around, x.shape);
   });
 
 export const Dilation2DBackpropFilter = /* @__PURE__ */ kernel<Inputs & { dy: TensorInfo }, DilationAttrs>(
   'Dilation2DBackpropFilter', (call) => {
-    const { image, padding, rates, strides } = planDilation(call);
-    const { dy, filter } = call.inputs;
-    return td.dilation2dBackpropFilter(image, call.tensor(filter), call.tensor(dy), strides, rates, padding);
+    const { dy, filter, x } = call.inputs;
+    const { around, dilations, padding, strides } = planDilation(call);
+    return td.dilation2dBackpropFilter(
+      padded(call, call.tensor(x), around), call.tensor(filter), call.tensor(dy), strides, dilations, padding);
   });

@@ -83,24 +83,23 @@ export const _FusedMatMul = /* @__PURE__ */ kernel<FusedInputs, FusedAttrs>('_Fu
   const shape = flatShape(call);
   const slope = preluActivationWeights && call.tensor(preluActivationWeights);
   const columns = b.shape.at(transposeB ? -2 : -1)!;
-  const finished = (result: Tensor, rest: Activation): Tensor | TensorInfo => {
-    const last = rest == null || rest === 'linear' ? result : activated(call.passing(result), rest, slope, leakyreluAlpha);
-    return shape === undefined ? last : product(call, last, shape);
-  };
+  const finished = (result: Tensor, rest: Activation): Tensor => activated(call, result, rest, slope, leakyreluAlpha);
   if (shape !== undefined && bias !== undefined && sizeOf(bias.shape) === columns && bias.shape.at(-1) === columns) {
     const { fusedOps, rest } = fusedOf(activation);
-    return finished(td.fusedMatMul(asMatrix(call, a), asMatrix(call, b), [call.tensor(bias, [columns])], {
+    const biased = td.fusedMatMul(asMatrix(call, a), asMatrix(call, b), [call.tensor(bias, [columns])], {
       transposeA, transposeB, fusedOps, ...(leakyreluAlpha !== undefined && { leakyreluAlpha }),
-    }), rest);
+    });
+    return product(call, finished(biased, rest), shape);
   }
   const raw = shape === undefined
     ? td.batchMatMul(call.tensor(a), call.tensor(b), { adjX: transposeA, adjY: transposeB })
     : td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB });
-  if (bias === undefined) return finished(raw, activation);
+  if (bias === undefined) {
+    const last = finished(raw, activation);
+    return shape === undefined ? last : product(call, last, shape);
+  }
   const whole = shape === undefined || shape.length === 2 ? raw : td.reshape(call.passing(raw), shape);
-  const sum = td.add(call.passing(whole), call.tensor(bias));
-  const last = activation == null || activation === 'linear' ? sum
-    : activated(call.passing(sum), activation, slope, leakyreluAlpha);
+  const last = finished(td.add(call.passing(whole), call.tensor(bias)), activation);
   return shape === undefined ? last : call.shaped(last, shape);
 });
 

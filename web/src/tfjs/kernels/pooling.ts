@@ -9,8 +9,8 @@ import type { Tensor } from 'tandem-rt';
 
 import { kernel, sizeOf } from '../kernel.js';
 import type { Call } from '../kernel.js';
-import { attributesOf, spread, windows2D, windows3D } from './windows.js';
-import type { Pad, Rounding, Windows } from './windows.js';
+import { attributesOf, impliedOf, padded, spread, unpadded, windows2D, windows3D } from './windows.js';
+import type { Pad, Pads, Rounding, Windows } from './windows.js';
 
 interface X {
   x: TensorInfo;
@@ -23,8 +23,6 @@ interface Attrs {
   dimRoundingMode?: Rounding;
   dataFormat?: string;
 }
-
-type Pads = readonly (readonly [number, number])[];
 
 /** Attributes of an op of pooling, which pools windows that have something of the image: those at the edges may have none. */
 interface Plan<Format extends string> extends ReturnType<typeof attributesOf<Format>> {
@@ -57,9 +55,11 @@ Plan<Format> {
   };
 }
 
-function plan2D({ shape }: TensorInfo, { dimRoundingMode, filterSize, pad, strides }: Attrs): Plan<never> {
-  return planOf(windows2D(shape, filterSize, strides, 1, pad, dimRoundingMode), shape.slice(1, 3));
+function windowsOn({ shape }: TensorInfo, { dimRoundingMode, filterSize, pad, strides }: Attrs): Windows {
+  return windows2D(shape, filterSize, strides, 1, pad, dimRoundingMode);
 }
+
+const plan2D = (info: TensorInfo, attrs: Attrs): Plan<never> => planOf(windowsOn(info, attrs), info.shape.slice(1, 3));
 
 function plan3D({ shape }: TensorInfo, { dataFormat, dimRoundingMode, filterSize, pad, strides }: Attrs): Plan<'NCDHW'> {
   const first = dataFormat === 'NCDHW' ? 2 : 1;
@@ -92,14 +92,10 @@ export const AvgPool = /* @__PURE__ */ kernel<X, Attrs>('AvgPool', (call) => {
 
 /** Where images are padded by a number, padding counts in the gradient, as TensorFlow.js has it. */
 export const AvgPoolGrad = /* @__PURE__ */ kernel<{ dy: TensorInfo; input: TensorInfo }, Attrs>('AvgPoolGrad', (call) => {
-  const { attrs: { dimRoundingMode, filterSize, pad, strides: given }, inputs: { dy, input } } = call;
-  const { padding, pads, sizes, strides } = windows2D(input.shape, filterSize, given, 1, pad, dimRoundingMode);
-  const around = spread<readonly [number, number]>(false, pads, [0, 0]);
-  const isExplicit = padding === 'EXPLICIT';
-  const shape = isExplicit ? input.shape.map((size, i) => size + around[i]![0] + around[i]![1]) : input.shape;
-  const gradient = td.avgPoolGrad(shape, call.tensor(dy), spread(false, sizes, 1), spread(false, strides, 1),
-    isExplicit ? 'VALID' : padding);
-  return isExplicit ? td.slice(call.passing(gradient), around.map(([before]) => before), input.shape) : gradient;
+  const { attrs, inputs: { dy, input } } = call;
+  const { around, ksize, padding, strides } = impliedOf(windowsOn(input, attrs));
+  const shape = input.shape.map((size, i) => size + (around[i]?.[0] ?? 0) + (around[i]?.[1] ?? 0));
+  return unpadded(call, td.avgPoolGrad(shape, call.tensor(dy), ksize, strides, padding), around, input.shape);
 });
 
 export const MaxPool = /* @__PURE__ */ kernel<X, Attrs>('MaxPool', (call) => {
@@ -124,25 +120,20 @@ export const MaxPoolGrad = /* @__PURE__ */ kernel<MaxGrad, Attrs>('MaxPoolGrad',
 
 // What is at each place of images that were padded: the place that it had before.
 function placesBefore(call: AnyCall, shape: readonly number[], pads: Pads): Tensor {
-  const { runtime } = call;
   const places = Int32Array.from({ length: sizeOf(shape) }, (_, i) => i);
-  const padded = call.passing(td.pad(call.passing(runtime.tensor(places, { shape })), pads));
-  return call.passing(td.reshape(padded, [-1]));
+  const all = call.passing(td.pad(call.passing(call.runtime.tensor(places, { shape })), pads));
+  return call.passing(td.reshape(all, [-1]));
 }
 
 /** The op knows no explicit padding: the places that it finds are among those of the padded images. */
 export const MaxPoolWithArgmax = /* @__PURE__ */ kernel<X, Attrs & { includeBatchInIndex: boolean }>(
   'MaxPoolWithArgmax', (call) => {
     const { attrs, inputs: { x } } = call;
-    const { dimRoundingMode, filterSize, includeBatchInIndex, pad } = attrs;
-    const { padding, pads, sizes, strides } = windows2D(x.shape, filterSize, attrs.strides, 1, pad, dimRoundingMode);
-    const isExplicit = padding === 'EXPLICIT';
-    const around = spread<readonly [number, number]>(false, pads, [0, 0]);
-    const images = call.floats(x);
+    const { includeBatchInIndex } = attrs;
+    const { around, ksize, padding, strides } = impliedOf(windowsOn(x, attrs));
     const { argmax, output } = td.maxPoolWithArgmax(
-      isExplicit ? call.passing(td.padV2(images, around, -Infinity)) : images, spread(false, sizes, 1),
-      spread(false, strides, 1), isExplicit ? 'VALID' : padding, { includeBatchInIndex, targmax: 'i32' });
-    if (!isExplicit) return [output, argmax];
+      padded(call, call.floats(x), around), ksize, strides, padding, { includeBatchInIndex, targmax: 'i32' });
+    if (around.length === 0) return [output, argmax];
     const [batch = 1, ...image] = x.shape;
     const before = placesBefore(call, [includeBatchInIndex ? batch : 1, ...image], around);
     return [output, td.gather(before, call.passing(argmax), 0)];

@@ -22,11 +22,9 @@ function done(compute: () => object, explain: () => void): Tensor[] {
   }, explain);
 }
 
-function ints(call: Call<never, never>, tensor: Tensor): Tensor {
+function ints(call: Call<unknown, unknown>, tensor: Tensor): Tensor {
   return tensor.dtype === 'i64' ? td.cast(call.passing(tensor), 'i32') : tensor;
 }
-
-type AnyCall = Call<never, never>;
 
 interface FillInputs {
   indices: TensorInfo;
@@ -41,7 +39,7 @@ export const SparseFillEmptyRows = /* @__PURE__ */ kernel<FillInputs>('SparseFil
     () => td.sparseFillEmptyRows(
       call.as(indices, 'i64'), call.tensor(values), call.as(denseShape, 'i64'), call.tensor(defaultValue)),
     () => ofEmptyRows(call.values(indices), indices.shape[1] ?? 1, call.values(denseShape)));
-  return results.map((each) => ints(call as unknown as AnyCall, each));
+  return results.map((each) => ints(call, each));
 }, ON_HOST);
 
 export const SparseReshape = /* @__PURE__ */ kernel<{ inputIndices: TensorInfo; inputShape: TensorInfo; newShape: TensorInfo }>(
@@ -50,7 +48,7 @@ export const SparseReshape = /* @__PURE__ */ kernel<{ inputIndices: TensorInfo; 
     const results = done(
       () => td.sparseReshape(call.as(inputIndices, 'i64'), call.as(inputShape, 'i64'), call.as(newShape, 'i64')),
       () => ofSparseShapes(call.values(inputShape), call.values(newShape)));
-    return results.map((each) => ints(call as unknown as AnyCall, each));
+    return results.map((each) => ints(call, each));
   }, ON_HOST);
 
 function segments(kernelName: string, reduce: typeof td.sparseSegmentSum): Kernel {
@@ -89,9 +87,11 @@ export const RaggedGather = /* @__PURE__ */ kernel<RaggedGatherInputs, { outputR
     const { attrs: { outputRaggedRank }, inputs: { indices, paramsDenseValues, paramsNestedSplits } } = call;
     const splits = Object.values(paramsNestedSplits).map((each) => call.as(each, 'i32'));
     return done(
-      // How many results there are depends on the attribute.
-      () => call.runtime.execute('tf.RaggedGather', [...splits, call.tensor(paramsDenseValues), call.as(indices, 'i32')],
-        { OUTPUT_RAGGED_RANK: outputRaggedRank }),
+      () => {
+        const { outputDenseValues, outputNestedSplits } = td.raggedGather(
+          splits, call.tensor(paramsDenseValues), call.as(indices, 'i32'), outputRaggedRank);
+        return [...outputNestedSplits, outputDenseValues];
+      },
       () => ofRaggedRows(Object.values(paramsNestedSplits).map((each) => call.values(each)), paramsDenseValues.shape,
         call.values(indices)));
   }, ON_HOST);

@@ -4,9 +4,16 @@
 // Windows on images and volumes: how TensorFlow.js says where they are, and how ops do.
 
 import { backend_util } from '@tensorflow/tfjs-core';
+import * as td from 'tandem-rt';
+import type { Tensor } from 'tandem-rt';
+
+import type { Call } from '../kernel.js';
 
 /** How TensorFlow.js says how an image is padded. */
 export type Pad = 'valid' | 'same' | number | [number, number][];
+
+/** Before and after, for each dimension. */
+export type Pads = readonly (readonly [number, number])[];
 
 export type Rounding = 'floor' | 'round' | 'ceil' | undefined;
 
@@ -15,8 +22,7 @@ export interface Windows {
   readonly sizes: readonly number[];
   readonly strides: readonly number[];
   readonly dilations: readonly number[];
-  /** Before and after, for each dimension. */
-  readonly pads: readonly (readonly [number, number])[];
+  readonly pads: Pads;
   readonly padding: 'SAME' | 'VALID' | 'EXPLICIT';
   /** Of the result. */
   readonly outSizes: readonly number[];
@@ -102,4 +108,32 @@ export function attributesOf<Format extends string>(windows: Windows, channelsFi
       ...(dilations.some((each) => each !== 1) && { dilations: spread(isFirst, dilations, 1) }),
     },
   };
+}
+
+/** What ops take that know no explicit padding, and what images are to be padded with for them: nothing for the others. */
+export function impliedOf({ dilations, padding, pads, sizes, strides }: Windows): {
+  ksize: number[];
+  strides: number[];
+  dilations: number[];
+  padding: 'SAME' | 'VALID';
+  around: Pads;
+} {
+  const isExplicit = padding === 'EXPLICIT';
+  return {
+    ksize: spread(false, sizes, 1),
+    strides: spread(false, strides, 1),
+    dilations: spread(false, dilations, 1),
+    padding: isExplicit ? 'VALID' : padding,
+    around: isExplicit ? spread<readonly [number, number]>(false, pads, [0, 0]) : [],
+  };
+}
+
+/** Images with what is to be around them, which is never the largest. */
+export function padded(call: Call<unknown, unknown>, images: Tensor, around: Pads): Tensor {
+  return around.length === 0 ? images : call.passing(td.padV2(images, around, -Infinity));
+}
+
+/** The part of a result for padded images that is for images of this shape. */
+export function unpadded(call: Call<unknown, unknown>, result: Tensor, around: Pads, shape: readonly number[]): Tensor {
+  return around.length === 0 ? result : td.slice(call.passing(result), around.map(([before]) => before), shape);
 }
