@@ -27,7 +27,7 @@ enum Value : size_t { kOp, kDType, kResult, kSource, kIsLast, kWidth, kLanes, kW
 uint64_t DivideUp(uint64_t x, uint64_t y) { return (x + y - 1) / y; }
 
 bool IsArg(ReductionOp op) { return op == ReductionOp::kArgMax || op == ReductionOp::kArgMin; }
-// Whether elements are compared as u32 that are in their order.
+// Whether elements are compared as unsigned integers that are in their order.
 bool HasKeys(ReductionOp op) { return op >= ReductionOp::kMax; }
 bool TakesSmallest(ReductionOp op) { return op == ReductionOp::kMin || op == ReductionOp::kArgMin; }
 
