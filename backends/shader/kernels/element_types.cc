@@ -24,7 +24,8 @@ DType ArithmeticDType(DType dtype) {
   }
 }
 
-std::string VectorOf(std::string_view scalar) {
+std::string VectorOf(std::string_view scalar, int32_t width) {
+  if (width == 1) return std::string(scalar);
   const bool has_short_name = scalar == "f32" || scalar == "i32" || scalar == "u32" || scalar == "f16";
   if (!has_short_name) return "vec4<" + std::string(scalar) + ">";
   return std::string("vec4") + (scalar == "f16" ? 'h' : scalar[0]);

@@ -31,8 +31,20 @@ DType ArithmeticDType(DType dtype);
 inline std::string_view ArithmeticType(DType dtype) { return StorageType(ArithmeticDType(dtype)); }
 // Bytes of a number that is computed: 4 or 8.
 inline uint32_t ArithmeticBytes(DType dtype) { return kMayHaveAllDTypes && DTypeSize(dtype) == 8 ? 8 : 4; }
-// "vec4f", "vec4<f64>": four of a type above, in the short form where there is one.
-std::string VectorOf(std::string_view scalar);
+// The unsigned integers of that size, and as literals of theirs, of the float of that size: the bit of the sign, all
+// others, and an infinity's bits.
+struct ArithmeticBits {
+  std::string_view type;
+  std::string_view sign;
+  std::string_view all_but_sign;
+  std::string_view infinity;
+};
+inline ArithmeticBits ArithmeticBitsOf(DType dtype) {
+  if (ArithmeticBytes(dtype) == 8) return {"u64", "0x8000000000000000", "0x7fffffffffffffff", "0x7ff0000000000000"};
+  return {"u32", "0x80000000u", "0x7fffffffu", "0x7f800000u"};
+}
+// "vec4f", "vec4<f64>": four of a type above, in the short form where there is one; of a width of 1, the type itself.
+std::string VectorOf(std::string_view scalar, int32_t width = 4);
 
 // Declares both as aliases: a kernel reads `A(x[i])` and writes `y[i] = T(value)`.
 void DeclareTypes(ShaderBuilder& builder, DType dtype, std::string_view storage = "T",

@@ -52,6 +52,7 @@ class FakeShaderQueue final : public ShaderQueue {
     uint64_t bytes = 0;
     std::vector<std::string> compiled;
     std::function<void(const ShaderText&)> on_compile;  // if it is set
+    std::vector<LibraryProduct> products;               // that a library was asked for; there is none
     std::vector<std::function<void()>> held;
     uint64_t uploads = 0;
     uint64_t downloads = 0;
@@ -103,6 +104,10 @@ class FakeShaderQueue final : public ShaderQueue {
     return AsyncValueRef<RcRef<Pipeline>>(RcRef<AsyncValue>(std::move(value)));
   }
 
+  AsyncValueRef<RcRef<Pipeline>> FindProduct(const LibraryProduct& product) override {
+    c_.products.push_back(product);
+    return {};
+  }
   StatusOr<uint64_t> Dispatch(const Pipeline& pipeline, std::span<const BufferRange> buffers,
                               std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
                               const CommandOrigin&) override {

@@ -16,6 +16,7 @@
 
 #include "fake_shader_queue.h"
 #include "tandem/logging_op_handler.h"
+#include "tandem/op_families.h"
 #include "tandem/shader/shader_op_handler.h"
 #include "test_runtime.h"
 
@@ -209,6 +210,30 @@ TEST_F(ShaderCallTest, SingleElementsComeFromACacheOfConstants) {
   EXPECT_EQ(controls_.uploads, 3u);
   for (int i = 0; i < 1000; ++i) static_cast<void>(Call("t.GpuDouble", {rt_.F32({static_cast<float>(i)})}));
   EXPECT_EQ(Values(Call("t.GpuDouble", {rt_.F32({3})})), std::vector<float>{6});
+}
+
+TEST_F(ShaderCallTest, ProductsAreAskedOfALibraryFirst) {
+  ASSERT_TRUE(RegisterLinalgOps(rt_.runtime().registry()).ok());
+  for (const char* shader : {"product_direct", "product_tiled"}) {
+    controls_.shaders[shader] = [](std::span<Words* const>, std::span<const uint32_t>, const std::array<uint32_t, 3>&) {
+    };
+  }
+  OpAttrs attrs;
+  attrs.Set("transpose_b", true);
+  TensorHandle args[2] = {rt_.Dense<float>({2, 3}, {1, 2, 3, 4, 5, 6}), rt_.Dense<float>({2, 3}, {1, 2, 3, 4, 5, 6})};
+  TensorHandle result;
+  rt_.runtime().Execute("tf.MatMul", handler_, Location(), args, attrs.Freeze(), {&result, 1});
+  EXPECT_EQ(TextOf(result), "f32[2,2] on fake");
+  ASSERT_EQ(controls_.products.size(), 1u);
+  EXPECT_EQ(controls_.products[0].count, 1);
+
+  TensorHandle batches[2] = {rt_.Dense<float>({4, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), rt_.Dense<float>({2, 1}, {1, 2})};
+  rt_.runtime().Execute("tf.BatchMatMulV2", handler_, Location(), batches, OpAttrsRef(), {&result, 1});
+  EXPECT_EQ(TextOf(result), "f32[4,1,1] on fake");
+  ASSERT_EQ(controls_.products.size(), 2u);
+  EXPECT_EQ(controls_.products[1].count, 4);
+  EXPECT_EQ(controls_.products[1].a_batch, 2);
+  EXPECT_EQ(controls_.products[1].b_batch, 0);
 }
 
 TEST_F(ShaderCallTest, TH5_OnlyTheLastReferenceIsTakenOver) {

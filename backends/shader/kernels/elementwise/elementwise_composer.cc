@@ -29,6 +29,19 @@ std::string ComputeUnitText(const ElementwiseForm& form) {
   return text + ");\n}\n";
 }
 
+// Of what types the functions are that an expression of this form may call.
+FunctionTypes FunctionTypesOf(const ElementwiseForm& form) {
+  // The parts of c64 are f32.
+  bool takes_f32 = ArithmeticDType(form.result) == DType::kF32 || form.operands[0].dtype == DType::kC64;
+  bool is_wide = ArithmeticBytes(form.result) == 8;
+  for (size_t i = 0; i < form.num_operands; ++i) {
+    takes_f32 = takes_f32 || ArithmeticDType(form.operands[i].dtype) == DType::kF32;
+    is_wide = is_wide || ArithmeticBytes(form.operands[i].dtype) == 8;
+  }
+  if (!is_wide) return FunctionTypes::kF32;
+  return takes_f32 ? FunctionTypes::kAll : FunctionTypes::kWide;
+}
+
 }  // namespace
 
 std::string FunctionOfExpression(std::string_view name, std::span<const std::string_view> operand_types,
@@ -52,15 +65,6 @@ ShaderText ComposeElementwise(const ShaderSource& source, std::span<const int32_
   builder.Parameter("units");
   if (form.has_alpha) builder.Parameter("alpha", "f32");
   DeclarePlaces(form, builder);
-  bool takes_f32 = ArithmeticDType(form.result) == DType::kF32;
-  bool is_wide = ArithmeticBytes(form.result) == 8;
-  for (size_t i = 0; i < form.num_operands; ++i) {
-    takes_f32 = takes_f32 || ArithmeticDType(form.operands[i].dtype) == DType::kF32;
-    is_wide = is_wide || ArithmeticBytes(form.operands[i].dtype) == 8;
-  }
-  const FunctionTypes functions = !is_wide                                             ? FunctionTypes::kF32
-                                  : takes_f32 || form.operands[0].dtype == DType::kC64 ? FunctionTypes::kAll
-                                                                                       : FunctionTypes::kWide;
   std::string apply(source.text);
   if (apply.find("fn apply(") == std::string::npos) {
     std::array<std::string, kMaxElementwiseOperands> names;
@@ -68,7 +72,7 @@ ShaderText ComposeElementwise(const ShaderSource& source, std::span<const int32_
     for (size_t i = 0; i < form.num_operands; ++i) types[i] = names[i] = OperandType(i);
     apply = FunctionOfExpression("apply", {types.data(), form.num_operands}, "R", apply, form.has_alpha);
   }
-  builder.Text(FunctionsCalledBy(apply, functions)).Text(apply).Text(ComputeUnitText(form));
+  builder.Text(FunctionsCalledBy(apply, FunctionTypesOf(form))).Text(apply).Text(ComputeUnitText(form));
   return FinishUnits(builder);
 }
 

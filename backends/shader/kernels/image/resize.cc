@@ -8,6 +8,7 @@
 #include "kernel_texts.h"
 #include "kernels/element_types.h"
 #include "kernels/shape/movement.h"
+#include "kernels/unrolled_text.h"
 
 namespace tandem::shader {
 
@@ -77,29 +78,22 @@ ShaderText ComposeNearest(const ShaderSource& source, std::span<const int32_t> v
   return shader.Finish(source.text);
 }
 
-// Value: dtype of the result; `gradients` is the type of the resized images' gradients.
-ShaderBuilder BeginGradient(const ShaderSource& source, std::span<const int32_t> values, const char* gradients) {
+// Value: dtype of the result. Those of bilinear images are added up in f32, in which they are given.
+template <bool kIsBilinear>
+ShaderText ComposeGradient(const ShaderSource& source, std::span<const int32_t> values) {
   ShaderBuilder builder(source.name);
   DeclareTypes(builder, static_cast<DType>(values[0]));
+  builder.Alias("S", kIsBilinear ? "f32" : "A");
   builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup).Parameter("count");
   DeclarePlaces(builder);
-  builder.Buffer("grads", BufferAccess::kRead, gradients).Buffer("y", BufferAccess::kReadWrite, "T");
+  builder.Buffer("grads", BufferAccess::kRead, kIsBilinear ? "f32" : "T").Buffer("y", BufferAccess::kReadWrite, "T");
   builder.Text(kResizePlaceText);
-  return builder;
+  if (!kIsBilinear) builder.Parameter("round_at", "f32").Text(kResizeNearestPlaceText);
+  return builder.Finish(Unroll(source.text, {{"BILINEAR", kIsBilinear}}));
 }
 
-ShaderText ComposeBilinearGrad(const ShaderSource& source, std::span<const int32_t> values) {
-  return BeginGradient(source, values, "f32").Finish(source.text);
-}
-
-ShaderText ComposeNearestGrad(const ShaderSource& source, std::span<const int32_t> values) {
-  ShaderBuilder builder = BeginGradient(source, values, "T");
-  builder.Parameter("round_at", "f32").Text(kResizeNearestPlaceText);
-  return builder.Finish(source.text);
-}
-
-const ShaderSource kBilinearGrad = {"resize_bilinear_grad", &ComposeBilinearGrad, kResizeBilinearGradText};
-const ShaderSource kNearestGrad = {"resize_nearest_grad", &ComposeNearestGrad, kResizeNearestGradText};
+const ShaderSource kBilinearGrad = {"resize_bilinear_grad", &ComposeGradient<true>, kResizeGradText};
+const ShaderSource kNearestGrad = {"resize_nearest_grad", &ComposeGradient<false>, kResizeGradText};
 const ShaderSource kBilinear = {"resize_bilinear", &ComposeBilinear, kResizeBilinearText};
 const ShaderSource kNearest = {"resize_nearest", &ComposeNearest, kResizeNearestText};
 

@@ -104,7 +104,7 @@ Status BatchMatMulKernel(KernelFrame& frame) {
         metadata.dtype == DType::kC64 && metadata.num_elements() > 0 && frame.attrs().GetOr(adjoint, false);
     return is_conjugated ? ConjugatedArgument(call, metadata, i) : call.Argument(i);
   };
-  call.Run(MatrixProductProgram(product, call.limits()), {argument(0, "adj_x"), argument(1, "adj_y"), call.Result(0)});
+  RunProduct(call, product, {argument(0, "adj_x"), argument(1, "adj_y"), call.Result(0)});
   return call.Finish();
 }
 

@@ -16,12 +16,12 @@ namespace {
 
 enum Value : size_t { kKind, kDType, kLabels, kWidth, kLanes, kWorkgroup, kSubgroups, kKeeps };
 
-// How exponentials come from the second time over a row to the third: kept where they fit in the result, or computed
-// again.
 // What needs f32's bits otherwise.
 constexpr std::string_view kExpOfF64 = "fn exp_below_zero(x: Q) -> Q { return exp(x); }";
 constexpr std::string_view kLogOfF64 = "fn log_above_one(x: f64) -> f64 { return log(x); }";
 
+// How exponentials come from the second time over a row to the third: kept where they fit in the result, or computed
+// again.
 std::string_view PowerText(bool keeps) {
   if (keeps) {
     return "fn keep(i: u32, power: Q) { y[i] = power; }\n"
@@ -48,14 +48,12 @@ ShaderText ComposeSoftmax(const ShaderSource& source, std::span<const int32_t> v
   const int32_t width = values[kWidth];
   const auto dtype = static_cast<DType>(values[kDType]);
   const bool is_f64 = ArithmeticBytes(dtype) == 8;
-  const std::string_view bits = is_f64 ? "u64" : "u32";
-  const auto wide = [width](std::string_view scalar) { return width == 4 ? VectorOf(scalar) : std::string(scalar); };
+  const ArithmeticBits bits = ArithmeticBitsOf(dtype);
   ShaderBuilder builder(source.name);
   DeclareTypes(builder, dtype);
-  builder.Alias("B", bits).Alias("U", wide(bits)).Alias("I", wide("i32"));
-  builder.Alias("Q", wide(ArithmeticType(dtype))).Alias("R", wide(StorageType(dtype)));
-  builder.Constant("INFINITY", "B", is_f64 ? "0x7ff0000000000000" : "0x7f800000u");
-  builder.Constant("ALL_BUT_SIGN", "B", is_f64 ? "0x7fffffffffffffff" : "0x7fffffffu");
+  builder.Alias("B", bits.type).Alias("U", VectorOf(bits.type, width)).Alias("I", VectorOf("i32", width));
+  builder.Alias("Q", VectorOf(ArithmeticType(dtype), width)).Alias("R", VectorOf(StorageType(dtype), width));
+  builder.Constant("INFINITY", "B", bits.infinity).Constant("ALL_BUT_SIGN", "B", bits.all_but_sign);
   builder.Constant("LOWEST", "A", is_f64 ? "-1.7976931348623157e308lf" : "-3.4028234e38");
   const bool has_labels = kind == SoftmaxKind::kSparseCrossEntropy;
   const bool has_long_labels = static_cast<DType>(values[kLabels]) == DType::kI64;

@@ -19,11 +19,10 @@ uint64_t DivideUp(uint64_t x, uint64_t y) { return (x + y - 1) / y; }
 
 // Q is what is computed with, R what x and y consist of: single numbers, or vectors of four.
 void DeclareWidth(ShaderBuilder& builder, DType dtype, int32_t width) {
-  const auto wide = [width](std::string_view scalar) { return width == 4 ? VectorOf(scalar) : std::string(scalar); };
   if (dtype == DType::kF16) builder.UseF16();
   builder.Alias("A", ArithmeticType(dtype))
-      .Alias("Q", wide(ArithmeticType(dtype)))
-      .Alias("R", wide(StorageType(dtype)));
+      .Alias("Q", VectorOf(ArithmeticType(dtype), width))
+      .Alias("R", VectorOf(StorageType(dtype), width));
 }
 
 enum RowValue : size_t { kRowDType, kIsGradient, kRowWidth, kLanes, kRowWorkgroup, kSubgroups };

@@ -26,13 +26,11 @@ struct PoolTypes {
       : dtype(static_cast<DType>(values[0])),
         is_vector(values[1] > 1),
         is_float(kFloatDTypes.Contains(dtype)),
-        is_long(ArithmeticBytes(dtype) == 8),
-        bits(Wide(BitsType())) {}
+        bits(ArithmeticBitsOf(dtype)) {}
 
   // `scalar` or the vector of it.
-  std::string Wide(std::string_view scalar) const { return is_vector ? VectorOf(scalar) : std::string(scalar); }
+  std::string Wide(std::string_view scalar) const { return VectorOf(scalar, is_vector ? 4 : 1); }
   std::string Storage() const { return Wide(StorageType(dtype)); }
-  std::string_view BitsType() const { return is_long ? "u64" : "u32"; }
   // fn name(parameters) -> result, of `expression` for each lane, in which # stands for the lane of a vector.
   std::string Function(std::string_view head, const std::string& result, std::string_view expression) const {
     std::string text = "fn " + std::string(head) + " -> " + result + " {\nreturn ";
@@ -48,8 +46,7 @@ struct PoolTypes {
   DType dtype;
   bool is_vector;
   bool is_float;
-  bool is_long;  // elements of 64 bits
-  std::string bits;
+  ArithmeticBits bits;
 
  private:
   static std::string Lane(std::string_view expression, std::string_view lane) {
@@ -69,10 +66,12 @@ ShaderBuilder Begin(const ShaderSource& source, const PoolTypes& types) {
   ShaderBuilder builder(source.name);
   if (types.dtype == DType::kF16) builder.UseF16();
   builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup);
-  builder.Alias("T", types.Storage()).Alias("A", types.Wide(ArithmeticType(types.dtype))).Alias("B", types.bits);
+  builder.Alias("T", types.Storage())
+      .Alias("A", types.Wide(ArithmeticType(types.dtype)))
+      .Alias("B", types.Wide(types.bits.type));
   builder.Alias("PLACE", types.Wide("u32"));
-  builder.Constant("INFINITY", types.BitsType(), types.is_long ? "0x7ff0000000000000" : "0x7f800000u");
-  builder.Constant("ALL_BUT_SIGN", types.BitsType(), types.is_long ? "0x7fffffffffffffff" : "0x7fffffffu");
+  builder.Constant("INFINITY", types.bits.type, types.bits.infinity);
+  builder.Constant("ALL_BUT_SIGN", types.bits.type, types.bits.all_but_sign);
   for (const char* name : {"count", "channels", "rows", "cols", "out_rows", "out_cols", "window_rows", "window_cols",
                            "row_stride", "col_stride", "row_pad", "col_pad"}) {
     builder.Parameter(name);
@@ -86,7 +85,7 @@ ShaderText ComposeMaxPool(const ShaderSource& source, std::span<const int32_t> v
   ShaderBuilder builder = Begin(source, types);
   builder.Buffer("x", BufferAccess::kRead, "T").Buffer("y", BufferAccess::kReadWrite, "T");
   if (types.is_float) {
-    builder.Text("fn magnitude_bits(a: A) -> B {\nreturn bitcast<" + types.bits + ">(a) & B(ALL_BUT_SIGN);\n}");
+    builder.Text("fn magnitude_bits(a: A) -> B {\nreturn bitcast<B>(a) & B(ALL_BUT_SIGN);\n}");
     const std::string nan = "bitcast<" + std::string(ArithmeticType(types.dtype)) + ">(nan#)";
     builder.Text(types.Function("or_nan(a: A, nan: B)", "A", "select(a#, " + nan + ", nan# > INFINITY)"));
   } else {
@@ -109,8 +108,8 @@ ShaderText ComposeMaxPoolPlaces(const ShaderSource& source, std::span<const int3
   builder.Constant("NOWHERE", 0xffffffffu);
   builder.Buffer("x", BufferAccess::kRead, "T").Buffer("pooled", BufferAccess::kRead, "T");
   builder.Buffer("y", BufferAccess::kReadWrite, "PLACE");
-  builder.Text("fn bits_of(a: A) -> B {\nreturn bitcast<" + types.bits + ">(a);\n}");
-  builder.Alias("BITS", types.BitsType());
+  builder.Text("fn bits_of(a: A) -> B {\nreturn bitcast<B>(a);\n}");
+  builder.Alias("BITS", types.bits.type);
   builder.Text(types.is_float ? "fn is_same(a: BITS, b: BITS) -> bool {\n"
                                 "let both: BITS = min(a & ALL_BUT_SIGN, b & ALL_BUT_SIGN);\n"
                                 "return a == b || both > INFINITY || ((a | b) & ALL_BUT_SIGN) == BITS(0u);\n}"

@@ -27,14 +27,9 @@ enum Value : size_t { kOp, kDType, kResult, kSource, kIsLast, kWidth, kLanes, kW
 uint64_t DivideUp(uint64_t x, uint64_t y) { return (x + y - 1) / y; }
 
 bool IsArg(ReductionOp op) { return op == ReductionOp::kArgMax || op == ReductionOp::kArgMin; }
-// Whether elements are compared as u32 that are in their order.
+// Whether elements are compared as unsigned integers that are in their order.
 bool HasKeys(ReductionOp op) { return op >= ReductionOp::kMax; }
 bool TakesSmallest(ReductionOp op) { return op == ReductionOp::kMin || op == ReductionOp::kArgMin; }
-
-// "vec4u" for "u32" and 4.
-std::string TypeOf(std::string_view scalar, int32_t width) {
-  return width == 1 ? std::string(scalar) : VectorOf(scalar);
-}
 
 // What the variant's texts are made of.
 struct Composer {
@@ -44,6 +39,7 @@ struct Composer {
         dtype(static_cast<DType>(values[kDType])),
         result(static_cast<DType>(values[kResult])),
         source(static_cast<ReductionSource>(values[kSource])),
+        key_bits(ArithmeticBitsOf(dtype)),
         is_last(values[kIsLast] != 0),
         is_rows(values[kIsRows] != 0),
         width(values[kWidth]) {}
@@ -52,7 +48,7 @@ struct Composer {
   bool IsSigned() const { return kSignedIntDTypes.Contains(dtype); }
   // The types of keys, and of signed integers of their size.
   bool IsLong() const { return ArithmeticBytes(dtype) == 8; }
-  std::string_view KeyType() const { return IsLong() ? "u64" : "u32"; }
+  std::string_view KeyType() const { return key_bits.type; }
   std::string_view SignedType() const { return IsLong() ? "i64" : "i32"; }
   // f32 and f64 are read as bits where these are wanted, so that nothing is done to NaN.
   bool IsReadAsBits(DType of) const { return HasKeys(op) && (of == DType::kF32 || of == DType::kF64); }
@@ -62,12 +58,9 @@ struct Composer {
     return IsArg(op) ? PairType() : HasKeys(op) ? KeyType() : ArithmeticType(dtype);
   }
   std::string Accumulators(int32_t count) const {
-    return IsArg(op) ? std::string(PairType()) : TypeOf(AccumulatorType(), count);
+    return IsArg(op) ? std::string(PairType()) : VectorOf(AccumulatorType(), count);
   }
-  // Of a key of floats: the bit of the sign, the others, an infinity's, and by how much the sign is shifted out.
-  std::string_view SignBit() const { return IsLong() ? "0x8000000000000000" : "0x80000000u"; }
-  std::string_view OtherBits() const { return IsLong() ? "0x7fffffffffffffff" : "0x7fffffffu"; }
-  std::string_view InfinityBits() const { return IsLong() ? "0x7ff0000000000000" : "0x7f800000u"; }
+  // By how much the sign of a key is shifted out.
   std::string SignShift(int32_t count) const {
     return count == 1 ? (IsLong() ? "63u" : "31u") : IsLong() ? "vec4u(63u)" : "vec4u(31u)";
   }
@@ -85,6 +78,7 @@ struct Composer {
   DType dtype;
   DType result;
   ReductionSource source;
+  ArithmeticBits key_bits;
   bool is_last;
   bool is_rows;
   int32_t width;
@@ -106,9 +100,9 @@ std::string_view Composer::LowestKey() const {
 // `fn key_of(bits: U) -> U`: of floats, larger the larger the number is, and largest for NaN; without a branch, so that
 // it is the same for vectors.
 std::string Composer::KeyText() const {
-  const std::string u = TypeOf(KeyType(), width);
-  const std::string i = TypeOf(SignedType(), width);
-  const std::string sign_bit(SignBit());
+  const std::string u = VectorOf(KeyType(), width);
+  const std::string i = VectorOf(SignedType(), width);
+  const std::string sign_bit(key_bits.sign);
   const std::string smallest = TakesSmallest(op) ? "~" : "";
   std::string text = "fn key_of(given: " + u + ") -> " + u + " {\n";
   if (!IsFloat()) {
@@ -122,8 +116,8 @@ std::string Composer::KeyText() const {
   const auto sign_of = [&](const std::string& value) {
     return "bitcast<" + u + ">(bitcast<" + i + ">(" + value + ") >> " + SignShift(width) + ")";
   };
-  text += "let magnitude: " + u + " = bits & " + u + "(" + std::string(OtherBits()) + ");\n";
-  text += "let above: " + u + " = " + u + "(" + std::string(InfinityBits()) + ") - magnitude;\n";
+  text += "let magnitude: " + u + " = bits & " + u + "(" + std::string(key_bits.all_but_sign) + ");\n";
+  text += "let above: " + u + " = " + u + "(" + std::string(key_bits.infinity) + ") - magnitude;\n";
   text += "let is_nan: " + u + " = " + sign_of("above") + ";\n";
   text += "let sign: " + u + " = " + sign_of("bits") + ";\n";
   return text + "return " + smallest + "(bits ^ (sign | " + u + "(" + sign_bit + "))) | is_nan;\n}\n";
@@ -146,9 +140,9 @@ std::string Composer::LoadText() const {
   if (op == ReductionOp::kAny) return std::string(kHead) + "return " + value + "; }\n";
   if (op == ReductionOp::kAll) return std::string(kHead) + "return Q(1u) - " + value + "; }\n";
   if (!HasKeys(op)) return std::string(kHead) + "return Q(" + value + "); }\n";
-  if (ArithmeticDType(dtype) != dtype) value = TypeOf(ArithmeticType(dtype), width) + "(" + value + ")";
+  if (ArithmeticDType(dtype) != dtype) value = VectorOf(ArithmeticType(dtype), width) + "(" + value + ")";
   if (!IsReadAsBits(dtype) && (IsFloat() || IsSigned())) {
-    value = "bitcast<" + TypeOf(KeyType(), width) + ">(" + value + ")";
+    value = "bitcast<" + VectorOf(KeyType(), width) + ">(" + value + ")";
   }
   const std::string key = "key_of(" + value + ")";
   return KeyText() + std::string(kHead) + "return " + (IsArg(op) ? "Q(" + key + ", i)" : key) + "; }\n";
@@ -179,9 +173,9 @@ std::string Composer::FinishText() const {
   constexpr std::string_view kHead = "fn finish(a: F) -> R { ";
   if (!is_last) return std::string(kHead) + "return a; }\n";
   const int32_t result_width = is_rows ? 1 : width;
-  const std::string u = TypeOf(KeyType(), result_width);
-  const std::string i = TypeOf(SignedType(), result_width);
-  const std::string f = TypeOf("f32", result_width);
+  const std::string u = VectorOf(KeyType(), result_width);
+  const std::string i = VectorOf(SignedType(), result_width);
+  const std::string f = VectorOf("f32", result_width);
   if (IsArg(op)) {
     const std::string_view value = result == DType::kI64 ? "vec2u(index, 0u)" : "index";
     return std::string(kHead) + "let index: u32 = u32(a.y) / parameters.divisor; return " + std::string(value) +
@@ -201,7 +195,7 @@ std::string Composer::FinishText() const {
       return std::string(kHead) + "return R(a); }\n";
   }
   const std::string key = op == ReductionOp::kMin ? "~a" : "a";
-  const std::string sign_bit = u + "(" + std::string(SignBit()) + ")";
+  const std::string sign_bit = u + "(" + std::string(key_bits.sign) + ")";
   if (IsSigned()) return std::string(kHead) + "return R(bitcast<" + i + ">((" + key + ") ^ " + sign_bit + ")); }\n";
   if (!IsFloat()) return std::string(kHead) + "return R(" + key + "); }\n";
   const std::string bits = "(key ^ (~sign | " + sign_bit + "))";
@@ -219,15 +213,15 @@ ShaderText Composer::Compose(const ShaderSource& source_text) const {
   if (!is_last) {
     builder.Alias("R", Accumulators(result_width));
   } else {
-    builder.Alias("R", IsArg(op) ? std::string(result_type) : TypeOf(result_type, result_width));
+    builder.Alias("R", IsArg(op) ? std::string(result_type) : VectorOf(result_type, result_width));
   }
   const std::string element =
-      source == ReductionSource::kAccumulators ? Accumulators(width) : TypeOf(TypeInBuffer(dtype), width);
+      source == ReductionSource::kAccumulators ? Accumulators(width) : VectorOf(TypeInBuffer(dtype), width);
   const bool is_product = source == ReductionSource::kProducts || source == ReductionSource::kNormalized;
   if (is_product) builder.Buffer("dy", BufferAccess::kRead, element);
   builder.Buffer("x", BufferAccess::kRead, element);
   if (source == ReductionSource::kSquares || source == ReductionSource::kProducts) {
-    builder.Buffer("mean", BufferAccess::kRead, TypeOf("f32", is_rows ? 1 : width));
+    builder.Buffer("mean", BufferAccess::kRead, VectorOf("f32", is_rows ? 1 : width));
   }
   if (source == ReductionSource::kNormalized) builder.Buffer("stats", BufferAccess::kRead, "vec4<A>");
   builder.Buffer("y", BufferAccess::kReadWrite, "R");
