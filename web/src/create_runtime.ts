@@ -20,7 +20,8 @@ export interface RuntimeOptions {
   device?: 'auto' | 'cpu' | 'webgpu';
   /**
    * How many threads compute. More than 1 needs the threaded module, and in browsers an isolated page; without them
-   * there is 1, and `capabilities.reasons` says why. 'auto', the default: in isolated pages one for each core, else 1.
+   * there is 1, and `capabilities.reasons` says why. 'auto', the default: in isolated pages one for each core, else 1,
+   * as on webgpu.
    */
   threads?: number | 'auto';
   /** Whether ops that the device lacks run on the CPU. Default: true. */
@@ -52,6 +53,11 @@ export interface RuntimeOptions {
    * the same name with `-programs`, or beside this package's code.
    */
   programsUrl?: string | URL;
+  /**
+   * Where the module's code of ops and dtypes that few programs need is, which is fetched when one is first called:
+   * tandem-kernels.wasm and so on, found as that of programs is.
+   */
+  kernelsUrl?: string | URL;
   /** A GPUDevice to share with the program, which then destroys it. By default the runtime asks for one of its own. */
   gpuDevice?: object;
   /** The GPU object to ask for a device where it is not `navigator.gpu`: in Node that of the package `webgpu`. */
@@ -76,7 +82,7 @@ function invalid(name: string, expected: string, value: unknown): never {
 
 const NAMES: readonly (keyof RuntimeOptions)[] = [
   'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'exact', 'fuse', 'wasmUrl', 'wasmModule',
-  'wasmBinary', 'programsUrl', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
+  'wasmBinary', 'programsUrl', 'kernelsUrl', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
 ];
 
 function checkNumber(name: string, value: unknown): number {

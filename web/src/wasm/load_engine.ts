@@ -11,7 +11,7 @@ import { errorIn, TandemError, textOf } from '../errors.js';
 import type { Files } from '../files.js';
 import { platform } from '../platform.js';
 import { WasmEngine } from './engine.js';
-import { checkSimd, checkWebAssembly, givenProgramsUrl, instantiate, instantiateThreads } from './module.js';
+import { checkSimd, checkWebAssembly, givenPartUrls, instantiate, instantiateThreads } from './module.js';
 import type { Execute, WasmInstance } from './module.js';
 import type { GpuSource } from './webgpu_source.js';
 
@@ -42,12 +42,14 @@ async function load(
   fail: (error: unknown) => void,
 ): Promise<Loaded> {
   const asked = options.threads ?? 'auto';
-  const wanted = asked === 'auto' ? platform.defaultThreads : Math.min(asked, MAX_THREADS);
-  const programsUrl = givenProgramsUrl(options.programsUrl, options.wasmUrl);
+  // Where a GPU computes, threads are not worth the files that they take.
+  const usual = gpu === undefined ? platform.defaultThreads : 1;
+  const wanted = asked === 'auto' ? usual : Math.min(asked, MAX_THREADS);
+  const urls = givenPartUrls(options);
   let reason = whyOneThread(options, wanted);
   if (reason === undefined) {
     try {
-      const instance = await instantiateThreads(files, wanted, programsUrl, wake, execute, fail);
+      const instance = await instantiateThreads(files, wanted, urls, wake, execute, fail);
       return { instance, threads: wanted, reason };
     } catch (error) {
       reason = `the threaded module could not be loaded: ${textOf(error)}`;
@@ -55,7 +57,7 @@ async function load(
   }
   const { wasmModule, wasmBinary, wasmUrl } = options;
   const instance = await instantiate(
-    files, gpu ? 'webgpu' : 'cpu', { wasmUrl, wasmModule, wasmBinary }, programsUrl, wake, execute);
+    files, gpu ? 'webgpu' : 'cpu', { wasmUrl, wasmModule, wasmBinary }, urls, wake, execute);
   return { instance, threads: 1, reason };
 }
 
@@ -124,6 +126,8 @@ export async function loadEngine(
     engine.gpu = source?.attach(engine, {
       fallback: options.fallback ?? true, memoryLimit: checked.memoryLimit,
     });
+    // What is wrong with it is told by the calls that need it.
+    if (files.isLocal) await engine.loadKernels().catch(() => undefined);
     // For what there was to do before anybody could be told.
     engine.events.wake();
     return { engine, capabilities: capabilitiesOf(loaded, gpu, engine.version()) };
