@@ -7,8 +7,10 @@ relocations do: that a number is the place of a function in the table, or an add
 """
 
 import bisect
+import collections
 import dataclasses
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
@@ -35,6 +37,8 @@ class DataSymbol:
 
 # The table of definitions that tools/select_ops.py writes.
 DEFINITIONS = "_ZN6tandem12_GLOBAL__N_14kOpsE"
+# Tables of the functions that register what is of a family of ops, of which each is a record of them all.
+FAMILIES = re.compile(r"Register(AllOpsERNS_10OpRegistry|KernelsERNS_15KernelOpHandler)E.*kFamilies")
 # Where the dtypes of a record are, 16 bits, by where its first function is: KernelEntry and RowEntry.
 DTYPES_AT = {8: 4, 12: 8}
 
@@ -45,7 +49,8 @@ class Record:
     address: int
     # (address of the place, index)
     functions: list = dataclasses.field(default_factory=list)
-    dtypes: int | None = None  # bits by DType; None: it has none, being that of a metadata function
+    dtypes: int | None = None  # bits by DType; None: it has none, being that of a metadata function, or of a family
+    is_family: bool = False
 
 
 def read_signed_leb(data, at):
@@ -301,7 +306,40 @@ class ModuleGraph:
                 record.dtypes = self.number_at(record.address + place, 2) if place else None
             if kept:
                 found[number] = kept
+            elif FAMILIES.search(symbol.name):
+                found[number] = list(self._families(symbol, ops))
+        # The tables have the same families at the same places, and share code that names ops.
+        for same in zip(*(of_table for of_table in found.values() if of_table[0].is_family), strict=True):
+            names = {name for record in same for name in record.ops}
+            for record in same:
+                record.ops = tuple(sorted(names))
         return found
+
+    def _families(self, table, ops):
+        """A record of each function in a table of families: of the ops that are named by what it alone leads to."""
+        functions = [(table.address + offset, target) for offset, (kind, target) in table.refs if kind == "function"]
+        reached = [self.reached([function], {}, None)[0] for _, function in functions]
+        count = collections.Counter(function for each in reached for function in each)
+        for (place, function), below in zip(functions, reached):
+            own = [each for each in below if count[each] == 1]
+            symbols = self._data_below(number for each in own for number in self.reads.get(each, ()))
+            texts = {self.text_at(address) for number in symbols for address in
+                     (self.data[number].address, *(target for _, (kind, target) in self.data[number].refs
+                                                   if kind == "address"))}
+            names = {name for text in texts if text for name in text.split(" ")}
+            yield Record(tuple(sorted(names & set(ops))), place, [(place, function)], is_family=True)
+
+    def _data_below(self, numbers):
+        """The data that symbols lead to, with them."""
+        seen = set()
+        rest = [number for number in numbers if number is not None]
+        while rest:
+            number = rest.pop()
+            if number not in seen:
+                seen.add(number)
+                at = (self.data_at(target) for _, (kind, target) in self.data[number].refs if kind == "address")
+                rest.extend(each for each in at if each is not None)
+        return seen
 
     def reached(self, roots, records, is_wanted):
         """The functions that `roots` lead to, not counting references from records that are not wanted."""

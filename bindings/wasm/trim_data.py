@@ -19,7 +19,7 @@ import pathlib
 import re
 
 from module_graph import ModuleGraph
-from split_module import (ELEMENTS, FEATURES, OPTIMISE, USERS_OF_ROWS, element_segments, fail, rebuilt, run,
+from split_module import (ELEMENTS, FEATURES, OPTIMISE, USERS_OF_ROWS, element_segments, fail, rebuilt, run, users_of,
                           without_nulls)
 from wasm_size import function_names, sections
 
@@ -120,6 +120,15 @@ def symbols_of_definitions(graph, slots, definitions):
     return found
 
 
+def check_families(records, ops):
+    """Each op is of a family."""
+    families = [{name for record in of_symbol for name in record.ops} for of_symbol in records.values()
+                if of_symbol[0].is_family]
+    if len(families) != 2 or families[0] != set(ops) or families[1] != set(ops):
+        fail(f"expected tables of families of all ops and of their kernels, got {len(families)}, without "
+             f"{[sorted(set(ops) - all_ops)[:5] for all_ops in families]}")
+
+
 def describe(graph, table, ops, programs):
     records = graph.records(ops)
     definitions = graph.definitions(ops)
@@ -137,9 +146,11 @@ def describe(graph, table, ops, programs):
     whole = slots.closure(with_programs, needs)
     of_definitions = {name: symbols - read
                       for name, symbols in symbols_of_definitions(graph, slots, definitions).items()}
-    of_ops = [{"ops": record.ops, "dtypes": record.dtypes,
+    check_families(records, ops)
+    of_ops = [{"ops": users_of(record) if record.is_family else record.ops, "dtypes": record.dtypes,
                # The name of a definition is what registers it.
-               "zero": [*([record.address] if record.dtypes is None else []), *(at for at, _ in record.functions)],
+               "zero": [*([record.address] if record.dtypes is None and not record.is_family else []),
+                        *(at for at, _ in record.functions)],
                "slots": sorted(slots.slot_of[function] for _, function in record.functions)}
               for of_symbol in records.values() for record in of_symbol]
     return {

@@ -9,7 +9,10 @@ export const MODULE_FILES = {
 } as const;
 
 /** Code of a module that is fetched when it is first needed. */
-export type ModulePart = 'programs' | 'kernels';
+export const MODULE_PARTS = ['kernels', 'programs'] as const;
+
+/** One of them. */
+export type ModulePart = (typeof MODULE_PARTS)[number];
 
 /** The option that says where a file is. */
 export type ModuleOption = keyof typeof MODULE_FILES;

@@ -65,6 +65,23 @@ describe('kernels of the second part', () => {
     await rt.dispose();
   });
 
+  it('are there with the runtime if they are preloaded', async () => {
+    for (const threads of [1, 3]) {
+      const rt = await createRuntime({ device: 'cpu', threads, preload: ['programs', 'kernels'] });
+      const x = rt.tensor([1, 2], { dtype: 'f64' });
+      expect([...add(x, x).dataSync()]).to.deep.equal([2, 4]);
+      const { program, result } = await rt.record((v) => add(v, v), { inputs: [x] });
+      expect(await result.array()).to.deep.equal([2, 4]);
+      program.dispose();
+      await rt.dispose();
+    }
+    checkError(await rejectionOf(without({ preload: ['kernels'] })), 'NotFound', /tandem-kernels\.wasm at .*none\.wasm/);
+    for (const preload of ['kernels', ['kernel'], [1], null]) {
+      checkError(await rejectionOf(createRuntime({ preload })), 'InvalidArgument',
+        /expected preload to be a list of 'kernels' and 'programs'/);
+    }
+  });
+
   it('make no difference to calls that are wrong', async () => {
     const rt = await without();
     const x = rt.tensor([1, 2], { dtype: 'f64' });

@@ -30,15 +30,8 @@ export function setRuntimeOptions(given: Omit<RuntimeOptions, 'device'>): void {
 }
 
 // A runtime that computes what is read at once, and so cannot wait for code of kernels that is still to come.
-async function makeHost(given: RuntimeOptions): Promise<Runtime> {
-  const runtime = await createRuntime({ ...given, device: 'cpu' });
-  try {
-    await runtime.loadKernels();
-  } catch (error) {
-    void runtime.dispose();
-    throw error;
-  }
-  return runtime;
+function makeHost(given: RuntimeOptions): Promise<Runtime> {
+  return createRuntime({ ...given, preload: ['kernels', ...given.preload ?? []], device: 'cpu' });
 }
 
 async function makeBackend(name: BackendName): Promise<TandemBackend> {

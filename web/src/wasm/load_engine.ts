@@ -9,6 +9,7 @@ import { dtypeCode } from '../dtypes.js';
 import type { EngineOptions } from '../engine.js';
 import { errorIn, TandemError, textOf } from '../errors.js';
 import type { Files } from '../files.js';
+import type { ModulePart } from '../module_files.js';
 import { platform } from '../platform.js';
 import { WasmEngine } from './engine.js';
 import { checkSimd, checkWebAssembly, givenPartUrls, instantiate, instantiateThreads } from './module.js';
@@ -30,6 +31,11 @@ function whyOneThread(options: RuntimeOptions, wanted: number): string | undefin
   return platform.whyNoThreads();
 }
 
+// Parts of the module that are fetched with it.
+function partsToPreload(files: Files, { preload = [] }: RuntimeOptions): readonly ModulePart[] {
+  return files.isLocal && !preload.includes('kernels') ? ['kernels', ...preload] : preload;
+}
+
 interface Loaded {
   readonly instance: WasmInstance;
   readonly threads: number;
@@ -46,10 +52,11 @@ async function load(
   const usual = gpu === undefined ? platform.defaultThreads : 1;
   const wanted = asked === 'auto' ? usual : Math.min(asked, MAX_THREADS);
   const urls = givenPartUrls(options);
+  const early = partsToPreload(files, options);
   let reason = whyOneThread(options, wanted);
   if (reason === undefined) {
     try {
-      const instance = await instantiateThreads(files, wanted, urls, wake, execute, fail);
+      const instance = await instantiateThreads(files, wanted, urls, early, wake, execute, fail);
       return { instance, threads: wanted, reason };
     } catch (error) {
       reason = `the threaded module could not be loaded: ${textOf(error)}`;
@@ -57,7 +64,7 @@ async function load(
   }
   const { wasmModule, wasmBinary, wasmUrl } = options;
   const instance = await instantiate(
-    files, gpu ? 'webgpu' : 'cpu', { wasmUrl, wasmModule, wasmBinary }, urls, wake, execute);
+    files, gpu ? 'webgpu' : 'cpu', { wasmUrl, wasmModule, wasmBinary }, urls, early, wake, execute);
   return { instance, threads: 1, reason };
 }
 
@@ -106,6 +113,7 @@ export async function loadEngine(
   files: Files, options: RuntimeOptions, checked: Omit<EngineOptions, 'workers'>,
 ): Promise<LoadedEngine> {
   checkWebAssembly();
+  const { preload = [] } = options;
   let engine: WasmEngine | undefined;
   let gpu = await findGpu(files, options);
   let source = typeof gpu === 'string' ? undefined : gpu;
@@ -126,12 +134,18 @@ export async function loadEngine(
     engine.gpu = source?.attach(engine, {
       fallback: options.fallback ?? true, memoryLimit: checked.memoryLimit,
     });
-    // What is wrong with it is told by the calls that need it.
-    if (files.isLocal) await engine.loadKernels().catch(() => undefined);
+    if (preload.includes('programs')) {
+      // Their script, too.
+      await Promise.all([engine.loadPrograms(), files.importPrograms()]);
+    }
+    if (preload.includes('kernels')) await engine.loadKernels();
+    // What nobody asked for is told by the calls that need it.
+    else if (files.isLocal) await engine.loadKernels().catch(() => undefined);
     // For what there was to do before anybody could be told.
     engine.events.wake();
     return { engine, capabilities: capabilitiesOf(loaded, gpu, engine.version()) };
   } catch (error) {
+    engine?.dispose();
     source?.close();
     throw error;
   }

@@ -6,7 +6,7 @@
 import { ABI_VERSION } from '../codes.js';
 import { TandemError, textOf } from '../errors.js';
 import type { Files, ModuleKind, WasmFile } from '../files.js';
-import { MODULE_FILES } from '../module_files.js';
+import { MODULE_FILES, MODULE_PARTS } from '../module_files.js';
 import type { ModuleOption, ModulePart } from '../module_files.js';
 import { platform } from '../platform.js';
 import type { ThreadsGlue } from '../platform.js';
@@ -168,7 +168,7 @@ async function addPart(
 /** Where parts are by what the user has said, else beside `wasmUrl`. */
 export function givenPartUrls(options: Partial<Record<ModuleOption, string | URL>>): PartUrls {
   const urls: Partial<Record<ModulePart, URL>> = {};
-  for (const part of ['programs', 'kernels'] as const) {
+  for (const part of MODULE_PARTS) {
     const given = options[OPTION_OF[part]];
     if (given !== undefined) {
       urls[part] = toUrl(given, OPTION_OF[part]);
@@ -248,11 +248,19 @@ function importsOf(
 }
 
 /**
- * An instance of the module without threads. `wake` is told when there is something to do.
+ * An instance of the module without threads. `wake` is told when there is something to do. Parts that are `early` are
+ * fetched with the module, so that `load` need not.
  */
 export async function instantiate(
-  files: Files, kind: ModuleKind, source: WasmSource, urls: PartUrls, wake: () => void, execute: Execute,
+  files: Files, kind: ModuleKind, source: WasmSource, urls: PartUrls, early: readonly ModulePart[], wake: () => void,
+  execute: Execute,
 ): Promise<WasmInstance> {
+  for (const part of early) {
+    // What is wrong with it is told by `load`. A given module may be of another kind.
+    if (urls[part] !== undefined || (source.wasmModule ?? source.wasmBinary) === undefined) {
+      compileFile(urls[part] ?? files.part(kind, part), OPTION_OF[part]).catch(() => undefined);
+    }
+  }
   const module = await compile(source, files, kind);
   let memory: WebAssembly.Memory | undefined;
   const imports = importsOf(() => memory!, wake, execute);
@@ -286,11 +294,15 @@ export async function instantiate(
   };
 }
 
-/** An instance of the module with so many workers. `fail` is told if one of them fails later. */
+/** The same with so many workers. `fail` is told if one of them fails later. */
 export async function instantiateThreads(
-  files: Files, workers: number, urls: PartUrls, wake: () => void, execute: Execute,
+  files: Files, workers: number, urls: PartUrls, early: readonly ModulePart[], wake: () => void, execute: Execute,
   fail: (error: unknown) => void,
 ): Promise<WasmInstance> {
+  const read = (part: ModulePart): Promise<ArrayBuffer> =>
+    platform.readBytes(urls[part] ?? files.part('threads', part) as URL, OPTION_OF[part]);
+  const coming = new Map(early.map((part) => [part, read(part)]));
+  for (const bytes of coming.values()) bytes.catch(() => undefined);
   const { factory, url: workerUrl } = await files.importThreads();
   const module = await compileFile(files.module('threads'), 'wasmUrl');
   let memory: WebAssembly.Memory | undefined;
@@ -322,7 +334,9 @@ export async function instantiateThreads(
     terminate: () => glue.tandemTerminate(),
     async load(part) {
       const file = urls[part] ?? files.part('threads', part) as URL;
-      const bytes = await platform.readBytes(file, OPTION_OF[part]);
+      const reading = coming.get(part) ?? read(part);
+      coming.delete(part);
+      const bytes = await reading;
       await addPart(module, exports!, await compileBytes(bytes, file.href, OPTION_OF[part]), part, file);
       // Workers compile it when they need it.
       if (!glue.tandemShare(NUMBER_OF[part], new Uint8Array(bytes))) {
