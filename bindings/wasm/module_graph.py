@@ -20,7 +20,7 @@ from wasm_size import read_leb, sections  # noqa: E402
 FUNCTION_INDEX = 0
 TABLE_INDEX = (1, 2, 12)
 MEMORY_ADDRESS = (3, 4, 5, 11)
-WITH_ADDEND = (3, 4, 5, 8, 9, 11)
+WITH_ADDEND = (3, 4, 5, 8, 9, 11, 21)  # the last relative to a thread's variables
 SYMBOL_TABLE = 8
 SYMBOL_FUNCTION, SYMBOL_DATA, SYMBOL_GLOBAL, SYMBOL_SECTION, SYMBOL_TAG, SYMBOL_TABLE_KIND = range(6)
 UNDEFINED, EXPLICIT_NAME, ABSOLUTE = 0x10, 0x40, 0x200
@@ -64,6 +64,34 @@ def read_signed_leb(data, at):
             return result - (1 << shift) if byte & 64 else result, at
 
 
+# memory.init of a segment of data, in modules with threads: to an address, from its begin, so many bytes, of its number.
+LEB = rb"([\x80-\xff]{0,4}[\x00-\x7f])"
+MEMORY_INIT = re.compile(rb"\x41" + LEB + rb"\x41[\x80]{0,4}\x00\x41" + LEB + rb"\xfc\x08" + LEB + rb"\x00", re.S)
+
+
+def data_segments(parts):
+    """Of each segment of data in a module's sections: its address, or None if none is fixed, where its bytes are in the
+    section, and how many."""
+    segments = []
+    body = parts["11"]
+    count, at = read_leb(body, 0)
+    for _ in range(count):
+        flags, at = read_leb(body, at)
+        address = None
+        if flags == 0:
+            address, at = read_signed_leb(body, at + 1)
+            at += 1
+        size, at = read_leb(body, at)
+        segments.append((address, at, size))
+        at += size
+    for found in MEMORY_INIT.finditer(parts["10"]):
+        number, _ = read_leb(found[3], 0)
+        if number < len(segments) and segments[number][0] is None:
+            _, start, size = segments[number]
+            segments[number] = (read_signed_leb(found[1], 0)[0], start, size)
+    return segments
+
+
 class ModuleGraph:
     """Of a module's bytes. `names` are those of functions by index, imported ones first, `aliases` all that each has, and
     `sizes` those of their bodies."""
@@ -75,7 +103,7 @@ class ModuleGraph:
         self._sections = {name: body for name, body in parts}
         self._read_imports(self._sections.get("2", b"\0"))
         self._read_exports(self._sections["7"], self._sections.get("8"))
-        self._read_data_segments(self._sections["11"])
+        self.segments = data_segments(self._sections)
         self._read_symbols(self._sections["linking"])
         self._read_bodies(self._sections["10"])
         self.data.sort(key=lambda symbol: symbol.address)
@@ -91,9 +119,12 @@ class ModuleGraph:
             at -= 1
         return at if at >= 0 else None
 
+    def _placed(self):
+        return (segment for segment in self.segments if segment[0] is not None)
+
     def text_at(self, address):
         """The C string there, or None."""
-        for first, start, size in self.segments:
+        for first, start, size in self._placed():
             if first <= address < first + size:
                 body = self._sections["11"]
                 at = start + address - first
@@ -102,7 +133,7 @@ class ModuleGraph:
         return None
 
     def number_at(self, address, size=4):
-        for first, start, length in self.segments:
+        for first, start, length in self._placed():
             if first <= address and address + size <= first + length:
                 at = start + address - first
                 return int.from_bytes(self._sections["11"][at:at + size], "little")
@@ -140,18 +171,6 @@ class ModuleGraph:
             if kind == 0:
                 self.exported.add(index)
 
-    def _read_data_segments(self, body):
-        self.segments = []  # address, place in the section, size
-        count, at = read_leb(body, 0)
-        for _ in range(count):
-            flags, at = read_leb(body, at)
-            address = None
-            if flags == 0:
-                address, at = read_signed_leb(body, at + 1)
-                at += 1
-            size, at = read_leb(body, at)
-            self.segments.append((address, at, size))
-            at += size
 
     def _read_symbols(self, body):
         self._symbols = []
@@ -188,7 +207,7 @@ class ModuleGraph:
                     segment, at = read_leb(body, at)
                     offset, at = read_leb(body, at)
                     size, at = read_leb(body, at)
-                    if not flags & ABSOLUTE and segment < len(self.segments):
+                    if not flags & ABSOLUTE and segment < len(self.segments) and self.segments[segment][0] is not None:
                         address = self.segments[segment][0] + offset
                         self.data.append(DataSymbol(name, address, size))
                         node = ("address", address)
@@ -247,11 +266,9 @@ class ModuleGraph:
             target = self._target(kind, symbol, addend)
             if target is None:
                 continue
-            for address, start, size in self.segments:
-                if start <= offset < start + size:
-                    place = address + offset - start
-                    break
-            at = self.data_at(place)
+            place = next((address + offset - start for address, start, size in self._placed()
+                          if start <= offset < start + size), None)
+            at = None if place is None else self.data_at(place)
             if at is not None:
                 if target[0] == "data":
                     target = ("address", self._symbols[symbol][1] + addend)

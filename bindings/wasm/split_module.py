@@ -11,6 +11,8 @@ functions into the table. These are
 - kernels: what only kernels lead to that --first does not name. Relocations, which a third link keeps, tell what leads
   to what; nobody calls those kernels before their part is there (LaterKernels).
 
+Constants that only a part needs are in it, too; that is known where there are relocations.
+
 Each part ends in a custom section, the primary in "tandem.build", the others in "tandem.programs" and "tandem.kernels",
 which have the same text, by which JavaScript knows that they fit.
 
@@ -35,6 +37,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 from wasm_size import function_names, read_leb, sections  # noqa: E402
 
 import select_ops  # noqa: E402
+from module_constants import Constants, bytes_at, data_section, leb, signed_leb, zeroed  # noqa: E402
 from module_graph import ModuleGraph  # noqa: E402
 from op_codegen import selection  # noqa: E402
 
@@ -45,7 +48,7 @@ BUILD_SECTIONS = {"primary": "tandem.build", "programs": "tandem.programs", "ker
 # Ops whose kernels compute with the rows of another op: as HasUse of elementwise_rows.h and reduction_rows.cc have it.
 USERS_OF_ROWS = {"tf.AddV2": ("tf.AddN", "tf.BiasAdd", "tf.Cumsum"), "tf.Mul": ("tf.Cumprod", "tf.Einsum"),
                  "tf.Sum": ("tf.BiasAddGrad", "tf.Einsum")}
-CUSTOM, IMPORTS, EXPORTS, ELEMENTS = 0, 2, 7, 9
+CUSTOM, IMPORTS, EXPORTS, ELEMENTS, CODE, DATA = 0, 2, 7, 9, 10, 11
 # Kinds of imports and exports.
 FUNCTION, TABLE, MEMORY, GLOBAL = range(4)
 END, I32_CONST, REF_NULL = 0x0B, 0x41, 0xD0
@@ -60,24 +63,6 @@ def run(*command):
     if done.returncode:
         fail(f"{pathlib.Path(command[0]).name} failed: {(done.stderr + done.stdout)[:2000]}")
     return done.stdout
-
-
-def leb(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def signed_leb(value):
-    out = bytearray()
-    while value > 63:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def section(kind, body):
@@ -213,11 +198,15 @@ def names_of(module):
     return {name for _, name in function_names(dict(sections(module)).get("name", b""))}
 
 
+def exports_of_programs(options):
+    return set(re.findall(r"^[a-z]\w+", options.exports.read_text(encoding="utf-8"), re.M))
+
+
 def find_programs(options, linked):
     """The functions that go to the part of programs, sorted."""
     added = linked_symbols(options.map) - linked_symbols(options.map_without)
     split = added & names_of(linked)
-    exports = set(re.findall(r"^[a-z]\w+", options.exports.read_text(encoding="utf-8"), re.M))
+    exports = exports_of_programs(options)
     if not exports <= split:
         fail(f"what is exported for programs alone is used by the rest: {', '.join(sorted(exports - split))}")
     return sorted(split)
@@ -238,35 +227,61 @@ def serves(record, op, dtypes):
     return not record.dtypes & of_op or bool(record.dtypes & (of_op if dtypes is None else dtype_bits(dtypes)))
 
 
-def find_kernels(options, linked, programs):
-    """The functions that go to the part of kernels, sorted."""
-    ops = {op["name"]: op for op in json.loads(options.definitions.read_text(encoding="utf-8"))["ops"]}
-    selected = select_ops.read_list(options.first.read_text(encoding="utf-8"), ops)
+class Needs:
+    """What leads to what: which functions and constants only some of the module need."""
 
-    def is_first(record):
+    def __init__(self, options):
+        self.ops = {op["name"]: op for op in json.loads(options.definitions.read_text(encoding="utf-8"))["ops"]}
+        self.selected = select_ops.read_list(options.first.read_text(encoding="utf-8"), self.ops)
+        self.graph = graph = ModuleGraph(options.graph.read_bytes())
+        self.records = graph.records(self.ops)
+        if not self.records:
+            fail("expected tables of kernels in the module's data, got none")
+        programs = exports_of_programs(options)
+        without = [index for index in graph.exported if graph.names.get(index) not in programs]
+        # What the first part needs, that and programs, that and kernels, and all.
+        self.first = self._reached(without, self.is_first)
+        self.programs = self._reached(graph.exported, self.is_first)
+        self.kernels = self._reached(without, lambda _: True)
+        self.all = self._reached(graph.exported, lambda _: True)
+
+    def is_first(self, record):
         return record.dtypes is None or any(
-            name in selected and serves(record, ops[name], selected[name]) for name in users_of(record))
+            name in self.selected and serves(record, self.ops[name], self.selected[name]) for name in users_of(record))
 
-    graph = ModuleGraph(options.graph.read_bytes())
-    records = graph.records(ops)
-    if not records:
-        fail("expected tables of kernels in the module's data, got none")
-    reached, _ = graph.reached(graph.exported, records, is_first)
-    # Functions of several files may have the same name.
-    kept = {graph.names[index] for index in reached}
-    later = {name for index, name in graph.names.items() if index in graph.sizes} - kept
-    return sorted((later & names_of(linked)) - set(programs))
+    def _reached(self, roots, is_wanted):
+        return self.graph.reached(roots, self.records, is_wanted)
+
+    def functions_of_kernels(self, linked, programs):
+        """The functions that go to the part of kernels, sorted."""
+        # Functions of several files may have the same name, and some of the linker's own none.
+        kept = {self.graph.names.get(index) for index in self.programs[0]}
+        later = {name for index, name in self.graph.names.items() if index in self.graph.sizes} - kept
+        return sorted((later & names_of(linked)) - set(programs))
+
+    def constants(self):
+        """Of each part, the ranges of constants that the first part does without, some of both."""
+        constants = Constants(self.graph)
+        first = self.first[1]
+        return {"programs": constants.moved(self.programs[1], first),
+                "kernels": constants.moved(self.kernels[1] | (self.all[1] - self.programs[1]), first)}
 
 
-def check_calls(graph, split):
+def check_calls(calls, split):
     """Nothing but functions of the secondary may call one of them."""
     split = set(split)
-    calls = re.findall(r'"(.+)" -> "(.+)"; // call', graph)
-    if not calls:
-        fail("expected a call graph, got none: this wasm-opt prints it otherwise")
     wrong = sorted(f"{caller} calls {callee}" for caller, callee in calls if callee in split and caller not in split)
     if wrong:
         fail(f"the primary would call the secondary: {'; '.join(wrong)}")
+
+
+def only_called_within(calls, functions):
+    """Those of the functions that nothing but them calls, sorted. Some that only unused functions of the rest call, which
+    share the name of a used one, stay there with these."""
+    kept = set(functions)
+    while called := {callee for caller, callee in calls if callee in kept and caller not in kept}:
+        kept -= called
+    return sorted(kept)
 
 
 class Splitter:
@@ -279,8 +294,13 @@ class Splitter:
         self.placeholders = "--placeholder-namespace=placeholder" if options.threads else "--no-placeholders"
         self.parts = {}
 
-    def check(self, module, split):
-        check_calls(run(self.bin / "wasm-opt", *self.features, module, "--print-call-graph"), split)
+    def calls(self, module):
+        """(caller, callee) of each direct call."""
+        graph = run(self.bin / "wasm-opt", *self.features, module, "--print-call-graph")
+        calls = re.findall(r'"(.+)" -> "(.+)"; // call', graph)
+        if not calls:
+            fail("expected a call graph, got none: this wasm-opt prints it otherwise")
+        return calls
 
     def split(self, module, functions, part):
         """The module without the functions, which become the part."""
@@ -295,12 +315,26 @@ class Splitter:
                                  for name, body in sections(rest.read_bytes())))
         return rest
 
+    def move_constants(self, primary, ranges):
+        """Takes ranges of constants, by the part that needs them, away from the primary."""
+        module = primary.read_bytes()
+        for part, moved in ranges.items():
+            path = self.parts[part]
+            whole = list(sections(path.read_bytes()))
+            behind = next(i for i, (name, _) in enumerate(whole) if name == str(CODE)) + 1
+            pieces = data_section(bytes_at(module, moved))
+            path.write_bytes(rebuilt([*whole[:behind], (str(DATA), pieces), *whole[behind:]]))
+        parts = dict(sections(module))
+        zeros = zeroed(parts, [each for moved in ranges.values() for each in moved])
+        primary.write_bytes(rebuilt((name, zeros if name == str(DATA) else body) for name, body in sections(module)))
+
     def finish(self, primary):
         """The parts' bytes by name."""
         self.parts["primary"] = primary
         for path in self.parts.values():
+            # Without names, which are those of segments, too, of which there may be others now.
             path.write_bytes(rebuilt((name, without_nulls(body) if name == str(ELEMENTS) else body)
-                                     for name, body in sections(path.read_bytes())))
+                                     for name, body in sections(path.read_bytes()) if name != "name"))
             run(self.bin / "wasm-opt", *self.features, *OPTIMISE, path, "-o", path)
         return {part: path.read_bytes() for part, path in self.parts.items()}
 
@@ -317,10 +351,14 @@ def main():
     programs = find_programs(options, linked)
     with tempfile.TemporaryDirectory() as folder:
         splitter = Splitter(options, folder)
-        splitter.check(options.linked, programs)
+        calls = splitter.calls(options.linked)
+        check_calls(calls, programs)
         rest = splitter.split(options.linked, programs, "programs")
         if options.kernels:
-            rest = splitter.split(rest, find_kernels(options, linked, programs), "kernels")
+            needs = Needs(options)
+            kernels = only_called_within(calls, needs.functions_of_kernels(linked, programs))
+            rest = splitter.split(rest, kernels, "kernels")
+            splitter.move_constants(rest, needs.constants())
         public = {name for name, _, _ in read_exports(dict(sections(linked))[str(EXPORTS)])}
         modules = with_short_names(splitter.finish(rest), public)
     build = hashlib.sha256(b"".join(modules[part] for part in sorted(modules))).hexdigest()[:16]

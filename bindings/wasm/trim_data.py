@@ -18,6 +18,7 @@ import json
 import pathlib
 import re
 
+from module_constants import Constants
 from module_graph import ModuleGraph
 from split_module import (ELEMENTS, FEATURES, OPTIMISE, USERS_OF_ROWS, element_segments, fail, rebuilt, run, users_of,
                           without_nulls)
@@ -84,28 +85,6 @@ class Slots:
                 seen.add(slot)
                 rest.extend(needs[slot])
         return seen
-
-
-class Constants:
-    """Ranges of the module's constants, [address, size] each."""
-
-    def __init__(self, graph):
-        self.graph = graph
-        # The first segment is that of constants; what comes behind it, variables, stays as it is.
-        self.first, _, size = graph.segments[0]
-        self.end = self.first + size
-
-    def ranges(self, numbers):
-        """Those of symbols, in order; what touches or overlaps is one."""
-        ranges = []
-        for address, end in sorted((symbol.address, symbol.address + symbol.size)
-                                   for symbol in (self.graph.data[number] for number in numbers)
-                                   if symbol.size and self.first <= symbol.address < self.end):
-            if ranges and address <= ranges[-1][1]:
-                ranges[-1][1] = max(ranges[-1][1], end)
-            else:
-                ranges.append([address, end])
-        return [[address, end - address] for address, end in ranges]
 
 
 def symbols_of_definitions(graph, slots, definitions):
