@@ -77,7 +77,7 @@ TEST_F(CudaTimesTest, TR1_WithoutATraceThereAreNoEvents) {
 }
 
 TEST_F(CudaTimesTest, ACommandThatCannotBeTimedIsExecuted) {
-  const auto add = MakeAdd();
+  auto add = MakeAdd();
   const gpu::BufferId x = MakeBuffer({1});
   const gpu::BufferId y = MakeBuffer({0});
   rt_->host().StartTracing();
@@ -87,6 +87,7 @@ TEST_F(CudaTimesTest, ACommandThatCannotBeTimedIsExecuted) {
   ASSERT_TRUE(Add(*add, y, x, 1, 1).ok());
   EXPECT_TRUE(DeviceEvents().empty());
   ExpectRead(x, {3});
+  add.reset();
   queue_.reset();
   EXPECT_EQ(cuda_.calls["cuEventDestroy"] + 1, cuda_.calls["cuEventCreate"]) << "but for the one that was refused";
 }
