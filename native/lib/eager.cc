@@ -112,11 +112,19 @@ Tensor Runtime::Wrap(DType dtype, std::span<const std::byte> bytes, const Tensor
 }
 
 Tensor Runtime::FromDlpack(DLManagedTensorVersioned* managed, std::source_location where) {
-  return FromCore(tandem::FromDlpack(managed, host().device(), host().allocator()), where);
+  return FromDlpack(managed, kDlpackDefaultStream, where);
 }
 
 Tensor Runtime::FromDlpack(DLManagedTensor* managed, std::source_location where) {
-  return FromCore(tandem::FromDlpack(managed, host().device(), host().allocator()), where);
+  return FromDlpack(managed, kDlpackDefaultStream, where);
+}
+
+Tensor Runtime::FromDlpack(DLManagedTensorVersioned* managed, int64_t stream, std::source_location where) {
+  return FromCore(tandem::FromDlpack(core(), managed, stream), where);
+}
+
+Tensor Runtime::FromDlpack(DLManagedTensor* managed, int64_t stream, std::source_location where) {
+  return FromCore(tandem::FromDlpack(core(), managed, stream), where);
 }
 
 Tensor Runtime::Execute(std::string_view op, std::initializer_list<Operand*> operands, const OpAttrsRef& attrs,
