@@ -32,8 +32,8 @@ describe('tandem-rt in a stranger\'s project', function () {
         expectComputed(page, { threaded: isolated });
         expectComputed(worker, { threaded: isolated });
         const modules = new Set(requests.filter((path) => path.endsWith('.wasm')));
-        expect(modules, 'the threaded module or the single-threaded one, never both, and its code of programs')
-          .to.have.property('size', 2);
+        expect(modules, 'the threaded module or the single-threaded one, never both, and its parts')
+          .to.have.property('size', 3);
       });
     }
   }
