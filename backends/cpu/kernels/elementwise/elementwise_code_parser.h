@@ -98,7 +98,8 @@ struct Constants {
 };
 
 // The functions of elementary.wgsl that vectors have instructions for, as the rows compute them. pmin and pmax are
-// WebAssembly's; without(x, mask) is 0 where the mask is set, else x; here bits may be taken of numbers and masks alike.
+// WebAssembly's; without(x, mask) is 0 where the mask is set, else x; here bits may be taken of numbers and masks
+// alike.
 struct Function {
   std::string_view name;
   std::string_view text;
