@@ -74,7 +74,7 @@ void PendingOp::Advance() {
   if (!planned_) {
     if (Status status = PlanLate(); !status.ok()) return Fail(Tell(status));
   }
-  if (plan_.kernel != nullptr && op_->HasArgumentElsewhere(args_.span())) {
+  if (plan_.kernel != nullptr && op_->HasArgumentElsewhere(exec(), args_.span())) {
     if (Status status = op_->CheckPlaces(exec(), args_.span()); !status.ok()) return Fail(Tell(status));
     op_->MoveHere(exec(), args_.span());
     if (AsyncValue* missing = NextDependency()) return WaitFor(missing);

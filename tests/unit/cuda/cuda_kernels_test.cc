@@ -82,10 +82,7 @@ constexpr Exception kExceptions[] = {
     {"tf.StringSplit", "strings, which are on the host"},
     {"tf.StringSplitV2", "strings, which are on the host"},
     {"tf.StringToHashBucketFast", "strings, which are on the host"},
-    {"tf.Unique", "the shape of the result depends on the data"},
-    {"tf.UniqueV2", "the shape of the result depends on the data"},
     {"tf.UpperBound", "for every dtype, 64 bits among them, which shaders lack"},
-    {"tf.Where", "the shape of the result depends on the data"},
     {"tf._FusedDepthwiseConv2dNative", "only programs call it, and on GPUs they run the ops one by one"},
 };
 
