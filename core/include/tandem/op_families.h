@@ -35,7 +35,7 @@
       of_host(Sparse)       /* sparse and ragged tensors as their parts */ \
       of_host(Test)         /* test.*: small, and used by documentation */ \
       of_host(Text)         /* StringSplitV2, StringNGrams, ... */         \
-      of_host(Volume)       /* Conv3D, MaxPool3D, AvgPool3D, gradients */
+      of_all(Volume)        /* Conv3D, MaxPool3D, AvgPool3D, gradients */
 
 namespace tandem {
 
