@@ -58,6 +58,19 @@ function digits() {
   ] });
 }
 
+/** The network that TensorFlow.js's own tutorial trains to read digits. */
+function convnet() {
+  const kernelInitializer = 'varianceScaling';
+  return layers.sequential({ layers: [
+    conv2d({ inputShape: [28, 28, 1], filters: 8, kernelSize: 5, activation: 'relu', kernelInitializer }),
+    layers.layers.maxPooling2d({ poolSize: 2, strides: 2 }),
+    conv2d({ filters: 16, kernelSize: 5, activation: 'relu', kernelInitializer }),
+    layers.layers.maxPooling2d({ poolSize: 2, strides: 2 }),
+    layers.layers.flatten(),
+    dense({ units: 10, activation: 'softmax', kernelInitializer }),
+  ] });
+}
+
 function perceptron() {
   return layers.sequential({ layers: [
     dense({ inputShape: [784], units: 256, activation: 'relu' }),
@@ -90,46 +103,61 @@ async function training(make, shape, { optimizer = 'adam' } = {}) {
 export const scenarios = {
   'MobileNetV2 224, inference': () => inference(() => mobileNetV2(224), [1, 224, 224, 3]),
   'digits, inference of 32': () => inference(digits, [32, 28, 28, 1]),
+  'convnet, inference of 64': () => inference(convnet, [64, 28, 28, 1]),
   'perceptron, inference of 64': () => inference(perceptron, [64, 784]),
   'digits, training step of 32': () => training(digits, [32, 28, 28, 1]),
+  'convnet, training step of 64': () => training(convnet, [64, 28, 28, 1]),
   'perceptron, training step of 64': () => training(perceptron, [64, 784]),
   'MobileNetV2 96, training step of 4': () => training(() => mobileNetV2(96), [4, 96, 96, 3]),
 };
 
+// A small network takes part for so long at least, so that JavaScript is as compiled as in a program that goes on.
+const LEAST_MS = 1500;
+
+async function timeOf(run) {
+  const begin = performance.now();
+  await run();
+  return performance.now() - begin;
+}
+
+/** The backends that can, each with what it runs and the time of its first run. */
+async function begun(name, make, backends, say) {
+  const begun = [];
+  for (const backend of backends) {
+    await tf.setBackend(backend);
+    try {
+      const run = await make();
+      begun.push({ backend, run, first: await timeOf(run), times: [] });
+    } catch (error) {
+      say(`${name}: ${backend} cannot: ${error.message.split('\n')[0].slice(0, 120)}`);
+    }
+  }
+  return begun;
+}
+
 /**
- * The first and the best time of each backend, in ms; undefined of what a backend cannot do.
+ * The first, the best and the median time of each backend, in ms, of those that can.
  * @param {{ backends: string[], rounds: number, only?: string, say: (line: string) => void }} options
  */
 export async function measure({ backends, rounds, only, say }) {
   const results = {};
   for (const [name, make] of Object.entries(scenarios)) {
     if (only !== undefined && !name.includes(only)) continue;
-    const runs = {};
-    const times = {};
-    for (const backend of backends) {
-      await tf.setBackend(backend);
-      try {
-        runs[backend] = await make();
-        const begin = performance.now();
-        await runs[backend]();
-        times[backend] = { first: performance.now() - begin, best: Infinity };
-      } catch (error) {
-        say(`${name}: ${backend} cannot: ${error.message.split('\n')[0].slice(0, 120)}`);
-        delete runs[backend];
-      }
-    }
-    for (let round = 0; round < rounds; ++round) {
-      for (const backend of Object.keys(runs)) {
+    const each = await begun(name, make, backends, say);
+    const begin = performance.now();
+    for (let round = 0; round < rounds || performance.now() - begin < LEAST_MS * each.length; ++round) {
+      for (const { backend, run, times } of each) {
         await tf.setBackend(backend);
-        const begin = performance.now();
-        await runs[backend]();
-        times[backend].best = Math.min(times[backend].best, performance.now() - begin);
+        times.push(await timeOf(run));
       }
     }
-    results[name] = times;
+    results[name] = Object.fromEntries(each.map(({ backend, first, times }) => {
+      times.sort((a, b) => a - b);
+      return [backend, { first, best: times[0], median: times[times.length >> 1] }];
+    }));
     const ms = (value) => value.toFixed(value < 10 ? 2 : 1);
-    say(`${name}: ${Object.entries(times).map(([backend, { best, first }]) =>
-      `${backend} ${ms(best)} (first ${ms(first)})`).join(', ')}`);
+    say(`${name}: ${Object.entries(results[name]).map(([backend, { best, first, median }]) =>
+      `${backend} ${ms(best)}, median ${ms(median)} (first ${ms(first)})`).join('; ')}`);
   }
   return results;
 }

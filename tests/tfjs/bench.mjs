@@ -98,7 +98,7 @@ async function measureFirstCalls(names, call) {
     for (let round = 0; round < rounds; ++round) {
       for (const backend of backends) {
         const { backend: ready, call: first } = await call('measureFirst', { name, backend });
-        const best = times[backend] ??= { backend: Infinity, first: Infinity, best: Infinity };
+        const best = times[backend] ??= { backend: Infinity, first: Infinity };
         Object.assign(best, { backend: Math.min(best.backend, ready), first: Math.min(best.first, first) });
       }
     }
@@ -110,13 +110,11 @@ async function measureFirstCalls(names, call) {
 
 function printRatios(results) {
   for (const [name, { [backends[0]]: own, ...others }] of Object.entries(results)) {
-    const ratio = (which) => {
-      const best = Math.min(...Object.values(others).map((each) => each[which]));
-      return own === undefined || !Number.isFinite(best) ? undefined : (own[which] / best).toFixed(2);
-    };
-    const [best, first] = [ratio('best'), ratio('first')];
-    if (first === undefined) continue;
-    console.log(`${name}: ${backends[0]} takes of the better other ${best === undefined ? '' : `${best}, `}at first ${first}`);
+    const parts = ['best', 'median', 'first'].flatMap((which) => {
+      const least = Math.min(...Object.values(others).map((each) => each[which]));
+      return own?.[which] > 0 && Number.isFinite(least) ? [`${which} ${(own[which] / least).toFixed(2)}`] : [];
+    });
+    if (parts.length > 0) console.log(`${name}: ${backends[0]} takes of the better other: ${parts.join(', ')}`);
   }
 }
 
@@ -125,8 +123,8 @@ if (options.process !== undefined) {
   process.exit(0);
 }
 await mkdir(out, { recursive: true });
-const names = ['MobileNetV2 224, inference', 'digits, inference of 32', 'perceptron, inference of 64',
-  'perceptron, training step of 64'].filter((name) => name.includes(options.only ?? ''));
+const names = ['MobileNetV2 224, inference', 'digits, inference of 32', 'convnet, inference of 64',
+  'perceptron, inference of 64', 'perceptron, training step of 64'].filter((name) => name.includes(options.only ?? ''));
 printRatios(await (options.browser ? inChromium : inNode)((call) => (
   options.first ? measureFirstCalls(names, call) : call('measure', { backends, rounds, only: options.only }))));
 process.exit(0);

@@ -32,6 +32,8 @@ interface Waiter {
 
 // How long an engine may compute before other events of the page get their turn.
 const SLICE_MS = 8;
+// How long workers may take before they are asked whether they have anything to do, which a thread waits for.
+const PATIENCE_MS = 100;
 
 /** Runs an engine's tasks and hands its events on. One for each engine. */
 export class Events implements EventSink {
@@ -66,6 +68,13 @@ export class Events implements EventSink {
       this.engine.trap(error);
     }
   };
+
+  /** Computes for a moment, without the event loop, what is queued; nothing where workers do that. */
+  computeSlice(): void {
+    if (this.engine.hasWorkers) return;
+    this.engine.runTasks(SLICE_MS);
+    this.take();
+  }
 
   /** Takes the events that have come, and tells who waits for them. */
   take(): void {
@@ -138,18 +147,21 @@ export class Events implements EventSink {
   // Until the tensor is there, or workers have nothing to do any more and have told nothing: false then.
   private waitForWorkers(tensor: Handle): boolean {
     const { engine } = this;
+    const askAt = performance.now() + PATIENCE_MS;
+    let asked: number | undefined;
     let settled = false;
     const settle = (): void => {
       settled = true;
     };
-    this.expect((id) => engine.askSettled(id), { resolve: settle, reject: settle });
-    const before = this.told;
     while (engine.state(tensor) === 'pending') {
       this.take();
       this.goOnIfShort();
-      if (!settled) platform.pause();
-      else if (this.told === before + 1) return engine.state(tensor) !== 'pending';
-      else return true;
+      if (settled) return this.told !== asked! + 1 || engine.state(tensor) !== 'pending';
+      if (asked === undefined && performance.now() >= askAt) {
+        this.expect((id) => engine.askSettled(id), { resolve: settle, reject: settle });
+        asked = this.told;
+      }
+      platform.pause();
     }
     return true;
   }

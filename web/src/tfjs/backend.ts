@@ -169,6 +169,8 @@ export class TandemBackend extends KernelBackend {
     const entry = this.data.get(dataId);
     if (entry.values !== undefined) return entry.values.slice() as Values;
     const tensor = (entry.tensor ?? entry.host)!;
+    // A small network is computed by then, as others compute it; a large one lets the page have its turns.
+    if (this.isSync && tensor.state === 'pending') tensor.engine.events.computeSlice();
     if (entry.dtype === 'string') return tensor.bytes();
     const values = await tensor.data() as Values;
     if (!this.isSync && bytesOf(values) <= MOST_KEPT_BYTES) entry.values = values.slice() as Values;

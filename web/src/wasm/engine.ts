@@ -28,6 +28,16 @@ import type { WasmGpu } from './webgpu_source.js';
 const MAX_LOCATIONS = 10_000;
 const MAX_LOCATION_LENGTH = 1024;
 
+// As a list of small integers, where they are such, which engines of JavaScript keep apart from other numbers.
+function integersAt(f64: Float64Array, first: number, count: number): number[] {
+  const list: number[] = [];
+  for (let i = first; i < first + count; ++i) {
+    const value = f64[i]!;
+    list.push((value | 0) === value ? value | 0 : value);
+  }
+  return list;
+}
+
 const failClosed = (): never => {
   throw new Error('the module is closed');
 };
@@ -48,7 +58,8 @@ export class WasmEngine extends Engine {
   private tensorRelease: (tensor: number) => number;
   private readonly names = new Map<string, number>();
   private locations = new Map<string, number>();
-  private instance: WasmInstance | undefined;
+  /** Undefined once it is closed. */
+  instance: WasmInstance | undefined;
   private programs: Promise<void> | undefined;
 
   constructor(private readonly files: Files, instance: WasmInstance, options: EngineOptions) {
@@ -394,7 +405,7 @@ export class WasmEngine extends Engine {
         state: STATES[u32[(at + DescriptionLayout.state) >>> 2]!]!,
         dtype: this.dtypeAt(at),
         // -1, which is not known, is larger, too.
-        shape: rank > MAX_RANK ? undefined : Array.from(f64.subarray(first, first + rank)),
+        shape: rank > MAX_RANK ? undefined : integersAt(f64, first, rank),
         place: u32[(at + DescriptionLayout.data) >>> 2]!,
       };
     });

@@ -47,6 +47,22 @@ describe('a process of Node', () => {
     `)).to.equal('500\n');
   });
 
+  it('starts no threads for what it reads at once (AV-7)', async () => {
+    expect(await output(`(async () => {
+      const { createRuntime, fusedMatMul, softmax } = await import('tandem-rt');
+      const rt = await createRuntime({ threads: 2 });
+      const x = rt.fill([64, 784], 1);
+      const w = rt.fill([784, 256], 1);
+      const bias = rt.fill([256], 1);
+      let started = 0;
+      process.on('worker', () => ++started);
+      const layer = () => softmax(fusedMatMul(x, w, [bias], { fusedOps: ['BiasAdd', 'Relu'] }));
+      for (let i = 0; i < 100; ++i) layer().dataSync();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      console.log(rt.capabilities.threads, started);
+    })()`, [])).to.equal('2 0\n');
+  });
+
   it('may require the package, where Node allows that of modules', async function () {
     const [major, minor] = process.versions.node.split('.').map(Number);
     if (major < 20 || (major === 20 && minor < 19)) this.skip();

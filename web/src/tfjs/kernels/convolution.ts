@@ -11,7 +11,7 @@ import { kernel } from '../kernel.js';
 import type { Call } from '../kernel.js';
 import { activated, fusedOf } from './activation.js';
 import type { Activation } from './activation.js';
-import { attributesOf, impliedOf, padded, unpadded, windows2D, windows3D } from './windows.js';
+import { attributesOf, impliedOf, padded, remembered, unpadded, windows2D, windows3D } from './windows.js';
 import type { Pad, Rounding } from './windows.js';
 
 interface Inputs {
@@ -27,11 +27,18 @@ interface Attrs {
   dimRoundingMode?: Rounding;
 }
 
-function plan(shape: readonly number[], filter: readonly number[], attrs: Attrs) {
-  const channelsFirst = attrs.dataFormat === 'NCHW' ? attrs.dataFormat : undefined;
-  const windows = windows2D(shape, filter.slice(0, 2), attrs.strides, attrs.dilations ?? 1, attrs.pad,
-    attrs.dimRoundingMode, channelsFirst ? 2 : 1);
+const planOf = remembered((
+  shape: readonly number[], filter: readonly number[], strides: number | number[], dilations: number | number[], pad: Pad,
+  rounding: Rounding, dataFormat: 'NHWC' | 'NCHW' | undefined,
+) => {
+  const channelsFirst = dataFormat === 'NCHW' ? dataFormat : undefined;
+  const windows = windows2D(
+    shape, filter.slice(0, 2), strides, dilations, pad, rounding, channelsFirst ? 2 : 1);
   return attributesOf(windows, channelsFirst);
+});
+
+function plan(shape: readonly number[], filter: readonly number[], attrs: Attrs): ReturnType<typeof planOf> {
+  return planOf(shape, filter, attrs.strides, attrs.dilations ?? 1, attrs.pad, attrs.dimRoundingMode, attrs.dataFormat);
 }
 
 export const Conv2D = /* @__PURE__ */ kernel<Inputs, Attrs>('Conv2D', (call) => {

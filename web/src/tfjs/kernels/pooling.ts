@@ -9,7 +9,7 @@ import type { Tensor } from 'tandem-rt';
 
 import { kernel, sizeOf } from '../kernel.js';
 import type { Call } from '../kernel.js';
-import { attributesOf, impliedOf, padded, spread, unpadded, windows2D, windows3D } from './windows.js';
+import { attributesOf, impliedOf, padded, remembered, spread, unpadded, windows2D, windows3D } from './windows.js';
 import type { Pad, Pads, Rounding, Windows } from './windows.js';
 
 interface X {
@@ -59,7 +59,12 @@ function windowsOn({ shape }: TensorInfo, { dimRoundingMode, filterSize, pad, st
   return windows2D(shape, filterSize, strides, 1, pad, dimRoundingMode);
 }
 
-const plan2D = (info: TensorInfo, attrs: Attrs): Plan<never> => planOf(windowsOn(info, attrs), info.shape.slice(1, 3));
+const planOn = remembered((
+  shape: readonly number[], filterSize: number | number[], strides: number | number[], pad: Pad, rounding: Rounding,
+): Plan<never> => planOf(windows2D(shape, filterSize, strides, 1, pad, rounding), shape.slice(1, 3)));
+
+const plan2D = ({ shape }: TensorInfo, { dimRoundingMode, filterSize, pad, strides }: Attrs): Plan<never> => (
+  planOn(shape, filterSize, strides, pad, dimRoundingMode));
 
 function plan3D({ shape }: TensorInfo, { dataFormat, dimRoundingMode, filterSize, pad, strides }: Attrs): Plan<'NCDHW'> {
   const first = dataFormat === 'NCDHW' ? 2 : 1;

@@ -86,6 +86,41 @@ export function windows3D(
   return windowsOf(inSizes, sizes, strides, dilations, type, [front, top, left], [outDepth, outHeight, outWidth]);
 }
 
+// Of a function that is remembered; a network has some tens.
+const MOST_KEPT = 64;
+
+function isSame(a: unknown, b: unknown): boolean {
+  // Of what else may change, nothing is known.
+  if (!Array.isArray(a) || !Array.isArray(b)) return typeof a !== 'object' && a === b;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; ++i) if (!isSame(a[i], b[i])) return false;
+  return true;
+}
+
+const copyOf = (value: unknown): unknown => (Array.isArray(value) ? value.map(copyOf) : value);
+
+/**
+ * `make`, a function of numbers, texts and lists of them alone, which gives again what it gave for the same: a network
+ * calls with the same again and again, in the same order, and finding out where windows are takes longer than a small op.
+ * What it gives is not to be changed.
+ */
+export function remembered<Given extends unknown[], Made>(make: (...given: Given) => Made): (...given: Given) => Made {
+  const kept: { readonly given: unknown; readonly made: Made }[] = [];
+  let next = 0;
+  return (...given) => {
+    for (let i = 0; i < kept.length; ++i) {
+      const at = (next + i) % kept.length;
+      if (!isSame(kept[at]!.given, given)) continue;
+      next = at + 1;
+      return kept[at]!.made;
+    }
+    const made = make(...given);
+    if (kept.length >= MOST_KEPT) kept.length = 0;
+    next = kept.push({ given: copyOf(given), made });
+    return made;
+  };
+}
+
 /** Numbers for the dimensions of images, and what they are for batch and channels, in the order of the format. */
 export function spread<T>(isChannelsFirst: boolean, values: readonly T[], other: T): T[] {
   return isChannelsFirst ? [other, other, ...values] : [other, ...values, other];
