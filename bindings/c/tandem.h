@@ -316,8 +316,8 @@ TANDEM_C_API tandem_status* tandem_tensor_wrap(tandem_runtime* runtime, tandem_d
 // A tensor of another library, by DLPack 1.x, whose header is dlpack.h of any maker: over the memory of `managed`,
 // which nobody may write to until its deleter is called, exactly once and on any thread; at once if this function fails
 // for another reason than a null argument, or if it copied. It copies elements that are not row-major without gaps or
-// not aligned to their size, and bools of other bytes than 0 and 1. Memory of the CPU alone (pinned memory is), one
-// lane.
+// not aligned to their size, and bools of other bytes than 0 and 1. One lane. Memory of the CPU (pinned memory is), or
+// of a device that a handler of the runtime is for, as tandem_tensor_from_device_dlpack takes it with the stream 1.
 TANDEM_C_API tandem_status* tandem_tensor_from_dlpack(tandem_runtime* runtime, struct DLManagedTensorVersioned* managed,
                                                       tandem_tensor** tensor);
 // The same for the form before DLPack 1.0.
@@ -332,6 +332,23 @@ TANDEM_C_API tandem_status* tandem_tensor_to_dlpack(const tandem_tensor* tensor,
 // The same in the form before DLPack 1.0, which cannot say that the memory is read-only.
 TANDEM_C_API tandem_status* tandem_tensor_to_unversioned_dlpack(const tandem_tensor* tensor,
                                                                 struct DLManagedTensor** managed);
+// DLPack for memory of devices, which is that of CUDA devices. A stream is what `stream` of Python's __dlpack__ is: of
+// CUDA its handle, where 1 is the legacy default stream and 2 that of the thread; -1 for none, where the caller has
+// seen to it that nobody needs to wait.
+//
+// A tensor over memory whose content is what `stream` has been given so far; the deleter is called when the device has
+// done all that was issued while somebody had the tensor. On a device elements must be row-major without gaps, and are
+// no bools; those that are not aligned to 16 bytes are copied.
+TANDEM_C_API tandem_status* tandem_tensor_from_device_dlpack(tandem_runtime* runtime,
+                                                             struct DLManagedTensorVersioned* managed, int64_t stream,
+                                                             tandem_tensor** tensor);
+// Waits until the tensor has come, then gives its elements where they are, on the host or on a device, without copying:
+// what is issued to `stream` from now on sees them. The stream lives until the deleter is called.
+TANDEM_C_API tandem_status* tandem_tensor_to_device_dlpack(const tandem_tensor* tensor, int64_t stream,
+                                                           struct DLManagedTensorVersioned** managed);
+// The stream that a device executes its calls in, to be given to who makes tensors for it; -1 of the CPU.
+// TANDEM_UNIMPLEMENTED for devices whose memory others cannot use.
+TANDEM_C_API tandem_status* tandem_device_stream(tandem_runtime* runtime, const char* device, int64_t* stream);
 // Another reference to the same tensor; the data is shared.
 TANDEM_C_API tandem_status* tandem_tensor_copy(const tandem_tensor* tensor, tandem_tensor** copy);
 TANDEM_C_API void tandem_tensor_release(tandem_tensor* tensor);

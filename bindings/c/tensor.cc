@@ -61,11 +61,11 @@ StatusOr<const Tensor*> AwaitDense(Running& runtime, const tandem_tensor& tensor
 }
 
 template <typename Managed>
-tandem_status* Import(tandem_runtime* runtime, Managed* managed, tandem_tensor** tensor) {
+tandem_status* Import(tandem_runtime* runtime, Managed* managed, int64_t stream, tandem_tensor** tensor) {
   if (tensor == nullptr) return WrongArgument("expected a place for the tensor, got null");
   *tensor = nullptr;
   TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
-  return GiveMade(*runtime, *rt, FromDlpack(managed, rt->host().device(), rt->host().allocator()), tensor);
+  return GiveMade(*runtime, *rt, FromDlpack(rt->core, managed, stream), tensor);
 }
 
 template <typename Managed>
@@ -153,12 +153,12 @@ tandem_status* tandem_tensor_wrap(tandem_runtime* runtime, tandem_dtype dtype, c
 
 tandem_status* tandem_tensor_from_dlpack(tandem_runtime* runtime, DLManagedTensorVersioned* managed,
                                          tandem_tensor** tensor) {
-  return Import(runtime, managed, tensor);
+  return Import(runtime, managed, tandem::kDlpackDefaultStream, tensor);
 }
 
 tandem_status* tandem_tensor_from_unversioned_dlpack(tandem_runtime* runtime, DLManagedTensor* managed,
                                                      tandem_tensor** tensor) {
-  return Import(runtime, managed, tensor);
+  return Import(runtime, managed, tandem::kDlpackDefaultStream, tensor);
 }
 
 tandem_status* tandem_tensor_to_dlpack(const tandem_tensor* tensor, DLManagedTensorVersioned** managed) {
@@ -167,6 +167,37 @@ tandem_status* tandem_tensor_to_dlpack(const tandem_tensor* tensor, DLManagedTen
 
 tandem_status* tandem_tensor_to_unversioned_dlpack(const tandem_tensor* tensor, DLManagedTensor** managed) {
   return Export(tensor, &tandem::ToUnversionedDlpack, managed);
+}
+
+tandem_status* tandem_tensor_from_device_dlpack(tandem_runtime* runtime, DLManagedTensorVersioned* managed,
+                                                int64_t stream, tandem_tensor** tensor) {
+  return Import(runtime, managed, stream, tensor);
+}
+
+tandem_status* tandem_tensor_to_device_dlpack(const tandem_tensor* tensor, int64_t stream,
+                                              DLManagedTensorVersioned** managed) {
+  if (managed == nullptr) return WrongArgument("expected a place for the tensor of DLPack, got null");
+  *managed = nullptr;
+  TANDEM_C_FIND_RUNTIME(rt, tensor, "tensor");
+  TANDEM_C_RETURN_IF_ERROR(AwaitValue(*rt, tensor->handle.value().value(), TANDEM_FOREVER));
+  const auto given = tandem::ToDlpack(rt->core, tensor->handle.tensor(), stream);
+  if (!given.ok()) return ToC(given.status());
+  *managed = *given;
+  return nullptr;
+}
+
+tandem_status* tandem_device_stream(tandem_runtime* runtime, const char* device, int64_t* stream) {
+  if (device == nullptr || stream == nullptr) return WrongArgument("expected a device and a place, got null");
+  *stream = tandem::kDlpackNoStream;
+  TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
+  const auto handler = FindDevice(*rt, device);
+  if (!handler.ok()) return ToC(handler.status());
+  const tandem::Device* const place = (*handler)->device();
+  if (place == nullptr) return WrongArgument("expected a device with memory, got ", device);
+  const auto found = tandem::FindDlpackStream(rt->core, *place);
+  if (!found.ok()) return ToC(found.status());
+  *stream = *found;
+  return nullptr;
 }
 
 tandem_status* tandem_tensor_copy(const tandem_tensor* tensor, tandem_tensor** copy) {

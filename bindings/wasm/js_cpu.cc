@@ -8,6 +8,6 @@
 
 namespace tandem::js {
 
-void EnableProgramFusion(tandem_js& js) { tandem::EnableProgramFusion(*js.running().cpu); }
+void EnableProgramFusion(tandem_js& js) { tandem::EnableProgramFusion(*js.running().cpu, &tandem_js_run_code); }
 
 }  // namespace tandem::js

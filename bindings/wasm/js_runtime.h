@@ -18,6 +18,9 @@
 
 // What tandem_js.h calls `wake()`.
 extern "C" void tandem_js_wake(void);
+// A tandem::CodeRunner.
+extern "C" bool tandem_js_run_code(uint32_t id, const uint8_t* code, uint32_t size, const void* const* operands,
+                                   uint32_t n);
 
 namespace tandem::js {
 

@@ -119,7 +119,7 @@ std::string_view View(const char* text) { return text == nullptr ? std::string_v
 }  // namespace
 
 void EnableProgramFusion(tandem_js& js) {
-  tandem::EnableProgramFusion(*js.running().cpu);
+  tandem::EnableProgramFusion(*js.running().cpu, &tandem_js_run_code);
   if (js.device != nullptr) shader::EnableProgramFusion(DeviceOf(&js).handler());
 }
 

@@ -12,6 +12,26 @@ addToLibrary({
   // On that thread only.
   tandem_execute_batch: (...args) => Module['onTandemExecute']?.(...args),
 
+  // Loops that programs have made, on the thread that calls it: each thread has instances of its own, by their numbers.
+  $tandemLoops: '=new Map()',
+  tandem_run_code__deps: ['$tandemLoops'],
+  tandem_run_code: (id, code, size, operands, n) => {
+    let loop = tandemLoops.get(id);
+    if (loop === undefined) {
+      try {
+        // A copy, since modules are not compiled from shared memory.
+        const bytes = new Uint8Array(wasmMemory.buffer, code >>> 0, size).slice();
+        loop = new WebAssembly.Instance(new WebAssembly.Module(bytes), { m: { m: wasmMemory } }).exports['f'];
+      } catch {
+        loop = null;
+      }
+      if (tandemLoops.size === 64) tandemLoops.delete(tandemLoops.keys().next().value);
+      tandemLoops.set(id, loop);
+    }
+    loop?.(operands, n);
+    return loop ? 1 : 0;
+  },
+
   // Every thread has a table of its own, and a worker that waits for work hears no messages. So in its place each
   // function of programs has a placeholder, which is named by its place in the table: the first that a worker calls
   // fills the worker's table with the functions, whose code the loading thread has put into the memory that all share.

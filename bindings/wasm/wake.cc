@@ -7,13 +7,22 @@
 
 #ifdef __EMSCRIPTEN_PTHREADS__
 
-// In wake.js: called asynchronously on the thread that loaded the module.
+// In threads_library.js: called asynchronously on the thread that loaded the module.
 extern "C" void tandem_wake(void);
+// On the thread that calls it.
+extern "C" int tandem_run_code(uint32_t id, const uint8_t* code, uint32_t size, const void* const* operands,
+                               uint32_t n);
 
 #else
 
 extern "C" __attribute__((import_module("tandem"), import_name("wake"))) void tandem_wake(void);
+extern "C" __attribute__((import_module("tandem"), import_name("run_code"))) int tandem_run_code(
+    uint32_t id, const uint8_t* code, uint32_t size, const void* const* operands, uint32_t n);
 
 #endif
 
 void tandem_js_wake(void) { tandem_wake(); }
+
+bool tandem_js_run_code(uint32_t id, const uint8_t* code, uint32_t size, const void* const* operands, uint32_t n) {
+  return tandem_run_code(id, code, size, operands, n) != 0;
+}

@@ -112,11 +112,19 @@ Tensor Runtime::Wrap(DType dtype, std::span<const std::byte> bytes, const Tensor
 }
 
 Tensor Runtime::FromDlpack(DLManagedTensorVersioned* managed, std::source_location where) {
-  return FromCore(tandem::FromDlpack(managed, host().device(), host().allocator()), where);
+  return FromDlpack(managed, kDlpackDefaultStream, where);
 }
 
 Tensor Runtime::FromDlpack(DLManagedTensor* managed, std::source_location where) {
-  return FromCore(tandem::FromDlpack(managed, host().device(), host().allocator()), where);
+  return FromDlpack(managed, kDlpackDefaultStream, where);
+}
+
+Tensor Runtime::FromDlpack(DLManagedTensorVersioned* managed, int64_t stream, std::source_location where) {
+  return FromCore(tandem::FromDlpack(core(), managed, stream), where);
+}
+
+Tensor Runtime::FromDlpack(DLManagedTensor* managed, int64_t stream, std::source_location where) {
+  return FromCore(tandem::FromDlpack(core(), managed, stream), where);
 }
 
 Tensor Runtime::Execute(std::string_view op, std::initializer_list<Operand*> operands, const OpAttrsRef& attrs,
@@ -201,11 +209,12 @@ void Runtime::MakeArguments(const ExecutionContext& exec, std::string_view op, s
 TensorHandle Runtime::MakeArgument(const ExecutionContext& exec, std::string_view op, const OpDef* def,
                                    const Operand& operand, const ArgumentDType& inferred,
                                    std::span<const TensorHandle> args) {
-  StatusOr<tandem::Tensor> made = operand.MakeWidest(host());
-  if (made.ok() && inferred.dtype == DType::kInvalid) {
+  const bool is_known = inferred.dtype != DType::kInvalid;
+  StatusOr<tandem::Tensor> made =
+      is_known ? operand.Make(inferred.dtype, inferred.name, host()) : operand.MakeWidest(host());
+  if (made.ok() && !is_known) {
     return CheckedCastLike(exec, std::move(*made), args[inferred.like], *def, inferred.name);
   }
-  if (made.ok()) made = CheckedCast(*made, inferred.dtype, inferred.name, host().allocator());
   if (made.ok()) return TensorHandle::MakeAvailable(std::move(*made));
   return TensorHandle::MakeError(host().EmitError(made.status().WithContext(op, exec.location())));
 }
@@ -225,9 +234,8 @@ Tensor full(Runtime& runtime, const TensorShape& shape, const Operand& value, DT
 StatusOr<tandem::Tensor> Runtime::MakeFull(const TensorShape& shape, const Operand& value, DType dtype) {
   if (value.tensor() != nullptr) return InvalidArgument("expected a number to fill with, got a tensor");
   if (dtype == DType::kInvalid) dtype = value.natural_dtype();
-  TANDEM_ASSIGN_OR_RETURN(const tandem::Tensor widest, value.MakeWidest(host()));
-  if (widest.shape().rank() != 0) return InvalidArgument("expected a number to fill with, got a list");
-  TANDEM_ASSIGN_OR_RETURN(const tandem::Tensor element, CheckedCast(widest, dtype, "value", host().allocator()));
+  TANDEM_ASSIGN_OR_RETURN(const tandem::Tensor element, value.Make(dtype, "value", host()));
+  if (element.shape().rank() != 0) return InvalidArgument("expected a number to fill with, got a list");
   TANDEM_ASSIGN_OR_RETURN(tandem::Tensor filled, AllocateDense({dtype, shape}, host().device(), host().allocator()));
   const size_t size = DTypeSize(dtype);
   auto* const to = static_cast<std::byte*>(filled.mutable_data());

@@ -98,6 +98,13 @@ StatusOr<DLManagedTensor*> Tensor::ToUnversionedDlpack(std::source_location wher
   return Export(&tandem::ToUnversionedDlpack, where);
 }
 
+StatusOr<DLManagedTensorVersioned*> Tensor::ShareByDlpack(int64_t stream, std::source_location where) const {
+  TANDEM_RETURN_IF_ERROR(Await(where));
+  auto managed = tandem::ToDlpack(runtime_->core(), handle_.tensor(), stream);
+  if (!managed.ok()) return managed.status().WithContext("", where);
+  return managed;
+}
+
 std::string Tensor::ToString(int max_elements) const {
   if (!IsValid()) return "null";
   if (Status status = Await(); !status.ok()) return status.ToString();

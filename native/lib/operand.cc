@@ -6,13 +6,39 @@
 #include "tandem/operand.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
+#include "tandem/checked_cast.h"
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
 
 namespace tandem::eager {
+
+namespace {
+
+// Whether the number, whose `bits` are an integer or a double, is a T or rounds to one; then `to` is it.
+template <std::integral T>
+bool Convert(int64_t bits, bool is_float, T* to) {
+  *to = static_cast<T>(bits);
+  return !is_float && std::in_range<T>(bits);
+}
+bool Convert(int64_t bits, bool is_float, float* to) {
+  constexpr int64_t kExact = int64_t{1} << std::numeric_limits<float>::digits;
+  *to = is_float ? static_cast<float>(std::bit_cast<double>(bits)) : static_cast<float>(bits);
+  return is_float ? std::isfinite(*to) : bits >= -kExact && bits <= kExact;
+}
+
+template <typename T>
+bool ConvertAll(std::span<const int64_t> numbers, bool are_floats, void* to) {
+  T* next = static_cast<T*>(to);
+  return std::ranges::all_of(numbers, [&](int64_t bits) { return Convert(bits, are_floats, next++); });
+}
+
+}  // namespace
 
 TensorHandle Operand::TakeHandle() {
   return tensor_ != nullptr ? tensor_->handle().CopyRef() : std::move(owned_).TakeHandle();
@@ -28,7 +54,7 @@ DType Operand::natural_dtype() const {
     case Kind::kUnsigned:
       return DType::kU64;
     case Kind::kIntList:
-      return of_integers(std::ranges::all_of(list_, [](int64_t i) { return std::in_range<int32_t>(i); }));
+      return of_integers(std::ranges::all_of(numbers(), [](int64_t i) { return std::in_range<int32_t>(i); }));
     case Kind::kFloat:
     case Kind::kFloatList:
       return DType::kF32;
@@ -45,7 +71,7 @@ StatusOr<tandem::Tensor> Operand::MakeWidest(HostContext& host) const {
     if (bytes > 0) std::memcpy(tensor.mutable_data(), values, bytes);
     return tensor;
   };
-  const TensorShape length = {static_cast<int64_t>(list_.size())};
+  const TensorShape length = {number_};
   const bool truth = number_ != 0;
   switch (kind_) {
     case Kind::kBool:
@@ -57,13 +83,29 @@ StatusOr<tandem::Tensor> Operand::MakeWidest(HostContext& host) const {
     case Kind::kFloat:
       return make(DType::kF64, {}, &number_);
     case Kind::kIntList:
-      return make(DType::kI64, length, list_.data());
+      return make(DType::kI64, length, numbers().data());
     case Kind::kFloatList:
-      return make(DType::kF64, length, list_.data());
+      return make(DType::kF64, length, numbers().data());
     case Kind::kTensor:
       break;
   }
   return Internal("expected numbers, got a tensor");
+}
+
+StatusOr<tandem::Tensor> Operand::Make(DType dtype, std::string_view name, HostContext& host) const {
+  const bool are_floats = kind_ == Kind::kFloat || kind_ == Kind::kFloatList;
+  const bool is_usual = are_floats || kind_ == Kind::kInt || kind_ == Kind::kIntList;
+  if (is_usual && (dtype == DType::kI32 || dtype == DType::kF32)) {
+    const TensorShape shape = IsList() ? TensorShape({number_}) : TensorShape();
+    TANDEM_ASSIGN_OR_RETURN(tandem::Tensor tensor, AllocateDense({dtype, shape}, host.device(), host.allocator()));
+    void* const to = tensor.mutable_data();
+    const bool fit = dtype == DType::kI32 ? ConvertAll<int32_t>(numbers(), are_floats, to)
+                                          : ConvertAll<float>(numbers(), are_floats, to);
+    if (fit) return tensor;
+  }
+  // Every other pair; and the words for what does not fit.
+  TANDEM_ASSIGN_OR_RETURN(const tandem::Tensor widest, MakeWidest(host));
+  return CheckedCast(widest, dtype, name, host.allocator());
 }
 
 }  // namespace tandem::eager

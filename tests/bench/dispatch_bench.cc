@@ -114,6 +114,26 @@ void EagerAdd(benchmark::State& state) {
 }
 BENCHMARK(EagerAdd)->Arg(1)->Arg(16)->Arg(1024);
 
+// Calls with an attribute, with numbers, and with small tensors that say what to do, as people write them.
+template <typename Fn>
+void EagerCall(benchmark::State& state, Fn call) {
+  Fixture& fixture = Fixture::Get();
+  const eager::Tensor x = fixture.runtime->FromValues<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  if (!call(x).Await().ok()) return state.SkipWithError("the call failed");
+  const uint64_t heap_before = bench::heap_calls;
+  for (auto _ : state) benchmark::DoNotOptimize(call(x));
+  CountHeap(state, heap_before, state.iterations());
+}
+BENCHMARK_CAPTURE(EagerCall, add_number, [](const eager::Tensor& x) { return add(x, 1); });
+BENCHMARK_CAPTURE(EagerCall, sum_axis, [](const eager::Tensor& x) { return sum(x, {0}); });
+BENCHMARK_CAPTURE(EagerCall, matmul_transposed,
+                  [](const eager::Tensor& x) { return matMul(x, x, {.transpose_b = true}); });
+BENCHMARK_CAPTURE(EagerCall, reshape, [](const eager::Tensor& x) { return reshape(x, {3, 2}); });
+BENCHMARK_CAPTURE(EagerCall, transpose, [](const eager::Tensor& x) { return transpose(x, {1, 0}); });
+BENCHMARK_CAPTURE(EagerCall, concat, [](const eager::Tensor& x) { return eager::concat({x, x}, 0); });
+BENCHMARK_CAPTURE(EagerCall, slice, [](const eager::Tensor& x) { return slice(x, {0, 1}, {2, 2}); });
+BENCHMARK_CAPTURE(EagerCall, cast, [](const eager::Tensor& x) { return cast(x, DType::kI32); });
+
 // An op with attributes, which stay on the stack.
 void MatMulWithAttrs(benchmark::State& state) {
   Fixture& fixture = Fixture::Get();

@@ -22,6 +22,7 @@ namespace {
 
 constexpr DriverResult kInvalidValue = 1;
 constexpr DriverResult kInvalidImage = 200;
+constexpr DriverResult kInvalidHandle = 400;
 constexpr DriverResult kNotFound = 500;
 constexpr DriverResult kLaunchFailed = 719;
 
@@ -127,14 +128,38 @@ void EmulatedCuda::IssueForLibrary(void (*run)(void* argument), void* argument) 
   });
 }
 
-DriverResult EmulatedCuda::RunUpTo(uint64_t command) {
-  while (!stream_.commands.empty() && stream_.first <= command && sticky_ == kDriverSuccess) {
-    const DriverResult result = stream_.commands.front()();
-    stream_.commands.pop_front();
-    ++stream_.first;
+DriverResult EmulatedCuda::RunUpTo(Stream& stream, uint64_t command) {
+  while (!stream.commands.empty() && stream.first <= command && sticky_ == kDriverSuccess) {
+    // It may wait for another stream.
+    const std::function<DriverResult()> first = std::move(stream.commands.front());
+    stream.commands.pop_front();
+    ++stream.first;
+    const DriverResult result = first();
     if (result != kDriverSuccess) sticky_ = result;
   }
   return sticky_;
+}
+
+EmulatedCuda::Stream& EmulatedCuda::Of(StreamHandle stream) {
+  return reinterpret_cast<uintptr_t>(stream) == 1 ? default_stream_ : *static_cast<Stream*>(stream);
+}
+
+StreamHandle EmulatedCuda::MakeStream() {
+  const std::lock_guard lock(mutex_);
+  return streams_.emplace_back(std::make_unique<Stream>()).get();
+}
+
+void EmulatedCuda::IssueOn(StreamHandle stream, std::function<void()> command) {
+  const std::lock_guard lock(mutex_);
+  Of(stream).commands.push_back([command = std::move(command)] {
+    command();
+    return kDriverSuccess;
+  });
+}
+
+DriverResult EmulatedCuda::Finish(StreamHandle stream) {
+  const std::lock_guard lock(mutex_);
+  return RunUpTo(Of(stream), UINT64_MAX);
 }
 
 DriverResult EmulatedCuda::Allocate(DevicePointer* memory, size_t bytes) {
@@ -279,12 +304,20 @@ struct EmulatedCuda::Functions {
   static DriverResult StreamDestroy(StreamHandle) {
     return With("cuStreamDestroy", [](EmulatedCuda&) { return kDriverSuccess; });
   }
-  static DriverResult StreamSynchronize(StreamHandle) {
-    return With("cuStreamSynchronize", [](EmulatedCuda& cuda) { return cuda.RunUpTo(UINT64_MAX); });
+  static DriverResult StreamSynchronize(StreamHandle stream) {
+    return With("cuStreamSynchronize", [&](EmulatedCuda& cuda) { return cuda.RunUpTo(cuda.Of(stream), UINT64_MAX); });
   }
-  static DriverResult EventCreate(EventHandle* event, unsigned) {
+  static DriverResult StreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
+    return With("cuStreamWaitEvent", [&](EmulatedCuda& cuda) {
+      const Event awaited = *static_cast<Event*>(event);
+      if (awaited.stream == nullptr) return kDriverSuccess;
+      cuda.Of(stream).commands.push_back([&cuda, awaited] { return cuda.RunUpTo(*awaited.stream, awaited.command); });
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult EventCreate(EventHandle* event, unsigned flags) {
     return With("cuEventCreate", [&](EmulatedCuda&) {
-      *event = new Event;
+      *event = new Event{nullptr, 0, (flags & kEventDisableTiming) == 0, std::make_shared<int64_t>(-1)};
       return kDriverSuccess;
     });
   }
@@ -292,24 +325,62 @@ struct EmulatedCuda::Functions {
     delete static_cast<Event*>(event);
     return With("cuEventDestroy", [](EmulatedCuda&) { return kDriverSuccess; });
   }
-  static DriverResult EventRecord(EventHandle event, StreamHandle) {
+  // An event is a command of its own where times are asked for.
+  static DriverResult EventRecord(EventHandle handle, StreamHandle stream) {
     return With("cuEventRecord", [&](EmulatedCuda& cuda) {
-      static_cast<Event*>(event)->command = cuda.stream_.first + cuda.stream_.commands.size() - 1;
+      auto& event = *static_cast<Event*>(handle);
+      event.stream = &cuda.Of(stream);
+      if (event.is_timed) {
+        event.stream->commands.push_back([&cuda, time = event.time] {
+          *time = cuda.time_ += 1000;
+          return kDriverSuccess;
+        });
+      }
+      event.command = event.stream->first + event.stream->commands.size() - 1;
       return kDriverSuccess;
     });
   }
   static DriverResult EventQuery(EventHandle event) {
     return With("cuEventQuery", [&](EmulatedCuda& cuda) {
-      const uint64_t command = static_cast<Event*>(event)->command;
-      if (cuda.stream_.first > command) return cuda.sticky_;
+      const auto& [stream, command, is_timed, time] = *static_cast<Event*>(event);
+      if (stream->first > command) return cuda.sticky_;
       // Who asks often is not kept waiting for ever.
-      const DriverResult result = cuda.RunUpTo(cuda.stream_.first);
+      const DriverResult result = cuda.RunUpTo(*stream, stream->first);
       return result == kDriverSuccess ? kDriverNotReady : result;
     });
   }
-  static DriverResult EventSynchronize(EventHandle event) {
-    return With("cuEventSynchronize",
-                [&](EmulatedCuda& cuda) { return cuda.RunUpTo(static_cast<Event*>(event)->command); });
+  static DriverResult EventSynchronize(EventHandle handle) {
+    return With("cuEventSynchronize", [&](EmulatedCuda& cuda) {
+      const auto& event = *static_cast<Event*>(handle);
+      return cuda.RunUpTo(*event.stream, event.command);
+    });
+  }
+  static DriverResult EventElapsedTime(float* milliseconds, EventHandle start, EventHandle end) {
+    return With("cuEventElapsedTime", [&](EmulatedCuda&) {
+      const auto& [from, to] = std::pair(*static_cast<Event*>(start), *static_cast<Event*>(end));
+      if (!from.is_timed || !to.is_timed) return kInvalidHandle;
+      if (*from.time < 0 || *to.time < 0) return kDriverNotReady;
+      *milliseconds = static_cast<float>(static_cast<double>(*to.time - *from.time) / 1e6);
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult PointerGetAttribute(void* value, int attribute, DevicePointer pointer) {
+    return With("cuPointerGetAttribute", [&](EmulatedCuda& cuda) {
+      ForeignMemory memory;
+      auto found = cuda.foreign.upper_bound(pointer);
+      auto ours = cuda.memory_.upper_bound(pointer);
+      if (found != cuda.foreign.begin() && pointer < (--found)->first + found->second.bytes) {
+        memory = found->second;
+      } else if (ours == cuda.memory_.begin() || pointer >= (--ours)->first + ours->second) {
+        return kInvalidValue;
+      }
+      if (attribute == kPointerDeviceOrdinal) {
+        std::memcpy(value, &memory.ordinal, sizeof(memory.ordinal));
+      } else {
+        std::memcpy(value, &memory.type, sizeof(memory.type));
+      }
+      return kDriverSuccess;
+    });
   }
   static DriverResult MemPoolCreate(PoolHandle* pool, const PoolProperties*) {
     return With("cuMemPoolCreate", [&](EmulatedCuda& cuda) {
@@ -487,17 +558,20 @@ DriverFunctions EmulatedCuda::driver() const {
   d.StreamCreate = &F::StreamCreate;
   d.StreamDestroy = &F::StreamDestroy;
   d.StreamSynchronize = &F::StreamSynchronize;
+  d.StreamWaitEvent = &F::StreamWaitEvent;
   d.EventCreate = &F::EventCreate;
   d.EventDestroy = &F::EventDestroy;
   d.EventRecord = &F::EventRecord;
   d.EventQuery = &F::EventQuery;
   d.EventSynchronize = &F::EventSynchronize;
+  d.EventElapsedTime = &F::EventElapsedTime;
   d.MemPoolCreate = &F::MemPoolCreate;
   d.MemPoolDestroy = &F::MemPoolDestroy;
   d.MemPoolSetAttribute = &F::MemPoolSetAttribute;
   d.MemPoolTrimTo = &F::MemPoolTrimTo;
   d.MemAllocFromPoolAsync = &F::MemAllocFromPoolAsync;
   d.MemFreeAsync = &F::MemFreeAsync;
+  d.PointerGetAttribute = &F::PointerGetAttribute;
   d.MemHostAlloc = &F::MemHostAlloc;
   d.MemFreeHost = &F::MemFreeHost;
   d.MemcpyHtoDAsync = &F::MemcpyHtoDAsync;

@@ -50,6 +50,20 @@ class EmulatedCuda {
   // What a library puts into the stream of the one that is there; fake_cublaslt.cc takes it.
   static void IssueForLibrary(void (*run)(void* argument), void* argument);
 
+  // ---- What other libraries of the process have: streams, and memory that is no pool's.
+  StreamHandle MakeStream();
+  // Runs when somebody waits for the stream.
+  void IssueOn(StreamHandle stream, std::function<void()> command);
+  // All of what the stream has been given.
+  DriverResult Finish(StreamHandle stream);
+  // Memory of the test's that CUDA knows as that of a device.
+  struct ForeignMemory {
+    uint64_t bytes = 0;
+    int ordinal = 0;
+    unsigned type = 2;  // of a device
+  };
+  std::map<DevicePointer, ForeignMemory> foreign;
+
   // ---- What a test sets and sees.
   std::vector<std::string> devices = {"Emulated"};
   int driver_version = 13000;
@@ -92,18 +106,22 @@ class EmulatedCuda {
     std::string name;
     std::string code;
   };
-  struct Event {
-    uint64_t command = 0;
-  };
   struct Stream {
     std::deque<std::function<DriverResult()>> commands;
     uint64_t first = 1;  // number of the first one
+  };
+  struct Event {
+    Stream* stream = nullptr;  // null: not recorded
+    uint64_t command = 0;
+    bool is_timed = false;
+    std::shared_ptr<int64_t> time;  // when it was come to, in nanoseconds; -1: not yet
   };
 
   DriverResult Call(const char* name);
   DriverResult Issue(std::function<DriverResult()> command);
   // Executes commands up to a number.
-  DriverResult RunUpTo(uint64_t command);
+  DriverResult RunUpTo(Stream& stream, uint64_t command);
+  Stream& Of(StreamHandle stream);
   DriverResult Allocate(DevicePointer* memory, size_t bytes);
   DriverResult Launch(const Function& function, std::vector<void*> arguments, const std::array<uint32_t, 3>& grid,
                       const std::array<uint32_t, 3>& block);
@@ -115,6 +133,9 @@ class EmulatedCuda {
   std::recursive_mutex mutex_;
   std::map<ModuleHandle, std::unique_ptr<Function>> modules_;  // what is not unloaded goes with the context
   Stream stream_;
+  Stream default_stream_;                         // of handle 1
+  std::vector<std::unique_ptr<Stream>> streams_;  // of others
+  int64_t time_ = 0;                              // of the device: each command takes a microsecond
   DriverResult sticky_ = kDriverSuccess;
   std::map<DevicePointer, uint64_t> memory_;
   std::vector<void*> libraries_;

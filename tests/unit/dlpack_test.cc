@@ -222,7 +222,7 @@ TEST_F(DlpackTest, DL4_WrongStructsAreReleasedAndSayWhatIsWrong) {
   EXPECT_EQ(ErrorOf(version), "expected a tensor of DLPack 1.x, got one of 2.0");
   Foreign device(data, kF32Type, {4});
   device.managed.dl_tensor.device.device_type = 2;
-  EXPECT_EQ(ErrorOf(device), "expected memory of the CPU, got that of a device of type 2");
+  EXPECT_EQ(ErrorOf(device), "expected memory of the CPU, got that of device 0 of type 2");
   Foreign null_data(nullptr, kF32Type, {4});
   EXPECT_EQ(ErrorOf(null_data), "expected data of f32[4], got null");
   Foreign negative(data, kF32Type, {-4});

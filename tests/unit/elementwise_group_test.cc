@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "code_runner.h"
 #include "elementwise_group_test_fixture.h"
 
 namespace tandem {
@@ -20,7 +21,7 @@ namespace {
 
 class ElementwiseGroupTest : public ElementwiseGroups {
  protected:
-  ElementwiseGroupTest() { EnableProgramFusion(*cpu()); }
+  ElementwiseGroupTest() { EnableProgramFusion(*cpu(), TestCodeRunner()); }
 };
 
 TEST_F(ElementwiseGroupTest, PR5_AChainIsWhatItsOpsGive) {

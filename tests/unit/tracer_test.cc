@@ -262,5 +262,26 @@ TEST(TracerTest, ThreadsRecordWhileOneWrites) {
   EXPECT_EQ(CountOf(tracer.ToJson(), "\"ph\""), 3 * kEvents);
 }
 
+TEST(TracerTest, TR2_WhatDevicesExecutedHasRowsOfItsOwn) {
+  Tracer tracer;
+  tracer.Record(Event("tf.Add", 0, 1000, 2000));
+  TraceEvent there = Event("tf.Add", 0, 3000, 4500);
+  there.called = {};
+  there.device = "cuda";
+  there.inputs = there.attrs = "";
+  tracer.Record(there);
+  there.device = "vulkan";
+  tracer.Record(there);
+  const std::string json = tracer.ToJson();
+  EXPECT_TRUE(JsonChecker::IsJson(json)) << json;
+  EXPECT_NE(json.find("{\"ph\":\"X\",\"pid\":2,\"tid\":0,\"name\":\"tf.Add\",\"cat\":\"device\",\"ts\":3.000,"
+                      "\"dur\":1.500,\"args\":{\"device\":\"cuda\"}}"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(json.find("{\"ph\":\"M\",\"pid\":2,\"tid\":1,\"name\":\"thread_name\",\"args\":{\"name\":\"vulkan\"}}"),
+            std::string::npos)
+      << json;
+}
+
 }  // namespace
 }  // namespace tandem

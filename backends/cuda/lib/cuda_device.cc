@@ -70,6 +70,7 @@ Status CudaDevice::Choose(std::string_view chosen) {
     const bool has_name = index < 0 && Lower(name).find(Lower(chosen)) != std::string::npos;
     if (i == index || has_name) {
       number_ = device;
+      ordinal_ = i;
       description_ = name;
       return Status();
     }

@@ -28,6 +28,7 @@ class CudaDevice {
 
   const DriverFunctions& driver() const { return driver_; }
   DeviceNumber number() const { return number_; }
+  int ordinal() const { return ordinal_; }  // in the driver's order, which is that of other libraries of the process
   // "NVIDIA H100 80GB HBM3 (compute capability 9.0, driver of CUDA 13.0)".
   const std::string& description() const { return description_; }
   int architecture() const { return architecture_; }  // 90
@@ -47,6 +48,7 @@ class CudaDevice {
 
   const DriverFunctions driver_;
   DeviceNumber number_ = 0;
+  int ordinal_ = 0;
   ContextHandle context_ = nullptr;
   std::string description_;
   int architecture_ = 0;

@@ -60,17 +60,20 @@ struct DriverFunctions {
   DriverResult (*StreamCreate)(StreamHandle* stream, unsigned flags);
   DriverResult (*StreamDestroy)(StreamHandle stream);
   DriverResult (*StreamSynchronize)(StreamHandle stream);
+  DriverResult (*StreamWaitEvent)(StreamHandle stream, EventHandle event, unsigned flags);
   DriverResult (*EventCreate)(EventHandle* event, unsigned flags);
   DriverResult (*EventDestroy)(EventHandle event);
   DriverResult (*EventRecord)(EventHandle event, StreamHandle stream);
   DriverResult (*EventQuery)(EventHandle event);
   DriverResult (*EventSynchronize)(EventHandle event);
+  DriverResult (*EventElapsedTime)(float* milliseconds, EventHandle start, EventHandle end);
   DriverResult (*MemPoolCreate)(PoolHandle* pool, const PoolProperties* properties);
   DriverResult (*MemPoolDestroy)(PoolHandle pool);
   DriverResult (*MemPoolSetAttribute)(PoolHandle pool, int attribute, void* value);
   DriverResult (*MemPoolTrimTo)(PoolHandle pool, size_t bytes);
   DriverResult (*MemAllocFromPoolAsync)(DevicePointer* memory, size_t bytes, PoolHandle pool, StreamHandle stream);
   DriverResult (*MemFreeAsync)(DevicePointer memory, StreamHandle stream);
+  DriverResult (*PointerGetAttribute)(void* value, int attribute, DevicePointer pointer);
   DriverResult (*MemHostAlloc)(void** memory, size_t bytes, unsigned flags);
   DriverResult (*MemFreeHost)(void* memory);
   DriverResult (*MemcpyHtoDAsync)(DevicePointer to, const void* from, size_t bytes, StreamHandle stream);
@@ -97,6 +100,9 @@ inline constexpr int kAttributeComputeCapabilityMajor = 75;
 inline constexpr int kAttributeComputeCapabilityMinor = 76;
 inline constexpr int kAttributeMemoryPoolsSupported = 115;
 inline constexpr int kPoolAttributeReleaseThreshold = 4;
+inline constexpr int kPointerMemoryType = 2;     // an unsigned
+inline constexpr int kPointerDeviceOrdinal = 9;  // an int
+inline constexpr unsigned kMemoryOfHost = 1;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventBlockingSync = 1;
 inline constexpr unsigned kEventDisableTiming = 2;

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "cuda_device.h"
+#include "cuda_dlpack.h"
+#include "cuda_handler.h"
 #include "cuda_queue.h"
 
 namespace tandem::cuda {
@@ -19,9 +21,8 @@ bool IsSet(const char* variable) {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-}  // namespace
-
-StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateCudaQueue(const CudaOptions& options) {
+// `host`: whose traces show the device's times; null: none do.
+StatusOr<std::unique_ptr<CudaQueue>> MakeQueue(const CudaOptions& options, HostContext* host) {
   TANDEM_ASSIGN_OR_RETURN(const DriverFunctions driver, OpenDriver());
   TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::Create(driver, options.device));
   TANDEM_ASSIGN_OR_RETURN(Nvrtc nvrtc, Nvrtc::Open());
@@ -32,13 +33,20 @@ StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateCudaQueue(const CudaOptions
   queue_options.cache_folder = options.cache_folder;
   queue_options.synchronous = options.synchronous.value_or(IsSet("TANDEM_CUDA_SYNCHRONOUS"));
   queue_options.pool_bytes = options.memory.cache_limit;
-  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaQueue> queue,
-                          CudaQueue::Create(std::move(device), std::move(nvrtc), queue_options));
+  queue_options.host = host;
+  return CudaQueue::Create(std::move(device), std::move(nvrtc), queue_options);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateCudaQueue(const CudaOptions& options) {
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaQueue> queue, MakeQueue(options, nullptr));
   return std::unique_ptr<shader::ShaderQueue>(std::move(queue));
 }
 
-StatusOr<shader::ShaderOpHandler*> CreateCudaOpHandler(CoreRuntime& runtime, const CudaOptions& options) {
-  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<shader::ShaderQueue> queue, CreateCudaQueue(options));
+StatusOr<shader::ShaderOpHandler*> AddCudaOpHandler(CoreRuntime& runtime, std::unique_ptr<CudaQueue> queue,
+                                                    const CudaOptions& options) {
+  CudaQueue& ours = *queue;
   shader::ShaderOpHandlerOptions handler;
   handler.name = "cuda";
   handler.memory = options.memory;
@@ -46,7 +54,13 @@ StatusOr<shader::ShaderOpHandler*> CreateCudaOpHandler(CoreRuntime& runtime, con
   TANDEM_ASSIGN_OR_RETURN(shader::ShaderOpHandler* const made,
                           shader::CreateShaderOpHandler(runtime, std::move(queue), handler));
   TANDEM_RETURN_IF_ERROR(made->TakeUserShaders());
-  return made;
+  const bool is_told = AddDlpackDevice(runtime, std::make_shared<CudaDlpack>(made->gpu(), ours));
+  return is_told ? StatusOr<shader::ShaderOpHandler*>(made) : Status::OutOfMemory();
+}
+
+StatusOr<shader::ShaderOpHandler*> CreateCudaOpHandler(CoreRuntime& runtime, const CudaOptions& options) {
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaQueue> queue, MakeQueue(options, &runtime.host()));
+  return AddCudaOpHandler(runtime, std::move(queue), options);
 }
 
 }  // namespace tandem::cuda

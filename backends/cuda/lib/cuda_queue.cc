@@ -42,8 +42,12 @@ CudaQueue::CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const Cuda
       options_(options),
       limits_(LimitsOf(*device_)),
       description_(device_->description()),
+      life_(std::make_shared<CudaQueueLife>()),
       pipelines_(*device_, std::move(nvrtc), options.cache_folder,
-                 [this](ModuleHandle module) { UnloadModule(module); }) {}
+                 [this](ModuleHandle module) { UnloadModule(module); }) {
+  life_->queue = this;
+  if (options.host != nullptr) times_.emplace(*options.host, "cuda");
+}
 
 StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::Create(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc,
                                                        const CudaQueueOptions& options) {
@@ -63,6 +67,7 @@ Status CudaQueue::Begin() {
   uint64_t kept = options_.pool_bytes;
   TANDEM_RETURN_IF_ERROR(device_->Check(driver_.MemPoolSetAttribute(pool_, kPoolAttributeReleaseThreshold, &kept),
                                         "cuMemPoolSetAttribute"));
+  TANDEM_RETURN_IF_ERROR(device_->Check(driver_.EventCreate(&order_event_, kEventDisableTiming), "cuEventCreate"));
   staging_.reset(new (std::nothrow) CudaStaging(driver_, stream_));
   if (staging_ == nullptr || !thread_.Start([this] { Watch(); })) return Status::OutOfMemory();
   if (!options_.cublaslt) return Status();
@@ -91,6 +96,10 @@ Status CudaQueue::OpenProducts() {
 }
 
 CudaQueue::~CudaQueue() {
+  {
+    const std::lock_guard lock(life_->mutex);
+    life_->queue = nullptr;
+  }
   pipelines_.Stop();
   {
     const std::lock_guard lock(mutex_);
@@ -108,6 +117,9 @@ CudaQueue::~CudaQueue() {
     products_.reset();
     driver_.MemFreeAsync(workspace, stream_);
     driver_.StreamSynchronize(stream_);
+  }
+  for (const EventHandle event : {order_event_, last_timed_}) {
+    if (event != nullptr) driver_.EventDestroy(event);
   }
   if (stream_ != nullptr) driver_.StreamDestroy(stream_);
   if (pool_ != nullptr) driver_.MemPoolDestroy(pool_);
@@ -152,6 +164,19 @@ void CudaQueue::Lose(const Status& error) {
   if (listener_ != nullptr) listener_->OnDeviceLost(error);
   const std::lock_guard lock(mutex_);
   if (lost_.ok()) lost_ = error;
+}
+
+// ---- Other streams.
+
+Status CudaQueue::Order(StreamHandle first, StreamHandle then) {
+  DriverFailure failure;
+  {
+    const std::lock_guard lock(mutex_);
+    TANDEM_RETURN_IF_ERROR(CheckUsableLocked(failure));
+    if (failure.ok()) failure = {driver_.EventRecord(order_event_, first), "cuEventRecord"};
+    if (failure.ok()) failure = {driver_.StreamWaitEvent(then, order_event_, 0), "cuStreamWaitEvent"};
+  }
+  return Tell(failure, nullptr);
 }
 
 // ---- Memory.
@@ -229,7 +254,9 @@ StatusOr<uint64_t> CudaQueue::Upload(gpu::BufferId to, const void* data, uint64_
   {
     const std::lock_guard lock(mutex_);
     TANDEM_RETURN_IF_ERROR(CheckUsableLocked(failure));
+    std::unique_ptr<Pending> timed = BeginTimedLocked();
     if (failure.ok()) failure = StageLocked(data, static_cast<size_t>(bytes), to);
+    if (timed != nullptr) EndTimedLocked(std::move(timed), origin.op);
     if (failure.ok()) failure = EndCommandLocked({});
     batch = batch_;
   }
@@ -244,10 +271,12 @@ StatusOr<uint64_t> CudaQueue::Copy(gpu::BufferId from, uint64_t from_offset, gpu
   {
     const std::lock_guard lock(mutex_);
     TANDEM_RETURN_IF_ERROR(CheckUsableLocked(failure));
+    std::unique_ptr<Pending> timed = BeginTimedLocked();
     if (failure.ok()) {
       failure = {driver_.MemcpyDtoDAsync(to + to_offset, from + from_offset, static_cast<size_t>(bytes), stream_),
                  "cuMemcpyDtoDAsync"};
     }
+    if (timed != nullptr) EndTimedLocked(std::move(timed), origin.op);
     if (failure.ok()) failure = EndCommandLocked(origin);
     batch = batch_;
   }
@@ -341,18 +370,78 @@ void CudaQueue::Watch() {
   while (true) {
     wake_.wait(lock, [&] { return stopping_ || !pending_.empty(); });
     if (pending_.empty()) return;
-    const EventHandle event = pending_.first()->chunk->event;
+    const EventHandle event = pending_.first()->event();
     Status status = lost_;
     lock.unlock();
     if (status.ok()) status = Tell(WaitFor(event), nullptr);
     lock.lock();
     std::unique_ptr<Pending> piece = pending_.PopFront();
     lock.unlock();
+    if (piece->chunk == nullptr) {
+      status.ok() ? RecordTime(piece->timed) : DropTimed(piece->timed);
+      lock.lock();
+      continue;
+    }
     if (status.ok()) status = piece->error;
     if (status.ok() && piece->bytes > 0) std::memcpy(piece->to, piece->chunk->memory, piece->bytes);
     if (piece->done) std::exchange(piece->done, nullptr)(status);
     lock.lock();
     staging_->Give(std::move(piece->chunk));
+  }
+}
+
+// ---- Times of commands, while there is a trace.
+
+std::unique_ptr<CudaQueue::Pending> CudaQueue::BeginTimedLocked() {
+  if (!times_ || !times_->IsWanted()) [[likely]]
+    return nullptr;
+  std::unique_ptr<Pending> command(new (std::nothrow) Pending);
+  if (command == nullptr) return nullptr;
+  Timed& timed = command->timed;
+  timed.issued = gpu::DeviceTimes::Clock::now();
+  if (driver_.EventCreate(&timed.begin, kEventBlockingSync) == kDriverSuccess &&
+      driver_.EventCreate(&timed.end, kEventBlockingSync) == kDriverSuccess &&
+      driver_.EventRecord(timed.begin, stream_) == kDriverSuccess) {
+    return command;
+  }
+  DropTimed(timed);
+  return nullptr;
+}
+
+void CudaQueue::EndTimedLocked(std::unique_ptr<Pending> command, std::string_view op) {
+  command->timed.op = op;
+  if (driver_.EventRecord(command->timed.end, stream_) != kDriverSuccess) return DropTimed(command->timed);
+  pending_.PushBack(std::move(command));
+  wake_.notify_one();
+}
+
+// Of the watching thread.
+void CudaQueue::RecordTime(const Timed& timed) {
+  const gpu::DeviceTimes::Clock::time_point seen = gpu::DeviceTimes::Clock::now();
+  const auto between = [&](EventHandle from, EventHandle to, int64_t& nanoseconds) {
+    float milliseconds = 0;
+    if (driver_.EventElapsedTime(&milliseconds, from, to) != kDriverSuccess) return false;
+    nanoseconds = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+    return true;
+  };
+  Timed ended = timed;
+  gpu::DeviceTimes::Command command = {timed.op};
+  int64_t since_last = 0, taken = 0;
+  const bool is_first = last_timed_ == nullptr;
+  if ((is_first || between(last_timed_, timed.begin, since_last)) && between(timed.begin, timed.end, taken)) {
+    command.began = last_time_ + since_last;
+    command.ended = command.began + taken;
+    times_->Record(command, timed.issued, seen);
+    // From one command to the next, since the driver's floats are the less exact the longer it is.
+    last_time_ = command.ended;
+    std::swap(last_timed_, ended.end);
+  }
+  DropTimed(ended);
+}
+
+void CudaQueue::DropTimed(const Timed& timed) const {
+  for (const EventHandle event : {timed.begin, timed.end}) {
+    if (event != nullptr) driver_.EventDestroy(event);
   }
 }
 
@@ -393,8 +482,11 @@ StatusOr<uint64_t> CudaQueue::Dispatch(const shader::Pipeline& pipeline, std::sp
   {
     const std::lock_guard lock(mutex_);
     TANDEM_RETURN_IF_ERROR(CheckUsableLocked(failure));
+    std::unique_ptr<Pending> timed = BeginTimedLocked();
     if (failure.ok()) {
-      TANDEM_RETURN_IF_ERROR(ours.Issue(stream_, {addresses.data(), buffers.size()}, parameters, workgroups, failure));
+      const Status issued = ours.Issue(stream_, {addresses.data(), buffers.size()}, parameters, workgroups, failure);
+      if (timed != nullptr) EndTimedLocked(std::move(timed), origin.op);
+      TANDEM_RETURN_IF_ERROR(issued);
     }
     if (failure.ok()) failure = EndCommandLocked(origin);
     ++counters_.dispatches;

@@ -20,6 +20,7 @@
 #include "cuda_products.h"
 #include "cuda_staging.h"
 #include "native_thread.h"
+#include "tandem/gpu/device_times.h"
 #include "tandem/gpu/linked_queue.h"
 #include "tandem/shader/shader_queue.h"
 
@@ -32,6 +33,15 @@ struct CudaQueueOptions {
   uint64_t pool_bytes = uint64_t{512} << 20;    // of freed memory that the driver keeps for the stream
   std::optional<CublasltFunctions> cublaslt{};  // for products of matrices, which are kernels' without it
   bool uses_tf32 = false;                       // see CudaProducts
+  HostContext* host = nullptr;                  // whose traces show when commands were executed; null: none do
+};
+
+class CudaQueue;
+
+// What a queue is reached by that may be destroyed before.
+struct CudaQueueLife {
+  std::mutex mutex;
+  CudaQueue* queue = nullptr;  // null: it is about to be destroyed; with the mutex held it is not
 };
 
 // Commands are handed to the driver as they are issued. A kernel's fault makes the context unusable for all that the
@@ -64,10 +74,28 @@ class CudaQueue final : public shader::ShaderQueue {
                               const gpu::CommandOrigin& origin) override;
   AsyncValueRef<RcRef<shader::Pipeline>> FindProduct(const shader::LibraryProduct& product) override;
 
+  const CudaDevice& device() const { return *device_; }
+  StreamHandle stream() const { return stream_; }
+  const std::shared_ptr<CudaQueueLife>& life() const { return life_; }
+  // What is issued from now on waits for what another stream of the device has been given so far.
+  Status WaitForStream(StreamHandle other) { return Order(other, stream_); }
+  // The other way round.
+  Status LetStreamWait(StreamHandle other) { return Order(stream_, other); }
+
  private:
-  // What the watching thread waits for: a piece of a download, or an end.
+  // A command between two events.
+  struct Timed {
+    EventHandle begin = nullptr;
+    EventHandle end = nullptr;
+    gpu::DeviceTimes::Clock::time_point issued;
+    std::string_view op;
+  };
+  // What the watching thread waits for: a piece of a download, an end, or a command that is timed.
   struct Pending {
-    std::unique_ptr<StagingChunk> chunk;  // has the event
+    EventHandle event() const { return chunk != nullptr ? chunk->event : timed.end; }
+
+    std::unique_ptr<StagingChunk> chunk;  // null: of a command
+    Timed timed;
     void* to = nullptr;
     size_t bytes = 0;
     Done done;     // null: there is a further piece
@@ -79,6 +107,7 @@ class CudaQueue final : public shader::ShaderQueue {
   CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const CudaQueueOptions& options);
   Status Begin();
   Status OpenProducts();
+  Status Order(StreamHandle first, StreamHandle then);
 
   // Those that have no lock take none; the others are called with the mutex held.
   Status CheckUsableLocked(DriverFailure& failure);
@@ -87,6 +116,11 @@ class CudaQueue final : public shader::ShaderQueue {
   DriverFailure DownloadLocked(DevicePointer from, void* to, uint64_t bytes, Done& done);
   DriverFailure DownloadPieceLocked(DevicePointer from, void* to, size_t bytes);
   DriverFailure EndCommandLocked(const gpu::CommandOrigin& origin);
+  // Around a command whose time is wanted. A command is issued as well if it cannot be timed.
+  std::unique_ptr<Pending> BeginTimedLocked();
+  void EndTimedLocked(std::unique_ptr<Pending> command, std::string_view op);
+  void RecordTime(const Timed& timed);
+  void DropTimed(const Timed& timed) const;
   // What a failure is for the caller. Tells the listener of a lost context.
   Status Tell(const DriverFailure& failure, const gpu::CommandOrigin* origin);
   void Lose(const Status& error);
@@ -103,11 +137,14 @@ class CudaQueue final : public shader::ShaderQueue {
   gpu::StreamListener* listener_ = nullptr;
   StreamHandle stream_ = nullptr;
   PoolHandle pool_ = nullptr;
+  const std::shared_ptr<CudaQueueLife> life_;
+  std::optional<gpu::DeviceTimes> times_;  // none: nobody may want to know
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::unique_ptr<CudaStaging> staging_;
   std::unique_ptr<StagingChunk> open_;  // small uploads share it
+  EventHandle order_event_ = nullptr;
   gpu::LinkedQueue<Pending> pending_;
   bool stopping_ = false;
   bool has_commands_ = false;  // since the last flush
@@ -116,6 +153,10 @@ class CudaQueue final : public shader::ShaderQueue {
   Status lost_;
   std::array<std::string_view, kRecentOps> recent_ops_;
   size_t num_recent_ops_ = 0;
+
+  // Of the watching thread: the end of the last command that was timed, from which the next one's time counts.
+  EventHandle last_timed_ = nullptr;
+  int64_t last_time_ = 0;
 
   std::unique_ptr<CudaProducts> products_;  // null: there is no cuBLASLt
   shader::NativeThread thread_;

@@ -587,6 +587,24 @@ fn floor_remainder_of_integers(x: i32, y: i32) -> i32 {
   return select(x - floor_quotient_of_integers(x, y) * safe_divisor(x, y), 0, y == 0);
 }
 
+fn remainder_of_integers(x: i32, y: i32) -> i32 {
+  let divisor: i32 = safe_divisor(x, y);
+  return select(x - x / divisor * divisor, 0, y == 0);
+}
+
+// By squaring; a negative exponent gives 0.
+fn power_of_integers(x: i32, y: i32) -> i32 {
+  var power: i32 = select(1, 0, y < 0);
+  var base: i32 = x;
+  for (var exponent: u32 = u32(max(y, 0)); exponent != 0u; exponent = exponent >> 1u) {
+    if ((exponent & 1u) == 1u) {
+      power = power * base;
+    }
+    base = base * base;
+  }
+  return power;
+}
+
 // ---- Choices that keep NaN.
 
 fn maximum(x: f32, y: f32) -> f32 {

@@ -200,6 +200,34 @@ fn next_after(x: f64, y: f64) -> f64 {
   return nextafter(x, y);
 }
 
+// ---- Division and powers of integers of 64 bits. A device divides by 0, and by -1, without failing.
+
+fn floor_quotient_of_integers(x: i64, y: i64) -> i64 {
+  let quotient: i64 = x / y;
+  let is_below: bool = quotient * y != x && ((x ^ y) < 0);
+  return select(quotient - i64(is_below), i64(0), y == 0);
+}
+
+fn remainder_of_integers(x: i64, y: i64) -> i64 {
+  return select(x % y, i64(0), y == 0);
+}
+
+fn floor_remainder_of_integers(x: i64, y: i64) -> i64 {
+  return select(x - floor_quotient_of_integers(x, y) * y, i64(0), y == 0);
+}
+
+fn power_of_integers(x: i64, y: i64) -> i64 {
+  var power: i64 = select(i64(1), i64(0), y < 0);
+  var base: i64 = x;
+  for (var exponent: u64 = u64(max(y, i64(0))); exponent != u64(0u); exponent = exponent >> 1u) {
+    if ((exponent & u64(1u)) == u64(1u)) {
+      power = power * base;
+    }
+    base = base * base;
+  }
+  return power;
+}
+
 // ---- Conversions.
 
 // Without the last bits of the fraction.

@@ -35,6 +35,7 @@ StatusOr<std::unique_ptr<Batch>> MakeBatch(const VulkanDevice& device) {
 void DestroyBatch(const VulkanDevice& device, const Batch& batch) {
   const VulkanFunctions& vk = device.vk();
   for (VkDescriptorPool pool : batch.descriptor_pools) vk.DestroyDescriptorPool(device.handle(), pool, nullptr);
+  vk.DestroyQueryPool(device.handle(), batch.times, nullptr);
   vk.DestroyCommandPool(device.handle(), batch.pool, nullptr);
 }
 
@@ -45,6 +46,8 @@ void ResetBatch(const VulkanDevice& device, Batch& batch) {
   batch.pool_in_use = 0;
   batch.num_commands = batch.num_dispatches = 0;
   batch.bound = VK_NULL_HANDLE;
+  batch.num_times = 0;
+  batch.timed_ops.clear();
   batch.error = Status();
 }
 

@@ -6,8 +6,10 @@
 #ifndef TANDEM_BACKENDS_VULKAN_LIB_VULKAN_BATCH_H_
 #define TANDEM_BACKENDS_VULKAN_LIB_VULKAN_BATCH_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "tandem/gpu/linked_queue.h"
 #include "tandem/growing_array.h"
@@ -62,6 +64,12 @@ struct Batch {
   // Without push descriptors; reset and used again with the batch. The one at `pool_in_use` is being filled.
   GrowingArray<VkDescriptorPool> descriptor_pools;
   size_t pool_in_use = 0;
+
+  // While there is a trace: times when each command ended, and before the first when that began; see VulkanTimes.
+  VkQueryPool times = VK_NULL_HANDLE;  // made when it is first needed
+  GrowingArray<std::string_view> timed_ops;
+  uint32_t num_times = 0;
+  std::chrono::steady_clock::time_point submitted;
 
   PendingDownload download;  // the last command, if there is one
   // What died since, and is still used. Linked, since what dies must not need memory.

@@ -271,6 +271,7 @@ Status VulkanDevice::CreateDevice(const Candidate& candidate) {
     return FailedPrecondition("expected a Vulkan device with a compute queue, got ", candidate.properties.deviceName);
   }
   queue_family_ = static_cast<uint32_t>(best);
+  timestamp_bits_ = families[queue_family_].timestampValidBits;
 
   const float priority = 1.0f;
   VkDeviceQueueCreateInfo queue = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};

@@ -36,6 +36,8 @@ class VulkanDevice {
   VkQueue queue() const { return queue_; }
   uint32_t queue_family() const { return queue_family_; }
 
+  // Of the queue's counter of time; 0: there is none.
+  uint32_t timestamp_bits() const { return timestamp_bits_; }
   const VkPhysicalDeviceProperties& properties() const { return properties_; }
   const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
   const shader::GpuLimits& limits() const { return limits_; }
@@ -63,6 +65,7 @@ class VulkanDevice {
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   uint32_t queue_family_ = 0;
+  uint32_t timestamp_bits_ = 0;
 
   VkPhysicalDeviceProperties properties_ = {};
   VkPhysicalDeviceMemoryProperties memory_ = {};

@@ -36,7 +36,8 @@ namespace tandem::vulkan {
   F(CreatePipelineCache) F(DestroyPipelineCache) F(GetPipelineCacheData) \
   F(CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) \
   F(CreateDescriptorUpdateTemplate) F(DestroyDescriptorUpdateTemplate) F(UpdateDescriptorSetWithTemplate) \
-  F(CreateDescriptorPool) F(DestroyDescriptorPool) F(ResetDescriptorPool) F(AllocateDescriptorSets)
+  F(CreateDescriptorPool) F(DestroyDescriptorPool) F(ResetDescriptorPool) F(AllocateDescriptorSets) \
+  F(CreateQueryPool) F(DestroyQueryPool) F(GetQueryPoolResults) F(CmdResetQueryPool) F(CmdWriteTimestamp)
 // clang-format on
 
 // Members are named without their "vk".

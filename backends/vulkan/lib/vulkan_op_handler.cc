@@ -10,15 +10,23 @@
 
 namespace tandem::vulkan {
 
-StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateVulkanQueue(const VulkanOptions& options) {
+namespace {
+
+StatusOr<std::unique_ptr<VulkanQueue>> MakeQueue(const VulkanOptions& options) {
   TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device, VulkanDevice::Create(options));
-  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanQueue> queue,
-                          VulkanQueue::Create(std::move(device), options.cache_folder));
+  return VulkanQueue::Create(std::move(device), options.cache_folder);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateVulkanQueue(const VulkanOptions& options) {
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanQueue> queue, MakeQueue(options));
   return std::unique_ptr<shader::ShaderQueue>(std::move(queue));
 }
 
 StatusOr<shader::ShaderOpHandler*> CreateVulkanOpHandler(CoreRuntime& runtime, const VulkanOptions& options) {
-  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<shader::ShaderQueue> queue, CreateVulkanQueue(options));
+  TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanQueue> queue, MakeQueue(options));
+  queue->ShowTimes(runtime.host());
   shader::ShaderOpHandlerOptions handler;
   handler.name = "vulkan";
   handler.memory = options.memory;

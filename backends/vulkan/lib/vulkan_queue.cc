@@ -25,6 +25,8 @@ constexpr uint64_t kMostStaged = uint64_t{256} << 20;
 // Smaller uploads share chunks, and are copied under the mutex.
 constexpr uint64_t kLargeUpload = uint64_t{1} << 16;
 
+constexpr std::string_view kDownloadName = "tandem.Transfer";  // in traces
+
 VulkanBuffer* BufferOf(BufferId id) { return reinterpret_cast<VulkanBuffer*>(static_cast<uintptr_t>(id)); }
 
 uint64_t RoundUp(uint64_t size, uint64_t alignment) { return (size + alignment - 1) / alignment * alignment; }
@@ -169,7 +171,12 @@ AsyncValueRef<RcRef<shader::Pipeline>> VulkanQueue::CreatePipeline(shader::Shade
 // Makes sure that there is an open batch.
 Status VulkanQueue::BeginCommand() {
   TANDEM_RETURN_IF_ERROR(lost_);
-  if (open_ != nullptr) return Status();
+  if (open_ == nullptr) TANDEM_RETURN_IF_ERROR(OpenBatch());
+  if (times_) times_->Begin(*open_);
+  return Status();
+}
+
+Status VulkanQueue::OpenBatch() {
   std::unique_ptr<Batch> batch = free_.PopFront();
   if (batch == nullptr) {
     TANDEM_ASSIGN_OR_RETURN(batch, MakeBatch(*device_));
@@ -252,7 +259,8 @@ StatusOr<std::unique_ptr<DeviceBlock>> VulkanQueue::TakeChunk(uint64_t bytes, st
   return chunk;
 }
 
-uint64_t VulkanQueue::EndCommand(std::unique_lock<std::mutex>& lock) {
+uint64_t VulkanQueue::EndCommand(std::string_view op, std::unique_lock<std::mutex>& lock) {
+  if (times_) times_->End(*open_, op);
   const uint64_t number = open_->number;
   ++open_->num_commands;
   if (open_->num_commands < (in_flight_.empty() ? kCommandsWhenIdle : kMostCommands)) return number;
@@ -269,6 +277,7 @@ uint64_t VulkanQueue::EndCommand(std::unique_lock<std::mutex>& lock) {
 
 void VulkanQueue::Submit() {
   const VulkanFunctions& vk = device_->vk();
+  if (open_->num_times > 0) open_->submitted = gpu::DeviceTimes::Clock::now();
   VkResult result = vk.EndCommandBuffer(open_->commands);
   if (result == VK_SUCCESS) {
     VkTimelineSemaphoreSubmitInfo timeline = {VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
@@ -296,7 +305,7 @@ void VulkanQueue::Submit() {
 
 StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::span<const BufferRange> buffers,
                                          std::span<const uint32_t> parameters,
-                                         const std::array<uint32_t, 3>& workgroups, const CommandOrigin&) {
+                                         const std::array<uint32_t, 3>& workgroups, const CommandOrigin& origin) {
   const auto& shader = static_cast<const VulkanPipeline&>(pipeline);
   const PipelineLayout& layout = shader.layout();
   assert(buffers.size() == layout.num_buffers && parameters.size() == shader.num_parameters());
@@ -338,11 +347,11 @@ StatusOr<uint64_t> VulkanQueue::Dispatch(const shader::Pipeline& pipeline, std::
   vk.CmdDispatch(commands, workgroups[0], workgroups[1], workgroups[2]);
   handle.last_use = {open_->number, open_.get()};
   ++open_->num_dispatches;
-  return EndCommand(lock);
+  return EndCommand(origin.op, lock);
 }
 
 StatusOr<uint64_t> VulkanQueue::Upload(BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage>,
-                                       const CommandOrigin&) {
+                                       const CommandOrigin& origin) {
   VulkanBuffer& buffer = *BufferOf(to);
   const uint64_t rounded = RoundUp(bytes, 4);
   std::unique_lock lock(mutex_);
@@ -350,7 +359,7 @@ StatusOr<uint64_t> VulkanQueue::Upload(BufferId to, const void* data, uint64_t b
     TANDEM_ASSIGN_OR_RETURN(const BufferSlice slice, BeginCommandWith(rounded, 16, ChunkPool::Use::kToDevice, lock));
     std::memcpy(slice.data(), data, bytes);
     RecordUpload(buffer, slice, rounded);
-    return EndCommand(lock);
+    return EndCommand(origin.op, lock);
   }
   TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<DeviceBlock> chunk, TakeChunk(rounded, lock));
   lock.unlock();
@@ -365,7 +374,7 @@ StatusOr<uint64_t> VulkanQueue::Upload(BufferId to, const void* data, uint64_t b
   chunk->used = chunk->size;
   // In front, since the last one is being filled.
   open_->to_device.PushFront(std::move(chunk));
-  return EndCommand(lock);
+  return EndCommand(origin.op, lock);
 }
 
 void VulkanQueue::RecordUpload(const VulkanBuffer& buffer, const BufferSlice& from, uint64_t bytes) {
@@ -376,7 +385,7 @@ void VulkanQueue::RecordUpload(const VulkanBuffer& buffer, const BufferSlice& fr
 }
 
 StatusOr<uint64_t> VulkanQueue::Copy(BufferId from, uint64_t from_offset, BufferId to, uint64_t to_offset,
-                                     uint64_t bytes, const CommandOrigin&) {
+                                     uint64_t bytes, const CommandOrigin& origin) {
   VulkanBuffer* const buffers[] = {BufferOf(from), BufferOf(to)};
   std::unique_lock lock(mutex_);
   TANDEM_RETURN_IF_ERROR(BeginCommand());
@@ -384,7 +393,7 @@ StatusOr<uint64_t> VulkanQueue::Copy(BufferId from, uint64_t from_offset, Buffer
   const VkBufferCopy region = {buffers[0]->piece.offset + from_offset, buffers[1]->piece.offset + to_offset, bytes};
   device_->vk().CmdCopyBuffer(open_->commands, buffers[0]->piece.block->buffer, buffers[1]->piece.block->buffer, 1,
                               &region);
-  return EndCommand(lock);
+  return EndCommand(origin.op, lock);
 }
 
 void VulkanQueue::Download(BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) {
@@ -425,6 +434,7 @@ Status VulkanQueue::RecordDownload(VulkanBuffer& buffer, uint64_t offset, void* 
   const VkBufferCopy region = {buffer.piece.offset + offset, slice.offset, rounded};
   const VulkanFunctions& vk = device_->vk();
   vk.CmdCopyBuffer(open_->commands, buffer.piece.block->buffer, slice.block->buffer, 1, &region);
+  if (times_) times_->End(*open_, kDownloadName);
   // The end of a batch alone does not make visible to the host what it wrote.
   VkBufferMemoryBarrier barrier = {VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER};
   barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -505,6 +515,7 @@ void VulkanQueue::WatchBatches() {
 
 // Ends the download of a batch that is done, and makes it ready for use again.
 void VulkanQueue::Finish(std::unique_ptr<Batch> batch) {
+  if (times_ && batch->error.ok()) times_->Tell(*batch);
   if (const PendingDownload download = std::exchange(batch->download, {}); download.done) {
     if (batch->error.ok() && download.bytes > 0) std::memcpy(download.to, download.from.data(), download.bytes);
     download.done(batch->error);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "vulkan_device.h"
 #include "vulkan_memory.h"
 #include "vulkan_pipeline.h"
+#include "vulkan_times.h"
 
 namespace tandem::vulkan {
 
@@ -52,6 +54,9 @@ class VulkanQueue final : public shader::ShaderQueue {
   void Flush() override;
   Counters counters() const override;
 
+  // Has the host's traces show when commands were executed. Before any other call.
+  void ShowTimes(HostContext& host) { times_.emplace(*device_, host); }
+
   // Behaves from now on as if the driver had reported the device lost.
   void Lose();
 
@@ -63,13 +68,14 @@ class VulkanQueue final : public shader::ShaderQueue {
 
   // The following are called with `mutex_` held; those that take the lock may let go of it for a while.
   Status BeginCommand();
+  Status OpenBatch();
   void WaitForHazards(std::span<VulkanBuffer* const> buffers, uint32_t written);
   StatusOr<BufferSlice> TakeChunkSpace(uint64_t bytes, uint64_t alignment, ChunkPool::Use use);
   StatusOr<BufferSlice> BeginCommandWith(uint64_t bytes, uint64_t alignment, ChunkPool::Use use,
                                          std::unique_lock<std::mutex>& lock);
   StatusOr<std::unique_ptr<DeviceBlock>> TakeChunk(uint64_t bytes, std::unique_lock<std::mutex>& lock);
   void RecordUpload(const VulkanBuffer& buffer, const BufferSlice& from, uint64_t bytes);
-  uint64_t EndCommand(std::unique_lock<std::mutex>& lock);
+  uint64_t EndCommand(std::string_view op, std::unique_lock<std::mutex>& lock);
   void Submit();
   void MarkLost(const Status& error);
   void Free(VulkanBuffer* buffer);
@@ -113,6 +119,7 @@ class VulkanQueue final : public shader::ShaderQueue {
   bool needs_barrier_ = false;     // a batch with barriers was not handed over
   uint64_t staged_bytes_ = 0;      // of chunks with uploads that are not done
   Counters counters_;
+  std::optional<VulkanTimes> times_;  // none: nobody may want to know
 
   PipelineMaker pipelines_;
   shader::NativeThread thread_;

@@ -25,7 +25,7 @@ struct TraceEvent {
   std::string_view device;
   std::string_view inputs;    // "f32[2,3], f32[3]"
   std::string_view attrs;     // "{axis = 1}"
-  Clock::time_point called;   // when Execute was called
+  Clock::time_point called;   // when Execute was called; none: a device has executed it, by its own clock
   Clock::time_point started;  // when the kernel began; `called`..`started` is time in the queue or waiting for inputs
   Clock::time_point ended;
 };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <vector>
 
 #include "base/utf8.h"
 
@@ -58,6 +59,28 @@ void AppendMicroseconds(std::string& out, TraceEvent::Clock::duration duration) 
   out += digits;
 }
 
+// Of what devices have executed.
+size_t RowOf(std::string_view device, std::vector<std::string_view>& devices) {
+  const auto found = std::ranges::find(devices, device);
+  const auto row = static_cast<size_t>(found - devices.begin());
+  if (found == devices.end()) devices.push_back(device);
+  return row;
+}
+
+// Tells apart in viewers what the host's threads and the devices did, if there is any of the latter.
+void AppendRowNames(std::string& json, const std::vector<std::string_view>& devices) {
+  const auto append = [&](std::string_view what, int process, size_t row, std::string_view name) {
+    json.append(",\n{\"ph\":\"M\",\"pid\":" + std::to_string(process) + ",\"tid\":" + std::to_string(row));
+    json.append(",\"name\":\"").append(what).append("\",\"args\":{\"name\":");
+    AppendJsonString(json, name);
+    json += "}}";
+  };
+  if (devices.empty()) return;
+  append("process_name", 1, 0, "host");
+  append("process_name", 2, 0, "devices");
+  for (size_t row = 0; row < devices.size(); ++row) append("thread_name", 2, row, devices[row]);
+}
+
 }  // namespace
 
 Tracer::~Tracer() { Clear(); }
@@ -100,9 +123,13 @@ int64_t Tracer::num_events() const {
 }
 
 std::string Tracer::ToJson() const {
+  constexpr TraceEvent::Clock::time_point kNone;
   const std::lock_guard lock(mutex_);
   TraceEvent::Clock::time_point origin = TraceEvent::Clock::time_point::max();
-  for (const Entry* entry = first_; entry != nullptr; entry = entry->next) origin = std::min(origin, entry->called);
+  for (const Entry* entry = first_; entry != nullptr; entry = entry->next) {
+    origin = std::min(origin, entry->called == kNone ? entry->started : entry->called);
+  }
+  std::vector<std::string_view> devices;  // that have rows
   std::string json = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"droppedEvents\":" + std::to_string(num_dropped_) +
                      "},\"traceEvents\":[";
   for (const Entry* entry = first_; entry != nullptr; entry = entry->next) {
@@ -112,15 +139,23 @@ std::string Tracer::ToJson() const {
       text += entry->sizes[i];
       return part;
     };
+    const std::string_view name = take(0), device = take(1);
+    const bool is_on_device = entry->called == kNone;
+    const size_t row = is_on_device ? RowOf(device, devices) : entry->thread;
     json += entry == first_ ? "\n" : ",\n";
-    json += "{\"ph\":\"X\",\"pid\":1,\"tid\":" + std::to_string(entry->thread) + ",\"name\":";
-    AppendJsonString(json, take(0));
-    json += ",\"cat\":\"op\",\"ts\":";
+    json += is_on_device ? "{\"ph\":\"X\",\"pid\":2,\"tid\":" : "{\"ph\":\"X\",\"pid\":1,\"tid\":";
+    json += std::to_string(row) + ",\"name\":";
+    AppendJsonString(json, name);
+    json += is_on_device ? ",\"cat\":\"device\",\"ts\":" : ",\"cat\":\"op\",\"ts\":";
     AppendMicroseconds(json, entry->started - origin);
     json += ",\"dur\":";
     AppendMicroseconds(json, entry->ended - entry->started);
     json += ",\"args\":{\"device\":";
-    AppendJsonString(json, take(1));
+    AppendJsonString(json, device);
+    if (is_on_device) {
+      json += "}}";
+      continue;
+    }
     json += ",\"inputs\":";
     AppendJsonString(json, take(2));
     json += ",\"attrs\":";
@@ -129,6 +164,7 @@ std::string Tracer::ToJson() const {
     AppendMicroseconds(json, entry->started - entry->called);
     json += "}}";
   }
+  AppendRowNames(json, devices);
   return json += "\n]}\n";
 }
 

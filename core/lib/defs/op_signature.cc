@@ -111,6 +111,29 @@ void OpSignature::KeepChecked(const OpAttrsRef& attrs, const Bindings& bindings)
   if (slot.compare_exchange_strong(none, set.get(), std::memory_order_acq_rel)) static_cast<void>(set.release());
 }
 
+bool OpSignature::Accepts(const OpAttrsRef& attrs) const {
+  if (attrs.out_of_memory() || attrs.too_deep()) return false;
+  const std::span<const AttrEntry> entries = attrs.entries();
+  const AttrEntry* found[OpDef::kMaxAttrs];
+  const Checked* const checked = FindChecked(attrs);
+  const AttrEntry* const* given = found;
+  if (checked != nullptr) {
+    given = checked->given;
+  } else {
+    std::fill_n(found, def_.attrs.size(), nullptr);
+    for (const AttrEntry& entry : entries) {
+      const int index = def_.FindAttr(entry.name);
+      if (index < 0 || !CheckAttr(def_.attrs[static_cast<size_t>(index)], entry).ok()) return false;
+      found[index] = &entry;
+    }
+  }
+  for (size_t i = 0; i < def_.attrs.size(); ++i) {
+    const AttrDef& attr = def_.attrs[i];
+    if (given[i] != nullptr ? attr.inferred : !attr.inferred && !attr.has_default) return false;
+  }
+  return true;
+}
+
 Status OpSignature::WrongCount(std::string_view what, uint64_t expected, size_t given) const {
   return InvalidArgument("expected ", expected, " ", what, expected == 1 ? "" : "s", ", got ", given);
 }

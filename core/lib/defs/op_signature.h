@@ -53,6 +53,10 @@ class OpSignature {
     return def_.has_host_inputs && InputAt(position, num_args).host_input;
   }
 
+  // Whether a call may give these attributes: each is defined, has a value that it may have, and follows from nothing
+  // else; none that is required is missing. Where this is false, Bind has the last word.
+  bool Accepts(const OpAttrsRef& attrs) const;
+
   // Whether a call may give this value for `attr`, one of the definition's.
   static Status CheckAttr(const AttrDef& attr, const AttrEntry& entry);
   // The error of the first name, of those given, that the definition does not have.

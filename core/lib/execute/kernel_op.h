@@ -97,9 +97,9 @@ class KernelOp final : public OpImpl {
   Status GetHostInputs(const ExecutionContext& exec, std::span<const TensorHandle> args,
                        std::span<const Tensor*> values) const;
 
-  // Runs the most common call from start to end: few available arguments of the expected dtypes, one result, nothing
-  // that needs attention. False, with nothing changed, for every other call and every faulty one: those take the
-  // general path, which alone reports errors.
+  // Runs the most common calls from start to end: few available arguments of the expected dtypes, all on the handler's
+  // own device, right attributes, one result, little work, nothing that needs attention. False, with nothing changed,
+  // for every other call and every faulty one: those take the general path, which alone reports errors.
   bool InvokeSmall(const OpInvocation& invocation) const;
 
   void Dispatch(const OpInvocation& invocation, const Inputs& inputs) const;
@@ -124,17 +124,33 @@ class KernelOp final : public OpImpl {
   const DTypeSet own_;
   const DTypeSet fusable_;
 
-  // What InvokeSmall needs to know of the definition.
-  static constexpr size_t kSmallArgs = 3;
+  // What InvokeSmall needs to know of the definition. The arrays have one element for each input.
+  static constexpr size_t kSmallArgs = 4;
   struct Small {
     bool applies = false;
-    uint8_t num_args = 0;
-    uint8_t kernel_arg = 0;  // whose dtype selects the kernel
-    uint8_t result_arg = 0;  // whose dtype is the result's, if `result_dtype` is not fixed
+    bool needs_attrs = false;  // one has neither a default nor follows from the inputs
+    uint8_t num_inputs = 0;
+    uint8_t sequence = 0;      // the input that is one
+    uint8_t min_sequence = 0;  // how long it is at least; 0 if there is none
+    uint8_t kernel_arg = 0;    // the input whose dtype selects the kernel
+    uint8_t result_arg = 0;    // the input whose dtype is the result's, if `result_dtype` is not fixed
+    int16_t result_attr = -1;  // or the attribute that is
     DType result_dtype = DType::kInvalid;
-    uint8_t like[kSmallArgs] = {};  // the earlier argument, or itself, whose dtype this one must have
+    bool is_host[kSmallArgs] = {};
+    uint8_t like[kSmallArgs] = {};  // the earlier input, or itself, whose dtype this one must have
     DTypeSet allowed[kSmallArgs];
   };
+  // The arguments of one such call.
+  struct SmallArgs {
+    int64_t num_elements = 0;
+    const TensorMetadata* metadata[kSmallArgs];
+    const Tensor* values[kSmallArgs];         // of host inputs; null elsewhere
+    const TensorMetadata* first[kSmallArgs];  // by input
+  };
+  // False if the call takes the general path.
+  bool InspectSmall(std::span<const TensorHandle> handles, SmallArgs& args) const;
+  bool InspectSmall(const TensorHandle& arg, size_t input, size_t position, SmallArgs& args) const;
+  bool DescribeSmallResult(const OpAttrsRef& attrs, const SmallArgs& args, DType* dtype) const;
   static Small DescribeSmall(const OpDef& def);
   const Small small_;
 };

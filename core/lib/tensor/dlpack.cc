@@ -17,14 +17,6 @@ namespace tandem {
 
 namespace dlpack {
 
-namespace {
-
-// Elements in the memory of `base`, in an order of their own.
-struct Strided {
-  const unsigned char* base;
-  int64_t strides[TensorShape::kMaxRank];
-};
-
 StatusOr<TensorMetadata> CheckMetadata(const DLTensor& tensor) {
   const std::optional<DType> dtype = DTypeOf(tensor.dtype);
   if (!dtype) {
@@ -42,6 +34,8 @@ StatusOr<TensorMetadata> CheckMetadata(const DLTensor& tensor) {
   TANDEM_RETURN_IF_ERROR(metadata.Validate());
   return metadata;
 }
+
+namespace {
 
 // Ok if every element of a tensor that has some is where a pointer can be.
 Status CheckReach(const TensorMetadata& metadata, uintptr_t begin, const int64_t* strides) {
@@ -63,12 +57,9 @@ Status CheckReach(const TensorMetadata& metadata, uintptr_t begin, const int64_t
   return InvalidArgument("strides of ", metadata, " lead beyond what can be addressed");
 }
 
-// Checks where the elements are, and how they follow each other.
-Status Locate(const DLTensor& tensor, const TensorMetadata& metadata, Strided* elements) {
-  const int32_t device = tensor.device.device_type;
-  if (device != kCpu && device != kCudaHost && device != kRocmHost) {
-    return InvalidArgument("expected memory of the CPU, got that of a device of type ", device);
-  }
+}  // namespace
+
+Status FindElements(const DLTensor& tensor, const TensorMetadata& metadata, Elements* elements) {
   RowMajorStrides(metadata.shape, elements->strides);
   elements->base = nullptr;
   if (metadata.num_elements() == 0) return Status();
@@ -82,7 +73,6 @@ Status Locate(const DLTensor& tensor, const TensorMetadata& metadata, Strided* e
   return CheckReach(metadata, begin, elements->strides);
 }
 
-// Of a tensor that has elements.
 bool IsRowMajor(const TensorMetadata& metadata, const int64_t* strides) {
   int64_t expected = 1;
   for (int i = metadata.rank(); i-- > 0;) {
@@ -92,8 +82,19 @@ bool IsRowMajor(const TensorMetadata& metadata, const int64_t* strides) {
   return true;
 }
 
+namespace {
+
+// Checks where the elements are, and how they follow each other.
+Status Locate(const DLTensor& tensor, const TensorMetadata& metadata, Elements* elements) {
+  const int32_t device = tensor.device.device_type;
+  if (device != kCpu && device != kCudaHost && device != kRocmHost) {
+    return InvalidArgument("expected memory of the CPU, got that of a device of type ", device);
+  }
+  return FindElements(tensor, metadata, elements);
+}
+
 // Copies elements of dimension `dim` and those inside of it; returns where the next ones go.
-unsigned char* CopyStrided(const TensorMetadata& metadata, const Strided& from, int dim, const unsigned char* at,
+unsigned char* CopyStrided(const TensorMetadata& metadata, const Elements& from, int dim, const unsigned char* at,
                            unsigned char* to) {
   const size_t size = DTypeSize(metadata.dtype);
   if (dim == metadata.rank()) {
@@ -107,7 +108,7 @@ unsigned char* CopyStrided(const TensorMetadata& metadata, const Strided& from, 
   return to;
 }
 
-StatusOr<Tensor> Copy(const TensorMetadata& metadata, const Strided& from, const Device& host,
+StatusOr<Tensor> Copy(const TensorMetadata& metadata, const Elements& from, const Device& host,
                       HostAllocator& allocator) {
   TANDEM_ASSIGN_OR_RETURN(Tensor tensor, AllocateDense(metadata, host, allocator));
   auto* const data = static_cast<unsigned char*>(tensor.mutable_data());
@@ -119,14 +120,14 @@ StatusOr<Tensor> Copy(const TensorMetadata& metadata, const Strided& from, const
 }
 
 template <typename Managed>
-void Release(Managed* managed) {
-  if (managed->deleter != nullptr) managed->deleter(managed);
-}
-
-template <typename Managed>
 StatusOr<Tensor> Import(Managed* managed, const Device& host, HostAllocator& allocator) {
+  if (managed == nullptr) return InvalidArgument("expected a tensor of DLPack, got null");
+  if (Status wrong = CheckVersion(*managed); !wrong.ok()) {
+    Release(managed);
+    return wrong;
+  }
   const DLTensor& from = managed->dl_tensor;
-  Strided elements;
+  Elements elements;
   const StatusOr<TensorMetadata> metadata = CheckMetadata(from);
   Status wrong = metadata.status();
   if (wrong.ok()) wrong = Locate(from, *metadata, &elements);
@@ -208,18 +209,10 @@ std::optional<DType> DTypeOf(DLDataType type) {
 }  // namespace dlpack
 
 StatusOr<Tensor> FromDlpack(DLManagedTensorVersioned* managed, const Device& host, HostAllocator& allocator) {
-  if (managed == nullptr) return InvalidArgument("expected a tensor of DLPack, got null");
-  if (managed->version.major != dlpack::kVersion.major) {
-    const DLPackVersion given = managed->version;
-    dlpack::Release(managed);
-    return InvalidArgument("expected a tensor of DLPack ", dlpack::kVersion.major, ".x, got one of ", given.major, ".",
-                           given.minor);
-  }
   return dlpack::Import(managed, host, allocator);
 }
 
 StatusOr<Tensor> FromDlpack(DLManagedTensor* managed, const Device& host, HostAllocator& allocator) {
-  if (managed == nullptr) return InvalidArgument("expected a tensor of DLPack, got null");
   return dlpack::Import(managed, host, allocator);
 }
 

@@ -13,6 +13,8 @@
 
 #include "tandem/dlpack.h"
 #include "tandem/dtype.h"
+#include "tandem/status.h"
+#include "tandem/tensor_metadata.h"
 #include "tandem/tensor_shape.h"
 
 struct DLPackVersion {
@@ -65,8 +67,10 @@ inline constexpr uint64_t kIsCopied = 2;
 
 // Device types.
 inline constexpr int32_t kCpu = 1;
-inline constexpr int32_t kCudaHost = 3;   // pinned memory, which the CPU sees
-inline constexpr int32_t kRocmHost = 11;  // likewise
+inline constexpr int32_t kCuda = 2;
+inline constexpr int32_t kCudaHost = 3;      // pinned memory, which the CPU sees
+inline constexpr int32_t kRocmHost = 11;     // likewise
+inline constexpr int32_t kCudaManaged = 13;  // of the host and all devices
 
 // Type codes.
 inline constexpr uint8_t kInt = 0;
@@ -88,6 +92,35 @@ inline void RowMajorStrides(const TensorShape& shape, int64_t* strides) {
     strides[i] = stride;
     stride *= shape.dim(i);
   }
+}
+
+// Elements in memory, in an order of their own.
+struct Elements {
+  const unsigned char* base = nullptr;  // of the first one; null if there is none
+  int64_t strides[TensorShape::kMaxRank];
+};
+
+// What a tensor says of itself, once it can be true, whatever memory it is in.
+StatusOr<TensorMetadata> CheckMetadata(const DLTensor& tensor);
+Status FindElements(const DLTensor& tensor, const TensorMetadata& metadata, Elements* elements);
+// Of a tensor that has elements.
+bool IsRowMajor(const TensorMetadata& metadata, const int64_t* strides);
+
+inline DLPackVersion VersionOf(const DLManagedTensorVersioned& managed) { return managed.version; }
+inline DLPackVersion VersionOf(const DLManagedTensor&) { return kVersion; }
+
+// Ok if the struct is one that this knows.
+template <typename Managed>
+Status CheckVersion(const Managed& managed) {
+  const DLPackVersion given = VersionOf(managed);
+  if (given.major == kVersion.major) return Status();
+  return InvalidArgument("expected a tensor of DLPack ", kVersion.major, ".x, got one of ", given.major, ".",
+                         given.minor);
+}
+
+template <typename Managed>
+void Release(Managed* managed) {
+  if (managed->deleter != nullptr) managed->deleter(managed);
 }
 
 }  // namespace tandem::dlpack

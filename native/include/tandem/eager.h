@@ -107,9 +107,14 @@ class TANDEM_EXPORT Runtime {
   // must not change before. Of bool, bytes other than 0 and 1 are an error here, and copied as 1 by FromBytes.
   Tensor Wrap(DType dtype, std::span<const std::byte> bytes, const TensorShape& shape, std::function<void()> release,
               std::source_location where = std::source_location::current());
-  // A tensor of another library, by DLPack, without copying where its layout allows that; see tandem/dlpack.h.
+  // A tensor of another library, by DLPack, without copying where its layout allows that, on the host or the device of
+  // an op handler; see tandem/dlpack.h. On a device it is what `stream`, or the default stream, has been given so far.
   Tensor FromDlpack(DLManagedTensorVersioned* managed, std::source_location where = std::source_location::current());
   Tensor FromDlpack(DLManagedTensor* managed, std::source_location where = std::source_location::current());
+  Tensor FromDlpack(DLManagedTensorVersioned* managed, int64_t stream,
+                    std::source_location where = std::source_location::current());
+  Tensor FromDlpack(DLManagedTensor* managed, int64_t stream,
+                    std::source_location where = std::source_location::current());
 
   // Runs an op by name, in the scope around the call. Where `chain` is null, the chain is the scope's, if it has one.
   Tensor Execute(std::string_view op, std::initializer_list<Operand*> operands, const OpAttrsRef& attrs,

@@ -65,6 +65,10 @@ class TANDEM_EXPORT Tensor {
   // host. See tandem/dlpack.h.
   StatusOr<DLManagedTensorVersioned*> ToDlpack(std::source_location where = std::source_location::current()) const;
   StatusOr<DLManagedTensor*> ToUnversionedDlpack(std::source_location where = std::source_location::current()) const;
+  // The same for the elements where they are, without copying, also on a device whose memory other libraries can use;
+  // there they are ready for what is issued to `stream` from now on. See tandem/dlpack.h.
+  StatusOr<DLManagedTensorVersioned*> ShareByDlpack(int64_t stream = kDlpackDefaultStream,
+                                                    std::source_location where = std::source_location::current()) const;
   // "f32[2,2] = [1, 2, 3, 4]" after waiting, from wherever the tensor is, or the error; at most `max_elements`
   // elements.
   std::string ToString(int max_elements = 16) const;

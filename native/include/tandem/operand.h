@@ -52,9 +52,10 @@ class TANDEM_EXPORT Operand {
   Operand(std::initializer_list<Float> list) : Operand(std::span(list.begin(), list.size())) {}
   template <typename T, size_t size>
   requires ListElement<std::remove_const_t<T>> Operand(std::span<T, size> list)  // NOLINT(google-explicit-constructor)
-      : kind_(std::integral<T> ? Kind::kIntList : Kind::kFloatList) {
-    list_.reserve(list.size());
-    for (const T number : list) list_.push_back(Bits(number));
+      : kind_(std::integral<T> ? Kind::kIntList : Kind::kFloatList), number_(static_cast<int64_t>(list.size())) {
+    if (list.size() > kFew) many_.resize(list.size());
+    int64_t* to = list.size() > kFew ? many_.data() : few_;
+    for (const T number : list) *to++ = Bits(number);
   }
   template <ListElement T>
   Operand(const std::vector<T>& list) : Operand(std::span(list)) {}  // NOLINT(google-explicit-constructor)
@@ -67,6 +68,8 @@ class TANDEM_EXPORT Operand {
   DType natural_dtype() const;
   // The numbers as bool, i64, u64 or f64: without loss.
   StatusOr<tandem::Tensor> MakeWidest(HostContext& host) const;
+  // The numbers as `dtype`. An error, which calls them `name`, if one does not fit.
+  StatusOr<tandem::Tensor> Make(DType dtype, std::string_view name, HostContext& host) const;
 
  private:
   enum class Kind : uint8_t { kTensor, kBool, kInt, kUnsigned, kFloat, kIntList, kFloatList };
@@ -80,11 +83,22 @@ class TANDEM_EXPORT Operand {
   static int64_t Bits(std::integral auto number) { return static_cast<int64_t>(number); }
   static int64_t Bits(std::floating_point auto number) { return std::bit_cast<int64_t>(static_cast<double>(number)); }
 
+  bool IsList() const { return kind_ == Kind::kIntList || kind_ == Kind::kFloatList; }
+  // All of them, as Bits gives each.
+  std::span<const int64_t> numbers() const {
+    if (!IsList()) return {&number_, 1};
+    const auto size = static_cast<size_t>(number_);
+    return {size > kFew ? many_.data() : few_, size};
+  }
+
   Kind kind_ = Kind::kTensor;
   const Tensor* tensor_ = nullptr;
   Tensor owned_;
-  int64_t number_ = 0;         // as Bits gives it
-  std::vector<int64_t> list_;  // likewise
+  // A number as Bits gives it, or how many the list has; these likewise, of which up to kFew need no heap.
+  static constexpr size_t kFew = 6;
+  int64_t number_ = 0;
+  int64_t few_[kFew];
+  std::vector<int64_t> many_;
 };
 
 // What the typed op functions do: run the op on the runtime of the first tensor among the operands. Without one the

@@ -28,6 +28,7 @@
 
 #include "cublaslt.h"
 #include "cuda_device.h"
+#include "cuda_handler.h"
 #include "cuda_queue.h"
 #include "emulated_driver.h"
 #include "tandem/cuda/cuda_op_handler.h"
@@ -135,10 +136,9 @@ void Session::AddEmulatedCudaHandler(const SessionOptions& options, OpHandler* f
   auto queue =
       ValueOrThrow(cuda::CudaQueue::Create(ValueOrThrow(cuda::CudaDevice::Create(emulated_cuda_->driver(), "")),
                                            cuda::Nvrtc(emulated_cuda_->nvrtc()), queue_options));
-  shader::ShaderOpHandlerOptions handler;
-  handler.name = "cuda";
+  cuda::CudaOptions handler;
   handler.fallback = fallback;
-  handler_ = ValueOrThrow(shader::CreateShaderOpHandler(runtime_, std::move(queue), handler));
+  handler_ = ValueOrThrow(cuda::AddCudaOpHandler(runtime_, std::move(queue), handler));
 }
 #else
 void Session::AddCudaHandler(OpHandler*) { throw NoDevice("no CUDA device: this build has no CUDA op handler"); }

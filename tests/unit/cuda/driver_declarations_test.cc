@@ -69,11 +69,14 @@ TEST(DriverDeclarationsTest, FunctionsAreTheHeaders) {
   EXPECT_ALIKE(StreamCreate);
   EXPECT_ALIKE_AS(StreamDestroy, cuStreamDestroy_v2);
   EXPECT_ALIKE(StreamSynchronize);
+  EXPECT_ALIKE(StreamWaitEvent);
   EXPECT_ALIKE(EventCreate);
   EXPECT_ALIKE_AS(EventDestroy, cuEventDestroy_v2);
   EXPECT_ALIKE(EventRecord);
   EXPECT_ALIKE(EventQuery);
   EXPECT_ALIKE(EventSynchronize);
+  EXPECT_ALIKE_AS(EventElapsedTime, cuEventElapsedTime);
+  EXPECT_ALIKE(PointerGetAttribute);
   EXPECT_ALIKE(MemPoolCreate);
   EXPECT_ALIKE(MemPoolDestroy);
   EXPECT_ALIKE(MemPoolSetAttribute);
@@ -103,6 +106,9 @@ TEST(DriverDeclarationsTest, NumbersAndStructsAreTheHeaders) {
   EXPECT_EQ(kAttributeComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   EXPECT_EQ(kAttributeMemoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
   EXPECT_EQ(kPoolAttributeReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+  EXPECT_EQ(kPointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+  EXPECT_EQ(kPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+  EXPECT_EQ(kMemoryOfHost, static_cast<unsigned>(CU_MEMORYTYPE_HOST));
   EXPECT_EQ(kStreamNonBlocking, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   EXPECT_EQ(kEventBlockingSync, static_cast<unsigned>(CU_EVENT_BLOCKING_SYNC));
   EXPECT_EQ(kEventDisableTiming, static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));

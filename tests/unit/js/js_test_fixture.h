@@ -26,6 +26,11 @@ extern "C" __attribute__((used)) inline void tandem_js_wake(void) {
   tandem::num_js_wakes.notify_all();
 }
 
+extern "C" __attribute__((used)) inline bool tandem_js_run_code(uint32_t, const uint8_t*, uint32_t, const void* const*,
+                                                                uint32_t) {
+  return false;
+}
+
 namespace tandem {
 
 // The error's text, or nothing; releases it.

@@ -47,10 +47,11 @@ TEST(FillWordsProgramTest, PatternAndSizeAreParameters) {
 }
 
 TEST(RangeProgramTest, BoundsAreParameters) {
-  const Launch down = RangeProgram(5, 10, static_cast<uint32_t>(-2), {});
-  EXPECT_EQ(Words(down), (std::vector<uint32_t>{5, 10, 0xFFFFFFFEu}));
-  EXPECT_EQ(down.variant, RangeProgram(70000, 0, 1, {}).variant);
-  EXPECT_TRUE(RangeProgram(0, 1, 1, {}).IsEmpty());
+  const Launch down = RangeProgram({DType::kI32, {5}}, 10, static_cast<uint64_t>(-2), {});
+  EXPECT_EQ(Words(down), (std::vector<uint32_t>{5, 10, 0, 0xFFFFFFFEu, 0xFFFFFFFFu}));
+  EXPECT_EQ(down.variant, RangeProgram({DType::kU32, {70000}}, 0, 1, {}).variant);
+  EXPECT_NE(down.variant, RangeProgram({DType::kI64, {5}}, 0, 1, {}).variant);
+  EXPECT_TRUE(RangeProgram({DType::kI32, {0}}, 1, 1, {}).IsEmpty());
 }
 
 TEST(OneHotProgramTest, BlocksRowsAndInnerElements) {

@@ -277,7 +277,7 @@ TEST(MovementProgramsTest, LaunchesHaveTheParametersOfTheirShaders) {
       ResizeNearestProgram(images, {1, 8, 9, 3}, {}, {}),
       ResizeBilinearGradProgram({1, 8, 9, 3}, {DType::kF32, {1, 4, 4, 3}}, {}, {}),
       ResizeNearestGradProgram({1, 8, 9, 3}, {DType::kI32, {1, 4, 4, 3}}, {}, {}),
-      TopKProgram({DType::kF32, {2, 9}}, 3, {}),
+      TopKTakeProgram({DType::kF32, {2, 9}}, 3, DType::kI32, {}),
   };
   for (const Launch& launch : launches) {
     const ShaderText text = launch.variant.Compose();

@@ -121,7 +121,7 @@ TEST(ElementwiseShadersTest, ShadersThatMakeTensorsCompile) {
     ExpectCompiles(compiler, shader::FillProgram(result, {}).variant, "fill");
   }
   ExpectCompiles(compiler, shader::FillWordsProgram(1, {}, {}).variant, "fill_words");
-  ExpectCompiles(compiler, shader::RangeProgram(1, 0, 1, {}).variant, "range");
+  ExpectCompiles(compiler, shader::RangeProgram({DType::kI32, {1}}, 0, 1, {}).variant, "range");
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBool}) {
     for (const DType index : {DType::kU8, DType::kI8, DType::kI32, DType::kI64}) {
       const TensorMetadata result(dtype, TensorShape({2, 3}));

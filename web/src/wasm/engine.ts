@@ -58,7 +58,8 @@ export class WasmEngine extends Engine {
   private tensorRelease: (tensor: number) => number;
   private readonly names = new Map<string, number>();
   private locations = new Map<string, number>();
-  private instance: WasmInstance | undefined;
+  /** Undefined once it is closed. */
+  instance: WasmInstance | undefined;
   private programs: Promise<void> | undefined;
 
   constructor(private readonly files: Files, instance: WasmInstance, options: EngineOptions) {

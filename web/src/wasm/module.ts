@@ -21,12 +21,17 @@ type Call = (...args: number[]) => number;
  */
 export type WasmExports = Readonly<Record<Export | ProgramsExport, Call>>;
 
+/** Runs WebAssembly that programs have made, as C++'s `CodeRunner`. */
+export type RunCode = (id: number, code: number, size: number, operands: number, n: number) => number;
+
 /** An instance of the module, ready to be used. */
 export interface WasmInstance {
   readonly exports: WasmExports;
   readonly memory: WebAssembly.Memory;
   /** Of the threaded module: ends its workers at once. */
   terminate(): void;
+  /** Of the module without threads, once the script of programs is there. */
+  runCode?: RunCode;
   /** Adds the code of programs. Throws as `createRuntime` does for the module. */
   loadPrograms(): Promise<void>;
 }
@@ -179,7 +184,7 @@ export type Execute = (batch: number, words: number, count: number, arena: numbe
 
 // What the module asks of its environment. It has no files and no arguments; a write is of what it prints.
 function importsOf(
-  memory: () => WebAssembly.Memory, wake: () => void, execute: Execute,
+  memory: () => WebAssembly.Memory, wake: () => void, execute: Execute, runCode: RunCode,
 ): Record<string, Record<string, Call>> {
   const view = (): DataView => new DataView(memory().buffer);
   const zeros = (...addresses: number[]): number => {
@@ -188,7 +193,7 @@ function importsOf(
   };
   const BAD_FILE = 8;
   return {
-    tandem: { wake: () => (wake(), 0), webgpu_execute: execute as Call },
+    tandem: { wake: () => (wake(), 0), webgpu_execute: execute as Call, run_code: runCode as Call },
     env: { emscripten_notify_memory_growth: () => 0 },
     wasi_snapshot_preview1: {
       clock_time_get: ((clock: number, _precision: bigint, result: number): number => {
@@ -237,7 +242,8 @@ export async function instantiate(
 ): Promise<WasmInstance> {
   const module = await compile(source, files, kind);
   let memory: WebAssembly.Memory | undefined;
-  const imports = importsOf(() => memory!, wake, execute);
+  let made: WasmInstance | undefined;
+  const imports = importsOf(() => memory!, wake, execute, (...args) => made?.runCode?.(...args) ?? 0);
   const unknown = WebAssembly.Module.imports(module).find(
     (entry) => entry.kind !== 'function' || imports[entry.module]?.[entry.name] === undefined);
   if (unknown !== undefined) throw otherVersion(`one that imports ${unknown.module}.${unknown.name}`);
@@ -252,7 +258,7 @@ export async function instantiate(
   if (memory === undefined) throw otherVersion('another module');
   functions._initialize?.();
   const { exports } = instance;
-  return {
+  return made = {
     exports: checkVersion(functions),
     memory,
     terminate: () => undefined,

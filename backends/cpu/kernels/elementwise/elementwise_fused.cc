@@ -70,6 +70,8 @@ class FusedLoop {
   };
 
   void InitInput(uint32_t input, const Tensor& tensor);
+  bool IsWhole(const KernelFrame& frame) const;
+  bool RunCode(const FusedPlan::CodeRun& run, std::span<const Place> places, int64_t begin, int64_t n) const;
   void FillOnce(const Expansion& expansion, int64_t n, std::byte* to) const;
   void ComputeBlock(int64_t begin, int64_t n, Work& work) const;
   void ComputeRun(const FusedPlan::Step& first, int64_t begin, int64_t n, Work& work) const;
@@ -82,13 +84,32 @@ class FusedLoop {
   SmallArray<Place, 16> places_;  // those in buffers are set for each thread
   int64_t block_;                 // elements
   double cost_;
+  bool is_whole_ = false;  // the code of all steps can read all inputs where they lie
 };
 
 bool FusedLoop::Init(const KernelFrame& frame) {
   const size_t num_inputs = plan_.num_inputs();
   if (!places_.Init(num_inputs + plan_.steps().size()) || !expansions_.Init(num_inputs)) return false;
   for (uint32_t i = 0; i < num_inputs; ++i) InitInput(i, frame.arg(i));
+  is_whole_ = plan_.WholeRun() != nullptr && IsWhole(frame);
   return true;
+}
+
+bool FusedLoop::IsWhole(const KernelFrame& frame) const {
+  for (uint32_t i = 0; i < plan_.num_inputs(); ++i) {
+    const int64_t wanted = plan_.At(i).num_elements();
+    if (wanted == 1) continue;  // the code knows that it stands for all
+    if (wanted != plan_.shape().num_elements() || !frame.arg(i).IsA(kDenseHost)) return false;
+  }
+  return true;
+}
+
+// False, and nothing was computed, if the code cannot be run here.
+bool FusedLoop::RunCode(const FusedPlan::CodeRun& run, std::span<const Place> places, int64_t begin, int64_t n) const {
+  std::array<const void*, kMaxLoopInputs + kMaxLoopSteps> operands;
+  const size_t count = run.places.size();
+  for (size_t i = 0; i < count; ++i) operands[i] = places[run.places[i]].At(begin);
+  return recipe_.codes().Run(*run.code, std::span(operands).first(count), n);
 }
 
 void FusedLoop::InitInput(uint32_t input, const Tensor& tensor) {
@@ -114,6 +135,7 @@ void FusedLoop::InitInput(uint32_t input, const Tensor& tensor) {
 }
 
 bool FusedLoop::Compute(int64_t begin, int64_t end) const {
+  if (is_whole_ && RunCode(*plan_.WholeRun(), {places_.data(), places_.size()}, begin, end - begin)) return true;
   // Buffers of results, of expanded inputs, and those that conversions need.
   const size_t num_buffers = recipe_.num_buffers() + num_expansions_ + kMaxOperands + 1;
   constexpr size_t kUsualBuffers = 8;
@@ -163,7 +185,9 @@ void FusedLoop::ComputeBlock(int64_t begin, int64_t n, Work& work) const {
   const bool has_tiles = n % kTileElements == 0;
   const std::span<const FusedPlan::Step> steps = plan_.steps();
   for (size_t i = 0; i < steps.size();) {
-    if (has_tiles && steps[i].run_end > 0) {
+    if (steps[i].code_end > 0 && RunCode(plan_.code_run(steps[i].code_run), work.places.span(), begin, n)) {
+      i = steps[i].code_end;
+    } else if (has_tiles && steps[i].run_end > 0) {
       ComputeRun(steps[i], begin, n, work);
       i = steps[i].run_end;
     } else {
@@ -247,7 +271,7 @@ Status FusedKernel::operator()(KernelFrame& frame) const {
 
 }  // namespace
 
-ElementwiseRowFuser::ElementwiseRowFuser() {
+ElementwiseRowFuser::ElementwiseRowFuser(CodeRunner runner) : codes_(runner) {
   ForEachRow(casts_, [this](const RowEntry& entry, DTypeSet dtypes, const RowFunction& function) {
     Add(entry, dtypes, function);
   });
@@ -303,7 +327,7 @@ StatusOr<Kernel> ElementwiseRowFuser::MakeKernel(std::shared_ptr<const Elementwi
     }
   }
   const float cost = 0.1f * static_cast<float>(steps.size());
-  auto recipe = std::make_shared<const FusedRecipe>(std::move(group), casts_, std::move(steps));
+  auto recipe = std::make_shared<const FusedRecipe>(std::move(group), casts_, codes_, std::move(steps));
   return tandem::MakeKernel(FusedKernel{std::move(recipe)}).WithCost(cost);
 }
 
@@ -311,8 +335,8 @@ StatusOr<Kernel> ElementwiseRowFuser::MakeKernel(std::shared_ptr<const Elementwi
 
 namespace tandem {
 
-void EnableProgramFusion(KernelOpHandler& cpu) {
-  if (cpu.fuser() == nullptr) cpu.SetProgramFuser(std::make_unique<cpu::ElementwiseRowFuser>());
+void EnableProgramFusion(KernelOpHandler& cpu, CodeRunner runner) {
+  if (cpu.fuser() == nullptr) cpu.SetProgramFuser(std::make_unique<cpu::ElementwiseRowFuser>(runner));
 }
 
 }  // namespace tandem

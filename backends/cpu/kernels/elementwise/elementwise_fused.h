@@ -11,7 +11,9 @@
 #include <memory>
 #include <string_view>
 
+#include "kernels/elementwise/elementwise_code.h"
 #include "kernels/elementwise/elementwise_rows.h"
+#include "tandem/cpu/code_runner.h"
 #include "tandem/elementwise_group.h"
 
 namespace tandem::cpu {
@@ -27,10 +29,11 @@ struct StepRow {
 };
 using StepRows = std::array<StepRow, kNumDTypes>;  // by the dtype that kernels are looked up by
 
-// Gives the same bits as the ops one by one: it calls the same rows.
+// Gives the same bits as the ops one by one: it calls the same rows, or what does the same in registers.
 class ElementwiseRowFuser final : public ElementwiseFuser {
  public:
-  ElementwiseRowFuser();
+  // `runner`: null if there is nobody who runs code that is made.
+  explicit ElementwiseRowFuser(CodeRunner runner = nullptr);
 
   bool CanFuse(const OpDef& def, const OpAttrsRef& attrs) const override;
   bool CanFuse(const OpDef& def, DType dtype) const override;
@@ -41,6 +44,7 @@ class ElementwiseRowFuser final : public ElementwiseFuser {
 
   const CastRows casts_;
   std::map<std::string_view, StepRows> rows_;  // by op
+  mutable LoopCodes codes_;
 };
 
 }  // namespace tandem::cpu

@@ -15,9 +15,11 @@
 #include <span>
 #include <vector>
 
+#include "kernels/elementwise/elementwise_code.h"
 #include "kernels/elementwise/elementwise_fused.h"
 #include "kernels/elementwise/elementwise_tiles.h"
 #include "tandem/elementwise_group.h"
+#include "tandem/growing_array.h"
 #include "tandem/ref_counted.h"
 #include "tandem/small_array.h"
 
@@ -47,14 +49,19 @@ class FusedRecipe {
     uint32_t buffer = kNoBuffer;    // else
   };
 
-  FusedRecipe(std::shared_ptr<const ElementwiseGroup> group, const CastRows& casts, std::vector<Step> steps);
+  // `codes` outlive the recipe.
+  FusedRecipe(std::shared_ptr<const ElementwiseGroup> group, const CastRows& casts, LoopCodes& codes,
+              std::vector<Step> steps);
 
   // For inputs that the group can be computed for; null if memory is exhausted. The last one is kept.
   RcRef<const FusedPlan> PlanFor(std::span<const TensorMetadata* const> inputs) const;
 
   const ElementwiseGroup& group() const { return *group_; }
   const CastRows& casts() const { return casts_; }
+  LoopCodes& codes() const { return codes_; }
   std::span<const Step> steps() const { return steps_; }
+  // The last step that uses what the step `i` gives; 0 if none does.
+  size_t LastUse(size_t i) const { return last_uses_[i]; }
   uint32_t num_buffers() const { return num_buffers_; }
 
  private:
@@ -62,7 +69,9 @@ class FusedRecipe {
 
   const std::shared_ptr<const ElementwiseGroup> group_;
   const CastRows casts_;
+  LoopCodes& codes_;
   std::vector<Step> steps_;
+  std::vector<size_t> last_uses_;
   uint32_t num_buffers_ = 0;
   mutable std::mutex mutex_;
   mutable RcRef<const FusedPlan> last_;
@@ -79,11 +88,18 @@ class FusedPlan final : public RefCounted<FusedPlan> {
     uint32_t run_end = 0;
     uint32_t begin_part = 0;
     uint32_t end_part = 0;
+    // The same of the run that is computed by code of its own; 0: none begins here.
+    uint32_t code_end = 0;
+    uint32_t code_run = 0;
   };
   // A step of a run, and the place of what it reads or writes.
   struct Part {
     TileOp op;
     uint32_t place;
+  };
+  struct CodeRun {
+    RcRef<const LoopCode> code;
+    GrowingArray<uint32_t> places;  // of its operands, in their order
   };
 
   // Called once. The recipe outlives the plan. False if memory is exhausted.
@@ -96,6 +112,9 @@ class FusedPlan final : public RefCounted<FusedPlan> {
   std::span<const Step> steps() const { return {steps_.data(), steps_.size()}; }
   // Of all runs; none if none is worth it.
   std::span<const Part> parts() const { return {parts_.data(), num_parts_}; }
+  const CodeRun& code_run(size_t i) const { return code_runs_[i]; }
+  // The run that is all steps; null if there is none.
+  const CodeRun* WholeRun() const { return steps_[0].code_end == steps_.size() ? &code_runs_[0] : nullptr; }
   // Whether all steps that read an input of one element know that it stands for all.
   bool IsReadAsSingle(size_t input) const { return is_single_[input]; }
   size_t widest() const { return widest_; }  // bytes of the largest element there is on the way
@@ -106,6 +125,9 @@ class FusedPlan final : public RefCounted<FusedPlan> {
   void FindRuns(const FusedRecipe& recipe);
   void AddToRun(const FusedRecipe& recipe, size_t i, bool is_first, bool is_last);
   void AddPart(TileOp op, size_t place) { parts_[num_parts_++] = {op, static_cast<uint32_t>(place)}; }
+  bool FindCodeRuns(const FusedRecipe& recipe);
+  ElementCode CodeOf(const FusedRecipe& recipe, size_t i) const;
+  bool MakeCodeRun(const FusedRecipe& recipe, size_t begin, size_t end, CodeRun& run) const;
   bool CanReadAsSingle(uint32_t input) const;
   void ReadAsSingle(uint32_t input);
 
@@ -113,6 +135,7 @@ class FusedPlan final : public RefCounted<FusedPlan> {
   SmallArray<Step, 4> steps_;
   SmallArray<Part, 16> parts_;
   size_t num_parts_ = 0;
+  GrowingArray<CodeRun> code_runs_;
   SmallArray<bool, 8> is_single_;  // of each input
   size_t widest_ = 1;
   double cost_ = 0;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Kernels that make tensors: Const, Fill, Range, ZerosLike, OnesLike, OneHot, Identity.
+// Kernels that make tensors: Const, Fill, Range, LinSpace, ZerosLike, OnesLike, OneHot, Identity.
 
 #include <array>
-#include <cstring>
+#include <bit>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "kernel_texts.h"
 #include "kernels/creation/creation_programs.h"
 #include "kernels/creation/fill_words.h"
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
+#include "tandem/float16.h"
 #include "tandem/host_context.h"
 #include "tandem/shader/shader_call.h"
 
@@ -29,11 +31,40 @@ ShaderBuilder& DeclareLoop(ShaderBuilder& builder) {
 
 // ---- Programs.
 
-ShaderText ComposeRange(const ShaderSource& source, std::span<const int32_t>) {
+// Whether elements are counted in words: the integers that each device has.
+bool IsCountedInWords(DType dtype) { return dtype == DType::kI32 || dtype == DType::kU32; }
+
+// Value: dtype. Integers are counted in 64 bits, other numbers in f64.
+ShaderText ComposeRange(const ShaderSource& source, std::span<const int32_t> values) {
+  const auto dtype = static_cast<DType>(values[0]);
   ShaderBuilder builder(source.name);
-  builder.Buffer("result", BufferAccess::kReadWrite, "u32");
-  DeclareLoop(builder).Parameter("start").Parameter("delta");
+  DeclareTypes(builder, dtype);
+  builder.Buffer("result", BufferAccess::kReadWrite, "T");
+  DeclareLoop(builder).Parameter("start").Parameter("start_high").Parameter("delta").Parameter("delta_high");
+  if (IsCountedInWords(dtype)) {
+    builder.Alias("S", "u32")
+        .Text(
+            "fn start_of() -> S { return parameters.start; }\nfn delta_of() -> S { return parameters.delta; }\n"
+            "fn rounded(value: S) -> T { return value; }\n");
+  } else {
+    // f16 and bf16 by way of f32.
+    builder.Alias("S", kFloatDTypes.Contains(dtype) ? "f64" : "u64")
+        .Text(
+            "fn start_of() -> S { return bitcast<S>(vec2u(parameters.start, parameters.start_high)); }\n"
+            "fn delta_of() -> S { return bitcast<S>(vec2u(parameters.delta, parameters.delta_high)); }\n"
+            "fn rounded(value: S) -> T { return T(A(value)); }\n");
+  }
   return builder.Finish(source.text);
+}
+
+// Value: dtype.
+ShaderText ComposeLinSpace(const ShaderSource& source, std::span<const int32_t> values) {
+  ShaderBuilder builder(source.name);
+  DeclareTypes(builder, static_cast<DType>(values[0]));
+  builder.Buffer("start_value", BufferAccess::kRead, "T")
+      .Buffer("stop_value", BufferAccess::kRead, "T")
+      .Buffer("result", BufferAccess::kReadWrite, "T");
+  return DeclareLoop(builder).Finish(source.text);
 }
 
 std::string_view IndexText(DType dtype) {
@@ -138,15 +169,56 @@ Status Repeat(KernelFrame& frame, std::array<uint32_t, 2> pattern) {
 Status ZerosLikeKernel(KernelFrame& frame) { return Repeat(frame, {0, 0}); }
 Status OnesLikeKernel(KernelFrame& frame) { return Repeat(frame, OnePattern(frame.result_metadata(0).dtype)); }
 
+template <typename T>
+uint64_t StepBits(const Tensor& arg) {
+  const T value = *static_cast<const T*>(arg.data());
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<uint64_t>(static_cast<int64_t>(value));
+  else
+    return std::bit_cast<uint64_t>(static_cast<double>(value));
+}
+
+// A scalar as a range is counted: as an integer of 64 bits or as the bits of an f64.
+uint64_t StepBitsOf(const Tensor& arg) {
+  switch (arg.dtype()) {
+    case DType::kI8:
+      return StepBits<int8_t>(arg);
+    case DType::kI16:
+      return StepBits<int16_t>(arg);
+    case DType::kU16:
+      return StepBits<uint16_t>(arg);
+    case DType::kI32:
+      return StepBits<int32_t>(arg);
+    case DType::kU32:
+      return StepBits<uint32_t>(arg);
+    case DType::kF16:
+      return StepBits<Float16>(arg);
+    case DType::kBF16:
+      return StepBits<BFloat16>(arg);
+    case DType::kF32:
+      return StepBits<float>(arg);
+    default:
+      return *static_cast<const uint64_t*>(arg.data());
+  }
+}
+
 Status RangeKernel(KernelFrame& frame) {
-  const auto word = [&frame](size_t i) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, frame.arg(i).data(), sizeof(bits));
-    return bits;
-  };
   ShaderCall call(frame);
-  const auto size = static_cast<uint64_t>(frame.result_metadata(0).num_elements());
-  call.Run(RangeProgram(size, word(0), word(2), call.limits()), {call.Result(0)});
+  call.Run(RangeProgram(frame.result_metadata(0), StepBitsOf(frame.arg(0)), StepBitsOf(frame.arg(2)), call.limits()),
+           {call.Result(0)});
+  return call.Finish();
+}
+
+Status LinSpaceKernel(KernelFrame& frame) {
+  static const ShaderSource source = {"tf.LinSpace", &ComposeLinSpace, kLinSpaceText};
+  const TensorMetadata& result = frame.result_metadata(0);
+  const auto size = static_cast<uint64_t>(result.num_elements());
+  ShaderCall call(frame);
+  Launch launch;
+  launch.variant = ShaderVariant(source, {static_cast<int32_t>(result.dtype)});
+  launch.workgroups = LinearWorkgroups(size, kWorkgroup * kRounds, call.limits());
+  launch.parameters = {static_cast<uint32_t>(size)};
+  call.Run(launch, {call.Argument(0), call.Argument(1), call.Result(0)});
   return call.Finish();
 }
 
@@ -162,12 +234,18 @@ Status OneHotKernel(KernelFrame& frame) {
 
 }  // namespace
 
-Launch RangeProgram(uint64_t size, uint32_t start, uint32_t delta, const GpuLimits& limits) {
+Launch RangeProgram(const TensorMetadata& result, uint64_t start, uint64_t delta, const GpuLimits& limits) {
+  const auto size = static_cast<uint64_t>(result.num_elements());
   static const ShaderSource source = {"tf.Range", &ComposeRange, kRangeText};
   Launch launch;
-  launch.variant = ShaderVariant(source);
+  const DType dtype = IsCountedInWords(result.dtype) ? DType::kU32 : result.dtype;
+  launch.variant = ShaderVariant(source, {static_cast<int32_t>(dtype)});
   launch.workgroups = LinearWorkgroups(size, kWorkgroup * kRounds, limits);
-  launch.parameters = {static_cast<uint32_t>(size), start, delta};
+  launch.parameters = {static_cast<uint32_t>(size)};
+  for (const uint64_t bits : {start, delta}) {
+    launch.parameters.Add(static_cast<uint32_t>(bits));
+    launch.parameters.Add(static_cast<uint32_t>(bits >> 32));
+  }
   return launch;
 }
 
@@ -192,10 +270,16 @@ Status RegisterCreationKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&FillKernel>("tf.Fill", kFixedSizeDTypes),
       KernelEntryOf<&ZerosLikeKernel>("tf.ZerosLike", kFixedSizeDTypes),
       KernelEntryOf<&OnesLikeKernel>("tf.OnesLike", kFixedSizeDTypes),
-      // Floating-point ranges are computed in f64, and so on the host.
       KernelEntryOf<&RangeKernel>("tf.Range", {DType::kI32, DType::kU32}),
   };
+  // Computed in f64 or in integers of 64 bits; without them it is the host that does.
+  static constexpr DTypeSet kOtherRanges = kFloatDTypes | DTypeSet{DType::kI8, DType::kI16, DType::kU16, DType::kI64};
+  static constexpr KernelEntry kWide[] = {
+      KernelEntryOf<&RangeKernel>("tf.Range", kOtherRanges),
+      KernelEntryOf<&LinSpaceKernel>("tf.LinSpace", kFloatDTypes),
+  };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
+  if (kMayHaveAllDTypes && handler.gpu().limits().has_all_dtypes) TANDEM_RETURN_IF_ERROR(handler.AddKernels(kWide));
   if constexpr (!IsInBuild("tf.OneHot")) {
     return Status();
   } else {

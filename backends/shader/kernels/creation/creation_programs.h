@@ -10,7 +10,8 @@
 namespace tandem::shader {
 
 // start, start + delta, ... of i32 or u32, by their bits. Buffer: the result.
-Launch RangeProgram(uint64_t size, uint32_t start, uint32_t delta, const GpuLimits& limits);
+// `start` and `delta` are integers of 64 bits, or the bits of f64 where the result has another dtype.
+Launch RangeProgram(const TensorMetadata& result, uint64_t start, uint64_t delta, const GpuLimits& limits);
 
 // Vectors with one value at the index and another everywhere else, along dimension `axis` of the result. Buffers:
 // indices of u8, i8, i32 or i64, the two values, the result.

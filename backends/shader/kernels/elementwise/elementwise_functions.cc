@@ -20,9 +20,6 @@ namespace {
 constexpr DTypeSet Widened(const ElementExpression& expression) {
   DTypeSet dtypes = expression.dtypes;
   const std::string_view op = expression.op;
-  // Of other integers they are the CPU's, which tells of a divisor of 0.
-  const bool is_division = op == "tf.FloorDiv" || op == "tf.FloorMod";
-  if (is_division && !dtypes.Contains(DType::kF32)) return dtypes;
   const bool tells_size = op == "tf.LeftShift" || op == "tf.RightShift";
   if (dtypes.Contains(DType::kI32)) dtypes = dtypes | DTypeSet{DType::kI8, DType::kI16};
   if (dtypes.Contains(DType::kU32)) dtypes = dtypes | DTypeSet{DType::kU8, DType::kU16};

@@ -35,19 +35,21 @@ Status ResizeGradKernel(KernelFrame& frame) {
 
 }  // namespace
 
-// Bilinear resizing of i64 and f64, which shaders cannot compute with, is left to the fallback.
+// Bilinear resizing of i64 and f64 is left to the fallback where shaders cannot compute with them.
 Status RegisterImageKernels(ShaderOpHandler& handler) {
   static constexpr KernelEntry kKernels[] = {
       KernelEntryOf<&ResizeKernel<&ResizeBilinearProgram>>("tf.ResizeBilinear", kBilinearDTypes),
       KernelEntryOf<&ResizeKernel<&ResizeNearestProgram>>("tf.ResizeNearestNeighbor", kFixedSizeDTypes),
   };
-  static constexpr KernelEntry kGradients[] = {
+  constexpr DTypeSet kNearestGradInts = {DType::kU8, DType::kI8, DType::kI32};
+  static constexpr KernelEntry kOfOwnDTypes[] = {
       KernelEntryOf<&ResizeGradKernel<&ResizeBilinearGradProgram>>("tf.ResizeBilinearGrad", kFloatDTypesOfGpu),
       KernelEntryOf<&ResizeGradKernel<&ResizeNearestGradProgram>>("tf.ResizeNearestNeighborGrad",
-                                                                  kFloatDTypesOfGpu | DTypeSet{DType::kI32}),
+                                                                  kFloatDTypesOfGpu | kNearestGradInts),
+      KernelEntryOf<&ResizeKernel<&ResizeBilinearProgram>>("tf.ResizeBilinear", kWideBilinearDTypes),
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
-  return handler.AddKernels(kGradients, AllDTypes(handler.gpu().limits()));
+  return handler.AddKernels(kOfOwnDTypes, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

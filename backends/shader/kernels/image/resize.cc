@@ -36,7 +36,7 @@ void AddPlaces(LaunchParameters& parameters, const TensorShape& images, const Te
   parameters.AddFloat(kind.half_pixel_centers ? 0.5f : 0.0f);
 }
 
-// Element `place` of `x`, whose buffer has words, as f32.
+// Element `place` of `x`, whose buffer has words if not elements of 8 bytes, as f32.
 std::string_view LoadPixelText(DType dtype) {
   switch (dtype) {
     case DType::kU8:
@@ -53,6 +53,9 @@ std::string_view LoadPixelText(DType dtype) {
       return "unpack2x16float(x[place / 2u] >> ((place % 2u) * 16u)).x";
     case DType::kBF16:
       return "bitcast<f32>((x[place / 2u] >> ((place % 2u) * 16u)) << 16u)";
+    case DType::kI64:
+    case DType::kF64:
+      return "f32(x[place])";
     default:
       return "bitcast<f32>(x[place])";
   }
@@ -63,9 +66,10 @@ ShaderText ComposeBilinear(const ShaderSource& source, std::span<const int32_t> 
   ShaderBuilder builder(source.name);
   builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup).Parameter("count");
   DeclarePlaces(builder);
-  builder.Buffer("x", BufferAccess::kRead, "u32").Buffer("y", BufferAccess::kReadWrite, "f32").Text(kResizePlaceText);
-  builder.Text("fn load_pixel(place: u32) -> f32 {\nreturn " +
-               std::string(LoadPixelText(static_cast<DType>(values[0]))) + ";\n}");
+  const auto dtype = static_cast<DType>(values[0]);
+  builder.Buffer("x", BufferAccess::kRead, kWideBilinearDTypes.Contains(dtype) ? StorageType(dtype) : "u32");
+  builder.Buffer("y", BufferAccess::kReadWrite, "f32").Text(kResizePlaceText);
+  builder.Text("fn load_pixel(place: u32) -> f32 {\nreturn " + std::string(LoadPixelText(dtype)) + ";\n}");
   return builder.Finish(source.text);
 }
 

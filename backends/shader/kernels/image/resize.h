@@ -23,6 +23,8 @@ struct ResizeKind {
 // The dtypes that ResizeBilinearProgram reads.
 inline constexpr DTypeSet kBilinearDTypes = {DType::kU8,  DType::kI8,  DType::kU16,  DType::kI16,
                                              DType::kI32, DType::kF16, DType::kBF16, DType::kF32};
+// And those that it reads on devices that have all dtypes.
+inline constexpr DTypeSet kWideBilinearDTypes = {DType::kI64, DType::kF64};
 
 // Of the images and the result, both with at least one row and one column.
 Launch ResizeBilinearProgram(const TensorMetadata& images, const TensorShape& result, ResizeKind kind,

@@ -141,24 +141,6 @@ Status TensorScatterUpdateKernel(KernelFrame& frame) {
   return call.Finish();
 }
 
-Status TopKKernel(KernelFrame& frame) {
-  const TensorMetadata& input = frame.arg(0).metadata();
-  ShaderCall call(frame);
-  GpuBuffer* values = call.Result(0);
-  GpuBuffer* indices = call.Result(1);
-  if (frame.result_metadata(0).num_elements() == 0) return call.Finish();
-  call.Run(TopKProgram(input, frame.result_metadata(0).dim(input.rank() - 1), call.limits()),
-           {call.Argument(0), values, indices});
-  return call.Finish();
-}
-
-// Whether rows are short enough to be ranked by shaders, which give i32.
-bool RanksRows(std::span<const TensorMetadata* const> args, const OpAttrsRef&,
-               std::span<const TensorMetadata> results) {
-  const TensorMetadata& input = *args[0];
-  return input.dim(input.rank() - 1) <= kMaxTopKRow && results[1].dtype == DType::kI32;
-}
-
 }  // namespace
 
 // tf.Unique, tf.UniqueV2 and tf.Where give results whose shapes depend on the data, and are left to the fallback.
@@ -174,10 +156,7 @@ Status RegisterIndexingKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&SegmentSumKernel>("tf.UnsortedSegmentSum", kNumericDTypesOfGpu),
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kMoving));
-  if constexpr (IsInBuild("tf.TopKV2")) {
-    TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.TopKV2", NumericDTypes(handler.gpu().limits()),
-                                             MakeKernel<&TopKKernel>().OnlyIf(&RanksRows)));
-  }
+  TANDEM_RETURN_IF_ERROR(RegisterTopKKernels(handler));
   return handler.AddKernels(kAdding, AllDTypes(handler.gpu().limits()));
 }
 

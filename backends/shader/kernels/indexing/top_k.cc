@@ -5,7 +5,9 @@
 
 #include "kernel_texts.h"
 #include "kernels/element_types.h"
+#include "kernels/indexing/sort.h"
 #include "kernels/shape/movement.h"
+#include "tandem/op_selection.h"
 
 namespace tandem::shader {
 
@@ -13,48 +15,68 @@ namespace {
 
 constexpr uint32_t kWorkgroup = 256;
 
-// A number that is as large as the element's rank among all of its type.
-std::string_view KeyText(DType dtype) {
-  if (dtype == DType::kU32) return "fn key_of(a: u32) -> u32 {\nreturn a;\n}";
-  if (dtype == DType::kI32) return "fn key_of(a: i32) -> u32 {\nreturn bitcast<u32>(a) ^ 0x80000000u;\n}";
-  return "fn key_of(a: f32) -> u32 {\n"
-         "let bits: u32 = bitcast<u32>(a);\n"
-         "let magnitude: u32 = bits & 0x7fffffffu;\n"
-         "let key: u32 = select(magnitude | 0x80000000u, 0x80000000u - magnitude, bits >= 0x80000000u);\n"
-         "return select(key, 0xffffffffu, magnitude > 0x7f800000u);\n}";
-}
-
-// Value: dtype.
-ShaderText ComposeTopK(const ShaderSource& source, std::span<const int32_t> values) {
-  const auto dtype = static_cast<DType>(values[0]);
+// Values: dtypes of elements and of places.
+ShaderText ComposeTake(const ShaderSource& source, std::span<const int32_t> values) {
   ShaderBuilder builder(source.name);
-  DeclareTypes(builder, dtype);
   builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup);
-  for (const char* name : {"count", "size", "k"}) builder.Parameter(name);
-  builder.Buffer("x", BufferAccess::kRead, "T");
-  builder.Buffer("values", BufferAccess::kReadWrite, "T").Buffer("indices", BufferAccess::kReadWrite, "i32");
-  builder.Text(KeyText(dtype));
+  DeclareTypes(builder, static_cast<DType>(values[0]));
+  builder.Alias("I", StorageType(static_cast<DType>(values[1])));
+  builder.Buffer("x", BufferAccess::kRead, "T")
+      .Buffer("places", BufferAccess::kRead, "u32")
+      .Buffer("values", BufferAccess::kReadWrite, "T")
+      .Buffer("indices", BufferAccess::kReadWrite, "I");
+  for (const char* name : {"items", "cols", "taken"}) builder.Parameter(name);
   return builder.Finish(source.text);
 }
 
-const ShaderSource kTopK = {"top_k", &ComposeTopK, kTopKText};
+const ShaderSource kTake = {"top_k_take", &ComposeTake, kTopKTakeText};
+
+Status TopKKernel(KernelFrame& frame) {
+  ShaderCall call(frame);
+  const TensorMetadata& values = frame.result_metadata(0);
+  if (values.num_elements() == 0) return call.Finish();
+  const TensorMetadata& input = frame.arg(0).metadata();
+  const int last = input.rank() - 1;
+  GpuBuffer* const x = call.Argument(0);
+  const auto cols = static_cast<uint64_t>(input.dim(last));
+  const SortedRows sorted =
+      SortRows(call, x, input.dtype, static_cast<uint64_t>(input.num_elements()) / cols, cols, SortOrder::kDescending);
+  call.Run(TopKTakeProgram(input, values.dim(last), frame.result_metadata(1).dtype, call.limits()),
+           {x, sorted.places, call.Result(0), call.Result(1)});
+  return call.Finish();
+}
+
+// Whether the indices are of a dtype that every device has.
+bool GivesWords(std::span<const TensorMetadata* const>, const OpAttrsRef&, std::span<const TensorMetadata> results) {
+  return results[1].dtype == DType::kI32;
+}
 
 }  // namespace
 
-Launch TopKProgram(const TensorMetadata& input, int64_t k, const GpuLimits& limits) {
+Launch TopKTakeProgram(const TensorMetadata& input, int64_t k, DType indices, const GpuLimits& limits) {
+  const int64_t cols = input.dim(input.rank() - 1);
+  const int64_t items = input.num_elements() / cols * k;
   Launch launch;
-  launch.variant = ShaderVariant(kTopK, {static_cast<int32_t>(input.dtype)});
-  launch.parameters = {Low(input.num_elements()), Low(input.dim(input.rank() - 1)), Low(k)};
-  launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(input.num_elements()), kWorkgroup, limits);
+  launch.variant = ShaderVariant(kTake, {static_cast<int32_t>(input.dtype), static_cast<int32_t>(indices)});
+  launch.parameters = {Low(items), Low(cols), Low(k)};
+  launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(items), kWorkgroup, limits);
   return launch;
 }
 
 std::vector<ShaderVariant> TopKVariants() {
-  std::vector<ShaderVariant> variants;
+  std::vector<ShaderVariant> variants = SortVariants();
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kI32, DType::kU32}) {
-    variants.emplace_back(kTopK, std::initializer_list<int32_t>{static_cast<int32_t>(dtype)});
+    variants.push_back(TopKTakeProgram({dtype, {1}}, 1, DType::kI32, {}).variant);
   }
   return variants;
+}
+
+Status RegisterTopKKernels(ShaderOpHandler& handler) {
+  if constexpr (!IsInBuild("tf.TopKV2")) return Status();
+  const GpuLimits& limits = handler.gpu().limits();
+  Kernel kernel = MakeKernel<&TopKKernel>();
+  if (!limits.has_all_dtypes) kernel = std::move(kernel).OnlyIf(&GivesWords);
+  return handler.AddKernel("tf.TopKV2", kRealDTypesOfGpu & AllDTypes(limits), std::move(kernel));
 }
 
 }  // namespace tandem::shader

@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "tandem/shader/launch.h"
+#include "tandem/shader/shader_op_handler.h"
 #include "tandem/shader/shader_source.h"
 #include "tandem/tensor.h"
 
 namespace tandem::shader {
 
-// Elements of a row that are each compared with all others. Sorting longer ones is left to the host.
-inline constexpr int64_t kMaxTopKRow = 4096;
-
-// Of the input, whose last dimension has 1 to kMaxTopKRow elements, the values and the indices as i32.
-Launch TopKProgram(const TensorMetadata& input, int64_t k, const GpuLimits& limits);
+// Of the input's sorted rows the first `k` elements and their places, as `indices` says.
+Launch TopKTakeProgram(const TensorMetadata& input, int64_t k, DType indices, const GpuLimits& limits);
 
 // For tests: one of each kind.
 std::vector<ShaderVariant> TopKVariants();
+
+Status RegisterTopKKernels(ShaderOpHandler& handler);
 
 }  // namespace tandem::shader
 

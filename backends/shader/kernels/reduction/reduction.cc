@@ -73,7 +73,6 @@ constexpr DTypeSet kIndexDTypes = {DType::kI32, DType::kI64};
 Status RegisterReductionKernels(ShaderOpHandler& handler) {
   static constexpr KernelEntry kKernels[] = {
       KernelEntryOf<&ReductionKernel<ReductionOp::kSum>>("tf.Sum", kNumericDTypesOfGpu),
-      // Means of integers are those of sums in 64 bits, which the CPU computes.
       KernelEntryOf<&ReductionKernel<ReductionOp::kMean>>("tf.Mean", kFloatDTypesOfGpu | DTypeSet{DType::kC64}),
       KernelEntryOf<&ReductionKernel<ReductionOp::kProd>>("tf.Prod", kNumericDTypesOfGpu),
       KernelEntryOf<&ReductionKernel<ReductionOp::kMax>>("tf.Max", kRealDTypesOfGpu),
@@ -86,7 +85,13 @@ Status RegisterReductionKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&ReductionKernel<ReductionOp::kAll>>("tf.All", kIndexDTypes),
       KernelEntryOf<&ReductionKernel<ReductionOp::kAny>>("tf.Any", kIndexDTypes),
   };
-  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits())));
+  // Means of integers are those of sums in 64 bits.
+  static constexpr KernelEntry kOfIntegers[] = {
+      KernelEntryOf<&ReductionKernel<ReductionOp::kMean>>("tf.Mean", kIntDTypes),
+  };
+  const GpuLimits& limits = handler.gpu().limits();
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels, AllDTypes(limits)));
+  if (kMayHaveAllDTypes && limits.has_all_dtypes) TANDEM_RETURN_IF_ERROR(handler.AddKernels(kOfIntegers));
   return handler.AddKernels(kOfBool);
 }
 

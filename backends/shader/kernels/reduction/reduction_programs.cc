@@ -29,6 +29,13 @@ uint64_t DivideUp(uint64_t x, uint64_t y) { return (x + y - 1) / y; }
 bool IsArg(ReductionOp op) { return op == ReductionOp::kArgMax || op == ReductionOp::kArgMin; }
 // Whether elements are compared as unsigned integers that are in their order.
 bool HasKeys(ReductionOp op) { return op >= ReductionOp::kMax; }
+// What elements of `dtype` are added up as: the means of integers are those of sums in 64 bits.
+DType SumDType(ReductionOp op, DType dtype) {
+  if (op != ReductionOp::kMean || !kIntDTypes.Contains(dtype)) return dtype;
+  return kSignedIntDTypes.Contains(dtype) ? DType::kI64 : DType::kU64;
+}
+// Whether the count of elements is a parameter of u32: where it is no number of f32.
+bool CountsInIntegers(ReductionOp op, DType dtype) { return ArithmeticBytes(SumDType(op, dtype)) == 8; }
 bool TakesSmallest(ReductionOp op) { return op == ReductionOp::kMin || op == ReductionOp::kArgMin; }
 
 // What the variant's texts are made of.
@@ -55,7 +62,7 @@ struct Composer {
   std::string_view TypeInBuffer(DType of) const { return IsReadAsBits(of) ? KeyType() : StorageType(of); }
   std::string_view PairType() const { return IsLong() ? "vec2<u64>" : "vec2u"; }
   std::string_view AccumulatorType() const {
-    return IsArg(op) ? PairType() : HasKeys(op) ? KeyType() : ArithmeticType(dtype);
+    return IsArg(op) ? PairType() : HasKeys(op) ? KeyType() : ArithmeticType(SumDType(op, dtype));
   }
   std::string Accumulators(int32_t count) const {
     return IsArg(op) ? std::string(PairType()) : VectorOf(AccumulatorType(), count);
@@ -185,9 +192,9 @@ std::string Composer::FinishText() const {
     case ReductionOp::kAll:
       return std::string(kHead) + "return F(1u) - a; }\n";
     case ReductionOp::kMean:
-      return std::string(kHead) + "if (parameters.count == " + (IsLong() ? "0u" : "0.0") + ") { return R(F(" +
-             (dtype == DType::kC64 ? "A(parameters.empty, parameters.empty)" : "parameters.empty") + ")); } " +
-             "return R(a / F(parameters.count)); }\n";
+      return std::string(kHead) + "if (parameters.count == " + (CountsInIntegers(op, dtype) ? "0u" : "0.0") +
+             ") { return R(F(" + (dtype == DType::kC64 ? "A(parameters.empty, parameters.empty)" : "parameters.empty") +
+             ")); } " + "return R(a / F(parameters.count)); }\n";
     case ReductionOp::kMax:
     case ReductionOp::kMin:
       break;
@@ -228,7 +235,7 @@ ShaderText Composer::Compose(const ShaderSource& source_text) const {
   for (const char* name : {"items", "rows", "cols", "chunk", "chunks", "unrolled", "channels", "divisor"}) {
     builder.Parameter(name);
   }
-  builder.Parameter("count", IsLong() ? "u32" : "f32").Parameter("empty", "f32");
+  builder.Parameter("count", CountsInIntegers(op, dtype) ? "u32" : "f32").Parameter("empty", "f32");
   builder.Text(LoadText() + CombineText() + FinishText());
   if (is_rows) {
     const LaneOp lane_op = IsArg(op)                  ? LaneOp::kOther
@@ -360,7 +367,7 @@ Launch ReductionProgram(const ReductionKind& kind, const ReductionStage& stage, 
   for (uint64_t word : {items, rows, cols, chunk, stage.chunks, unrolled, channels, divisor}) {
     launch.parameters.Add(static_cast<uint32_t>(word));
   }
-  if (ArithmeticBytes(kind.dtype) == 8) {
+  if (CountsInIntegers(kind.op, kind.dtype)) {
     launch.parameters.Add(static_cast<uint32_t>(count));
   } else {
     launch.parameters.AddFloat(static_cast<float>(count));
@@ -371,7 +378,7 @@ Launch ReductionProgram(const ReductionKind& kind, const ReductionStage& stage, 
 }
 
 uint64_t AccumulatorBytes(const ReductionKind& kind, const ReductionStage& stage) {
-  return stage.Size() * ArithmeticBytes(kind.dtype) * (IsArg(kind.op) ? 2 : 1);
+  return stage.Size() * ArithmeticBytes(SumDType(kind.op, kind.dtype)) * (IsArg(kind.op) ? 2 : 1);
 }
 
 void Reduce(ShaderCall& call, const ReductionKind& kind, const TensorShape& shape, const ReducedDims& reduced,

@@ -7,6 +7,7 @@
 #define TANDEM_CPU_CPU_OP_HANDLER_H_
 
 #include "tandem/core_runtime.h"
+#include "tandem/cpu/code_runner.h"
 #include "tandem/export.h"
 #include "tandem/kernel_op_handler.h"
 #include "tandem/status.h"
@@ -21,8 +22,9 @@ TANDEM_EXPORT StatusOr<KernelOpHandler*> CreateCpuOpHandler(CoreRuntime& runtime
 
 // Has programs that are prepared from now on compute element-wise ops that follow each other as one, on a handler of
 // CreateCpuOpHandler. Only builds for small modules (TANDEM_SMALL) need to be told: nothing but this function refers to
-// the code that does it. Not while another thread prepares a program.
-TANDEM_EXPORT void EnableProgramFusion(KernelOpHandler& cpu);
+// the code that does it. `runner`, where there is one, runs WebAssembly that is made for chains of ops. Not while
+// another thread prepares a program.
+TANDEM_EXPORT void EnableProgramFusion(KernelOpHandler& cpu, CodeRunner runner = nullptr);
 
 }  // namespace tandem
 

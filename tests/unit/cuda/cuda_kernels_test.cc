@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// What the CPU computes CUDA does, too: kernels of every op and dtype, but for those that are listed here with a
+// reason.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cuda_test_fixture.h"
+#include "tandem/core_runtime.h"
+#include "tandem/cpu/cpu_op_handler.h"
+#include "tandem/op_families.h"
+#include "tandem/shader/shader_op_handler.h"
+#include "test_runtime.h"
+
+namespace tandem::cuda {
+namespace {
+
+struct Exception {
+  std::string_view op;  // a prefix
+  std::string_view reason;
+};
+
+constexpr Exception kExceptions[] = {
+    {"test.", "tests of the runtime, on the host"},
+    {"tandem.ToDense", "representations of the host"},
+    {"tandem.ToScalar", "representations of the host"},
+    {"tandem.ToSparseCoo", "representations of the host"},
+    {"tf.Assert", "its effect is on the host"},
+    {"tf.AvgPool3D", "rarely a large part of a model; the CPU computes it"},
+    {"tf.AvgPool3DGrad", "rarely a large part of a model; the CPU computes it"},
+    {"tf.BatchToSpaceND", "rarely a large part of a model; the CPU computes it"},
+    {"tf.Bincount",
+     "counts come together at few places; integers that are wrong are errors, which a shader cannot give"},
+    {"tf.BroadcastArgs", "of shapes, which the host reads"},
+    {"tf.Conv3D", "rarely a large part of a model; the CPU computes it"},
+    {"tf.Conv3DBackpropFilterV2", "rarely a large part of a model; the CPU computes it"},
+    {"tf.Conv3DBackpropInputV2", "rarely a large part of a model; the CPU computes it"},
+    {"tf.CropAndResize", "boxes of images that do not exist are errors, which a shader cannot give"},
+    {"tf.DenseBincount",
+     "counts come together at few places; integers that are wrong are errors, which a shader cannot give"},
+    {"tf.Diag", "rarely a large part of a model; the CPU computes it"},
+    {"tf.DiagPart", "rarely a large part of a model; the CPU computes it"},
+    {"tf.Dilation2D", "rarely a large part of a model; the CPU computes it"},
+    {"tf.Dilation2DBackpropFilter", "rarely a large part of a model; the CPU computes it"},
+    {"tf.Dilation2DBackpropInput", "rarely a large part of a model; the CPU computes it"},
+    {"tf.FFT", "complex numbers, which shaders lack"},
+    {"tf.IFFT", "complex numbers, which shaders lack"},
+    {"tf.IRFFT", "complex numbers, which shaders lack"},
+    {"tf.ImageProjectiveTransformV3", "between loading and training, where images are on the host"},
+    {"tf.LRN", "rarely a large part of a model; the CPU computes it"},
+    {"tf.LRNGrad", "rarely a large part of a model; the CPU computes it"},
+    {"tf.LowerBound", "for every dtype, 64 bits among them, which shaders lack"},
+    {"tf.MaxPool3D", "rarely a large part of a model; the CPU computes it"},
+    {"tf.MaxPool3DGrad", "rarely a large part of a model; the CPU computes it"},
+    {"tf.MaxPoolWithArgmax", "places are i64 unless asked otherwise, which shaders lack"},
+    {"tf.Multinomial", "sums in f64, which shaders lack"},
+    {"tf.NonMaxSuppressionV3", "the shape of the result depends on the data"},
+    {"tf.NonMaxSuppressionV4", "the shape of the result depends on the data"},
+    {"tf.NonMaxSuppressionV5", "the shape of the result depends on the data"},
+    {"tf.PrintV2", "its effect is on the host"},
+    {"tf.RFFT", "complex numbers, which shaders lack"},
+    {"tf.RaggedGather", "the shape of the result depends on the data"},
+    {"tf.RaggedRange", "the shape of the result depends on the data"},
+    {"tf.RaggedTensorToTensor", "the shape of the result depends on the data"},
+    {"tf.SpaceToBatchND", "rarely a large part of a model; the CPU computes it"},
+    {"tf.SparseFillEmptyRows", "the shape of the result depends on the data"},
+    {"tf.SparseReshape", "indices are i64, which shaders lack"},
+    {"tf.SparseSegmentMean", "the shape of the result depends on the data"},
+    {"tf.SparseSegmentSum", "the shape of the result depends on the data"},
+    {"tf.SparseToDense", "indices that are wrong are errors, which a shader cannot give"},
+    {"tf.StatelessMultinomial", "sums in f64, which shaders lack"},
+    {"tf.StatelessRandomUniformInt", "bounds that are wrong are errors, which a shader cannot give"},
+    {"tf.StaticRegexReplace", "strings, which are on the host"},
+    {"tf.StringNGrams", "strings, which are on the host"},
+    {"tf.StringSplit", "strings, which are on the host"},
+    {"tf.StringSplitV2", "strings, which are on the host"},
+    {"tf.StringToHashBucketFast", "strings, which are on the host"},
+    {"tf.Unique", "the shape of the result depends on the data"},
+    {"tf.UniqueV2", "the shape of the result depends on the data"},
+    {"tf.UpperBound", "for every dtype, 64 bits among them, which shaders lack"},
+    {"tf.Where", "the shape of the result depends on the data"},
+    {"tf._FusedDepthwiseConv2dNative", "only programs call it, and on GPUs they run the ops one by one"},
+};
+
+std::string_view FindReason(std::string_view op) {
+  for (const Exception& exception : kExceptions) {
+    if (op.starts_with(exception.op)) return exception.reason;
+  }
+  return {};
+}
+
+class CudaKernelsTest : public CudaTest {
+ protected:
+  CudaKernelsTest() : runtime_(TestRuntime::WithWorkers(0)) {
+    EXPECT_TRUE(RegisterAllOps(runtime_.registry()).ok());
+    const StatusOr<KernelOpHandler*> cpu = CreateCpuOpHandler(runtime_);
+    EXPECT_TRUE(cpu.ok()) << cpu.status().ToString();
+    cpu_ = *cpu;
+    StatusOr<std::unique_ptr<CudaQueue>> queue = TryMakeQueue();
+    EXPECT_TRUE(queue.ok()) << queue.status().ToString();
+    shader::ShaderOpHandlerOptions options;
+    options.name = "cuda";
+    const StatusOr<shader::ShaderOpHandler*> cuda = shader::CreateShaderOpHandler(runtime_, std::move(*queue), options);
+    EXPECT_TRUE(cuda.ok()) << cuda.status().ToString();
+    cuda_handler_ = *cuda;
+  }
+
+  // The dtypes that the CPU has a kernel of `op` for and CUDA none; kInvalid is that of ops without a type attribute.
+  DTypeSet Missing(const OpDef& def) const {
+    const std::string_view op = def.name;
+    const DTypeSet allowed = def.kernel_type_attr < 0
+                                 ? DTypeSet{DType::kInvalid}
+                                 : def.attrs[static_cast<size_t>(def.kernel_type_attr)].allowed_dtypes;
+    DTypeSet missing;
+    for (int i = 0; i < kNumDTypes; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      if (dtype == DType::kString || !allowed.Contains(dtype)) continue;
+      if (cpu_->HasKernel(op, dtype) && !cuda_handler_->HasKernel(op, dtype)) missing.Insert(dtype);
+    }
+    return missing;
+  }
+
+  CoreRuntime runtime_;
+  KernelOpHandler* cpu_ = nullptr;
+  shader::ShaderOpHandler* cuda_handler_ = nullptr;
+};
+
+TEST_F(CudaKernelsTest, CoverWhatTheCpuHas) {
+  std::string missing;
+  for (const OpDef* op : runtime_.registry().List()) {
+    const DTypeSet dtypes = Missing(*op);
+    if (dtypes.IsEmpty() || !FindReason(op->name).empty()) continue;
+    missing += "\n" + std::string(op->name) + ":";
+    for (int i = 0; i < kNumDTypes; ++i) {
+      if (dtypes.Contains(static_cast<DType>(i))) missing += " " + std::string(DTypeName(static_cast<DType>(i)));
+    }
+  }
+  EXPECT_EQ(missing, "");
+}
+
+// An exception that is none any more goes out of the list.
+TEST_F(CudaKernelsTest, EachExceptionIsOne) {
+  const std::vector<const OpDef*> ops = runtime_.registry().List();
+  for (const Exception& exception : kExceptions) {
+    EXPECT_TRUE(std::any_of(ops.begin(), ops.end(), [&](const OpDef* op) {
+      return std::string_view(op->name).starts_with(exception.op) && !Missing(*op).IsEmpty();
+    })) << exception.op;
+  }
+}
+
+}  // namespace
+}  // namespace tandem::cuda
