@@ -261,10 +261,11 @@ export async function instantiate(
   execute: Execute,
 ): Promise<WasmInstance> {
   for (const part of early) {
-    // What is wrong with it is told by `load`. A given module may be of another kind.
-    if (urls[part] !== undefined || (source.wasmModule ?? source.wasmBinary) === undefined) {
-      compileFile(urls[part] ?? files.part(kind, part), OPTION_OF[part]).catch(() => undefined);
-    }
+    // What is wrong with it is told by `load`. A given module may be of another kind, and so may an entry's only one.
+    const isKnown = urls[part] !== undefined || (source.wasmModule ?? source.wasmBinary) === undefined;
+    const fetching = async (): Promise<unknown> =>
+      isKnown && compileFile(urls[part] ?? files.part(kind, part), OPTION_OF[part]);
+    fetching().catch(() => undefined);
   }
   const module = await compile(source, files, kind);
   let memory: WebAssembly.Memory | undefined;
@@ -305,7 +306,7 @@ export async function instantiateThreads(
   files: Files, workers: number, urls: PartUrls, early: readonly ModulePart[], wake: () => void, execute: Execute,
   fail: (error: unknown) => void,
 ): Promise<WasmInstance> {
-  const read = (part: ModulePart): Promise<ArrayBuffer> =>
+  const read = async (part: ModulePart): Promise<ArrayBuffer> =>
     platform.readBytes(urls[part] ?? files.part('threads', part) as URL, OPTION_OF[part]);
   const coming = new Map(early.map((part) => [part, read(part)]));
   for (const bytes of coming.values()) bytes.catch(() => undefined);

@@ -9,14 +9,14 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 
 /**
- * Expects what compute.js gives; a a^T - 11 = [[-6, 0], [0, 14]], and 3 x + 1 by its own op.
+ * Expects what compute.js gives; a a^T - 11 = [[-6, 0], [0, 14]], 0.5 + 0.5, and 3 x + 1 by its own op.
  *
  * @param {object} options
  * @param {boolean} [options.threaded] whether there is to be more than one thread
- * @param {[number, number]} [options.fetched] how many WebAssembly files were fetched before and after the code of
- *   programs was needed: by default a page's, which fetches one and then another
+ * @param {[number, number, number]} [options.fetched] how many WebAssembly files were fetched before more kernels were
+ *   needed, after that, and after the code of programs was: by default a page's, which fetches one each time
  */
-export function expectComputed(computed, { threaded = false, fetched = [1, 2] } = {}) {
+export function expectComputed(computed, { threaded = false, fetched = [1, 2, 3] } = {}) {
   expect(computed).to.be.an('object');
   expect(computed.values).to.deep.equal([0, 0, 0, 14]);
   expect(computed.error).to.deep.equal({
@@ -27,6 +27,7 @@ export function expectComputed(computed, { threaded = false, fetched = [1, 2] } 
   });
   const text = '[tf.MatMul] inner dimensions must agree, got a: f32[2,2], b: f32[3,1]';
   expect(computed.error.message.slice(0, text.length)).to.equal(text);
+  expect(computed.one).to.deep.equal([1]);
   if (threaded) expect(computed.threads).to.be.above(1);
   else expect(computed.threads).to.equal(1);
   expect(computed.wasmFiles).to.deep.equal(fetched);
@@ -56,7 +57,7 @@ export async function expectNothingTwice(folder) {
 /** The WebAssembly files in a folder, without the hashes that bundlers give them, sorted. */
 export async function modulesIn(folder) {
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.wasm'));
-  const known = ['tandem-threads-programs', 'tandem-webgpu-programs', 'tandem-programs', 'tandem-threads',
-    'tandem-webgpu', 'tandem'];
+  const known = ['tandem-threads', 'tandem-webgpu', 'tandem'].flatMap(
+    (name) => [`${name}-kernels`, `${name}-programs`, name]);
   return names.map((name) => known.find((its) => name.includes(its)) ?? name).sort();
 }

@@ -17,7 +17,7 @@ import { inChromium, reportOf } from './in_chromium.mjs';
 import { run, sourcesFor } from './stranger.mjs';
 
 // What is in a script is not fetched.
-const embedded = { fetched: [0, 0] };
+const embedded = { fetched: [0, 0, 0] };
 
 describe('tandem-rt with other tools', function () {
   this.timeout(300_000);
@@ -75,7 +75,7 @@ describe('tandem-rt with other tools', function () {
   }
 
   describe('with tandem-rt/cpu', () => {
-    const onlyCpu = ['tandem', 'tandem-programs'];
+    const onlyCpu = ['tandem', 'tandem-kernels', 'tandem-programs'];
     let sources;
     before(async () => {
       sources = await sourcesFor('tandem-rt/cpu');

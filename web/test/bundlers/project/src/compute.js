@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What the project computes with tandem-rt: a product, and an error at the call; then, with the code of programs, ops of
-// its own.
+// What the project computes with tandem-rt: a product, and an error at the call; then, with kernels of the second part, a
+// sum of f64; then, with the code of programs, ops of its own.
 
 import { add, createRuntime, matMul, relu } from 'tandem-rt';
 
@@ -35,8 +35,11 @@ export async function compute(options) {
   }
   const { threads } = rt.capabilities;
   const wasmFiles = [fetches()];
+  const half = rt.tensor([0.5], { dtype: 'f64' });
+  const one = await add(half, half).array();
+  wasmFiles.push(fetches());
   const custom = await Promise.all(await customOp(rt));
   wasmFiles.push(fetches());
   await rt.dispose();
-  return { values, error, threads, wasmFiles, custom, device: rt.device };
+  return { values, error, one, threads, wasmFiles, custom, device: rt.device };
 }
