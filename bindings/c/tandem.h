@@ -201,9 +201,13 @@ TANDEM_C_API tandem_status* tandem_runtime_add_device(tandem_runtime* runtime, c
 // as above; TANDEM_INVALID_ARGUMENT for settings that the module does not know.
 TANDEM_C_API tandem_status* tandem_runtime_load_device(tandem_runtime* runtime, const char* module,
                                                        const tandem_attrs* settings);
+// Which drivers and libraries a device of the runtime uses, their versions and what for, and why others are not used,
+// a line each; no line for a device that has nothing to tell. As tandem_trace_json.
+TANDEM_C_API tandem_status* tandem_device_report(tandem_runtime* runtime, const char* device, char** text,
+                                                 size_t* size);
 // Defines the ops tandem.TvmDso and tandem.TvmDsoDynamic, which call functions of libraries that TVM compiled; nothing
-// if they are there. Whoever may name ops and attributes, such as the author of a program, may then run code of any
-// file. Not in WebAssembly.
+// if they are there. They run on the host and on the CUDA device that the runtime has by now. Whoever may name ops and
+// attributes, such as the author of a program, may then run code of any file. Not in WebAssembly.
 TANDEM_C_API tandem_status* tandem_runtime_add_tvm_ops(tandem_runtime* runtime);
 // Cancels what is pending, waits for what is running and for callbacks, and frees the runtime. Other threads must not
 // be calling functions of it. From within a callback it fails with TANDEM_FAILED_PRECONDITION and does nothing. Null is

@@ -58,6 +58,8 @@ StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::Create(std::unique_ptr<CudaDevic
 }
 
 Status CudaQueue::Begin() {
+  report_.push_back({"device", device_->description(), "", ""});
+  report_.push_back({"NVRTC", pipelines_.compiler_version(), "compiles all other ops' kernels", ""});
   TANDEM_RETURN_IF_ERROR(device_->Check(device_->Enter(), "cuCtxSetCurrent"));
   TANDEM_RETURN_IF_ERROR(device_->Check(driver_.StreamCreate(&stream_, kStreamNonBlocking), "cuStreamCreate"));
   PoolProperties properties = {};
@@ -70,18 +72,30 @@ Status CudaQueue::Begin() {
   TANDEM_RETURN_IF_ERROR(device_->Check(driver_.EventCreate(&order_event_, kEventDisableTiming), "cuEventCreate"));
   staging_.reset(new (std::nothrow) CudaStaging(driver_, stream_));
   if (staging_ == nullptr || !thread_.Start([this] { Watch(); })) return Status::OutOfMemory();
-  // A library that does not begin is as one that is not there.
-  if (options_.cublaslt) {
-    const Status opened = OpenProducts();
-    description_ += opened.ok() ? " with cuBLASLt " + CublasltVersion(*options_.cublaslt)
-                                : " without cuBLASLt: " + std::string(opened.message());
-  }
-  if (options_.cudnn) {
-    const Status opened = OpenDnn();
-    description_ += opened.ok() ? " with cuDNN " + CudnnVersion(*options_.cudnn)
-                                : " without cuDNN: " + std::string(opened.message());
-  }
+  OpenLibraries();
   return Status();
+}
+
+void CudaQueue::OpenLibraries() {
+  const char* const rounding = options_.uses_tf32 ? " (f32 by TF32)" : "";
+  const auto add = [&](const char* name, bool is_there, const Status& opened, const std::string& version,
+                       const char* use) {
+    if (!opened.ok()) {
+      const std::string why(opened.message());
+      if (is_there) description_ += std::string(" without ") + name + ": " + why;
+      return report_.push_back({name, "", "its ops are kernels'", why});
+    }
+    description_ += std::string(" with ") + name + " " + version;
+    report_.push_back({name, version, std::string(use) + rounding, ""});
+  };
+  // A library that does not begin is as one that is not there.
+  const Status products = options_.cublaslt.ok() ? OpenProducts() : options_.cublaslt.status();
+  add("cuBLASLt", options_.cublaslt.ok(), products, products.ok() ? CublasltVersion(*options_.cublaslt) : "",
+      "tf.MatMul, tf.BatchMatMulV2, tf._FusedMatMul, tf.Einsum of f32, f16, bf16, f64 and c64");
+  const Status dnn = options_.cudnn.ok() ? OpenDnn() : options_.cudnn.status();
+  add("cuDNN", options_.cudnn.ok(), dnn, dnn.ok() ? CudnnVersion(*options_.cudnn) : "",
+      "tf.Conv2D, tf.DepthwiseConv2dNative and their gradients, tf._FusedConv2D with bias and ReLU, tf.MaxPool, "
+      "tf.AvgPool and tf.FusedBatchNormV3 of f32, f16, bf16 and f64, but for more padding behind than before");
 }
 
 Status CudaQueue::OpenDnn() {

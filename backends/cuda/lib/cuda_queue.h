@@ -21,6 +21,7 @@
 #include "cuda_products.h"
 #include "cuda_staging.h"
 #include "native_thread.h"
+#include "tandem/device_report.h"
 #include "tandem/gpu/device_times.h"
 #include "tandem/gpu/linked_queue.h"
 #include "tandem/shader/shader_queue.h"
@@ -31,11 +32,12 @@ struct CudaQueueOptions {
   std::string cache_folder;  // see CudaPipelineMaker
   // The device is waited for after each command, so that a fault is told of the op that made it.
   bool synchronous = false;
-  uint64_t pool_bytes = uint64_t{512} << 20;    // of freed memory that the driver keeps for the stream
-  std::optional<CublasltFunctions> cublaslt{};  // for products of matrices, which are kernels' without it
-  std::optional<CudnnFunctions> cudnn{};        // for convolutions and the like, likewise
-  bool uses_tf32 = false;                       // see CudaProducts and CudaDnn
-  HostContext* host = nullptr;                  // whose traces show when commands were executed; null: none do
+  uint64_t pool_bytes = uint64_t{512} << 20;  // of freed memory that the driver keeps for the stream
+  // Why there is none, by default: then their ops are kernels'.
+  StatusOr<CublasltFunctions> cublaslt = InvalidArgument("it was not asked for");  // for products of matrices
+  StatusOr<CudnnFunctions> cudnn = InvalidArgument("it was not asked for");        // for convolutions and the like
+  bool uses_tf32 = false;                                                          // see CudaProducts and CudaDnn
+  HostContext* host = nullptr;  // whose traces show when commands were executed; null: none do
 };
 
 class CudaQueue;
@@ -77,6 +79,8 @@ class CudaQueue final : public shader::ShaderQueue {
   AsyncValueRef<RcRef<shader::Pipeline>> FindProduct(const shader::LibraryProduct& product) override;
   AsyncValueRef<RcRef<shader::Pipeline>> FindWindowOp(const shader::LibraryWindowOp& op) override;
 
+  // What of CUDA is used.
+  const DeviceReport& report() const { return report_; }
   const CudaDevice& device() const { return *device_; }
   StreamHandle stream() const { return stream_; }
   const std::shared_ptr<CudaQueueLife>& life() const { return life_; }
@@ -109,6 +113,7 @@ class CudaQueue final : public shader::ShaderQueue {
 
   CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const CudaQueueOptions& options);
   Status Begin();
+  void OpenLibraries();
   Status OpenProducts();
   Status OpenDnn();
   bool GrowDnnWorkspaceLocked(size_t bytes, DevicePointer& memory);
@@ -139,6 +144,7 @@ class CudaQueue final : public shader::ShaderQueue {
   const CudaQueueOptions options_;
   const shader::GpuLimits limits_;
   std::string description_;  // of the device, and which libraries there are
+  DeviceReport report_;
   gpu::StreamListener* listener_ = nullptr;
   StreamHandle stream_ = nullptr;
   PoolHandle pool_ = nullptr;
