@@ -196,9 +196,10 @@ TANDEM_C_API tandem_status* tandem_runtime_add_device(tandem_runtime* runtime, c
 // The same for a device in a module of any maker: `module` is a name, for the module libtandem_<name> beside the
 // library, or the path of a file. `settings` are the module's own, and may be null: "vulkan" has `device` (text: a
 // device's index or a part of its name), `cache_folder` (text), `memory_limit` and `cache_limit` (bytes), and "cuda"
-// has these and `synchronous` (bool: the device is waited for after each op, for telling which one failed). Calls name
-// the device by the name that the module gives its op handler. Nothing if one of that name is there. TANDEM_NOT_FOUND
-// as above; TANDEM_INVALID_ARGUMENT for settings that the module does not know.
+// has these, `synchronous` (bool: the device is waited for after each op, for telling which one failed) and `graphs`
+// (bool: stretches of commands that come again and again are launched as CUDA graphs). Calls name the device by the
+// name that the module gives its op handler. Nothing if one of that name is there. TANDEM_NOT_FOUND as above;
+// TANDEM_INVALID_ARGUMENT for settings that the module does not know.
 TANDEM_C_API tandem_status* tandem_runtime_load_device(tandem_runtime* runtime, const char* module,
                                                        const tandem_attrs* settings);
 // Which drivers and libraries a device of the runtime uses, their versions and what for, and why others are not used,

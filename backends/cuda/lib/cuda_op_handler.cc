@@ -33,6 +33,7 @@ StatusOr<std::unique_ptr<CudaQueue>> MakeQueue(const CudaOptions& options, HostC
   queue_options.cache_folder = options.cache_folder;
   queue_options.synchronous = options.synchronous.value_or(IsSet("TANDEM_CUDA_SYNCHRONOUS"));
   queue_options.pool_bytes = options.memory.cache_limit;
+  if (options.graphs.value_or(IsSet("TANDEM_CUDA_GRAPHS"))) queue_options.graphs = OpenGraphFunctions();
   queue_options.host = host;
   return CudaQueue::Create(std::move(device), std::move(nvrtc), queue_options);
 }

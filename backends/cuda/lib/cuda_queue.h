@@ -17,6 +17,7 @@
 
 #include "cuda_device.h"
 #include "cuda_dnn.h"
+#include "cuda_graphs.h"
 #include "cuda_pipeline.h"
 #include "cuda_products.h"
 #include "cuda_staging.h"
@@ -37,6 +38,9 @@ struct CudaQueueOptions {
   StatusOr<CublasltFunctions> cublaslt = InvalidArgument("it was not asked for");  // for products of matrices
   StatusOr<CudnnFunctions> cudnn = InvalidArgument("it was not asked for");        // for convolutions and the like
   bool uses_tf32 = false;                                                          // see CudaProducts and CudaDnn
+  // Commands are put off, up to CudaGraphs::kMostCommands or until somebody waits, and stretches of them that come
+  // again are launched as one. Not while there is a trace, and not with `synchronous`. None there: they are not.
+  GraphFunctions graphs{};
   HostContext* host = nullptr;  // whose traces show when commands were executed; null: none do
 };
 
@@ -126,6 +130,19 @@ class CudaQueue final : public shader::ShaderQueue {
   DriverFailure DownloadLocked(DevicePointer from, void* to, uint64_t bytes, Done& done);
   DriverFailure DownloadPieceLocked(DevicePointer from, void* to, size_t bytes);
   DriverFailure EndCommandLocked(const gpu::CommandOrigin& origin);
+  // Of commands that are put off.
+  struct Submitted {
+    CudaStretch commands;  // dropped without the mutex
+    CudaGraphs::Failed failed;
+    uint64_t batch = 0;
+  };
+  bool PutsOff() const { return graphs_ != nullptr && !(times_ && times_->IsWanted()); }
+  // Adds a command, and submits them all if they are as many as go together.
+  StatusOr<uint64_t> PutOff(CudaLaunch launch, const gpu::CommandOrigin& origin);
+  // Before what must come after them, without the mutex; and what has become of them.
+  void SubmitLate();
+  void SubmitLocked(Submitted& submitted);
+  void TellSubmitted(const Submitted& submitted);
   // Around a command whose time is wanted. A command is issued as well if it cannot be timed.
   std::unique_ptr<Pending> BeginTimedLocked();
   void EndTimedLocked(std::unique_ptr<Pending> command, std::string_view op);
@@ -169,6 +186,8 @@ class CudaQueue final : public shader::ShaderQueue {
   EventHandle last_timed_ = nullptr;
   int64_t last_time_ = 0;
 
+  std::unique_ptr<CudaGraphs> graphs_;  // null: commands are not put off
+  CudaStretch late_;
   std::unique_ptr<CudaDnn> dnn_;            // null: there is no cuDNN
   std::unique_ptr<CudaProducts> products_;  // null: there is no cuBLASLt
   shader::NativeThread thread_;

@@ -16,6 +16,7 @@
 
 namespace tandem {
 
+// A driver or library, or what else a device is made of.
 struct DevicePart {
   std::string name;     // "cuDNN"
   std::string version;  // "9.19"; empty: it is not there, or not used
