@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// LayerNorm, FusedBatchNormV3 and their gradients.
+// LayerNorm, FusedBatchNormV3, LRN and their gradients.
 
 #include <string_view>
 
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
 #include "kernels/library_call.h"
+#include "kernels/normalization/normalization_local.h"
 #include "kernels/normalization/normalization_programs.h"
 #include "kernels/reduction/reduction_programs.h"
 #include "tandem/kernel.h"
@@ -141,7 +142,8 @@ Status RegisterNormalizationKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&BatchNormKernel>("tf.FusedBatchNormV3", kSingleDTypesOfGpu),
       KernelEntryOf<&BatchNormGradKernel>("tf.FusedBatchNormGradV3", kSingleDTypesOfGpu),
   };
-  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits())));
+  return RegisterLocalNormalizationKernels(handler);
 }
 
 }  // namespace tandem::shader

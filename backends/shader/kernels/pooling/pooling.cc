@@ -7,6 +7,7 @@
 #include "kernels/kernels.h"
 #include "kernels/library_call.h"
 #include "kernels/pooling/pool_programs.h"
+#include "kernels/pooling/pooling_argmax.h"
 #include "kernels/shape/movement.h"
 #include "tandem/shader/shader_call.h"
 
@@ -65,7 +66,8 @@ Status RegisterPoolingKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&MaxPoolGradKernel>("tf.MaxPoolGrad", kRealDTypesOfGpu),
       KernelEntryOf<&AvgPoolGradKernel>("tf.AvgPoolGrad", kFloatDTypesOfGpu),
   };
-  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits())));
+  return RegisterPoolArgmaxKernels(handler);
 }
 
 }  // namespace tandem::shader
