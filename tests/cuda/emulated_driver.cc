@@ -25,6 +25,7 @@ constexpr DriverResult kInvalidImage = 200;
 constexpr DriverResult kInvalidHandle = 400;
 constexpr DriverResult kNotFound = 500;
 constexpr DriverResult kLaunchFailed = 719;
+constexpr DriverResult kGraphUpdateFailed = 910;
 
 EmulatedCuda* g_emulated = nullptr;
 
@@ -116,6 +117,10 @@ DriverResult EmulatedCuda::Call(const char* name) {
 }
 
 DriverResult EmulatedCuda::Issue(std::function<DriverResult()> command) {
+  if (captured_ != nullptr) {
+    captured_->push_back(std::move(command));
+    return kDriverSuccess;
+  }
   stream_.commands.push_back(std::move(command));
   return kDriverSuccess;
 }
@@ -501,6 +506,53 @@ struct EmulatedCuda::Functions {
     });
   }
 
+  // ---- Graphs: the commands that were captured.
+  static DriverResult StreamBeginCapture(StreamHandle, int) {
+    return With("cuStreamBeginCapture", [](EmulatedCuda& cuda) {
+      cuda.captured_ = std::make_unique<Commands>();
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult StreamEndCapture(StreamHandle, GraphHandle* graph) {
+    const std::lock_guard lock(g_emulated->mutex_);
+    const std::unique_ptr<Commands> ended = std::move(g_emulated->captured_);
+    return With("cuStreamEndCapture", [&](EmulatedCuda& cuda) {
+      *graph = new Commands(*ended);
+      ++cuda.num_graphs;
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult GraphInstantiate(GraphExecHandle* exec, GraphHandle graph, unsigned long long) {
+    return With("cuGraphInstantiate", [&](EmulatedCuda& cuda) {
+      *exec = new Commands(*static_cast<Commands*>(graph));
+      ++cuda.num_graphs;
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult GraphExecUpdate(GraphExecHandle exec, GraphHandle graph, GraphUpdateInfo*) {
+    return With("cuGraphExecUpdate", [&](EmulatedCuda& cuda) {
+      auto& to = *static_cast<Commands*>(exec);
+      const auto& from = *static_cast<Commands*>(graph);
+      if (!cuda.updates_graphs || to.size() != from.size()) return kGraphUpdateFailed;
+      to = from;
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult GraphLaunch(GraphExecHandle exec, StreamHandle) {
+    return With("cuGraphLaunch", [&](EmulatedCuda& cuda) {
+      for (const auto& command : *static_cast<Commands*>(exec)) cuda.Issue(command);
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult GraphDestroy(void* graph) {
+    {
+      const std::lock_guard lock(g_emulated->mutex_);
+      delete static_cast<Commands*>(graph);
+      --g_emulated->num_graphs;
+    }
+    return With("cuGraphDestroy", [](EmulatedCuda&) { return kDriverSuccess; });
+  }
+
   // ---- NVRTC.
   static int Version(int* major, int* minor) {
     *major = g_emulated->nvrtc_major;
@@ -591,6 +643,12 @@ DriverFunctions EmulatedCuda::driver() const {
   d.ModuleGetFunction = &F::ModuleGetFunction;
   d.LaunchKernel = &F::LaunchKernel;
   return d;
+}
+
+GraphFunctions EmulatedCuda::graphs() const {
+  using F = Functions;
+  return {&F::StreamBeginCapture, &F::StreamEndCapture, &F::GraphInstantiate, &F::GraphExecUpdate,
+          &F::GraphLaunch,        &F::GraphDestroy,     &F::GraphDestroy};
 }
 
 NvrtcFunctions EmulatedCuda::nvrtc() const {

@@ -25,6 +25,14 @@ using EventHandle = void*;
 using ModuleHandle = void*;
 using FunctionHandle = void*;
 using PoolHandle = void*;
+using GraphHandle = void*;
+using GraphExecHandle = void*;
+
+struct GraphUpdateInfo {
+  int result;
+  void* error_node;
+  void* error_from_node;
+};
 
 struct PoolLocation {
   int type;  // kPoolOnDevice
@@ -88,6 +96,21 @@ struct DriverFunctions {
                                StreamHandle stream, void** parameters, void** extra);
 };
 
+inline constexpr int kCaptureRelaxed = 2;
+
+// Of drivers of CUDA 12.0 and later; null in older ones.
+struct GraphFunctions {
+  bool AreThere() const { return GraphExecUpdate != nullptr && GraphInstantiate != nullptr; }
+
+  DriverResult (*StreamBeginCapture)(StreamHandle stream, int mode);
+  DriverResult (*StreamEndCapture)(StreamHandle stream, GraphHandle* graph);
+  DriverResult (*GraphInstantiate)(GraphExecHandle* exec, GraphHandle graph, unsigned long long flags);
+  DriverResult (*GraphExecUpdate)(GraphExecHandle exec, GraphHandle graph, GraphUpdateInfo* info);
+  DriverResult (*GraphLaunch)(GraphExecHandle exec, StreamHandle stream);
+  DriverResult (*GraphExecDestroy)(GraphExecHandle exec);
+  DriverResult (*GraphDestroy)(GraphHandle graph);
+};
+
 // Results that are told apart.
 inline constexpr DriverResult kDriverSuccess = 0;
 inline constexpr DriverResult kDriverOutOfMemory = 2;
@@ -114,6 +137,8 @@ inline constexpr int kOldestDriver = 11020;
 // The driver's functions. NotFound if there is no libcuda.so.1, or only the toolkit's stub of it; FailedPrecondition,
 // naming what it lacks, if it is too old. TANDEM_CUDA_DRIVER in the environment names another file.
 StatusOr<DriverFunctions> OpenDriver();
+// Of the same file, which has been opened.
+GraphFunctions OpenGraphFunctions();
 
 // Ok, ResourceExhausted for lack of memory, else Internal: `call` and the driver's own words.
 Status DriverStatus(const DriverFunctions& driver, DriverResult result, std::string_view call);

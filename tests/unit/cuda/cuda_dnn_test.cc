@@ -19,6 +19,7 @@
 
 #include "cuda_handler.h"
 #include "cuda_test_fixture.h"
+#include "tandem/device_report.h"
 #include "tandem/eager.h"
 
 namespace tandem::cuda {
@@ -240,6 +241,17 @@ TEST_F(CudaDnnTest, TheWorkspaceGrowsAndGoesWithTheQueue) {
   queue_.reset();
   EXPECT_EQ(cuda_.bytes_in_use, 0u);
   EXPECT_EQ(num_live_(), 0);
+}
+
+TEST_F(CudaDnnTest, TheReportTellsWhatIsUsedAndWhyOthersAreNot) {
+  MakeHandler();
+  const std::string report = ReportText(FindDeviceReport(rt_->core(), *handler_->device()));
+  EXPECT_EQ(report.find("device Emulated (compute capability 9.0, driver of CUDA 13.0)\nNVRTC 13.0: compiles "), 0u)
+      << report;
+  EXPECT_NE(report.find("\ncuBLASLt is not used: it was not asked for; its ops are kernels'\n"), std::string::npos)
+      << report;
+  EXPECT_NE(report.find("\ncuDNN 9.19: tf.Conv2D, "), std::string::npos) << report;
+  EXPECT_TRUE(FindDeviceReport(rt_->core(), rt_->host().device()).empty());
 }
 
 TEST(OpenCudnnTest, WhatIsNotThereIsNamed) {

@@ -100,6 +100,19 @@ TEST(DriverDeclarationsTest, FunctionsAreTheHeaders) {
   EXPECT_ALIKE(ModuleUnload);
   EXPECT_ALIKE(ModuleGetFunction);
   EXPECT_ALIKE(LaunchKernel);
+#define EXPECT_GRAPH_ALIKE(NAME, THEIRS) \
+  EXPECT_TRUE((Alike<decltype(GraphFunctions::NAME), decltype(&THEIRS)>::IsSo())) << #NAME
+#if CUDA_VERSION >= 12000
+  EXPECT_GRAPH_ALIKE(StreamBeginCapture, cuStreamBeginCapture_v2);
+  EXPECT_GRAPH_ALIKE(StreamEndCapture, cuStreamEndCapture);
+  EXPECT_GRAPH_ALIKE(GraphInstantiate, cuGraphInstantiateWithFlags);
+  EXPECT_GRAPH_ALIKE(GraphExecUpdate, cuGraphExecUpdate_v2);
+  EXPECT_GRAPH_ALIKE(GraphLaunch, cuGraphLaunch);
+  EXPECT_GRAPH_ALIKE(GraphExecDestroy, cuGraphExecDestroy);
+  EXPECT_GRAPH_ALIKE(GraphDestroy, cuGraphDestroy);
+  EXPECT_EQ(sizeof(GraphUpdateInfo), sizeof(CUgraphExecUpdateResultInfo));
+#endif
+#undef EXPECT_GRAPH_ALIKE
 #undef EXPECT_ALIKE
 #undef EXPECT_ALIKE_AS
 }
@@ -117,6 +130,7 @@ TEST(DriverDeclarationsTest, NumbersAndStructsAreTheHeaders) {
   EXPECT_EQ(kPointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
   EXPECT_EQ(kPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
   EXPECT_EQ(kMemoryOfHost, static_cast<unsigned>(CU_MEMORYTYPE_HOST));
+  EXPECT_EQ(kCaptureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_EQ(kStreamNonBlocking, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   EXPECT_EQ(kEventBlockingSync, static_cast<unsigned>(CU_EVENT_BLOCKING_SYNC));
   EXPECT_EQ(kEventDisableTiming, static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));

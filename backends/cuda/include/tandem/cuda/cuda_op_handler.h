@@ -32,6 +32,11 @@ struct CudaOptions {
   // cores multiply many times as fast. Default: where TANDEM_CUDA_TF32=1 is in the environment.
   std::optional<bool> uses_tf32{};
 
+  // Whether stretches of commands that come again and again, of programs and of calls, are launched as CUDA graphs,
+  // which costs the host less: commands are then put off up to 64 or until somebody waits. By drivers of CUDA 12 and
+  // later. Default: where TANDEM_CUDA_GRAPHS=1 is in the environment.
+  std::optional<bool> graphs{};
+
   // Where compiled kernels are kept from one run to the next. Default: TANDEM_CUDA_CACHE in the environment, else
   // `tandem` in the user's cache folder (XDG_CACHE_HOME, or .cache in HOME); "off" keeps none.
   std::string cache_folder;
