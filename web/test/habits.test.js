@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'mocha';
 
 import {
   argMax, avgPool, concat, conv2d, cumsum, div, expandDims, eye, gather, max, maxPool, mean, moments, norm, oneHot,
-  reverse, slice, stack, sum, Tensor, topK, transpose, unstack, where,
+  range, reverse, slice, stack, sum, Tensor, topK, transpose, unstack, where,
 } from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
 import { checkError, rejectionOf } from './errors.js';
@@ -116,6 +116,7 @@ describe('habits', () => {
     checkError(thrownBy(() => rt.tensor([1, 2], [2, 1], 'i32')), 'InvalidArgument', /\{ shape, dtype \}, got a third argument/);
     checkError(thrownBy(() => concat(x, x)), 'InvalidArgument', /got a Tensor$/);
     expect(Tensor.name).to.equal('Tensor');
+    checkError(thrownBy(() => range(0, 3)), 'InvalidArgument', /^\[tf\.Range\] expected a tensor .* which says what runtime to use/);
   });
 
   it('attributes in the wrong place suggest the object that has them', () => {
