@@ -39,7 +39,7 @@ function(tandem_library target)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()
   # What a build with a list of ops (TandemOps.cmake) leaves out, nothing uses, and the linker then takes away.
-  if(TANDEM_OPS_SOURCE AND NOT MSVC)
+  if(TANDEM_OPS_HEADER AND NOT MSVC)
     target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections -Wno-unused-function
                                              $<$<CXX_COMPILER_ID:Clang>:-Wno-unneeded-internal-declaration>)
   endif()

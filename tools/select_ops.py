@@ -3,10 +3,15 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 """Writes the sources by which a build has the ops of a list alone (TANDEM_OPS): op_selection.h says how.
 
-usage: select_ops.py LIST DEFINITIONS.json HEADER SOURCE
+usage: select_ops.py LIST DEFINITIONS.json SOURCE [HEADER]
+       select_ops.py --all DEFINITIONS.json SOURCE
+       select_ops.py --first LIST DEFINITIONS.json SOURCE
+
+SOURCE gets the definitions as data, HEADER what the build has. With --first LIST is what the first part of a module has
+kernels for, and SOURCE gets what comes later.
 
 LIST is text with an op a line, followed by the dtypes that it is to have kernels for, if not all; `dtypes f32 i32` says
-so for all ops that name none; `#` begins a comment. Or it is JSON: a list of names, or an object that gives each name a
+so for all ops that name none, where `all` is none of these; `#` begins a comment. Or it is JSON: a list of names, or an object that gives each name a
 list of dtypes, of which an empty one stands for all.
 """
 
@@ -86,6 +91,8 @@ def read_list(text, ops):
     selected = {}
     default = None
     for line, (name, *dtypes) in read_json(text) if text.lstrip().startswith(("[", "{")) else read_text(text):
+        if dtypes == ["all"] and name in ops:
+            dtypes = selection.kernel_dtypes(ops[name])
         dtypes = [parse_dtype(dtype, line) for dtype in dtypes]
         if name == "dtypes":
             if default is not None:
@@ -134,22 +141,31 @@ def default_dtypes(op, dtypes, line):
 
 
 def main():
-    if len(sys.argv) != 5:
+    arguments = sys.argv[1:]
+    is_first = arguments[:1] == ["--first"]
+    if is_first:
+        del arguments[0]
+    if not 3 <= len(arguments) <= 4:
         sys.exit(__doc__)
-    path, definitions, header, source = map(pathlib.Path, sys.argv[1:])
+    path, definitions, source, *header = map(pathlib.Path, arguments)
     ops = {op["name"]: op for op in json.loads(definitions.read_text(encoding="utf-8"))["ops"]}
     try:
-        selected = read_list(path.read_text(encoding="utf-8"), ops)
+        selected = dict.fromkeys(ops) if str(path) == "--all" else read_list(path.read_text(encoding="utf-8"), ops)
     except ListError as error:
         sys.exit(f"{path}:{error.line}: {error}")
     except OSError as error:
         sys.exit(f"{path}: the list of ops (TANDEM_OPS) cannot be read: {error.strerror}")
     except UnicodeDecodeError:
         sys.exit(f"{path}: expected a list of ops (TANDEM_OPS) in UTF-8, got other bytes")
-    for output, text in (header, selection.header(ops, selected)), (source, selection.source(ops, selected)):
-        if not output.exists() or output.read_text(encoding="utf-8") != text:
-            output.parent.mkdir(parents=True, exist_ok=True)
-            output.write_text(text, encoding="utf-8")
+    write(source, selection.later_kernels(ops, selected) if is_first else selection.source(ops, selected))
+    if header:
+        write(header[0], selection.header(ops, selected))
+
+
+def write(output, text):
+    if not output.exists() or output.read_text(encoding="utf-8") != text:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,24 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
-"""Splits a linked module in two: one for every page, and one with what only programs need, which is loaded on demand.
+"""Splits a linked module: one part for every page, and others that are loaded on demand.
 
-The first, the primary, keeps memory, table and exports; the second, the secondary, imports them from "primary" and puts
-its functions into the table. Which functions those are is said by two linker maps, of links that differ in their
-exports alone: what is in the module only because the functions of programs are exported, nothing else can reach. The
-primary ends in a custom section "tandem.build" and the secondary in one "tandem.programs", which have the same text, by
-which JavaScript knows that they fit.
+The first part, the primary, keeps memory, table and exports; each other one imports them from "primary" and puts its
+functions into the table. These are
+
+- programs: which functions those are is said by two linker maps, of links that differ in their exports alone: what is in
+  the module only because the functions of programs are exported, nothing else can reach;
+- kernels: what only kernels lead to that --first does not name. Relocations, which a third link keeps, tell what leads
+  to what; nobody calls those kernels before their part is there (LaterKernels).
+
+Constants that only a part needs are in it, too; that is known where there are relocations.
+
+Each part ends in a custom section, the primary in "tandem.build", the others in "tandem.programs" and "tandem.kernels",
+which have the same text, by which JavaScript knows that they fit.
 
 usage: split_module.py --bin DIR --linked FILE --map FILE --map-without FILE --exports FILE --primary FILE
-                       --secondary FILE [--threads]
+                       --programs FILE [--graph FILE --first FILE --definitions FILE --kernels FILE] [--threads]
 
 The linked module has the linker's names for its functions, and is optimised by what changes no function's identity.
 With --threads the primary imports from "placeholder", by the number of its place in the table, what to call in the
-place of each function of the secondary; without, those places are empty before the secondary is there.
+place of each function of another part; without, nothing is called there before that part is there.
 """
 
 import argparse
 import hashlib
+import json
 import pathlib
 import re
 import subprocess
@@ -28,11 +36,21 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 from wasm_size import function_names, read_leb, sections  # noqa: E402
 
+import select_ops  # noqa: E402
+from module_constants import Constants, bytes_at, data_section, leb, signed_leb, zeroed  # noqa: E402
+from module_graph import ModuleGraph  # noqa: E402
+from op_codegen import selection  # noqa: E402
+
 FEATURES = ("simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals")
 # As Emscripten optimises a whole module with -Os, after which nothing is left to do but this.
 OPTIMISE = ("-Os", "--low-memory-unused", "--zero-filled-memory", "--strip-debug", "--strip-producers")
-BUILD_SECTIONS = {"primary": "tandem.build", "secondary": "tandem.programs"}
-CUSTOM, ELEMENTS = 0, 9
+BUILD_SECTIONS = {"primary": "tandem.build", "programs": "tandem.programs", "kernels": "tandem.kernels"}
+# Ops whose kernels compute with the rows of another op: as HasUse of elementwise_rows.h and reduction_rows.cc have it.
+USERS_OF_ROWS = {"tf.AddV2": ("tf.AddN", "tf.BiasAdd", "tf.Cumsum"), "tf.Mul": ("tf.Cumprod", "tf.Einsum"),
+                 "tf.Sum": ("tf.BiasAddGrad", "tf.Einsum")}
+CUSTOM, IMPORTS, EXPORTS, ELEMENTS, CODE, DATA = 0, 2, 7, 9, 10, 11
+# Kinds of imports and exports.
+FUNCTION, TABLE, MEMORY, GLOBAL = range(4)
 END, I32_CONST, REF_NULL = 0x0B, 0x41, 0xD0
 
 
@@ -45,24 +63,6 @@ def run(*command):
     if done.returncode:
         fail(f"{pathlib.Path(command[0]).name} failed: {(done.stderr + done.stdout)[:2000]}")
     return done.stdout
-
-
-def leb(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def signed_leb(value):
-    out = bytearray()
-    while value > 63:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def section(kind, body):
@@ -117,57 +117,253 @@ def without_nulls(body):
     return leb(len(segments)) + b"".join(segments)
 
 
+def without_gaps(body):
+    """An element section of one segment, in which some function is in the empty places, where nobody calls it."""
+    ((first, functions),) = element_segments(body)
+    some = next(function for function in functions if function is not None)
+    return (leb(1) + b"\0" + bytes([I32_CONST]) + signed_leb(first) + bytes([END]) + leb(len(functions))
+            + b"".join(leb(some if function is None else function) for function in functions))
+
+
+def read_name(body, at):
+    length, at = read_leb(body, at)
+    return body[at:at + length].decode(), at + length
+
+
+def name_bytes(name):
+    return leb(len(name.encode())) + name.encode()
+
+
+def read_exports(body):
+    """Name, kind and index of each export."""
+    count, at = read_leb(body, 0)
+    for _ in range(count):
+        name, at = read_name(body, at)
+        kind = body[at]
+        index, at = read_leb(body, at + 1)
+        yield name, kind, index
+
+
+def end_of_import(body, at):
+    """Where an import ends whose kind is at `at`."""
+    kind = body[at]
+    at += 1
+    if kind == FUNCTION:
+        return read_leb(body, at)[1]
+    if kind == GLOBAL:
+        return at + 2
+    if kind == TABLE:
+        at += 1
+    flags, at = read_leb(body, at)
+    _, at = read_leb(body, at)
+    return read_leb(body, at)[1] if flags & 1 else at
+
+
+def with_imports_named(body, names):
+    """An import section with what comes from the primary under other names."""
+    count, at = read_leb(body, 0)
+    entries = []
+    for _ in range(count):
+        module, at = read_name(body, at)
+        name, at = read_name(body, at)
+        end = end_of_import(body, at)
+        entries.append(name_bytes(module) + name_bytes(names[name] if module == "primary" else name) + body[at:end])
+        at = end
+    return leb(count) + b"".join(entries)
+
+
+def with_short_names(modules, public):
+    """The modules with numbers for the names of what the primary exports for other parts alone."""
+    exports = list(read_exports(dict(sections(modules["primary"]))[str(EXPORTS)]))
+    names = {}
+    for name, _, _ in exports:
+        names[name] = name if name in public else str(len(names))
+    exported = leb(len(exports)) + b"".join(
+        name_bytes(names[name]) + bytes([kind]) + leb(index) for name, kind, index in exports)
+    short = {}
+    for part, module in modules.items():
+        is_primary = part == "primary"
+        short[part] = rebuilt(
+            (section_name, exported if is_primary and section_name == str(EXPORTS)
+             else with_imports_named(body, names) if not is_primary and section_name == str(IMPORTS) else body)
+            for section_name, body in sections(module))
+    return short
+
+
 def linked_symbols(path):
     return set(re.findall(r":\((.+)\)$", path.read_text(encoding="utf-8"), re.M))
 
 
-def find_split(options, linked):
-    """The functions that go to the secondary, sorted."""
+def names_of(module):
+    return {name for _, name in function_names(dict(sections(module)).get("name", b""))}
+
+
+def exports_of_programs(options):
+    return set(re.findall(r"^[a-z]\w+", options.exports.read_text(encoding="utf-8"), re.M))
+
+
+def find_programs(options, linked):
+    """The functions that go to the part of programs, sorted."""
     added = linked_symbols(options.map) - linked_symbols(options.map_without)
-    names = {name for _, name in function_names(dict(sections(linked)).get("name", b""))}
-    split = added & names
-    exports = set(re.findall(r"^[a-z]\w+", options.exports.read_text(encoding="utf-8"), re.M))
+    split = added & names_of(linked)
+    exports = exports_of_programs(options)
     if not exports <= split:
         fail(f"what is exported for programs alone is used by the rest: {', '.join(sorted(exports - split))}")
     return sorted(split)
 
 
-def check_calls(graph, split):
+def dtype_bits(names):
+    return sum(1 << (select_ops.DTYPES.index(name) + 1) for name in names)
+
+
+def users_of(record):
+    return [user for op in record.ops for user in (op, *USERS_OF_ROWS.get(op, ()))]
+
+
+def serves(record, op, dtypes):
+    """Whether a record of kernels is for the op with these dtypes, None standing for all."""
+    of_op = dtype_bits(selection.kernel_dtypes(op))
+    # Those of an op whose kernels go by another type, such as that of indices.
+    return not record.dtypes & of_op or bool(record.dtypes & (of_op if dtypes is None else dtype_bits(dtypes)))
+
+
+class Needs:
+    """What leads to what: which functions and constants only some of the module need."""
+
+    def __init__(self, options):
+        self.ops = {op["name"]: op for op in json.loads(options.definitions.read_text(encoding="utf-8"))["ops"]}
+        self.selected = select_ops.read_list(options.first.read_text(encoding="utf-8"), self.ops)
+        self.graph = graph = ModuleGraph(options.graph.read_bytes())
+        self.records = graph.records(self.ops)
+        if not self.records:
+            fail("expected tables of kernels in the module's data, got none")
+        programs = exports_of_programs(options)
+        without = [index for index in graph.exported if graph.names.get(index) not in programs]
+        # What the first part needs, that and programs, that and kernels, and all.
+        self.first = self._reached(without, self.is_first)
+        self.programs = self._reached(graph.exported, self.is_first)
+        self.kernels = self._reached(without, lambda _: True)
+        self.all = self._reached(graph.exported, lambda _: True)
+
+    def is_first(self, record):
+        return record.dtypes is None or any(
+            name in self.selected and serves(record, self.ops[name], self.selected[name]) for name in users_of(record))
+
+    def _reached(self, roots, is_wanted):
+        return self.graph.reached(roots, self.records, is_wanted)
+
+    def functions_of_kernels(self, linked, programs):
+        """The functions that go to the part of kernels, sorted."""
+        # Functions of several files may have the same name, and some of the linker's own none.
+        kept = {self.graph.names.get(index) for index in self.programs[0]}
+        later = {name for index, name in self.graph.names.items() if index in self.graph.sizes} - kept
+        return sorted((later & names_of(linked)) - set(programs))
+
+    def constants(self):
+        """Of each part, the ranges of constants that the first part does without, some of both."""
+        constants = Constants(self.graph)
+        first = self.first[1]
+        return {"programs": constants.moved(self.programs[1], first),
+                "kernels": constants.moved(self.kernels[1] | (self.all[1] - self.programs[1]), first)}
+
+
+def check_calls(calls, split):
     """Nothing but functions of the secondary may call one of them."""
     split = set(split)
-    calls = re.findall(r'"(.+)" -> "(.+)"; // call', graph)
-    if not calls:
-        fail("expected a call graph, got none: this wasm-opt prints it otherwise")
     wrong = sorted(f"{caller} calls {callee}" for caller, callee in calls if callee in split and caller not in split)
     if wrong:
         fail(f"the primary would call the secondary: {'; '.join(wrong)}")
 
 
+def only_called_within(calls, functions):
+    """Those of the functions that nothing but them calls, sorted. Some that only unused functions of the rest call, which
+    share the name of a used one, stay there with these."""
+    kept = set(functions)
+    while called := {callee for caller, callee in calls if callee in kept and caller not in kept}:
+        kept -= called
+    return sorted(kept)
+
+
+class Splitter:
+    """Takes parts away from a module, and optimises what is left and each of them."""
+
+    def __init__(self, options, folder):
+        self.bin = options.bin
+        self.folder = pathlib.Path(folder)
+        self.features = [f"--enable-{name}" for name in (*FEATURES, *(("threads",) if options.threads else ()))]
+        self.placeholders = "--placeholder-namespace=placeholder" if options.threads else "--no-placeholders"
+        self.parts = {}
+
+    def calls(self, module):
+        """(caller, callee) of each direct call."""
+        graph = run(self.bin / "wasm-opt", *self.features, module, "--print-call-graph")
+        calls = re.findall(r'"(.+)" -> "(.+)"; // call', graph)
+        if not calls:
+            fail("expected a call graph, got none: this wasm-opt prints it otherwise")
+        return calls
+
+    def split(self, module, functions, part):
+        """The module without the functions, which become the part."""
+        wanted = self.folder / f"{part}.functions"
+        wanted.write_text("\n".join(functions), encoding="utf-8")
+        rest = self.folder / f"without-{part}.wasm"
+        self.parts[part] = self.folder / f"{part}.wasm"
+        run(self.bin / "wasm-split", *self.features, module, f"--split-funcs=@{wanted}", self.placeholders, "-g",
+            "--import-namespace=primary", "-o1", rest, "-o2", self.parts[part])
+        # Else no further part could be taken away: its functions must be in one segment, and that has no empty places.
+        rest.write_bytes(rebuilt((name, without_gaps(body) if name == str(ELEMENTS) else body)
+                                 for name, body in sections(rest.read_bytes())))
+        return rest
+
+    def move_constants(self, primary, ranges):
+        """Takes ranges of constants, by the part that needs them, away from the primary."""
+        module = primary.read_bytes()
+        for part, moved in ranges.items():
+            path = self.parts[part]
+            whole = list(sections(path.read_bytes()))
+            behind = next(i for i, (name, _) in enumerate(whole) if name == str(CODE)) + 1
+            pieces = data_section(bytes_at(module, moved))
+            path.write_bytes(rebuilt([*whole[:behind], (str(DATA), pieces), *whole[behind:]]))
+        parts = dict(sections(module))
+        zeros = zeroed(parts, [each for moved in ranges.values() for each in moved])
+        primary.write_bytes(rebuilt((name, zeros if name == str(DATA) else body) for name, body in sections(module)))
+
+    def finish(self, primary):
+        """The parts' bytes by name."""
+        self.parts["primary"] = primary
+        for path in self.parts.values():
+            # Without names, which are those of segments, too, of which there may be others now.
+            path.write_bytes(rebuilt((name, without_nulls(body) if name == str(ELEMENTS) else body)
+                                     for name, body in sections(path.read_bytes()) if name != "name"))
+            run(self.bin / "wasm-opt", *self.features, *OPTIMISE, path, "-o", path)
+        return {part: path.read_bytes() for part, path in self.parts.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("bin", "linked", "map", "map-without", "exports", "primary", "secondary"):
+    for name in ("bin", "linked", "map", "map-without", "exports", "primary", "programs"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    for name in ("graph", "first", "definitions", "kernels"):
+        parser.add_argument(f"--{name}", type=pathlib.Path)
     parser.add_argument("--threads", action="store_true")
     options = parser.parse_args()
-    features = [f"--enable-{name}" for name in (*FEATURES, *(("threads",) if options.threads else ()))]
-    split = find_split(options, options.linked.read_bytes())
-    check_calls(run(options.bin / "wasm-opt", *features, options.linked, "--print-call-graph"), split)
-
+    linked = options.linked.read_bytes()
+    programs = find_programs(options, linked)
     with tempfile.TemporaryDirectory() as folder:
-        parts = {role: pathlib.Path(folder) / role for role in ("primary", "secondary")}
-        wanted = pathlib.Path(folder) / "functions"
-        wanted.write_text("\n".join(split), encoding="utf-8")
-        placeholders = ("--placeholder-namespace=placeholder",) if options.threads else ("--no-placeholders",)
-        run(options.bin / "wasm-split", *features, options.linked, f"--split-funcs=@{wanted}", *placeholders,
-            "--import-namespace=primary", "-o1", parts["primary"], "-o2", parts["secondary"])
-        for path in parts.values():
-            path.write_bytes(rebuilt((name, without_nulls(body) if name == str(ELEMENTS) else body)
-                                     for name, body in sections(path.read_bytes())))
-            run(options.bin / "wasm-opt", *features, *OPTIMISE, path, "-o", path)
-        modules = {role: path.read_bytes() for role, path in parts.items()}
-    build = hashlib.sha256(modules["primary"] + modules["secondary"]).hexdigest()[:16]
-    for role, module in modules.items():
-        vars(options)[role].write_bytes(rebuilt([*sections(module), (BUILD_SECTIONS[role], build.encode())]))
+        splitter = Splitter(options, folder)
+        calls = splitter.calls(options.linked)
+        check_calls(calls, programs)
+        rest = splitter.split(options.linked, programs, "programs")
+        if options.kernels:
+            needs = Needs(options)
+            kernels = only_called_within(calls, needs.functions_of_kernels(linked, programs))
+            rest = splitter.split(rest, kernels, "kernels")
+            splitter.move_constants(rest, needs.constants())
+        public = {name for name, _, _ in read_exports(dict(sections(linked))[str(EXPORTS)])}
+        modules = with_short_names(splitter.finish(rest), public)
+    build = hashlib.sha256(b"".join(modules[part] for part in sorted(modules))).hexdigest()[:16]
+    for part, module in modules.items():
+        vars(options)[part].write_bytes(rebuilt([*sections(module), (BUILD_SECTIONS[part], build.encode())]))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 // Grows with every change of what JavaScript relies on; the package takes a module of its own version only.
-#define TANDEM_JS_VERSION 4
+#define TANDEM_JS_VERSION 5
 TANDEM_C_API uint32_t tandem_js_version(void);
 
 // A runtime with what JavaScript needs around it: work queue, events, garbage collection.
@@ -82,7 +82,10 @@ enum {
   // Memory is short: JavaScript collects garbage, then calls tandem_js_collected. Not sent again before that.
   TANDEM_JS_SHORTAGE = 4,
   // A kernel in JavaScript is to run: `id` is the op's of tandem_js_op_register, `data` the tandem_js_call*.
-  TANDEM_JS_CALL = 5
+  TANDEM_JS_CALL = 5,
+  // A call waits for the code of its kernel, which is in the module's second part: JavaScript loads it, then calls
+  // tandem_js_kernels_came or tandem_js_kernels_failed. Not sent again before that.
+  TANDEM_JS_KERNELS = 6
 };
 // Moves at most `capacity` events to `events`; returns how many.
 TANDEM_C_API uint32_t tandem_js_take_events(tandem_js* js, tandem_js_event* events, uint32_t capacity);
@@ -94,6 +97,15 @@ TANDEM_C_API tandem_status* tandem_js_on_ready(tandem_js* js, const tandem_tenso
 TANDEM_C_API tandem_status* tandem_js_chain_on_ready(tandem_js* js, const tandem_chain* chain, uint32_t id);
 // The same for when nothing is queued or running.
 TANDEM_C_API tandem_status* tandem_js_on_settled(tandem_js* js, uint32_t id);
+
+// Of modules of two parts alone, those of the npm package; others lack these functions.
+
+// After tandem_js_create and before anything is called: calls of kernels in the second part wait for it.
+TANDEM_C_API void tandem_js_postpone_kernels(tandem_js* js);
+// What TANDEM_JS_KERNELS asks for is in the table: calls that wait for it go on.
+TANDEM_C_API void tandem_js_kernels_came(tandem_js* js);
+// It cannot be had: those calls fail with this error. The next one asks anew.
+TANDEM_C_API void tandem_js_kernels_failed(tandem_js* js, tandem_code code, const char* message);
 
 // Tensors.
 

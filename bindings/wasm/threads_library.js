@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What the module with threads imports of us, how its threads get the code of programs, and what it does when a worker
+// What the module with threads imports of us, how its threads get its other parts, and what it does when a worker
 // cannot be started.
 
 addToLibrary({
@@ -33,16 +33,24 @@ addToLibrary({
   },
 
   // Every thread has a table of its own, and a worker that waits for work hears no messages. So in its place each
-  // function of programs has a placeholder, which is named by its place in the table: the first that a worker calls
-  // fills the worker's table with the functions, whose code the loading thread has put into the memory that all share.
+  // function of another part of the module has a placeholder, which is named by its place in the table: the first that a
+  // worker calls fills the worker's table with the functions of the parts that are there by then, whose code the loading
+  // thread has put into the memory that all share.
   $tandemExports: undefined,
-  $tandemFillTable__deps: ['$tandemExports', 'tandem_programs_code'],
+  $tandemFilled: '=new Set()',
+  $tandemFillTable__deps: ['$tandemExports', '$tandemFilled', 'tandem_parts_code'],
   $tandemFillTable: () => {
-    const [address, size] = new Uint32Array(wasmMemory.buffer, _tandem_programs_code(), 2);
-    if (!address) throw new Error('the code of programs is called before it is loaded');
-    // A copy, since modules are not compiled from shared memory.
-    const code = new Uint8Array(wasmMemory.buffer, address, size).slice();
-    new WebAssembly.Instance(new WebAssembly.Module(code), { primary: tandemExports });
+    const parts = new Uint32Array(wasmMemory.buffer, _tandem_parts_code(), 4);
+    const before = tandemFilled.size;
+    for (let i = 0; i < parts.length; i += 2) {
+      const [address, size] = parts.subarray(i, i + 2);
+      if (!address || tandemFilled.has(address)) continue;
+      tandemFilled.add(address);
+      // A copy, since modules are not compiled from shared memory.
+      const code = new Uint8Array(wasmMemory.buffer, address, size).slice();
+      new WebAssembly.Instance(new WebAssembly.Module(code), { primary: tandemExports });
+    }
+    if (tandemFilled.size === before) throw new Error('a part of the module is called before it is loaded');
   },
   $tandemPlaceholders__deps: ['$tandemFillTable', '$wasmTable'],
   $tandemPlaceholders: `=new Proxy({}, {
@@ -54,7 +62,7 @@ addToLibrary({
 
   // Emscripten would wait for ever for a worker whose script does not load, and would throw where nobody can catch it.
   $tandemWorkers__internal: true,
-  $tandemWorkers__deps: ['$PThread', '$runtimeKeepalivePush', '$tandemPlaceholders', 'malloc', 'tandem_programs_code'],
+  $tandemWorkers__deps: ['$PThread', '$runtimeKeepalivePush', '$tandemPlaceholders', 'malloc', 'tandem_parts_code'],
   $tandemWorkers: () => {
     if (ENVIRONMENT_IS_PTHREAD) {
       // By it a worker waits for messages, at an address in what describes its thread. Some threads end before the
@@ -79,11 +87,11 @@ addToLibrary({
       return loaded;
     };
     Module['tandemTerminate'] = () => PThread.terminateAllThreads();
-    Module['tandemShare'] = (code) => {
+    Module['tandemShare'] = (part, code) => {
       const address = _malloc(code.length) >>> 0;
       if (!address) return false;
       new Uint8Array(wasmMemory.buffer).set(code, address);
-      new Uint32Array(wasmMemory.buffer, _tandem_programs_code(), 2).set([address, code.length]);
+      new Uint32Array(wasmMemory.buffer, _tandem_parts_code() + 8 * part, 2).set([address, code.length]);
       return true;
     };
   },

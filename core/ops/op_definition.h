@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What ops are defined with here: an OpDefBuilder. In a build with a list of ops (OR-4) definitions are data that
-// tools/select_ops.py has written, and of what is here nothing remains but the metadata functions of the ops in the
-// list.
+// What ops are defined with here: an OpDefBuilder. In WebAssembly, and in a build with a list of ops (OR-4),
+// definitions are data that tools/select_ops.py has written (TANDEM_OPS_AS_DATA), and of what is here nothing remains
+// but the metadata functions of the build's ops.
 
 #ifndef TANDEM_CORE_OPS_OP_DEFINITION_H_
 #define TANDEM_CORE_OPS_OP_DEFINITION_H_
@@ -17,15 +17,15 @@
 #include "tandem/op_registry.h"
 #include "tandem/op_selection.h"
 
-// TANDEM_DOC: documentation of ops, a literal; empty in a small module (TANDEM_SMALL), where texts would be 11 KB after
-// gzip, and in a build with a list. TANDEM_DEFINES: before a function that gives an OpDefinition.
-#if defined(TANDEM_SMALL) || defined(TANDEM_SELECTED_OPS)
+// TANDEM_DOC: documentation of ops, a literal; empty where definitions are data. TANDEM_DEFINES: before a function that
+// gives an OpDefinition.
+#ifdef TANDEM_OPS_AS_DATA
 #define TANDEM_DOC(...) ""
 #else
 #define TANDEM_DOC(...) __VA_ARGS__
 #endif
 
-#ifndef TANDEM_SELECTED_OPS
+#ifndef TANDEM_OPS_AS_DATA
 
 #define TANDEM_DEFINES
 

@@ -450,6 +450,14 @@ struct EmulatedCuda::Functions {
       });
     });
   }
+  static DriverResult MemsetD32Async(DevicePointer to, unsigned value, size_t count, StreamHandle) {
+    return With("cuMemsetD32Async", [&](EmulatedCuda& cuda) {
+      return cuda.Issue([=] {
+        for (size_t i = 0; i < count; ++i) std::memcpy(At(to) + 4 * i, &value, sizeof(value));
+        return kDriverSuccess;
+      });
+    });
+  }
   static DriverResult ModuleLoadData(ModuleHandle* module, const void* image) {
     return With("cuModuleLoadData", [&](EmulatedCuda& cuda) {
       auto function = std::make_unique<Function>();
@@ -577,6 +585,7 @@ DriverFunctions EmulatedCuda::driver() const {
   d.MemcpyHtoDAsync = &F::MemcpyHtoDAsync;
   d.MemcpyDtoHAsync = &F::MemcpyDtoHAsync;
   d.MemcpyDtoDAsync = &F::MemcpyDtoDAsync;
+  d.MemsetD32Async = &F::MemsetD32Async;
   d.ModuleLoadData = &F::ModuleLoadData;
   d.ModuleUnload = &F::ModuleUnload;
   d.ModuleGetFunction = &F::ModuleGetFunction;

@@ -25,7 +25,7 @@ class SelectOps(unittest.TestCase):
         if content is not None:
             self.list.write_bytes(content if isinstance(content, bytes) else content.encode())
         return subprocess.run([sys.executable, ROOT / "tools" / "select_ops.py", self.list,
-                               ROOT / "core" / "ops" / "definitions.json", self.folder / "header", self.folder / "source"],
+                               ROOT / "core" / "ops" / "definitions.json", self.folder / "source", self.folder / "header"],
                               capture_output=True, text=True, check=False)
 
     def selected(self, content):

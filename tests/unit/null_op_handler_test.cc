@@ -77,7 +77,7 @@ TEST_F(NullOpHandlerTest, AnOpThatWasLeftOutSaysSo) {
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.detail(),
             "op test.Invert was left out of this build by selective registration: name it in the list of ops that the "
-            "build is given (TANDEM_OPS)");
+            "build is given (TANDEM_OPS, tandem-rt trim)");
 }
 
 // EX-4

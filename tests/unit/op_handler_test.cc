@@ -98,7 +98,7 @@ TEST(OpHandlerTest, EX4_ThreeReasonsWhyAnOpCannotRun) {
       {"t.NoKernel", StatusCode::kUnimplemented, "[t.NoKernel] op handler cpu has no kernel for this op"},
       {"t.LeftOut", StatusCode::kFailedPrecondition,
        "[t.LeftOut] op t.LeftOut was left out of this build by selective registration: name it in the list "
-       "of ops that the build is given (TANDEM_OPS)"},
+       "of ops that the build is given (TANDEM_OPS, tandem-rt trim)"},
   };
   for (const auto& reason : kReasons) {
     const TensorHandle result = rt.Call(reason.op, {rt.F32({1})});

@@ -262,7 +262,7 @@ TEST_F(OpRegistryNotFoundTest, EX4_LeftOutOfTheBuildIsADistinctError) {
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.message(),
             "op tf.Conv2D was left out of this build by selective registration: name it in the list of ops that the "
-            "build is given (TANDEM_OPS)");
+            "build is given (TANDEM_OPS, tandem-rt trim)");
   EXPECT_EQ(registry_.Find("tf.Conv2D"), nullptr);
 }
 

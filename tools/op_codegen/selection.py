@@ -141,3 +141,20 @@ def source(ops, selected):
             "#include <cmath>\n#include <cstdint>\n\n#include \"defs/op_data.h\"\n\nnamespace tandem {\nnamespace {\n\n" +
             tables + "\nconstexpr OpData kOps[] = {\n" + "".join(rows) + "};\n\n}  // namespace\n\n"
             "std::span<const OpData> OpsOfBuild() { return kOps; }\n\n}  // namespace tandem\n")
+
+
+def later_kernels(ops, selected):
+    """The source of what kernels come later in a module whose first part has those selected."""
+    rows = []
+    for name in sorted(selected):
+        dtypes = kernel_dtypes(ops[name])
+        later = [dtype for dtype in dtypes if dtype not in (selected[name] or dtypes)]
+        rows.append(f"    {{{_text(name)}, {_dtype_set(later)}}},\n")
+    return (_BANNER.format("The kernels of the second part of a module.") +
+            "#include <algorithm>\n#include <iterator>\n#include <string_view>\n\n#include \"later_kernels.h\"\n\nnamespace tandem::js {\nnamespace {\n\n"
+            "struct First {\n  std::string_view op;\n  DTypeSet later;\n};\n"
+            "constexpr First kFirst[] = {\n" + "".join(rows) + "};\n\n}  // namespace\n\n"
+            "DTypeSet LaterKernelsOf(std::string_view op_name) {\n"
+            "  const First* const found = std::ranges::lower_bound(kFirst, op_name, {}, &First::op);\n"
+            "  if (found != std::end(kFirst) && found->op == op_name) return found->later;\n"
+            "  return DTypeSet::All() | DTypeSet{DType::kInvalid};\n}\n\n}  // namespace tandem::js\n")

@@ -24,12 +24,20 @@ const threads = wasmDir ?? join(root, '../build/wasm-threads/bindings/wasm');
 const FILES = [
   { from: single, name: 'tandem.wasm', required: true },
   { from: single, name: 'tandem-programs.wasm', required: true },
+  { from: single, name: 'tandem-kernels.wasm', required: true },
   { from: single, name: 'tandem-webgpu.wasm', required: true },
   { from: single, name: 'tandem-webgpu-programs.wasm', required: true },
+  { from: single, name: 'tandem-webgpu-kernels.wasm', required: true },
+  // What `tandem-rt trim` takes ops out of.
+  { from: single, name: 'tandem-whole.wasm', required: true },
+  { from: single, name: 'tandem-trim.json', required: true },
+  { from: single, name: 'tandem-webgpu-whole.wasm', required: true },
+  { from: single, name: 'tandem-webgpu-trim.json', required: true },
   { from: threads, name: 'tandem-threads-web.js' },
   { from: threads, name: 'tandem-threads-node.js' },
   { from: threads, name: 'tandem-threads.wasm' },
   { from: threads, name: 'tandem-threads-programs.wasm' },
+  { from: threads, name: 'tandem-threads-kernels.wasm' },
 ];
 
 // The entries of the package, by the names of their sources.
@@ -167,5 +175,5 @@ for (const { from, name, required } of FILES) {
   if (existsSync(file)) copyFileSync(file, join(dist, name));
   else if (required) throw new Error(`expected ${file}; build the preset wasm first, or set TANDEM_WASM_DIR`);
 }
-await Promise.all(['tandem', 'tandem-programs', 'tandem-webgpu', 'tandem-webgpu-programs'].map(embed));
+await Promise.all(['tandem', 'tandem-webgpu'].flatMap((name) => [name, `${name}-kernels`, `${name}-programs`]).map(embed));
 await bundleCommonJs();

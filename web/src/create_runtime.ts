@@ -7,6 +7,8 @@ import type { EngineOptions } from './engine.js';
 import { attribute, attributed, errorIn, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import type { Files } from './files.js';
+import { MODULE_PARTS } from './module_files.js';
+import type { ModulePart } from './module_files.js';
 import { platform } from './platform.js';
 import type { Layer } from './programs.js';
 import { Runtime } from './runtime.js';
@@ -20,7 +22,8 @@ export interface RuntimeOptions {
   device?: 'auto' | 'cpu' | 'webgpu';
   /**
    * How many threads compute. More than 1 needs the threaded module, and in browsers an isolated page; without them
-   * there is 1, and `capabilities.reasons` says why. 'auto', the default: in isolated pages one for each core, else 1.
+   * there is 1, and `capabilities.reasons` says why. 'auto', the default: in isolated pages one for each core, else 1,
+   * as on webgpu.
    */
   threads?: number | 'auto';
   /** Whether ops that the device lacks run on the CPU. Default: true. */
@@ -52,6 +55,17 @@ export interface RuntimeOptions {
    * the same name with `-programs`, or beside this package's code.
    */
   programsUrl?: string | URL;
+  /**
+   * Where the module's code of ops and dtypes that few programs need is, which is fetched when one is first called:
+   * tandem-kernels.wasm and so on, found as that of programs is.
+   */
+  kernelsUrl?: string | URL;
+  /**
+   * Parts of the module that are fetched beside it, and are there when the runtime is, rather than when a call first
+   * needs one: 'kernels', of ops and dtypes that few programs need, and 'programs'. Default: none; in Node and where the
+   * module is in the script, kernels are there anyway.
+   */
+  preload?: readonly ModulePart[];
   /** A GPUDevice to share with the program, which then destroys it. By default the runtime asks for one of its own. */
   gpuDevice?: object;
   /** The GPU object to ask for a device where it is not `navigator.gpu`: in Node that of the package `webgpu`. */
@@ -76,7 +90,7 @@ function invalid(name: string, expected: string, value: unknown): never {
 
 const NAMES: readonly (keyof RuntimeOptions)[] = [
   'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'exact', 'fuse', 'wasmUrl', 'wasmModule',
-  'wasmBinary', 'programsUrl', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
+  'wasmBinary', 'programsUrl', 'kernelsUrl', 'preload', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
 ];
 
 function checkNumber(name: string, value: unknown): number {
@@ -95,13 +109,16 @@ function checkOptions(given: unknown, options: RuntimeOptions): Omit<EngineOptio
   const unknown = Object.keys(options).find((name) => !(NAMES as readonly string[]).includes(name));
   if (unknown !== undefined) invalid('the options', NAMES.join(', '), unknown);
   const { device = 'auto', threads = 'auto', exact = false, fuse = true, trackLocations = false } = options;
-  const { onDiagnostic, onPrint } = options;
+  const { onDiagnostic, onPrint, preload = [] } = options;
   if (!['auto', 'cpu', 'webgpu'].includes(device)) invalid('device', '\'auto\', \'cpu\' or \'webgpu\'', device);
   if (threads !== 'auto' && (!Number.isSafeInteger(threads) || threads < 1)) {
     invalid('threads', '\'auto\' or an integer from 1 on', threads);
   }
   if (typeof exact !== 'boolean') invalid('exact', 'true or false', exact);
   if (typeof fuse !== 'boolean') invalid('fuse', 'true or false', fuse);
+  if (!Array.isArray(preload) || preload.some((part) => !MODULE_PARTS.includes(part))) {
+    invalid('preload', 'a list of \'kernels\' and \'programs\'', preload);
+  }
   checkFunction('onDiagnostic', onDiagnostic);
   checkFunction('onPrint', onPrint);
   const memoryLimit = checkNumber('memoryLimit', options.memoryLimit);

@@ -152,6 +152,7 @@ export abstract class Engine {
   // disposed of soon; nothing is found to be garbage before the running job has ended anyway.
   private readonly nursery: Watched[] = [];
   private readonly registry: FinalizationRegistry<Ref>;
+  // By name; 0 for what is to be looked up again.
   private ops = new Map<string, Handle>();
   private readonly opsOf = new Map([['', this.ops]]);
   // What must forget this engine when it is closed.
@@ -186,6 +187,11 @@ export abstract class Engine {
   abstract location(text: string): number;
   /** The definitions of all ops, as JSON. */
   abstract registryJson(): string;
+
+  /** Fetches the code of kernels that is not here yet, unless it is. Rejects if it cannot be had; calls then try again. */
+  abstract loadKernels(): Promise<void>;
+  /** Resolves when no code of kernels is being fetched: whether some was, and calls that waited for it go on. */
+  abstract kernelsLoaded(): Promise<boolean>;
 
   // Programs.
 
@@ -275,8 +281,8 @@ export abstract class Engine {
 
   /** An op, looked up once. Errors are the caller's of `entry`. */
   op(op: Op, entry: Entry): Handle {
-    let pointer = this.ops.get(op.name);
-    if (pointer === undefined) {
+    let pointer = this.ops.get(op.name) ?? 0;
+    if (pointer === 0) {
       try {
         pointer = this.lookUp(op.name);
       } catch (error) {
@@ -301,6 +307,12 @@ export abstract class Engine {
     let ops = this.opsOf.get(handler);
     if (ops === undefined) this.opsOf.set(handler, ops = new Map());
     this.ops = ops;
+    for (const op of this.users) op.forget(this);
+  }
+
+  /** Has ops looked up again, since there are more kernels now. */
+  protected renewOps(): void {
+    for (const ops of this.opsOf.values()) for (const name of ops.keys()) ops.set(name, 0);
     for (const op of this.users) op.forget(this);
   }
 

@@ -16,6 +16,11 @@ export function codeOfNumber(number: number): ErrorCode {
   return ERROR_CODES[number - 1] ?? 'Unknown';
 }
 
+/** The number of a kind of error in the C interface. @internal */
+export function numberOfCode(code: ErrorCode): number {
+  return ERROR_CODES.indexOf(code) + 1;
+}
+
 /** What an error may say besides its code and message. */
 export interface TandemErrorOptions {
   /** The op that failed, such as 'tf.MatMul'. */

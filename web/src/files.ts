@@ -7,6 +7,7 @@
 import type { DType } from './dtypes.js';
 import { TandemError } from './errors.js';
 import type { ErrorCode } from './errors.js';
+import type { ModulePart } from './module_files.js';
 import type { ThreadsFactory } from './platform.js';
 import type { Programs, ProgramsPackage } from './programs.js';
 import type { WasmEngine } from './wasm/engine.js';
@@ -16,7 +17,7 @@ import type { DeviceSource } from './wasm/webgpu/open_device.js';
 /** A WebAssembly file: where it is, or what gives its bytes, by a name that no other file has. */
 export type WasmFile = URL | { readonly href: string; bytes(): Promise<ArrayBuffer> };
 
-/** What a module is for; each has its own code of programs. */
+/** What a module is for; each has parts of its own. */
 export type ModuleKind = 'cpu' | 'webgpu' | 'threads';
 
 /** The functions and classes of the package that the script of WebGPU would otherwise have a copy of. */
@@ -47,17 +48,20 @@ export interface ThreadsScript {
 export interface Files {
   /** The module of this kind. */
   module(kind: ModuleKind): WasmFile;
-  /** Its code of programs. */
-  programs(kind: ModuleKind): WasmFile;
+  /** A part of it. */
+  part(kind: ModuleKind, part: ModulePart): WasmFile;
+  /** Whether none is fetched from a network: then kernels are loaded with the module. */
+  readonly isLocal: boolean;
   importPrograms(): Promise<ProgramsScript>;
   importWebgpu(): Promise<WebgpuScript>;
   importThreads(): Promise<ThreadsScript>;
 }
 
 /** The files of an entry with one module. */
-export interface OneModule extends Partial<Omit<Files, 'module' | 'programs'>> {
+export interface OneModule extends Partial<Omit<Files, 'module' | 'part' | 'isLocal'>> {
   module(): WasmFile;
-  programs(): WasmFile;
+  part(part: ModulePart): WasmFile;
+  readonly isLocal: boolean;
 }
 
 /** The files of `entry`, whose module is of the kind `own`; that with WebGPU is one for the CPU, too. */
@@ -71,7 +75,7 @@ export function filesOfOne(entry: string, own: ModuleKind, files: OneModule): Fi
     importThreads: async () => missing('Unavailable', 'module with threads'),
     ...files,
     module: (kind) => (kind === 'threads' ? missing('FailedPrecondition', 'module with threads') : files.module()),
-    programs: (kind) => (kind === own ? files.programs()
-      : missing('FailedPrecondition', `code of programs for the given module, which is of ${kind}`)),
+    part: (kind, part) => (kind === own ? files.part(part)
+      : missing('FailedPrecondition', `code of ${part} for the given module, which is of ${kind}`)),
   };
 }

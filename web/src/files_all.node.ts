@@ -13,9 +13,15 @@ export const allFiles: Files = {
   module: (kind) => (kind === 'cpu' ? cpuFiles.module()
     : kind === 'webgpu' ? besidePackage('tandem-webgpu.wasm', () => import('./tandem-webgpu.wasm'))
     : new URL('./tandem-threads.wasm', import.meta.url)),
-  programs: (kind) => (kind === 'cpu' ? cpuFiles.programs()
-    : kind === 'webgpu' ? besidePackage('tandem-webgpu-programs.wasm', () => import('./tandem-webgpu-programs.wasm'))
-    : new URL('./tandem-threads-programs.wasm', import.meta.url)),
+  part: (kind, part) => (kind === 'cpu' ? cpuFiles.part(part)
+    : kind === 'webgpu'
+      ? part === 'kernels'
+        ? besidePackage('tandem-webgpu-kernels.wasm', () => import('./tandem-webgpu-kernels.wasm'))
+        : besidePackage('tandem-webgpu-programs.wasm', () => import('./tandem-webgpu-programs.wasm'))
+      : part === 'kernels'
+        ? new URL('./tandem-threads-kernels.wasm', import.meta.url)
+        : new URL('./tandem-threads-programs.wasm', import.meta.url)),
+  isLocal: cpuFiles.isLocal,
   importPrograms: cpuFiles.importPrograms,
   importWebgpu: () => Promise.resolve(webgpu),
   async importThreads() {

@@ -13,10 +13,15 @@ export const allFiles: Files = {
   module: (kind) => (kind === 'cpu' ? cpuFiles.module()
     : kind === 'webgpu' ? placeOf('tandem-webgpu.wasm', () => new URL('./tandem-webgpu.wasm', import.meta.url))
     : placeOf('tandem-threads.wasm', () => new URL('./tandem-threads.wasm', import.meta.url))),
-  programs: (kind) => (kind === 'cpu' ? cpuFiles.programs()
+  part: (kind, part) => (kind === 'cpu' ? cpuFiles.part(part)
     : kind === 'webgpu'
-      ? placeOf('tandem-webgpu-programs.wasm', () => new URL('./tandem-webgpu-programs.wasm', import.meta.url))
-      : placeOf('tandem-threads-programs.wasm', () => new URL('./tandem-threads-programs.wasm', import.meta.url))),
+      ? part === 'kernels'
+        ? placeOf('tandem-webgpu-kernels.wasm', () => new URL('./tandem-webgpu-kernels.wasm', import.meta.url))
+        : placeOf('tandem-webgpu-programs.wasm', () => new URL('./tandem-webgpu-programs.wasm', import.meta.url))
+      : part === 'kernels'
+        ? placeOf('tandem-threads-kernels.wasm', () => new URL('./tandem-threads-kernels.wasm', import.meta.url))
+        : placeOf('tandem-threads-programs.wasm', () => new URL('./tandem-threads-programs.wasm', import.meta.url))),
+  isLocal: cpuFiles.isLocal,
   importPrograms: cpuFiles.importPrograms,
   importWebgpu: (): Promise<WebgpuScript> => importScript(
     placeOf('tandem-webgpu.js', () => new URL('./tandem-webgpu.js', import.meta.url)), 'webgpu'),

@@ -5,6 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import type { ProgramsScript, WasmFile } from './files.js';
+import type { ModulePart } from './module_files.js';
 import { unpack } from './unpack.js';
 import type { EmbeddedFile } from './unpack.js';
 import * as programs from './wasm/programs/programs.js';
@@ -33,6 +34,9 @@ export function besidePackage(name: string, embedded: () => Promise<{ default: E
 /** The files of the CPU. */
 export const cpuFiles = {
   module: () => besidePackage('tandem.wasm', () => import('./tandem.wasm')),
-  programs: () => besidePackage('tandem-programs.wasm', () => import('./tandem-programs.wasm')),
+  part: (part: ModulePart) => (part === 'kernels'
+    ? besidePackage('tandem-kernels.wasm', () => import('./tandem-kernels.wasm'))
+    : besidePackage('tandem-programs.wasm', () => import('./tandem-programs.wasm'))),
+  isLocal: true,
   importPrograms: (): Promise<ProgramsScript> => Promise.resolve(programs),
 };

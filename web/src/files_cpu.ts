@@ -5,6 +5,7 @@
 // for the CPU. In browsers; the build for Node has files_cpu.node.ts in place of this file.
 
 import type { ProgramsScript } from './files.js';
+import type { ModulePart } from './module_files.js';
 
 // Where a classic script is, which has no import.meta: esbuild and others make one of this, if they are asked to.
 const classicScript = /* @__PURE__ */ (() => (globalThis.document?.currentScript as HTMLScriptElement | null)?.src)();
@@ -38,7 +39,10 @@ export async function importScript<T>(url: URL, name: string): Promise<T> {
 /** The files of the CPU. */
 export const cpuFiles = {
   module: () => placeOf('tandem.wasm', () => new URL('./tandem.wasm', import.meta.url)),
-  programs: () => placeOf('tandem-programs.wasm', () => new URL('./tandem-programs.wasm', import.meta.url)),
+  part: (part: ModulePart) => (part === 'kernels'
+    ? placeOf('tandem-kernels.wasm', () => new URL('./tandem-kernels.wasm', import.meta.url))
+    : placeOf('tandem-programs.wasm', () => new URL('./tandem-programs.wasm', import.meta.url))),
+  isLocal: false,
   importPrograms: (): Promise<ProgramsScript> => importScript(
     placeOf('tandem-programs.js', () => new URL('./tandem-programs.js', import.meta.url)), 'programs'),
 };

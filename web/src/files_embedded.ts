@@ -6,17 +6,22 @@
 
 import { filesOfOne } from './files.js';
 import type { Files, OneModule } from './files.js';
+import type { ModulePart } from './module_files.js';
 import { unpack } from './unpack.js';
 import type { EmbeddedFile } from './unpack.js';
 import * as programs from './wasm/programs/programs.js';
 
 /** The files of an entry with one module, of this kind. */
 export function embeddedFiles(
-  entry: string, kind: 'cpu' | 'webgpu', module: EmbeddedFile, code: EmbeddedFile, others: Partial<OneModule> = {},
+  entry: string, kind: 'cpu' | 'webgpu', module: EmbeddedFile, parts: Readonly<Record<ModulePart, EmbeddedFile>>,
+  others: Partial<OneModule> = {},
 ): Files {
   const moduleFile = { href: entry, bytes: () => unpack(module) };
-  const codeFile = { href: `${entry} (programs)`, bytes: () => unpack(code) };
   return filesOfOne(entry, kind, {
-    module: () => moduleFile, programs: () => codeFile, importPrograms: () => Promise.resolve(programs), ...others,
+    module: () => moduleFile,
+    part: (part) => ({ href: `${entry} (${part})`, bytes: () => unpack(parts[part]) }),
+    isLocal: true,
+    importPrograms: () => Promise.resolve(programs),
+    ...others,
   });
 }

@@ -49,8 +49,8 @@ export interface ThreadsOptions {
 export interface ThreadsGlue {
   /** Ends the workers at once. */
   tandemTerminate(): void;
-  /** Puts the code of programs where workers find it; whether there was memory for that. */
-  tandemShare(code: Uint8Array): boolean;
+  /** Puts a part of the module, by its number, where workers find it; whether there was memory for that. */
+  tandemShare(part: number, code: Uint8Array): boolean;
 }
 
 /** What the glue code's file exports. */

@@ -388,17 +388,31 @@ export class Runtime {
   }
 
   /**
+   * Fetches the code of ops and dtypes that few programs need, the module's second part, which the first call of one
+   * would fetch: from then on no call waits for it. In Node `createRuntime` does so.
+   *
+   * @throws TandemError NotFound, Unavailable, DataLoss or FailedPrecondition, as `createRuntime` does for the module.
+   */
+  async loadKernels(): Promise<void> {
+    try {
+      await this.engine.loadKernels();
+    } catch (error) {
+      throw failure(error, this.loadKernels, 'loadKernels');
+    }
+  }
+
+  /**
    * Resolves when all that was called so far has been computed, or failed, and printed. Rejects with the error of an op
    * without results, such as assert, that came after its call.
    */
   async settled(): Promise<void> {
     const { engine } = this;
     if (engine.closed !== undefined) throw engine.whyClosed();
-    // What a kernel in JavaScript gives may be computed with.
+    // What a kernel in JavaScript gives, or one whose code comes, may be computed with.
     do {
       await engine.events.when((id) => engine.askSettled(id));
       await engine.gpu?.finished(0);
-    } while (await engine.kernels?.settled());
+    } while (await engine.kernels?.settled() || await engine.kernelsLoaded());
     if (this.#effects === 0 || engine.closed !== undefined) return;
     const effects = this.#effects;
     try {

@@ -6,13 +6,14 @@
 import { openRuntime } from './create_runtime.js';
 import type { RuntimeOptions } from './create_runtime.js';
 import module from './tandem.wasm';
+import kernels from './tandem-kernels.wasm';
 import programs from './tandem-programs.wasm';
 import { embeddedFiles } from './files_embedded.js';
 import type { Runtime } from './runtime.js';
 
 export * from './api.js';
 
-const files = /* @__PURE__ */ embeddedFiles('tandem-rt/static/cpu', 'cpu', module, programs);
+const files = /* @__PURE__ */ embeddedFiles('tandem-rt/static/cpu', 'cpu', module, { kernels, programs });
 
 /** As that of `tandem-rt`, but for the CPU only, without threads, and with the module in the script. */
 export function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {

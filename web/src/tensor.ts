@@ -128,7 +128,7 @@ export class Tensor<D extends DType = DType> {
    * happens. For small things; `await data()` leaves the page alive.
    *
    * @throws TandemError as `data` rejects; FailedPrecondition on webgpu, and for what depends on something that comes by
-   * the event loop alone, such as the promise of a kernel in JavaScript.
+   * the event loop alone, such as the promise of a kernel in JavaScript, or code that `loadKernels` fetches ahead.
    */
   dataSync<A extends TypedArray | string[] = DataTypes[D]>(): A {
     return attributed(this.dataSync, () => this.copyElements(this.computed('dataSync')) as A);
@@ -152,7 +152,8 @@ export class Tensor<D extends DType = DType> {
     const onGpu = engine.gpu !== undefined && (engine.state(pointer) === 'pending' || engine.gpu.isOn(pointer));
     if (!onGpu && !engine.events.computeNow(pointer)) {
       throw errorIn(what, 'FailedPrecondition', 'expected a tensor that can be computed now, got one that depends on ' +
-        `something that only the event loop brings; await ${what.replace('Sync', '')}()`);
+        `something that only the event loop brings, as code of kernels; await ${what.replace('Sync', '')}(), or ` +
+        'rt.loadKernels() before the call');
     }
     if (engine.state(pointer) === 'error') throw this.takeError(pointer);
     if (onGpu) {

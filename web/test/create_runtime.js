@@ -7,7 +7,12 @@ import { createRuntime as create } from 'tandem-rt';
 
 const threads = Number(globalThis.process?.env?.TANDEM_TEST_THREADS ?? 0);
 
-/** As that of the package; what `options` say of threads counts. */
-export function createRuntime(options = {}) {
-  return create(threads > 0 && options !== null ? { threads, ...options } : options);
+/**
+ * As that of the package; what `options` say of threads counts. All kernels are there, as in Node always, so that what
+ * is small is available at once.
+ */
+export async function createRuntime(options = {}) {
+  const rt = await create(threads > 0 && options !== null ? { threads, ...options } : options);
+  await rt.loadKernels().catch(() => undefined);
+  return rt;
 }

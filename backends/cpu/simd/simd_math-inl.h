@@ -404,10 +404,11 @@ HWY_INLINE V ReduceFloat(D d, V x, V& k) {
 
 template <Trigonometric kFunction>
 double Precisely(double x) {
-  const ScalarMath& math = MathOfRun();
-  if constexpr (kFunction == Trigonometric::kSine) return math.sin(x);
-  if constexpr (kFunction == Trigonometric::kCosine) return math.cos(x);
-  return math.tan(x);
+  // Not by MathOfRun, as a module that has this would then have all functions of f64.
+  const bool exact = KernelRun::IsExact();
+  if constexpr (kFunction == Trigonometric::kSine) return exact ? portable::Sin(x) : std::sin(x);
+  if constexpr (kFunction == Trigonometric::kCosine) return exact ? portable::Cos(x) : std::cos(x);
+  return exact ? portable::Tan(x) : std::tan(x);
 }
 
 // y, with the lanes that `mask` says replaced by what the library gives.

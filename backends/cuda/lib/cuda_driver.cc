@@ -62,6 +62,7 @@ StatusOr<DriverFunctions> OpenDriver() {
                              .Find("cuMemcpyHtoDAsync_v2", driver.MemcpyHtoDAsync)
                              .Find("cuMemcpyDtoHAsync_v2", driver.MemcpyDtoHAsync)
                              .Find("cuMemcpyDtoDAsync_v2", driver.MemcpyDtoDAsync)
+                             .Find("cuMemsetD32Async", driver.MemsetD32Async)
                              .Find("cuModuleLoadData", driver.ModuleLoadData)
                              .Find("cuModuleUnload", driver.ModuleUnload)
                              .Find("cuModuleGetFunction", driver.ModuleGetFunction)

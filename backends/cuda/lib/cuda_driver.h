@@ -79,6 +79,7 @@ struct DriverFunctions {
   DriverResult (*MemcpyHtoDAsync)(DevicePointer to, const void* from, size_t bytes, StreamHandle stream);
   DriverResult (*MemcpyDtoHAsync)(void* to, DevicePointer from, size_t bytes, StreamHandle stream);
   DriverResult (*MemcpyDtoDAsync)(DevicePointer to, DevicePointer from, size_t bytes, StreamHandle stream);
+  DriverResult (*MemsetD32Async)(DevicePointer to, unsigned value, size_t count, StreamHandle stream);
   DriverResult (*ModuleLoadData)(ModuleHandle* module, const void* image);
   DriverResult (*ModuleUnload)(ModuleHandle module);
   DriverResult (*ModuleGetFunction)(FunctionHandle* function, ModuleHandle module, const char* name);

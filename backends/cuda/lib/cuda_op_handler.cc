@@ -29,6 +29,8 @@ StatusOr<std::unique_ptr<CudaQueue>> MakeQueue(const CudaOptions& options, HostC
   const StatusOr<CublasltFunctions> cublaslt = OpenCublaslt();
   CudaQueueOptions queue_options;
   if (cublaslt.ok()) queue_options.cublaslt = *cublaslt;
+  const StatusOr<CudnnFunctions> cudnn = OpenCudnn();
+  if (cudnn.ok()) queue_options.cudnn = *cudnn;
   queue_options.uses_tf32 = options.uses_tf32.value_or(IsSet("TANDEM_CUDA_TF32"));
   queue_options.cache_folder = options.cache_folder;
   queue_options.synchronous = options.synchronous.value_or(IsSet("TANDEM_CUDA_SYNCHRONOUS"));

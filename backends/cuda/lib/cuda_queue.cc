@@ -70,12 +70,33 @@ Status CudaQueue::Begin() {
   TANDEM_RETURN_IF_ERROR(device_->Check(driver_.EventCreate(&order_event_, kEventDisableTiming), "cuEventCreate"));
   staging_.reset(new (std::nothrow) CudaStaging(driver_, stream_));
   if (staging_ == nullptr || !thread_.Start([this] { Watch(); })) return Status::OutOfMemory();
-  if (!options_.cublaslt) return Status();
   // A library that does not begin is as one that is not there.
-  const Status opened = OpenProducts();
-  description_ += opened.ok() ? " with cuBLASLt " + CublasltVersion(*options_.cublaslt)
-                              : " without cuBLASLt: " + std::string(opened.message());
+  if (options_.cublaslt) {
+    const Status opened = OpenProducts();
+    description_ += opened.ok() ? " with cuBLASLt " + CublasltVersion(*options_.cublaslt)
+                                : " without cuBLASLt: " + std::string(opened.message());
+  }
+  if (options_.cudnn) {
+    const Status opened = OpenDnn();
+    description_ += opened.ok() ? " with cuDNN " + CudnnVersion(*options_.cudnn)
+                                : " without cuDNN: " + std::string(opened.message());
+  }
   return Status();
+}
+
+Status CudaQueue::OpenDnn() {
+  const auto grow = [this](size_t bytes, DevicePointer& memory) { return GrowDnnWorkspaceLocked(bytes, memory); };
+  TANDEM_ASSIGN_OR_RETURN(dnn_, CudaDnn::Create(*options_.cudnn, driver_, stream_, grow, options_.uses_tf32));
+  return Status();
+}
+
+// Commands use it one after another, and what they used before in the order of the stream.
+bool CudaQueue::GrowDnnWorkspaceLocked(size_t bytes, DevicePointer& memory) {
+  DevicePointer grown = 0;
+  if (!AllocateLocked(bytes, grown).ok()) return false;
+  if (memory != 0) driver_.MemFreeAsync(memory, stream_);
+  memory = grown;
+  return true;
 }
 
 Status CudaQueue::OpenProducts() {
@@ -112,6 +133,12 @@ CudaQueue::~CudaQueue() {
   if (stream_ != nullptr) driver_.StreamSynchronize(stream_);
   if (open_ != nullptr) staging_->Give(std::move(open_));
   staging_.reset();
+  if (dnn_ != nullptr) {
+    const DevicePointer workspace = dnn_->workspace();
+    dnn_.reset();
+    if (workspace != 0) driver_.MemFreeAsync(workspace, stream_);
+    driver_.StreamSynchronize(stream_);
+  }
   if (products_ != nullptr) {
     const DevicePointer workspace = products_->workspace().memory;
     products_.reset();
@@ -454,6 +481,12 @@ AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::CreatePipeline(shader::ShaderT
 AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::FindProduct(const shader::LibraryProduct& product) {
   if (products_ == nullptr || device_->Enter() != kDriverSuccess) return {};
   return products_->Find(product);
+}
+
+AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::FindWindowOp(const shader::LibraryWindowOp& op) {
+  if (dnn_ == nullptr) return {};
+  const std::lock_guard lock(mutex_);
+  return lost_.ok() && device_->Enter() == kDriverSuccess ? dnn_->Find(op) : AsyncValueRef<RcRef<shader::Pipeline>>();
 }
 
 void CudaQueue::UnloadModule(ModuleHandle module) {

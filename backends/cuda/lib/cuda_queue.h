@@ -16,6 +16,7 @@
 #include <string>
 
 #include "cuda_device.h"
+#include "cuda_dnn.h"
 #include "cuda_pipeline.h"
 #include "cuda_products.h"
 #include "cuda_staging.h"
@@ -32,7 +33,8 @@ struct CudaQueueOptions {
   bool synchronous = false;
   uint64_t pool_bytes = uint64_t{512} << 20;    // of freed memory that the driver keeps for the stream
   std::optional<CublasltFunctions> cublaslt{};  // for products of matrices, which are kernels' without it
-  bool uses_tf32 = false;                       // see CudaProducts
+  std::optional<CudnnFunctions> cudnn{};        // for convolutions and the like, likewise
+  bool uses_tf32 = false;                       // see CudaProducts and CudaDnn
   HostContext* host = nullptr;                  // whose traces show when commands were executed; null: none do
 };
 
@@ -73,6 +75,7 @@ class CudaQueue final : public shader::ShaderQueue {
                               std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
                               const gpu::CommandOrigin& origin) override;
   AsyncValueRef<RcRef<shader::Pipeline>> FindProduct(const shader::LibraryProduct& product) override;
+  AsyncValueRef<RcRef<shader::Pipeline>> FindWindowOp(const shader::LibraryWindowOp& op) override;
 
   const CudaDevice& device() const { return *device_; }
   StreamHandle stream() const { return stream_; }
@@ -107,6 +110,8 @@ class CudaQueue final : public shader::ShaderQueue {
   CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const CudaQueueOptions& options);
   Status Begin();
   Status OpenProducts();
+  Status OpenDnn();
+  bool GrowDnnWorkspaceLocked(size_t bytes, DevicePointer& memory);
   Status Order(StreamHandle first, StreamHandle then);
 
   // Those that have no lock take none; the others are called with the mutex held.
@@ -158,6 +163,7 @@ class CudaQueue final : public shader::ShaderQueue {
   EventHandle last_timed_ = nullptr;
   int64_t last_time_ = 0;
 
+  std::unique_ptr<CudaDnn> dnn_;            // null: there is no cuDNN
   std::unique_ptr<CudaProducts> products_;  // null: there is no cuBLASLt
   shader::NativeThread thread_;
   CudaPipelineMaker pipelines_;

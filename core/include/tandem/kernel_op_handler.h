@@ -7,6 +7,7 @@
 #define TANDEM_KERNEL_OP_HANDLER_H_
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include "tandem/elementwise_group.h"
 #include "tandem/export.h"
 #include "tandem/kernel.h"
+#include "tandem/later_kernels.h"
 #include "tandem/op_handler.h"
 
 namespace tandem {
@@ -62,6 +64,14 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   // Takes the op's kernels for the dtypes away; nothing where there are none. Calls by name see it at once, ops made
   // before keep their kernels (OR-3).
   void RemoveKernels(std::string_view op_name, DTypeSet dtypes);
+
+  // Of the kernels that are there, those for `dtypes_of` an op are not run before their code has come: calls of them
+  // are checked, and then stay pending. Once, before ops are made.
+  void Postpone(LaterKernels::DTypesOf dtypes_of, std::function<void()> fetch);
+  // Null unless kernels were postponed.
+  LaterKernels* later_kernels() const { return later_.get(); }
+  // Their code is here: from now on they are kernels as all others, and the calls that wait run.
+  void PostponedKernelsCame();
 
   bool HasKernel(std::string_view op_name, DType dtype) const override;
 
@@ -110,17 +120,20 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   // Immutable once an op was resolved from it; a later change makes a new one.
   struct Table {
     std::shared_ptr<KernelsByDType> kernels;
+    std::shared_ptr<const KernelsByDType> later;  // whose code is not here yet; mostly null
     bool is_resolved = false;
     bool is_changed = false;  // kernels were removed, so that others may be in their place
     // See OwnKernels. Kernels with code of a library are none.
     DTypeSet FindOwn(const OpDef& def) const;
   };
   KernelsByDType& MutableLocked(Table& table);
+  static bool HasKernel(const Table& table, DType dtype);
 
   const Device& device_;
   const Policy policy_;
   std::unique_ptr<const ElementwiseFuser> fuser_;
   std::unique_ptr<GroupKernels> group_kernels_;
+  std::unique_ptr<LaterKernels> later_;
   std::array<Provided, kMaxContexts> provided_;  // null behind the last one
   mutable std::mutex mutex_;
   std::map<std::string, Table, std::less<>> kernels_;

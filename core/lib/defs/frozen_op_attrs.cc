@@ -42,7 +42,9 @@ RcRef<const FrozenOpAttrs> FrozenOpAttrs::Create(std::span<const AttrEntry> entr
   FrozenOpAttrs* set = new (memory) FrozenOpAttrs(size, depth);
   AttrEntry* sorted = reinterpret_cast<AttrEntry*>(set + 1);
   std::copy(entries.begin(), entries.end(), sorted);
-  std::sort(sorted, sorted + size, NameLess);
+  // A fifth of the code of std::sort, and as fast for a few.
+  std::make_heap(sorted, sorted + size, NameLess);
+  std::sort_heap(sorted, sorted + size, NameLess);
   assert(std::adjacent_find(sorted, sorted + size,
                             [](const AttrEntry& a, const AttrEntry& b) { return a.name == b.name; }) == sorted + size);
   unsigned char* storage = static_cast<unsigned char*>(memory) + header;

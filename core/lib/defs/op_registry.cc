@@ -145,7 +145,7 @@ Status OpRegistry::NotFoundError(std::string_view name) const {
   if (!is_defined && (left_out_.contains(name) || !IsInBuild(name))) {
     return FailedPrecondition("op ", name,
                               " was left out of this build by selective registration: name it in the list "
-                              "of ops that the build is given (TANDEM_OPS)");
+                              "of ops that the build is given (TANDEM_OPS, tandem-rt trim)");
   }
   std::string_view nearest;
   int least = kFar;

@@ -107,11 +107,23 @@ StatusOr<OpDef> ElementwiseGroup::MakeDefinition(std::shared_ptr<const Elementwi
     name += group->steps_[i].def->name;
   }
   name += group->steps_.size() > kMaxNamed ? ", ...)" : ")";
-  OpDefBuilder builder("tandem.Fused");
-  builder.Input("inputs: T").Attr("T: list(type) >= 0");
-  for (size_t i = 0; i < group->outputs_.size(); ++i) builder.Output("output" + std::to_string(i) + ": any");
-  builder.Metadata(GroupMetadata{std::move(group)});
-  TANDEM_ASSIGN_OR_RETURN(OpDef def, builder.Build());
+  // "inputs: T", "T: list(type) >= 0" and outputs of any dtype; written out, so that who fuses needs no parser.
+  OpDef def;
+  AttrDef& types = def.attrs.emplace_back();
+  types.name = "T";
+  types.kind = AttrKind::kType;
+  types.is_list = types.has_minimum = types.inferred = true;
+  types.spec = "T: list(type) >= 0";
+  ArgDef& inputs = def.inputs.emplace_back();
+  inputs.name = "inputs";
+  inputs.type_list_attr = 0;
+  for (size_t i = 0; i < group->outputs_.size(); ++i) {
+    ArgDef& output = def.outputs.emplace_back();
+    output.name = "output" + std::to_string(i);
+    output.any_dtype = true;
+  }
+  def.metadata = EraseMetadataClosure<GroupMetadata>();
+  def.metadata_closure = std::make_shared<const GroupMetadata>(GroupMetadata{std::move(group)});
   def.own_name = std::make_shared<const std::string>(std::move(name));
   def.name = *def.own_name;
   return def;

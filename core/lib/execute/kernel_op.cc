@@ -48,7 +48,8 @@ void PropagateError(const OpInvocation& invocation, std::string_view op_name, co
 
 KernelOp::KernelOp(KernelOpHandler& handler, std::shared_ptr<const OpDef> def,
                    std::shared_ptr<const KernelsByDType> kernels, RcRef<const OpImpl> fallback,
-                   const KernelOpHandler::Policy& policy, DTypeSet own, DTypeSet fusable)
+                   const KernelOpHandler::Policy& policy, DTypeSet own, DTypeSet fusable,
+                   std::shared_ptr<const KernelsByDType> later)
     : OpImpl(def->name, def->code != nullptr || std::ranges::any_of(*kernels, &Kernel::has_code) ||
                             (fallback && fallback->is_removable())),
       handler_(handler),
@@ -57,6 +58,7 @@ KernelOp::KernelOp(KernelOpHandler& handler, std::shared_ptr<const OpDef> def,
       def_(*def_owner_),
       signature_(def_),
       kernels_(std::move(kernels)),
+      later_(std::move(later)),
       fallback_(std::move(fallback)),
       use_work_queue_(policy.use_work_queue),
       take_host_tensors_(policy.take_host_tensors),
@@ -95,9 +97,10 @@ void KernelOp::FetchHostInputs(const ExecutionContext& exec, std::span<TensorHan
   }
 }
 
-bool KernelOp::HasArgumentElsewhere(std::span<const TensorHandle> args) const {
-  for (const TensorHandle& arg : args) {
-    if (arg.device() != device_) return true;
+bool KernelOp::HasArgumentElsewhere(const ExecutionContext& exec, std::span<const TensorHandle> args) const {
+  const Device& host = exec.host().device();
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].device() != WantedPlace(host, i, args.size())) return true;
   }
   return false;
 }
@@ -230,21 +233,56 @@ StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::s
       }
     }
   }
-  Plan plan;
   const Kernel& kernel = (*kernels_)[static_cast<size_t>(dtype)];
   const bool is_for_call =
       kernel.IsValid() && (kernel.condition() == nullptr || kernel.condition()(args, attrs, results));
-  if (!is_for_call) [[unlikely]] {
-    if (fallback_) return plan;
-    MessageBuilder what;
-    dtype == DType::kInvalid ? what.Append("this op") : what.Append("dtype ", dtype);
-    return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(handler_.name()),
-                     " has no kernel for ", what.view());
-  }
+  if (!is_for_call) [[unlikely]]
+    return PlanWithoutKernel(exec, args, attrs, results, dtype);
+  Plan plan;
   plan.kernel = &kernel;
+  plan.dtype = dtype;
   plan.is_long =
       use_work_queue_ && EstimateCost(kernel, args, results) > static_cast<double>(exec.host().inline_cost_limit());
   return plan;
+}
+
+StatusOr<KernelOp::Plan> KernelOp::PlanWithoutKernel(const ExecutionContext& exec,
+                                                     std::span<const TensorMetadata* const> args,
+                                                     const OpAttrsRef& attrs, std::span<const TensorMetadata> results,
+                                                     DType dtype) const {
+  Plan plan;
+  plan.dtype = dtype;
+  if (later_ != nullptr && (*later_)[static_cast<size_t>(dtype)].IsValid()) {
+    plan.kernel = &(*later_)[static_cast<size_t>(dtype)];
+    plan.waits = true;
+    LaterKernels& code = *handler_.later_kernels();
+    if (code.IsHere()) {
+      TANDEM_RETURN_IF_ERROR(PlanArrived(exec, args, attrs, results, plan));
+    } else if (!code.Want()) {  // from here on it is fetched, whatever else the call waits for
+      return Status::OutOfMemory();
+    }
+    return plan;
+  }
+  if (fallback_) return plan;
+  MessageBuilder what;
+  dtype == DType::kInvalid ? what.Append("this op") : what.Append("dtype ", dtype);
+  return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(handler_.name()), " has no kernel for ",
+                   what.view());
+}
+
+Status KernelOp::PlanArrived(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
+                             const OpAttrsRef& attrs, std::span<const TensorMetadata> results, Plan& plan) const {
+  plan.waits = false;
+  const Kernel& kernel = *plan.kernel;
+  if (kernel.condition() != nullptr && !kernel.condition()(args, attrs, results)) {
+    plan.kernel = nullptr;
+    if (fallback_) return Status();
+    return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(handler_.name()),
+                     " has no kernel for dtype ", plan.dtype);
+  }
+  plan.is_long =
+      use_work_queue_ && EstimateCost(kernel, args, results) > static_cast<double>(exec.host().inline_cost_limit());
+  return Status();
 }
 
 void KernelOp::Dispatch(const OpInvocation& invocation, const Inputs& inputs) const {
@@ -307,7 +345,10 @@ void KernelOp::Start(const OpInvocation& invocation, const Inputs& inputs, const
   if (plan.kernel == nullptr) [[unlikely]]
     return fallback_->Invoke(invocation);
   bool pending = inputs.pending;
-  if (inputs.elsewhere) [[unlikely]] {
+  // A host input may be on this device, where nobody reads it for an op without a metadata function.
+  const bool moves =
+      inputs.elsewhere || (def_.has_host_inputs && HasArgumentElsewhere(invocation.exec, invocation.args));
+  if (moves) [[unlikely]] {
     Status movable = CheckPlaces(invocation.exec, invocation.args);
     if (!movable.ok()) return FailInvocation(invocation, name(), std::move(movable));
     // While others are pending, what they are is not known.
@@ -317,7 +358,9 @@ void KernelOp::Start(const OpInvocation& invocation, const Inputs& inputs, const
       pending |= !arg.IsConcrete();
     }
   }
-  if (pending) return InvokePending(*this, invocation, &plan, metadata);
+  if (plan.waits && def_.metadata == nullptr) [[unlikely]]
+    return InvokePending(*this, invocation, nullptr, {});
+  if (pending || plan.waits) return InvokePending(*this, invocation, &plan, metadata);
   if (plan.is_long) {
     // Without a metadata function the results' metadata is not known before the kernel has run.
     if (def_.metadata == nullptr) return InvokePending(*this, invocation, nullptr, {});

@@ -23,10 +23,11 @@ inline constexpr size_t kUsualResults = 4;
 class KernelOp final : public OpImpl {
  public:
   // `fallback`, maybe null, runs the calls for whose dtype there is no kernel. Kernels of the dtypes in `own` are the
-  // handler's (OwnKernels), and of these, those in `fusable` do what its fuser knows.
+  // handler's (OwnKernels), and of these, those in `fusable` do what its fuser knows. `later`, maybe null, are kernels
+  // whose code is still to come.
   KernelOp(KernelOpHandler& handler, std::shared_ptr<const OpDef> def, std::shared_ptr<const KernelsByDType> kernels,
            RcRef<const OpImpl> fallback, const KernelOpHandler::Policy& policy, DTypeSet own = {},
-           DTypeSet fusable = {});
+           DTypeSet fusable = {}, std::shared_ptr<const KernelsByDType> later = nullptr);
 
   void Invoke(const OpInvocation& invocation) const override;
   const Device* WantedDevice(size_t i, size_t num_args, DType dtype) const override;
@@ -49,10 +50,13 @@ class KernelOp final : public OpImpl {
   struct Plan {
     const Kernel* kernel = nullptr;  // null: for the fallback
     bool is_long = false;            // goes to the work queue
+    bool waits = false;              // for the code of the kernel; then the rest is worked out by PlanArrived
+    DType dtype = DType::kInvalid;   // by which the kernel was found
   };
   // Whether a call of this plan may be computed together with others (PR-6).
   bool CanFuse(const Plan& plan) const {
-    return plan.kernel != nullptr && fusable_.Contains(static_cast<DType>(plan.kernel - kernels_->data()));
+    return plan.kernel != nullptr && !plan.waits && fusable_.Contains(plan.dtype) &&
+           plan.kernel == &(*kernels_)[static_cast<size_t>(plan.dtype)];
   }
   // Checks the call and fills `results` (dtypes only, if the op has no metadata function). `args` are the metadata of
   // `handles`. If the op reads_host_inputs, they are concrete, and `values`, with a place for each argument, is filled
@@ -60,6 +64,9 @@ class KernelOp final : public OpImpl {
   StatusOr<Plan> MakePlan(const ExecutionContext& exec, std::span<const TensorHandle> handles,
                           std::span<const TensorMetadata* const> args, std::span<const Tensor*> values,
                           const OpAttrsRef& attrs, std::span<TensorMetadata> results) const;
+  // What is left of a plan that waited, now that the code of its kernel is here.
+  Status PlanArrived(const ExecutionContext& exec, std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
+                     std::span<const TensorMetadata> results, Plan& plan) const;
 
   // Whether the content of host inputs decides on the results' metadata.
   bool reads_host_inputs() const { return def_.has_host_inputs && def_.metadata != nullptr; }
@@ -72,7 +79,7 @@ class KernelOp final : public OpImpl {
   bool HasHostInputElsewhere(const ExecutionContext& exec, std::span<const TensorHandle> args) const;
   void FetchHostInputs(const ExecutionContext& exec, std::span<TensorHandle> args) const;
   // Whether any argument is not on the device; a host input may be in its place all the same.
-  bool HasArgumentElsewhere(std::span<const TensorHandle> args) const;
+  bool HasArgumentElsewhere(const ExecutionContext& exec, std::span<const TensorHandle> args) const;
   // Why an argument cannot be moved: it is on a device that the op has nothing to do with, or in a representation that
   // the device lacks, which can be told once the argument is there.
   Status CheckPlaces(const ExecutionContext& exec, std::span<const TensorHandle> args) const;
@@ -87,6 +94,9 @@ class KernelOp final : public OpImpl {
     bool elsewhere = false;  // not on the device
   };
   Inputs Inspect(const OpInvocation& invocation) const;
+  // The fallback's plan, that of a kernel whose code is to come, or the error that there is no kernel.
+  StatusOr<Plan> PlanWithoutKernel(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
+                                   const OpAttrsRef& attrs, std::span<const TensorMetadata> results, DType dtype) const;
   Status NullArgument(size_t i, size_t num_args) const;
   Status ForeignArgument(size_t i, const TensorHandle& arg, size_t num_args) const;
   const Device* WantedPlace(const Device& host, size_t i, size_t num_args) const {
@@ -117,6 +127,7 @@ class KernelOp final : public OpImpl {
   const OpDef& def_;
   const OpSignature signature_;
   const std::shared_ptr<const KernelsByDType> kernels_;
+  const std::shared_ptr<const KernelsByDType> later_;
   const RcRef<const OpImpl> fallback_;
   const bool use_work_queue_;
   const bool take_host_tensors_;

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
+#include <vector>
 
 #include "execute/group_kernels.h"
 #include "execute/kernel_op.h"
@@ -149,7 +151,7 @@ Status KernelOpHandler::AddKernel(std::string_view op_name, DTypeSet dtypes, Ker
     Table& table = found->second;
     for (int i = 0; i < kNumDTypes && table.kernels != nullptr; ++i) {
       const auto dtype = static_cast<DType>(i);
-      if (!dtypes.Contains(dtype) || !(*table.kernels)[i].IsValid()) continue;
+      if (!dtypes.Contains(dtype) || !HasKernel(table, dtype)) continue;
       return MakeError(StatusCode::kAlreadyExists, "op handler ", std::string_view(name()),
                        " must have one kernel per dtype, got a second one of ", op_name, " for ", dtype);
     }
@@ -182,6 +184,13 @@ void KernelOpHandler::RemoveKernels(std::string_view op_name, DTypeSet dtypes) {
     for (int i = 0; i < kNumDTypes; ++i) {
       if (dtypes.Contains(static_cast<DType>(i))) std::swap(kernels[i], removed[i]);
     }
+    if (found->second.later != nullptr) {
+      auto later = std::make_shared<KernelsByDType>(*found->second.later);
+      for (int i = 0; i < kNumDTypes; ++i) {
+        if (dtypes.Contains(static_cast<DType>(i))) (*later)[i] = Kernel();
+      }
+      found->second.later = std::move(later);
+    }
     found->second.is_changed = true;
   }
   runtime().OpChanged(op_name);
@@ -213,20 +222,63 @@ Status KernelOpHandler::AddKernel(const char* op_name, Kernel&& kernel) {
 bool KernelOpHandler::HasKernel(std::string_view op_name, DType dtype) const {
   const std::lock_guard lock(mutex_);
   const auto found = kernels_.find(op_name);
-  return found != kernels_.end() && (*found->second.kernels)[static_cast<size_t>(dtype)].IsValid();
+  return found != kernels_.end() && HasKernel(found->second, dtype);
+}
+
+bool KernelOpHandler::HasKernel(const Table& table, DType dtype) {
+  const auto i = static_cast<size_t>(dtype);
+  return (*table.kernels)[i].IsValid() || (table.later != nullptr && (*table.later)[i].IsValid());
+}
+
+void KernelOpHandler::Postpone(LaterKernels::DTypesOf dtypes_of, std::function<void()> fetch) {
+  const std::lock_guard lock(mutex_);
+  assert(later_ == nullptr);
+  later_ = std::make_unique<LaterKernels>(std::move(fetch));
+  for (auto& [op_name, table] : kernels_) {
+    const DTypeSet dtypes = dtypes_of(op_name);
+    if (dtypes.IsEmpty()) continue;
+    auto later = std::make_shared<KernelsByDType>();
+    KernelsByDType& kernels = MutableLocked(table);
+    for (int i = 0; i < kNumDTypes; ++i) {
+      if (dtypes.Contains(static_cast<DType>(i))) std::swap(kernels[i], (*later)[i]);
+    }
+    if (std::ranges::any_of(*later, &Kernel::IsValid)) table.later = std::move(later);
+  }
+}
+
+void KernelOpHandler::PostponedKernelsCame() {
+  if (later_ == nullptr || later_->IsHere()) return;
+  std::vector<std::string_view> changed;  // names live as long as the table
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [op_name, table] : kernels_) {
+      if (table.later == nullptr) continue;
+      KernelsByDType& kernels = MutableLocked(table);
+      for (int i = 0; i < kNumDTypes; ++i) {
+        if ((*table.later)[i].IsValid()) kernels[i] = (*table.later)[i];
+      }
+      table.later.reset();
+      changed.push_back(op_name);
+    }
+  }
+  for (const std::string_view op_name : changed) runtime().OpChanged(op_name);
+  later_->Come();
 }
 
 StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   std::shared_ptr<const OpDef> def = runtime().registry().FindShared(op_name);
   if (def == nullptr) return runtime().registry().NotFoundError(op_name);
   std::shared_ptr<const KernelsByDType> kernels;
+  std::shared_ptr<const KernelsByDType> later;
   DTypeSet own;
   {
     const std::lock_guard lock(mutex_);
     const auto found = kernels_.find(op_name);
-    if (found != kernels_.end() && std::ranges::any_of(*found->second.kernels, &Kernel::IsValid)) {
+    if (found != kernels_.end() &&
+        (found->second.later != nullptr || std::ranges::any_of(*found->second.kernels, &Kernel::IsValid))) {
       found->second.is_resolved = true;
       kernels = found->second.kernels;
+      later = found->second.later;
       own = found->second.FindOwn(*def);
     }
   }
@@ -245,11 +297,14 @@ StatusOr<Op> KernelOpHandler::MakeOp(std::string_view op_name) {
   for (const Kernel& kernel : *kernels) {
     if (kernel.IsValid()) TANDEM_RETURN_IF_ERROR(CheckFits(kernel.signature(), *def));
   }
+  for (int i = 0; i < kNumDTypes && later != nullptr; ++i) {
+    if ((*later)[i].IsValid()) TANDEM_RETURN_IF_ERROR(CheckFits((*later)[i].signature(), *def));
+  }
   RcRef<const OpImpl> fallback_impl;
   if (fallback_op.ok()) fallback_impl = fallback_op->impl();
   const DTypeSet fusable = FindFusable(*def, own);
   RcRef<const KernelOp> op = MakeRef<const KernelOp>(*this, std::move(def), std::move(kernels),
-                                                     std::move(fallback_impl), policy_, own, fusable);
+                                                     std::move(fallback_impl), policy_, own, fusable, std::move(later));
   if (!op) return Status::OutOfMemory();
   return Op(std::move(op));
 }

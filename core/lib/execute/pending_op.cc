@@ -74,7 +74,17 @@ void PendingOp::Advance() {
   if (!planned_) {
     if (Status status = PlanLate(); !status.ok()) return Fail(Tell(status));
   }
-  if (plan_.kernel != nullptr && op_->HasArgumentElsewhere(args_.span())) {
+  if (plan_.waits) {
+    LaterKernels& later = *op_->handler().later_kernels();
+    // Kept, since after a failure another call has it fetched anew.
+    if (!code_ && !later.IsHere()) {
+      code_ = later.Want();
+      if (!code_) return Fail(Tell(Status::OutOfMemory()));
+    }
+    if (code_ && !code_->IsAvailable()) return WaitFor(code_.get());
+    if (Status status = PlanArrived(); !status.ok()) return Fail(Tell(status));
+  }
+  if (plan_.kernel != nullptr && op_->HasArgumentElsewhere(exec(), args_.span())) {
     if (Status status = op_->CheckPlaces(exec(), args_.span()); !status.ok()) return Fail(Tell(status));
     op_->MoveHere(exec(), args_.span());
     if (AsyncValue* missing = NextDependency()) return WaitFor(missing);
@@ -141,6 +151,16 @@ Status PendingOp::PlanLate() {
     if (op_->def().metadata != nullptr) std::exchange(result_metadata_[i], nullptr)->Emplace(metadata[i]);
   }
   return Status();
+}
+
+Status PendingOp::PlanArrived() {
+  if (code_ && code_->IsError()) return code_->GetError();
+  SmallArray<const TensorMetadata*, kUsualArgs> args;
+  SmallArray<TensorMetadata, kUsualResults> metadata;
+  if (!args.Init(args_.size()) || !metadata.Init(results_.size())) return Status::OutOfMemory();
+  for (size_t i = 0; i < args_.size(); ++i) args[i] = &args_[i].metadata();
+  for (size_t i = 0; i < results_.size(); ++i) metadata[i] = results_[i]->value().metadata();
+  return op_->PlanArrived(exec(), args.span(), attrs_, metadata.span(), plan_);
 }
 
 void PendingOp::Launch() {

@@ -50,6 +50,7 @@ class PendingOp final : public PendingCall {
   void FailBy(const AsyncValue& input) { Fail(input.GetError().Through(name(), location())); }
   Status CheckLate();
   Status PlanLate();
+  Status PlanArrived();
   void Launch();
   void RunOnFallback();
   // With others that wait for it, if they can be run as one, else alone.
@@ -68,6 +69,7 @@ class PendingOp final : public PendingCall {
   AsyncValueRef<Chain> chain_in_;
   RcRef<ConcreteAsyncValue<Chain>> chain_out_;
   KernelOp::Plan plan_;
+  RcRef<AsyncValue> code_;  // what `plan_` waits for, once it does
   bool planned_ = false;
   bool may_join_ = true;  // others
   KernelCall::Clock::time_point called_;

@@ -5,7 +5,7 @@
 
 #include "../op_definition.h"
 
-#ifdef TANDEM_SELECTED_OPS
+#ifdef TANDEM_OPS_AS_DATA
 
 #include <algorithm>
 
@@ -30,4 +30,4 @@ Status RegisterOps(OpRegistry& registry, std::initializer_list<OpDefinition> ops
 
 }  // namespace tandem
 
-#endif  // TANDEM_SELECTED_OPS
+#endif  // TANDEM_OPS_AS_DATA

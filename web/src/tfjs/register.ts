@@ -29,17 +29,22 @@ export function setRuntimeOptions(given: Omit<RuntimeOptions, 'device'>): void {
   options = { ...given };
 }
 
+// A runtime that computes what is read at once, and so cannot wait for code of kernels that is still to come.
+function makeHost(given: RuntimeOptions): Promise<Runtime> {
+  return createRuntime({ ...given, preload: ['kernels', ...given.preload ?? []], device: 'cpu' });
+}
+
 async function makeBackend(name: BackendName): Promise<TandemBackend> {
   if (name === 'tandem') {
-    const runtime = await createRuntime({ ...options, device: 'cpu' });
+    const runtime = await makeHost(options);
     return new TandemBackend(runtime, runtime);
   }
   const { gpu, gpuDevice, wasmBinary, wasmModule, wasmUrl, ...others } = options;
   const made = await Promise.allSettled([
     createRuntime({ ...options, device: 'webgpu' }),
     // The module of the given file has no less than that for the CPU.
-    createRuntime({ ...others, ...(wasmBinary && { wasmBinary }), ...(wasmModule && { wasmModule }),
-      ...(wasmUrl && { wasmUrl }), threads: 1, device: 'cpu' }),
+    makeHost({ ...others, ...(wasmBinary && { wasmBinary }), ...(wasmModule && { wasmModule }),
+      ...(wasmUrl && { wasmUrl }), threads: 1 }),
   ]);
   for (const each of made) {
     if (each.status === 'fulfilled') continue;

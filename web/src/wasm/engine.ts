@@ -8,11 +8,12 @@ import { arrayType, dtypeCode, dtypeOfCode, partsOf } from '../dtypes.js';
 import type { DType, TypedArray } from '../dtypes.js';
 import { Engine } from '../engine.js';
 import type { AttrWriter, CallOptions, Description, EngineOptions, NewTensor, TensorState } from '../engine.js';
-import { attribute, codeOfNumber, TandemError, textOf } from '../errors.js';
+import { attribute, codeOfNumber, numberOfCode, TandemError, textOf } from '../errors.js';
 import type { Entry } from '../errors.js';
 import type { EventSink } from '../events.js';
 import type { Files } from '../files.js';
 import type { HostMemoryInfo } from '../memory.js';
+import type { ModulePart } from '../module_files.js';
 import { platform } from '../platform.js';
 import type { Programs, ProgramsPackage } from '../programs.js';
 import { WasmAttrWriter } from './attr_writer.js';
@@ -61,6 +62,8 @@ export class WasmEngine extends Engine {
   /** Undefined once it is closed. */
   instance: WasmInstance | undefined;
   private programs: Promise<void> | undefined;
+  private kernelsLoading: Promise<void> | undefined;
+  private hasAllKernels: boolean;
 
   constructor(private readonly files: Files, instance: WasmInstance, options: EngineOptions) {
     super(options);
@@ -78,6 +81,9 @@ export class WasmEngine extends Engine {
     this.check(exports.tandem_js_create(options.workers, options.memoryLimit, options.pendingLimit,
       options.onDiagnostic ? 1 : 0, options.exact ? 1 : 0, options.fuse ? 1 : 0, this.heap.scratch));
     this.js = this.result();
+    // A module of one part has them all.
+    this.hasAllKernels = exports.tandem_js_postpone_kernels === undefined;
+    exports.tandem_js_postpone_kernels?.(this.js);
     this.runtime = exports.tandem_js_runtime(this.js) >>> 0;
   }
 
@@ -291,17 +297,58 @@ export class WasmEngine extends Engine {
   }
 
   private async addPrograms(): Promise<void> {
+    try {
+      await this.load('programs');
+    } catch (error) {
+      this.programs = undefined;
+      throw error;
+    }
+  }
+
+  private async load(part: ModulePart): Promise<void> {
     // Compiling does not keep a process running by itself.
     const loading = {};
     platform.stayAlive(loading, true);
     try {
-      await this.instance!.loadPrograms();
+      await this.instance!.load(part);
       if (this.closed !== undefined) throw this.whyClosed();
     } catch (error) {
-      this.programs = undefined;
       throw this.closed === undefined ? error : this.whyClosed();
     } finally {
       platform.stayAlive(loading, false);
+    }
+  }
+
+  async kernelsLoaded(): Promise<boolean> {
+    const loading = this.kernelsLoading;
+    await loading?.catch(() => undefined);
+    return loading !== undefined && this.closed === undefined;
+  }
+
+  loadKernels(): Promise<void> {
+    if (this.closed !== undefined) return Promise.reject(this.whyClosed());
+    if (this.hasAllKernels) return Promise.resolve();
+    return this.kernelsLoading ??= this.addKernels().finally(() => {
+      this.kernelsLoading = undefined;
+    });
+  }
+
+  private async addKernels(): Promise<void> {
+    try {
+      await this.load('kernels');
+      this.guard((exports) => exports.tandem_js_kernels_came!(this.js));
+      this.hasAllKernels = true;
+      this.renewOps();
+    } catch (error) {
+      // The error of the calls that wait, too.
+      if (this.closed === undefined) {
+        const { code = 'Internal' } = error as Partial<TandemError>;
+        this.withText(textOf(error), (text) =>
+          this.guard((exports) => exports.tandem_js_kernels_failed!(this.js, numberOfCode(code), text)));
+      }
+      throw error;
+    } finally {
+      this.events.wake();
     }
   }
 
@@ -531,6 +578,9 @@ export class WasmEngine extends Engine {
       }
       case EventKind.SHORTAGE:
         sink.onShortage();
+        break;
+      case EventKind.KERNELS:
+        this.loadKernels().catch(() => undefined);
         break;
       case EventKind.CALL:
         this.kernels?.start(event[EventLayout.id >>> 2]!, data);

@@ -5,7 +5,7 @@
 
 // What the module and JavaScript share: structs in its memory, its functions, the records of WebGPU.
 
-export const JS_VERSION = 4;
+export const JS_VERSION = 5;
 
 /** tandem_code, of which few are used. */
 export const enum Code {
@@ -32,6 +32,7 @@ export const enum EventKind {
   PRINT = 3,
   SHORTAGE = 4,
   CALL = 5,
+  KERNELS = 6,
 }
 
 /** tandem_call_options: offsets in bytes, and how many it has. */
@@ -266,6 +267,12 @@ export type WebgpuExport =
   | 'tandem_webgpu_adopt'
   | 'tandem_webgpu_wrap'
   | 'tandem_webgpu_describe';
+
+/** The functions of the module: bindings/wasm/exports_kernels.txt. */
+export type KernelsExport =
+  | 'tandem_js_postpone_kernels'
+  | 'tandem_js_kernels_came'
+  | 'tandem_js_kernels_failed';
 
 /** The functions of the module: bindings/wasm/exports_programs.txt. */
 export type ProgramsExport =

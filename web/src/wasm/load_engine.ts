@@ -9,9 +9,10 @@ import { dtypeCode } from '../dtypes.js';
 import type { EngineOptions } from '../engine.js';
 import { errorIn, TandemError, textOf } from '../errors.js';
 import type { Files } from '../files.js';
+import type { ModulePart } from '../module_files.js';
 import { platform } from '../platform.js';
 import { WasmEngine } from './engine.js';
-import { checkSimd, checkWebAssembly, givenProgramsUrl, instantiate, instantiateThreads } from './module.js';
+import { checkSimd, checkWebAssembly, givenPartUrls, instantiate, instantiateThreads } from './module.js';
 import type { Execute, WasmInstance } from './module.js';
 import type { GpuSource } from './webgpu_source.js';
 
@@ -30,6 +31,11 @@ function whyOneThread(options: RuntimeOptions, wanted: number): string | undefin
   return platform.whyNoThreads();
 }
 
+// Parts of the module that are fetched with it.
+function partsToPreload(files: Files, { preload = [] }: RuntimeOptions): readonly ModulePart[] {
+  return files.isLocal && !preload.includes('kernels') ? ['kernels', ...preload] : preload;
+}
+
 interface Loaded {
   readonly instance: WasmInstance;
   readonly threads: number;
@@ -42,12 +48,15 @@ async function load(
   fail: (error: unknown) => void,
 ): Promise<Loaded> {
   const asked = options.threads ?? 'auto';
-  const wanted = asked === 'auto' ? platform.defaultThreads : Math.min(asked, MAX_THREADS);
-  const programsUrl = givenProgramsUrl(options.programsUrl, options.wasmUrl);
+  // Where a GPU computes, threads are not worth the files that they take.
+  const usual = gpu === undefined ? platform.defaultThreads : 1;
+  const wanted = asked === 'auto' ? usual : Math.min(asked, MAX_THREADS);
+  const urls = givenPartUrls(options);
+  const early = partsToPreload(files, options);
   let reason = whyOneThread(options, wanted);
   if (reason === undefined) {
     try {
-      const instance = await instantiateThreads(files, wanted, programsUrl, wake, execute, fail);
+      const instance = await instantiateThreads(files, wanted, urls, early, wake, execute, fail);
       return { instance, threads: wanted, reason };
     } catch (error) {
       reason = `the threaded module could not be loaded: ${textOf(error)}`;
@@ -55,7 +64,7 @@ async function load(
   }
   const { wasmModule, wasmBinary, wasmUrl } = options;
   const instance = await instantiate(
-    files, gpu ? 'webgpu' : 'cpu', { wasmUrl, wasmModule, wasmBinary }, programsUrl, wake, execute);
+    files, gpu ? 'webgpu' : 'cpu', { wasmUrl, wasmModule, wasmBinary }, urls, early, wake, execute);
   return { instance, threads: 1, reason };
 }
 
@@ -104,6 +113,7 @@ export async function loadEngine(
   files: Files, options: RuntimeOptions, checked: Omit<EngineOptions, 'workers'>,
 ): Promise<LoadedEngine> {
   checkWebAssembly();
+  const { preload = [] } = options;
   let engine: WasmEngine | undefined;
   let gpu = await findGpu(files, options);
   let source = typeof gpu === 'string' ? undefined : gpu;
@@ -124,10 +134,18 @@ export async function loadEngine(
     engine.gpu = source?.attach(engine, {
       fallback: options.fallback ?? true, memoryLimit: checked.memoryLimit,
     });
+    if (preload.includes('programs')) {
+      // Their script, too.
+      await Promise.all([engine.loadPrograms(), files.importPrograms()]);
+    }
+    if (preload.includes('kernels')) await engine.loadKernels();
+    // What nobody asked for is told by the calls that need it.
+    else if (files.isLocal) await engine.loadKernels().catch(() => undefined);
     // For what there was to do before anybody could be told.
     engine.events.wake();
     return { engine, capabilities: capabilitiesOf(loaded, gpu, engine.version()) };
   } catch (error) {
+    engine?.dispose();
     source?.close();
     throw error;
   }

@@ -6,20 +6,20 @@
 import { ABI_VERSION } from '../codes.js';
 import { TandemError, textOf } from '../errors.js';
 import type { Files, ModuleKind, WasmFile } from '../files.js';
-import { MODULE_FILES } from '../module_files.js';
-import type { ModuleOption } from '../module_files.js';
+import { MODULE_FILES, MODULE_PARTS } from '../module_files.js';
+import type { ModuleOption, ModulePart } from '../module_files.js';
 import { platform } from '../platform.js';
 import type { ThreadsGlue } from '../platform.js';
 import { JS_VERSION } from './layout.js';
-import type { Export, ProgramsExport } from './layout.js';
+import type { Export, KernelsExport, ProgramsExport } from './layout.js';
 
 type Call = (...args: number[]) => number;
 
 /**
  * The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. Those
- * of programs are called after `WasmInstance.loadPrograms` only.
+ * of programs are called after `WasmInstance.load('programs')` only; a module of one part has none of those for kernels.
  */
-export type WasmExports = Readonly<Record<Export | ProgramsExport, Call>>;
+export type WasmExports = Readonly<Record<Export | ProgramsExport, Call> & Partial<Record<KernelsExport, Call>>>;
 
 /** Runs WebAssembly that programs have made, as C++'s `CodeRunner`. */
 export type RunCode = (id: number, code: number, size: number, operands: number, n: number) => number;
@@ -32,9 +32,16 @@ export interface WasmInstance {
   terminate(): void;
   /** Of the module without threads, once the script of programs is there. */
   runCode?: RunCode;
-  /** Adds the code of programs. Throws as `createRuntime` does for the module. */
-  loadPrograms(): Promise<void>;
+  /** Adds a part of the module. Throws as `createRuntime` does for the module. */
+  load(part: ModulePart): Promise<void>;
 }
+
+/** Where parts of the module are, if not beside this package's code. */
+export type PartUrls = Readonly<Partial<Record<ModulePart, URL>>>;
+
+const OPTION_OF = { programs: 'programsUrl', kernels: 'kernelsUrl' } as const;
+// By which the threaded module's glue code knows them.
+const NUMBER_OF = { programs: 0, kernels: 1 } as const;
 
 /** Where the module comes from; at most one of them. */
 export interface WasmSource {
@@ -140,30 +147,42 @@ function buildOf(module: WebAssembly.Module, section: string): string {
   return build === undefined ? 'none' : new TextDecoder().decode(build);
 }
 
-// The code of programs shares the memory and the table of the module, and fills its places in the table.
-async function addPrograms(
-  module: WebAssembly.Module, exports: WebAssembly.Exports, code: WebAssembly.Module, file: WasmFile,
+// Whether parts of it are elsewhere: what `tandem-rt trim` makes has one.
+function isSplit(module: WebAssembly.Module): boolean {
+  return buildOf(module, 'tandem.build') !== 'none';
+}
+
+// A part shares the memory and the table of the module, and fills its places in the table.
+async function addPart(
+  module: WebAssembly.Module, exports: WebAssembly.Exports, code: WebAssembly.Module, part: ModulePart, file: WasmFile,
 ): Promise<void> {
+  const option = OPTION_OF[part];
   const wanted = buildOf(module, 'tandem.build');
-  const got = buildOf(code, 'tandem.programs');
+  const got = buildOf(code, `tandem.${part}`);
   if (wanted !== got || wanted === 'none') {
-    throw new TandemError('FailedPrecondition', `expected the ${MODULE_FILES.programsUrl} that goes with the module ` +
-      `(build ${wanted}) at ${file.href}, got one of build ${got}; say where it is by createRuntime({ programsUrl })`);
+    throw new TandemError('FailedPrecondition', `expected the ${MODULE_FILES[option]} that goes with the module ` +
+      `(build ${wanted}) at ${file.href}, got one of build ${got}; say where it is by createRuntime({ ${option} })`);
   }
   try {
     await WebAssembly.instantiate(code, { primary: exports });
   } catch (error) {
-    throw new TandemError('ResourceExhausted', `expected memory for programs, got ${textOf(error)}`, { cause: error });
+    throw new TandemError('ResourceExhausted', `expected memory for ${part}, got ${textOf(error)}`, { cause: error });
   }
 }
 
-/** Where the code of programs is by what the user has said, else beside `wasmUrl`; undefined without either. */
-export function givenProgramsUrl(programsUrl?: string | URL, wasmUrl?: string | URL): URL | undefined {
-  if (programsUrl !== undefined) return toUrl(programsUrl, 'programsUrl');
-  if (wasmUrl === undefined) return undefined;
-  const url = toUrl(wasmUrl, 'wasmUrl');
-  url.pathname = url.pathname.replace(/(\.wasm)?$/, '-programs$1');
-  return url;
+/** Where parts are by what the user has said, else beside `wasmUrl`. */
+export function givenPartUrls(options: Partial<Record<ModuleOption, string | URL>>): PartUrls {
+  const urls: Partial<Record<ModulePart, URL>> = {};
+  for (const part of MODULE_PARTS) {
+    const given = options[OPTION_OF[part]];
+    if (given !== undefined) {
+      urls[part] = toUrl(given, OPTION_OF[part]);
+    } else if (options.wasmUrl !== undefined) {
+      const url = urls[part] = toUrl(options.wasmUrl, 'wasmUrl');
+      url.pathname = url.pathname.replace(/(\.wasm)?$/, `-${part}$1`);
+    }
+  }
+  return urls;
 }
 
 function otherVersion(got: string): TandemError {
@@ -234,12 +253,19 @@ function importsOf(
 }
 
 /**
- * An instance of the module without threads. `wake` is told when there is something to do. `programsUrl` says where its
- * code of programs is, if not beside this package's code.
+ * An instance of the module without threads. `wake` is told when there is something to do. Parts that are `early` are
+ * fetched with the module, so that `load` need not.
  */
 export async function instantiate(
-  files: Files, kind: ModuleKind, source: WasmSource, programsUrl: URL | undefined, wake: () => void, execute: Execute,
+  files: Files, kind: ModuleKind, source: WasmSource, urls: PartUrls, early: readonly ModulePart[], wake: () => void,
+  execute: Execute,
 ): Promise<WasmInstance> {
+  for (const part of early) {
+    // What is wrong with it is told by `load`. A given module may be of another kind.
+    if (urls[part] !== undefined || (source.wasmModule ?? source.wasmBinary) === undefined) {
+      compileFile(urls[part] ?? files.part(kind, part), OPTION_OF[part]).catch(() => undefined);
+    }
+  }
   const module = await compile(source, files, kind);
   let memory: WebAssembly.Memory | undefined;
   let made: WasmInstance | undefined;
@@ -262,18 +288,27 @@ export async function instantiate(
     exports: checkVersion(functions),
     memory,
     terminate: () => undefined,
-    async loadPrograms() {
-      const file = programsUrl ?? files.programs('tandem_webgpu_create' in exports ? 'webgpu' : 'cpu');
-      await addPrograms(module, exports, await compileFile(file, 'programsUrl'), file);
+    async load(part) {
+      if (!isSplit(module)) {
+        if ('tandem_program_run' in exports || part !== 'programs') return;
+        throw new TandemError('FailedPrecondition',
+          'expected programs in the module, which were left out of it; tandem-rt trim --programs keeps them');
+      }
+      const file = urls[part] ?? files.part('tandem_webgpu_create' in exports ? 'webgpu' : 'cpu', part);
+      await addPart(module, exports, await compileFile(file, OPTION_OF[part]), part, file);
     },
   };
 }
 
-/** An instance of the module with so many workers. `fail` is told if one of them fails later. */
+/** The same with so many workers. `fail` is told if one of them fails later. */
 export async function instantiateThreads(
-  files: Files, workers: number, programsUrl: URL | undefined, wake: () => void, execute: Execute,
+  files: Files, workers: number, urls: PartUrls, early: readonly ModulePart[], wake: () => void, execute: Execute,
   fail: (error: unknown) => void,
 ): Promise<WasmInstance> {
+  const read = (part: ModulePart): Promise<ArrayBuffer> =>
+    platform.readBytes(urls[part] ?? files.part('threads', part) as URL, OPTION_OF[part]);
+  const coming = new Map(early.map((part) => [part, read(part)]));
+  for (const bytes of coming.values()) bytes.catch(() => undefined);
   const { factory, url: workerUrl } = await files.importThreads();
   const module = await compileFile(files.module('threads'), 'wasmUrl');
   let memory: WebAssembly.Memory | undefined;
@@ -303,13 +338,15 @@ export async function instantiateThreads(
     exports: checkVersion(exports as unknown as Partial<WasmExports>),
     memory: memory!,
     terminate: () => glue.tandemTerminate(),
-    async loadPrograms() {
-      const file = programsUrl ?? files.programs('threads') as URL;
-      const bytes = await platform.readBytes(file, 'programsUrl');
-      await addPrograms(module, exports!, await compileBytes(bytes, file.href, 'programsUrl'), file);
+    async load(part) {
+      const file = urls[part] ?? files.part('threads', part) as URL;
+      const reading = coming.get(part) ?? read(part);
+      coming.delete(part);
+      const bytes = await reading;
+      await addPart(module, exports!, await compileBytes(bytes, file.href, OPTION_OF[part]), part, file);
       // Workers compile it when they need it.
-      if (!glue.tandemShare(new Uint8Array(bytes))) {
-        throw new TandemError('ResourceExhausted', 'expected memory for programs, got none');
+      if (!glue.tandemShare(NUMBER_OF[part], new Uint8Array(bytes))) {
+        throw new TandemError('ResourceExhausted', `expected memory for ${part}, got none`);
       }
     },
   };

@@ -167,8 +167,10 @@ describe('tandem-rt in a stranger\'s project', function () {
       const files = await readdir(join(folder, 'node_modules', 'tandem-rt'), { recursive: true });
       expect(files).to.include.members(['README.md', 'LICENSE', 'package.json', 'dist/index.js', 'dist/index.node.js',
         'dist/tandem.wasm', 'dist/tandem-threads.wasm', 'dist/tandem-threads-web.js', 'dist/tandem-threads-node.js',
-        'dist/tandem-programs.wasm', 'dist/tandem-webgpu-programs.wasm', 'dist/tandem-threads-programs.wasm']);
-      const known = /^((cpu|dist|docs|methods|static)(\/|$)|README\.md$|LICENSE$|package\.json$)/;
+        'dist/tandem-programs.wasm', 'dist/tandem-webgpu-programs.wasm', 'dist/tandem-threads-programs.wasm',
+        'dist/tandem-kernels.wasm', 'dist/tandem-webgpu-kernels.wasm', 'dist/tandem-threads-kernels.wasm',
+        'bin/tandem-rt.mjs', 'dist/tandem-whole.wasm', 'dist/tandem-trim.json']);
+      const known = /^((bin|cpu|dist|docs|methods|static)(\/|$)|README\.md$|LICENSE$|package\.json$)/;
       expect(files.filter((name) => !known.test(name))).to.deep.equal([]);
     });
 

@@ -15,6 +15,7 @@
 #include "kernels/elementwise/elementwise_rows.h"
 #include "kernels/elementwise/elementwise_strings.h"
 #include "kernels/kernels.h"
+#include "kernels/op_record.h"
 #include "tandem/host_context.h"
 
 namespace tandem::cpu {
@@ -305,7 +306,8 @@ class Registration {
     if constexpr (IsInBuild("tf.AddN")) {
       dtypes = dtypes & DTypesInBuild("tf.AddN");
       if (op != "tf.AddV2" || dtypes.IsEmpty()) return;
-      Keep(handler_.AddKernel("tf.AddN", dtypes, MakeKernel(AddNKernel{function, cost / 2}).WithCost(cost / 2)));
+      Keep(handler_.AddKernel("tf.AddN", dtypes,
+                              MakeRecordedKernel<"tf.AddN">(AddNKernel{function, cost / 2}).WithCost(cost / 2)));
     }
   }
   void Keep(Status status) {
@@ -317,12 +319,14 @@ class Registration {
   static Kernel KernelOf(const RowEntry& entry, const RowFunction& function, float cost) {
     const std::string_view op = entry.op;
     if (entry.parameter != nullptr || entry.flag != nullptr) {
-      return MakeKernel(AttributeKernel{function, cost, entry.parameter, entry.flag, entry.row_if_flag});
+      return MakeRecordedKernel<"tf.LeakyRelu tandem.Gelu">(
+          AttributeKernel{function, cost, entry.parameter, entry.flag, entry.row_if_flag});
     }
     const RowKernel rows = {function, cost, entry.swaps, entry.check};
     if constexpr (IsInBuild("tf.Equal") || IsInBuild("tf.NotEqual")) {
       if (op == "tf.Equal" || op == "tf.NotEqual") {
-        return MakeKernel(EqualityKernel{rows, /*if_incompatible=*/op == "tf.NotEqual"});
+        return MakeRecordedKernel<"tf.Equal tf.NotEqual">(
+            EqualityKernel{rows, /*if_incompatible=*/op == "tf.NotEqual"});
       }
     }
     return MakeKernel(rows);
@@ -342,17 +346,19 @@ Status RegisterElementwiseKernels(KernelOpHandler& handler) {
   });
   constexpr DTypeSet kString = {DType::kString};
   if constexpr (IsInBuild(DType::kString, "tf.Equal")) {
-    registration.Keep(handler.AddKernel("tf.Equal", kString, MakeKernel(StringEqualityKernel{true})));
+    registration.Keep(
+        handler.AddKernel("tf.Equal", kString, MakeRecordedKernel<"tf.Equal">(StringEqualityKernel{true})));
   }
   if constexpr (IsInBuild(DType::kString, "tf.NotEqual")) {
-    registration.Keep(handler.AddKernel("tf.NotEqual", kString, MakeKernel(StringEqualityKernel{false})));
+    registration.Keep(
+        handler.AddKernel("tf.NotEqual", kString, MakeRecordedKernel<"tf.NotEqual">(StringEqualityKernel{false})));
   }
   if constexpr (IsInBuild(DType::kString, "tf.SelectV2")) {
     registration.Keep(handler.AddKernel("tf.SelectV2", kString, MakeKernel<&SelectStringsKernel>()));
   }
   if constexpr (IsInBuild("tf.Cast")) {
     registration.Keep(handler.AddKernel("tf.Cast", kFixedSizeDTypes & DTypesInBuild("tf.Cast"),
-                                        MakeKernel(CastKernel{casts}).WithCost(0.2f)));
+                                        MakeRecordedKernel<"tf.Cast">(CastKernel{casts}).WithCost(0.2f)));
   }
   if constexpr (kHasFuser) handler.SetFuser(std::make_unique<ElementwiseRowFuser>());
   return registration.status();

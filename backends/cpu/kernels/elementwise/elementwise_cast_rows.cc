@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "kernels/elementwise/elementwise_rows.h"
+#include "kernels/op_record.h"
 #include "simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -266,7 +267,14 @@ void FillCasts(CastRows& rows) {
 }  // namespace
 
 void FillCastRows(CastRows& rows) {
-  if constexpr (IsInBuild("tf.Cast") || kHasConvertingKernels) FillCasts(rows);
+  if constexpr (IsInBuild("tf.Cast") || kHasConvertingKernels) {
+    using Fill = void (*)(CastRows&);
+    const Fill fill = Recorded<
+        "tf.Cast tf.Multinomial tf.StatelessMultinomial tf.MaxPoolWithArgmax tf.Dilation2D "
+        "tf.Dilation2DBackpropInput tf.Dilation2DBackpropFilter tf.CropAndResize "
+        "tf.ResizeNearestNeighborGrad tf.ImageProjectiveTransformV3">([]() -> Fill { return &FillCasts; });
+    if (fill != nullptr) fill(rows);  // else left out of the module
+  }
   // Kernels of other ops compute f16 and bf16 in f32.
   if constexpr (kDTypesInBuild.Contains(DType::kF16)) {
     SetRow(rows, DType::kF16, DType::kF32, F16ToF32Row);

@@ -122,6 +122,7 @@ template <typename Use>
 void ForEachRow(const CastRows& casts, Use use) {
   for (const RowTable& table : {SimdRows(), ActivationRows(), MathRows(), ScalarRows()}) {
     for (const RowEntry& entry : table) {
+      if (entry.row == nullptr) continue;  // left out of the module
       const RowFunction own = {.row = entry.row,
                                .row_if_first_single = entry.row_if_first_single,
                                .row_if_rest_single = entry.row_if_rest_single};

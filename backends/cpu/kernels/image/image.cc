@@ -13,6 +13,7 @@
 #include "kernels/image/image_rows.h"
 #include "kernels/image/image_scaler.h"
 #include "kernels/kernels.h"
+#include "kernels/op_record.h"
 #include "kernels/scratch.h"
 
 namespace tandem::cpu {
@@ -191,9 +192,9 @@ Status RegisterImageKernels(KernelOpHandler& handler) {
       if (!DTypesInBuild("tf.ResizeBilinear").Contains(dtype)) continue;
       const BilinearRows functions = FindBilinearRows(dtype);
       if (functions.columns == nullptr) continue;
-      TANDEM_RETURN_IF_ERROR(
-          handler.AddKernel("tf.ResizeBilinear", {dtype},
-                            MakeKernel(ResizeBilinearKernel{functions}).WithCost(static_cast<float>(kBilinearCost))));
+      TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.ResizeBilinear", {dtype},
+                                               MakeRecordedKernel<"tf.ResizeBilinear">(ResizeBilinearKernel{functions})
+                                                   .WithCost(static_cast<float>(kBilinearCost))));
     }
   }
   constexpr DTypeSet kNearestDTypes = {DType::kU8,  DType::kI8,  DType::kU16,  DType::kI16, DType::kI32,

@@ -63,15 +63,15 @@ void Rows(const float* HWY_RESTRICT top, const float* HWY_RESTRICT bottom, int64
 }
 
 template <typename T>
-BilinearRows Functions() {
+constexpr BilinearRows Functions() {
   return {&Columns<T>, &Channels<T>, &Rows};
 }
 
 }  // namespace
 
 BilinearRows BilinearRowsOf(DType dtype) {
-  return OfDType<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, Float16, BFloat16, float, double>(
-      dtype, []<typename T>() { return Functions<T>(); });
+  return OfDType<"tf.ResizeBilinear", uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, Float16, BFloat16, float,
+                 double>(dtype, []<typename T>() { return Functions<T>(); });
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

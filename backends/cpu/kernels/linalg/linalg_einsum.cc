@@ -20,6 +20,7 @@
 #include "kernels/elementwise/elementwise_rows.h"
 #include "kernels/half_rows.h"
 #include "kernels/linalg/linalg.h"
+#include "kernels/op_record.h"
 #include "kernels/polls.h"
 #include "kernels/reduction/reduction.h"
 #include "kernels/shape/shape_strided_copy.h"
@@ -392,7 +393,8 @@ template <typename T>
 Status AddEinsum([[maybe_unused]] KernelOpHandler& handler) {
   if constexpr (IsInBuild(kDTypeOf<T>, "tf.Einsum")) {
     const EinsumKernel<T> kernel(FindReductionRows(ReductionOp::kSum, kDTypeOf<T>), FindMultiply(kDTypeOf<T>));
-    return handler.AddKernel("tf.Einsum", {kDTypeOf<T>}, MakeKernel(kernel).WithCost(CostModel{0, &EinsumCost}));
+    return handler.AddKernel("tf.Einsum", {kDTypeOf<T>},
+                             MakeRecordedKernel<"tf.Einsum", kDTypeOf<T>>(kernel).WithCost(CostModel{0, &EinsumCost}));
   }
   return Status();
 }

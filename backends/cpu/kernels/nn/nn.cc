@@ -17,6 +17,7 @@
 #include "kernels/half_rows.h"
 #include "kernels/kernels.h"
 #include "kernels/nn/nn_rows.h"
+#include "kernels/op_record.h"
 #include "kernels/polls.h"
 #include "kernels/reduction/reduction.h"
 #include "kernels/scratch.h"
@@ -183,14 +184,17 @@ Status AddSoftmaxKernels([[maybe_unused]] KernelOpHandler& handler) {
     return handler.AddKernel(name, {kDType}, std::move(kernel).WithCost(kSoftmaxCost / 2));
   };
   if constexpr (IsInBuild(kDType, "tf.Softmax")) {
-    TANDEM_RETURN_IF_ERROR(add("tf.Softmax", MakeKernel(SoftmaxKernel<T>{HalfRows(kDType), /*log=*/false})));
+    TANDEM_RETURN_IF_ERROR(
+        add("tf.Softmax", MakeRecordedKernel<"tf.Softmax", kDType>(SoftmaxKernel<T>{HalfRows(kDType), /*log=*/false})));
   }
   if constexpr (IsInBuild(kDType, "tf.LogSoftmax")) {
-    TANDEM_RETURN_IF_ERROR(add("tf.LogSoftmax", MakeKernel(SoftmaxKernel<T>{HalfRows(kDType), /*log=*/true})));
+    TANDEM_RETURN_IF_ERROR(add("tf.LogSoftmax", MakeRecordedKernel<"tf.LogSoftmax", kDType>(
+                                                    SoftmaxKernel<T>{HalfRows(kDType), /*log=*/true})));
   }
   if constexpr (IsInBuild(kDType, "tf.SparseSoftmaxCrossEntropyWithLogits")) {
-    TANDEM_RETURN_IF_ERROR(
-        add("tf.SparseSoftmaxCrossEntropyWithLogits", MakeKernel(SparseCrossEntropyKernel<T>{HalfRows(kDType)})));
+    TANDEM_RETURN_IF_ERROR(add("tf.SparseSoftmaxCrossEntropyWithLogits",
+                               MakeRecordedKernel<"tf.SparseSoftmaxCrossEntropyWithLogits", kDType>(
+                                   SparseCrossEntropyKernel<T>{HalfRows(kDType)})));
   }
   return Status();
 }
@@ -201,6 +205,7 @@ class RowKernels {
   explicit RowKernels(KernelOpHandler& handler) : handler_(handler) {}
 
   void Add(const RowEntry& entry) {
+    if (entry.row == nullptr) return;  // left out of the module
     RowFunction function;
     function.row = entry.row;
     function.row_if_first_single = entry.row_if_first_single;
@@ -225,9 +230,13 @@ class RowKernels {
     const float cost = kRowCost + entry.cost;
     Kernel kernel;
     if constexpr (IsInBuild("tf.BiasAdd")) {
-      if (is_bias) kernel = MakeKernel(BiasAddKernel{function});
+      if (is_bias) kernel = MakeRecordedKernel<"tf.BiasAdd">(BiasAddKernel{function});
     }
-    if (!is_bias) kernel = MakeKernel(GradientKernel{function, cost, entry.parameter});
+    if (!is_bias) {
+      kernel = MakeRecordedKernel<
+          "tf.ReluGrad tf.Relu6Grad tf.SigmoidGrad tf.TanhGrad tf.LeakyReluGrad tf.EluGrad "
+          "tf.SeluGrad tf.SoftsignGrad tf.SoftplusGrad">(GradientKernel{function, cost, entry.parameter});
+    }
     dtypes = dtypes & DTypesInBuild(name);
     if (dtypes.IsEmpty()) return;
     const Status status = handler_.AddKernel(name, dtypes, std::move(kernel).WithCost(cost / 2));
@@ -254,8 +263,8 @@ Status RegisterNnKernels(KernelOpHandler& handler) {
       const auto dtype = static_cast<DType>(i);
       const ReductionRows sum = FindReductionRows(ReductionOp::kSum, dtype);
       if (sum.elements.rows == nullptr || !DTypesInBuild("tf.BiasAddGrad").Contains(dtype)) continue;
-      TANDEM_RETURN_IF_ERROR(
-          handler.AddKernel("tf.BiasAddGrad", {dtype}, MakeKernel(BiasAddGradKernel{sum}).WithCost(sum.cost)));
+      TANDEM_RETURN_IF_ERROR(handler.AddKernel(
+          "tf.BiasAddGrad", {dtype}, MakeRecordedKernel<"tf.BiasAddGrad">(BiasAddGradKernel{sum}).WithCost(sum.cost)));
     }
   }
   TANDEM_RETURN_IF_ERROR(AddSoftmaxKernels<Float16>(handler));

@@ -15,6 +15,7 @@
 #include "kernels/normalization/normalization_local.h"
 #include "kernels/normalization/normalization_moments.h"
 #include "kernels/normalization/normalization_rows.h"
+#include "kernels/op_record.h"
 #include "kernels/polls.h"
 #include "kernels/scratch.h"
 
@@ -95,8 +96,9 @@ class LayerNormKernel {
 template <typename T>
 Status AddLayerNorm([[maybe_unused]] KernelOpHandler& handler) {
   if constexpr (IsInBuild(kDTypeOf<T>, "tandem.LayerNorm")) {
-    return handler.AddKernel("tandem.LayerNorm", {kDTypeOf<T>},
-                             MakeKernel(LayerNormKernel<T>()).WithCost(kLayerNormCost / 2));
+    return handler.AddKernel(
+        "tandem.LayerNorm", {kDTypeOf<T>},
+        MakeRecordedKernel<"tandem.LayerNorm", kDTypeOf<T>>(LayerNormKernel<T>()).WithCost(kLayerNormCost / 2));
   }
   return Status();
 }

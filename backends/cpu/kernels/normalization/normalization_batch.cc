@@ -16,6 +16,7 @@
 #include "kernels/half_rows.h"
 #include "kernels/normalization/normalization_moments.h"
 #include "kernels/normalization/normalization_rows.h"
+#include "kernels/op_record.h"
 #include "kernels/polls.h"
 #include "kernels/scratch.h"
 
@@ -279,7 +280,8 @@ template <typename T>
 Status AddBatchNorm([[maybe_unused]] KernelOpHandler& handler) {
   if constexpr (IsInBuild(kDTypeOf<T>, "tf.FusedBatchNormV3")) {
     return handler.AddKernel("tf.FusedBatchNormV3", {kDTypeOf<T>},
-                             MakeKernel(FusedBatchNormKernel<T>()).WithCost((kMomentsCost + kScaleCost) / 2));
+                             MakeRecordedKernel<"tf.FusedBatchNormV3", kDTypeOf<T>>(FusedBatchNormKernel<T>())
+                                 .WithCost((kMomentsCost + kScaleCost) / 2));
   }
   return Status();
 }

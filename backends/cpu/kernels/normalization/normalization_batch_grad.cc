@@ -13,6 +13,7 @@
 #include "kernels/half_rows.h"
 #include "kernels/normalization/normalization_batch.h"
 #include "kernels/normalization/normalization_rows.h"
+#include "kernels/op_record.h"
 #include "kernels/polls.h"
 #include "kernels/scratch.h"
 
@@ -252,7 +253,8 @@ template <typename T>
 Status AddBatchNormGrad([[maybe_unused]] KernelOpHandler& handler) {
   if constexpr (IsInBuild(kDTypeOf<T>, "tf.FusedBatchNormGradV3")) {
     return handler.AddKernel("tf.FusedBatchNormGradV3", {kDTypeOf<T>},
-                             MakeKernel(FusedBatchNormGradKernel<T>()).WithCost((kSumsCost + kCombineCost) / 3));
+                             MakeRecordedKernel<"tf.FusedBatchNormGradV3", kDTypeOf<T>>(FusedBatchNormGradKernel<T>())
+                                 .WithCost((kSumsCost + kCombineCost) / 3));
   }
   return Status();
 }

@@ -13,6 +13,7 @@
 
 #include "kernels/half_rows.h"
 #include "kernels/normalization/normalization_rows.h"
+#include "kernels/op_record.h"
 #include "kernels/polls.h"
 #include "kernels/scratch.h"
 
@@ -103,8 +104,9 @@ class LayerNormGradKernel {
 template <typename T>
 Status AddLayerNormGrad([[maybe_unused]] KernelOpHandler& handler) {
   if constexpr (IsInBuild(kDTypeOf<T>, "tandem.LayerNormGrad")) {
-    return handler.AddKernel("tandem.LayerNormGrad", {kDTypeOf<T>},
-                             MakeKernel(LayerNormGradKernel<T>()).WithCost(kCost / 3));
+    return handler.AddKernel(
+        "tandem.LayerNormGrad", {kDTypeOf<T>},
+        MakeRecordedKernel<"tandem.LayerNormGrad", kDTypeOf<T>>(LayerNormGradKernel<T>()).WithCost(kCost / 3));
   }
   return Status();
 }

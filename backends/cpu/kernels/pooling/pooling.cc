@@ -9,6 +9,7 @@
 
 #include "kernels/half_rows.h"
 #include "kernels/kernels.h"
+#include "kernels/op_record.h"
 #include "kernels/pooling/pooling_plan.h"
 #include "kernels/pooling/pooling_rows.h"
 #include "kernels/scratch.h"
@@ -53,7 +54,8 @@ struct PoolKernel {
     if (!DTypesInBuild(op).Contains(dtype)) continue;
     const PoolRows functions = find(dtype);
     if (functions.rows == nullptr) continue;
-    Kernel kernel = MakeKernel(PoolKernel{functions, HalfRows(dtype).narrow}).WithCost(kElementCost);
+    Kernel kernel = MakeRecordedKernel<"tf.MaxPool tf.AvgPool">(PoolKernel{functions, HalfRows(dtype).narrow})
+                        .WithCost(kElementCost);
     TANDEM_RETURN_IF_ERROR(handler.AddKernel(op, {dtype}, std::move(kernel)));
   }
   return Status();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/half_rows.h"
+#include "kernels/op_record.h"
 #include "kernels/pooling/pooling_grad_rows.h"
 #include "kernels/pooling/pooling_plan.h"
 #include "kernels/scratch.h"
@@ -66,7 +67,8 @@ Status AddPoolGrad(KernelOpHandler& handler, const char* op, PoolGradRows (*find
     if (!DTypesInBuild(op).Contains(dtype)) continue;
     const PoolGradRows functions = find(dtype);
     if (functions.rows == nullptr) continue;
-    Kernel kernel = MakeKernel(K{{functions, HalfRows(dtype).narrow, cost}}).WithCost(kElementCost);
+    Kernel kernel = MakeRecordedKernel<"tf.MaxPoolGrad tf.AvgPoolGrad">(K{{functions, HalfRows(dtype).narrow, cost}})
+                        .WithCost(kElementCost);
     TANDEM_RETURN_IF_ERROR(handler.AddKernel(op, {dtype}, std::move(kernel)));
   }
   return Status();

@@ -316,7 +316,7 @@ struct MaxPoolGrad {
            (kLanes > 1 && LargestPlaces<T>::IsFor(plan) ? LargestPlaces<T>::ScratchSize(plan) : 0);
   }
 
-  static PoolGradRows Functions() { return {&Rows, &ScratchSize}; }
+  static constexpr PoolGradRows Functions() { return {&Rows, &ScratchSize}; }
 };
 
 template <typename T>
@@ -390,18 +390,19 @@ struct AvgPoolGrad {
     return SumsSize<T, A>(plan) + (plan.OutputRowSize() + plan.InputRowSize()) * static_cast<int64_t>(sizeof(A));
   }
 
-  static PoolGradRows Functions() { return {&Rows, &ScratchSize}; }
+  static constexpr PoolGradRows Functions() { return {&Rows, &ScratchSize}; }
 };
 
 }  // namespace
 
 PoolGradRows MaxPoolGradRowsOf(DType dtype) {
-  return OfDType<uint8_t, int8_t, uint16_t, int16_t, int32_t, uint32_t, int64_t, uint64_t, Float16, BFloat16, float,
-                 double>(dtype, []<typename T>() { return MaxPoolGrad<T>::Functions(); });
+  return OfDType<"tf.MaxPoolGrad", uint8_t, int8_t, uint16_t, int16_t, int32_t, uint32_t, int64_t, uint64_t, Float16,
+                 BFloat16, float, double>(dtype, []<typename T>() { return MaxPoolGrad<T>::Functions(); });
 }
 
 PoolGradRows AvgPoolGradRowsOf(DType dtype) {
-  return OfDType<Float16, BFloat16, float, double>(dtype, []<typename T>() { return AvgPoolGrad<T>::Functions(); });
+  return OfDType<"tf.AvgPoolGrad", Float16, BFloat16, float, double>(
+      dtype, []<typename T>() { return AvgPoolGrad<T>::Functions(); });
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

@@ -492,18 +492,19 @@ struct Pool {
     }
   }
 
-  static PoolRows Functions() { return {&Rows, &ScratchSize}; }
+  static constexpr PoolRows Functions() { return {&Rows, &ScratchSize}; }
 };
 
 }  // namespace
 
 PoolRows MaxPoolRowsOf(DType dtype) {
-  return OfDType<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, Float16, BFloat16, float, double>(
+  return OfDType<"tf.MaxPool", uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, Float16, BFloat16, float, double>(
       dtype, []<typename T>() { return Pool<Largest, T>::Functions(); });
 }
 
 PoolRows AvgPoolRowsOf(DType dtype) {
-  return OfDType<Float16, BFloat16, float, double>(dtype, []<typename T>() { return Pool<Mean, T>::Functions(); });
+  return OfDType<"tf.AvgPool", Float16, BFloat16, float, double>(
+      dtype, []<typename T>() { return Pool<Mean, T>::Functions(); });
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "kernels/kernels.h"
+#include "kernels/op_record.h"
 #include "kernels/shape/shape_movement.h"
 #include "tandem/host_context.h"
 
@@ -291,7 +292,10 @@ constexpr bool kHasReductions = IsInBuild("tf.Sum") || IsInBuild("tf.Mean") || I
     const DTypeSet dtypes =
         DTypesInBuild(name) & (dtype == DType::kBool ? DTypeSet{DType::kI32, DType::kI64} : DTypeSet{dtype});
     if (dtypes.IsEmpty()) continue;
-    TANDEM_RETURN_IF_ERROR(handler.AddKernel(name, dtypes, MakeKernel(ReductionKernel{rows}).WithCost(rows.cost)));
+    TANDEM_RETURN_IF_ERROR(handler.AddKernel(
+        name, dtypes,
+        MakeRecordedKernel<"tf.Sum tf.Mean tf.Prod tf.Max tf.Min tf.All tf.Any">(ReductionKernel{rows})
+            .WithCost(rows.cost)));
   }
   return Status();
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/op_record.h"
 #include "kernels/reduction/reduction.h"
 #include "tandem/host_context.h"
 
@@ -162,7 +163,9 @@ struct ArgKernel {
     if (dtype != DType::kBool && !kRealDTypes.Contains(dtype)) continue;
     if (!DTypesInBuild(name).Contains(dtype)) continue;
     const ArgRows rows = FindArgRows(dtype, smallest);
-    TANDEM_RETURN_IF_ERROR(handler.AddKernel(name, {dtype}, MakeKernel(ArgKernel{rows}).WithCost(kCost)));
+    if (rows.find == nullptr) continue;
+    TANDEM_RETURN_IF_ERROR(
+        handler.AddKernel(name, {dtype}, MakeRecordedKernel<"tf.ArgMax tf.ArgMin">(ArgKernel{rows}).WithCost(kCost)));
   }
   return Status();
 }

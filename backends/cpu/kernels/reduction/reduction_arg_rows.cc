@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/op_record.h"
 #include "kernels/reduction/reduction_arg.h"
 #include "simd/simd_math.h"
 #include "simd/simd_targets.h"
@@ -142,10 +143,12 @@ template <typename T, DType... dtypes>
 ArgRows Rows(bool smallest) {
   using A = Accumulator<T>;
   if constexpr ((IsInBuild(dtypes, "tf.ArgMin") || ...)) {
-    if (smallest) return {&Find<true, A, T>, &Merge<true, A, T>};
+    constexpr auto kMake = []() -> ArgRows { return {&Find<true, A, T>, &Merge<true, A, T>}; };
+    if (smallest) return Recorded<"tf.ArgMin", dtypes...>(kMake);
   }
   if constexpr ((IsInBuild(dtypes, "tf.ArgMax") || ...)) {
-    if (!smallest) return {&Find<false, A, T>, &Merge<false, A, T>};
+    constexpr auto kMake = []() -> ArgRows { return {&Find<false, A, T>, &Merge<false, A, T>}; };
+    if (!smallest) return Recorded<"tf.ArgMax", dtypes...>(kMake);
   }
   return {};
 }

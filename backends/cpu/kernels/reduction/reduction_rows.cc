@@ -13,6 +13,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/op_record.h"
 #include "simd/simd_math.h"
 #include "simd/simd_targets.h"
 #include "tandem/op_selection.h"
@@ -214,7 +215,7 @@ void StoreComplexNan(void* out) {
 
 // Costs: about the time to read an element, and to convert it if it is not of the accumulator's type.
 template <typename Op, typename A, typename T>
-ReductionRows Rows(void (*empty)(void*)) {
+constexpr ReductionRows Rows(void (*empty)(void*)) {
   ReductionRows rows;
   if constexpr (kIsHalf<T>) {
     rows.elements = {&ReduceRows<Op, A, T>, &ReduceHalfStretches<Op, T>};
@@ -252,10 +253,10 @@ constexpr bool HasUse(ReductionOp op, DType dtype) {
 }
 
 // What `make` gives, if the build has use for it; else nothing.
-template <ReductionOp op, DType dtype, typename Make>
+template <ReductionOp op, OpName name, DType dtype, typename Make>
 ReductionRows IfInBuild([[maybe_unused]] Make make) {
   if constexpr (HasUse(op, dtype)) {
-    return make();
+    return Recorded<name, dtype>(make);
   } else {
     return ReductionRows();
   }
@@ -272,20 +273,22 @@ ReductionRows IntegerRows(ReductionOp op) {
   constexpr T kHighest = std::numeric_limits<T>::max();
   switch (op) {
     case ReductionOp::kSum:
-      return IfInBuild<ReductionOp::kSum, kDType>([] { return Rows<Add, Unsigned, Unsigned>(&StoreInteger<kZero>); });
+      return IfInBuild<ReductionOp::kSum, "tf.Sum", kDType>(
+          [] { return Rows<Add, Unsigned, Unsigned>(&StoreInteger<kZero>); });
     case ReductionOp::kMean:
-      return IfInBuild<ReductionOp::kMean, kDType>([] {
+      return IfInBuild<ReductionOp::kMean, "tf.Mean", kDType>([] {
         ReductionRows rows = Rows<Add, uint64_t, T>(&StoreInteger<kZero>);
         rows.finish = &DivideIntegers<T>;
         return rows;
       });
     case ReductionOp::kProd:
-      return IfInBuild<ReductionOp::kProd, kDType>(
+      return IfInBuild<ReductionOp::kProd, "tf.Prod", kDType>(
           [] { return Rows<Multiply, Unsigned, Unsigned>(&StoreInteger<kOne>); });
     case ReductionOp::kMax:
-      return IfInBuild<ReductionOp::kMax, kDType>([] { return Rows<Largest, T, T>(&StoreInteger<kLowest>); });
+      return IfInBuild<ReductionOp::kMax, "tf.Max", kDType>([] { return Rows<Largest, T, T>(&StoreInteger<kLowest>); });
     case ReductionOp::kMin:
-      return IfInBuild<ReductionOp::kMin, kDType>([] { return Rows<Smallest, T, T>(&StoreInteger<kHighest>); });
+      return IfInBuild<ReductionOp::kMin, "tf.Min", kDType>(
+          [] { return Rows<Smallest, T, T>(&StoreInteger<kHighest>); });
     default:
       return ReductionRows();
   }
@@ -297,19 +300,19 @@ ReductionRows FloatRows(ReductionOp op) {
   using A = Accumulator<T>;
   switch (op) {
     case ReductionOp::kSum:
-      return IfInBuild<ReductionOp::kSum, dtype>([] { return Rows<Add, A, T>(&StoreFloat<T, 0>); });
+      return IfInBuild<ReductionOp::kSum, "tf.Sum", dtype>([] { return Rows<Add, A, T>(&StoreFloat<T, 0>); });
     case ReductionOp::kMean:
-      return IfInBuild<ReductionOp::kMean, dtype>([] {
+      return IfInBuild<ReductionOp::kMean, "tf.Mean", dtype>([] {
         ReductionRows rows = Rows<Add, A, T>(&StoreFloat<T, 0, 0>);
         rows.finish = &Divide<T, A>;
         return rows;
       });
     case ReductionOp::kProd:
-      return IfInBuild<ReductionOp::kProd, dtype>([] { return Rows<Multiply, A, T>(&StoreFloat<T, 1>); });
+      return IfInBuild<ReductionOp::kProd, "tf.Prod", dtype>([] { return Rows<Multiply, A, T>(&StoreFloat<T, 1>); });
     case ReductionOp::kMax:
-      return IfInBuild<ReductionOp::kMax, dtype>([] { return Rows<Largest, A, T>(&StoreFloat<T, -1, 0>); });
+      return IfInBuild<ReductionOp::kMax, "tf.Max", dtype>([] { return Rows<Largest, A, T>(&StoreFloat<T, -1, 0>); });
     case ReductionOp::kMin:
-      return IfInBuild<ReductionOp::kMin, dtype>([] { return Rows<Smallest, A, T>(&StoreFloat<T, 1, 0>); });
+      return IfInBuild<ReductionOp::kMin, "tf.Min", dtype>([] { return Rows<Smallest, A, T>(&StoreFloat<T, 1, 0>); });
     default:
       return ReductionRows();
   }
@@ -317,7 +320,7 @@ ReductionRows FloatRows(ReductionOp op) {
 
 ReductionRows ComplexRows(ReductionOp op) {
   if (op == ReductionOp::kProd) {
-    return IfInBuild<ReductionOp::kProd, DType::kC64>(
+    return IfInBuild<ReductionOp::kProd, "tf.Prod", DType::kC64>(
         [] { return Rows<Multiply, Complex64, Complex64>(&StoreFloat<Complex64, 1>); });
   }
   if (op != ReductionOp::kSum && op != ReductionOp::kMean) return ReductionRows();
@@ -332,11 +335,11 @@ ReductionRows BoolRows(ReductionOp op) {
   constexpr bool kTrue = true;
   constexpr bool kFalse = false;
   if (op == ReductionOp::kAll) {
-    return IfInBuild<ReductionOp::kAll, DType::kBool>(
+    return IfInBuild<ReductionOp::kAll, "tf.All", DType::kBool>(
         [] { return Rows<Smallest, uint8_t, uint8_t>(&StoreInteger<kTrue>); });
   }
   if (op == ReductionOp::kAny) {
-    return IfInBuild<ReductionOp::kAny, DType::kBool>(
+    return IfInBuild<ReductionOp::kAny, "tf.Any", DType::kBool>(
         [] { return Rows<Largest, uint8_t, uint8_t>(&StoreInteger<kFalse>); });
   }
   return ReductionRows();

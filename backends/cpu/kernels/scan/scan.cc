@@ -12,6 +12,7 @@
 #include "kernels/elementwise/elementwise_rows.h"
 #include "kernels/half_rows.h"
 #include "kernels/kernels.h"
+#include "kernels/op_record.h"
 #include "kernels/polls.h"
 #include "kernels/scan/scan_rows.h"
 #include "tandem/host_context.h"
@@ -225,8 +226,10 @@ Status RegisterScanKernels(KernelOpHandler& handler) {
         const char* const name = op == ScanOp::kSum ? "tf.Cumsum" : "tf.Cumprod";
         if (!DTypesInBuild(name).Contains(dtype)) continue;
         const ScanFunction function = FindFunction(op, dtype);
-        TANDEM_RETURN_IF_ERROR(
-            handler.AddKernel(name, {dtype}, MakeKernel(ScanKernel{function}).WithCost(function.along_cost())));
+        if (function.rows.along == nullptr) continue;
+        TANDEM_RETURN_IF_ERROR(handler.AddKernel(
+            name, {dtype},
+            MakeRecordedKernel<"tf.Cumsum tf.Cumprod">(ScanKernel{function}).WithCost(function.along_cost())));
       }
     }
   }

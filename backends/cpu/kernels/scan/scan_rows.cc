@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/op_record.h"
 #include "kernels/polls.h"
 #include "simd/simd_targets.h"
 #include "tandem/op_selection.h"
@@ -272,7 +273,14 @@ template <typename Op, typename T, DType... dtypes>
 ScanRows MakeRows() {
   constexpr const char* kOp = std::is_same_v<Op, Sum> ? "tf.Cumsum" : "tf.Cumprod";
   if constexpr ((IsInBuild(dtypes, kOp) || ...)) {
-    return {&Along<Op, T>, &Across<Op, T>, &Combine<Op, T>, kHasRegisters<T> ? 0.4f : 1.2f};
+    constexpr auto kMake = []() -> ScanRows {
+      return {&Along<Op, T>, &Across<Op, T>, &Combine<Op, T>, kHasRegisters<T> ? 0.4f : 1.2f};
+    };
+    if constexpr (std::is_same_v<Op, Sum>) {
+      return Recorded<"tf.Cumsum", dtypes...>(kMake);
+    } else {
+      return Recorded<"tf.Cumprod", dtypes...>(kMake);
+    }
   } else {
     return {};
   }

@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tandem Authors
+"""What in a linked module refers to what, by the relocations that wasm-ld keeps with --emit-relocs.
+
+Nodes are functions and data symbols, each ("function", index) or ("data", number). What a module's layout does not tell,
+relocations do: that a number is the place of a function in the table, or an address.
+"""
+
+import bisect
+import collections
+import dataclasses
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+from wasm_size import read_leb, sections  # noqa: E402
+
+# Kinds of relocations, of tool-conventions' Linking.md.
+FUNCTION_INDEX = 0
+TABLE_INDEX = (1, 2, 12)
+MEMORY_ADDRESS = (3, 4, 5, 11)
+WITH_ADDEND = (3, 4, 5, 8, 9, 11, 21)  # the last relative to a thread's variables
+SYMBOL_TABLE = 8
+SYMBOL_FUNCTION, SYMBOL_DATA, SYMBOL_GLOBAL, SYMBOL_SECTION, SYMBOL_TAG, SYMBOL_TABLE_KIND = range(6)
+UNDEFINED, EXPLICIT_NAME, ABSOLUTE = 0x10, 0x40, 0x200
+
+
+@dataclasses.dataclass
+class DataSymbol:
+    name: str
+    address: int
+    size: int
+    # Of the relocations in it: (offset, node that it refers to, whether as a place in the table).
+    refs: list = dataclasses.field(default_factory=list)
+
+
+# The table of definitions that tools/select_ops.py writes.
+DEFINITIONS = "_ZN6tandem12_GLOBAL__N_14kOpsE"
+# Tables of the functions that register what is of a family of ops, of which each is a record of them all.
+FAMILIES = re.compile(r"Register(AllOpsERNS_10OpRegistry|KernelsERNS_15KernelOpHandler)E.*kFamilies")
+# Where the dtypes of a record are, 16 bits, by where its first function is: KernelEntry and RowEntry.
+DTYPES_AT = {8: 4, 12: 8}
+
+
+@dataclasses.dataclass
+class Record:
+    ops: tuple  # their names: those that the record is for, of which one is enough
+    address: int
+    # (address of the place, index)
+    functions: list = dataclasses.field(default_factory=list)
+    dtypes: int | None = None  # bits by DType; None: it has none, being that of a metadata function, or of a family
+    is_family: bool = False
+
+
+def read_signed_leb(data, at):
+    result = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        result |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return result - (1 << shift) if byte & 64 else result, at
+
+
+# memory.init of a segment of data, in modules with threads: to an address, from its begin, so many bytes, of its number.
+LEB = rb"([\x80-\xff]{0,4}[\x00-\x7f])"
+MEMORY_INIT = re.compile(rb"\x41" + LEB + rb"\x41[\x80]{0,4}\x00\x41" + LEB + rb"\xfc\x08" + LEB + rb"\x00", re.S)
+
+
+def data_segments(parts):
+    """Of each segment of data in a module's sections: its address, or None if none is fixed, where its bytes are in the
+    section, and how many."""
+    segments = []
+    body = parts["11"]
+    count, at = read_leb(body, 0)
+    for _ in range(count):
+        flags, at = read_leb(body, at)
+        address = None
+        if flags == 0:
+            address, at = read_signed_leb(body, at + 1)
+            at += 1
+        size, at = read_leb(body, at)
+        segments.append((address, at, size))
+        at += size
+    for found in MEMORY_INIT.finditer(parts["10"]):
+        number, _ = read_leb(found[3], 0)
+        if number < len(segments) and segments[number][0] is None:
+            _, start, size = segments[number]
+            segments[number] = (read_signed_leb(found[1], 0)[0], start, size)
+    return segments
+
+
+class ModuleGraph:
+    """Of a module's bytes. `names` are those of functions by index, imported ones first, `aliases` all that each has, and
+    `sizes` those of their bodies."""
+
+    def __init__(self, module):
+        self.names, self.aliases, self.sizes, self.calls, self.taken, self.reads = {}, {}, {}, {}, {}, {}
+        self.data = []
+        parts = list(sections(module))
+        self._sections = {name: body for name, body in parts}
+        self._read_imports(self._sections.get("2", b"\0"))
+        self._read_exports(self._sections["7"], self._sections.get("8"))
+        self.segments = data_segments(self._sections)
+        self._read_symbols(self._sections["linking"])
+        self._read_bodies(self._sections["10"])
+        self.data.sort(key=lambda symbol: symbol.address)
+        self._addresses = [symbol.address for symbol in self.data]
+        self._read_code_relocations(self._sections["reloc.CODE"])
+        self._read_data_relocations(self._sections["reloc.DATA"])
+        self._add_unreferenced()
+
+    def data_at(self, address):
+        """The number in `data` of the symbol there, or None."""
+        at = bisect.bisect_right(self._addresses, address) - 1
+        while at >= 0 and not address < self.data[at].address + max(1, self.data[at].size):
+            at -= 1
+        return at if at >= 0 else None
+
+    def _placed(self):
+        return (segment for segment in self.segments if segment[0] is not None)
+
+    def text_at(self, address):
+        """The C string there, or None."""
+        for first, start, size in self._placed():
+            if first <= address < first + size:
+                body = self._sections["11"]
+                at = start + address - first
+                end = body.find(b"\0", at, start + size)
+                return body[at:end].decode("utf-8", "replace") if end >= 0 else None
+        return None
+
+    def number_at(self, address, size=4):
+        for first, start, length in self._placed():
+            if first <= address and address + size <= first + length:
+                at = start + address - first
+                return int.from_bytes(self._sections["11"][at:at + size], "little")
+        return None
+
+    def _read_imports(self, body):
+        self.num_imported = 0
+        count, at = read_leb(body, 0)
+        for _ in range(count):
+            for _ in range(2):
+                length, at = read_leb(body, at)
+                at += length
+            kind = body[at]
+            at += 1
+            if kind == 0:
+                _, at = read_leb(body, at)
+                self.num_imported += 1
+            elif kind == 3:
+                at += 2
+            else:
+                at += 1 if kind == 1 else 0
+                flags, at = read_leb(body, at)
+                _, at = read_leb(body, at)
+                if flags & 1:
+                    _, at = read_leb(body, at)
+
+    def _read_exports(self, body, start):
+        """`exported` is what is called from outside: functions by index."""
+        self.exported = {read_leb(start, 0)[0]} if start else set()
+        count, at = read_leb(body, 0)
+        for _ in range(count):
+            length, at = read_leb(body, at)
+            kind = body[at + length]
+            index, at = read_leb(body, at + length + 1)
+            if kind == 0:
+                self.exported.add(index)
+
+
+    def _read_symbols(self, body):
+        self._symbols = []
+        _, at = read_leb(body, 0)
+        while at < len(body):
+            kind = body[at]
+            size, at = read_leb(body, at + 1)
+            if kind == SYMBOL_TABLE:
+                self._read_symbol_table(body, at)
+            at += size
+
+    def _read_symbol_table(self, body, at):
+        count, at = read_leb(body, at)
+        for _ in range(count):
+            kind = body[at]
+            flags, at = read_leb(body, at + 1)
+            name = ""
+            node = None
+            if kind in (SYMBOL_FUNCTION, SYMBOL_GLOBAL, SYMBOL_TAG, SYMBOL_TABLE_KIND):
+                index, at = read_leb(body, at)
+                if not flags & UNDEFINED or flags & EXPLICIT_NAME:
+                    length, at = read_leb(body, at)
+                    name = body[at:at + length].decode()
+                    at += length
+                if kind == SYMBOL_FUNCTION:
+                    node = ("function", index)
+                    self.names.setdefault(index, name)
+                    self.aliases.setdefault(index, set()).add(name)
+            elif kind == SYMBOL_DATA:
+                length, at = read_leb(body, at)
+                name = body[at:at + length].decode()
+                at += length
+                if not flags & UNDEFINED:
+                    segment, at = read_leb(body, at)
+                    offset, at = read_leb(body, at)
+                    size, at = read_leb(body, at)
+                    if not flags & ABSOLUTE and segment < len(self.segments) and self.segments[segment][0] is not None:
+                        address = self.segments[segment][0] + offset
+                        self.data.append(DataSymbol(name, address, size))
+                        node = ("address", address)
+            else:
+                _, at = read_leb(body, at)
+            self._symbols.append(node)
+
+    def _read_bodies(self, body):
+        self._starts = []
+        count, at = read_leb(body, 0)
+        for i in range(count):
+            size, at = read_leb(body, at)
+            index = self.num_imported + i
+            self._starts.append(at)
+            self.sizes[index] = size
+            self.calls[index], self.taken[index], self.reads[index] = set(), set(), set()
+            at += size
+
+    def _relocations(self, body):
+        _, at = read_leb(body, 0)
+        count, at = read_leb(body, at)
+        for _ in range(count):
+            kind = body[at]
+            offset, at = read_leb(body, at + 1)
+            symbol, at = read_leb(body, at)
+            addend = 0
+            if kind in WITH_ADDEND:
+                addend, at = read_signed_leb(body, at)
+            yield kind, offset, symbol, addend
+
+    def _target(self, kind, symbol, addend):
+        if kind != FUNCTION_INDEX and kind not in TABLE_INDEX and kind not in MEMORY_ADDRESS:
+            return None
+        node = self._symbols[symbol]
+        if node is None or node[0] == "function":
+            return node
+        at = self.data_at(node[1] + (addend if addend >= 0 else 0))
+        return None if at is None else ("data", at)
+
+    def _read_code_relocations(self, body):
+        for kind, offset, symbol, addend in self._relocations(body):
+            target = self._target(kind, symbol, addend)
+            if target is None:
+                continue
+            function = self.num_imported + bisect.bisect_right(self._starts, offset) - 1
+            if target[0] == "data":
+                # An address beyond a symbol may be one to count from.
+                self.reads[function] |= {target[1], self.data_at(self._symbols[symbol][1])}
+            elif kind in TABLE_INDEX:
+                self.taken[function].add(target[1])
+            else:
+                self.calls[function].add(target[1])
+
+    def _read_data_relocations(self, body):
+        for kind, offset, symbol, addend in self._relocations(body):
+            target = self._target(kind, symbol, addend)
+            if target is None:
+                continue
+            place = next((address + offset - start for address, start, size in self._placed()
+                          if start <= offset < start + size), None)
+            at = None if place is None else self.data_at(place)
+            if at is not None:
+                if target[0] == "data":
+                    target = ("address", self._symbols[symbol][1] + addend)
+                self.data[at].refs.append((place - self.data[at].address, target))
+
+    def _add_unreferenced(self):
+        # What the linker has kept though nothing refers to it, it calls in code of its own, such as constructors.
+        referenced = {target for symbol in self.data for _, (kind, target) in symbol.refs if kind == "function"}
+        for targets in (*self.calls.values(), *self.taken.values()):
+            referenced |= targets
+        self.exported |= set(self.sizes) - referenced
+
+    # Records of ops.
+
+    def definitions(self, ops):
+        """Of the tables of definitions (OpData), by number, the places in it that refer to something besides the op's
+        name, by op."""
+        found = {}
+        for number, symbol in enumerate(self.data):
+            if symbol.name != DEFINITIONS:
+                continue
+            name = None
+            for offset, (kind, target) in sorted(symbol.refs):
+                if kind == "address" and (text := self.text_at(target)) in ops:
+                    name = text
+                    found.setdefault(number, {})[name] = []
+                elif name:
+                    found[number][name].append(symbol.address + offset)
+        return found
+
+    def target_at(self, number, place):
+        """The address that a place in a symbol refers to."""
+        symbol = self.data[number]
+        return next(target for offset, (_, target) in symbol.refs if symbol.address + offset == place)
+
+    def records(self, ops):
+        """Of each data symbol, by number, its records: KernelEntry, RowEntry, OpRecord and OpDefinition of the sources,
+        which begin with the address of an op's name, one of `ops`, or of several with spaces between."""
+        found = {}
+        for number, symbol in enumerate(self.data):
+            record = None
+            for offset, (kind, target) in sorted(symbol.refs):
+                names = tuple((self.text_at(target) or "").split(" ")) if kind == "address" else ()
+                if names and all(name in ops for name in names):
+                    record = Record(names, symbol.address + offset)
+                    found.setdefault(number, []).append(record)
+                elif record and kind == "function":
+                    record.functions.append((symbol.address + offset, target))
+            kept = [record for record in found.pop(number, []) if record.functions]
+            for record in kept:
+                place = DTYPES_AT.get(record.functions[0][0] - record.address)
+                record.dtypes = self.number_at(record.address + place, 2) if place else None
+            if kept:
+                found[number] = kept
+            elif FAMILIES.search(symbol.name):
+                found[number] = list(self._families(symbol, ops))
+        # The tables have the same families at the same places, and share code that names ops.
+        for same in zip(*(of_table for of_table in found.values() if of_table[0].is_family), strict=True):
+            names = {name for record in same for name in record.ops}
+            for record in same:
+                record.ops = tuple(sorted(names))
+        return found
+
+    def _families(self, table, ops):
+        """A record of each function in a table of families: of the ops that are named by what it alone leads to."""
+        functions = [(table.address + offset, target) for offset, (kind, target) in table.refs if kind == "function"]
+        reached = [self.reached([function], {}, None)[0] for _, function in functions]
+        count = collections.Counter(function for each in reached for function in each)
+        for (place, function), below in zip(functions, reached):
+            own = [each for each in below if count[each] == 1]
+            symbols = self._data_below(number for each in own for number in self.reads.get(each, ()))
+            texts = {self.text_at(address) for number in symbols for address in
+                     (self.data[number].address, *(target for _, (kind, target) in self.data[number].refs
+                                                   if kind == "address"))}
+            names = {name for text in texts if text for name in text.split(" ")}
+            yield Record(tuple(sorted(names & set(ops))), place, [(place, function)], is_family=True)
+
+    def _data_below(self, numbers):
+        """The data that symbols lead to, with them."""
+        seen = set()
+        rest = [number for number in numbers if number is not None]
+        while rest:
+            number = rest.pop()
+            if number not in seen:
+                seen.add(number)
+                at = (self.data_at(target) for _, (kind, target) in self.data[number].refs if kind == "address")
+                rest.extend(each for each in at if each is not None)
+        return seen
+
+    def reached(self, roots, records, is_wanted):
+        """The functions that `roots` lead to, not counting references from records that are not wanted."""
+        seen_functions, seen_data = set(), set()
+        rest = list(roots)
+        while rest:
+            function = rest.pop()
+            if function in seen_functions:
+                continue
+            seen_functions.add(function)
+            rest.extend(self.calls.get(function, ()))
+            rest.extend(self.taken.get(function, ()))
+            symbols = list(self.reads.get(function, ()))
+            while symbols:
+                number = symbols.pop()
+                if number in seen_data:
+                    continue
+                seen_data.add(number)
+                unwanted = {at for record in records.get(number, ()) if not is_wanted(record)
+                            for at, _ in record.functions}
+                for offset, (kind, target) in self.data[number].refs:
+                    if kind == "function":
+                        if self.data[number].address + offset not in unwanted:
+                            rest.append(target)
+                    else:
+                        at = self.data_at(target)
+                        if at is not None:
+                            symbols.append(at)
+        return seen_functions, seen_data
