@@ -45,6 +45,8 @@ describe('habits', () => {
     expect(await gather(x, [1]).array()).to.deep.equal([[4, 5, 6]]);
     expect(concat([x, x]).shape).to.deep.equal([4, 3]);
     expect(await reverse(x).array()).to.deep.equal([[6, 5, 4], [3, 2, 1]]);
+    expect(await reverse(x, 1).array()).to.deep.equal([[3, 2, 1], [6, 5, 4]]);
+    expect(await range(rt, 0, 3).array()).to.deep.equal([0, 1, 2]);
     expect(await transpose(x).array()).to.deep.equal([[1, 4], [2, 5], [3, 6]]);
     expect(await slice(x, [1, 1]).array()).to.deep.equal([[5, 6]]);
     expect(await topK(x).values.array()).to.deep.equal([[3], [6]]);
