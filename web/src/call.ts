@@ -131,7 +131,8 @@ class Call {
   constructor(private readonly op: Op, private readonly entry: Entry, inputs: Inputs, runtime: Runtime | undefined) {
     inputs.forEach((input, i) => this.addInput(input, op.inputs[i], i));
     const found = runtime ?? this.values.find(isTensor)?.runtime;
-    if (found === undefined) {
+    // A program may give an argument in the runtime's place.
+    if (found?.engine === undefined) {
       throw errorIn(op.name, 'InvalidArgument',
         'expected a tensor among the arguments, which says what runtime to use, got none; make one by runtime.tensor(…)');
     }
