@@ -25,11 +25,11 @@ const budgets = {
   'script with one op': 27_300,
   'script with safetensors': 33_000,
   'script with everything': 45_000,
-  'tandem-programs.js': 10_300,
+  'tandem-programs.js': 10_500,
   'tandem-kernels.wasm': 196_000,
-  'tandem-programs.wasm': 163_500,
-  'tandem-webgpu-programs.wasm': 175_000,
-  'tandem-threads-programs.wasm': 175_000,
+  'tandem-programs.wasm': 168_000,
+  'tandem-webgpu-programs.wasm': 179_500,
+  'tandem-threads-programs.wasm': 179_500,
 };
 
 const html = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title>' +
