@@ -77,6 +77,8 @@ test_web() {
   tfjs_specs node_3 --tfjs 3
   tfjs_specs browser --browser
   tfjs_specs browser_webgpu --browser --backend tandem-webgpu
+  tfjs_specs models --models
+  tfjs_specs models_webgpu --models --browser --backend tandem-webgpu
   conformance node cpu
   conformance node_threads cpu --threads 2
   conformance browser cpu --browser

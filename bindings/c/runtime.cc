@@ -15,6 +15,7 @@
 
 #include "objects.h"
 #include "tandem/cpu/cpu_op_handler.h"
+#include "tandem/device_report.h"
 #include "tandem/op_families.h"
 #include "tandem/version.h"
 
@@ -303,6 +304,17 @@ tandem_status* tandem_trace_json(tandem_runtime* runtime, char** json, size_t* s
   *json = nullptr;
   TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
   return GiveText(rt->host().tracer().ToJson(), json, size);
+}
+
+tandem_status* tandem_device_report(tandem_runtime* runtime, const char* device, char** text, size_t* size) {
+  if (text == nullptr) return WrongArgument("expected a place for the text, got null");
+  *text = nullptr;
+  TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
+  const auto handler = FindDevice(*rt, device);
+  if (!handler.ok()) return ToC(handler.status());
+  const tandem::Device* const place = (*handler)->device();
+  if (place == nullptr) return GiveText("", text, size);
+  return GiveText(tandem::ReportText(tandem::FindDeviceReport(rt->core, *place)), text, size);
 }
 
 tandem_status* tandem_op_registry_json(tandem_runtime* runtime, char** json, size_t* size) {

@@ -196,14 +196,19 @@ TANDEM_C_API tandem_status* tandem_runtime_add_device(tandem_runtime* runtime, c
 // The same for a device in a module of any maker: `module` is a name, for the module libtandem_<name> beside the
 // library, or the path of a file. `settings` are the module's own, and may be null: "vulkan" has `device` (text: a
 // device's index or a part of its name), `cache_folder` (text), `memory_limit` and `cache_limit` (bytes), and "cuda"
-// has these and `synchronous` (bool: the device is waited for after each op, for telling which one failed). Calls name
-// the device by the name that the module gives its op handler. Nothing if one of that name is there. TANDEM_NOT_FOUND
-// as above; TANDEM_INVALID_ARGUMENT for settings that the module does not know.
+// has these, `synchronous` (bool: the device is waited for after each op, for telling which one failed) and `graphs`
+// (bool: stretches of commands that come again and again are launched as CUDA graphs). Calls name the device by the
+// name that the module gives its op handler. Nothing if one of that name is there. TANDEM_NOT_FOUND as above;
+// TANDEM_INVALID_ARGUMENT for settings that the module does not know.
 TANDEM_C_API tandem_status* tandem_runtime_load_device(tandem_runtime* runtime, const char* module,
                                                        const tandem_attrs* settings);
+// Which drivers and libraries a device of the runtime uses, their versions and what for, and why others are not used,
+// a line each; no line for a device that has nothing to tell. As tandem_trace_json.
+TANDEM_C_API tandem_status* tandem_device_report(tandem_runtime* runtime, const char* device, char** text,
+                                                 size_t* size);
 // Defines the ops tandem.TvmDso and tandem.TvmDsoDynamic, which call functions of libraries that TVM compiled; nothing
-// if they are there. Whoever may name ops and attributes, such as the author of a program, may then run code of any
-// file. Not in WebAssembly.
+// if they are there. They run on the host and on the CUDA device that the runtime has by now. Whoever may name ops and
+// attributes, such as the author of a program, may then run code of any file. Not in WebAssembly.
 TANDEM_C_API tandem_status* tandem_runtime_add_tvm_ops(tandem_runtime* runtime);
 // Cancels what is pending, waits for what is running and for callbacks, and frees the runtime. Other threads must not
 // be calling functions of it. From within a callback it fails with TANDEM_FAILED_PRECONDITION and does nothing. Null is

@@ -23,7 +23,10 @@ extern "C" {
 tandem_status* tandem_runtime_add_tvm_ops(tandem_runtime* runtime) {
   TANDEM_C_FIND_RUNTIME(rt, runtime, "runtime");
   // CreateCpuOpHandler has made it.
-  return ToC(tandem::tvm::RegisterOps(rt->core, *rt->cpu));
+  TANDEM_C_RETURN_IF_ERROR(tandem::tvm::RegisterOps(rt->core, *rt->cpu));
+  tandem::OpHandler* const cuda = rt->core.FindHandler("cuda");
+  if (cuda == nullptr || cuda->kernel_handler() == nullptr) return nullptr;
+  return ToC(tandem::tvm::RegisterOps(rt->core, *cuda->kernel_handler()));
 }
 
 tandem_status* tandem_tvm_library_load(const char* path, tandem_tvm_library** library) {

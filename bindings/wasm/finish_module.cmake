@@ -3,7 +3,8 @@
 
 # Run after Emscripten has written GLUE for a module with threads: OUTPUT is the same, but has its workers run what the
 # option workerUrl says, since bundlers give the file another name, and has the placeholders of threads_library.js. For
-# browsers its factory also goes by a name, for bundlers that take the exports of a script away.
+# browsers its factory also goes by a name, for bundlers that take the exports of a script away; for Node workers start
+# whatever the options of the process.
 
 function(replace from to)
   string(FIND "${text}" "${from}" place)
@@ -19,6 +20,11 @@ replace("new URL(\"tandem-threads.js\",import.meta.url)" "Module[\"workerUrl\"]"
 replace("return{env:wasmImports," "return{placeholder:tandemPlaceholders,env:wasmImports,")
 # The functions themselves, before Emscripten puts wrappers in the place of some.
 replace("applySignatureConversions(wasmExports);" "applySignatureConversions(tandemExports=wasmExports);")
+if(ENVIRONMENT STREQUAL "node")
+  # Workers take over the options of the process, of which Node refuses those that are of a program given as text.
+  replace("workerData:\"em-pthread\","
+          "workerData:\"em-pthread\",execArgv:process.execArgv.filter(each=>!each.startsWith(\"--input-type\")),")
+endif()
 if(ENVIRONMENT STREQUAL "web")
   replace("export default " "export default globalThis[Symbol.for(\"tandem-rt/threads\")]=")
 endif()

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "defs/op_signature.h"
 #include "program_epilogues.h"
 #include "program_fusion.h"
 #include "program_kernels.h"
@@ -219,7 +220,17 @@ class PlanBuilder {
     return found.status().WithContext(ProgramKernelName(instruction.kernel), step.location);
   }
 
+  // What no call could mend.
+  Status CheckArgumentCount(const ProgramInstruction& instruction, const PlanStep& step) const {
+    const OpDef* const def = plan_.runtime_.registry().Find(instruction.name);
+    if (def == nullptr) return Status();
+    const size_t first = step.kernel == ProgramKernel::kExecuteOpSeq ? 2 : 1;
+    const Status status = OpSignature(*def).CheckArgumentCount(instruction.operands.size() - first);
+    return status.ok() ? status : status.WithContext(instruction.name, step.location);
+  }
+
   Status ResolveOp(const ProgramInstruction& instruction, PlanStep& step) {
+    TANDEM_RETURN_IF_ERROR(CheckArgumentCount(instruction, step));
     CoreRuntime& runtime = plan_.runtime_;
     step.handler = KnownHandler(instruction.operands[0]);
     if (step.handler == nullptr) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tandem/dlpack.h"
+
 namespace tandem::tvm {
 
 namespace {
@@ -49,6 +51,10 @@ std::vector<eager::Tensor> Function::Call(std::span<eager::Operand* const> input
     // Runtime::Create has made it, by CreateCpuOpHandler.
     auto& cpu = static_cast<KernelOpHandler&>(*runtime->core().FindHandler("cpu"));
     wrong = RegisterOps(runtime->core(), cpu);
+    KernelOpHandler* const used = runtime->handler().kernel_handler();
+    if (wrong.ok() && used != nullptr && FindDlpackDevice(runtime->core(), *used->device()) != nullptr) {
+      wrong = RegisterOps(runtime->core(), *used);
+    }
     if (wrong.ok()) wrong = SetOutputs(inputs, outputs, where, attrs);
   }
   if (!wrong.ok()) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/device_report.h"
 #include "tool/command.h"
 #include "tool/devices.h"
 #include "tool/kernels.h"
@@ -23,6 +24,14 @@ std::string Describe(eager::Runtime& runtime, const OpHandler& handler) {
     text += ", " + std::to_string(runtime.host().work_queue().ParallelismLevel()) + " threads";
   } else {
     text += "; the CPU runs the others";
+  }
+  // Its parts, a line each.
+  std::string parts = ReportText(FindDeviceReport(runtime.core(), *handler.device()));
+  if (!parts.empty()) parts.pop_back();
+  for (size_t at = 0; !parts.empty() && at != std::string::npos;) {
+    const size_t end = parts.find('\n', at);
+    text += "\n" + std::string(12, ' ') + parts.substr(at, end - at);
+    at = end == std::string::npos ? end : end + 1;
   }
   return text;
 }

@@ -25,6 +25,7 @@ constexpr DriverResult kInvalidImage = 200;
 constexpr DriverResult kInvalidHandle = 400;
 constexpr DriverResult kNotFound = 500;
 constexpr DriverResult kLaunchFailed = 719;
+constexpr DriverResult kGraphUpdateFailed = 910;
 
 EmulatedCuda* g_emulated = nullptr;
 
@@ -116,6 +117,10 @@ DriverResult EmulatedCuda::Call(const char* name) {
 }
 
 DriverResult EmulatedCuda::Issue(std::function<DriverResult()> command) {
+  if (captured_ != nullptr) {
+    captured_->push_back(std::move(command));
+    return kDriverSuccess;
+  }
   stream_.commands.push_back(std::move(command));
   return kDriverSuccess;
 }
@@ -450,6 +455,14 @@ struct EmulatedCuda::Functions {
       });
     });
   }
+  static DriverResult MemsetD32Async(DevicePointer to, unsigned value, size_t count, StreamHandle) {
+    return With("cuMemsetD32Async", [&](EmulatedCuda& cuda) {
+      return cuda.Issue([=] {
+        for (size_t i = 0; i < count; ++i) std::memcpy(At(to) + 4 * i, &value, sizeof(value));
+        return kDriverSuccess;
+      });
+    });
+  }
   static DriverResult ModuleLoadData(ModuleHandle* module, const void* image) {
     return With("cuModuleLoadData", [&](EmulatedCuda& cuda) {
       auto function = std::make_unique<Function>();
@@ -491,6 +504,53 @@ struct EmulatedCuda::Functions {
       return cuda.Issue(
           [&cuda, &function, copies, arguments, grid, block] { return cuda.Launch(function, arguments, grid, block); });
     });
+  }
+
+  // ---- Graphs: the commands that were captured.
+  static DriverResult StreamBeginCapture(StreamHandle, int) {
+    return With("cuStreamBeginCapture", [](EmulatedCuda& cuda) {
+      cuda.captured_ = std::make_unique<Commands>();
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult StreamEndCapture(StreamHandle, GraphHandle* graph) {
+    const std::lock_guard lock(g_emulated->mutex_);
+    const std::unique_ptr<Commands> ended = std::move(g_emulated->captured_);
+    return With("cuStreamEndCapture", [&](EmulatedCuda& cuda) {
+      *graph = new Commands(*ended);
+      ++cuda.num_graphs;
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult GraphInstantiate(GraphExecHandle* exec, GraphHandle graph, unsigned long long) {
+    return With("cuGraphInstantiate", [&](EmulatedCuda& cuda) {
+      *exec = new Commands(*static_cast<Commands*>(graph));
+      ++cuda.num_graphs;
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult GraphExecUpdate(GraphExecHandle exec, GraphHandle graph, GraphUpdateInfo*) {
+    return With("cuGraphExecUpdate", [&](EmulatedCuda& cuda) {
+      auto& to = *static_cast<Commands*>(exec);
+      const auto& from = *static_cast<Commands*>(graph);
+      if (!cuda.updates_graphs || to.size() != from.size()) return kGraphUpdateFailed;
+      to = from;
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult GraphLaunch(GraphExecHandle exec, StreamHandle) {
+    return With("cuGraphLaunch", [&](EmulatedCuda& cuda) {
+      for (const auto& command : *static_cast<Commands*>(exec)) cuda.Issue(command);
+      return kDriverSuccess;
+    });
+  }
+  static DriverResult GraphDestroy(void* graph) {
+    {
+      const std::lock_guard lock(g_emulated->mutex_);
+      delete static_cast<Commands*>(graph);
+      --g_emulated->num_graphs;
+    }
+    return With("cuGraphDestroy", [](EmulatedCuda&) { return kDriverSuccess; });
   }
 
   // ---- NVRTC.
@@ -577,11 +637,18 @@ DriverFunctions EmulatedCuda::driver() const {
   d.MemcpyHtoDAsync = &F::MemcpyHtoDAsync;
   d.MemcpyDtoHAsync = &F::MemcpyDtoHAsync;
   d.MemcpyDtoDAsync = &F::MemcpyDtoDAsync;
+  d.MemsetD32Async = &F::MemsetD32Async;
   d.ModuleLoadData = &F::ModuleLoadData;
   d.ModuleUnload = &F::ModuleUnload;
   d.ModuleGetFunction = &F::ModuleGetFunction;
   d.LaunchKernel = &F::LaunchKernel;
   return d;
+}
+
+GraphFunctions EmulatedCuda::graphs() const {
+  using F = Functions;
+  return {&F::StreamBeginCapture, &F::StreamEndCapture, &F::GraphInstantiate, &F::GraphExecUpdate,
+          &F::GraphLaunch,        &F::GraphDestroy,     &F::GraphDestroy};
 }
 
 NvrtcFunctions EmulatedCuda::nvrtc() const {

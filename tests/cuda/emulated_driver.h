@@ -46,6 +46,7 @@ class EmulatedCuda {
 
   DriverFunctions driver() const;
   NvrtcFunctions nvrtc() const;
+  GraphFunctions graphs() const;
 
   // What a library puts into the stream of the one that is there; fake_cublaslt.cc takes it.
   static void IssueForLibrary(void (*run)(void* argument), void* argument);
@@ -90,6 +91,8 @@ class EmulatedCuda {
   uint64_t bytes_held = 0;  // by the pool: freed, and not given back
   std::map<std::string, int> calls;
   int num_modules = 0;  // loaded now
+  int num_graphs = 0;   // and executable forms of them, that are not destroyed
+  bool updates_graphs = true;
   std::vector<std::string> compiled;
 
  private:
@@ -118,6 +121,7 @@ class EmulatedCuda {
   };
 
   DriverResult Call(const char* name);
+  using Commands = std::vector<std::function<DriverResult()>>;
   DriverResult Issue(std::function<DriverResult()> command);
   // Executes commands up to a number.
   DriverResult RunUpTo(Stream& stream, uint64_t command);
@@ -133,6 +137,7 @@ class EmulatedCuda {
   std::recursive_mutex mutex_;
   std::map<ModuleHandle, std::unique_ptr<Function>> modules_;  // what is not unloaded goes with the context
   Stream stream_;
+  std::unique_ptr<Commands> captured_;            // null: commands are issued
   Stream default_stream_;                         // of handle 1
   std::vector<std::unique_ptr<Stream>> streams_;  // of others
   int64_t time_ = 0;                              // of the device: each command takes a microsecond

@@ -37,7 +37,10 @@ std::vector<uint8_t> CodeOf(std::string_view op, DType dtype) {
 TEST(ElementCodeTest, PR5_ExpressionsBecomeInstructions) {
   EXPECT_EQ(CodeOf("tf.AddV2", DType::kF32), (std::vector<uint8_t>{0, 1, 0xe4}));
   EXPECT_EQ(CodeOf("tf.Sub", DType::kU32), (std::vector<uint8_t>{0, 1, 0xb1}));
-  EXPECT_EQ(CodeOf("tf.Neg", DType::kF32), (std::vector<uint8_t>{0, 0xe1}));
+  const std::vector<uint8_t> negated = CodeOf("tf.Neg", DType::kF32);
+  ASSERT_EQ(negated.size(), 3u);
+  EXPECT_EQ(cpu::ElementConstant(negated[1]), 0x80000000u);
+  EXPECT_EQ(negated[2], 0x51) << "bits of one or the other";
   EXPECT_EQ(CodeOf("tf.SquaredDifference", DType::kF32), (std::vector<uint8_t>{0, 1, 0xe5, 0, 1, 0xe5, 0xe6}));
   EXPECT_EQ(CodeOf("tf.Less", DType::kU32), (std::vector<uint8_t>{0, 1, 0x3a, 0xa1}));
   EXPECT_EQ(CodeOf("tf.LogicalAnd", DType::kInvalid), (std::vector<uint8_t>{0, 1, 0x4e}));
@@ -72,27 +75,36 @@ TEST(ElementCodeTest, PR5_WhatVectorsHaveInstructionsForHasCode) {
 TEST(ElementCodeTest, PR5_AModuleByItsBytes) {
   const std::array<ElementLoop::Input, 1> inputs = {};
   std::array<ElementLoop::Step, 1> steps;
-  steps[0] = {.code = FindElementCode("tf.Neg", DType::kF32), .operands = {0}, .is_stored = true};
+  steps[0] = {.code = FindElementCode("tf.Sqrt", DType::kF32), .operands = {0}, .is_stored = true};
   GrowingArray<uint8_t> code;
   ASSERT_TRUE(cpu::EncodeElementLoop({inputs, steps}, false, code));
   // Up to the loop, by the text form of WebAssembly.
+  // clang-format off
   const std::vector<uint8_t> expected = {
-      0,    'a',  's',  'm',  1,    0,    0,    0,           // (module
-      1,    6,    1,    0x60, 2,    0x7f, 0x7f, 0,           // (type (func (param i32 i32)))
-      2,    8,    1,    1,    'm',  1,    'm',  2,    0, 0,  // (import "m" "m" (memory 0))
-      3,    2,    1,    0,                                   // (func (type 0))
-      7,    5,    1,    1,    'f',  0,    0,                 // (export "f" (func 0))
-      10,   0xdb, 1,    1,    0xd8, 1,                       // its code
-      2,    2,    0x7f, 2,    0x7b,                          // (local i32 i32 v128 v128)
-      0x20, 0,    0x28, 0,    0,    0x21, 2,                 // local.get 0, i32.load, local.set 2
-      0x20, 0,    0x28, 0,    4,    0x21, 3,                 // local.get 0, i32.load offset=4, local.set 3
-      0x02, 0x40, 0x20, 1,    0x41, 16,   0x49, 0x0d, 0, 0x03,
-      0x40,                                         // block, local.get 1, i32.const 16, i32.lt_u, br_if 0, loop
-      0x20, 2,    0xfd, 0,    0,    0,    0x21, 4,  // local.get 2, v128.load, local.set 4
-      0x20, 4,    0xfd, 0xe1, 1,    0x21, 5,        // local.get 4, f32x4.neg, local.set 5
-      0x20, 3,    0x20, 5,    0xfd, 0x0b, 0,    0,  // local.get 3, local.get 5, v128.store
-      0x20, 2,    0xfd, 0,    0,    16,   0x21, 4,  // the next vector
+      0, 'a', 's', 'm', 1, 0, 0, 0,             // (module
+      1, 6, 1, 0x60, 2, 0x7f, 0x7f, 0,          // (type (func (param i32 i32)))
+      2, 8, 1, 1, 'm', 1, 'm', 2, 0, 0,         // (import "m" "m" (memory 0))
+      3, 2, 1, 0,                               // (func (type 0))
+      7, 5, 1, 1, 'f', 0, 0,                    // (export "f" (func 0))
+      10, 0xdb, 1, 1, 0xd8, 1,                  // its code
+      2, 2, 0x7f, 8, 0x7b,                      // (local i32 i32 v128 v128 v128 v128 v128 v128 v128 v128)
+      0x20, 0, 0x28, 0, 0, 0x21, 2,             // local.get 0, i32.load, local.set 2
+      0x20, 0, 0x28, 0, 4, 0x21, 3,             // local.get 0, i32.load offset=4, local.set 3
+      0x02, 0x40,                               // block
+      0x20, 1, 0x41, 16, 0x49, 0x0d, 0,         // local.get 1, i32.const 16, i32.lt_u, br_if 0
+      0x03, 0x40,                               // loop
+      0x20, 2, 0xfd, 0, 0, 0, 0x21, 4,          // local.get 2, v128.load, local.set 4
+      0x20, 2, 0xfd, 0, 0, 16, 0x21, 5,         // the other vectors
+      0x20, 2, 0xfd, 0, 0, 32, 0x21, 6,
+      0x20, 2, 0xfd, 0, 0, 48, 0x21, 7,
+      0x20, 4, 0xfd, 0xe3, 1, 0x21, 8,          // local.get 4, f32x4.sqrt, local.set 8
+      0x20, 5, 0xfd, 0xe3, 1, 0x21, 9,
+      0x20, 6, 0xfd, 0xe3, 1, 0x21, 10,
+      0x20, 7, 0xfd, 0xe3, 1, 0x21, 11,
+      0x20, 3, 0x20, 8, 0xfd, 0x0b, 0, 0,       // local.get 3, local.get 8, v128.store
+      0x20, 3, 0x20, 9, 0xfd, 0x0b, 0, 16,
   };
+  // clang-format on
   ASSERT_GT(code.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(code[i], expected[i]) << "byte " << i;
   EXPECT_EQ(code.back(), 0x0b);

@@ -200,6 +200,23 @@ TEST_F(ProgramRunnerTest, PR3_NothingRunsOfAProgramWithAnUnknownOp) {
   EXPECT_EQ(printed(), "");
 }
 
+TEST_F(ProgramRunnerTest, PR3_NothingRunsOfAProgramWithAWrongNumberOfArguments) {
+  EXPECT_EQ(MakeError(R"(func @main(%x: !corert.tensorhandle) -> !corert.tensorhandle {
+  %cpu = corert.get_op_handler("cpu")
+  %ch0 = tfrt.new.chain
+  %ch1 = corert.print_tensorhandle(%x, %ch0)
+  %y = corert.executeop(%cpu) "tf.MatMul"(%x)
+  tfrt.return %y : !corert.tensorhandle
+})"),
+            "InvalidArgument: [tf.MatMul] expected 2 arguments, got 1 (test.mlir:5:8)");
+  EXPECT_EQ(MakeError(R"(func @main(%x: !corert.tensorhandle, %c: !tfrt.chain) -> !corert.tensorhandle {
+  %cpu = corert.get_op_handler("cpu")
+  %c1, %y = corert.executeop.seq(%cpu, %c) "tf.Neg"(%x, %x)
+  tfrt.return %y : !corert.tensorhandle
+})"),
+            "InvalidArgument: [tf.Neg] expected 1 argument, got 2 (test.mlir:3:13)");
+}
+
 TEST_F(ProgramRunnerTest, PR3_AnUnknownOpHandlerListsTheNames) {
   EXPECT_EQ(MakeError("func @main() {\n  %h = corert.get_op_handler(\"gpu\")\n  tfrt.return\n}"),
             "NotFound: [corert.get_op_handler] expected the name of an op handler, one of cpu, null, got gpu "

@@ -34,9 +34,12 @@ SHAPE = "readonly number[]"
 DEFAULTS = {
     ("argMax", "dimension"): "0", ("argMin", "dimension"): "0", ("concat", "axis"): "0", ("cumprod", "axis"): "0",
     ("cumsum", "axis"): "0", ("expandDims", "dim"): "0", ("gather", "axis"): "0", ("oneHot", "onValue"): "1",
-    ("oneHot", "offValue"): "0", ("padV2", "constantValues"): "0", ("reverse", "axis"): "allAxes(tensor)",
+    ("oneHot", "offValue"): "0", ("padV2", "constantValues"): "0", ("range", "delta"): "1",
+    ("reverse", "axis"): "allAxes(tensor)",
     ("slice", "size"): "restOf(begin)", ("topK", "k"): "1", ("transpose", "perm"): "allAxes(x).reverse()",
 }
+# Lists in whose place one number may be given, as in TensorFlow.js.
+LISTS = {("reverse", "axis")}
 # Attributes of ops with windows, which take short forms.
 WINDOW_TYPES = {"ksize": "WindowSizes", "strides": "WindowSizes", "dilations": "WindowSizes", "padding": "Padding"}
 # What neither functions nor parameters can be called: words of the language in strict mode, and what the file uses.
@@ -192,6 +195,11 @@ class TypeScriptFunction:
             return f"allAxes({self.names[0]})"
         return DEFAULTS.get((self.name, camel(arg["name"])))
 
+    def given(self):
+        """The arguments as the op gets them."""
+        return [f"typeof {name} === 'number' ? [{name}] : {name}" if (self.name, name) in LISTS else name
+                for name in self.names]
+
     def generic(self):
         """The type attribute that is the dtype of the result and that an argument tells; None if none does."""
         if not self.op.gives_one or self.op.gives_list:
@@ -272,9 +280,9 @@ class TypeScriptFunction:
         options = self.options_argument()
         fixed = not any(is_variadic(i) for i in self.op.inputs)
         if self.op.gives_one and fixed and not self.takes_runtime and 1 <= len(self.names) <= 3:
-            arguments = [self.made, self.name] + self.names + ([options] if options else [])
+            arguments = [self.made, self.name] + self.given() + ([options] if options else [])
             return [f"return call{len(self.names)}({', '.join(arguments)});"]
-        inputs = "[" + ", ".join(self.names) + "]"
+        inputs = "[" + ", ".join(self.given()) + "]"
         count = self.count_of_results()
         tail = [options or "undefined", count, "runtime" if self.takes_runtime else "undefined"]
         while tail[-1:] == ["undefined"] or (len(tail) == 2 and tail[-1] == "1"):

@@ -11,7 +11,7 @@ import type { Context } from './context.js';
 import { createScalar, createTensor } from './create.js';
 import type { DType, TypedArray } from './dtypes.js';
 import type { Engine, Handle } from './engine.js';
-import { errorIn, failure, locationOf, TandemError } from './errors.js';
+import { errorIn, failure, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import type { TensorLike } from './nested.js';
 import type { InputSpec, Op } from './op.js';
@@ -131,7 +131,8 @@ class Call {
   constructor(private readonly op: Op, private readonly entry: Entry, inputs: Inputs, runtime: Runtime | undefined) {
     inputs.forEach((input, i) => this.addInput(input, op.inputs[i], i));
     const found = runtime ?? this.values.find(isTensor)?.runtime;
-    if (found === undefined) {
+    // A program may give an argument in the runtime's place.
+    if (found?.engine === undefined) {
       throw errorIn(op.name, 'InvalidArgument',
         'expected a tensor among the arguments, which says what runtime to use, got none; make one by runtime.tensor(…)');
     }
@@ -183,7 +184,7 @@ class Call {
         attrs: known ?? attrs,
         chain: numResults === 0 ? runtime.chain() : 0,
         request: requestOf(engine, this.inherited),
-        location: engine.tracksLocations ? engine.location(locationOf(entry)) : 0,
+        location: engine.tracksLocations ? engine.location(engine.callerOf(entry)) : 0,
       }, entry);
       return results.map((result) => newTensor(runtime, engine, result, this.inherited));
     } finally {
@@ -245,7 +246,7 @@ class Call {
     const widest = createTensor(engine, value as TensorLike, WIDEST[typeof firstOf(value)], undefined, context);
     let pointer: Handle;
     try {
-      const location = engine.tracksLocations ? engine.location(locationOf(entry)) : 0;
+      const location = engine.tracksLocations ? engine.location(engine.callerOf(entry)) : 0;
       const input = op.inputs.indexOf(this.specs[index]!);
       const request = requestOf(engine, this.inherited);
       // The program's code may have disposed of it when its values were read.

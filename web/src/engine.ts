@@ -4,7 +4,7 @@
 // Engine: what computes, as tensors, calls and events see it; wasm/ is one. And what every engine does alike: it finds
 // out what is garbage, looks ops up once, and ends.
 
-import { attribute, TandemError } from './errors.js';
+import { attribute, locationOf, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import type { DType, TypedArray } from './dtypes.js';
 import { Events } from './events.js';
@@ -129,6 +129,8 @@ export abstract class Engine {
   readonly events: Events;
   /** Whether calls note where in the user's program they are. */
   readonly tracksLocations: boolean;
+  /** Where the program called, "file:line:column"; empty if that is not known. */
+  callerOf: (entry: Entry) => string = locationOf;
   /** Whether calls may go the short way. */
   readonly isPlain: boolean;
   /** Whether threads of its own compute. */

@@ -69,13 +69,6 @@ export class Events implements EventSink {
     }
   };
 
-  /** Computes for a moment, without the event loop, what is queued; nothing where workers do that. */
-  computeSlice(): void {
-    if (this.engine.hasWorkers) return;
-    this.engine.runTasks(SLICE_MS);
-    this.take();
-  }
-
   /** Takes the events that have come, and tells who waits for them. */
   take(): void {
     this.engine.takeEvents(this);

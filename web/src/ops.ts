@@ -3124,7 +3124,7 @@ const rangeOp = /* @__PURE__ */ defineOp('tf.Range', 'start:Tidx! limit:Tidx! de
  * @param limit One number: not below `start` if delta is positive, not above it if delta is negative.
  * @param delta One number, not 0.
  */
-export function range(runtime: Runtime, start: TensorInput, limit: TensorInput, delta: TensorInput): Tensor {
+export function range(runtime: Runtime, start: TensorInput, limit: TensorInput, delta: TensorInput = 1): Tensor {
   return callMany(rangeOp, range, [start, limit, delta], undefined, 1, runtime)[0]!;
 }
 
@@ -3377,7 +3377,7 @@ const reverseOp = /* @__PURE__ */ defineOp('tf.ReverseV2', 'tensor:T axis:Tidx!'
 export function reverse<D extends DType = DType>(
   tensor: TensorInput<D>, axis: TensorInput = allAxes(tensor),
 ): Tensor<D> {
-  return call2(reverseOp, reverse, tensor, axis);
+  return call2(reverseOp, reverse, tensor, typeof axis === 'number' ? [axis] : axis);
 }
 
 const rightShiftOp = /* @__PURE__ */ defineOp('tf.RightShift', 'x:T=i32 y:T=i32');

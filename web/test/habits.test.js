@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'mocha';
 
 import {
   argMax, avgPool, concat, conv2d, cumsum, div, expandDims, eye, gather, max, maxPool, mean, moments, norm, oneHot,
-  reverse, slice, stack, sum, Tensor, topK, transpose, unstack, where,
+  range, reverse, slice, stack, sum, Tensor, topK, transpose, unstack, where,
 } from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
 import { checkError, rejectionOf } from './errors.js';
@@ -45,6 +45,8 @@ describe('habits', () => {
     expect(await gather(x, [1]).array()).to.deep.equal([[4, 5, 6]]);
     expect(concat([x, x]).shape).to.deep.equal([4, 3]);
     expect(await reverse(x).array()).to.deep.equal([[6, 5, 4], [3, 2, 1]]);
+    expect(await reverse(x, 1).array()).to.deep.equal([[3, 2, 1], [6, 5, 4]]);
+    expect(await range(rt, 0, 3).array()).to.deep.equal([0, 1, 2]);
     expect(await transpose(x).array()).to.deep.equal([[1, 4], [2, 5], [3, 6]]);
     expect(await slice(x, [1, 1]).array()).to.deep.equal([[5, 6]]);
     expect(await topK(x).values.array()).to.deep.equal([[3], [6]]);
@@ -116,6 +118,7 @@ describe('habits', () => {
     checkError(thrownBy(() => rt.tensor([1, 2], [2, 1], 'i32')), 'InvalidArgument', /\{ shape, dtype \}, got a third argument/);
     checkError(thrownBy(() => concat(x, x)), 'InvalidArgument', /got a Tensor$/);
     expect(Tensor.name).to.equal('Tensor');
+    checkError(thrownBy(() => range(0, 3)), 'InvalidArgument', /^\[tf\.Range\] expected a tensor .* which says what runtime to use/);
   });
 
   it('attributes in the wrong place suggest the object that has them', () => {

@@ -127,7 +127,8 @@ StatusOr<uint64_t> CudaDlpack::Share(const Tensor& tensor, int64_t stream) {
     return InvalidArgument("expected elements that have the size on ", device_.name(), " that DLPack gives them, got ",
                            tensor.metadata(), ", which has 4 bytes there; cast it to u8");
   }
-  device_.stream().IssueLate();
+  // What was put off comes before what others issue.
+  device_.stream().Flush();
   TANDEM_RETURN_IF_ERROR(device_.CheckUsable(buffer));
   if (stream != kDlpackNoStream) TANDEM_RETURN_IF_ERROR(queue_.LetStreamWait(HandleOf(stream)));
   return buffer.id() + buffer.offset();

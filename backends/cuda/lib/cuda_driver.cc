@@ -13,10 +13,34 @@
 
 namespace tandem::cuda {
 
-StatusOr<DriverFunctions> OpenDriver() {
+namespace {
+
+StatusOr<SharedLibrary> OpenLibrary() {
   const char* const named = std::getenv("TANDEM_CUDA_DRIVER");
   const std::vector<std::string> files = {named != nullptr && *named != 0 ? named : "libcuda.so.1"};
-  TANDEM_ASSIGN_OR_RETURN(const SharedLibrary library, SharedLibrary::Open("a CUDA driver", files));
+  return SharedLibrary::Open("a CUDA driver", files);
+}
+
+}  // namespace
+
+GraphFunctions OpenGraphFunctions() {
+  GraphFunctions graphs = {};
+  const StatusOr<SharedLibrary> library = OpenLibrary();
+  if (!library.ok()) return graphs;
+  const Status found = SharedLibrary::Finder(*library)
+                           .Find("cuStreamBeginCapture_v2", graphs.StreamBeginCapture)
+                           .Find("cuStreamEndCapture", graphs.StreamEndCapture)
+                           .Find("cuGraphInstantiateWithFlags", graphs.GraphInstantiate)
+                           .Find("cuGraphExecUpdate_v2", graphs.GraphExecUpdate)
+                           .Find("cuGraphLaunch", graphs.GraphLaunch)
+                           .Find("cuGraphExecDestroy", graphs.GraphExecDestroy)
+                           .Find("cuGraphDestroy", graphs.GraphDestroy)
+                           .Finish();
+  return found.ok() ? graphs : GraphFunctions{};
+}
+
+StatusOr<DriverFunctions> OpenDriver() {
+  TANDEM_ASSIGN_OR_RETURN(const SharedLibrary library, OpenLibrary());
   DriverFunctions driver;
   // The first ones are in any driver, and tell how old it is.
   TANDEM_RETURN_IF_ERROR(SharedLibrary::Finder(library)
@@ -62,6 +86,7 @@ StatusOr<DriverFunctions> OpenDriver() {
                              .Find("cuMemcpyHtoDAsync_v2", driver.MemcpyHtoDAsync)
                              .Find("cuMemcpyDtoHAsync_v2", driver.MemcpyDtoHAsync)
                              .Find("cuMemcpyDtoDAsync_v2", driver.MemcpyDtoDAsync)
+                             .Find("cuMemsetD32Async", driver.MemsetD32Async)
                              .Find("cuModuleLoadData", driver.ModuleLoadData)
                              .Find("cuModuleUnload", driver.ModuleUnload)
                              .Find("cuModuleGetFunction", driver.ModuleGetFunction)

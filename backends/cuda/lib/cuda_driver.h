@@ -25,6 +25,14 @@ using EventHandle = void*;
 using ModuleHandle = void*;
 using FunctionHandle = void*;
 using PoolHandle = void*;
+using GraphHandle = void*;
+using GraphExecHandle = void*;
+
+struct GraphUpdateInfo {
+  int result;
+  void* error_node;
+  void* error_from_node;
+};
 
 struct PoolLocation {
   int type;  // kPoolOnDevice
@@ -79,12 +87,28 @@ struct DriverFunctions {
   DriverResult (*MemcpyHtoDAsync)(DevicePointer to, const void* from, size_t bytes, StreamHandle stream);
   DriverResult (*MemcpyDtoHAsync)(void* to, DevicePointer from, size_t bytes, StreamHandle stream);
   DriverResult (*MemcpyDtoDAsync)(DevicePointer to, DevicePointer from, size_t bytes, StreamHandle stream);
+  DriverResult (*MemsetD32Async)(DevicePointer to, unsigned value, size_t count, StreamHandle stream);
   DriverResult (*ModuleLoadData)(ModuleHandle* module, const void* image);
   DriverResult (*ModuleUnload)(ModuleHandle module);
   DriverResult (*ModuleGetFunction)(FunctionHandle* function, ModuleHandle module, const char* name);
   DriverResult (*LaunchKernel)(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                StreamHandle stream, void** parameters, void** extra);
+};
+
+inline constexpr int kCaptureRelaxed = 2;
+
+// Of drivers of CUDA 12.0 and later; null in older ones.
+struct GraphFunctions {
+  bool AreThere() const { return GraphExecUpdate != nullptr && GraphInstantiate != nullptr; }
+
+  DriverResult (*StreamBeginCapture)(StreamHandle stream, int mode);
+  DriverResult (*StreamEndCapture)(StreamHandle stream, GraphHandle* graph);
+  DriverResult (*GraphInstantiate)(GraphExecHandle* exec, GraphHandle graph, unsigned long long flags);
+  DriverResult (*GraphExecUpdate)(GraphExecHandle exec, GraphHandle graph, GraphUpdateInfo* info);
+  DriverResult (*GraphLaunch)(GraphExecHandle exec, StreamHandle stream);
+  DriverResult (*GraphExecDestroy)(GraphExecHandle exec);
+  DriverResult (*GraphDestroy)(GraphHandle graph);
 };
 
 // Results that are told apart.
@@ -113,6 +137,8 @@ inline constexpr int kOldestDriver = 11020;
 // The driver's functions. NotFound if there is no libcuda.so.1, or only the toolkit's stub of it; FailedPrecondition,
 // naming what it lacks, if it is too old. TANDEM_CUDA_DRIVER in the environment names another file.
 StatusOr<DriverFunctions> OpenDriver();
+// Of the same file, which has been opened.
+GraphFunctions OpenGraphFunctions();
 
 // Ok, ResourceExhausted for lack of memory, else Internal: `call` and the driver's own words.
 Status DriverStatus(const DriverFunctions& driver, DriverResult result, std::string_view call);

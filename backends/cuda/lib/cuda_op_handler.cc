@@ -26,13 +26,14 @@ StatusOr<std::unique_ptr<CudaQueue>> MakeQueue(const CudaOptions& options, HostC
   TANDEM_ASSIGN_OR_RETURN(const DriverFunctions driver, OpenDriver());
   TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::Create(driver, options.device));
   TANDEM_ASSIGN_OR_RETURN(Nvrtc nvrtc, Nvrtc::Open());
-  const StatusOr<CublasltFunctions> cublaslt = OpenCublaslt();
   CudaQueueOptions queue_options;
-  if (cublaslt.ok()) queue_options.cublaslt = *cublaslt;
+  queue_options.cublaslt = OpenCublaslt();
+  queue_options.cudnn = OpenCudnn();
   queue_options.uses_tf32 = options.uses_tf32.value_or(IsSet("TANDEM_CUDA_TF32"));
   queue_options.cache_folder = options.cache_folder;
   queue_options.synchronous = options.synchronous.value_or(IsSet("TANDEM_CUDA_SYNCHRONOUS"));
   queue_options.pool_bytes = options.memory.cache_limit;
+  if (options.graphs.value_or(IsSet("TANDEM_CUDA_GRAPHS"))) queue_options.graphs = OpenGraphFunctions();
   queue_options.host = host;
   return CudaQueue::Create(std::move(device), std::move(nvrtc), queue_options);
 }
@@ -47,6 +48,7 @@ StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateCudaQueue(const CudaOptions
 StatusOr<shader::ShaderOpHandler*> AddCudaOpHandler(CoreRuntime& runtime, std::unique_ptr<CudaQueue> queue,
                                                     const CudaOptions& options) {
   CudaQueue& ours = *queue;
+  DeviceReport report = queue->report();
   shader::ShaderOpHandlerOptions handler;
   handler.name = "cuda";
   handler.memory = options.memory;
@@ -54,7 +56,8 @@ StatusOr<shader::ShaderOpHandler*> AddCudaOpHandler(CoreRuntime& runtime, std::u
   TANDEM_ASSIGN_OR_RETURN(shader::ShaderOpHandler* const made,
                           shader::CreateShaderOpHandler(runtime, std::move(queue), handler));
   TANDEM_RETURN_IF_ERROR(made->TakeUserShaders());
-  const bool is_told = AddDlpackDevice(runtime, std::make_shared<CudaDlpack>(made->gpu(), ours));
+  const bool is_told = AddDlpackDevice(runtime, std::make_shared<CudaDlpack>(made->gpu(), ours)) &&
+                       AddDeviceReport(runtime, made->gpu(), std::move(report));
   return is_told ? StatusOr<shader::ShaderOpHandler*>(made) : Status::OutOfMemory();
 }
 

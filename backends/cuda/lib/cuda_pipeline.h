@@ -59,6 +59,7 @@ class CudaPipelineMaker {
   CudaPipelineMaker(const CudaDevice& device, Nvrtc nvrtc, std::string cache_folder, CudaPipeline::Release release);
 
   AsyncValueRef<RcRef<shader::Pipeline>> Make(shader::ShaderText text) { return threads_.Make(std::move(text)); }
+  std::string compiler_version() const { return nvrtc_.version(); }
   // See PipelineThreads.
   void Stop() { threads_.Stop(); }
 

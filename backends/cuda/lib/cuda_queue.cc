@@ -58,6 +58,8 @@ StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::Create(std::unique_ptr<CudaDevic
 }
 
 Status CudaQueue::Begin() {
+  report_.push_back({"device", device_->description(), "", ""});
+  report_.push_back({"NVRTC", pipelines_.compiler_version(), "compiles all other ops' kernels", ""});
   TANDEM_RETURN_IF_ERROR(device_->Check(device_->Enter(), "cuCtxSetCurrent"));
   TANDEM_RETURN_IF_ERROR(device_->Check(driver_.StreamCreate(&stream_, kStreamNonBlocking), "cuStreamCreate"));
   PoolProperties properties = {};
@@ -69,13 +71,51 @@ Status CudaQueue::Begin() {
                                         "cuMemPoolSetAttribute"));
   TANDEM_RETURN_IF_ERROR(device_->Check(driver_.EventCreate(&order_event_, kEventDisableTiming), "cuEventCreate"));
   staging_.reset(new (std::nothrow) CudaStaging(driver_, stream_));
+  if (options_.graphs.AreThere() && !options_.synchronous) {
+    graphs_.reset(new (std::nothrow) CudaGraphs(driver_, options_.graphs, stream_));
+    if (graphs_ == nullptr) return Status::OutOfMemory();
+    report_.push_back({"CUDA graphs", "", "stretches of commands that come again", ""});
+  }
   if (staging_ == nullptr || !thread_.Start([this] { Watch(); })) return Status::OutOfMemory();
-  if (!options_.cublaslt) return Status();
-  // A library that does not begin is as one that is not there.
-  const Status opened = OpenProducts();
-  description_ += opened.ok() ? " with cuBLASLt " + CublasltVersion(*options_.cublaslt)
-                              : " without cuBLASLt: " + std::string(opened.message());
+  OpenLibraries();
   return Status();
+}
+
+void CudaQueue::OpenLibraries() {
+  const char* const rounding = options_.uses_tf32 ? " (f32 by TF32)" : "";
+  const auto add = [&](const char* name, bool is_there, const Status& opened, const std::string& version,
+                       const char* use) {
+    if (!opened.ok()) {
+      const std::string why(opened.message());
+      if (is_there) description_ += std::string(" without ") + name + ": " + why;
+      return report_.push_back({name, "", "its ops are kernels'", why});
+    }
+    description_ += std::string(" with ") + name + " " + version;
+    report_.push_back({name, version, std::string(use) + rounding, ""});
+  };
+  // A library that does not begin is as one that is not there.
+  const Status products = options_.cublaslt.ok() ? OpenProducts() : options_.cublaslt.status();
+  add("cuBLASLt", options_.cublaslt.ok(), products, products.ok() ? CublasltVersion(*options_.cublaslt) : "",
+      "tf.MatMul, tf.BatchMatMulV2, tf._FusedMatMul, tf.Einsum of f32, f16, bf16, f64 and c64");
+  const Status dnn = options_.cudnn.ok() ? OpenDnn() : options_.cudnn.status();
+  add("cuDNN", options_.cudnn.ok(), dnn, dnn.ok() ? CudnnVersion(*options_.cudnn) : "",
+      "tf.Conv2D, tf.DepthwiseConv2dNative and their gradients, tf._FusedConv2D with bias and ReLU, tf.MaxPool, "
+      "tf.AvgPool and tf.FusedBatchNormV3 of f32, f16, bf16 and f64, but for more padding behind than before");
+}
+
+Status CudaQueue::OpenDnn() {
+  const auto grow = [this](size_t bytes, DevicePointer& memory) { return GrowDnnWorkspaceLocked(bytes, memory); };
+  TANDEM_ASSIGN_OR_RETURN(dnn_, CudaDnn::Create(*options_.cudnn, driver_, stream_, grow, options_.uses_tf32));
+  return Status();
+}
+
+// Commands use it one after another, and what they used before in the order of the stream.
+bool CudaQueue::GrowDnnWorkspaceLocked(size_t bytes, DevicePointer& memory) {
+  DevicePointer grown = 0;
+  if (!AllocateLocked(bytes, grown).ok()) return false;
+  if (memory != 0) driver_.MemFreeAsync(memory, stream_);
+  memory = grown;
+  return true;
 }
 
 Status CudaQueue::OpenProducts() {
@@ -101,6 +141,7 @@ CudaQueue::~CudaQueue() {
     life_->queue = nullptr;
   }
   pipelines_.Stop();
+  SubmitLate();
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -110,8 +151,15 @@ CudaQueue::~CudaQueue() {
   // What fails now fails because the context is lost, and its objects with it.
   device_->Enter();
   if (stream_ != nullptr) driver_.StreamSynchronize(stream_);
+  graphs_.reset();
   if (open_ != nullptr) staging_->Give(std::move(open_));
   staging_.reset();
+  if (dnn_ != nullptr) {
+    const DevicePointer workspace = dnn_->workspace();
+    dnn_.reset();
+    if (workspace != 0) driver_.MemFreeAsync(workspace, stream_);
+    driver_.StreamSynchronize(stream_);
+  }
   if (products_ != nullptr) {
     const DevicePointer workspace = products_->workspace().memory;
     products_.reset();
@@ -169,6 +217,7 @@ void CudaQueue::Lose(const Status& error) {
 // ---- Other streams.
 
 Status CudaQueue::Order(StreamHandle first, StreamHandle then) {
+  SubmitLate();
   DriverFailure failure;
   {
     const std::lock_guard lock(mutex_);
@@ -211,6 +260,7 @@ StatusOr<gpu::BufferId> CudaQueue::CreateBuffer(uint64_t bytes, const gpu::Comma
 }
 
 void CudaQueue::DestroyBuffer(gpu::BufferId buffer) {
+  SubmitLate();
   DriverFailure failure;
   {
     const std::lock_guard lock(mutex_);
@@ -249,6 +299,7 @@ DriverFailure CudaQueue::StageLocked(const void* data, size_t bytes, DevicePoint
 
 StatusOr<uint64_t> CudaQueue::Upload(gpu::BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage>,
                                      const gpu::CommandOrigin& origin) {
+  SubmitLate();
   DriverFailure failure;
   uint64_t batch = 0;
   {
@@ -266,6 +317,15 @@ StatusOr<uint64_t> CudaQueue::Upload(gpu::BufferId to, const void* data, uint64_
 
 StatusOr<uint64_t> CudaQueue::Copy(gpu::BufferId from, uint64_t from_offset, gpu::BufferId to, uint64_t to_offset,
                                    uint64_t bytes, const gpu::CommandOrigin& origin) {
+  if (PutsOff()) {
+    CudaLaunch launch;
+    launch.buffers[0] = from + from_offset;
+    launch.buffers[1] = to + to_offset;
+    launch.num_buffers = 2;
+    launch.bytes = bytes;
+    return PutOff(std::move(launch), origin);
+  }
+  SubmitLate();
   DriverFailure failure;
   uint64_t batch = 0;
   {
@@ -326,6 +386,7 @@ DriverFailure CudaQueue::DownloadLocked(DevicePointer from, void* to, uint64_t b
 }
 
 void CudaQueue::Download(gpu::BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) {
+  SubmitLate();
   DriverFailure failure;
   Status status;
   {
@@ -343,6 +404,7 @@ void CudaQueue::Download(gpu::BufferId from, uint64_t offset, void* to, uint64_t
 void CudaQueue::WhenDone(Done done) { Download(0, 0, nullptr, 0, std::move(done)); }
 
 void CudaQueue::Flush() {
+  SubmitLate();
   const std::lock_guard lock(mutex_);
   if (!std::exchange(has_commands_, false)) return;
   ++batch_;
@@ -388,6 +450,55 @@ void CudaQueue::Watch() {
     lock.lock();
     staging_->Give(std::move(piece->chunk));
   }
+}
+
+// ---- Commands that are put off.
+
+StatusOr<uint64_t> CudaQueue::PutOff(CudaLaunch launch, const gpu::CommandOrigin& origin) {
+  launch.op = origin.op;
+  Submitted submitted;
+  uint64_t batch = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    TANDEM_RETURN_IF_ERROR(lost_);
+    counters_.dispatches += launch.pipeline ? 1 : 0;
+    has_commands_ = true;
+    if (!origin.op.empty()) recent_ops_[num_recent_ops_++ % kRecentOps] = origin.op;
+    if (late_.Append(std::move(launch)) == nullptr) return Status::OutOfMemory();
+    batch = batch_;
+    if (late_.size() >= CudaGraphs::kMostCommands) SubmitLocked(submitted);
+  }
+  TellSubmitted(submitted);
+  return batch;
+}
+
+void CudaQueue::SubmitLate() {
+  if (graphs_ == nullptr) return;
+  Submitted submitted;
+  {
+    const std::lock_guard lock(mutex_);
+    SubmitLocked(submitted);
+  }
+  TellSubmitted(submitted);
+}
+
+void CudaQueue::SubmitLocked(Submitted& submitted) {
+  if (late_.empty()) return;
+  std::swap(submitted.commands, late_);
+  submitted.batch = batch_++;
+  ++counters_.submits;
+  has_commands_ = false;
+  DriverFailure& failure = submitted.failed.failure;
+  if (CheckUsableLocked(failure).ok() && failure.ok()) submitted.failed = graphs_->Issue(submitted.commands);
+}
+
+void CudaQueue::TellSubmitted(const Submitted& submitted) {
+  const CudaGraphs::Failed& failed = submitted.failed;
+  if (failed.ok()) return;
+  Status error = failed.status.ok() ? Tell(failed.failure, nullptr) : failed.status;
+  if (listener_ == nullptr || IsContextLost(failed.failure.result)) return;
+  if (!failed.op.empty()) error = error.WithContext(failed.op, Location());
+  listener_->OnBatchesFailed(submitted.batch, submitted.batch, error);
 }
 
 // ---- Times of commands, while there is a trace.
@@ -456,6 +567,12 @@ AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::FindProduct(const shader::Libr
   return products_->Find(product);
 }
 
+AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::FindWindowOp(const shader::LibraryWindowOp& op) {
+  if (dnn_ == nullptr) return {};
+  const std::lock_guard lock(mutex_);
+  return lost_.ok() && device_->Enter() == kDriverSuccess ? dnn_->Find(op) : AsyncValueRef<RcRef<shader::Pipeline>>();
+}
+
 void CudaQueue::UnloadModule(ModuleHandle module) {
   const std::lock_guard lock(mutex_);
   if (!lost_.ok() || device_->Enter() != kDriverSuccess) return;
@@ -477,6 +594,17 @@ StatusOr<uint64_t> CudaQueue::Dispatch(const shader::Pipeline& pipeline, std::sp
   std::array<DevicePointer, shader::ShaderCall::kMaxBuffers> addresses;
   if (buffers.size() > addresses.size()) return Internal("a kernel has more buffers than a call");
   for (size_t i = 0; i < buffers.size(); ++i) addresses[i] = buffers[i].buffer + buffers[i].offset;
+  if (PutsOff()) {
+    CudaLaunch launch;
+    launch.pipeline = RcRef<const shader::Pipeline>::Share(&pipeline);
+    std::copy_n(addresses.begin(), buffers.size(), launch.buffers.begin());
+    launch.num_buffers = static_cast<uint32_t>(buffers.size());
+    launch.num_words = static_cast<uint32_t>(parameters.size());
+    std::copy(parameters.begin(), parameters.end(), launch.words.begin());
+    launch.workgroups = workgroups;
+    return PutOff(std::move(launch), origin);
+  }
+  SubmitLate();
   DriverFailure failure;
   uint64_t batch = 0;
   {

@@ -16,10 +16,13 @@
 #include <string>
 
 #include "cuda_device.h"
+#include "cuda_dnn.h"
+#include "cuda_graphs.h"
 #include "cuda_pipeline.h"
 #include "cuda_products.h"
 #include "cuda_staging.h"
 #include "native_thread.h"
+#include "tandem/device_report.h"
 #include "tandem/gpu/device_times.h"
 #include "tandem/gpu/linked_queue.h"
 #include "tandem/shader/shader_queue.h"
@@ -30,10 +33,15 @@ struct CudaQueueOptions {
   std::string cache_folder;  // see CudaPipelineMaker
   // The device is waited for after each command, so that a fault is told of the op that made it.
   bool synchronous = false;
-  uint64_t pool_bytes = uint64_t{512} << 20;    // of freed memory that the driver keeps for the stream
-  std::optional<CublasltFunctions> cublaslt{};  // for products of matrices, which are kernels' without it
-  bool uses_tf32 = false;                       // see CudaProducts
-  HostContext* host = nullptr;                  // whose traces show when commands were executed; null: none do
+  uint64_t pool_bytes = uint64_t{512} << 20;  // of freed memory that the driver keeps for the stream
+  // Why there is none, by default: then their ops are kernels'.
+  StatusOr<CublasltFunctions> cublaslt = InvalidArgument("it was not asked for");  // for products of matrices
+  StatusOr<CudnnFunctions> cudnn = InvalidArgument("it was not asked for");        // for convolutions and the like
+  bool uses_tf32 = false;                                                          // see CudaProducts and CudaDnn
+  // Commands are put off, up to CudaGraphs::kMostCommands or until somebody waits, and stretches of them that come
+  // again are launched as one. Not while there is a trace, and not with `synchronous`. None there: they are not.
+  GraphFunctions graphs{};
+  HostContext* host = nullptr;  // whose traces show when commands were executed; null: none do
 };
 
 class CudaQueue;
@@ -73,7 +81,10 @@ class CudaQueue final : public shader::ShaderQueue {
                               std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
                               const gpu::CommandOrigin& origin) override;
   AsyncValueRef<RcRef<shader::Pipeline>> FindProduct(const shader::LibraryProduct& product) override;
+  AsyncValueRef<RcRef<shader::Pipeline>> FindWindowOp(const shader::LibraryWindowOp& op) override;
 
+  // What of CUDA is used.
+  const DeviceReport& report() const { return report_; }
   const CudaDevice& device() const { return *device_; }
   StreamHandle stream() const { return stream_; }
   const std::shared_ptr<CudaQueueLife>& life() const { return life_; }
@@ -106,7 +117,10 @@ class CudaQueue final : public shader::ShaderQueue {
 
   CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const CudaQueueOptions& options);
   Status Begin();
+  void OpenLibraries();
   Status OpenProducts();
+  Status OpenDnn();
+  bool GrowDnnWorkspaceLocked(size_t bytes, DevicePointer& memory);
   Status Order(StreamHandle first, StreamHandle then);
 
   // Those that have no lock take none; the others are called with the mutex held.
@@ -116,6 +130,19 @@ class CudaQueue final : public shader::ShaderQueue {
   DriverFailure DownloadLocked(DevicePointer from, void* to, uint64_t bytes, Done& done);
   DriverFailure DownloadPieceLocked(DevicePointer from, void* to, size_t bytes);
   DriverFailure EndCommandLocked(const gpu::CommandOrigin& origin);
+  // Of commands that are put off.
+  struct Submitted {
+    CudaStretch commands;  // dropped without the mutex
+    CudaGraphs::Failed failed;
+    uint64_t batch = 0;
+  };
+  bool PutsOff() const { return graphs_ != nullptr && !(times_ && times_->IsWanted()); }
+  // Adds a command, and submits them all if they are as many as go together.
+  StatusOr<uint64_t> PutOff(CudaLaunch launch, const gpu::CommandOrigin& origin);
+  // Before what must come after them, without the mutex; and what has become of them.
+  void SubmitLate();
+  void SubmitLocked(Submitted& submitted);
+  void TellSubmitted(const Submitted& submitted);
   // Around a command whose time is wanted. A command is issued as well if it cannot be timed.
   std::unique_ptr<Pending> BeginTimedLocked();
   void EndTimedLocked(std::unique_ptr<Pending> command, std::string_view op);
@@ -134,6 +161,7 @@ class CudaQueue final : public shader::ShaderQueue {
   const CudaQueueOptions options_;
   const shader::GpuLimits limits_;
   std::string description_;  // of the device, and which libraries there are
+  DeviceReport report_;
   gpu::StreamListener* listener_ = nullptr;
   StreamHandle stream_ = nullptr;
   PoolHandle pool_ = nullptr;
@@ -158,6 +186,9 @@ class CudaQueue final : public shader::ShaderQueue {
   EventHandle last_timed_ = nullptr;
   int64_t last_time_ = 0;
 
+  std::unique_ptr<CudaGraphs> graphs_;  // null: commands are not put off
+  CudaStretch late_;
+  std::unique_ptr<CudaDnn> dnn_;            // null: there is no cuDNN
   std::unique_ptr<CudaProducts> products_;  // null: there is no cuBLASLt
   shader::NativeThread thread_;
   CudaPipelineMaker pipelines_;

@@ -14,13 +14,14 @@ namespace {
 StatusOr<OpHandler*> Create(CoreRuntime& runtime, OpHandler* fallback, const OpAttrsRef& settings) {
   std::string_view device, cache_folder;
   int64_t memory_limit = INT64_MAX;
-  bool synchronous = false;
+  bool synchronous = false, graphs = false;
   CudaOptions options;
   auto cache_limit = static_cast<int64_t>(options.memory.cache_limit);
   TANDEM_RETURN_IF_ERROR(HandlerSettings(settings)
                              .Read("device", device)
                              .Read("cache_folder", cache_folder)
                              .Read("synchronous", synchronous)
+                             .Read("graphs", graphs)
                              .Read("memory_limit", memory_limit)
                              .Read("cache_limit", cache_limit)
                              .Finish());
@@ -31,6 +32,7 @@ StatusOr<OpHandler*> Create(CoreRuntime& runtime, OpHandler* fallback, const OpA
   options.device = device;
   options.cache_folder = cache_folder;
   if (synchronous) options.synchronous = true;
+  if (graphs) options.graphs = true;
   options.fallback = fallback;
   options.memory.memory_limit = static_cast<uint64_t>(memory_limit);
   options.memory.cache_limit = static_cast<uint64_t>(cache_limit);

@@ -15,6 +15,7 @@ StatusOr<OpHandler*> LoadCudaOpHandler(CoreRuntime& runtime, const CudaHandlerOp
   settings.Set("device", std::string_view(options.device));
   settings.Set("cache_folder", std::string_view(options.cache_folder));
   if (options.synchronous) settings.Set("synchronous", true);
+  if (options.graphs) settings.Set("graphs", true);
   settings.Set("memory_limit", limit(options.memory_limit));
   settings.Set("cache_limit", limit(options.cache_limit));
   return LoadOpHandler(runtime, "cuda", options.fallback, settings);

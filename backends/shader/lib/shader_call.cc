@@ -260,22 +260,25 @@ Status ShaderCall::Finish() {
   for (size_t i = 0; i < results_.size(); ++i) Result(i);
   if (!ok()) return status_;
   if (!is_ready_) return Defer();
+  TANDEM_RETURN_IF_ERROR(IssueSteps());
+  for (size_t i = 0; i < results_.size(); ++i) frame_.SetResult(i, MakeResult(i));
+  return Status();
+}
+
+Status ShaderCall::IssueSteps() {
   for (size_t i = 0; i < num_steps_; ++i) {
     const Step& step = i == 0 ? first_ : more_[i - 1];
     TANDEM_RETURN_IF_ERROR(IssueStep(device_, step.launch, step.pipeline, step.copy,
                                      {step.buffers.data(), step.num_buffers}, step.num_written, origin_));
   }
-  for (size_t i = 0; i < results_.size(); ++i) frame_.SetResult(i, MakeResult(i));
   return Status();
 }
 
-Status ShaderCall::Defer() {
+std::unique_ptr<ShaderCall::Deferred> ShaderCall::MakeDeferred(size_t num_results) {
   std::unique_ptr<Deferred> deferred(new (std::nothrow) Deferred(device_, origin_));
-  SmallArray<AsyncValue*, 8> pipelines;
-  if (!deferred || !pipelines.Init(num_steps_) || !deferred->steps_.Reserve(num_steps_) ||
-      !deferred->results_.Reserve(results_.size()) ||
+  if (!deferred || !deferred->steps_.Reserve(num_steps_) || !deferred->results_.Reserve(num_results) ||
       !deferred->kept_.Reserve(frame_.num_args() + temporaries_.size())) {
-    return Status::OutOfMemory();
+    return nullptr;
   }
   // There is room for all of it.
   static_cast<void>(deferred->steps_.Append(std::move(first_)));
@@ -283,6 +286,12 @@ Status ShaderCall::Defer() {
   // What it shares keeps arguments from being taken over or reused.
   for (size_t i = 0; i < frame_.num_args(); ++i) static_cast<void>(deferred->kept_.Append(frame_.arg(i).storage()));
   for (RcRef<GpuBuffer>& buffer : temporaries_) static_cast<void>(deferred->kept_.Append(std::move(buffer)));
+  return deferred;
+}
+
+Status ShaderCall::Defer() {
+  std::unique_ptr<Deferred> deferred = MakeDeferred(results_.size());
+  if (!deferred) return Status::OutOfMemory();
   for (size_t i = 0; i < results_.size(); ++i) {
     auto value = MakeRef<TensorValue>(TensorValue::Constructed{}, frame_.result_metadata(i), &device_);
     if (!value) return Status::OutOfMemory();
@@ -291,6 +300,12 @@ Status ShaderCall::Defer() {
   for (size_t i = 0; i < results_.size(); ++i) {
     frame_.SetResult(i, AsyncValueRef<Tensor>(RcRef<AsyncValue>(deferred->results_[i].first)));
   }
+  return Start(std::move(deferred));
+}
+
+Status ShaderCall::Start(std::unique_ptr<Deferred> deferred) {
+  SmallArray<AsyncValue*, 8> pipelines;
+  if (!pipelines.Init(deferred->steps_.size())) return Status::OutOfMemory();
   size_t num_pipelines = 0;
   for (const Step& step : deferred->steps_) {
     if (step.pipeline.IsValid()) pipelines[num_pipelines++] = step.pipeline.value();
@@ -298,6 +313,105 @@ Status ShaderCall::Defer() {
   const bool waits =
       RunWhenReady(pipelines.span().first(num_pipelines), [deferred = std::move(deferred)] { deferred->Run(); });
   return waits ? Status() : Status::OutOfMemory();
+}
+
+// The results of FinishCounted, until the host knows the number.
+class ShaderCall::CountedResults final {
+ public:
+  CountedResults(ShaderDevice& device, const ExecutionContext& exec, const CommandOrigin& origin)
+      : device_(device), exec_(exec), origin_(origin) {}
+
+  // Once `word`, a tensor of one u32 on the device, is there. False if memory is exhausted.
+  static bool Wait(std::unique_ptr<CountedResults> results, const AsyncValueRef<Tensor>& word) {
+    AsyncValue* const awaited[] = {word.value()};
+    return RunWhenReady(awaited, [results = std::move(results), word = word.CopyRef()]() mutable {
+      if (word.IsError()) return results->Fail(word.GetError());
+      const AsyncValueRef<Tensor> number = results->device_.Download(results->exec_, *word);
+      word.reset();
+      CountedResults& all = *results;
+      AsyncValue* const downloaded[] = {number.value()};
+      const bool waits =
+          RunWhenReady(downloaded, [results = std::move(results), number = number.CopyRef()] { results->End(number); });
+      if (!waits) all.Fail(Status::OutOfMemory());
+    });
+  }
+
+ private:
+  friend class ShaderCall;
+  struct Result {
+    Producer<Tensor> value;
+    RcRef<GpuBuffer> buffer;
+    TensorMetadata metadata;
+    int axis;
+  };
+
+  void Fail(const Status& error) {
+    for (Result& result : results_) result.value.SetError(error);
+  }
+
+  void End(const AsyncValueRef<Tensor>& number) {
+    if (number.IsError()) return Fail(number.GetError());
+    const int64_t count = DenseData<uint32_t>(*number)[0];
+    for (Result& result : results_) {
+      if (result.axis < 0) continue;
+      const int64_t most = result.metadata.dim(result.axis);
+      // Whatever a driver made of a launch, no buffer is read beyond its end.
+      if (count > most) return Fail(Internal("a shader must count at most ", most, " elements, got ", count));
+      result.metadata.shape.SetDim(result.axis, count);
+    }
+    for (Result& result : results_) {
+      const StatusOr<RcRef<GpuBuffer>> buffer = Fit(result);
+      if (!buffer.ok()) {
+        result.value.SetError(buffer.status());
+      } else {
+        result.value.Emplace(Tensor(result.metadata, &device_, kDenseGpu, nullptr, *buffer));
+      }
+    }
+  }
+
+  // The buffer, or a smaller one with what the result has of it.
+  StatusOr<RcRef<GpuBuffer>> Fit(Result& result) {
+    const uint64_t size = RoundToWord(GpuByteSize(result.metadata));
+    if (size >= result.buffer->size() / kLeastPart) return std::move(result.buffer);
+    TANDEM_ASSIGN_OR_RETURN(RcRef<GpuBuffer> buffer, device_.memory().Allocate(size, origin_));
+    if (size == 0) return buffer;
+    std::array<GpuBuffer*, 2> both = {result.buffer.get(), buffer.get()};
+    TANDEM_RETURN_IF_ERROR(IssueStep(device_, {}, {}, {0, 0, size}, both, 1, origin_));
+    return buffer;
+  }
+
+  ShaderDevice& device_;
+  const ExecutionContext exec_;
+  const CommandOrigin origin_;
+  GrowingArray<Result> results_;
+};
+
+Status ShaderCall::FinishCounted(GpuBuffer* count, std::span<const Counted> results) {
+  if (!ok()) return status_;
+  std::unique_ptr<CountedResults> counted(new (std::nothrow) CountedResults(device_, frame_.exec(), origin_));
+  if (!counted || !counted->results_.Reserve(results.size())) return Status::OutOfMemory();
+  for (const Counted& result : results) {
+    Producer<Tensor> value = Producer<Tensor>::Make();
+    if (!value) return Status::OutOfMemory();
+    static_cast<void>(counted->results_.Append(
+        {std::move(value), RcRef<GpuBuffer>::Share(result.buffer), result.metadata, result.axis}));
+  }
+  const TensorMetadata metadata(DType::kU32, {1});
+  AsyncValueRef<Tensor> word;
+  std::unique_ptr<Deferred> deferred;
+  if (is_ready_) {
+    TANDEM_RETURN_IF_ERROR(IssueSteps());
+    word = AsyncValueRef<Tensor>::MakeAvailable(metadata, &device_, kDenseGpu, nullptr, RcRef<GpuBuffer>::Share(count));
+  } else {
+    auto value = MakeRef<TensorValue>(TensorValue::Constructed{}, metadata, &device_);
+    deferred = MakeDeferred(1);
+    if (!value || !deferred) return Status::OutOfMemory();
+    word = AsyncValueRef<Tensor>(RcRef<AsyncValue>(value));
+    static_cast<void>(deferred->results_.Append({std::move(value), RcRef<GpuBuffer>::Share(count)}));
+  }
+  for (size_t i = 0; i < results.size(); ++i) frame_.SetResult(i, counted->results_[i].value.ref());
+  if (!CountedResults::Wait(std::move(counted), word)) return Status::OutOfMemory();
+  return deferred ? Start(std::move(deferred)) : Status();
 }
 
 }  // namespace tandem::shader

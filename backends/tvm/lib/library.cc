@@ -104,6 +104,8 @@ StatusOr<PackedFunction> Library::Find(std::string_view name) const {
   target->last_error = FindFunction<GetLastError>(*file_, "TVMGetLastError");
   target->raised_error = FindFunction<ErrorMoveFromRaised>(*file_, "TVMFFIErrorMoveFromRaised");
   target->release_object = FindFunction<ObjectDecRef>(*file_, "TVMFFIObjectDecRef");
+  target->set_stream = FindFunction<SetStream>(*file_, "TVMSetStream");
+  target->env_set_stream = FindFunction<EnvSetStream>(*file_, "TVMFFIEnvSetStream");
   return PackedFunction(std::move(target));
 }
 

@@ -15,6 +15,7 @@
 #include "call_environment.h"
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
+#include "tandem/kernel_op_handler.h"
 #include "tandem/small_array.h"
 #include "target.h"
 
@@ -105,19 +106,25 @@ struct alignas(kTensorDataAlignment) Place {
   RcRef<HostBuffer> large;
 };
 
-// A function may write to the struct, but not to what it describes.
-void Describe(const TensorMetadata& metadata, Abi abi, void* data, Place& place, DLTensor* tensor) {
-  dlpack::RowMajorStrides(metadata.shape, place.strides);
+}  // namespace
+
+void Describe(const TensorMetadata& metadata, Abi abi, DLDevice device, void* data, Strides& strides,
+              DLTensor* tensor) {
+  dlpack::RowMajorStrides(metadata.shape, strides);
   // The classic ABI has unsigned integers of one bit for bools, of a byte each.
   const bool is_classic_bool = abi == Abi::kClassic && metadata.dtype == DType::kBool;
   *tensor = {data,
-             {dlpack::kCpu, 0},
+             device,
              metadata.rank(),
              is_classic_bool ? DLDataType{dlpack::kUInt, 1, 1} : dlpack::TypeOf(metadata.dtype),
              const_cast<int64_t*>(metadata.shape.dims().data()),
-             place.strides,
+             strides,
              0};
 }
+
+namespace {
+
+constexpr DLDevice kHost = {dlpack::kCpu, 0};
 
 bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kTensorDataAlignment == 0; }
 
@@ -153,6 +160,7 @@ Status FindDense(KernelFrame& frame, size_t i, std::unique_ptr<std::optional<Ten
 }  // namespace
 
 Status RunKernel(const PackedFunction::Target& target, size_t first_input, KernelFrame& frame) {
+  if (frame.handler().device() != &frame.host().device()) return RunOnDevice(target, first_input, frame);
   std::unique_ptr<std::optional<Tensor>[]> expanded;
   SmallArray<DLTensor, kUsualTensors> tensor_array;
   SmallArray<Place, kUsualTensors> place_array;
@@ -170,7 +178,7 @@ Status RunKernel(const PackedFunction::Target& target, size_t first_input, Kerne
     const Tensor* input;
     TANDEM_RETURN_IF_ERROR(FindDense(frame, first_input + i, expanded, &input));
     TANDEM_ASSIGN_OR_RETURN(void* const data, PlaceInput(*input, frame.host().allocator(), places[i]));
-    Describe(input->metadata(), target.abi, data, places[i], &tensors[i]);
+    Describe(input->metadata(), target.abi, kHost, data, places[i].strides, &tensors[i]);
   }
   for (size_t i = 0; i < num_results; ++i) {
     results[i] = frame.AllocateResult(i);
@@ -178,7 +186,7 @@ Status RunKernel(const PackedFunction::Target& target, size_t first_input, Kerne
     Place& place = places[num_inputs + i];
     // What is not aligned is within the tensor itself.
     void* const data = IsAligned(results[i]) ? results[i] : place.small;
-    Describe(frame.result_metadata(i), target.abi, data, place, &tensors[num_inputs + i]);
+    Describe(frame.result_metadata(i), target.abi, kHost, data, place.strides, &tensors[num_inputs + i]);
   }
   TANDEM_RETURN_IF_ERROR(Call(target, tensor_array.span(), frame.exec()));
   for (size_t i = 0; i < num_results; ++i) {

@@ -86,6 +86,8 @@ struct Version {
 using GetLastError = const char* (*)();
 using ErrorMoveFromRaised = void (*)(void** error);
 using ObjectDecRef = int (*)(void* object);
+using SetStream = int (*)(int device_type, int device_id, void* stream);
+using EnvSetStream = int (*)(int32_t device_type, int32_t device_id, void* stream, void** stream_before);
 using GetVersion = void (*)(Version* version);
 
 }  // namespace tandem::tvm

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -61,9 +62,11 @@ class TvmContext final : public SharedContext {
   ~TvmContext() override {
     for (const std::atomic<const Called*>& called : called_) delete called.load(std::memory_order_relaxed);
   }
-  Status Register(CoreRuntime& runtime, KernelOpHandler& cpu);
+  Status Register(CoreRuntime& runtime, KernelOpHandler& handler);
 
  private:
+  static Status Define(OpRegistry& registry);
+  Status AddKernels(KernelOpHandler& handler);
   StatusOr<const Known*> Find(std::string_view path, std::string_view function);
   StatusOr<const Known*> FindOrLoad(std::string_view path, std::string_view function);
   // Kernels whose closure is the context.
@@ -82,7 +85,8 @@ class TvmContext final : public SharedContext {
   std::array<std::atomic<const Known*>, kNumRecent> recent_{};
   NameTable<const Known> functions_;
   std::mutex mutex_;
-  std::optional<Status> registered_;
+  std::optional<Status> defined_;
+  std::map<const KernelOpHandler*, Status> registered_;
 };
 
 StatusOr<const Known*> TvmContext::Find(std::string_view path, std::string_view function) {
@@ -192,9 +196,16 @@ OpDefBuilder Definition(const char* name) {
                        .Output("outputs: output_dtype"));
 }
 
-Status TvmContext::Register(CoreRuntime& runtime, KernelOpHandler& cpu) {
+Status TvmContext::Register(CoreRuntime& runtime, KernelOpHandler& handler) {
   const std::lock_guard lock(mutex_);
-  if (registered_) return *registered_;
+  if (!defined_) defined_ = Define(runtime.registry());
+  TANDEM_RETURN_IF_ERROR(*defined_);
+  const auto [known, is_new] = registered_.try_emplace(&handler);
+  if (is_new) known->second = AddKernels(handler);
+  return known->second;
+}
+
+Status TvmContext::Define(OpRegistry& registry) {
   OpDefBuilder with_static = Definition(kStatic);
   with_static.Attr("output_shape: list(shape) = []")
       .Input("inputs: input_types")
@@ -206,26 +217,24 @@ Status TvmContext::Register(CoreRuntime& runtime, KernelOpHandler& cpu) {
       .Input("inputs: input_types")
       .Metadata<&DynamicMetadata>()
       .Doc("As tandem.TvmDso, with results of a shape that a tensor has as its values.");
-  registered_ = runtime.registry().RegisterAll({with_static, with_dynamic});
+  return registry.RegisterAll({with_static, with_dynamic});
+}
+
+Status TvmContext::AddKernels(KernelOpHandler& handler) {
   // The context outlives the handler.
   const std::shared_ptr<const void> self(std::shared_ptr<const void>(), this);
-  if (registered_->ok()) {
-    Kernel kernel(&RunCalled<0>, self, KernelSignature());
-    registered_ = cpu.AddKernel(kStatic, std::move(kernel).WithCost(kCostPerElement));
-  }
-  if (registered_->ok()) {
-    Kernel kernel(&RunCalled<1>, self, KernelSignature());
-    const DTypeSet shapes = {DType::kI32, DType::kI64};
-    registered_ = cpu.AddKernel(kDynamic, shapes, std::move(kernel).WithCost(kCostPerElement));
-  }
-  return *registered_;
+  Kernel with_static(&RunCalled<0>, self, KernelSignature());
+  TANDEM_RETURN_IF_ERROR(handler.AddKernel(kStatic, std::move(with_static).WithCost(kCostPerElement)));
+  Kernel with_dynamic(&RunCalled<1>, self, KernelSignature());
+  const DTypeSet shapes = {DType::kI32, DType::kI64};
+  return handler.AddKernel(kDynamic, shapes, std::move(with_dynamic).WithCost(kCostPerElement));
 }
 
 }  // namespace
 
-Status RegisterOps(CoreRuntime& runtime, KernelOpHandler& cpu) {
+Status RegisterOps(CoreRuntime& runtime, KernelOpHandler& handler) {
   const RcRef<TvmContext> context = runtime.GetOrCreateSharedContext<TvmContext>();
-  return context ? context->Register(runtime, cpu) : Status::OutOfMemory();
+  return context ? context->Register(runtime, handler) : Status::OutOfMemory();
 }
 
 Status DefineOp(OpLibrary& library, KernelOpHandler& cpu, std::string_view name, int num_inputs,

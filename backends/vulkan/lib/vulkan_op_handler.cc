@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "tandem/device_report.h"
 #include "vulkan_device.h"
 #include "vulkan_queue.h"
 
@@ -27,6 +28,10 @@ StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateVulkanQueue(const VulkanOpt
 StatusOr<shader::ShaderOpHandler*> CreateVulkanOpHandler(CoreRuntime& runtime, const VulkanOptions& options) {
   TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<VulkanQueue> queue, MakeQueue(options));
   queue->ShowTimes(runtime.host());
+  DeviceReport report = {{"device", std::string(queue->adapter_name()), "", ""}};
+  if (queue->device().timestamp_bits() == 0) {
+    report.push_back({"timestamps", "", "traces have the host's times alone", "the device has none"});
+  }
   shader::ShaderOpHandlerOptions handler;
   handler.name = "vulkan";
   handler.memory = options.memory;
@@ -34,6 +39,7 @@ StatusOr<shader::ShaderOpHandler*> CreateVulkanOpHandler(CoreRuntime& runtime, c
   TANDEM_ASSIGN_OR_RETURN(shader::ShaderOpHandler* const made,
                           shader::CreateShaderOpHandler(runtime, std::move(queue), handler));
   TANDEM_RETURN_IF_ERROR(made->TakeUserShaders());
+  if (!AddDeviceReport(runtime, made->gpu(), std::move(report))) return Status::OutOfMemory();
   return made;
 }
 

@@ -16,13 +16,13 @@
 #define TANDEM_OP_FAMILIES(of_all, of_host)                                \
   of_host(Conversion)       /* between the tensor types of the host */     \
       of_all(Convolution)   /* Conv2D, depthwise, their gradients */       \
-      of_host(Counting)     /* Bincount, LowerBound, UpperBound */         \
+      of_all(Counting)      /* Bincount, LowerBound, UpperBound */         \
       of_all(Creation)      /* Const, Fill, OneHot, ... */                 \
       of_all(Elementwise)   /* arithmetic, functions, comparisons, Cast */ \
       of_all(Image)         /* ResizeBilinear, CropAndResize, ... */       \
       of_all(Indexing)      /* GatherV2, ScatterNd, TopKV2, Where, ... */  \
       of_all(Linalg)        /* MatMul, BatchMatMulV2, Einsum, ... */       \
-      of_host(Morphology)   /* Dilation2D and its gradients */             \
+      of_all(Morphology)    /* Dilation2D and its gradients */             \
       of_all(Nn)            /* BiasAdd, Softmax, losses, activations */    \
       of_all(Normalization) /* FusedBatchNormV3, LayerNorm, LRN */         \
       of_all(Pooling)       /* MaxPool, AvgPool and their gradients */     \
@@ -35,7 +35,7 @@
       of_host(Sparse)       /* sparse and ragged tensors as their parts */ \
       of_host(Test)         /* test.*: small, and used by documentation */ \
       of_host(Text)         /* StringSplitV2, StringNGrams, ... */         \
-      of_host(Volume)       /* Conv3D, MaxPool3D, AvgPool3D, gradients */
+      of_all(Volume)        /* Conv3D, MaxPool3D, AvgPool3D, gradients */
 
 namespace tandem {
 

@@ -57,8 +57,8 @@ class TANDEM_EXPORT ProgramRunner {
     size_t num_results = 0;  // a shape is an i64 tensor [rank]
   };
 
-  // NotFound, with the place in the program, if an op, an op handler or a weight is not there: nothing is executed of a
-  // program that cannot be executed whole.
+  // NotFound, with the place in the program, if an op, an op handler or a weight is not there, InvalidArgument if an op
+  // can never take as many arguments: nothing is executed of a program that cannot be executed whole.
   static StatusOr<ProgramRunner> Create(CoreRuntime& runtime, RcRef<const Program> program, Options options);
   static StatusOr<ProgramRunner> Create(CoreRuntime& runtime, RcRef<const Program> program) {
     return Create(runtime, std::move(program), Options());

@@ -36,10 +36,12 @@ constexpr int64_t kUnitsPerThread = 64;
 // Grains of work after which a thread asks whether to go on: less than a millisecond, and some milliseconds where they
 // are larger than they should be.
 constexpr int64_t kGrainsAPoll = 16;
+// And as long as it has no help, which may be free by now.
+constexpr int64_t kGrainsACall = 4;
 
 // The whole range on the calling thread.
-bool RunInline(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn) {
-  return InSteps(n, grain > INT64_MAX / kGrainsAPoll ? INT64_MAX : grain * kGrainsAPoll, fn);
+bool RunInline(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn, int64_t grains_a_step = kGrainsAPoll) {
+  return InSteps(n, grain > INT64_MAX / grains_a_step ? INT64_MAX : grain * grains_a_step, fn);
 }
 
 // A number that no other thread has.
@@ -172,10 +174,12 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
   }
 
   bool RunChunk(int64_t begin, int64_t size) {
-    return RunInline(std::min(size, n_ - begin), grain_, [&](int64_t first, int64_t last) {
+    const auto compute = [&](int64_t first, int64_t last) {
       if (!has_help_.load(std::memory_order_relaxed)) internal::CallForHelp();
       fn_(begin + first, begin + last);
-    });
+    };
+    const int64_t grains = has_help_.load(std::memory_order_relaxed) ? kGrainsAPoll : kGrainsACall;
+    return RunInline(std::min(size, n_ - begin), grain_, compute, grains);
   }
 
   WorkQueue& queue_;

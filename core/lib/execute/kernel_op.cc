@@ -97,9 +97,10 @@ void KernelOp::FetchHostInputs(const ExecutionContext& exec, std::span<TensorHan
   }
 }
 
-bool KernelOp::HasArgumentElsewhere(std::span<const TensorHandle> args) const {
-  for (const TensorHandle& arg : args) {
-    if (arg.device() != device_) return true;
+bool KernelOp::HasArgumentElsewhere(const ExecutionContext& exec, std::span<const TensorHandle> args) const {
+  const Device& host = exec.host().device();
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].device() != WantedPlace(host, i, args.size())) return true;
   }
   return false;
 }
@@ -344,7 +345,10 @@ void KernelOp::Start(const OpInvocation& invocation, const Inputs& inputs, const
   if (plan.kernel == nullptr) [[unlikely]]
     return fallback_->Invoke(invocation);
   bool pending = inputs.pending;
-  if (inputs.elsewhere) [[unlikely]] {
+  // A host input may be on this device, where nobody reads it for an op without a metadata function.
+  const bool moves =
+      inputs.elsewhere || (def_.has_host_inputs && HasArgumentElsewhere(invocation.exec, invocation.args));
+  if (moves) [[unlikely]] {
     Status movable = CheckPlaces(invocation.exec, invocation.args);
     if (!movable.ok()) return FailInvocation(invocation, name(), std::move(movable));
     // While others are pending, what they are is not known.

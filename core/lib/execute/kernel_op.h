@@ -79,7 +79,7 @@ class KernelOp final : public OpImpl {
   bool HasHostInputElsewhere(const ExecutionContext& exec, std::span<const TensorHandle> args) const;
   void FetchHostInputs(const ExecutionContext& exec, std::span<TensorHandle> args) const;
   // Whether any argument is not on the device; a host input may be in its place all the same.
-  bool HasArgumentElsewhere(std::span<const TensorHandle> args) const;
+  bool HasArgumentElsewhere(const ExecutionContext& exec, std::span<const TensorHandle> args) const;
   // Why an argument cannot be moved: it is on a device that the op has nothing to do with, or in a representation that
   // the device lacks, which can be told once the argument is there.
   Status CheckPlaces(const ExecutionContext& exec, std::span<const TensorHandle> args) const;

@@ -84,7 +84,7 @@ void PendingOp::Advance() {
     if (code_ && !code_->IsAvailable()) return WaitFor(code_.get());
     if (Status status = PlanArrived(); !status.ok()) return Fail(Tell(status));
   }
-  if (plan_.kernel != nullptr && op_->HasArgumentElsewhere(args_.span())) {
+  if (plan_.kernel != nullptr && op_->HasArgumentElsewhere(exec(), args_.span())) {
     if (Status status = op_->CheckPlaces(exec(), args_.span()); !status.ok()) return Fail(Tell(status));
     op_->MoveHere(exec(), args_.span());
     if (AsyncValue* missing = NextDependency()) return WaitFor(missing);

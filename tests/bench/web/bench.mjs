@@ -16,7 +16,7 @@ import { chromium } from 'playwright-core';
 
 import { buildFirstPages, measureFirstResult } from './src/first_result.mjs';
 import { memoryInChromium, memoryInNode } from './src/memory/run.mjs';
-import { bytesTable, memoryTable, ratiosTables, timesTable } from './src/report.mjs';
+import { bytesTable, chainsTable, memoryTable, ratiosTables, timesTable } from './src/report.mjs';
 import { serve } from './src/serve.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
@@ -41,9 +41,9 @@ const { values: args } = parseArgs({
 const list = (text) => text.split(',').filter(Boolean);
 // Those of WebAssembly take part in all sections but the one on WebGPU, which has its own.
 const ON_WEBGPU = ['tandem', 'tandem-program', 'tfjs-webgpu', 'ort-webgpu', 'jax-js'];
-const ON_CPU = ['tandem', 'tandem-program', 'tfjs-wasm', 'ort-web'];
+const ON_CPU = ['tandem', 'tandem-program', 'tfjs-wasm', 'ort-web', 'hand-written'];
 // Those that have ops of their own, which the sections on pages and memory measure.
-const isLibrary = (name) => name !== 'tandem-program';
+const isLibrary = (name) => name !== 'tandem-program' && name !== 'hand-written';
 const chosen = list(args.libraries);
 const libraries = ON_CPU.filter((name) => chosen.includes(name));
 const gpuLibraries = ON_WEBGPU.filter((name) => chosen.includes(name));
@@ -167,7 +167,8 @@ try {
     report.memory = await memorySection(server);
     process.stdout.write(`\n${memoryTable(report.memory, args['memory-results'])}\n`);
   }
-  for (const table of ['tandem', 'tandem-program'].flatMap((ours) => ratiosTables(timed, ours))) {
+  const ratios = ['tandem', 'tandem-program'].flatMap((ours) => ratiosTables(timed, ours));
+  for (const table of [...ratios, ...chainsTable(timed)]) {
     process.stdout.write(`\n${table}\n`);
   }
   if (args.json) await writeFile(args.json, `${JSON.stringify(report, null, 2)}\n`);

@@ -114,6 +114,25 @@ void Session::AddCudaHandler(OpHandler* fallback) {
   handler_ = *handler;
 }
 
+namespace {
+
+bool UsesFakeLibrary(const char* variable) {
+  const char* const file = std::getenv(variable);
+  return file != nullptr && *file != 0;
+}
+
+// Of one that has been opened.
+void PutOnEmulatedStream(const char* variable, const char* function) {
+  using OnStream = void (*)(void (*issue)(void (*run)(void*), void*));
+  const char* const file = std::getenv(variable);
+  void* const library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+  const auto on_stream = reinterpret_cast<OnStream>(dlsym(library, function));
+  if (on_stream == nullptr) throw std::runtime_error(std::string(file) + " is for a device, not for the emulation");
+  on_stream(&cuda::EmulatedCuda::IssueForLibrary);
+}
+
+}  // namespace
+
 void Session::AddEmulatedCudaHandler(const SessionOptions& options, OpHandler* fallback) {
   emulated_cuda_ =
       std::make_shared<cuda::EmulatedCuda>(cuda::EmulatedCuda::Options{options.kernels, options.collects_kernels});
@@ -122,16 +141,14 @@ void Session::AddEmulatedCudaHandler(const SessionOptions& options, OpHandler* f
   ThrowIfError(opened);
   cuda::CudaQueueOptions queue_options;
   queue_options.cache_folder = "off";
-  // A library that stands in for cuBLASLt (tests/cuda/fake_cublaslt.cc), where one is named.
-  const char* const cublaslt = std::getenv("TANDEM_CUBLASLT");
-  if (cublaslt != nullptr && *cublaslt != 0) {
+  // Libraries that stand in for cuBLASLt and cuDNN (tests/cuda/fake_*.cc), where they are named.
+  if (UsesFakeLibrary("TANDEM_CUBLASLT")) {
     queue_options.cublaslt = ValueOrThrow(cuda::OpenCublaslt());
-    using OnStream = void (*)(void (*issue)(void (*run)(void*), void*));
-    void* const library = dlopen(cublaslt, RTLD_NOW | RTLD_NOLOAD);
-    const auto on_stream = reinterpret_cast<OnStream>(dlsym(library, "fakeCublasLtOnStream"));
-    if (on_stream == nullptr)
-      throw std::runtime_error(std::string(cublaslt) + " is for a device, not for the emulation");
-    on_stream(&cuda::EmulatedCuda::IssueForLibrary);
+    PutOnEmulatedStream("TANDEM_CUBLASLT", "fakeCublasLtOnStream");
+  }
+  if (UsesFakeLibrary("TANDEM_CUDNN")) {
+    queue_options.cudnn = ValueOrThrow(cuda::OpenCudnn());
+    PutOnEmulatedStream("TANDEM_CUDNN", "fakeCudnnOnStream");
   }
   auto queue =
       ValueOrThrow(cuda::CudaQueue::Create(ValueOrThrow(cuda::CudaDevice::Create(emulated_cuda_->driver(), "")),

@@ -281,6 +281,14 @@ TEST_F(CudaDlpackTest, DL3a_InC) {
   ASSERT_EQ(tandem_device_stream(rt, "cpu", &stream), nullptr);
   EXPECT_EQ(stream, kDlpackNoStream);
 
+  char* report = nullptr;
+  ASSERT_EQ(tandem_device_report(rt, "cuda", &report, nullptr), nullptr);
+  EXPECT_NE(std::string(report).find("NVRTC 13.0: "), std::string::npos) << report;
+  tandem_free(report);
+  ASSERT_EQ(tandem_device_report(rt, "cpu", &report, nullptr), nullptr);
+  EXPECT_STREQ(report, "");
+  tandem_free(report);
+
   alignas(16) float data[2] = {};
   const StreamHandle theirs = cuda_.MakeStream();
   cuda_.IssueOn(theirs, [&] { data[1] = 6; });

@@ -12,6 +12,7 @@
 
 #include "cublaslt.h"
 #include "cuda_driver.h"
+#include "cudnn_functions.h"
 #include "nvrtc.h"
 
 #if __has_include(<cuda.h>)
@@ -21,6 +22,12 @@
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
 #define TANDEM_HAS_CUBLASLT_HEADER
+#endif
+#if __has_include(<cudnn.h>)
+// What it calls deprecated is what version 8 has, too.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#include <cudnn.h>
+#define TANDEM_HAS_CUDNN_HEADER
 #endif
 
 namespace tandem::cuda {
@@ -88,10 +95,24 @@ TEST(DriverDeclarationsTest, FunctionsAreTheHeaders) {
   EXPECT_ALIKE_AS(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2);
   EXPECT_ALIKE_AS(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2);
   EXPECT_ALIKE_AS(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2);
+  EXPECT_ALIKE(MemsetD32Async);
   EXPECT_ALIKE(ModuleLoadData);
   EXPECT_ALIKE(ModuleUnload);
   EXPECT_ALIKE(ModuleGetFunction);
   EXPECT_ALIKE(LaunchKernel);
+#define EXPECT_GRAPH_ALIKE(NAME, THEIRS) \
+  EXPECT_TRUE((Alike<decltype(GraphFunctions::NAME), decltype(&THEIRS)>::IsSo())) << #NAME
+#if CUDA_VERSION >= 12000
+  EXPECT_GRAPH_ALIKE(StreamBeginCapture, cuStreamBeginCapture_v2);
+  EXPECT_GRAPH_ALIKE(StreamEndCapture, cuStreamEndCapture);
+  EXPECT_GRAPH_ALIKE(GraphInstantiate, cuGraphInstantiateWithFlags);
+  EXPECT_GRAPH_ALIKE(GraphExecUpdate, cuGraphExecUpdate_v2);
+  EXPECT_GRAPH_ALIKE(GraphLaunch, cuGraphLaunch);
+  EXPECT_GRAPH_ALIKE(GraphExecDestroy, cuGraphExecDestroy);
+  EXPECT_GRAPH_ALIKE(GraphDestroy, cuGraphDestroy);
+  EXPECT_EQ(sizeof(GraphUpdateInfo), sizeof(CUgraphExecUpdateResultInfo));
+#endif
+#undef EXPECT_GRAPH_ALIKE
 #undef EXPECT_ALIKE
 #undef EXPECT_ALIKE_AS
 }
@@ -109,6 +130,7 @@ TEST(DriverDeclarationsTest, NumbersAndStructsAreTheHeaders) {
   EXPECT_EQ(kPointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
   EXPECT_EQ(kPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
   EXPECT_EQ(kMemoryOfHost, static_cast<unsigned>(CU_MEMORYTYPE_HOST));
+  EXPECT_EQ(kCaptureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_EQ(kStreamNonBlocking, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   EXPECT_EQ(kEventBlockingSync, static_cast<unsigned>(CU_EVENT_BLOCKING_SYNC));
   EXPECT_EQ(kEventDisableTiming, static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));
@@ -182,6 +204,83 @@ TEST(CublasltDeclarationsTest, FunctionsAndNumbersAreTheHeaders) {
       {cublaslt::kWorkspaceBytes, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES},
       {cublaslt::kAlignmentA, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES},
       {cublaslt::kAlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES},
+  };
+  for (const auto& [ours, theirs] : numbers) EXPECT_EQ(ours, theirs);
+}
+#endif
+
+#ifdef TANDEM_HAS_CUDNN_HEADER
+TEST(CudnnDeclarationsTest, FunctionsAndNumbersAreTheHeaders) {
+#define EXPECT_DNN_ALIKE(NAME, THEIRS) \
+  EXPECT_TRUE((Alike<decltype(CudnnFunctions::NAME), decltype(&THEIRS)>::IsSo())) << #NAME
+  EXPECT_DNN_ALIKE(GetVersion, cudnnGetVersion);
+  EXPECT_DNN_ALIKE(GetErrorString, cudnnGetErrorString);
+  EXPECT_DNN_ALIKE(Create, cudnnCreate);
+  EXPECT_DNN_ALIKE(Destroy, cudnnDestroy);
+  EXPECT_DNN_ALIKE(SetStream, cudnnSetStream);
+  EXPECT_DNN_ALIKE(CreateTensorDescriptor, cudnnCreateTensorDescriptor);
+  EXPECT_DNN_ALIKE(DestroyTensorDescriptor, cudnnDestroyTensorDescriptor);
+  EXPECT_DNN_ALIKE(SetTensor4dDescriptorEx, cudnnSetTensor4dDescriptorEx);
+  EXPECT_DNN_ALIKE(TransformTensor, cudnnTransformTensor);
+  EXPECT_DNN_ALIKE(AddTensor, cudnnAddTensor);
+  EXPECT_DNN_ALIKE(CreateFilterDescriptor, cudnnCreateFilterDescriptor);
+  EXPECT_DNN_ALIKE(DestroyFilterDescriptor, cudnnDestroyFilterDescriptor);
+  EXPECT_DNN_ALIKE(SetFilter4dDescriptor, cudnnSetFilter4dDescriptor);
+  EXPECT_DNN_ALIKE(CreateActivationDescriptor, cudnnCreateActivationDescriptor);
+  EXPECT_DNN_ALIKE(DestroyActivationDescriptor, cudnnDestroyActivationDescriptor);
+  EXPECT_DNN_ALIKE(SetActivationDescriptor, cudnnSetActivationDescriptor);
+  EXPECT_DNN_ALIKE(ActivationForward, cudnnActivationForward);
+  EXPECT_DNN_ALIKE(CreatePoolingDescriptor, cudnnCreatePoolingDescriptor);
+  EXPECT_DNN_ALIKE(DestroyPoolingDescriptor, cudnnDestroyPoolingDescriptor);
+  EXPECT_DNN_ALIKE(SetPooling2dDescriptor, cudnnSetPooling2dDescriptor);
+  EXPECT_DNN_ALIKE(PoolingForward, cudnnPoolingForward);
+  EXPECT_DNN_ALIKE(BatchNormalizationForwardInference, cudnnBatchNormalizationForwardInference);
+  EXPECT_DNN_ALIKE(CreateConvolutionDescriptor, cudnnCreateConvolutionDescriptor);
+  EXPECT_DNN_ALIKE(DestroyConvolutionDescriptor, cudnnDestroyConvolutionDescriptor);
+  EXPECT_DNN_ALIKE(SetConvolution2dDescriptor, cudnnSetConvolution2dDescriptor);
+  EXPECT_DNN_ALIKE(SetConvolutionMathType, cudnnSetConvolutionMathType);
+  EXPECT_DNN_ALIKE(SetConvolutionGroupCount, cudnnSetConvolutionGroupCount);
+  EXPECT_DNN_ALIKE(GetConvolutionForwardAlgorithm, cudnnGetConvolutionForwardAlgorithm_v7);
+  EXPECT_DNN_ALIKE(GetConvolutionBackwardDataAlgorithm, cudnnGetConvolutionBackwardDataAlgorithm_v7);
+  EXPECT_DNN_ALIKE(GetConvolutionBackwardFilterAlgorithm, cudnnGetConvolutionBackwardFilterAlgorithm_v7);
+  EXPECT_DNN_ALIKE(ConvolutionForward, cudnnConvolutionForward);
+  EXPECT_DNN_ALIKE(ConvolutionBiasActivationForward, cudnnConvolutionBiasActivationForward);
+  EXPECT_DNN_ALIKE(ConvolutionBackwardData, cudnnConvolutionBackwardData);
+  EXPECT_DNN_ALIKE(ConvolutionBackwardFilter, cudnnConvolutionBackwardFilter);
+#undef EXPECT_DNN_ALIKE
+  EXPECT_EQ(sizeof(CudnnFunctions::Performance), sizeof(cudnnConvolutionFwdAlgoPerf_t));
+  EXPECT_EQ(sizeof(CudnnFunctions::Performance), sizeof(cudnnConvolutionBwdDataAlgoPerf_t));
+  EXPECT_EQ(sizeof(CudnnFunctions::Performance), sizeof(cudnnConvolutionBwdFilterAlgoPerf_t));
+  EXPECT_EQ(offsetof(CudnnFunctions::Performance, workspace_bytes), offsetof(cudnnConvolutionFwdAlgoPerf_t, memory));
+  EXPECT_EQ(offsetof(CudnnFunctions::Performance, math), offsetof(cudnnConvolutionFwdAlgoPerf_t, mathType));
+  const std::pair<int, int> numbers[] = {
+    {cudnn::kSuccess, CUDNN_STATUS_SUCCESS},
+    {cudnn::kF32, CUDNN_DATA_FLOAT},
+    {cudnn::kF64, CUDNN_DATA_DOUBLE},
+    {cudnn::kF16, CUDNN_DATA_HALF},
+    {cudnn::kBF16, CUDNN_DATA_BFLOAT16},
+    {cudnn::kNchw, CUDNN_TENSOR_NCHW},
+    {cudnn::kNhwc, CUDNN_TENSOR_NHWC},
+    {cudnn::kCrossCorrelation, CUDNN_CROSS_CORRELATION},
+    {cudnn::kDefaultMath, CUDNN_DEFAULT_MATH},
+    {cudnn::kTensorOps, CUDNN_TENSOR_OP_MATH},
+    {cudnn::kOnlyFma, CUDNN_FMA_MATH},
+    {cudnn::kDeterministic, CUDNN_DETERMINISTIC},
+    {cudnn::kRelu, CUDNN_ACTIVATION_RELU},
+    {cudnn::kIdentity, CUDNN_ACTIVATION_IDENTITY},
+    {cudnn::kPropagateNans, CUDNN_PROPAGATE_NAN},
+    {cudnn::kMaxPool, CUDNN_POOLING_MAX},
+    {cudnn::kAvgPoolWithoutPadding, CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING},
+    {cudnn::kPerChannel, CUDNN_BATCHNORM_SPATIAL},
+    {cudnn::kForwardGemm, CUDNN_CONVOLUTION_FWD_ALGO_GEMM},
+    {cudnn::kInputGradientGemm, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1},
+    {cudnn::kFilterGradientGemm, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1},
+    {cudnn::kFilterGradientGemm2, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3},
+#if CUDNN_MAJOR >= 9
+    {cudnn::kNotSupported, CUDNN_STATUS_NOT_SUPPORTED},
+#else
+    {cudnn::kNotSupportedBefore, CUDNN_STATUS_NOT_SUPPORTED},
+#endif
   };
   for (const auto& [ours, theirs] : numbers) EXPECT_EQ(ours, theirs);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/image/resize.h"
+#include "kernels/indexing/compact.h"
 #include "kernels/indexing/gather.h"
 #include "kernels/indexing/scatter.h"
 #include "kernels/indexing/top_k.h"
@@ -229,8 +230,9 @@ TEST(ResizeProgramTest, KindsShareAPipeline) {
 TEST(MovementProgramsTest, VariantsAreDistinctShaders) {
   std::set<std::string> texts;
   size_t count = 0;
-  for (const auto& variants : {StridedCopyVariants(), ConcatVariants(), PadVariants(), GatherVariants(),
-                               ScatterVariants(), PoolVariants(), ResizeVariants(), TopKVariants()}) {
+  for (const auto& variants :
+       {StridedCopyVariants(), ConcatVariants(), PadVariants(), GatherVariants(), ScatterVariants(), PoolVariants(),
+        ResizeVariants(), TopKVariants(), CompactVariants()}) {
     for (const ShaderVariant& variant : variants) {
       const ShaderText text = variant.Compose();
       EXPECT_EQ(text.name, variant.source->name);

@@ -8,8 +8,9 @@ import type { DataId, DataType, GPUData, Tensor as TfTensor, TensorInfo } from '
 import { reshape, TandemError } from 'tandem-rt';
 import type { Runtime, Tensor } from 'tandem-rt';
 
-import { newTensor, ofTandem, toTandem } from './dtypes.js';
+import { newTensor, ofTandem, present, toTandem } from './dtypes.js';
 import type { Values } from './dtypes.js';
+import { asked, atCaller, callerPlace } from './failures.js';
 
 /** What a data id stands for. Of `tensor`, `host` and `values` there is one at least. */
 interface Entry {
@@ -28,7 +29,16 @@ interface Entry {
 // Of elements that stay known to the host when a GPU has them, for ops that have to know.
 const MOST_KEPT_BYTES = 64 << 10;
 
+// What is computed before a program that waits gives other events of the page their turn.
+const SLICE_MS = 8;
+
 const bytesOf = (values: Values): number => ('byteLength' in values ? values.byteLength : Infinity);
+
+// What TensorFlow.js does for tensors of other backends, but for those that are none any more.
+function moveData(backend: KernelBackend, dataId: DataId): void {
+  if (engine().state.tensorInfo.has(dataId)) return engine().moveData(backend, dataId);
+  throw new TandemError('FailedPrecondition', 'expected a tensor that is not disposed of, got one that is');
+}
 
 /** The options of `tensor.dataToGPU`. */
 interface ToGpuOptions {
@@ -46,7 +56,9 @@ export class TandemBackend extends KernelBackend {
   /** @param host Computes what has to be known at once; `runtime` itself if that is on the CPU. */
   constructor(readonly runtime: Runtime, readonly host: Runtime) {
     super();
-    this.data = new DataStorage<Entry>(this, engine());
+    this.data = new DataStorage<Entry>(this, { moveData });
+    // With `trackLocations`, places of calls are the program's, not those of kernels.
+    runtime.engine.callerOf = host.engine.callerOf = callerPlace;
   }
 
   /** Whether values can be read at once. */
@@ -67,7 +79,7 @@ export class TandemBackend extends KernelBackend {
   }
 
   private keep(dataId: DataId, values: Values, shape: number[], dtype: DataType, refCount: number): void {
-    const tensor = this.isSync ? newTensor(this.runtime, values, shape, dtype) : undefined;
+    const tensor = this.isSync ? asked(() => newTensor(this.runtime, values, shape, dtype)) : undefined;
     this.data.set(dataId, {
       dtype, refCount, tensor, shape, host: undefined, values: tensor === undefined ? values : undefined,
     });
@@ -140,12 +152,12 @@ export class TandemBackend extends KernelBackend {
   }
 
   private hostValues(entry: Entry): Values {
-    if (entry.values !== undefined) return entry.values;
+    if (entry.values !== undefined) return present(entry.values);
     if (entry.host !== undefined) return valuesOf(entry.host);
     if (this.isSync) return valuesOf(entry.tensor!);
-    throw new TandemError('FailedPrecondition',
+    throw atCaller(new TandemError('FailedPrecondition',
       'expected elements that are known at once, got ones that WebGPU computes; await data() of the tensor first, or use ' +
-      'an op with Async in its name');
+      'an op with Async in its name'));
   }
 
   // The tensor with this shape, in place of the one it was given, which a call that is going on may need.
@@ -167,14 +179,21 @@ export class TandemBackend extends KernelBackend {
 
   override async read(dataId: DataId): Promise<Values> {
     const entry = this.data.get(dataId);
-    if (entry.values !== undefined) return entry.values.slice() as Values;
+    if (entry.values !== undefined) return present(entry.values).slice() as Values;
     const tensor = (entry.tensor ?? entry.host)!;
-    // A small network is computed by then, as others compute it; a large one lets the page have its turns.
-    if (this.isSync && tensor.state === 'pending') tensor.engine.events.computeSlice();
+    if (this.isSync && tensor.state === 'pending') this.computeSlice();
     if (entry.dtype === 'string') return tensor.bytes();
     const values = await tensor.data() as Values;
     if (!this.isSync && bytesOf(values) <= MOST_KEPT_BYTES) entry.values = values.slice() as Values;
     return values;
+  }
+
+  // A small network is computed by then, as others compute it; a large one lets the page have its turns.
+  private computeSlice(): void {
+    const { engine } = this.runtime;
+    if (engine.hasWorkers) return;
+    engine.runTasks(SLICE_MS);
+    engine.events.take();
   }
 
   override readSync(dataId: DataId): Values {

@@ -37,9 +37,27 @@ export function ofTandem(dtype: DType): DataType {
   return own;
 }
 
+// Whether a typed array has lost its elements.
+function isDetached(values: Values): boolean {
+  if (values.length > 0 || !('buffer' in values)) return false;
+  try {
+    return new Uint8Array(values.buffer).length < 0;
+  } catch {
+    return true;
+  }
+}
+
+/** The elements that a program gave, which must be there still. */
+export function present(values: Values): Values {
+  if (!isDetached(values)) return values;
+  throw new TandemError('InvalidArgument', 'expected elements of a tensor, got a typed array whose buffer is detached, ' +
+    'such as one that was transferred to a worker; give TensorFlow.js a copy, or transfer that');
+}
+
 /** A tensor of a runtime with a copy of these elements. */
 export function newTensor(runtime: Runtime, values: Values, shape: readonly number[], dtype: DataType): Tensor {
   const own = toTandem(dtype);
+  present(values);
   if (own === 'string') {
     // A buffer of TensorFlow.js has nothing where nothing was set.
     const bytes = Array.from(values as Uint8Array[], (each) => each ?? new Uint8Array(0));

@@ -9,6 +9,8 @@ import type { DType, Runtime, Tensor } from 'tandem-rt';
 
 import type { TandemBackend } from './backend.js';
 import { toTandem } from './dtypes.js';
+import { failureOf } from './failures.js';
+import type { InputMap } from './failures.js';
 
 /** A kernel that `registerKernels` makes known to TensorFlow.js. */
 export interface Kernel {
@@ -119,15 +121,14 @@ export function kernel<Inputs = NamedTensorInfoMap, Attrs = NamedAttrMap>(
       try {
         const result = run(call);
         return Array.isArray(result) ? result.map((each) => call.give(each)) : call.give(result);
+      } catch (error) {
+        throw failureOf(kernelName, inputs as unknown as InputMap, attrs ?? {}, error);
       } finally {
         call.end();
       }
     },
   };
 }
-
-// Inputs by name, or a list of them, which is a map, too; some are absent.
-type InputMap = Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>;
 
 // Strings are always on the host.
 function hasStrings(inputs: InputMap): boolean {

@@ -4,12 +4,13 @@
 // A stranger's program of TensorFlow.js with tandem-rt/tfjs, built by bundlers without configuration and loaded in
 // Chromium.
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { expectNothingTwice, scriptPage } from './expectations.mjs';
 import { inChromium, reportOf } from './in_chromium.mjs';
+import { run } from './stranger.mjs';
 
 // x x^T, the gradient 2 x of the sum of squares, and sums over windows of 9 ones.
 const COMPUTED = {
@@ -43,6 +44,20 @@ describe('tandem-rt/tfjs in a stranger\'s project', function () {
       await expectNothingTwice(out);
     });
   }
+
+  it('computes on a page built by esbuild as README.md says', async () => {
+    const { build } = await load('esbuild');
+    const out = join(folder, 'out-tfjs-esbuild');
+    await build({ absWorkingDir: folder, entryPoints: ['src/tfjs.js'], outdir: out, bundle: true, format: 'esm', logLevel: 'error' });
+    const dist = join(folder, 'node_modules', 'tandem-rt', 'dist');
+    const names = (await readdir(dist)).filter((name) => name.startsWith('tandem'));
+    await Promise.all(names.map((name) => copyFile(join(dist, name), join(out, name))));
+    await expectOnPage({ folders: { '/': out }, files: scriptPage('<script type="module" src="tfjs.js"></script>') });
+  });
+
+  it('computes in Node', async () => {
+    expect(JSON.parse(await run(process.execPath, ['src/tfjs_node.mjs'], folder))).to.deep.equal(COMPUTED.values);
+  });
 
   it('computes on a page built by webpack without configuration', async () => {
     const { default: webpack } = await load('webpack');

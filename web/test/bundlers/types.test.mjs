@@ -49,6 +49,24 @@ describe('the types of tandem-rt', function () {
     }
   }
 
+  // TypeScript 7 has types of WebGPU that those of TensorFlow.js, which brings older ones, contradict.
+  it('of its backend of TensorFlow.js compile strictly', async () => {
+    for (const manifest of Object.values(compilers)) {
+      const config = {
+        compilerOptions: {
+          strict: true, noEmit: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true,
+          target: 'es2022', module: 'nodenext', lib: ['es2022', 'dom'], types: ['node', 'long'], skipLibCheck: false,
+        },
+        files: ['src/tfjs_consumer.ts'],
+      };
+      const file = join(folder, 'tsconfig.tfjs.json');
+      await writeFile(file, JSON.stringify(config));
+      const said = await run(process.execPath, [join(manifest(), '..', 'bin', 'tsc'), '-p', file], folder)
+        .catch((error) => error.message);
+      expect(said.split('\n').filter((line) => /^(src|node_modules.tandem-rt)\b.*error TS/.test(line))).to.deep.equal([]);
+    }
+  });
+
   it('never say any', async () => {
     const types = join(folder, 'node_modules', 'tandem-rt', 'dist');
     const names = (await readdir(types, { recursive: true })).filter((name) => name.endsWith('.d.ts'));

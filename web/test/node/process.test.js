@@ -37,6 +37,14 @@ describe('a process of Node', () => {
     `)).to.equal('2\n');
   });
 
+  it('has threads in a program that is given as text, too', async () => {
+    expect(await output(`
+      import { createRuntime } from 'tandem-rt';
+      const rt = await createRuntime({ threads: 2 });
+      console.log(rt.capabilities.threads);
+    `)).to.equal('2\n');
+  });
+
   it('ends not before what is pending has come', async () => {
     expect(await output(`
       import { createRuntime, matMul } from 'tandem-rt';

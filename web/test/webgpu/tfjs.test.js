@@ -7,8 +7,8 @@ import * as tf from '@tensorflow/tfjs-core';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
-import { runtimeOf, setRuntimeOptions, toTandem } from 'tandem-rt/tfjs';
-import { errorOf, rejectionOf } from '../errors.js';
+import { registerBackends, runtimeOf, setRuntimeOptions, toTandem } from 'tandem-rt/tfjs';
+import { checkError, errorOf, rejectionOf } from '../errors.js';
 import { findGpu, needGpu } from './device.js';
 
 describe('the backend of TensorFlow.js on webgpu', () => {
@@ -81,14 +81,59 @@ describe('the backend of TensorFlow.js on webgpu', () => {
     expect(tf.memory().numBytesInGPU).to.be.a('number');
   });
 
-  it('fails when its device is lost, and another backend goes on', async () => {
+  it('gives its tensors to another backend, and says which it cannot', async () => {
+    const known = tf.tensor1d([1, 2]);
+    const computed = tf.mul(known, 2);
+    await tf.setBackend('tandem');
+    expect([...tf.add(known, 1).dataSync()]).to.deep.equal([2, 3]);
+    const error = errorOf(() => tf.add(computed, 1));
+    checkError(error, 'FailedPrecondition', /got ones that WebGPU computes; await data\(\) of the tensor first/);
+    expect([...await computed.data()]).to.deep.equal([2, 4]);
+    expect([...tf.add(computed, 1).dataSync()]).to.deep.equal([3, 5]);
+    await tf.setBackend('tandem-webgpu');
+    tf.dispose([known, computed]);
+  });
+
+  it('says that a buffer was detached before the elements went to the device', async () => {
+    const values = Float32Array.of(1, 2, 3);
+    const x = tf.tensor1d(values);
+    structuredClone(values, { transfer: [values.buffer] });
+    checkError(errorOf(() => tf.add(x, 1)), 'InvalidArgument', /typed array whose buffer is detached/);
+    checkError(errorOf(() => x.dataSync()), 'InvalidArgument', /typed array whose buffer is detached/);
+    checkError(await rejectionOf(x.data()), 'InvalidArgument', /typed array whose buffer is detached/);
+    expect([...await tf.add(tf.tensor1d([1]), 1).data()]).to.deep.equal([2]);
+    x.dispose();
+  });
+
+  it('says where the program called what is wrong, as on the CPU', async () => {
+    const error = errorOf(() => tf.add(tf.ones([2]), tf.ones([3])));
+    checkError(error, 'InvalidArgument', /^\[tf\.AddV2\] shapes must be broadcast compatible/);
+    expect(error.location).to.match(/tests?\.js:\d+:\d+$/);
+  });
+
+  it('fails when its device is lost, and another backend goes on, or it itself on a new device', async () => {
     const x = tf.add(tf.tensor1d([1, 2]), 1);
+    const known = tf.tensor1d([5, 6]);
+    const waiting = rejectionOf(tf.mul(tf.ones([64, 64]), tf.tensor1d([2])).data().then(async () => {
+      throw await rejectionOf((async () => tf.add(x, 1).data())());
+    }));
     runtimeOf().gpuDevice.destroy();
     await runtimeOf().gpuDevice.lost;
-    const error = await rejectionOf((async () => tf.add(x, 1).data())());
-    expect(error.message).to.match(/is lost/);
+    expect((await waiting).message).to.match(/is lost/);
+    for (const use of [() => tf.add(x, 1), () => tf.matMul(tf.ones([2, 2]), tf.ones([2, 2])), () => x]) {
+      const error = await rejectionOf((async () => use().data())());
+      checkError(error, 'Unavailable', /is lost/);
+    }
+    expect([...known.dataSync()]).to.deep.equal([5, 6]);
+    tf.memory();
+    x.dispose();
     await tf.setBackend('tandem');
-    expect([...tf.add(tf.tensor1d([1, 2]), 1).dataSync()]).to.deep.equal([2, 3]);
+    expect([...tf.add(known, 1).dataSync()]).to.deep.equal([6, 7]);
+    tf.removeBackend('tandem-webgpu');
+    registerBackends();
+    await tf.setBackend('tandem-webgpu');
+    expect([...await tf.add(tf.tensor1d([1, 2]), 1).data()]).to.deep.equal([2, 3]);
+    await tf.setBackend('tandem');
     tf.removeBackend('tandem-webgpu');
   });
 });

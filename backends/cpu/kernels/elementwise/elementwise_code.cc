@@ -16,8 +16,10 @@ namespace tandem::cpu {
 namespace {
 
 constexpr uint32_t kLanes = 4;
-// Vectors a turn: as many as hide how long one takes, if there is room for their code.
+// Vectors a turn. Each step is taken for all of them before the next, so that none waits for its own last one: as many
+// as there are registers for, if there is room for their code.
 constexpr uint32_t kMostVectors = 4;
+constexpr ptrdiff_t kMostInputsOfMostVectors = 2;
 // Engines may refuse to compile more at once on a page's own thread.
 constexpr size_t kMaxBytes = 4096;
 
@@ -124,11 +126,10 @@ class FunctionEncoder {
     out_.Unsigned(num_vector_locals_);
     out_.Byte(kV128Type);
     LoadOperands();
-    Loop(num_vectors_ * kLanes, [this] {
-      for (uint32_t i = 0; i < num_vectors_; ++i) Vector(i);
-    });
+    Loop(num_vectors_ * kLanes);
     is_one_ = true;
-    Loop(1, [this] { Vector(0); });
+    num_vectors_ = 1;
+    Loop(1);
     out_.Byte(kEnd);
   }
 
@@ -147,7 +148,10 @@ class FunctionEncoder {
     }
     num_pointers_ = next - 2;
     const uint32_t first = next;
-    for (uint32_t& value : std::span(values_).first(num_places())) value = next++;
+    for (size_t place = 0; place < num_places(); ++place) {
+      values_[place] = next;
+      next += place < loop_.inputs.size() && loop_.inputs[place].is_single ? 1 : num_vectors_;
+    }
     for (const ElementLoop::Step& step : loop_.steps) {
       for (const uint8_t instruction : step.code) {
         if (!IsConstant(instruction)) continue;
@@ -210,13 +214,12 @@ class FunctionEncoder {
   }
 
   // Turns of so many elements, as long as there are as many.
-  template <class Body>
-  void Loop(uint32_t elements, Body body) {
+  void Loop(uint32_t elements) {
     out_.Bytes({kBlock, kNoType});
     out_.Get(kCount);
     out_.Const(elements);
     out_.Bytes({kI32LtU, kBrIf, 0, kLoop, kNoType});
-    body();
+    Turn();
     for (size_t place = 0; place < num_places(); ++place) {
       if (pointers_[place] == kNoLocal) continue;
       out_.Get(pointers_[place]);
@@ -232,26 +235,39 @@ class FunctionEncoder {
     out_.Bytes({kI32GeU, kBrIf, 0, kEnd, kEnd});
   }
 
-  // All steps for one vector, the `index`th of a turn, or for one element.
-  void Vector(uint32_t index) {
-    for (size_t i = 0; i < loop_.inputs.size(); ++i) {
-      if (pointers_[i] == kNoLocal) continue;
-      out_.Get(pointers_[i]);
-      Load(i, index);
-      out_.Set(values_[i]);
-    }
+  // All steps, for all vectors or for one element.
+  void Turn() {
+    std::array<bool, kMaxLoopInputs> is_loaded = {};
     for (size_t i = 0; i < loop_.steps.size(); ++i) {
-      for (const uint8_t instruction : loop_.steps[i].code) Instruction(i, instruction);
-      out_.Set(values_[loop_.inputs.size() + i]);
+      for (const uint8_t instruction : loop_.steps[i].code) {
+        if (instruction < element_code::kParameter) LoadOnce(loop_.steps[i].operands[instruction], is_loaded);
+      }
+      for (uint32_t k = 0; k < num_vectors_; ++k) {
+        for (const uint8_t instruction : loop_.steps[i].code) Instruction(i, instruction, k);
+        out_.Set(values_[loop_.inputs.size() + i] + k);
+      }
     }
     // Behind all loads.
     for (size_t place = loop_.inputs.size(); place < num_places(); ++place) {
-      if (pointers_[place] != kNoLocal) Store(place, index);
+      for (uint32_t k = 0; k < num_vectors_ && pointers_[place] != kNoLocal; ++k) Store(place, k);
     }
   }
-  void Instruction(size_t step, uint8_t instruction) {
+  void LoadOnce(size_t place, std::array<bool, kMaxLoopInputs>& is_loaded) {
+    if (place >= loop_.inputs.size() || pointers_[place] == kNoLocal || is_loaded[place]) return;
+    is_loaded[place] = true;
+    for (uint32_t k = 0; k < num_vectors_; ++k) {
+      out_.Get(pointers_[place]);
+      Load(place, k);
+      out_.Set(values_[place] + k);
+    }
+  }
+  // The local of a place's value, of which each vector has one unless one stands for all.
+  uint32_t ValueOf(size_t place, uint32_t k) const {
+    return values_[place] + (place < loop_.inputs.size() && loop_.inputs[place].is_single ? 0 : k);
+  }
+  void Instruction(size_t step, uint8_t instruction, uint32_t k) {
     if (instruction < element_code::kParameter) {
-      out_.Get(values_[loop_.steps[step].operands[instruction]]);
+      out_.Get(ValueOf(loop_.steps[step].operands[instruction], k));
     } else if (instruction == element_code::kParameter) {
       out_.Get(parameters_[step]);
     } else if (IsConstant(instruction)) {
@@ -260,20 +276,20 @@ class FunctionEncoder {
       out_.Simd(instruction);
     }
   }
-  void Load(size_t place, uint32_t index) {
+  void Load(size_t place, uint32_t k) {
     if (is_one_) return LoadOne(place);
     if (!IsBool(place)) {
       out_.Simd(kV128Load);
-      return out_.Access(4 * kLanes * index);
+      return out_.Access(4 * kLanes * k);
     }
     out_.Simd(kV128Load32Zero);
-    out_.Access(kLanes * index);
+    out_.Access(kLanes * k);
     out_.Simd(kI16x8ExtendLowU);
     out_.Simd(kI32x4ExtendLowU);
   }
-  void Store(size_t place, uint32_t index) {
+  void Store(size_t place, uint32_t k) {
     out_.Get(pointers_[place]);
-    out_.Get(values_[place]);
+    out_.Get(values_[place] + k);
     if (is_one_ && IsBool(place)) {
       out_.Simd(kI32x4ExtractLane);
       out_.Bytes({0, kI32Store8});
@@ -281,21 +297,21 @@ class FunctionEncoder {
     }
     if (!is_one_ && !IsBool(place)) {
       out_.Simd(kV128Store);
-      return out_.Access(4 * kLanes * index);
+      return out_.Access(4 * kLanes * k);
     }
     if (IsBool(place)) {
-      out_.Get(values_[place]);
+      out_.Get(values_[place] + k);
       out_.Simd(kI8x16Shuffle);
       // The lowest byte of each element.
       for (uint32_t i = 0; i < 4 * kLanes; ++i) out_.Byte(static_cast<uint8_t>(4 * (i % kLanes)));
     }
     out_.Simd(kV128Store32Lane);
-    out_.Access(is_one_ ? 0 : kLanes * index);
+    out_.Access(is_one_ ? 0 : kLanes * k);
     out_.Byte(0);
   }
 
   const ElementLoop& loop_;
-  const uint32_t num_vectors_;
+  uint32_t num_vectors_;
   Writer& out_;
   bool is_one_ = false;
   // Locals: the address of each place, if it is in memory, and its value; constants; each step's parameter.
@@ -348,7 +364,9 @@ bool EncodeWith(const ElementLoop& loop, bool is_shared, uint32_t num_vectors, G
 }  // namespace
 
 bool EncodeElementLoop(const ElementLoop& loop, bool is_shared, GrowingArray<uint8_t>& code) {
-  for (uint32_t num_vectors = kMostVectors;; num_vectors /= 2) {
+  const auto is_full = [](const ElementLoop::Input& input) { return !input.is_single; };
+  const bool has_registers = std::ranges::count_if(loop.inputs, is_full) <= kMostInputsOfMostVectors;
+  for (uint32_t num_vectors = has_registers ? kMostVectors : kMostVectors / 2;; num_vectors /= 2) {
     code.clear();
     if (!EncodeWith(loop, is_shared, num_vectors, code)) return false;
     if (code.size() <= kMaxBytes || num_vectors == 1) return true;

@@ -37,6 +37,7 @@ enum Instruction : uint8_t {
   kF32Ge = 0x46,
   kNot = 0x4d,
   kAnd = 0x4e,
+  kAndNot = 0x4f,  // of x and y: x without the bits of y
   kOr = 0x50,
   kXor = 0x51,
   kBitSelect = 0x52,  // of x, y and a mask: x where it is set
@@ -51,8 +52,6 @@ enum Instruction : uint8_t {
   kI32MinU = 0xb7,
   kI32MaxS = 0xb8,
   kI32MaxU = 0xb9,
-  kF32Abs = 0xe0,
-  kF32Neg = 0xe1,
   kF32Sqrt = 0xe3,
   kF32Add = 0xe4,
   kF32Sub = 0xe5,
@@ -99,7 +98,8 @@ struct Constants {
 };
 
 // The functions of elementary.wgsl that vectors have instructions for, as the rows compute them. pmin and pmax are
-// WebAssembly's; here bits may be taken of numbers and masks alike.
+// WebAssembly's; without(x, mask) is 0 where the mask is set, else x; here bits may be taken of numbers and masks
+// alike.
 struct Function {
   std::string_view name;
   std::string_view text;
@@ -109,8 +109,7 @@ inline constexpr Function kFunctions[] = {
     {"is_infinite", "abs(a) == infinity"},
     {"is_finite", "abs(a) < infinity"},
     {"is_zero", "a == 0.0"},
-    // pmax leaves -0 as it is; the sum of that and 0 is 0.
-    {"relu", "pmax(a, 0.0) + 0.0"},
+    {"relu", "without(a, a <= 0.0)"},
     // All bits set are a NaN.
     {"maximum", "pmax(b, a) | (a != a)"},
     {"minimum", "pmin(b, a) | (a != a)"},
@@ -243,7 +242,7 @@ class Parser {
   constexpr Code Single() {
     if (Accept("-")) {
       const Code x = Single();
-      return x.type == Type::kF32 ? Unary(x, kF32Neg, Type::kF32) : Invalid();
+      return x.type == Type::kF32 ? WithBits(x, kXor, 0x80000000) : Invalid();
     }
     if (Accept("~")) {
       const Code x = Single();
@@ -318,6 +317,7 @@ class Parser {
     if (name == "max") return Greatest(args[0], args[1]);
     if (name == "min") return Least(args[0], args[1]);
     if (name == "pmax") return Binary(args[0], args[1], kF32PMax, Type::kF32);
+    if (name == "without") return Binary(args[0], args[1], kAndNot, args[0].type);
     if (name == "pmin") return Binary(args[0], args[1], kF32PMin, Type::kF32);
     return Expanded(name, begin);
   }
@@ -328,8 +328,8 @@ class Parser {
       return x.type == Type::kF32 ? Invalid() : Retyped(x, type);
     }
     if (x.type == Type::kF32) {
-      const uint8_t instruction = name == "abs"     ? kF32Abs
-                                  : name == "sqrt"  ? kF32Sqrt
+      if (name == "abs") return WithBits(x, kAnd, 0x7fffffff);
+      const uint8_t instruction = name == "sqrt"    ? kF32Sqrt
                                   : name == "floor" ? kF32Floor
                                   : name == "ceil"  ? kF32Ceil
                                   : name == "round" ? kF32Nearest
@@ -337,6 +337,10 @@ class Parser {
       if (instruction != 0) return Unary(x, instruction, Type::kF32);
     }
     return Expanded(name, begin);
+  }
+  // The sign of a number changed or cleared: engines make a constant anew for each of their own instructions for that.
+  constexpr Code WithBits(Code x, uint8_t instruction, uint32_t bits) {
+    return Binary(x, Constant(bits, Type::kF32), instruction, Type::kF32);
   }
   static constexpr Code Retyped(Code x, Type type) {
     x.type = type;

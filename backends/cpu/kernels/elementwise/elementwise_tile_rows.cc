@@ -25,8 +25,12 @@ using D = hn::CappedTag<float, static_cast<size_t>(kTileElements)>;
 using V = hn::Vec<D>;
 constexpr size_t kLanes = hn::MaxLanes(D());
 constexpr size_t kNarrow = static_cast<size_t>(kTileElements) / kLanes;  // vectors
-// As many as the fewest registers of an instruction set, 16, have room for beside what the steps need.
+// As many as there are registers for beside what the steps need: of 32, or of the fewest of an instruction set, 16.
+#if HWY_TARGET <= HWY_AVX3
+constexpr size_t kWide = 16;
+#else
 constexpr size_t kWide = std::max<size_t>(kNarrow, 8);
+#endif
 
 // As the functions of elements of the same names (elementwise_simd_rows.cc, positive_part-inl.h).
 HWY_INLINE V Maximum(V x, V y) {

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 
 #include "kernels/convolution/convolution_program.h"
 #include "kernels/convolution/depthwise_program.h"
 #include "kernels/convolution/filter_gradient_program.h"
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
+#include "kernels/library_call.h"
 #include "tandem/shader/shader_call.h"
 
 namespace tandem::shader {
@@ -45,6 +48,22 @@ StatusOr<Convolution> MakeConvolution(KernelFrame& frame, const TensorShape& inp
                      {}};
 }
 
+// What a library may compute.
+LibraryWindowOp LibraryOpOf(const KernelFrame& frame, const Convolution& convolution, LibraryWindowOp::Kind kind,
+                            bool is_depthwise = false) {
+  LibraryWindowOp op;
+  op.kind = kind;
+  op.dtype = convolution.dtype;
+  op.channels_first = frame.attrs().GetOr<std::string_view>("data_format", "NHWC") == "NCHW";
+  op.batch = convolution.input.batch;
+  op.channels = convolution.input.channels;
+  op.out_channels = convolution.output.channels;
+  op.groups = is_depthwise ? op.channels : op.channels / std::max<int64_t>(convolution.filter.dim(2), 1);
+  op.rows = LibraryWindowOp::Axis(convolution.windows.rows);
+  op.cols = LibraryWindowOp::Axis(convolution.windows.cols);
+  return op;
+}
+
 using ConvolutionLaunch = Launch (*)(const Convolution&, const GpuLimits&);
 
 template <ConvolutionLaunch program>
@@ -53,7 +72,9 @@ Status ForwardKernel(KernelFrame& frame) {
       const Convolution convolution,
       MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(), frame.result_metadata(0).shape));
   ShaderCall call(frame);
-  call.Run(program(convolution, call.limits()), {call.Argument(0), call.Argument(1), call.Result(0)});
+  GpuBuffer* const buffers[] = {call.Argument(0), call.Argument(1), call.Result(0)};
+  const auto op = LibraryOpOf(frame, convolution, LibraryWindowOp::Kind::kConvolution, program == &DepthwiseProgram);
+  if (!RunByLibrary(call, op, buffers)) call.Run(program(convolution, call.limits()), buffers);
   return call.Finish();
 }
 
@@ -62,7 +83,10 @@ Status InputGradientKernel(KernelFrame& frame) {
   TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, MakeConvolution(frame, frame.result_metadata(0).shape,
                                                                          frame.arg(1).shape(), frame.arg(2).shape()));
   ShaderCall call(frame);
-  call.Run(program(convolution, call.limits()), {call.Argument(2), call.Argument(1), call.Result(0)});
+  GpuBuffer* const buffers[] = {call.Argument(2), call.Argument(1), call.Result(0)};
+  const auto op =
+      LibraryOpOf(frame, convolution, LibraryWindowOp::Kind::kInputGradient, program == &DepthwiseInputGradientProgram);
+  if (!RunByLibrary(call, op, buffers)) call.Run(program(convolution, call.limits()), buffers);
   return call.Finish();
 }
 
@@ -75,23 +99,34 @@ Status FusedConv2DKernel(KernelFrame& frame) {
   const size_t num_args = std::min(frame.num_args(), ShaderCall::kMaxBuffers);
   for (size_t i = 0; i < num_args; ++i) buffers[i] = call.Argument(i);
   buffers[num_args] = call.Result(0);
-  call.Run(ConvolutionProgram(convolution, call.limits()), {buffers.data(), num_args + 1});
+  const std::span<GpuBuffer* const> all(buffers.data(), num_args + 1);
+  const FusedEpilogue& epilogue = convolution.epilogue;
+  const bool is_known =
+      epilogue.columns == ColumnEpilogue::kBias && !epilogue.adds_tensor && epilogue.activation <= FusedEpilogue::kRelu;
+  if (is_known) {
+    auto op = LibraryOpOf(frame, convolution, LibraryWindowOp::Kind::kConvolution);
+    op.has_bias = true;
+    op.has_relu = epilogue.activation == FusedEpilogue::kRelu;
+    if (RunByLibrary(call, op, all)) return call.Finish();
+  }
+  call.Run(ConvolutionProgram(convolution, call.limits()), all);
   return call.Finish();
 }
 
 Status RunFilterGradient(KernelFrame& frame, const Convolution& convolution) {
   ShaderCall call(frame);
+  const auto op = LibraryOpOf(frame, convolution, LibraryWindowOp::Kind::kFilterGradient);
+  GpuBuffer* const buffers[] = {call.Argument(0), call.Argument(2), call.Result(0)};
+  if (RunByLibrary(call, op, buffers)) return call.Finish();
   const FilterGradient program = FilterGradientProgram(convolution, call.limits());
-  GpuBuffer* const input = call.Argument(0);
-  GpuBuffer* const out_backprop = call.Argument(2);
   if (program.slices == 1) {
-    call.Run(program.gradient, {input, out_backprop, call.Result(0)});
+    call.Run(program.gradient, buffers);
   } else {
     const auto bytes =
         static_cast<uint64_t>(program.slices * convolution.filter.num_elements()) * ArithmeticBytes(convolution.dtype);
     GpuBuffer* const slices = call.Temporary(bytes);
-    call.Run(program.gradient, {input, out_backprop, slices});
-    call.Run(program.sum, {slices, call.Result(0)});
+    call.Run(program.gradient, {buffers[0], buffers[1], slices});
+    call.Run(program.sum, {slices, buffers[2]});
   }
   return call.Finish();
 }

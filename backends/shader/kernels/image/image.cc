@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// ResizeBilinear, ResizeNearestNeighbor and their gradients.
+// ResizeBilinear, ResizeNearestNeighbor and their gradients, CropAndResize.
 
 #include "kernels/element_types.h"
 #include "kernels/image/resize.h"
@@ -33,12 +33,22 @@ Status ResizeGradKernel(KernelFrame& frame) {
   return call.Finish();
 }
 
+Status CropAndResizeKernel(KernelFrame& frame) {
+  const bool is_nearest = frame.attrs().GetOr<std::string_view>("method", "bilinear") == "nearest";
+  ShaderCall call(frame);
+  call.Run(CropAndResizeProgram(frame.arg(0).metadata(), frame.result_metadata(0).shape, is_nearest,
+                                frame.attrs().GetOr("extrapolation_value", 0.0f), call.limits()),
+           {call.Argument(0), call.Argument(1), call.Argument(2), call.Result(0)});
+  return call.Finish();
+}
+
 }  // namespace
 
 // Bilinear resizing of i64 and f64 is left to the fallback where shaders cannot compute with them.
 Status RegisterImageKernels(ShaderOpHandler& handler) {
   static constexpr KernelEntry kKernels[] = {
       KernelEntryOf<&ResizeKernel<&ResizeBilinearProgram>>("tf.ResizeBilinear", kBilinearDTypes),
+      KernelEntryOf<&CropAndResizeKernel>("tf.CropAndResize", kBilinearDTypes),
       KernelEntryOf<&ResizeKernel<&ResizeNearestProgram>>("tf.ResizeNearestNeighbor", kFixedSizeDTypes),
   };
   constexpr DTypeSet kNearestGradInts = {DType::kU8, DType::kI8, DType::kI32};
@@ -46,6 +56,7 @@ Status RegisterImageKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&ResizeGradKernel<&ResizeBilinearGradProgram>>("tf.ResizeBilinearGrad", kFloatDTypesOfGpu),
       KernelEntryOf<&ResizeGradKernel<&ResizeNearestGradProgram>>("tf.ResizeNearestNeighborGrad",
                                                                   kFloatDTypesOfGpu | kNearestGradInts),
+      KernelEntryOf<&CropAndResizeKernel>("tf.CropAndResize", kWideBilinearDTypes),
       KernelEntryOf<&ResizeKernel<&ResizeBilinearProgram>>("tf.ResizeBilinear", kWideBilinearDTypes),
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));

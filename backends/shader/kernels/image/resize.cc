@@ -73,6 +73,23 @@ ShaderText ComposeBilinear(const ShaderSource& source, std::span<const int32_t> 
   return builder.Finish(source.text);
 }
 
+// Values: dtype, whether it takes the nearest pixel.
+ShaderText ComposeCrop(const ShaderSource& source, std::span<const int32_t> values) {
+  const auto dtype = static_cast<DType>(values[0]);
+  ShaderBuilder builder(source.name);
+  builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup);
+  for (const char* name : {"count", "images", "channels", "height", "width", "new_height", "new_width", "zero"}) {
+    builder.Parameter(name);
+  }
+  builder.Parameter("outside", "f32");
+  builder.Buffer("x", BufferAccess::kRead, kWideBilinearDTypes.Contains(dtype) ? StorageType(dtype) : "u32")
+      .Buffer("boxes", BufferAccess::kRead, "f32")
+      .Buffer("numbers", BufferAccess::kRead, "u32")
+      .Buffer("y", BufferAccess::kReadWrite, "f32");
+  builder.Text("fn load_pixel(place: u32) -> f32 {\nreturn " + std::string(LoadPixelText(dtype)) + ";\n}");
+  return builder.Finish(Unroll(source.text, {{"NEAREST", values[1]}}));
+}
+
 // Value: bytes of an element.
 ShaderText ComposeNearest(const ShaderSource& source, std::span<const int32_t> values) {
   MovementShader shader(source.name, static_cast<uint32_t>(values[0]));
@@ -99,6 +116,7 @@ ShaderText ComposeGradient(const ShaderSource& source, std::span<const int32_t> 
 const ShaderSource kBilinearGrad = {"resize_bilinear_grad", &ComposeGradient<true>, kResizeGradText};
 const ShaderSource kNearestGrad = {"resize_nearest_grad", &ComposeGradient<false>, kResizeGradText};
 const ShaderSource kBilinear = {"resize_bilinear", &ComposeBilinear, kResizeBilinearText};
+const ShaderSource kCrop = {"crop_and_resize", &ComposeCrop, kCropAndResizeText};
 const ShaderSource kNearest = {"resize_nearest", &ComposeNearest, kResizeNearestText};
 
 // What a place is rounded up from. Halves go up where places are rounded to the nearest; otherwise no distance is as
@@ -152,8 +170,24 @@ Launch ResizeNearestGradProgram(const TensorShape& resized, const TensorMetadata
   return launch;
 }
 
+Launch CropAndResizeProgram(const TensorMetadata& images, const TensorShape& result, bool is_nearest, float outside,
+                            const GpuLimits& limits) {
+  Launch launch;
+  launch.variant = ShaderVariant(kCrop, {static_cast<int32_t>(images.dtype), is_nearest});
+  for (const int64_t number : {result.num_elements(), images.dim(0), images.dim(3), images.dim(1), images.dim(2),
+                               result.dim(1), result.dim(2), int64_t{0}}) {
+    launch.parameters.Add(Low(number));
+  }
+  launch.parameters.AddFloat(outside);
+  launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(result.num_elements()), kWorkgroup, limits);
+  return launch;
+}
+
 std::vector<ShaderVariant> ResizeVariants() {
   std::vector<ShaderVariant> variants;
+  for (const int32_t is_nearest : {0, 1}) {
+    variants.emplace_back(kCrop, std::initializer_list<int32_t>{static_cast<int32_t>(DType::kU8), is_nearest});
+  }
   for (int i = 0; i < kNumDTypes; ++i) {
     if (kBilinearDTypes.Contains(static_cast<DType>(i))) {
       variants.emplace_back(kBilinear, std::initializer_list<int32_t>{i});

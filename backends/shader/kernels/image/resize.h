@@ -38,6 +38,10 @@ Launch ResizeBilinearGradProgram(const TensorShape& resized, const TensorMetadat
 Launch ResizeNearestGradProgram(const TensorShape& resized, const TensorMetadata& result, ResizeKind kind,
                                 const GpuLimits& limits);
 
+// Of the images, four numbers of f32 for each box, the numbers of their images as words, and the result of f32.
+Launch CropAndResizeProgram(const TensorMetadata& images, const TensorShape& result, bool is_nearest, float outside,
+                            const GpuLimits& limits);
+
 // For tests: one of each kind.
 std::vector<ShaderVariant> ResizeVariants();
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// GatherV2, GatherNd, ScatterNd, TensorScatterUpdate, TensorScatterAdd, UnsortedSegmentSum, TopKV2.
+// GatherV2, GatherNd, ScatterNd, TensorScatterUpdate, TensorScatterAdd, UnsortedSegmentSum; TopKV2, Where and Unique
+// are registered here.
 
 #include <algorithm>
 #include <initializer_list>
 
 #include "kernels/element_types.h"
+#include "kernels/indexing/compact.h"
 #include "kernels/indexing/gather.h"
 #include "kernels/indexing/scatter.h"
 #include "kernels/indexing/top_k.h"
@@ -143,7 +145,6 @@ Status TensorScatterUpdateKernel(KernelFrame& frame) {
 
 }  // namespace
 
-// tf.Unique, tf.UniqueV2 and tf.Where give results whose shapes depend on the data, and are left to the fallback.
 Status RegisterIndexingKernels(ShaderOpHandler& handler) {
   static constexpr KernelEntry kMoving[] = {
       KernelEntryOf<&GatherKernel>("tf.GatherV2", kFixedSizeDTypes),
@@ -157,6 +158,7 @@ Status RegisterIndexingKernels(ShaderOpHandler& handler) {
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kMoving));
   TANDEM_RETURN_IF_ERROR(RegisterTopKKernels(handler));
+  TANDEM_RETURN_IF_ERROR(RegisterCompactKernels(handler));
   return handler.AddKernels(kAdding, AllDTypes(handler.gpu().limits()));
 }
 

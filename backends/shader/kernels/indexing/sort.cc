@@ -48,9 +48,8 @@ std::string AnyKeyText(DType dtype) {
   return kSignedIntDTypes.Contains(dtype) ? "return bitcast<K>(x);\n" : "return K(x);\n";
 }
 
-void DeclareKeys(ShaderBuilder& builder, DType dtype, uint32_t workgroup) {
+void DeclareOrder(ShaderBuilder& builder, uint32_t workgroup) {
   builder.Workgroup(workgroup).Constant("WORKGROUP", workgroup);
-  builder.Alias("K", SortKeyType(dtype));
   builder.Text(
       "fn is_before(a: K, a_place: u32, b: K, b_place: u32) -> bool {\n"
       "return a < b || (a == b && a_place < b_place);\n}");
@@ -60,28 +59,23 @@ void DeclareKeys(ShaderBuilder& builder, DType dtype, uint32_t workgroup) {
 ShaderText ComposeSort(const ShaderSource& source, std::span<const int32_t> values) {
   const auto dtype = static_cast<DType>(values[0]);
   const auto block = static_cast<uint32_t>(values[2]);
-  const ArithmeticBits bits = ArithmeticBitsOf(dtype);
   ShaderBuilder builder(source.name);
   DeclareTypes(builder, dtype);
-  DeclareKeys(builder, dtype, std::min(block / 2, kWorkgroup));
-  builder.Constant("BLOCK", block)
-      .Constant("SIGN", "K", bits.sign)
-      .Constant("ALL_BUT_SIGN", "K", bits.all_but_sign)
-      .Constant("INFINITE", "K", bits.infinity)
-      .Constant("LAST_KEY", "K", ArithmeticBytes(dtype) == 8 ? "0xffffffffffffffff" : "0xffffffffu");
+  DeclareSortKeys(builder, dtype, static_cast<SortOrder>(values[1]));
+  DeclareOrder(builder, std::min(block / 2, kWorkgroup));
+  builder.Constant("BLOCK", block);
   builder.Buffer("x", BufferAccess::kRead, "T")
       .Buffer("keys", BufferAccess::kReadWrite, "K")
       .Buffer("places", BufferAccess::kReadWrite, "u32");
   for (const char* name : {"rows", "cols", "blocks"}) builder.Parameter(name);
-  const bool descends = static_cast<SortOrder>(values[1]) == SortOrder::kDescending;
-  builder.Text("fn key_of(x: A) -> K {\n" + (descends ? DescendingKeyText(dtype) : AnyKeyText(dtype)) + "}");
   return builder.Finish(source.text);
 }
 
 // Value: dtype.
 ShaderText ComposeMerge(const ShaderSource& source, std::span<const int32_t> values) {
   ShaderBuilder builder(source.name);
-  DeclareKeys(builder, static_cast<DType>(values[0]), kWorkgroup);
+  builder.Alias("K", SortKeyType(static_cast<DType>(values[0])));
+  DeclareOrder(builder, kWorkgroup);
   builder.Buffer("keys", BufferAccess::kRead, "K")
       .Buffer("places", BufferAccess::kRead, "u32")
       .Buffer("merged_keys", BufferAccess::kReadWrite, "K")
@@ -102,6 +96,17 @@ ShaderVariant MergeVariant(DType dtype) {
 }  // namespace
 
 std::string_view SortKeyType(DType dtype) { return ArithmeticBytes(dtype) == 8 ? "u64" : "u32"; }
+
+void DeclareSortKeys(ShaderBuilder& builder, DType dtype, SortOrder order) {
+  const ArithmeticBits bits = ArithmeticBitsOf(dtype);
+  builder.Alias("K", SortKeyType(dtype));
+  builder.Constant("SIGN", "K", bits.sign)
+      .Constant("ALL_BUT_SIGN", "K", bits.all_but_sign)
+      .Constant("INFINITE", "K", bits.infinity)
+      .Constant("LAST_KEY", "K", ArithmeticBytes(dtype) == 8 ? "0xffffffffffffffff" : "0xffffffffu");
+  const bool descends = order == SortOrder::kDescending;
+  builder.Text("fn key_of(x: A) -> K {\n" + (descends ? DescendingKeyText(dtype) : AnyKeyText(dtype)) + "}");
+}
 
 SortedRows SortRows(ShaderCall& call, GpuBuffer* x, DType dtype, uint64_t rows, uint64_t cols, SortOrder order) {
   const uint64_t size = rows * cols;

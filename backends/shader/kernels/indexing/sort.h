@@ -23,6 +23,8 @@ enum class SortOrder : int32_t {
 
 // The type of keys: "u32", or "u64" of dtypes of 8 bytes.
 std::string_view SortKeyType(DType dtype);
+// Declares that type as K, and `fn key_of(x: A) -> K`, where A is the type that elements of the dtype are computed in.
+void DeclareSortKeys(ShaderBuilder& builder, DType dtype, SortOrder order);
 
 // Equal elements are in the order that they have in the row.
 struct SortedRows {

@@ -62,6 +62,17 @@ Status MatrixDiagKernel(KernelFrame& frame) {
 
 Status MatrixDiagPartKernel(KernelFrame& frame) { return Run(frame, kDiagonalOf, frame.arg(0).shape(), 0, 0); }
 
+// One matrix, whose diagonal is the whole other tensor.
+Status DiagKernel(KernelFrame& frame) {
+  const int64_t size = frame.arg(0).num_elements();
+  return Run(frame, kDiagonalMatrix, {size, size}, 0, 0);
+}
+
+Status DiagPartKernel(KernelFrame& frame) {
+  const int64_t size = frame.result_metadata(0).num_elements();
+  return Run(frame, kDiagonalOf, {size, size}, 0, 0);
+}
+
 }  // namespace
 
 Status RegisterDiagonalKernels(ShaderOpHandler& handler) {
@@ -69,6 +80,8 @@ Status RegisterDiagonalKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&MatrixBandPartKernel>("tf.MatrixBandPart", kDTypesOfGpu),
       KernelEntryOf<&MatrixDiagKernel>("tf.MatrixDiag", kDTypesOfGpu),
       KernelEntryOf<&MatrixDiagPartKernel>("tf.MatrixDiagPart", kDTypesOfGpu),
+      KernelEntryOf<&DiagKernel>("tf.Diag", kDTypesOfGpu),
+      KernelEntryOf<&DiagPartKernel>("tf.DiagPart", kDTypesOfGpu),
   };
   return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }

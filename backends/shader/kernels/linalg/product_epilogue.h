@@ -22,6 +22,7 @@ enum class ColumnEpilogue : uint8_t {
 };
 
 struct FusedEpilogue {
+  static constexpr uint8_t kRelu = 1;  // as an activation
   ColumnEpilogue columns = ColumnEpilogue::kNone;
   bool adds_tensor = false;  // one more buffer, `added`, after those of the columns, laid out as the result
   uint8_t activation = 0;    // index in the list of those that can be fused, from 1; 0: none

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// LayerNorm, FusedBatchNormV3 and their gradients.
+// LayerNorm, FusedBatchNormV3, LRN and their gradients.
 
 #include <string_view>
 
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
+#include "kernels/library_call.h"
+#include "kernels/normalization/normalization_local.h"
 #include "kernels/normalization/normalization_programs.h"
 #include "kernels/reduction/reduction_programs.h"
 #include "tandem/kernel.h"
@@ -89,8 +91,19 @@ Status BatchNormKernel(const Tensor& x, const Tensor&, const Tensor&, const Tens
     }
   }
   const float epsilon = attrs.GetOr("epsilon", 1e-4f);
-  call.Run(BatchNormProgram(x.dtype(), layout, epsilon, call.limits()),
-           {elements, call.Argument(1), call.Argument(2), mean, variance, call.Result(5), call.Result(0)});
+  GpuBuffer* const buffers[] = {elements, call.Argument(1), call.Argument(2), mean,
+                                variance, call.Result(5),   call.Result(0)};
+  LibraryWindowOp op;
+  op.kind = LibraryWindowOp::Kind::kBatchNorm;
+  op.dtype = x.dtype();
+  op.channels_first = !layout.is_channels_last;
+  op.batch = op.channels_first ? x.shape().dim(0) : 1;
+  op.channels = static_cast<int64_t>(layout.channels);
+  op.rows.input = static_cast<int64_t>(layout.rows);
+  op.epsilon = epsilon;
+  if (!RunByLibrary(call, op, buffers)) {
+    call.Run(BatchNormProgram(x.dtype(), layout, epsilon, call.limits()), buffers);
+  }
   return call.Finish();
 }
 
@@ -129,7 +142,8 @@ Status RegisterNormalizationKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&BatchNormKernel>("tf.FusedBatchNormV3", kSingleDTypesOfGpu),
       KernelEntryOf<&BatchNormGradKernel>("tf.FusedBatchNormGradV3", kSingleDTypesOfGpu),
   };
-  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits())));
+  return RegisterLocalNormalizationKernels(handler);
 }
 
 }  // namespace tandem::shader

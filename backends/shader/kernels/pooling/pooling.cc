@@ -5,7 +5,9 @@
 
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
+#include "kernels/library_call.h"
 #include "kernels/pooling/pool_programs.h"
+#include "kernels/pooling/pooling_argmax.h"
 #include "kernels/shape/movement.h"
 #include "tandem/shader/shader_call.h"
 
@@ -13,21 +15,36 @@ namespace tandem::shader {
 
 namespace {
 
-// One launch of images, or of the gradient of what they were pooled to.
-Status PoolWith(Launch (*program)(const PoolPlan&, DType, const GpuLimits&), KernelFrame& frame, size_t arg,
-                const TensorShape& image) {
-  TANDEM_ASSIGN_OR_RETURN(const PoolPlan plan, MakePoolPlan(frame.attrs(), image));
+using PoolLaunch = Launch (*)(const PoolPlan&, DType, const GpuLimits&);
+
+// Images, by a library if there is one.
+Status Pool(PoolLaunch program, LibraryWindowOp::Kind kind, KernelFrame& frame) {
+  const TensorMetadata& image = frame.arg(0).metadata();
+  TANDEM_ASSIGN_OR_RETURN(const PoolPlan plan, MakePoolPlan(frame.attrs(), image.shape));
   ShaderCall call(frame);
-  call.Run(program(plan, frame.result_metadata(0).dtype, call.limits()), {call.Argument(arg), call.Result(0)});
+  GpuBuffer* const buffers[] = {call.Argument(0), call.Result(0)};
+  // A plan has each channel as an image if they come first, and is as good.
+  LibraryWindowOp op;
+  op.kind = kind;
+  op.dtype = image.dtype;
+  op.batch = plan.images;
+  op.channels = plan.channels;
+  op.rows = LibraryWindowOp::Axis(plan.rows);
+  op.cols = LibraryWindowOp::Axis(plan.cols);
+  if (!RunByLibrary(call, op, buffers)) call.Run(program(plan, image.dtype, call.limits()), buffers);
   return call.Finish();
 }
 
-Status MaxPoolKernel(KernelFrame& frame) { return PoolWith(&MaxPoolProgram, frame, 0, frame.arg(0).shape()); }
+Status MaxPoolKernel(KernelFrame& frame) { return Pool(&MaxPoolProgram, LibraryWindowOp::Kind::kMaxPool, frame); }
 
-Status AvgPoolKernel(KernelFrame& frame) { return PoolWith(&AvgPoolProgram, frame, 0, frame.arg(0).shape()); }
+Status AvgPoolKernel(KernelFrame& frame) { return Pool(&AvgPoolProgram, LibraryWindowOp::Kind::kAvgPool, frame); }
 
 Status AvgPoolGradKernel(KernelFrame& frame) {
-  return PoolWith(&AvgPoolGradProgram, frame, 1, frame.result_metadata(0).shape);
+  const TensorMetadata& image = frame.result_metadata(0);
+  TANDEM_ASSIGN_OR_RETURN(const PoolPlan plan, MakePoolPlan(frame.attrs(), image.shape));
+  ShaderCall call(frame);
+  call.Run(AvgPoolGradProgram(plan, image.dtype, call.limits()), {call.Argument(1), call.Result(0)});
+  return call.Finish();
 }
 
 Status MaxPoolGradKernel(KernelFrame& frame) {
@@ -49,7 +66,8 @@ Status RegisterPoolingKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&MaxPoolGradKernel>("tf.MaxPoolGrad", kRealDTypesOfGpu),
       KernelEntryOf<&AvgPoolGradKernel>("tf.AvgPoolGrad", kFloatDTypesOfGpu),
   };
-  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits())));
+  return RegisterPoolArgmaxKernels(handler);
 }
 
 }  // namespace tandem::shader

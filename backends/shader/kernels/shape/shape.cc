@@ -193,6 +193,7 @@ Status RegisterShapeKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&RankKernel>("tf.Rank", kFixedSizeDTypes),
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
+  TANDEM_RETURN_IF_ERROR(RegisterShapeBatchKernels(handler));
   TANDEM_RETURN_IF_ERROR(RegisterShapePartKernels(handler));
   return RegisterShapeSliceKernels(handler);
 }

@@ -17,6 +17,7 @@
 
 namespace tandem::shader {
 
+Status RegisterShapeBatchKernels(ShaderOpHandler& handler);
 Status RegisterShapePartKernels(ShaderOpHandler& handler);
 Status RegisterShapeSliceKernels(ShaderOpHandler& handler);
 

@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url';
 import * as ort from 'onnxruntime-web';
 
 import { measure } from './measure.mjs';
+import { load as loadHandWritten } from './with_hand_written.mjs';
 import { load as loadOrt } from './with_ort.mjs';
 import { load as loadTandem, loadPrograms } from './with_tandem.mjs';
 import { load as loadTfjs } from './with_tfjs.mjs';
@@ -26,6 +27,8 @@ if (options.libraries.includes('tfjs-wasm')) {
   libraries.push(await loadTfjs({ tfjsPath, threads }));
 }
 if (options.libraries.includes('ort-web')) libraries.push(await loadOrt({ ort, threads }));
+
+if (options.libraries.includes('hand-written')) libraries.push(await loadHandWritten());
 
 const rows = await measure(libraries, { ...options, progress: (title) => process.stderr.write(`  ${title}\n`) });
 process.send(rows, () => process.exit(0));

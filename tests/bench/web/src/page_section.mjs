@@ -6,6 +6,7 @@
 import * as ort from 'onnxruntime-web/wasm';
 
 import { measure } from './measure.mjs';
+import { load as loadHandWritten } from './with_hand_written.mjs';
 import { load as loadOrt } from './with_ort.mjs';
 import { load as loadTandem, loadPrograms } from './with_tandem.mjs';
 import { load as loadTfjs } from './with_tfjs.mjs';
@@ -19,5 +20,6 @@ window.runSection = async (options) => {
   if (options.libraries.includes('tandem-program')) libraries.push(await loadPrograms({ tandemUrl, threads }));
   if (options.libraries.includes('tfjs-wasm')) libraries.push(await loadTfjs({ tfjsPath: `${here}tfjs/`, threads }));
   if (options.libraries.includes('ort-web')) libraries.push(await loadOrt({ ort, ortPath: `${here}ort/`, threads }));
+  if (options.libraries.includes('hand-written')) libraries.push(await loadHandWritten());
   return measure(libraries, { ...options, progress: (title) => console.log(title) });
 };

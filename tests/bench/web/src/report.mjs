@@ -49,6 +49,19 @@ export function ratiosTables(sections, ours) {
   });
 }
 
+/** How often as long as one op, the library's own, ten ops take at best; none if not both were measured. */
+export function chainsTable(sections) {
+  const rows = sections.flatMap(({ title, libraries, rows: measured }) => {
+    const [one, ten] = ['add1M', 'mixed1M'].map((id) => measured.find((row) => row.id === id)?.best);
+    if (one === undefined || ten === undefined) return [];
+    // A program of one op is that op.
+    const ofOne = (library) => one[library === 'tandem-program' ? 'tandem' : library];
+    const present = libraries.filter((library) => ten[library] !== undefined && ofOne(library) !== undefined);
+    return present.map((library) => [title, library, number(ten[library] / ofOne(library), 2)]);
+  });
+  return rows.length > 0 ? [table(['where', 'ten ops / one op, best', 'ratio'], rows, 2)] : [];
+}
+
 /** What the pages fetch, in KB as served (gzip). */
 export function bytesTable(row, libraries) {
   return table(

@@ -19,6 +19,18 @@ int __tvm_ffi_addone(void* handle, const TVMFFIAny* args, int32_t num_args, TVMF
   return -1;
 }
 
+void* TVMFFIEnvGetStream(int32_t device_type, int32_t device_id);
+
+/* The stream, the device's type and number. */
+int __tvm_ffi_stream(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  const DLTensor* y = (const DLTensor*)args[num_args - 1].v_ptr;
+  (void)handle, (void)result;
+  ((int64_t*)y->data)[0] = (int64_t)(intptr_t)TVMFFIEnvGetStream(2, 0);
+  ((int64_t*)y->data)[1] = y->device.device_type;
+  ((int64_t*)y->data)[2] = y->device.device_id;
+  return 0;
+}
+
 int __tvm_ffi_live_errors(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   (void)handle, (void)num_args, (void)result;
   ((int64_t*)((DLTensor*)args[1].v_ptr)->data)[0] = num_live_errors;

@@ -46,6 +46,20 @@ void TVMFFIErrorMoveFromRaised(void** result) {
   raised = NULL;
 }
 
+static void* stream = NULL;
+
+int TVMFFIEnvSetStream(int32_t device_type, int32_t device_id, void* next, void** before) {
+  (void)device_type, (void)device_id;
+  if (before != NULL) *before = stream;
+  stream = next;
+  return 0;
+}
+
+void* TVMFFIEnvGetStream(int32_t device_type, int32_t device_id) {
+  (void)device_type, (void)device_id;
+  return stream;
+}
+
 int TVMFFIObjectDecRef(void* object) {
   if (--((Error*)object)->header.combined_ref_count == 0) {
     free(object);

@@ -28,9 +28,14 @@ struct CudaOptions {
   // Default: where TANDEM_CUDA_SYNCHRONOUS=1 is in the environment.
   std::optional<bool> synchronous{};
 
-  // Whether products of f32 may round their factors to 10 bits of the fraction (TF32), which tensor cores multiply many
-  // times as fast. Default: where TANDEM_CUDA_TF32=1 is in the environment.
+  // Whether products and convolutions of f32 may round their factors to 10 bits of the fraction (TF32), which tensor
+  // cores multiply many times as fast. Default: where TANDEM_CUDA_TF32=1 is in the environment.
   std::optional<bool> uses_tf32{};
+
+  // Whether stretches of commands that come again and again, of programs and of calls, are launched as CUDA graphs,
+  // which costs the host less: commands are then put off up to 64 or until somebody waits. By drivers of CUDA 12 and
+  // later. Default: where TANDEM_CUDA_GRAPHS=1 is in the environment.
+  std::optional<bool> graphs{};
 
   // Where compiled kernels are kept from one run to the next. Default: TANDEM_CUDA_CACHE in the environment, else
   // `tandem` in the user's cache folder (XDG_CACHE_HOME, or .cache in HOME); "off" keeps none.
@@ -42,7 +47,8 @@ struct CudaOptions {
 };
 
 // A queue of a device of compute capability 7.5 or later. Products of matrices are cuBLASLt's where that is found, as
-// TANDEM_CUBLASLT in the environment says (a file, or "off"); `adapter_name` tells. NotFound if there is no driver
+// TANDEM_CUBLASLT in the environment says (a file, or "off"), and convolutions, pooling and normalization cuDNN's, as
+// TANDEM_CUDNN says; `adapter_name` tells. NotFound if there is no driver
 // (libcuda.so.1), no such device, or no NVRTC (libnvrtc.so, of the CUDA Toolkit); FailedPrecondition, naming what it
 // lacks, if driver, NVRTC or device are too old.
 TANDEM_EXPORT StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateCudaQueue(const CudaOptions& options);

@@ -18,7 +18,8 @@
 namespace tandem {
 
 // Which device the handler is for, and what it does with what that lacks. LoadOpHandler takes the same as settings of
-// these names: `device` and `cache_folder` as text, `synchronous` as bool, `memory_limit` and `cache_limit` as i64.
+// these names: `device` and `cache_folder` as text, `synchronous` and `graphs` as bool, `memory_limit` and
+// `cache_limit` as i64.
 struct CudaHandlerOptions {
   // Which device: its index in the driver's order, or a part of its name in any case. Empty: the first one.
   // TANDEM_CUDA_DEVICE in the environment comes first.
@@ -33,6 +34,9 @@ struct CudaHandlerOptions {
   // The device is waited for after each op, so that a kernel's fault is told of the op that made it; also where
   // TANDEM_CUDA_SYNCHRONOUS=1 is in the environment.
   bool synchronous = false;
+  // Stretches of commands that come again and again are launched as CUDA graphs; also where TANDEM_CUDA_GRAPHS=1 is in
+  // the environment.
+  bool graphs = false;
 };
 
 // Loads the module, which is beside the library and has the same version in its name (libtandem_cuda.so.0.1), makes the

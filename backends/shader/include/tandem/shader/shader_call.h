@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 
 #include "tandem/export.h"
@@ -80,6 +81,18 @@ class TANDEM_EXPORT ShaderCall {
   // Issues the launches and sets the results. Called once, at the end.
   Status Finish();
 
+  // The same for ops without a metadata function, whose results have sizes that the launches find out: dimension `axis`
+  // of each (-1: of none) is the number that they leave in the first word of `count`. The host hears of it later, and
+  // nobody waits for that: the results, metadata and all, are pending until then. Buffers are temporaries or arguments,
+  // of the given metadata, which is what the results have at most; those that need much less are copied to buffers of
+  // their own.
+  struct Counted {
+    GpuBuffer* buffer;
+    TensorMetadata metadata;
+    int axis;
+  };
+  Status FinishCounted(GpuBuffer* count, std::span<const Counted> results);
+
   // Of a shader.
   static constexpr size_t kMaxBuffers = 10;
 
@@ -99,6 +112,7 @@ class TANDEM_EXPORT ShaderCall {
 
  private:
   class Deferred;
+  class CountedResults;
 
   static MayBeLate IssueLate(const KernelFrame& frame);
 
@@ -107,7 +121,11 @@ class TANDEM_EXPORT ShaderCall {
   // Null, and the call fails, if memory is exhausted.
   Step* AddStep();
   Tensor MakeResult(size_t i);
+  Status IssueSteps();
   Status Defer();
+  // With the steps and what they need; null if memory is exhausted.
+  std::unique_ptr<Deferred> MakeDeferred(size_t num_results);
+  Status Start(std::unique_ptr<Deferred> deferred);
 
   KernelFrame& frame_;
   ShaderDevice& device_;

@@ -17,6 +17,7 @@
 #include "tandem/gpu/stream.h"
 #include "tandem/ref_counted.h"
 #include "tandem/shader/library_product.h"
+#include "tandem/shader/library_window_op.h"
 #include "tandem/status.h"
 
 namespace tandem::shader {
@@ -86,6 +87,9 @@ class TANDEM_EXPORT ShaderQueue : public gpu::Stream {
   // A product that a library of the device computes, to be dispatched with the buffers a, b, the bias if there is one,
   // and c, of which the last is written, without parameters, in one workgroup. Null: no library does.
   virtual AsyncValueRef<RcRef<Pipeline>> FindProduct(const LibraryProduct&) { return {}; }
+
+  // The same for ops on windows of images, with the buffers that LibraryWindowOp tells.
+  virtual AsyncValueRef<RcRef<Pipeline>> FindWindowOp(const LibraryWindowOp&) { return {}; }
 
   // What element-wise kernels leave their commands to; null if they issue them.
   virtual EagerFuser* eager_fuser() { return nullptr; }

@@ -20,10 +20,11 @@
 
 namespace tandem::tvm {
 
-// Defines tandem.TvmDso and tandem.TvmDsoDynamic, with kernels of `cpu`, which is the runtime's handler of the host's
-// device; nothing if they are there. Not among the ops of every runtime, since whoever may name ops and attributes,
-// such as the author of a program, may then run any code of this machine's files. Libraries stay loaded as long as the
-// runtime, whose calls find them without a lock.
+// Defines tandem.TvmDso and tandem.TvmDsoDynamic, if they are not there, and gives them kernels of `handler`, once:
+// which is the runtime's handler of the host's device, or of a device whose memory others can use (FindDlpackDevice).
+// Not among the ops of every runtime, since whoever may name ops and attributes, such as the author of a program, may
+// then run any code of this machine's files. Libraries stay loaded as long as the runtime, whose calls find them
+// without a lock.
 //
 //   tandem.TvmDso(inputs...)   lib_path: string       the file, see Library::Load
 //                              func_name: string      the function
@@ -33,8 +34,10 @@ namespace tandem::tvm {
 //                              each result; if it has two dimensions, row i is that of result i
 //
 // The function gets DLTensors of the host: the memory of the tensors themselves where that is aligned to 64 bytes, else
-// (tensors of up to 64 bytes among them) that of copies.
-TANDEM_EXPORT Status RegisterOps(CoreRuntime& runtime, KernelOpHandler& cpu);
+// (tensors of up to 64 bytes among them) that of copies. On a device they are of that, with its own memory, which for
+// bools is an error; what the function launches is to be in the stream that its runtime library was told of
+// (TVMFFIEnvSetStream, TVMSetStream), or if it is linked with none, in the default stream.
+TANDEM_EXPORT Status RegisterOps(CoreRuntime& runtime, KernelOpHandler& handler);
 
 // The results of an op that calls one function.
 struct OpOutputs {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// CudaGraphs: stretches of commands that come again and again, launched as one graph each.
+
+#ifndef TANDEM_BACKENDS_CUDA_LIB_CUDA_GRAPHS_H_
+#define TANDEM_BACKENDS_CUDA_LIB_CUDA_GRAPHS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "cuda_pipeline.h"
+#include "tandem/growing_array.h"
+#include "tandem/shader/shader_call.h"
+#include "tandem/shader/shader_queue.h"
+
+namespace tandem::cuda {
+
+// A command that is put off.
+struct CudaLaunch {
+  RcRef<const shader::Pipeline> pipeline;  // null: a copy, of `bytes` from the first buffer to the second
+  std::array<DevicePointer, shader::ShaderCall::kMaxBuffers> buffers = {};
+  uint32_t num_buffers = 0;
+  uint32_t num_words = 0;
+  std::array<uint32_t, shader::kMaxParameters> words = {};
+  std::array<uint32_t, 3> workgroups = {};
+  uint64_t bytes = 0;
+  std::string_view op;
+
+  bool IsSame(const CudaLaunch& other) const;
+};
+
+using CudaStretch = GrowingArray<CudaLaunch>;
+
+// A stretch that comes for the second time, command by command of the same kernels, is captured; from then on it is one
+// launch. Where addresses, sizes or parameters are others than the last time, the graph is updated; one of which that
+// is so time after time is given up, as is one that cannot be captured, and its commands are issued one by one. Not
+// thread-safe; the context is the calling thread's.
+class CudaGraphs {
+ public:
+  // Shorter stretches gain nothing.
+  static constexpr size_t kLeastCommands = 3;
+  // At which a stretch ends.
+  static constexpr size_t kMostCommands = 64;
+
+  CudaGraphs(const DriverFunctions& driver, const GraphFunctions& functions, StreamHandle stream)
+      : driver_(driver), functions_(functions), stream_(stream) {}
+  // What they launch is done.
+  ~CudaGraphs();
+  CudaGraphs(const CudaGraphs&) = delete;
+  CudaGraphs& operator=(const CudaGraphs&) = delete;
+
+  struct Failed {
+    Status status;          // of a library
+    DriverFailure failure;  // of the driver
+    std::string_view op;
+    bool ok() const { return status.ok() && failure.ok(); }
+  };
+  // Issues the commands, and leaves what is to be destroyed in place of them: not with a lock held that pipelines take.
+  // A failure is the first one's; the others are issued as well.
+  Failed Issue(CudaStretch& stretch);
+
+ private:
+  struct Known {
+    CudaStretch last;
+    GraphExecHandle exec = nullptr;
+    int num_changed = 0;  // in succession
+    bool is_given_up = false;
+  };
+  static constexpr size_t kMostKnown = 256;
+  static constexpr int kMostChanges = 8;
+
+  Failed IssueEach(const CudaStretch& stretch) const;
+  // Null if that cannot be.
+  GraphHandle Capture(const CudaStretch& stretch) const;
+  // Whether the graph's executable form is that of the stretch now.
+  bool Renew(Known& known, const CudaStretch& stretch) const;
+  void GiveUp(Known& known) const;
+
+  const DriverFunctions& driver_;
+  const GraphFunctions functions_;
+  const StreamHandle stream_;
+  std::unordered_map<uint64_t, Known> known_;  // by the kernels
+};
+
+}  // namespace tandem::cuda
+
+#endif  // TANDEM_BACKENDS_CUDA_LIB_CUDA_GRAPHS_H_

@@ -1,0 +1,63 @@
+// Boxes of images, resized: each invocation computes an element of a crop. Places are rounded after each step, so that
+// every device comes to the same pixels; the combination with parameters.zero, which no compiler knows to be 0, keeps
+// steps apart. `load_pixel` is written by resize.cc for the dtype.
+fn rounded(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ parameters.zero);
+}
+
+// Where row or column `i` of a crop lies between `from` and `to`, in pixels of an image whose last one is `last`.
+fn place_of(i: u32, from: f32, to: f32, last: f32, crop_size: u32) -> f32 {
+  if (crop_size > 1u) {
+    let step: f32 = rounded(rounded(to - from) * last) / f32(crop_size - 1u);
+    return rounded(from * last) + rounded(f32(i) * rounded(step));
+  }
+  return rounded(rounded(0.5 * rounded(from + to)) * last);
+}
+
+fn lerp(a: f32, b: f32, t: f32) -> f32 {
+  return a + rounded((b - a) * t);
+}
+
+// The nearest integer, halves away from 0; x is not negative.
+fn nearest_to(x: f32) -> u32 {
+  let whole: f32 = floor(x);
+  return u32(whole) + u32(x - whole >= 0.5);
+}
+
+fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
+  let i: u32 = (wid.y * nwg.x + wid.x) * WORKGROUP + lidx;
+  if (i >= parameters.count) {
+    return;
+  }
+  let channel: u32 = i % parameters.channels;
+  let pixel: u32 = i / parameters.channels;
+  let col: u32 = pixel % parameters.new_width;
+  let row: u32 = (pixel / parameters.new_width) % parameters.new_height;
+  let box: u32 = pixel / parameters.new_width / parameters.new_height;
+  let last_row: f32 = f32(parameters.height - 1u);
+  let last_col: f32 = f32(parameters.width - 1u);
+  let y_place: f32 = place_of(row, boxes[4u * box], boxes[4u * box + 2u], last_row, parameters.new_height);
+  let x_place: f32 = place_of(col, boxes[4u * box + 1u], boxes[4u * box + 3u], last_col, parameters.new_width);
+  let image: u32 = numbers[box];
+  let is_inside: bool = y_place >= 0.0 && y_place <= last_row && x_place >= 0.0 && x_place <= last_col;
+  if (!is_inside || image >= parameters.images) {
+    y[i] = parameters.outside;
+    return;
+  }
+  let first: u32 = image * parameters.height;
+#if NEAREST
+  y[i] = load_pixel(((first + nearest_to(y_place)) * parameters.width + nearest_to(x_place)) * parameters.channels +
+                    channel);
+#else
+  let top: u32 = (first + u32(floor(y_place))) * parameters.width;
+  let bottom: u32 = (first + u32(ceil(y_place))) * parameters.width;
+  let left: u32 = u32(floor(x_place));
+  let right: u32 = u32(ceil(x_place));
+  let t: f32 = x_place - floor(x_place);
+  let upper: f32 = lerp(load_pixel((top + left) * parameters.channels + channel),
+                        load_pixel((top + right) * parameters.channels + channel), t);
+  let lower: f32 = lerp(load_pixel((bottom + left) * parameters.channels + channel),
+                        load_pixel((bottom + right) * parameters.channels + channel), t);
+  y[i] = lerp(upper, lower, y_place - floor(y_place));
+#end
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Convolutions, pooling and normalization by cuDNN, which a library that checks its calls stands in for
+// (tests/cuda/fake_cudnn.cc). The conformance cases run by it, too; here the CPU computes what is expected, and there
+// are no kernels in the emulation, so that what the library does not compute fails.
+
+#include "cuda_dnn.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cuda_handler.h"
+#include "cuda_test_fixture.h"
+#include "tandem/device_report.h"
+#include "tandem/eager.h"
+
+namespace tandem::cuda {
+namespace {
+
+using shader::LibraryWindowOp;
+
+class CudaDnnTest : public CudaTest {
+ protected:
+  CudaDnnTest() : rt_(std::move(*eager::Runtime::Create({.num_threads = 1, .on_diagnostic = [](const Status&) {}}))) {
+    setenv("TANDEM_CUDNN", TANDEM_FAKE_CUDNN, 1);
+    const StatusOr<CudnnFunctions> functions = OpenCudnn();
+    EXPECT_TRUE(functions.ok()) << functions.status().ToString();
+    functions_ = *functions;
+    void* const library = dlopen(TANDEM_FAKE_CUDNN, RTLD_NOW | RTLD_NOLOAD);
+    using OnStream = void (*)(void (*issue)(void (*run)(void*), void*));
+    reinterpret_cast<OnStream>(dlsym(library, "fakeCudnnOnStream"))(&EmulatedCuda::IssueForLibrary);
+    num_live_ = reinterpret_cast<int (*)()>(dlsym(library, "fakeCudnnNumLive"));
+    num_convolutions_ = reinterpret_cast<int (*)()>(dlsym(library, "fakeCudnnNumConvolutions"));
+  }
+  ~CudaDnnTest() override { unsetenv("TANDEM_CUDNN"); }
+
+  void MakeLibraryQueue(bool uses_tf32 = false) {
+    StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(cuda_.driver(), "");
+    ASSERT_TRUE(device.ok());
+    CudaQueueOptions options;
+    options.cache_folder = "off";
+    options.cudnn = functions_;
+    options.uses_tf32 = uses_tf32;
+    auto queue = CudaQueue::Create(std::move(*device), Nvrtc(cuda_.nvrtc()), options);
+    ASSERT_TRUE(queue.ok()) << queue.status().ToString();
+    queue_ = std::move(*queue);
+    queue_->SetListener(listener_);
+  }
+  void MakeHandler() {
+    MakeLibraryQueue();
+    const auto handler = AddCudaOpHandler(rt_->core(), std::move(queue_), {});
+    ASSERT_TRUE(handler.ok()) << handler.status().ToString();
+    handler_ = *handler;
+  }
+
+  // Small whole numbers, so that sums of their products are exact.
+  eager::Tensor Numbers(DType dtype, const TensorShape& shape, int start) const {
+    std::vector<float> values(static_cast<size_t>(shape.num_elements()));
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>((static_cast<int>(i) * 7 + start) % 5 - 2);
+    }
+    const eager::Tensor numbers = rt_->FromValues<float>(std::span<const float>(values), shape);
+    OpAttrs attrs;
+    attrs.Set("SrcT", DType::kF32);
+    attrs.Set("DstT", dtype);
+    eager::Operand operand(numbers);
+    rt_->UseHandler(*rt_->core().FindHandler("cpu"));
+    return rt_->Execute("tf.Cast", {&operand}, attrs);
+  }
+  // One result of an op on both handlers.
+  void ExpectSame(std::string_view op, const std::vector<eager::Tensor>& arguments, const OpAttrs& attrs,
+                  size_t num_results = 1) const {
+    SCOPED_TRACE(op);
+    std::vector<std::vector<float>> results;
+    for (const char* name : {"cpu", "cuda"}) {
+      rt_->UseHandler(*rt_->core().FindHandler(name));
+      std::vector<eager::Operand> operands(arguments.begin(), arguments.end());
+      std::vector<eager::Operand*> places;
+      for (eager::Operand& operand : operands) places.push_back(&operand);
+      std::vector<eager::Tensor> made(num_results);
+      rt_->Execute(op, places, OpAttrsRef(attrs), made, nullptr);
+      ASSERT_TRUE(made[0].Await().ok()) << name << ": " << made[0].Await().ToString();
+      results.push_back(*made[0].To(rt_->host().device()).ToVector<float>());
+    }
+    ASSERT_EQ(results[0].size(), results[1].size());
+    for (size_t i = 0; i < results[0].size(); ++i) {
+      ASSERT_NEAR(results[0][i], results[1][i], 1e-2 * std::abs(results[0][i]) + 1e-6) << "element " << i;
+    }
+  }
+  struct Windows {
+    std::string_view padding;
+    int64_t stride = 1;
+    int64_t dilation = 1;
+  };
+  static void SetWindows(OpAttrs& attrs, const Windows& windows) {
+    attrs.SetArray<int64_t>("strides", std::array<int64_t, 4>{1, windows.stride, windows.stride, 1});
+    if (windows.dilation != 1) {
+      attrs.SetArray<int64_t>("dilations", std::array<int64_t, 4>{1, windows.dilation, windows.dilation, 1});
+    }
+    attrs.Set("padding", windows.padding);
+  }
+  void ExpectSame(std::string_view op, const std::vector<eager::Tensor>& arguments, const Windows& windows) const {
+    OpAttrs attrs;
+    SetWindows(attrs, windows);
+    ExpectSame(op, arguments, attrs);
+  }
+
+  std::unique_ptr<eager::Runtime> rt_;
+  shader::ShaderOpHandler* handler_ = nullptr;
+  CudnnFunctions functions_ = {};
+  int (*num_live_)() = nullptr;
+  int (*num_convolutions_)() = nullptr;
+};
+
+TEST_F(CudaDnnTest, ConvolutionsOfEveryDTypeStrideAndGroup) {
+  MakeHandler();
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}) {
+    SCOPED_TRACE(DTypeName(dtype));
+    const eager::Tensor x = Numbers(dtype, {2, 7, 6, 4}, 1);
+    const eager::Tensor filter = Numbers(dtype, {3, 2, 4, 6}, 2);
+    ExpectSame("tf.Conv2D", {x, filter}, Windows{"VALID", 1, 1});
+    ExpectSame("tf.Conv2D", {x, filter}, Windows{"VALID", 2, 1});
+    ExpectSame("tf.Conv2D", {x, filter}, Windows{"VALID", 1, 2});
+    ExpectSame("tf.Conv2D", {x, Numbers(dtype, {3, 3, 2, 6}, 3)}, Windows{"SAME", 1, 1});
+    ExpectSame("tf.DepthwiseConv2dNative", {x, Numbers(dtype, {3, 3, 4, 2}, 3)}, Windows{"SAME", 1, 1});
+  }
+}
+
+TEST_F(CudaDnnTest, ABiasAndReluGoWithTheConvolutionOrAfterIt) {
+  MakeHandler();
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    SCOPED_TRACE(DTypeName(dtype));
+    for (const bool has_relu : {false, true}) {
+      OpAttrs attrs;
+      SetWindows(attrs, {"SAME"});
+      const std::string_view ops[] = {"BiasAdd", "Relu"};
+      attrs.SetArray<std::string_view>("fused_ops", std::span(ops, has_relu ? 2 : 1));
+      attrs.Set("num_args", int64_t{1});
+      ExpectSame("tf._FusedConv2D",
+                 {Numbers(dtype, {1, 5, 5, 3}, 1), Numbers(dtype, {3, 3, 3, 4}, 2), Numbers(dtype, {4}, 3)}, attrs);
+    }
+  }
+}
+
+TEST_F(CudaDnnTest, Pooling) {
+  MakeHandler();
+  for (const char* op : {"tf.MaxPool", "tf.AvgPool"}) {
+    for (const DType dtype : {DType::kF32, DType::kF16}) {
+      OpAttrs attrs;
+      SetWindows(attrs, {"SAME"});
+      attrs.SetArray<int64_t>("ksize", std::array<int64_t, 4>{1, 3, 3, 1});
+      ExpectSame(op, {Numbers(dtype, {2, 5, 6, 3}, 1)}, attrs);
+    }
+  }
+}
+
+TEST_F(CudaDnnTest, NormalizationWithGivenStatistics) {
+  MakeHandler();
+  OpAttrs attrs;
+  attrs.Set("is_training", false);
+  attrs.Set("epsilon", 0.5f);
+  const std::vector<eager::Tensor> channels = {Numbers(DType::kF32, {4}, 1), Numbers(DType::kF32, {4}, 2),
+                                               Numbers(DType::kF32, {4}, 3),
+                                               rt_->FromValues<float>({0.5f, 1, 2, 3}, {4})};
+  for (const DType dtype : {DType::kF32, DType::kF16}) {
+    std::vector<eager::Tensor> arguments = {Numbers(dtype, {2, 3, 3, 4}, 1)};
+    arguments.insert(arguments.end(), channels.begin(), channels.end());
+    ExpectSame("tf.FusedBatchNormV3", arguments, attrs, 6);
+  }
+}
+
+TEST_F(CudaDnnTest, AnOpIsDescribedOnceAndAllIsGivenBack) {
+  MakeLibraryQueue();
+  EXPECT_NE(queue_->adapter_name().find("with cuDNN 9.19"), std::string::npos) << queue_->adapter_name();
+  LibraryWindowOp op;
+  op.channels = op.out_channels = 8;
+  op.rows.input = op.cols.input = op.rows.output = op.cols.output = 5;
+  const auto first = queue_->FindWindowOp(op);
+  ASSERT_TRUE(first.IsValid() && first.IsAvailable());
+  const int live = num_live_();
+  EXPECT_GT(live, 0);
+  EXPECT_EQ(queue_->FindWindowOp(op).value(), first.value());
+  EXPECT_EQ(num_live_(), live);
+  op.has_relu = true;
+  EXPECT_NE(queue_->FindWindowOp(op).value(), first.value());
+}
+
+TEST_F(CudaDnnTest, WhatTheLibraryHasNotIsLeftToKernels) {
+  MakeLibraryQueue();
+  LibraryWindowOp op;
+  op.channels = op.out_channels = 4;
+  op.rows = op.cols = LibraryWindowOp::Axis(WindowAxis{9, 3, 1, 1, 1, 1, 9});
+  EXPECT_TRUE(queue_->FindWindowOp(op).IsValid());
+  LibraryWindowOp other = op;
+  other.dtype = DType::kI32;
+  EXPECT_FALSE(queue_->FindWindowOp(other).IsValid());
+  other = op;
+  other.rows.stride = 2;
+  other.rows.pad_before = 0;  // and 1 behind
+  other.rows.input = 8;
+  other.rows.output = 4;
+  EXPECT_FALSE(queue_->FindWindowOp(other).IsValid());
+  other = op;
+  other.rows.dilation = 3;
+  other.rows.pad_before = 3;
+  EXPECT_FALSE(queue_->FindWindowOp(other).IsValid());
+  other = op;
+  other.batch = int64_t{1} << 40;
+  EXPECT_FALSE(queue_->FindWindowOp(other).IsValid());
+  other = op;
+  other.batch = 0;
+  EXPECT_FALSE(queue_->FindWindowOp(other).IsValid());
+}
+
+TEST_F(CudaDnnTest, WithoutMemoryForItsWorkspaceAShaderComputes) {
+  cuda_.capacity = 512;
+  MakeLibraryQueue();
+  LibraryWindowOp op;
+  op.channels = op.out_channels = 4;
+  EXPECT_FALSE(queue_->FindWindowOp(op).IsValid());
+  EXPECT_TRUE(listener_.events().empty());
+}
+
+TEST_F(CudaDnnTest, TheWorkspaceGrowsAndGoesWithTheQueue) {
+  MakeLibraryQueue();
+  LibraryWindowOp op;
+  op.channels = op.out_channels = 4;
+  ASSERT_TRUE(queue_->FindWindowOp(op).IsValid());
+  op.channels = op.out_channels = 256;
+  ASSERT_TRUE(queue_->FindWindowOp(op).IsValid());
+  const uint64_t filter = 256 * 256 * 4;
+  EXPECT_GE(cuda_.bytes_in_use, filter);
+  queue_.reset();
+  EXPECT_EQ(cuda_.bytes_in_use, 0u);
+  EXPECT_EQ(num_live_(), 0);
+}
+
+TEST_F(CudaDnnTest, TheReportTellsWhatIsUsedAndWhyOthersAreNot) {
+  MakeHandler();
+  const std::string report = ReportText(FindDeviceReport(rt_->core(), *handler_->device()));
+  EXPECT_EQ(report.find("device Emulated (compute capability 9.0, driver of CUDA 13.0)\nNVRTC 13.0: compiles "), 0u)
+      << report;
+  EXPECT_NE(report.find("\ncuBLASLt is not used: it was not asked for; its ops are kernels'\n"), std::string::npos)
+      << report;
+  EXPECT_NE(report.find("\ncuDNN 9.19: tf.Conv2D, "), std::string::npos) << report;
+  EXPECT_TRUE(FindDeviceReport(rt_->core(), rt_->host().device()).empty());
+}
+
+TEST(OpenCudnnTest, WhatIsNotThereIsNamed) {
+  setenv("TANDEM_CUDNN", "off", 1);
+  EXPECT_EQ(OpenCudnn().status().message(), "expected cuDNN, got none: TANDEM_CUDNN is off");
+  setenv("TANDEM_CUDNN", "/nowhere/libcudnn.so", 1);
+  EXPECT_EQ(OpenCudnn().status().code(), StatusCode::kNotFound);
+  unsetenv("TANDEM_CUDNN");
+}
+
+}  // namespace
+}  // namespace tandem::cuda
