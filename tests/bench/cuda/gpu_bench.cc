@@ -132,12 +132,15 @@ class Bench {
   }
 
   void Products() {
-    for (const int64_t size : {1024, 4096, 8192}) {
-      const Tensor a = Ones({size, size});
-      const int count = size <= 1024 ? 50 : 3;
-      const double flops = 2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
-      std::printf("matmul_f32_%d %.0f GFLOP/s\n", static_cast<int>(size),
-                  flops * count / Best(count, [&] { return eager::matMul(a, a); }) / 1e9);
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      if (dtype == DType::kBF16 && !handler_.gpu().limits().has_all_dtypes) continue;
+      for (const int64_t size : {1024, 4096, 8192}) {
+        const Tensor a = eager::ones(runtime_, {size, size}, dtype).To(*handler_.device());
+        const int count = size <= 1024 ? 50 : 3;
+        const double flops = 2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
+        std::printf("matmul_%s_%d %.0f GFLOP/s\n", std::string(DTypeName(dtype)).c_str(), static_cast<int>(size),
+                    flops * count / Best(count, [&] { return eager::matMul(a, a); }) / 1e9);
+      }
     }
   }
 

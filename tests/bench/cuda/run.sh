@@ -3,8 +3,8 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 
 # What a CUDA device and Tandem on it can do, in one run on one machine: the conformance cases, the same under
-# compute-sanitizer, where that is there, and a table of figures: by CUDA, by Vulkan on the same GPU, and by PyTorch's
-# eager calls, where python3 has it with CUDA.
+# compute-sanitizer, where that is there, and a table of figures: by CUDA, also with products by TF32 and with CUDA graphs,
+# by Vulkan on the same GPU, by PyTorch's eager calls, where python3 has it with CUDA, and of cuBLASLt called directly.
 # usage: tests/bench/cuda/run.sh [--no-sanitizer]
 #   TANDEM_JOBS=N          parallel jobs of the build, 2 by default
 # Exit status 77 where there is no device.
@@ -19,7 +19,7 @@ out=build/reports-cuda
 mkdir -p "$out"
 
 cmake --preset release -DTANDEM_BUILD_BENCHMARKS=ON >"$out/configure.log"
-cmake --build --preset release -j "${TANDEM_JOBS:-2}" --target conformance_runner tandem_gpu_bench >"$out/build.log"
+cmake --build --preset release -j "${TANDEM_JOBS:-2}" --target conformance_runner tandem_gpu_bench tandem_cublaslt_bench >"$out/build.log"
 runner=build/release/tests/conformance/conformance_runner
 bench=build/release/tests/bench/tandem_gpu_bench
 
@@ -29,6 +29,15 @@ if ((status != 0)); then
   cat "$out/cuda.txt"
   exit "$status"
 fi
+
+# The names of products say how they round.
+TANDEM_CUDA_TF32=1 "$bench" cuda | sed -n 's/^matmul_f32/matmul_tf32/p' >"$out/tf32.txt"
+cat "$out/tf32.txt" >>"$out/cuda.txt"
+TANDEM_CUDA_GRAPHS=1 "$bench" cuda | sed -n 's/^small_op/small_op_graphs/p' >>"$out/cuda.txt"
+build/release/tests/bench/tandem_cublaslt_bench >"$out/cublaslt.txt" 2>"$out/cublaslt.log" || {
+  : >"$out/cublaslt.txt"
+  echo "cuBLASLt is not measured: $(cat "$out/cublaslt.log")"
+}
 
 failed=0
 echo "## Conformance"
@@ -62,7 +71,18 @@ head -n 1 "$out/cuda.txt"
 awk '
   FILENAME ~ /vulkan/ { vulkan[$1] = $2; next }
   FILENAME ~ /torch/ { torch[$1] = $2; next }
-  FNR == 1 { printf "%-24s %10s %10s %10s  %s\n", "", "cuda", "vulkan", "torch", "unit"; next }
-  { printf "%-24s %10s %10s %10s  %s\n", $1, $2, ($1 in vulkan ? vulkan[$1] : "-"), ($1 in torch ? torch[$1] : "-"), $3 }
-' "$out/vulkan.txt" "$out/torch.txt" "$out/cuda.txt"
+  FILENAME ~ /cublaslt/ { direct[$1] = $2; next }
+  FNR == 1 { printf "%-24s %10s %10s %10s %10s  %s\n", "", "cuda", "vulkan", "torch", "cuBLASLt", "unit"; next }
+  {
+    printf "%-24s %10s %10s %10s %10s  %s\n", $1, $2, ($1 in vulkan ? vulkan[$1] : "-"),
+           ($1 in torch ? torch[$1] : "-"), ($1 in direct ? direct[$1] : "-"), $3
+    value[$1] = $2
+  }
+  END {
+    if (value["copy_1GiB"] > 0) printf "add of 1 GiB: %.2f of the bandwidth of a copy\n", value["add_1GiB"] / value["copy_1GiB"]
+    for (type in direct) {
+      if (type ~ /_8192$/ && direct[type] > 0) printf "%s: %.2f of cuBLASLt\n", type, value[type] / direct[type]
+    }
+  }
+' "$out/vulkan.txt" "$out/torch.txt" "$out/cublaslt.txt" "$out/cuda.txt"
 exit "$failed"

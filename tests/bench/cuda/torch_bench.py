@@ -62,10 +62,13 @@ def main():
         ("transpose_16384x4096", 2, lambda: rows.t().contiguous()),
     ):
         print(f"{name} {moved * gigabytes * 20 / best(20, call):.0f} GB/s")
-    for size in (1024, 4096, 8192):
-        a = torch.ones(size, size, device=device)
-        count = 50 if size <= 1024 else 3
-        print(f"matmul_f32_{size} {2 * size**3 * count / best(count, lambda: a @ a) / 1e9:.0f} GFLOP/s")
+    for name, dtype, tf32 in (("f32", torch.float32, False), ("tf32", torch.float32, True),
+                              ("bf16", torch.bfloat16, False)):
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        for size in (1024, 4096, 8192):
+            a = torch.ones(size, size, device=device, dtype=dtype)
+            count = 50 if size <= 1024 else 3
+            print(f"matmul_{name}_{size} {2 * size**3 * count / best(count, lambda: a @ a) / 1e9:.0f} GFLOP/s")
 
 
 if __name__ == "__main__":
