@@ -37,18 +37,24 @@ struct Foreign {
     managed.deleter = [](DLManagedTensorVersioned* self) {
       auto& foreign = *static_cast<Foreign*>(self->manager_ctx);
       if (foreign.on_delete) foreign.on_delete();
-      foreign.deleted.set_value();
+      const std::shared_ptr<std::promise<void>> deleted = foreign.deleted;  // outlives who waits for it
+      deleted->set_value();
     };
     managed.dl_tensor = {data, {dlpack::kCuda, 0}, static_cast<int32_t>(shape.size()), kF32Type, shape.data(), nullptr,
                          0};
   }
+  // The device may still be at it.
+  ~Foreign() { is_deleted.wait(); }
+  Foreign(const Foreign&) = delete;
+  Foreign& operator=(const Foreign&) = delete;
   bool IsDeleted() { return is_deleted.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
 
   DLManagedTensorVersioned managed = {};
   std::vector<int64_t> shape;
   std::function<void()> on_delete;
-  std::promise<void> deleted;  // throws if it is so twice
-  std::future<void> is_deleted = deleted.get_future();
+  // Throws if it is so twice.
+  std::shared_ptr<std::promise<void>> deleted = std::make_shared<std::promise<void>>();
+  std::future<void> is_deleted = deleted->get_future();
 };
 
 class CudaDlpackTest : public CudaTest {
