@@ -44,7 +44,8 @@ size_t CheckOps(const Program& program, OpHandler& handler, Console& console) {
       if (instruction.position.line > 0) {
         place += ":" + std::to_string(instruction.position.line) + ":" + std::to_string(instruction.position.column);
       }
-      console.PrintError(place + ": " + ErrorText(op.status()));
+      const ProgramPosition& at = instruction.position;
+      console.PrintError(place + ": " + ErrorText(op.status()) + ShowLine(program.file(), at.line, at.column));
     }
   }
   return missing;

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "tool/content.h"
+
 namespace tandem::tool {
 
 namespace {
@@ -38,6 +40,14 @@ std::string ErrorText(const Status& error) {
   const std::string code = std::string(StatusCodeName(error.code())) + ": ";
   if (text.starts_with(code)) text.erase(0, code.size());
   return text;
+}
+
+void Console::PrintError(const Status& error) {
+  // Reading a program says what stands there; what is found out later has its place alone.
+  const DecodedLocation location = error.location();
+  const std::string text = ErrorText(error);
+  const bool is_shown = text.find('\n') != std::string::npos;
+  PrintError(is_shown ? text : text + ShowLine(std::string(location.file), location.line, location.column));
 }
 
 Console::Console() : output_{stdout}, error_{stderr} {

@@ -33,7 +33,8 @@ class Console {
   void Print(std::string_view text);
   // "tandem: TEXT" and a newline to standard error.
   void PrintError(std::string_view text);
-  void PrintError(const Status& error) { PrintError(ErrorText(error)); }
+  // The same, and the line of the file where it happened, if there is one.
+  void PrintError(const Status& error);
   // The text as it is to standard error.
   void Log(std::string_view text);
 

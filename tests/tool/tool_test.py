@@ -442,6 +442,8 @@ class ToolTest(unittest.TestCase):
         done = self.tool("check", unknown, "--device", "cpu")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, r"(?m)^tandem: .*unknown\.mlir:3:\d+: .*op tf\.Lgo is not defined")
+        # With the line and a mark below the place.
+        self.assertRegex(done.stderr, r"(?m)^( *)(.*)executeop(.*)\"tf\.Lgo\".*\n +\^$")
         self.assertRegex(done.stderr, r"(?m)^tandem: .*unknown\.mlir:\d+:\d+: .*op test\.ad is not defined")
 
     def test_convert(self):
