@@ -27,7 +27,8 @@ interface Attrs {
   dimRoundingMode?: Rounding;
 }
 
-const planOf = remembered((
+// Pure, so that bundles without the kernels leave it out.
+const planOf = /* @__PURE__ */ remembered((
   shape: readonly number[], filter: readonly number[], strides: number | number[], dilations: number | number[], pad: Pad,
   rounding: Rounding, dataFormat: 'NHWC' | 'NCHW' | undefined,
 ) => {

@@ -59,7 +59,8 @@ function windowsOn({ shape }: TensorInfo, { dimRoundingMode, filterSize, pad, st
   return windows2D(shape, filterSize, strides, 1, pad, dimRoundingMode);
 }
 
-const planOn = remembered((
+// Pure, so that bundles without the kernels leave it out.
+const planOn = /* @__PURE__ */ remembered((
   shape: readonly number[], filterSize: number | number[], strides: number | number[], pad: Pad, rounding: Rounding,
 ): Plan<never> => planOf(windows2D(shape, filterSize, strides, 1, pad, rounding), shape.slice(1, 3)));
 
