@@ -5,13 +5,13 @@ fn rounded(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ parameters.zero);
 }
 
-// Where row or column `i` of a crop lies between `from` and `to`, in pixels of an image whose last one is `last`.
-fn place_of(i: u32, from: f32, to: f32, last: f32, crop_size: u32) -> f32 {
+// Where row or column `i` of a crop lies between `first` and `end`, in pixels of an image whose last one is `last`.
+fn place_of(i: u32, first: f32, end: f32, last: f32, crop_size: u32) -> f32 {
   if (crop_size > 1u) {
-    let step: f32 = rounded(rounded(to - from) * last) / f32(crop_size - 1u);
-    return rounded(from * last) + rounded(f32(i) * rounded(step));
+    let step: f32 = rounded(rounded(end - first) * last) / f32(crop_size - 1u);
+    return rounded(first * last) + rounded(f32(i) * rounded(step));
   }
-  return rounded(rounded(0.5 * rounded(from + to)) * last);
+  return rounded(rounded(0.5 * rounded(first + end)) * last);
 }
 
 fn lerp(a: f32, b: f32, t: f32) -> f32 {

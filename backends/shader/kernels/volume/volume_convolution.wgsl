@@ -114,10 +114,10 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
                window_of(row, r, parameters.rows_stride, parameters.rows_dilation, parameters.rows_pad)) *
                   parameters.columns_output +
               window_of(column, c, parameters.columns_stride, parameters.columns_dilation, parameters.columns_pad);
-          let from: u32 = base + other * parameters.y_pixel;
+          let pixel: u32 = base + other * parameters.y_pixel;
           let weights: u32 = (tap * parameters.channels + own_channel) * parameters.filters;
           for (var f: u32 = 0u; f < parameters.filters; f++) {
-            part = part + A(dy[from + f * parameters.y_channel]) * A(weight[weights + f]);
+            part = part + A(dy[pixel + f * parameters.y_channel]) * A(weight[weights + f]);
           }
         }
 #else
@@ -133,10 +133,10 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
                place_of(row, r, parameters.rows_stride, parameters.rows_dilation, parameters.rows_pad)) *
                   parameters.columns_input +
               place_of(column, c, parameters.columns_stride, parameters.columns_dilation, parameters.columns_pad);
-          let from: u32 = base + other * parameters.x_pixel;
+          let pixel: u32 = base + other * parameters.x_pixel;
           let weights: u32 = tap * parameters.channels * parameters.filters + own_channel;
           for (var channel: u32 = 0u; channel < parameters.channels; channel++) {
-            part = part + A(x[from + channel * parameters.x_channel]) * A(weight[weights + channel * parameters.filters]);
+            part = part + A(x[pixel + channel * parameters.x_channel]) * A(weight[weights + channel * parameters.filters]);
           }
         }
 #end
