@@ -39,6 +39,8 @@ class DataSymbol:
 DEFINITIONS = "_ZN6tandem12_GLOBAL__N_14kOpsE"
 # Tables of the functions that register what is of a family of ops, of which each is a record of them all.
 FAMILIES = re.compile(r"Register(AllOpsERNS_10OpRegistry|KernelsERNS_15KernelOpHandler)E.*kFamilies")
+# In the names of the tables with kernels of the CPU: calls wait for the code of these alone (LaterKernels).
+OF_CPU = "N6tandem3cpu"
 # Where the dtypes of a record are, 16 bits, by where its first function is: KernelEntry and RowEntry.
 DTYPES_AT = {8: 4, 12: 8}
 
@@ -51,6 +53,7 @@ class Record:
     functions: list = dataclasses.field(default_factory=list)
     dtypes: int | None = None  # bits by DType; None: it has none, being that of a metadata function, or of a family
     is_family: bool = False
+    is_of_cpu: bool = False
 
 
 def read_signed_leb(data, at):
@@ -313,7 +316,7 @@ class ModuleGraph:
             for offset, (kind, target) in sorted(symbol.refs):
                 names = tuple((self.text_at(target) or "").split(" ")) if kind == "address" else ()
                 if names and all(name in ops for name in names):
-                    record = Record(names, symbol.address + offset)
+                    record = Record(names, symbol.address + offset, is_of_cpu=OF_CPU in symbol.name)
                     found.setdefault(number, []).append(record)
                 elif record and kind == "function":
                     record.functions.append((symbol.address + offset, target))

@@ -48,7 +48,6 @@ BUILD_SECTIONS = {"primary": "tandem.build", "programs": "tandem.programs", "ker
 # Ops whose kernels compute with the rows of another op: as HasUse of elementwise_rows.h and reduction_rows.cc have it.
 USERS_OF_ROWS = {"tf.AddV2": ("tf.AddN", "tf.BiasAdd", "tf.Cumsum"), "tf.Mul": ("tf.Cumprod", "tf.Einsum"),
                  "tf.Sum": ("tf.BiasAddGrad", "tf.Einsum")}
-OF_SHADERS = "6shader"  # in the names of functions with kernels of GPUs
 CUSTOM, IMPORTS, EXPORTS, ELEMENTS, CODE, DATA = 0, 2, 7, 9, 10, 11
 # Kinds of imports and exports.
 FUNCTION, TABLE, MEMORY, GLOBAL = range(4)
@@ -247,9 +246,7 @@ class Needs:
         self.all = self._reached(graph.exported, lambda _: True)
 
     def is_first(self, record):
-        # Calls wait for the CPU's kernels alone.
-        names = (self.graph.names.get(target) or "" for _, target in record.functions)
-        return record.dtypes is None or any(OF_SHADERS in name for name in names) or any(
+        return record.dtypes is None or not record.is_of_cpu or any(
             name in self.selected and serves(record, self.ops[name], self.selected[name]) for name in users_of(record))
 
     def _reached(self, roots, is_wanted):
