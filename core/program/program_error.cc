@@ -44,6 +44,13 @@ void AppendCharacter(std::string_view text, size_t offset, std::string* out) {
   }
 }
 
+// The first line of the text, without the end of line that is behind the byte at `place`.
+std::string_view LineAt(std::string_view text, size_t place) {
+  std::string_view line = text.substr(0, text.find('\n', place));
+  if (line.ends_with('\r') && place < line.size()) line.remove_suffix(1);
+  return line;
+}
+
 // The line as it is shown, a newline, and the mark under the byte at `place`.
 std::string ShowLine(std::string_view line, size_t place) {
   const size_t before = CountCharacters(line, 0, place);
@@ -89,13 +96,26 @@ Status ProgramTextError(std::string_view text, std::string_view file, size_t off
   const std::string_view before = text.substr(0, offset);
   size_t begin = before.rfind('\n') + 1;  // 0 if there is none
   if (begin == 0 && text.starts_with(kUtf8ByteOrderMark)) begin = std::min(offset, kUtf8ByteOrderMark.size());
-  std::string_view line = text.substr(begin, text.find('\n', offset) - begin);
-  if (line.ends_with('\r') && offset - begin < line.size()) line.remove_suffix(1);
+  const std::string_view line = LineAt(text.substr(begin), offset - begin);
   std::string message(file);
   message += ':' + std::to_string(position.line) + ':' + std::to_string(position.column) + ": ";
   message += what;
   message += '\n' + ShowLine(line, offset - begin);
   return Status::Error(StatusCode::kInvalidArgument, message);
+}
+
+std::string ShowProgramPlace(std::string_view text, const ProgramPosition& position) {
+  if (position.line == 0 || position.column == 0) return "";
+  if (text.starts_with(kUtf8ByteOrderMark)) text.remove_prefix(kUtf8ByteOrderMark.size());
+  for (uint32_t i = 1; i < position.line; ++i) {
+    const size_t end = text.find('\n');
+    if (end == std::string_view::npos) return "";
+    text.remove_prefix(end + 1);
+  }
+  text = LineAt(text, 0);
+  size_t offset = 0;
+  for (uint32_t i = 1; i < position.column && offset < text.size(); ++i) offset += CharacterLength(text, offset);
+  return offset < text.size() ? ShowLine(text, offset) : "";
 }
 
 std::string ProgramTextExcerpt(std::string_view part, size_t max_characters) {

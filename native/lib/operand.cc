@@ -6,10 +6,7 @@
 #include "tandem/operand.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "tandem/checked_cast.h"
@@ -17,28 +14,6 @@
 #include "tandem/host_tensors.h"
 
 namespace tandem::eager {
-
-namespace {
-
-// Whether the number, whose `bits` are an integer or a double, is a T or rounds to one; then `to` is it.
-template <std::integral T>
-bool Convert(int64_t bits, bool is_float, T* to) {
-  *to = static_cast<T>(bits);
-  return !is_float && std::in_range<T>(bits);
-}
-bool Convert(int64_t bits, bool is_float, float* to) {
-  constexpr int64_t kExact = int64_t{1} << std::numeric_limits<float>::digits;
-  *to = is_float ? static_cast<float>(std::bit_cast<double>(bits)) : static_cast<float>(bits);
-  return is_float ? std::isfinite(*to) : bits >= -kExact && bits <= kExact;
-}
-
-template <typename T>
-bool ConvertAll(std::span<const int64_t> numbers, bool are_floats, void* to) {
-  T* next = static_cast<T*>(to);
-  return std::ranges::all_of(numbers, [&](int64_t bits) { return Convert(bits, are_floats, next++); });
-}
-
-}  // namespace
 
 TensorHandle Operand::TakeHandle() {
   return tensor_ != nullptr ? tensor_->handle().CopyRef() : std::move(owned_).TakeHandle();
@@ -93,17 +68,20 @@ StatusOr<tandem::Tensor> Operand::MakeWidest(HostContext& host) const {
 }
 
 StatusOr<tandem::Tensor> Operand::Make(DType dtype, std::string_view name, HostContext& host) const {
+  const std::span<const int64_t> all = numbers();
   const bool are_floats = kind_ == Kind::kFloat || kind_ == Kind::kFloatList;
-  const bool is_usual = are_floats || kind_ == Kind::kInt || kind_ == Kind::kIntList;
-  if (is_usual && (dtype == DType::kI32 || dtype == DType::kF32)) {
+  const bool are_integers = kind_ == Kind::kInt || kind_ == Kind::kIntList;
+  if ((are_floats || are_integers) && all.size() <= kFew && DTypeSize(dtype) > 0) {
     const TensorShape shape = IsList() ? TensorShape({number_}) : TensorShape();
     TANDEM_ASSIGN_OR_RETURN(tandem::Tensor tensor, AllocateDense({dtype, shape}, host.device(), host.allocator()));
-    void* const to = tensor.mutable_data();
-    const bool fit = dtype == DType::kI32 ? ConvertAll<int32_t>(numbers(), are_floats, to)
-                                          : ConvertAll<float>(numbers(), are_floats, to);
+    double floats[kFew];
+    if (are_floats && !all.empty()) std::memcpy(floats, all.data(), all.size_bytes());
+    const bool fit = are_floats
+                         ? CheckedCastNumbers(std::span<const double>(floats, all.size()), dtype, tensor.mutable_data())
+                         : CheckedCastNumbers(all, dtype, tensor.mutable_data());
     if (fit) return tensor;
   }
-  // Every other pair; and the words for what does not fit.
+  // Long lists, other numbers, and the words for what does not fit.
   TANDEM_ASSIGN_OR_RETURN(const tandem::Tensor widest, MakeWidest(host));
   return CheckedCast(widest, dtype, name, host.allocator());
 }

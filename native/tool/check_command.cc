@@ -44,8 +44,7 @@ size_t CheckOps(const Program& program, OpHandler& handler, Console& console) {
       if (instruction.position.line > 0) {
         place += ":" + std::to_string(instruction.position.line) + ":" + std::to_string(instruction.position.column);
       }
-      const ProgramPosition& at = instruction.position;
-      console.PrintError(place + ": " + ErrorText(op.status()) + ShowLine(program.file(), at.line, at.column));
+      console.PrintError(place + ": " + ErrorText(op.status()) + ShowPlace(program.file(), instruction.position));
     }
   }
   return missing;

@@ -47,7 +47,7 @@ void Console::PrintError(const Status& error) {
   const DecodedLocation location = error.location();
   const std::string text = ErrorText(error);
   const bool is_shown = text.find('\n') != std::string::npos;
-  PrintError(is_shown ? text : text + ShowLine(std::string(location.file), location.line, location.column));
+  PrintError(is_shown ? text : text + ShowPlace(std::string(location.file), {location.line, location.column}));
 }
 
 Console::Console() : output_{stdout}, error_{stderr} {

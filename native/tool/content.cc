@@ -68,33 +68,14 @@ StatusOr<RcRef<const Program>> ReadProgram(const std::string& path) {
   return Program::Read(content, path == "-" ? "standard input" : path);
 }
 
-std::string ShowLine(const std::string& path, uint32_t line, uint32_t column) {
-  constexpr size_t kLongest = 200;  // bytes
+std::string ShowPlace(const std::string& path, const ProgramPosition& position) {
   std::error_code ignored;
-  if (line == 0 || column == 0 || !std::filesystem::is_regular_file(path, ignored)) return "";
+  if (!std::filesystem::is_regular_file(path, ignored)) return "";
   const StatusOr<std::vector<std::byte>> content = ReadContent(path);
   if (!content.ok()) return "";
-  std::string_view text(reinterpret_cast<const char*>(content->data()), content->size());
-  for (uint32_t i = 1; i < line; ++i) {
-    const size_t end = text.find('\n');
-    if (end == std::string_view::npos) return "";
-    text.remove_prefix(end + 1);
-  }
-  text = text.substr(0, text.find('\n'));
-  if (text.ends_with('\r')) text.remove_suffix(1);
-  const bool can_be_shown =
-      text.size() <= kLongest && std::ranges::none_of(text, [](char c) { return c != '\t' && (c & 0xE0) == 0; });
-  if (!can_be_shown || column > text.size()) return "";
-  // A tab stays one, so that the mark is below its character whatever the tabs are.
-  std::string mark;
-  size_t character = 1;
-  for (size_t i = 0; i < text.size() && character < column; ++i) {
-    const bool begins = i + 1 == text.size() || (text[i + 1] & 0xC0) != 0x80;  // the next one
-    if (!begins) continue;
-    mark += text[i] == '\t' ? '\t' : ' ';
-    ++character;
-  }
-  return "\n" + std::string(text) + "\n" + mark + "^";
+  const std::string_view text(reinterpret_cast<const char*>(content->data()), content->size());
+  const std::string shown = ShowProgramPlace(text, position);
+  return shown.empty() ? "" : "\n" + shown;
 }
 
 std::string ExtensionOf(const std::string& path) {

@@ -7,7 +7,6 @@
 #define TANDEM_NATIVE_TOOL_CONTENT_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,10 +27,9 @@ Status WriteContent(const std::string& path, std::span<const std::byte> content)
 // The program in a file, a pipe or, by "-", standard input: text or the binary form, told apart by its content.
 StatusOr<RcRef<const Program>> ReadProgram(const std::string& path);
 
-// For an error at a place of a text: a newline, the line, a newline, and a mark under the column, which counts
-// characters of UTF-8 from 1. Empty if the path is of no regular file with such a line, or the line is too long to be
-// looked at.
-std::string ShowLine(const std::string& path, uint32_t line, uint32_t column);
+// For an error at a place of a file: a newline and what ShowProgramPlace says. Empty if the path is of no regular file
+// with such a place.
+std::string ShowPlace(const std::string& path, const ProgramPosition& position);
 
 // ".npy", in lower case; empty if there is none.
 std::string ExtensionOf(const std::string& path);

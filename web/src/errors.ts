@@ -97,8 +97,8 @@ interface StackCapture {
   captureStackTrace?(target: object, above?: Entry): void;
 }
 
-// "file:line:column" of a line of a stack, in the form of V8 ("at f (place)") or of the others ("f@place").
-function placeOfFrame(frame: string): string | undefined {
+/** "file:line:column" of a line of a stack, in the form of V8 ("at f (place)") or of the others ("f@place"). */
+export function placeOfFrame(frame: string): string | undefined {
   const match = /^\s*at (?:.* \()?(.+:\d+:\d+)\)?$/.exec(frame) ?? /@(.+:\d+:\d+)$/.exec(frame);
   return match?.[1];
 }

@@ -6,6 +6,8 @@
 #ifndef TANDEM_CHECKED_CAST_H_
 #define TANDEM_CHECKED_CAST_H_
 
+#include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "tandem/execution_context.h"
@@ -25,7 +27,12 @@ namespace tandem {
 TANDEM_EXPORT StatusOr<Tensor> CheckedCast(const Tensor& from, DType to, std::string_view name,
                                            HostAllocator& allocator);
 
-// The same with the dtype that `like`, whose metadata is pending, turns out to have: a pending tensor with pending
+// The same of numbers, to the memory of as many elements of a dtype that has a size. False if one does not fit, whose
+// error CheckedCast has.
+[[nodiscard]] TANDEM_EXPORT bool CheckedCastNumbers(std::span<const int64_t> numbers, DType to, void* elements);
+[[nodiscard]] TANDEM_EXPORT bool CheckedCastNumbers(std::span<const double> numbers, DType to, void* elements);
+
+// CheckedCast to the dtype that `like`, whose metadata is pending, turns out to have: a pending tensor with pending
 // metadata (TY-2). It ends as the error that `like` ends as, or with one of its own for a call of `op`, and is
 // cancelled with the host and the request of `exec`. `name` is of an input of `op`, a text of the definition itself.
 TANDEM_EXPORT TensorHandle CheckedCastLike(const ExecutionContext& exec, Tensor from, const TensorHandle& like,

@@ -161,6 +161,10 @@ class TANDEM_EXPORT Program final : public RefCounted<Program> {
   const std::vector<ProgramFunction> functions_;
 };
 
+// The line of the text where `position` is, cut around it if it is long, a newline, and a mark under the place, as
+// errors of reading a text show it. Empty if the text has no such place.
+TANDEM_EXPORT std::string ShowProgramPlace(std::string_view text, const ProgramPosition& position);
+
 }  // namespace tandem
 
 #endif  // TANDEM_PROGRAM_H_

@@ -16,8 +16,15 @@ namespace tandem {
 
 namespace {
 
-double EstimateCost(const Kernel& kernel, std::span<const TensorMetadata* const> args,
-                    std::span<const TensorMetadata> results) {
+// Of a handle that is an error: its tensor, or metadata that will never be.
+const AsyncValue& ErrorIn(const TensorHandle& handle) {
+  return handle.value().IsError() ? *handle.value().value() : *handle.metadata_value();
+}
+
+}  // namespace
+
+double KernelOp::EstimateCost(const Kernel& kernel, std::span<const TensorMetadata* const> args,
+                              std::span<const TensorMetadata> results) {
   const CostModel& cost = kernel.cost();
   if (cost.estimate != nullptr) return cost.estimate(args, results);
   // Unsigned, since the scalar host tensors of one call may together have more elements than can be counted.
@@ -26,13 +33,6 @@ double EstimateCost(const Kernel& kernel, std::span<const TensorMetadata* const>
   for (const TensorMetadata& result : results) elements += static_cast<uint64_t>(result.num_elements());
   return static_cast<double>(static_cast<int64_t>(elements)) * cost.per_element;
 }
-
-// Of a handle that is an error: its tensor, or metadata that will never be.
-const AsyncValue& ErrorIn(const TensorHandle& handle) {
-  return handle.value().IsError() ? *handle.value().value() : *handle.metadata_value();
-}
-
-}  // namespace
 
 void PropagateError(const OpInvocation& invocation, std::string_view op_name, const AsyncValue& input) {
   // A copy: its owner is among the arguments that are dropped.

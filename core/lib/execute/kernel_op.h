@@ -103,6 +103,10 @@ class KernelOp final : public OpImpl {
     return signature_.IsHostInput(i, num_args) ? &host : device_;
   }
 
+  // Of a call, about nanoseconds on one core.
+  static double EstimateCost(const Kernel& kernel, std::span<const TensorMetadata* const> args,
+                             std::span<const TensorMetadata> results);
+
   // Fills `values`, if it is not empty, with the host inputs' tensors; an error if one cannot be read.
   Status GetHostInputs(const ExecutionContext& exec, std::span<const TensorHandle> args,
                        std::span<const Tensor*> values) const;
@@ -153,7 +157,6 @@ class KernelOp final : public OpImpl {
   };
   // The arguments of one such call.
   struct SmallArgs {
-    int64_t num_elements = 0;
     const TensorMetadata* metadata[kSmallArgs];
     const Tensor* values[kSmallArgs];         // of host inputs; null elsewhere
     const TensorMetadata* first[kSmallArgs];  // by input

@@ -67,7 +67,6 @@ inline bool KernelOp::InspectSmall(const TensorHandle& arg, size_t input, size_t
   const Tensor& tensor = arg.tensor();
   const TensorMetadata& metadata = tensor.metadata();
   args.metadata[position] = &metadata;
-  args.num_elements += metadata.num_elements();
   if (args.first[input] == nullptr) args.first[input] = &metadata;
   if (metadata.dtype != args.first[small_.like[input]]->dtype || !small_.allowed[input].Contains(metadata.dtype)) {
     return false;
@@ -132,10 +131,7 @@ bool KernelOp::InvokeSmall(const OpInvocation& invocation) const {
     return false;
   }
   if (kernel.condition() != nullptr && !kernel.condition()(metadata_of_args, attrs, {&metadata, 1})) return false;
-  const double cost =
-      kernel.cost().estimate != nullptr
-          ? kernel.cost().estimate(metadata_of_args, {&metadata, 1})
-          : static_cast<double>(args.num_elements + metadata.num_elements()) * kernel.cost().per_element;
+  const double cost = EstimateCost(kernel, metadata_of_args, {&metadata, 1});
   if (cost > kMaxSmallCost || (use_work_queue_ && cost > static_cast<double>(exec.host().inline_cost_limit()))) {
     return false;
   }

@@ -120,15 +120,14 @@ Count LoadPiece(DType dtype, const void* from, int64_t first, Count count, Piece
   return 0;
 }
 
-Count StorePiece(DType dtype, const Piece& from, Wide wide, int64_t first, Count count, void* to) {
+// Of `from`, the elements of a Piece.
+Count StoreWide(DType dtype, const void* from, Wide wide, Count count, void* to) {
   switch (dtype) {
-#define TANDEM_STORE(name, type)                                                          \
-  case DType::name: {                                                                     \
-    type* const target = static_cast<type*>(to) + first;                                  \
-    if (wide == Wide::kSigned) return Store<type>(from.signed_values, count, target);     \
-    if (wide == Wide::kUnsigned) return Store<type>(from.unsigned_values, count, target); \
-    return Store<type>(from.float_values, count, target);                                 \
-  }
+#define TANDEM_STORE(name, type)                                                                                  \
+  case DType::name:                                                                                               \
+    if (wide == Wide::kSigned) return Store(static_cast<const int64_t*>(from), count, static_cast<type*>(to));    \
+    if (wide == Wide::kUnsigned) return Store(static_cast<const uint64_t*>(from), count, static_cast<type*>(to)); \
+    return Store(static_cast<const double*>(from), count, static_cast<type*>(to));
     TANDEM_FOR_EACH_FIXED_DTYPE(TANDEM_STORE)
 #undef TANDEM_STORE
     case DType::kString:
@@ -199,6 +198,16 @@ Status DoesNotFit(const Piece& piece, Wide wide, Count at, DType to, std::string
 
 }  // namespace
 
+bool CheckedCastNumbers(std::span<const int64_t> numbers, DType to, void* elements) {
+  const auto count = static_cast<Count>(numbers.size());
+  return StoreWide(to, numbers.data(), Wide::kSigned, count, elements) == count;
+}
+
+bool CheckedCastNumbers(std::span<const double> numbers, DType to, void* elements) {
+  const auto count = static_cast<Count>(numbers.size());
+  return StoreWide(to, numbers.data(), Wide::kFloat, count, elements) == count;
+}
+
 StatusOr<Tensor> CheckedCast(const Tensor& from, DType to, std::string_view name, HostAllocator& allocator) {
   if (from.dtype() == to) return from;
   if (!from.IsA(kDenseHost) || to == DType::kString) {
@@ -211,13 +220,14 @@ StatusOr<Tensor> CheckedCast(const Tensor& from, DType to, std::string_view name
     Piece piece;
     Wide wide = Wide::kSigned;
     const Count loaded = LoadPiece(from.dtype(), from.data(), first, count, piece, &wide);
-    const Count stored = StorePiece(to, piece, wide, first, loaded, cast.mutable_data());
+    void* const place = static_cast<std::byte*>(cast.mutable_data()) + static_cast<size_t>(first) * DTypeSize(to);
+    const Count stored = StoreWide(to, &piece, wide, loaded, place);
     if (stored == count) continue;
-    MessageBuilder place;
-    AppendPlace(place, name, from.shape(), first + stored);
-    if (stored < loaded) return DoesNotFit(piece, wide, stored, to, place.view());
+    MessageBuilder where;
+    AppendPlace(where, name, from.shape(), first + stored);
+    if (stored < loaded) return DoesNotFit(piece, wide, stored, to, where.view());
     const auto& complex = static_cast<const std::complex<float>*>(from.data())[first + stored];
-    return InvalidArgument(place.view(), ": expected a real number for ", to, ", got one with imaginary part ",
+    return InvalidArgument(where.view(), ": expected a real number for ", to, ", got one with imaginary part ",
                            complex.imag());
   }
   return cast;

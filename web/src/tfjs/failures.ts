@@ -7,6 +7,8 @@
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import { TandemError } from 'tandem-rt';
 
+import { placeOfFrame } from '../errors.js';
+
 /** Inputs of a kernel by name, or a list of them, which is a map, too; some are absent. */
 export type InputMap = Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>;
 
@@ -28,14 +30,9 @@ function framesOfProgram(frames: readonly string[]): string[] {
     if (isFunctionOfTfjs(frames[i]!) || isInPackage(frames[i]!)) first = i + 1;
   }
   if (first > 0) return frames.slice(first);
-  const files = frames.map((frame) => fileOf(placeOf(frame)!));
+  const files = frames.map((frame) => fileOf(placeOfFrame(frame)!));
   const next = files.findIndex((file) => file !== files[0]);
   return next === -1 ? [...frames] : framesOfProgram(frames.slice(next));
-}
-
-// "file:line:column" of a line of a stack, in the form of V8 ("at f (place)") or of the others ("f@place").
-function placeOf(frame: string): string | undefined {
-  return (/^\s*at (?:.* \()?(.+:\d+:\d+)\)?$/.exec(frame) ?? /@(.+:\d+:\d+)$/.exec(frame))?.[1];
 }
 
 const fileOf = (place: string): string => place.replace(/:\d+:\d+$/, '');
@@ -46,12 +43,12 @@ function stackFrames(): string[] {
   Error.stackTraceLimit = MOST_FRAMES;
   const { stack = '' } = new Error();
   if (limit !== undefined) Error.stackTraceLimit = limit;
-  return stack.split('\n').filter((line) => placeOf(line)?.startsWith('node:') === false);
+  return stack.split('\n').filter((line) => placeOfFrame(line)?.startsWith('node:') === false);
 }
 
 /** Where the program is calling TensorFlow.js now, "file:line:column"; empty if the environment does not tell. */
 export function callerPlace(): string {
-  return framesOfProgram(stackFrames()).map(placeOf)[0] ?? '';
+  return framesOfProgram(stackFrames()).map(placeOfFrame)[0] ?? '';
 }
 
 function describe(inputs: InputMap, attrs: object): string {
@@ -67,11 +64,11 @@ function describe(inputs: InputMap, attrs: object): string {
 export function atCaller(error: TandemError): TandemError {
   const known = error.location;
   const all = stackFrames();
-  const isOurs = (place: string): boolean => isInPackage(place) || fileOf(place) === fileOf(placeOf(all[0] ?? '') ?? '');
+  const isOurs = (place: string): boolean => isInPackage(place) || fileOf(place) === fileOf(placeOfFrame(all[0] ?? '') ?? '');
   if (known !== undefined && !isOurs(known)) return error;
   const frames = framesOfProgram(all);
   if (frames.length === 0) return error;
-  Object.assign(error, { location: placeOf(frames[0]!)! });
+  Object.assign(error, { location: placeOfFrame(frames[0]!)! });
   Object.defineProperty(error, 'stack', {
     value: `${error.name}: ${error.message}\n${frames.join('\n')}`, configurable: true, writable: true,
   });
