@@ -233,56 +233,40 @@ StatusOr<KernelOp::Plan> KernelOp::MakePlan(const ExecutionContext& exec, std::s
       }
     }
   }
-  const Kernel& kernel = (*kernels_)[static_cast<size_t>(dtype)];
-  const bool is_for_call =
-      kernel.IsValid() && (kernel.condition() == nullptr || kernel.condition()(args, attrs, results));
-  if (!is_for_call) [[unlikely]]
-    return PlanWithoutKernel(exec, args, attrs, results, dtype);
   Plan plan;
-  plan.kernel = &kernel;
   plan.dtype = dtype;
-  plan.is_long =
-      use_work_queue_ && EstimateCost(kernel, args, results) > static_cast<double>(exec.host().inline_cost_limit());
+  const auto i = static_cast<size_t>(dtype);
+  if ((*kernels_)[i].IsValid()) [[likely]] {
+    plan.kernel = &(*kernels_)[i];
+  } else if (later_ != nullptr && (*later_)[i].IsValid()) {
+    plan.kernel = &(*later_)[i];
+    LaterKernels& code = *handler_.later_kernels();
+    plan.waits = !code.IsHere();
+    if (plan.waits) {
+      // From here on it is fetched, whatever else the call waits for.
+      if (!code.Want()) return Status::OutOfMemory();
+      return plan;
+    }
+  }
+  TANDEM_RETURN_IF_ERROR(CompletePlan(exec, args, attrs, results, plan));
   return plan;
 }
 
-StatusOr<KernelOp::Plan> KernelOp::PlanWithoutKernel(const ExecutionContext& exec,
-                                                     std::span<const TensorMetadata* const> args,
-                                                     const OpAttrsRef& attrs, std::span<const TensorMetadata> results,
-                                                     DType dtype) const {
-  Plan plan;
-  plan.dtype = dtype;
-  if (later_ != nullptr && (*later_)[static_cast<size_t>(dtype)].IsValid()) {
-    plan.kernel = &(*later_)[static_cast<size_t>(dtype)];
-    plan.waits = true;
-    LaterKernels& code = *handler_.later_kernels();
-    if (code.IsHere()) {
-      TANDEM_RETURN_IF_ERROR(PlanArrived(exec, args, attrs, results, plan));
-    } else if (!code.Want()) {  // from here on it is fetched, whatever else the call waits for
-      return Status::OutOfMemory();
-    }
-    return plan;
+Status KernelOp::CompletePlan(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
+                              const OpAttrsRef& attrs, std::span<const TensorMetadata> results, Plan& plan) const {
+  plan.waits = false;
+  const Kernel* const kernel = plan.kernel;
+  if (kernel != nullptr && (kernel->condition() == nullptr || kernel->condition()(args, attrs, results))) [[likely]] {
+    plan.is_long =
+        use_work_queue_ && EstimateCost(*kernel, args, results) > static_cast<double>(exec.host().inline_cost_limit());
+    return Status();
   }
-  if (fallback_) return plan;
+  plan.kernel = nullptr;
+  if (fallback_) return Status();
   MessageBuilder what;
-  dtype == DType::kInvalid ? what.Append("this op") : what.Append("dtype ", dtype);
+  plan.dtype == DType::kInvalid ? what.Append("this op") : what.Append("dtype ", plan.dtype);
   return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(handler_.name()), " has no kernel for ",
                    what.view());
-}
-
-Status KernelOp::PlanArrived(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
-                             const OpAttrsRef& attrs, std::span<const TensorMetadata> results, Plan& plan) const {
-  plan.waits = false;
-  const Kernel& kernel = *plan.kernel;
-  if (kernel.condition() != nullptr && !kernel.condition()(args, attrs, results)) {
-    plan.kernel = nullptr;
-    if (fallback_) return Status();
-    return MakeError(StatusCode::kUnimplemented, "op handler ", std::string_view(handler_.name()),
-                     " has no kernel for dtype ", plan.dtype);
-  }
-  plan.is_long =
-      use_work_queue_ && EstimateCost(kernel, args, results) > static_cast<double>(exec.host().inline_cost_limit());
-  return Status();
 }
 
 void KernelOp::Dispatch(const OpInvocation& invocation, const Inputs& inputs) const {

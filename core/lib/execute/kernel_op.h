@@ -50,7 +50,7 @@ class KernelOp final : public OpImpl {
   struct Plan {
     const Kernel* kernel = nullptr;  // null: for the fallback
     bool is_long = false;            // goes to the work queue
-    bool waits = false;              // for the code of the kernel; then the rest is worked out by PlanArrived
+    bool waits = false;              // for the code of the kernel; then the rest is worked out by CompletePlan
     DType dtype = DType::kInvalid;   // by which the kernel was found
   };
   // Whether a call of this plan may be computed together with others (PR-6).
@@ -64,9 +64,10 @@ class KernelOp final : public OpImpl {
   StatusOr<Plan> MakePlan(const ExecutionContext& exec, std::span<const TensorHandle> handles,
                           std::span<const TensorMetadata* const> args, std::span<const Tensor*> values,
                           const OpAttrsRef& attrs, std::span<TensorMetadata> results) const;
-  // What is left of a plan that waited, now that the code of its kernel is here.
-  Status PlanArrived(const ExecutionContext& exec, std::span<const TensorMetadata* const> args, const OpAttrsRef& attrs,
-                     std::span<const TensorMetadata> results, Plan& plan) const;
+  // What is left of a plan once the code of its kernel is here. Without a kernel, or with one that is not for the call,
+  // it becomes the fallback's, or is an error if there is none.
+  Status CompletePlan(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
+                      const OpAttrsRef& attrs, std::span<const TensorMetadata> results, Plan& plan) const;
 
   // Whether the content of host inputs decides on the results' metadata.
   bool reads_host_inputs() const { return def_.has_host_inputs && def_.metadata != nullptr; }
@@ -94,9 +95,6 @@ class KernelOp final : public OpImpl {
     bool elsewhere = false;  // not on the device
   };
   Inputs Inspect(const OpInvocation& invocation) const;
-  // The fallback's plan, that of a kernel whose code is to come, or the error that there is no kernel.
-  StatusOr<Plan> PlanWithoutKernel(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
-                                   const OpAttrsRef& attrs, std::span<const TensorMetadata> results, DType dtype) const;
   Status NullArgument(size_t i, size_t num_args) const;
   Status ForeignArgument(size_t i, const TensorHandle& arg, size_t num_args) const;
   const Device* WantedPlace(const Device& host, size_t i, size_t num_args) const {

@@ -82,7 +82,7 @@ void PendingOp::Advance() {
       if (!code_) return Fail(Tell(Status::OutOfMemory()));
     }
     if (code_ && !code_->IsAvailable()) return WaitFor(code_.get());
-    if (Status status = PlanArrived(); !status.ok()) return Fail(Tell(status));
+    if (Status status = CompletePlan(); !status.ok()) return Fail(Tell(status));
   }
   if (plan_.kernel != nullptr && op_->HasArgumentElsewhere(exec(), args_.span())) {
     if (Status status = op_->CheckPlaces(exec(), args_.span()); !status.ok()) return Fail(Tell(status));
@@ -153,14 +153,14 @@ Status PendingOp::PlanLate() {
   return Status();
 }
 
-Status PendingOp::PlanArrived() {
+Status PendingOp::CompletePlan() {
   if (code_ && code_->IsError()) return code_->GetError();
   SmallArray<const TensorMetadata*, kUsualArgs> args;
   SmallArray<TensorMetadata, kUsualResults> metadata;
   if (!args.Init(args_.size()) || !metadata.Init(results_.size())) return Status::OutOfMemory();
   for (size_t i = 0; i < args_.size(); ++i) args[i] = &args_[i].metadata();
   for (size_t i = 0; i < results_.size(); ++i) metadata[i] = results_[i]->value().metadata();
-  return op_->PlanArrived(exec(), args.span(), attrs_, metadata.span(), plan_);
+  return op_->CompletePlan(exec(), args.span(), attrs_, metadata.span(), plan_);
 }
 
 void PendingOp::Launch() {

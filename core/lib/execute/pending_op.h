@@ -50,7 +50,7 @@ class PendingOp final : public PendingCall {
   void FailBy(const AsyncValue& input) { Fail(input.GetError().Through(name(), location())); }
   Status CheckLate();
   Status PlanLate();
-  Status PlanArrived();
+  Status CompletePlan();
   void Launch();
   void RunOnFallback();
   // With others that wait for it, if they can be run as one, else alone.
