@@ -6,31 +6,10 @@ A part that is loaded later writes its constants into the memory that it shares.
 the same bytes to the same places.
 """
 
-from module_graph import data_segments, read_leb
-from wasm_size import sections
+from module_format import DATA, END, I32_CONST, data_segments, leb, sections, signed_leb
 
-DATA = 11
-I32_CONST, END = 0x41, 0x0B
 # Bytes between two ranges that cost less than a segment of their own. They are constants, too.
 GAP = 8
-
-
-def leb(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def signed_leb(value):
-    out = bytearray()
-    while value > 63:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 class Constants:

@@ -2,19 +2,17 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 """What in a linked module refers to what, by the relocations that wasm-ld keeps with --emit-relocs.
 
-Nodes are functions and data symbols, each ("function", index) or ("data", number). What a module's layout does not tell,
-relocations do: that a number is the place of a function in the table, or an address.
+What a module's layout does not tell, relocations do: that a number is the place of a function in the table, or an
+address. Functions are known by their indexes, data symbols by their numbers in `ModuleGraph.data`.
 """
 
 import bisect
 import collections
 import dataclasses
-import pathlib
 import re
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
-from wasm_size import read_leb, sections  # noqa: E402
+from module_format import (CODE, DATA, EXPORTS, FUNCTION, IMPORTS, START, data_segments, read_exports, read_imports,
+                           read_leb, read_name, read_signed_leb, sections)
 
 # Kinds of relocations, of tool-conventions' Linking.md.
 FUNCTION_INDEX = 0
@@ -31,7 +29,7 @@ class DataSymbol:
     name: str
     address: int
     size: int
-    # Of the relocations in it: (offset, node that it refers to, whether as a place in the table).
+    # Of the relocations in it: (offset, what it refers to), that being ("function", index) or ("address", address).
     refs: list = dataclasses.field(default_factory=list)
 
 
@@ -56,45 +54,6 @@ class Record:
     is_of_cpu: bool = False
 
 
-def read_signed_leb(data, at):
-    result = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        result |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return result - (1 << shift) if byte & 64 else result, at
-
-
-# memory.init of a segment of data, in modules with threads: to an address, from its begin, so many bytes, of its number.
-LEB = rb"([\x80-\xff]{0,4}[\x00-\x7f])"
-MEMORY_INIT = re.compile(rb"\x41" + LEB + rb"\x41[\x80]{0,4}\x00\x41" + LEB + rb"\xfc\x08" + LEB + rb"\x00", re.S)
-
-
-def data_segments(parts):
-    """Of each segment of data in a module's sections: its address, or None if none is fixed, where its bytes are in the
-    section, and how many."""
-    segments = []
-    body = parts["11"]
-    count, at = read_leb(body, 0)
-    for _ in range(count):
-        flags, at = read_leb(body, at)
-        address = None
-        if flags == 0:
-            address, at = read_signed_leb(body, at + 1)
-            at += 1
-        size, at = read_leb(body, at)
-        segments.append((address, at, size))
-        at += size
-    for found in MEMORY_INIT.finditer(parts["10"]):
-        number, _ = read_leb(found[3], 0)
-        if number < len(segments) and segments[number][0] is None:
-            _, start, size = segments[number]
-            segments[number] = (read_signed_leb(found[1], 0)[0], start, size)
-    return segments
-
-
 class ModuleGraph:
     """Of a module's bytes. `names` are those of functions by index, imported ones first, `aliases` all that each has, and
     `sizes` those of their bodies."""
@@ -102,13 +61,16 @@ class ModuleGraph:
     def __init__(self, module):
         self.names, self.aliases, self.sizes, self.calls, self.taken, self.reads = {}, {}, {}, {}, {}, {}
         self.data = []
-        parts = list(sections(module))
-        self._sections = {name: body for name, body in parts}
-        self._read_imports(self._sections.get("2", b"\0"))
-        self._read_exports(self._sections["7"], self._sections.get("8"))
+        self._sections = dict(sections(module))
+        imports = read_imports(self._sections.get(str(IMPORTS), b"\0"))
+        self.num_imported = sum(rest[0] == FUNCTION for _, _, rest in imports)
+        # What is called from outside: functions by index.
+        self.exported = {index for _, kind, index in read_exports(self._sections[str(EXPORTS)]) if kind == FUNCTION}
+        if str(START) in self._sections:
+            self.exported.add(read_leb(self._sections[str(START)], 0)[0])
         self.segments = data_segments(self._sections)
         self._read_symbols(self._sections["linking"])
-        self._read_bodies(self._sections["10"])
+        self._read_bodies(self._sections[str(CODE)])
         self.data.sort(key=lambda symbol: symbol.address)
         self._addresses = [symbol.address for symbol in self.data]
         self._read_code_relocations(self._sections["reloc.CODE"])
@@ -129,7 +91,7 @@ class ModuleGraph:
         """The C string there, or None."""
         for first, start, size in self._placed():
             if first <= address < first + size:
-                body = self._sections["11"]
+                body = self._sections[str(DATA)]
                 at = start + address - first
                 end = body.find(b"\0", at, start + size)
                 return body[at:end].decode("utf-8", "replace") if end >= 0 else None
@@ -139,41 +101,8 @@ class ModuleGraph:
         for first, start, length in self._placed():
             if first <= address and address + size <= first + length:
                 at = start + address - first
-                return int.from_bytes(self._sections["11"][at:at + size], "little")
+                return int.from_bytes(self._sections[str(DATA)][at:at + size], "little")
         return None
-
-    def _read_imports(self, body):
-        self.num_imported = 0
-        count, at = read_leb(body, 0)
-        for _ in range(count):
-            for _ in range(2):
-                length, at = read_leb(body, at)
-                at += length
-            kind = body[at]
-            at += 1
-            if kind == 0:
-                _, at = read_leb(body, at)
-                self.num_imported += 1
-            elif kind == 3:
-                at += 2
-            else:
-                at += 1 if kind == 1 else 0
-                flags, at = read_leb(body, at)
-                _, at = read_leb(body, at)
-                if flags & 1:
-                    _, at = read_leb(body, at)
-
-    def _read_exports(self, body, start):
-        """`exported` is what is called from outside: functions by index."""
-        self.exported = {read_leb(start, 0)[0]} if start else set()
-        count, at = read_leb(body, 0)
-        for _ in range(count):
-            length, at = read_leb(body, at)
-            kind = body[at + length]
-            index, at = read_leb(body, at + length + 1)
-            if kind == 0:
-                self.exported.add(index)
-
 
     def _read_symbols(self, body):
         self._symbols = []
@@ -195,17 +124,13 @@ class ModuleGraph:
             if kind in (SYMBOL_FUNCTION, SYMBOL_GLOBAL, SYMBOL_TAG, SYMBOL_TABLE_KIND):
                 index, at = read_leb(body, at)
                 if not flags & UNDEFINED or flags & EXPLICIT_NAME:
-                    length, at = read_leb(body, at)
-                    name = body[at:at + length].decode()
-                    at += length
+                    name, at = read_name(body, at)
                 if kind == SYMBOL_FUNCTION:
                     node = ("function", index)
                     self.names.setdefault(index, name)
                     self.aliases.setdefault(index, set()).add(name)
             elif kind == SYMBOL_DATA:
-                length, at = read_leb(body, at)
-                name = body[at:at + length].decode()
-                at += length
+                name, at = read_name(body, at)
                 if not flags & UNDEFINED:
                     segment, at = read_leb(body, at)
                     offset, at = read_leb(body, at)

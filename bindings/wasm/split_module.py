@@ -30,16 +30,15 @@ import json
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
-from wasm_size import function_names, read_leb, sections  # noqa: E402
+from module_constants import Constants, bytes_at, data_section, zeroed
+from module_format import (CODE, DATA, ELEMENTS, END, EXPORTS, I32_CONST, IMPORTS, element_segments, fail,
+                           function_names, leb, name_bytes, read_exports, read_imports, rebuilt, sections, signed_leb)
+from module_graph import ModuleGraph
 
-import select_ops  # noqa: E402
-from module_constants import Constants, bytes_at, data_section, leb, signed_leb, zeroed  # noqa: E402
-from module_graph import ModuleGraph  # noqa: E402
-from op_codegen import selection  # noqa: E402
+import select_ops
+from op_codegen import selection
 
 FEATURES = ("simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals")
 # As Emscripten optimises a whole module with -Os, after which nothing is left to do but this.
@@ -48,14 +47,6 @@ BUILD_SECTIONS = {"primary": "tandem.build", "programs": "tandem.programs", "ker
 # Ops whose kernels compute with the rows of another op: as HasUse of elementwise_rows.h and reduction_rows.cc have it.
 USERS_OF_ROWS = {"tf.AddV2": ("tf.AddN", "tf.BiasAdd", "tf.Cumsum"), "tf.Mul": ("tf.Cumprod", "tf.Einsum"),
                  "tf.Sum": ("tf.BiasAddGrad", "tf.Einsum")}
-CUSTOM, IMPORTS, EXPORTS, ELEMENTS, CODE, DATA = 0, 2, 7, 9, 10, 11
-# Kinds of imports and exports.
-FUNCTION, TABLE, MEMORY, GLOBAL = range(4)
-END, I32_CONST, REF_NULL = 0x0B, 0x41, 0xD0
-
-
-def fail(text):
-    sys.exit(f"split_module: {text}")
 
 
 def run(*command):
@@ -63,43 +54,6 @@ def run(*command):
     if done.returncode:
         fail(f"{pathlib.Path(command[0]).name} failed: {(done.stderr + done.stdout)[:2000]}")
     return done.stdout
-
-
-def section(kind, body):
-    return bytes([kind]) + leb(len(body)) + body
-
-
-def rebuilt(parts):
-    """A module of its sections, as `sections` gives them."""
-    out = bytearray(b"\0asm\1\0\0\0")
-    for name, body in parts:
-        if name.isdigit():
-            out += section(int(name), body)
-        else:
-            out += section(CUSTOM, leb(len(name)) + name.encode() + body)
-    return bytes(out)
-
-
-def element_segments(body):
-    """Of each segment of an element section, where in the table it begins, and its functions; None for none."""
-    count, at = read_leb(body, 0)
-    for _ in range(count):
-        flags, at = read_leb(body, at)
-        if flags not in (0, 4) or body[at] != I32_CONST:
-            fail(f"expected segments of one table at fixed places, got one with flags {flags}")
-        first, at = read_leb(body, at + 1)
-        length, at = read_leb(body, at + 1)
-        functions = []
-        for _ in range(length):
-            if flags == 0:
-                function, at = read_leb(body, at)
-            elif body[at] == REF_NULL:
-                function, at = None, at + 3
-            else:
-                function, at = read_leb(body, at + 1)
-                at += 1
-            functions.append(function)
-        yield first, functions
 
 
 def without_nulls(body):
@@ -125,51 +79,12 @@ def without_gaps(body):
             + b"".join(leb(some if function is None else function) for function in functions))
 
 
-def read_name(body, at):
-    length, at = read_leb(body, at)
-    return body[at:at + length].decode(), at + length
-
-
-def name_bytes(name):
-    return leb(len(name.encode())) + name.encode()
-
-
-def read_exports(body):
-    """Name, kind and index of each export."""
-    count, at = read_leb(body, 0)
-    for _ in range(count):
-        name, at = read_name(body, at)
-        kind = body[at]
-        index, at = read_leb(body, at + 1)
-        yield name, kind, index
-
-
-def end_of_import(body, at):
-    """Where an import ends whose kind is at `at`."""
-    kind = body[at]
-    at += 1
-    if kind == FUNCTION:
-        return read_leb(body, at)[1]
-    if kind == GLOBAL:
-        return at + 2
-    if kind == TABLE:
-        at += 1
-    flags, at = read_leb(body, at)
-    _, at = read_leb(body, at)
-    return read_leb(body, at)[1] if flags & 1 else at
-
-
 def with_imports_named(body, names):
     """An import section with what comes from the primary under other names."""
-    count, at = read_leb(body, 0)
-    entries = []
-    for _ in range(count):
-        module, at = read_name(body, at)
-        name, at = read_name(body, at)
-        end = end_of_import(body, at)
-        entries.append(name_bytes(module) + name_bytes(names[name] if module == "primary" else name) + body[at:end])
-        at = end
-    return leb(count) + b"".join(entries)
+    imports = list(read_imports(body))
+    return leb(len(imports)) + b"".join(
+        name_bytes(module) + name_bytes(names[name] if module == "primary" else name) + rest
+        for module, name, rest in imports)
 
 
 def with_short_names(modules, public):

@@ -19,10 +19,9 @@ import pathlib
 import re
 
 from module_constants import Constants
+from module_format import ELEMENTS, element_segments, fail, function_names, rebuilt, sections
 from module_graph import ModuleGraph
-from split_module import (ELEMENTS, FEATURES, OPTIMISE, USERS_OF_ROWS, element_segments, fail, rebuilt, run, users_of,
-                          without_nulls)
-from wasm_size import function_names, sections
+from split_module import FEATURES, OPTIMISE, USERS_OF_ROWS, run, users_of, without_nulls
 
 from op_codegen import selection
 
