@@ -263,54 +263,62 @@ class ModuleGraph:
     def _families(self, table, ops):
         """A record of each function in a table of families: of the ops that are named by what it alone leads to."""
         functions = [(table.address + offset, target) for offset, (kind, target) in table.refs if kind == "function"]
-        reached = [self.reached([function], {}, None)[0] for _, function in functions]
+        reached = [self.reached([function], {})[0] for _, function in functions]
         count = collections.Counter(function for each in reached for function in each)
         for (place, function), below in zip(functions, reached):
             own = [each for each in below if count[each] == 1]
-            symbols = self._data_below(number for each in own for number in self.reads.get(each, ()))
+            symbols = set()
+            self.read((number for each in own for number in self.reads.get(each, ())), symbols, {})
             texts = {self.text_at(address) for number in symbols for address in
                      (self.data[number].address, *(target for _, (kind, target) in self.data[number].refs
                                                    if kind == "address"))}
             names = {name for text in texts if text for name in text.split(" ")}
             yield Record(tuple(sorted(names & set(ops))), place, [(place, function)], is_family=True)
 
-    def _data_below(self, numbers):
-        """The data that symbols lead to, with them."""
-        seen = set()
-        rest = [number for number in numbers if number is not None]
+    def read(self, numbers, symbols, skipped):
+        """Adds to `symbols` what symbols lead to, with them; gives the functions that those refer to which it adds.
+
+        `skipped` has the places in a symbol, by its number, that do not count.
+        """
+        functions = set()
+        rest = list(numbers)
         while rest:
             number = rest.pop()
-            if number not in seen:
-                seen.add(number)
-                at = (self.data_at(target) for _, (kind, target) in self.data[number].refs if kind == "address")
-                rest.extend(each for each in at if each is not None)
-        return seen
+            if number in symbols:
+                continue
+            symbols.add(number)
+            symbol = self.data[number]
+            places = skipped.get(number, ())
+            for offset, (kind, target) in symbol.refs:
+                if symbol.address + offset in places:
+                    continue
+                if kind == "function":
+                    functions.add(target)
+                elif (at := self.data_at(target)) is not None:
+                    rest.append(at)
+        return functions
 
-    def reached(self, roots, records, is_wanted):
-        """The functions that `roots` lead to, not counting references from records that are not wanted."""
-        seen_functions, seen_data = set(), set()
+    def reached(self, roots, skipped, into_table=True):
+        """What functions lead to: functions, with them, symbols, and functions in the table.
+
+        What those in the table lead to counts only if `into_table`. `skipped` is that of `read`.
+        """
+        functions, symbols, in_table = set(), set(), set()
         rest = list(roots)
         while rest:
             function = rest.pop()
-            if function in seen_functions:
+            if function in functions:
                 continue
-            seen_functions.add(function)
+            functions.add(function)
+            taken = self.taken.get(function, set()) | self.read(self.reads.get(function, ()), symbols, skipped)
+            in_table |= taken
             rest.extend(self.calls.get(function, ()))
-            rest.extend(self.taken.get(function, ()))
-            symbols = list(self.reads.get(function, ()))
-            while symbols:
-                number = symbols.pop()
-                if number in seen_data:
-                    continue
-                seen_data.add(number)
-                unwanted = {at for record in records.get(number, ()) if not is_wanted(record)
-                            for at, _ in record.functions}
-                for offset, (kind, target) in self.data[number].refs:
-                    if kind == "function":
-                        if self.data[number].address + offset not in unwanted:
-                            rest.append(target)
-                    else:
-                        at = self.data_at(target)
-                        if at is not None:
-                            symbols.append(at)
-        return seen_functions, seen_data
+            if into_table:
+                rest.extend(taken)
+        return functions, symbols, in_table
+
+
+def places_of(records, is_wanted):
+    """The places of the functions of records that are wanted, by the number of the symbol."""
+    return {number: {at for record in of_symbol if is_wanted(record) for at, _ in record.functions}
+            for number, of_symbol in records.items()}

@@ -35,7 +35,7 @@ import tempfile
 from module_constants import Constants, bytes_at, data_section, zeroed
 from module_format import (CODE, DATA, ELEMENTS, END, EXPORTS, I32_CONST, IMPORTS, element_segments, fail,
                            function_names, leb, name_bytes, read_exports, read_imports, rebuilt, sections, signed_leb)
-from module_graph import ModuleGraph
+from module_graph import ModuleGraph, places_of
 
 import select_ops
 from op_codegen import selection
@@ -149,23 +149,21 @@ class Needs:
         self.ops = {op["name"]: op for op in json.loads(options.definitions.read_text(encoding="utf-8"))["ops"]}
         self.selected = select_ops.read_list(options.first.read_text(encoding="utf-8"), self.ops)
         self.graph = graph = ModuleGraph(options.graph.read_bytes())
-        self.records = graph.records(self.ops)
-        if not self.records:
+        records = graph.records(self.ops)
+        if not records:
             fail("expected tables of kernels in the module's data, got none")
         programs = exports_of_programs(options)
         without = [index for index in graph.exported if graph.names.get(index) not in programs]
+        later = places_of(records, lambda record: not self.is_first(record))
         # What the first part needs, that and programs, that and kernels, and all.
-        self.first = self._reached(without, self.is_first)
-        self.programs = self._reached(graph.exported, self.is_first)
-        self.kernels = self._reached(without, lambda _: True)
-        self.all = self._reached(graph.exported, lambda _: True)
+        self.first = graph.reached(without, later)
+        self.programs = graph.reached(graph.exported, later)
+        self.kernels = graph.reached(without, {})
+        self.all = graph.reached(graph.exported, {})
 
     def is_first(self, record):
         return record.dtypes is None or not record.is_of_cpu or any(
             name in self.selected and serves(record, self.ops[name], self.selected[name]) for name in users_of(record))
-
-    def _reached(self, roots, is_wanted):
-        return self.graph.reached(roots, self.records, is_wanted)
 
     def functions_of_kernels(self, linked, programs):
         """The functions that go to the part of kernels, sorted."""

@@ -20,7 +20,7 @@ import re
 
 from module_constants import Constants
 from module_format import ELEMENTS, element_segments, fail, function_names, rebuilt, sections
-from module_graph import ModuleGraph
+from module_graph import ModuleGraph, places_of
 from split_module import FEATURES, OPTIMISE, USERS_OF_ROWS, run, users_of, without_nulls
 
 from op_codegen import selection
@@ -38,52 +38,27 @@ class Slots:
     def __init__(self, graph, table, records, definitions):
         self.graph = graph
         self.slot_of = {function: slot for slot, function in table.items()}
-        # What does not lead on.
-        self.recorded = {number: {at for record in of_symbol for at, _ in record.functions}
-                         for number, of_symbol in records.items()}
+        # Places that do not lead on.
+        self.recorded = places_of(records, lambda _: True)
         for number, of_ops in definitions.items():
             self.recorded[number] = {at for places in of_ops.values() for at in places}
 
     def below(self, functions):
         """The slots that the functions refer to, by what they call and read, and the symbols that they read."""
-        seen, symbols, slots = set(), set(), set()
-        rest = list(functions)
-        while rest:
-            function = rest.pop()
-            if function in seen:
-                continue
-            seen.add(function)
-            rest.extend(self.graph.calls.get(function, ()))
-            slots.update(self.slot_of[taken] for taken in self.graph.taken.get(function, ()))
-            self.read(self.graph.reads.get(function, ()), symbols, slots)
-        return slots, symbols
+        _, symbols, in_table = self.graph.reached(functions, self.recorded, into_table=False)
+        return {self.slot_of[function] for function in in_table}, symbols
 
-    def read(self, numbers, symbols, slots):
-        """Adds to `symbols` and `slots` what symbols lead to."""
-        unread = list(numbers)
-        while unread:
-            number = unread.pop()
-            if number in symbols:
-                continue
-            symbols.add(number)
-            symbol = self.graph.data[number]
-            for offset, (kind, target) in symbol.refs:
-                if symbol.address + offset in self.recorded.get(number, ()):
-                    continue
-                if kind == "function":
-                    slots.add(self.slot_of[target])
-                elif (at := self.graph.data_at(target)) is not None:
-                    unread.append(at)
 
-    def closure(self, slots, needs):
-        seen = set()
-        rest = list(slots)
-        while rest:
-            slot = rest.pop()
-            if slot not in seen:
-                seen.add(slot)
-                rest.extend(needs[slot])
-        return seen
+def closure(slots, needs):
+    """The slots that slots lead to, with them, `needs` having what each refers to."""
+    seen = set()
+    rest = list(slots)
+    while rest:
+        slot = rest.pop()
+        if slot not in seen:
+            seen.add(slot)
+            rest.extend(needs[slot])
+    return seen
 
 
 def symbols_of_definitions(graph, slots, definitions):
@@ -93,7 +68,7 @@ def symbols_of_definitions(graph, slots, definitions):
         for name, places in of_ops.items():
             symbols = set()
             targets = (graph.data_at(graph.target_at(number, place)) for place in places)
-            slots.read((target for target in targets if target is not None), symbols, set())
+            graph.read((target for target in targets if target is not None), symbols, slots.recorded)
             found[name] = symbols
     return found
 
@@ -118,10 +93,10 @@ def describe(graph, table, ops, programs):
     needs = {slot: needed for slot, (needed, _) in below.items()}
     exported = {name: index for index, name in graph.names.items() if index in graph.exported}
     first, read = slots.below(index for name, index in exported.items() if name not in programs)
-    base = slots.closure(first, needs)
+    base = closure(first, needs)
     read = read.union(*(below[slot][1] for slot in base))
     with_programs, read_by_programs = slots.below(exported.values())
-    whole = slots.closure(with_programs, needs)
+    whole = closure(with_programs, needs)
     of_definitions = {name: symbols - read
                       for name, symbols in symbols_of_definitions(graph, slots, definitions).items()}
     check_families(records, ops)

@@ -22,17 +22,15 @@ function readLeb(bytes, at) {
   }
 }
 
-function leb(value) {
+function lebBytes(value, largestLast) {
   const bytes = [];
-  for (; value > 127; value >>>= 7) bytes.push((value & 127) | 128);
+  for (; value > largestLast; value >>>= 7) bytes.push((value & 127) | 128);
   return [...bytes, value];
 }
 
-function signedLeb(value) {
-  const bytes = [];
-  for (; value > 63; value >>>= 7) bytes.push((value & 127) | 128);
-  return [...bytes, value];
-}
+const leb = (value) => lebBytes(value, 127);
+// Of a number from 0 on, whose last byte must not look like that of a negative one.
+const signedLeb = (value) => lebBytes(value, 63);
 
 /** The module with some sections changed: `change` has functions, by the section's number, from bytes to bytes. */
 function withSections(module, change) {
