@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "op_test_fixture.h"
@@ -110,6 +111,28 @@ TEST_F(LaterKernelsTest, KernelsMayBeRemovedBeforeTheyCome) {
   cpu()->PostponedKernelsCame();
   EXPECT_FALSE(cpu()->HasKernel("tf.AddV2", DType::kF64));
   EXPECT_TRUE(cpu()->HasKernel("tf.AddV2", DType::kI64));
+}
+
+class LaterConditionTest : public OpTest {};
+
+TEST_F(LaterConditionTest, KernelsThatAreNotForTheCallFailOnceTheyAreThere) {
+  cpu()->RemoveKernels("tf.LogicalAnd", {DType::kInvalid});
+  const auto never = [](auto, const OpAttrsRef&, auto) { return false; };
+  Kernel kernel([](const void*, KernelFrame&) { return Status(); }, 2, 1);
+  ASSERT_TRUE(cpu()->AddKernel("tf.LogicalAnd", {DType::kInvalid}, std::move(kernel).OnlyIf(never)).ok());
+  cpu()->Postpone(&LaterOf, [] {});
+  const TensorHandle both = Run("tf.LogicalAnd", {Dense<bool>({1}, {true}), Dense<bool>({1}, {true})});
+  EXPECT_FALSE(both.IsAvailable());
+  cpu()->PostponedKernelsCame();
+  ASSERT_TRUE(both.IsError());
+  // As of a kernel that was there from the start.
+  const TensorHandle again = Run("tf.LogicalAnd", {Dense<bool>({1}, {true}), Dense<bool>({1}, {true})});
+  ASSERT_TRUE(again.IsError());
+  for (const TensorHandle* each : {&both, &again}) {
+    const Status& error = each->value().GetError();
+    EXPECT_EQ(error.code(), StatusCode::kUnimplemented);
+    EXPECT_NE(error.ToString().find("has no kernel for this op"), std::string::npos) << error.ToString();
+  }
 }
 
 }  // namespace
