@@ -3,7 +3,6 @@
 
 // Dilation2D and its gradients.
 
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -161,7 +160,7 @@ Status RegisterMorphologyKernels(ShaderOpHandler& handler) {
   };
   // Where there are no integers of 64 bits, those of 32 bits are left to the fallback.
   const GpuLimits& limits = handler.gpu().limits();
-  return handler.AddKernels(kKernels, limits.has_all_dtypes ? AllDTypes(limits) : FloatDTypes(limits));
+  return handler.AddKernels(kKernels, HasAllDTypes(limits) ? AllDTypes(limits) : FloatDTypes(limits));
 }
 
 }  // namespace tandem::shader
