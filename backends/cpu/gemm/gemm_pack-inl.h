@@ -21,6 +21,7 @@
 #include "hwy/highway.h"
 #include "kernels/compact.h"
 #include "simd/simd_partial-inl.h"
+#include "simd/simd_transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
@@ -93,14 +94,7 @@ HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64
   } else {
     const auto r2 = hn::LoadU(d, from + 2 * from_stride);
     const auto r3 = hn::LoadU(d, from + 3 * from_stride);
-    const auto even0 = hn::InterleaveLower(d, r0, r2);
-    const auto odd0 = hn::InterleaveLower(d, r1, r3);
-    const auto even1 = hn::InterleaveUpper(d, r0, r2);
-    const auto odd1 = hn::InterleaveUpper(d, r1, r3);
-    hn::StoreU(hn::InterleaveLower(d, even0, odd0), d, to);
-    hn::StoreU(hn::InterleaveUpper(d, even0, odd0), d, to + to_stride);
-    hn::StoreU(hn::InterleaveLower(d, even1, odd1), d, to + 2 * to_stride);
-    hn::StoreU(hn::InterleaveUpper(d, even1, odd1), d, to + 3 * to_stride);
+    StoreTransposed(d, r0, r1, r2, r3, to, to_stride);
   }
 }
 #else

@@ -29,6 +29,11 @@ inline int64_t MinTaskProducts(const WorkQueue* queue) {
   return queue != nullptr && queue->HasReadyHelper() ? kMinAwaitedProducts : kMinTaskProducts;
 }
 
+// How many things that take so many products each make such a task.
+inline int64_t TaskGrain(const WorkQueue* queue, double products) {
+  return 1 + static_cast<int64_t>(static_cast<double>(MinTaskProducts(queue)) / products);
+}
+
 }  // namespace tandem::cpu
 
 #endif  // TANDEM_BACKENDS_CPU_KERNELS_TASK_SIZE_H_

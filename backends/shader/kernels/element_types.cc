@@ -37,7 +37,7 @@ void DeclareTypes(ShaderBuilder& builder, DType dtype, std::string_view storage,
 }
 
 DTypeSet AllDTypes(const GpuLimits& limits) {
-  if (kMayHaveAllDTypes && limits.has_all_dtypes) return kFixedSizeDTypes;
+  if (HasAllDTypes(limits)) return kFixedSizeDTypes;
   DTypeSet dtypes = {DType::kF32, DType::kI32, DType::kU32, DType::kBool};
   if (limits.has_f16) dtypes.Insert(DType::kF16);
   return dtypes;

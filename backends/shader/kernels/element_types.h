@@ -22,6 +22,8 @@ inline constexpr bool kMayHaveAllDTypes = false;
 #else
 inline constexpr bool kMayHaveAllDTypes = true;
 #endif
+// Whether the device is one of them.
+inline bool HasAllDTypes(const GpuLimits& limits) { return kMayHaveAllDTypes && limits.has_all_dtypes; }
 
 // The type of a buffer's elements: named as the dtype, but u32 for bool.
 std::string_view StorageType(DType dtype);

@@ -6,7 +6,6 @@
 #ifndef TANDEM_BACKENDS_SHADER_KERNELS_LIBRARY_CALL_H_
 #define TANDEM_BACKENDS_SHADER_KERNELS_LIBRARY_CALL_H_
 
-#include <initializer_list>
 #include <span>
 #include <utility>
 

@@ -177,7 +177,7 @@ Status DepthwiseBlocks<T>::Run() const {
   std::atomic<bool> is_out_of_memory = false;
   const double products = (static_cast<double>(num_taps()) + kProductsAnElement) *
                           static_cast<double>(rows_a_strip_ * product_.cols.outputs * kBlockChannels);
-  const int64_t grain = 1 + static_cast<int64_t>(static_cast<double>(MinTaskProducts(&product_.queue)) / products);
+  const int64_t grain = TaskGrain(&product_.queue, products);
   ParallelFor(product_.queue, product_.result.batch * strips_an_image_ * num_blocks_, grain,
               [&](int64_t begin, int64_t end) {
                 Task task(*this, weights);

@@ -60,7 +60,7 @@ Status DepthwiseRows<T>::Run() const {
   if (zeros.data() == nullptr) return Status::OutOfMemory();
   std::fill_n(reinterpret_cast<T*>(zeros.data()), channels, T{0});
   const double products = (kTaps + kProductsAnElement) * static_cast<double>(product_.cols.outputs * channels);
-  const int64_t grain = 1 + static_cast<int64_t>(static_cast<double>(MinTaskProducts(&product_.queue)) / products);
+  const int64_t grain = TaskGrain(&product_.queue, products);
   ParallelFor(product_.queue, product_.result.batch * product_.rows.outputs, grain, [&](int64_t begin, int64_t end) {
     StopPoll poll(kPollProducts);
     for (int64_t i = begin; i < end; ++i) {

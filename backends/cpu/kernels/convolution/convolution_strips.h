@@ -82,8 +82,7 @@ class Strips {
   int64_t pixel_size() const { return source_.channels * repeat_; }
   // How many strips make a task, if an output takes so many products.
   int64_t GrainFor(const WorkQueue& queue, double products) const {
-    return 1 + static_cast<int64_t>(static_cast<double>(MinTaskProducts(&queue)) /
-                                    (static_cast<double>(max_pixels()) * products));
+    return TaskGrain(&queue, static_cast<double>(max_pixels()) * products);
   }
 
   Strip operator[](int64_t i) const {

@@ -20,6 +20,7 @@
 #include "kernels/convolution/convolution_finish-inl.h"
 #include "simd/simd_fused-inl.h"
 #include "simd/simd_partial-inl.h"
+#include "simd/simd_transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
@@ -303,18 +304,8 @@ inline constexpr int kSquare = 4;
 template <typename T>
 HWY_INLINE void TransposeRows(const T* const* rows, int64_t at, T* to, int64_t to_stride) {
   const hn::FixedTag<T, 4> d;
-  const auto r0 = hn::LoadU(d, rows[0] + at);
-  const auto r1 = hn::LoadU(d, rows[1] + at);
-  const auto r2 = hn::LoadU(d, rows[2] + at);
-  const auto r3 = hn::LoadU(d, rows[3] + at);
-  const auto even0 = hn::InterleaveLower(d, r0, r2);
-  const auto odd0 = hn::InterleaveLower(d, r1, r3);
-  const auto even1 = hn::InterleaveUpper(d, r0, r2);
-  const auto odd1 = hn::InterleaveUpper(d, r1, r3);
-  hn::StoreU(hn::InterleaveLower(d, even0, odd0), d, to);
-  hn::StoreU(hn::InterleaveUpper(d, even0, odd0), d, to + to_stride);
-  hn::StoreU(hn::InterleaveLower(d, even1, odd1), d, to + 2 * to_stride);
-  hn::StoreU(hn::InterleaveUpper(d, even1, odd1), d, to + 3 * to_stride);
+  StoreTransposed(d, hn::LoadU(d, rows[0] + at), hn::LoadU(d, rows[1] + at), hn::LoadU(d, rows[2] + at),
+                  hn::LoadU(d, rows[3] + at), to, to_stride);
 }
 
 template <typename T>

@@ -279,7 +279,7 @@ Status RegisterCreationKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&LinSpaceKernel>("tf.LinSpace", kFloatDTypes),
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
-  if (kMayHaveAllDTypes && handler.gpu().limits().has_all_dtypes) TANDEM_RETURN_IF_ERROR(handler.AddKernels(kWide));
+  if (HasAllDTypes(handler.gpu().limits())) TANDEM_RETURN_IF_ERROR(handler.AddKernels(kWide));
   if constexpr (!IsInBuild("tf.OneHot")) {
     return Status();
   } else {

@@ -9,8 +9,8 @@
 
 namespace tandem::shader {
 
-// start, start + delta, ... of i32 or u32, by their bits. Buffer: the result.
-// `start` and `delta` are integers of 64 bits, or the bits of f64 where the result has another dtype.
+// start, start + delta, ... Buffer: the result. `start` and `delta` are integers of 64 bits if the result's dtype is
+// one of integers, else the bits of an f64.
 Launch RangeProgram(const TensorMetadata& result, uint64_t start, uint64_t delta, const GpuLimits& limits);
 
 // Vectors with one value at the index and another everywhere else, along dimension `axis` of the result. Buffers:

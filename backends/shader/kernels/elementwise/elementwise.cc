@@ -229,7 +229,7 @@ bool ConvertsToOwnDType(std::span<const TensorMetadata* const>, const OpAttrsRef
 
 Kernel MakeCastKernel(const GpuLimits& limits) {
   Kernel kernel = MakeKernel<&CastKernel>();
-  if (limits.has_all_dtypes) return kernel;
+  if (HasAllDTypes(limits)) return kernel;
   return std::move(kernel).OnlyIf(limits.has_f16 ? &ConvertsToOwnDType<true> : &ConvertsToOwnDType<false>);
 }
 

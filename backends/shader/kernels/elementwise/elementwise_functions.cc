@@ -78,7 +78,7 @@ std::string UnaryFunctionText(std::string_view op, std::string_view name, bool f
 }
 
 DTypeSet DTypesOf(const ElementwiseFunction& function, const GpuLimits& limits) {
-  if (function.needs_all_dtypes && !limits.has_all_dtypes) return DTypeSet();
+  if (function.needs_all_dtypes && !HasAllDTypes(limits)) return DTypeSet();
   return function.dtypes.IsEmpty() ? DTypeSet{DType::kInvalid} : function.dtypes & AllDTypes(limits);
 }
 

@@ -1,9 +1,4 @@
-// Boxes of images, resized: each invocation computes an element of a crop. Places are rounded after each step, so that
-// every device comes to the same pixels; the combination with parameters.zero, which no compiler knows to be 0, keeps
-// steps apart. `load_pixel` is written by resize.cc for the dtype.
-fn rounded(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ parameters.zero);
-}
+// Boxes of images, resized: each invocation computes an element of a crop.
 
 // Where row or column `i` of a crop lies between `first` and `end`, in pixels of an image whose last one is `last`.
 fn place_of(i: u32, first: f32, end: f32, last: f32, crop_size: u32) -> f32 {
@@ -12,10 +7,6 @@ fn place_of(i: u32, first: f32, end: f32, last: f32, crop_size: u32) -> f32 {
     return rounded(first * last) + rounded(f32(i) * rounded(step));
   }
   return rounded(rounded(0.5 * rounded(first + end)) * last);
-}
-
-fn lerp(a: f32, b: f32, t: f32) -> f32 {
-  return a + rounded((b - a) * t);
 }
 
 // The nearest integer, halves away from 0; x is not negative.
@@ -44,20 +35,10 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
     y[i] = parameters.outside;
     return;
   }
-  let first: u32 = image * parameters.height;
 #if NEAREST
-  y[i] = load_pixel(((first + nearest_to(y_place)) * parameters.width + nearest_to(x_place)) * parameters.channels +
-                    channel);
+  let pixel_row: u32 = image * parameters.height + nearest_to(y_place);
+  y[i] = load_pixel((pixel_row * parameters.width + nearest_to(x_place)) * parameters.channels + channel);
 #else
-  let top: u32 = (first + u32(floor(y_place))) * parameters.width;
-  let bottom: u32 = (first + u32(ceil(y_place))) * parameters.width;
-  let left: u32 = u32(floor(x_place));
-  let right: u32 = u32(ceil(x_place));
-  let t: f32 = x_place - floor(x_place);
-  let upper: f32 = lerp(load_pixel((top + left) * parameters.channels + channel),
-                        load_pixel((top + right) * parameters.channels + channel), t);
-  let lower: f32 = lerp(load_pixel((bottom + left) * parameters.channels + channel),
-                        load_pixel((bottom + right) * parameters.channels + channel), t);
-  y[i] = lerp(upper, lower, y_place - floor(y_place));
+  y[i] = pixel_between(image, y_place, x_place, channel);
 #end
 }

@@ -16,9 +16,21 @@ namespace {
 
 constexpr uint32_t kWorkgroup = 256;
 
-void DeclarePlaces(ShaderBuilder& builder) {
+void DeclareSizes(ShaderBuilder& builder) {
   for (const char* name : {"channels", "height", "width", "new_height", "new_width", "zero"}) builder.Parameter(name);
+  builder.Text(kRoundedPlaceText);
+}
+
+void AddSizes(LaunchParameters& parameters, const TensorShape& images, const TensorShape& result, int64_t channels) {
+  for (const int64_t number : {channels, images.dim(1), images.dim(2), result.dim(1), result.dim(2), int64_t{0}}) {
+    parameters.Add(Low(number));
+  }
+}
+
+void DeclarePlaces(ShaderBuilder& builder) {
+  DeclareSizes(builder);
   for (const char* name : {"height_scale", "width_scale", "shift"}) builder.Parameter(name, "f32");
+  builder.Text(kResizePlaceText);
 }
 
 float Scale(int64_t size, int64_t new_size, bool align_corners) {
@@ -28,9 +40,7 @@ float Scale(int64_t size, int64_t new_size, bool align_corners) {
 
 void AddPlaces(LaunchParameters& parameters, const TensorShape& images, const TensorShape& result, int64_t channels,
                ResizeKind kind) {
-  for (const int64_t number : {channels, images.dim(1), images.dim(2), result.dim(1), result.dim(2), int64_t{0}}) {
-    parameters.Add(Low(number));
-  }
+  AddSizes(parameters, images, result, channels);
   parameters.AddFloat(Scale(images.dim(1), result.dim(1), kind.align_corners));
   parameters.AddFloat(Scale(images.dim(2), result.dim(2), kind.align_corners));
   parameters.AddFloat(kind.half_pixel_centers ? 0.5f : 0.0f);
@@ -61,40 +71,42 @@ std::string_view LoadPixelText(DType dtype) {
   }
 }
 
+// Images of that dtype, `x`, and `load_pixel`.
+void DeclareImages(ShaderBuilder& builder, DType dtype) {
+  builder.Buffer("x", BufferAccess::kRead, kWideBilinearDTypes.Contains(dtype) ? StorageType(dtype) : "u32");
+  builder.Text("fn load_pixel(place: u32) -> f32 {\nreturn " + std::string(LoadPixelText(dtype)) + ";\n}");
+}
+
 // Value: dtype.
 ShaderText ComposeBilinear(const ShaderSource& source, std::span<const int32_t> values) {
   ShaderBuilder builder(source.name);
   builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup).Parameter("count");
   DeclarePlaces(builder);
-  const auto dtype = static_cast<DType>(values[0]);
-  builder.Buffer("x", BufferAccess::kRead, kWideBilinearDTypes.Contains(dtype) ? StorageType(dtype) : "u32");
-  builder.Buffer("y", BufferAccess::kReadWrite, "f32").Text(kResizePlaceText);
-  builder.Text("fn load_pixel(place: u32) -> f32 {\nreturn " + std::string(LoadPixelText(dtype)) + ";\n}");
+  DeclareImages(builder, static_cast<DType>(values[0]));
+  builder.Buffer("y", BufferAccess::kReadWrite, "f32").Text(kPixelBetweenText);
   return builder.Finish(source.text);
 }
 
 // Values: dtype, whether it takes the nearest pixel.
 ShaderText ComposeCrop(const ShaderSource& source, std::span<const int32_t> values) {
-  const auto dtype = static_cast<DType>(values[0]);
+  const bool is_nearest = values[1] != 0;
   ShaderBuilder builder(source.name);
-  builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup);
-  for (const char* name : {"count", "images", "channels", "height", "width", "new_height", "new_width", "zero"}) {
-    builder.Parameter(name);
-  }
+  builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup).Parameter("count").Parameter("images");
+  DeclareSizes(builder);
   builder.Parameter("outside", "f32");
-  builder.Buffer("x", BufferAccess::kRead, kWideBilinearDTypes.Contains(dtype) ? StorageType(dtype) : "u32")
-      .Buffer("boxes", BufferAccess::kRead, "f32")
+  DeclareImages(builder, static_cast<DType>(values[0]));
+  builder.Buffer("boxes", BufferAccess::kRead, "f32")
       .Buffer("numbers", BufferAccess::kRead, "u32")
       .Buffer("y", BufferAccess::kReadWrite, "f32");
-  builder.Text("fn load_pixel(place: u32) -> f32 {\nreturn " + std::string(LoadPixelText(dtype)) + ";\n}");
-  return builder.Finish(Unroll(source.text, {{"NEAREST", values[1]}}));
+  if (!is_nearest) builder.Text(kPixelBetweenText);
+  return builder.Finish(Unroll(source.text, {{"NEAREST", is_nearest}}));
 }
 
 // Value: bytes of an element.
 ShaderText ComposeNearest(const ShaderSource& source, std::span<const int32_t> values) {
   MovementShader shader(source.name, static_cast<uint32_t>(values[0]));
   DeclarePlaces(shader.builder());
-  shader.builder().Parameter("round_at", "f32").Text(kResizePlaceText).Text(kResizeNearestPlaceText);
+  shader.builder().Parameter("round_at", "f32").Text(kResizeNearestPlaceText);
   shader.Input("x");
   return shader.Finish(source.text);
 }
@@ -108,7 +120,6 @@ ShaderText ComposeGradient(const ShaderSource& source, std::span<const int32_t> 
   builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup).Parameter("count");
   DeclarePlaces(builder);
   builder.Buffer("grads", BufferAccess::kRead, kIsBilinear ? "f32" : "T").Buffer("y", BufferAccess::kReadWrite, "T");
-  builder.Text(kResizePlaceText);
   if (!kIsBilinear) builder.Parameter("round_at", "f32").Text(kResizeNearestPlaceText);
   return builder.Finish(Unroll(source.text, {{"BILINEAR", kIsBilinear}}));
 }
@@ -174,10 +185,8 @@ Launch CropAndResizeProgram(const TensorMetadata& images, const TensorShape& res
                             const GpuLimits& limits) {
   Launch launch;
   launch.variant = ShaderVariant(kCrop, {static_cast<int32_t>(images.dtype), is_nearest});
-  for (const int64_t number : {result.num_elements(), images.dim(0), images.dim(3), images.dim(1), images.dim(2),
-                               result.dim(1), result.dim(2), int64_t{0}}) {
-    launch.parameters.Add(Low(number));
-  }
+  launch.parameters = {Low(result.num_elements()), Low(images.dim(0))};
+  AddSizes(launch.parameters, images.shape, result, images.dim(3));
   launch.parameters.AddFloat(outside);
   launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(result.num_elements()), kWorkgroup, limits);
   return launch;

@@ -75,7 +75,7 @@ Status RegisterTopKKernels(ShaderOpHandler& handler) {
   if constexpr (!IsInBuild("tf.TopKV2")) return Status();
   const GpuLimits& limits = handler.gpu().limits();
   Kernel kernel = MakeKernel<&TopKKernel>();
-  if (!limits.has_all_dtypes) kernel = std::move(kernel).OnlyIf(&GivesWords);
+  if (!HasAllDTypes(limits)) kernel = std::move(kernel).OnlyIf(&GivesWords);
   return handler.AddKernel("tf.TopKV2", kRealDTypesOfGpu & AllDTypes(limits), std::move(kernel));
 }
 

@@ -32,6 +32,7 @@ constexpr FusedActivation kActivations[] = {
     {"GeluExact", "select(gelu(x), not_a_number(), is_infinite(x) && x < 0.0)"},
     {"GeluApproximate", "select(gelu_tanh(x), not_a_number(), is_infinite(x) && x < 0.0)"},
 };
+static_assert(kActivations[FusedEpilogue::kRelu - 1].name == "Relu");
 
 }  // namespace
 

@@ -1,14 +1,14 @@
 // Grey-scale dilation and the gradients of it: the largest sum of an element of the image and one of the filter. An
-// invocation computes an element of the result. `is_above` is written by morphology.cc.
-#if GRADIENT
-// What the gradient belongs to gets those of the windows whose largest sum it is in, in their order. `taps` has, for each
-// window, the number of the filter's element in it, or more than there are.
+// invocation computes an element of the result. `is_above` and `lowest` are written by morphology.cc.
 fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   let i: u32 = (wid.y * nwg.x + wid.x) * WORKGROUP + lidx;
   if (i >= parameters.count) {
     return;
   }
   let channel: u32 = i % parameters.channels;
+#if GRADIENT
+  // What the gradient belongs to gets those of the windows whose largest sum it is in, in their order. `taps` has, for
+  // each window, the number of the filter's element in it, or more than there are.
   let pixel: u32 = i / parameters.channels;
   var sum: B = B(0);
 #if FILTER
@@ -50,19 +50,12 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   }
 #end
   y[i] = T(sum);
-}
 #else
-fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
-  let i: u32 = (wid.y * nwg.x + wid.x) * WORKGROUP + lidx;
-  if (i >= parameters.count) {
-    return;
-  }
-  let channel: u32 = i % parameters.channels;
   let window: u32 = i / parameters.channels;
   let col: u32 = window % parameters.cols_output * parameters.cols_stride;
   let row: u32 = (window / parameters.cols_output) % parameters.rows_output * parameters.rows_stride;
   let image: u32 = window / parameters.cols_output / parameters.rows_output;
-  var largest: B = LOWEST;
+  var largest: B = lowest();
   var tap: u32 = 0xffffffffu;
   for (var a: u32 = 0u; a < parameters.rows_window; a++) {
     let down: u32 = row + a * parameters.rows_rate;
@@ -88,5 +81,5 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
 #else
   y[i] = T(largest);
 #end
-}
 #end
+}

@@ -3,7 +3,6 @@
 
 // Dilation2D and its gradients.
 
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -76,9 +75,6 @@ ShaderText Compose(const ShaderSource& source, std::span<const int32_t> values) 
     builder.Buffer("x", BufferAccess::kRead, "T").Buffer("weight", BufferAccess::kRead, "T");
   }
   builder.Buffer("y", BufferAccess::kReadWrite, pass == Pass::kTaps ? "u32" : "T");
-  std::string text =
-      Unroll(source.text,
-             {{"GRADIENT", is_gradient}, {"FILTER", pass == Pass::kFilterGradient}, {"TAPS", pass == Pass::kTaps}});
   if (!is_gradient) {
     // NaN wins, and the first one stays.
     const bool is_float = kFloatDTypes.Contains(dtype);
@@ -89,11 +85,11 @@ ShaderText Compose(const ShaderSource& source, std::span<const int32_t> values) 
       const FunctionTypes types = ArithmeticBytes(dtype) == 8 ? FunctionTypes::kWide : FunctionTypes::kF32;
       builder.Text(FunctionsCalledBy(is_above, types));
     }
-    text = is_above + text;
-    const size_t at = text.find("LOWEST");
-    text.replace(at, std::string_view("LOWEST").size(), LowestText(dtype));
+    builder.Text(is_above + "fn lowest() -> B { return " + std::string(LowestText(dtype)) + "; }");
   }
-  return builder.Finish(text);
+  return builder.Finish(
+      Unroll(source.text,
+             {{"GRADIENT", is_gradient}, {"FILTER", pass == Pass::kFilterGradient}, {"TAPS", pass == Pass::kTaps}}));
 }
 
 const ShaderSource kDilation = {"dilation", &Compose, kDilationText};
@@ -164,7 +160,7 @@ Status RegisterMorphologyKernels(ShaderOpHandler& handler) {
   };
   // Where there are no integers of 64 bits, those of 32 bits are left to the fallback.
   const GpuLimits& limits = handler.gpu().limits();
-  return handler.AddKernels(kKernels, limits.has_all_dtypes ? AllDTypes(limits) : FloatDTypes(limits));
+  return handler.AddKernels(kKernels, HasAllDTypes(limits) ? AllDTypes(limits) : FloatDTypes(limits));
 }
 
 }  // namespace tandem::shader

@@ -82,7 +82,7 @@ Status RegisterLocalNormalizationKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&LocalNormKernel>("tf.LRN", kSingleDTypesOfGpu),
       KernelEntryOf<&LocalNormGradKernel>("tf.LRNGrad", kSingleDTypesOfGpu),
   };
-  if (!kMayHaveAllDTypes || !handler.gpu().limits().has_all_dtypes) return Status();
+  if (!HasAllDTypes(handler.gpu().limits())) return Status();
   return handler.AddKernels(kKernels);
 }
 

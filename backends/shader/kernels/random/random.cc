@@ -169,7 +169,7 @@ bool DrawsOwnDType(std::span<const TensorMetadata* const>, const OpAttrsRef&, st
 }
 
 Kernel IfDrawn(Kernel kernel, const GpuLimits& limits) {
-  if (limits.has_all_dtypes) return kernel;
+  if (HasAllDTypes(limits)) return kernel;
   return std::move(kernel).OnlyIf(limits.has_f16 ? &DrawsOwnDType<true> : &DrawsOwnDType<false>);
 }
 

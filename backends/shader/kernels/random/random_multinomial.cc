@@ -99,7 +99,7 @@ Status RegisterMultinomialKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&MultinomialKernel>("tf.Multinomial", kRealDTypesOfGpu),
       KernelEntryOf<&StatelessMultinomialKernel>("tf.StatelessMultinomial", kRealDTypesOfGpu),
   };
-  if (!kMayHaveAllDTypes || !handler.gpu().limits().has_all_dtypes) return Status();
+  if (!HasAllDTypes(handler.gpu().limits())) return Status();
   return handler.AddKernels(kKernels);
 }
 

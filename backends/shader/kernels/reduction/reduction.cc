@@ -91,7 +91,7 @@ Status RegisterReductionKernels(ShaderOpHandler& handler) {
   };
   const GpuLimits& limits = handler.gpu().limits();
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels, AllDTypes(limits)));
-  if (kMayHaveAllDTypes && limits.has_all_dtypes) TANDEM_RETURN_IF_ERROR(handler.AddKernels(kOfIntegers));
+  if (HasAllDTypes(limits)) TANDEM_RETURN_IF_ERROR(handler.AddKernels(kOfIntegers));
   return handler.AddKernels(kOfBool);
 }
 

@@ -3,7 +3,7 @@
 
 // Conv3D and its gradients.
 
-#include <string>
+#include <array>
 
 #include "kernel_texts.h"
 #include "kernels/element_types.h"
@@ -20,24 +20,19 @@ namespace {
 
 constexpr uint32_t kWorkgroup = 256;
 
-ShaderBuilder BuilderOf(const ShaderSource& source, DType dtype) {
-  ShaderBuilder builder(source.name);
-  builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup).Parameter("count");
-  DeclareTypes(builder, dtype);
-  return builder;
-}
-
 enum class Pass : int32_t { kForward, kInput, kFilter };
 
 // Values: Pass, dtype, whether channels come first.
 ShaderText ComposeConvolution(const ShaderSource& source, std::span<const int32_t> values) {
   const auto pass = static_cast<Pass>(values[0]);
-  ShaderBuilder builder = BuilderOf(source, static_cast<DType>(values[1]));
-  for (const char* name : {"batch", "channels", "filters", "x_pixel", "x_channel", "y_pixel", "y_channel"}) {
+  ShaderBuilder builder(source.name);
+  builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup);
+  DeclareTypes(builder, static_cast<DType>(values[1]));
+  for (const char* name : {"count", "batch", "channels", "filters", "x_pixel", "x_channel", "y_pixel", "y_channel"}) {
     builder.Parameter(name);
   }
   DeclareVolumeWindows(builder, /*has_dilations=*/true);
-  builder.Buffer(pass == Pass::kInput ? "dy" : "x", BufferAccess::kRead, "T")
+  builder.Buffer(pass == Pass::kFilter ? "x" : "other", BufferAccess::kRead, "T")
       .Buffer(pass == Pass::kFilter ? "dy" : "weight", BufferAccess::kRead, "T")
       .Buffer("y", BufferAccess::kReadWrite, "T");
   return builder.Finish(Unroll(
