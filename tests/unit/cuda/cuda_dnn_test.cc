@@ -7,7 +7,6 @@
 
 #include "cuda_dnn.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,25 +33,14 @@ class CudaDnnTest : public CudaTest {
     const StatusOr<CudnnFunctions> functions = OpenCudnn();
     EXPECT_TRUE(functions.ok()) << functions.status().ToString();
     functions_ = *functions;
-    void* const library = dlopen(TANDEM_FAKE_CUDNN, RTLD_NOW | RTLD_NOLOAD);
-    using OnStream = void (*)(void (*issue)(void (*run)(void*), void*));
-    reinterpret_cast<OnStream>(dlsym(library, "fakeCudnnOnStream"))(&EmulatedCuda::IssueForLibrary);
-    num_live_ = reinterpret_cast<int (*)()>(dlsym(library, "fakeCudnnNumLive"));
-    num_convolutions_ = reinterpret_cast<int (*)()>(dlsym(library, "fakeCudnnNumConvolutions"));
+    num_live_ = TakeLibrary(TANDEM_FAKE_CUDNN);
   }
   ~CudaDnnTest() override { unsetenv("TANDEM_CUDNN"); }
 
-  void MakeLibraryQueue(bool uses_tf32 = false) {
-    StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(cuda_.driver(), "");
-    ASSERT_TRUE(device.ok());
-    CudaQueueOptions options;
-    options.cache_folder = "off";
+  void MakeLibraryQueue() {
+    CudaQueueOptions options = Options();
     options.cudnn = functions_;
-    options.uses_tf32 = uses_tf32;
-    auto queue = CudaQueue::Create(std::move(*device), Nvrtc(cuda_.nvrtc()), options);
-    ASSERT_TRUE(queue.ok()) << queue.status().ToString();
-    queue_ = std::move(*queue);
-    queue_->SetListener(listener_);
+    MakeQueue(options);
   }
   void MakeHandler() {
     MakeLibraryQueue();
@@ -116,8 +104,7 @@ class CudaDnnTest : public CudaTest {
   std::unique_ptr<eager::Runtime> rt_;
   shader::ShaderOpHandler* handler_ = nullptr;
   CudnnFunctions functions_ = {};
-  int (*num_live_)() = nullptr;
-  int (*num_convolutions_)() = nullptr;
+  NumLive num_live_ = nullptr;
 };
 
 TEST_F(CudaDnnTest, ConvolutionsOfEveryDTypeStrideAndGroup) {

@@ -20,12 +20,9 @@ namespace {
 class CudaGraphsTest : public CudaTest {
  protected:
   CudaGraphsTest() {
-    CudaQueueOptions options;
-    options.cache_folder = "off";
+    CudaQueueOptions options = Options();
     options.graphs = cuda_.graphs();
-    StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(cuda_.driver(), "");
-    queue_ = std::move(*CudaQueue::Create(std::move(*device), Nvrtc(cuda_.nvrtc()), options));
-    queue_->SetListener(listener_);
+    MakeQueue(options);
     add_ = MakeAdd();
   }
   ~CudaGraphsTest() override {

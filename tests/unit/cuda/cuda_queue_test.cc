@@ -181,7 +181,7 @@ TEST_F(CudaTest, AKernelsFaultLosesTheDeviceAndNamesTheLastOps) {
 }
 
 TEST_F(CudaTest, ASynchronousQueueTellsTheOp) {
-  MakeQueue("off", /*synchronous=*/true);
+  MakeQueue(Options("off", /*synchronous=*/true));
   const auto add = MakeAdd();
   const gpu::BufferId x = MakeBuffer({1});
   cuda_.kernels["tandem_test_Add"].run = [](void**) { return 719; };
@@ -251,7 +251,7 @@ TEST_F(CudaTest, ATextThatIsNotTranslatedOrCompiledIsAnErrorOfItsShader) {
 TEST_F(CudaTest, CompiledKernelsAreKeptByArchitectureAndDriver) {
   const TemporaryFolder folder;
   const auto compile = [&] {
-    MakeQueue(folder.path());
+    MakeQueue(Options(folder.path()));
     MakeAdd();
     queue_.reset();
     return std::exchange(cuda_.compiled, {}).size();
@@ -267,7 +267,7 @@ TEST_F(CudaTest, CompiledKernelsAreKeptByArchitectureAndDriver) {
 
 TEST_F(CudaTest, WhatIsDamagedOnDiskIsCompiledAgain) {
   const TemporaryFolder folder;
-  MakeQueue(folder.path());
+  MakeQueue(Options(folder.path()));
   MakeAdd();
   queue_.reset();
   ASSERT_EQ(folder.Count(), 1u);
@@ -278,7 +278,7 @@ TEST_F(CudaTest, WhatIsDamagedOnDiskIsCompiledAgain) {
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
     folder.Write(file, damaged);
     cuda_.compiled.clear();
-    MakeQueue(folder.path());
+    MakeQueue(Options(folder.path()));
     MakeAdd();
     EXPECT_EQ(cuda_.compiled.size(), 1u);
     queue_.reset();
@@ -286,7 +286,7 @@ TEST_F(CudaTest, WhatIsDamagedOnDiskIsCompiledAgain) {
   // The file is whole, but the driver does not take the code.
   cuda_.compiled.clear();
   cuda_.faults["cuModuleLoadData"] = {200, 0};
-  MakeQueue(folder.path());
+  MakeQueue(Options(folder.path()));
   MakeAdd();
   EXPECT_EQ(cuda_.compiled.size(), 1u);
 }
