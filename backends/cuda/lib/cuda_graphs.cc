@@ -28,13 +28,20 @@ bool CudaLaunch::IsSame(const CudaLaunch& other) const {
          std::equal(words.begin(), words.begin() + num_words, other.words.begin());
 }
 
-CudaGraphs::~CudaGraphs() {
-  for (auto& [key, known] : known_) GiveUp(known);
+CudaGraphs::~CudaGraphs() { ForgetCaptured(); }
+
+// One that runs is freed when it is done.
+void CudaGraphs::Destroy(Known& known) const {
+  if (known.exec != nullptr) functions_.GraphExecDestroy(known.exec);
+  known.exec = nullptr;
+}
+
+void CudaGraphs::ForgetCaptured() {
+  for (auto& [key, known] : known_) Destroy(known);
 }
 
 void CudaGraphs::GiveUp(Known& known) const {
-  if (known.exec != nullptr) functions_.GraphExecDestroy(known.exec);
-  known.exec = nullptr;
+  Destroy(known);
   known.is_given_up = true;
 }
 
@@ -73,8 +80,7 @@ bool CudaGraphs::Renew(Known& known, const CudaStretch& stretch) const {
   GraphUpdateInfo info = {};
   bool is_new = known.exec != nullptr && functions_.GraphExecUpdate(known.exec, graph, &info) == kDriverSuccess;
   if (!is_new) {
-    if (known.exec != nullptr) functions_.GraphExecDestroy(known.exec);
-    known.exec = nullptr;
+    Destroy(known);
     is_new = functions_.GraphInstantiate(&known.exec, graph, 0) == kDriverSuccess;
   }
   functions_.GraphDestroy(graph);

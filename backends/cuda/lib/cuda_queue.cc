@@ -113,7 +113,10 @@ Status CudaQueue::OpenDnn() {
 bool CudaQueue::GrowDnnWorkspaceLocked(size_t bytes, DevicePointer& memory) {
   DevicePointer grown = 0;
   if (!AllocateLocked(bytes, grown).ok()) return false;
-  if (memory != 0) driver_.MemFreeAsync(memory, stream_);
+  if (memory != 0) {
+    if (graphs_ != nullptr) graphs_->ForgetCaptured();
+    driver_.MemFreeAsync(memory, stream_);
+  }
   memory = grown;
   return true;
 }

@@ -37,9 +37,10 @@ class CudaDnnTest : public CudaTest {
   }
   ~CudaDnnTest() override { unsetenv("TANDEM_CUDNN"); }
 
-  void MakeLibraryQueue() {
+  void MakeLibraryQueue(const GraphFunctions& graphs = {}) {
     CudaQueueOptions options = Options();
     options.cudnn = functions_;
+    options.graphs = graphs;
     MakeQueue(options);
   }
   void MakeHandler() {
@@ -228,6 +229,38 @@ TEST_F(CudaDnnTest, TheWorkspaceGrowsAndGoesWithTheQueue) {
   queue_.reset();
   EXPECT_EQ(cuda_.bytes_in_use, 0u);
   EXPECT_EQ(num_live_(), 0);
+}
+
+// A graph that was captured before has the address of a workspace that is memory of others by then.
+TEST_F(CudaDnnTest, GraphsFollowTheWorkspaceWhereItGrows) {
+  MakeLibraryQueue(cuda_.graphs());
+  LibraryWindowOp op;
+  op.channels = op.out_channels = 2;
+  auto pipeline = queue_->FindWindowOp(op);
+  ASSERT_TRUE(pipeline.IsValid());
+  const gpu::BufferId x = MakeBuffer({1, 2}), filter = MakeBuffer({1, 2, 3, 4}), y = MakeBuffer({0, 0});
+  const gpu::BufferRange buffers[] = {{x, 0, 0}, {filter, 0, 0}, {y, 0, 0}};
+  gpu::BufferId other = 0;
+  const std::vector<float> others((256 * 256 * 4 + 1024) / 4, 7.0f);
+  for (int step = 0; step < 4; ++step) {
+    SCOPED_TRACE(step);
+    for (size_t i = 0; i < CudaGraphs::kLeastCommands; ++i) {
+      ASSERT_TRUE(queue_->Dispatch(**pipeline, buffers, {}, {1, 1, 1}, {"tf.Conv2D", Location()}).ok());
+    }
+    ExpectRead(y, {7, 10});
+    if (step != 1) continue;
+    EXPECT_EQ(cuda_.calls["cuGraphLaunch"], 1);
+    op.channels = op.out_channels = 256;
+    ASSERT_TRUE(queue_->FindWindowOp(op).IsValid());
+    other = MakeBuffer(others);
+  }
+  EXPECT_EQ(cuda_.calls["cuGraphInstantiate"], 2);
+  EXPECT_EQ(cuda_.calls["cuGraphLaunch"], 3);
+  ExpectRead(other, others);
+  for (const gpu::BufferId buffer : {x, filter, y, other}) queue_->DestroyBuffer(buffer);
+  pipeline.reset();
+  queue_.reset();
+  EXPECT_EQ(cuda_.num_graphs, 0);
 }
 
 TEST_F(CudaDnnTest, TheReportTellsWhatIsUsedAndWhyOthersAreNot) {
