@@ -87,6 +87,34 @@ TEST_F(CudaTest, EndsAreToldWhenCommandsAreDone) {
   EXPECT_EQ(value.get_future().get(), 2.0f);
 }
 
+TEST_F(CudaTest, AnEndTakesNoPinnedMemory) {
+  MakeQueue();
+  for (int i = 0; i < 3; ++i) {
+    std::promise<Status> done;
+    queue_->WhenDone([&](const Status& status) { done.set_value(status); });
+    EXPECT_TRUE(done.get_future().get().ok());
+  }
+  float nothing = 0;
+  std::promise<Status> downloaded;
+  queue_->Download(0, 0, &nothing, 0, [&](const Status& status) { downloaded.set_value(status); });
+  EXPECT_TRUE(downloaded.get_future().get().ok());
+  EXPECT_EQ(cuda_.calls["cuMemHostAlloc"], 0);
+  queue_.reset();
+  EXPECT_EQ(cuda_.calls["cuEventCreate"], cuda_.calls["cuEventDestroy"]);
+}
+
+TEST_F(CudaTest, AnEndThatCannotBeAwaitedIsToldOfWithTheError) {
+  MakeQueue();
+  for (const char* call : {"cuEventCreate", "cuEventRecord"}) {
+    cuda_.faults[call] = {1, 0};
+    std::promise<Status> done;
+    queue_->WhenDone([&](const Status& status) { done.set_value(status); });
+    const Status status = done.get_future().get();
+    EXPECT_EQ(status.code(), StatusCode::kInternal);
+    EXPECT_NE(status.message().find(call), std::string::npos) << status.ToString();
+  }
+}
+
 TEST_F(CudaTest, TheDestructorWaitsForDownloadsAndGivesAllBack) {
   MakeQueue();
   auto add = MakeAdd();
