@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "library_pipelines.h"
+
 namespace tandem::cuda {
 
 namespace {
@@ -12,10 +14,7 @@ namespace {
 // Of the kernels alone: what a graph cannot be updated in.
 uint64_t KeyOf(const CudaStretch& stretch) {
   uint64_t key = stretch.size();
-  for (const CudaLaunch& launch : stretch) {
-    key = (key ^ reinterpret_cast<uintptr_t>(launch.pipeline.get())) * 0x9E3779B97F4A7C15u;
-    key ^= key >> 32;
-  }
+  for (const CudaLaunch& launch : stretch) key = HashWith(key, reinterpret_cast<uintptr_t>(launch.pipeline.get()));
   return key;
 }
 
