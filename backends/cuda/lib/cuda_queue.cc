@@ -71,14 +71,21 @@ Status CudaQueue::Begin() {
                                         "cuMemPoolSetAttribute"));
   TANDEM_RETURN_IF_ERROR(device_->Check(driver_.EventCreate(&order_event_, kEventDisableTiming), "cuEventCreate"));
   staging_.reset(new (std::nothrow) CudaStaging(driver_, stream_));
-  if (options_.graphs.AreThere() && !options_.synchronous) {
-    graphs_.reset(new (std::nothrow) CudaGraphs(driver_, options_.graphs, stream_));
-    if (graphs_ == nullptr) return Status::OutOfMemory();
-    report_.push_back({"CUDA graphs", "", "stretches of commands that come again", ""});
-  }
+  TANDEM_RETURN_IF_ERROR(OpenGraphs());
   if (staging_ == nullptr || !thread_.Start([this] { Watch(); })) return Status::OutOfMemory();
   OpenLibraries();
   return Status();
+}
+
+Status CudaQueue::OpenGraphs() {
+  Status opened = options_.graphs.status();
+  if (opened.ok() && options_.synchronous) opened = InvalidArgument("the device is waited for after each command");
+  report_.push_back({"launch by CUDA graphs", "",
+                     opened.ok() ? "stretches of commands that come again" : "each command is a launch",
+                     std::string(opened.message())});
+  if (!opened.ok()) return Status();
+  graphs_.reset(new (std::nothrow) CudaGraphs(driver_, *options_.graphs, stream_));
+  return graphs_ == nullptr ? Status::OutOfMemory() : Status();
 }
 
 void CudaQueue::OpenLibraries() {

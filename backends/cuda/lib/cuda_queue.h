@@ -38,9 +38,9 @@ struct CudaQueueOptions {
   StatusOr<CublasltFunctions> cublaslt = InvalidArgument("it was not asked for");  // for products of matrices
   StatusOr<CudnnFunctions> cudnn = InvalidArgument("it was not asked for");        // for convolutions and the like
   bool uses_tf32 = false;                                                          // see CudaProducts and CudaDnn
-  // Commands are put off, up to CudaGraphs::kMostCommands or until somebody waits, and stretches of them that come
-  // again are launched as one. Not while there is a trace, and not with `synchronous`. None there: they are not.
-  GraphFunctions graphs{};
+  // With them commands are put off, up to CudaGraphs::kMostCommands or until somebody waits, and stretches of them that
+  // come again are launched as one. Not while there is a trace, and not with `synchronous`.
+  StatusOr<GraphFunctions> graphs = InvalidArgument("it was not asked for");
   HostContext* host = nullptr;  // whose traces show when commands were executed; null: none do
 };
 
@@ -117,6 +117,7 @@ class CudaQueue final : public shader::ShaderQueue {
 
   CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const CudaQueueOptions& options);
   Status Begin();
+  Status OpenGraphs();
   void OpenLibraries();
   Status OpenProducts();
   Status OpenDnn();
