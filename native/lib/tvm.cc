@@ -52,7 +52,8 @@ std::vector<eager::Tensor> Function::Call(std::span<eager::Operand* const> input
     auto& cpu = static_cast<KernelOpHandler&>(*runtime->core().FindHandler("cpu"));
     wrong = RegisterOps(runtime->core(), cpu);
     KernelOpHandler* const used = runtime->handler().kernel_handler();
-    if (wrong.ok() && used != nullptr && FindDlpackDevice(runtime->core(), *used->device()) != nullptr) {
+    const bool is_other = used != nullptr && used != &cpu;
+    if (wrong.ok() && is_other && FindDlpackDevice(runtime->core(), *used->device()) != nullptr) {
       wrong = RegisterOps(runtime->core(), *used);
     }
     if (wrong.ok()) wrong = SetOutputs(inputs, outputs, where, attrs);

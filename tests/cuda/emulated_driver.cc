@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "cuda_prelude.h"
+#include "fake_library.h"
 
 namespace tandem::cuda {
 namespace {
@@ -125,12 +126,21 @@ DriverResult EmulatedCuda::Issue(std::function<DriverResult()> command) {
   return kDriverSuccess;
 }
 
-void EmulatedCuda::IssueForLibrary(void (*run)(void* argument), void* argument) {
+void EmulatedCuda::IssueForLibrary(void (*run)(void* command), void (*destroy)(void* command), void* command) {
   const std::lock_guard lock(g_emulated->mutex_);
-  g_emulated->Issue([run, argument] {
-    run(argument);
+  g_emulated->Issue([run, owned = std::shared_ptr<void>(command, destroy)] {
+    run(owned.get());
     return kDriverSuccess;
   });
+}
+
+void* EmulatedCuda::TakeLibrary(const char* file) {
+  void* const library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  const auto on_stream = reinterpret_cast<void (*)(IssueFake)>(dlsym(library, "fakeOnStream"));
+  if (on_stream == nullptr) return nullptr;
+  on_stream(&IssueForLibrary);
+  return library;
 }
 
 DriverResult EmulatedCuda::RunUpTo(Stream& stream, uint64_t command) {

@@ -48,8 +48,9 @@ class EmulatedCuda {
   NvrtcFunctions nvrtc() const;
   GraphFunctions graphs() const;
 
-  // What a library puts into the stream of the one that is there; fake_cublaslt.cc takes it.
-  static void IssueForLibrary(void (*run)(void* argument), void* argument);
+  // What a library that stands in for NVIDIA's (fake_library.h), and has been opened, computes from now on in the
+  // stream of the one that is there. Its handle; null if it is another's library.
+  static void* TakeLibrary(const char* file);
 
   // ---- What other libraries of the process have: streams, and memory that is no pool's.
   StreamHandle MakeStream();
@@ -123,6 +124,7 @@ class EmulatedCuda {
   DriverResult Call(const char* name);
   using Commands = std::vector<std::function<DriverResult()>>;
   DriverResult Issue(std::function<DriverResult()> command);
+  static void IssueForLibrary(void (*run)(void* command), void (*destroy)(void* command), void* command);
   // Executes commands up to a number.
   DriverResult RunUpTo(Stream& stream, uint64_t command);
   Stream& Of(StreamHandle stream);

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // A library with the functions of cuBLASLt that are used, for memory of the host: it checks what it is given, as the
-// real one does, and computes column by column in f64. Commands go to whoever `fakeCublasLtOnStream` names.
+// real one does, and computes column by column in f64. Commands go to whoever `fakeOnStream` names.
 
 #include <algorithm>
 #include <complex>
@@ -11,11 +11,14 @@
 #include <vector>
 
 #include "cublaslt.h"
+#include "fake_library.h"
 #include "tandem/float16.h"
 
 namespace {
 
 using tandem::cuda::CublasltFunctions;
+using tandem::cuda::ElementAt;
+using tandem::cuda::SetElement;
 using Result = CublasltFunctions::Result;
 namespace lt = tandem::cuda::cublaslt;
 
@@ -38,48 +41,38 @@ struct Preference {
 
 int g_handle;
 int g_num_live = 0;  // of layouts, descriptions and preferences
-using Issue = void (*)(void (*run)(void* argument), void* argument);
-Issue g_issue = nullptr;
+tandem::cuda::IssueFake g_issue = nullptr;
 
 // Marks an algorithm as this library's.
 constexpr uint64_t kMark = 0x7461;
 
-size_t SizeOf(int type) { return type == lt::kF16 || type == lt::kBF16 ? 2 : type == lt::kF32 ? 4 : 8; }
-
 std::complex<double> Load(int type, const void* from, int64_t i) {
-  const char* const place = static_cast<const char*>(from) + i * static_cast<int64_t>(SizeOf(type));
-  const auto read = [&](auto value) {
-    std::memcpy(static_cast<void*>(&value), place, sizeof(value));
-    return value;
-  };
   switch (type) {
     case lt::kF16:
-      return static_cast<float>(read(tandem::Float16()));
+      return static_cast<float>(ElementAt<tandem::Float16>(from, i));
     case lt::kBF16:
-      return static_cast<float>(read(tandem::BFloat16()));
+      return static_cast<float>(ElementAt<tandem::BFloat16>(from, i));
     case lt::kF64:
-      return read(double());
+      return ElementAt<double>(from, i);
     case lt::kC64:
-      return std::complex<double>(read(std::complex<float>()));
+      return std::complex<double>(ElementAt<std::complex<float>>(from, i));
     default:
-      return read(float());
+      return ElementAt<float>(from, i);
   }
 }
 
 void Store(int type, void* to, int64_t i, std::complex<double> x) {
-  char* const place = static_cast<char*>(to) + i * static_cast<int64_t>(SizeOf(type));
-  const auto write = [&](auto value) { std::memcpy(place, static_cast<const void*>(&value), sizeof(value)); };
   switch (type) {
     case lt::kF16:
-      return write(tandem::Float16(static_cast<float>(x.real())));
+      return SetElement(to, i, tandem::Float16(static_cast<float>(x.real())));
     case lt::kBF16:
-      return write(tandem::BFloat16(static_cast<float>(x.real())));
+      return SetElement(to, i, tandem::BFloat16(static_cast<float>(x.real())));
     case lt::kF64:
-      return write(x.real());
+      return SetElement(to, i, x.real());
     case lt::kC64:
-      return write(std::complex<float>(x));
+      return SetElement(to, i, std::complex<float>(x));
     default:
-      return write(static_cast<float>(x.real()));
+      return SetElement(to, i, static_cast<float>(x.real()));
   }
 }
 
@@ -146,10 +139,8 @@ Result Delete(void* object) {
 
 }  // namespace
 
-#define TANDEM_FAKE extern "C" __attribute__((visibility("default")))
-
-TANDEM_FAKE void fakeCublasLtOnStream(Issue issue) { g_issue = issue; }
-TANDEM_FAKE int fakeCublasLtNumLive() { return g_num_live; }
+TANDEM_FAKE void fakeOnStream(tandem::cuda::IssueFake issue) { g_issue = issue; }
+TANDEM_FAKE int fakeNumLive() { return g_num_live; }
 
 TANDEM_FAKE size_t cublasLtGetVersion() { return 130102; }
 TANDEM_FAKE const char* cublasLtGetStatusString(Result result) {
@@ -251,12 +242,6 @@ TANDEM_FAKE Result cublasLtMatmul(void* handle, void* description, const void* a
   }
   if (workspace_bytes < algorithm->data[2] || (workspace_bytes > 0 && workspace == nullptr)) return lt::kInvalidValue;
   if (Load(ours.scale, alpha, 0) != 1.0 || Load(ours.scale, beta, 0) != 0.0) return lt::kInvalidValue;
-  g_issue(
-      [](void* argument) {
-        const auto* const issued = static_cast<Product*>(argument);
-        issued->Run();
-        delete issued;
-      },
-      new Product(product));
+  tandem::cuda::OnStream(g_issue, [product] { product.Run(); });
   return lt::kSuccess;
 }

@@ -2,23 +2,24 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // A library with the functions of cuDNN that are used, for memory of the host: it checks what it is given, as the real
-// one does, and computes by the definitions in f64. Commands go to whoever `fakeCudnnOnStream` names.
+// one does, and computes by the definitions in f64. Commands go to whoever `fakeOnStream` names.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <functional>
 #include <utility>
 #include <vector>
 
 #include "cudnn_functions.h"
+#include "fake_library.h"
 #include "tandem/float16.h"
 
 namespace {
 
 using tandem::cuda::CudnnFunctions;
+using tandem::cuda::ElementAt;
+using tandem::cuda::SetElement;
 using Result = CudnnFunctions::Result;
 namespace dnn = tandem::cuda::cudnn;
 
@@ -58,53 +59,37 @@ struct Activation {
 int g_handle;
 int g_num_live = 0;  // of descriptors
 void* g_stream = nullptr;
-int g_num_convolutions = 0;  // that were issued
-using Issue = void (*)(void (*run)(void* argument), void* argument);
-Issue g_issue = nullptr;
+tandem::cuda::IssueFake g_issue = nullptr;
 
-Result OnStream(std::function<void()> run) {
-  g_issue(
-      [](void* argument) {
-        const auto* const issued = static_cast<std::function<void()>*>(argument);
-        (*issued)();
-        delete issued;
-      },
-      new std::function<void()>(std::move(run)));
+template <typename F>
+Result OnStream(F run) {
+  tandem::cuda::OnStream(g_issue, std::move(run));
   return dnn::kSuccess;
 }
 
-size_t SizeOf(int type) { return type == dnn::kF64 ? 8 : type == dnn::kF32 ? 4 : 2; }
-
 double Load(int type, const void* from, int64_t i) {
-  const char* const place = static_cast<const char*>(from) + i * static_cast<int64_t>(SizeOf(type));
-  const auto read = [&](auto value) {
-    std::memcpy(static_cast<void*>(&value), place, sizeof(value));
-    return value;
-  };
   switch (type) {
     case dnn::kF16:
-      return static_cast<float>(read(tandem::Float16()));
+      return static_cast<float>(ElementAt<tandem::Float16>(from, i));
     case dnn::kBF16:
-      return static_cast<float>(read(tandem::BFloat16()));
+      return static_cast<float>(ElementAt<tandem::BFloat16>(from, i));
     case dnn::kF64:
-      return read(double());
+      return ElementAt<double>(from, i);
     default:
-      return read(float());
+      return ElementAt<float>(from, i);
   }
 }
 
 void Store(int type, void* to, int64_t i, double x) {
-  char* const place = static_cast<char*>(to) + i * static_cast<int64_t>(SizeOf(type));
-  const auto write = [&](auto value) { std::memcpy(place, static_cast<const void*>(&value), sizeof(value)); };
   switch (type) {
     case dnn::kF16:
-      return write(tandem::Float16(static_cast<float>(x)));
+      return SetElement(to, i, tandem::Float16(static_cast<float>(x)));
     case dnn::kBF16:
-      return write(tandem::BFloat16(static_cast<float>(x)));
+      return SetElement(to, i, tandem::BFloat16(static_cast<float>(x)));
     case dnn::kF64:
-      return write(x);
+      return SetElement(to, i, x);
     default:
-      return write(static_cast<float>(x));
+      return SetElement(to, i, static_cast<float>(x));
   }
 }
 
@@ -187,7 +172,6 @@ class Sums {
 constexpr size_t kWorkspace = 1000;
 
 bool IsReady(void* handle, int algorithm, const void* workspace, size_t workspace_bytes) {
-  ++g_num_convolutions;
   return handle == &g_handle && g_stream != nullptr &&
          (algorithm != 1 || (workspace != nullptr && workspace_bytes >= kWorkspace));
 }
@@ -221,11 +205,8 @@ double Activated(const Activation& activation, double x) {
 
 }  // namespace
 
-#define TANDEM_FAKE extern "C" __attribute__((visibility("default")))
-
-TANDEM_FAKE void fakeCudnnOnStream(Issue issue) { g_issue = issue; }
-TANDEM_FAKE int fakeCudnnNumLive() { return g_num_live; }
-TANDEM_FAKE int fakeCudnnNumConvolutions() { return g_num_convolutions; }
+TANDEM_FAKE void fakeOnStream(tandem::cuda::IssueFake issue) { g_issue = issue; }
+TANDEM_FAKE int fakeNumLive() { return g_num_live; }
 
 TANDEM_FAKE size_t cudnnGetVersion() { return 91900; }
 TANDEM_FAKE const char* cudnnGetErrorString(Result result) {

@@ -4,8 +4,6 @@
 #include "cublaslt.h"
 
 #include <array>
-#include <cstdlib>
-#include <vector>
 
 #include "shared_library.h"
 
@@ -13,17 +11,8 @@ namespace tandem::cuda {
 
 StatusOr<CublasltFunctions> OpenCublaslt() {
   constexpr std::array<std::string_view, 4> kVersions = {"", ".13", ".12", ".11"};
-  std::vector<std::string> files;
-  const char* const named = std::getenv("TANDEM_CUBLASLT");
-  if (named != nullptr && std::string_view(named) == "off") {
-    return MakeError(StatusCode::kNotFound, "expected cuBLASLt, got none: TANDEM_CUBLASLT is off");
-  }
-  if (named != nullptr && *named != 0) {
-    files.emplace_back(named);
-  } else {
-    files = ToolkitFiles("libcublasLt.so", kVersions);
-  }
-  TANDEM_ASSIGN_OR_RETURN(const SharedLibrary library, SharedLibrary::Open("cuBLASLt (libcublasLt.so)", files));
+  TANDEM_ASSIGN_OR_RETURN(const SharedLibrary library,
+                          OpenToolkitLibrary("cuBLASLt", "TANDEM_CUBLASLT", "libcublasLt.so", kVersions));
   CublasltFunctions functions;
   TANDEM_RETURN_IF_ERROR(SharedLibrary::Finder(library)
                              .Find("cublasLtGetVersion", functions.GetVersion)

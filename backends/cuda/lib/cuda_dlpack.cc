@@ -64,6 +64,23 @@ Status CudaDlpack::CheckPointer(uint64_t address) const {
   return InvalidArgument("expected memory of CUDA device ", number_, ", got that of device ", ordinal);
 }
 
+Status CudaDlpack::CheckElements(const TensorMetadata& metadata, std::string_view advice) const {
+  if (metadata.dtype != DType::kBool) return Status();
+  return InvalidArgument("expected elements that have the size on ", device_.name(), " that DLPack gives them, got ",
+                         metadata, ", which has 4 bytes there; ", advice);
+}
+
+Status CudaDlpack::CheckForeign(const TensorMetadata& metadata, uint64_t address, int64_t stream) const {
+  TANDEM_RETURN_IF_ERROR(device_.CheckLost());
+  TANDEM_RETURN_IF_ERROR(CheckStream(stream));
+  TANDEM_RETURN_IF_ERROR(CheckElements(metadata, "pass u8 and cast it"));
+  if (device_.ByteSize(metadata) > device_.limits().max_buffer_bytes) {
+    return InvalidArgument("expected a tensor of at most ", device_.limits().max_buffer_bytes, " bytes on ",
+                           device_.name(), ", got ", metadata);
+  }
+  return CheckPointer(address);
+}
+
 void CudaDlpack::LetGo(Foreign* foreign) {
   {
     const std::lock_guard lock(foreign->life->mutex);
@@ -80,24 +97,14 @@ void CudaDlpack::LetGo(Foreign* foreign) {
 
 StatusOr<Tensor> CudaDlpack::Wrap(const TensorMetadata& metadata, uint64_t address, int64_t stream,
                                   std::function<void()> release) {
-  Status wrong = device_.CheckLost();
-  if (wrong.ok()) wrong = CheckStream(stream);
-  if (wrong.ok() && metadata.dtype == DType::kBool) {
-    wrong = InvalidArgument("expected elements that have the size on ", device_.name(), " that DLPack gives them, got ",
-                            metadata, ", which has 4 bytes there; pass u8 and cast it");
-  }
-  const uint64_t bytes = device_.ByteSize(metadata);
-  if (wrong.ok() && bytes > device_.limits().max_buffer_bytes) {
-    wrong = InvalidArgument("expected a tensor of at most ", device_.limits().max_buffer_bytes, " bytes on ",
-                            device_.name(), ", got ", metadata);
-  }
-  if (wrong.ok()) wrong = CheckPointer(address);
+  Status wrong = CheckForeign(metadata, address, stream);
   if (wrong.ok() && stream != kDlpackNoStream) wrong = queue_.WaitForStream(HandleOf(stream));
   auto* const foreign = wrong.ok() ? new (std::nothrow) Foreign{life_, release} : nullptr;
   if (foreign == nullptr) {
     release();
     return wrong.ok() ? Status::OutOfMemory() : wrong;
   }
+  const uint64_t bytes = device_.ByteSize(metadata);
   if (address % device_.limits().offset_alignment == 0) {
     // Kernels may read, but not use, what follows up to the next multiple of their alignment, which no allocation ends
     // within.
@@ -123,10 +130,7 @@ StatusOr<Tensor> CudaDlpack::Wrap(const TensorMetadata& metadata, uint64_t addre
 StatusOr<uint64_t> CudaDlpack::Share(const Tensor& tensor, int64_t stream) {
   TANDEM_RETURN_IF_ERROR(CheckStream(stream));
   const gpu::GpuBuffer& buffer = gpu::GpuDevice::BufferOf(tensor);
-  if (tensor.dtype() == DType::kBool) {
-    return InvalidArgument("expected elements that have the size on ", device_.name(), " that DLPack gives them, got ",
-                           tensor.metadata(), ", which has 4 bytes there; cast it to u8");
-  }
+  TANDEM_RETURN_IF_ERROR(CheckElements(tensor.metadata(), "cast it to u8"));
   // What was put off comes before what others issue.
   device_.stream().Flush();
   TANDEM_RETURN_IF_ERROR(device_.CheckUsable(buffer));

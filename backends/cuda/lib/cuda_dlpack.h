@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "cuda_queue.h"
 #include "tandem/dlpack.h"
@@ -37,6 +38,10 @@ class CudaDlpack final : public DlpackDevice {
 
   // Ok if the pointer is into memory of this device, or of all.
   Status CheckPointer(uint64_t address) const;
+  // Ok if the elements lie on the device as DLPack has them; else `advice` ends the error.
+  Status CheckElements(const TensorMetadata& metadata, std::string_view advice) const;
+  // Ok if that may be a tensor of the device.
+  Status CheckForeign(const TensorMetadata& metadata, uint64_t address, int64_t stream) const;
   // Calls `release` when the device is done with all that has been issued.
   static void LetGo(Foreign* foreign);
 

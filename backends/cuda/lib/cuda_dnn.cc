@@ -183,7 +183,7 @@ StatusOr<std::unique_ptr<CudaDnn>> CudaDnn::Create(const CudnnFunctions& functio
 }
 
 CudaDnn::~CudaDnn() {
-  known_.clear();
+  known_.Clear();
   if (handle_ != nullptr) functions_.Destroy(handle_);
 }
 
@@ -200,24 +200,13 @@ size_t CudaDnn::Hash::operator()(const LibraryWindowOp& op) const {
   for (const int64_t number : {op.batch, op.channels, op.out_channels, op.groups, op.rows.input, op.rows.window,
                                op.rows.stride, op.rows.dilation, op.rows.pad_before, op.rows.output, op.cols.input,
                                op.cols.window, op.cols.stride, op.cols.dilation, op.cols.pad_before, op.cols.output}) {
-    hash = (hash ^ static_cast<uint64_t>(number)) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
+    hash = HashWith(hash, static_cast<uint64_t>(number));
   }
   return static_cast<size_t>(hash);
 }
 
 AsyncValueRef<RcRef<shader::Pipeline>> CudaDnn::Find(const LibraryWindowOp& op) {
-  if (const auto known = known_.find(op); known != known_.end()) {
-    return known->second.IsValid() ? known->second.CopyRef() : AsyncValueRef<RcRef<shader::Pipeline>>();
-  }
-  StatusOr<RcRef<shader::Pipeline>> made = Make(op);
-  AsyncValueRef<RcRef<shader::Pipeline>> value;
-  if (made.ok()) value = AsyncValueRef<RcRef<shader::Pipeline>>::MakeAvailable(std::move(*made));
-  if (made.status().code() == StatusCode::kResourceExhausted || known_.size() >= kMostKept) return value;
-  // That there is nothing is kept, too.
-  AsyncValueRef<RcRef<shader::Pipeline>>& kept = known_[op];
-  if (value.IsValid()) kept = value.CopyRef();
-  return value;
+  return known_.Find(op, [&] { return Make(op); });
 }
 
 StatusOr<RcRef<shader::Pipeline>> CudaDnn::Make(const LibraryWindowOp& op) {

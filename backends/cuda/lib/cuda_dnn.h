@@ -12,10 +12,10 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <unordered_map>
 
 #include "cuda_pipeline.h"
 #include "cudnn_functions.h"
+#include "library_pipelines.h"
 #include "tandem/async_value.h"
 #include "tandem/shader/library_window_op.h"
 #include "tandem/status.h"
@@ -94,8 +94,6 @@ class CudaDnn {
   struct Hash {
     size_t operator()(const shader::LibraryWindowOp& op) const;
   };
-  // Beyond them, ops are described anew for each call.
-  static constexpr size_t kMostKept = 4096;
 
   CudaDnn(const CudnnFunctions& functions, const DriverFunctions& driver, Grow grow, bool uses_tf32)
       : functions_(functions), driver_(driver), grow_(std::move(grow)), uses_tf32_(uses_tf32) {}
@@ -118,7 +116,7 @@ class CudaDnn {
   CudnnFunctions::Handle handle_ = nullptr;
   DevicePointer workspace_ = 0;
   size_t workspace_bytes_ = 0;
-  std::unordered_map<shader::LibraryWindowOp, AsyncValueRef<RcRef<shader::Pipeline>>, Hash> known_;
+  LibraryPipelines<shader::LibraryWindowOp, Hash> known_;
 };
 
 }  // namespace tandem::cuda

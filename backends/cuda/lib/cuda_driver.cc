@@ -23,20 +23,19 @@ StatusOr<SharedLibrary> OpenLibrary() {
 
 }  // namespace
 
-GraphFunctions OpenGraphFunctions() {
-  GraphFunctions graphs = {};
-  const StatusOr<SharedLibrary> library = OpenLibrary();
-  if (!library.ok()) return graphs;
-  const Status found = SharedLibrary::Finder(*library)
-                           .Find("cuStreamBeginCapture_v2", graphs.StreamBeginCapture)
-                           .Find("cuStreamEndCapture", graphs.StreamEndCapture)
-                           .Find("cuGraphInstantiateWithFlags", graphs.GraphInstantiate)
-                           .Find("cuGraphExecUpdate_v2", graphs.GraphExecUpdate)
-                           .Find("cuGraphLaunch", graphs.GraphLaunch)
-                           .Find("cuGraphExecDestroy", graphs.GraphExecDestroy)
-                           .Find("cuGraphDestroy", graphs.GraphDestroy)
-                           .Finish();
-  return found.ok() ? graphs : GraphFunctions{};
+StatusOr<GraphFunctions> OpenGraphFunctions() {
+  TANDEM_ASSIGN_OR_RETURN(const SharedLibrary library, OpenLibrary());
+  GraphFunctions graphs;
+  TANDEM_RETURN_IF_ERROR(SharedLibrary::Finder(library)
+                             .Find("cuStreamBeginCapture_v2", graphs.StreamBeginCapture)
+                             .Find("cuStreamEndCapture", graphs.StreamEndCapture)
+                             .Find("cuGraphInstantiateWithFlags", graphs.GraphInstantiate)
+                             .Find("cuGraphExecUpdate_v2", graphs.GraphExecUpdate)
+                             .Find("cuGraphLaunch", graphs.GraphLaunch)
+                             .Find("cuGraphExecDestroy", graphs.GraphExecDestroy)
+                             .Find("cuGraphDestroy", graphs.GraphDestroy)
+                             .Finish());
+  return graphs;
 }
 
 StatusOr<DriverFunctions> OpenDriver() {

@@ -98,10 +98,8 @@ struct DriverFunctions {
 
 inline constexpr int kCaptureRelaxed = 2;
 
-// Of drivers of CUDA 12.0 and later; null in older ones.
+// Of drivers of CUDA 12.0 and later.
 struct GraphFunctions {
-  bool AreThere() const { return GraphExecUpdate != nullptr && GraphInstantiate != nullptr; }
-
   DriverResult (*StreamBeginCapture)(StreamHandle stream, int mode);
   DriverResult (*StreamEndCapture)(StreamHandle stream, GraphHandle* graph);
   DriverResult (*GraphInstantiate)(GraphExecHandle* exec, GraphHandle graph, unsigned long long flags);
@@ -137,8 +135,8 @@ inline constexpr int kOldestDriver = 11020;
 // The driver's functions. NotFound if there is no libcuda.so.1, or only the toolkit's stub of it; FailedPrecondition,
 // naming what it lacks, if it is too old. TANDEM_CUDA_DRIVER in the environment names another file.
 StatusOr<DriverFunctions> OpenDriver();
-// Of the same file, which has been opened.
-GraphFunctions OpenGraphFunctions();
+// Of the same file, which has been opened. FailedPrecondition if the driver is too old for them.
+StatusOr<GraphFunctions> OpenGraphFunctions();
 
 // Ok, ResourceExhausted for lack of memory, else Internal: `call` and the driver's own words.
 Status DriverStatus(const DriverFunctions& driver, DriverResult result, std::string_view call);

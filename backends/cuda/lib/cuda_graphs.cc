@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "library_pipelines.h"
+
 namespace tandem::cuda {
 
 namespace {
@@ -12,10 +14,7 @@ namespace {
 // Of the kernels alone: what a graph cannot be updated in.
 uint64_t KeyOf(const CudaStretch& stretch) {
   uint64_t key = stretch.size();
-  for (const CudaLaunch& launch : stretch) {
-    key = (key ^ reinterpret_cast<uintptr_t>(launch.pipeline.get())) * 0x9E3779B97F4A7C15u;
-    key ^= key >> 32;
-  }
+  for (const CudaLaunch& launch : stretch) key = HashWith(key, reinterpret_cast<uintptr_t>(launch.pipeline.get()));
   return key;
 }
 
@@ -28,13 +27,20 @@ bool CudaLaunch::IsSame(const CudaLaunch& other) const {
          std::equal(words.begin(), words.begin() + num_words, other.words.begin());
 }
 
-CudaGraphs::~CudaGraphs() {
-  for (auto& [key, known] : known_) GiveUp(known);
+CudaGraphs::~CudaGraphs() { ForgetCaptured(); }
+
+// One that runs is freed when it is done.
+void CudaGraphs::Destroy(Known& known) const {
+  if (known.exec != nullptr) functions_.GraphExecDestroy(known.exec);
+  known.exec = nullptr;
+}
+
+void CudaGraphs::ForgetCaptured() {
+  for (auto& [key, known] : known_) Destroy(known);
 }
 
 void CudaGraphs::GiveUp(Known& known) const {
-  if (known.exec != nullptr) functions_.GraphExecDestroy(known.exec);
-  known.exec = nullptr;
+  Destroy(known);
   known.is_given_up = true;
 }
 
@@ -73,8 +79,7 @@ bool CudaGraphs::Renew(Known& known, const CudaStretch& stretch) const {
   GraphUpdateInfo info = {};
   bool is_new = known.exec != nullptr && functions_.GraphExecUpdate(known.exec, graph, &info) == kDriverSuccess;
   if (!is_new) {
-    if (known.exec != nullptr) functions_.GraphExecDestroy(known.exec);
-    known.exec = nullptr;
+    Destroy(known);
     is_new = functions_.GraphInstantiate(&known.exec, graph, 0) == kDriverSuccess;
   }
   functions_.GraphDestroy(graph);

@@ -64,6 +64,9 @@ class CudaGraphs {
   // Issues the commands, and leaves what is to be destroyed in place of them: not with a lock held that pipelines take.
   // A failure is the first one's; the others are issued as well.
   Failed Issue(CudaStretch& stretch);
+  // Memory that commands use beside their buffers, such as a workspace, is elsewhere from now on: what was captured
+  // with it is captured again before it is launched.
+  void ForgetCaptured();
 
  private:
   struct Known {
@@ -80,6 +83,7 @@ class CudaGraphs {
   GraphHandle Capture(const CudaStretch& stretch) const;
   // Whether the graph's executable form is that of the stretch now.
   bool Renew(Known& known, const CudaStretch& stretch) const;
+  void Destroy(Known& known) const;
   void GiveUp(Known& known) const;
 
   const DriverFunctions& driver_;

@@ -107,7 +107,7 @@ StatusOr<std::unique_ptr<CudaProducts>> CudaProducts::Create(const CublasltFunct
 }
 
 CudaProducts::~CudaProducts() {
-  known_.clear();
+  known_.Clear();
   if (handle_ != nullptr) functions_.Destroy(handle_);
 }
 
@@ -123,25 +123,14 @@ size_t CudaProducts::Hash::operator()(const shader::LibraryProduct& product) con
   for (const int64_t number :
        {product.rows, product.inner, product.cols, product.a_row, product.a_inner, product.b_inner, product.b_col,
         product.c_row, product.count, product.a_batch, product.b_batch, product.c_batch}) {
-    hash = (hash ^ static_cast<uint64_t>(number)) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
+    hash = HashWith(hash, static_cast<uint64_t>(number));
   }
   return static_cast<size_t>(hash);
 }
 
 AsyncValueRef<RcRef<shader::Pipeline>> CudaProducts::Find(const shader::LibraryProduct& product) {
   const std::lock_guard lock(mutex_);
-  if (const auto known = known_.find(product); known != known_.end()) {
-    return known->second.IsValid() ? known->second.CopyRef() : AsyncValueRef<RcRef<shader::Pipeline>>();
-  }
-  StatusOr<RcRef<shader::Pipeline>> made = Make(product);
-  AsyncValueRef<RcRef<shader::Pipeline>> value;
-  if (made.ok()) value = AsyncValueRef<RcRef<shader::Pipeline>>::MakeAvailable(std::move(*made));
-  if (made.status().code() == StatusCode::kResourceExhausted || known_.size() >= kMostKept) return value;
-  // That there is nothing is kept, too.
-  AsyncValueRef<RcRef<shader::Pipeline>>& kept = known_[product];
-  if (value.IsValid()) kept = value.CopyRef();
-  return value;
+  return known_.Find(product, [&] { return Make(product); });
 }
 
 StatusOr<RcRef<shader::Pipeline>> CudaProducts::Make(const shader::LibraryProduct& product) const {

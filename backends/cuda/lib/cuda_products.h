@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 
 #include "cublaslt.h"
 #include "cuda_pipeline.h"
+#include "library_pipelines.h"
 #include "tandem/async_value.h"
 #include "tandem/shader/library_product.h"
 #include "tandem/status.h"
@@ -75,8 +75,6 @@ class CudaProducts {
   struct Hash {
     size_t operator()(const shader::LibraryProduct& product) const;
   };
-  // Beyond them, products are made anew for each call.
-  static constexpr size_t kMostKept = 4096;
 
   CudaProducts(const CublasltFunctions& functions, const Workspace& workspace, bool uses_tf32)
       : functions_(functions), workspace_(workspace), uses_tf32_(uses_tf32) {}
@@ -90,7 +88,7 @@ class CudaProducts {
   CublasltFunctions::Handle handle_ = nullptr;
 
   std::mutex mutex_;
-  std::unordered_map<shader::LibraryProduct, AsyncValueRef<RcRef<shader::Pipeline>>, Hash> known_;
+  LibraryPipelines<shader::LibraryProduct, Hash> known_;
 };
 
 }  // namespace tandem::cuda

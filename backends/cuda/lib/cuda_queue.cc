@@ -71,14 +71,21 @@ Status CudaQueue::Begin() {
                                         "cuMemPoolSetAttribute"));
   TANDEM_RETURN_IF_ERROR(device_->Check(driver_.EventCreate(&order_event_, kEventDisableTiming), "cuEventCreate"));
   staging_.reset(new (std::nothrow) CudaStaging(driver_, stream_));
-  if (options_.graphs.AreThere() && !options_.synchronous) {
-    graphs_.reset(new (std::nothrow) CudaGraphs(driver_, options_.graphs, stream_));
-    if (graphs_ == nullptr) return Status::OutOfMemory();
-    report_.push_back({"CUDA graphs", "", "stretches of commands that come again", ""});
-  }
+  TANDEM_RETURN_IF_ERROR(OpenGraphs());
   if (staging_ == nullptr || !thread_.Start([this] { Watch(); })) return Status::OutOfMemory();
   OpenLibraries();
   return Status();
+}
+
+Status CudaQueue::OpenGraphs() {
+  Status opened = options_.graphs.status();
+  if (opened.ok() && options_.synchronous) opened = InvalidArgument("the device is waited for after each command");
+  report_.push_back({"launch by CUDA graphs", "",
+                     opened.ok() ? "stretches of commands that come again" : "each command is a launch",
+                     std::string(opened.message())});
+  if (!opened.ok()) return Status();
+  graphs_.reset(new (std::nothrow) CudaGraphs(driver_, *options_.graphs, stream_));
+  return graphs_ == nullptr ? Status::OutOfMemory() : Status();
 }
 
 void CudaQueue::OpenLibraries() {
@@ -113,7 +120,10 @@ Status CudaQueue::OpenDnn() {
 bool CudaQueue::GrowDnnWorkspaceLocked(size_t bytes, DevicePointer& memory) {
   DevicePointer grown = 0;
   if (!AllocateLocked(bytes, grown).ok()) return false;
-  if (memory != 0) driver_.MemFreeAsync(memory, stream_);
+  if (memory != 0) {
+    if (graphs_ != nullptr) graphs_->ForgetCaptured();
+    driver_.MemFreeAsync(memory, stream_);
+  }
   memory = grown;
   return true;
 }
@@ -351,10 +361,7 @@ DriverFailure CudaQueue::DownloadPieceLocked(DevicePointer from, void* to, size_
   if (!taken.ok()) return taken;
   piece->to = to;
   piece->bytes = bytes;
-  DriverFailure failure;
-  if (bytes > 0) {
-    failure = {driver_.MemcpyDtoHAsync(piece->chunk->memory, from, bytes, stream_), "cuMemcpyDtoHAsync"};
-  }
+  DriverFailure failure = {driver_.MemcpyDtoHAsync(piece->chunk->memory, from, bytes, stream_), "cuMemcpyDtoHAsync"};
   if (failure.ok()) failure = {driver_.EventRecord(piece->chunk->event, stream_), "cuEventRecord"};
   if (failure.ok()) {
     pending_.PushBack(std::move(piece));
@@ -385,14 +392,30 @@ DriverFailure CudaQueue::DownloadLocked(DevicePointer from, void* to, uint64_t b
   return failure;
 }
 
-void CudaQueue::Download(gpu::BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) {
+DriverFailure CudaQueue::MarkEndLocked(Done& done) {
+  std::unique_ptr<Pending> end(new (std::nothrow) Pending);
+  if (end == nullptr) return {kDriverOutOfMemory, "new"};
+  EventHandle& event = end->timed.end;
+  DriverFailure failure = {driver_.EventCreate(&event, kEventDisableTiming | kEventBlockingSync), "cuEventCreate"};
+  if (failure.ok()) failure = {driver_.EventRecord(event, stream_), "cuEventRecord"};
+  if (!failure.ok()) {
+    DropTimed(end->timed);
+    return failure;
+  }
+  end->done = std::exchange(done, nullptr);
+  pending_.PushBack(std::move(end));
+  return failure;
+}
+
+template <typename F>
+void CudaQueue::Await(Done done, F issue_locked) {
   SubmitLate();
   DriverFailure failure;
   Status status;
   {
     const std::lock_guard lock(mutex_);
     status = CheckUsableLocked(failure);
-    if (status.ok() && failure.ok()) failure = DownloadLocked(from + offset, to, bytes, done);
+    if (status.ok() && failure.ok()) failure = issue_locked(done);
     has_commands_ = true;
   }
   Flush();
@@ -401,7 +424,14 @@ void CudaQueue::Download(gpu::BufferId from, uint64_t offset, void* to, uint64_t
   if (done) done(status);
 }
 
-void CudaQueue::WhenDone(Done done) { Download(0, 0, nullptr, 0, std::move(done)); }
+void CudaQueue::Download(gpu::BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) {
+  if (bytes == 0) return WhenDone(std::move(done));
+  Await(std::move(done), [&](Done& taken) { return DownloadLocked(from + offset, to, bytes, taken); });
+}
+
+void CudaQueue::WhenDone(Done done) {
+  Await(std::move(done), [this](Done& taken) { return MarkEndLocked(taken); });
+}
 
 void CudaQueue::Flush() {
   SubmitLate();
@@ -439,16 +469,12 @@ void CudaQueue::Watch() {
     lock.lock();
     std::unique_ptr<Pending> piece = pending_.PopFront();
     lock.unlock();
-    if (piece->chunk == nullptr) {
-      status.ok() ? RecordTime(piece->timed) : DropTimed(piece->timed);
-      lock.lock();
-      continue;
-    }
     if (status.ok()) status = piece->error;
     if (status.ok() && piece->bytes > 0) std::memcpy(piece->to, piece->chunk->memory, piece->bytes);
+    status.ok() && piece->timed.begin != nullptr ? RecordTime(piece->timed) : DropTimed(piece->timed);
     if (piece->done) std::exchange(piece->done, nullptr)(status);
     lock.lock();
-    staging_->Give(std::move(piece->chunk));
+    if (piece->chunk != nullptr) staging_->Give(std::move(piece->chunk));
   }
 }
 

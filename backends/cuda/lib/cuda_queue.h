@@ -38,9 +38,9 @@ struct CudaQueueOptions {
   StatusOr<CublasltFunctions> cublaslt = InvalidArgument("it was not asked for");  // for products of matrices
   StatusOr<CudnnFunctions> cudnn = InvalidArgument("it was not asked for");        // for convolutions and the like
   bool uses_tf32 = false;                                                          // see CudaProducts and CudaDnn
-  // Commands are put off, up to CudaGraphs::kMostCommands or until somebody waits, and stretches of them that come
-  // again are launched as one. Not while there is a trace, and not with `synchronous`. None there: they are not.
-  GraphFunctions graphs{};
+  // With them commands are put off, up to CudaGraphs::kMostCommands or until somebody waits, and stretches of them that
+  // come again are launched as one. Not while there is a trace, and not with `synchronous`.
+  StatusOr<GraphFunctions> graphs = InvalidArgument("it was not asked for");
   HostContext* host = nullptr;  // whose traces show when commands were executed; null: none do
 };
 
@@ -94,9 +94,9 @@ class CudaQueue final : public shader::ShaderQueue {
   Status LetStreamWait(StreamHandle other) { return Order(stream_, other); }
 
  private:
-  // A command between two events.
+  // A command between two events, or the second one alone, as the end of what was issued before.
   struct Timed {
-    EventHandle begin = nullptr;
+    EventHandle begin = nullptr;  // null: nobody wants to know the time
     EventHandle end = nullptr;
     gpu::DeviceTimes::Clock::time_point issued;
     std::string_view op;
@@ -105,11 +105,11 @@ class CudaQueue final : public shader::ShaderQueue {
   struct Pending {
     EventHandle event() const { return chunk != nullptr ? chunk->event : timed.end; }
 
-    std::unique_ptr<StagingChunk> chunk;  // null: of a command
+    std::unique_ptr<StagingChunk> chunk;  // of a download
     Timed timed;
     void* to = nullptr;
     size_t bytes = 0;
-    Done done;     // null: there is a further piece
+    Done done;     // null: there is a further piece, or nobody waits
     Status error;  // of a further piece that did not come about
     std::unique_ptr<Pending> next;
   };
@@ -117,6 +117,7 @@ class CudaQueue final : public shader::ShaderQueue {
 
   CudaQueue(std::unique_ptr<CudaDevice> device, Nvrtc nvrtc, const CudaQueueOptions& options);
   Status Begin();
+  Status OpenGraphs();
   void OpenLibraries();
   Status OpenProducts();
   Status OpenDnn();
@@ -129,6 +130,10 @@ class CudaQueue final : public shader::ShaderQueue {
   DriverFailure StageLocked(const void* data, size_t bytes, DevicePointer to);
   DriverFailure DownloadLocked(DevicePointer from, void* to, uint64_t bytes, Done& done);
   DriverFailure DownloadPieceLocked(DevicePointer from, void* to, size_t bytes);
+  DriverFailure MarkEndLocked(Done& done);
+  // Has a command issued, with the mutex held, that takes over `done` if the watching thread is to call it.
+  template <typename F>
+  void Await(Done done, F issue_locked);
   DriverFailure EndCommandLocked(const gpu::CommandOrigin& origin);
   // Of commands that are put off.
   struct Submitted {

@@ -4,8 +4,6 @@
 #include "cudnn_functions.h"
 
 #include <array>
-#include <cstdlib>
-#include <vector>
 
 #include "shared_library.h"
 
@@ -19,17 +17,8 @@ constexpr size_t kOldest = 8000;
 
 StatusOr<CudnnFunctions> OpenCudnn() {
   constexpr std::array<std::string_view, 3> kVersions = {"", ".9", ".8"};
-  std::vector<std::string> files;
-  const char* const named = std::getenv("TANDEM_CUDNN");
-  if (named != nullptr && std::string_view(named) == "off") {
-    return MakeError(StatusCode::kNotFound, "expected cuDNN, got none: TANDEM_CUDNN is off");
-  }
-  if (named != nullptr && *named != 0) {
-    files.emplace_back(named);
-  } else {
-    files = ToolkitFiles("libcudnn.so", kVersions);
-  }
-  TANDEM_ASSIGN_OR_RETURN(const SharedLibrary library, SharedLibrary::Open("cuDNN (libcudnn.so)", files));
+  TANDEM_ASSIGN_OR_RETURN(const SharedLibrary library,
+                          OpenToolkitLibrary("cuDNN", "TANDEM_CUDNN", "libcudnn.so", kVersions));
   CudnnFunctions functions;
   TANDEM_RETURN_IF_ERROR(
       SharedLibrary::Finder(library)

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 namespace tandem::cuda {
@@ -36,13 +35,8 @@ class OwnedProgram {
 }  // namespace
 
 StatusOr<Nvrtc> Nvrtc::Open() {
-  std::vector<std::string> files;
-  if (const char* const file = std::getenv("TANDEM_NVRTC"); file != nullptr && *file != 0) {
-    files.emplace_back(file);
-  } else {
-    files = ToolkitFiles("libnvrtc.so", kVersions);
-  }
-  TANDEM_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::Open("CUDA's compiler NVRTC (libnvrtc.so)", files));
+  TANDEM_ASSIGN_OR_RETURN(SharedLibrary library,
+                          OpenToolkitLibrary("CUDA's compiler NVRTC", "TANDEM_NVRTC", "libnvrtc.so", kVersions));
   NvrtcFunctions functions;
   TANDEM_RETURN_IF_ERROR(SharedLibrary::Finder(library)
                              .Find("nvrtcVersion", functions.Version)

@@ -6,8 +6,28 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <vector>
 
 namespace tandem::cuda {
+
+namespace {
+
+// In the order in which they are tried.
+std::vector<std::string> ToolkitFiles(std::string_view name, std::span<const std::string_view> versions) {
+  std::vector<std::string> folders = {""};
+  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
+    const char* const value = std::getenv(variable);
+    if (value != nullptr && *value != 0) folders.push_back(std::string(value) + "/lib64/");
+  }
+  folders.emplace_back("/usr/local/cuda/lib64/");
+  std::vector<std::string> files;
+  for (const std::string& folder : folders) {
+    for (const std::string_view version : versions) files.push_back(folder + std::string(name) + std::string(version));
+  }
+  return files;
+}
+
+}  // namespace
 
 StatusOr<SharedLibrary> SharedLibrary::Open(std::string_view what, std::span<const std::string> files) {
   std::string reason;
@@ -36,18 +56,15 @@ Status SharedLibrary::Finder::Finish() const {
                    std::string_view(missing_), ", got one without, which is too old");
 }
 
-std::vector<std::string> ToolkitFiles(const std::string& name, std::span<const std::string_view> versions) {
-  std::vector<std::string> folders = {""};
-  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
-    const char* const value = std::getenv(variable);
-    if (value != nullptr && *value != 0) folders.push_back(std::string(value) + "/lib64/");
+StatusOr<SharedLibrary> OpenToolkitLibrary(std::string_view called, const char* variable, std::string_view name,
+                                           std::span<const std::string_view> versions) {
+  const char* const named = std::getenv(variable);
+  if (named != nullptr && std::string_view(named) == "off") {
+    return MakeError(StatusCode::kNotFound, "expected ", called, ", got none: ", variable, " is off");
   }
-  folders.emplace_back("/usr/local/cuda/lib64/");
-  std::vector<std::string> files;
-  for (const std::string& folder : folders) {
-    for (const std::string_view version : versions) files.push_back(folder + name + std::string(version));
-  }
-  return files;
+  const std::vector<std::string> files =
+      named != nullptr && *named != 0 ? std::vector<std::string>{named} : ToolkitFiles(name, versions);
+  return SharedLibrary::Open(std::string(called) + " (" + std::string(name) + ")", files);
 }
 
 }  // namespace tandem::cuda

@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tandem/status.h"
 
@@ -52,9 +51,11 @@ class SharedLibrary {
   std::string file_;
 };
 
-// Where the toolkit's libraries may be: `name` alone, which the loader looks for, then in CUDA_PATH and CUDA_HOME, then
-// where it is installed by default. Each with the versions behind it, "libnvrtc.so" to "libnvrtc.so.13".
-std::vector<std::string> ToolkitFiles(const std::string& name, std::span<const std::string_view> versions);
+// A library of the toolkit's, "libnvrtc.so", which `called` is for errors: the file that `variable` in the environment
+// names, where "off" is none; else the loader finds it by its name, or it is in CUDA_PATH, CUDA_HOME, or where it is
+// installed by default. Each with the versions behind it, "" or ".13". NotFound, naming what was tried.
+StatusOr<SharedLibrary> OpenToolkitLibrary(std::string_view called, const char* variable, std::string_view name,
+                                           std::span<const std::string_view> versions);
 
 }  // namespace tandem::cuda
 

@@ -31,23 +31,25 @@ class DlpackDevices final : public SharedContext {
     const std::lock_guard lock(mutex_);
     return devices_;
   }
+  std::shared_ptr<DlpackDevice> Find(const Device& device) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(devices_, [&](const auto& known) { return &known->device() == &device; });
+    return found == devices_.end() ? nullptr : *found;
+  }
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<DlpackDevice>> devices_;
 };
 
-std::vector<std::shared_ptr<DlpackDevice>> DevicesOf(CoreRuntime& runtime) {
-  const auto devices = runtime.GetOrCreateSharedContext<DlpackDevices>();
-  return devices ? devices->All() : std::vector<std::shared_ptr<DlpackDevice>>();
-}
-
 bool IsOfHost(int32_t type) { return type == dlpack::kCpu || type == dlpack::kCudaHost || type == dlpack::kRocmHost; }
 
 // The device of some memory.
 StatusOr<std::shared_ptr<DlpackDevice>> FindOwner(CoreRuntime& runtime, const DLDevice& owner) {
   std::string known = "the CPU";
-  for (std::shared_ptr<DlpackDevice>& device : DevicesOf(runtime)) {
+  const auto devices = runtime.GetOrCreateSharedContext<DlpackDevices>();
+  if (!devices) return Status::OutOfMemory();
+  for (std::shared_ptr<DlpackDevice>& device : devices->All()) {
     const bool is_its_type = device->type() == owner.device_type && device->number() == owner.device_id;
     if (is_its_type || device->Takes(owner.device_type)) return std::move(device);
     known += " or of " + std::string(device->device().name()) + " (device " + std::to_string(device->number()) +
@@ -176,10 +178,8 @@ bool AddDlpackDevice(CoreRuntime& runtime, std::shared_ptr<DlpackDevice> device)
 }
 
 std::shared_ptr<DlpackDevice> FindDlpackDevice(CoreRuntime& runtime, const Device& device) {
-  for (std::shared_ptr<DlpackDevice>& known : DevicesOf(runtime)) {
-    if (&known->device() == &device) return std::move(known);
-  }
-  return nullptr;
+  const auto devices = runtime.GetOrCreateSharedContext<DlpackDevices>();
+  return devices ? devices->Find(device) : nullptr;
 }
 
 }  // namespace tandem

@@ -22,8 +22,6 @@
 #include "tandem/vulkan/vulkan_op_handler.h"
 #endif
 #ifdef TANDEM_HAS_EMULATED_CUDA
-#include <dlfcn.h>
-
 #include <cstdlib>
 
 #include "cublaslt.h"
@@ -122,13 +120,10 @@ bool UsesFakeLibrary(const char* variable) {
 }
 
 // Of one that has been opened.
-void PutOnEmulatedStream(const char* variable, const char* function) {
-  using OnStream = void (*)(void (*issue)(void (*run)(void*), void*));
+void PutOnEmulatedStream(const char* variable) {
   const char* const file = std::getenv(variable);
-  void* const library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
-  const auto on_stream = reinterpret_cast<OnStream>(dlsym(library, function));
-  if (on_stream == nullptr) throw std::runtime_error(std::string(file) + " is for a device, not for the emulation");
-  on_stream(&cuda::EmulatedCuda::IssueForLibrary);
+  if (cuda::EmulatedCuda::TakeLibrary(file) != nullptr) return;
+  throw std::runtime_error(std::string(file) + " is for a device, not for the emulation");
 }
 
 }  // namespace
@@ -144,11 +139,11 @@ void Session::AddEmulatedCudaHandler(const SessionOptions& options, OpHandler* f
   // Libraries that stand in for cuBLASLt and cuDNN (tests/cuda/fake_*.cc), where they are named.
   if (UsesFakeLibrary("TANDEM_CUBLASLT")) {
     queue_options.cublaslt = ValueOrThrow(cuda::OpenCublaslt());
-    PutOnEmulatedStream("TANDEM_CUBLASLT", "fakeCublasLtOnStream");
+    PutOnEmulatedStream("TANDEM_CUBLASLT");
   }
   if (UsesFakeLibrary("TANDEM_CUDNN")) {
     queue_options.cudnn = ValueOrThrow(cuda::OpenCudnn());
-    PutOnEmulatedStream("TANDEM_CUDNN", "fakeCudnnOnStream");
+    PutOnEmulatedStream("TANDEM_CUDNN");
   }
   auto queue =
       ValueOrThrow(cuda::CudaQueue::Create(ValueOrThrow(cuda::CudaDevice::Create(emulated_cuda_->driver(), "")),

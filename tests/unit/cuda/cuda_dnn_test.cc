@@ -7,7 +7,6 @@
 
 #include "cuda_dnn.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,25 +33,15 @@ class CudaDnnTest : public CudaTest {
     const StatusOr<CudnnFunctions> functions = OpenCudnn();
     EXPECT_TRUE(functions.ok()) << functions.status().ToString();
     functions_ = *functions;
-    void* const library = dlopen(TANDEM_FAKE_CUDNN, RTLD_NOW | RTLD_NOLOAD);
-    using OnStream = void (*)(void (*issue)(void (*run)(void*), void*));
-    reinterpret_cast<OnStream>(dlsym(library, "fakeCudnnOnStream"))(&EmulatedCuda::IssueForLibrary);
-    num_live_ = reinterpret_cast<int (*)()>(dlsym(library, "fakeCudnnNumLive"));
-    num_convolutions_ = reinterpret_cast<int (*)()>(dlsym(library, "fakeCudnnNumConvolutions"));
+    num_live_ = TakeLibrary(TANDEM_FAKE_CUDNN);
   }
   ~CudaDnnTest() override { unsetenv("TANDEM_CUDNN"); }
 
-  void MakeLibraryQueue(bool uses_tf32 = false) {
-    StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(cuda_.driver(), "");
-    ASSERT_TRUE(device.ok());
-    CudaQueueOptions options;
-    options.cache_folder = "off";
+  void MakeLibraryQueue() {
+    CudaQueueOptions options = Options();
     options.cudnn = functions_;
-    options.uses_tf32 = uses_tf32;
-    auto queue = CudaQueue::Create(std::move(*device), Nvrtc(cuda_.nvrtc()), options);
-    ASSERT_TRUE(queue.ok()) << queue.status().ToString();
-    queue_ = std::move(*queue);
-    queue_->SetListener(listener_);
+    if (graphs_) options.graphs = cuda_.graphs();
+    MakeQueue(options);
   }
   void MakeHandler() {
     MakeLibraryQueue();
@@ -116,8 +105,8 @@ class CudaDnnTest : public CudaTest {
   std::unique_ptr<eager::Runtime> rt_;
   shader::ShaderOpHandler* handler_ = nullptr;
   CudnnFunctions functions_ = {};
-  int (*num_live_)() = nullptr;
-  int (*num_convolutions_)() = nullptr;
+  NumLive num_live_ = nullptr;
+  bool graphs_ = false;  // of the queue that is made next
 };
 
 TEST_F(CudaDnnTest, ConvolutionsOfEveryDTypeStrideAndGroup) {
@@ -241,6 +230,39 @@ TEST_F(CudaDnnTest, TheWorkspaceGrowsAndGoesWithTheQueue) {
   queue_.reset();
   EXPECT_EQ(cuda_.bytes_in_use, 0u);
   EXPECT_EQ(num_live_(), 0);
+}
+
+// A graph that was captured before has the address of a workspace that is memory of others by then.
+TEST_F(CudaDnnTest, GraphsFollowTheWorkspaceWhereItGrows) {
+  graphs_ = true;
+  MakeLibraryQueue();
+  LibraryWindowOp op;
+  op.channels = op.out_channels = 2;
+  auto pipeline = queue_->FindWindowOp(op);
+  ASSERT_TRUE(pipeline.IsValid());
+  const gpu::BufferId x = MakeBuffer({1, 2}), filter = MakeBuffer({1, 2, 3, 4}), y = MakeBuffer({0, 0});
+  const gpu::BufferRange buffers[] = {{x, 0, 0}, {filter, 0, 0}, {y, 0, 0}};
+  gpu::BufferId other = 0;
+  const std::vector<float> others((256 * 256 * 4 + 1024) / 4, 7.0f);
+  for (int step = 0; step < 4; ++step) {
+    SCOPED_TRACE(step);
+    for (size_t i = 0; i < CudaGraphs::kLeastCommands; ++i) {
+      ASSERT_TRUE(queue_->Dispatch(**pipeline, buffers, {}, {1, 1, 1}, {"tf.Conv2D", Location()}).ok());
+    }
+    ExpectRead(y, {7, 10});
+    if (step != 1) continue;
+    EXPECT_EQ(cuda_.calls["cuGraphLaunch"], 1);
+    op.channels = op.out_channels = 256;
+    ASSERT_TRUE(queue_->FindWindowOp(op).IsValid());
+    other = MakeBuffer(others);
+  }
+  EXPECT_EQ(cuda_.calls["cuGraphInstantiate"], 2);
+  EXPECT_EQ(cuda_.calls["cuGraphLaunch"], 3);
+  ExpectRead(other, others);
+  for (const gpu::BufferId buffer : {x, filter, y, other}) queue_->DestroyBuffer(buffer);
+  pipeline.reset();
+  queue_.reset();
+  EXPECT_EQ(cuda_.num_graphs, 0);
 }
 
 TEST_F(CudaDnnTest, TheReportTellsWhatIsUsedAndWhyOthersAreNot) {

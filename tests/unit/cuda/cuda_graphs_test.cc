@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cuda_test_fixture.h"
+#include "tandem/device_report.h"
 
 namespace tandem::cuda {
 namespace {
@@ -20,12 +21,9 @@ namespace {
 class CudaGraphsTest : public CudaTest {
  protected:
   CudaGraphsTest() {
-    CudaQueueOptions options;
-    options.cache_folder = "off";
+    CudaQueueOptions options = Options();
     options.graphs = cuda_.graphs();
-    StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(cuda_.driver(), "");
-    queue_ = std::move(*CudaQueue::Create(std::move(*device), Nvrtc(cuda_.nvrtc()), options));
-    queue_->SetListener(listener_);
+    MakeQueue(options);
     add_ = MakeAdd();
   }
   ~CudaGraphsTest() override {
@@ -155,6 +153,23 @@ TEST_F(CudaGraphsTest, AKernelsFaultInAGraphLosesTheDevice) {
   // What the context had went with it.
   cuda_.num_modules = 0;
   cuda_.bytes_in_use = 0;
+}
+
+TEST_F(CudaGraphsTest, TheReportTellsWhetherThereAreSomeAndWhyNot) {
+  const auto report = [&](const CudaQueueOptions& options) {
+    const auto queue = TryMakeQueue(options);
+    return queue.ok() ? ReportText((*queue)->report()) : queue.status().ToString();
+  };
+  CudaQueueOptions options = Options();
+  EXPECT_NE(
+      report(options).find("\nlaunch by CUDA graphs is not used: it was not asked for; each command is a launch\n"),
+      std::string::npos)
+      << report(options);
+  options.graphs = cuda_.graphs();
+  EXPECT_NE(report(options).find("\nlaunch by CUDA graphs: stretches of commands that come again\n"),
+            std::string::npos);
+  options.synchronous = true;
+  EXPECT_NE(report(options).find("\nlaunch by CUDA graphs is not used: the device is waited for"), std::string::npos);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 // Products of matrices by cuBLASLt, which a library that checks its calls stands in for (tests/cuda/fake_cublaslt.cc).
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -33,24 +32,15 @@ class CudaProductsTest : public CudaTest {
     const StatusOr<CublasltFunctions> functions = OpenCublaslt();
     EXPECT_TRUE(functions.ok()) << functions.status().ToString();
     functions_ = *functions;
-    void* const library = dlopen(TANDEM_FAKE_CUBLASLT, RTLD_NOW | RTLD_NOLOAD);
-    using OnStream = void (*)(void (*issue)(void (*run)(void*), void*));
-    reinterpret_cast<OnStream>(dlsym(library, "fakeCublasLtOnStream"))(&EmulatedCuda::IssueForLibrary);
-    num_live_ = reinterpret_cast<int (*)()>(dlsym(library, "fakeCublasLtNumLive"));
+    num_live_ = TakeLibrary(TANDEM_FAKE_CUBLASLT);
   }
   ~CudaProductsTest() override { unsetenv("TANDEM_CUBLASLT"); }
 
   void MakeLibraryQueue(bool uses_tf32 = false) {
-    StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(cuda_.driver(), "");
-    ASSERT_TRUE(device.ok());
-    CudaQueueOptions options;
-    options.cache_folder = "off";
+    CudaQueueOptions options = Options();
     options.cublaslt = functions_;
     options.uses_tf32 = uses_tf32;
-    auto queue = CudaQueue::Create(std::move(*device), Nvrtc(cuda_.nvrtc()), options);
-    ASSERT_TRUE(queue.ok()) << queue.status().ToString();
-    queue_ = std::move(*queue);
-    queue_->SetListener(listener_);
+    MakeQueue(options);
   }
 
   template <typename T>
@@ -150,7 +140,7 @@ class CudaProductsTest : public CudaTest {
   }
 
   CublasltFunctions functions_ = {};
-  int (*num_live_)() = nullptr;
+  NumLive num_live_ = nullptr;
 };
 
 TEST_F(CudaProductsTest, EveryFormInEveryDType) {

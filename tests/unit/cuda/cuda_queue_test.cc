@@ -87,6 +87,34 @@ TEST_F(CudaTest, EndsAreToldWhenCommandsAreDone) {
   EXPECT_EQ(value.get_future().get(), 2.0f);
 }
 
+TEST_F(CudaTest, AnEndTakesNoPinnedMemory) {
+  MakeQueue();
+  for (int i = 0; i < 3; ++i) {
+    std::promise<Status> done;
+    queue_->WhenDone([&](const Status& status) { done.set_value(status); });
+    EXPECT_TRUE(done.get_future().get().ok());
+  }
+  float nothing = 0;
+  std::promise<Status> downloaded;
+  queue_->Download(0, 0, &nothing, 0, [&](const Status& status) { downloaded.set_value(status); });
+  EXPECT_TRUE(downloaded.get_future().get().ok());
+  EXPECT_EQ(cuda_.calls["cuMemHostAlloc"], 0);
+  queue_.reset();
+  EXPECT_EQ(cuda_.calls["cuEventCreate"], cuda_.calls["cuEventDestroy"]);
+}
+
+TEST_F(CudaTest, AnEndThatCannotBeAwaitedIsToldOfWithTheError) {
+  MakeQueue();
+  for (const char* call : {"cuEventCreate", "cuEventRecord"}) {
+    cuda_.faults[call] = {1, 0};
+    std::promise<Status> done;
+    queue_->WhenDone([&](const Status& status) { done.set_value(status); });
+    const Status status = done.get_future().get();
+    EXPECT_EQ(status.code(), StatusCode::kInternal);
+    EXPECT_NE(status.message().find(call), std::string::npos) << status.ToString();
+  }
+}
+
 TEST_F(CudaTest, TheDestructorWaitsForDownloadsAndGivesAllBack) {
   MakeQueue();
   auto add = MakeAdd();
@@ -181,7 +209,7 @@ TEST_F(CudaTest, AKernelsFaultLosesTheDeviceAndNamesTheLastOps) {
 }
 
 TEST_F(CudaTest, ASynchronousQueueTellsTheOp) {
-  MakeQueue("off", /*synchronous=*/true);
+  MakeQueue(Options("off", /*synchronous=*/true));
   const auto add = MakeAdd();
   const gpu::BufferId x = MakeBuffer({1});
   cuda_.kernels["tandem_test_Add"].run = [](void**) { return 719; };
@@ -251,7 +279,7 @@ TEST_F(CudaTest, ATextThatIsNotTranslatedOrCompiledIsAnErrorOfItsShader) {
 TEST_F(CudaTest, CompiledKernelsAreKeptByArchitectureAndDriver) {
   const TemporaryFolder folder;
   const auto compile = [&] {
-    MakeQueue(folder.path());
+    MakeQueue(Options(folder.path()));
     MakeAdd();
     queue_.reset();
     return std::exchange(cuda_.compiled, {}).size();
@@ -267,7 +295,7 @@ TEST_F(CudaTest, CompiledKernelsAreKeptByArchitectureAndDriver) {
 
 TEST_F(CudaTest, WhatIsDamagedOnDiskIsCompiledAgain) {
   const TemporaryFolder folder;
-  MakeQueue(folder.path());
+  MakeQueue(Options(folder.path()));
   MakeAdd();
   queue_.reset();
   ASSERT_EQ(folder.Count(), 1u);
@@ -278,7 +306,7 @@ TEST_F(CudaTest, WhatIsDamagedOnDiskIsCompiledAgain) {
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
     folder.Write(file, damaged);
     cuda_.compiled.clear();
-    MakeQueue(folder.path());
+    MakeQueue(Options(folder.path()));
     MakeAdd();
     EXPECT_EQ(cuda_.compiled.size(), 1u);
     queue_.reset();
@@ -286,7 +314,7 @@ TEST_F(CudaTest, WhatIsDamagedOnDiskIsCompiledAgain) {
   // The file is whole, but the driver does not take the code.
   cuda_.compiled.clear();
   cuda_.faults["cuModuleLoadData"] = {200, 0};
-  MakeQueue(folder.path());
+  MakeQueue(Options(folder.path()));
   MakeAdd();
   EXPECT_EQ(cuda_.compiled.size(), 1u);
 }

@@ -6,6 +6,7 @@
 #ifndef TANDEM_TESTS_UNIT_CUDA_CUDA_TEST_FIXTURE_H_
 #define TANDEM_TESTS_UNIT_CUDA_CUDA_TEST_FIXTURE_H_
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -70,18 +71,28 @@ class CudaTest : public testing::Test {
                                         }};
   }
 
-  StatusOr<std::unique_ptr<CudaQueue>> TryMakeQueue(const std::string& cache_folder = "off", bool synchronous = false) {
-    TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::Create(cuda_.driver(), ""));
+  static CudaQueueOptions Options(const std::string& cache_folder = "off", bool synchronous = false) {
     CudaQueueOptions options;
     options.cache_folder = cache_folder;
     options.synchronous = synchronous;
+    return options;
+  }
+  StatusOr<std::unique_ptr<CudaQueue>> TryMakeQueue(const CudaQueueOptions& options = Options()) {
+    TANDEM_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::Create(cuda_.driver(), ""));
     return CudaQueue::Create(std::move(device), Nvrtc(cuda_.nvrtc()), options);
   }
-  void MakeQueue(const std::string& cache_folder = "off", bool synchronous = false) {
-    auto queue = TryMakeQueue(cache_folder, synchronous);
+  void MakeQueue(const CudaQueueOptions& options = Options()) {
+    auto queue = TryMakeQueue(options);
     ASSERT_TRUE(queue.ok()) << queue.status().ToString();
     queue_ = std::move(*queue);
     queue_->SetListener(listener_);
+  }
+
+  // Puts an opened library that stands in for NVIDIA's on the emulated stream. What it gives counts descriptions that
+  // are not destroyed.
+  using NumLive = int (*)();
+  static NumLive TakeLibrary(const char* file) {
+    return reinterpret_cast<NumLive>(dlsym(EmulatedCuda::TakeLibrary(file), "fakeNumLive"));
   }
 
   StatusOr<RcRef<shader::Pipeline>> TryMakePipeline(shader::ShaderText text) {

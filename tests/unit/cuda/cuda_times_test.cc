@@ -20,12 +20,9 @@ namespace {
 class CudaTimesTest : public CudaTest {
  protected:
   CudaTimesTest() : rt_(std::move(*eager::Runtime::Create({.num_threads = 1}))) {
-    StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(cuda_.driver(), "");
-    CudaQueueOptions options;
-    options.cache_folder = "off";
+    CudaQueueOptions options = Options();
     options.host = &rt_->host();
-    queue_ = std::move(*CudaQueue::Create(std::move(*device), Nvrtc(cuda_.nvrtc()), options));
-    queue_->SetListener(listener_);
+    MakeQueue(options);
   }
   ~CudaTimesTest() override { queue_.reset(); }
 
