@@ -59,25 +59,12 @@ rm -rf "$dir"
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 
-# A private APT, which knows this machine's mirror and the next release, and locks and changes nothing outside $dir.
-mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
-  awk '$1 == "Debian" && $2 == "Debian" && $3 == "main" { print $4; exit }')
-[[ -n "$mirror" ]] || fail "this machine's APT sources name no Debian mirror; put emsdk 3.1.50 or later on PATH"
-codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+source tools/private_apt.sh
+private_apt_start "$dir/apt" "$release" || fail "$private_apt_error; put emsdk 3.1.50 or later on PATH"
 apt=$dir/apt
-mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/sources.list.d" "$apt/packages"
-for suite in "$codename" "$release"; do
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
-done >"$apt/sources.list"
-private_apt() {
-  apt-get -qq -o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts="$apt/sources.list.d" \
-    -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt" -o Dir::Cache::archives="$apt/archives" \
-    -o Acquire::Languages=none -o APT::Sandbox::User= "$@"
-}
-echo "setup_emscripten: package lists of $codename and $release from $mirror"
-private_apt update || fail "the package lists could not be read; check the network"
+mkdir -p "$apt/packages"
 echo "setup_emscripten: ${packages[*]} ${next_release_packages[*]/%//$release}"
-(cd "$apt/packages" && private_apt download "${packages[@]/%//$codename}") || fail "a package could not be downloaded"
+(cd "$apt/packages" && private_apt download "${packages[@]/%//$private_apt_codename}") || fail "a package could not be downloaded"
 mkdir "$apt/next"
 (cd "$apt/next" && private_apt download "${next_release_packages[@]/%//$release}") ||
   fail "a package of $release could not be downloaded"

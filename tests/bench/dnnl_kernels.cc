@@ -28,10 +28,19 @@ const dnnl::engine& Engine() {
   return engine;
 }
 
-memory::desc Desc(const Dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
+using Type = memory::data_type;
+
+memory::desc Desc(const Dims& dims, Tag tag, Type type = Type::f32) { return {dims, type, tag}; }
 
 memory Filled(const memory::desc& desc) {
   memory made(desc, Engine());
+  if (desc.data_type() == Type::bf16) {
+    // Any that are not denormal: what a product takes does not depend on them.
+    auto* const data = static_cast<uint16_t*>(made.get_data_handle());
+    std::fill_n(data, desc.get_size() / sizeof(uint16_t), uint16_t{0x3f80});
+    return made;
+  }
+  if (desc.data_type() != Type::f32) return made;  // a result
   const std::vector<float> numbers = Numbers(static_cast<int64_t>(desc.get_size() / sizeof(float)));
   std::copy(numbers.begin(), numbers.end(), static_cast<float*>(made.get_data_handle()));
   return made;
@@ -42,12 +51,18 @@ template <typename Function>
 KernelBench Make(std::string kernel, Function make) {
   return {std::move(kernel), "oneDNN", [make](int threads) -> std::function<void()> {
             omp_set_num_threads(threads);
-            auto [primitive, args] = make();
-            dnnl::stream stream(Engine());
-            return [primitive = primitive, args = args, stream]() mutable {
-              primitive.execute(stream, args);
-              stream.wait();
-            };
+            try {
+              auto [primitive, args] = make();
+              dnnl::stream stream(Engine());
+              return [primitive = primitive, args = args, stream]() mutable {
+                primitive.execute(stream, args);
+                stream.wait();
+              };
+            } catch (const dnnl::error& error) {
+              // It computes bf16 on processors with instructions for that alone.
+              if (error.status == dnnl_unimplemented) return nullptr;
+              throw;
+            }
           }};
 }
 
@@ -143,12 +158,13 @@ void ListConvolutions(std::vector<KernelBench>& list) {
   }
 }
 
-KernelBench Pool(std::string kernel, algorithm op) {
-  return Make(std::move(kernel), [op]() -> Made {
+KernelBench Pool(std::string kernel, algorithm op, int64_t window) {
+  return Make(std::move(kernel), [op, window]() -> Made {
+    const int64_t size = (kPoolSize - window) / 2 + 1;
     const memory::desc x = Desc({kPoolBatch, kPoolChannels, kPoolSize, kPoolSize}, Tag::nhwc);
-    const memory::desc y = Desc({kPoolBatch, kPoolChannels, kPoolSize / 2, kPoolSize / 2}, Tag::nhwc);
+    const memory::desc y = Desc({kPoolBatch, kPoolChannels, size, size}, Tag::nhwc);
     const dnnl::pooling_forward::primitive_desc pd(
-        {prop_kind::forward_inference, op, x, y, {2, 2}, {2, 2}, {0, 0}, {0, 0}}, Engine());
+        {prop_kind::forward_inference, op, x, y, {2, 2}, {window, window}, {0, 0}, {0, 0}}, Engine());
     return {dnnl::pooling_forward(pd), {{DNNL_ARG_SRC, Filled(x)}, {DNNL_ARG_DST, Filled(y)}}};
   });
 }
@@ -202,6 +218,10 @@ void ListDnnlKernels(std::vector<KernelBench>& list) {
   list.push_back(Unary("exp 1M", algorithm::eltwise_exp));
   list.push_back(Unary("tanh 1M", algorithm::eltwise_tanh));
   list.push_back(Unary("sigmoid 1M", algorithm::eltwise_logistic));
+  list.push_back(Unary("gelu 1M", algorithm::eltwise_gelu_erf));
+  for (const auto& [name, type] : {std::pair("cast to i8 1M", Type::s8), std::pair("cast to bf16 1M", Type::bf16)}) {
+    list.push_back(Reorder(name, vector, Desc({kElements}, Tag::a, type)));
+  }
   list.push_back(Reduce("sum all 1M", algorithm::reduction_sum, vector, Desc({1}, Tag::a)));
   list.push_back(Reduce("sum columns 1024x1024", algorithm::reduction_sum, matrix, row));
   list.push_back(Reduce("sum rows 1024x1024", algorithm::reduction_sum, matrix, column));
@@ -210,11 +230,15 @@ void ListDnnlKernels(std::vector<KernelBench>& list) {
   for (const Gemm& g : kGemms) {
     list.push_back(MatMul(g.name, Desc({g.m, g.k}, Tag::ab), Desc({g.k, g.n}, Tag::ab), Desc({g.m, g.n}, Tag::ab)));
   }
+  const auto bf16 = [](int64_t rows, int64_t cols) { return Desc({rows, cols}, Tag::ab, Type::bf16); };
+  const Gemm& g = kBf16Gemm;
+  list.push_back(MatMul(g.name, bf16(g.m, g.k), bf16(g.k, g.n), bf16(g.m, g.n)));
   const memory::desc batch = Desc({64, 64, 64}, Tag::abc);
   list.push_back(MatMul("batch matmul 64x(64^3)", batch, batch, batch));
   ListConvolutions(list);
-  list.push_back(Pool("max pool 2x2 112x112x64", algorithm::pooling_max));
-  list.push_back(Pool("average pool 2x2 112x112x64", algorithm::pooling_avg));
+  list.push_back(Pool("max pool 2x2 112x112x64", algorithm::pooling_max, 2));
+  list.push_back(Pool("max pool 3x3 112x112x64", algorithm::pooling_max, 3));
+  list.push_back(Pool("average pool 2x2 112x112x64", algorithm::pooling_avg, 2));
   list.push_back(Reorder("transpose 1024x1024", matrix, Desc({kSide, kSide}, Tag::ba)));
   const Dims images = {kImageBatch, kImageChannels, kImageSize, kImageSize};
   list.push_back(Reorder("transpose NHWC to NCHW", Desc(images, Tag::nhwc), Desc(images, Tag::nchw)));

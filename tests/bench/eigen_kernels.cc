@@ -24,9 +24,9 @@ using Dims = Eigen::DSizes<Index, rank>;
 using Pair = Eigen::IndexPair<Index>;
 
 template <int rank>
-Tensor<rank> Input(const Dims<rank>& dims) {
+Tensor<rank> Input(const Dims<rank>& dims, float lowest = -1) {
   Tensor<rank> tensor(dims);
-  const std::vector<float> numbers = Numbers(tensor.size());
+  const std::vector<float> numbers = Numbers(tensor.size(), lowest);
   std::copy(numbers.begin(), numbers.end(), tensor.data());
   return tensor;
 }
@@ -55,9 +55,10 @@ KernelBench Make(std::string kernel, Dims<rank> out_dims, Call call) {
 }
 
 template <typename Call>
-KernelBench Unary(std::string kernel, Call call) {
-  return Make<1>(std::move(kernel), Dims<1>(kElements),
-                 [x = Input<1>(Dims<1>(kElements)), call](auto& out, auto& device) { out.device(device) = call(x); });
+KernelBench Unary(std::string kernel, Call call, float lowest = -1) {
+  return Make<1>(
+      std::move(kernel), Dims<1>(kElements),
+      [x = Input<1>(Dims<1>(kElements), lowest), call](auto& out, auto& device) { out.device(device) = call(x); });
 }
 
 // A kernel on a matrix.
@@ -88,6 +89,19 @@ void ListElementwise(std::vector<KernelBench>& list) {
   list.push_back(Unary("exp 1M", [](const auto& x) { return x.exp(); }));
   list.push_back(Unary("tanh 1M", [](const auto& x) { return x.tanh(); }));
   list.push_back(Unary("sigmoid 1M", [](const auto& x) { return x.sigmoid(); }));
+  list.push_back(Unary("erf 1M", [](const auto& x) { return x.erf(); }));
+  list.push_back(Unary("gelu 1M", [](const auto& x) { return x * 0.5f * ((x * 0.70710678f).erf() + 1.0f); }));
+  list.push_back(Unary("sin 1M", [](const auto& x) { return x.unaryExpr(Eigen::internal::scalar_sin_op<float>()); }));
+  list.push_back(Unary("cos 1M", [](const auto& x) { return x.unaryExpr(Eigen::internal::scalar_cos_op<float>()); }));
+  list.push_back(Unary(
+      "log 1M", [](const auto& x) { return x.log(); }, kPositive));
+  list.push_back(Unary(
+      "rsqrt 1M", [](const auto& x) { return x.rsqrt(); }, kPositive));
+  const Dims<1> dims(kElements);
+  const auto power = [x = Input<1>(dims, kPositive), y = Input<1>(dims, kPositive)](auto& out, auto& device) {
+    out.device(device) = x.binaryExpr(y, Eigen::internal::scalar_pow_op<float, float>());
+  };
+  list.push_back(Make<1>("pow 1M", dims, power));
 }
 
 void ListReductions(std::vector<KernelBench>& list) {

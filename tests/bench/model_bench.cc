@@ -3,7 +3,8 @@
 
 // How long networks take: as eager calls, as a program whose ops are executed one by one, as a prepared program, and,
 // if it is installed, in ONNX Runtime. All in one run, in turn; the best of many rounds. usage: tandem_model_bench
-// [--rounds N] [--threads N] [--traces]
+// [--rounds N] [--threads N] [--json FILE] [--traces]
+// --json writes all times, in milliseconds.
 // --traces writes traces of prepared programs to NETWORK-THREADS.json instead, and ONNX Runtime's to
 // NETWORK-THREADS-onnx_DATE.json.
 
@@ -14,8 +15,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -53,6 +54,7 @@ struct Options {
   int rounds = 30;
   int threads = 0;  // 0: one and two
   bool traces = false;
+  std::string json;
 };
 
 // One way to run a network.
@@ -60,7 +62,9 @@ struct Way {
   std::string_view name;
   std::function<void()> run;
   std::function<std::vector<float>()> result;
-  double best = std::numeric_limits<double>::max();  // milliseconds
+  std::vector<double> milliseconds = {};  // of each round
+
+  double best() const { return *std::min_element(milliseconds.begin(), milliseconds.end()); }
 };
 
 class Bench {
@@ -70,8 +74,9 @@ class Bench {
     cpu_ = Get(CreateCpuOpHandler(runtime_));
   }
 
+  // Adds the times to `report`.
   template <typename Network>
-  void Measure(std::string_view name, const Network& network, const Options& options) {
+  void Measure(std::string_view name, const Network& network, const Options& options, nlohmann::json& report) {
     EagerNetwork eager(runtime_, cpu_);
     eager.Load(network);
     const RcRef<const Program> program = Record(network);
@@ -97,9 +102,12 @@ class Bench {
     for (Way& way : ways_) way.run();
     for (const Way& way : ways_) CheckAgreement(name, ways_[0].result(), way);
     for (int round = 0; round < options.rounds; ++round) {
-      for (Way& way : ways_) way.best = std::min(way.best, Time(way.run));
+      for (Way& way : ways_) way.milliseconds.push_back(Time(way.run));
     }
     Print(name);
+    for (const Way& way : ways_) {
+      report.push_back({{"network", name}, {"threads", num_threads_}, {"way", way.name}, {"ms", way.milliseconds}});
+    }
     PrintMemory([&] { return RunProgram(prepared, eager.Input()); });
   }
 
@@ -182,8 +190,8 @@ class Bench {
     std::printf("\n%.*s, %d thread%s\n", static_cast<int>(name.size()), name.data(), num_threads_,
                 num_threads_ == 1 ? "" : "s");
     for (const Way& way : ways_) {
-      std::printf("  %-22.*s %9.3f ms %8.2f times %.*s\n", static_cast<int>(way.name.size()), way.name.data(), way.best,
-                  way.best / last.best, static_cast<int>(last.name.size()), last.name.data());
+      std::printf("  %-22.*s %9.3f ms %8.2f times %.*s\n", static_cast<int>(way.name.size()), way.name.data(),
+                  way.best(), way.best() / last.best(), static_cast<int>(last.name.size()), last.name.data());
     }
   }
 
@@ -229,17 +237,25 @@ int main(int argc, char** argv) {
       options.rounds = std::atoi(argv[++i]);
     } else if (i + 1 < argc && argument == "--threads") {
       options.threads = std::atoi(argv[++i]);
+    } else if (i + 1 < argc && argument == "--json") {
+      options.json = argv[++i];
     } else {
-      Die("usage: tandem_model_bench [--rounds N] [--threads N] [--traces]");
+      Die("usage: tandem_model_bench [--rounds N] [--threads N] [--json FILE] [--traces]");
     }
   }
   const MobileNet mobile_net = MobileNet::Make(224, 1, 1000);
   const Bert bert = Bert::Make(128, 128, 2, 2, 30522);
   const std::vector<int> all = options.threads > 0 ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
+  nlohmann::json report = nlohmann::json::array();
   for (const int num_threads : all) {
     Bench bench(num_threads);
-    bench.Measure("MobileNetV2", mobile_net, options);
-    bench.Measure("BERT-tiny", bert, options);
+    bench.Measure("MobileNetV2", mobile_net, options, report);
+    bench.Measure("BERT-tiny", bert, options, report);
   }
+  if (options.json.empty()) return 0;
+  std::ofstream file(options.json);
+  file << report.dump(1) << '\n';
+  file.close();
+  if (!file) Die("the file of --json cannot be written: " + options.json);
   return 0;
 }

@@ -29,17 +29,24 @@ Runtime& RuntimeOf(int threads) {
   return *runtime;
 }
 
-Tensor Input(Runtime& runtime, const TensorShape& shape) {
-  return runtime.FromValues<float>(std::span<const float>(Numbers(shape.num_elements())), shape);
+struct Filling {
+  float lowest = -1;
+  DType dtype = DType::kF32;
+};
+
+Tensor Input(Runtime& runtime, const TensorShape& shape, const Filling& filling = {}) {
+  const std::vector<float> numbers = Numbers(shape.num_elements(), filling.lowest);
+  const Tensor floats = runtime.FromValues<float>(std::span<const float>(numbers), shape);
+  return filling.dtype == DType::kF32 ? floats : cast(floats, filling.dtype);
 }
 
 // `call` takes a tensor of each shape.
 template <size_t n, typename Call>
-KernelBench Make(std::string kernel, const TensorShape (&shapes)[n], Call call) {
+KernelBench Make(std::string kernel, const TensorShape (&shapes)[n], Call call, const Filling& filling = {}) {
   std::vector<TensorShape> kept(shapes, shapes + n);
-  return {std::move(kernel), "tandem", [kept, call](int threads) -> std::function<void()> {
+  return {std::move(kernel), "tandem", [kept, call, filling](int threads) -> std::function<void()> {
             std::array<Tensor, n> inputs;
-            for (size_t i = 0; i < n; ++i) inputs[i] = Input(RuntimeOf(threads), kept[i]);
+            for (size_t i = 0; i < n; ++i) inputs[i] = Input(RuntimeOf(threads), kept[i], filling);
             // An op that fails would look fast.
             if (!std::apply(call, inputs).Await().ok()) return nullptr;
             return [inputs, call] { (void)std::apply(call, inputs).Await(); };
@@ -55,6 +62,17 @@ void ListElementwise(std::vector<KernelBench>& list) {
   list.push_back(Make("exp 1M", {{kElements}}, [](In x) { return exp(x); }));
   list.push_back(Make("tanh 1M", {{kElements}}, [](In x) { return tanh(x); }));
   list.push_back(Make("sigmoid 1M", {{kElements}}, [](In x) { return sigmoid(x); }));
+  list.push_back(Make("erf 1M", {{kElements}}, [](In x) { return erf(x); }));
+  list.push_back(Make("gelu 1M", {{kElements}}, [](In x) { return gelu(x); }));
+  list.push_back(Make("sin 1M", {{kElements}}, [](In x) { return sin(x); }));
+  list.push_back(Make("cos 1M", {{kElements}}, [](In x) { return cos(x); }));
+  list.push_back(Make("log 1M", {{kElements}}, [](In x) { return log(x); }, {.lowest = kPositive}));
+  list.push_back(Make("rsqrt 1M", {{kElements}}, [](In x) { return rsqrt(x); }, {.lowest = kPositive}));
+  list.push_back(
+      Make("pow 1M", {{kElements}, {kElements}}, [](In x, In y) { return pow(x, y); }, {.lowest = kPositive}));
+  list.push_back(Make("cast to i8 1M", {{kElements}}, [](In x) { return cast(x, DType::kI8); }));
+  list.push_back(Make("cast to u8 1M", {{kElements}}, [](In x) { return cast(x, DType::kU8); }, {.lowest = kPositive}));
+  list.push_back(Make("cast to bf16 1M", {{kElements}}, [](In x) { return cast(x, DType::kBF16); }));
   list.push_back(Make("bias add 1024x1024", {{kSide, kSide}, {kSide}}, [](In x, In y) { return biasAdd(x, y); }));
 }
 
@@ -95,6 +113,9 @@ void ListConvolutions(std::vector<KernelBench>& list) {
   list.push_back(Make("max pool 2x2 112x112x64", {picture}, [](In x) {
     return maxPool(x, {1, 2, 2, 1}, {1, 2, 2, 1}, "VALID");
   }));
+  list.push_back(Make("max pool 3x3 112x112x64", {picture}, [](In x) {
+    return maxPool(x, {1, 3, 3, 1}, {1, 2, 2, 1}, "VALID");
+  }));
   list.push_back(Make("average pool 2x2 112x112x64", {picture}, [](In x) {
     return avgPool(x, {1, 2, 2, 1}, {1, 2, 2, 1}, "VALID");
   }));
@@ -126,6 +147,8 @@ void ListTandemKernels(std::vector<KernelBench>& list) {
   for (const Gemm& g : kGemms) {
     list.push_back(Make(g.name, {{g.m, g.k}, {g.k, g.n}}, [](In a, In b) { return matMul(a, b); }));
   }
+  list.push_back(Make(kBf16Gemm.name, {{kBf16Gemm.m, kBf16Gemm.k}, {kBf16Gemm.k, kBf16Gemm.n}},
+                      [](In a, In b) { return matMul(a, b); }, {.dtype = DType::kBF16}));
   list.push_back(
       Make("batch matmul 64x(64^3)", {{64, 64, 64}, {64, 64, 64}}, [](In a, In b) { return batchMatMul(a, b); }));
   ListConvolutions(list);

@@ -21,21 +21,27 @@ namespace {
 
 using In = const at::Tensor&;
 
-at::Tensor Input(at::IntArrayRef shape) {
+struct Filling {
+  float lowest = -1;
+  at::ScalarType dtype = at::kFloat;
+};
+
+at::Tensor Input(at::IntArrayRef shape, const Filling& filling) {
   int64_t count = 1;
   for (int64_t dim : shape) count *= dim;
-  const std::vector<float> numbers = Numbers(count);
-  at::Tensor tensor = at::from_blob(const_cast<float*>(numbers.data()), shape, at::kFloat).clone();
+  const std::vector<float> numbers = Numbers(count, filling.lowest);
+  const at::Tensor floats = at::from_blob(const_cast<float*>(numbers.data()), shape, at::kFloat);
+  const at::Tensor tensor = floats.to(filling.dtype, /*non_blocking=*/false, /*copy=*/true);
   return shape.size() == 4 ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
 }
 
 template <size_t n, typename Call>
-KernelBench Make(std::string kernel, const std::vector<int64_t> (&shapes)[n], Call call) {
+KernelBench Make(std::string kernel, const std::vector<int64_t> (&shapes)[n], Call call, const Filling& filling = {}) {
   std::vector<std::vector<int64_t>> kept(shapes, shapes + n);
-  return {std::move(kernel), "libtorch", [kept, call](int threads) -> std::function<void()> {
+  return {std::move(kernel), "libtorch", [kept, call, filling](int threads) -> std::function<void()> {
             const c10::InferenceMode guard;
             std::array<at::Tensor, n> inputs;
-            for (size_t i = 0; i < n; ++i) inputs[i] = Input(kept[i]);
+            for (size_t i = 0; i < n; ++i) inputs[i] = Input(kept[i], filling);
             at::set_num_threads(threads);
             if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
             return [inputs, call] {
@@ -71,6 +77,7 @@ void ListConvolutions(std::vector<KernelBench>& list) {
   }
   const std::vector<int64_t> picture[] = {{kPoolBatch, kPoolChannels, kPoolSize, kPoolSize}};
   list.push_back(Make("max pool 2x2 112x112x64", picture, [](In x) { return at::max_pool2d(x, {2, 2}); }));
+  list.push_back(Make("max pool 3x3 112x112x64", picture, [](In x) { return at::max_pool2d(x, {3, 3}, {2, 2}); }));
   list.push_back(Make("average pool 2x2 112x112x64", picture, [](In x) { return at::avg_pool2d(x, {2, 2}); }));
 }
 
@@ -83,6 +90,16 @@ void ListTorchKernels(std::vector<KernelBench>& list) {
   list.push_back(Make("exp 1M", {{kElements}}, [](In x) { return at::exp(x); }));
   list.push_back(Make("tanh 1M", {{kElements}}, [](In x) { return at::tanh(x); }));
   list.push_back(Make("sigmoid 1M", {{kElements}}, [](In x) { return at::sigmoid(x); }));
+  list.push_back(Make("erf 1M", {{kElements}}, [](In x) { return at::erf(x); }));
+  list.push_back(Make("gelu 1M", {{kElements}}, [](In x) { return at::gelu(x); }));
+  list.push_back(Make("sin 1M", {{kElements}}, [](In x) { return at::sin(x); }));
+  list.push_back(Make("cos 1M", {{kElements}}, [](In x) { return at::cos(x); }));
+  list.push_back(Make("log 1M", {{kElements}}, [](In x) { return at::log(x); }, {kPositive}));
+  list.push_back(Make("rsqrt 1M", {{kElements}}, [](In x) { return at::rsqrt(x); }, {kPositive}));
+  list.push_back(Make("pow 1M", {{kElements}, {kElements}}, [](In x, In y) { return at::pow(x, y); }, {kPositive}));
+  list.push_back(Make("cast to i8 1M", {{kElements}}, [](In x) { return x.to(at::kChar); }));
+  list.push_back(Make("cast to u8 1M", {{kElements}}, [](In x) { return x.to(at::kByte); }, {kPositive}));
+  list.push_back(Make("cast to bf16 1M", {{kElements}}, [](In x) { return x.to(at::kBFloat16); }));
   list.push_back(Make("bias add 1024x1024", {{kSide, kSide}, {kSide}}, [](In x, In y) { return at::add(x, y); }));
   list.push_back(Make("sum all 1M", {{kElements}}, [](In x) { return at::sum(x); }));
   list.push_back(Make("sum columns 1024x1024", {{kSide, kSide}}, [](In x) { return at::sum(x, {0}); }));
@@ -94,6 +111,8 @@ void ListTorchKernels(std::vector<KernelBench>& list) {
   for (const Gemm& g : kGemms) {
     list.push_back(Make(g.name, {{g.m, g.k}, {g.k, g.n}}, [](In a, In b) { return at::mm(a, b); }));
   }
+  list.push_back(Make(kBf16Gemm.name, {{kBf16Gemm.m, kBf16Gemm.k}, {kBf16Gemm.k, kBf16Gemm.n}},
+                      [](In a, In b) { return at::mm(a, b); }, {-1, at::kBFloat16}));
   list.push_back(
       Make("batch matmul 64x(64^3)", {{64, 64, 64}, {64, 64, 64}}, [](In a, In b) { return at::bmm(a, b); }));
   ListConvolutions(list);
