@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/counting/bincount.h"
+#include "kernels/image/projective.h"
 #include "kernels/image/resize.h"
 #include "kernels/indexing/compact.h"
 #include "kernels/indexing/gather.h"
@@ -232,7 +234,7 @@ TEST(MovementProgramsTest, VariantsAreDistinctShaders) {
   size_t count = 0;
   for (const auto& variants :
        {StridedCopyVariants(), ConcatVariants(), PadVariants(), GatherVariants(), ScatterVariants(), PoolVariants(),
-        ResizeVariants(), TopKVariants(), CompactVariants()}) {
+        ResizeVariants(), TopKVariants(), CompactVariants(), BincountVariants(), ProjectiveVariants()}) {
     for (const ShaderVariant& variant : variants) {
       const ShaderText text = variant.Compose();
       EXPECT_EQ(text.name, variant.source->name);
