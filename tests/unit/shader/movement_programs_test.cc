@@ -279,6 +279,7 @@ TEST(MovementProgramsTest, LaunchesHaveTheParametersOfTheirShaders) {
       AvgPoolGradProgram(*plan, DType::kF32, {}),
       ResizeBilinearProgram(images, {1, 8, 9, 3}, {}, {}),
       ResizeNearestProgram(images, {1, 8, 9, 3}, {}, {}),
+      ProjectiveProgram(images, {1, 8}, {1, 8, 9, 3}, {}, {}),
       ResizeBilinearGradProgram({1, 8, 9, 3}, {DType::kF32, {1, 4, 4, 3}}, {}, {}),
       ResizeNearestGradProgram({1, 8, 9, 3}, {DType::kI32, {1, 4, 4, 3}}, {}, {}),
       TopKTakeProgram({DType::kF32, {2, 9}}, 3, DType::kI32, {}),

@@ -92,12 +92,20 @@ ShaderText ComposeProduct(const ShaderSource& source, std::span<const int32_t>) 
   return builder.Buffer("y", BufferAccess::kReadWrite, kNumber).Finish(source.text);
 }
 
-const ShaderSource kRoots = {"fft_roots", &ComposeRoots, kFftRootsText};
-const ShaderSource kPack = {"fft_pack", &ComposePack, kFftPackText};
-const ShaderSource kUnpack = {"fft_unpack", &ComposeUnpack, kFftUnpackText};
-const ShaderSource kPass = {"fft_pass", &ComposePass, kFftPassText};
-const ShaderSource kFilter = {"fft_filter", &ComposeFilter, kFftFilterText};
-const ShaderSource kProduct = {"fft_product", &ComposeProduct, kFftProductText};
+// Made when they are first needed, so that builds for devices without f64 have none of the texts.
+struct Sources {
+  ShaderSource roots = {"fft_roots", &ComposeRoots, kFftRootsText};
+  ShaderSource pack = {"fft_pack", &ComposePack, kFftPackText};
+  ShaderSource unpack = {"fft_unpack", &ComposeUnpack, kFftUnpackText};
+  ShaderSource pass = {"fft_pass", &ComposePass, kFftPassText};
+  ShaderSource filter = {"fft_filter", &ComposeFilter, kFftFilterText};
+  ShaderSource product = {"fft_product", &ComposeProduct, kFftProductText};
+
+  static const Sources& Get() {
+    static const Sources sources;
+    return sources;
+  }
+};
 
 bool HasSmallFactors(int64_t n) {
   for (int factor = 2; factor <= kMaxRadix; ++factor) {
@@ -119,19 +127,21 @@ class Transform {
   // `x` has rows of `given` numbers, `y` of `taken`.
   void Run(Kind kind, GpuBuffer* x, int64_t given, GpuBuffer* y, int64_t taken) {
     GpuBuffer* const roots = Numbers(stride_);
-    Issue(kRoots, {}, {Low(stride_)}, stride_, {roots});
+    Issue(sources_.roots, {}, {Low(stride_)}, stride_, {roots});
     from_ = Numbers(rows_ * stride_);
     to_ = Numbers(rows_ * stride_);
     const auto packs = {static_cast<int32_t>(kind), int32_t{has_chirp_}};
-    Issue(kPack, packs, {Low(rows_ * stride_), Low(stride_), Low(size_), Low(given)}, rows_ * stride_, {x, from_});
+    Issue(sources_.pack, packs, {Low(rows_ * stride_), Low(stride_), Low(size_), Low(given)}, rows_ * stride_,
+          {x, from_});
     if (has_chirp_) {
       GpuBuffer* const filter = MakeFilter(roots);
       RunPasses(roots, rows_, from_, to_);
-      Issue(kProduct, {}, {Low(rows_ * stride_), Low(stride_)}, rows_ * stride_, {from_, filter, to_});
+      Issue(sources_.product, {}, {Low(rows_ * stride_), Low(stride_)}, rows_ * stride_, {from_, filter, to_});
       std::swap(from_, to_);
     }
     RunPasses(roots, rows_, from_, to_);
-    Issue(kUnpack, packs, {Low(rows_ * taken), Low(taken), Low(stride_), Low(size_)}, rows_ * taken, {from_, y});
+    Issue(sources_.unpack, packs, {Low(rows_ * taken), Low(taken), Low(stride_), Low(size_)}, rows_ * taken,
+          {from_, y});
   }
 
  private:
@@ -150,7 +160,7 @@ class Transform {
   GpuBuffer* MakeFilter(GpuBuffer* roots) {
     GpuBuffer* filter = Numbers(stride_);
     GpuBuffer* other = Numbers(stride_);
-    Issue(kFilter, {}, {Low(stride_), Low(size_)}, stride_, {filter});
+    Issue(sources_.filter, {}, {Low(stride_), Low(size_)}, stride_, {filter});
     RunPasses(roots, 1, filter, other);
     return filter;
   }
@@ -162,13 +172,14 @@ class Transform {
     for (int radix = 4; rest > 1; radix = radix == 4 ? 2 : radix == 2 ? 3 : radix + 2) {
       for (; rest % radix == 0; rest /= radix, groups *= radix) {
         const int64_t length = stride_ / (groups * radix);
-        Issue(kPass, {radix}, {Low(rows * stride_ / radix), Low(stride_), Low(groups), Low(length)},
+        Issue(sources_.pass, {radix}, {Low(rows * stride_ / radix), Low(stride_), Low(groups), Low(length)},
               rows * stride_ / radix, {from, roots, to});
         std::swap(from, to);
       }
     }
   }
 
+  const Sources& sources_ = Sources::Get();
   ShaderCall& call_;
   const int64_t size_;
   const int64_t rows_;
