@@ -4,8 +4,9 @@
 
 # Runs the demo, installs what is missing, builds Tandem in each preset and runs its tests and examples, then builds the
 # npm package and runs its tests in Node and Chromium, compares what exact mode gave on all of these targets, and checks
-# format and generated files. The last line is the count of GoogleTest, conformance and JavaScript cases over all of it;
-# a stage that failed without a failed case, such as a build, a crash, an example or a check, counts as one failed.
+# format and generated files. At the end it says what was shown of CUDA without a device; the last line is the count of
+# GoogleTest, conformance and JavaScript cases over all of it; a stage that failed without a failed case, such as a build,
+# a crash, an example or a check, counts as one failed.
 # usage: tools/test.sh [--full] [part...]
 #   part                   demo, a short run of tools/demo.sh; a preset (see CMakePresets.json); web, the npm package and
 #                          its examples; by default: demo release asan tsan m32 aarch64 web, and with --full
@@ -171,4 +172,5 @@ fi
 
 printf '\n'
 printf '%s\n' "${summary[@]}"
+python3 tools/cuda_counts.py "${build_dirs[@]}"
 python3 tools/count_tests.py --also-failed "$failed_checks" "${build_dirs[@]}"

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -27,7 +26,6 @@
 #include "tandem/cpu/cpu_op_handler.h"
 #include "tandem/host_context.h"
 #include "tandem/op_families.h"
-#include "tandem/program_recorder.h"
 #include "tandem/program_runner.h"
 #ifdef TANDEM_BENCH_ONNX_RUNTIME
 #include "onnx_model.h"
@@ -79,7 +77,7 @@ class Bench {
   void Measure(std::string_view name, const Network& network, const Options& options, nlohmann::json& report) {
     EagerNetwork eager(runtime_, cpu_);
     eager.Load(network);
-    const RcRef<const Program> program = Record(network);
+    const RcRef<const Program> program = Get(RecordNetwork(runtime_, *cpu_, network));
     const ProgramRunner one_by_one = Make(program, false);
     const ProgramRunner prepared = Make(program, true);
     if (options.traces) {
@@ -118,16 +116,6 @@ class Bench {
     return options;
   }
 
-  template <typename Network>
-  RcRef<const Program> Record(const Network& network) {
-    const RcRef<ProgramRecorder> recorder = Get(ProgramRecorder::Start(runtime_));
-    EagerNetwork recorded(runtime_, Get(recorder->HandlerOver(*cpu_)));
-    recorded.Load(network);
-    const TensorHandle input = recorded.Input();
-    Check(recorder->AddInput(input));
-    const TensorHandle output = recorded.Run(input);
-    return Get(recorder->Finish({&output, 1}));
-  }
   ProgramRunner Make(const RcRef<const Program>& program, bool fuse) {
     ProgramRunner::Options options;
     options.fuse = fuse;
@@ -152,18 +140,11 @@ class Bench {
                      }});
   }
   static void CheckAgreement(std::string_view name, const std::vector<float>& expected, const Way& way) {
-    const std::vector<float> given = way.result();
-    if (given.size() != expected.size()) Die("results have different sizes");
-    float largest = 0;
-    float worst = 0;
-    for (size_t i = 0; i < given.size(); ++i) {
-      largest = std::max(largest, std::fabs(expected[i]));
-      worst = std::max(worst, std::fabs(given[i] - expected[i]));
-    }
-    if (worst <= 1e-3f * largest) return;
-    std::fprintf(stderr, "model_bench: %.*s: %.*s differs by %g, the largest element is %g\n",
+    const double difference = RelativeDifference(expected, way.result());
+    if (difference <= 1e-3) return;
+    std::fprintf(stderr, "model_bench: %.*s: %.*s differs by %g of the largest element\n",
                  static_cast<int>(name.size()), name.data(), static_cast<int>(way.name.size()), way.name.data(),
-                 static_cast<double>(worst), static_cast<double>(largest));
+                 difference);
     std::exit(1);
   }
 

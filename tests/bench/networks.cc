@@ -9,12 +9,14 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
 
 #include "tandem/host_context.h"
 #include "tandem/host_tensors.h"
+#include "tandem/program_recorder.h"
 
 namespace tandem {
 
@@ -207,6 +209,17 @@ void EagerNetwork::Load(const Bert& network) {
   }
 }
 
+void EagerNetwork::MoveTo(const Device& device) {
+  const auto move = [&](TensorHandle& tensor) {
+    tensor = tensor.TransferTo(ExecutionContext(runtime_.host(), Location()), device);
+  };
+  move(input_);
+  // Axes, shapes and permutations are of i32.
+  for (TensorHandle& weight : weights_) {
+    if (!weight.IsError() && weight.tensor().dtype() == DType::kF32) move(weight);
+  }
+}
+
 TensorHandle EagerNetwork::Run(const TensorHandle& input) {
   next_weight_ = 0;
   return mobile_net_ != nullptr ? RunMobileNet(input) : RunBert(input);
@@ -267,6 +280,41 @@ TensorHandle EagerNetwork::RunBert(const TensorHandle& ids) {
     x = NormLayer(Call("tf.AddV2", List(std::move(down), std::move(x))));
   }
   return x;
+}
+
+namespace {
+
+template <typename Network>
+StatusOr<RcRef<const Program>> Record(CoreRuntime& runtime, OpHandler& handler, const Network& network) {
+  TANDEM_ASSIGN_OR_RETURN(const RcRef<ProgramRecorder> recorder, ProgramRecorder::Start(runtime));
+  TANDEM_ASSIGN_OR_RETURN(OpHandler* const recording, recorder->HandlerOver(handler));
+  EagerNetwork recorded(runtime, recording);
+  recorded.Load(network);
+  const TensorHandle input = recorded.Input();
+  TANDEM_RETURN_IF_ERROR(recorder->AddInput(input));
+  const TensorHandle output = recorded.Run(input);
+  return recorder->Finish({&output, 1});
+}
+
+}  // namespace
+
+StatusOr<RcRef<const Program>> RecordNetwork(CoreRuntime& runtime, OpHandler& handler, const MobileNet& network) {
+  return Record(runtime, handler, network);
+}
+StatusOr<RcRef<const Program>> RecordNetwork(CoreRuntime& runtime, OpHandler& handler, const Bert& network) {
+  return Record(runtime, handler, network);
+}
+
+double RelativeDifference(std::span<const float> expected, std::span<const float> given) {
+  if (expected.size() != given.size()) return std::numeric_limits<double>::infinity();
+  double largest = 0, worst = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double difference = std::fabs(static_cast<double>(expected[i]) - static_cast<double>(given[i]));
+    if (!(difference < std::numeric_limits<double>::infinity())) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, std::fabs(static_cast<double>(expected[i])));
+    worst = std::max(worst, difference);
+  }
+  return largest > 0 ? worst / largest : worst;
 }
 
 }  // namespace tandem

@@ -8,11 +8,14 @@
 #define TANDEM_TESTS_BENCH_NETWORKS_H_
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "tandem/core_runtime.h"
 #include "tandem/op_handler.h"
+#include "tandem/program.h"
+#include "tandem/status.h"
 #include "tandem/tensor_handle.h"
 
 namespace tandem {
@@ -87,6 +90,8 @@ class EagerNetwork {
   // The weights become tensors first; each run is of one input.
   void Load(const MobileNet& network);
   void Load(const Bert& network);
+  // Moves the input, and all weights but those that ops read on the host, to another device.
+  void MoveTo(const Device& device);
 
   TensorHandle Input() const { return input_.CopyRef(); }
   TensorHandle Run(const TensorHandle& input);
@@ -112,6 +117,13 @@ class EagerNetwork {
   std::vector<TensorHandle> weights_;  // in the order of their use
   size_t next_weight_ = 0;
 };
+
+// A network as a program, recorded of its eager calls on `handler`.
+StatusOr<RcRef<const Program>> RecordNetwork(CoreRuntime& runtime, OpHandler& handler, const MobileNet& network);
+StatusOr<RcRef<const Program>> RecordNetwork(CoreRuntime& runtime, OpHandler& handler, const Bert& network);
+
+// The largest difference of two results, as a fraction of the largest element; infinite if their sizes differ.
+double RelativeDifference(std::span<const float> expected, std::span<const float> given);
 
 }  // namespace tandem
 

@@ -31,8 +31,8 @@
       of_all(Scan)          /* Cumsum, Cumprod */                          \
       of_all(Shape)         /* Reshape, Transpose, ConcatV2, Slice, ... */ \
       of_host(SideEffect)   /* PrintV2, Assert */                          \
-      of_host(Signal)       /* FFT, RFFT and their inverses */             \
-      of_host(Sparse)       /* sparse and ragged tensors as their parts */ \
+      of_all(Signal)        /* FFT, RFFT and their inverses */             \
+      of_all(Sparse)        /* sparse and ragged tensors as their parts */ \
       of_host(Test)         /* test.*: small, and used by documentation */ \
       of_host(Text)         /* StringSplitV2, StringNGrams, ... */         \
       of_all(Volume)        /* Conv3D, MaxPool3D, AvgPool3D, gradients */

@@ -53,7 +53,7 @@ class Bench {
   Bench& operator=(const Bench&) = delete;
 
   // Of two square matrices, row by row.
-  void Product(const char* name, int element, int compute, size_t element_bytes, uint64_t size) {
+  void Product(const char* name, const char* size_name, int element, int compute, size_t element_bytes, uint64_t size) {
     const size_t bytes = size * size * element_bytes;
     const DevicePointer a = Allocate(bytes), c = Allocate(bytes);
     CublasltFunctions::Layout layout = nullptr;
@@ -89,8 +89,7 @@ class Bench {
       if (round > 0) best = std::min(best, seconds);
     }
     const auto edge = static_cast<double>(size);
-    std::printf("matmul_%s_%d %.0f GFLOP/s\n", name, static_cast<int>(size),
-                2 * edge * edge * edge * count / best / 1e9);
+    std::printf("matmul_%s_%s %.0f GFLOP/s\n", name, size_name, 2 * edge * edge * edge * count / best / 1e9);
     functions_.MatmulPreferenceDestroy(preference);
     functions_.MatmulDescDestroy(description);
     functions_.MatrixLayoutDestroy(layout);
@@ -129,11 +128,15 @@ int Main() {
   const StatusOr<CublasltFunctions> functions = OpenCublaslt();
   if (!functions.ok()) return Skip(functions.status());
   std::printf("device %s, cuBLASLt %s\n", (*device)->description().c_str(), CublasltVersion(*functions).c_str());
-  for (const uint64_t size : {1024, 4096, 8192}) {
+  constexpr struct {
+    const char* name;
+    uint64_t size;
+  } kSizes[] = {{"small", 1024}, {"medium", 4096}, {"large", 8192}};  // as in gpu_bench.cc
+  for (const auto& [name, size] : kSizes) {
     Bench bench(**device, *functions);
-    bench.Product("f32", cublaslt::kF32, cublaslt::kComputeF32, 4, size);
-    bench.Product("tf32", cublaslt::kF32, cublaslt::kComputeTf32, 4, size);
-    bench.Product("bf16", cublaslt::kBF16, cublaslt::kComputeF32, 2, size);
+    bench.Product("f32", name, cublaslt::kF32, cublaslt::kComputeF32, 4, size);
+    bench.Product("tf32", name, cublaslt::kF32, cublaslt::kComputeTf32, 4, size);
+    bench.Product("bf16", name, cublaslt::kBF16, cublaslt::kComputeF32, 2, size);
   }
   return 0;
 }

@@ -2,87 +2,134 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# What a CUDA device and Tandem on it can do, in one run on one machine: the conformance cases, the same under
-# compute-sanitizer, where that is there, and a table of figures: by CUDA, also with products by TF32 and with CUDA graphs,
-# by Vulkan on the same GPU, by PyTorch's eager calls, where python3 has it with CUDA, and of cuBLASLt called directly.
-# usage: tests/bench/cuda/run.sh [--no-sanitizer]
+# All that is to be shown of Tandem on a CUDA device, in one run on one machine: the conformance cases and the tests of
+# the contract, by CUDA and by Vulkan on the same GPU, the former under compute-sanitizer, where that is there, too; and
+# figures: by CUDA, with products of TF32, with CUDA graphs, by Vulkan, by PyTorch's eager calls, where python3 has it
+# with CUDA, and of cuBLASLt called directly. The table that report.py makes of them, on the standard output and in
+# build/reports-cuda/table.md, says what was asked for, and of what is missing why.
+# usage: tests/bench/cuda/run.sh [--no-sanitizer | --emulated]
+#   --emulated             without a device: the same steps over an emulated driver (tests/cuda/README.md), which show
+#                          that the script, the benchmarks and their results are right; figures mean nothing
 #   TANDEM_JOBS=N          parallel jobs of the build, 2 by default
-# Exit status 77 where there is no device.
+#   PYTHON=FILE            the Python that has PyTorch, python3 by default
+# Exit status 77 where there is no device, 1 if a suite failed or a figure falls short.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 source tools/compiler_cache.sh
 
-sanitizer=true
-[[ ${1:-} == --no-sanitizer ]] && sanitizer=false
-out=build/reports-cuda
-mkdir -p "$out"
+sanitizer=true emulated=false
+case ${1:-} in
+  --no-sanitizer) sanitizer=false ;;
+  --emulated) emulated=true ;;
+  "") ;;
+  *)
+    sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
 
+out=build/reports-cuda
+rm -rf "$out"
+mkdir -p "$out"
+jobs=${TANDEM_JOBS:-2}
+targets=(conformance_runner tandem_gpu_bench tandem_cublaslt_bench compile_by_nvrtc fake_cublaslt fake_cudnn fake_driver)
 cmake --preset release -DTANDEM_BUILD_BENCHMARKS=ON >"$out/configure.log"
-cmake --build --preset release -j "${TANDEM_JOBS:-2}" --target conformance_runner tandem_gpu_bench tandem_cublaslt_bench >"$out/build.log"
+unit_tests=()
+for source in tests/unit/{cuda,device,gpu,shader,vulkan}/*_test.cc; do unit_tests+=("$(basename "$source" .cc)"); done
+mapfile -t known < <(cmake --build --preset release --target help | sed -n 's/^\([a-z_]*_test\): phony$/\1/p')
+for test in "${unit_tests[@]}"; do
+  if printf '%s\n' "${known[@]}" | grep -qx "$test"; then targets+=("$test"); fi
+done
+cmake --build --preset release -j "$jobs" --target "${targets[@]}" >"$out/build.log"
 runner=build/release/tests/conformance/conformance_runner
 bench=build/release/tests/bench/tandem_gpu_bench
+cases=(tests/conformance/cases/*.jsonl)
+# Those of the kernels with shared memory and barriers.
+checked_cases=(tests/conformance/cases/{reduction,linalg,normalization,nn,scan,indexing}.jsonl)
+
+# Columns of the table, each with a file of figures or a file that says why there are none.
+measure() {  # COLUMN COMMAND...
+  local column=$1 status=0
+  shift
+  "$@" >"$out/$column.figures" 2>"$out/$column.log" || status=$?
+  if ((status != 0)); then
+    cat "$out/$column.figures" >>"$out/$column.log"
+    rm "$out/$column.figures"
+  fi
+  return "$status"
+}
+
+# Rows of the table; what a suite says is the end of its log.
+suite() {  # NAME COMMAND...
+  local name=$1 status=0
+  shift
+  echo "run.sh: $name" >&2
+  "$@" >"$out/$name.log" 2>&1 || status=$?
+  case $status in
+    0) echo passed >"$out/$name.suite" ;;
+    77) echo "not run" >"$out/$name.suite" ;;
+    *) echo failed >"$out/$name.suite" ;;
+  esac
+}
+not_run() {  # NAME WHY
+  echo "$2" >"$out/$1.log"
+  echo "not run" >"$out/$1.suite"
+}
+
+if $emulated; then
+  kernels=$PWD/$out/kernels
+  device=(cuda-emulated --kernels "$kernels")
+  small=(--small)
+  echo "run.sh: kernels of the emulation" >&2
+  "$bench" "${device[@]}" --collect >"$out/collect.log"
+  tests/cuda/compile_kernels.py "$kernels" --jobs "$jobs" -- "${CXX:-c++}" >>"$out/collect.log"
+else
+  device=(cuda) small=()
+fi
 
 status=0
-"$bench" cuda >"$out/cuda.txt" || status=$?
+echo "run.sh: figures by CUDA" >&2
+measure cuda "$bench" "${device[@]}" || status=$?
 if ((status != 0)); then
-  cat "$out/cuda.txt"
+  cat "$out/cuda.log"
   exit "$status"
 fi
+TANDEM_CUDA_TF32=1 measure tf32 "$bench" "${device[@]}" || true
+TANDEM_CUDA_GRAPHS=1 measure graphs "$bench" "${device[@]}" || true
+echo "run.sh: figures by others" >&2
+measure vulkan "$bench" vulkan "${small[@]}" || true
+measure cublaslt build/release/tests/bench/tandem_cublaslt_bench || true
+# On the CPU where there is no device, if only to show that it works.
+torch=("${PYTHON:-python3}" tests/bench/cuda/torch_bench.py "${small[@]}")
+$emulated && torch+=(--device cpu)
+measure torch "${torch[@]}" || true
+measure torch_tf32 "${torch[@]}" --tf32 || true
 
-# The names of products say how they round.
-TANDEM_CUDA_TF32=1 "$bench" cuda | sed -n 's/^matmul_f32/matmul_tf32/p' >"$out/tf32.txt"
-cat "$out/tf32.txt" >>"$out/cuda.txt"
-TANDEM_CUDA_GRAPHS=1 "$bench" cuda | sed -n 's/^small_op/small_op_graphs/p' >>"$out/cuda.txt"
-build/release/tests/bench/tandem_cublaslt_bench >"$out/cublaslt.txt" 2>"$out/cublaslt.log" || {
-  : >"$out/cublaslt.txt"
-  echo "cuBLASLt is not measured: $(cat "$out/cublaslt.log")"
-}
-
-failed=0
-echo "## Conformance"
-"$runner" --device cuda tests/conformance/cases/*.jsonl >"$out/conformance.log" || failed=1
-tail -n 1 "$out/conformance.log"
-
-check=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
-if $sanitizer && [[ -x $check ]]; then
-  for tool in memcheck racecheck; do
-    echo "## compute-sanitizer $tool"
-    TANDEM_CUDA_CACHE=off "$check" --tool "$tool" --error-exitcode 9 "$runner" --device cuda \
-      tests/conformance/cases/{reduction,linalg,normalization,nn,scan,indexing}.jsonl >"$out/$tool.log" 2>&1 || failed=1
-    tail -n 2 "$out/$tool.log"
-  done
+if $emulated; then
+  not_run conformance_cuda "by ctest -L cuda, in emulation"
 else
-  echo "## compute-sanitizer: not run"
+  suite conformance_cuda "$runner" --device cuda "${cases[@]}"
 fi
+suite contract_cuda ctest --preset release -j "$jobs" -R '^('"$(IFS='|' && echo "${unit_tests[*]}")"')$' -E '^vulkan_'
+check=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+for tool in memcheck racecheck; do
+  if $emulated; then
+    not_run "$tool" "it needs a device"
+  elif ! $sanitizer; then
+    not_run "$tool" "by choice"
+  elif [[ ! -x $check ]]; then
+    not_run "$tool" "there is no compute-sanitizer"
+  else
+    TANDEM_CUDA_CACHE=off suite "$tool" "$check" --tool "$tool" --error-exitcode 9 "$runner" --device cuda \
+      "${checked_cases[@]}"
+  fi
+done
+if $emulated; then
+  suite conformance_vulkan "$runner" --device vulkan tests/conformance/cases/nn.jsonl
+else
+  suite conformance_vulkan "$runner" --device vulkan "${cases[@]}"
+fi
+suite contract_vulkan ctest --preset release -j "$jobs" -R '^vulkan_'
 
-status=0
-"$bench" vulkan >"$out/vulkan.txt" 2>"$out/vulkan.log" || {
-  : >"$out/vulkan.txt"
-  echo "Vulkan is not measured: $(cat "$out/vulkan.log")"
-}
-python3 tests/bench/cuda/torch_bench.py >"$out/torch.txt" 2>"$out/torch.log" || {
-  : >"$out/torch.txt"
-  echo "PyTorch is not measured: $(tail -n 1 "$out/torch.log")"
-}
-
-echo "## Figures"
-head -n 1 "$out/cuda.txt"
-awk '
-  FILENAME ~ /vulkan/ { vulkan[$1] = $2; next }
-  FILENAME ~ /torch/ { torch[$1] = $2; next }
-  FILENAME ~ /cublaslt/ { direct[$1] = $2; next }
-  FNR == 1 { printf "%-24s %10s %10s %10s %10s  %s\n", "", "cuda", "vulkan", "torch", "cuBLASLt", "unit"; next }
-  {
-    printf "%-24s %10s %10s %10s %10s  %s\n", $1, $2, ($1 in vulkan ? vulkan[$1] : "-"),
-           ($1 in torch ? torch[$1] : "-"), ($1 in direct ? direct[$1] : "-"), $3
-    value[$1] = $2
-  }
-  END {
-    if (value["copy_1GiB"] > 0) printf "add of 1 GiB: %.2f of the bandwidth of a copy\n", value["add_1GiB"] / value["copy_1GiB"]
-    for (type in direct) {
-      if (type ~ /_8192$/ && direct[type] > 0) printf "%s: %.2f of cuBLASLt\n", type, value[type] / direct[type]
-    }
-  }
-' "$out/vulkan.txt" "$out/torch.txt" "$out/cublaslt.txt" "$out/cuda.txt"
-exit "$failed"
+python3 tests/bench/cuda/report.py "$out" "${small[@]}"

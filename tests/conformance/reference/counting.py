@@ -42,6 +42,13 @@ def bincount_cases(suite):
     call("no_bins", vector("i32", [0, 3]), 0, vector("f32", []))
     call("empty_matrix_weights", vector("i32", [0, 2]), 3, Tensor("f32", (0, 2), []))
     call("large", integers("i32", (3000,), 500, 6), 490, vector("i32", []), tags=["large"])
+    for dtype in WEIGHTS:
+        call(f"large_{dtype}_counts", integers("i32", (1500,), 60, 21), 50, vector(dtype, []), tags=["large"])
+        weights = Tensor(dtype, (1500,), integers("i32", (1500,), 1 << 13, 22).values)
+        call(f"large_{dtype}_weights", integers("i32", (1500,), 60, 23), 50, weights, tags=["large"])
+    call("many_bins", integers("i32", (900,), 5000, 24), 4900, vector("i32", []), tags=["large"])
+    # Of 64 bits, which sums carry into.
+    call("carries", vector("i32", [1, 0, 1, 1, 0]), 2, vector("i64", [2**32 - 1, -1, 1, 2**40 - 1, -2**33]))
 
     arr, size, none = vector("i32", [1, 2, 0]), scalar("i32", 3), vector("f32", [])
 

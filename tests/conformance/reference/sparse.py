@@ -32,12 +32,21 @@ def to_dense_cases(suite):
             call(f"{dtype}_{index}", matrix(index, [[0, 1], [1, 0], [2, 3]]), (3, 4), varied(dtype, (3,), 1),
                  varied(dtype, (), 2))
         call(f"{dtype}_one_value", vector("i64", [0, 3]), (5,), varied(dtype, (), 3), varied(dtype, (), 4))
+        call(f"{dtype}_unordered", matrix("i32", [[1, 2], [0, 1], [1, 2], [0, 0]]), (2, 3), varied(dtype, (4,), 6),
+             varied(dtype, (), 7), False)
     call("scalar_index", scalar("i32", 2), (4,), scalar("f32", 1.5), scalar("f32", 0.0))
     call("scalar_index_vector", scalar("i32", 2), (4,), vector("f32", [1.5]), scalar("f32", 0.0))
     call("nothing", Tensor("i64", (0, 2), []), (2, 3), vector("f32", []), scalar("f32", 7.0))
     call("empty", Tensor("i64", (0, 2), []), (2, 0), vector("f32", []), scalar("f32", 7.0))
     call("rank4", matrix("i64", [[0, 1, 0, 1], [1, 0, 1, 0]]), (2, 2, 2, 2), vector("i32", [5, 6]), scalar("i32", -1))
     call("unordered", matrix("i64", [[1, 1], [0, 0], [1, 1]]), (2, 2), vector("f32", [1.0, 2.0, 3.0]), scalar("f32", 0.0), False)
+    call("unordered_scalar_index", scalar("i64", 2), (4,), scalar("f32", 1.5), scalar("f32", 0.5), False)
+    call("unordered_one_value", vector("i64", [3, 0, 3]), (5,), scalar("f32", 1.5), scalar("f32", 0.5), False)
+    call("unordered_nothing", Tensor("i64", (0, 2), []), (2, 3), vector("f32", []), scalar("f32", 7.0), False)
+    call("unordered_empty", Tensor("i64", (0, 2), []), (2, 0), vector("f32", []), scalar("f32", 7.0), False)
+    call("unordered_no_dimensions", Tensor("i64", (2, 0), []), (), vector("f32", [1.0, 2.0]), scalar("f32", 7.0), False)
+    call("unordered_large", matrix("i32", [[i * 11 % 90, i * 7 % 50] for i in range(130)]), (90, 50),
+         varied("f32", (130,), 5), scalar("f32", 0.0), False, tags=["large"])
     call("large", matrix("i32", [[i, i * 7 % 50] for i in range(90)]), (90, 50), varied("f32", (90,), 5), scalar("f32", 0.0),
          tags=["large"])
     indices, shape = matrix("i64", [[0, 1], [1, 0]]), vector("i64", [2, 2])

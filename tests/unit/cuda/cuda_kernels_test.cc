@@ -27,40 +27,33 @@ struct Exception {
   std::string_view reason;
 };
 
+// What stays on the host. The results of some ops have sizes that only the data tells, with no bound that a program
+// could allocate memory by before the device has seen it: a kernel would have to wait for the device twice, while the
+// host reads what is small, the indices and splits, and is done with it (Where, Unique and their like have a bound, and
+// are kernels).
 constexpr Exception kExceptions[] = {
     {"test.", "tests of the runtime, on the host"},
     {"tandem.ToDense", "representations of the host"},
     {"tandem.ToScalar", "representations of the host"},
     {"tandem.ToSparseCoo", "representations of the host"},
     {"tf.Assert", "its effect is on the host"},
-    {"tf.Bincount",
-     "counts come together at few places; integers that are wrong are errors, which a kernel cannot give"},
-    {"tf.BroadcastArgs", "of shapes, which the host reads"},
-    {"tf.DenseBincount",
-     "counts come together at few places; integers that are wrong are errors, which a kernel cannot give"},
-    {"tf.FFT", "a transform of any length takes many launches; the CPU computes it"},
-    {"tf.IFFT", "a transform of any length takes many launches; the CPU computes it"},
-    {"tf.IRFFT", "a transform of any length takes many launches; the CPU computes it"},
-    {"tf.ImageProjectiveTransformV3", "between loading and training, where images are on the host"},
-    {"tf.NonMaxSuppressionV3", "the shape of the result depends on the data"},
-    {"tf.NonMaxSuppressionV4", "the shape of the result depends on the data"},
-    {"tf.NonMaxSuppressionV5", "the shape of the result depends on the data"},
+    {"tf.BroadcastArgs", "of shapes, which the host reads next"},
+    {"tf.NonMaxSuppressionV3", "whether a box is kept depends on those before it, one after the other"},
+    {"tf.NonMaxSuppressionV4", "whether a box is kept depends on those before it, one after the other"},
+    {"tf.NonMaxSuppressionV5", "whether a box is kept depends on those before it, one after the other"},
     {"tf.PrintV2", "its effect is on the host"},
-    {"tf.RFFT", "a transform of any length takes many launches; the CPU computes it"},
-    {"tf.RaggedGather", "the shape of the result depends on the data"},
-    {"tf.RaggedRange", "the shape of the result depends on the data"},
-    {"tf.RaggedTensorToTensor", "the shape of the result depends on the data"},
-    {"tf.SparseFillEmptyRows", "the shape of the result depends on the data"},
-    {"tf.SparseReshape", "of shapes, which the host reads"},
-    {"tf.SparseSegmentMean", "the shape of the result depends on the data"},
-    {"tf.SparseSegmentSum", "the shape of the result depends on the data"},
-    {"tf.SparseToDense", "indices that are wrong are errors, which a kernel cannot give"},
+    {"tf.RaggedGather", "the size of the result has no bound but the data"},
+    {"tf.RaggedRange", "the size of the result has no bound but the data"},
+    {"tf.RaggedTensorToTensor", "the size of the result has no bound but the data"},
+    {"tf.SparseFillEmptyRows", "the size of the result has no bound but the data"},
+    {"tf.SparseReshape", "of shapes, which the host reads next; indices that are wrong are errors"},
+    {"tf.SparseSegmentMean", "the size of the result has no bound but the data"},
+    {"tf.SparseSegmentSum", "the size of the result has no bound but the data"},
     {"tf.StaticRegexReplace", "strings, which are on the host"},
     {"tf.StringNGrams", "strings, which are on the host"},
     {"tf.StringSplit", "strings, which are on the host"},
     {"tf.StringSplitV2", "strings, which are on the host"},
     {"tf.StringToHashBucketFast", "strings, which are on the host"},
-    {"tf._FusedDepthwiseConv2dNative", "only programs call it, and on GPUs they run the ops one by one"},
 };
 
 std::string_view FindReason(std::string_view op) {

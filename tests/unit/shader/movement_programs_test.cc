@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/counting/bincount.h"
+#include "kernels/image/projective.h"
 #include "kernels/image/resize.h"
 #include "kernels/indexing/compact.h"
 #include "kernels/indexing/gather.h"
@@ -232,7 +234,7 @@ TEST(MovementProgramsTest, VariantsAreDistinctShaders) {
   size_t count = 0;
   for (const auto& variants :
        {StridedCopyVariants(), ConcatVariants(), PadVariants(), GatherVariants(), ScatterVariants(), PoolVariants(),
-        ResizeVariants(), TopKVariants(), CompactVariants()}) {
+        ResizeVariants(), TopKVariants(), CompactVariants(), BincountVariants(), ProjectiveVariants()}) {
     for (const ShaderVariant& variant : variants) {
       const ShaderText text = variant.Compose();
       EXPECT_EQ(text.name, variant.source->name);
@@ -277,6 +279,7 @@ TEST(MovementProgramsTest, LaunchesHaveTheParametersOfTheirShaders) {
       AvgPoolGradProgram(*plan, DType::kF32, {}),
       ResizeBilinearProgram(images, {1, 8, 9, 3}, {}, {}),
       ResizeNearestProgram(images, {1, 8, 9, 3}, {}, {}),
+      ProjectiveProgram(images, {1, 8}, {1, 8, 9, 3}, {}, {}),
       ResizeBilinearGradProgram({1, 8, 9, 3}, {DType::kF32, {1, 4, 4, 3}}, {}, {}),
       ResizeNearestGradProgram({1, 8, 9, 3}, {DType::kI32, {1, 4, 4, 3}}, {}, {}),
       TopKTakeProgram({DType::kF32, {2, 9}}, 3, DType::kI32, {}),

@@ -142,6 +142,22 @@ TEST(DepthwiseProgramTest, OneInvocationForSeveralPixelsOfFourChannels) {
   EXPECT_EQ(launch.variant, DepthwiseProgram(large, {}).variant);
 }
 
+TEST(DepthwiseProgramTest, AnEpilogueIsPartOfTheKernel) {
+  for (const int64_t channels : {8, 7}) {
+    Convolution convolution = MakeConvolution({1, 10, 10, channels}, {3, 3, channels, 1}, {1, 10, 10, channels});
+    const Launch plain = DepthwiseProgram(convolution, {});
+    convolution.epilogue.columns = ColumnEpilogue::kBias;
+    convolution.epilogue.activation = FusedEpilogue::kRelu;
+    const Launch launch = DepthwiseProgram(convolution, {});
+    EXPECT_NE(launch.variant, plain.variant);
+    EXPECT_EQ(launch.workgroups, plain.workgroups);
+    const ShaderText text = launch.variant.Compose();
+    EXPECT_EQ(text.buffers.size(), 4u);  // the bias behind input and filter
+    EXPECT_EQ(launch.parameters.words().size(), text.num_parameters);
+    EXPECT_EQ(plain.parameters.words().size(), plain.variant.Compose().num_parameters);
+  }
+}
+
 TEST(FilterGradientProgramTest, LongSumsAreInSlices) {
   const Convolution small = MakeConvolution({1, 1, 4, 4}, {1, 3, 4, 4}, {1, 1, 4, 4});
   EXPECT_EQ(FilterGradientProgram(small, {}).slices, 1);

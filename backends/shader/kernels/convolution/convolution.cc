@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D.
+// Conv2D, DepthwiseConv2dNative and their gradients; _FusedConv2D, _FusedDepthwiseConv2dNative.
 
 #include <algorithm>
 #include <array>
@@ -90,7 +90,8 @@ Status InputGradientKernel(KernelFrame& frame) {
   return call.Finish();
 }
 
-Status FusedConv2DKernel(KernelFrame& frame) {
+template <ConvolutionLaunch program>
+Status FusedKernel(KernelFrame& frame) {
   TANDEM_ASSIGN_OR_RETURN(Convolution convolution, MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(),
                                                                    frame.result_metadata(0).shape));
   convolution.epilogue = FusedEpilogue::FromAttrs(frame.attrs());
@@ -104,12 +105,12 @@ Status FusedConv2DKernel(KernelFrame& frame) {
   const bool is_known =
       epilogue.columns == ColumnEpilogue::kBias && !epilogue.adds_tensor && epilogue.activation <= FusedEpilogue::kRelu;
   if (is_known) {
-    auto op = LibraryOpOf(frame, convolution, LibraryWindowOp::Kind::kConvolution);
+    auto op = LibraryOpOf(frame, convolution, LibraryWindowOp::Kind::kConvolution, program == &DepthwiseProgram);
     op.has_bias = true;
     op.has_relu = epilogue.activation == FusedEpilogue::kRelu;
     if (RunByLibrary(call, op, all)) return call.Finish();
   }
-  call.Run(ConvolutionProgram(convolution, call.limits()), all);
+  call.Run(program(convolution, call.limits()), all);
   return call.Finish();
 }
 
@@ -158,7 +159,8 @@ Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
                                                                           kFloatDTypesOfGpu),
       KernelEntryOf<&Conv2DBackpropFilterKernel>("tf.Conv2DBackpropFilter", kFloatDTypesOfGpu),
       KernelEntryOf<&DepthwiseBackpropFilterKernel>("tf.DepthwiseConv2dNativeBackpropFilter", kFloatDTypesOfGpu),
-      KernelEntryOf<&FusedConv2DKernel>("tf._FusedConv2D", kFloatDTypesOfGpu),
+      KernelEntryOf<&FusedKernel<&ConvolutionProgram>>("tf._FusedConv2D", kFloatDTypesOfGpu),
+      KernelEntryOf<&FusedKernel<&DepthwiseProgram>>("tf._FusedDepthwiseConv2dNative", kFloatDTypesOfGpu),
   };
   return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }

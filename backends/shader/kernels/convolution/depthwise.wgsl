@@ -104,7 +104,12 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
 #for l LINES
 #for p PIXELS
   if (c_y + ${l} < parameters.c_height && c_x + ${p} < parameters.c_width) {
-    c[(c_at + u32(c_y + ${l}) * parameters.c_row + u32(c_x + ${p}) * parameters.c_col) / ${STEP}u] = S(c${l}_${p});
+#if FUSED
+    let c_value${l}_${p}: V = finished(c${l}_${p}, channel);
+#else
+    let c_value${l}_${p}: V = c${l}_${p};
+#end
+    c[(c_at + u32(c_y + ${l}) * parameters.c_row + u32(c_x + ${p}) * parameters.c_col) / ${STEP}u] = S(c_value${l}_${p});
   }
 #end
 #end

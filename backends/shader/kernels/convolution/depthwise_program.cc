@@ -23,6 +23,7 @@ enum Value {
   kWindowX,
   kStrideY,
   kStrideX,
+  kEpilogue,
 };
 
 constexpr uint32_t kWorkgroup = 32;
@@ -38,15 +39,24 @@ ShaderText ComposeDepthwise(const ShaderSource& source, std::span<const int32_t>
   DeclareQuadTypes(builder, static_cast<DType>(values[kDType]));
   const bool quads = values[kQuads] != 0;
   builder.Alias("S", quads ? "T4" : "T").Alias("V", quads ? "A4" : "A");
-  builder.Buffer("a", BufferAccess::kRead, "S").Buffer("b", BufferAccess::kRead, "S");
-  builder.Buffer("c", BufferAccess::kReadWrite, "S");
   for (const char* name : kUnsigned) builder.Parameter(name);
   for (const char* name : kSigned) builder.Parameter(name, "i32");
+  builder.Buffer("a", BufferAccess::kRead, "S").Buffer("b", BufferAccess::kRead, "S");
+  const FusedEpilogue epilogue = FusedEpilogue::Unpack(values[kEpilogue]);
+  const bool is_fused = epilogue.columns != ColumnEpilogue::kNone;
+  epilogue.Declare(builder, "S");
+  builder.Buffer("c", BufferAccess::kReadWrite, "S");
+  if (is_fused) {
+    epilogue.AddFinish(builder, static_cast<DType>(values[kDType]) == DType::kF64);
+    builder.Text(quads ? "fn finished(sums: V, channel: u32) -> V {\nreturn finish(sums, channel);\n}"
+                       : "fn finished(sum: V, channel: u32) -> V {\nreturn finish(A4(sum), channel).x;\n}");
+  }
   builder.Workgroup(kWorkgroup).Constant("workgroup_size", kWorkgroup);
   return builder.Finish(Unroll(source.text, {{"STEP", quads ? 4 : 1},
                                              {"LINES", values[kLines]},
                                              {"PIXELS", values[kPixels]},
                                              {"GRADIENT", values[kGradient]},
+                                             {"FUSED", is_fused},
                                              {"CHANNELS_LAST", values[kChannelsLast]},
                                              {"KNOWN", values[kWindowY]},
                                              {"WINDOW_Y", values[kWindowY]},
@@ -80,7 +90,7 @@ Launch ImageProgram(const Convolution& convolution, const ImageLayout& a, const 
   launch.variant =
       ShaderVariant(kDepthwise, {static_cast<int32_t>(convolution.dtype), quads, static_cast<int32_t>(lines),
                                  static_cast<int32_t>(pixels), gradient, channels_last, known(y.window),
-                                 known(x.window), known(y.stride), known(x.stride)});
+                                 known(x.window), known(y.stride), known(x.stride), convolution.epilogue.Pack()});
   const int64_t channel_parts = quads ? c.channels / 4 : c.channels;
   const int64_t parts_x = CountTiles(c.cols, pixels);
   const int64_t parts_y = CountTiles(c.rows, lines);
@@ -94,6 +104,7 @@ Launch ImageProgram(const Convolution& convolution, const ImageLayout& a, const 
         x.dilation}) {
     launch.parameters.Add(static_cast<uint32_t>(value));
   }
+  convolution.epilogue.AddParameters(c.channels, launch.parameters);
   launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(items), kWorkgroup, limits);
   return launch;
 }

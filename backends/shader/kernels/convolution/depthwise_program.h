@@ -11,7 +11,7 @@
 
 namespace tandem::shader {
 
-// Buffers: input, filter, output. Empty if the output is.
+// Buffers: input, filter, what the epilogue reads, output. Empty if the output is.
 Launch DepthwiseProgram(const Convolution& convolution, const GpuLimits& limits);
 // The gradient with regard to the input; buffers: the output's gradient, filter, the input's gradient.
 Launch DepthwiseInputGradientProgram(const Convolution& convolution, const GpuLimits& limits);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// LowerBound, UpperBound. Integers that Bincount cannot count are errors, and so it is the host's.
+// LowerBound, UpperBound; Bincount and DenseBincount are registered here.
 
 #include "kernel_texts.h"
+#include "kernels/counting/bincount.h"
 #include "kernels/element_types.h"
 #include "kernels/indexing/sort.h"
 #include "kernels/kernels.h"
@@ -54,6 +55,7 @@ Status RegisterCountingKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&BoundKernel<false>>("tf.LowerBound", kRealDTypesOfGpu),
       KernelEntryOf<&BoundKernel<true>>("tf.UpperBound", kRealDTypesOfGpu),
   };
+  TANDEM_RETURN_IF_ERROR(RegisterBincountKernels(handler));
   return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// ResizeBilinear, ResizeNearestNeighbor and their gradients, CropAndResize.
+// ResizeBilinear, ResizeNearestNeighbor and their gradients, CropAndResize, ImageProjectiveTransformV3.
 
 #include "kernels/element_types.h"
+#include "kernels/image/projective.h"
 #include "kernels/image/resize.h"
 #include "kernels/kernels.h"
 #include "kernels/shape/movement.h"
@@ -42,6 +43,14 @@ Status CropAndResizeKernel(KernelFrame& frame) {
   return call.Finish();
 }
 
+Status ProjectiveKernel(KernelFrame& frame) {
+  ShaderCall call(frame);
+  call.Run(ProjectiveProgram(frame.arg(0).metadata(), frame.arg(1).shape(), frame.result_metadata(0).shape,
+                             frame.attrs(), call.limits()),
+           {call.Argument(0), call.Argument(1), call.Argument(3), call.Result(0)});
+  return call.Finish();
+}
+
 }  // namespace
 
 // Bilinear resizing of i64 and f64 is left to the fallback where shaders cannot compute with them.
@@ -57,6 +66,7 @@ Status RegisterImageKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&ResizeGradKernel<&ResizeNearestGradProgram>>("tf.ResizeNearestNeighborGrad",
                                                                   kFloatDTypesOfGpu | kNearestGradInts),
       KernelEntryOf<&CropAndResizeKernel>("tf.CropAndResize", kWideBilinearDTypes),
+      KernelEntryOf<&ProjectiveKernel>("tf.ImageProjectiveTransformV3", kProjectiveDTypes),
       KernelEntryOf<&ResizeKernel<&ResizeBilinearProgram>>("tf.ResizeBilinear", kWideBilinearDTypes),
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));

@@ -4,13 +4,12 @@
 // GatherV2, GatherNd, ScatterNd, TensorScatterUpdate, TensorScatterAdd, UnsortedSegmentSum; TopKV2, Where and Unique
 // are registered here.
 
-#include <algorithm>
-#include <initializer_list>
-
+#include "kernels/creation/fill_words.h"
 #include "kernels/element_types.h"
 #include "kernels/indexing/compact.h"
 #include "kernels/indexing/gather.h"
 #include "kernels/indexing/scatter.h"
+#include "kernels/indexing/scatter_calls.h"
 #include "kernels/indexing/top_k.h"
 #include "kernels/kernels.h"
 #include "kernels/shape/movement.h"
@@ -40,28 +39,6 @@ Status GatherNdKernel(KernelFrame& frame) {
   return call.Finish();
 }
 
-// Words with value 0.
-GpuBuffer* MakeZeros(ShaderCall& call, int64_t words) {
-  GpuBuffer* buffer = call.Temporary(static_cast<uint64_t>(words) * kWordBytes);
-  call.Run(ZeroProgram(words, call.limits()), {buffer});
-  return buffer;
-}
-
-// Adds updates to `sums` in blocks.
-void AddInBlocks(ShaderCall& call, const SliceNumbers& numbers, DType dtype, GpuBuffer* indices, GpuBuffer* updates,
-                 GpuBuffer* sums) {
-  const int64_t size = std::min(UpdateBlockSize(numbers, dtype), numbers.count);
-  GpuBuffer* heads = MakeZeros(call, numbers.num_slices);
-  GpuBuffer* previous = call.Temporary(static_cast<uint64_t>(size) * kWordBytes);
-  GpuBuffer* next = call.Temporary(static_cast<uint64_t>(size) * kWordBytes);
-  for (int64_t first = 0; call.ok() && first < numbers.count; first += size) {
-    const UpdateBlock block = {first, std::min(size, numbers.count - first)};
-    call.Run(ScatterLinkProgram(numbers, block, call.limits()), {indices, heads, previous});
-    call.Run(ScatterOrderProgram(numbers, block, call.limits()), {indices, heads, previous, next});
-    call.Run(ScatterAddProgram(numbers, dtype, block, call.limits()), {indices, updates, next, heads, sums});
-  }
-}
-
 // The only result is a tensor of zeros with updates added.
 Status AddToZeros(KernelFrame& frame, const SliceNumbers& numbers, size_t indices_arg, size_t updates_arg) {
   const TensorMetadata& result = frame.result_metadata(0);
@@ -69,14 +46,7 @@ Status AddToZeros(KernelFrame& frame, const SliceNumbers& numbers, size_t indice
   if (result.num_elements() == 0) return call.Finish();
   GpuBuffer* indices = call.Argument(indices_arg);
   GpuBuffer* updates = call.Argument(updates_arg);
-  GpuBuffer* y = call.Result(0);
-  if (IsDirectScatter(numbers)) {
-    call.Run(ScatterDirectProgram(numbers, result.dtype, ScatterStart::kZero, call.limits()), {indices, updates, y});
-  } else {
-    call.Run(ZeroProgram(static_cast<int64_t>((GpuByteSize(result) + kWordBytes - 1) / kWordBytes), call.limits()),
-             {y});
-    AddInBlocks(call, numbers, result.dtype, indices, updates, y);
-  }
+  ScatterToZeros(call, numbers, result, indices, updates, call.Result(0));
   return call.Finish();
 }
 
@@ -89,9 +59,7 @@ Status SegmentSumKernel(KernelFrame& frame) {
 }
 
 // The bytes of a result that a copy of whole words has.
-uint64_t CopiedBytes(const TensorMetadata& metadata) {
-  return (GpuByteSize(metadata) + kWordBytes - 1) / kWordBytes * kWordBytes;
-}
+uint64_t CopiedBytes(const TensorMetadata& metadata) { return WordsOf(metadata) * kWordBytes; }
 
 Status TensorScatterAddKernel(KernelFrame& frame) {
   const TensorMetadata& result = frame.result_metadata(0);
@@ -131,8 +99,7 @@ Status TensorScatterUpdateKernel(KernelFrame& frame) {
   GpuBuffer* x = call.Argument(0);
   GpuBuffer* indices = call.Argument(1);
   GpuBuffer* updates = call.Argument(2);
-  GpuBuffer* winners = MakeZeros(call, numbers.num_slices);
-  call.Run(ScatterClaimProgram(numbers, call.limits()), {indices, winners});
+  GpuBuffer* winners = FindLastUpdates(call, numbers, indices);
   if (IsPutInPlace(numbers, result.dtype)) {
     GpuBuffer* y = call.ForwardOrAllocate(0, {0});
     if (x != y) call.Copy(x, 0, y, 0, CopiedBytes(result));

@@ -68,7 +68,7 @@ void FusedEpilogue::Declare(ShaderBuilder& builder, std::string_view result) con
     builder.Parameter("columns").Parameter("alpha", "f32").Parameter("epsilon", "f32");
 }
 
-void FusedEpilogue::AddText(ShaderBuilder& builder, bool has_quads, bool is_f64) const {
+void FusedEpilogue::AddFinish(ShaderBuilder& builder, bool is_f64) const {
   if (activation != 0) {
     const std::string_view expression = kActivations[activation - 1].expression;
     builder.Text(FunctionsCalledBy(expression, is_f64 ? FunctionTypes::kAll : FunctionTypes::kF32));
@@ -79,6 +79,10 @@ void FusedEpilogue::AddText(ShaderBuilder& builder, bool has_quads, bool is_f64)
                                              {"BATCH_NORM", columns == ColumnEpilogue::kBatchNorm},
                                              {"ADDED", adds_tensor},
                                              {"ACTIVATION", activation != 0}}));
+}
+
+void FusedEpilogue::AddText(ShaderBuilder& builder, bool has_quads, bool is_f64) const {
+  AddFinish(builder, is_f64);
   builder.Text(Unroll(kProductStoreText, {{"ADDED", adds_tensor}, {"C_QUADS", has_quads}}));
 }
 

@@ -42,6 +42,8 @@ struct FusedEpilogue {
   // `fn store(at: u32, col: u32, column: u32, sums: A4)`, see product_store.wgsl. The shader has the types T, A and A4
   // of elements, numbers and four numbers, which are f32 or, if `is_f64`, f64 unless there is no epilogue.
   void AddText(ShaderBuilder& builder, bool has_quads, bool is_f64) const;
+  // Of these only `fn finish(sums: A4, column: u32) -> A4`, and no tensor to add.
+  void AddFinish(ShaderBuilder& builder, bool is_f64) const;
   void AddParameters(int64_t num_columns, LaunchParameters& parameters) const;
 };
 
