@@ -135,6 +135,7 @@ tandem_status* tandem_webgpu_create(tandem_js* js, const char* adapter, const ta
   auto device = std::make_unique<WebGpu>(*js);
   tandem::shader::ShaderOpHandlerOptions handler;
   handler.name = "webgpu";
+  handler.asks_ahead = true;
   if (options->memory_limit > 0) handler.memory.memory_limit = static_cast<uint64_t>(options->memory_limit);
   handler.memory.cache_limit = static_cast<uint64_t>(std::max(options->cache_limit, 0.0));
   if (options->has_fallback != 0) handler.fallback = js->running().cpu;

@@ -34,10 +34,10 @@ OperandMetadata MetadataOfArguments(const KernelFrame& frame) {
 }
 
 // The argument whose memory the result may take over; -1: none.
-int FindForwarded(const KernelFrame& frame) {
+int FindForwarded(const ShaderCall& call, const KernelFrame& frame) {
   for (size_t i = 0; i < frame.num_args(); ++i) {
     // The shader reads what it writes, as elements of the same type.
-    if (frame.arg(i).dtype() == frame.result_metadata(0).dtype && frame.MayTakeOver(i, 0)) return static_cast<int>(i);
+    if (frame.arg(i).dtype() == frame.result_metadata(0).dtype && call.MayTakeOver(i, 0)) return static_cast<int>(i);
   }
   return -1;
 }
@@ -68,7 +68,7 @@ Status ComputeBy(ShaderCall call, KernelFrame& frame, const ShaderSource& source
   ElementwiseCall elementwise;
   elementwise.operands = {metadata.data(), count};
   elementwise.result = &frame.result_metadata(0);
-  elementwise.in_place = FindForwarded(frame);
+  elementwise.in_place = FindForwarded(call, frame);
   elementwise.alpha = alpha;
   std::array<GpuBuffer*, kMaxElementwiseOperands> arguments;
   std::array<GpuBuffer*, kMaxElementwiseOperands + 1> buffers;
