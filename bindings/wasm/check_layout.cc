@@ -58,11 +58,12 @@ static_assert(offsetof(tandem_webgpu_options, has_f16) == 56);
 static_assert(offsetof(tandem_webgpu_options, has_subgroups) == 64);
 static_assert(offsetof(tandem_webgpu_options, min_subgroup_size) == 72);
 static_assert(offsetof(tandem_webgpu_options, max_subgroup_size) == 80);
-static_assert(offsetof(tandem_webgpu_options, is_software) == 88);
-static_assert(offsetof(tandem_webgpu_options, memory_limit) == 96);
-static_assert(offsetof(tandem_webgpu_options, cache_limit) == 104);
-static_assert(offsetof(tandem_webgpu_options, has_fallback) == 112);
-static_assert(sizeof(tandem_webgpu_options) == 120);
+static_assert(offsetof(tandem_webgpu_options, has_timestamps) == 88);
+static_assert(offsetof(tandem_webgpu_options, is_software) == 96);
+static_assert(offsetof(tandem_webgpu_options, memory_limit) == 104);
+static_assert(offsetof(tandem_webgpu_options, cache_limit) == 112);
+static_assert(offsetof(tandem_webgpu_options, has_fallback) == 120);
+static_assert(sizeof(tandem_webgpu_options) == 128);
 
 static_assert(offsetof(tandem_webgpu_info, bytes_in_use) == 0);
 static_assert(offsetof(tandem_webgpu_info, peak_bytes_in_use) == 8);

@@ -37,7 +37,7 @@ class WebGpu final : public JsDevice, public webgpu::Executor {
     if (*queue_ != nullptr) (*queue_)->Flush();
   }
 
-  Status Start(std::string_view adapter, const shader::GpuLimits& limits,
+  Status Start(std::string_view adapter, const shader::GpuLimits& limits, bool has_timestamps,
                const shader::ShaderOpHandlerOptions& options);
   webgpu::WebGpuQueue& queue() const { return **queue_; }
   shader::ShaderOpHandler& handler() const { return *handler_; }
@@ -52,9 +52,10 @@ class WebGpu final : public JsDevice, public webgpu::Executor {
   const std::shared_ptr<webgpu::WebGpuQueue*> queue_ = std::make_shared<webgpu::WebGpuQueue*>(nullptr);
 };
 
-Status WebGpu::Start(std::string_view adapter, const shader::GpuLimits& limits,
+Status WebGpu::Start(std::string_view adapter, const shader::GpuLimits& limits, bool has_timestamps,
                      const shader::ShaderOpHandlerOptions& options) {
   auto queue = std::make_unique<webgpu::WebGpuQueue>(*this, adapter, limits);
+  if (has_timestamps) queue->ShowTimes(js_.host());
   *queue_ = queue.get();
   auto handler = shader::CreateShaderOpHandler(js_.running().core, std::move(queue), options);
   if (!handler.ok()) {
@@ -134,10 +135,12 @@ tandem_status* tandem_webgpu_create(tandem_js* js, const char* adapter, const ta
   auto device = std::make_unique<WebGpu>(*js);
   tandem::shader::ShaderOpHandlerOptions handler;
   handler.name = "webgpu";
+  handler.asks_ahead = true;
   if (options->memory_limit > 0) handler.memory.memory_limit = static_cast<uint64_t>(options->memory_limit);
   handler.memory.cache_limit = static_cast<uint64_t>(std::max(options->cache_limit, 0.0));
   if (options->has_fallback != 0) handler.fallback = js->running().cpu;
-  TANDEM_C_RETURN_IF_ERROR(device->Start(View(adapter), ToLimits(*options), handler));
+  const bool has_timestamps = options->has_timestamps != 0;
+  TANDEM_C_RETURN_IF_ERROR(device->Start(View(adapter), ToLimits(*options), has_timestamps, handler));
   js->device = std::move(device);
   return nullptr;
 }

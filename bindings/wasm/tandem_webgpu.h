@@ -36,10 +36,11 @@ typedef struct tandem_webgpu_options {
   double has_subgroups;
   double min_subgroup_size;
   double max_subgroup_size;
-  double is_software;   // whether shaders run on the host's processor
-  double memory_limit;  // bytes of the device's memory for tensors; 0: none
-  double cache_limit;   // bytes of freed memory that are kept for reuse
-  double has_fallback;  // whether ops without a shader run on the CPU
+  double has_timestamps;  // for traces, by kTimedDispatch
+  double is_software;     // whether shaders run on the host's processor
+  double memory_limit;    // bytes of the device's memory for tensors; 0: none
+  double cache_limit;     // bytes of freed memory that are kept for reuse
+  double has_fallback;    // whether ops without a shader run on the CPU
 } tandem_webgpu_options;
 
 // Gives the runtime a device "webgpu", once. `adapter` is for messages.

@@ -41,10 +41,14 @@ RcRef<GpuBuffer> GpuBuffer::Part(uint64_t offset, uint64_t size) {
   return RcRef<GpuBuffer>::Take(new (std::nothrow) GpuBuffer(memory_, RcRef<GpuBuffer>::Share(&whole), range, nullptr));
 }
 
+RcRef<GpuBuffer> GpuBuffer::MakeStandIn(uint64_t bytes) {
+  return RcRef<GpuBuffer>::Take(new (std::nothrow) GpuBuffer(nullptr, nullptr, {0, 0, bytes}, nullptr));
+}
+
 void GpuBuffer::Free() {
   if (release_ != nullptr) {
     release_();
-  } else if (!whole_) {
+  } else if (!whole_ && memory_) {
     memory_->Take(*this);
   }
   delete this;

@@ -52,11 +52,20 @@ std::string FunctionsCalledBy(std::string_view text, FunctionTypes types) {
   const auto take = [&](const Function& function) {
     if (Calls(text, function.name) || Calls(called, function.name)) called.insert(0, function.text);
   };
-  if constexpr (kMayHaveAllDTypes) {
-    static const std::vector<Function>& wide = *new std::vector<Function>(SplitLibrary(kWideText));
-    for (size_t i = types == FunctionTypes::kF32 ? 0 : wide.size(); i-- > 0;) take(wide[i]);
+  const auto take_all = [&](const std::vector<Function>& library) {
+    for (size_t i = library.size(); i-- > 0;) take(library[i]);
+  };
+  if (types == FunctionTypes::kSoft) {
+    static const std::vector<Function>& soft = *new std::vector<Function>(SplitLibrary(kSoftDoubleText));
+    take_all(soft);
   }
-  for (size_t i = types == FunctionTypes::kWide ? 0 : functions.size(); i-- > 0;) take(functions[i]);
+  if constexpr (kMayHaveAllDTypes) {
+    static const std::vector<Function>& hard = *new std::vector<Function>(SplitLibrary(kHardDoubleText));
+    static const std::vector<Function>& wide = *new std::vector<Function>(SplitLibrary(kWideText));
+    if (types == FunctionTypes::kHard) take_all(hard);
+    if (types != FunctionTypes::kF32 && types != FunctionTypes::kSoft) take_all(wide);
+  }
+  if (types != FunctionTypes::kWide) take_all(functions);
   return called;
 }
 

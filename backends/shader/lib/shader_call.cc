@@ -22,6 +22,13 @@ constexpr uint64_t kLeastPart = 8;
 
 uint64_t RoundToWord(uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
+bool IsRehearsal(const KernelFrame& frame) {
+  for (size_t i = 0; i < frame.num_args(); ++i) {
+    if (IsStandIn(frame.arg(i))) return true;
+  }
+  return false;
+}
+
 Status IssueStep(ShaderDevice& device, const Launch& launch, const AsyncValueRef<RcRef<Pipeline>>& pipeline,
                  const std::array<uint64_t, 3>& copy, std::span<GpuBuffer* const> buffers, size_t num_written,
                  const CommandOrigin& origin) {
@@ -86,14 +93,17 @@ class ShaderCall::Deferred final {
 };
 
 ShaderCall::MayBeLate ShaderCall::IssueLate(const KernelFrame& frame) {
-  frame.context<ShaderDevice>().queue().IssueLate();
+  if (!IsRehearsal(frame)) frame.context<ShaderDevice>().queue().IssueLate();
   return {};
 }
 
 ShaderCall::ShaderCall(KernelFrame& frame) : ShaderCall(frame, IssueLate(frame)) {}
 
 ShaderCall::ShaderCall(KernelFrame& frame, MayBeLate)
-    : frame_(frame), device_(frame.context<ShaderDevice>()), origin_{frame.def().name, frame.exec().location()} {
+    : frame_(frame),
+      device_(frame.context<ShaderDevice>()),
+      origin_{frame.def().name, frame.exec().location()},
+      is_rehearsal_(IsRehearsal(frame)) {
   if (!results_.Init(frame.num_results())) Fail(Status::OutOfMemory());
 }
 
@@ -103,7 +113,7 @@ void ShaderCall::Fail(Status error) {
 
 GpuBuffer* ShaderCall::Argument(size_t i) {
   const Tensor& tensor = frame_.arg(i);
-  if (!tensor.IsA(kDenseGpu)) {
+  if (!tensor.IsA(kDenseGpu) && !IsStandIn(tensor)) {
     Fail(InvalidArgument("argument ", i, " must be a dense tensor of the device, got ", tensor.metadata(), " as ",
                          tensor.type().name()));
     return nullptr;
@@ -111,6 +121,13 @@ GpuBuffer* ShaderCall::Argument(size_t i) {
   GpuBuffer& buffer = ShaderDevice::BufferOf(tensor);
   if (Status usable = device_.CheckUsable(buffer); !usable.ok()) Fail(std::move(usable));
   return &buffer;
+}
+
+StatusOr<RcRef<GpuBuffer>> ShaderCall::Allocate(uint64_t bytes) const {
+  if (!is_rehearsal_) return device_.memory().Allocate(bytes, origin_);
+  RcRef<GpuBuffer> buffer = GpuBuffer::MakeStandIn(bytes);
+  if (!buffer) return Status::OutOfMemory();
+  return buffer;
 }
 
 GpuBuffer* ShaderCall::Keep(RcRef<GpuBuffer>& place, StatusOr<RcRef<GpuBuffer>> buffer) {
@@ -125,16 +142,23 @@ GpuBuffer* ShaderCall::Keep(RcRef<GpuBuffer>& place, StatusOr<RcRef<GpuBuffer>> 
 GpuBuffer* ShaderCall::Result(size_t i) {
   if (!ok()) return nullptr;
   if (results_[i]) return results_[i].get();
-  return Keep(results_[i], device_.memory().Allocate(GpuByteSize(frame_.result_metadata(i)), origin_));
+  return Keep(results_[i], Allocate(GpuByteSize(frame_.result_metadata(i))));
+}
+
+bool ShaderCall::MayTakeOver(size_t arg, size_t i) const {
+  const Tensor& tensor = frame_.arg(arg);
+  const TensorMetadata& result = frame_.result_metadata(i);
+  // A bool takes another size here than its dtype says.
+  if ((tensor.dtype() == DType::kBool) != (result.dtype == DType::kBool)) return false;
+  if (!is_rehearsal_) return frame_.MayTakeOver(arg, i);
+  return tensor.IsA(kTakenOverStandInGpu) && DTypeSize(tensor.dtype()) == DTypeSize(result.dtype) &&
+         tensor.shape() == result.shape;
 }
 
 GpuBuffer* ShaderCall::ForwardOrAllocate(size_t i, std::initializer_list<size_t> candidates) {
   if (!ok()) return nullptr;
   for (size_t arg : candidates) {
-    // A bool takes another size here than its dtype says.
-    const bool same_layout =
-        (frame_.arg(arg).dtype() == DType::kBool) == (frame_.result_metadata(i).dtype == DType::kBool);
-    if (!same_layout || !frame_.MayTakeOver(arg, i)) continue;
+    if (!MayTakeOver(arg, i)) continue;
     results_[i] = RcRef<GpuBuffer>::Share(&ShaderDevice::BufferOf(frame_.arg(arg)));
     return results_[i].get();
   }
@@ -167,12 +191,12 @@ GpuBuffer* ShaderCall::Temporary(uint64_t bytes) {
     Fail(Status::OutOfMemory());
     return nullptr;
   }
-  return Keep(*place, device_.memory().Allocate(bytes, origin_));
+  return Keep(*place, Allocate(bytes));
 }
 
 GpuBuffer* ShaderCall::Table(std::span<const uint32_t> words) {
   GpuBuffer* buffer = Temporary(words.size_bytes());
-  if (buffer == nullptr || words.empty()) return buffer;
+  if (buffer == nullptr || words.empty() || is_rehearsal_) return buffer;
   const StatusOr<uint64_t> batch =
       device_.queue().Upload(buffer->id(), words.data(), words.size_bytes(), nullptr, origin_);
   if (batch.ok()) {
@@ -258,7 +282,7 @@ Tensor ShaderCall::MakeResult(size_t i) {
 
 Status ShaderCall::Finish() {
   for (size_t i = 0; i < results_.size(); ++i) Result(i);
-  if (!ok()) return status_;
+  if (!ok() || is_rehearsal_) return status_;
   if (!is_ready_) return Defer();
   TANDEM_RETURN_IF_ERROR(IssueSteps());
   for (size_t i = 0; i < results_.size(); ++i) frame_.SetResult(i, MakeResult(i));
@@ -387,7 +411,7 @@ class ShaderCall::CountedResults final {
 };
 
 Status ShaderCall::FinishCounted(GpuBuffer* count, std::span<const Counted> results) {
-  if (!ok()) return status_;
+  if (!ok() || is_rehearsal_) return status_;
   std::unique_ptr<CountedResults> counted(new (std::nothrow) CountedResults(device_, frame_.exec(), origin_));
   if (!counted || !counted->results_.Reserve(results.size())) return Status::OutOfMemory();
   for (const Counted& result : results) {

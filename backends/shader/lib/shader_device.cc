@@ -19,6 +19,8 @@ constexpr size_t kComposeBytes = size_t{1} << 20;
 }  // namespace
 
 constinit const KernelContext ShaderDevice::kKernelContext = {"a device that runs shaders"};
+constinit const TensorType kStandInGpu("stand_in_gpu");
+constinit const TensorType kTakenOverStandInGpu("taken_over_stand_in_gpu");
 
 ShaderDevice::ShaderDevice(std::string_view name, std::unique_ptr<ShaderQueue> queue, RcRef<gpu::GpuMemory> memory)
     : ShaderDevice(name, *queue, std::move(queue), std::move(memory)) {}
@@ -34,6 +36,11 @@ ShaderDevice::~ShaderDevice() {
   Lose(MakeError(StatusCode::kCancelled, "the device was destroyed"));
   for (std::unique_ptr<KnownVariant>& bucket : variants_) bucket.reset();
   Close();
+}
+
+Tensor ShaderDevice::StandIn(const TensorMetadata& metadata, bool is_taken_over) const {
+  const TensorType& type = is_taken_over ? kTakenOverStandInGpu : kStandInGpu;
+  return Tensor(metadata, this, type, nullptr, GpuBuffer::MakeStandIn(ByteSize(metadata)));
 }
 
 ShaderDevice::VariantPipeline* ShaderDevice::FindVariant(const ShaderVariant& variant) {

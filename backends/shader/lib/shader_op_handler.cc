@@ -37,6 +37,7 @@ StatusOr<ShaderOpHandler*> CreateShaderOpHandler(CoreRuntime& runtime, std::uniq
   TANDEM_RETURN_IF_ERROR(gpu::GpuDevice::RegisterConversions(runtime.host().conversions()));
   auto device = std::make_unique<ShaderDevice>(options.name, std::move(queue), std::move(memory));
   auto handler = std::make_unique<ShaderOpHandler>(options.name, runtime, options.fallback, std::move(device));
+  if (options.asks_ahead) handler->AskAhead();
   TANDEM_RETURN_IF_ERROR(RegisterKernels(*handler));
   return static_cast<ShaderOpHandler*>(runtime.AddHandler(std::move(handler)));
 }

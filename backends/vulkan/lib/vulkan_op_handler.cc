@@ -34,6 +34,7 @@ StatusOr<shader::ShaderOpHandler*> CreateVulkanOpHandler(CoreRuntime& runtime, c
   }
   shader::ShaderOpHandlerOptions handler;
   handler.name = "vulkan";
+  handler.asks_ahead = true;
   handler.memory = options.memory;
   handler.fallback = options.fallback;
   TANDEM_ASSIGN_OR_RETURN(shader::ShaderOpHandler* const made,

@@ -52,8 +52,9 @@ bool CommandStream::Prepare(size_t arena_bytes) {
     if (batch.arena == nullptr) batch.arena.reset(new (std::nothrow) std::byte[kArenaBytes]);
     if (batch.arena == nullptr) return false;
   }
-  constexpr size_t kMostAddresses = sizeof(void*) == sizeof(uint32_t) ? 0 : 2;
-  return batch.words.Reserve(batch.words.size() + kMostWords) && batch.origins.Reserve(batch.origins.size() + 1) &&
+  constexpr size_t kMostAddresses = sizeof(void*) == sizeof(uint32_t) ? 0 : 2 + 1;
+  return batch.words.Reserve(batch.words.size() + kMostWords + kReadTimesWords) &&
+         batch.origins.Reserve(batch.origins.size() + 1) &&
          batch.addresses.Reserve(batch.addresses.size() + kMostAddresses);
 }
 
@@ -78,6 +79,11 @@ void CommandStream::WriteDropped() {
 }
 
 void CommandStream::Seal() {
+  if (open_ != nullptr && open_->times && open_->times->end != 0) {
+    const BatchTimes& times = *open_->times;
+    Append(Command::kReadTimes,
+           {AddressWord(times.times.data()), static_cast<uint32_t>(2 * times.ops.size()), times.end});
+  }
   WriteDropped();
   if (open_ != nullptr && !open_->words.empty()) sealed_.PushBack(std::move(open_));
 }
@@ -118,6 +124,7 @@ void CommandStream::Done(uint32_t number) {
     batch->arena_size = batch->num_dispatches = 0;
     batch->upload_bytes = 0;
     batch->has_submit = false;
+    batch->times.reset();
     spare_ = std::move(batch);
   }
 }
@@ -303,15 +310,22 @@ uint32_t CommandStream::PlaceParameters(PipelineRecord& pipeline, std::span<cons
   return pipeline.offset;
 }
 
+bool CommandStream::AddTimes(std::string_view op) {
+  RcRef<BatchTimes>& times = open_->times;
+  if (!times) times = MakeRef<BatchTimes>();
+  return times && times->ops.size() < BatchTimes::kMostCommands && times->ops.Append(op) != nullptr;
+}
+
 bool CommandStream::Dispatch(PipelineRecord& pipeline, std::span<const gpu::BufferRange> buffers,
                              std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
-                             const gpu::CommandOrigin& origin) {
+                             bool is_timed, const gpu::CommandOrigin& origin) {
   if (!Prepare(kSlotBytes)) return false;
   for (const gpu::BufferRange& range : buffers) Use(static_cast<uint32_t>(range.buffer), origin);
   const uint32_t group = FindGroup(pipeline.layout, buffers);
   if (group == 0) return false;
   const uint32_t offset = PlaceParameters(pipeline, parameters);
-  Append(Command::kDispatch, {pipeline.number, group, offset, workgroups[0], workgroups[1], workgroups[2]}, origin);
+  const Command command = is_timed && AddTimes(origin.op) ? Command::kTimedDispatch : Command::kDispatch;
+  Append(command, {pipeline.number, group, offset, workgroups[0], workgroups[1], workgroups[2]}, origin);
   ++open_->num_dispatches;
   open_->has_submit = true;
   return true;
@@ -392,7 +406,8 @@ Status CommandStream::ErrorOf(const PendingBatch& batch, uint32_t word, StatusCo
   const uint32_t* const record = &batch.words[word];
   Status failed;
   switch (static_cast<Command>(record[0])) {
-    case Command::kDispatch: {
+    case Command::kDispatch:
+    case Command::kTimedDispatch: {
       const GroupKey& group = groups_[record[2]].key;
       for (const GroupKey::Part& part : group.parts()) {
         if (failed.ok()) failed = FailureOf(part.buffer, batch);

@@ -13,6 +13,7 @@
 #include <span>
 #include <string_view>
 
+#include "batch_times.h"
 #include "numbers.h"
 #include "tandem/gpu/linked_queue.h"
 #include "tandem/growing_array.h"
@@ -49,6 +50,7 @@ struct PendingBatch {
   uint32_t num_dispatches = 0;
   uint64_t upload_bytes = 0;
   bool has_submit = false;
+  RcRef<BatchTimes> times;  // null: nobody wants to know
   // What records point to.
   GrowingArray<const void*> addresses;
   GrowingArray<RcRef<TensorStorage>> owners;
@@ -72,6 +74,8 @@ class CommandStream {
  public:
   // Of the last command.
   uint64_t batch() const { return open_->number; }
+  // Of the open batch; null if there are none.
+  BatchTimes* times() const { return open_->times.get(); }
   bool IsEmpty() const { return (open_ == nullptr || open_->words.empty()) && dropped_.num_words == 0; }
   // Whether it is time to carry the open batch out.
   bool IsLarge() const;
@@ -87,10 +91,10 @@ class CommandStream {
   [[nodiscard]] PipelineRecord CreatePipeline(const shader::ShaderText& text);
   void DropPipeline(uint32_t pipeline);
 
-  // These are false if memory is exhausted.
+  // These are false if memory is exhausted. A dispatch that `is_timed` has times, unless there is no memory for these.
   [[nodiscard]] bool Dispatch(PipelineRecord& pipeline, std::span<const gpu::BufferRange> buffers,
                               std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
-                              const gpu::CommandOrigin& origin);
+                              bool is_timed, const gpu::CommandOrigin& origin);
   [[nodiscard]] bool Upload(uint32_t to, const void* data, uint64_t bytes, RcRef<TensorStorage>&& owner,
                             const gpu::CommandOrigin& origin);
   [[nodiscard]] bool Copy(uint32_t from, uint64_t from_offset, uint32_t to, uint64_t to_offset, uint64_t bytes,
@@ -155,11 +159,16 @@ class CommandStream {
   // The most words of a command: a dispatch that makes all of its buffers anew, and their group.
   static constexpr size_t kMostWords = 7 + 4 + (kBufferWords + 3) * GroupKey::kMaxBuffers;
 
+  // Those of the record that a batch with times ends with.
+  static constexpr size_t kReadTimesWords = 4;
+
   // Room in an open batch for one more command, which puts so much into the arena; begins another batch if that one's
   // arena has no room. False if memory is exhausted.
   bool Prepare(size_t arena_bytes = 0);
   bool Open();
   void WriteDropped();
+  // Whether there are times for one more command of the open batch.
+  bool AddTimes(std::string_view op);
   uint32_t AddressWord(const void* address);
   void Append(Command command, std::initializer_list<uint32_t> words);
   void Append(Command command, std::initializer_list<uint32_t> words, const gpu::CommandOrigin& origin);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "batch_times.h"
 #include "command_stream.h"
 
 namespace tandem::webgpu {
@@ -133,10 +134,39 @@ void WebGpuQueue::DropPipeline(uint32_t pipeline) {
 StatusOr<uint64_t> WebGpuQueue::Dispatch(const shader::Pipeline& pipeline, std::span<const BufferRange> buffers,
                                          std::span<const uint32_t> parameters,
                                          const std::array<uint32_t, 3>& workgroups, const CommandOrigin& origin) {
+  const bool is_timed = times_ && times_->IsWanted();
   return Note([&](CommandStream& stream) {
-    return stream.Dispatch(static_cast<const WebGpuPipeline&>(pipeline).record, buffers, parameters, workgroups,
-                           origin);
+    const bool is_noted = stream.Dispatch(static_cast<const WebGpuPipeline&>(pipeline).record, buffers, parameters,
+                                          workgroups, is_timed, origin);
+    if (is_noted && is_timed) [[unlikely]]
+      AwaitTimes(stream);
+    return is_noted;
   });
+}
+
+void WebGpuQueue::AwaitTimes(CommandStream& stream) {
+  BatchTimes* const times = stream.times();
+  if (times == nullptr || times->end != 0 || !ends_.Reserve(ends_.size() + 1)) return;
+  times->end = ++last_end_;
+  // Two pointers fit into the function; the reference is given up by the one call.
+  auto show = [this, raw = RcRef<BatchTimes>::Share(times).release()](const Status& status) {
+    const auto told = RcRef<BatchTimes>::Take(raw);
+    if (status.ok()) Show(*told);
+  };
+  static_cast<void>(ends_.Append({times->end, show}));
+}
+
+void WebGpuQueue::Show(const BatchTimes& times) {
+  const gpu::DeviceTimes::Clock::time_point seen = gpu::DeviceTimes::Clock::now();
+  uint64_t last = 0;
+  for (size_t i = 0; i < times.ops.size(); ++i) {
+    const uint64_t began = std::max(times.times[2 * i], last);
+    const uint64_t ended = times.times[2 * i + 1];
+    // What was not executed has none, and WebGPU warns of clocks that go backwards.
+    if (began == 0 || ended < began) continue;
+    times_->Record({times.ops[i], static_cast<int64_t>(began), static_cast<int64_t>(ended)}, times.submitted, seen);
+    last = ended;
+  }
 }
 
 StatusOr<uint64_t> WebGpuQueue::Upload(BufferId to, const void* data, uint64_t bytes, RcRef<TensorStorage> owner,
@@ -193,6 +223,7 @@ void WebGpuQueue::Flush() {
     PendingBatch& executed = *batch;
     stream_->Executed(std::move(batch));
     const Batch contents = executed.AsBatch();
+    if (executed.times) executed.times->submitted = gpu::DeviceTimes::Clock::now();
     // What it is told of the batch comes later, so that the batch stays.
     lock.unlock();
     executor_.Execute(contents);

@@ -12,6 +12,7 @@
 
 #include "defs/op_signature.h"
 #include "tandem/kernel_op_handler.h"
+#include "tandem/kernel_rehearsal.h"
 #include "tandem/small_array.h"
 
 namespace tandem {
@@ -69,6 +70,10 @@ class KernelOp final : public OpImpl {
   Status CompletePlan(const ExecutionContext& exec, std::span<const TensorMetadata* const> args,
                       const OpAttrsRef& attrs, std::span<const TensorMetadata> results, Plan& plan) const;
 
+  // For a call that is about to wait for some of its `args`, whose metadata is known: see KernelRehearsal.
+  void Rehearse(const ExecutionContext& exec, std::span<const TensorHandle> args, const OpAttrsRef& attrs,
+                const Plan& plan, std::span<const TensorMetadata> results) const;
+
   // Whether the content of host inputs decides on the results' metadata.
   bool reads_host_inputs() const { return def_.has_host_inputs && def_.metadata != nullptr; }
 
@@ -105,6 +110,9 @@ class KernelOp final : public OpImpl {
   static double EstimateCost(const Kernel& kernel, std::span<const TensorMetadata* const> args,
                              std::span<const TensorMetadata> results);
 
+  void RehearseOnce(const ExecutionContext& exec, std::span<const TensorHandle> args, const OpAttrsRef& attrs,
+                    const Kernel& kernel, std::span<const TensorMetadata> results, bool is_taken_over) const;
+
   // Fills `values`, if it is not empty, with the host inputs' tensors; an error if one cannot be read.
   Status GetHostInputs(const ExecutionContext& exec, std::span<const TensorHandle> args,
                        std::span<const Tensor*> values) const;
@@ -125,6 +133,7 @@ class KernelOp final : public OpImpl {
 
   KernelOpHandler& handler_;
   const Device* const device_;
+  const KernelRehearsal* const rehearsal_;  // null: kernels of this handler take no part
   const std::shared_ptr<const OpDef> def_owner_;
   const OpDef& def_;
   const OpSignature signature_;

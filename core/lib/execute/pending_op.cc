@@ -145,6 +145,7 @@ Status PendingOp::PlanLate() {
   if (!plan.ok()) return plan.status();
   plan_ = *plan;
   planned_ = true;
+  if (op_->def().metadata != nullptr) Rehearse(args_.span(), plan_, metadata.span());
   for (size_t i = 0; i < results_.size(); ++i) {
     results_[i]->Construct(metadata[i], op_->ResultDevice(exec().host().device(), metadata[i].dtype));
     // Without a metadata function the metadata comes with the data (MD-3).
@@ -250,6 +251,7 @@ void InvokePending(const KernelOp& op, const OpInvocation& invocation, const Ker
     pending.Release(bytes);
     return FailInvocation(invocation, op.name(), Status::OutOfMemory());
   }
+  if (plan != nullptr) call->Rehearse(invocation.args, *plan, metadata);
   call->TakeOver(invocation, plan);
   call.release()->Start(bytes);
 }

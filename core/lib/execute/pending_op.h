@@ -27,6 +27,11 @@ class PendingOp final : public PendingCall {
 
   // Makes the results and the chain to come; the results' metadata is known if `metadata` is not empty.
   [[nodiscard]] bool MakeResults(const OpInvocation& invocation, std::span<const TensorMetadata> metadata);
+  // Before it takes the arguments.
+  void Rehearse(std::span<const TensorHandle> args, const KernelOp::Plan& plan,
+                std::span<const TensorMetadata> results) const {
+    op_->Rehearse(exec(), args, attrs_, plan, results);
+  }
   // Takes the caller's arguments and gives it the results; `plan` is given if metadata and dtypes have been checked
   // already. Cannot fail.
   void TakeOver(const OpInvocation& invocation, const KernelOp::Plan* plan);

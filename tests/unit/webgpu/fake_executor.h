@@ -49,6 +49,7 @@ class FakeExecutor final : public Executor {
     is_inside = true;
     batches.push_back(batch.number);
     records.clear();
+    times_.clear();
     arena_bytes = batch.arena.size();
     for (size_t i = 0; i < batch.words.size();) i = Do(batch, i);
     is_inside = false;
@@ -84,6 +85,7 @@ class FakeExecutor final : public Executor {
   std::vector<Record> records;  // of the last batch
   size_t arena_bytes = 0;       // of the last batch
   int num_requests = 0;
+  uint64_t clock = 1'000'000;  // nanoseconds; of a timed dispatch it is 1000 that nothing is done, then 500
   bool is_inside = false;
 
  private:
@@ -134,6 +136,10 @@ class FakeExecutor final : public Executor {
       case Command::kDropGroup:
         EXPECT_EQ(groups_.erase(words[0]), 1u);
         break;
+      case Command::kTimedDispatch:
+        times_.push_back(clock += 1000);
+        times_.push_back(clock += 500);
+        [[fallthrough]];
       case Command::kDispatch:
         Run(batch, words);
         break;
@@ -156,6 +162,11 @@ class FakeExecutor final : public Executor {
         break;
       case Command::kEnd:
         ends.push_back(words[0]);
+        break;
+      case Command::kReadTimes:
+        EXPECT_EQ(words[1], times_.size());
+        std::memcpy(const_cast<void*>(Address(batch, words[0])), times_.data(), times_.size() * sizeof(uint64_t));
+        ends.push_back(words[2]);
         break;
     }
     return i + 1 + count;
@@ -194,6 +205,7 @@ class FakeExecutor final : public Executor {
     }
   }
 
+  std::vector<uint64_t> times_;           // of the batch
   std::map<uint32_t, uint32_t> layouts_;  // how many buffers
   std::map<uint32_t, Pipeline> pipelines_;
   std::map<uint32_t, Group> groups_;

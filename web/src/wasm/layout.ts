@@ -100,11 +100,12 @@ export const enum WebgpuOptionsLayout {
   hasSubgroups = 64,
   minSubgroupSize = 72,
   maxSubgroupSize = 80,
-  isSoftware = 88,
-  memoryLimit = 96,
-  cacheLimit = 104,
-  hasFallback = 112,
-  BYTES = 120,
+  hasTimestamps = 88,
+  isSoftware = 96,
+  memoryLimit = 104,
+  cacheLimit = 112,
+  hasFallback = 120,
+  BYTES = 128,
 }
 
 /** tandem_webgpu_info: offsets in bytes, and how many it has. */
@@ -170,10 +171,12 @@ export const enum Command {
   COPY = 12,
   DOWNLOAD = 13,
   END = 14,
+  TIMED_DISPATCH = 15,
+  READ_TIMES = 16,
 }
 
 /** How many words a record has, its first included, by its command. */
-export const RECORD_WORDS = [0, 3, 3, 4, 7, 2, 4, 2, 7, 4, 4, 4, 6, 6, 2];
+export const RECORD_WORDS = [0, 3, 3, 4, 7, 2, 4, 2, 7, 4, 4, 4, 6, 6, 2, 7, 4];
 
 export const BUFFER_WORDS = 3;
 

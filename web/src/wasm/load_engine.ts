@@ -89,6 +89,9 @@ function capabilitiesOf(loaded: Loaded, gpu: GpuSource | string, version: string
   if (loaded.reason !== undefined) reasons['threads'] = loaded.reason;
   const onGpu = typeof gpu !== 'string';
   if (!onGpu) reasons['webgpu'] = gpu;
+  else if (!gpu.capabilities.features.includes('timestamp-query')) {
+    reasons['timestamp-query'] = "the device does not have it: traces have the host's times alone";
+  }
   return Object.freeze({
     device: onGpu ? 'webgpu' : 'cpu',
     ...(onGpu && { gpu: gpu.capabilities }),

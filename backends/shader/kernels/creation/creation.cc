@@ -12,6 +12,7 @@
 #include "kernel_texts.h"
 #include "kernels/creation/creation_programs.h"
 #include "kernels/creation/fill_words.h"
+#include "kernels/doubles.h"
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
 #include "tandem/float16.h"
@@ -34,33 +35,57 @@ ShaderBuilder& DeclareLoop(ShaderBuilder& builder) {
 // Whether elements are counted in words: the integers that each device has.
 bool IsCountedInWords(DType dtype) { return dtype == DType::kI32 || dtype == DType::kU32; }
 
-// Value: dtype. Integers are counted in 64 bits, other numbers in f64.
+constexpr std::string_view kWordAt = R"(
+fn element_at(i: u32) -> T {
+  return parameters.start + i * parameters.delta;
+})";
+// f16 and bf16 by way of f32.
+constexpr std::string_view kWideAt = R"(
+fn element_at(i: u32) -> T {
+  let start: S = bitcast<S>(vec2u(parameters.start, parameters.start_high));
+  let delta: S = bitcast<S>(vec2u(parameters.delta, parameters.delta_high));
+  return T(A(start + S(i) * delta));
+})";
+constexpr std::string_view kSoftDoubleAt = R"(
+fn element_at(i: u32) -> T {
+  let start: D = vec2u(parameters.start, parameters.start_high);
+  let delta: D = vec2u(parameters.delta, parameters.delta_high);
+  return rounded(double_sum(start, double_product(double_of_u32(i), delta)));
+})";
+
+// Values: dtype, whether f64 is soft. Integers are counted in 64 bits, other numbers in f64.
 ShaderText ComposeRange(const ShaderSource& source, std::span<const int32_t> values) {
   const auto dtype = static_cast<DType>(values[0]);
+  const bool is_soft = values[1] != 0;
   ShaderBuilder builder(source.name);
-  DeclareTypes(builder, dtype);
+  if (is_soft) {
+    DeclareDoubles(builder, dtype, is_soft);
+  } else {
+    DeclareTypes(builder, dtype);
+  }
   builder.Buffer("result", BufferAccess::kReadWrite, "T");
   DeclareLoop(builder).Parameter("start").Parameter("start_high").Parameter("delta").Parameter("delta_high");
   if (IsCountedInWords(dtype)) {
-    builder.Alias("S", "u32")
-        .Text(
-            "fn start_of() -> S { return parameters.start; }\nfn delta_of() -> S { return parameters.delta; }\n"
-            "fn rounded(value: S) -> T { return value; }\n");
+    builder.Text(kWordAt);
+  } else if (is_soft) {
+    builder.Text(DoubleFunctions(kSoftDoubleAt, dtype, is_soft)).Text(kSoftDoubleAt);
   } else {
-    // f16 and bf16 by way of f32.
-    builder.Alias("S", kFloatDTypes.Contains(dtype) ? "f64" : "u64")
-        .Text(
-            "fn start_of() -> S { return bitcast<S>(vec2u(parameters.start, parameters.start_high)); }\n"
-            "fn delta_of() -> S { return bitcast<S>(vec2u(parameters.delta, parameters.delta_high)); }\n"
-            "fn rounded(value: S) -> T { return T(A(value)); }\n");
+    builder.Alias("S", kFloatDTypes.Contains(dtype) ? "f64" : "u64").Text(kWideAt);
   }
   return builder.Finish(source.text);
 }
 
-// Value: dtype.
+// Value: dtype. Of two texts, of which one has soft numbers of f64.
+template <bool is_soft>
 ShaderText ComposeLinSpace(const ShaderSource& source, std::span<const int32_t> values) {
+  const auto dtype = static_cast<DType>(values[0]);
   ShaderBuilder builder(source.name);
-  DeclareTypes(builder, static_cast<DType>(values[0]));
+  if constexpr (is_soft) {
+    DeclareDoubles(builder, dtype, is_soft);
+    builder.Text(DoubleFunctions(source.text, dtype, is_soft));
+  } else {
+    DeclareTypes(builder, dtype);
+  }
   builder.Buffer("start_value", BufferAccess::kRead, "T")
       .Buffer("stop_value", BufferAccess::kRead, "T")
       .Buffer("result", BufferAccess::kReadWrite, "T");
@@ -210,12 +235,13 @@ Status RangeKernel(KernelFrame& frame) {
 }
 
 Status LinSpaceKernel(KernelFrame& frame) {
-  static const ShaderSource source = {"tf.LinSpace", &ComposeLinSpace, kLinSpaceText};
+  static const ShaderSource hard = {"tf.LinSpace", &ComposeLinSpace<false>, kLinSpaceText};
+  static const ShaderSource soft = {"tf.LinSpace", &ComposeLinSpace<true>, kLinSpaceSoftText};
   const TensorMetadata& result = frame.result_metadata(0);
   const auto size = static_cast<uint64_t>(result.num_elements());
   ShaderCall call(frame);
   Launch launch;
-  launch.variant = ShaderVariant(source, {static_cast<int32_t>(result.dtype)});
+  launch.variant = ShaderVariant(HasAllDTypes(call.limits()) ? hard : soft, {static_cast<int32_t>(result.dtype)});
   launch.workgroups = LinearWorkgroups(size, kWorkgroup * kRounds, call.limits());
   launch.parameters = {static_cast<uint32_t>(size)};
   call.Run(launch, {call.Argument(0), call.Argument(1), call.Result(0)});
@@ -239,7 +265,8 @@ Launch RangeProgram(const TensorMetadata& result, uint64_t start, uint64_t delta
   static const ShaderSource source = {"tf.Range", &ComposeRange, kRangeText};
   Launch launch;
   const DType dtype = IsCountedInWords(result.dtype) ? DType::kU32 : result.dtype;
-  launch.variant = ShaderVariant(source, {static_cast<int32_t>(dtype)});
+  const bool is_soft = kFloatDTypes.Contains(dtype) && !HasAllDTypes(limits);
+  launch.variant = ShaderVariant(source, {static_cast<int32_t>(dtype), is_soft ? 1 : 0});
   launch.workgroups = LinearWorkgroups(size, kWorkgroup * kRounds, limits);
   launch.parameters = {static_cast<uint32_t>(size)};
   for (const uint64_t bits : {start, delta}) {
@@ -270,16 +297,16 @@ Status RegisterCreationKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&FillKernel>("tf.Fill", kFixedSizeDTypes),
       KernelEntryOf<&ZerosLikeKernel>("tf.ZerosLike", kFixedSizeDTypes),
       KernelEntryOf<&OnesLikeKernel>("tf.OnesLike", kFixedSizeDTypes),
-      KernelEntryOf<&RangeKernel>("tf.Range", {DType::kI32, DType::kU32}),
   };
-  // Computed in f64 or in integers of 64 bits; without them it is the host that does.
-  static constexpr DTypeSet kOtherRanges = kFloatDTypes | DTypeSet{DType::kI8, DType::kI16, DType::kU16, DType::kI64};
-  static constexpr KernelEntry kWide[] = {
-      KernelEntryOf<&RangeKernel>("tf.Range", kOtherRanges),
+  // Others are counted in integers of 64 bits; without them it is the host that does.
+  static constexpr DTypeSet kRanges =
+      kFloatDTypes | DTypeSet{DType::kI8, DType::kI16, DType::kU16, DType::kI32, DType::kU32, DType::kI64};
+  static constexpr KernelEntry kSteps[] = {
+      KernelEntryOf<&RangeKernel>("tf.Range", kRanges),
       KernelEntryOf<&LinSpaceKernel>("tf.LinSpace", kFloatDTypes),
   };
   TANDEM_RETURN_IF_ERROR(handler.AddKernels(kKernels));
-  if (HasAllDTypes(handler.gpu().limits())) TANDEM_RETURN_IF_ERROR(handler.AddKernels(kWide));
+  TANDEM_RETURN_IF_ERROR(handler.AddKernels(kSteps, AllDTypes(handler.gpu().limits())));
   if constexpr (!IsInBuild("tf.OneHot")) {
     return Status();
   } else {

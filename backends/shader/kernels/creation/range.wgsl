@@ -1,11 +1,11 @@
-// `start_of`, `delta_of` and `rounded` are written by creation.cc. Integers of 32 bits are words, which wrap around in the
-// same way with a sign and without.
+// `element_at` is written by creation.cc. Integers of 32 bits are words, which wrap around in the same way with a sign
+// and without.
 fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   let first: u32 = (wid.y * nwg.x + wid.x) * (WORKGROUP * ROUNDS) + lidx;
   for (var k: u32 = 0u; k < ROUNDS; k++) {
     let i: u32 = first + k * WORKGROUP;
     if (i < parameters.size) {
-      result[i] = rounded(start_of() + S(i) * delta_of());
+      result[i] = element_at(i);
     }
   }
 }

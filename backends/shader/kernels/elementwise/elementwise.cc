@@ -16,6 +16,7 @@
 #include "kernels/elementwise/eager_fuser.h"
 #include "kernels/elementwise/elementwise_composer.h"
 #include "kernels/elementwise/elementwise_functions.h"
+#include "kernels/elementwise/elementwise_words.h"
 #include "kernels/elementwise/shader_fuser.h"
 #include "kernels/kernels.h"
 #include "tandem/host_context.h"
@@ -34,10 +35,10 @@ OperandMetadata MetadataOfArguments(const KernelFrame& frame) {
 }
 
 // The argument whose memory the result may take over; -1: none.
-int FindForwarded(const KernelFrame& frame) {
+int FindForwarded(const ShaderCall& call, const KernelFrame& frame) {
   for (size_t i = 0; i < frame.num_args(); ++i) {
     // The shader reads what it writes, as elements of the same type.
-    if (frame.arg(i).dtype() == frame.result_metadata(0).dtype && frame.MayTakeOver(i, 0)) return static_cast<int>(i);
+    if (frame.arg(i).dtype() == frame.result_metadata(0).dtype && call.MayTakeOver(i, 0)) return static_cast<int>(i);
   }
   return -1;
 }
@@ -68,7 +69,7 @@ Status ComputeBy(ShaderCall call, KernelFrame& frame, const ShaderSource& source
   ElementwiseCall elementwise;
   elementwise.operands = {metadata.data(), count};
   elementwise.result = &frame.result_metadata(0);
-  elementwise.in_place = FindForwarded(frame);
+  elementwise.in_place = FindForwarded(call, frame);
   elementwise.alpha = alpha;
   std::array<GpuBuffer*, kMaxElementwiseOperands> arguments;
   std::array<GpuBuffer*, kMaxElementwiseOperands + 1> buffers;
@@ -215,22 +216,26 @@ Status CastKernel(KernelFrame& frame) {
   const DType to = frame.result_metadata(0).dtype;
   if (from == to) return Share(frame);
   const bool truncates = frame.attrs().GetOr("Truncate", false);
-  return Compute(frame, ConversionSource(from, to, truncates), MetadataOfArguments(frame));
+  const DTypeSet own = AllDTypes(frame.context<ShaderDevice>().limits());
+  if (own.Contains(from) && own.Contains(to)) {
+    return Compute(frame, ConversionSource(from, to, truncates), MetadataOfArguments(frame));
+  }
+  const auto size = static_cast<uint64_t>(frame.arg(0).num_elements());
+  ShaderCall call(frame);
+  call.Run(ConvertWordsProgram(from, to, truncates, size, call.limits()), {call.Argument(0), call.Result(0)});
+  return call.Finish();
 }
 
-// Whether the result's dtype is one that the device computes in; others are converted on the host.
-template <bool has_f16>
-bool ConvertsToOwnDType(std::span<const TensorMetadata* const>, const OpAttrsRef&,
-                        std::span<const TensorMetadata> results) {
-  GpuLimits limits;
-  limits.has_f16 = has_f16;
-  return AllDTypes(limits).Contains(results[0].dtype);
+// Complex numbers are converted on the host.
+bool ConvertsToReal(std::span<const TensorMetadata* const>, const OpAttrsRef&,
+                    std::span<const TensorMetadata> results) {
+  return kDTypesOfWords.Contains(results[0].dtype);
 }
 
-Kernel MakeCastKernel(const GpuLimits& limits) {
+Status AddCastKernel(ShaderOpHandler& handler) {
   Kernel kernel = MakeKernel<&CastKernel>();
-  if (HasAllDTypes(limits)) return kernel;
-  return std::move(kernel).OnlyIf(limits.has_f16 ? &ConvertsToOwnDType<true> : &ConvertsToOwnDType<false>);
+  if (HasAllDTypes(handler.gpu().limits())) return handler.AddKernel("tf.Cast", kDTypesOfGpu, std::move(kernel));
+  return handler.AddKernel("tf.Cast", kDTypesOfWords, std::move(kernel).OnlyIf(&ConvertsToReal));
 }
 
 // ---- Registration.
@@ -271,7 +276,7 @@ Status RegisterElementwiseKernels(ShaderOpHandler& handler) {
     }
     handler.SetFuser(std::move(fuser));
   }
-  return handler.AddKernel("tf.Cast", AllDTypes(limits), MakeCastKernel(limits));
+  return AddCastKernel(handler);
 }
 
 }  // namespace tandem::shader

@@ -249,14 +249,14 @@ class FusedKernel {
   };
   // An input whose memory an output may take over, as places in the only part. With several parts, another one may read
   // the input.
-  static std::optional<Pair> FindForwarded(const KernelFrame& frame, const FusedPlan& plan) {
+  static std::optional<Pair> FindForwarded(const ShaderCall& call, const KernelFrame& frame, const FusedPlan& plan) {
     if (plan.parts.size() != 1) return {};
     const FusedPlan::Part& part = plan.parts[0];
     for (size_t k = 0; k < part.reads.size(); ++k) {
       for (size_t j = 0; j < part.writes.size(); ++j) {
         const size_t output = part.writes[j] - frame.num_args();
         const bool is_same = frame.arg(part.reads[k]).dtype() == frame.result_metadata(output).dtype;
-        if (is_same && frame.MayTakeOver(part.reads[k], output)) return Pair{k, j};
+        if (is_same && call.MayTakeOver(part.reads[k], output)) return Pair{k, j};
       }
     }
     return {};
@@ -264,7 +264,7 @@ class FusedKernel {
 
   static Status Run(KernelFrame& frame, const FusedPlan& plan) {
     ShaderCall call(frame);
-    const std::optional<Pair> forwarded = FindForwarded(frame, plan);
+    const std::optional<Pair> forwarded = FindForwarded(call, frame, plan);
     SmallArray<GpuBuffer*, 16> places;
     if (!places.Init(frame.num_args() + frame.num_results() + plan.temporary_bytes.size())) {
       return Status::OutOfMemory();

@@ -9,17 +9,18 @@ fn last_of(channel: u32) -> u32 {
 }
 
 // base^-beta, by roots for the powers that networks use.
-fn factor_of(base: f64) -> f64 {
+fn factor_of(base: D) -> D {
+  let one: D = double_of_u32(1u);
   if (parameters.beta == 0.5) {
-    return 1.0lf / sqrt(base);
+    return double_quotient(one, double_root(base));
   }
   if (parameters.beta == 0.75) {
-    return 1.0lf / (sqrt(base) * sqrt(sqrt(base)));
+    return double_quotient(one, double_product(double_root(base), double_root(double_root(base))));
   }
   if (parameters.beta == 1.0) {
-    return 1.0lf / base;
+    return double_quotient(one, base);
   }
-  return pow_of(base, f64(-parameters.beta));
+  return double_power(base, double_of_f32(-parameters.beta));
 }
 
 fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
@@ -29,24 +30,46 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   }
   let channel: u32 = i % parameters.channels;
   let pixel: u32 = i - channel;
-  var sum: f64 = 0.0lf;
+  var sum: D = double_of_u32(0u);
+#if SPECIAL
+  var special: f32 = 0.0;
+#end
   for (var c: u32 = first_of(channel); c <= last_of(channel); c++) {
 #if GRADIENT
-    sum += f64(grad[pixel + c]) * f64(y[pixel + c]) / bases[pixel + c];
+    let product: D = double_product(double_of(grad[pixel + c]), double_of(y[pixel + c]));
+    sum = double_sum(sum, double_quotient(product, bases[pixel + c]));
 #else
-    let element: f64 = f64(x[pixel + c]);
-    sum += element * element;
+    let element: D = double_of(x[pixel + c]);
+    sum = double_sum(sum, double_product(element, element));
+#if SPECIAL
+    if (!double_is_finite(element) && !is_nan(special)) {
+      special = abs(f32(x[pixel + c]));
+    }
+#end
 #end
   }
 #if GRADIENT
-  let scale: f64 = 2.0lf * f64(parameters.alpha) * f64(parameters.beta);
-  dx[i] = T(f32(f64(grad[i]) * factor_of(bases[i]) - scale * f64(x[i]) * sum));
+  let twice: D = double_product(double_of_u32(2u), double_of_f32(parameters.alpha));
+  let scale: D = double_product(twice, double_of_f32(parameters.beta));
+  let first: D = double_product(double_of(grad[i]), factor_of(bases[i]));
+  dx[i] = rounded(double_difference(first, double_product(double_product(scale, double_of(x[i])), sum)));
 #else
-  let base: f64 = f64(parameters.bias) + f64(parameters.alpha) * sum;
+  let base: D = double_sum(double_of_f32(parameters.bias), double_product(double_of_f32(parameters.alpha), sum));
 #if BASES
   bases[i] = base;
 #else
-  y[i] = T(f32(f64(x[i]) * factor_of(base)));
+#if SPECIAL
+  // Soft numbers are finite. Beside an infinity all others become 0.
+  if (special != 0.0 || !double_less(double_of_u32(0u), base)) {
+    if (special != 0.0 && !is_nan(special) && double_is_finite(double_of(x[i]))) {
+      y[i] = T(with_sign_of(0.0, f32(x[i])));
+    } else {
+      y[i] = T(not_a_number());
+    }
+    return;
+  }
+#end
+  y[i] = rounded(double_product(double_of(x[i]), factor_of(base)));
 #end
 #end
 }

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "kernel_texts.h"
+#include "kernels/doubles.h"
 #include "kernels/element_types.h"
-#include "kernels/shader_functions.h"
 #include "kernels/shape/movement.h"
 #include "kernels/unrolled_text.h"
 #include "tandem/shader/shader_call.h"
@@ -20,27 +20,30 @@ constexpr uint32_t kWorkgroup = 256;
 
 enum class Pass : int32_t { kForward, kBases, kGradient };
 
-// Values: Pass, dtype.
+// Values: Pass, dtype, whether f64 is soft.
 ShaderText ComposeLocalNorm(const ShaderSource& source, std::span<const int32_t> values) {
   const auto pass = static_cast<Pass>(values[0]);
   ShaderBuilder builder(source.name);
   builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup);
-  DeclareTypes(builder, static_cast<DType>(values[1]));
+  const auto dtype = static_cast<DType>(values[1]);
+  const bool is_soft = values[2] != 0;
+  DeclareDoubles(builder, dtype, is_soft);
   for (const char* name : {"count", "channels", "radius"}) builder.Parameter(name);
   for (const char* name : {"bias", "alpha", "beta"}) builder.Parameter(name, "f32");
   if (pass == Pass::kGradient) builder.Buffer("grad", BufferAccess::kRead, "T");
   builder.Buffer("x", BufferAccess::kRead, "T");
   if (pass == Pass::kGradient) {
-    builder.Buffer("y", BufferAccess::kRead, "T").Buffer("bases", BufferAccess::kRead, "f64");
+    builder.Buffer("y", BufferAccess::kRead, "T").Buffer("bases", BufferAccess::kRead, "D");
     builder.Buffer("dx", BufferAccess::kReadWrite, "T");
   } else if (pass == Pass::kBases) {
-    builder.Buffer("bases", BufferAccess::kReadWrite, "f64");
+    builder.Buffer("bases", BufferAccess::kReadWrite, "D");
   } else {
     builder.Buffer("y", BufferAccess::kReadWrite, "T");
   }
-  const std::string text =
-      Unroll(source.text, {{"GRADIENT", pass == Pass::kGradient}, {"BASES", pass == Pass::kBases}});
-  return builder.Text(FunctionsCalledBy(text, FunctionTypes::kWide)).Finish(text);
+  const std::string text = Unroll(source.text, {{"GRADIENT", pass == Pass::kGradient},
+                                                {"BASES", pass == Pass::kBases},
+                                                {"SPECIAL", is_soft && pass == Pass::kForward}});
+  return builder.Text(DoubleFunctions(text, dtype, is_soft)).Finish(text);
 }
 
 const ShaderSource kLocalNorm = {"local_norm", &ComposeLocalNorm, kLocalNormText};
@@ -48,7 +51,8 @@ const ShaderSource kLocalNorm = {"local_norm", &ComposeLocalNorm, kLocalNormText
 Launch LocalNormProgram(Pass pass, const TensorMetadata& image, const OpAttrsRef& attrs, const GpuLimits& limits) {
   const int64_t channels = image.dim(3);
   Launch launch;
-  launch.variant = ShaderVariant(kLocalNorm, {static_cast<int32_t>(pass), static_cast<int32_t>(image.dtype)});
+  launch.variant = ShaderVariant(
+      kLocalNorm, {static_cast<int32_t>(pass), static_cast<int32_t>(image.dtype), HasAllDTypes(limits) ? 0 : 1});
   launch.parameters = {Low(image.num_elements()), Low(channels),
                        Low(std::min(attrs.GetOr<int64_t>("depth_radius", 5), channels))};
   launch.parameters.AddFloat(attrs.GetOr("bias", 1.0f));
@@ -82,8 +86,7 @@ Status RegisterLocalNormalizationKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&LocalNormKernel>("tf.LRN", kSingleDTypesOfGpu),
       KernelEntryOf<&LocalNormGradKernel>("tf.LRNGrad", kSingleDTypesOfGpu),
   };
-  if (!HasAllDTypes(handler.gpu().limits())) return Status();
-  return handler.AddKernels(kKernels);
+  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// LRN and LRNGrad, for devices with f64: in f32 the sums would not be as accurate as those of the CPU.
+// LRN and LRNGrad, in f64 (kernels/doubles.h): in f32 the sums would not be as accurate as those of the CPU.
 
 #ifndef TANDEM_BACKENDS_SHADER_KERNELS_NORMALIZATION_NORMALIZATION_LOCAL_H_
 #define TANDEM_BACKENDS_SHADER_KERNELS_NORMALIZATION_NORMALIZATION_LOCAL_H_

@@ -6,18 +6,20 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
     return;
   }
   let first: u32 = row * parameters.classes;
-  var largest: f64 = -infinity_of_f64();
+  var largest: D = double_of(logits[first]);
+  var has_largest: bool = false;
   for (var i: u32 = first; i < first + parameters.classes; i++) {
-    let logit: f64 = f64(logits[i]);
-    if (is_finite(logit)) {
-      largest = max(largest, logit);
+    let logit: D = double_of(logits[i]);
+    if (double_is_finite(logit) && (!has_largest || double_less(largest, logit))) {
+      largest = logit;
+      has_largest = true;
     }
   }
-  var sum: f64 = 0.0lf;
+  var sum: D = double_of_u32(0u);
   for (var i: u32 = first; i < first + parameters.classes; i++) {
-    let logit: f64 = f64(logits[i]);
-    if (is_finite(logit)) {
-      sum += exp(logit - largest);
+    let logit: D = double_of(logits[i]);
+    if (double_is_finite(logit)) {
+      sum = double_sum(sum, double_exp(double_difference(logit, largest)));
     }
     sums[i] = sum;
   }

@@ -6,11 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "kernel_texts.h"
+#include "kernels/doubles.h"
 #include "kernels/element_types.h"
 #include "kernels/random/random_programs.h"
-#include "kernels/shader_functions.h"
 #include "kernels/shape/movement.h"
 #include "tandem/shader/shader_call.h"
 
@@ -20,13 +21,15 @@ namespace {
 
 constexpr uint32_t kWorkgroup = 64;
 
-// Value: dtype of the logits.
+// Values: dtype of the logits, whether f64 is soft.
 ShaderText ComposeSums(const ShaderSource& source, std::span<const int32_t> values) {
+  const auto dtype = static_cast<DType>(values[0]);
+  const bool is_soft = values[1] != 0;
   ShaderBuilder builder(source.name);
   builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup).Parameter("rows").Parameter("classes");
-  builder.Buffer("logits", BufferAccess::kRead, StorageType(static_cast<DType>(values[0])))
-      .Buffer("sums", BufferAccess::kReadWrite, "f64");
-  return builder.Text(FunctionsCalledBy(source.text, FunctionTypes::kWide)).Finish(source.text);
+  DeclareDoubles(builder, dtype, is_soft);
+  builder.Buffer("logits", BufferAccess::kRead, "T").Buffer("sums", BufferAccess::kReadWrite, "D");
+  return builder.Text(DoubleFunctions(source.text, dtype, is_soft)).Finish(source.text);
 }
 
 constexpr std::string_view kSeedOfParameters = R"(
@@ -34,20 +37,22 @@ fn seed_words() -> vec4u {
   return vec4u(parameters.seed0, parameters.seed1, parameters.seed2, parameters.seed3);
 })";
 
-// Values: dtype of the result; that of the seed, kInvalid where it is in the parameters.
+// Values: dtype of the result; that of the seed, kInvalid where it is in the parameters; whether f64 is soft.
 ShaderText ComposeDraws(const ShaderSource& source, std::span<const int32_t> values) {
   const auto seed = static_cast<DType>(values[1]);
+  const bool is_soft = values[2] != 0;
   ShaderBuilder builder(source.name);
   builder.Workgroup(kWorkgroup).Constant("WORKGROUP", kWorkgroup);
-  builder.Alias("I", StorageType(static_cast<DType>(values[0])));
+  builder.Constant("WORDS", static_cast<DType>(values[0]) == DType::kI64 ? 2 : 1);
+  DeclareDoubles(builder, DType::kU32, is_soft);
   for (const char* name : {"count", "classes", "samples", "seed0", "seed1", "seed2", "seed3"}) builder.Parameter(name);
-  builder.Buffer("sums", BufferAccess::kRead, "f64");
+  builder.Buffer("sums", BufferAccess::kRead, "D");
   if (seed != DType::kInvalid) builder.Buffer("seed", BufferAccess::kRead, "u32");
-  builder.Buffer("y", BufferAccess::kReadWrite, "I");
+  builder.Buffer("y", BufferAccess::kReadWrite, "u32");
+  const std::string callers = std::string(kPhiloxText).append(source.text);
   return builder.Text(seed == DType::kInvalid ? kSeedOfParameters : SeedText(seed))
-      .Text(FunctionsCalledBy(kPhiloxText))
+      .Text(DoubleFunctions(callers, DType::kU32, is_soft))
       .Text(kPhiloxText)
-      .Text(kRandomDoublesText)
       .Finish(source.text);
 }
 
@@ -64,13 +69,14 @@ Status Draw(KernelFrame& frame, std::array<uint64_t, 2> words, size_t seed_arg) 
   if (classes == 0) return InvalidArgument("there must be at least one class, got logits: ", logits);
   GpuBuffer* const sums = call.Temporary(static_cast<uint64_t>(logits.num_elements()) * sizeof(double));
   Launch sum;
-  sum.variant = ShaderVariant(kSums, {static_cast<int32_t>(logits.dtype)});
+  const int32_t is_soft = HasAllDTypes(call.limits()) ? 0 : 1;
+  sum.variant = ShaderVariant(kSums, {static_cast<int32_t>(logits.dtype), is_soft});
   sum.parameters = {Low(logits.dim(0)), Low(classes)};
   sum.workgroups = LinearWorkgroups(static_cast<uint64_t>(logits.dim(0)), kWorkgroup, call.limits());
   call.Run(sum, {call.Argument(0), sums});
   const DType seed = seed_arg == 0 ? DType::kInvalid : frame.arg(seed_arg).dtype();
   Launch draw;
-  draw.variant = ShaderVariant(kDraws, {static_cast<int32_t>(result.dtype), static_cast<int32_t>(seed)});
+  draw.variant = ShaderVariant(kDraws, {static_cast<int32_t>(result.dtype), static_cast<int32_t>(seed), is_soft});
   draw.parameters = {Low(result.num_elements()), Low(classes), Low(result.dim(1))};
   for (const uint64_t word : words) {
     draw.parameters.Add(static_cast<uint32_t>(word));
@@ -99,8 +105,7 @@ Status RegisterMultinomialKernels(ShaderOpHandler& handler) {
       KernelEntryOf<&MultinomialKernel>("tf.Multinomial", kRealDTypesOfGpu),
       KernelEntryOf<&StatelessMultinomialKernel>("tf.StatelessMultinomial", kRealDTypesOfGpu),
   };
-  if (!HasAllDTypes(handler.gpu().limits())) return Status();
-  return handler.AddKernels(kKernels);
+  return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }
 
 }  // namespace tandem::shader

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Multinomial and StatelessMultinomial, for devices with f64, which they are defined in.
+// Multinomial and StatelessMultinomial, which are defined in f64 (kernels/doubles.h).
 
 #ifndef TANDEM_BACKENDS_SHADER_KERNELS_RANDOM_RANDOM_MULTINOMIAL_H_
 #define TANDEM_BACKENDS_SHADER_KERNELS_RANDOM_RANDOM_MULTINOMIAL_H_

@@ -9,6 +9,7 @@ export const COPY_SRC = 4;
 export const COPY_DST = 8;
 export const UNIFORM = 64;
 export const STORAGE = 128;
+export const QUERY_RESOLVE = 512;
 
 /** What an error, or something else that was thrown, says. */
 export function textOf(error: unknown): string {

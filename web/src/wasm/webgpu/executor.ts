@@ -9,6 +9,7 @@ import { findFailure } from './find_failure.js';
 import { Layouts } from './layouts.js';
 import { ReadBacks } from './read_backs.js';
 import { recordsOf } from './records.js';
+import { TIME_BYTES, Times } from './times.js';
 
 /** The module's memory. Its views are made anew by `renew` when it has grown. */
 export interface Memory {
@@ -33,6 +34,9 @@ export interface Listener {
 /** Where a batch's record could not be found. */
 export const NO_WORD = 0xffffffff;
 
+// Whose last word is the number of an end.
+const ENDING: ReadonlySet<number> = new Set([Command.DOWNLOAD, Command.END, Command.READ_TIMES]);
+
 /** A group's buffers, and what WebGPU has of it. */
 export interface Group {
   readonly group: GPUBindGroup;
@@ -55,12 +59,15 @@ export class Executor {
   closed = false;
   private readonly layouts: Layouts;
   private readonly readBacks: ReadBacks;
+  private readonly times: Times;
   private readonly offsets = new Uint32Array(1);
   private readonly external = new Set<number>();
   private takesShared = true;
   private probing: Promise<void> | undefined;
   // Resolves when the batches so far have been told of.
   private told: Promise<void> = Promise.resolve();
+  // Resolves when the times of the batches so far have been read.
+  private timed: Promise<void> | undefined;
 
   // Of the batch that is being carried out.
   private encoder: GPUCommandEncoder | undefined;
@@ -68,7 +75,7 @@ export class Executor {
   private toDestroy: GPUBuffer[] = [];
   private dropped: (() => void)[] = [];
   private bufferScopes: Promise<void>[] = [];
-  private reads: (() => void)[] = [];
+  private reads: (() => unknown)[] = [];
 
   constructor(readonly device: GPUDevice, private readonly memory: Memory, private readonly listener: Listener) {
     this.arena = device.createBuffer({
@@ -76,6 +83,7 @@ export class Executor {
     });
     this.layouts = new Layouts(device);
     this.readBacks = new ReadBacks(device);
+    this.times = new Times(device);
   }
 
   /** Puts a buffer of the user's into the list. */
@@ -84,11 +92,12 @@ export class Executor {
     this.external.add(number);
   }
 
-  /** Resolves when what was handed over so far has been computed, and its failures told. */
+  /** Resolves when what was handed over so far has been computed, and its failures and times told. */
   async finished(): Promise<void> {
-    const { told } = this;
+    const { timed, told } = this;
     await this.device.queue.onSubmittedWorkDone().catch(() => undefined);
     await told;
+    await timed;
   }
 
   /**
@@ -132,6 +141,7 @@ export class Executor {
     device.pushErrorScope('validation');
     try {
       this.memory.renew();
+      this.times.restart();
       if (arenaBytes !== 0) this.write(this.arena, arena, arenaBytes);
       this.encode(at >>> 2, (at >>> 2) + count);
       this.submit();
@@ -203,10 +213,19 @@ export class Executor {
         default:
           this.endPass();
           pass = undefined;
-          this.encodeCopy(this.ensureEncoder(), u32.subarray(i, i + RECORD_WORDS[command]!), false);
+          if (command === Command.TIMED_DISPATCH) this.dispatchTimed(u32.subarray(i, i + RECORD_WORDS[command]!));
+          else this.encodeCopy(this.ensureEncoder(), u32.subarray(i, i + RECORD_WORDS[command]!), false);
       }
       i += RECORD_WORDS[command]!;
     }
+  }
+
+  private dispatchTimed([, pipeline, group, offset, x, y, z]: Uint32Array): void {
+    const pass = this.pass = this.times.beginPass(this.ensureEncoder());
+    pass.setPipeline(this.pipelines[pipeline!]!);
+    pass.setBindGroup(0, this.groups[group!]!.group, [offset!]);
+    pass.dispatchWorkgroups(x!, y, z);
+    this.endPass();
   }
 
   /** A record that copies, other than WRITE. For a trial nothing is moved but within the device. */
@@ -216,7 +235,9 @@ export class Executor {
     if (command === Command.COPY) encoder.copyBufferToBuffer(buffers[a]!, b, buffers[c]!, d, e);
     else if (command === Command.COPY_FROM_ARENA) encoder.copyBufferToBuffer(this.arena, a, buffers[b]!, 0, padded(c));
     else if (command === Command.STAGE) this.stage(encoder, buffers[a]!, b, c, isTrial);
-    else if (command === Command.DOWNLOAD && !isTrial) this.download(encoder, buffers[a]!, b, c, d, e);
+    else if (isTrial) return;
+    else if (command === Command.DOWNLOAD) this.reads.push(this.download(encoder, buffers[a]!, b, c, d, e));
+    else if (command === Command.READ_TIMES) this.readTimes(encoder, a, b, c);
   }
 
   private ensureEncoder(): GPUCommandEncoder {
@@ -326,17 +347,17 @@ export class Executor {
     else this.toDestroy.push(staging);
   }
 
+  // Gives what is to be called once it is submitted.
   private download(
     encoder: GPUCommandEncoder, from: GPUBuffer, offset: number, address: number, bytes: number, number: number,
-  ): void {
+  ): () => Promise<void> {
     const { listener, memory, readBacks } = this;
     const size = padded(Math.max(bytes, 1));
     const buffer = readBacks.take(size);
     encoder.copyBufferToBuffer(from, offset, buffer, 0, size);
-    // Once it is submitted.
-    this.reads.push(() => {
+    return () => {
       const { told } = this;
-      buffer.mapAsync(MAP_READ, 0, size).then(async () => {
+      return buffer.mapAsync(MAP_READ, 0, size).then(async () => {
         await told;
         if (this.closed) return;
         memory.renew();
@@ -349,6 +370,14 @@ export class Executor {
         buffer.destroy();
         if (await this.isFailure()) listener.onEnd(number, Code.INTERNAL, textOf(error));
       }).catch(() => undefined);
+    };
+  }
+
+  // Before the batch's other reads, so that who reads a result finds the times of what gave it in a trace.
+  private readTimes(encoder: GPUCommandEncoder, address: number, count: number, number: number): void {
+    const read = this.download(encoder, this.times.resolve(encoder), 0, address, TIME_BYTES * count, number);
+    this.reads.unshift(() => {
+      this.timed = read();
     });
   }
 
@@ -364,7 +393,7 @@ export class Executor {
   private failedReads(first: number, count: number, text: string): (() => void)[] {
     const reads: (() => void)[] = [];
     for (const { record } of recordsOf(this.memory.u32.subarray(first, first + count))) {
-      if (record[0] !== Command.DOWNLOAD && record[0] !== Command.END) continue;
+      if (!ENDING.has(record[0]!)) continue;
       const number = record[record.length - 1]!;
       reads.push(() => {
         void this.told.then(async () => {
@@ -412,6 +441,7 @@ export class Executor {
       if (!this.external.has(number)) buffer?.destroy();
     });
     this.arena.destroy();
+    this.times.close();
     this.readBacks.close();
     this.buffers.length = this.groups.length = this.pipelines.length = 0;
   }

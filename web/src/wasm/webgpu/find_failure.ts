@@ -36,6 +36,7 @@ export async function findFailure(
 function buffersOf(executor: Executor, record: Uint32Array): readonly number[] | undefined {
   switch (record[0]) {
     case Command.DISPATCH:
+    case Command.TIMED_DISPATCH:
       return executor.groups[record[2]!]?.buffers ?? [];
     case Command.WRITE:
     case Command.STAGE:
@@ -56,7 +57,7 @@ function tryRecord(executor: Executor, record: Uint32Array, numbers: readonly nu
     for (const number of numbers) device.queue.writeBuffer(buffers[number]!, 0, new Uint8Array(4), 0, 0);
     if (record[0] === Command.WRITE) return;
     const encoder = device.createCommandEncoder();
-    if (record[0] === Command.DISPATCH) {
+    if (record[0] === Command.DISPATCH || record[0] === Command.TIMED_DISPATCH) {
       const pass = encoder.beginComputePass();
       pass.setPipeline(pipelines[record[1]!]!);
       pass.setBindGroup(0, groups[record[2]!]!.group, [record[3]!]);

@@ -84,6 +84,7 @@ class WebGpu implements WasmGpu, Listener {
       f64[(at + WebgpuOptionsLayout.hasSubgroups) >>> 3] = has('subgroups');
       f64[(at + WebgpuOptionsLayout.minSubgroupSize) >>> 3] = minSubgroupSize;
       f64[(at + WebgpuOptionsLayout.maxSubgroupSize) >>> 3] = maxSubgroupSize;
+      f64[(at + WebgpuOptionsLayout.hasTimestamps) >>> 3] = has('timestamp-query');
       f64[(at + WebgpuOptionsLayout.isSoftware) >>> 3] = Number(isSoftware);
       f64[(at + WebgpuOptionsLayout.memoryLimit) >>> 3] = memoryLimit;
       f64[(at + WebgpuOptionsLayout.cacheLimit) >>> 3] = MOST_CACHED;

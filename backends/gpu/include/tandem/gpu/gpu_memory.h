@@ -56,6 +56,10 @@ class TANDEM_EXPORT GpuBuffer final : public TensorStorage {
   // exhausted.
   RcRef<GpuBuffer> Part(uint64_t offset, uint64_t size);
 
+  // What has a size, but no memory, and its id is 0: for who computes which commands there would be. Null if memory of
+  // the host is exhausted.
+  static RcRef<GpuBuffer> MakeStandIn(uint64_t bytes);
+
  private:
   friend class GpuMemory;
   GpuBuffer(RcRef<GpuMemory> memory, RcRef<GpuBuffer> whole, const BufferRange& range, std::function<void()> release)

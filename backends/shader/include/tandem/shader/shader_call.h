@@ -30,7 +30,8 @@ namespace tandem::shader {
 //   }
 //
 // Errors on the way (memory, limits) are kept, the rest of the call does nothing, and Finish returns them. Used by one
-// thread. The launches are issued by Finish, or once their pipelines are ready, for which the results then wait.
+// thread. The launches are issued by Finish, or once their pipelines are ready, for which the results then wait. Where
+// arguments are stand-ins (KernelRehearsal) buffers are, too, and the pipelines are asked for, but nothing is issued.
 class TANDEM_EXPORT ShaderCall {
  public:
   // Launches that were put off are issued first: then nobody but the caller holds arguments.
@@ -51,6 +52,8 @@ class TANDEM_EXPORT ShaderCall {
   // The same, but that of one of the arguments `candidates` where it may be taken over (TH-5): then both are the same
   // buffer, which must be bound once, for reading and writing.
   GpuBuffer* ForwardOrAllocate(size_t i, std::initializer_list<size_t> candidates);
+  // Whether ForwardOrAllocate would take that of `arg`.
+  bool MayTakeOver(size_t arg, size_t i) const;
   // Result `i` is argument `arg` with the result's shape: the buffer is shared, nothing is copied.
   void Share(size_t i, size_t arg);
   // Whether result `i`, which is what argument `arg` has from the byte `offset` on, may be a part of its buffer; then
@@ -105,7 +108,7 @@ class TANDEM_EXPORT ShaderCall {
     size_t num_written = 0;  // the last ones: those that the shader writes
   };
   // What Finish would issue, if that is one launch and could be done at once; otherwise null.
-  const Step* OnlyLaunch() const { return ok() && is_ready_ && num_steps_ == 1 ? &first_ : nullptr; }
+  const Step* OnlyLaunch() const { return ok() && is_ready_ && !is_rehearsal_ && num_steps_ == 1 ? &first_ : nullptr; }
   // Somebody else issues that one.
   void LeaveLaunch() { num_steps_ = 0; }
   const CommandOrigin& origin() const { return origin_; }
@@ -116,6 +119,7 @@ class TANDEM_EXPORT ShaderCall {
 
   static MayBeLate IssueLate(const KernelFrame& frame);
 
+  StatusOr<RcRef<GpuBuffer>> Allocate(uint64_t bytes) const;
   GpuBuffer* Keep(RcRef<GpuBuffer>& place, StatusOr<RcRef<GpuBuffer>> buffer);
   Status Check(const Step& step) const;
   // Null, and the call fails, if memory is exhausted.
@@ -131,6 +135,7 @@ class TANDEM_EXPORT ShaderCall {
   ShaderDevice& device_;
   const CommandOrigin origin_;
   Status status_;
+  const bool is_rehearsal_;
   bool is_ready_ = true;  // all pipelines are
   size_t num_steps_ = 0;
   Step first_;

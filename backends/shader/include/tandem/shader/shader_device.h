@@ -14,6 +14,7 @@
 
 #include "tandem/export.h"
 #include "tandem/gpu/gpu_device.h"
+#include "tandem/kernel_rehearsal.h"
 #include "tandem/shader/shader_queue.h"
 #include "tandem/shader/shader_source.h"
 
@@ -27,8 +28,14 @@ inline uint64_t GpuByteSize(const TensorMetadata& metadata) {
   return gpu::GpuByteSize(metadata, gpu::BoolLayout::kWords);
 }
 
+// Of arguments that are still to come (see KernelRehearsal); the second of those whose memory may be taken over. Their
+// buffers are stand-ins.
+TANDEM_EXPORT extern const TensorType kStandInGpu;
+TANDEM_EXPORT extern const TensorType kTakenOverStandInGpu;
+inline bool IsStandIn(const Tensor& tensor) { return tensor.IsA(kStandInGpu) || tensor.IsA(kTakenOverStandInGpu); }
+
 // Thread-safe.
-class TANDEM_EXPORT ShaderDevice final : public gpu::GpuDevice {
+class TANDEM_EXPORT ShaderDevice final : public gpu::GpuDevice, public KernelRehearsal {
  public:
   // Kernels of its handler may take it as a ShaderDevice&.
   static const KernelContext kKernelContext;
@@ -36,6 +43,8 @@ class TANDEM_EXPORT ShaderDevice final : public gpu::GpuDevice {
   // `memory` is of `queue`.
   ShaderDevice(std::string_view name, std::unique_ptr<ShaderQueue> queue, RcRef<gpu::GpuMemory> memory);
   ~ShaderDevice() override;
+
+  Tensor StandIn(const TensorMetadata& metadata, bool is_taken_over) const override;
 
   ShaderQueue& queue() const { return queue_; }
   const GpuLimits& limits() const { return limits_; }

@@ -28,6 +28,8 @@ class TANDEM_EXPORT ShaderOpHandler final : public gpu::GpuOpHandler {
                   std::unique_ptr<ShaderDevice> device);
   ~ShaderOpHandler() override;
   ShaderDevice& gpu() const { return static_cast<ShaderDevice&>(GpuOpHandler::gpu()); }
+  // As ShaderOpHandlerOptions::asks_ahead. Before ops are made.
+  void AskAhead() { Provide<KernelRehearsal>(gpu()); }
   // Has the handler take kernels of shaders that come as text (tandem/shader_op.h), which is code that not every
   // program needs. For one thread at a time.
   Status TakeUserShaders();
@@ -42,6 +44,10 @@ struct ShaderOpHandlerOptions {
   gpu::GpuMemory::Options memory;
   // Runs what has no shader, moving arguments and results (OH-2); null: such calls are errors.
   OpHandler* fallback = nullptr;
+  // Whether calls that wait for their arguments ask for their pipelines at once (KernelRehearsal). Kernels that are
+  // added must then either use ShaderCall for what they do with arguments, or refuse types of tensors that they do not
+  // know, as DeviceArg does.
+  bool asks_ahead = false;
 };
 
 // Makes the handler with all shader kernels and adds it to `runtime`.

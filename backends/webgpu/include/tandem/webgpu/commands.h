@@ -45,12 +45,16 @@ enum class Command : uint32_t {
   kDownload,
   // number of the end: told of when all before is done
   kEnd,
+  // as kDispatch; when it began and ended is noted
+  kTimedDispatch,
+  // address, number of times, number of the end: a u64 in nanoseconds for each beginning and end noted in this batch
+  kReadTimes,
 };
 
 // The words behind a record's first; those of kCreateGroup without its buffers, which have kBufferWords each.
 inline constexpr size_t kBufferWords = 3;
 constexpr size_t NumWords(Command command) {
-  constexpr uint8_t kNumWords[] = {0, 2, 2, 3, 6, 1, 3, 1, 6, 3, 3, 3, 5, 5, 1};
+  constexpr uint8_t kNumWords[] = {0, 2, 2, 3, 6, 1, 3, 1, 6, 3, 3, 3, 5, 5, 1, 6, 3};
   return kNumWords[static_cast<size_t>(command)];
 }
 

@@ -9,17 +9,20 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "tandem/export.h"
+#include "tandem/gpu/device_times.h"
 #include "tandem/growing_array.h"
 #include "tandem/shader/shader_queue.h"
 #include "tandem/webgpu/commands.h"
 
 namespace tandem::webgpu {
 
+struct BatchTimes;
 class CommandStream;
 
 // The thread that makes it is the device's, and must never wait. Methods named On... are for whoever carries the
@@ -29,6 +32,10 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::ShaderQueue {
   // `executor` outlives the queue.
   WebGpuQueue(Executor& executor, std::string_view adapter_name, const shader::GpuLimits& limits);
   ~WebGpuQueue() override;
+
+  // Traces of `host`, which outlives the queue, show when shaders ran by the device's clock; the device has the feature
+  // 'timestamp-query'. Before any call that issues commands.
+  void ShowTimes(HostContext& host) { times_.emplace(host, "webgpu"); }
 
   std::string_view adapter_name() const override { return adapter_name_; }
   const shader::GpuLimits& limits() const override { return limits_; }
@@ -86,6 +93,9 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::ShaderQueue {
   template <typename Record>
   void NoteEnd(Done done, Record record);
   void DropPipeline(uint32_t pipeline);
+  // Has the times of the open batch shown, if it has any.
+  void AwaitTimes(CommandStream& stream);
+  void Show(const BatchTimes& times);
   void RequestFlushLocked();
   void FailPending(const Status& error);
 
@@ -104,6 +114,7 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::ShaderQueue {
   GrowingArray<PendingEnd> ends_;
   uint32_t last_end_ = 0;
   Counters counters_;
+  std::optional<gpu::DeviceTimes> times_;  // none: nobody may want to know
 };
 
 }  // namespace tandem::webgpu
