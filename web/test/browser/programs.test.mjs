@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Programs that are recorded on a page, and run natively: a network on WebGPU, on the CPU and by Vulkan; a training step
-// in exact mode, by the CPU, to the same bits.
+// Programs that are recorded on a page, and run natively: a network on WebGPU, on the CPU and by Vulkan; a training
+// step in exact mode, by the CPU, to the same bits.
 //   TANDEM_TOOL=FILE  the tool that runs programs, if not where the preset release builds it
 
 import { execFile } from 'node:child_process';
