@@ -60,6 +60,7 @@ tandem_status* tandem_program_load(tandem_runtime* runtime, const void* data, si
   auto read = Read(data, size, name);
   if (!read.ok()) return ToC(read.status());
   tandem::ProgramRunner::Options made;
+  made.source = {static_cast<const char*>(data), size};
   if (chosen.weight != nullptr) {
     made.find_weight = [runtime, chosen](std::string_view weight) {
       const CallbackScope scope(runtime);

@@ -44,6 +44,7 @@ tandem_status* tandem_js_program_load(tandem_js* js, const void* data, size_t si
   EnableProgramFusion(*js);
   tandem::ProgramRunner::Options made;
   made.fuse = options->fuse != 0;
+  made.source = {static_cast<const char*>(data), size};
   made.find_weight = [js, options](std::string_view weight) -> tandem::StatusOr<tandem::TensorHandle> {
     uint32_t i = 0;
     while (i < options->num_weights && weight != options->names[i]) ++i;

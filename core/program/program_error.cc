@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "base/utf8.h"
+#include "program_binary.h"
 
 namespace tandem {
 
@@ -105,7 +107,7 @@ Status ProgramTextError(std::string_view text, std::string_view file, size_t off
 }
 
 std::string ShowProgramPlace(std::string_view text, const ProgramPosition& position) {
-  if (position.line == 0 || position.column == 0) return "";
+  if (position.line == 0 || position.column == 0 || IsBinaryProgram(std::as_bytes(std::span(text)))) return "";
   if (text.starts_with(kUtf8ByteOrderMark)) text.remove_prefix(kUtf8ByteOrderMark.size());
   for (uint32_t i = 1; i < position.line; ++i) {
     const size_t end = text.find('\n');

@@ -75,7 +75,8 @@ class Slots {
 // Fills in a plan.
 class PlanBuilder {
  public:
-  PlanBuilder(ProgramPlan& plan, const RcRef<const Program>& program) : plan_(plan), program_(program) {}
+  PlanBuilder(ProgramPlan& plan, const RcRef<const Program>& program, std::string_view source)
+      : plan_(plan), program_(program), source_(source) {}
 
   Status Build() {
     const std::span<const ProgramFunction> functions = program_->functions();
@@ -149,6 +150,16 @@ class PlanBuilder {
     return plan_.runtime_.host().locations().Intern(text);
   }
 
+  // The error of an instruction, with its place and what stands there.
+  Status Located(const Status& error, std::string_view op, const ProgramInstruction& instruction,
+                 const PlanStep& step) const {
+    const bool is_from_here = !error.location().IsKnown() && error.num_steps() == 0;
+    const std::string shown = is_from_here ? ShowProgramPlace(source_, instruction.position) : "";
+    if (shown.empty()) return error.WithContext(op, step.location);
+    if (!error.op().empty()) op = error.op();
+    return Status::Error(error.code(), std::string(error.detail()) + '\n' + shown, op, step.location, error.cause());
+  }
+
   // Finds what the instruction names.
   Status Resolve(const ProgramInstruction& instruction, PlanStep& step) {
     switch (instruction.kernel) {
@@ -217,7 +228,7 @@ class PlanBuilder {
     }
     // One that the program itself registers is found when it runs.
     if (registered_.contains(instruction.name)) return Status();
-    return found.status().WithContext(ProgramKernelName(instruction.kernel), step.location);
+    return Located(found.status(), ProgramKernelName(instruction.kernel), instruction, step);
   }
 
   // What no call could mend.
@@ -226,7 +237,7 @@ class PlanBuilder {
     if (def == nullptr) return Status();
     const size_t first = step.kernel == ProgramKernel::kExecuteOpSeq ? 2 : 1;
     const Status status = OpSignature(*def).CheckArgumentCount(instruction.operands.size() - first);
-    return status.ok() ? status : status.WithContext(instruction.name, step.location);
+    return status.ok() ? status : Located(status, instruction.name, instruction, step);
   }
 
   Status ResolveOp(const ProgramInstruction& instruction, PlanStep& step) {
@@ -235,10 +246,10 @@ class PlanBuilder {
     step.handler = KnownHandler(instruction.operands[0]);
     if (step.handler == nullptr) {
       if (runtime.registry().Find(instruction.name) != nullptr) return Status();
-      return runtime.registry().NotFoundError(instruction.name).WithContext(instruction.name, step.location);
+      return Located(runtime.registry().NotFoundError(instruction.name), instruction.name, instruction, step);
     }
     StatusOr<Op> op = step.handler->MakeOp(instruction.name);
-    if (!op.ok()) return op.status().WithContext(instruction.name, step.location);
+    if (!op.ok()) return Located(op.status(), instruction.name, instruction, step);
     step.op = *std::move(op);
     return Status();
   }
@@ -249,13 +260,13 @@ class PlanBuilder {
     if (!known.IsValid()) {
       StatusOr<TensorHandle> made =
           instruction.constant ? MakeConstant(*instruction.constant) : FindWeight(instruction);
-      if (!made.ok()) return made.status().WithContext(ProgramKernelName(instruction.kernel), step.location);
+      if (!made.ok()) return Located(made.status(), ProgramKernelName(instruction.kernel), instruction, step);
       known = *std::move(made);
     }
     if (!instruction.constant && known.IsMetadataAvailable() && known.metadata() != instruction.weight_metadata) {
-      return InvalidArgument("expected the weight ", instruction.name, " to be ", instruction.weight_metadata, ", got ",
-                             known.metadata())
-          .WithContext(ProgramKernelName(instruction.kernel), step.location);
+      const Status wrong = InvalidArgument("expected the weight ", instruction.name, " to be ",
+                                           instruction.weight_metadata, ", got ", known.metadata());
+      return Located(wrong, ProgramKernelName(instruction.kernel), instruction, step);
     }
     step.tensor = known.CopyRef();
     return Status();
@@ -348,6 +359,7 @@ class PlanBuilder {
 
   ProgramPlan& plan_;
   const RcRef<const Program>& program_;
+  const std::string_view source_;
   std::set<std::string_view> registered_;  // names of op handlers
   std::vector<OpHandler*> handlers_;       // of the values of a function; null for what is none, or not known
   std::map<uint32_t, const PlanStep*> constant_steps_;  // of a function: values, and the steps that make them
@@ -359,8 +371,10 @@ class PlanBuilder {
 
 StatusOr<RcRef<const ProgramPlan>> ProgramPlan::Create(CoreRuntime& runtime, RcRef<const Program> program,
                                                        const ProgramRunner::Options& options) {
-  RcRef<ProgramPlan> plan = RcRef<ProgramPlan>::Take(new ProgramPlan(runtime, program, options));
-  TANDEM_RETURN_IF_ERROR(PlanBuilder(*plan, program).Build());
+  ProgramRunner::Options kept = options;
+  kept.source = {};  // of which the caller promises nothing beyond this call
+  RcRef<ProgramPlan> plan = RcRef<ProgramPlan>::Take(new ProgramPlan(runtime, program, kept));
+  TANDEM_RETURN_IF_ERROR(PlanBuilder(*plan, program, options.source).Build());
   return RcRef<const ProgramPlan>(std::move(plan));
 }
 

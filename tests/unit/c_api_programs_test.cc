@@ -179,6 +179,12 @@ TEST_F(CApiProgramsTest, PR2_DamagedBytesAreDataLoss) {
   tandem_program* program = nullptr;
   EXPECT_EQ(Code(TryLoad(bytes.substr(0, bytes.size() - 1), &program)), TANDEM_DATA_LOSS);
   EXPECT_EQ(Code(TryLoad(bytes + "x", &program)), TANDEM_DATA_LOSS);
+  std::string later = bytes;
+  later[8] = 2;
+  EXPECT_TRUE(LoadError(later).starts_with("Unimplemented: f.mlir: byte 8: expected version 1 of the format")) << later;
+  // So many strings as there are no bytes for.
+  const std::string hostile = bytes.substr(0, 9) + "\xFF\xFF\xFF\xFF\x07" + bytes.substr(bytes.size() - 4);
+  EXPECT_TRUE(LoadError(hostile).starts_with("DataLoss: f.mlir: byte ")) << LoadError(hostile);
 }
 
 TEST_F(CApiProgramsTest, PR3_FunctionsComputeAndMayBeCalledAgain) {
@@ -332,7 +338,9 @@ TEST_F(CApiProgramsTest, WeightsThatAreNotThereOrOfAnotherKindAreErrors) {
       WithWeights([](void*, const char*) -> const tandem_tensor* { return nullptr; }, nullptr);
   EXPECT_EQ(LoadError(kWeighted, &options),
             "NotFound: [corert.const_dense_tensor] expected a tensor as the weight layer0.weight, got none "
-            "(f.mlir:3:8)");
+            "(f.mlir:3:8)\n"
+            "  %w = corert.const_dense_tensor \"layer0.weight\" : tensor<2xf32>\n"
+            "       ^");
   const auto give = [](void* user, const char*) { return static_cast<const tandem_tensor*>(user); };
   options = WithWeights(give, F32({3}, {1, 2, 3}));
   tandem_program* program = nullptr;
@@ -362,7 +370,40 @@ TEST_F(CApiProgramsTest, UnknownOpsAreFoundWhenAProgramIsLoaded) {
       "func @f(%x: !corert.tensorhandle) {\n  %cpu = corert.get_op_handler(\"cpu\")\n"
       "  %y = corert.executeop(%cpu) \"tf.MatMull\"(%x)\n  tfrt.return\n}\n");
   EXPECT_TRUE(error.starts_with("NotFound: [tf.MatMull] ")) << error;
-  EXPECT_NE(error.find("(f.mlir:3:8)"), std::string::npos) << error;
+  EXPECT_NE(error.find("(f.mlir:3:8)\n  %y = corert.executeop(%cpu) \"tf.MatMull\"(%x)\n       ^"), std::string::npos)
+      << error;
+}
+
+TEST_F(CApiProgramsTest, PR1_EveryKindOfBadTextIsAnErrorWithItsPlaceAndItsLine) {
+  constexpr std::string_view kBegin = "func @f(%x: !corert.tensorhandle) {\n  %cpu = corert.get_op_handler(\"cpu\")\n";
+  struct {
+    const char* line;
+    const char* error;
+    int column;
+  } const kCases[] = {
+      {"  %y = tfrt.nothing", "expected a kernel, got 'tfrt.nothing'", 8},
+      {"  %y = tfrt.merge.chains %y", "expected a value that was defined before, got '%y'", 26},
+      {"  %y = tfrt.merge.chains %x", "expected a value of type !tfrt.chain", 26},
+      {"  tfrt.call @f()", "expected 1 argument for @f, got 0", 13},
+      {"  %y = corert.const_dense_tensor dense<1> : tensor<4611686018427387904x4xi8>",
+       "must have at most 2^63-1 elements", 52},
+      {"  %y = corert.executeop(%cpu) \"tf.Neg\"(%x, %x)", "[tf.Neg] expected 1 argument, got 2", 8},
+      {"  %y = corert.executeop(%cpu) \"tf.Nothing\"(%x)", "[tf.Nothing] op tf.Nothing is not defined", 8},
+      {"  %w = corert.const_dense_tensor \"w\" : tensor<f32>", "expected weights, among them w, got none", 8},
+  };
+  for (const auto& test : kCases) {
+    const std::string error = LoadError(std::string(kBegin) + test.line + "\n  tfrt.return\n}\n");
+    EXPECT_NE(error.find(test.error), std::string::npos) << error;
+    EXPECT_NE(error.find("f.mlir:3:" + std::to_string(test.column)), std::string::npos) << error;
+    const std::string shown = std::string("\n") + test.line + "\n" + std::string(test.column - 1, ' ') + "^";
+    EXPECT_TRUE(error.ends_with(shown)) << error;
+  }
+  const std::string truncated = LoadError(std::string(kBegin));
+  EXPECT_NE(truncated.find("got the end of the text\n  %cpu = corert.get_op_handler(\"cpu\")\n"), std::string::npos)
+      << truncated;
+  const std::string deep =
+      LoadError(std::string(kBegin) + "corert.executeop(%cpu) \"tf.Neg\"" + std::string(1'000'000, '('));
+  EXPECT_TRUE(deep.starts_with("InvalidArgument: f.mlir:3:40: expected at most 8 brackets in one another")) << deep;
 }
 
 TEST_F(CApiProgramsTest, EffectsAreOrderedByTheChainsOfTheFunction) {

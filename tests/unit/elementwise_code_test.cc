@@ -8,12 +8,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -126,6 +129,37 @@ TEST(ElementCodeTest, PR5_LongLoopsTakeFewerVectorsATurn) {
   EXPECT_LE(code.size(), 4096u);
 }
 
+// Whether the code of f32 steps on two inputs has the SIMD instruction.
+bool LoopHas(std::span<const ElementLoop::Step> steps, std::initializer_list<uint8_t> instruction) {
+  const std::array<ElementLoop::Input, 2> inputs = {};
+  GrowingArray<uint8_t> code;
+  EXPECT_TRUE(cpu::EncodeElementLoop({inputs, steps}, false, code));
+  return !std::ranges::search(code.span(), instruction).empty();
+}
+
+TEST(ElementCodeTest, PR5_ASumWithWhatIsNegatedIsADifference) {
+  const auto step = [](std::string_view op, std::array<uint32_t, 3> operands, bool is_stored = false) {
+    return ElementLoop::Step{
+        .code = FindElementCode(op, DType::kF32), .operands = operands, .parameter = 0, .is_stored = is_stored};
+  };
+  const std::initializer_list<uint8_t> kAdd = {0xfd, 0xe4, 1};
+  const std::initializer_list<uint8_t> kSub = {0xfd, 0xe5, 1};
+  const std::initializer_list<uint8_t> kXor = {0xfd, 0x51};
+  for (const std::array<uint32_t, 3>& operands : {std::array<uint32_t, 3>{2, 1}, std::array<uint32_t, 3>{1, 2}}) {
+    const ElementLoop::Step folded[] = {step("tf.Neg", {0}), step("tf.AddV2", operands, true)};
+    EXPECT_TRUE(LoopHas(folded, kSub));
+    EXPECT_FALSE(LoopHas(folded, kAdd));
+    EXPECT_FALSE(LoopHas(folded, kXor));
+    const ElementLoop::Step stored[] = {step("tf.Neg", {0}, true), step("tf.AddV2", operands, true)};
+    EXPECT_FALSE(LoopHas(stored, kSub));
+    const ElementLoop::Step wanted_twice[] = {step("tf.Neg", {0}), step("tf.AddV2", operands),
+                                              step("tf.Mul", {2, 3}, true)};
+    EXPECT_FALSE(LoopHas(wanted_twice, kSub));
+  }
+  const ElementLoop::Step doubled[] = {step("tf.Neg", {0}), step("tf.AddV2", {2, 2}, true)};
+  EXPECT_FALSE(LoopHas(doubled, kSub));
+}
+
 // Natively there is nobody who runs it.
 #ifdef __EMSCRIPTEN__
 
@@ -222,6 +256,22 @@ TEST_F(ElementwiseCodeTest, PR5_CastsAndParameters) {
   inputs.push_back(Random<float>({2003}, 9));
   ExpectCode({{"tf.LeakyRelu", {0}, Attrs("alpha", 0.3f)}, {"tf.Neg", {1}}, {"tf.LeakyRelu", {2}}}, {0, 2},
              std::move(inputs), "two slopes");
+}
+
+// The same sums whichever comes first, of zeros of both signs and of NaNs.
+TEST_F(ElementwiseCodeTest, PR5_SumsWithWhatIsNegated) {
+  const std::vector<float> numbers = SpecialNumbers();
+  std::vector<float> floats[2];
+  while (floats[0].size() < 2 * numbers.size() * numbers.size()) {
+    const size_t i = floats[0].size();
+    floats[0].push_back(numbers[i % numbers.size()]);
+    floats[1].push_back(numbers[i / numbers.size() % numbers.size()]);
+  }
+  const auto count = static_cast<int64_t>(floats[0].size());
+  std::vector<TensorHandle> inputs;
+  for (const std::vector<float>& values : floats) inputs.push_back(Dense<float>({count}, values));
+  ExpectCode({{"tf.Neg", {0}}, {"tf.AddV2", {2, 1}}, {"tf.Neg", {0}}, {"tf.AddV2", {1, 4}}}, {1, 3}, std::move(inputs),
+             "negated");
 }
 
 TEST_F(ElementwiseCodeTest, PR5_SizesAndStretchedInputs) {

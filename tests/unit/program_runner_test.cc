@@ -223,6 +223,49 @@ TEST_F(ProgramRunnerTest, PR3_AnUnknownOpHandlerListsTheNames) {
             "(test.mlir:2:8)");
 }
 
+TEST_F(ProgramRunnerTest, PR3_ErrorsShowTheLineOfASourceThatIsText) {
+  const std::string begin =
+      "func @main(%x: !corert.tensorhandle) -> !corert.tensorhandle {\n"
+      "  %cpu = corert.get_op_handler(\"cpu\")\n";
+  const std::string end = "\n  tfrt.return %y : !corert.tensorhandle\n}";
+  struct {
+    std::string line;
+    std::string error;
+    size_t column;
+  } const kCases[] = {
+      {"  %y = corert.executeop(%cpu) \"tf.Reluu\"(%x)",
+       "NotFound: [tf.Reluu] op tf.Reluu is not defined, did you mean tf.Relu", 8},
+      {"  %y = corert.executeop(%cpu) \"tf.MatMul\"(%x)", "InvalidArgument: [tf.MatMul] expected 2 arguments, got 1",
+       8},
+      {"\t%gpu = corert.get_op_handler(\"gpu\") %y = corert.executeop(%gpu) \"tf.Neg\"(%x)",
+       "NotFound: [corert.get_op_handler] expected the name of an op handler, one of cpu, null, got gpu", 9},
+      {"  %y = corert.const_dense_tensor \"w\" : tensor<2xf32>",
+       "NotFound: [corert.const_dense_tensor] expected weights, among them w, got none", 8},
+  };
+  for (const auto& test : kCases) {
+    const std::string text = begin + test.line + end;
+    const std::string indent = (test.line[0] == '\t' ? "\t" : " ") + std::string(test.column - 2, ' ');
+    const std::string first = test.error + " (test.mlir:3:" + std::to_string(test.column) + ")";
+    EXPECT_EQ(MakeError(text, {.source = text}), first + "\n" + test.line + "\n" + indent + "^");
+    EXPECT_EQ(MakeError(text), first);
+    // A binary program has positions of the text that it was made of, but no lines.
+    const std::vector<std::byte> bytes = Program::FromText(text, "test.mlir").value()->ToBytes();
+    EXPECT_EQ(MakeError(text, {.source = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}}), first);
+  }
+}
+
+TEST_F(ProgramRunnerTest, PR3_AWeightsOwnErrorIsLeftAlone) {
+  constexpr std::string_view kText =
+      "func @main() -> !corert.tensorhandle {\n  %w = corert.const_dense_tensor \"w\" : tensor<2xf32>\n"
+      "  tfrt.return %w : !corert.tensorhandle\n}";
+  const Location elsewhere = host().locations().Intern("weights.cc:5:7");
+  ProgramRunner::Options options = {.source = kText};
+  options.find_weight = [&](std::string_view) -> StatusOr<TensorHandle> {
+    return Status::Error(StatusCode::kDataLoss, "expected all of it", "tf.Cast", elsewhere);
+  };
+  EXPECT_EQ(MakeError(kText, options), "DataLoss: [tf.Cast] expected all of it (weights.cc:5:7)");
+}
+
 TEST_F(ProgramRunnerTest, PR3_AnUnknownFunctionListsTheNames) {
   const StatusOr<ProgramRunner> runner = Make("func @a() { tfrt.return }\nfunc @b() { tfrt.return }");
   ASSERT_TRUE(runner.ok()) << runner.status().ToString();

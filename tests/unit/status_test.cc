@@ -251,6 +251,9 @@ TEST(StatusTest, TextHasLocationAndCauses) {
             "Cancelled: gave up (a.cc:12:9)\n"
             "  caused by Internal: [tf.Mul] launch failed (b.mlir:3)\n"
             "  caused by Unavailable: no device");
+  // Behind the first line, which says what is wrong.
+  EXPECT_EQ(Status::Error(StatusCode::kNotFound, "no op\n  line\n  ^", "tf.X", Location(&with_column, 1)).ToString(),
+            "NotFound: [tf.X] no op (a.cc:1:9)\n  line\n  ^");
 }
 
 // ER-1

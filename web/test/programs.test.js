@@ -148,6 +148,24 @@ describe('programs', () => {
       'InvalidArgument', /^f\.mlir:2:8: expected a kernel, got 'foo'\n {2}%a = foo\n {7}\^$/);
     expect(error.location).to.match(/(programs\.test|tests)\.js:\d+:\d+$/);
     expect(error.stack).to.include(`loadProgram (${error.location})`);
+    const begin = 'func @f(%x: !corert.tensorhandle) {\n  %cpu = corert.get_op_handler("cpu")\n  ';
+    const wrong = [
+      ['%y = tfrt.nothing', 6, 'InvalidArgument', /expected a kernel, got 'tfrt\.nothing'/],
+      ['%y = tfrt.merge.chains %y', 24, 'InvalidArgument', /expected a value that was defined before, got '%y'/],
+      ['%y = tfrt.merge.chains %x', 24, 'InvalidArgument', /expected a value of type !tfrt\.chain/],
+      ['%y = corert.executeop(%cpu) "tf.Neg"(%x, %x)', 6, 'InvalidArgument', /^\[tf\.Neg\] expected 1 argument, got 2/],
+      ['%y = corert.executeop(%cpu) "tf.Nothing"(%x)', 6, 'NotFound', /^\[tf\.Nothing\] op tf\.Nothing is not def/],
+      ['%w = corert.const_dense_tensor "w" : tensor<f32>', 6, 'NotFound', /a tensor as the weight w, got none/],
+    ];
+    for (const [line, column, code, message] of wrong) {
+      const { message: text, location } = checkError(
+        await rejectionOf(rt.loadProgram(`${begin}${line}\n  tfrt.return\n}`, { file: 'f.mlir' })), code, message);
+      expect(text.endsWith(`\n  ${line}\n${' '.repeat(column + 1)}^`), text).to.equal(true);
+      expect(`${text} ${location}`).to.include(`f.mlir:3:${column + 2}`);
+    }
+    const bytes = (await arithmetic()).toBytes();
+    bytes[8] = 2;
+    checkError(await rejectionOf(rt.loadProgram(bytes)), 'Unimplemented', /^program: byte 8: expected version 1/);
     const program = await rt.loadProgram(ARITHMETIC, { file: 'a.mlir' });
     const thrown = expectError(() => program.run('product', [[1, 2]]), 'InvalidArgument', /tf\.MatMul/);
     expect(thrown.op).to.equal('tf.MatMul');
@@ -184,6 +202,10 @@ describe('programs', () => {
     structuredClone(detached, { transfer: [detached] });
     // A view of it is as empty as it is.
     await rejectionOf(rt.loadProgram(detached)).catch(() => undefined);
+    // Not the page itself, which an empty URL would be.
+    for (const nothing of ['', ' \n']) {
+      checkError(await rejectionOf(rt.loadProgram(nothing)), 'InvalidArgument', /\[loadProgram\] expected a URL, or/);
+    }
     checkError(await rejectionOf(rt.loadProgram('http://[/')), 'InvalidArgument', /expected a URL, or a program's text/);
     checkError(await rejectionOf(rt.loadProgram(new Response('', { status: 404 }))), 'NotFound', /got status 404/);
     const read = new Response('text');

@@ -162,7 +162,7 @@ class TANDEM_EXPORT Program final : public RefCounted<Program> {
 };
 
 // The line of the text where `position` is, cut around it if it is long, a newline, and a mark under the place, as
-// errors of reading a text show it. Empty if the text has no such place.
+// errors of reading a text show it. Empty if the text has no such place, or is the binary form.
 TANDEM_EXPORT std::string ShowProgramPlace(std::string_view text, const ProgramPosition& position);
 
 }  // namespace tandem

@@ -49,6 +49,9 @@ class TANDEM_EXPORT ProgramRunner {
     bool fuse = true;
     // A tensor of the weight's dtype and shape, on any device. Default: there are none.
     std::function<StatusOr<TensorHandle>(std::string_view name)> find_weight{};
+    // What the program was read from, for Create alone: if it is text, errors show the line and a mark under the place,
+    // as those of reading do. Default: they have the place as their location only.
+    std::string_view source{};
   };
 
   // What callers of a function give and get; chains and op handlers are not counted.

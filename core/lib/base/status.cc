@@ -267,8 +267,12 @@ void Status::WriteText(Write write) const {
     if (error != this) write("\n  caused by ");
     write(StatusCodeName(error->code()));
     write(": ");
-    write(error->message());
+    // A message may show something on lines of its own.
+    const std::string_view message = error->message();
+    const size_t end = std::min(message.find('\n'), message.size());
+    write(message.substr(0, end));
     WriteLocation(write, error->location());
+    write(message.substr(end));
     error->WriteSteps(write, "\n  through ", "");
   }
 }

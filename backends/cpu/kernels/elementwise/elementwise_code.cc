@@ -11,6 +11,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "kernels/elementwise/elementwise_code_parser.h"
+
 namespace tandem::cpu {
 
 namespace {
@@ -239,6 +241,7 @@ class FunctionEncoder {
   void Turn() {
     std::array<bool, kMaxLoopInputs> is_loaded = {};
     for (size_t i = 0; i < loop_.steps.size(); ++i) {
+      if (loop_.steps[i].code.empty()) continue;
       for (const uint8_t instruction : loop_.steps[i].code) {
         if (instruction < element_code::kParameter) LoadOnce(loop_.steps[i].operands[instruction], is_loaded);
       }
@@ -361,9 +364,45 @@ bool EncodeWith(const ElementLoop& loop, bool is_shared, uint32_t num_vectors, G
   return body.has_memory() && size_writer.has_memory() && out.has_memory();
 }
 
+using element_code::kFirstOperand;
+constexpr uint8_t kSum[] = {kFirstOperand, kFirstOperand + 1, element_code::kF32Add};
+constexpr uint8_t kDifference[] = {kFirstOperand, kFirstOperand + 1, element_code::kF32Sub};
+
+bool IsNegation(ElementCode code) {
+  return code.size() == 3 && code[0] == kFirstOperand && code[1] >= element_code::kFirstConstant &&
+         code[1] < element_code::kEndOfConstants && ElementConstant(code[1]) == 0x80000000 &&
+         code[2] == element_code::kXor;
+}
+
+// x + -y is x - y, the same bits, in one instruction less where nobody else wants -y, whose step has no code then.
+void FoldNegations(size_t num_inputs, std::span<ElementLoop::Step> steps) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].is_stored || !IsNegation(steps[i].code)) continue;
+    const size_t negated = num_inputs + i;
+    size_t num_uses = 0;
+    ElementLoop::Step* user = nullptr;
+    for (ElementLoop::Step& step : steps.subspan(i + 1)) {
+      for (const uint8_t instruction : step.code) {
+        if (instruction >= element_code::kParameter || step.operands[instruction] != negated) continue;
+        ++num_uses;
+        user = &step;
+      }
+    }
+    if (num_uses != 1 || !std::ranges::equal(user->code, kSum)) continue;
+    const uint32_t other = user->operands[user->operands[0] == negated ? 1 : 0];
+    user->operands = {other, steps[i].operands[0]};
+    user->code = kDifference;
+    steps[i].code = {};
+  }
+}
+
 }  // namespace
 
-bool EncodeElementLoop(const ElementLoop& loop, bool is_shared, GrowingArray<uint8_t>& code) {
+bool EncodeElementLoop(const ElementLoop& given, bool is_shared, GrowingArray<uint8_t>& code) {
+  std::array<ElementLoop::Step, kMaxLoopSteps> steps;
+  std::ranges::copy(given.steps, steps.begin());
+  const ElementLoop loop = {given.inputs, std::span(steps).first(given.steps.size())};
+  FoldNegations(loop.inputs.size(), std::span(steps).first(given.steps.size()));
   const auto is_full = [](const ElementLoop::Input& input) { return !input.is_single; };
   const bool has_registers = std::ranges::count_if(loop.inputs, is_full) <= kMostInputsOfMostVectors;
   for (uint32_t num_vectors = has_registers ? kMostVectors : kMostVectors / 2;; num_vectors /= 2) {

@@ -92,6 +92,8 @@ bool FusedLoop::Init(const KernelFrame& frame) {
   if (!places_.Init(num_inputs + plan_.steps().size()) || !expansions_.Init(num_inputs)) return false;
   for (uint32_t i = 0; i < num_inputs; ++i) InitInput(i, frame.arg(i));
   is_whole_ = plan_.WholeRun() != nullptr && IsWhole(frame);
+  // Blocks are for buffers; only what is left of the tiles needs any.
+  if (plan_.IsInRegisters() && num_expansions_ == 0) block_ = plan_.shape().num_elements();
   return true;
 }
 

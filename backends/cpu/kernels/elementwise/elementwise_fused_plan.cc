@@ -158,6 +158,10 @@ void FusedPlan::FindRuns(const FusedRecipe& recipe) {
     for (size_t i = begin; i < end; ++i) AddToRun(recipe, i, i == begin, i + 1 == end);
     steps_[begin].end_part = static_cast<uint32_t>(num_parts_);
   }
+  const auto stays_or_is_result = [&](const Part& part) {
+    return part.op != TileOp::kStore || recipe.steps()[part.place - num_inputs()].output != kNoBuffer;
+  };
+  is_in_registers_ = steps_[0].run_end == steps_.size() && std::ranges::all_of(parts(), stays_or_is_result);
 }
 
 // What the step before gave is in registers.
@@ -168,8 +172,13 @@ void FusedPlan::AddToRun(const FusedRecipe& recipe, size_t i, bool is_first, boo
   const bool is_binary = source.num_operands == 2;
   const bool is_second = is_binary && !is_loaded(operands[0]) && is_loaded(operands[1]);
   if (!is_second && !is_loaded(operands[0])) AddPart(TileOp::kLoad, operands[0]);
-  AddPart(is_second ? source.tile_ops->if_second : source.tile_ops->if_first,
-          operands[is_binary && !is_second ? 1 : 0]);
+  const TileOp op = is_second ? source.tile_ops->if_second : source.tile_ops->if_first;
+  const uint32_t y = operands[is_binary && !is_second ? 1 : 0];
+  if (op == TileOp::kAdd && parts_[num_parts_ - 1].op == TileOp::kNeg) {
+    parts_[num_parts_ - 1] = {TileOp::kSubFrom, y};  // -x + y is y - x, the same bits
+  } else {
+    AddPart(op, y);
+  }
   if (is_last || !source.is_for_next_only) AddPart(TileOp::kStore, num_inputs() + i);
 }
 

@@ -115,6 +115,8 @@ class FusedPlan final : public RefCounted<FusedPlan> {
   const CodeRun& code_run(size_t i) const { return code_runs_[i]; }
   // The run that is all steps; null if there is none.
   const CodeRun* WholeRun() const { return steps_[0].code_end == steps_.size() ? &code_runs_[0] : nullptr; }
+  // Whether all steps are one run in tiles that stores nothing but results of the kernel.
+  bool IsInRegisters() const { return is_in_registers_; }
   // Whether all steps that read an input of one element know that it stands for all.
   bool IsReadAsSingle(size_t input) const { return is_single_[input]; }
   size_t widest() const { return widest_; }  // bytes of the largest element there is on the way
@@ -137,6 +139,7 @@ class FusedPlan final : public RefCounted<FusedPlan> {
   size_t num_parts_ = 0;
   GrowingArray<CodeRun> code_runs_;
   SmallArray<bool, 8> is_single_;  // of each input
+  bool is_in_registers_ = false;
   size_t widest_ = 1;
   double cost_ = 0;
 };

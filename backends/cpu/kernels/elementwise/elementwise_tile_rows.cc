@@ -25,18 +25,24 @@ using D = hn::CappedTag<float, static_cast<size_t>(kTileElements)>;
 using V = hn::Vec<D>;
 constexpr size_t kLanes = hn::MaxLanes(D());
 constexpr size_t kNarrow = static_cast<size_t>(kTileElements) / kLanes;  // vectors
-// As many as there are registers for beside what the steps need: of 32, or of the fewest of an instruction set, 16.
+// As many as there are registers for beside what the steps need: of 32, of 16, or of the fewest of an instruction set.
 #if HWY_TARGET <= HWY_AVX3
 constexpr size_t kWide = 16;
+#elif HWY_TARGET == HWY_AVX2
+constexpr size_t kWide = 12;
 #else
 constexpr size_t kWide = std::max<size_t>(kNarrow, 8);
 #endif
+static_assert(kWide % kNarrow == 0);
 
 // As the functions of elements of the same names (elementwise_simd_rows.cc, positive_part-inl.h).
 HWY_INLINE V Maximum(V x, V y) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3
   // Here, Max is x if x > y, else y.
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Max(x, y));
+#elif HWY_TARGET == HWY_AVX2
+  // So it is here; all bits set are a NaN.
+  return hn::Or(hn::Max(x, y), hn::VecFromMask(D(), hn::IsNaN(x)));
 #elif HWY_TARGET == HWY_WASM
   // A comparison and a choice in one instruction, while Max takes several; all bits set are a NaN.
   return V{wasm_v128_or(wasm_f32x4_pmax(y.raw, x.raw), wasm_f32x4_ne(x.raw, x.raw))};
@@ -45,8 +51,10 @@ HWY_INLINE V Maximum(V x, V y) {
 #endif
 }
 HWY_INLINE V Minimum(V x, V y) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(x, y));
+#elif HWY_TARGET == HWY_AVX2
+  return hn::Or(hn::Min(x, y), hn::VecFromMask(D(), hn::IsNaN(x)));
 #elif HWY_TARGET == HWY_WASM
   return V{wasm_v128_or(wasm_f32x4_pmin(y.raw, x.raw), wasm_f32x4_ne(x.raw, x.raw))};
 #else
@@ -71,77 +79,85 @@ HWY_INLINE void Store(V x, std::byte* elements, size_t i) {
   hn::StoreU(x, D(), reinterpret_cast<float*>(elements) + i * kLanes);
 }
 
-// A tile of sizeof...(kI) vectors through all steps; it is `offset` bytes into each step's elements. The vectors are
-// named one by one so that they stay in registers from one step to the next.
+// What the steps give, but for kStore: of X, a vector of the tile, and Y, one of the elements in memory.
+#define TANDEM_TILE_STEPS(STEP)                   \
+  STEP(kLoad, Y)                                  \
+  STEP(kAdd, hn::Add(X, Y))                       \
+  STEP(kMul, hn::Mul(X, Y))                       \
+  STEP(kSquaredDifference, Square(hn::Sub(X, Y))) \
+  STEP(kSub, hn::Sub(X, Y))                       \
+  STEP(kSubFrom, hn::Sub(Y, X))                   \
+  STEP(kDiv, hn::Div(X, Y))                       \
+  STEP(kDivInto, hn::Div(Y, X))                   \
+  STEP(kMaximum, Maximum(X, Y))                   \
+  STEP(kMaximumFrom, Maximum(Y, X))               \
+  STEP(kMinimum, Minimum(X, Y))                   \
+  STEP(kMinimumFrom, Minimum(Y, X))               \
+  STEP(kNeg, hn::Neg(X))                          \
+  STEP(kAbs, hn::Abs(X))                          \
+  STEP(kSquare, Square(X))                        \
+  STEP(kRelu, Relu(X))
+
+// Tiles of sizeof...(kI) vectors through all steps, those from `offset` to `end`, in bytes, of each step's elements.
+// The vectors are named one by one so that they stay in registers from one step to the next.
 template <size_t... kI>
-HWY_INLINE void ComputeTile(std::span<const TileStep> steps, int64_t offset, std::index_sequence<kI...>) {
-  V x[] = {Load(steps[0].data + offset, kI)...};
-  for (const TileStep& step : steps.subspan(1)) {
-    std::byte* const y = step.data + offset;
-    switch (step.op) {
-      case TileOp::kLoad:
-        ((x[kI] = Load(y, kI)), ...);
-        break;
-      case TileOp::kStore:
-        (Store(x[kI], y, kI), ...);
-        break;
-      case TileOp::kAdd:
-        ((x[kI] = hn::Add(x[kI], Load(y, kI))), ...);
-        break;
-      case TileOp::kMul:
-        ((x[kI] = hn::Mul(x[kI], Load(y, kI))), ...);
-        break;
-      case TileOp::kSquaredDifference:
-        ((x[kI] = Square(hn::Sub(x[kI], Load(y, kI)))), ...);
-        break;
-      case TileOp::kSub:
-        ((x[kI] = hn::Sub(x[kI], Load(y, kI))), ...);
-        break;
-      case TileOp::kSubFrom:
-        ((x[kI] = hn::Sub(Load(y, kI), x[kI])), ...);
-        break;
-      case TileOp::kDiv:
-        ((x[kI] = hn::Div(x[kI], Load(y, kI))), ...);
-        break;
-      case TileOp::kDivInto:
-        ((x[kI] = hn::Div(Load(y, kI), x[kI])), ...);
-        break;
-      case TileOp::kMaximum:
-        ((x[kI] = Maximum(x[kI], Load(y, kI))), ...);
-        break;
-      case TileOp::kMaximumFrom:
-        ((x[kI] = Maximum(Load(y, kI), x[kI])), ...);
-        break;
-      case TileOp::kMinimum:
-        ((x[kI] = Minimum(x[kI], Load(y, kI))), ...);
-        break;
-      case TileOp::kMinimumFrom:
-        ((x[kI] = Minimum(Load(y, kI), x[kI])), ...);
-        break;
-      case TileOp::kNeg:
-        ((x[kI] = hn::Neg(x[kI])), ...);
-        break;
-      case TileOp::kAbs:
-        ((x[kI] = hn::Abs(x[kI])), ...);
-        break;
-      case TileOp::kSquare:
-        ((x[kI] = Square(x[kI])), ...);
-        break;
-      case TileOp::kRelu:
-        ((x[kI] = Relu(x[kI])), ...);
-        break;
+HWY_NOINLINE void ComputeTilesOf(std::span<const TileStep> steps, int64_t offset, int64_t end,
+                                 std::index_sequence<kI...>) {
+  for (; offset < end; offset += static_cast<int64_t>(sizeof...(kI) * sizeof(V))) {
+    const TileStep* step = &steps.front();
+    V x[] = {Load(step->data + offset, kI)...};
+#define X x[kI]
+#define Y Load(step->data + offset, kI)
+#if HWY_TARGET == HWY_WASM
+    // Engines know no jumps to labels.
+    while (step != &steps.back()) {
+      switch ((++step)->op) {
+#define TANDEM_STEP(op, result) \
+  case TileOp::op:              \
+    ((X = result), ...);        \
+    break;
+        TANDEM_TILE_STEPS(TANDEM_STEP)
+        case TileOp::kStore:
+          (Store(X, step->data + offset, kI), ...);
+      }
     }
+#else
+    // Each step ends with a jump of its own to the next (labels as values, of GCC and Clang): where the only jump of a
+    // switch goes processors hardly foresee, and steps take twice as long.
+#define TANDEM_LABEL(op, result) &&op,
+    static const void* const kLabels[] = {&&kStore, TANDEM_TILE_STEPS(TANDEM_LABEL)};
+#undef TANDEM_LABEL
+#define TANDEM_OP(op, result) TileOp::op,
+    static constexpr TileOp kInOrder[] = {TileOp::kStore, TANDEM_TILE_STEPS(TANDEM_OP)};
+#undef TANDEM_OP
+    static_assert(std::ranges::is_sorted(kInOrder) && std::size(kInOrder) == static_cast<size_t>(TileOp::kRelu) + 1);
+#define TANDEM_NEXT_STEP goto* kLabels[static_cast<size_t>((++step)->op)]
+    TANDEM_NEXT_STEP;
+#define TANDEM_STEP(op, result) \
+  op:                           \
+  ((X = result), ...);          \
+  TANDEM_NEXT_STEP;
+    TANDEM_TILE_STEPS(TANDEM_STEP)
+  kStore:
+    (Store(X, step->data + offset, kI), ...);
+    if (step != &steps.back()) TANDEM_NEXT_STEP;
+#undef TANDEM_NEXT_STEP
+#endif
+#undef TANDEM_STEP
+#undef Y
+#undef X
   }
 }
+#undef TANDEM_TILE_STEPS
 
 // As many tiles of kVectors as there are in the elements [begin, n). Where the next one begins.
 template <size_t kVectors>
 HWY_INLINE int64_t ComputeTilesOf(std::span<const TileStep> steps, int64_t begin, int64_t n) {
   constexpr auto kElements = static_cast<int64_t>(kVectors * kLanes);
-  for (; begin + kElements <= n; begin += kElements) {
-    ComputeTile(steps, begin * static_cast<int64_t>(sizeof(float)), std::make_index_sequence<kVectors>());
-  }
-  return begin;
+  constexpr auto kBytes = static_cast<int64_t>(sizeof(float));
+  const int64_t end = n - (n - begin) % kElements;
+  ComputeTilesOf(steps, kBytes * begin, kBytes * end, std::make_index_sequence<kVectors>());
+  return end;
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace tandem::cpu {
 // What a step does with the tile in registers, x, and elements in memory, y. Each gives the bits of its op's row; of a
 // NaN only that it is one.
 enum class TileOp : uint8_t {
-  kLoad,   // x = y
   kStore,  // y = x
+  kLoad,   // x = y
   kAdd,
   kMul,
   kSquaredDifference,
@@ -52,9 +52,9 @@ const TileOps* FindTileOps(std::string_view op);
 // Elements that are computed at once, at least.
 inline constexpr int64_t kTileElements = 32;
 
-// Takes each tile of the `n` elements, a multiple of kTileElements, through the steps, of which the first is kLoad.
-// What one step stores a later one may read; otherwise memory that is stored to is at most the same elements as are
-// read.
+// Takes each tile of the `n` elements, a multiple of kTileElements, through the steps, of which the first is kLoad and
+// the last kStore. What one step stores a later one may read; otherwise memory that is stored to is at most the same
+// elements as are read.
 void ComputeTiles(std::span<const TileStep> steps, int64_t n);
 
 }  // namespace tandem::cpu

@@ -41,12 +41,15 @@ async function contentOfFile(place: string | URL, task: Task): Promise<Content |
 }
 
 async function contentOfUrl(source: string | URL, task: Task, signal: AbortSignal | undefined): Promise<Content> {
+  const wrong = (cause?: unknown): Error => task.error('InvalidArgument',
+    `expected a URL, or a program's text, which has a '{', got '${String(source).slice(0, 80)}'`, cause);
+  // As a URL it would be that of the page.
+  if (typeof source === 'string' && source.trim() === '') throw wrong();
   let url: URL;
   try {
     url = new URL(source, task.common.platform.baseUrl());
   } catch (error) {
-    throw task.error('InvalidArgument',
-      `expected a URL, or a program's text, which has a '{', got '${String(source).slice(0, 80)}'`, error);
+    throw wrong(error);
   }
   const file = await contentOfFile(source, task);
   if (file !== undefined) return file;
