@@ -51,7 +51,7 @@ async function recordNetwork(tandem) {
 
 /** On the page: records a training step, of softmax regression with a hidden layer and momentum, and takes it often. */
 async function recordTraining(tandem, steps) {
-  const { add, createRuntime: create, matMul, mul, ops, relu, saveSafetensors, sub } = tandem;
+  const { add, createRuntime: create, matMul, mul, relu, reluGrad, saveSafetensors, softmax, sub } = tandem;
   const rt = await create({ device: 'cpu', exact: true });
   let state = 1;
   const random = () => (state = (state * 48271) % 2147483647) / 2147483647 - 0.5;
@@ -59,9 +59,9 @@ async function recordTraining(tandem, steps) {
     Float32Array.from({ length: shape.reduce((a, b) => a * b) }, random), shape);
   const step = (x, labels, w1, w2, v1, v2) => {
     const hidden = relu(matMul(x, w1));
-    const gradient = sub(ops.softmax(matMul(hidden, w2)), labels);
+    const gradient = sub(softmax(matMul(hidden, w2)), labels);
     const g2 = matMul(hidden, gradient, { transposeA: true });
-    const g1 = matMul(x, ops.reluGrad(matMul(gradient, w2, { transposeB: true }), hidden), { transposeA: true });
+    const g1 = matMul(x, reluGrad(matMul(gradient, w2, { transposeB: true }), hidden), { transposeA: true });
     const [n1, n2] = [add(mul(v1, 0.9), g1), add(mul(v2, 0.9), g2)];
     return [sub(w1, mul(n1, 0.01)), sub(w2, mul(n2, 0.01)), n1, n2];
   };
