@@ -89,7 +89,7 @@ class Bench {
       if (round > 0) best = std::min(best, seconds);
     }
     const auto edge = static_cast<double>(size);
-    std::printf("matmul_%s_%s %.0f GFLOP/s\n", name, size_name, 2 * edge * edge * edge * count / best / 1e9);
+    std::printf("matmul_%s_%s %.4g GFLOP/s\n", name, size_name, 2 * edge * edge * edge * count / best / 1e9);
     functions_.MatmulPreferenceDestroy(preference);
     functions_.MatmulDescDestroy(description);
     functions_.MatrixLayoutDestroy(layout);

@@ -207,14 +207,14 @@ class Bench {
         if (!copied.ok()) Fail(copied.status());
         return Tensor();
       });
-      std::printf("copy %.0f GB/s\n", 2 * gigabytes * repeats / copy);
-      std::printf("add %.0f GB/s\n", 3 * gigabytes * repeats / Best(repeats, [&] { return x + y; }));
+      std::printf("copy %.4g GB/s\n", 2 * gigabytes * repeats / copy);
+      std::printf("add %.4g GB/s\n", 3 * gigabytes * repeats / Best(repeats, [&] { return x + y; }));
     }
     const Tensor rows = Ones({sizes_.rows, sizes_.columns});
     const Tensor scale = Ones({sizes_.columns});
     const double gigabytes = static_cast<double>(sizes_.rows * sizes_.columns) * 4 / 1e9;
     const auto print = [&](const char* name, double moved, auto call) {
-      std::printf("%s %.0f GB/s\n", name, moved * gigabytes * repeats / Best(repeats, call));
+      std::printf("%s %.4g GB/s\n", name, moved * gigabytes * repeats / Best(repeats, call));
     };
     print("softmax", 2, [&] { return eager::softmax(rows); });
     print("layer_norm", 2, [&] { return eager::layerNorm(rows, scale, scale); });
@@ -231,7 +231,7 @@ class Bench {
         const Tensor a = eager::ones(runtime_, {size, size}, dtype).To(*handler_.device());
         const int count = size <= 1024 ? 50 : 3;
         const double flops = 2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
-        std::printf("matmul_%s_%s %.0f GFLOP/s\n", std::string(DTypeName(dtype)).c_str(), kProductNames[i],
+        std::printf("matmul_%s_%s %.4g GFLOP/s\n", std::string(DTypeName(dtype)).c_str(), kProductNames[i],
                     flops * count / Best(count, [&] { return eager::matMul(a, a); }) / 1e9);
       }
     }

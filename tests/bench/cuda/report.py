@@ -97,7 +97,7 @@ class Report:
             of, reference = None, base
         asked = f"{'at least' if sense == '>=' else 'at most'} " + (
             f"{factor:g} of {of}" if of else f"{base:g} {self.units.get(name, '')}")
-        if value is None or reference is None:
+        if value is None or not reference:
             missing = column if value is None else base[1]
             return [asked, f"{COLUMNS[missing]}: {self.last_line(missing)}", "not measured"]
         there = f"{value / reference:.2f}" if of else f"{value:g} {self.units[name]}"

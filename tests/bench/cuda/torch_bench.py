@@ -89,8 +89,8 @@ class Bench:
     def bandwidth(self):
         gigabytes = self.elements * 4 / 1e9
         x, y = (torch.ones(self.elements, device=self.device) for _ in range(2))
-        print(f"copy {2 * gigabytes * self.repeats / self.best(self.repeats, lambda: y.copy_(x)):.0f} GB/s")
-        print(f"add {3 * gigabytes * self.repeats / self.best(self.repeats, lambda: x + y):.0f} GB/s")
+        print(f"copy {2 * gigabytes * self.repeats / self.best(self.repeats, lambda: y.copy_(x)):.4g} GB/s")
+        print(f"add {3 * gigabytes * self.repeats / self.best(self.repeats, lambda: x + y):.4g} GB/s")
         del x, y
         rows = torch.ones(self.rows, self.columns, device=self.device)
         scale = torch.ones(self.columns, device=self.device)
@@ -102,7 +102,7 @@ class Bench:
             ("sum_columns", 1, lambda: rows.sum(0)),
             ("transpose", 2, lambda: rows.t().contiguous()),
         ):
-            print(f"{name} {moved * gigabytes * self.repeats / self.best(self.repeats, call):.0f} GB/s")
+            print(f"{name} {moved * gigabytes * self.repeats / self.best(self.repeats, call):.4g} GB/s")
 
     def matmul(self):
         for dtype_name, dtype in (("f32", torch.float32), ("bf16", torch.bfloat16)):
@@ -110,7 +110,7 @@ class Bench:
                 a = torch.ones(size, size, device=self.device, dtype=dtype)
                 count = 50 if size <= 1024 else 3
                 rate = 2 * size**3 * count / self.best(count, lambda: a @ a) / 1e9
-                print(f"matmul_{dtype_name}_{name} {rate:.0f} GFLOP/s")
+                print(f"matmul_{dtype_name}_{name} {rate:.4g} GFLOP/s")
 
     def draw(self, *shape, terms):
         return torch.empty(*shape, device=self.device).uniform_(-1, 1) * math.sqrt(6 / terms)
