@@ -309,14 +309,12 @@ class PlanBuilder {
     return KeepForms(weight);
   }
 
-  // A weight on the host as a constant: what kernels keep with it goes with the runner, not with the caller's tensor.
+  // A weight on the host as a constant: what kernels keep with it goes with the runner, unless the caller's tensor is a
+  // constant by itself.
   StatusOr<TensorHandle> KeepForms(TensorHandle& weight) {
-    if (!weight.IsConcrete() || !weight.tensor().IsA(kDenseHost) || weight.tensor().IsInline()) return weight.CopyRef();
-    const Tensor& tensor = weight.tensor();
-    TANDEM_ASSIGN_OR_RETURN(RcRef<HostBuffer> buffer, ConstantBuffer::Wrap(tensor.data(), tensor.metadata().byte_size(),
-                                                                           [storage = tensor.storage()] {}));
-    return TensorHandle::MakeAvailable(
-        Tensor(tensor.metadata(), tensor.device(), kDenseHost, const_cast<void*>(tensor.data()), std::move(buffer)));
+    if (!weight.IsConcrete()) return weight.CopyRef();
+    TANDEM_ASSIGN_OR_RETURN(Tensor constant, AsConstant(weight.tensor()));
+    return TensorHandle::MakeAvailable(std::move(constant));
   }
 
   // Where the results of a function are, as far as that can be told without calling it.

@@ -7,12 +7,14 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "gemm/packed_memory.h"
 #include "op_test_fixture.h"
+#include "tandem/host_tensors.h"
 
 namespace tandem {
 namespace {
@@ -79,6 +81,39 @@ TEST(ConstantBufferTest, PR5_ThreadsKeepOneForm) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(counts[0] + counts[1] + counts[2] + counts[3], 100);
+}
+
+TEST_F(OpTest, PR5_ATensorBecomesAConstantOverItsOwnMemory) {
+  const std::vector<float> values(100, 1.5f);
+  const TensorMetadata metadata = {DType::kF32, TensorShape({100})};
+  StatusOr<Tensor> tensor = MakeDense(metadata, std::as_bytes(std::span(values)), host().device(), host().allocator());
+  ASSERT_TRUE(tensor.ok());
+  StatusOr<Tensor> constant = AsConstant(*tensor);
+  ASSERT_TRUE(constant.ok());
+  EXPECT_EQ(constant->metadata(), metadata);
+  EXPECT_EQ(constant->data(), tensor->data());
+  ASSERT_NE(constant->storage()->constant_forms(), nullptr);
+  EXPECT_EQ(tensor->storage()->constant_forms(), nullptr);
+  *tensor = Tensor(&host().device());
+  EXPECT_EQ(static_cast<const float*>(constant->data())[99], 1.5f) << "the memory goes with the constant";
+  StatusOr<Tensor> again = AsConstant(*constant);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->storage(), constant->storage());
+}
+
+TEST_F(OpTest, PR5_WhatIsReadAsItLiesIsNoConstant) {
+  const float value = 1;
+  const TensorMetadata one = {DType::kF32, TensorShape({1})};
+  const TensorMetadata many = {DType::kF32, TensorShape({100})};
+  for (const StatusOr<Tensor>& tensor :
+       {MakeDense(one, std::as_bytes(std::span(&value, 1)), host().device(), host().allocator()),
+        MakeScalar(many, &value, host().device())}) {
+    ASSERT_TRUE(tensor.ok());
+    StatusOr<Tensor> same = AsConstant(*tensor);
+    ASSERT_TRUE(same.ok());
+    EXPECT_EQ(&same->type(), &tensor->type());
+    EXPECT_TRUE(!same->storage() || same->storage()->constant_forms() == nullptr);
+  }
 }
 
 class PackedMemoryTest : public OpTest {

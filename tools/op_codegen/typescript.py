@@ -38,8 +38,13 @@ DEFAULTS = {
     ("reverse", "axis"): "allAxes(tensor)",
     ("slice", "size"): "restOf(begin)", ("topK", "k"): "1", ("transpose", "perm"): "allAxes(x).reverse()",
 }
-# Lists in whose place one number may be given, as in TensorFlow.js.
-LISTS = {("reverse", "axis")}
+# What an op gets for an argument that has shorter forms, as in TensorFlow.js.
+WRITTEN_OUT = {
+    ("reverse", "axis"): "typeof axis === 'number' ? [axis] : axis",
+    ("slice", "begin"): "forAllDims(input, begin, 0)", ("slice", "size"): "forAllDims(input, size, -1)",
+}
+# Lists that may be given in the place of the object that has them as an attribute, as in TensorFlow.js.
+IN_PLACE_OF_OPTIONS = {"squeeze": "squeezeDims"}
 # Attributes of ops with windows, which take short forms.
 WINDOW_TYPES = {"ksize": "WindowSizes", "strides": "WindowSizes", "dilations": "WindowSizes", "padding": "Padding"}
 # What neither functions nor parameters can be called: words of the language in strict mode, and what the file uses.
@@ -47,7 +52,7 @@ TAKEN = set(
     "arguments await break case catch class const continue debugger default delete do else enum eval export extends "
     "false finally for function if implements import in instanceof interface let new null package private protected "
     "public return static super switch this throw true try typeof undefined var void while with yield "
-    "allAxes call1 call2 call3 callMany defineOp options restOf withWindows results runtime".split())
+    "allAxes call1 call2 call3 callMany defineOp forAllDims listOr options restOf withWindows results runtime".split())
 
 
 def value_type(attr):
@@ -197,8 +202,7 @@ class TypeScriptFunction:
 
     def given(self):
         """The arguments as the op gets them."""
-        return [f"typeof {name} === 'number' ? [{name}] : {name}" if (self.name, name) in LISTS else name
-                for name in self.names]
+        return [WRITTEN_OUT.get((self.name, name), name) for name in self.names]
 
     def generic(self):
         """The type attribute that is the dtype of the result and that an argument tells; None if none does."""
@@ -254,7 +258,8 @@ class TypeScriptFunction:
         parameters += [f"{camel(a['name'])}: {'D' if a['name'] == generic else self.attr_type(a)}"
                        for a in self.op.required]
         if self.op.optional:
-            parameters.append(f"options?: {self.options_type}")
+            attr = IN_PLACE_OF_OPTIONS.get(self.name)
+            parameters.append(f"options?: {self.options_type}" + (f"['{attr}'] | {self.options_type}" if attr else ""))
         return parameters
 
     def result_type(self):
@@ -269,6 +274,8 @@ class TypeScriptFunction:
 
     def options_argument(self):
         """The attributes as one object, or None if there are none."""
+        if self.name in IN_PLACE_OF_OPTIONS:
+            return f"listOr(options, {quote(IN_PLACE_OF_OPTIONS[self.name])})"
         if not self.op.required:
             return "options" if self.op.optional else None
         required = "{ " + ", ".join(self.required_names) + " }"
@@ -350,7 +357,7 @@ def write(ops, path):
                      "import type { DType } from './dtypes.js';\n"
                      "import { defineOp } from './op.js';\n"
                      "import type { Runtime } from './runtime.js';\n"
-                     "import { allAxes, restOf, withWindows } from './short_forms.js';\n"
+                     "import { allAxes, forAllDims, listOr, restOf, withWindows } from './short_forms.js';\n"
                      "import type { Padding, WindowSizes } from './short_forms.js';\n"
                      "import type { Tensor } from './tensor.js';\n")
     path.write_text(text + "".join(f.text() for f in functions), encoding="utf-8")

@@ -39,6 +39,14 @@ export type { Trace } from './trace.js';
 export type { WaitOptions } from './waiting.js';
 export * from './ops.js';
 // One of these has the name of an op.
-export { div, eye, moments, norm, stack, unstack, where } from './aliases.js';
-export type { NormOrder } from './aliases.js';
+export {
+  batchNorm, booleanMask, conv1d, conv2dTranspose, div, dot, eye, logSigmoid, logSumExp, moments, norm, outerProduct,
+  randomNormal, randomUniform, separableConv2d, stack, step, tensor1d, tensor2d, tensor3d, tensor4d, tensor5d, tensor6d,
+  unstack, where,
+} from './aliases.js';
+export {
+  depthwiseConv2dNative as depthwiseConv2d, fFT as fft, iFFT as ifft, isNan as isNaN, linSpace as linspace,
+  lRN as localResponseNormalization, topK as topk,
+} from './ops.js';
+export type { NormOrder, RandomOptions, TensorOfRank } from './aliases.js';
 export type { Padding, WindowSizes } from './short_forms.js';

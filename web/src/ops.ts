@@ -11,7 +11,7 @@ import type { TensorInput } from './call.js';
 import type { DType } from './dtypes.js';
 import { defineOp } from './op.js';
 import type { Runtime } from './runtime.js';
-import { allAxes, restOf, withWindows } from './short_forms.js';
+import { allAxes, forAllDims, listOr, restOf, withWindows } from './short_forms.js';
 import type { Padding, WindowSizes } from './short_forms.js';
 import type { Tensor } from './tensor.js';
 
@@ -3589,7 +3589,7 @@ const sliceOp = /* @__PURE__ */ defineOp('tf.Slice', 'input:T begin:Index! size:
 export function slice<D extends DType = DType>(
   input: TensorInput<D>, begin: TensorInput, size: TensorInput = restOf(begin),
 ): Tensor<D> {
-  return call3(sliceOp, slice, input, begin, size);
+  return call3(sliceOp, slice, input, forAllDims(input, begin, 0), forAllDims(input, size, -1));
 }
 
 const softmaxOp = /* @__PURE__ */ defineOp('tf.Softmax', 'logits:T');
@@ -3962,8 +3962,10 @@ export interface SqueezeOptions {
  *
  * @param input Of any shape.
  */
-export function squeeze<D extends DType = DType>(input: TensorInput<D>, options?: SqueezeOptions): Tensor<D> {
-  return call1(squeezeOp, squeeze, input, options);
+export function squeeze<D extends DType = DType>(
+  input: TensorInput<D>, options?: SqueezeOptions['squeezeDims'] | SqueezeOptions,
+): Tensor<D> {
+  return call1(squeezeOp, squeeze, input, listOr(options, 'squeezeDims'));
 }
 
 const statelessMultinomialOp = /* @__PURE__ */ defineOp(

@@ -37,10 +37,52 @@ export function allAxes(x: TensorInput): number[] {
   return Array.from({ length: rank }, (_, axis) => axis);
 }
 
+// The rank of an argument; undefined while its shape is pending, and for what is none.
+function rankOf(x: TensorInput): number | undefined {
+  try {
+    return allAxes(x).length;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What an op is given for each dimension of `x`: a number is for the first one, and a list for the first ones; the others
+ * get `rest`. As it is, what is no such list, and while the shape of `x` is pending.
+ */
+export function forAllDims(x: TensorInput, given: TensorInput, rest: number): TensorInput {
+  try {
+    if (typeof given !== 'number' && !Array.isArray(given)) return given;
+    const list = typeof given === 'number' ? [given] : given as (number | bigint)[];
+    const missing = (rankOf(x) ?? 0) - list.length;
+    if (missing <= 0) return list as number[];
+    const filler = typeof list[0] === 'bigint' ? BigInt(rest) : rest;
+    return [...list, ...Array.from({ length: missing }, () => filler)] as number[];
+  } catch {
+    // A list that cannot be read: the call says why.
+    return given;
+  }
+}
+
+/** Options, in whose place a list may be given, which is their member `name`. */
+export function listOr(options: object | undefined, name: string): object | undefined {
+  try {
+    return Array.isArray(options) ? { [name]: options } : options;
+  } catch {
+    // What cannot be read: the call says why.
+    return options;
+  }
+}
+
 /** The sizes of a slice that reaches to the end. */
 export function restOf(begin: TensorInput): TensorInput {
-  return isTensor(begin) ? Array.from({ length: begin.size }, () => -1)
-    : Array.from(Array.isArray(begin) || ArrayBuffer.isView(begin) ? (begin as number[]) : [begin], () => -1);
+  if (isTensor(begin)) return Array.from({ length: begin.size }, () => -1);
+  try {
+    return Array.from(Array.isArray(begin) || ArrayBuffer.isView(begin) ? (begin as number[]) : [begin], () => -1);
+  } catch {
+    // A list that cannot be read: the call says why.
+    return begin;
+  }
 }
 
 // Makes what is shorter in these attributes as long as the definition has it.

@@ -11,6 +11,9 @@ import * as tandem from 'tandem-rt';
 import { createRuntime } from './create_runtime.js';
 import { errorOf, rejectionOf } from './errors.js';
 
+// Small integers, so that sums of products of them are exact in any order.
+const integers = (count, factor) => Float32Array.from({ length: count }, (_, i) => (i * factor) % 7 - 3);
+
 describe('tensors', () => {
   let rt;
   before(async () => {
@@ -28,6 +31,34 @@ describe('tensors', () => {
     // x times its transpose is [[5, 11], [11, 25]]: a softmax of two is the logistic function of their difference.
     [1 / (1 + Math.exp(6)), 1 / (1 + Math.exp(-6)), 1 / (1 + Math.exp(14)), 1 / (1 + Math.exp(-14))].forEach(
       (value, i) => expect(values[i]).to.be.closeTo(value, 1e-6));
+  });
+
+  it('are constants for those who ask, with which kernels keep what they make of them', async () => {
+    const own = await createRuntime({ device: 'cpu', threads: 1 });
+    const x = own.tensor(integers(64 * 300, 5), [64, 300]);
+    const w = own.tensor(integers(300 * 128, 3), [300, 128]);
+    const expected = await matMul(x, w).data();
+    const inUse = () => own.memory().bytesInUse;
+    const before = inUse();
+    const constant = w.asConstant();
+    expect([constant.shape, constant.dtype]).to.deep.equal([[300, 128], 'f32']);
+    w.dispose();
+    for (let call = 0; call < 3; ++call) {
+      const y = matMul(x, constant);
+      expect(await y.data()).to.deep.equal(expected);
+      y.dispose();
+      expect(inUse() - before).to.be.at.least(4 * 300 * 128);
+      expect(inUse() - before).to.be.below(2 * 4 * 300 * 128);
+    }
+    expect(await constant.asConstant().data()).to.deep.equal(await constant.data());
+    const pending = matMul(x, constant);
+    expect(await add(pending.asConstant(), 0).data()).to.deep.equal(expected);
+    expect(await own.scalar(2).asConstant().item()).to.equal(2);
+    expect(await own.tensor(['a', 'b']).asConstant().data()).to.deep.equal(['a', 'b']);
+    const gone = own.scalar(1);
+    gone.dispose();
+    expect(errorOf(() => gone.asConstant()).message).to.match(/^\[asConstant\] expected a tensor that is not disposed of/);
+    await own.dispose();
   });
 
   it('infer dtype and shape', () => {

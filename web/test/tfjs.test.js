@@ -61,6 +61,38 @@ describe('the backend of TensorFlow.js', () => {
     expect(tf.memory().unreliable).to.not.equal(true);
   });
 
+  it('keeps weights that many calls read in the order in which they are read, until they are gone', () => {
+    const integers = (shape, factor) => tf.tensor(
+      Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, i) => (i * factor) % 7 - 3), shape);
+    const x = integers([64, 300], 5);
+    const w = tf.tidy(() => tf.variable(integers([300, 128], 3)));
+    const bytes = 4 * 300 * 128;
+    const inUse = () => runtimeOf().memory().bytesInUse;
+    const product = () => tf.tidy(() => tf.matMul(x, w).dataSync());
+    const before = inUse();
+    const expected = product();
+    expect(product()).to.deep.equal(expected);
+    expect(inUse()).to.equal(before);
+    for (let call = 0; call < 3; ++call) {
+      expect(product()).to.deep.equal(expected);
+      expect(inUse() - before).to.be.within(bytes, 1.5 * bytes);
+    }
+    expect(tf.tidy(() => tf.reshape(w, [-1]).dataSync())).to.deep.equal(w.dataSync());
+    tf.tidy(() => w.assign(tf.mul(w, 2)));
+    expect(inUse()).to.equal(before);
+    for (let call = 0; call < 4; ++call) {
+      expect(product()).to.deep.equal(expected.map((value) => 2 * value));
+    }
+    tf.dispose([x, w]);
+    expect(inUse()).to.equal(before - bytes - 4 * 64 * 300);
+    const image = integers([1, 20, 20, 16], 5);
+    const filter = integers([3, 3, 16, 32], 3);
+    const convolved = () => tf.tidy(() => tf.conv2d(image, filter, 1, 'same').dataSync());
+    const first = convolved();
+    for (let call = 0; call < 4; ++call) expect(convolved()).to.deep.equal(first);
+    tf.dispose([image, filter]);
+  });
+
   it('shares tensors with the runtime, both ways', async () => {
     const x = tf.tensor2d([[1, 2], [3, 4]]);
     const own = toTandem(x);

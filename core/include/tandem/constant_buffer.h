@@ -17,6 +17,7 @@
 #include "tandem/host_allocator.h"
 #include "tandem/ref_counted.h"
 #include "tandem/status.h"
+#include "tandem/tensor.h"
 
 namespace tandem {
 
@@ -68,6 +69,11 @@ class TANDEM_EXPORT ConstantBuffer final : public HostBuffer {
   std::function<void()> release_;
   mutable ConstantForms forms_;
 };
+
+// A tensor as a constant over the same memory, so that kernels keep with it what they make of it. As it is, if it is a
+// constant, or has nothing that kernels could keep: elements elsewhere than on the host, not dense, or few enough to
+// lie within the tensor. Fails for want of memory only.
+TANDEM_EXPORT StatusOr<Tensor> AsConstant(const Tensor& tensor);
 
 }  // namespace tandem
 

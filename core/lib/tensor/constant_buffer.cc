@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "tandem/host_tensors.h"
+
 namespace tandem {
 
 struct ConstantForms::Entry {
@@ -51,6 +53,14 @@ StatusOr<RcRef<HostBuffer>> ConstantBuffer::Wrap(const void* data, size_t size, 
 
 ConstantBuffer::~ConstantBuffer() {
   if (release_) release_();
+}
+
+StatusOr<Tensor> AsConstant(const Tensor& tensor) {
+  if (!tensor.IsA(kDenseHost) || tensor.IsInline()) return tensor;
+  if (tensor.storage() && tensor.storage()->constant_forms() != nullptr) return tensor;
+  TANDEM_ASSIGN_OR_RETURN(RcRef<HostBuffer> buffer, ConstantBuffer::Wrap(tensor.data(), tensor.metadata().byte_size(),
+                                                                         [storage = tensor.storage()] {}));
+  return Tensor(tensor.metadata(), tensor.device(), kDenseHost, const_cast<void*>(tensor.data()), std::move(buffer));
 }
 
 }  // namespace tandem

@@ -26,9 +26,13 @@ interface ProductAttrs {
 const batchOf = ({ shape }: TensorInfo): number => sizeOf(shape.slice(0, -2));
 
 // One matrix as such; of many, if the other factor is one and they need not be transposed, one below the other.
-function asMatrix(call: Call<Product, ProductAttrs>, info: TensorInfo): Tensor {
-  if (info.shape.length === 2) return call.tensor(info);
-  return call.tensor(info, [sizeOf(info.shape.slice(0, -1)), info.shape.at(-1)!]);
+function matrixShape({ shape }: TensorInfo): readonly number[] {
+  return shape.length === 2 ? shape : [sizeOf(shape.slice(0, -1)), shape.at(-1)!];
+}
+
+function factors(call: Call<Product, ProductAttrs>): [Tensor, Tensor] {
+  const { a, b } = call.inputs;
+  return [call.tensor(a, matrixShape(a)), call.weights(b, matrixShape(b))];
 }
 
 function checkInner({ attrs: { transposeA, transposeB }, inputs: { a, b } }: Call<Product, ProductAttrs>): void {
@@ -63,7 +67,7 @@ export const BatchMatMul = /* @__PURE__ */ kernel<Product, ProductAttrs>('BatchM
   if (shape === undefined) {
     return td.batchMatMul(call.tensor(a), call.tensor(b), { adjX: transposeA, adjY: transposeB });
   }
-  return product(call, td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB }), shape);
+  return product(call, td.matMul(...factors(call), { transposeA, transposeB }), shape);
 });
 
 interface FusedInputs extends Product {
@@ -86,14 +90,14 @@ export const _FusedMatMul = /* @__PURE__ */ kernel<FusedInputs, FusedAttrs>('_Fu
   const finished = (result: Tensor, rest: Activation): Tensor => activated(call, result, rest, slope, leakyreluAlpha);
   if (shape !== undefined && bias !== undefined && sizeOf(bias.shape) === columns && bias.shape.at(-1) === columns) {
     const { fusedOps, rest } = fusedOf(activation);
-    const biased = td.fusedMatMul(asMatrix(call, a), asMatrix(call, b), [call.tensor(bias, [columns])], {
+    const biased = td.fusedMatMul(...factors(call), [call.tensor(bias, [columns])], {
       transposeA, transposeB, fusedOps, ...(leakyreluAlpha !== undefined && { leakyreluAlpha }),
     });
     return product(call, finished(biased, rest), shape);
   }
   const raw = shape === undefined
     ? td.batchMatMul(call.tensor(a), call.tensor(b), { adjX: transposeA, adjY: transposeB })
-    : td.matMul(asMatrix(call, a), asMatrix(call, b), { transposeA, transposeB });
+    : td.matMul(...factors(call), { transposeA, transposeB });
   if (bias === undefined) {
     const last = finished(raw, activation);
     return shape === undefined ? last : product(call, last, shape);
