@@ -32,7 +32,7 @@ describe('tandem-rt/tfjs in a bundle', () => {
       registerKernels([Add]);`);
     expect(text).to.include('"Add"');
     for (const name of ['Conv2D', 'RaggedGather', 'RotateWithOffset', 'StringSplit']) expect(text).to.not.include(name);
-    expect(text.length).to.be.below(12_000);
+    expect(text.length).to.be.below(12_500);
   });
 
   it('has all of them by one import', async () => {
