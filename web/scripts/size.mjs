@@ -20,11 +20,11 @@ const { values: options } = parseArgs({ options: { json: { type: 'string' } } })
 // uses programs, ops of its own, or kernels that few need, fetches besides are the files with that in their name.
 const budgets = {
   'minimal page': 300_000,
-  'minimal page, threaded': 475_000,
-  'minimal page, WebGPU': 432_000,
-  'script with one op': 27_400,
-  'script with safetensors': 33_000,
-  'script with everything': 45_000,
+  'minimal page, threaded': 480_000,
+  'minimal page, WebGPU': 445_000,
+  'script with one op': 27_600,
+  'script with safetensors': 33_300,
+  'script with everything': 46_500,
   'tandem-programs.js': 10_500,
   'tandem-kernels.wasm': 196_000,
   'tandem-programs.wasm': 168_000,
