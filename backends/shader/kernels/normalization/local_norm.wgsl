@@ -32,7 +32,9 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
   let pixel: u32 = i - channel;
   var sum: D = double_of_u32(0u);
 #if SPECIAL
-  var special: f32 = 0.0;
+  // Not a number that is NaN: what a comparison with that gives, WGSL leaves open.
+  var has_infinity: bool = false;
+  var has_nan: bool = false;
 #end
   for (var c: u32 = first_of(channel); c <= last_of(channel); c++) {
 #if GRADIENT
@@ -42,8 +44,12 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
     let element: D = double_of(x[pixel + c]);
     sum = double_sum(sum, double_product(element, element));
 #if SPECIAL
-    if (!double_is_finite(element) && !is_nan(special)) {
-      special = abs(f32(x[pixel + c]));
+    if (!double_is_finite(element)) {
+      if (is_nan(f32(x[pixel + c]))) {
+        has_nan = true;
+      } else {
+        has_infinity = true;
+      }
     }
 #end
 #end
@@ -60,8 +66,8 @@ fn main(gid: vec3u, lid: vec3u, wid: vec3u, nwg: vec3u, lidx: u32) {
 #else
 #if SPECIAL
   // Soft numbers are finite. Beside an infinity all others become 0.
-  if (special != 0.0 || !double_less(double_of_u32(0u), base)) {
-    if (special != 0.0 && !is_nan(special) && double_is_finite(double_of(x[i]))) {
+  if (has_nan || has_infinity || !double_less(double_of_u32(0u), base)) {
+    if (has_infinity && !has_nan && double_is_finite(double_of(x[i]))) {
       y[i] = T(with_sign_of(0.0, f32(x[i])));
     } else {
       y[i] = T(not_a_number());
