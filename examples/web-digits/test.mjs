@@ -93,15 +93,14 @@ async function expectSameReadings(page, url, t) {
 }
 
 /**
- * The names of a trace's events, each of which must be on the device.
+ * The names of the calls in a trace that were for a device. What that did for them has rows of its own.
  * @param {string} text
  * @param {string} device
  */
 function eventsOf(text, device) {
-  /** @type {{ traceEvents: { ph: string, name: string, args: { device?: string } }[] }} */
+  /** @type {{ traceEvents: { cat?: string, name: string, args: { device?: string } }[] }} */
   const { traceEvents } = JSON.parse(text);
-  const ops = traceEvents.filter(({ ph, args }) => ph === 'X' && args.device !== undefined);
-  return ops.filter(({ args }) => args.device === device).map(({ name }) => name);
+  return traceEvents.filter(({ cat, args }) => cat === 'op' && args.device === device).map(({ name }) => name);
 }
 
 /**
