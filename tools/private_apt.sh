@@ -6,7 +6,7 @@
 
 # Reads the package lists of both releases. On failure private_apt_error says why.
 private_apt_start() {  # DIR RELEASE
-  local dir=$1 release=$2 mirror suite
+  local dir=$1 other_release=$2 mirror suite
   private_apt_error=
   mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
     awk '$1 == "Debian" && $2 == "Debian" && $3 == "main" { print $4; exit }')
@@ -17,10 +17,10 @@ private_apt_start() {  # DIR RELEASE
   private_apt_codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
   private_apt_dir=$dir
   mkdir -p "$dir/lists/partial" "$dir/archives/partial" "$dir/sources.list.d"
-  for suite in "$private_apt_codename" "$release"; do
+  for suite in "$private_apt_codename" "$other_release"; do
     echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
   done >"$dir/sources.list"
-  echo "$(basename "$0" .sh): package lists of $private_apt_codename and $release from $mirror"
+  echo "$(basename "$0" .sh): package lists of $private_apt_codename and $other_release from $mirror"
   if ! private_apt update; then
     private_apt_error="the package lists could not be read; check the network"
     return 1
