@@ -92,12 +92,9 @@ class ShaderCall::Deferred final {
   GrowingArray<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results_;
 };
 
-ShaderCall::MayBeLate ShaderCall::IssueLate(const KernelFrame& frame) {
-  if (!IsRehearsal(frame)) frame.context<ShaderDevice>().queue().IssueLate();
-  return {};
+ShaderCall::ShaderCall(KernelFrame& frame) : ShaderCall(frame, MayBeLate()) {
+  if (!is_rehearsal_) device_.queue().IssueLate();
 }
-
-ShaderCall::ShaderCall(KernelFrame& frame) : ShaderCall(frame, IssueLate(frame)) {}
 
 ShaderCall::ShaderCall(KernelFrame& frame, MayBeLate)
     : frame_(frame),

@@ -14,16 +14,16 @@
 #include "tandem/gpu/device_times.h"
 #include "tandem/growing_array.h"
 #include "tandem/ref_counted.h"
+#include "tandem/webgpu/commands.h"
 
 namespace tandem::webgpu {
 
 // Of a batch that has kTimedDispatch records. Copies and transfers have no times in WebGPU.
 struct BatchTimes : RefCounted<BatchTimes> {
-  static constexpr size_t kMostCommands = 512;
-
-  GrowingArray<std::string_view> ops;               // of the records
-  std::array<uint64_t, 2 * kMostCommands> times{};  // of each its beginning and its end, once kReadTimes is done
-  uint32_t end = 0;                                 // the number of that record's end; 0: there is none
+  GrowingArray<std::string_view> ops;  // of the records
+  // Of each its beginning and its end, once kReadTimes is done.
+  std::array<uint64_t, size_t{2} * kMostTimedDispatches> times{};
+  uint32_t end = 0;  // the number of that record's end; 0: there is none
   gpu::DeviceTimes::Clock::time_point submitted;
 };
 

@@ -313,7 +313,7 @@ uint32_t CommandStream::PlaceParameters(PipelineRecord& pipeline, std::span<cons
 bool CommandStream::AddTimes(std::string_view op) {
   RcRef<BatchTimes>& times = open_->times;
   if (!times) times = MakeRef<BatchTimes>();
-  return times && times->ops.size() < BatchTimes::kMostCommands && times->ops.Append(op) != nullptr;
+  return times && times->ops.size() < kMostTimedDispatches && times->ops.Append(op) != nullptr;
 }
 
 bool CommandStream::Dispatch(PipelineRecord& pipeline, std::span<const gpu::BufferRange> buffers,

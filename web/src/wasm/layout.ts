@@ -180,6 +180,8 @@ export const RECORD_WORDS = [0, 3, 3, 4, 7, 2, 4, 2, 7, 4, 4, 4, 6, 6, 2, 7, 4];
 
 export const BUFFER_WORDS = 3;
 
+export const MOST_TIMED_DISPATCHES = 512;
+
 export const ARENA_BYTES = 262144;
 
 export const SLOT_BYTES = 256;

@@ -15,6 +15,7 @@
 #include "kernels/doubles.h"
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
+#include "kernels/unrolled_text.h"
 #include "tandem/float16.h"
 #include "tandem/host_context.h"
 #include "tandem/shader/shader_call.h"
@@ -75,21 +76,18 @@ ShaderText ComposeRange(const ShaderSource& source, std::span<const int32_t> val
   return builder.Finish(source.text);
 }
 
-// Value: dtype. Of two texts, of which one has soft numbers of f64.
-template <bool is_soft>
+// Values: dtype, whether f64 is soft.
 ShaderText ComposeLinSpace(const ShaderSource& source, std::span<const int32_t> values) {
   const auto dtype = static_cast<DType>(values[0]);
+  const bool is_soft = values[1] != 0;
+  const std::string text = Unroll(source.text, {{"SOFT", is_soft}});
   ShaderBuilder builder(source.name);
-  if constexpr (is_soft) {
-    DeclareDoubles(builder, dtype, is_soft);
-    builder.Text(DoubleFunctions(source.text, dtype, is_soft));
-  } else {
-    DeclareTypes(builder, dtype);
-  }
+  DeclareDoubles(builder, dtype, is_soft);
+  builder.Text(DoubleFunctions(text, dtype, is_soft));
   builder.Buffer("start_value", BufferAccess::kRead, "T")
       .Buffer("stop_value", BufferAccess::kRead, "T")
       .Buffer("result", BufferAccess::kReadWrite, "T");
-  return DeclareLoop(builder).Finish(source.text);
+  return DeclareLoop(builder).Finish(text);
 }
 
 std::string_view IndexText(DType dtype) {
@@ -235,13 +233,12 @@ Status RangeKernel(KernelFrame& frame) {
 }
 
 Status LinSpaceKernel(KernelFrame& frame) {
-  static const ShaderSource hard = {"tf.LinSpace", &ComposeLinSpace<false>, kLinSpaceText};
-  static const ShaderSource soft = {"tf.LinSpace", &ComposeLinSpace<true>, kLinSpaceSoftText};
+  static const ShaderSource source = {"tf.LinSpace", &ComposeLinSpace, kLinSpaceText};
   const TensorMetadata& result = frame.result_metadata(0);
   const auto size = static_cast<uint64_t>(result.num_elements());
   ShaderCall call(frame);
   Launch launch;
-  launch.variant = ShaderVariant(HasAllDTypes(call.limits()) ? hard : soft, {static_cast<int32_t>(result.dtype)});
+  launch.variant = ShaderVariant(source, {static_cast<int32_t>(result.dtype), HasAllDTypes(call.limits()) ? 0 : 1});
   launch.workgroups = LinearWorkgroups(size, kWorkgroup * kRounds, call.limits());
   launch.parameters = {static_cast<uint32_t>(size)};
   call.Run(launch, {call.Argument(0), call.Argument(1), call.Result(0)});

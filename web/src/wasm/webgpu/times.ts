@@ -3,10 +3,11 @@
 
 // Notes when shaders begin and end, by the device's clock: by the feature 'timestamp-query', for traces.
 
+import { MOST_TIMED_DISPATCHES } from '../layout.js';
 import { COPY_SRC, QUERY_RESOLVE } from './device.js';
 
-/** Of a batch: two for each shader. */
-const MOST_TIMES = 1024;
+/** Of a batch: of each shader when it began and ended. */
+const MOST_TIMES = 2 * MOST_TIMED_DISPATCHES;
 /** Bytes of a time. */
 export const TIME_BYTES = 8;
 

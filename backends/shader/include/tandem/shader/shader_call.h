@@ -117,8 +117,6 @@ class TANDEM_EXPORT ShaderCall {
   class Deferred;
   class CountedResults;
 
-  static MayBeLate IssueLate(const KernelFrame& frame);
-
   StatusOr<RcRef<GpuBuffer>> Allocate(uint64_t bytes) const;
   GpuBuffer* Keep(RcRef<GpuBuffer>& place, StatusOr<RcRef<GpuBuffer>> buffer);
   Status Check(const Step& step) const;

@@ -58,6 +58,9 @@ constexpr size_t NumWords(Command command) {
   return kNumWords[static_cast<size_t>(command)];
 }
 
+// How many dispatches of a batch can be timed.
+inline constexpr uint32_t kMostTimedDispatches = 512;
+
 // Bytes of the arena, a buffer of the device that each batch fills anew before its commands: parameters, each set in a
 // slot of its own, and what is too little to be written by itself.
 inline constexpr uint32_t kArenaBytes = 256 * 1024;
