@@ -36,7 +36,6 @@
 namespace tandem::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using eager::Runtime;
 using eager::Tensor;
 
@@ -92,8 +91,6 @@ struct Settings {
   bool collects = false;
   bool is_small = false;
 };
-
-double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 bool IsSet(const char* variable) {
   const char* const value = std::getenv(variable);

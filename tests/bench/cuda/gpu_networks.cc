@@ -4,7 +4,6 @@
 #include "gpu_networks.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <future>
 #include <limits>
@@ -13,13 +12,6 @@
 #include "tandem/program_runner.h"
 
 namespace tandem::bench {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-}  // namespace
 
 Status GpuNetworks::Wait() {
   std::promise<Status> done;

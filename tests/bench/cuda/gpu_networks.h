@@ -6,6 +6,7 @@
 #ifndef TANDEM_TESTS_BENCH_CUDA_GPU_NETWORKS_H_
 #define TANDEM_TESTS_BENCH_CUDA_GPU_NETWORKS_H_
 
+#include <chrono>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -15,6 +16,12 @@
 #include "tandem/shader/shader_op_handler.h"
 
 namespace tandem::bench {
+
+using Clock = std::chrono::steady_clock;
+
+inline double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 class GpuNetworks {
  public:
