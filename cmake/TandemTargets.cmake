@@ -10,8 +10,12 @@ function(tandem_target target)
   target_compile_options(${target} PRIVATE -Wall -Wextra)
   # g++ 12 sees overlaps in the string concatenation of its own library (GCC bug 105651).
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
-  # Clang warns where a loop that we call independent is not worth vectorising after all.
+  # Clang warns where a loop that we call independent is not worth vectorising after all; and, where they are precompiled, of
+  # what libstdc++'s headers use of their own that is deprecated.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
+  if(NOT EMSCRIPTEN)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+  endif()
   # Locations in errors name files from the top of the source tree, wherever that is, and where a compiler cache gives the
   # compiler paths from the build folder instead (CCACHE_BASEDIR).
   file(RELATIVE_PATH top "${CMAKE_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
@@ -30,6 +34,11 @@ endfunction()
 function(tandem_library target)
   tandem_target(${target})
   target_compile_options(${target} PRIVATE -fno-exceptions)
+  # A product and a sum are two roundings wherever no code asks for one: what loops compute must not depend on whether the
+  # processor can do both at once. For WebAssembly the kernels' library alone sets it.
+  if(NOT EMSCRIPTEN)
+    target_compile_options(${target} PRIVATE -ffp-contract=off)
+  endif()
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(EMSCRIPTEN)
     target_compile_options(${target} PRIVATE -fno-rtti)
@@ -37,6 +46,7 @@ function(tandem_library target)
   else()
     target_compile_options(${target} PRIVATE -fno-semantic-interposition)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    tandem_use_headers(${target} tandem_library_headers)
   endif()
   # What a build with a list of ops (TandemOps.cmake) leaves out, nothing uses, and the linker then takes away.
   if(TANDEM_OPS_HEADER AND NOT MSVC)

@@ -49,10 +49,7 @@ string(REPLACE "-O3" "-Oz" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 # the sources, which then have loops for size for all types but f32, and numbers' texts without tables.
 function(tandem_small_library target)
   target_compile_definitions(${target} PRIVATE TANDEM_SMALL)
-  # The headers of the C++ library take half of the time of a compilation: each target reads them once. Objects are the same
-  # byte by byte. Without the time of the header in it, a compiler cache knows it again.
-  target_precompile_headers(${target} PRIVATE ${TANDEM_STANDARD_HEADERS})
-  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  tandem_precompile_headers(${target} ${TANDEM_STANDARD_HEADERS})
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     return()
   endif()
@@ -65,10 +62,6 @@ function(tandem_small_library target)
     endif()
   endforeach()
 endfunction()
-set(TANDEM_STANDARD_HEADERS
-    <algorithm> <array> <atomic> <bit> <chrono> <cmath> <complex> <condition_variable> <cstddef> <cstdint> <cstring>
-    <functional> <limits> <map> <memory> <mutex> <new> <optional> <span> <string> <string_view> <type_traits>
-    <unordered_map> <utility> <variant> <vector>)
 # No vectors but those we write or ask for, and no loops unrolled that are not short and of constant length.
 set(TANDEM_FAST_OPTIONS -O2 -fno-vectorize -fno-slp-vectorize -mllvm=-unroll-runtime=false
                         -mllvm=-unroll-allow-partial=false)

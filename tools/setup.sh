@@ -4,9 +4,10 @@
 
 # Installs the Debian packages that Tandem is built and tested with, as far as they are missing. Nothing else is
 # changed.
-# usage: tools/setup.sh [--check] [--compilers] [--node] [--web] [--peers]
+# usage: tools/setup.sh [--check] [--clang] [--aarch64] [--node] [--web] [--peers]
 #   --check       only says what is missing, and fails if anything is
-#   --compilers   also installs what Tandem is tested with beside g++: Clang, and a cross compiler and emulator of aarch64
+#   --clang       also installs Clang, which the builds with sanitizers are compiled by
+#   --aarch64     also installs a cross compiler and an emulator of 64-bit Arm
 #   --node        also checks that Node is there, and new enough to build the npm package
 #   --web         the same, and installs what that package is tested with
 #   --peers       also installs the libraries that Tandem is measured against, and what draws the figures
@@ -30,25 +31,28 @@ packages=(
   python3-numpy                  # the reference of tests/conformance
 )
 
-readonly compiler_packages=(clang-19 g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
+readonly clang_packages=(clang-19 libclang-rt-19-dev llvm-19)  # with the sanitizers and what names their findings' lines
+readonly aarch64_packages=(g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 readonly web_packages=(chromium)  # the tests of web/ in a browser
 readonly peer_packages=(libtorch-dev libopenblas0-pthread libdnnl-dev python3-matplotlib)
 readonly node_wanted=20.19
 
 check_only=false
-wants_compilers=false
+wants_clang=false
+wants_aarch64=false
 wants_node=false
 wants_web=false
 wants_peers=false
 for option in "$@"; do
   case "$option" in
     --check) check_only=true ;;
-    --compilers) wants_compilers=true ;;
+    --clang) wants_clang=true ;;
+    --aarch64) wants_aarch64=true ;;
     --node) wants_node=true ;;
     --web) wants_node=true wants_web=true ;;
     --peers) wants_peers=true ;;
     *)
-      echo "usage: tools/setup.sh [--check] [--compilers] [--node] [--web] [--peers]" >&2
+      echo "usage: tools/setup.sh [--check] [--clang] [--aarch64] [--node] [--web] [--peers]" >&2
       exit 2
       ;;
   esac
@@ -67,7 +71,8 @@ check_node() {
     return 1
   fi
 }
-if $wants_compilers; then packages+=("${compiler_packages[@]}"); fi
+if $wants_clang; then packages+=("${clang_packages[@]}"); fi
+if $wants_aarch64; then packages+=("${aarch64_packages[@]}"); fi
 if $wants_peers; then packages+=("${peer_packages[@]}"); fi
 if $wants_node; then check_node; fi
 if $wants_web; then

@@ -7,13 +7,15 @@
 # format and generated files. At the end it says what was shown of CUDA without a device; the last line is the count of
 # GoogleTest, conformance and JavaScript cases over all of it; a stage that failed without a failed case, such as a build,
 # a crash, an example or a check, counts as one failed.
-# usage: tools/test.sh [--full] [part...]
+# usage: tools/test.sh [--full] [--within MINUTES] [part...]
 #   part                   demo, a short run of tools/demo.sh; a preset (see CMakePresets.json); web, the npm package and
-#                          its examples; by default: demo release asan tsan m32 aarch64 web, and with --full
+#                          its examples; by default: demo release web asan tsan, and with --full m32, aarch64,
 #                          wasm-op-libraries, and wasm and wasm-threads, whose modules web tests in any case. Unless
 #                          --full is given, only tests of a label are built and run for tsan (threads), m32 and aarch64
-#                          (quick), and asan runs the conformance cases on the CPU alone
+#                          (quick), and asan is without AVX-512, Vulkan, tool and examples
 #   --full                 also what takes too long for each change: tests see TANDEM_TEST_FULL=1; the benchmarks are built
+#   --within MINUTES       begins neither web, asan nor tsan if it would end later, judged by the time that demo and release
+#                          have taken; each that is left out is said, and counts as one skipped
 #   TANDEM_JOBS=N          parallel jobs, 2 by default
 #   TANDEM_SKIP_SETUP=1    install nothing but npm packages
 
@@ -23,38 +25,43 @@ source tools/compiler_cache.sh
 
 jobs=${TANDEM_JOBS:-2}
 parts=()
-for argument in "$@"; do
-  case "$argument" in
+seconds_given=
+while (($#)); do
+  case "$1" in
     --full) export TANDEM_TEST_FULL=1 ;;
+    --within)
+      if [[ ! "${2:-}" =~ ^[1-9][0-9]{0,3}$ ]]; then
+        echo "test: --within wants minutes, 1 to 9999, given ${2:-nothing}" >&2
+        exit 2
+      fi
+      seconds_given=$(($2 * 60))
+      shift
+      ;;
     -h | --help)
       sed -n '/^# Runs/,/^$/s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
-    *) parts+=("$argument") ;;
+    *) parts+=("$1") ;;
   esac
+  shift
 done
-((${#parts[@]})) || parts=(demo release asan tsan m32 aarch64 ${TANDEM_TEST_FULL:+wasm wasm-threads wasm-op-libraries} web)
-presets=()
+((${#parts[@]})) ||
+  parts=(demo release ${TANDEM_TEST_FULL:+wasm wasm-threads wasm-op-libraries} web asan tsan ${TANDEM_TEST_FULL:+m32 aarch64})
 setup_options=()
-wants_emscripten=false wants_demo=false wants_web=false
+wants_emscripten=false wants_demo=false
 for part in "${parts[@]}"; do
   case "$part" in
-    dev | release | asan | tsan | m32) presets+=("$part") ;;
-    wasm | wasm-threads | wasm-op-libraries)
-      presets+=("$part")
-      wants_emscripten=true
-      ;;
-    aarch64)
-      presets+=("$part")
-      setup_options+=(--compilers)
-      ;;
+    dev | release | m32) ;;
     demo) wants_demo=true ;;
+    asan | tsan | clang) setup_options+=(--clang) ;;
+    aarch64) setup_options+=(--aarch64) ;;
+    wasm | wasm-threads | wasm-op-libraries) wants_emscripten=true ;;
     web)
       setup_options+=(--web)
-      wants_emscripten=true wants_web=true
+      wants_emscripten=true
       ;;
     *)
-      echo "test: unknown part '$part', expected some of: demo dev release asan tsan m32 aarch64 wasm wasm-threads wasm-op-libraries web" >&2
+      echo "test: unknown part '$part', expected some of: demo dev release asan tsan clang m32 aarch64 wasm wasm-threads wasm-op-libraries web" >&2
       exit 2
       ;;
   esac
@@ -78,7 +85,7 @@ failed_checks=0
 stage() {  # NAME LOG COMMAND...
   local name=$1 log=$2 start=$SECONDS outcome=ok status=0
   shift 2
-  printf 'test: %s\n' "$name"
+  printf 'test: %2d min: %s\n' $((SECONDS / 60)) "$name"
   "$@" >"$log" 2>&1 </dev/null || status=$?
   if ((status == 77)); then
     outcome=SKIPPED
@@ -114,13 +121,11 @@ if [[ -z "${TANDEM_SKIP_SETUP:-}" ]]; then
   if $wants_emscripten; then tools/setup_emscripten.sh; fi
 fi
 
-for preset in "${presets[@]}"; do
-  dir=build/$preset
-  build_dirs+=("$dir")
+test_preset() {  # PRESET
+  local preset=$1 dir=build/$1 configure_options=() build_options=() test_options=()
   mkdir -p "$dir"
   rm -rf "$dir/reports"
   mkdir "$dir/reports"
-  configure_options=() build_options=() test_options=()
   case "$preset${TANDEM_TEST_FULL:+ full}" in
     "release full") configure_options=(-DTANDEM_BUILD_BENCHMARKS=ON) ;;  # do they still compile?
     "wasm-op-libraries"*) build_options=(--target unit_tests) ;;
@@ -132,19 +137,40 @@ for preset in "${presets[@]}"; do
       build_options=(--target quick_tests)
       test_options=(-L quick)
       ;;
-    asan) test_options=(-LE gpu) ;;  # minutes on a software device, whose driver is not compiled for it
+    "asan full") configure_options=(-DTANDEM_VULKAN=AUTO -DTANDEM_{CPU_AVX512,BUILD_TOOL,BUILD_EXAMPLES}=ON) ;;
+    asan) configure_options=(-DTANDEM_{VULKAN,CPU_AVX512,BUILD_TOOL,BUILD_EXAMPLES}=OFF) ;;
   esac
   stage "$preset: configure" "$dir/configure.log" cmake --preset "$preset" "${configure_options[@]}" &&
     stage "$preset: build" "$dir/build.log" cmake --build --preset "$preset" -j "$jobs" "${build_options[@]}" &&
     GTEST_OUTPUT="json:$PWD/$dir/reports/" stage "$preset: test" "$dir/test.log" \
       ctest --preset "$preset" -j "$jobs" "${test_options[@]}" --output-junit "$PWD/$dir/reports/ctest.xml" || true
-done
+}
 
-if $wants_web; then
-  build_dirs+=(build/web)
-  source tools/test_web.sh
-  test_web
-fi
+# By what a part takes of the time of demo and release, in percent.
+fits() {  # PART
+  local -A percent=([web]=90 [asan]=60 [tsan]=35)
+  [[ -z $seconds_given || -z ${percent[$1]:-} || -z $seconds_of_release ]] ||
+    ((SECONDS + seconds_of_release * percent[$1] / 100 <= seconds_given))
+}
+
+source tools/test_web.sh
+seconds_of_release=
+for part in "${parts[@]}"; do
+  if [[ $part == demo ]]; then continue; fi
+  build_dirs+=("build/$part")
+  if ! fits "$part"; then
+    echo "test: $part is left out: it would not end within $((seconds_given / 60)) min"
+    summary+=("$(printf '%-28s %-7s' "$part" SKIPPED)")
+    rm -rf "build/$part/reports"
+    mkdir -p "build/$part/reports"
+    echo "$part skipped" >"build/$part/reports/steps.txt"
+  elif [[ $part == web ]]; then
+    test_web
+  else
+    test_preset "$part"
+  fi
+  if [[ $part == release ]]; then seconds_of_release=$SECONDS; fi
+done
 
 # Exact mode gives the same bits on all of them (NU-3).
 shopt -s nullglob
@@ -159,8 +185,8 @@ fi
 
 # By what a native preset of this run has built.
 check_preset=
-for preset in "${presets[@]}"; do
-  if [[ $preset != wasm* && -z $check_preset ]]; then check_preset=$preset; fi
+for part in "${parts[@]}"; do
+  if [[ $part != @(demo|web|wasm*) && -z $check_preset ]]; then check_preset=$part; fi
 done
 if [[ -n $check_preset ]]; then
   mkdir -p build/checks

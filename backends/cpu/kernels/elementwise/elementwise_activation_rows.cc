@@ -25,7 +25,7 @@ namespace {
 
 // All of them pass NaN on.
 struct Relu {
-  static constexpr bool kIsStream = true;
+  [[maybe_unused]] static constexpr bool kIsStream = true;
   template <typename T>
   static HWY_INLINE T Apply(T x) {
     return PositivePart(x);

@@ -30,7 +30,7 @@ template <typename T>
 using Unsigned = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
 
 struct Add {
-  static constexpr bool kIsStream = true;
+  [[maybe_unused]] static constexpr bool kIsStream = true;
   template <typename T>
   static HWY_INLINE T Apply(T x, T y) {
     return static_cast<T>(x + y);
@@ -38,7 +38,7 @@ struct Add {
 };
 
 struct Sub {
-  static constexpr bool kIsStream = true;
+  [[maybe_unused]] static constexpr bool kIsStream = true;
   template <typename T>
   static HWY_INLINE T Apply(T x, T y) {
     return static_cast<T>(x - y);
@@ -46,7 +46,7 @@ struct Sub {
 };
 
 struct Mul {
-  static constexpr bool kIsStream = true;
+  [[maybe_unused]] static constexpr bool kIsStream = true;
   template <typename T>
   static HWY_INLINE T Apply(T x, T y) {
     if constexpr (std::is_integral_v<T>) {
