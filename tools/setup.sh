@@ -6,7 +6,7 @@
 # changed.
 # usage: tools/setup.sh [--check] [--clang] [--aarch64] [--node] [--web] [--peers]
 #   --check       only says what is missing, and fails if anything is
-#   --clang       also installs Clang, which the builds with sanitizers are compiled by
+#   --clang       also installs Clang, which Tandem is built with beside g++
 #   --aarch64     also installs a cross compiler and an emulator of 64-bit Arm
 #   --node        also checks that Node is there, and new enough to build the npm package
 #   --web         the same, and installs what that package is tested with
@@ -31,7 +31,7 @@ packages=(
   python3-numpy                  # the reference of tests/conformance
 )
 
-readonly clang_packages=(clang-19 libclang-rt-19-dev llvm-19)  # with the sanitizers and what names their findings' lines
+readonly clang_packages=(clang-19)
 readonly aarch64_packages=(g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 readonly web_packages=(chromium)  # the tests of web/ in a browser
 readonly peer_packages=(libtorch-dev libopenblas0-pthread libdnnl-dev python3-matplotlib)

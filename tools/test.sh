@@ -51,9 +51,9 @@ setup_options=()
 wants_emscripten=false wants_demo=false
 for part in "${parts[@]}"; do
   case "$part" in
-    dev | release | m32) ;;
+    dev | release | asan | tsan | m32) ;;
     demo) wants_demo=true ;;
-    asan | tsan | clang) setup_options+=(--clang) ;;
+    clang) setup_options+=(--clang) ;;
     aarch64) setup_options+=(--aarch64) ;;
     wasm | wasm-threads | wasm-op-libraries) wants_emscripten=true ;;
     web)

@@ -97,9 +97,14 @@ inline void ReturnToHeap(void* memory) {
 
 }  // namespace tandem::internal
 
-// Not inlined: the compiler would take the halves of a pair for parts of two. Weak, since several sources of a program
-// may include this. An array goes through the form of a single object.
+// Not inlined: the compiler would take the halves of a pair for parts of two. For WebAssembly they are weak, since
+// several sources of the one program include this; elsewhere not, since those of Clang's sanitizers, which are weak,
+// would then come first. An array goes through the form of a single object.
+#ifdef __EMSCRIPTEN__
 #define TANDEM_TEST_HEAP [[gnu::noinline, gnu::weak]]
+#else
+#define TANDEM_TEST_HEAP [[gnu::noinline]]
+#endif
 
 // The forms that may fail.
 TANDEM_TEST_HEAP void* operator new(size_t size, const std::nothrow_t&) noexcept {

@@ -247,8 +247,10 @@ static tandem_status* split(const tandem_plugin_api* api, tandem_plugin_call* ca
     RETURN_IF_ERROR(api->result(call, i, &half));
     size = x.num_elements == 0 ? 0 : x.size / (size_t)x.num_elements * (size_t)half.num_elements;
     RETURN_IF_ERROR(api->allocate_result(call, i, &to));
-    if (size > 0) memcpy(to, from, size);
-    from += size;
+    if (size > 0) {
+      memcpy(to, from, size);
+      from += size;
+    }
   }
   return NULL;
 }

@@ -296,37 +296,46 @@ struct Pool {
     }
   }
 
-  // What PoolRow keeps in its buffer.
+  // How many numbers of each kind PoolRow keeps in its buffer.
+  struct BufferSizes {
+    explicit BufferSizes(const PoolPlan& plan)
+        : columns(plan.ReachedCols() * plan.channels + 1),
+          phase((plan.cols.output + (plan.cols.window - 1) / plan.cols.stride) * plan.channels),
+          num_phases(plan.cols.stride == 1 ? 0 : std::min(plan.cols.stride, plan.cols.window)),
+          result(kNarrows ? plan.OutputRowSize() : 0) {}
+    int64_t Total() const { return columns + num_phases * phase + result; }
+
+    int64_t columns;     // the reached columns of a row; one more number, so that there is a pair for each
+    int64_t phase;       // the columns of one place modulo the stride
+    int64_t num_phases;  // none if the stride is 1
+    int64_t result;      // for narrowing
+  };
+  // None where a plan is computed by pixels.
   struct Buffers {
     Buffers(const PoolPlan& plan, A* buffer)
-        : phase_pixels(plan.cols.output + (plan.cols.window - 1) / plan.cols.stride),
-          phase_size(phase_pixels * plan.channels),
-          num_phases(plan.cols.stride == 1 ? 0 : std::min(plan.cols.stride, plan.cols.window)),
+        : sizes(plan),
           columns(buffer),
-          phases(columns + plan.ReachedCols() * plan.channels + 1),
-          result(phases + num_phases * phase_size),
-          size((result - buffer) + (kNarrows ? plan.OutputRowSize() : 0)) {}
+          phases(Behind(columns, sizes.columns)),
+          result(Behind(phases, sizes.num_phases * sizes.phase)) {}
+    static A* Behind(A* numbers, int64_t count) { return numbers == nullptr ? nullptr : numbers + count; }
 
-    int64_t phase_pixels;
-    int64_t phase_size;
-    int64_t num_phases;
-    A* columns;  // the reached columns of a row; one more number, so that there is a pair for each
-    A* phases;   // those of each place modulo the stride; none if that is 1
-    A* result;   // for narrowing
-    int64_t size;
+    BufferSizes sizes;
+    A* columns;
+    A* phases;
+    A* result;
   };
 
   // Sorts the columns by their places modulo the stride.
   static HWY_INLINE void SplitPhases(const PoolPlan& plan, const Buffers& buffers) {
     const int64_t stride = plan.cols.stride;
-    if (plan.channels == 1 && stride == 2 && buffers.num_phases == 2) {
-      const int64_t pairs = (plan.ReachedCols() + 1) / 2;  // at most phase_pixels
-      return SplitPairs(buffers.columns, pairs, buffers.phases, buffers.phases + buffers.phase_size);
+    if (plan.channels == 1 && stride == 2 && buffers.sizes.num_phases == 2) {
+      const int64_t pairs = (plan.ReachedCols() + 1) / 2;  // at most sizes.phase
+      return SplitPairs(buffers.columns, pairs, buffers.phases, buffers.phases + buffers.sizes.phase);
     }
-    for (int64_t phase = 0; phase < buffers.num_phases; ++phase) {
+    for (int64_t phase = 0; phase < buffers.sizes.num_phases; ++phase) {
       const int64_t count = (plan.ReachedCols() - phase + stride - 1) / stride;
       TakeColumns(buffers.columns + phase * plan.channels, stride, count, plan.channels,
-                  buffers.phases + phase * buffers.phase_size);
+                  buffers.phases + phase * buffers.sizes.phase);
     }
   }
 
@@ -340,7 +349,7 @@ struct Pool {
     const auto for_each_column = [&](auto fn) HWY_ATTR {
       const A* first = numbers;  // of the columns 0, stride, 2 * stride, ... of a window
       const int64_t phases = std::min(stride, window);
-      for (int64_t phase = 0; phase < phases; ++phase, first += buffers.phase_size) {
+      for (int64_t phase = 0; phase < phases; ++phase, first += buffers.sizes.phase) {
         const A* column = first;
         for (int64_t w = phase; w < window; w += stride, column += plan.channels) fn(column);
       }
@@ -467,7 +476,7 @@ struct Pool {
   }
 
   static int64_t ScratchSize(const PoolPlan& plan) {
-    return IsByPixels(plan) ? 0 : Buffers(plan, nullptr).size * static_cast<int64_t>(sizeof(A));
+    return IsByPixels(plan) ? 0 : BufferSizes(plan).Total() * static_cast<int64_t>(sizeof(A));
   }
 
   static void Rows(const PoolPlan& plan, const void* x, int64_t begin, int64_t end, Row narrow, void* buffer,
