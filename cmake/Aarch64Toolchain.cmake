@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# 64-bit Arm by Debian's cross compiler; what is built runs here by qemu-user. `tools/setup.sh --compilers` installs both.
+# 64-bit Arm by Debian's cross compiler; what is built runs here by qemu-user. `tools/setup.sh --aarch64` installs both.
 
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: The Tandem Authors
 
 # Headers of other libraries take a third to two thirds of the time of a compilation: they are read once for all sources
-# that are compiled with the same options. Objects are the same byte by byte. A source includes what it uses all the same;
-# a build with TANDEM_PRECOMPILE_HEADERS off, as in a project that embeds Tandem, says where one forgot.
+# that are compiled with the same options. What the code computes is the same; g++ may inline a function of the standard
+# library otherwise. A source includes what it uses all the same; a build with TANDEM_PRECOMPILE_HEADERS off, as in a
+# project that embeds Tandem, says where one forgot.
 
 option(TANDEM_PRECOMPILE_HEADERS "Read the headers of other libraries once for many sources" ${PROJECT_IS_TOP_LEVEL})
 
@@ -15,9 +16,7 @@ set(TANDEM_STANDARD_HEADERS
 # A compiler cache wants g++ to say where in a preprocessed source they are, and Clang to leave out their time. g++ 12
 # forgets that they are a library's, of whose code it tells nothing otherwise: what its optimiser believes to have found
 # there, such as GCC bug 105651, is no error.
-set(TANDEM_OPTIMISER_WARNINGS
-    array-bounds dangling-pointer free-nonheap-object maybe-uninitialized mismatched-new-delete nonnull restrict
-    stringop-overflow stringop-overread uninitialized use-after-free)
+set(TANDEM_OPTIMISER_WARNINGS array-bounds stringop-overflow stringop-overread)
 function(tandem_cache_headers target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
                                            "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")

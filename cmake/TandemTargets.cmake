@@ -35,10 +35,8 @@ function(tandem_library target)
   tandem_target(${target})
   target_compile_options(${target} PRIVATE -fno-exceptions)
   # A product and a sum are two roundings wherever no code asks for one: what loops compute must not depend on whether the
-  # processor can do both at once. For WebAssembly the kernels' library alone sets it.
-  if(NOT EMSCRIPTEN)
-    target_compile_options(${target} PRIVATE -ffp-contract=off)
-  endif()
+  # processor can do both at once.
+  target_compile_options(${target} PRIVATE -ffp-contract=off)
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(EMSCRIPTEN)
     target_compile_options(${target} PRIVATE -fno-rtti)
