@@ -11,7 +11,7 @@ find_program(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 find_program(TANDEM_QEMU NAMES qemu-aarch64 qemu-aarch64-static)
 mark_as_advanced(TANDEM_QEMU)
 if(NOT CMAKE_CXX_COMPILER OR NOT TANDEM_QEMU)
-  message(FATAL_ERROR "no g++ for 64-bit Arm, or no qemu-user: run tools/setup.sh --compilers, or install "
+  message(FATAL_ERROR "no g++ for 64-bit Arm, or no qemu-user: run tools/setup.sh --aarch64, or install "
                       "g++-aarch64-linux-gnu and qemu-user")
 endif()
 # The target's C and C++ libraries. Headers alone, as of Eigen and Highway, are found where they are installed for this
