@@ -3,6 +3,7 @@
 
 // tf.Cast on the CPU: every pair of dtypes, rounding, saturation.
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -101,6 +102,58 @@ TEST_F(ElementwiseCastTest, CastToHalfPrecisionRoundsOnce) {
              {0x1p62 + 0x1p55, 0x1p62, -0x1p62 - 0x1p55}, "i64 to bf16");
   ExpectSame(Doubles(Run("tf.Cast", {Dense<int32_t>({2}, {65519, 65520})}, Attrs("DstT", DType::kF16))), {65504, kInf},
              "i32 to f16");
+}
+
+TEST_F(ElementwiseCastTest, CastFromFloatDoesNotDependOnPlaceOrLength) {
+  // What each gives as u8 and as i8; at every place of a vector and in what is left of one.
+  const std::vector<float> x = {-0.5f, 255.9f, 300, -129, 1e20f, -1e20f, kNan, 127.9f, -128.9f, 200, kInf};
+  const std::vector<uint8_t> as_u8 = {0, 255, 255, 0, 255, 0, 0, 127, 0, 200, 255};
+  const std::vector<int8_t> as_i8 = {0, 127, 127, -128, 127, -128, 0, 127, -128, 127, 127};
+  for (size_t length = 1; length <= 70; ++length) {
+    std::vector<float> from;
+    std::vector<uint8_t> to_u8;
+    std::vector<int8_t> to_i8;
+    for (size_t i = 0; i < length; ++i) {
+      from.push_back(x[i % x.size()]);
+      to_u8.push_back(as_u8[i % x.size()]);
+      to_i8.push_back(as_i8[i % x.size()]);
+    }
+    const TensorHandle tensor = Dense<float>({static_cast<int64_t>(length)}, from);
+    EXPECT_EQ(Values<uint8_t>(Run("tf.Cast", {tensor.CopyRef()}, Attrs("DstT", DType::kU8))), to_u8) << length;
+    EXPECT_EQ(Values<int8_t>(Run("tf.Cast", {tensor.CopyRef()}, Attrs("DstT", DType::kI8))), to_i8) << length;
+  }
+}
+
+TEST_F(ElementwiseCastTest, CastFromF32ToBF16RoundsToNearestEven) {
+  // Every bf16 number, and what lies between it and the next: just above it, around the middle, just below the next.
+  constexpr uint32_t kBetween[] = {0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF};
+  std::vector<float> x;
+  for (uint32_t upper = 0; upper < 65536; ++upper) {
+    for (const uint32_t lower : kBetween) x.push_back(std::bit_cast<float>(upper << 16 | lower));
+  }
+  const TensorHandle tensor = Dense<float>({static_cast<int64_t>(x.size())}, x);
+  const std::vector<BFloat16> result =
+      Values<BFloat16>(Run("tf.Cast", {tensor.CopyRef()}, Attrs("DstT", DType::kBF16)));
+  ASSERT_EQ(result.size(), x.size());
+  int64_t wrong = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double value = x[i];
+    const double got = static_cast<float>(result[i]);
+    if (std::isnan(value)) {
+      wrong += !std::isnan(got);
+      continue;
+    }
+    if (std::isinf(value)) {
+      wrong += got != value;
+      continue;
+    }
+    // 8 bits of fraction, and fewer for subnormal numbers; nearbyint rounds to even.
+    const int exponent = value == 0 ? -126 : std::max(std::ilogb(value), -126);
+    const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, 7 - exponent)), exponent - 7);
+    const double expected = std::fabs(rounded) >= 0x1p128 ? std::copysign(kInf, value) : rounded;
+    wrong += got != expected || std::signbit(got) != std::signbit(value);
+  }
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(ElementwiseCastTest, CastOfEveryHalfPrecisionNumberIsExact) {

@@ -24,7 +24,7 @@ namespace {
 // Rows and columns of C for which A and B are packed at a time: large enough that packing is cheap beside multiplying.
 constexpr int64_t kMaxBlockRows = 1536;
 constexpr int64_t kMaxBlockCols = 2048;
-// What a block of packed B may take of a second-level cache while A's panels pass by it.
+// What a block of one packed matrix may take of a second-level cache while panels of the other pass by it.
 constexpr int64_t kCacheBytes = int64_t{256} << 10;
 
 // Up to so many products, matrices in the cache are multiplied as they lie.
@@ -298,24 +298,32 @@ class PackedProduct {
     });
   }
 
+  // By tiles of C whose rows of A, or columns of B, stay in the second-level cache while the others pass by them.
   void MultiplySlice() {
-    const int64_t col_unit = kernels_.panel_cols;
-    const int64_t cache_cols = kCacheBytes / static_cast<int64_t>(sizeof(T)) / kGemmDepth;
-    const int64_t tile_cols = std::min(cols_, std::max(col_unit, cache_cols / col_unit * col_unit));
+    const bool keeps_a = kernels_.by_panels_of_b;
+    const int64_t kept = keeps_a ? rows_ : cols_;
+    const int64_t passing = keeps_a ? cols_ : rows_;
+    const int64_t kept_unit = keeps_a ? kernels_.panel_rows : kernels_.panel_cols;
+    const int64_t passing_unit = keeps_a ? kernels_.panel_cols : kernels_.panel_rows;
+    const int64_t cached = kCacheBytes / static_cast<int64_t>(sizeof(T)) / kGemmDepth;
+    const int64_t tile_kept = std::min(kept, std::max(kept_unit, cached / kept_unit * kept_unit));
     // Tiles with the work of one task at least, and of several if there are enough for all threads.
     const int64_t wanted = queue_ == nullptr ? 1 : 4 * queue_->ParallelismLevel();
-    const int64_t enough = DivideUp(task_products_, tile_cols * depth_);
-    const int64_t fair = rows_ * DivideUp(cols_, tile_cols) / wanted;
-    const int64_t tile_rows = std::min(rows_, RoundUp(std::clamp(fair, enough, 8 * enough), kernels_.panel_rows));
-    const int64_t across = DivideUp(cols_, tile_cols);
-    const int64_t down = DivideUp(rows_, tile_rows);
-    ForRanges(queue_, across * down, 1, [&](int64_t begin, int64_t end) {
+    const int64_t enough = DivideUp(task_products_, tile_kept * depth_);
+    const int64_t fair = passing * DivideUp(kept, tile_kept) / wanted;
+    const int64_t tile_passing = std::min(passing, RoundUp(std::clamp(fair, enough, 8 * enough), passing_unit));
+    const int64_t num_kept = DivideUp(kept, tile_kept);
+    const int64_t num_passing = DivideUp(passing, tile_passing);
+    ForRanges(queue_, num_kept * num_passing, 1, [&](int64_t begin, int64_t end) {
       StopPoll poll(kPollProducts);
       for (int64_t tile = begin; tile < end; ++tile) {
-        if (poll.Stops(tile_rows * tile_cols * depth_)) return;
-        const int64_t row = tile % down * tile_rows;
-        const int64_t col = tile / down * tile_cols;
-        MultiplyTile(row, std::min(tile_rows, rows_ - row), col, std::min(tile_cols, cols_ - col));
+        if (poll.Stops(tile_kept * tile_passing * depth_)) return;
+        const int64_t at_kept = tile / num_passing * tile_kept;
+        const int64_t at_passing = tile % num_passing * tile_passing;
+        const int64_t count_kept = std::min(tile_kept, kept - at_kept);
+        const int64_t count_passing = std::min(tile_passing, passing - at_passing);
+        keeps_a ? MultiplyTile(at_kept, count_kept, at_passing, count_passing)
+                : MultiplyTile(at_passing, count_passing, at_kept, count_kept);
       }
     });
   }

@@ -62,6 +62,13 @@ template <typename T>
 inline constexpr bool kPacksRows = HWY_TARGET == HWY_WASM&& std::is_same_v<T, float>;
 inline constexpr int64_t kMinPanelsOfPacked = 3;  // with fewer, packing costs more than it saves
 
+// Whether one panel of B stays in the first-level cache while those of A pass by it, which are the smaller ones: where
+// a panel of B leaves room there for them.
+template <typename T>
+inline constexpr bool kByPanelsOfB = kHasVectors<T>
+                                         ? HWY_TARGET != HWY_WASM&& kTileCols<T>* kGemmDepth * sizeof(T) <= (16u << 10)
+                                         : false;
+
 template <typename T>
 HWY_INLINE T ScalarMulAdd(T x, T y, T sum) {
   return x * y + sum;
@@ -93,6 +100,14 @@ void PlainTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, const T* HWY_REST
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
+// How many products of each sum a loop's turn has where A and B are packed: its own instructions are too many beside
+// those of so few products. Not of products that take a register before they are added.
+template <typename T>
+inline constexpr int kTurnsOfPacked = kFastMasks&& kFuses&& std::is_floating_point_v<T> ? 4 : 1;
+
+// WebAssembly has no such instruction.
+inline constexpr bool kPrefetchesC = HWY_TARGET != HWY_WASM;
+
 // Writes a tile of which the last vector counts `last` columns, or adds it to C.
 template <typename T, int kRows, int kVectors>
 HWY_INLINE void StoreTile(const T* tile, size_t last, bool accumulate, T* c, int64_t ldc) {
@@ -109,9 +124,45 @@ HWY_INLINE void StoreTile(const T* tile, size_t last, bool accumulate, T* c, int
   }
 }
 
+// Writes a tile to C, or adds it. If kMask, the last vector counts `last` columns: a mask that lets everything through
+// is still slower than none.
+template <bool kMask, bool kAccumulate, class D, typename T = hn::TFromD<D>, int kRows, int kVectors>
+HWY_INLINE void StoreSums(D d, const hn::Vec<D> (&sum)[kRows][kVectors], size_t last, T* c, int64_t ldc) {
+  constexpr int kLanes = HWY_LANES(T);
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i, c += ldc) {
+    HWY_UNROLL(8)
+    for (int j = 0; j < kVectors; ++j) {
+      T* to = c + j * kLanes;
+      const size_t count = kMask && j == kVectors - 1 ? last : size_t{kLanes};
+      const auto v = kAccumulate ? hn::Add(sum[i][j], LoadCount(d, count, to)) : sum[i][j];
+      StoreCount(v, d, count, to);
+    }
+  }
+}
+
+// Adds the products of one element of each row of A and a row of B.
+template <bool kMaskB, class D, typename T = hn::TFromD<D>, int kRows, int kVectors>
+HWY_INLINE void AddProducts(D d, const T* HWY_RESTRICT a, int64_t a_row_stride, const T* HWY_RESTRICT b, size_t last,
+                            hn::Vec<D> (&sum)[kRows][kVectors]) {
+  constexpr int kLanes = HWY_LANES(T);
+  hn::Vec<D> row[kVectors];
+  HWY_UNROLL(8)
+  for (int j = 0; j < kVectors; ++j) {
+    const T* from = b + j * kLanes;
+    row[j] = kMaskB && j == kVectors - 1 ? LoadFirst(d, last, from) : hn::LoadU(d, from);
+  }
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i) {
+    const hn::Vec<D> x = hn::Set(d, a[i * a_row_stride]);
+    HWY_UNROLL(8)
+    for (int j = 0; j < kVectors; ++j) Accumulate(x, row[j], sum[i][j]);
+  }
+}
+
 // C's tile of kRows rows and kVectors vectors, of which the last one counts `cols` - (kVectors - 1) * lanes columns.
 // kUnitRows: A's rows are neighbours in memory. kMaskB: what B has beyond these columns must not be read. kPackedBoth:
-// A and B are packed, so that the compiler knows the steps.
+// A and B are packed, so that the compiler knows the steps, and the depth is a multiple of kTurnsOfPacked.
 template <typename T, int kRows, int kVectors, bool kUnitRows, bool kMaskB, bool kPackedBoth = false>
 HWY_NOINLINE void VectorTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, T* c,
                              int64_t cols) {
@@ -125,41 +176,25 @@ HWY_NOINLINE void VectorTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, con
   V sum[kRows][kVectors];
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
+    // C comes from far away, while A and B are in the caches.
+    if constexpr (kPrefetchesC) __builtin_prefetch(c + i * g.ldc, 1);
     HWY_UNROLL(8)
     for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
   }
   // Addresses and counts of WebAssembly have 32 bits.
   using Count = std::conditional_t<kPackedBoth, int, int64_t>;
-  for (auto p = static_cast<Count>(g.depth); p > 0; --p) {
-    V row[kVectors];
-    HWY_UNROLL(8)
-    for (int j = 0; j < kVectors; ++j) {
-      const T* from = b + j * kLanes;
-      row[j] = kMaskB && j == kVectors - 1 ? LoadFirst(d, last, from) : hn::LoadU(d, from);
+  constexpr int kTurns = kPackedBoth ? kTurnsOfPacked<T> : 1;
+  for (auto p = static_cast<Count>(g.depth); p > 0; p -= kTurns) {
+    HWY_UNROLL(4)
+    for (int turn = 0; turn < kTurns; ++turn) {
+      AddProducts<kMaskB>(d, a + turn * a_depth_stride, a_row_stride, b + turn * b_depth_stride, last, sum);
     }
-    HWY_UNROLL(16)
-    for (int i = 0; i < kRows; ++i) {
-      const V x = hn::Set(d, a[i * a_row_stride]);
-      HWY_UNROLL(8)
-      for (int j = 0; j < kVectors; ++j) sum[i][j] = MultiplyAdd(x, row[j], sum[i][j]);
-    }
-    a += a_depth_stride;
-    b += b_depth_stride;
+    a += kTurns * a_depth_stride;
+    b += kTurns * b_depth_stride;
   }
-  if (!g.accumulate && (kFastMasks || last == kLanes)) {
-    HWY_UNROLL(16)
-    for (int i = 0; i < kRows; ++i, c += g.ldc) {
-      HWY_UNROLL(8)
-      for (int j = 0; j < kVectors; ++j) {
-        if (kMaskB && j == kVectors - 1) {
-          StoreFirst(sum[i][j], d, last, c + j * kLanes);
-        } else {
-          hn::StoreU(sum[i][j], d, c + j * kLanes);
-        }
-      }
-    }
-    return;
-  }
+  if (!g.accumulate && (kFastMasks || last == kLanes)) return StoreSums<kMaskB, false>(d, sum, last, c, g.ldc);
+  // Sums are added to C in registers where that is fast; elsewhere by way of memory, which takes less code.
+  if constexpr (kTurnsOfPacked < T >> 1) return StoreSums<kMaskB, true>(d, sum, last, c, g.ldc);
   alignas(64) T tile[kRows][kVectors * kLanes];
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
@@ -173,6 +208,12 @@ template <typename T, int kRows, bool kUnitRows>
 HWY_INLINE void ChooseVectorTile(const GemmBlock<T>& g, const T* a, const T* b, T* c, int64_t cols) {
   constexpr int kLanes = HWY_LANES(T);
   if constexpr (kFastMasks) {
+    if constexpr (kUnitRows && kRows == kTileRows<T> && kTurnsOfPacked < T >> 1) {
+      const bool is_packed = g.a_depth_stride == kRows && g.b_depth_stride == kTileCols<T>;
+      if (cols == 2 * kLanes && is_packed && g.depth % kTurnsOfPacked<T> == 0) {
+        return VectorTile<T, kRows, 2, kUnitRows, false, true>(g, a, b, c, cols);
+      }
+    }
     if (cols == 2 * kLanes) return VectorTile<T, kRows, 2, kUnitRows, false>(g, a, b, c, cols);
     if (cols > kLanes) return VectorTile<T, kRows, 2, kUnitRows, true>(g, a, b, c, cols);
     return VectorTile<T, kRows, 1, kUnitRows, true>(g, a, b, c, cols);
@@ -247,7 +288,7 @@ void MultiplyRows(const GemmBlock<T>& g, const T* a, T* c) {
 }
 
 template <typename T, bool kUnitRows>
-void MultiplyStrided(const GemmBlock<T>& g) {
+void MultiplyAllRows(const GemmBlock<T>& g) {
   constexpr int kMaxRows = kTileRows<T>;
   for (int64_t i = 0, step; i < g.rows; i += step) {
     const int64_t left = g.rows - i;
@@ -284,6 +325,23 @@ void MultiplyStrided(const GemmBlock<T>& g) {
       step = 1;
     }
   }
+}
+
+template <typename T, bool kUnitRows>
+void MultiplyStrided(const GemmBlock<T>& g) {
+  if constexpr (kByPanelsOfB<T>) {
+    if (g.b_packed && g.rows > kTileRows<T>) {
+      GemmBlock<T> panel = g;
+      for (int64_t j = 0; j < g.cols; j += panel.cols) {
+        panel.cols = std::min<int64_t>(kTileCols<T>, g.cols - j);
+        panel.b = g.b + j * g.depth;
+        panel.c = g.c + j;
+        MultiplyAllRows<T, kUnitRows>(panel);
+      }
+      return;
+    }
+  }
+  MultiplyAllRows<T, kUnitRows>(g);
 }
 
 template <typename T>
@@ -496,6 +554,7 @@ constexpr GemmKernels<S> MakeKernels() {
   kernels.panel_rows = kTileRows<T>;
   kernels.panel_cols = kTileCols<T>;
   if constexpr (std::is_same_v<S, T> && kHasDirect<T>) kernels.direct_cols = kFastMasks ? 1 : HWY_LANES(T);
+  kernels.by_panels_of_b = kByPanelsOfB<T>;
   kernels.multiply = Multiply<T>;
   kernels.pack_a = Pack<S, T, kTileRows<T>>;
   if constexpr (kHasPlanes<T>) {

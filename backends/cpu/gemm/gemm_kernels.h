@@ -87,6 +87,9 @@ struct GemmKernels {
   int64_t panel_cols;
   // `multiply` also takes matrices that are not packed if B has a multiple of so many columns; 0: never.
   int64_t direct_cols;
+  // Whether `multiply` takes all rows of A for one panel of B before the next panel, so that a block of A is to stay in
+  // the second-level cache; else a block of B is.
+  bool by_panels_of_b;
 
   void (*multiply)(const GemmBlock<T>& block);
   // Packs one panel of A or B: to[p * panel_width + i] = from[i * width_stride + p * depth_stride] for i < width; the

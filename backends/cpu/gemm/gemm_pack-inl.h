@@ -107,19 +107,19 @@ void TransposeSquare(const T*, int64_t, T*, int64_t);  // never called
 // to[p * kWidth + i] = from[i * stride + p]
 template <typename T, int kWidth>
 void TransposePanel(const T* from, int64_t stride, int64_t width, int64_t depth, T* to) {
-  int64_t i = 0;
-  if constexpr (kTransposeSize < T >> 1) {
-    constexpr int kSize = kTransposeSize<T>;
-    for (; i + kSize <= width; i += kSize) {
+  if constexpr (constexpr int64_t kSize = kTransposeSize<T>; kSize > 1) {
+    for (int64_t next = 0; next < width && width >= kSize; next += kSize) {
+      const int64_t i = std::min(next, width - kSize);  // the last square has some rows again
       const T* rows = from + i * stride;
       int64_t p = 0;
       for (; p + kSize <= depth; p += kSize) TransposeSquare(rows + p, stride, to + p * kWidth + i, kWidth);
       for (; p < depth; ++p) {
-        for (int r = 0; r < kSize; ++r) to[p * kWidth + i + r] = rows[r * stride + p];
+        for (int64_t r = 0; r < kSize; ++r) to[p * kWidth + i + r] = rows[r * stride + p];
       }
     }
+    if (width >= kSize) return;
   }
-  for (; i < width; ++i) {
+  for (int64_t i = 0; i < width; ++i) {
     for (int64_t p = 0; p < depth; ++p) to[p * kWidth + i] = from[i * stride + p];
   }
 }
@@ -149,7 +149,14 @@ void Pack(const S* from, int64_t width_stride, int64_t depth_stride, int64_t wid
       }
     }
   } else if (width_stride == 1 && width == kWidth && std::is_same_v<S, T>) {
-    for (int64_t p = 0; p < depth; ++p) std::memcpy(to + p * kWidth, from + p * depth_stride, kWidth * sizeof(T));
+    // Of a large matrix each row is on another page, where the processor does not expect it.
+    constexpr int64_t kRowsAhead = 16;
+    for (int64_t p = 0; p < depth; ++p) {
+      if constexpr (HWY_TARGET != HWY_WASM) {
+        __builtin_prefetch(from + std::min(p + kRowsAhead, depth - 1) * depth_stride);
+      }
+      std::memcpy(to + p * kWidth, from + p * depth_stride, kWidth * sizeof(T));
+    }
   } else if (width_stride == 1) {
     for (int64_t p = 0; p < depth; ++p) ConvertRun(from + p * depth_stride, width, to + p * kWidth);
   } else if (depth_stride == 1) {

@@ -37,6 +37,23 @@ HWY_INLINE V MultiplyAdd(V x, V y, V z) {
   }
 }
 
+// sum += x * y, for loops with almost as many sums as there are registers. Of such ones, GCC 12 lets products overwrite
+// their factors instead of the sums, which takes copies and the stack.
+template <class V>
+HWY_INLINE void Accumulate(V x, V y, V& sum) {
+#if HWY_TARGET == HWY_AVX2 && defined(__GNUC__) && !defined(__clang__)
+  if constexpr (kFuses && sizeof(V) == 32 && std::is_same_v<hn::TFromV<V>, float>) {
+    asm("vfmadd231ps %2, %1, %0" : "+x"(sum.raw) : "x"(x.raw), "x"(y.raw));
+    return;
+  }
+  if constexpr (kFuses && sizeof(V) == 32 && std::is_same_v<hn::TFromV<V>, double>) {
+    asm("vfmadd231pd %2, %1, %0" : "+x"(sum.raw) : "x"(x.raw), "x"(y.raw));
+    return;
+  }
+#endif
+  sum = MultiplyAdd(x, y, sum);
+}
+
 // z - x * y
 template <class V>
 HWY_INLINE V NegMultiplyAdd(V x, V y, V z) {

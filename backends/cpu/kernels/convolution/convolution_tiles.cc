@@ -68,8 +68,10 @@ class RowWalk {
     HWY_UNROLL(16)
     for (int i = 0; i < kAddresses; ++i) current_[i] += step;
   }
-  HWY_INLINE T Element(int row) const {
-    return kEven ? current_[row / kRowsAnAddress][row % kRowsAnAddress * row_stride_] : current_[row][at_];
+  // Of a row, `ahead` elements from here.
+  HWY_INLINE T Element(int row, int ahead = 0) const {
+    return kEven ? current_[row / kRowsAnAddress][row % kRowsAnAddress * row_stride_ + ahead]
+                 : current_[row][at_ + ahead];
   }
 
  private:
@@ -119,17 +121,53 @@ HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVe
   }
 }
 
+template <typename T>
+inline constexpr int kPanelCols = 2 * HWY_LANES(T);
+
+// How many elements of a row a loop's turn takes: its own instructions are too many beside those of so few products.
+// Not of products that take a register before they are added.
+template <typename T>
+inline constexpr int kMaxTurns = kFastMasks&& kFuses&& std::is_floating_point_v<T> ? 4 : 1;
+
+// Whether tiles can take so many.
+template <typename T>
+bool IsByTurns(const GatheredProduct<T>& g) {
+  if (kMaxTurns<T> == 1 || g.step != 1 || g.panel_cols != kPanelCols<T>) return false;
+  return std::all_of(g.runs, g.runs + g.num_runs, [](const GatherRun& run) { return run.length % kMaxTurns<T> == 0; });
+}
+
+// Adds the products of one element of each row, `ahead` of where `a` is, and a row of B's panel.
+template <class D, class Walk, typename T = hn::TFromD<D>, int kRows, int kVectors>
+HWY_INLINE void AddProducts(D d, const Walk& a, int ahead, const T* HWY_RESTRICT b, int64_t panel_stride,
+                            hn::Vec<D> (&sum)[kRows][kVectors]) {
+  constexpr int kLanes = HWY_LANES(T);
+  hn::Vec<D> row[kVectors];
+  HWY_UNROLL(2)
+  for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i) {
+    const hn::Vec<D> x = hn::Set(d, a.Element(i, ahead));
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) Accumulate(x, row[j], sum[i][j]);
+  }
+  // Of the next panel, which other rows want next: not into the first-level cache, which this one fills.
+  constexpr int kVectorsALine = std::max(1, 64 / static_cast<int>(sizeof(hn::Vec<D>)));
+  HWY_UNROLL(2)
+  for (int j = 0; j < kVectors; j += kVectorsALine) __builtin_prefetch(b + panel_stride + j * kLanes, 0, 2);
+}
+
 // C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which the last one counts
 // `last` columns. `bias` is that of its columns, or null; `added` is null or what is added to C, with its row stride.
-// kEven: as GatheredProduct::row_stride says. kHalf: the last vector is half as wide as others.
-template <typename T, int kRows, int kVectors, bool kEven, bool kHalf>
+// kEven: as GatheredProduct::row_stride says. kHalf: the last vector is half as wide as others. kTurns: so many
+// elements of a row are taken at a time, of which IsByTurns must hold if they are more than one.
+template <typename T, int kRows, int kVectors, bool kEven, bool kHalf, int kTurns = 1>
 HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* HWY_RESTRICT b,
                        const T* bias, const T* added, T* c, size_t last) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int kLanes = HWY_LANES(T);
-  const int64_t step = g.step;
-  const int64_t panel_cols = g.panel_cols;
+  const int64_t step = kTurns > 1 ? 1 : g.step;
+  const int64_t panel_cols = kTurns > 1 ? kPanelCols<T> : g.panel_cols;
   const int64_t panel_stride = g.panel_stride;
   constexpr int kWhole = kHalf ? kVectors - 1 : kVectors;
   // Not used unless there is half a vector.
@@ -146,24 +184,16 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
   }
   for (const GatherRun *run = g.runs, *end = run + g.num_runs; run != end; ++run) {
     a.Begin(run->offset);
-    for (int64_t p = run->length; p > 0; --p) {
-      V row[kWhole];
-      H half_row = hn::Zero(half);
-      HWY_UNROLL(2)
-      for (int j = 0; j < kWhole; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
-      if constexpr (kHalf) half_row = hn::LoadU(half, b + kWhole * kLanes);
-      HWY_UNROLL(16)
-      for (int i = 0; i < kRows; ++i) {
-        const V x = hn::Set(d, a.Element(i));
-        HWY_UNROLL(2)
-        for (int j = 0; j < kWhole; ++j) sum[i][j] = MultiplyAdd(x, row[j], sum[i][j]);
-        if constexpr (kHalf) half_sum[i] = MultiplyAdd(hn::LowerHalf(half, x), half_row, half_sum[i]);
+    for (int64_t p = run->length; p > 0; p -= kTurns) {
+      HWY_UNROLL(4)
+      for (int turn = 0; turn < kTurns; ++turn) AddProducts(d, a, turn, b + turn * panel_cols, panel_stride, sum);
+      if constexpr (kHalf) {
+        const H half_row = hn::LoadU(half, b + kWhole * kLanes);
+        HWY_UNROLL(16)
+        for (int i = 0; i < kRows; ++i) half_sum[i] = MultiplyAdd(hn::Set(half, a.Element(i)), half_row, half_sum[i]);
       }
-      a.Advance(step);
-      // Of the next panel, which other rows want next: not into the first-level cache, which this one fills.
-      HWY_UNROLL(2)
-      for (int j = 0; j < kVectors; ++j) __builtin_prefetch(b + panel_stride + j * kLanes, 0, 2);
-      b += panel_cols;
+      a.Advance(kTurns * step);
+      b += kTurns * panel_cols;
     }
   }
   StoreSums<kRows, kWhole>(g, sum, num_rows, bias, added, c, kHalf ? size_t{kLanes} : last);
@@ -189,7 +219,7 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
 }
 
 // Of the columns from `col` on.
-template <typename T, int kRows, bool kEven>
+template <typename T, int kRows, bool kEven, int kTurns = 1>
 HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* b, T* c,
                            int64_t col) {
   constexpr int64_t kLanes = HWY_LANES(T);
@@ -205,7 +235,8 @@ HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, in
     }
   }
   if (cols > kLanes) {
-    Tile<T, kRows, 2, kEven, false>(g, rows, num_rows, b, bias, added, c + col, static_cast<size_t>(cols - kLanes));
+    const auto last = static_cast<size_t>(cols - kLanes);
+    Tile<T, kRows, 2, kEven, false, kTurns>(g, rows, num_rows, b, bias, added, c + col, last);
   } else {
     Tile<T, kRows, 1, kEven, false>(g, rows, num_rows, b, bias, added, c + col, static_cast<size_t>(cols));
   }
@@ -261,6 +292,18 @@ void LastTile(const GatheredProduct<T>& g, int64_t row, const T* b, T* c, int64_
     TileOfCols<T, 2, false>(g, rows, num_rows, b, c, col);
   } else {
     TileOfCols<T, 1, false>(g, rows, num_rows, b, c, col);
+  }
+}
+
+template <typename T, bool kEven, int kTurns>
+void MultiplyRows(const GatheredProduct<T>& g) {
+  const T* b = g.b;
+  for (int64_t col = 0; col < g.cols; col += g.panel_cols, b += g.panel_stride) {
+    int64_t row = 0;
+    for (; row + kMaxTileRows <= g.num_rows; row += kMaxTileRows) {
+      TileOfCols<T, kMaxTileRows, kEven, kTurns>(g, g.rows + row, kMaxTileRows, b, g.c + row * g.ldc, col);
+    }
+    if (row < g.num_rows) LastTile(g, row, b, g.c + row * g.ldc, col);
   }
 }
 
@@ -434,20 +477,12 @@ void Multiply(const GatheredProduct<T>& g) {
       if (g.step == 1 && g.cols > (kMinPanels - 1) * g.panel_cols && depth <= kGemmDepth)
         return MultiplyPacked(g, depth);
     }
-    const T* b = g.b;
-    for (int64_t col = 0; col < g.cols; col += g.panel_cols, b += g.panel_stride) {
-      int64_t row = 0;
-      for (; row + kMaxTileRows <= g.num_rows; row += kMaxTileRows) {
-        T* const c = g.c + row * g.ldc;
-        if (kHasEvenTiles && g.row_stride != 0) {
-          TileOfCols<T, kMaxTileRows, kHasEvenTiles>(g, g.rows + row, kMaxTileRows, b, c, col);
-        } else {
-          TileOfCols<T, kMaxTileRows, false>(g, g.rows + row, kMaxTileRows, b, c, col);
-        }
-      }
-      if (row < g.num_rows) LastTile(g, row, b, g.c + row * g.ldc, col);
+    const bool is_even = kHasEvenTiles && g.row_stride != 0;
+    if (IsByTurns(g)) {
+      constexpr int kTurns = kMaxTurns<T>;
+      return is_even ? MultiplyRows<T, kHasEvenTiles, kTurns>(g) : MultiplyRows<T, false, kTurns>(g);
     }
-    return;
+    return is_even ? MultiplyRows<T, kHasEvenTiles, 1>(g) : MultiplyRows<T, false, 1>(g);
   }
 #endif
   PlainProduct(g);

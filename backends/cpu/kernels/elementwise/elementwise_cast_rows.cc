@@ -162,6 +162,63 @@ constexpr Row F16ToF32Row = &UnaryRow<Convert<float>, Float16>;
 constexpr Row F32ToF16Row = &UnaryRow<ToHalf<Float16>, float>;
 #endif
 
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_WASM && !HWY_HAVE_SCALABLE
+// Calls convert(elements, results) for each vector of f32, with what is left of one in a vector of its own.
+template <typename To, class Fn>
+HWY_INLINE void ForVectorsOfF32(const void* const* operands, void* out, int64_t n, Fn convert) {
+  constexpr int64_t kLanes = HWY_LANES(float);
+  const auto* x = static_cast<const float*>(operands[0]);
+  auto* to = static_cast<To*>(out);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) convert(x + i, to + i);
+  if (i == n) return;
+  const auto rest = static_cast<size_t>(n - i);
+  HWY_ALIGN float from_buffer[kLanes] = {};
+  HWY_ALIGN To to_buffer[kLanes];
+  std::memcpy(from_buffer, x + i, rest * sizeof(float));
+  convert(from_buffer, to_buffer);
+  std::memcpy(to + i, to_buffer, rest * sizeof(To));
+}
+
+// What Saturate gives, for integers of 8 and 16 bits: in f32 within their limits, which it represents, then demoted.
+template <typename To>
+void F32ToNarrowRow(const void* const* operands, void* out, int64_t n) {
+  ForVectorsOfF32<To>(operands, out, n, [](const float* x, To* to) HWY_ATTR {
+    const hn::ScalableTag<float> d;
+    const hn::RebindToSigned<decltype(d)> whole;
+    const hn::Rebind<To, decltype(d)> narrow;
+    const auto v = hn::LoadU(d, x);
+    const auto number = hn::IfThenElseZero(hn::Eq(v, v), v);
+    const auto at_least = hn::Max(number, hn::Set(d, static_cast<float>(std::numeric_limits<To>::min())));
+    const auto in_range = hn::Min(at_least, hn::Set(d, static_cast<float>(std::numeric_limits<To>::max())));
+    hn::StoreU(hn::DemoteTo(narrow, hn::ConvertTo(whole, in_range)), narrow, to);
+  });
+}
+
+// What BFloat16's constructor gives: to the nearest, ties to even; a NaN becomes quiet.
+void F32ToBF16Row(const void* const* operands, void* out, int64_t n) {
+  ForVectorsOfF32<uint16_t>(operands, out, n, [](const float* x, uint16_t* to) HWY_ATTR {
+    const hn::ScalableTag<float> d;
+    const hn::RebindToSigned<decltype(d)> di;
+    const hn::Rebind<uint16_t, decltype(d)> narrow;
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const auto v = hn::LoadU(d, x);
+    const auto bits = hn::BitCast(du, v);
+    const auto upper = hn::ShiftRight<16>(bits);
+    const auto to_even = hn::Add(hn::And(upper, hn::Set(du, 1)), hn::Set(du, 0x7FFF));
+    const auto rounded = hn::ShiftRight<16>(hn::Add(bits, to_even));
+    const auto quiet = hn::Or(upper, hn::Set(du, 0x40));
+    const auto is_number = hn::RebindMask(du, hn::Eq(v, v));
+    const auto result = hn::IfThenElse(is_number, rounded, quiet);
+    hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(di, result)), narrow, to);
+  });
+}
+#else
+template <typename To>
+constexpr Row F32ToNarrowRow = &UnaryRow<Saturate<To>, float>;
+constexpr Row F32ToBF16Row = &UnaryRow<ToHalf<BFloat16>, float>;
+#endif
+
 // The rows from integers, and what they can be taken for: the sign matters only where the result is wider.
 template <typename From>
 void FillFromInteger(Row* to) {
@@ -186,19 +243,32 @@ void FillFromInteger(Row* to) {
   }
 }
 
+template <typename From, typename To>
+constexpr Row SaturatingRow() {
+  if constexpr (std::is_same_v<From, float> && sizeof(To) <= 2) {
+    return F32ToNarrowRow<To>;
+  } else {
+    return &UnaryRow<Saturate<To>, From>;
+  }
+}
+
 template <typename From>
 void FillFromFloat(Row* to) {
   to[static_cast<size_t>(DType::kBool)] = &UnaryRow<ToBool, From>;
-  to[static_cast<size_t>(DType::kU8)] = &UnaryRow<Saturate<uint8_t>, From>;
-  to[static_cast<size_t>(DType::kI8)] = &UnaryRow<Saturate<int8_t>, From>;
-  to[static_cast<size_t>(DType::kU16)] = &UnaryRow<Saturate<uint16_t>, From>;
-  to[static_cast<size_t>(DType::kI16)] = &UnaryRow<Saturate<int16_t>, From>;
+  to[static_cast<size_t>(DType::kU8)] = SaturatingRow<From, uint8_t>();
+  to[static_cast<size_t>(DType::kI8)] = SaturatingRow<From, int8_t>();
+  to[static_cast<size_t>(DType::kU16)] = SaturatingRow<From, uint16_t>();
+  to[static_cast<size_t>(DType::kI16)] = SaturatingRow<From, int16_t>();
   to[static_cast<size_t>(DType::kU32)] = &UnaryRow<Saturate<uint32_t>, From>;
   to[static_cast<size_t>(DType::kI32)] = &UnaryRow<Saturate<int32_t>, From>;
   to[static_cast<size_t>(DType::kU64)] = &UnaryRow<Saturate<uint64_t>, From>;
   to[static_cast<size_t>(DType::kI64)] = &UnaryRow<Saturate<int64_t>, From>;
   to[static_cast<size_t>(DType::kF16)] = &UnaryRow<ToHalf<Float16>, From>;
-  to[static_cast<size_t>(DType::kBF16)] = &UnaryRow<ToHalf<BFloat16>, From>;
+  if constexpr (std::is_same_v<From, float>) {
+    to[static_cast<size_t>(DType::kBF16)] = F32ToBF16Row;
+  } else {
+    to[static_cast<size_t>(DType::kBF16)] = &UnaryRow<ToHalf<BFloat16>, From>;
+  }
 }
 
 // Ops whose kernels convert their arguments (kernels/converted.h).
@@ -282,7 +352,7 @@ void FillCastRows(CastRows& rows) {
   }
   if constexpr (kDTypesInBuild.Contains(DType::kBF16)) {
     SetRow(rows, DType::kBF16, DType::kF32, &UnaryRow<Convert<float>, BFloat16>);
-    SetRow(rows, DType::kF32, DType::kBF16, &UnaryRow<ToHalf<BFloat16>, float>);
+    SetRow(rows, DType::kF32, DType::kBF16, F32ToBF16Row);
   }
 }
 
