@@ -56,11 +56,14 @@ def output_of(*command):
 
 def machine():
     """What one has to know about a machine to judge its figures."""
-    cpu = re.search(r"^Model name:\s*(.*)$", output_of("lscpu"), re.MULTILINE)
+    processor = output_of("lscpu")
+    cpu = re.search(r"^Model name:\s*(.*)$", processor, re.MULTILINE)
+    flags = {"avx512f": "AVX-512", "avx2": "AVX2", "asimd": "NEON"}
     system = pathlib.Path("/etc/os-release")
     name = re.search(r'^PRETTY_NAME="(.*)"$', system.read_text(), re.MULTILINE) if system.exists() else None
     return {
         "processor": cpu.group(1) if cpu else platform.machine(),
+        "vectors": next((name for flag, name in flags.items() if re.search(rf"\b{flag}\b", processor)), ""),
         "cores": len(os.sched_getaffinity(0)),
         "system": f"{name.group(1) if name else platform.system()}, Linux {platform.release()}",
         "compiler": output_of("c++", "--version").split("\n")[0],
@@ -185,7 +188,8 @@ def plot(path, title, series, rows):
 
 def description(results):
     host = results["machine"]
-    lines = [f"{results['date']}; {host['processor']}, {host['cores']} cores; {host['system']}"]
+    processor = f"{host['processor']}{' with ' if host['vectors'] else ''}{host['vectors']}"
+    lines = [f"{results['date']}; {processor}, {host['cores']} cores; {host['system']}"]
     lines += [host[name] for name in results["tools"] if host[name]]
     return "; ".join(lines) + ". Against " + ", ".join(results["peers"]) + "."
 
