@@ -33,8 +33,10 @@ export interface Gpu {
   place(pointer: Handle): Handle;
   /** A copy on the CPU; 0 if that is where it is. */
   toHost(pointer: Handle): Handle;
-  /** Resolves when all that was issued is done; rejects if the content of the tensor (0: none) is unusable. */
+  /** Resolves when all that was issued is done; rejects if the content of the tensor is unusable. */
   finished(pointer: Handle): Promise<void>;
+  /** Resolves when all that was issued is done and read; whether anything was read that may be computed with. */
+  settled(): Promise<boolean>;
   /** Of an available tensor. */
   bufferOf(pointer: Handle): object;
   wrap(buffer: object, dtype: DType, shape: readonly number[]): Handle;

@@ -408,11 +408,10 @@ export class Runtime {
   async settled(): Promise<void> {
     const { engine } = this;
     if (engine.closed !== undefined) throw engine.whyClosed();
-    // What a kernel in JavaScript gives, or one whose code comes, may be computed with.
+    // What is read from a device, what a kernel in JavaScript gives, or one whose code comes, may be computed with.
     do {
       await engine.events.when((id) => engine.askSettled(id));
-      await engine.gpu?.finished(0);
-    } while (await engine.kernels?.settled() || await engine.kernelsLoaded());
+    } while (await engine.gpu?.settled() || await engine.kernels?.settled() || await engine.kernelsLoaded());
     if (this.#effects === 0 || engine.closed !== undefined) return;
     const effects = this.#effects;
     try {

@@ -127,4 +127,28 @@ describe('programs on webgpu', () => {
     await rt.dispose();
     device.destroy();
   });
+
+  it('OH-4: settled waits for comparisons whose results are read late', async () => {
+    const device = await createDevice();
+    const gpuDevice = changedDevice(device, {
+      createBuffer: (of) => (descriptor) => {
+        const buffer = of.createBuffer(descriptor);
+        const mapAsync = buffer.mapAsync.bind(buffer);
+        buffer.mapAsync = async (...args) => {
+          await mapAsync(...args);
+          await new Promise((resolve) => { setTimeout(resolve, 50); });
+        };
+        return buffer;
+      },
+    });
+    const rt = await createRuntime({ gpuDevice, layers: ['shadow:cpu'] });
+    const x = values(rt, [64], 3);
+    const y = mul(add(x, 1), 2);
+    await rt.settled();
+    const { diverged, equal } = rt.layers.shadow();
+    expect([equal, diverged]).to.deep.equal([2, 0]);
+    y.dispose();
+    await rt.dispose();
+    device.destroy();
+  });
 });

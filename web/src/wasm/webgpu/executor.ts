@@ -75,7 +75,10 @@ export class Executor {
   private toDestroy: GPUBuffer[] = [];
   private dropped: (() => void)[] = [];
   private bufferScopes: Promise<void>[] = [];
-  private reads: (() => unknown)[] = [];
+  private reads: (() => Promise<unknown>)[] = [];
+
+  // What is read, until the module is told of it.
+  private readonly reading = new Set<Promise<unknown>>();
 
   constructor(readonly device: GPUDevice, private readonly memory: Memory, private readonly listener: Listener) {
     this.arena = device.createBuffer({
@@ -98,6 +101,17 @@ export class Executor {
     await this.device.queue.onSubmittedWorkDone().catch(() => undefined);
     await told;
     await timed;
+  }
+
+  /**
+   * As `finished`, and when the module has been told of all that was to be read; true if there was any, since something
+   * may now be computed from it.
+   */
+  async settled(): Promise<boolean> {
+    const reading = [...this.reading];
+    await this.finished();
+    await Promise.all(reading);
+    return reading.length > 0;
   }
 
   /**
@@ -152,7 +166,10 @@ export class Executor {
     }
     const scopes = Promise.all([popScope(device), popScope(device), popScope(device)]);
     this.tell(batch, at >>> 2, count, scopes, failure);
-    for (const read of this.reads) read();
+    for (const read of this.reads) {
+      const told = read().finally(() => this.reading.delete(told));
+      this.reading.add(told);
+    }
     this.reads = [];
   }
 
@@ -378,28 +395,25 @@ export class Executor {
     const read = this.download(encoder, this.times.resolve(encoder), 0, address, TIME_BYTES * count, number);
     this.reads.unshift(() => {
       this.timed = read();
+      return this.timed;
     });
   }
 
   private end(number: number): void {
-    this.reads.push(() => {
-      void this.finished().then(async () => {
-        if (!this.closed) this.listener.onEnd(number, Code.OK, '');
-      });
-    });
+    this.reads.push(() => this.finished().then(async () => {
+      if (!this.closed) this.listener.onEnd(number, Code.OK, '');
+    }));
   }
 
   // Of a batch that was not carried out.
-  private failedReads(first: number, count: number, text: string): (() => void)[] {
-    const reads: (() => void)[] = [];
+  private failedReads(first: number, count: number, text: string): (() => Promise<unknown>)[] {
+    const reads: (() => Promise<unknown>)[] = [];
     for (const { record } of recordsOf(this.memory.u32.subarray(first, first + count))) {
       if (!ENDING.has(record[0]!)) continue;
       const number = record[record.length - 1]!;
-      reads.push(() => {
-        void this.told.then(async () => {
-          if (await this.isFailure()) this.listener.onEnd(number, Code.INTERNAL, text);
-        });
-      });
+      reads.push(() => this.told.then(async () => {
+        if (await this.isFailure()) this.listener.onEnd(number, Code.INTERNAL, text);
+      }));
     }
     return reads;
   }

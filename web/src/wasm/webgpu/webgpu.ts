@@ -164,7 +164,14 @@ class WebGpu implements WasmGpu, Listener {
     await this.executor.finished();
     const { engine } = this;
     if (engine.closed !== undefined) throw engine.whyClosed();
-    if (pointer !== 0) engine.run(() => this.exports.tandem_webgpu_check(pointer));
+    engine.run(() => this.exports.tandem_webgpu_check(pointer));
+  }
+
+  async settled(): Promise<boolean> {
+    this.flush();
+    const hasRead = await this.executor.settled();
+    if (this.engine.closed !== undefined) throw this.engine.whyClosed();
+    return hasRead;
   }
 
   private flush(): void {
