@@ -105,10 +105,8 @@ void PlainTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, const T* HWY_REST
 template <typename T>
 inline constexpr int kTurnsOfPacked = kFastMasks&& kFuses&& std::is_floating_point_v<T> ? 4 : 1;
 
-// WebAssembly has no such instruction.
-inline constexpr bool kPrefetchesC = HWY_TARGET != HWY_WASM;
-
-// Writes a tile of which the last vector counts `last` columns, or adds it to C.
+// Writes a tile of which the last vector counts `last` columns, or adds it to C. A mask that lets everything through is
+// slower than none, here and below.
 template <typename T, int kRows, int kVectors>
 HWY_INLINE void StoreTile(const T* tile, size_t last, bool accumulate, T* c, int64_t ldc) {
   const hn::ScalableTag<T> d;
@@ -118,14 +116,13 @@ HWY_INLINE void StoreTile(const T* tile, size_t last, bool accumulate, T* c, int
       const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
       T* to = c + j * kLanes;
       auto v = hn::Load(d, tile);
-      if (accumulate) v = hn::Add(v, LoadFirst(d, count, to));
-      StoreFirst(v, d, count, to);
+      if (accumulate) v = hn::Add(v, LoadCount(d, count, to));
+      StoreCount(v, d, count, to);
     }
   }
 }
 
-// Writes a tile to C, or adds it. If kMask, the last vector counts `last` columns: a mask that lets everything through
-// is still slower than none.
+// The same from registers. If kMask, the last vector counts `last` columns.
 template <bool kMask, bool kAccumulate, class D, typename T = hn::TFromD<D>, int kRows, int kVectors>
 HWY_INLINE void StoreSums(D d, const hn::Vec<D> (&sum)[kRows][kVectors], size_t last, T* c, int64_t ldc) {
   constexpr int kLanes = HWY_LANES(T);
@@ -177,7 +174,7 @@ HWY_NOINLINE void VectorTile(const GemmBlock<T>& g, const T* HWY_RESTRICT a, con
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
     // C comes from far away, while A and B are in the caches.
-    if constexpr (kPrefetchesC) __builtin_prefetch(c + i * g.ldc, 1);
+    __builtin_prefetch(c + i * g.ldc, 1);
     HWY_UNROLL(8)
     for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
   }

@@ -152,9 +152,7 @@ void Pack(const S* from, int64_t width_stride, int64_t depth_stride, int64_t wid
     // Of a large matrix each row is on another page, where the processor does not expect it.
     constexpr int64_t kRowsAhead = 16;
     for (int64_t p = 0; p < depth; ++p) {
-      if constexpr (HWY_TARGET != HWY_WASM) {
-        __builtin_prefetch(from + std::min(p + kRowsAhead, depth - 1) * depth_stride);
-      }
+      __builtin_prefetch(from + std::min(p + kRowsAhead, depth - 1) * depth_stride);
       std::memcpy(to + p * kWidth, from + p * depth_stride, kWidth * sizeof(T));
     }
   } else if (width_stride == 1) {

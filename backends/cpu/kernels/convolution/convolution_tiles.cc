@@ -136,24 +136,29 @@ bool IsByTurns(const GatheredProduct<T>& g) {
   return std::all_of(g.runs, g.runs + g.num_runs, [](const GatherRun& run) { return run.length % kMaxTurns<T> == 0; });
 }
 
-// Adds the products of one element of each row, `ahead` of where `a` is, and a row of B's panel.
-template <class D, class Walk, typename T = hn::TFromD<D>, int kRows, int kVectors>
+// Adds the products of one element of each row, `ahead` of where `a` is, and a row of B's panel: kVectors vectors and,
+// if kHalf, half a one.
+template <bool kHalf, class D, class Walk, typename T = hn::TFromD<D>, int kRows, int kVectors, int kHalves>
 HWY_INLINE void AddProducts(D d, const Walk& a, int ahead, const T* HWY_RESTRICT b, int64_t panel_stride,
-                            hn::Vec<D> (&sum)[kRows][kVectors]) {
+                            hn::Vec<D> (&sum)[kRows][kVectors], hn::Vec<hn::Half<D>> (&half_sum)[kHalves]) {
   constexpr int kLanes = HWY_LANES(T);
+  const hn::Half<D> half;
   hn::Vec<D> row[kVectors];
+  auto half_row = hn::Zero(half);
   HWY_UNROLL(2)
   for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
+  if constexpr (kHalf) half_row = hn::LoadU(half, b + kVectors * kLanes);
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
     const hn::Vec<D> x = hn::Set(d, a.Element(i, ahead));
     HWY_UNROLL(2)
     for (int j = 0; j < kVectors; ++j) Accumulate(x, row[j], sum[i][j]);
+    if constexpr (kHalf) half_sum[i] = MultiplyAdd(hn::LowerHalf(half, x), half_row, half_sum[i]);
   }
   // Of the next panel, which other rows want next: not into the first-level cache, which this one fills.
   constexpr int kVectorsALine = std::max(1, 64 / static_cast<int>(sizeof(hn::Vec<D>)));
   HWY_UNROLL(2)
-  for (int j = 0; j < kVectors; j += kVectorsALine) __builtin_prefetch(b + panel_stride + j * kLanes, 0, 2);
+  for (int j = 0; j < kVectors + kHalf; j += kVectorsALine) __builtin_prefetch(b + panel_stride + j * kLanes, 0, 2);
 }
 
 // C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which the last one counts
@@ -186,11 +191,8 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
     a.Begin(run->offset);
     for (int64_t p = run->length; p > 0; p -= kTurns) {
       HWY_UNROLL(4)
-      for (int turn = 0; turn < kTurns; ++turn) AddProducts(d, a, turn, b + turn * panel_cols, panel_stride, sum);
-      if constexpr (kHalf) {
-        const H half_row = hn::LoadU(half, b + kWhole * kLanes);
-        HWY_UNROLL(16)
-        for (int i = 0; i < kRows; ++i) half_sum[i] = MultiplyAdd(hn::Set(half, a.Element(i)), half_row, half_sum[i]);
+      for (int turn = 0; turn < kTurns; ++turn) {
+        AddProducts<kHalf>(d, a, turn, b + turn * panel_cols, panel_stride, sum, half_sum);
       }
       a.Advance(kTurns * step);
       b += kTurns * panel_cols;

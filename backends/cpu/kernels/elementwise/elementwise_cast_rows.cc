@@ -124,38 +124,41 @@ struct ToHalf {
   }
 };
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-// These have instructions for f16; the last few elements go through a buffer.
-void F16ToF32Row(const void* const* operands, void* out, int64_t n) {
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_WASM && !HWY_HAVE_SCALABLE
+// Calls convert(elements, results) for as many elements as a vector has of f32, with what is left in a buffer.
+template <typename From, typename To, class Fn>
+HWY_INLINE void ForEachVector(const void* const* operands, void* out, int64_t n, Fn convert) {
   constexpr int64_t kLanes = HWY_LANES(float);
-  const auto* x = static_cast<const hwy::float16_t*>(operands[0]);
-  auto* to = static_cast<float*>(out);
+  const auto* x = static_cast<const From*>(operands[0]);
+  auto* to = static_cast<To*>(out);
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, x + i)), d, to + i);
+  for (; i + kLanes <= n; i += kLanes) convert(x + i, to + i);
   if (i == n) return;
-  HWY_ALIGN hwy::float16_t from_buffer[kLanes] = {};
-  HWY_ALIGN float to_buffer[kLanes];
-  std::memcpy(from_buffer, x + i, (n - i) * sizeof(hwy::float16_t));
-  hn::Store(hn::PromoteTo(d, hn::Load(half, from_buffer)), d, to_buffer);
-  std::memcpy(to + i, to_buffer, (n - i) * sizeof(float));
+  const auto rest = static_cast<size_t>(n - i);
+  HWY_ALIGN From from_buffer[kLanes] = {};
+  HWY_ALIGN To to_buffer[kLanes];
+  std::memcpy(from_buffer, x + i, rest * sizeof(From));
+  convert(from_buffer, to_buffer);
+  std::memcpy(to + i, to_buffer, rest * sizeof(To));
+}
+#endif
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+// These have instructions for f16.
+void F16ToF32Row(const void* const* operands, void* out, int64_t n) {
+  ForEachVector<hwy::float16_t, float>(operands, out, n, [](const hwy::float16_t* x, float* to) HWY_ATTR {
+    const hn::ScalableTag<float> d;
+    const hn::Rebind<hwy::float16_t, decltype(d)> half;
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, x)), d, to);
+  });
 }
 
 void F32ToF16Row(const void* const* operands, void* out, int64_t n) {
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<hwy::float16_t, decltype(d)> half;
-  constexpr int64_t kLanes = HWY_LANES(float);
-  const auto* x = static_cast<const float*>(operands[0]);
-  auto* to = static_cast<hwy::float16_t*>(out);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, x + i)), half, to + i);
-  if (i == n) return;
-  HWY_ALIGN float from_buffer[kLanes] = {};
-  HWY_ALIGN hwy::float16_t to_buffer[kLanes];
-  std::memcpy(from_buffer, x + i, (n - i) * sizeof(float));
-  hn::Store(hn::DemoteTo(half, hn::Load(d, from_buffer)), half, to_buffer);
-  std::memcpy(to + i, to_buffer, (n - i) * sizeof(hwy::float16_t));
+  ForEachVector<float, hwy::float16_t>(operands, out, n, [](const float* x, hwy::float16_t* to) HWY_ATTR {
+    const hn::ScalableTag<float> d;
+    const hn::Rebind<hwy::float16_t, decltype(d)> half;
+    hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, x)), half, to);
+  });
 }
 #else
 constexpr Row F16ToF32Row = &UnaryRow<Convert<float>, Float16>;
@@ -163,27 +166,10 @@ constexpr Row F32ToF16Row = &UnaryRow<ToHalf<Float16>, float>;
 #endif
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_WASM && !HWY_HAVE_SCALABLE
-// Calls convert(elements, results) for each vector of f32, with what is left of one in a vector of its own.
-template <typename To, class Fn>
-HWY_INLINE void ForVectorsOfF32(const void* const* operands, void* out, int64_t n, Fn convert) {
-  constexpr int64_t kLanes = HWY_LANES(float);
-  const auto* x = static_cast<const float*>(operands[0]);
-  auto* to = static_cast<To*>(out);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) convert(x + i, to + i);
-  if (i == n) return;
-  const auto rest = static_cast<size_t>(n - i);
-  HWY_ALIGN float from_buffer[kLanes] = {};
-  HWY_ALIGN To to_buffer[kLanes];
-  std::memcpy(from_buffer, x + i, rest * sizeof(float));
-  convert(from_buffer, to_buffer);
-  std::memcpy(to + i, to_buffer, rest * sizeof(To));
-}
-
 // What Saturate gives, for integers of 8 and 16 bits: in f32 within their limits, which it represents, then demoted.
 template <typename To>
 void F32ToNarrowRow(const void* const* operands, void* out, int64_t n) {
-  ForVectorsOfF32<To>(operands, out, n, [](const float* x, To* to) HWY_ATTR {
+  ForEachVector<float, To>(operands, out, n, [](const float* x, To* to) HWY_ATTR {
     const hn::ScalableTag<float> d;
     const hn::RebindToSigned<decltype(d)> whole;
     const hn::Rebind<To, decltype(d)> narrow;
@@ -197,7 +183,7 @@ void F32ToNarrowRow(const void* const* operands, void* out, int64_t n) {
 
 // What BFloat16's constructor gives: to the nearest, ties to even; a NaN becomes quiet.
 void F32ToBF16Row(const void* const* operands, void* out, int64_t n) {
-  ForVectorsOfF32<uint16_t>(operands, out, n, [](const float* x, uint16_t* to) HWY_ATTR {
+  ForEachVector<float, uint16_t>(operands, out, n, [](const float* x, uint16_t* to) HWY_ATTR {
     const hn::ScalableTag<float> d;
     const hn::RebindToSigned<decltype(d)> di;
     const hn::Rebind<uint16_t, decltype(d)> narrow;
@@ -264,11 +250,7 @@ void FillFromFloat(Row* to) {
   to[static_cast<size_t>(DType::kU64)] = &UnaryRow<Saturate<uint64_t>, From>;
   to[static_cast<size_t>(DType::kI64)] = &UnaryRow<Saturate<int64_t>, From>;
   to[static_cast<size_t>(DType::kF16)] = &UnaryRow<ToHalf<Float16>, From>;
-  if constexpr (std::is_same_v<From, float>) {
-    to[static_cast<size_t>(DType::kBF16)] = F32ToBF16Row;
-  } else {
-    to[static_cast<size_t>(DType::kBF16)] = &UnaryRow<ToHalf<BFloat16>, From>;
-  }
+  to[static_cast<size_t>(DType::kBF16)] = &UnaryRow<ToHalf<BFloat16>, From>;
 }
 
 // Ops whose kernels convert their arguments (kernels/converted.h).
