@@ -15,7 +15,8 @@
 #                          (quick), and asan is without AVX-512, Vulkan, tool and examples
 #   --full                 also what takes too long for each change: tests see TANDEM_TEST_FULL=1; the benchmarks are built
 #   --within MINUTES       begins neither web, asan nor tsan if it would end later, judged by the time that demo and release
-#                          have taken; each that is left out is said, and counts as one skipped
+#                          have taken, and stops what of them has not ended by then; each part or step of web that is left
+#                          out or stopped is said, and counts as one skipped
 #   TANDEM_JOBS=N          parallel jobs, 2 by default
 #   TANDEM_SKIP_SETUP=1    install nothing but npm packages
 
@@ -79,15 +80,47 @@ show_end() {  # LOG
     END { if (started) print started }' "$1" | tail -n 200
 }
 
+# When a part that may be left out has to end, in seconds since this script began; empty for the others.
+part_ends=
+
+# Runs a command that is stopped, with what it has started, when the part has to end: the exit status is 124 then.
+run_in_time() {  # COMMAND...
+  if [[ -z $part_ends ]]; then
+    "$@"
+    return
+  fi
+  local left=$((part_ends - SECONDS)) command timer ended status=0
+  if ((left <= 0)); then return 124; fi
+  set -m  # a process group for each
+  "$@" &
+  command=$!
+  sleep "$left" &
+  timer=$!
+  set +m
+  wait -n -p ended "$command" "$timer" || status=$?
+  if [[ $ended == "$timer" ]]; then
+    kill -- "-$command"
+    status=124
+  else
+    kill "$timer"
+  fi
+  wait "$command" "$timer" 2>/dev/null || true
+  return "$status"
+}
+
 summary=()
 failed_checks=0
-# The log goes to a file that only a failure shows, or a command that says by exit status 77 that it was skipped.
+# The log goes to a file that only a failure shows, or a command that says by exit status 77 that it was skipped. Returns 1
+# if the command failed, 124 if it was stopped or had no time left.
 stage() {  # NAME LOG COMMAND...
   local name=$1 log=$2 start=$SECONDS outcome=ok status=0
   shift 2
   printf 'test: %2d min: %s\n' $((SECONDS / 60)) "$name"
-  "$@" >"$log" 2>&1 </dev/null || status=$?
-  if ((status == 77)); then
+  run_in_time "$@" >"$log" 2>&1 </dev/null || status=$?
+  if ((status == 124)) && [[ -n $part_ends ]]; then
+    outcome=STOPPED
+    printf 'test: %s has not ended within %d min\n' "$name" $((part_ends / 60))
+  elif ((status == 77)); then
     outcome=SKIPPED
     tail -n 1 "$log"
   elif ((status != 0)); then
@@ -96,7 +129,10 @@ stage() {  # NAME LOG COMMAND...
     printf 'test: %s failed; everything it said is in %s\n' "$name" "$log"
   fi
   summary+=("$(printf '%-28s %-7s %5d s' "$name" "$outcome" $((SECONDS - start)))")
-  [[ $outcome != FAILED ]]
+  case $outcome in
+    FAILED) return 1 ;;
+    STOPPED) return 124 ;;
+  esac
 }
 
 build_dirs=()
@@ -143,7 +179,17 @@ test_preset() {  # PRESET
   stage "$preset: configure" "$dir/configure.log" cmake --preset "$preset" "${configure_options[@]}" &&
     stage "$preset: build" "$dir/build.log" cmake --build --preset "$preset" -j "$jobs" "${build_options[@]}" &&
     GTEST_OUTPUT="json:$PWD/$dir/reports/" stage "$preset: test" "$dir/test.log" \
-      ctest --preset "$preset" -j "$jobs" "${test_options[@]}" --output-junit "$PWD/$dir/reports/ctest.xml" || true
+      ctest --preset "$preset" -j "$jobs" "${test_options[@]}" --output-junit "$PWD/$dir/reports/ctest.xml" ||
+    (($? != 124)) || count_stopped "$preset"
+}
+
+# What a preset has reported until it was stopped still counts, and it as one skipped.
+count_stopped() {  # PRESET
+  local report
+  for report in "build/$1/reports"/*.json; do
+    if [[ -e $report ]]; then printf '%s ok\n' "$(basename "$report" .json)"; fi
+  done >"build/$1/reports/steps.txt"
+  echo "$1 skipped" >>"build/$1/reports/steps.txt"
 }
 
 # By what a part takes of the time of demo and release, in percent.
@@ -158,6 +204,8 @@ seconds_of_release=
 for part in "${parts[@]}"; do
   if [[ $part == demo ]]; then continue; fi
   build_dirs+=("build/$part")
+  part_ends=
+  if [[ $part == @(web|asan|tsan) ]]; then part_ends=$seconds_given; fi
   if ! fits "$part"; then
     echo "test: $part is left out: it would not end within $((seconds_given / 60)) min"
     summary+=("$(printf '%-28s %-7s' "$part" SKIPPED)")
@@ -171,6 +219,7 @@ for part in "${parts[@]}"; do
   fi
   if [[ $part == release ]]; then seconds_of_release=$SECONDS; fi
 done
+part_ends=
 
 # Exact mode gives the same bits on all of them (NU-3).
 shopt -s nullglob

@@ -3,15 +3,16 @@
 
 # The part `web` of tools/test.sh, which reads this file and calls test_web: it builds the npm package and runs its
 # tests, the conformance cases through it, and its examples. Each step leaves its log in build/web, its counts in
-# build/web/reports/NAME.json (or .xml), and a line "NAME ok" or "NAME FAILED" in build/web/reports/steps.txt, which
-# tools/count_tests.py reads.
+# build/web/reports/NAME.json (or .xml), and a line "NAME ok", "NAME FAILED" or "NAME skipped" in
+# build/web/reports/steps.txt, which tools/count_tests.py reads.
 
 source tools/web_package.sh
 
 web_step() {  # NAME COMMAND...
   local name=$1 outcome=ok
   shift
-  TANDEM_TEST_REPORT="$PWD/build/web/reports/$name.json" stage "web: $name" "build/web/$name.log" "$@" || outcome=FAILED
+  TANDEM_TEST_REPORT="$PWD/build/web/reports/$name.json" stage "web: $name" "build/web/$name.log" "$@" ||
+    { if (($? == 124)); then outcome=skipped; else outcome=FAILED; fi; }
   printf '%s %s\n' "$name" "$outcome" >>build/web/reports/steps.txt
   [[ $outcome == ok ]]
 }
