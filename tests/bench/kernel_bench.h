@@ -60,6 +60,8 @@ inline constexpr Conv kDepthwise[] = {
     {"depthwise 3x3 56x56x128", 1, 56, 56, 128, 1, 3, 1},
     {"depthwise 3x3 112x112x32", 1, 112, 112, 32, 1, 3, 1},
     {"depthwise 3x3 stride 2 112x112x64", 1, 112, 112, 64, 1, 3, 2},
+    {"depthwise 3x3 28x28x192", 1, 28, 28, 192, 1, 3, 1},
+    {"depthwise 3x3 7x7x960", 1, 7, 7, 960, 1, 3, 1},
 };
 
 // Windows of 2x2 or 3x3 with stride 2 on NHWC, no padding.

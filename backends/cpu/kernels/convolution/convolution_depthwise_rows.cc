@@ -19,16 +19,8 @@ namespace {
 // Of fewer channels, neighbouring pixels fill vectors better.
 constexpr int64_t kMinChannels = 32;
 constexpr int64_t kTaps = 9;
-// An image that DepthwiseBlocks leaves to others.
-constexpr int64_t kLargeBytes = int64_t{1} << 20;
 // A row is computed in one go.
 constexpr int64_t kMaxRowElements = kPollProducts / kTaps;
-// Whether there is DepthwiseBlocks.
-#ifdef TANDEM_SMALL
-constexpr bool kHasBlocks = false;
-#else
-constexpr bool kHasBlocks = true;
-#endif
 // What a product costs, and an element that is read and stored.
 constexpr double kProductsAnElement = 8;
 
@@ -43,9 +35,6 @@ bool DepthwiseRows<T>::AreFor(const DepthwiseProduct<T>& product) {
   const DepthwiseTiles<T>& tiles = GetDepthwiseTiles<T>();
   if (tiles.convolve_row == nullptr || !IsInReach(rows) || !IsInReach(cols) || product.filter_cols != 3) return false;
   if (cols.step != 1 || cols.stride > 2 || cols.out_step != 1) return false;
-  const bool is_large = product.source.batch_stride > kLargeBytes / static_cast<int64_t>(sizeof(T));
-  // What blocks are better for, where there are any.
-  if (kHasBlocks && cols.stride == 1 && (!is_large || product.queue.ParallelismLevel() == 1)) return false;
   if (!product.source.HasPackedPixels() || !product.result.HasPackedPixels()) return false;
   const int64_t channels = product.result.channels;
   if (product.source.channels != channels || channels < kMinChannels) return false;

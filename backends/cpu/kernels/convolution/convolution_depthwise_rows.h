@@ -11,10 +11,8 @@
 
 namespace tandem::cpu {
 
-// A convolution with one filter of 3 x 3 elements for each channel. Where outputs are two pixels apart, they see each
-// element so few times that copies of what strips see, as DepthwiseBlocks makes, do not pay for themselves. Where they
-// are neighbours, and the image is too large for copies, threads share its rows better than an inside and four borders.
-// T is float or double.
+// A convolution with one filter of 3 x 3 elements for each channel, row after row of outputs, from the image itself: of
+// so few taps, copies of what they see, as DepthwiseBlocks makes, take longer than they save. T is float or double.
 template <typename T>
 class DepthwiseRows {
  public:

@@ -128,6 +128,9 @@ struct EvenlySpaced {
   const T* first[3];
   int64_t step;
   HWY_INLINE const T* operator()(int row, int i) const { return first[row] + i * step; }
+  HWY_INLINE EvenlySpaced From(int64_t channel) const {
+    return {{first[0] + channel, first[1] + channel, first[2] + channel}, step};
+  }
 };
 template <typename T, int kSeen>
 struct Listed {
@@ -139,11 +142,9 @@ struct Listed {
 template <int kHeight, int kStride>
 inline constexpr int kSeenPixels = (kHeight - 1) * kStride + 3;
 
-// V8 loads all that a loop's turn needs before it computes, for which three rows of taps are too many.
-inline constexpr int kTapRowsATurn = HWY_TARGET == HWY_WASM ? 1 : 3;
-
 // A vector of kHeight outputs, kStride taps from each other, of 3 x 3 taps, whose weights are `channels` apart.
-// Products are added up in the same order as by ConvolveTile.
+// Products are added up in the same order as by ConvolveTile. A turn of the loop for each row of taps: g++ and V8 load
+// all that a turn needs before they compute, for which three rows at once are too many.
 template <int kHeight, int kStride, typename T, class Places>
 HWY_INLINE void ConvolveRowTile(const Places& places, const T* w, int64_t channels, const BiasAndLimits<T>& limits,
                                 size_t count, T* out, int64_t out_stride) {
@@ -153,7 +154,7 @@ HWY_INLINE void ConvolveRowTile(const Places& places, const T* w, int64_t channe
   V sum[kHeight];
   HWY_UNROLL(8)
   for (int i = 0; i < kHeight; ++i) sum[i] = hn::Zero(d);
-  HWY_UNROLL(kTapRowsATurn)
+  HWY_UNROLL(1)
   for (int row = 0; row < 3; ++row, w += 3 * channels) {
     V seen[kSeen];
     HWY_UNROLL(17)
@@ -236,25 +237,45 @@ HWY_INLINE void ListPixels(const DepthwiseRow<T>& g, int64_t col, const T** pixe
   }
 }
 
+// Whether what kHeight outputs from `col` on see is all of the image, whose rows are at the same place everywhere then.
+template <int kHeight, int kStride, typename T>
+HWY_INLINE bool SeesNothingOutside(const DepthwiseRow<T>& g, int64_t col) {
+  const int64_t first = g.first_col + col * kStride;
+  return first >= 0 && first + kSeenPixels<kHeight, kStride> <= g.source_cols && g.source_rows[0] != nullptr &&
+         g.source_rows[1] != nullptr && g.source_rows[2] != nullptr;
+}
+
+// All channels of kHeight outputs, which see places_at(channel).
+template <int kHeight, int kStride, typename T, class F>
+HWY_INLINE void ConvolveDenseTile(const DepthwiseRow<T>& g, const T* filter, T* to, F places_at) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  const auto convolve = [&](int64_t c, size_t count) HWY_ATTR {
+    ConvolveRowTile<kHeight, kStride>(places_at(c), filter + c, g.channels, g.limits.From(c), count, to + c,
+                                      g.channels);
+  };
+  int64_t c = 0;
+  for (; c + kLanes <= g.channels; c += kLanes) convolve(c, kLanes);
+  if (c < g.channels) convolve(c, static_cast<size_t>(g.channels - c));
+}
+
 template <int kHeight, int kStride, typename T>
 HWY_NOINLINE void ConvolveDenseRow(const DepthwiseRow<T>& g, const T* filter, T* out) {
-  constexpr int64_t kLanes = HWY_LANES(T);
   constexpr int kSeen = kSeenPixels<kHeight, kStride>;
-  const T* pixels[3 * kSeen];
   for (int64_t left = 0; left < g.num_pixels; left += kHeight) {
     const int64_t col = std::min(left, g.num_pixels - kHeight);  // the last has some pixels again
-    ListPixels<kHeight, kStride>(g, col, pixels);
     T* const to = out + col * g.channels;
-    for (int64_t c = 0; c < g.channels; c += kLanes) {
-      const Listed<T, kSeen> places = {pixels, c};
-      const BiasAndLimits<T> limits = g.limits.From(c);
-      if (g.channels - c >= kLanes) {
-        ConvolveRowTile<kHeight, kStride>(places, filter + c, g.channels, limits, kLanes, to + c, g.channels);
-      } else {
-        const auto rest = static_cast<size_t>(g.channels - c);
-        ConvolveRowTile<kHeight, kStride>(places, filter + c, g.channels, limits, rest, to + c, g.channels);
-      }
+#ifndef TANDEM_SMALL
+    if (SeesNothingOutside<kHeight, kStride>(g, col)) {
+      const int64_t at = (g.first_col + col * kStride) * g.channels;
+      const EvenlySpaced<T> places = {{g.source_rows[0] + at, g.source_rows[1] + at, g.source_rows[2] + at},
+                                      g.channels};
+      ConvolveDenseTile<kHeight, kStride>(g, filter, to, [&](int64_t c) { return places.From(c); });
+      continue;
     }
+#endif
+    const T* pixels[3 * kSeen];
+    ListPixels<kHeight, kStride>(g, col, pixels);
+    ConvolveDenseTile<kHeight, kStride>(g, filter, to, [&](int64_t c) { return Listed<T, kSeen>{pixels, c}; });
   }
 }
 

@@ -49,7 +49,6 @@ struct DepthwiseRow {
   int64_t channels;
   int64_t num_pixels;  // outputs, at least kMinPixels
   const T* zeros;      // a pixel
-  const T* next_rows;  // what the next row of outputs is the first to see, to be fetched; null: nothing
   BiasAndLimits<T> limits;
 
   static constexpr int64_t kMinPixels = 4;
