@@ -161,15 +161,15 @@ HWY_INLINE V NormalExp(D d, V x) {
 }
 
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE bool ExpsAreNormal(D d, V x) {
-  return hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, MathConstants<hn::TFromD<D>>::kExpNormal)));
+HWY_INLINE auto ExpIsNormal(D d, V x) {
+  return hn::Lt(hn::Abs(x), hn::Set(d, MathConstants<hn::TFromD<D>>::kExpNormal));
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorExp(D d, V x) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
-  if (HWY_LIKELY(ExpsAreNormal(d, x))) return NormalExp(d, x);
+  if (HWY_LIKELY(hn::AllTrue(d, ExpIsNormal(d, x)))) return NormalExp(d, x);
   x = AtMost(d, AtLeast(d, x, C::kExpUnderflow), C::kExpOverflow);
   V k;
   const V y = hn::Add(ReducedExpm1(d, x, k), hn::Set(d, T{1}));
@@ -267,7 +267,7 @@ HWY_INLINE V NormalSigmoid(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V VectorSigmoid(D d, V x) {
   const V one = hn::Set(d, hn::TFromD<D>{1});
-  if (HWY_LIKELY(ExpsAreNormal(d, x))) return NormalSigmoid(d, x);
+  if (HWY_LIKELY(hn::AllTrue(d, ExpIsNormal(d, x)))) return NormalSigmoid(d, x);
   // Where e^-x would overflow, e^x / (1 + e^x); elsewhere as above, since a result must not depend on its neighbours.
   const auto far = hn::Le(x, hn::Set(d, -MathConstants<hn::TFromD<D>>::kExpNormal));
   const V e = VectorExp(d, hn::IfThenElse(far, x, hn::Neg(x)));
@@ -468,6 +468,29 @@ HWY_INLINE V VectorTrigonometric(D d, V x) {
   }
   if (!hn::AllFalse(d, unfit)) y = ReplaceTrigonometric<kFunction>(d, unfit, x, y);
   return y;
+}
+
+// ---- Reciprocal of the square root.
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorRsqrt(D d, V x) {
+  return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Sqrt(x));
+}
+
+// f32: where the processor has an approximation to 11 bits or more, and multiplies and adds in one instruction.
+inline constexpr bool kApproximatesRsqrt = kFuses && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3);
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE auto IsNormalAndPositive(D d, V x) {
+  return hn::And(hn::Ge(x, hn::Set(d, 0x1p-126f)), hn::Lt(x, hn::Set(d, std::numeric_limits<float>::infinity())));
+}
+
+// Of such a number: y (1 + e/2 + 3 e^2 / 8), which leaves an error of 5 e^3 / 16, where e = 1 - x y^2.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V NormalRsqrt(D d, V x) {
+  const V y = hn::ApproximateReciprocalSqrt(x);
+  const V e = NegMultiplyAdd(hn::Mul(x, y), y, hn::Set(d, 1.0f));
+  return MultiplyAdd(hn::Mul(y, e), MultiplyAdd(e, hn::Set(d, 0.375f), hn::Set(d, 0.5f)), y);
 }
 
 // ---- Error function, f32.

@@ -25,12 +25,12 @@
   X(Cos, VectorTrigonometric<Trigonometric::kCosine>(d, x), math.cos(x)) \
   X(Tanh, VectorTanh(d, x), math.tanh(x))                                \
   X(Cosh, VectorCosh(d, x), math.cosh(x))                                \
-  X(Sqrt, hn::Sqrt(x), std::sqrt(x))                                     \
-  X(Rsqrt, hn::Div(hn::Set(d, hn::TFromD<decltype(d)>{1}), hn::Sqrt(x)), 1.0 / std::sqrt(x))
+  X(Sqrt, hn::Sqrt(x), std::sqrt(x))
 
-// Those that are shorter where e^x and e^-x are normal numbers.
-#define TANDEM_FOR_EACH_EXPONENTIAL(X) \
-  X(Exp, VectorExp(d, x), math.exp(x)) \
+// Those whose f32 is shorter for most numbers.
+#define TANDEM_FOR_EACH_SHORTENED_FUNCTION(X)     \
+  X(Exp, VectorExp(d, x), math.exp(x))            \
+  X(Rsqrt, VectorRsqrt(d, x), 1.0 / std::sqrt(x)) \
   X(Sigmoid, VectorSigmoid(d, x), x < 0.0 ? math.exp(x) / (1.0 + math.exp(x)) : 1.0 / (1.0 + math.exp(-x)))
 
 // Those whose f64 is computed one element after the other.
@@ -42,23 +42,22 @@
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 
-// Asks four vectors at once whether `normal` will do for them, which gives what `function` does.
-template <class F, class N>
-HWY_INLINE void MapExponentials(const float* x, int64_t size, float* y, F function, N normal) {
+// Asks four vectors at once whether `shortened` will do for them: what it gives where is_usual(d, x) is what `function`
+// gives.
+template <class F, class S, class P>
+HWY_INLINE void MapUsually(const float* x, int64_t size, float* y, F function, S shortened, P is_usual) {
   const hn::ScalableTag<float> d;
   constexpr ptrdiff_t kLanes = HWY_LANES(float);
   const auto count = static_cast<ptrdiff_t>(size);
-  const auto limit = hn::Set(d, MathConstants<float>::kExpNormal);
-  const auto are_normal = [&](ptrdiff_t i) HWY_ATTR {
-    const auto is_below = [&](ptrdiff_t j)
-                              HWY_ATTR { return hn::Lt(hn::Abs(hn::LoadU(d, x + i + j * kLanes)), limit); };
-    return hn::AllTrue(d, hn::And(hn::And(is_below(0), is_below(1)), hn::And(is_below(2), is_below(3))));
+  const auto are_usual = [&](ptrdiff_t i) HWY_ATTR {
+    const auto is_one = [&](ptrdiff_t j) HWY_ATTR { return is_usual(d, hn::LoadU(d, x + i + j * kLanes)); };
+    return hn::AllTrue(d, hn::And(hn::And(is_one(0), is_one(1)), hn::And(is_one(2), is_one(3))));
   };
   ptrdiff_t i = 0;
   while (i + kLanes <= count) {
-    if (i + 4 * kLanes <= count && HWY_LIKELY(are_normal(i))) {
+    if (i + 4 * kLanes <= count && HWY_LIKELY(are_usual(i))) {
       HWY_UNROLL(4)
-      for (int j = 0; j < 4; ++j, i += kLanes) hn::StoreU(normal(d, hn::LoadU(d, x + i)), d, y + i);
+      for (int j = 0; j < 4; ++j, i += kLanes) hn::StoreU(shortened(d, hn::LoadU(d, x + i)), d, y + i);
     } else {
       hn::StoreU(function(d, hn::LoadU(d, x + i)), d, y + i);
       i += kLanes;
@@ -71,17 +70,31 @@ HWY_INLINE void MapExponentials(const float* x, int64_t size, float* y, F functi
 }
 
 void ExpF32(const float* x, int64_t count, float* y) {
-  MapExponentials(
+  MapUsually(
       x, count, y, [](auto d, auto v) HWY_ATTR { return VectorExp(d, v); },
-      [](auto d, auto v) HWY_ATTR { return NormalExp(d, v); });
+      [](auto d, auto v) HWY_ATTR { return NormalExp(d, v); },
+      [](auto d, auto v) HWY_ATTR { return ExpIsNormal(d, v); });
 }
 void SigmoidF32(const float* x, int64_t count, float* y) {
-  MapExponentials(
+  MapUsually(
       x, count, y, [](auto d, auto v) HWY_ATTR { return VectorSigmoid(d, v); },
-      [](auto d, auto v) HWY_ATTR { return NormalSigmoid(d, v); });
+      [](auto d, auto v) HWY_ATTR { return NormalSigmoid(d, v); },
+      [](auto d, auto v) HWY_ATTR { return ExpIsNormal(d, v); });
+}
+void RsqrtF32(const float* x, int64_t count, float* y) {
+  if constexpr (kApproximatesRsqrt) {
+    MapUsually(
+        x, count, y,
+        [](auto d, auto v)
+            HWY_ATTR { return hn::IfThenElse(IsNormalAndPositive(d, v), NormalRsqrt(d, v), VectorRsqrt(d, v)); },
+        [](auto d, auto v) HWY_ATTR { return NormalRsqrt(d, v); },
+        [](auto d, auto v) HWY_ATTR { return IsNormalAndPositive(d, v); });
+  } else {
+    MapVectors(x, count, y, [](auto d, auto v) HWY_ATTR { return VectorRsqrt(d, v); });
+  }
 }
 
-TANDEM_FOR_EACH_EXPONENTIAL(TANDEM_DEFINE_DOUBLE)
+TANDEM_FOR_EACH_SHORTENED_FUNCTION(TANDEM_DEFINE_DOUBLE)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DEFINE_FLOAT)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DEFINE_DOUBLE)
 TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_DEFINE_FLOAT)
@@ -93,16 +106,16 @@ HWY_AFTER_NAMESPACE();
 
 namespace TANDEM_CPU_NAMESPACE {
 
-TANDEM_FOR_EACH_EXPONENTIAL(TANDEM_EXPORT_FLOAT)
-TANDEM_FOR_EACH_EXPONENTIAL(TANDEM_EXPORT_DOUBLE)
+TANDEM_FOR_EACH_SHORTENED_FUNCTION(TANDEM_EXPORT_FLOAT)
+TANDEM_FOR_EACH_SHORTENED_FUNCTION(TANDEM_EXPORT_DOUBLE)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_EXPORT_FLOAT)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_EXPORT_DOUBLE)
 TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_EXPORT_FLOAT)
 
 namespace simd {
 
-TANDEM_FOR_EACH_EXPONENTIAL(TANDEM_DISPATCH_FLOAT)
-TANDEM_FOR_EACH_EXPONENTIAL(TANDEM_DISPATCH_DOUBLE)
+TANDEM_FOR_EACH_SHORTENED_FUNCTION(TANDEM_DISPATCH_FLOAT)
+TANDEM_FOR_EACH_SHORTENED_FUNCTION(TANDEM_DISPATCH_DOUBLE)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DISPATCH_FLOAT)
 TANDEM_FOR_EACH_MATH_FUNCTION(TANDEM_DISPATCH_DOUBLE)
 TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_DISPATCH_FLOAT)
@@ -113,5 +126,5 @@ TANDEM_FOR_EACH_FLOAT_FUNCTION(TANDEM_SCALAR_DOUBLE)
 
 #endif  // HWY_ONCE
 #undef TANDEM_FOR_EACH_MATH_FUNCTION
-#undef TANDEM_FOR_EACH_EXPONENTIAL
+#undef TANDEM_FOR_EACH_SHORTENED_FUNCTION
 #undef TANDEM_FOR_EACH_FLOAT_FUNCTION

@@ -31,7 +31,7 @@ namespace tandem::cpu::simd {
 //   Sigmoid  2.5   2.5   from Exp(-|x|)
 //   Erf      1.5         x + x P(x^2) below 1, 1 - exp(-Q(|x|)) above; f64: std::erf
 //   Sqrt     0.5   0.5   the processor's instruction
-//   Rsqrt    1.5   1.5   1 / Sqrt
+//   Rsqrt    1.5   1.5   1 / Sqrt; f32 on AVX2 and AVX-512: from the processor's approximation
 //   Tan      3.8         sine over cosine
 //   Sinh     2.0         a polynomial below 1, e^x / 2 - e^-x / 2 above
 //   Cosh     2.0   2.0   e^x / 2 + e^-x / 2
