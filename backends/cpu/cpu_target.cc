@@ -26,9 +26,8 @@ struct Target {
   int64_t bits;  // of which a build has one at most; lower ones are better
 };
 
-constexpr int64_t kBaseline = HWY_EMU128 | HWY_SCALAR;
 constexpr Target kTargets[] = {
-    {"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"neon", HWY_NEON}, {"scalar", kBaseline}, {"sse2", kBaseline}};
+    {"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"neon", HWY_NEON}, {"scalar", HWY_SCALAR}, {"sse2", HWY_SCALAR}};
 
 // The bit of the target of that name, which is one of `supported`.
 StatusOr<int64_t> FindTarget(std::string_view name, int64_t supported) {

@@ -9,6 +9,11 @@
 
 #include "tandem/kernel_run.h"
 
+// Where a target has no vectors, code of Highway's for one element, as g++ 12.2 gets in any case: its vectors emulated
+// by loops, which other compilers would get, lose NaN in Max and Min, and infinities in MaxOfLanes and MinOfLanes.
+#undef HWY_BROKEN_EMU128
+#define HWY_BROKEN_EMU128 1
+
 // x86-64 has three: what the compiler's flags allow, AVX2 with FMA, and AVX-512 (F, BW, DQ, VL). Every other target
 // compiles one, and then nothing of Highway is linked.
 #if (defined(__x86_64__) || defined(_M_X64)) && defined(TANDEM_SIMD_WITHOUT_AVX512)

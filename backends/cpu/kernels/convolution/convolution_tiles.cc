@@ -36,9 +36,9 @@ inline constexpr int kMaxTileRows = 4;
 
 // Whether there are tiles of their own for rows that are evenly spaced; smaller tiles have registers enough.
 #ifdef TANDEM_SMALL
-inline constexpr bool kHasEvenTiles = false;
+[[maybe_unused]] inline constexpr bool kHasEvenTiles = false;
 #else
-inline constexpr bool kHasEvenTiles = kMaxTileRows > 6;
+[[maybe_unused]] inline constexpr bool kHasEvenTiles = kMaxTileRows > 6;
 #endif
 
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
