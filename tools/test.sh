@@ -82,15 +82,21 @@ show_end() {  # LOG
 
 # When a part that may be left out has to end, in seconds since this script began; empty for the others.
 part_ends=
+# Whether the last stage was stopped, or had no time left; not to be told by an exit status, which might be a command's own.
+was_stopped=false
 
-# Runs a command that is stopped, with what it has started, when the part has to end: the exit status is 124 then.
+# Runs a command that is stopped, with what it has started, when the part has to end.
 run_in_time() {  # COMMAND...
+  was_stopped=false
   if [[ -z $part_ends ]]; then
     "$@"
     return
   fi
   local left=$((part_ends - SECONDS)) command timer ended status=0
-  if ((left <= 0)); then return 124; fi
+  if ((left <= 0)); then
+    was_stopped=true
+    return 1
+  fi
   set -m  # a process group for each
   "$@" &
   command=$!
@@ -99,8 +105,10 @@ run_in_time() {  # COMMAND...
   set +m
   wait -n -p ended "$command" "$timer" || status=$?
   if [[ $ended == "$timer" ]]; then
-    kill -- "-$command"
-    status=124
+    # The one that would tell how the others ended first.
+    kill "$command"
+    kill -- "-$command" 2>/dev/null || true
+    was_stopped=true
   else
     kill "$timer"
   fi
@@ -111,13 +119,13 @@ run_in_time() {  # COMMAND...
 summary=()
 failed_checks=0
 # The log goes to a file that only a failure shows, or a command that says by exit status 77 that it was skipped. Returns 1
-# if the command failed, 124 if it was stopped or had no time left.
+# if the command failed or was stopped.
 stage() {  # NAME LOG COMMAND...
   local name=$1 log=$2 start=$SECONDS outcome=ok status=0
   shift 2
   printf 'test: %2d min: %s\n' $((SECONDS / 60)) "$name"
   run_in_time "$@" >"$log" 2>&1 </dev/null || status=$?
-  if ((status == 124)) && [[ -n $part_ends ]]; then
+  if $was_stopped; then
     outcome=STOPPED
     printf 'test: %s has not ended within %d min\n' "$name" $((part_ends / 60))
   elif ((status == 77)); then
@@ -129,10 +137,7 @@ stage() {  # NAME LOG COMMAND...
     printf 'test: %s failed; everything it said is in %s\n' "$name" "$log"
   fi
   summary+=("$(printf '%-28s %-7s %5d s' "$name" "$outcome" $((SECONDS - start)))")
-  case $outcome in
-    FAILED) return 1 ;;
-    STOPPED) return 124 ;;
-  esac
+  [[ $outcome != @(FAILED|STOPPED) ]]
 }
 
 build_dirs=()
@@ -160,7 +165,7 @@ fi
 test_preset() {  # PRESET
   local preset=$1 dir=build/$1 configure_options=() build_options=() test_options=()
   mkdir -p "$dir"
-  rm -rf "$dir/reports"
+  rm -rf "$dir/reports" "$dir/test.log"
   mkdir "$dir/reports"
   case "$preset${TANDEM_TEST_FULL:+ full}" in
     "release full") configure_options=(-DTANDEM_BUILD_BENCHMARKS=ON) ;;  # do they still compile?
@@ -179,17 +184,20 @@ test_preset() {  # PRESET
   stage "$preset: configure" "$dir/configure.log" cmake --preset "$preset" "${configure_options[@]}" &&
     stage "$preset: build" "$dir/build.log" cmake --build --preset "$preset" -j "$jobs" "${build_options[@]}" &&
     GTEST_OUTPUT="json:$PWD/$dir/reports/" stage "$preset: test" "$dir/test.log" \
-      ctest --preset "$preset" -j "$jobs" "${test_options[@]}" --output-junit "$PWD/$dir/reports/ctest.xml" ||
-    (($? != 124)) || count_stopped "$preset"
+      ctest --preset "$preset" -j "$jobs" "${test_options[@]}" --output-junit "$PWD/$dir/reports/ctest.xml" || true
+  if $was_stopped; then count_stopped "$preset"; fi
 }
 
-# What a preset has reported until it was stopped still counts, and it as one skipped.
+# The tests that had ended before their preset was stopped still count, and the preset as one skipped.
 count_stopped() {  # PRESET
-  local report
-  for report in "build/$1/reports"/*.json; do
-    if [[ -e $report ]]; then printf '%s ok\n' "$(basename "$report" .json)"; fi
-  done >"build/$1/reports/steps.txt"
-  echo "$1 skipped" >>"build/$1/reports/steps.txt"
+  local test='^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) \.+ *'
+  {
+    if [[ -e build/$1/test.log ]]; then
+      sed -nE "s/${test}Passed .*/\1 ok/p; s/${test}\*\*\*Skipped .*/\1 skipped/p; s/${test}\*\*\*.*/\1 FAILED/p" \
+        "build/$1/test.log"
+    fi
+    echo "$1 skipped"
+  } >"build/$1/reports/steps.txt"
 }
 
 # By what a part takes of the time of demo and release, in percent.

@@ -12,7 +12,7 @@ web_step() {  # NAME COMMAND...
   local name=$1 outcome=ok
   shift
   TANDEM_TEST_REPORT="$PWD/build/web/reports/$name.json" stage "web: $name" "build/web/$name.log" "$@" ||
-    { if (($? == 124)); then outcome=skipped; else outcome=FAILED; fi; }
+    { if $was_stopped; then outcome=skipped; else outcome=FAILED; fi; }
   printf '%s %s\n' "$name" "$outcome" >>build/web/reports/steps.txt
   [[ $outcome == ok ]]
 }
