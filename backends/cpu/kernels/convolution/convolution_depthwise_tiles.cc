@@ -176,31 +176,39 @@ HWY_INLINE void ConvolveRowTile(const Places& places, const T* w, int64_t channe
   for (int i = 0; i < kHeight; ++i) StoreCount(sum[i], d, count, out + i * out_stride);
 }
 
+// All channels of kHeight outputs, which see places_at(channel).
+template <int kHeight, int kStride, typename T, class F>
+HWY_INLINE void ConvolveRowChannels(int64_t channels, const BiasAndLimits<T>& limits, const T* filter, T* out,
+                                    int64_t out_stride, F places_at) {
+  constexpr int64_t kLanes = HWY_LANES(T);
+  const auto convolve = [&](int64_t c, size_t count) HWY_ATTR {
+    ConvolveRowTile<kHeight, kStride>(places_at(c), filter + c, channels, limits.From(c), count, out + c, out_stride);
+  };
+  int64_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) convolve(c, kLanes);
+  if (c < channels) convolve(c, static_cast<size_t>(channels - c));
+}
+
 // All channels of some pixels before the next ones, so that memory is read and written in order.
 template <int kHeight, int kStride, typename T>
 HWY_NOINLINE void ConvolveRows(const DepthwiseBlock<T>& g, const T* filter, T* out) {
-  constexpr int64_t kLanes = HWY_LANES(T);
   for (int64_t row = 0; row < g.num_pixels; row += g.row_pixels) {
     for (int64_t left = 0; left < g.row_pixels; left += kHeight) {
       const int64_t col = std::min(left, g.row_pixels - kHeight);  // the last has some pixels again
       const T* const x = g.pixels[row] + col * g.pixel_step;
-      T* const to = out + (row + col) * g.out_stride;
-      for (int64_t c = 0; c < g.channels; c += kLanes) {
-        const EvenlySpaced<T> places = {{x + g.offsets[0] + c, x + g.offsets[3] + c, x + g.offsets[6] + c}, g.tap_step};
-        const BiasAndLimits<T> limits = g.limits.From(c);
+      const EvenlySpaced<T> pixels = {{x + g.offsets[0], x + g.offsets[3], x + g.offsets[6]}, g.tap_step};
+      const auto places_at = [&](int64_t c) HWY_ATTR {
+        const EvenlySpaced<T> places = pixels.From(c);
         // What the row of outputs below sees for the first time.
         for (int below = 1; below <= kStride; ++below) {
           const T* const next = places(2, 0) + below * (g.offsets[3] - g.offsets[0]);
           HWY_UNROLL(16)
           for (int i = 0; i < kHeight * kStride; ++i) __builtin_prefetch(next + i * g.tap_step, 0, 2);
         }
-        if (g.channels - c >= kLanes) {
-          ConvolveRowTile<kHeight, kStride>(places, filter + c, g.channels, limits, kLanes, to + c, g.out_stride);
-        } else {
-          const auto rest = static_cast<size_t>(g.channels - c);
-          ConvolveRowTile<kHeight, kStride>(places, filter + c, g.channels, limits, rest, to + c, g.out_stride);
-        }
-      }
+        return places;
+      };
+      T* const to = out + (row + col) * g.out_stride;
+      ConvolveRowChannels<kHeight, kStride>(g.channels, g.limits, filter, to, g.out_stride, places_at);
     }
   }
 }
@@ -245,37 +253,27 @@ HWY_INLINE bool SeesNothingOutside(const DepthwiseRow<T>& g, int64_t col) {
          g.source_rows[1] != nullptr && g.source_rows[2] != nullptr;
 }
 
-// All channels of kHeight outputs, which see places_at(channel).
-template <int kHeight, int kStride, typename T, class F>
-HWY_INLINE void ConvolveDenseTile(const DepthwiseRow<T>& g, const T* filter, T* to, F places_at) {
-  constexpr int64_t kLanes = HWY_LANES(T);
-  const auto convolve = [&](int64_t c, size_t count) HWY_ATTR {
-    ConvolveRowTile<kHeight, kStride>(places_at(c), filter + c, g.channels, g.limits.From(c), count, to + c,
-                                      g.channels);
-  };
-  int64_t c = 0;
-  for (; c + kLanes <= g.channels; c += kLanes) convolve(c, kLanes);
-  if (c < g.channels) convolve(c, static_cast<size_t>(g.channels - c));
-}
-
 template <int kHeight, int kStride, typename T>
 HWY_NOINLINE void ConvolveDenseRow(const DepthwiseRow<T>& g, const T* filter, T* out) {
   constexpr int kSeen = kSeenPixels<kHeight, kStride>;
   for (int64_t left = 0; left < g.num_pixels; left += kHeight) {
     const int64_t col = std::min(left, g.num_pixels - kHeight);  // the last has some pixels again
-    T* const to = out + col * g.channels;
+    const auto convolve = [&](auto places_at) HWY_ATTR {
+      ConvolveRowChannels<kHeight, kStride>(g.channels, g.limits, filter, out + col * g.channels, g.channels,
+                                            places_at);
+    };
 #ifndef TANDEM_SMALL
     if (SeesNothingOutside<kHeight, kStride>(g, col)) {
       const int64_t at = (g.first_col + col * kStride) * g.channels;
       const EvenlySpaced<T> places = {{g.source_rows[0] + at, g.source_rows[1] + at, g.source_rows[2] + at},
                                       g.channels};
-      ConvolveDenseTile<kHeight, kStride>(g, filter, to, [&](int64_t c) { return places.From(c); });
+      convolve([&](int64_t c) { return places.From(c); });
       continue;
     }
 #endif
     const T* pixels[3 * kSeen];
     ListPixels<kHeight, kStride>(g, col, pixels);
-    ConvolveDenseTile<kHeight, kStride>(g, filter, to, [&](int64_t c) { return Listed<T, kSeen>{pixels, c}; });
+    convolve([&](int64_t c) { return Listed<T, kSeen>{pixels, c}; });
   }
 }
 
