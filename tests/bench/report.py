@@ -286,7 +286,7 @@ machines are not to be compared; ratios of one run are. Above 1, Tandem is slowe
 ```sh
 tests/bench/run.sh native    # calls, kernels, networks: installs libtorch, oneDNN and ONNX Runtime, builds, measures, draws this page
 tests/bench/run.sh web       # the npm package in Node and Chromium: TensorFlow.js, ONNX Runtime Web, jax-js
-tests/bench/cuda/run.sh      # where there is a CUDA device
+tests/bench/cuda/run.sh      # where there is a CUDA device: cuda/README.md
 ```
 
 Nothing else is to run meanwhile. Repetitions of all libraries are interleaved, so that what disturbs one disturbs all; figures

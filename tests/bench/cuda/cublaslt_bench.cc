@@ -72,7 +72,7 @@ class Bench {
                                             &num_found),
           "cublasLtMatmulAlgoGetHeuristic");
     const float one = 1, zero = 0;
-    const int count = size <= 1024 ? 50 : 3;
+    const int count = size <= 4096 ? 50 : 10;
     double best = 1e30;
     for (int round = 0; num_found > 0 && round <= kRounds; ++round) {
       Check(driver_.StreamSynchronize(stream_), "cuStreamSynchronize");

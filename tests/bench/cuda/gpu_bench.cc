@@ -3,9 +3,10 @@
 
 // What eager calls and networks cost on a GPU, by CUDA or by Vulkan. Prints a line for each figure, "NAME VALUE UNIT",
 // of the best of several rounds; report.py makes a table of these and of what others take.
-// usage: tandem_gpu_bench cuda|vulkan [--small]
+// usage: tandem_gpu_bench cuda|vulkan [--small] [--trace FOLDER]
 //        tandem_gpu_bench cuda-emulated --kernels FOLDER [--collect]
-// --small, and the emulation (tests/cuda/README.md), take sizes that only show that all of it works.
+// --small, and the emulation (tests/cuda/README.md), take sizes that only show that all of it works; --trace writes
+// what one run of each network was on the device.
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "gpu_networks.h"
 #include "tandem/cuda/cuda_op_handler.h"
@@ -90,6 +92,7 @@ struct Settings {
   std::string kernels;
   bool collects = false;
   bool is_small = false;
+  std::string traces;
 };
 
 bool IsSet(const char* variable) {
@@ -136,13 +139,15 @@ class Bench {
         handler_(handler),
         cpu_(cpu),
         sizes_(settings.is_small ? kSmall : kFull),
-        collects_(settings.collects) {}
+        collects_(settings.collects),
+        traces_(settings.traces) {}
 
   void Run() {
     std::printf("device %s\n", std::string(handler_.gpu().queue().adapter_name()).c_str());
     SmallOps();
     Bandwidth();
     Products();
+    Convolutions();
     Networks();
   }
 
@@ -206,7 +211,8 @@ class Bench {
         return Tensor();
       });
       std::printf("copy %.4g GB/s\n", 2 * gigabytes * repeats / copy);
-      std::printf("add %.4g GB/s\n", 3 * gigabytes * repeats / Best(repeats, [&] { return x + y; }));
+      // Each is waited for: of calls that follow each other, those whose results nobody has are never made.
+      std::printf("add %.4g GB/s\n", 3 * gigabytes / Best(1, [&] { return x + y; }));
     }
     const Tensor rows = Ones({sizes_.rows, sizes_.columns});
     const Tensor scale = Ones({sizes_.columns});
@@ -227,7 +233,7 @@ class Bench {
       for (size_t i = 0; i < kProductNames.size(); ++i) {
         const int64_t size = sizes_.products[i];
         const Tensor a = eager::ones(runtime_, {size, size}, dtype).To(*handler_.device());
-        const int count = size <= 1024 ? 50 : 3;
+        const int count = size <= 4096 ? 50 : 10;
         const double flops = 2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
         std::printf("matmul_%s_%s %.4g GFLOP/s\n", std::string(DTypeName(dtype)).c_str(), kProductNames[i],
                     flops * count / Best(count, [&] { return eager::matMul(a, a); }) / 1e9);
@@ -235,8 +241,43 @@ class Bench {
     }
   }
 
+  void Convolutions() {
+    struct Case {
+      const char* name;
+      int64_t batch, image, channels, out_channels, window, stride;
+      bool is_depthwise;
+    };
+    constexpr Case kCases[] = {
+        {"conv_3x3_56", 1, 56, 64, 64, 3, 1, false},
+        {"conv_3x3_14", 1, 14, 256, 256, 3, 1, false},
+        {"conv_3x3_56_batch", 32, 56, 64, 64, 3, 1, false},
+        {"conv_3x3_14_batch", 32, 14, 256, 256, 3, 1, false},
+        {"conv_7x7_224_batch", 32, 224, 3, 64, 7, 2, false},
+        {"conv_1x1_7", 1, 7, 960, 160, 1, 1, false},
+        {"conv_1x1_56", 1, 56, 24, 144, 1, 1, false},
+        {"conv_1x1_14_batch", 32, 14, 256, 1024, 1, 1, false},
+        {"depthwise_3x3_14", 1, 14, 576, 576, 3, 1, true},
+        {"depthwise_3x3_112", 1, 112, 32, 32, 3, 1, true},
+        {"depthwise_3x3_56_batch", 32, 56, 144, 144, 3, 1, true},
+    };
+    for (const Case& c : kCases) {
+      const int64_t batch = sizes_.rounds == 1 ? 1 : c.batch;
+      const int64_t image = sizes_.rounds == 1 ? std::min<int64_t>(c.image, 8) : c.image;
+      const Tensor x = Ones({batch, image, image, c.channels});
+      const Tensor filter = Ones({c.window, c.window, c.channels, c.is_depthwise ? 1 : c.out_channels});
+      const std::vector<int64_t> strides = {1, c.stride, c.stride, 1};
+      const int count = sizes_.repeats;
+      const double seconds = Best(count, [&] {
+        return c.is_depthwise ? eager::depthwiseConv2dNative(x, filter, strides, "SAME")
+                              : eager::conv2d(x, filter, strides, "SAME");
+      });
+      std::printf("%s %.4g us\n", c.name, seconds / count * 1e6);
+    }
+  }
+
   void Networks() {
-    GpuNetworks::Options options = {sizes_.warm_seconds, 3 * sizes_.rounds, IsSet("TANDEM_CUDA_TF32") ? 0.05 : 1e-3};
+    GpuNetworks::Options options = {sizes_.warm_seconds, 3 * sizes_.rounds, IsSet("TANDEM_CUDA_TF32") ? 0.05 : 1e-3,
+                                    traces_};
     if (collects_) options.max_difference = std::numeric_limits<double>::infinity();
     GpuNetworks networks(runtime_.core(), handler_, cpu_, options);
     Check(networks.Measure("mobilenet", MobileNet::Make(sizes_.image, sizes_.width, sizes_.classes)));
@@ -257,6 +298,7 @@ class Bench {
   OpHandler& cpu_;
   const Sizes sizes_;
   const bool collects_;
+  const std::string traces_;
 };
 
 int Main(const Settings& settings) {
@@ -301,6 +343,8 @@ int main(int argc, char** argv) {
       settings.is_small = true;
     } else if (argument == "--collect") {
       settings.collects = true;
+    } else if (argument == "--trace" && i + 1 < argc) {
+      settings.traces = argv[++i];
     } else if (argument == "--kernels" && i + 1 < argc) {
       settings.kernels = argv[++i];
     } else {
@@ -310,7 +354,7 @@ int main(int argc, char** argv) {
   if (settings.device == "cuda-emulated") settings.is_small = true;
   if (!is_right || (settings.device == "cuda-emulated") != !settings.kernels.empty()) {
     std::fprintf(stderr,
-                 "usage: tandem_gpu_bench cuda|vulkan [--small]\n"
+                 "usage: tandem_gpu_bench cuda|vulkan [--small] [--trace FOLDER]\n"
                  "       tandem_gpu_bench cuda-emulated --kernels FOLDER [--collect]\n");
     return 2;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <future>
 #include <limits>
 
@@ -51,7 +52,21 @@ Status GpuNetworks::MeasureWay(std::string_view name, std::string_view way, std:
   }
   std::printf("%.*s_%.*s %.3f ms\n", static_cast<int>(name.size()), name.data(), static_cast<int>(way.size()),
               way.data(), best * 1e3);
-  return Status();
+  if (options_.traces.empty()) return Status();
+  return Trace(options_.traces + "/" + std::string(name) + "_" + std::string(way) + ".json", run);
+}
+
+Status GpuNetworks::Trace(const std::string& file, const Run& run) {
+  HostContext& host = runtime_.host();
+  host.tracer().Clear();
+  host.StartTracing();
+  const Status ran = host.Await(run());
+  const Status done = ran.ok() ? Wait() : ran;
+  host.StopTracing();
+  TANDEM_RETURN_IF_ERROR(done);
+  std::ofstream stream(file);
+  stream << host.tracer().ToJson();
+  return stream.good() ? Status() : Internal("expected to write ", std::string_view(file), ", got an error");
 }
 
 Status GpuNetworks::MeasureProgram(std::string_view name, const RcRef<const Program>& program,

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,7 @@ class GpuNetworks {
     double warm_seconds;    // of runs before the first that counts: kernels are compiled, stretches become graphs
     int rounds;             // the best of these, each one run that is waited for
     double max_difference;  // from what the CPU gives (RelativeDifference); infinite: results are not looked at
+    std::string traces;     // folder for a trace of one more run of each, NAME_WAY.json; empty: none is taken
   };
   // Both handlers are of `runtime`, and outlive this.
   GpuNetworks(CoreRuntime& runtime, shader::ShaderOpHandler& handler, OpHandler& cpu, const Options& options)
@@ -54,6 +56,7 @@ class GpuNetworks {
   Status MeasureProgram(std::string_view name, const RcRef<const Program>& program, std::span<const float> expected,
                         const TensorHandle& input);
   Status MeasureWay(std::string_view name, std::string_view way, std::span<const float> expected, const Run& run);
+  Status Trace(const std::string& file, const Run& run);
   // Until the device has done all that it was given.
   Status Wait();
   StatusOr<std::vector<float>> ValuesOf(const TensorHandle& handle);

@@ -20,7 +20,7 @@ COLUMNS = {"cuda": "CUDA", "tf32": "CUDA, TF32", "graphs": "CUDA graphs", "vulka
 
 SUITES = {"conformance_cuda": "conformance cases, CUDA", "contract_cuda": "tests of the contract, CUDA",
           "memcheck": "compute-sanitizer memcheck", "racecheck": "compute-sanitizer racecheck",
-          "conformance_vulkan": "conformance cases, Vulkan", "contract_vulkan": "tests of the contract, Vulkan"}
+          "conformance_vulkan": "conformance cases, Vulkan", "contract_vulkan": "tests of the contract, Vulkan", "dlpack": "memory shared with PyTorch"}
 
 FIGURES = {
     "copy": "copy of 1 GiB", "add": "add, 1 GiB each", "matmul_f32_small": "matMul f32 1024",
@@ -29,6 +29,12 @@ FIGURES = {
     "small_op_issue": "issue of a small op", "small_op_rate": "small ops", "softmax": "softmax [16384,4096]",
     "layer_norm": "layerNorm [16384,4096]", "sum_rows": "sum of rows [16384,4096]",
     "sum_columns": "sum of columns [16384,4096]", "transpose": "transpose [16384,4096]",
+    "conv_3x3_56": "conv 3x3 56x56x64", "conv_3x3_14": "conv 3x3 14x14x256",
+    "conv_3x3_56_batch": "conv 3x3 32x56x56x64", "conv_3x3_14_batch": "conv 3x3 32x14x14x256",
+    "conv_7x7_224_batch": "conv 7x7 stride 2 32x224x224x3", "conv_1x1_7": "conv 1x1 7x7x960 to 160",
+    "conv_1x1_56": "conv 1x1 56x56x24 to 144", "conv_1x1_14_batch": "conv 1x1 32x14x14x256 to 1024",
+    "depthwise_3x3_14": "depthwise 3x3 14x14x576", "depthwise_3x3_112": "depthwise 3x3 112x112x32",
+    "depthwise_3x3_56_batch": "depthwise 3x3 32x56x56x144",
     "mobilenet_eager": "MobileNetV2, eager", "mobilenet_program": "MobileNetV2, program", "bert_eager": "BERT-base, eager",
     "bert_program": "BERT-base, program",
 }
@@ -39,8 +45,8 @@ ASKED = [
     ("matmul_f32_large", "cuda", ">=", 0.97, ("matmul_f32_large", "cublaslt")),
     ("matmul_f32_large", "tf32", ">=", 0.97, ("matmul_tf32_large", "cublaslt")),
     ("matmul_bf16_large", "cuda", ">=", 0.97, ("matmul_bf16_large", "cublaslt")),
-    ("small_op_issue", "cuda", "<=", 1, 2.0),
-    ("small_op_rate", "cuda", ">=", 2, ("small_op_rate", "torch")),
+    *(("small_op_issue", column, "<=", 1, 2.0) for column in ("cuda", "graphs")),
+    *(("small_op_rate", column, ">=", 2, ("small_op_rate", "torch")) for column in ("cuda", "graphs")),
     *((name, "cuda", ">=", 1, (name, "torch"))
       for name in ("softmax", "layer_norm", "sum_rows", "sum_columns", "transpose")),
     *((f"{network}_{way}", column, "<=", factor, (f"{network}_eager", "torch"))

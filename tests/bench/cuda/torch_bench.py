@@ -20,6 +20,17 @@ import torch
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 
 
+# (name, batch, image, channels, out_channels, window, stride, whether depthwise), as in gpu_bench.cc.
+CONVOLUTIONS = (
+    ("conv_3x3_56", 1, 56, 64, 64, 3, 1, False), ("conv_3x3_14", 1, 14, 256, 256, 3, 1, False),
+    ("conv_3x3_56_batch", 32, 56, 64, 64, 3, 1, False), ("conv_3x3_14_batch", 32, 14, 256, 256, 3, 1, False),
+    ("conv_7x7_224_batch", 32, 224, 3, 64, 7, 2, False), ("conv_1x1_7", 1, 7, 960, 160, 1, 1, False),
+    ("conv_1x1_56", 1, 56, 24, 144, 1, 1, False), ("conv_1x1_14_batch", 32, 14, 256, 1024, 1, 1, False),
+    ("depthwise_3x3_14", 1, 14, 576, 576, 3, 1, True), ("depthwise_3x3_112", 1, 112, 32, 32, 3, 1, True),
+    ("depthwise_3x3_56_batch", 32, 56, 144, 144, 3, 1, True),
+)
+
+
 class Bench:
     def __init__(self, device, small):
         self.device = device
@@ -71,6 +82,7 @@ class Bench:
         self.small()
         self.bandwidth()
         self.matmul()
+        self.convolutions()
         print(f"mobilenet_eager {self.mobilenet():.3f} ms")
         print(f"bert_eager {self.inference(self.bert_call()):.3f} ms")
 
@@ -108,9 +120,25 @@ class Bench:
         for dtype_name, dtype in (("f32", torch.float32), ("bf16", torch.bfloat16)):
             for name, size in zip(("small", "medium", "large"), self.products):
                 a = torch.ones(size, size, device=self.device, dtype=dtype)
-                count = 50 if size <= 1024 else 3
+                count = 50 if size <= 4096 else 10
                 rate = 2 * size**3 * count / self.best(count, lambda: a @ a) / 1e9
                 print(f"matmul_{dtype_name}_{name} {rate:.4g} GFLOP/s")
+
+    def convolutions(self):
+        """With the faster one of the two layouts of images."""
+        is_small = self.rounds == 1
+        for name, batch, image, channels, out_channels, window, stride, is_depthwise in CONVOLUTIONS:
+            if is_small:
+                batch, image = 1, min(image, 8)
+            groups = channels if is_depthwise else 1
+            least = float("inf")
+            for layout in (torch.contiguous_format, torch.channels_last):
+                x = torch.ones(batch, channels, image, image, device=self.device).contiguous(memory_format=layout)
+                filter = torch.ones(out_channels, channels // groups, window, window, device=self.device)
+                filter = filter.contiguous(memory_format=layout)
+                call = lambda: torch.nn.functional.conv2d(x, filter, None, stride, window // 2, 1, groups)
+                least = min(least, self.best(self.repeats, call))
+            print(f"{name} {least / self.repeats * 1e6:.4g} us")
 
     def draw(self, *shape, terms):
         return torch.empty(*shape, device=self.device).uniform_(-1, 1) * math.sqrt(6 / terms)
