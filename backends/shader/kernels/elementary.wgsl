@@ -396,8 +396,8 @@ fn softplus(x: f32) -> f32 {
 }
 
 fn softsign(x: f32) -> f32 {
-  // Larger numbers give -1 or 1, too.
-  let bounded: f32 = clamp(x, -3.4e38, 3.4e38);
+  // Larger numbers give -1 or 1, too; quotients by the largest ones may be 0.
+  let bounded: f32 = clamp(x, -1e20, 1e20);
   return select(bounded / (1.0 + abs(bounded)), x, is_nan(x));
 }
 

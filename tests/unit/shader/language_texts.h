@@ -96,6 +96,8 @@ inline std::string HalfFloatsAndSubgroupsText() {
   let a: f16 = h[0] * 2.0h + f16(x[0]) - 1h;
   hv[0] = vec4h(a, 1.0h, max(a, 0.0h), select(a, 1.0h, a > 0.0h));
   h[1] = fma(a, a, a) % 2.0h;
+  let pair: vec2h = vec2h(a, f16(0.0));
+  h[2] = bitcast<vec2h>(bitcast<u32>(pair) + 1u)[0];
   y[0] = subgroupAdd(x[0]) + subgroupMax(x[1]) + subgroupMin(x[2]) + subgroupMul(x[3]) + subgroupBroadcastFirst(x[4]);
   y[1] = f32(i32(a)) + f32(u32(a)) + vec4f(hv[0]).x;
   if (subgroupElect() || subgroupAny(x[0] > 0.0)) { y[2] = f32(subgroupAdd(1u)); }

@@ -29,6 +29,14 @@ std::string SettleText(std::string_view type, std::string_view bits, std::string
                     ">(x) + ", bit, "(parameters.none * place));\n}\n"});
 }
 
+// The same for a number that is rounded to f16 between two ops: NVIDIA's Vulkan driver takes f32(f16(x)) for x.
+constexpr std::string_view kRoundToHalf = R"(
+fn round_to_half(x: f32) -> f32 {
+  let pair: vec2h = vec2h(f16(x), f16(0.0));
+  return f32(bitcast<vec2h>(bitcast<u32>(pair) + parameters.none)[0]);
+}
+)";
+
 std::string OutputName(size_t output) { return "result" + std::to_string(output); }
 
 class Composer {
@@ -61,6 +69,7 @@ class Composer {
     builder.Text(FunctionsCalledBy(functions_, takes_f64_ ? FunctionTypes::kAll : FunctionTypes::kF32));
     builder.Text(SettleText(UnitOf("f32"), UnitOf("u32"), "u32"));
     if (takes_f64_) builder.Text(SettleText(UnitOf("f64"), UnitOf("u64"), "u64"));
+    if (rounds_to_half_) builder.Text(kRoundToHalf);
     builder.Text(functions_);
     const std::string reads = ReadUnitText(form_, OutputName(in_place_output_));
     builder.Text(JoinTexts({"fn compute_unit(unit: u32) {\n", reads, statements, "}\n"}));
@@ -92,7 +101,12 @@ class Composer {
     std::string expression(step.function->text);
     const std::string_view storage = StorageType(step.result);
     const std::string_view arithmetic = ArithmeticType(step.result);
-    if (storage != arithmetic) expression = JoinTexts({arithmetic, "(", storage, "(", expression, "))"});
+    if (step.result == DType::kF16) {
+      expression = JoinTexts({"round_to_half(", expression, ")"});
+      rounds_to_half_ = true;
+    } else if (storage != arithmetic) {
+      expression = JoinTexts({arithmetic, "(", storage, "(", expression, "))"});
+    }
     for (size_t k = 0; k < step.num_operands; ++k) takes_f64_ = takes_f64_ || types[k] == "f64";
     takes_f64_ = takes_f64_ || arithmetic == "f64";
     std::string text = FunctionOfExpression("", {types.data(), step.num_operands}, ArithmeticType(step.result),
@@ -156,6 +170,7 @@ class Composer {
   const bool is_vector_;
   const size_t in_place_output_;
   bool takes_f64_ = false;
+  bool rounds_to_half_ = false;
   std::vector<std::string> texts_;  // of the functions so far, without their names
   std::string functions_;
 };
