@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernel_texts.h"
+#include "kernels/element_types.h"
 
 namespace tandem::shader {
 
@@ -62,6 +63,12 @@ Lanes ChooseLanes(uint64_t rows, uint64_t units, const GpuLimits& limits) {
     return {static_cast<int32_t>(size), static_cast<int32_t>(size), /*subgroups=*/true};
   }
   return ChooseSharedLanes(rows, units, limits);
+}
+
+Lanes ChooseLanesOfReread(uint64_t rows, uint64_t units, const GpuLimits& limits) {
+  // On an H200 workgroups of 64 read rows of 16 KiB twice from the L2 cache, which takes as long as memory does.
+  if (HasAllDTypes(limits) && units > 256) return {256, 256};
+  return ChooseLanes(rows, units, limits);
 }
 
 void DeclareLanes(ShaderBuilder& builder, const Lanes& lanes) {

@@ -31,6 +31,9 @@ Lanes ChooseLanes(uint64_t rows, uint64_t units, const GpuLimits& limits);
 // The same without subgroups.
 Lanes ChooseSharedLanes(uint64_t rows, uint64_t units, const GpuLimits& limits);
 
+// For rows that are read several times: few enough at once that a multiprocessor's cache holds them.
+Lanes ChooseLanesOfReread(uint64_t rows, uint64_t units, const GpuLimits& limits);
+
 // What lanes do with two parts.
 enum class LaneOp : int32_t { kAdd, kMultiply, kMax, kOther };  // kOther: not for subgroups
 

@@ -96,7 +96,7 @@ Launch SoftmaxProgram(SoftmaxKind kind, DType dtype, uint64_t rows, uint64_t col
   const bool has_labels = kind == SoftmaxKind::kSparseCrossEntropy;
   const int32_t width = !has_labels && cols % 4 == 0 ? 4 : 1;
   const uint64_t units = cols / static_cast<uint64_t>(width);
-  const Lanes lanes = ChooseLanes(rows, units, limits);
+  const Lanes lanes = ChooseLanesOfReread(rows, units, limits);
   // Loads and stores cost a software device less than exponentials.
   const bool keeps = limits.is_software && dtype == DType::kF32 && kind != SoftmaxKind::kLogSoftmax;
   Launch launch;

@@ -70,7 +70,7 @@ Launch MakeRowLaunch(const ShaderSource& source, DType dtype, bool is_gradient, 
                      float epsilon, const GpuLimits& limits) {
   const int32_t width = cols % 4 == 0 ? 4 : 1;
   const uint64_t units = cols / static_cast<uint64_t>(width);
-  const Lanes lanes = ChooseLanes(rows, units, limits);
+  const Lanes lanes = ChooseLanesOfReread(rows, units, limits);
   Launch launch;
   launch.variant = ShaderVariant(
       source, {static_cast<int32_t>(dtype), is_gradient, width, lanes.lanes, lanes.workgroup, lanes.subgroups});
