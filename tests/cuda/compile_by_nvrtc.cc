@@ -69,7 +69,7 @@ class Compilation {
   std::string Compile(const std::vector<std::string>& names, int architecture) const {
     std::string source = prelude_;
     for (const std::string& name : names) source += ReadFile(folder_ / (name + ".cu"));
-    const StatusOr<Nvrtc::Code> code = nvrtc_.Compile(source, "kernels", architecture, /*wants_ptx=*/true);
+    const StatusOr<Nvrtc::Code> code = nvrtc_.Compile(source, "kernels", architecture, {.ptx = true});
     if (!code.ok()) return std::string(code.status().message());
     if (CountOf(code->bytes, ".visible .entry ") != names.size()) return "PTX has not as many kernels as its source";
     return code->bytes.find(".target sm_" + std::to_string(architecture)) == std::string::npos

@@ -26,7 +26,6 @@ constexpr DriverResult kInvalidImage = 200;
 constexpr DriverResult kInvalidHandle = 400;
 constexpr DriverResult kNotFound = 500;
 constexpr DriverResult kLaunchFailed = 719;
-constexpr DriverResult kGraphUpdateFailed = 910;
 
 EmulatedCuda* g_emulated = nullptr;
 
@@ -79,7 +78,7 @@ EmulatedCuda::~EmulatedCuda() {
 
 Status EmulatedCuda::Open() {
   if (options_.collects) {
-    std::filesystem::remove_all(options_.folder);
+    if (!options_.keeps) std::filesystem::remove_all(options_.folder);
     std::filesystem::create_directories(options_.folder);
     return WriteFile(std::filesystem::path(options_.folder) / "prelude.cuh", kCudaPrelude);
   }
@@ -539,15 +538,6 @@ struct EmulatedCuda::Functions {
       return kDriverSuccess;
     });
   }
-  static DriverResult GraphExecUpdate(GraphExecHandle exec, GraphHandle graph, GraphUpdateInfo*) {
-    return With("cuGraphExecUpdate", [&](EmulatedCuda& cuda) {
-      auto& to = *static_cast<Commands*>(exec);
-      const auto& from = *static_cast<Commands*>(graph);
-      if (!cuda.updates_graphs || to.size() != from.size()) return kGraphUpdateFailed;
-      to = from;
-      return kDriverSuccess;
-    });
-  }
   static DriverResult GraphLaunch(GraphExecHandle exec, StreamHandle) {
     return With("cuGraphLaunch", [&](EmulatedCuda& cuda) {
       for (const auto& command : *static_cast<Commands*>(exec)) cuda.Issue(command);
@@ -657,7 +647,7 @@ DriverFunctions EmulatedCuda::driver() const {
 
 GraphFunctions EmulatedCuda::graphs() const {
   using F = Functions;
-  return {&F::StreamBeginCapture, &F::StreamEndCapture, &F::GraphInstantiate, &F::GraphExecUpdate,
+  return {&F::StreamBeginCapture, &F::StreamEndCapture, &F::GraphInstantiate,
           &F::GraphLaunch,        &F::GraphDestroy,     &F::GraphDestroy};
 }
 

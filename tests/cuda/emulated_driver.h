@@ -35,6 +35,7 @@ class EmulatedCuda {
     // Kernels are not run, but their texts are written to the folder, which is made anew; what results have is
     // arbitrary.
     bool collects = false;
+    bool keeps = false;  // what is in the folder, with what is collected
   };
   explicit EmulatedCuda(const Options& options);
   ~EmulatedCuda();
@@ -93,7 +94,6 @@ class EmulatedCuda {
   std::map<std::string, int> calls;
   int num_modules = 0;  // loaded now
   int num_graphs = 0;   // and executable forms of them, that are not destroyed
-  bool updates_graphs = true;
   std::vector<std::string> compiled;
 
  private:

@@ -48,10 +48,6 @@ struct Convolution {
   std::array<int, 2> padding = {}, stride = {}, dilation = {};
   int mode = -1, compute = -1, math = 0, groups = 1;
 };
-struct Pooling {
-  int mode = -1, nans = -1;
-  std::array<int, 2> window = {}, padding = {}, stride = {};
-};
 struct Activation {
   int mode = -1, nans = -1;
 };
@@ -277,63 +273,6 @@ TANDEM_FAKE Result cudnnActivationForward(void*, void* activation, const void*, 
     ForEach(tensor.dims, [&](int n, int c, int h, int w) {
       const int64_t place = tensor.At(n, c, h, w);
       Store(tensor.type, y, place, Activated(ours, Load(tensor.type, x, place)));
-    });
-  });
-}
-
-TANDEM_FAKE Result cudnnCreatePoolingDescriptor(void** pooling) { return Make<Pooling>(pooling); }
-TANDEM_FAKE Result cudnnDestroyPoolingDescriptor(void* pooling) { return Delete<Pooling>(pooling); }
-TANDEM_FAKE Result cudnnSetPooling2dDescriptor(void* pooling, int mode, int nans, int rows, int cols, int row_padding,
-                                               int col_padding, int row_stride, int col_stride) {
-  *static_cast<Pooling*>(pooling) = {mode, nans, {rows, cols}, {row_padding, col_padding}, {row_stride, col_stride}};
-  return row_padding < rows && col_padding < cols ? dnn::kSuccess : kBadParameter;
-}
-TANDEM_FAKE Result cudnnPoolingForward(void* handle, void* pooling, const void* alpha, void* x_tensor, const void* x,
-                                       const void* beta, void* y_tensor, void* y) {
-  const Pooling ours = *static_cast<Pooling*>(pooling);
-  const Tensor from = TensorOf(x_tensor), to = TensorOf(y_tensor);
-  if (handle != &g_handle || from.type != to.type || from.Format() < 0) return kBadParameter;
-  if (FactorOf(from.type, alpha) != 1 || FactorOf(from.type, beta) != 0) return kBadParameter;
-  for (size_t i = 0; i < 2; ++i) {
-    if (to.dims[i] != from.dims[i]) return kBadParameter;
-    if (to.dims[i + 2] != OutputOf(from.dims[i + 2], ours.window[i], ours.padding[i], ours.stride[i], 1)) {
-      return kBadParameter;
-    }
-  }
-  return OnStream([=] {
-    ForEach(to.dims, [&](int n, int c, int h, int w) {
-      double most = -INFINITY, sum = 0;
-      int count = 0;
-      for (int r = 0; r < ours.window[0]; ++r) {
-        for (int s = 0; s < ours.window[1]; ++s) {
-          const int row = h * ours.stride[0] + r - ours.padding[0], col = w * ours.stride[1] + s - ours.padding[1];
-          if (row < 0 || row >= from.dims[2] || col < 0 || col >= from.dims[3]) continue;
-          const double value = Load(from.type, x, from.At(n, c, row, col));
-          most = std::isnan(value) || value > most ? value : most;
-          sum += value;
-          ++count;
-        }
-      }
-      Store(to.type, y, to.At(n, c, h, w), ours.mode == dnn::kMaxPool ? most : sum / count);
-    });
-  });
-}
-
-TANDEM_FAKE Result cudnnBatchNormalizationForwardInference(void* handle, int mode, const void*, const void*,
-                                                           void* x_tensor, const void* x, void* y_tensor, void* y,
-                                                           void* channels, const void* scale, const void* offset,
-                                                           const void* mean, const void* variance, double epsilon) {
-  const Tensor from = TensorOf(x_tensor), to = TensorOf(y_tensor), per_channel = TensorOf(channels);
-  if (handle != &g_handle || mode != dnn::kPerChannel || from.dims != to.dims || from.Format() < 0) {
-    return kBadParameter;
-  }
-  if (per_channel.type != dnn::kF32 || per_channel.dims != std::array{1, from.dims[1], 1, 1}) return kBadParameter;
-  return OnStream([=] {
-    const auto of_channel = [](const void* values, int c) { return Load(dnn::kF32, values, c); };
-    ForEach(from.dims, [&](int n, int c, int h, int w) {
-      const double difference = Load(from.type, x, from.At(n, c, h, w)) - of_channel(mean, c);
-      const double normal = difference / std::sqrt(of_channel(variance, c) + epsilon);
-      Store(to.type, y, to.At(n, c, h, w), normal * of_channel(scale, c) + of_channel(offset, c));
     });
   });
 }

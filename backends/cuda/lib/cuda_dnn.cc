@@ -36,8 +36,6 @@ int TypeOf(DType dtype) {
   }
 }
 
-bool IsConvolution(Kind kind) { return kind <= Kind::kFilterGradient; }
-
 // Whether as much padding before as behind gives these windows.
 bool IsSymmetric(const LibraryWindowOp::Axis& axis) {
   const int64_t extent = (axis.window - 1) * axis.dilation + 1;
@@ -57,13 +55,9 @@ Status CheckTaken(const LibraryWindowOp& op) {
   if (TypeOf(op.dtype) < 0) return not_taken("cuDNN is not asked for ", op.dtype);
   if (op.batch <= 0 || op.channels <= 0 || op.out_channels <= 0) return not_taken("there is nothing to compute");
   for (const LibraryWindowOp::Axis* axis : {&op.rows, &op.cols}) {
-    if (op.kind == Kind::kBatchNorm) break;
     if (axis->input <= 0 || axis->output <= 0) return not_taken("there is nothing to compute");
     if (!FitsInt(*axis)) return not_taken("cuDNN has no windows as large");
     if (!IsSymmetric(*axis)) return not_taken("cuDNN has no more padding behind than before");
-    if (!IsConvolution(op.kind) && (axis->dilation != 1 || axis->pad_before >= axis->window)) {
-      return not_taken("cuDNN has no such pooling");
-    }
   }
   // Biased ones compute in f32.
   if (op.has_bias && op.dtype == DType::kF64) return not_taken("cuDNN has no bias of f64");
@@ -84,12 +78,11 @@ size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 
 CudaDnnOp::~CudaDnnOp() {
   const CudnnFunctions& functions = dnn_.functions();
-  for (const CudnnFunctions::Tensor tensor : {x_, y_, per_channel_, op_filter_, library_filter_}) {
+  for (const CudnnFunctions::Tensor tensor : {x_, y_, bias_, op_filter_, library_filter_}) {
     if (tensor != nullptr) functions.DestroyTensorDescriptor(tensor);
   }
   if (filter_ != nullptr) functions.DestroyFilterDescriptor(filter_);
   if (convolution_ != nullptr) functions.DestroyConvolutionDescriptor(convolution_);
-  if (pooling_ != nullptr) functions.DestroyPoolingDescriptor(pooling_);
   if (activation_ != nullptr) functions.DestroyActivationDescriptor(activation_);
 }
 
@@ -116,7 +109,7 @@ Status CudaDnnOp::IssueBiased(const void* x, const void* filter, const void* bia
   if (!is_split_) {
     const auto result = f.ConvolutionBiasActivationForward(dnn_.handle(), Factor(1), x_, x, filter_, filter,
                                                            convolution_, algorithm_, workspace(), workspace_bytes_,
-                                                           Factor(0), y_, y, per_channel_, bias, activation_, y_, y);
+                                                           Factor(0), y_, y, bias_, bias, activation_, y_, y);
     if (!IsNotSupported(result)) return dnn_.Check(result, "cudnnConvolutionBiasActivationForward");
     is_split_ = true;
   }
@@ -124,51 +117,37 @@ Status CudaDnnOp::IssueBiased(const void* x, const void* filter, const void* bia
                                                          algorithm_, workspace(), workspace_bytes_, Factor(0), y_, y),
                                     "cudnnConvolutionForward"));
   TANDEM_RETURN_IF_ERROR(
-      dnn_.Check(f.AddTensor(dnn_.handle(), Factor(1), per_channel_, bias, Factor(1), y_, y), "cudnnAddTensor"));
+      dnn_.Check(f.AddTensor(dnn_.handle(), Factor(1), bias_, bias, Factor(1), y_, y), "cudnnAddTensor"));
   if (!op_.has_relu) return Status();
   return dnn_.Check(f.ActivationForward(dnn_.handle(), activation_, Factor(1), y_, y, Factor(0), y_, y),
                     "cudnnActivationForward");
 }
 
-Status CudaDnnOp::IssueConvolution(std::span<void* const> buffers) const {
+Status CudaDnnOp::Issue(StreamHandle, std::span<const DevicePointer> buffers, std::span<const uint32_t>,
+                        const std::array<uint32_t, 3>&, DriverFailure&) const {
+  std::array<void*, 4> places = {};
+  std::transform(buffers.begin(), buffers.begin() + static_cast<ptrdiff_t>(std::min(buffers.size(), places.size())),
+                 places.begin(), &At);
+  const auto [first, second, third, fourth] = places;
   const CudnnFunctions& f = dnn_.functions();
   void* const turned = turned_filter();
   if (op_.kind == Kind::kFilterGradient) {
     TANDEM_RETURN_IF_ERROR(
-        dnn_.Check(f.ConvolutionBackwardFilter(dnn_.handle(), Factor(1), x_, buffers[0], y_, buffers[1], convolution_,
+        dnn_.Check(f.ConvolutionBackwardFilter(dnn_.handle(), Factor(1), x_, first, y_, second, convolution_,
                                                algorithm_, workspace(), workspace_bytes_, Factor(0), filter_, turned),
                    "cudnnConvolutionBackwardFilter"));
-    return TurnFilter(library_filter_, turned, op_filter_, buffers[2]);
+    return TurnFilter(library_filter_, turned, op_filter_, third);
   }
-  TANDEM_RETURN_IF_ERROR(TurnFilter(op_filter_, buffers[1], library_filter_, turned));
+  TANDEM_RETURN_IF_ERROR(TurnFilter(op_filter_, second, library_filter_, turned));
   if (op_.kind == Kind::kInputGradient) {
-    return dnn_.Check(f.ConvolutionBackwardData(dnn_.handle(), Factor(1), filter_, turned, y_, buffers[0], convolution_,
-                                                algorithm_, workspace(), workspace_bytes_, Factor(0), x_, buffers[2]),
+    return dnn_.Check(f.ConvolutionBackwardData(dnn_.handle(), Factor(1), filter_, turned, y_, first, convolution_,
+                                                algorithm_, workspace(), workspace_bytes_, Factor(0), x_, third),
                       "cudnnConvolutionBackwardData");
   }
-  if (op_.has_bias) return IssueBiased(buffers[0], turned, buffers[2], buffers[3]);
-  return dnn_.Check(f.ConvolutionForward(dnn_.handle(), Factor(1), x_, buffers[0], filter_, turned, convolution_,
-                                         algorithm_, workspace(), workspace_bytes_, Factor(0), y_, buffers[2]),
+  if (op_.has_bias) return IssueBiased(first, turned, third, fourth);
+  return dnn_.Check(f.ConvolutionForward(dnn_.handle(), Factor(1), x_, first, filter_, turned, convolution_, algorithm_,
+                                         workspace(), workspace_bytes_, Factor(0), y_, third),
                     "cudnnConvolutionForward");
-}
-
-Status CudaDnnOp::Issue(StreamHandle stream, std::span<const DevicePointer> buffers, std::span<const uint32_t>,
-                        const std::array<uint32_t, 3>&, DriverFailure& failure) const {
-  std::array<void*, 7> places = {};
-  std::transform(buffers.begin(), buffers.begin() + static_cast<ptrdiff_t>(std::min(buffers.size(), places.size())),
-                 places.begin(), &At);
-  const CudnnFunctions& f = dnn_.functions();
-  if (IsConvolution(op_.kind)) return IssueConvolution(places);
-  if (op_.kind != Kind::kBatchNorm) {
-    return dnn_.Check(f.PoolingForward(dnn_.handle(), pooling_, Factor(1), x_, places[0], Factor(0), y_, places[1]),
-                      "cudnnPoolingForward");
-  }
-  failure = {dnn_.driver().MemsetD32Async(buffers[5], 0, 1, stream), "cuMemsetD32Async"};
-  if (!failure.ok()) return Status();
-  return dnn_.Check(f.BatchNormalizationForwardInference(dnn_.handle(), cudnn::kPerChannel, Factor(1), Factor(0), x_,
-                                                         places[0], y_, places[6], per_channel_, places[1], places[2],
-                                                         places[3], places[4], static_cast<double>(op_.epsilon)),
-                    "cudnnBatchNormalizationForwardInference");
 }
 
 // ---- CudaDnn
@@ -214,13 +193,9 @@ StatusOr<RcRef<shader::Pipeline>> CudaDnn::Make(const LibraryWindowOp& op) {
   auto made = MakeRef<CudaDnnOp>(*this, op);
   if (!made) return Status::OutOfMemory();
   TANDEM_RETURN_IF_ERROR(DescribeImages(*made));
-  if (IsConvolution(op.kind)) {
-    TANDEM_RETURN_IF_ERROR(DescribeConvolution(*made));
-    TANDEM_RETURN_IF_ERROR(DescribeFilter(*made));
-    TANDEM_RETURN_IF_ERROR(ChooseAlgorithm(*made));
-  } else if (op.kind != Kind::kBatchNorm) {
-    TANDEM_RETURN_IF_ERROR(DescribePooling(*made));
-  }
+  TANDEM_RETURN_IF_ERROR(DescribeConvolution(*made));
+  TANDEM_RETURN_IF_ERROR(DescribeFilter(*made));
+  TANDEM_RETURN_IF_ERROR(ChooseAlgorithm(*made));
   return RcRef<shader::Pipeline>(std::move(made));
 }
 
@@ -253,16 +228,10 @@ Status CudaDnn::DescribeImages(CudaDnnOp& made) const {
   const int type = TypeOf(op.dtype);
   TANDEM_RETURN_IF_ERROR(
       MakeTensor(made.x_, type, {op.batch, op.channels, op.rows.input, op.cols.input}, op.channels_first));
-  if (op.kind == Kind::kBatchNorm) {
-    TANDEM_RETURN_IF_ERROR(
-        MakeTensor(made.y_, type, {op.batch, op.channels, op.rows.input, op.cols.input}, op.channels_first));
-    return MakeTensor(made.per_channel_, cudnn::kF32, {1, op.channels, 1, 1}, true);
-  }
-  const int64_t out_channels = IsConvolution(op.kind) ? op.out_channels : op.channels;
   TANDEM_RETURN_IF_ERROR(
-      MakeTensor(made.y_, type, {op.batch, out_channels, op.rows.output, op.cols.output}, op.channels_first));
+      MakeTensor(made.y_, type, {op.batch, op.out_channels, op.rows.output, op.cols.output}, op.channels_first));
   if (!op.has_bias) return Status();
-  TANDEM_RETURN_IF_ERROR(MakeTensor(made.per_channel_, type, {1, out_channels, 1, 1}, op.channels_first));
+  TANDEM_RETURN_IF_ERROR(MakeTensor(made.bias_, type, {1, op.out_channels, 1, 1}, op.channels_first));
   TANDEM_RETURN_IF_ERROR(
       Check(functions_.CreateActivationDescriptor(&made.activation_), "cudnnCreateActivationDescriptor"));
   return Check(functions_.SetActivationDescriptor(made.activation_, op.has_relu ? cudnn::kRelu : cudnn::kIdentity,
@@ -300,17 +269,6 @@ Status CudaDnn::DescribeFilter(CudaDnnOp& made) const {
                                                 static_cast<int>(k), static_cast<int>(c), static_cast<int>(r),
                                                 static_cast<int>(s)),
                "cudnnSetFilter4dDescriptor");
-}
-
-Status CudaDnn::DescribePooling(CudaDnnOp& made) const {
-  const LibraryWindowOp& op = made.op_;
-  const auto number = [](int64_t value) { return static_cast<int>(value); };
-  TANDEM_RETURN_IF_ERROR(Check(functions_.CreatePoolingDescriptor(&made.pooling_), "cudnnCreatePoolingDescriptor"));
-  return Check(functions_.SetPooling2dDescriptor(
-                   made.pooling_, op.kind == Kind::kMaxPool ? cudnn::kMaxPool : cudnn::kAvgPoolWithoutPadding,
-                   cudnn::kPropagateNans, number(op.rows.window), number(op.cols.window), number(op.rows.pad_before),
-                   number(op.cols.pad_before), number(op.rows.stride), number(op.cols.stride)),
-               "cudnnSetPooling2dDescriptor");
 }
 
 // The fastest one, as cuDNN estimates it, that gives the same result each time (NU-2) and computes each sum by itself.

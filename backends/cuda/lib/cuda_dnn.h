@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// CudaDnn: convolutions, pooling and normalization by cuDNN.
+// CudaDnn: convolutions by cuDNN.
 
 #ifndef TANDEM_BACKENDS_CUDA_LIB_CUDA_DNN_H_
 #define TANDEM_BACKENDS_CUDA_LIB_CUDA_DNN_H_
@@ -41,7 +41,6 @@ class CudaDnnOp final : public CudaCommand {
 
   // Scale factors: of f64, or of f32.
   const void* Factor(double value) const;
-  Status IssueConvolution(std::span<void* const> buffers) const;
   Status IssueBiased(const void* x, const void* filter, const void* bias, void* y) const;
   // Between a filter as ops have it and one as the library has it.
   Status TurnFilter(CudnnFunctions::Tensor from_tensor, const void* from, CudnnFunctions::Tensor to_tensor,
@@ -53,12 +52,11 @@ class CudaDnnOp final : public CudaCommand {
   const shader::LibraryWindowOp op_;
   CudnnFunctions::Tensor x_ = nullptr;
   CudnnFunctions::Tensor y_ = nullptr;
-  CudnnFunctions::Tensor per_channel_ = nullptr;     // the bias, or parameters of a normalization
+  CudnnFunctions::Tensor bias_ = nullptr;
   CudnnFunctions::Tensor op_filter_ = nullptr;       // as an op has it
   CudnnFunctions::Tensor library_filter_ = nullptr;  // the same elements as the library has them
   CudnnFunctions::Filter filter_ = nullptr;
   CudnnFunctions::Convolution convolution_ = nullptr;
-  CudnnFunctions::Pooling pooling_ = nullptr;
   CudnnFunctions::Activation activation_ = nullptr;
   int algorithm_ = 0;
   size_t workspace_bytes_ = 0;
@@ -101,7 +99,6 @@ class CudaDnn {
   Status DescribeImages(CudaDnnOp& made) const;
   Status DescribeConvolution(CudaDnnOp& made) const;
   Status DescribeFilter(CudaDnnOp& made) const;
-  Status DescribePooling(CudaDnnOp& made) const;
   Status ChooseAlgorithm(CudaDnnOp& made);
   // A tensor of four dimensions whose strides are those of NCHW, or NHWC.
   Status MakeTensor(CudnnFunctions::Tensor& tensor, int type, const std::array<int64_t, 4>& dims,

@@ -30,7 +30,6 @@ StatusOr<GraphFunctions> OpenGraphFunctions() {
                              .Find("cuStreamBeginCapture_v2", graphs.StreamBeginCapture)
                              .Find("cuStreamEndCapture", graphs.StreamEndCapture)
                              .Find("cuGraphInstantiateWithFlags", graphs.GraphInstantiate)
-                             .Find("cuGraphExecUpdate_v2", graphs.GraphExecUpdate)
                              .Find("cuGraphLaunch", graphs.GraphLaunch)
                              .Find("cuGraphExecDestroy", graphs.GraphExecDestroy)
                              .Find("cuGraphDestroy", graphs.GraphDestroy)

@@ -28,12 +28,6 @@ using PoolHandle = void*;
 using GraphHandle = void*;
 using GraphExecHandle = void*;
 
-struct GraphUpdateInfo {
-  int result;
-  void* error_node;
-  void* error_from_node;
-};
-
 struct PoolLocation {
   int type;  // kPoolOnDevice
   int id;
@@ -103,7 +97,6 @@ struct GraphFunctions {
   DriverResult (*StreamBeginCapture)(StreamHandle stream, int mode);
   DriverResult (*StreamEndCapture)(StreamHandle stream, GraphHandle* graph);
   DriverResult (*GraphInstantiate)(GraphExecHandle* exec, GraphHandle graph, unsigned long long flags);
-  DriverResult (*GraphExecUpdate)(GraphExecHandle exec, GraphHandle graph, GraphUpdateInfo* info);
   DriverResult (*GraphLaunch)(GraphExecHandle exec, StreamHandle stream);
   DriverResult (*GraphExecDestroy)(GraphExecHandle exec);
   DriverResult (*GraphDestroy)(GraphHandle graph);

@@ -11,10 +11,13 @@ namespace tandem::cuda {
 
 namespace {
 
-// Of the kernels alone: what a graph cannot be updated in.
 uint64_t KeyOf(const CudaStretch& stretch) {
   uint64_t key = stretch.size();
-  for (const CudaLaunch& launch : stretch) key = HashWith(key, reinterpret_cast<uintptr_t>(launch.pipeline.get()));
+  for (const CudaLaunch& launch : stretch) {
+    key = HashWith(key, reinterpret_cast<uintptr_t>(launch.pipeline.get()));
+    for (uint32_t i = 0; i < launch.num_buffers; ++i) key = HashWith(key, launch.buffers[i]);
+    for (uint32_t i = 0; i < launch.num_words; ++i) key = HashWith(key, launch.words[i]);
+  }
   return key;
 }
 
@@ -37,11 +40,6 @@ void CudaGraphs::Destroy(Known& known) const {
 
 void CudaGraphs::ForgetCaptured() {
   for (auto& [key, known] : known_) Destroy(known);
-}
-
-void CudaGraphs::GiveUp(Known& known) const {
-  Destroy(known);
-  known.is_given_up = true;
 }
 
 CudaGraphs::Failed CudaGraphs::IssueEach(const CudaStretch& stretch) const {
@@ -73,43 +71,53 @@ GraphHandle CudaGraphs::Capture(const CudaStretch& stretch) const {
   return nullptr;
 }
 
-bool CudaGraphs::Renew(Known& known, const CudaStretch& stretch) const {
-  const GraphHandle graph = Capture(stretch);
+bool CudaGraphs::Make(Known& known) const {
+  const GraphHandle graph = Capture(known.commands);
   if (graph == nullptr) return false;
-  GraphUpdateInfo info = {};
-  bool is_new = known.exec != nullptr && functions_.GraphExecUpdate(known.exec, graph, &info) == kDriverSuccess;
-  if (!is_new) {
-    Destroy(known);
-    is_new = functions_.GraphInstantiate(&known.exec, graph, 0) == kDriverSuccess;
-  }
+  const bool is_made = functions_.GraphInstantiate(&known.exec, graph, 0) == kDriverSuccess;
   functions_.GraphDestroy(graph);
-  return is_new;
+  return is_made;
+}
+
+void CudaGraphs::Keep(uint64_t key, CudaStretch& stretch) {
+  // One of the same key is another stretch all the same.
+  auto place = known_.find(key);
+  if (place == known_.end() && known_.size() >= kMostKnown) {
+    place = std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second.last_use; });
+  }
+  if (place == known_.end()) {
+    place = known_.try_emplace(key).first;
+  } else {
+    Destroy(place->second);
+    auto node = known_.extract(place);
+    node.key() = key;
+    place = known_.insert(std::move(node)).position;
+  }
+  Known& known = place->second;
+  std::swap(known.commands, stretch);
+  known.last_use = ++num_uses_;
+  known.is_given_up = false;
 }
 
 CudaGraphs::Failed CudaGraphs::Issue(CudaStretch& stretch) {
-  if (stretch.size() < kLeastCommands) return IssueEach(stretch);
+  const auto is_large_copy = [](const CudaLaunch& launch) { return launch.bytes > kMostCopiedBytes; };
+  if (stretch.size() < kLeastCommands || std::ranges::any_of(stretch, is_large_copy)) return IssueEach(stretch);
   const uint64_t key = KeyOf(stretch);
-  auto found = known_.find(key);
-  if (found == known_.end()) {
+  const auto found = known_.find(key);
+  const auto is_same = [&](const CudaStretch& commands) {
+    return std::equal(commands.begin(), commands.end(), stretch.begin(), stretch.end(),
+                      [](const CudaLaunch& a, const CudaLaunch& b) { return a.IsSame(b); });
+  };
+  if (found == known_.end() || !is_same(found->second.commands)) {
     const Failed failed = IssueEach(stretch);
-    if (known_.size() < kMostKnown) std::swap(known_[key].last, stretch);
+    Keep(key, stretch);
     return failed;
   }
   Known& known = found->second;
+  known.last_use = ++num_uses_;
+  if (known.exec == nullptr && !known.is_given_up) known.is_given_up = !Make(known);
   if (known.is_given_up) return IssueEach(stretch);
-  const bool is_same =
-      known.exec != nullptr && std::equal(known.last.begin(), known.last.end(), stretch.begin(), stretch.end(),
-                                          [](const CudaLaunch& a, const CudaLaunch& b) { return a.IsSame(b); });
-  if (is_same) {
-    known.num_changed = 0;
-  } else if (++known.num_changed > kMostChanges || !Renew(known, stretch)) {
-    GiveUp(known);
-    return IssueEach(stretch);
-  } else {
-    std::swap(known.last, stretch);
-  }
-  const Failed failed = {Status(), {functions_.GraphLaunch(known.exec, stream_), "cuGraphLaunch"}, known.last[0].op};
-  return failed;
+  return {Status(), {functions_.GraphLaunch(known.exec, stream_), "cuGraphLaunch"}, stretch[0].op};
 }
 
 }  // namespace tandem::cuda

@@ -37,16 +37,18 @@ struct CudaLaunch {
 
 using CudaStretch = GrowingArray<CudaLaunch>;
 
-// A stretch that comes for the second time, command by command of the same kernels, is captured; from then on it is one
-// launch. Where addresses, sizes or parameters are others than the last time, the graph is updated; one of which that
-// is so time after time is given up, as is one that cannot be captured, and its commands are issued one by one. Not
-// thread-safe; the context is the calling thread's.
+// A stretch that comes for the second time, with the same kernels, addresses, sizes and parameters, is captured; from
+// then on it is one launch. Loops come back to the same addresses, since freed buffers are handed out again in the same
+// order; what is new each time, or cannot be captured, is issued command by command. Not thread-safe; the context is
+// the calling thread's.
 class CudaGraphs {
  public:
   // Shorter stretches gain nothing.
   static constexpr size_t kLeastCommands = 3;
   // At which a stretch ends.
   static constexpr size_t kMostCommands = 64;
+  // Larger copies are issued as they are: in a graph they reach two thirds of the bandwidth (on an H200).
+  static constexpr uint64_t kMostCopiedBytes = uint64_t{1} << 20;
 
   CudaGraphs(const DriverFunctions& driver, const GraphFunctions& functions, StreamHandle stream)
       : driver_(driver), functions_(functions), stream_(stream) {}
@@ -70,26 +72,27 @@ class CudaGraphs {
 
  private:
   struct Known {
-    CudaStretch last;
-    GraphExecHandle exec = nullptr;
-    int num_changed = 0;  // in succession
+    CudaStretch commands;
+    GraphExecHandle exec = nullptr;  // null: it has come once, or is given up
+    uint64_t last_use = 0;
     bool is_given_up = false;
   };
   static constexpr size_t kMostKnown = 256;
-  static constexpr int kMostChanges = 8;
 
   Failed IssueEach(const CudaStretch& stretch) const;
   // Null if that cannot be.
   GraphHandle Capture(const CudaStretch& stretch) const;
-  // Whether the graph's executable form is that of the stretch now.
-  bool Renew(Known& known, const CudaStretch& stretch) const;
+  // Whether there is an executable graph now.
+  bool Make(Known& known) const;
+  // For when it comes again, in place of the one that has not come for the longest time if there are too many.
+  void Keep(uint64_t key, CudaStretch& stretch);
   void Destroy(Known& known) const;
-  void GiveUp(Known& known) const;
 
   const DriverFunctions& driver_;
   const GraphFunctions functions_;
   const StreamHandle stream_;
-  std::unordered_map<uint64_t, Known> known_;  // by the kernels
+  std::unordered_map<uint64_t, Known> known_;
+  uint64_t num_uses_ = 0;
 };
 
 }  // namespace tandem::cuda

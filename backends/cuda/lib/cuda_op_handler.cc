@@ -3,6 +3,7 @@
 
 #include "tandem/cuda/cuda_op_handler.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,10 @@ bool IsSet(const char* variable) {
   return value != nullptr && std::string_view(value) == "1";
 }
 
+uint64_t CacheLimit(const CudaOptions& options, const CudaDevice& device) {
+  return std::min(options.memory.cache_limit, device.total_bytes() / 4);
+}
+
 // `host`: whose traces show the device's times; null: none do.
 StatusOr<std::unique_ptr<CudaQueue>> MakeQueue(const CudaOptions& options, HostContext* host) {
   TANDEM_ASSIGN_OR_RETURN(const DriverFunctions driver, OpenDriver());
@@ -32,7 +37,7 @@ StatusOr<std::unique_ptr<CudaQueue>> MakeQueue(const CudaOptions& options, HostC
   queue_options.uses_tf32 = options.uses_tf32.value_or(IsSet("TANDEM_CUDA_TF32"));
   queue_options.cache_folder = options.cache_folder;
   queue_options.synchronous = options.synchronous.value_or(IsSet("TANDEM_CUDA_SYNCHRONOUS"));
-  queue_options.pool_bytes = options.memory.cache_limit;
+  queue_options.pool_bytes = CacheLimit(options, *device);
   if (options.graphs.value_or(IsSet("TANDEM_CUDA_GRAPHS"))) queue_options.graphs = OpenGraphFunctions();
   queue_options.host = host;
   return CudaQueue::Create(std::move(device), std::move(nvrtc), queue_options);
@@ -52,6 +57,7 @@ StatusOr<shader::ShaderOpHandler*> AddCudaOpHandler(CoreRuntime& runtime, std::u
   shader::ShaderOpHandlerOptions handler;
   handler.name = "cuda";
   handler.memory = options.memory;
+  handler.memory.cache_limit = CacheLimit(options, ours.device());
   handler.fallback = options.fallback;
   TANDEM_ASSIGN_OR_RETURN(shader::ShaderOpHandler* const made,
                           shader::CreateShaderOpHandler(runtime, std::move(queue), handler));

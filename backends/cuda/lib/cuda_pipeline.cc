@@ -48,17 +48,19 @@ CudaPipelineMaker::CudaPipelineMaker(const CudaDevice& device, Nvrtc nvrtc, std:
       disk_(std::move(cache_folder), "TANDEM_CUDA_CACHE"),
       threads_([this](const shader::ShaderText& text) { return Compile(text); }, [] {}) {}
 
-StatusOr<ModuleHandle> CudaPipelineMaker::FindModule(const std::string& source, const std::string& name) const {
+StatusOr<ModuleHandle> CudaPipelineMaker::FindModule(const std::string& source, const std::string& name,
+                                                     bool contracts) const {
   const DriverFunctions& driver = device_.driver();
   // Code is for an architecture, PTX also for the driver that takes it.
-  const std::string key = "tandem cuda 1 NVRTC " + nvrtc_.version() + " sm_" + std::to_string(device_.architecture()) +
+  const std::string key = "tandem cuda 2 NVRTC " + nvrtc_.version() + " sm_" + std::to_string(device_.architecture()) +
                           " driver " + std::to_string(device_.driver_version()) + "\n" + source;
   ModuleHandle module = nullptr;
   if (auto found = disk_.Read("cuda", key)) {
     found->push_back(std::byte{0});  // PTX ends with it
     if (driver.ModuleLoadData(&module, found->data()) == kDriverSuccess) return module;
   }
-  TANDEM_ASSIGN_OR_RETURN(const Nvrtc::Code code, nvrtc_.Compile(source, name, device_.architecture()));
+  TANDEM_ASSIGN_OR_RETURN(const Nvrtc::Code code,
+                          nvrtc_.Compile(source, name, device_.architecture(), {.contracts = contracts}));
   TANDEM_RETURN_IF_ERROR(device_.Check(driver.ModuleLoadData(&module, code.bytes.c_str()), "cuModuleLoadData"));
   disk_.Write("cuda", key, std::as_bytes(std::span(code.bytes)));
   return module;
@@ -74,7 +76,9 @@ StatusOr<RcRef<shader::Pipeline>> CudaPipelineMaker::Compile(const shader::Shade
   if (!translated.ok()) return in_shader(translated.status());
   const DriverFunctions& driver = device_.driver();
   TANDEM_RETURN_IF_ERROR(device_.Check(device_.Enter(), "cuCtxSetCurrent"));
-  const StatusOr<ModuleHandle> module = FindModule(std::string(kCudaPrelude) + *translated, name);
+  // Functions of f64 count on each operation being rounded by itself.
+  const bool contracts = text.wgsl.find("f64") == std::string::npos;
+  const StatusOr<ModuleHandle> module = FindModule(std::string(kCudaPrelude) + *translated, name, contracts);
   if (!module.ok()) return in_shader(module.status());
   FunctionHandle function = nullptr;
   const Status found = device_.Check(driver.ModuleGetFunction(&function, *module, name.c_str()), "cuModuleGetFunction");

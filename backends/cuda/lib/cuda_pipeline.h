@@ -66,7 +66,7 @@ class CudaPipelineMaker {
  private:
   StatusOr<RcRef<shader::Pipeline>> Compile(const shader::ShaderText& text);
   // The module of a source; from the cache, if it was compiled in an earlier run and the driver takes it.
-  StatusOr<ModuleHandle> FindModule(const std::string& source, const std::string& name) const;
+  StatusOr<ModuleHandle> FindModule(const std::string& source, const std::string& name, bool contracts) const;
 
   const CudaDevice& device_;
   const Nvrtc nvrtc_;

@@ -106,8 +106,8 @@ void CudaQueue::OpenLibraries() {
       "tf.MatMul, tf.BatchMatMulV2, tf._FusedMatMul, tf.Einsum of f32, f16, bf16, f64 and c64");
   const Status dnn = options_.cudnn.ok() ? OpenDnn() : options_.cudnn.status();
   add("cuDNN", options_.cudnn.ok(), dnn, dnn.ok() ? CudnnVersion(*options_.cudnn) : "",
-      "tf.Conv2D, tf.DepthwiseConv2dNative and their gradients, tf._FusedConv2D with bias and ReLU, tf.MaxPool, "
-      "tf.AvgPool and tf.FusedBatchNormV3 of f32, f16, bf16 and f64, but for more padding behind than before");
+      "tf.Conv2D, its gradients and tf._FusedConv2D of f32, f16, bf16 and f64, but for windows of one pixel and for "
+      "more padding behind than before");
 }
 
 Status CudaQueue::OpenDnn() {

@@ -22,7 +22,6 @@ struct CudnnFunctions {
   using Tensor = void*;
   using Filter = void*;
   using Convolution = void*;
-  using Pooling = void*;
   using Activation = void*;
   struct Performance {  // of an algorithm of one of the three kinds
     int algorithm;
@@ -54,16 +53,6 @@ struct CudnnFunctions {
   Result (*SetActivationDescriptor)(Activation activation, int mode, int nans, double coefficient);
   Result (*ActivationForward)(Handle handle, Activation activation, const void* alpha, Tensor x_tensor, const void* x,
                               const void* beta, Tensor y_tensor, void* y);
-  Result (*CreatePoolingDescriptor)(Pooling* pooling);
-  Result (*DestroyPoolingDescriptor)(Pooling pooling);
-  Result (*SetPooling2dDescriptor)(Pooling pooling, int mode, int nans, int rows, int cols, int row_padding,
-                                   int col_padding, int row_stride, int col_stride);
-  Result (*PoolingForward)(Handle handle, Pooling pooling, const void* alpha, Tensor x_tensor, const void* x,
-                           const void* beta, Tensor y_tensor, void* y);
-  Result (*BatchNormalizationForwardInference)(Handle handle, int mode, const void* alpha, const void* beta,
-                                               Tensor x_tensor, const void* x, Tensor y_tensor, void* y,
-                                               Tensor channels, const void* scale, const void* offset, const void* mean,
-                                               const void* variance, double epsilon);
   Result (*CreateConvolutionDescriptor)(Convolution* convolution);
   Result (*DestroyConvolutionDescriptor)(Convolution convolution);
   Result (*SetConvolution2dDescriptor)(Convolution convolution, int row_padding, int col_padding, int row_stride,
@@ -105,8 +94,6 @@ inline constexpr int kDefaultMath = 0, kTensorOps = 1, kOnlyFma = 3;
 inline constexpr int kDeterministic = 1;
 inline constexpr int kRelu = 1, kIdentity = 5;
 inline constexpr int kPropagateNans = 1;
-inline constexpr int kMaxPool = 0, kAvgPoolWithoutPadding = 2;
-inline constexpr int kPerChannel = 1;  // "spatial" batch normalization
 // Algorithms that compute each sum by itself: those by Fourier and Winograd's transforms spread infinities and NaNs.
 inline constexpr int kForwardGemm = 2;        // and those below
 inline constexpr int kInputGradientGemm = 1;  // and those below

@@ -89,7 +89,7 @@ std::vector<int> Nvrtc::Architectures() const {
 }
 
 StatusOr<Nvrtc::Code> Nvrtc::Compile(const std::string& source, const std::string& name, int architecture,
-                                     bool wants_ptx) const {
+                                     const Wishes& wishes) const {
   const std::vector<int> known = Architectures();
   // The newest one that the device can run the code of.
   const auto above = std::ranges::upper_bound(known, architecture);
@@ -100,11 +100,12 @@ StatusOr<Nvrtc::Code> Nvrtc::Compile(const std::string& source, const std::strin
   }
   const int target = *(above - 1);
   Code code;
-  code.is_ptx = wants_ptx || target != architecture;
+  code.is_ptx = wishes.ptx || target != architecture;
   const std::string option =
       std::string("--gpu-architecture=") + (code.is_ptx ? "compute_" : "sm_") + std::to_string(target);
   // Numbers that are not normal, divisions and roots are as IEEE 754 has them, which are the defaults.
-  const std::array<const char*, 2> options = {option.c_str(), "--std=c++17"};
+  const std::array<const char*, 3> options = {option.c_str(), "--std=c++17",
+                                              wishes.contracts ? "--fmad=true" : "--fmad=false"};
   OwnedProgram owned(functions_);
   TANDEM_RETURN_IF_ERROR(
       Check(functions_.CreateProgram(&owned.program, source.c_str(), (name + ".cu").c_str(), 0, nullptr, nullptr),

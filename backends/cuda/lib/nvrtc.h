@@ -58,10 +58,14 @@ class Nvrtc {
     std::string bytes;
     bool is_ptx = false;  // else a binary for the architecture alone
   };
+  struct Wishes {
+    bool ptx = false;
+    bool contracts = true;  // a product and a sum may be rounded once, as one instruction
+  };
   // A source in CUDA C++, complete, to code for a device of the compute capability; PTX where the compiler does not
   // know it, or if that is asked for. The error has the compiler's own words.
   StatusOr<Code> Compile(const std::string& source, const std::string& name, int architecture,
-                         bool wants_ptx = false) const;
+                         const Wishes& wishes) const;
 
  private:
   Nvrtc(SharedLibrary library, const NvrtcFunctions& functions) : library_(std::move(library)), functions_(functions) {}

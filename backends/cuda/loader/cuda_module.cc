@@ -13,10 +13,9 @@ namespace {
 
 StatusOr<OpHandler*> Create(CoreRuntime& runtime, OpHandler* fallback, const OpAttrsRef& settings) {
   std::string_view device, cache_folder;
-  int64_t memory_limit = INT64_MAX;
+  int64_t memory_limit = INT64_MAX, cache_limit = INT64_MAX;
   bool synchronous = false, graphs = false;
   CudaOptions options;
-  auto cache_limit = static_cast<int64_t>(options.memory.cache_limit);
   TANDEM_RETURN_IF_ERROR(HandlerSettings(settings)
                              .Read("device", device)
                              .Read("cache_folder", cache_folder)

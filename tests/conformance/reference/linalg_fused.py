@@ -129,6 +129,13 @@ def add_cases(suite):
     for activation in ("Tanh", "GeluApproximate", "Elu"):
         a, b, bias = drawn("f32", (5, 30), 1, -1, 1), drawn("f32", (30, 26), 2, -1, 1), drawn("f32", (26,), 3, -1, 1)
         call(suite, f"random_{activation}", a, b, bias, activation, ulp=2, abs_tolerance=60 * 2.0**-23, tags=["large"])
+    # Of so many products that a library may compute them, and the rest behind it.
+    for m, k, n, activation in [(16, 900, 20, "LeakyRelu"), (16, 900, 19, "Elu"), (16, 900, 20, "Tanh")]:
+        for dtype in ("f32", "f64"):
+            a, b, bias = drawn(dtype, (m, k), 1, -1, 1), drawn(dtype, (k, n), 2, -1, 1), drawn(dtype, (n,), 3, -1, 1)
+            added = drawn(dtype, (m, n), 4, -1, 1) if activation == "LeakyRelu" else None
+            call(suite, f"{dtype}_{m}x{k}x{n}_{activation}", a, b, bias, activation, ulp=2,
+                 abs_tolerance=math.ldexp(16 * math.sqrt(k), -53 if dtype == "f64" else -24), tags=["large"], added=added)
     x = small("f32", (4, 4), 10)
     call(suite, "alias", x, x, small("f32", (4,), 11), "Relu", tags=["alias"])
     call(suite, "inplace", x, small("f32", (4, 4), 12), small("f32", (4,), 11), "Relu", tags=["inplace"])

@@ -177,6 +177,7 @@ int Main(int argc, char** argv) {
   app.add_option("--kernels", session.kernels, "Folder of kernels for cuda-emulated (tests/cuda/README.md)");
   app.add_flag("--collect", session.collects_kernels,
                "Write the kernels that cases need to that folder; results are not looked at");
+  app.add_flag("--keep", session.keeps_kernels, "Collect to what is in the folder");
   app.add_option("--threads", session.num_threads, "Threads of the work queue")->capture_default_str();
   app.add_flag("--exact", session.exact, "Exact mode: results of the CPU are the same bits on every machine");
   app.add_flag("--no-fallback", settings.no_fallback, "Ops that the device has no kernel for are errors");

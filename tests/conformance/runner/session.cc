@@ -129,8 +129,8 @@ void PutOnEmulatedStream(const char* variable) {
 }  // namespace
 
 void Session::AddEmulatedCudaHandler(const SessionOptions& options, OpHandler* fallback) {
-  emulated_cuda_ =
-      std::make_shared<cuda::EmulatedCuda>(cuda::EmulatedCuda::Options{options.kernels, options.collects_kernels});
+  emulated_cuda_ = std::make_shared<cuda::EmulatedCuda>(
+      cuda::EmulatedCuda::Options{options.kernels, options.collects_kernels, options.keeps_kernels});
   const Status opened = emulated_cuda_->Open();
   if (opened.code() == StatusCode::kNotFound) throw NoDevice(std::string(opened.message()));
   ThrowIfError(opened);

@@ -40,6 +40,7 @@ struct SessionOptions {
   // Of the device cuda-emulated; see tests/cuda/emulated_driver.h.
   std::string kernels;
   bool collects_kernels = false;
+  bool keeps_kernels = false;
 };
 
 // Why the cases of a device cannot be run here: this machine, or this build, has none.

@@ -94,13 +94,13 @@ TEST_F(CudaDeviceTest, ADeviceThatFallsShortSaysInWhat) {
 TEST_F(CudaDeviceTest, ACompilerThatDoesNotKnowTheDeviceMakesPtxForAnOlderOne) {
   const Nvrtc nvrtc(cuda_.nvrtc());
   const std::string source = std::string(kCudaPrelude) + " ";
-  const auto known = nvrtc.Compile(source, "x", 90);
+  const auto known = nvrtc.Compile(source, "x", 90, {});
   ASSERT_TRUE(known.ok());
   EXPECT_FALSE(known->is_ptx);
-  const auto newer = nvrtc.Compile(source, "x", 120);
+  const auto newer = nvrtc.Compile(source, "x", 120, {});
   ASSERT_TRUE(newer.ok());
   EXPECT_TRUE(newer->is_ptx);
-  ExpectError(nvrtc.Compile(source, "x", 60).status(), StatusCode::kFailedPrecondition,
+  ExpectError(nvrtc.Compile(source, "x", 60, {}).status(), StatusCode::kFailedPrecondition,
               "expected an NVRTC that compiles for compute capability 6.0, got 13.0, which begins at 75");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Convolutions, pooling and normalization by cuDNN, which a library that checks its calls stands in for
+// Convolutions by cuDNN, which a library that checks its calls stands in for
 // (tests/cuda/fake_cudnn.cc). The conformance cases run by it, too; here the CPU computes what is expected, and there
 // are no kernels in the emulation, so that what the library does not compute fails.
 
@@ -119,7 +119,6 @@ TEST_F(CudaDnnTest, ConvolutionsOfEveryDTypeStrideAndGroup) {
     ExpectSame("tf.Conv2D", {x, filter}, Windows{"VALID", 2, 1});
     ExpectSame("tf.Conv2D", {x, filter}, Windows{"VALID", 1, 2});
     ExpectSame("tf.Conv2D", {x, Numbers(dtype, {3, 3, 2, 6}, 3)}, Windows{"SAME", 1, 1});
-    ExpectSame("tf.DepthwiseConv2dNative", {x, Numbers(dtype, {3, 3, 4, 2}, 3)}, Windows{"SAME", 1, 1});
   }
 }
 
@@ -136,33 +135,6 @@ TEST_F(CudaDnnTest, ABiasAndReluGoWithTheConvolutionOrAfterIt) {
       ExpectSame("tf._FusedConv2D",
                  {Numbers(dtype, {1, 5, 5, 3}, 1), Numbers(dtype, {3, 3, 3, 4}, 2), Numbers(dtype, {4}, 3)}, attrs);
     }
-  }
-}
-
-TEST_F(CudaDnnTest, Pooling) {
-  MakeHandler();
-  for (const char* op : {"tf.MaxPool", "tf.AvgPool"}) {
-    for (const DType dtype : {DType::kF32, DType::kF16}) {
-      OpAttrs attrs;
-      SetWindows(attrs, {"SAME"});
-      attrs.SetArray<int64_t>("ksize", std::array<int64_t, 4>{1, 3, 3, 1});
-      ExpectSame(op, {Numbers(dtype, {2, 5, 6, 3}, 1)}, attrs);
-    }
-  }
-}
-
-TEST_F(CudaDnnTest, NormalizationWithGivenStatistics) {
-  MakeHandler();
-  OpAttrs attrs;
-  attrs.Set("is_training", false);
-  attrs.Set("epsilon", 0.5f);
-  const std::vector<eager::Tensor> channels = {Numbers(DType::kF32, {4}, 1), Numbers(DType::kF32, {4}, 2),
-                                               Numbers(DType::kF32, {4}, 3),
-                                               rt_->FromValues<float>({0.5f, 1, 2, 3}, {4})};
-  for (const DType dtype : {DType::kF32, DType::kF16}) {
-    std::vector<eager::Tensor> arguments = {Numbers(dtype, {2, 3, 3, 4}, 1)};
-    arguments.insert(arguments.end(), channels.begin(), channels.end());
-    ExpectSame("tf.FusedBatchNormV3", arguments, attrs, 6);
   }
 }
 

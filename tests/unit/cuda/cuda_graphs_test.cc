@@ -63,32 +63,35 @@ TEST_F(CudaGraphsTest, AStretchThatComesAgainIsOneLaunch) {
   Destroy({x, y});
 }
 
-TEST_F(CudaGraphsTest, OtherAddressesAndParametersUpdateTheGraph) {
+TEST_F(CudaGraphsTest, OtherAddressesOrParametersAreAnotherStretch) {
   const gpu::BufferId x = MakeBuffer({0, 0}), y = MakeBuffer({0, 0}), z = MakeBuffer({0, 0});
-  Step(x, y, 1);
-  ExpectRead(y, {5, 5});
-  Step(x, y, 1);
-  ExpectRead(y, {10, 10});
-  Step(x, z, 2);
-  ExpectRead(z, {20, 20});
-  EXPECT_EQ(cuda_.calls["cuGraphExecUpdate"], 1);
-  EXPECT_EQ(cuda_.calls["cuGraphInstantiate"], 1);
-  // What the driver cannot update is made anew.
-  cuda_.updates_graphs = false;
-  Step(x, y, 3);
-  ExpectRead(y, {35, 35});
-  EXPECT_EQ(cuda_.calls["cuGraphInstantiate"], 2);
+  float expected = 0;
+  for (int step = 0; step < 4; ++step) {
+    for (const auto& [to, amount] : {std::pair{y, 1.0f}, std::pair{z, 1.0f}, std::pair{z, 2.0f}}) {
+      Step(x, to, amount);
+      expected += 5 * amount;
+      ExpectRead(to, {expected, expected});
+    }
+  }
+  EXPECT_EQ(cuda_.calls["cuGraphInstantiate"], 3);
+  EXPECT_EQ(cuda_.calls["cuGraphLaunch"], 9);
   Destroy({x, y, z});
 }
 
-TEST_F(CudaGraphsTest, AStretchThatAlwaysChangesIsGivenUp) {
+TEST_F(CudaGraphsTest, OfThoseThatNeverComeAgainAFewAreKept) {
   const gpu::BufferId x = MakeBuffer({0, 0}), y = MakeBuffer({0, 0});
-  for (int step = 1; step <= 30; ++step) {
+  constexpr int kSteps = 600;
+  for (int step = 1; step <= kSteps; ++step) {
     Step(x, y, static_cast<float>(step));
     queue_->Flush();
+    // One that comes again is not lost by that.
+    Step(x, y, 0);
+    queue_->Flush();
   }
-  EXPECT_LE(cuda_.calls["cuGraphLaunch"], 8);
-  ExpectRead(y, {5 * 30 * 31 / 2, 5 * 30 * 31 / 2});
+  EXPECT_EQ(cuda_.calls["cuGraphInstantiate"], 1);
+  EXPECT_EQ(cuda_.calls["cuGraphLaunch"], kSteps - 1);
+  EXPECT_EQ(cuda_.num_graphs, 1);
+  ExpectRead(y, {5 * kSteps * (kSteps + 1) / 2, 5 * kSteps * (kSteps + 1) / 2});
   Destroy({x, y});
 }
 
@@ -122,6 +125,20 @@ TEST_F(CudaGraphsTest, LongStretchesAreHandedOverAndShortOnesAreNoGraphs) {
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(Add(*add_, x, y, 2, 1).ok());
     queue_->Flush();
+  }
+  EXPECT_EQ(cuda_.calls["cuGraphLaunch"], 0);
+  Destroy({x, y});
+}
+
+TEST_F(CudaGraphsTest, LargeCopiesAreNotCaptured) {
+  const uint64_t bytes = CudaGraphs::kMostCopiedBytes + 4;
+  const std::vector<float> values(bytes / 4, 3.0f);
+  const gpu::BufferId x = MakeBuffer(values), y = MakeBuffer(std::vector<float>(bytes / 4));
+  for (int step = 0; step < 3; ++step) {
+    for (size_t i = 0; i < CudaGraphs::kLeastCommands; ++i) {
+      ASSERT_TRUE(queue_->Copy(x, 0, y, 0, bytes, {"tf.Copy", Location()}).ok());
+    }
+    ExpectRead(y, values);
   }
   EXPECT_EQ(cuda_.calls["cuGraphLaunch"], 0);
   Destroy({x, y});

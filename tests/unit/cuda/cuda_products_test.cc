@@ -110,7 +110,8 @@ class CudaProductsTest : public CudaTest {
   template <typename T>
   void ExpectProductsOf(DType dtype) {
     SCOPED_TRACE(DTypeName(dtype));
-    for (const std::array<int64_t, 3>& sizes : {std::array<int64_t, 3>{3, 5, 4}, {1, 7, 6}, {8, 1, 2}, {6, 9, 1}}) {
+    for (const std::array<int64_t, 3>& sizes :
+         {std::array<int64_t, 3>{3, 5, 4}, {1, 7, 6}, {8, 1, 2}, {6, 9, 1}, {4, 3, 8}}) {
       for (int form = 0; form < 16; ++form) {
         SCOPED_TRACE(form);
         MatrixProduct product;
@@ -134,6 +135,11 @@ class CudaProductsTest : public CudaTest {
           product.AddBatchDim({3, product.rows * product.inner, 0, product.rows * product.cols});
         }
         if ((form & 8) != 0) product.epilogue.columns = shader::ColumnEpilogue::kBias;
+        if ((form & 8) != 0 && DTypeSize(dtype) == 2 && product.cols != 8) {
+          // The library would round sums before it adds the bias.
+          EXPECT_FALSE(LibraryProductOf(product).has_value());
+          continue;
+        }
         ExpectProduct<T>(product);
       }
     }

@@ -32,7 +32,7 @@ void Compile(std::string_view wgsl, StatusOr<Nvrtc::Code>& code) {
   ASSERT_TRUE(cuda.ok()) << cuda.status().ToString() << "\n" << wgsl;
   const StatusOr<Nvrtc> nvrtc = Nvrtc::Open();
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().ToString();
-  code = nvrtc->Compile(std::string(kCudaPrelude) + *cuda, "kernel", 75, /*wants_ptx=*/true);
+  code = nvrtc->Compile(std::string(kCudaPrelude) + *cuda, "kernel", 75, {.ptx = true});
 }
 
 void ExpectCompiles(std::string_view wgsl) {
@@ -103,7 +103,7 @@ TEST(CudaTextTest, CodeForADeviceThatTheCompilerKnowsIsABinary) {
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().ToString();
   const std::string source = std::string(kCudaPrelude) + Translated(Shader("", "y[0] = exp(x[0]);"));
   for (const int architecture : {75, 90}) {
-    const StatusOr<Nvrtc::Code> code = nvrtc->Compile(source, "kernel", architecture);
+    const StatusOr<Nvrtc::Code> code = nvrtc->Compile(source, "kernel", architecture, {});
     ASSERT_TRUE(code.ok()) << code.status().ToString();
     EXPECT_FALSE(code->is_ptx);
     EXPECT_EQ(code->bytes.substr(0, 4),

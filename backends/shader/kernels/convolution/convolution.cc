@@ -49,8 +49,7 @@ StatusOr<Convolution> MakeConvolution(KernelFrame& frame, const TensorShape& inp
 }
 
 // What a library may compute.
-LibraryWindowOp LibraryOpOf(const KernelFrame& frame, const Convolution& convolution, LibraryWindowOp::Kind kind,
-                            bool is_depthwise = false) {
+LibraryWindowOp LibraryOpOf(const KernelFrame& frame, const Convolution& convolution, LibraryWindowOp::Kind kind) {
   LibraryWindowOp op;
   op.kind = kind;
   op.dtype = convolution.dtype;
@@ -58,13 +57,48 @@ LibraryWindowOp LibraryOpOf(const KernelFrame& frame, const Convolution& convolu
   op.batch = convolution.input.batch;
   op.channels = convolution.input.channels;
   op.out_channels = convolution.output.channels;
-  op.groups = is_depthwise ? op.channels : op.channels / std::max<int64_t>(convolution.filter.dim(2), 1);
+  op.groups = op.channels / std::max<int64_t>(convolution.filter.dim(2), 1);
   op.rows = LibraryWindowOp::Axis(convolution.windows.rows);
   op.cols = LibraryWindowOp::Axis(convolution.windows.cols);
   return op;
 }
 
+// With what of the epilogue the library has, and the rest behind it. False: it has no such convolution.
+bool RunByLibrary(ShaderCall& call, LibraryWindowOp op, const Convolution& convolution,
+                  std::span<GpuBuffer* const> buffers) {
+  const FusedEpilogue& epilogue = convolution.epilogue;
+  if (epilogue.columns == ColumnEpilogue::kNone) return RunByLibrary(call, op, buffers);
+  if (epilogue.columns == ColumnEpilogue::kBias && !epilogue.adds_tensor &&
+      epilogue.activation <= FusedEpilogue::kRelu) {
+    op.has_bias = true;
+    op.has_relu = epilogue.activation == FusedEpilogue::kRelu;
+    return RunByLibrary(call, op, buffers);
+  }
+  if (!MayFinishLater(op.dtype) || op.channels_first) return false;
+  GpuBuffer* const operands[] = {buffers[0], buffers[1], buffers.back()};
+  if (!RunByLibrary(call, op, operands)) return false;
+  call.Run(FinishRowsProgram(op.dtype, epilogue, convolution.output.pixels(), op.out_channels, call.limits()),
+           buffers.subspan(2));
+  return true;
+}
+
 using ConvolutionLaunch = Launch (*)(const Convolution&, const GpuLimits&);
+
+template <ConvolutionLaunch program>
+constexpr bool kIsDepthwise = program == &DepthwiseProgram || program == &DepthwiseInputGradientProgram;
+
+// As a product of matrices, by a library, or by `program`. Libraries are slow at depthwise convolutions.
+template <ConvolutionLaunch program>
+void RunConvolution(ShaderCall& call, const KernelFrame& frame, const Convolution& convolution,
+                    std::span<GpuBuffer* const> buffers) {
+  if constexpr (kMayHaveAllDTypes && !kIsDepthwise<program>) {
+    constexpr bool gradient = program == &ConvolutionInputGradientProgram;
+    if (const auto product = PixelProductOf(convolution, gradient)) return RunProduct(call, *product, buffers);
+    const auto kind = gradient ? LibraryWindowOp::Kind::kInputGradient : LibraryWindowOp::Kind::kConvolution;
+    if (RunByLibrary(call, LibraryOpOf(frame, convolution, kind), convolution, buffers)) return;
+  }
+  call.Run(program(convolution, call.limits()), buffers);
+}
 
 template <ConvolutionLaunch program>
 Status ForwardKernel(KernelFrame& frame) {
@@ -73,8 +107,7 @@ Status ForwardKernel(KernelFrame& frame) {
       MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(), frame.result_metadata(0).shape));
   ShaderCall call(frame);
   GpuBuffer* const buffers[] = {call.Argument(0), call.Argument(1), call.Result(0)};
-  const auto op = LibraryOpOf(frame, convolution, LibraryWindowOp::Kind::kConvolution, program == &DepthwiseProgram);
-  if (!RunByLibrary(call, op, buffers)) call.Run(program(convolution, call.limits()), buffers);
+  RunConvolution<program>(call, frame, convolution, buffers);
   return call.Finish();
 }
 
@@ -84,9 +117,7 @@ Status InputGradientKernel(KernelFrame& frame) {
                                                                          frame.arg(1).shape(), frame.arg(2).shape()));
   ShaderCall call(frame);
   GpuBuffer* const buffers[] = {call.Argument(2), call.Argument(1), call.Result(0)};
-  const auto op =
-      LibraryOpOf(frame, convolution, LibraryWindowOp::Kind::kInputGradient, program == &DepthwiseInputGradientProgram);
-  if (!RunByLibrary(call, op, buffers)) call.Run(program(convolution, call.limits()), buffers);
+  RunConvolution<program>(call, frame, convolution, buffers);
   return call.Finish();
 }
 
@@ -100,17 +131,7 @@ Status FusedKernel(KernelFrame& frame) {
   const size_t num_args = std::min(frame.num_args(), ShaderCall::kMaxBuffers);
   for (size_t i = 0; i < num_args; ++i) buffers[i] = call.Argument(i);
   buffers[num_args] = call.Result(0);
-  const std::span<GpuBuffer* const> all(buffers.data(), num_args + 1);
-  const FusedEpilogue& epilogue = convolution.epilogue;
-  const bool is_known =
-      epilogue.columns == ColumnEpilogue::kBias && !epilogue.adds_tensor && epilogue.activation <= FusedEpilogue::kRelu;
-  if (is_known) {
-    auto op = LibraryOpOf(frame, convolution, LibraryWindowOp::Kind::kConvolution, program == &DepthwiseProgram);
-    op.has_bias = true;
-    op.has_relu = epilogue.activation == FusedEpilogue::kRelu;
-    if (RunByLibrary(call, op, all)) return call.Finish();
-  }
-  call.Run(program(convolution, call.limits()), all);
+  RunConvolution<program>(call, frame, convolution, {buffers.data(), num_args + 1});
   return call.Finish();
 }
 

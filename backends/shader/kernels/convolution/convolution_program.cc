@@ -135,9 +135,25 @@ Launch ImageProgram(const Convolution& convolution, const Images& images, bool g
 
 bool IsSinglePixel(const WindowAxis& axis) { return axis.window == 1 && axis.stride == 1 && axis.output == axis.input; }
 
-// A convolution with windows of one pixel, and its gradient: plain products, of all pixels of images with the channels
-// last, else of each image; `b_inner` and `b_col` as the filter has them.
-Launch PixelProgram(const Convolution& convolution, const Images& images, bool gradient, const GpuLimits& limits) {
+Images ImagesOf(const Convolution& convolution, bool gradient) {
+  const int64_t depth = convolution.filter.dim(2);
+  const int64_t groups = convolution.input.channels / depth;
+  const int64_t width = convolution.filter.dim(3) / groups;
+  return gradient ? Images{convolution.output, convolution.input, groups, width, depth}
+                  : Images{convolution.input, convolution.output, groups, depth, width};
+}
+
+Launch ConvolutionOrGradient(const Convolution& convolution, bool gradient, const GpuLimits& limits) {
+  if (const auto product = PixelProductOf(convolution, gradient)) return MatrixProductProgram(*product, limits);
+  return ImageProgram(convolution, ImagesOf(convolution, gradient), gradient, limits);
+}
+
+}  // namespace
+
+std::optional<MatrixProduct> PixelProductOf(const Convolution& convolution, bool gradient) {
+  const Images images = ImagesOf(convolution, gradient);
+  if (!IsSinglePixel(convolution.windows.rows) || !IsSinglePixel(convolution.windows.cols)) return std::nullopt;
+  if (images.groups != 1 && convolution.epilogue.columns != ColumnEpilogue::kNone) return std::nullopt;
   const int64_t width = convolution.filter.dim(3);
   const bool is_one = images.a.channel_stride == 1 && images.c.channel_stride == 1;
   MatrixProduct product;
@@ -155,24 +171,8 @@ Launch PixelProgram(const Convolution& convolution, const Images& images, bool g
   if (!is_one) product.AddBatchDim({images.c.batch, images.a.batch_stride, 0, images.c.batch_stride});
   product.AddBatchDim({images.groups, images.inner * images.a.channel_stride, width / images.groups,
                        images.cols * images.c.channel_stride});
-  return MatrixProductProgram(product, limits);
+  return product;
 }
-
-Launch ConvolutionOrGradient(const Convolution& convolution, bool gradient, const GpuLimits& limits) {
-  const int64_t depth = convolution.filter.dim(2);
-  const int64_t groups = convolution.input.channels / depth;
-  const int64_t width = convolution.filter.dim(3) / groups;
-  const Images images = gradient ? Images{convolution.output, convolution.input, groups, width, depth}
-                                 : Images{convolution.input, convolution.output, groups, depth, width};
-  const bool is_pixels = IsSinglePixel(convolution.windows.rows) && IsSinglePixel(convolution.windows.cols);
-  // The epilogue of a product has no groups.
-  if (is_pixels && (groups == 1 || convolution.epilogue.columns == ColumnEpilogue::kNone)) {
-    return PixelProgram(convolution, images, gradient, limits);
-  }
-  return ImageProgram(convolution, images, gradient, limits);
-}
-
-}  // namespace
 
 Launch ConvolutionProgram(const Convolution& convolution, const GpuLimits& limits) {
   return ConvolutionOrGradient(convolution, false, limits);

@@ -30,6 +30,10 @@ enum Value {
   kEpilogue,
 };
 
+constexpr uint32_t kFinishWorkgroup = 128;
+// Products of fewer multiplications are faster with their epilogue, as one command, than by a library and a second one.
+constexpr int64_t kLeastForTwoCommands = int64_t{1} << 18;
+
 void DeclareProduct(ShaderBuilder& builder, std::span<const int32_t> values) {
   const auto dtype = static_cast<DType>(values[kDType]);
   DeclareQuadTypes(builder, dtype);
@@ -91,6 +95,21 @@ ShaderText ComposeTiled(const ShaderSource& source, std::span<const int32_t> val
                                              {"BATCH_DIMS", values[kBatchDims]}}));
 }
 
+// Values: dtype, whether four neighbours are stored at once, epilogue.
+ShaderText ComposeFinishRows(const ShaderSource& source, std::span<const int32_t> values) {
+  ShaderBuilder builder(source.name);
+  const auto dtype = static_cast<DType>(values[0]);
+  const FusedEpilogue epilogue = FusedEpilogue::Unpack(values[2]);
+  DeclareQuadTypes(builder, dtype);
+  for (const char* name : {"size", "row_quads", "cols", "c_col"}) builder.Parameter(name);
+  epilogue.Declare(builder, BufferType(values[1]));
+  builder.Buffer("c", BufferAccess::kReadWrite, BufferType(values[1]));
+  builder.Workgroup(kFinishWorkgroup).Constant("workgroup_size", kFinishWorkgroup);
+  epilogue.AddText(builder, values[1] != 0, dtype == DType::kF64);
+  return builder.Finish(Unroll(source.text, {{"C_QUADS", values[1]}}));
+}
+
+const ShaderSource kFinishRows = {"finish_rows", &ComposeFinishRows, kFinishRowsText};
 const ShaderSource kProductDirect = {"product_direct", &ComposeDirect, kProductDirectText};
 const ShaderSource kProductTiled = {"product_tiled", &ComposeTiled, kProductTiledText};
 
@@ -181,6 +200,21 @@ Launch MatrixProductProgram(const MatrixProduct& product, const GpuLimits& limit
   return launch;
 }
 
+Launch FinishRowsProgram(DType dtype, const FusedEpilogue& epilogue, int64_t rows, int64_t cols,
+                         const GpuLimits& limits) {
+  Launch launch;
+  const int64_t row_quads = (cols + 3) / 4;
+  launch.variant = ShaderVariant(kFinishRows, {static_cast<int32_t>(dtype), HasQuads(cols), epilogue.Pack()});
+  for (const int64_t value : {rows * row_quads, row_quads, cols, int64_t{1}}) {
+    launch.parameters.Add(static_cast<uint32_t>(value));
+  }
+  epilogue.AddParameters(cols, launch.parameters);
+  launch.workgroups = LinearWorkgroups(static_cast<uint64_t>(rows * row_quads), kFinishWorkgroup, limits);
+  return launch;
+}
+
+bool MayFinishLater(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
+
 std::optional<LibraryProduct> LibraryProductOf(const MatrixProduct& product) {
   constexpr DTypeSet kDTypes = kFloatDTypes | DTypeSet{DType::kC64};
   const FusedEpilogue& epilogue = product.epilogue;
@@ -191,6 +225,10 @@ std::optional<LibraryProduct> LibraryProductOf(const MatrixProduct& product) {
   const int64_t count = product.count();
   // Nothing to do, or nothing to add up.
   if (count * product.rows * product.cols == 0 || product.inner == 0) return std::nullopt;
+  // Rows that do not begin at multiples of 16 bytes are for kernels of the library that round a sum of 16 bits before
+  // they add the bias.
+  const bool is_small = DTypeSize(product.dtype) == 2;
+  if (epilogue.columns == ColumnEpilogue::kBias && is_small && product.c_row % 8 != 0) return std::nullopt;
   // One of the distances is 1, and the other one large enough.
   const auto has_lines = [](int64_t rows, int64_t cols, int64_t row, int64_t col) {
     return (col == 1 && (row >= cols || rows == 1)) || (row == 1 && (col >= rows || cols == 1));
@@ -222,12 +260,24 @@ std::optional<LibraryProduct> LibraryProductOf(const MatrixProduct& product) {
   return library;
 }
 
-void RunProduct(ShaderCall& call, const MatrixProduct& product, std::initializer_list<GpuBuffer*> buffers) {
+void RunProduct(ShaderCall& call, const MatrixProduct& product, std::span<GpuBuffer* const> buffers) {
   if constexpr (kMayHaveAllDTypes) {
-    const std::optional<LibraryProduct> library = LibraryProductOf(product);
-    if (library && call.ok()) {
-      auto pipeline = call.device().queue().FindProduct(*library);
-      if (pipeline.IsValid()) return call.RunLibrary(std::move(pipeline), {buffers.begin(), buffers.size()});
+    const auto find = [&](const MatrixProduct& asked) {
+      const std::optional<LibraryProduct> library = LibraryProductOf(asked);
+      return library && call.ok() ? call.device().queue().FindProduct(*library) : AsyncValueRef<RcRef<Pipeline>>();
+    };
+    if (auto pipeline = find(product); pipeline.IsValid()) return call.RunLibrary(std::move(pipeline), buffers);
+    const int64_t rows = product.rows;
+    const bool has_gaps = product.num_batch_dims != 0 || product.c_row != product.cols;
+    if (MayFinishLater(product.dtype) && !has_gaps && rows * product.cols * product.inner >= kLeastForTwoCommands) {
+      MatrixProduct plain = product;
+      plain.epilogue = {};
+      if (auto pipeline = find(plain); pipeline.IsValid()) {
+        GpuBuffer* const operands[] = {buffers[0], buffers[1], buffers.back()};
+        call.RunLibrary(std::move(pipeline), operands);
+        return call.Run(FinishRowsProgram(product.dtype, product.epilogue, rows, product.cols, call.limits()),
+                        buffers.subspan(2));
+      }
     }
   }
   call.Run(MatrixProductProgram(product, call.limits()), buffers);

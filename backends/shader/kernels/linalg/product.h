@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 
 #include "kernels/linalg/product_epilogue.h"
 #include "tandem/dtype.h"
@@ -54,11 +55,20 @@ struct MatrixProduct {
 // Buffers: a, b, those of the epilogue, c. Empty if the result is.
 Launch MatrixProductProgram(const MatrixProduct& product, const GpuLimits& limits);
 
+// The epilogue alone, of a matrix without gaps that has been computed; buffers: those of the epilogue, the matrix.
+Launch FinishRowsProgram(DType dtype, const FusedEpilogue& epilogue, int64_t rows, int64_t cols,
+                         const GpuLimits& limits);
+// Whether it gives what the epilogue does before sums are rounded: then a library may compute them.
+bool MayFinishLater(DType dtype);
+
 // How a library would be asked for it; none if no library has such products.
 std::optional<LibraryProduct> LibraryProductOf(const MatrixProduct& product);
 
 // Adds the product to a call: by a library of the device if there is one for it, else as above.
-void RunProduct(ShaderCall& call, const MatrixProduct& product, std::initializer_list<GpuBuffer*> buffers);
+void RunProduct(ShaderCall& call, const MatrixProduct& product, std::span<GpuBuffer* const> buffers);
+inline void RunProduct(ShaderCall& call, const MatrixProduct& product, std::initializer_list<GpuBuffer*> buffers) {
+  RunProduct(call, product, std::span(buffers.begin(), buffers.size()));
+}
 
 }  // namespace tandem::shader
 

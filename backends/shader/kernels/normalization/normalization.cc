@@ -7,7 +7,6 @@
 
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
-#include "kernels/library_call.h"
 #include "kernels/normalization/normalization_local.h"
 #include "kernels/normalization/normalization_programs.h"
 #include "kernels/reduction/reduction_programs.h"
@@ -91,19 +90,8 @@ Status BatchNormKernel(const Tensor& x, const Tensor&, const Tensor&, const Tens
     }
   }
   const float epsilon = attrs.GetOr("epsilon", 1e-4f);
-  GpuBuffer* const buffers[] = {elements, call.Argument(1), call.Argument(2), mean,
-                                variance, call.Result(5),   call.Result(0)};
-  LibraryWindowOp op;
-  op.kind = LibraryWindowOp::Kind::kBatchNorm;
-  op.dtype = x.dtype();
-  op.channels_first = !layout.is_channels_last;
-  op.batch = op.channels_first ? x.shape().dim(0) : 1;
-  op.channels = static_cast<int64_t>(layout.channels);
-  op.rows.input = static_cast<int64_t>(layout.rows);
-  op.epsilon = epsilon;
-  if (!RunByLibrary(call, op, buffers)) {
-    call.Run(BatchNormProgram(x.dtype(), layout, epsilon, call.limits()), buffers);
-  }
+  call.Run(BatchNormProgram(x.dtype(), layout, epsilon, call.limits()),
+           {elements, call.Argument(1), call.Argument(2), mean, variance, call.Result(5), call.Result(0)});
   return call.Finish();
 }
 

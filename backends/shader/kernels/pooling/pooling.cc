@@ -5,7 +5,6 @@
 
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
-#include "kernels/library_call.h"
 #include "kernels/pooling/pool_programs.h"
 #include "kernels/pooling/pooling_argmax.h"
 #include "kernels/shape/movement.h"
@@ -17,27 +16,14 @@ namespace {
 
 using PoolLaunch = Launch (*)(const PoolPlan&, DType, const GpuLimits&);
 
-// Images, by a library if there is one.
-Status Pool(PoolLaunch program, LibraryWindowOp::Kind kind, KernelFrame& frame) {
+template <PoolLaunch program>
+Status PoolKernel(KernelFrame& frame) {
   const TensorMetadata& image = frame.arg(0).metadata();
   TANDEM_ASSIGN_OR_RETURN(const PoolPlan plan, MakePoolPlan(frame.attrs(), image.shape));
   ShaderCall call(frame);
-  GpuBuffer* const buffers[] = {call.Argument(0), call.Result(0)};
-  // A plan has each channel as an image if they come first, and is as good.
-  LibraryWindowOp op;
-  op.kind = kind;
-  op.dtype = image.dtype;
-  op.batch = plan.images;
-  op.channels = plan.channels;
-  op.rows = LibraryWindowOp::Axis(plan.rows);
-  op.cols = LibraryWindowOp::Axis(plan.cols);
-  if (!RunByLibrary(call, op, buffers)) call.Run(program(plan, image.dtype, call.limits()), buffers);
+  call.Run(program(plan, image.dtype, call.limits()), {call.Argument(0), call.Result(0)});
   return call.Finish();
 }
-
-Status MaxPoolKernel(KernelFrame& frame) { return Pool(&MaxPoolProgram, LibraryWindowOp::Kind::kMaxPool, frame); }
-
-Status AvgPoolKernel(KernelFrame& frame) { return Pool(&AvgPoolProgram, LibraryWindowOp::Kind::kAvgPool, frame); }
 
 Status AvgPoolGradKernel(KernelFrame& frame) {
   const TensorMetadata& image = frame.result_metadata(0);
@@ -61,8 +47,8 @@ Status MaxPoolGradKernel(KernelFrame& frame) {
 
 Status RegisterPoolingKernels(ShaderOpHandler& handler) {
   static constexpr KernelEntry kKernels[] = {
-      KernelEntryOf<&MaxPoolKernel>("tf.MaxPool", kRealDTypesOfGpu),
-      KernelEntryOf<&AvgPoolKernel>("tf.AvgPool", kFloatDTypesOfGpu),
+      KernelEntryOf<&PoolKernel<&MaxPoolProgram>>("tf.MaxPool", kRealDTypesOfGpu),
+      KernelEntryOf<&PoolKernel<&AvgPoolProgram>>("tf.AvgPool", kFloatDTypesOfGpu),
       KernelEntryOf<&MaxPoolGradKernel>("tf.MaxPoolGrad", kRealDTypesOfGpu),
       KernelEntryOf<&AvgPoolGradKernel>("tf.AvgPoolGrad", kFloatDTypesOfGpu),
   };

@@ -41,14 +41,15 @@ struct CudaOptions {
   // `tandem` in the user's cache folder (XDG_CACHE_HOME, or .cache in HOME); "off" keeps none.
   std::string cache_folder;
 
-  // For the op handler.
-  gpu::GpuMemory::Options memory{};
+  // For the op handler. Of freed memory a quarter of the device's is kept at most, both by the handler and by the
+  // driver: giving it back and mapping it again takes longer than most ops on it.
+  gpu::GpuMemory::Options memory{.cache_limit = UINT64_MAX};
   OpHandler* fallback = nullptr;
 };
 
 // A queue of a device of compute capability 7.5 or later. Products of matrices are cuBLASLt's where that is found, as
-// TANDEM_CUBLASLT in the environment says (a file, or "off"), and convolutions, pooling and normalization cuDNN's, as
-// TANDEM_CUDNN says; `adapter_name` tells. NotFound if there is no driver
+// TANDEM_CUBLASLT in the environment says (a file, or "off"), and convolutions cuDNN's, as TANDEM_CUDNN says;
+// `adapter_name` tells. NotFound if there is no driver
 // (libcuda.so.1), no such device, or no NVRTC (libnvrtc.so, of the CUDA Toolkit); FailedPrecondition, naming what it
 // lacks, if driver, NVRTC or device are too old.
 TANDEM_EXPORT StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateCudaQueue(const CudaOptions& options);

@@ -26,8 +26,8 @@ struct CudaHandlerOptions {
   std::string device{};
   // Runs ops that the device has no kernel for, moving arguments and results (OH-2); null: such calls are errors.
   OpHandler* fallback = nullptr;
-  uint64_t memory_limit = UINT64_MAX;          // bytes of tensors on the device
-  uint64_t cache_limit = uint64_t{512} << 20;  // bytes of freed tensors kept for later ones
+  uint64_t memory_limit = UINT64_MAX;  // bytes of tensors on the device
+  uint64_t cache_limit = UINT64_MAX;   // bytes of freed tensors kept for later ones; a quarter of the device's at most
   // Where compiled kernels are kept from one run to the next. Empty: TANDEM_CUDA_CACHE in the environment, else
   // `tandem` in the user's cache folder; "off" keeps none.
   std::string cache_folder{};

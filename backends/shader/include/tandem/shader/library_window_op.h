@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// LibraryWindowOp: a convolution, pooling or normalization of images that a library of the device may compute in place
-// of a shader.
+// LibraryWindowOp: a convolution of images that a library of the device may compute in place of a shader.
 
 #ifndef TANDEM_SHADER_LIBRARY_WINDOW_OP_H_
 #define TANDEM_SHADER_LIBRARY_WINDOW_OP_H_
@@ -19,10 +18,8 @@ namespace tandem::shader {
 //   kConvolution      input, filter, the bias if there is one; output
 //   kInputGradient    output's gradient, filter; input's gradient
 //   kFilterGradient   input, output's gradient; filter's gradient
-//   kMaxPool, kAvgPool   input; output
-//   kBatchNorm        x, scale, offset, mean, variance, a single f32 that becomes 0; y
 struct LibraryWindowOp {
-  enum class Kind : uint8_t { kConvolution, kInputGradient, kFilterGradient, kMaxPool, kAvgPool, kBatchNorm };
+  enum class Kind : uint8_t { kConvolution, kInputGradient, kFilterGradient };
   // One dimension of the windows, as WindowAxis has it.
   struct Axis {
     Axis() = default;
@@ -43,19 +40,17 @@ struct LibraryWindowOp {
   };
 
   Kind kind = Kind::kConvolution;
-  DType dtype = DType::kF32;  // f32, f16, bf16 or f64; scale, offset, mean and variance of kBatchNorm are f32
+  DType dtype = DType::kF32;  // f32, f16, bf16 or f64
   bool channels_first = false;
   bool has_bias = false;
   bool has_relu = false;
   int64_t batch = 1;
-  int64_t channels = 1;      // of the input
-  int64_t out_channels = 1;  // of a convolution
-  // The channels are in so many groups; a filter of convolutions is [rows, cols, channels / groups, out_channels], in
-  // the order in which depthwise filters are, too.
+  int64_t channels = 1;  // of the input
+  int64_t out_channels = 1;
+  // The channels are in so many groups; a filter is [rows, cols, channels / groups, out_channels].
   int64_t groups = 1;
   Axis rows;
   Axis cols;
-  float epsilon = 0;  // of kBatchNorm
 
   friend bool operator==(const LibraryWindowOp&, const LibraryWindowOp&) = default;
 };
