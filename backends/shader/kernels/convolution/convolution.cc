@@ -66,6 +66,7 @@ LibraryWindowOp LibraryOpOf(const KernelFrame& frame, const Convolution& convolu
 // With what of the epilogue the library has, and the rest behind it. False: it has no such convolution.
 bool RunByLibrary(ShaderCall& call, LibraryWindowOp op, const Convolution& convolution,
                   std::span<GpuBuffer* const> buffers) {
+  if constexpr (!kMayHaveAllDTypes) return false;
   const FusedEpilogue& epilogue = convolution.epilogue;
   if (epilogue.columns == ColumnEpilogue::kNone) return RunByLibrary(call, op, buffers);
   if (epilogue.columns == ColumnEpilogue::kBias && !epilogue.adds_tensor &&
@@ -91,7 +92,7 @@ constexpr bool kIsDepthwise = program == &DepthwiseProgram || program == &Depthw
 template <ConvolutionLaunch program>
 void RunConvolution(ShaderCall& call, const KernelFrame& frame, const Convolution& convolution,
                     std::span<GpuBuffer* const> buffers) {
-  if constexpr (kMayHaveAllDTypes && !kIsDepthwise<program>) {
+  if constexpr (!kIsDepthwise<program>) {
     constexpr bool gradient = program == &ConvolutionInputGradientProgram;
     if (const auto product = PixelProductOf(convolution, gradient)) return RunProduct(call, *product, buffers);
     const auto kind = gradient ? LibraryWindowOp::Kind::kInputGradient : LibraryWindowOp::Kind::kConvolution;
