@@ -40,5 +40,5 @@ cp "$scratch/add" "$scratch/add-stripped"
 strip "$scratch/add-stripped"
 size=$(stat -c %s "$scratch/add-stripped")
 echo "run_selected: the program of one op has $size bytes"
-budget=1200000
+budget=1000000
 ((size <= budget)) || fail "expected at most $budget bytes, got $size"
