@@ -83,46 +83,57 @@ bool RunByLibrary(ShaderCall& call, LibraryWindowOp op, const Convolution& convo
   return true;
 }
 
-using ConvolutionLaunch = Launch (*)(const Convolution&, const GpuLimits&);
+enum class Form { kForward, kInputGradient, kDepthwise, kDepthwiseInputGradient };
 
-template <ConvolutionLaunch program>
-constexpr bool kIsDepthwise = program == &DepthwiseProgram || program == &DepthwiseInputGradientProgram;
+template <Form form>
+Launch ProgramOf(const Convolution& convolution, const GpuLimits& limits) {
+  switch (form) {
+    case Form::kForward:
+      return ConvolutionProgram(convolution, limits);
+    case Form::kInputGradient:
+      return ConvolutionInputGradientProgram(convolution, limits);
+    case Form::kDepthwise:
+      return DepthwiseProgram(convolution, limits);
+    case Form::kDepthwiseInputGradient:
+      return DepthwiseInputGradientProgram(convolution, limits);
+  }
+}
 
-// As a product of matrices, by a library, or by `program`. Libraries are slow at depthwise convolutions.
-template <ConvolutionLaunch program>
+// As a product of matrices, by a library, or by a shader. Libraries are slow at depthwise convolutions.
+template <Form form>
 void RunConvolution(ShaderCall& call, const KernelFrame& frame, const Convolution& convolution,
                     std::span<GpuBuffer* const> buffers) {
-  if constexpr (!kIsDepthwise<program>) {
-    constexpr bool gradient = program == &ConvolutionInputGradientProgram;
+  if constexpr (form == Form::kForward || form == Form::kInputGradient) {
+    constexpr bool gradient = form == Form::kInputGradient;
     if (const auto product = PixelProductOf(convolution, gradient)) return RunProduct(call, *product, buffers);
     const auto kind = gradient ? LibraryWindowOp::Kind::kInputGradient : LibraryWindowOp::Kind::kConvolution;
     if (RunByLibrary(call, LibraryOpOf(frame, convolution, kind), convolution, buffers)) return;
   }
-  call.Run(program(convolution, call.limits()), buffers);
+  call.Run(ProgramOf<form>(convolution, call.limits()), buffers);
 }
 
-template <ConvolutionLaunch program>
+template <Form form>
 Status ForwardKernel(KernelFrame& frame) {
   TANDEM_ASSIGN_OR_RETURN(
       const Convolution convolution,
       MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(), frame.result_metadata(0).shape));
   ShaderCall call(frame);
   GpuBuffer* const buffers[] = {call.Argument(0), call.Argument(1), call.Result(0)};
-  RunConvolution<program>(call, frame, convolution, buffers);
+  RunConvolution<form>(call, frame, convolution, buffers);
   return call.Finish();
 }
 
-template <ConvolutionLaunch program>
+template <Form form>
 Status InputGradientKernel(KernelFrame& frame) {
   TANDEM_ASSIGN_OR_RETURN(const Convolution convolution, MakeConvolution(frame, frame.result_metadata(0).shape,
                                                                          frame.arg(1).shape(), frame.arg(2).shape()));
   ShaderCall call(frame);
   GpuBuffer* const buffers[] = {call.Argument(2), call.Argument(1), call.Result(0)};
-  RunConvolution<program>(call, frame, convolution, buffers);
+  RunConvolution<form>(call, frame, convolution, buffers);
   return call.Finish();
 }
 
-template <ConvolutionLaunch program>
+template <Form form>
 Status FusedKernel(KernelFrame& frame) {
   TANDEM_ASSIGN_OR_RETURN(Convolution convolution, MakeConvolution(frame, frame.arg(0).shape(), frame.arg(1).shape(),
                                                                    frame.result_metadata(0).shape));
@@ -132,7 +143,7 @@ Status FusedKernel(KernelFrame& frame) {
   const size_t num_args = std::min(frame.num_args(), ShaderCall::kMaxBuffers);
   for (size_t i = 0; i < num_args; ++i) buffers[i] = call.Argument(i);
   buffers[num_args] = call.Result(0);
-  RunConvolution<program>(call, frame, convolution, {buffers.data(), num_args + 1});
+  RunConvolution<form>(call, frame, convolution, {buffers.data(), num_args + 1});
   return call.Finish();
 }
 
@@ -174,15 +185,15 @@ Status DepthwiseBackpropFilterKernel(KernelFrame& frame) {
 Status RegisterConvolutionKernels(ShaderOpHandler& handler) {
   static constexpr DTypeSet kWithI32 = kFloatDTypesOfGpu | DTypeSet{DType::kI32};
   static constexpr KernelEntry kKernels[] = {
-      KernelEntryOf<&ForwardKernel<&ConvolutionProgram>>("tf.Conv2D", kWithI32),
-      KernelEntryOf<&InputGradientKernel<&ConvolutionInputGradientProgram>>("tf.Conv2DBackpropInput", kWithI32),
-      KernelEntryOf<&ForwardKernel<&DepthwiseProgram>>("tf.DepthwiseConv2dNative", kFloatDTypesOfGpu),
-      KernelEntryOf<&InputGradientKernel<&DepthwiseInputGradientProgram>>("tf.DepthwiseConv2dNativeBackpropInput",
-                                                                          kFloatDTypesOfGpu),
+      KernelEntryOf<&ForwardKernel<Form::kForward>>("tf.Conv2D", kWithI32),
+      KernelEntryOf<&InputGradientKernel<Form::kInputGradient>>("tf.Conv2DBackpropInput", kWithI32),
+      KernelEntryOf<&ForwardKernel<Form::kDepthwise>>("tf.DepthwiseConv2dNative", kFloatDTypesOfGpu),
+      KernelEntryOf<&InputGradientKernel<Form::kDepthwiseInputGradient>>("tf.DepthwiseConv2dNativeBackpropInput",
+                                                                         kFloatDTypesOfGpu),
       KernelEntryOf<&Conv2DBackpropFilterKernel>("tf.Conv2DBackpropFilter", kFloatDTypesOfGpu),
       KernelEntryOf<&DepthwiseBackpropFilterKernel>("tf.DepthwiseConv2dNativeBackpropFilter", kFloatDTypesOfGpu),
-      KernelEntryOf<&FusedKernel<&ConvolutionProgram>>("tf._FusedConv2D", kFloatDTypesOfGpu),
-      KernelEntryOf<&FusedKernel<&DepthwiseProgram>>("tf._FusedDepthwiseConv2dNative", kFloatDTypesOfGpu),
+      KernelEntryOf<&FusedKernel<Form::kForward>>("tf._FusedConv2D", kFloatDTypesOfGpu),
+      KernelEntryOf<&FusedKernel<Form::kDepthwise>>("tf._FusedDepthwiseConv2dNative", kFloatDTypesOfGpu),
   };
   return handler.AddKernels(kKernels, AllDTypes(handler.gpu().limits()));
 }
