@@ -578,8 +578,9 @@ struct EmulatedCuda::Functions {
     *program = nullptr;
     return 0;
   }
-  static int CompileProgram(void* program, int, const char* const*) {
+  static int CompileProgram(void* program, int num_options, const char* const* options) {
     const std::lock_guard lock(g_emulated->mutex_);
+    g_emulated->compile_options.assign(options, options + num_options);
     return g_emulated->Compile(*static_cast<Program*>(program)) ? 0 : 6;
   }
   static int GetCodeSize(void* program, size_t* size) {

@@ -95,6 +95,7 @@ class EmulatedCuda {
   int num_modules = 0;  // loaded now
   int num_graphs = 0;   // and executable forms of them, that are not destroyed
   std::vector<std::string> compiled;
+  std::vector<std::string> compile_options;  // of the last one
 
  private:
   struct Functions;  // of the tables

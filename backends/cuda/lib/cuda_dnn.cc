@@ -13,8 +13,8 @@
 namespace tandem::cuda {
 namespace {
 
-using shader::LibraryWindowOp;
-using Kind = LibraryWindowOp::Kind;
+using shader::LibraryConvolution;
+using Kind = LibraryConvolution::Kind;
 
 constexpr size_t kAlignment = 256;
 constexpr int64_t kMostElements = INT32_MAX;  // of a tensor
@@ -37,24 +37,24 @@ int TypeOf(DType dtype) {
 }
 
 // Whether as much padding before as behind gives these windows.
-bool IsSymmetric(const LibraryWindowOp::Axis& axis) {
+bool IsSymmetric(const LibraryConvolution::Axis& axis) {
   const int64_t extent = (axis.window - 1) * axis.dilation + 1;
   return axis.input + 2 * axis.pad_before >= extent &&
          (axis.input + 2 * axis.pad_before - extent) / axis.stride + 1 == axis.output;
 }
 
-bool FitsInt(const LibraryWindowOp::Axis& axis) {
+bool FitsInt(const LibraryConvolution::Axis& axis) {
   return std::ranges::all_of(
       std::array{axis.input, axis.window, axis.stride, axis.dilation, axis.pad_before, axis.output},
       [](int64_t number) { return number <= (int64_t{1} << 24); });
 }
 
 // An error says why the library is not asked.
-Status CheckTaken(const LibraryWindowOp& op) {
+Status CheckTaken(const LibraryConvolution& op) {
   const auto not_taken = [](const auto&... why) { return MakeError(StatusCode::kUnimplemented, why...); };
   if (TypeOf(op.dtype) < 0) return not_taken("cuDNN is not asked for ", op.dtype);
   if (op.batch <= 0 || op.channels <= 0 || op.out_channels <= 0) return not_taken("there is nothing to compute");
-  for (const LibraryWindowOp::Axis* axis : {&op.rows, &op.cols}) {
+  for (const LibraryConvolution::Axis* axis : {&op.rows, &op.cols}) {
     if (axis->input <= 0 || axis->output <= 0) return not_taken("there is nothing to compute");
     if (!FitsInt(*axis)) return not_taken("cuDNN has no windows as large");
     if (!IsSymmetric(*axis)) return not_taken("cuDNN has no more padding behind than before");
@@ -152,9 +152,9 @@ Status CudaDnnOp::Issue(StreamHandle, std::span<const DevicePointer> buffers, st
 
 // ---- CudaDnn
 
-StatusOr<std::unique_ptr<CudaDnn>> CudaDnn::Create(const CudnnFunctions& functions, const DriverFunctions& driver,
-                                                   StreamHandle stream, Grow grow, bool uses_tf32) {
-  std::unique_ptr<CudaDnn> dnn(new (std::nothrow) CudaDnn(functions, driver, std::move(grow), uses_tf32));
+StatusOr<std::unique_ptr<CudaDnn>> CudaDnn::Create(const CudnnFunctions& functions, StreamHandle stream, Grow grow,
+                                                   bool uses_tf32) {
+  std::unique_ptr<CudaDnn> dnn(new (std::nothrow) CudaDnn(functions, std::move(grow), uses_tf32));
   if (dnn == nullptr) return Status::OutOfMemory();
   TANDEM_RETURN_IF_ERROR(dnn->Check(functions.Create(&dnn->handle_), "cudnnCreate"));
   TANDEM_RETURN_IF_ERROR(dnn->Check(functions.SetStream(dnn->handle_, stream), "cudnnSetStream"));
@@ -172,7 +172,7 @@ Status CudaDnn::Check(CudnnFunctions::Result result, std::string_view call) cons
                    std::string_view(functions_.GetErrorString(result)), " (TANDEM_CUDNN=off does without cuDNN)");
 }
 
-size_t CudaDnn::Hash::operator()(const LibraryWindowOp& op) const {
+size_t CudaDnn::Hash::operator()(const LibraryConvolution& op) const {
   uint64_t hash = static_cast<uint64_t>(op.kind) << 16 | static_cast<uint64_t>(op.dtype) << 8 |
                   static_cast<uint64_t>(op.channels_first) << 2 | static_cast<uint64_t>(op.has_bias) << 1 |
                   static_cast<uint64_t>(op.has_relu);
@@ -184,11 +184,11 @@ size_t CudaDnn::Hash::operator()(const LibraryWindowOp& op) const {
   return static_cast<size_t>(hash);
 }
 
-AsyncValueRef<RcRef<shader::Pipeline>> CudaDnn::Find(const LibraryWindowOp& op) {
+AsyncValueRef<RcRef<shader::Pipeline>> CudaDnn::Find(const LibraryConvolution& op) {
   return known_.Find(op, [&] { return Make(op); });
 }
 
-StatusOr<RcRef<shader::Pipeline>> CudaDnn::Make(const LibraryWindowOp& op) {
+StatusOr<RcRef<shader::Pipeline>> CudaDnn::Make(const LibraryConvolution& op) {
   TANDEM_RETURN_IF_ERROR(CheckTaken(op));
   auto made = MakeRef<CudaDnnOp>(*this, op);
   if (!made) return Status::OutOfMemory();
@@ -224,7 +224,7 @@ Status CudaDnn::MakeTensor(CudnnFunctions::Tensor& tensor, int type, const std::
 }
 
 Status CudaDnn::DescribeImages(CudaDnnOp& made) const {
-  const LibraryWindowOp& op = made.op_;
+  const LibraryConvolution& op = made.op_;
   const int type = TypeOf(op.dtype);
   TANDEM_RETURN_IF_ERROR(
       MakeTensor(made.x_, type, {op.batch, op.channels, op.rows.input, op.cols.input}, op.channels_first));
@@ -240,7 +240,7 @@ Status CudaDnn::DescribeImages(CudaDnnOp& made) const {
 }
 
 Status CudaDnn::DescribeConvolution(CudaDnnOp& made) const {
-  const LibraryWindowOp& op = made.op_;
+  const LibraryConvolution& op = made.op_;
   const auto number = [](int64_t value) { return static_cast<int>(value); };
   TANDEM_RETURN_IF_ERROR(
       Check(functions_.CreateConvolutionDescriptor(&made.convolution_), "cudnnCreateConvolutionDescriptor"));
@@ -259,7 +259,7 @@ Status CudaDnn::DescribeConvolution(CudaDnnOp& made) const {
 }
 
 Status CudaDnn::DescribeFilter(CudaDnnOp& made) const {
-  const LibraryWindowOp& op = made.op_;
+  const LibraryConvolution& op = made.op_;
   const int type = TypeOf(op.dtype);
   const int64_t k = op.out_channels, c = op.channels / op.groups, r = op.rows.window, s = op.cols.window;
   TANDEM_RETURN_IF_ERROR(MakeStrided(made.op_filter_, type, {k, c, r, s}, {1, k, s * c * k, c * k}));
@@ -292,14 +292,14 @@ Status CudaDnn::ChooseAlgorithm(CudaDnnOp& made) {
   TANDEM_RETURN_IF_ERROR(Check(result, "cudnnGetConvolutionAlgorithm"));
   const auto is_taken = [&](const CudnnFunctions::Performance& algorithm) {
     const int number = algorithm.algorithm;
-    const bool is_direct = made.op_.kind == Kind::kConvolution ? number <= cudnn::kForwardGemm
+    const bool is_direct = made.op_.kind == Kind::kForward ? number <= cudnn::kForwardGemm
                            : made.op_.kind == Kind::kInputGradient
                                ? number <= cudnn::kInputGradientGemm
                                : number <= cudnn::kFilterGradientGemm || number == cudnn::kFilterGradientGemm2;
     return algorithm.status == cudnn::kSuccess && is_direct && algorithm.determinism == cudnn::kDeterministic &&
            algorithm.workspace_bytes <= kMostWorkspace;
   };
-  const LibraryWindowOp& op = made.op_;
+  const LibraryConvolution& op = made.op_;
   const auto filter_bytes =
       static_cast<size_t>(op.out_channels * (op.channels / op.groups) * op.rows.window * op.cols.window) *
       DTypeSize(op.dtype);

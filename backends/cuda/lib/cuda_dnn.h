@@ -17,7 +17,7 @@
 #include "cudnn_functions.h"
 #include "library_pipelines.h"
 #include "tandem/async_value.h"
-#include "tandem/shader/library_window_op.h"
+#include "tandem/shader/library_convolution.h"
 #include "tandem/status.h"
 
 namespace tandem::cuda {
@@ -29,12 +29,12 @@ class CudaDnnOp final : public CudaCommand {
  public:
   ~CudaDnnOp() override;
 
-  // Buffers as LibraryWindowOp has them. Not thread-safe: the queue issues one command at a time.
+  // Buffers as LibraryConvolution has them. Not thread-safe: the queue issues one command at a time.
   Status Issue(StreamHandle stream, std::span<const DevicePointer> buffers, std::span<const uint32_t> parameters,
                const std::array<uint32_t, 3>& workgroups, DriverFailure& failure) const override;
 
   // Public for MakeRef; made by CudaDnn.
-  CudaDnnOp(const CudaDnn& dnn, const shader::LibraryWindowOp& op) : dnn_(dnn), op_(op) {}
+  CudaDnnOp(const CudaDnn& dnn, const shader::LibraryConvolution& op) : dnn_(dnn), op_(op) {}
 
  private:
   friend class CudaDnn;
@@ -49,7 +49,7 @@ class CudaDnnOp final : public CudaCommand {
   void* turned_filter() const;
 
   const CudaDnn& dnn_;
-  const shader::LibraryWindowOp op_;
+  const shader::LibraryConvolution op_;
   CudnnFunctions::Tensor x_ = nullptr;
   CudnnFunctions::Tensor y_ = nullptr;
   CudnnFunctions::Tensor bias_ = nullptr;
@@ -72,17 +72,16 @@ class CudaDnn {
   static constexpr size_t kMostWorkspace = size_t{256} << 20;
 
   // `uses_tf32`: convolutions of f32 may round their factors to 10 bits of the fraction.
-  static StatusOr<std::unique_ptr<CudaDnn>> Create(const CudnnFunctions& functions, const DriverFunctions& driver,
-                                                   StreamHandle stream, Grow grow, bool uses_tf32);
+  static StatusOr<std::unique_ptr<CudaDnn>> Create(const CudnnFunctions& functions, StreamHandle stream, Grow grow,
+                                                   bool uses_tf32);
   ~CudaDnn();
   CudaDnn(const CudaDnn&) = delete;
   CudaDnn& operator=(const CudaDnn&) = delete;
 
   // Null if cuDNN has nothing for it, or memory is exhausted; then a shader computes it. What was found is kept.
-  AsyncValueRef<RcRef<shader::Pipeline>> Find(const shader::LibraryWindowOp& op);
+  AsyncValueRef<RcRef<shader::Pipeline>> Find(const shader::LibraryConvolution& op);
 
   const CudnnFunctions& functions() const { return functions_; }
-  const DriverFunctions& driver() const { return driver_; }
   CudnnFunctions::Handle handle() const { return handle_; }
   DevicePointer workspace() const { return workspace_; }
   // Ok, or the error of a call.
@@ -90,12 +89,12 @@ class CudaDnn {
 
  private:
   struct Hash {
-    size_t operator()(const shader::LibraryWindowOp& op) const;
+    size_t operator()(const shader::LibraryConvolution& op) const;
   };
 
-  CudaDnn(const CudnnFunctions& functions, const DriverFunctions& driver, Grow grow, bool uses_tf32)
-      : functions_(functions), driver_(driver), grow_(std::move(grow)), uses_tf32_(uses_tf32) {}
-  StatusOr<RcRef<shader::Pipeline>> Make(const shader::LibraryWindowOp& op);
+  CudaDnn(const CudnnFunctions& functions, Grow grow, bool uses_tf32)
+      : functions_(functions), grow_(std::move(grow)), uses_tf32_(uses_tf32) {}
+  StatusOr<RcRef<shader::Pipeline>> Make(const shader::LibraryConvolution& op);
   Status DescribeImages(CudaDnnOp& made) const;
   Status DescribeConvolution(CudaDnnOp& made) const;
   Status DescribeFilter(CudaDnnOp& made) const;
@@ -107,13 +106,12 @@ class CudaDnn {
                      const std::array<int64_t, 4>& strides) const;
 
   const CudnnFunctions functions_;
-  const DriverFunctions& driver_;
   const Grow grow_;
   const bool uses_tf32_;
   CudnnFunctions::Handle handle_ = nullptr;
   DevicePointer workspace_ = 0;
   size_t workspace_bytes_ = 0;
-  LibraryPipelines<shader::LibraryWindowOp, Hash> known_;
+  LibraryPipelines<shader::LibraryConvolution, Hash> known_;
 };
 
 }  // namespace tandem::cuda

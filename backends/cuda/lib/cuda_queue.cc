@@ -112,7 +112,7 @@ void CudaQueue::OpenLibraries() {
 
 Status CudaQueue::OpenDnn() {
   const auto grow = [this](size_t bytes, DevicePointer& memory) { return GrowDnnWorkspaceLocked(bytes, memory); };
-  TANDEM_ASSIGN_OR_RETURN(dnn_, CudaDnn::Create(*options_.cudnn, driver_, stream_, grow, options_.uses_tf32));
+  TANDEM_ASSIGN_OR_RETURN(dnn_, CudaDnn::Create(*options_.cudnn, stream_, grow, options_.uses_tf32));
   return Status();
 }
 
@@ -593,7 +593,7 @@ AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::FindProduct(const shader::Libr
   return products_->Find(product);
 }
 
-AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::FindWindowOp(const shader::LibraryWindowOp& op) {
+AsyncValueRef<RcRef<shader::Pipeline>> CudaQueue::FindConvolution(const shader::LibraryConvolution& op) {
   if (dnn_ == nullptr) return {};
   const std::lock_guard lock(mutex_);
   return lost_.ok() && device_->Enter() == kDriverSuccess ? dnn_->Find(op) : AsyncValueRef<RcRef<shader::Pipeline>>();

@@ -81,7 +81,7 @@ class CudaQueue final : public shader::ShaderQueue {
                               std::span<const uint32_t> parameters, const std::array<uint32_t, 3>& workgroups,
                               const gpu::CommandOrigin& origin) override;
   AsyncValueRef<RcRef<shader::Pipeline>> FindProduct(const shader::LibraryProduct& product) override;
-  AsyncValueRef<RcRef<shader::Pipeline>> FindWindowOp(const shader::LibraryWindowOp& op) override;
+  AsyncValueRef<RcRef<shader::Pipeline>> FindConvolution(const shader::LibraryConvolution& op) override;
 
   // What of CUDA is used.
   const DeviceReport& report() const { return report_; }

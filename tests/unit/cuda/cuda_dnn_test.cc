@@ -24,7 +24,7 @@
 namespace tandem::cuda {
 namespace {
 
-using shader::LibraryWindowOp;
+using shader::LibraryConvolution;
 
 class CudaDnnTest : public CudaTest {
  protected:
@@ -141,62 +141,62 @@ TEST_F(CudaDnnTest, ABiasAndReluGoWithTheConvolutionOrAfterIt) {
 TEST_F(CudaDnnTest, AnOpIsDescribedOnceAndAllIsGivenBack) {
   MakeLibraryQueue();
   EXPECT_NE(queue_->adapter_name().find("with cuDNN 9.19"), std::string::npos) << queue_->adapter_name();
-  LibraryWindowOp op;
+  LibraryConvolution op;
   op.channels = op.out_channels = 8;
   op.rows.input = op.cols.input = op.rows.output = op.cols.output = 5;
-  const auto first = queue_->FindWindowOp(op);
+  const auto first = queue_->FindConvolution(op);
   ASSERT_TRUE(first.IsValid() && first.IsAvailable());
   const int live = num_live_();
   EXPECT_GT(live, 0);
-  EXPECT_EQ(queue_->FindWindowOp(op).value(), first.value());
+  EXPECT_EQ(queue_->FindConvolution(op).value(), first.value());
   EXPECT_EQ(num_live_(), live);
   op.has_relu = true;
-  EXPECT_NE(queue_->FindWindowOp(op).value(), first.value());
+  EXPECT_NE(queue_->FindConvolution(op).value(), first.value());
 }
 
 TEST_F(CudaDnnTest, WhatTheLibraryHasNotIsLeftToKernels) {
   MakeLibraryQueue();
-  LibraryWindowOp op;
+  LibraryConvolution op;
   op.channels = op.out_channels = 4;
-  op.rows = op.cols = LibraryWindowOp::Axis(WindowAxis{9, 3, 1, 1, 1, 1, 9});
-  EXPECT_TRUE(queue_->FindWindowOp(op).IsValid());
-  LibraryWindowOp other = op;
+  op.rows = op.cols = LibraryConvolution::Axis(WindowAxis{9, 3, 1, 1, 1, 1, 9});
+  EXPECT_TRUE(queue_->FindConvolution(op).IsValid());
+  LibraryConvolution other = op;
   other.dtype = DType::kI32;
-  EXPECT_FALSE(queue_->FindWindowOp(other).IsValid());
+  EXPECT_FALSE(queue_->FindConvolution(other).IsValid());
   other = op;
   other.rows.stride = 2;
   other.rows.pad_before = 0;  // and 1 behind
   other.rows.input = 8;
   other.rows.output = 4;
-  EXPECT_FALSE(queue_->FindWindowOp(other).IsValid());
+  EXPECT_FALSE(queue_->FindConvolution(other).IsValid());
   other = op;
   other.rows.dilation = 3;
   other.rows.pad_before = 3;
-  EXPECT_FALSE(queue_->FindWindowOp(other).IsValid());
+  EXPECT_FALSE(queue_->FindConvolution(other).IsValid());
   other = op;
   other.batch = int64_t{1} << 40;
-  EXPECT_FALSE(queue_->FindWindowOp(other).IsValid());
+  EXPECT_FALSE(queue_->FindConvolution(other).IsValid());
   other = op;
   other.batch = 0;
-  EXPECT_FALSE(queue_->FindWindowOp(other).IsValid());
+  EXPECT_FALSE(queue_->FindConvolution(other).IsValid());
 }
 
 TEST_F(CudaDnnTest, WithoutMemoryForItsWorkspaceAShaderComputes) {
   cuda_.capacity = 512;
   MakeLibraryQueue();
-  LibraryWindowOp op;
+  LibraryConvolution op;
   op.channels = op.out_channels = 4;
-  EXPECT_FALSE(queue_->FindWindowOp(op).IsValid());
+  EXPECT_FALSE(queue_->FindConvolution(op).IsValid());
   EXPECT_TRUE(listener_.events().empty());
 }
 
 TEST_F(CudaDnnTest, TheWorkspaceGrowsAndGoesWithTheQueue) {
   MakeLibraryQueue();
-  LibraryWindowOp op;
+  LibraryConvolution op;
   op.channels = op.out_channels = 4;
-  ASSERT_TRUE(queue_->FindWindowOp(op).IsValid());
+  ASSERT_TRUE(queue_->FindConvolution(op).IsValid());
   op.channels = op.out_channels = 256;
-  ASSERT_TRUE(queue_->FindWindowOp(op).IsValid());
+  ASSERT_TRUE(queue_->FindConvolution(op).IsValid());
   const uint64_t filter = 256 * 256 * 4;
   EXPECT_GE(cuda_.bytes_in_use, filter);
   queue_.reset();
@@ -208,9 +208,9 @@ TEST_F(CudaDnnTest, TheWorkspaceGrowsAndGoesWithTheQueue) {
 TEST_F(CudaDnnTest, GraphsFollowTheWorkspaceWhereItGrows) {
   graphs_ = true;
   MakeLibraryQueue();
-  LibraryWindowOp op;
+  LibraryConvolution op;
   op.channels = op.out_channels = 2;
-  auto pipeline = queue_->FindWindowOp(op);
+  auto pipeline = queue_->FindConvolution(op);
   ASSERT_TRUE(pipeline.IsValid());
   const gpu::BufferId x = MakeBuffer({1, 2}), filter = MakeBuffer({1, 2, 3, 4}), y = MakeBuffer({0, 0});
   const gpu::BufferRange buffers[] = {{x, 0, 0}, {filter, 0, 0}, {y, 0, 0}};
@@ -225,7 +225,7 @@ TEST_F(CudaDnnTest, GraphsFollowTheWorkspaceWhereItGrows) {
     if (step != 1) continue;
     EXPECT_EQ(cuda_.calls["cuGraphLaunch"], 1);
     op.channels = op.out_channels = 256;
-    ASSERT_TRUE(queue_->FindWindowOp(op).IsValid());
+    ASSERT_TRUE(queue_->FindConvolution(op).IsValid());
     other = MakeBuffer(others);
   }
   EXPECT_EQ(cuda_.calls["cuGraphInstantiate"], 2);

@@ -276,6 +276,22 @@ TEST_F(CudaTest, ATextThatIsNotTranslatedOrCompiledIsAnErrorOfItsShader) {
   EXPECT_EQ(status.message(), "shader test.Add: tandem_test_Add.cu(7): error: words of the compiler's");
 }
 
+// On a device LinSpace and functions of f64 were wrong by the last bits with one rounding for both.
+TEST_F(CudaTest, KernelsThatComputeInF64RoundEachOperation) {
+  MakeQueue();
+  const auto options = [&](std::string_view body) {
+    EXPECT_TRUE(TryMakePipeline(shader::ShaderBuilder("test.Add")
+                                    .Buffer("x", shader::BufferAccess::kRead, "f32")
+                                    .Buffer("y", shader::BufferAccess::kReadWrite, "f32")
+                                    .Workgroup(64)
+                                    .Finish(body))
+                    .ok());
+    return cuda_.compile_options;
+  };
+  EXPECT_EQ(options("fn main() { y[0] = x[0] * x[1] + x[2]; }").back(), "--fmad=true");
+  EXPECT_EQ(options("fn main() { let wide: f64 = f64(x[0]); y[0] = f32(wide * wide + wide); }").back(), "--fmad=false");
+}
+
 TEST_F(CudaTest, CompiledKernelsAreKeptByArchitectureAndDriver) {
   const TemporaryFolder folder;
   const auto compile = [&] {

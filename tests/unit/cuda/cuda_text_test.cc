@@ -97,6 +97,17 @@ TEST(CudaTextTest, VectorsAreReadAndWrittenAtOnce) {
   EXPECT_NE(code->bytes.find("st.global.v4.f32"), std::string::npos) << code->bytes;
 }
 
+TEST(CudaTextTest, AProductAndASumAreRoundedOnceOnlyWhereTheyMayBe) {
+  const StatusOr<Nvrtc> nvrtc = Nvrtc::Open();
+  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().ToString();
+  const std::string source = std::string(kCudaPrelude) + Translated(Shader("", "y[0] = x[0] * x[1] + x[2];"));
+  for (const bool contracts : {false, true}) {
+    const StatusOr<Nvrtc::Code> code = nvrtc->Compile(source, "kernel", 75, {.ptx = true, .contracts = contracts});
+    ASSERT_TRUE(code.ok()) << code.status().ToString();
+    EXPECT_EQ(code->bytes.find("fma.rn.f32") != std::string::npos, contracts) << code->bytes;
+  }
+}
+
 // As the device takes it, by the assembler that is in NVRTC.
 TEST(CudaTextTest, CodeForADeviceThatTheCompilerKnowsIsABinary) {
   const StatusOr<Nvrtc> nvrtc = Nvrtc::Open();

@@ -7,13 +7,14 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "kernels/convolution/convolution_program.h"
 #include "kernels/convolution/depthwise_program.h"
 #include "kernels/convolution/filter_gradient_program.h"
 #include "kernels/element_types.h"
 #include "kernels/kernels.h"
-#include "kernels/library_call.h"
+#include "tandem/shader/library_convolution.h"
 #include "tandem/shader/shader_call.h"
 
 namespace tandem::shader {
@@ -49,8 +50,9 @@ StatusOr<Convolution> MakeConvolution(KernelFrame& frame, const TensorShape& inp
 }
 
 // What a library may compute.
-LibraryWindowOp LibraryOpOf(const KernelFrame& frame, const Convolution& convolution, LibraryWindowOp::Kind kind) {
-  LibraryWindowOp op;
+LibraryConvolution LibraryOpOf(const KernelFrame& frame, const Convolution& convolution,
+                               LibraryConvolution::Kind kind) {
+  LibraryConvolution op;
   op.kind = kind;
   op.dtype = convolution.dtype;
   op.channels_first = frame.attrs().GetOr<std::string_view>("data_format", "NHWC") == "NCHW";
@@ -58,15 +60,23 @@ LibraryWindowOp LibraryOpOf(const KernelFrame& frame, const Convolution& convolu
   op.channels = convolution.input.channels;
   op.out_channels = convolution.output.channels;
   op.groups = op.channels / std::max<int64_t>(convolution.filter.dim(2), 1);
-  op.rows = LibraryWindowOp::Axis(convolution.windows.rows);
-  op.cols = LibraryWindowOp::Axis(convolution.windows.cols);
+  op.rows = LibraryConvolution::Axis(convolution.windows.rows);
+  op.cols = LibraryConvolution::Axis(convolution.windows.cols);
   return op;
 }
 
-// With what of the epilogue the library has, and the rest behind it. False: it has no such convolution.
-bool RunByLibrary(ShaderCall& call, LibraryWindowOp op, const Convolution& convolution,
+// False: nobody but a shader computes it.
+bool RunByLibrary(ShaderCall& call, const LibraryConvolution& op, std::span<GpuBuffer* const> buffers) {
+  if (!kMayHaveAllDTypes || !call.ok()) return false;
+  auto pipeline = call.device().queue().FindConvolution(op);
+  if (!pipeline.IsValid()) return false;
+  call.RunLibrary(std::move(pipeline), buffers);
+  return true;
+}
+
+// With what of the epilogue the library has, and the rest behind it.
+bool RunByLibrary(ShaderCall& call, LibraryConvolution op, const Convolution& convolution,
                   std::span<GpuBuffer* const> buffers) {
-  if constexpr (!kMayHaveAllDTypes) return false;
   const FusedEpilogue& epilogue = convolution.epilogue;
   if (epilogue.columns == ColumnEpilogue::kNone) return RunByLibrary(call, op, buffers);
   if (epilogue.columns == ColumnEpilogue::kBias && !epilogue.adds_tensor &&
@@ -106,7 +116,7 @@ void RunConvolution(ShaderCall& call, const KernelFrame& frame, const Convolutio
   if constexpr (form == Form::kForward || form == Form::kInputGradient) {
     constexpr bool gradient = form == Form::kInputGradient;
     if (const auto product = PixelProductOf(convolution, gradient)) return RunProduct(call, *product, buffers);
-    const auto kind = gradient ? LibraryWindowOp::Kind::kInputGradient : LibraryWindowOp::Kind::kConvolution;
+    const auto kind = gradient ? LibraryConvolution::Kind::kInputGradient : LibraryConvolution::Kind::kForward;
     if (RunByLibrary(call, LibraryOpOf(frame, convolution, kind), convolution, buffers)) return;
   }
   call.Run(ProgramOf<form>(convolution, call.limits()), buffers);
@@ -149,7 +159,7 @@ Status FusedKernel(KernelFrame& frame) {
 
 Status RunFilterGradient(KernelFrame& frame, const Convolution& convolution) {
   ShaderCall call(frame);
-  const auto op = LibraryOpOf(frame, convolution, LibraryWindowOp::Kind::kFilterGradient);
+  const auto op = LibraryOpOf(frame, convolution, LibraryConvolution::Kind::kFilterGradient);
   GpuBuffer* const buffers[] = {call.Argument(0), call.Argument(2), call.Result(0)};
   if (RunByLibrary(call, op, buffers)) return call.Finish();
   const FilterGradient program = FilterGradientProgram(convolution, call.limits());

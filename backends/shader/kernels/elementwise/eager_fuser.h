@@ -76,7 +76,9 @@ class EagerFuser final : public ShaderQueue {
   AsyncValueRef<RcRef<Pipeline>> FindProduct(const LibraryProduct& product) override {
     return queue_->FindProduct(product);
   }
-  AsyncValueRef<RcRef<Pipeline>> FindWindowOp(const LibraryWindowOp& op) override { return queue_->FindWindowOp(op); }
+  AsyncValueRef<RcRef<Pipeline>> FindConvolution(const LibraryConvolution& op) override {
+    return queue_->FindConvolution(op);
+  }
 
  private:
   // Whoever has issued a call, or got its result, knows that there is one.

@@ -49,9 +49,8 @@ struct CudaOptions {
 
 // A queue of a device of compute capability 7.5 or later. Products of matrices are cuBLASLt's where that is found, as
 // TANDEM_CUBLASLT in the environment says (a file, or "off"), and convolutions cuDNN's, as TANDEM_CUDNN says;
-// `adapter_name` tells. NotFound if there is no driver
-// (libcuda.so.1), no such device, or no NVRTC (libnvrtc.so, of the CUDA Toolkit); FailedPrecondition, naming what it
-// lacks, if driver, NVRTC or device are too old.
+// `adapter_name` tells. NotFound if there is no driver (libcuda.so.1), no such device, or no NVRTC (libnvrtc.so, of the
+// CUDA Toolkit); FailedPrecondition, naming what it lacks, if driver, NVRTC or device are too old.
 TANDEM_EXPORT StatusOr<std::unique_ptr<shader::ShaderQueue>> CreateCudaQueue(const CudaOptions& options);
 
 // Makes the handler "cuda" on such a queue and adds it to the runtime.

@@ -74,7 +74,7 @@ class TANDEM_EXPORT ShaderCall {
   }
   void Run(const Launch& launch, std::span<GpuBuffer* const> buffers);
 
-  // The same with a pipeline that FindProduct or FindWindowOp of the queue gave; the last buffer is written.
+  // The same with a pipeline that FindProduct or FindConvolution of the queue gave; the last buffer is written.
   void RunLibrary(AsyncValueRef<RcRef<Pipeline>> pipeline, std::span<GpuBuffer* const> buffers);
 
   // Makes the call fail.

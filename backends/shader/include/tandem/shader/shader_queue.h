@@ -16,8 +16,8 @@
 #include "tandem/export.h"
 #include "tandem/gpu/stream.h"
 #include "tandem/ref_counted.h"
+#include "tandem/shader/library_convolution.h"
 #include "tandem/shader/library_product.h"
-#include "tandem/shader/library_window_op.h"
 #include "tandem/status.h"
 
 namespace tandem::shader {
@@ -88,8 +88,8 @@ class TANDEM_EXPORT ShaderQueue : public gpu::Stream {
   // and c, of which the last is written, without parameters, in one workgroup. Null: no library does.
   virtual AsyncValueRef<RcRef<Pipeline>> FindProduct(const LibraryProduct&) { return {}; }
 
-  // The same for ops on windows of images, with the buffers that LibraryWindowOp tells.
-  virtual AsyncValueRef<RcRef<Pipeline>> FindWindowOp(const LibraryWindowOp&) { return {}; }
+  // The same for convolutions, with the buffers that LibraryConvolution tells.
+  virtual AsyncValueRef<RcRef<Pipeline>> FindConvolution(const LibraryConvolution&) { return {}; }
 
   // What element-wise kernels leave their commands to; null if they issue them.
   virtual EagerFuser* eager_fuser() { return nullptr; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// LibraryWindowOp: a convolution of images that a library of the device may compute in place of a shader.
+// LibraryConvolution: a convolution of images that a library of the device may compute in place of a shader.
 
-#ifndef TANDEM_SHADER_LIBRARY_WINDOW_OP_H_
-#define TANDEM_SHADER_LIBRARY_WINDOW_OP_H_
+#ifndef TANDEM_SHADER_LIBRARY_CONVOLUTION_H_
+#define TANDEM_SHADER_LIBRARY_CONVOLUTION_H_
 
 #include <array>
 #include <cstdint>
@@ -15,11 +15,11 @@
 namespace tandem::shader {
 
 // Its buffers, of which the last one is written:
-//   kConvolution      input, filter, the bias if there is one; output
+//   kForward          input, filter, the bias if there is one; output
 //   kInputGradient    output's gradient, filter; input's gradient
 //   kFilterGradient   input, output's gradient; filter's gradient
-struct LibraryWindowOp {
-  enum class Kind : uint8_t { kConvolution, kInputGradient, kFilterGradient };
+struct LibraryConvolution {
+  enum class Kind : uint8_t { kForward, kInputGradient, kFilterGradient };
   // One dimension of the windows, as WindowAxis has it.
   struct Axis {
     Axis() = default;
@@ -39,7 +39,7 @@ struct LibraryWindowOp {
     friend bool operator==(const Axis&, const Axis&) = default;
   };
 
-  Kind kind = Kind::kConvolution;
+  Kind kind = Kind::kForward;
   DType dtype = DType::kF32;  // f32, f16, bf16 or f64
   bool channels_first = false;
   bool has_bias = false;
@@ -52,9 +52,9 @@ struct LibraryWindowOp {
   Axis rows;
   Axis cols;
 
-  friend bool operator==(const LibraryWindowOp&, const LibraryWindowOp&) = default;
+  friend bool operator==(const LibraryConvolution&, const LibraryConvolution&) = default;
 };
 
 }  // namespace tandem::shader
 
-#endif  // TANDEM_SHADER_LIBRARY_WINDOW_OP_H_
+#endif  // TANDEM_SHADER_LIBRARY_CONVOLUTION_H_
