@@ -53,6 +53,7 @@ class EventLoopQueue final : public WorkQueue {
   bool RunOneTask() override { return MayBlock() && queue_->RunOneTask(); }
   int ParallelismLevel() const override { return queue_->ParallelismLevel(); }
   bool HasReadyHelper() const override { return queue_->HasReadyHelper(); }
+  bool IsBeingCalled() const override { return queue_->IsBeingCalled(); }
   bool IsWorkerThread() const override { return queue_->IsWorkerThread(); }
   bool MayBlock() const override { return std::this_thread::get_id() != loop_thread_; }
 

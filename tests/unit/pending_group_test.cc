@@ -6,9 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <bit>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -74,6 +79,68 @@ TEST_F(PendingGroupTest, PR6_WhatIsQueuedTakesWhatWaitsForItAlong) {
   ASSERT_TRUE(world.host().Await(y).ok());
   EXPECT_EQ(world.num_kernels(), 1);
   EXPECT_EQ(world.BitsOf(y), alone_.BitsOf(CallThree(alone_, alone_.RampHandle())));
+}
+
+// A single-threaded queue of which it is somebody else who knows whether it is being called.
+class CalledQueue final : public WorkQueue {
+ public:
+  explicit CalledQueue(std::function<bool()> is_being_called) : is_being_called_(std::move(is_being_called)) {}
+  using WorkQueue::AddTask;
+  void AddTask(Task& task) override { queue_->AddTask(task); }
+  bool AddBlockingTask(std::function<void()> fn) override { return queue_->AddBlockingTask(std::move(fn)); }
+  Status Await(std::span<const AsyncValue* const> values, Deadline deadline) override {
+    return queue_->Await(values, deadline);
+  }
+  void Quiesce() override { queue_->Quiesce(); }
+  bool RunOneTask() override { return queue_->RunOneTask(); }
+  int ParallelismLevel() const override { return queue_->ParallelismLevel(); }
+  bool IsBeingCalled() const override { return is_being_called_(); }
+  bool IsWorkerThread() const override { return queue_->IsWorkerThread(); }
+  bool MayBlock() const override { return queue_->MayBlock(); }
+
+ private:
+  const std::function<bool()> is_being_called_;
+  const std::unique_ptr<WorkQueue> queue_ = CreateSingleThreadedWorkQueue();
+};
+
+// A head that takes 50 us or more, and calls that are issued after a worker has taken it.
+TEST_F(PendingGroupTest, PR6_WhatIsLargeAwaitsCallsThatAreJustBeingIssued) {
+  constexpr int64_t kLarge = 1 << 18;
+  std::function<void()> issue;
+  const auto is_being_called = [&] {
+    if (issue) std::thread(std::exchange(issue, nullptr)).join();
+    return false;
+  };
+  GroupWorld world(
+      {.num_workers = 0, .inline_cost_limit = -1, .work_queue = std::make_unique<CalledQueue>(is_being_called)});
+  TensorHandle y = world.Call("tf.AddV2", world.RampHandle(kLarge), world.Dense({}, {1}));
+  issue = [&] {
+    y = world.Call("tf.Neg", std::move(y));
+    y = world.Call("tf.Abs", std::move(y));
+  };
+  world.host().StartTracing();
+  world.host().Quiesce();
+  EXPECT_EQ(world.num_kernels(), 1);
+  ASSERT_TRUE(y.IsConcrete());
+  EXPECT_EQ(DenseData<float>(y.tensor())[7], 2);
+}
+
+TEST_F(PendingGroupTest, PR6_WhatIsLargeAwaitsNobodyForLong) {
+  // As if a caller were about to issue a call all the time.
+  GroupWorld world(
+      {.num_workers = 0, .inline_cost_limit = -1, .work_queue = std::make_unique<CalledQueue>([] { return true; })});
+  const TensorHandle y = world.Call("tf.Neg", world.RampHandle(1 << 18));
+  world.host().Quiesce();
+  EXPECT_TRUE(y.IsConcrete());
+  // And as if he issued them.
+  std::atomic<bool> is_over = false;
+  std::thread caller([&] {
+    while (!is_over) world.host().Await(world.Call("tf.Neg", world.RampHandle(1))).ok();
+  });
+  const TensorHandle z = world.Call("tf.Neg", world.RampHandle(1 << 18));
+  EXPECT_TRUE(world.host().Await(z).ok());
+  is_over = true;
+  caller.join();
 }
 
 TEST_F(PendingGroupTest, PR6_WhoHoldsAnIntermediateTensorGetsIt) {

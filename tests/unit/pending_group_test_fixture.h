@@ -37,6 +37,7 @@ class GroupWorld {
     size_t memory_limit = SIZE_MAX;
     std::function<bool()> may_go_on{};
     std::function<bool(int64_t)> may_begin{};
+    std::unique_ptr<WorkQueue> work_queue{};  // instead of one with so many workers
   };
   explicit GroupWorld(Options options) : runtime_(MakeOptions(std::move(options))) {
     const Status registered = RegisterAllOps(runtime_.registry());
@@ -130,8 +131,11 @@ class GroupWorld {
  private:
   HostContext::Options MakeOptions(Options from) {
     HostContext::Options options;
-    options.work_queue =
-        from.num_workers == 0 ? CreateSingleThreadedWorkQueue() : CreateMultiThreadedWorkQueue(from.num_workers);
+    options.work_queue = std::move(from.work_queue);
+    if (options.work_queue == nullptr) {
+      options.work_queue =
+          from.num_workers == 0 ? CreateSingleThreadedWorkQueue() : CreateMultiThreadedWorkQueue(from.num_workers);
+    }
     options.diagnostic_handler = [this](const Status& status) {
       const std::lock_guard lock(mutex_);
       told_.push_back(status.ToString());

@@ -97,6 +97,17 @@ TEST_P(AnyQueueTest, WQ1_IsWorkerThreadOnlyInsideItsOwnTasks) {
   EXPECT_FALSE(is_other);
 }
 
+// WQ-1: whoever awaits has no more to add.
+TEST_P(AnyQueueTest, WQ1_IsNotBeingCalledWhereTheCallerAwaits) {
+  EXPECT_FALSE(queue_->IsBeingCalled());
+  const Value value = MakeUnconstructed<int>();
+  queue_->AddTask([&] {
+    while (queue_->IsBeingCalled()) std::this_thread::yield();
+    value->Emplace(1);
+  });
+  EXPECT_TRUE(AwaitOne(*queue_, value).ok());
+}
+
 // WQ-1: a task that keeps adding itself does not keep others from their turn.
 TEST_P(AnyQueueTest, WQ1_TasksThatAddThemselvesLeaveRoomForOthers) {
   std::atomic<bool> stop = false;

@@ -101,6 +101,9 @@ class TANDEM_EXPORT WorkQueue {
   // Whether a thread is looking for tasks right now, so that to share work with it costs a microsecond rather than a
   // wake-up, which takes some ten: smaller parts of a kernel's work are then worth it.
   virtual bool HasReadyHelper() const { return false; }
+  // Whether a thread other than the workers has lately added tasks and not awaited anything since, so that it may be
+  // about to add more.
+  virtual bool IsBeingCalled() const { return false; }
   // Whether the calling thread is one of this queue's workers; in a single-threaded queue, whether it is in a task.
   virtual bool IsWorkerThread() const = 0;
   // Whether a non-worker thread may be made to wait (false on a browser's main thread).

@@ -150,6 +150,10 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   bool HasReadyHelper() const override {
     return ready_helpers_.load(std::memory_order_relaxed) > 0 || spinning_.load(std::memory_order_relaxed);
   }
+  bool IsBeingCalled() const override {
+    const int64_t last_call = last_call_.load(std::memory_order_relaxed);
+    return last_call != 0 && Nanoseconds() - last_call < std::chrono::nanoseconds(kCallWindow).count();
+  }
   bool IsWorkerThread() const override { return this_thread.works_for == this; }
   bool MayBlock() const override {
 #ifdef __EMSCRIPTEN__
@@ -303,9 +307,7 @@ bool MultiThreadedWorkQueue::RunOneTask() {
 
 void MultiThreadedWorkQueue::StartHelperIfNeeded() {
   if (ready_helpers_.load(std::memory_order_seq_cst) > 0) return;
-  const int64_t last_call = last_call_.load(std::memory_order_relaxed);
-  const bool is_called = last_call != 0 && Nanoseconds() - last_call < std::chrono::nanoseconds(kCallWindow).count();
-  StartWorkerIfNeeded(/*num_reserved=*/is_called ? 1 : 0);
+  StartWorkerIfNeeded(/*num_reserved=*/IsBeingCalled() ? 1 : 0);
 }
 
 // But for `num_reserved` threads.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <new>
 #include <span>
 #include <utility>
@@ -23,6 +24,11 @@ namespace {
 constexpr int64_t kWorthIt = int64_t{1} << 15;
 // Where one has fewer, who else could be in the group is not looked for, which would take a part of the time.
 constexpr int64_t kWorthLooking = int64_t{1} << 12;
+// From here on the head takes some 50 us, and a twentieth of its time is enough for a caller to issue further calls:
+// that of a million elements waits 10 us for the next one, as long as it takes to wake a thread.
+constexpr int64_t kWorthWaiting = int64_t{1} << 18;
+constexpr int64_t kElementsPerNanosecondOfWaiting = 100;
+constexpr int64_t kMostWaiting = 20'000;  // ns
 // No more at a time on a thread that must not be kept for long: some 20 ms.
 constexpr int64_t kMostWhereNobodyMayBlock = int64_t{1} << 25;
 
@@ -44,7 +50,13 @@ bool PendingGroup::HasCandidates(PendingOp& head) {
 
 bool PendingGroup::TryRun(PendingOp& head) {
   if (!head.may_join_ || !head.exec().host().fuses()) return false;
-  if (NumElements(head) < kWorthLooking || !HasCandidates(head)) return false;
+  if (NumElements(head) < kWorthLooking) return false;
+  // A worker may be faster to take the head than the caller is to issue what follows.
+  if (const int64_t elements = NumElements(head); head.is_queued() && elements >= kWorthWaiting) {
+    const int64_t moment = std::min<int64_t>(elements / kElementsPerNanosecondOfWaiting, kMostWaiting);
+    head.exec().host().pending_ops().AwaitLull(head.exec().work_queue(), std::chrono::nanoseconds(moment));
+  }
+  if (!HasCandidates(head)) return false;
   const std::unique_ptr<PendingGroup> group(new (std::nothrow) PendingGroup(head));
   return group != nullptr && group->Run();
 }

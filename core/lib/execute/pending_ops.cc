@@ -7,6 +7,7 @@
 
 #include <chrono>
 
+#include "base/this_thread.h"
 #include "execute/pending_call.h"
 #include "tandem/host_context.h"
 #include "tandem/request_context.h"
@@ -141,6 +142,22 @@ void PendingOps::WakeAll() {
   const std::lock_guard lock(room_mutex_);
   ++num_wakes_;
   room_.notify_all();
+}
+
+void PendingOps::AwaitLull(const WorkQueue& queue, std::chrono::nanoseconds moment) const {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kMostMoments = 4;
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point latest = begin;
+  uint32_t seen = next_number_.load(std::memory_order_relaxed);
+  for (Clock::time_point now = begin; now - latest < moment && now - begin < kMostMoments * moment;
+       now = Clock::now()) {
+    if (!queue.IsBeingCalled()) return;
+    internal::Pause();
+    const uint32_t number = next_number_.load(std::memory_order_relaxed);
+    if (number != seen) latest = now;
+    seen = number;
+  }
 }
 
 void PendingOps::AwaitNone() {
