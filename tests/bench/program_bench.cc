@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -198,6 +199,8 @@ class Bench {
   // Of one call, in nanoseconds: the mean over some 20 ms.
   static double Time(const Way& way) {
     using Clock = std::chrono::steady_clock;
+    // Until the threads of the way before have stopped to look for work, which takes them from this one.
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
     int count = 0;
     const Clock::time_point begin = Clock::now();
     Clock::time_point end = begin;

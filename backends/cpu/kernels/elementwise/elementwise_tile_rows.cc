@@ -72,6 +72,15 @@ HWY_INLINE V Relu(V x) {
 }
 HWY_INLINE V Square(V x) { return hn::Mul(x, x); }
 
+// Where the elements of a step begin, as an address that the compiler does not take apart again: it would keep the
+// offset of each vector in a register, of which there are not enough, and compute all of them anew for each tile.
+HWY_INLINE std::byte* At(std::byte* data, int64_t offset) {
+  std::byte* elements = data + offset;
+#if HWY_TARGET != HWY_WASM
+  asm("" : "+r"(elements));
+#endif
+  return elements;
+}
 HWY_INLINE V Load(const std::byte* elements, size_t i) {
   return hn::LoadU(D(), reinterpret_cast<const float*>(elements) + i * kLanes);
 }
@@ -105,20 +114,23 @@ HWY_NOINLINE void ComputeTilesOf(std::span<const TileStep> steps, int64_t offset
                                  std::index_sequence<kI...>) {
   for (; offset < end; offset += static_cast<int64_t>(sizeof...(kI) * sizeof(V))) {
     const TileStep* step = &steps.front();
-    V x[] = {Load(step->data + offset, kI)...};
+    std::byte* y = At(step->data, offset);
+    V x[] = {Load(y, kI)...};
 #define X x[kI]
-#define Y Load(step->data + offset, kI)
+#define Y Load(y, kI)
 #if HWY_TARGET == HWY_WASM
     // Engines know no jumps to labels.
     while (step != &steps.back()) {
-      switch ((++step)->op) {
+      ++step;
+      y = At(step->data, offset);
+      switch (step->op) {
 #define TANDEM_STEP(op, result) \
   case TileOp::op:              \
     ((X = result), ...);        \
     break;
         TANDEM_TILE_STEPS(TANDEM_STEP)
         case TileOp::kStore:
-          (Store(X, step->data + offset, kI), ...);
+          (Store(X, y, kI), ...);
       }
     }
 #else
@@ -135,11 +147,13 @@ HWY_NOINLINE void ComputeTilesOf(std::span<const TileStep> steps, int64_t offset
     TANDEM_NEXT_STEP;
 #define TANDEM_STEP(op, result) \
   op:                           \
+  y = At(step->data, offset);   \
   ((X = result), ...);          \
   TANDEM_NEXT_STEP;
     TANDEM_TILE_STEPS(TANDEM_STEP)
   kStore:
-    (Store(X, step->data + offset, kI), ...);
+    y = At(step->data, offset);
+    (Store(X, y, kI), ...);
     if (step != &steps.back()) TANDEM_NEXT_STEP;
 #undef TANDEM_NEXT_STEP
 #endif
