@@ -51,6 +51,7 @@ class EventLoopQueue final : public WorkQueue {
   Status Await(std::span<const AsyncValue* const> values, Deadline deadline) override;
   void Quiesce() override { queue_->Quiesce(); }
   bool RunOneTask() override { return MayBlock() && queue_->RunOneTask(); }
+  bool HelpWith(const AsyncValue& value, Deadline until) override { return queue_->HelpWith(value, until); }
   int ParallelismLevel() const override { return queue_->ParallelismLevel(); }
   bool HasReadyHelper() const override { return queue_->HasReadyHelper(); }
   bool IsBeingCalled() const override { return queue_->IsBeingCalled(); }

@@ -5,6 +5,7 @@
 
 #include "js_runtime.h"
 
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <new>
@@ -136,6 +137,14 @@ tandem_status* tandem_js_cancel(tandem_js* js, const char* reason) {
 uint32_t tandem_js_run_tasks(tandem_js* js, double milliseconds) {
   js->host().CheckDeadlines();
   return RunTasks(*js, milliseconds);
+}
+
+uint32_t tandem_js_help_with(tandem_js* js, const tandem_tensor* tensor, double milliseconds) {
+  using Clock = std::chrono::steady_clock;
+  const tandem::AsyncValue& value = *tensor->handle.value().value();
+  const std::chrono::duration<double, std::milli> time(milliseconds);
+  const Clock::time_point until = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
+  return js->collector.IsShort() ? 0 : js->queue->HelpWith(value, until);
 }
 
 uint32_t tandem_js_take_events(tandem_js* js, tandem_js_event* events, uint32_t capacity) {

@@ -93,6 +93,7 @@ class CalledQueue final : public WorkQueue {
   }
   void Quiesce() override { queue_->Quiesce(); }
   bool RunOneTask() override { return queue_->RunOneTask(); }
+  bool HelpWith(const AsyncValue& value, Deadline until) override { return queue_->HelpWith(value, until); }
   int ParallelismLevel() const override { return queue_->ParallelismLevel(); }
   bool IsBeingCalled() const override { return is_being_called_(); }
   bool IsWorkerThread() const override { return queue_->IsWorkerThread(); }

@@ -9,12 +9,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <latch>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "failing_heap.h"
+#include "tandem/parallel_for.h"
 #include "work_queue_values.h"
 
 namespace tandem {
@@ -95,6 +97,92 @@ TEST_P(AnyQueueTest, WQ1_IsWorkerThreadOnlyInsideItsOwnTasks) {
   queue_->Quiesce();
   EXPECT_TRUE(is_own);
   EXPECT_FALSE(is_other);
+}
+
+class FunctionTask final : public Task {
+ public:
+  FunctionTask(bool is_short, std::function<void()> fn) : fn_(std::move(fn)) { set_short(is_short); }
+  void Run() override { fn_(); }
+
+ private:
+  const std::function<void()> fn_;
+};
+
+// AV-7: a thread that must not wait may do what is short itself, here since all workers are busy.
+TEST_P(AnyQueueTest, AV7_HelpWithRunsShortTasksAndLeavesLongOnes) {
+  std::latch begun(GetParam());
+  std::latch go_on(1);
+  for (int i = 0; i < GetParam(); ++i) {
+    queue_->AddTask([&] {
+      begun.count_down();
+      go_on.wait();
+    });
+  }
+  begun.wait();
+  const std::vector<Value> values = MakeValues(2);
+  std::vector<std::string> ran;
+  FunctionTask first(true, [&] { ran.push_back("first"); });
+  FunctionTask second(true, [&] {
+    ran.push_back("second");
+    values[0]->Emplace(1);
+  });
+  FunctionTask third(true, [&] { ran.push_back("third"); });
+  FunctionTask long_one(false, [&] {
+    ran.push_back("long");
+    values[1]->Emplace(1);
+  });
+  for (FunctionTask* task : {&first, &second, &third, &long_one}) queue_->AddTask(*task);
+  constexpr auto kNoDeadline = WorkQueue::Deadline::max();
+  EXPECT_FALSE(queue_->HelpWith(*values[0], steady_clock::now()));
+  EXPECT_EQ(ran, std::vector<std::string>());
+  EXPECT_TRUE(queue_->HelpWith(*values[0], kNoDeadline));
+  EXPECT_EQ(ran, (std::vector<std::string>{"first", "second"}));
+  EXPECT_FALSE(queue_->HelpWith(*values[1], kNoDeadline));
+  EXPECT_EQ(ran, (std::vector<std::string>{"first", "second", "third"}));
+  go_on.count_down();
+  queue_->Quiesce();
+  EXPECT_TRUE(queue_->HelpWith(*values[1], kNoDeadline));
+  EXPECT_EQ(ran.back(), "long");
+}
+
+// AV-7
+TEST_P(AnyQueueTest, AV7_HelpWithDoesNotBlockOnWhatNobodyBrings) {
+  const Value value = MakeUnconstructed<int>();
+  EXPECT_FALSE(queue_->HelpWith(*value, WorkQueue::Deadline::max()));
+  queue_->AddTask([&] { EXPECT_FALSE(queue_->HelpWith(*value, WorkQueue::Deadline::max())) << "in a task"; });
+  queue_->Quiesce();
+}
+
+// AV-7: a part of a kernel is short if the kernel is.
+TEST_P(MultiThreadedQueueTest, AV7_HelpWithTakesPartInShortKernelsOnly) {
+  for (const bool is_short : {true, false}) {
+    const Value value = MakeUnconstructed<int>();
+    std::atomic<int> num_outside = 0;
+    std::latch begun(1);
+    std::atomic<bool> may_end = false;
+    queue_->AddTask([&] {
+      ParallelFor(*queue_, is_short ? 16 : 1 << 20, 1, [&](int64_t, int64_t) {
+        num_outside += queue_->IsWorkerThread() ? 0 : 1;
+        if (!queue_->IsWorkerThread()) return;
+        if (may_end.exchange(true)) return;
+        begun.count_down();
+        // The first part lasts until this thread has helped, or has found nothing to help with.
+        for (int i = 0; i < 100 && num_outside == 0; ++i) std::this_thread::sleep_for(milliseconds(1));
+      });
+      value->Emplace(1);
+    });
+    begun.wait();
+    const auto until = steady_clock::now() + milliseconds(50);
+    while (!queue_->HelpWith(*value, until) && steady_clock::now() < until) {
+    }
+    queue_->Quiesce();
+    // With one worker there is no kernel to take part in, with four they may have been faster.
+    if (!is_short) {
+      EXPECT_EQ(num_outside, 0);
+    } else if (GetParam() == 2) {
+      EXPECT_GT(num_outside, 0);
+    }
+  }
 }
 
 // WQ-1: whoever awaits has no more to add.

@@ -255,6 +255,8 @@ export abstract class Engine {
   abstract askSettled(id: number): void;
   /** Computes for about so many milliseconds; whether there is more to compute now. */
   abstract runTasks(milliseconds: number): boolean;
+  /** Runs what is short of the queued tasks for about so long, or until the tensor is available. */
+  abstract help(tensor: Handle, milliseconds: number): void;
   /** Tells the events that have come. */
   abstract takeEvents(sink: EventSink): void;
 

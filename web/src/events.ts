@@ -46,6 +46,8 @@ export class Events implements EventSink {
   // Whether the engine computes little until garbage has been collected.
   private holdsBack = false;
   private scheduled = false;
+  // Since when it has computed for who waits, without an event of the page's in between; 0 if it has not.
+  private busySince = 0;
   private collecting: Promise<void> | undefined;
 
   constructor(private readonly engine: Engine, private readonly listener: Listener) {}
@@ -110,6 +112,21 @@ export class Events implements EventSink {
     ask(id);
     if (this.waiters.size === 0) platform.stayAlive(this, true);
     this.waiters.set(id, waiter);
+  }
+
+  /**
+   * Takes part in what a tensor waits for, as long as that is short and the page has had its events lately: sooner done
+   * than to be told of it.
+   */
+  help(tensor: Handle): void {
+    const now = performance.now();
+    if (!this.busySince) {
+      this.busySince = now;
+      platform.macrotask(() => {
+        this.busySince = 0;
+      });
+    }
+    this.engine.help(tensor, this.busySince + SLICE_MS - now);
   }
 
   /**

@@ -354,7 +354,11 @@ export class Tensor<D extends DType = DType> {
       pointer = this.pointerFor(entry.name, entry);
       if (onHost) copied = engine.gpu?.toHost(pointer) ?? 0;
       if (copied === 0 && !engine.events.isShort()) {
-        const state = engine.state(pointer);
+        let state = engine.state(pointer);
+        if (state === 'pending' && !engine.gpu) {
+          engine.events.help(pointer);
+          state = engine.state(pointer);
+        }
         if (state === 'available') return followed(Promise.resolve(read(pointer)));
         if (state === 'error') throw attribute(this.takeError(pointer), entry);
       }

@@ -80,6 +80,65 @@ describe('reading at once', () => {
   });
 });
 
+describe('asking for a promise', () => {
+  let rt;
+  let large;
+  const turn = () => new Promise((resolve) => setTimeout(resolve));
+  before(async () => {
+    rt = await createRuntime();
+    // Some 100 us for an op: enough to be queued.
+    large = rt.fill([500_000], 1);
+    await large.ready();
+  });
+  after(() => rt.dispose());
+
+  it('computes at once what is short (AV-7)', async () => {
+    await turn();
+    const y = relu(add(large, 1));
+    const ready = y.ready();
+    // With threads a worker may have it.
+    if (rt.capabilities.threads === 1) expect(y.state).to.equal('available');
+    await ready;
+    expect(y.state).to.equal('available');
+    expect((await y.data())[499_999]).to.equal(2);
+  });
+
+  it('leaves what is long for later (AV-7)', async () => {
+    const a = rt.fill([768, 768], 1);
+    await a.ready();
+    await turn();
+    const y = matMul(a, a);
+    const data = y.data();
+    expect(y.state).to.equal('pending');
+    expect((await data)[0]).to.equal(768);
+  });
+
+  it('tells of what fails meanwhile (AV-7)', async () => {
+    await turn();
+    // With threads the call itself may find it.
+    let error;
+    try {
+      await gather(large, rt.fill([300_000], 600_000, 'i32'), 0).data();
+    } catch (caught) {
+      error = caught;
+    }
+    expect(error).to.include({ op: 'tf.GatherV2', code: 'InvalidArgument' });
+  });
+
+  it('lets the event loop take turns with what is short (AV-7)', async () => {
+    let turns = 0;
+    const timer = setInterval(() => ++turns, 1);
+    const end = performance.now() + 300;
+    while (performance.now() < end) {
+      const y = add(large, 1);
+      await y.ready();
+      y.dispose();
+    }
+    clearInterval(timer);
+    expect(turns).to.be.above(5);
+  });
+});
+
 describe('bytes of strings', () => {
   let rt;
   before(async () => {

@@ -26,19 +26,25 @@ namespace tandem {
 class TANDEM_EXPORT Task {
  public:
   virtual void Run() = 0;
+  // Whether a thread that must not be kept for long may run it, too: it takes some milliseconds at most.
+  bool is_short() const { return is_short_; }
 
  protected:
   ~Task() = default;
+  // Before it is added to a queue.
+  void set_short(bool is_short) { is_short_ = is_short; }
 
  private:
   friend class TaskList;
   Task* next_ = nullptr;
+  bool is_short_ = false;
 };
 
 // First-in, first-out list of tasks; not thread-safe.
 class TaskList {
  public:
   bool empty() const { return head_ == nullptr; }
+  const Task* front() const { return head_; }
   void PushBack(Task& task) {
     task.next_ = nullptr;
     (tail_ == nullptr ? head_ : tail_->next_) = &task;
@@ -95,6 +101,11 @@ class TANDEM_EXPORT WorkQueue {
 
   // Runs one queued task on the calling thread; false if none was queued. For helping, and for event loops.
   virtual bool RunOneTask() = 0;
+
+  // For a thread that must not be made to wait and holds no locks, before it goes on to something else: runs short
+  // tasks, those of kernels among them, until `value` is available, there is none left and comes none within some ten
+  // microseconds, or `until` has passed. Whether the value is available.
+  virtual bool HelpWith(const AsyncValue& value, Deadline until) = 0;
 
   // How many tasks can run at the same time; at least 1.
   virtual int ParallelismLevel() const = 0;

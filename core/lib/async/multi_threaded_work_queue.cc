@@ -10,9 +10,10 @@
 // waiting one if that can be helped: a task that needs the waiting one would bury it on the same stack for ever.
 //
 // Other threads run no tasks in Await, since these may call anyone's code, which may want a lock that the thread holds.
-// But they take part in kernels, for as long as they would otherwise only look whether their value has come. Then they
-// count as workers: no further one is started beside them, and one that is not needed any more goes to sleep, so that
-// there are no more busy threads than `num_threads_`. One worker is left in any case, to run tasks.
+// But they take part in kernels, for as long as they would otherwise only look whether their value has come, and in
+// HelpWith, whose callers hold no locks, they run short tasks as well. Then they count as workers: no further one is
+// started beside them, and one that is not needed any more goes to sleep, so that there are no more busy threads than
+// `num_threads_`. One worker is left in any case, to run tasks.
 //
 // A thread that issues calls is busy with that, and likely to await some of them soon: until then it counts as a thread
 // that helps, so that no further worker takes its core for work that it is about to join in.
@@ -146,6 +147,7 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   Status Await(std::span<const AsyncValue* const> values, Deadline deadline) override;
   void Quiesce() override;
   bool RunOneTask() override;
+  bool HelpWith(const AsyncValue& value, Deadline until) override;
   int ParallelismLevel() const override { return num_threads_; }
   bool HasReadyHelper() const override {
     return ready_helpers_.load(std::memory_order_relaxed) > 0 || spinning_.load(std::memory_order_relaxed);
@@ -183,8 +185,8 @@ class MultiThreadedWorkQueue final : public WorkQueue {
 
   void PushTask(Shard& shard, Task& task);
   void PushNextTask();
-  Task* PopTask(Shard& shard);
-  Task* PopTask();
+  Task* PopTask(Shard& shard, bool only_short = false);
+  Task* PopTask(bool only_short = false);
   Task* TakeTask();
   void RunTask(Task& task);
   void TakeTurn(std::atomic<int>& turns, bool may_spin);
@@ -197,7 +199,8 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   friend void internal::CallForHelp();
   void StartWorker();
   void ReleaseSlot();
-  void HelpUntil(AwaitEvent& event);
+  enum class HelpWhat { kKernels, kShortTasks };
+  void HelpUntil(FunctionRef<bool()> has_ended, HelpWhat what);
   Outcome Sleep(AwaitEvent& event, Deadline deadline);
 
   const int num_threads_;
@@ -263,11 +266,12 @@ void MultiThreadedWorkQueue::AddHelpingTask(Task& task) {
   StartHelperIfNeeded();
 }
 
-Task* MultiThreadedWorkQueue::PopTask(Shard& shard) {
+// The first one of the shard, if it is to be run.
+Task* MultiThreadedWorkQueue::PopTask(Shard& shard, bool only_short) {
   if (shard.empty.load(std::memory_order_relaxed)) return nullptr;
   std::unique_lock lock(shard.mutex);
+  if (shard.tasks.empty() || (only_short && !shard.tasks.front()->is_short())) return nullptr;
   Task* task = shard.tasks.PopFront();
-  if (task == nullptr) return nullptr;
   shard.empty.store(shard.tasks.empty(), std::memory_order_relaxed);
   const int left = queued_.fetch_sub(1, std::memory_order_seq_cst) - 1;
   lock.unlock();
@@ -276,15 +280,15 @@ Task* MultiThreadedWorkQueue::PopTask(Shard& shard) {
   return task;
 }
 
-Task* MultiThreadedWorkQueue::PopTask() {
+Task* MultiThreadedWorkQueue::PopTask(bool only_short) {
   if (queued_.load(std::memory_order_acquire) == 0) return nullptr;
   // What has been begun comes before what has not.
-  if (Task* task = PopTask(helping_)) return task;
+  if (Task* task = PopTask(helping_, only_short)) return task;
   size_t first = internal::ShardOfThisThread(kNumShards);
   // Tasks that add tasks keep this thread's own list filled: the others get their turn by this.
   if (const uint32_t pops = ++this_thread.num_pops; pops % 16 == 0) first = pops / 16;
   for (size_t i = 0; i < kNumShards; ++i) {
-    if (Task* task = PopTask(shards_[(first + i) & (kNumShards - 1)])) return task;
+    if (Task* task = PopTask(shards_[(first + i) & (kNumShards - 1)], only_short)) return task;
   }
   return nullptr;
 }
@@ -403,36 +407,50 @@ bool MultiThreadedWorkQueue::SpinForTask() {
   return queued_.load(std::memory_order_seq_cst) > 0;
 }
 
-// Returns when the event has ended, or when it is time to fall asleep because there is nothing to help with.
-void MultiThreadedWorkQueue::HelpUntil(AwaitEvent& event) {
+// Takes part in kernels on a thread that is no worker, and runs short tasks if those are all that `what` has. Returns
+// when `has_ended`, or when there has been nothing for as long as it takes to fall asleep and be woken.
+void MultiThreadedWorkQueue::HelpUntil(FunctionRef<bool()> has_ended, HelpWhat what) {
   last_call_.store(0, std::memory_order_relaxed);
   helpers_.fetch_add(1, std::memory_order_seq_cst);
   ready_helpers_.fetch_add(1, std::memory_order_seq_cst);
   SpinWait wait;
   // A worker that leaves in favour of this thread does so at the end of its part of a kernel.
   SpinWait takeover(kCallWindow);
-  while (count_.AnyUnfinished() && !event.HasEnded()) {
-    if (helping_.empty.load(std::memory_order_relaxed)) {
-      if (may_spin_ && IsSurplus() && takeover.Pause()) {
+  while (count_.AnyUnfinished() && !has_ended()) {
+    const bool is_any = what == HelpWhat::kKernels ? !helping_.empty.load(std::memory_order_relaxed)
+                                                   : queued_.load(std::memory_order_relaxed) > 0;
+    if (is_any) {
+      // Busy: who adds a further task may have to call a worker.
+      ready_helpers_.fetch_sub(1, std::memory_order_seq_cst);
+      Task* const task = what == HelpWhat::kKernels ? PopTask(helping_) : PopTask(/*only_short=*/true);
+      if (task != nullptr) {
+        RunTask(*task);
         wait = SpinWait();
-        continue;
       }
-      if (!may_spin_ || !wait.Pause()) break;
+      ready_helpers_.fetch_add(1, std::memory_order_seq_cst);
+      if (task != nullptr) continue;
+    }
+    if (may_spin_ && IsSurplus() && takeover.Pause()) {
+      wait = SpinWait();
       continue;
     }
-    // Busy: who adds a further task may have to call a worker.
-    ready_helpers_.fetch_sub(1, std::memory_order_seq_cst);
-    if (Task* task = PopTask(helping_)) {
-      RunTask(*task);
-      wait = SpinWait();
-    }
-    ready_helpers_.fetch_add(1, std::memory_order_seq_cst);
+    if (!may_spin_ || !wait.Pause()) break;
   }
   ready_helpers_.fetch_sub(1, std::memory_order_seq_cst);
   helpers_.fetch_sub(1, std::memory_order_seq_cst);
-  if (event.HasEnded()) last_call_.store(Nanoseconds(), std::memory_order_relaxed);
+  if (has_ended()) last_call_.store(Nanoseconds(), std::memory_order_relaxed);
   // One that was left to this thread in the meantime.
   if (queued_.load(std::memory_order_seq_cst) > 0) StartWorkerIfNeeded();
+}
+
+bool MultiThreadedWorkQueue::HelpWith(const AsyncValue& value, Deadline until) {
+  if (IsWorkerThread()) return value.IsAvailable();
+  const auto has_ended = [&] {
+    ContinuationGuard::RunDeferred();
+    return value.IsAvailable() || std::chrono::steady_clock::now() >= until;
+  };
+  HelpUntil(has_ended, HelpWhat::kShortTasks);
+  return value.IsAvailable();
 }
 
 Outcome MultiThreadedWorkQueue::Sleep(AwaitEvent& event, Deadline deadline) {
@@ -442,7 +460,7 @@ Outcome MultiThreadedWorkQueue::Sleep(AwaitEvent& event, Deadline deadline) {
     // A worker of another queue must not keep that one waiting either.
     auto* other = static_cast<MultiThreadedWorkQueue*>(this_thread.works_for);
     if (other != nullptr) return other->Sleep(event, deadline);
-    HelpUntil(event);
+    HelpUntil([&event] { return event.HasEnded(); }, HelpWhat::kKernels);
     return event.Wait(deadline);
   }
   PushNextTask();

@@ -38,6 +38,8 @@ constexpr int64_t kUnitsPerThread = 64;
 constexpr int64_t kGrainsAPoll = 16;
 // And as long as it has no help, which may be free by now.
 constexpr int64_t kGrainsACall = 4;
+// Some milliseconds.
+constexpr int64_t kGrainsOfShortKernel = 256;
 
 // The whole range on the calling thread.
 bool RunInline(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn, int64_t grains_a_step = kGrainsAPoll) {
@@ -72,6 +74,9 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
       parts_[static_cast<size_t>(i)].store(Pack(first(i), first(i + 1)), std::memory_order_relaxed);
     }
   }
+
+  // Of a kernel that takes no longer than a page may be without its events, it may be any thread's.
+  void SetShort(int64_t num_grains) { set_short(num_grains <= kGrainsOfShortKernel); }
 
   // The caller's part: returns when all chunks are done, or left out. Helpers that come later find nothing to do.
   bool RunAll() {
@@ -213,7 +218,9 @@ bool ParallelFor(WorkQueue& queue, int64_t n, int64_t grain, FunctionRef<void(in
   const int64_t grains_per_unit = num_grains / max_units + (num_grains % max_units != 0);
   const int num_units = static_cast<int>(num_grains / grains_per_unit + (num_grains % grains_per_unit != 0));
   auto range = MakeRef<ParallelRange>(queue, n, grain, grains_per_unit * grain, num_units, num_threads, fn);
-  return range ? range->RunAll() : RunInline(n, grain, fn);
+  if (!range) return RunInline(n, grain, fn);
+  range->SetShort(num_grains);
+  return range->RunAll();
 }
 
 }  // namespace tandem

@@ -31,12 +31,14 @@ class SingleThreadedWorkQueue final : public WorkQueue {
   bool AddBlockingTask(std::function<void()>) override { return false; }
   Status Await(std::span<const AsyncValue* const> values, Deadline deadline) override;
   void Quiesce() override;
-  bool RunOneTask() override;
+  bool RunOneTask() override { return RunTask(/*only_short=*/false); }
+  bool HelpWith(const AsyncValue& value, Deadline until) override;
   int ParallelismLevel() const override { return 1; }
   bool IsWorkerThread() const override;
   bool MayBlock() const override { return may_block_; }
 
  private:
+  bool RunTask(bool only_short);
   Status AwaitWithoutBlocking(const AsyncValue& value, Deadline deadline);
   Outcome Sleep(AwaitEvent& event, Deadline deadline);
   bool HasTask();
@@ -58,10 +60,12 @@ void SingleThreadedWorkQueue::AddTask(Task& task) {
   sleepers_.CallOne();
 }
 
-bool SingleThreadedWorkQueue::RunOneTask() {
+// The first one in the queue, if it is to be run.
+bool SingleThreadedWorkQueue::RunTask(bool only_short) {
   Task* task;
   {
     std::lock_guard lock(mutex_);
+    if (only_short && (tasks_.empty() || !tasks_.front()->is_short())) return false;
     task = tasks_.PopFront();
   }
   if (task == nullptr) return false;
@@ -71,6 +75,11 @@ bool SingleThreadedWorkQueue::RunOneTask() {
   }
   count_.Finish();
   return true;
+}
+
+bool SingleThreadedWorkQueue::HelpWith(const AsyncValue& value, Deadline until) {
+  while (!value.IsAvailable() && !IsPast(until) && RunTask(/*only_short=*/true)) ContinuationGuard::RunDeferred();
+  return value.IsAvailable();
 }
 
 bool SingleThreadedWorkQueue::HasTask() {

@@ -27,7 +27,10 @@ bool SpinWait::Pause() {
   if (num_pauses_++ % kPausesALook == 0) {
     const auto now = std::chrono::steady_clock::now();
     if (num_pauses_ == 1) until_ = now + most_;
-    if (now >= until_) return false;
+    if (now >= until_) {
+      --num_pauses_;  // the next one looks again, and finds the same
+      return false;
+    }
   }
   internal::Pause();
   return true;

@@ -16,6 +16,9 @@ namespace tandem {
 
 namespace {
 
+// Cost up to which a thread that must not be kept for long may run a call, in a fourth of a frame of 60 a second.
+constexpr double kShortCost = 4e6;
+
 // Of a handle that is an error: its tensor, or metadata that will never be.
 const AsyncValue& ErrorIn(const TensorHandle& handle) {
   return handle.value().IsError() ? *handle.value().value() : *handle.metadata_value();
@@ -258,8 +261,9 @@ Status KernelOp::CompletePlan(const ExecutionContext& exec, std::span<const Tens
   plan.waits = false;
   const Kernel* const kernel = plan.kernel;
   if (kernel != nullptr && (kernel->condition() == nullptr || kernel->condition()(args, attrs, results))) [[likely]] {
-    plan.is_long =
-        use_work_queue_ && EstimateCost(*kernel, args, results) > static_cast<double>(exec.host().inline_cost_limit());
+    const double cost = use_work_queue_ ? EstimateCost(*kernel, args, results) : 0;
+    plan.is_long = cost > static_cast<double>(exec.host().inline_cost_limit());
+    plan.is_short = cost <= kShortCost;
     return Status();
   }
   plan.kernel = nullptr;

@@ -51,6 +51,7 @@ class KernelOp final : public OpImpl {
   struct Plan {
     const Kernel* kernel = nullptr;  // null: for the fallback
     bool is_long = false;            // goes to the work queue
+    bool is_short = false;           // any thread may run it there
     bool waits = false;              // for the code of the kernel; then the rest is worked out by CompletePlan
     DType dtype = DType::kInvalid;   // by which the kernel was found
   };

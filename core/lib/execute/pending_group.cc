@@ -51,7 +51,6 @@ bool PendingGroup::HasCandidates(PendingOp& head) {
 bool PendingGroup::TryRun(PendingOp& head) {
   if (!head.may_join_ || !head.exec().host().fuses()) return false;
   if (NumElements(head) < kWorthLooking) return false;
-  // A worker may be faster to take the head than the caller is to issue what follows.
   if (const int64_t elements = NumElements(head); head.is_queued() && elements >= kWorthWaiting) {
     const int64_t moment = std::min<int64_t>(elements / kElementsPerNanosecondOfWaiting, kMostWaiting);
     head.exec().host().pending_ops().AwaitLull(head.exec().work_queue(), std::chrono::nanoseconds(moment));

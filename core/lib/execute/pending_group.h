@@ -18,7 +18,9 @@ namespace tandem {
 
 // Calls are issued, counted, cancelled and failed one by one, as if there were no groups: nothing of a group exists
 // before one of its calls, the head, is to run its kernel, because its last input has come or the queue has got to it.
-// So no call waits for others to be issued, and what does not wait pays nothing.
+// So what does not wait pays nothing, and no call waits for others to be issued; but a head in the queue that takes far
+// longer than to issue a call begins when its caller has awaited something, or has not called for a moment: a worker
+// may be faster to take it than the caller is to issue the next call.
 //
 // 1. Collect. Who waits for the head is in the list of waiters of its result, which nobody takes anything out of before
 //    the head publishes it; likewise, those who wait for the very value that has just set the head going are next in

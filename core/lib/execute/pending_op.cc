@@ -165,6 +165,7 @@ Status PendingOp::CompletePlan() {
 }
 
 void PendingOp::Launch() {
+  set_short(plan_.is_short);
   if (plan_.kernel != nullptr && plan_.is_long) return Enqueue();
   if (!TryBegin()) return;
   plan_.kernel == nullptr ? RunOnFallback() : RunKernel();

@@ -551,6 +551,10 @@ export class WasmEngine extends Engine {
     return this.guard((exports) => exports.tandem_js_run_tasks(this.js, milliseconds)) !== 0;
   }
 
+  help(tensor: number, milliseconds: number): void {
+    this.guard((exports) => exports.tandem_js_help_with(this.js, tensor, milliseconds));
+  }
+
   takeEvents(sink: EventSink): void {
     const { heap } = this;
     let count: number;

@@ -239,6 +239,7 @@ export type Export =
   | 'tandem_js_runtime'
   | 'tandem_js_cancel'
   | 'tandem_js_run_tasks'
+  | 'tandem_js_help_with'
   | 'tandem_js_take_events'
   | 'tandem_js_on_ready'
   | 'tandem_js_chain_on_ready'

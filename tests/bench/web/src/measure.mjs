@@ -16,6 +16,9 @@ async function timed(scenario, count) {
   return time;
 }
 
+// Until the threads of the library before have stopped to look for work, which takes a core from the next one.
+const pause = () => new Promise((resolve) => setTimeout(resolve, 60));
+
 // How many calls take about `roundMs` undisturbed; the calls made to find out are the warm-up.
 async function callsPerRound(scenario, roundMs) {
   for (let count = 1; ; count *= 2) {
@@ -78,6 +81,7 @@ export async function measure(libraries, options) {
     for (const entry of entries) entry.count = calls ?? (await callsPerRound(entry, roundMs));
     for (let round = 0; round < rounds; ++round) {
       for (const entry of entries) {
+        await pause();
         entry.times.push(((await timed(entry, entry.count)) * 1000) / (entry.count * divisor));
       }
     }
