@@ -29,6 +29,12 @@ constexpr int64_t kWorthLooking = int64_t{1} << 12;
 constexpr int64_t kWorthWaiting = int64_t{1} << 18;
 constexpr int64_t kElementsPerNanosecondOfWaiting = 100;
 constexpr int64_t kMostWaiting = 20'000;  // ns
+// A module without threads need not have the code for it.
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+constexpr bool kHasThreads = false;
+#else
+constexpr bool kHasThreads = true;
+#endif
 // No more at a time on a thread that must not be kept for long: some 20 ms.
 constexpr int64_t kMostWhereNobodyMayBlock = int64_t{1} << 25;
 
@@ -51,7 +57,7 @@ bool PendingGroup::HasCandidates(PendingOp& head) {
 bool PendingGroup::TryRun(PendingOp& head) {
   if (!head.may_join_ || !head.exec().host().fuses()) return false;
   if (NumElements(head) < kWorthLooking) return false;
-  if (const int64_t elements = NumElements(head); head.is_queued() && elements >= kWorthWaiting) {
+  if (const int64_t elements = NumElements(head); kHasThreads && head.is_queued() && elements >= kWorthWaiting) {
     const int64_t moment = std::min<int64_t>(elements / kElementsPerNanosecondOfWaiting, kMostWaiting);
     head.exec().host().pending_ops().AwaitLull(head.exec().work_queue(), std::chrono::nanoseconds(moment));
   }
