@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "event_loop_queue.h"
+
 namespace tandem::js {
 
 namespace {
@@ -30,7 +32,7 @@ Collector::Collector(size_t limit, bool has_workers, std::function<void()> colle
 void Collector::AddTo(HostContext::Options& options) {
   options.allocator.memory_limit = allowed_;
   options.allocator.on_shortage = [this](size_t size) { return OnShortage(size); };
-  if (!has_workers_) options.may_begin = [this](int64_t bytes) { return MayBegin(bytes); };
+  options.may_begin = [this](int64_t bytes) { return MayBegin(bytes); };
 }
 
 void Collector::Attach(HostContext& host) {
@@ -51,7 +53,7 @@ void Collector::BecomeShort(std::unique_lock<std::mutex>& lock) {
 bool Collector::OnShortage(size_t size) {
   std::unique_lock lock(mutex_);
   const size_t allowed_before = allowed_;
-  if (!has_workers_ || std::this_thread::get_id() == loop_thread_) {
+  if (!HasThreads() || !has_workers_ || is_helping_ || std::this_thread::get_id() == loop_thread_) {
     BecomeShort(lock);
     allowed_ = limit_;
     host_->allocator().set_memory_limit(allowed_);
@@ -78,12 +80,27 @@ bool Collector::OnShortage(size_t size) {
   return allowed_ > allowed_before || left_in_use_ < in_use_before;
 }
 
-// Where there is one thread, an op that may need more than is left waits in the queue rather than fails. After a
-// collection one begins in any case.
+bool Collector::BeginHelp() {
+  if (!HasThreads()) return !IsShort();
+  const std::lock_guard lock(mutex_);
+  is_helping_ = !IsShort();
+  return is_helping_;
+}
+
+void Collector::EndHelp() {
+  const std::lock_guard lock(mutex_);
+  is_helping_ = false;
+}
+
+// Where there is one thread, an op that may need more than is left waits in the queue rather than fails; after a
+// collection one begins in any case. With workers the thread of the event loop leaves it to one of these, which can
+// wait.
 bool Collector::MayBegin(int64_t bytes) {
+  if (HasThreads() && has_workers_ && std::this_thread::get_id() != loop_thread_) return true;
   if (IsShort()) return false;
   const size_t in_use = BytesInUse();
   std::unique_lock lock(mutex_);
+  if (HasThreads() && has_workers_) return Sum(in_use, static_cast<size_t>(bytes)) <= allowed_;
   const bool is_first = std::exchange(begins_one_, false);
   if (is_first || Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || IsFruitlessLocked(in_use)) return true;
   BecomeShort(lock);

@@ -22,7 +22,8 @@ namespace tandem::js {
 // Thread-safe. The allocator's limit is the lower of the user's and a threshold. What goes beyond the threshold makes
 // memory short: a collection is asked for, calls are queued whatever they cost, and
 // - workers wait in the allocation for the collection, then try again if it has helped;
-// - the thread that made the collector, which must not wait, goes on up to the user's limit, but begins no queued op.
+// - the thread that made the collector, which must not wait, goes on up to the user's limit, but begins no queued op;
+//   workers go on likewise while it helps, since it may wait for them.
 class Collector {
  public:
   // `collect` is called when memory becomes short, on any thread.
@@ -33,6 +34,9 @@ class Collector {
   void Attach(HostContext& host);
 
   bool IsShort() const { return is_short_.load(std::memory_order_relaxed); }
+  // Before that thread helps with what is queued; false if it must not.
+  bool BeginHelp();
+  void EndHelp();
   // The collection is over; the next one is asked for beyond `threshold` bytes in use.
   void Collected(size_t threshold);
   // Lets allocations fail that wait.
@@ -74,6 +78,7 @@ class Collector {
   uint64_t num_collections_ = 0;
   uint64_t num_cancels_ = 0;
   bool begins_one_ = false;
+  bool is_helping_ = false;
   bool is_closed_ = false;
 };
 

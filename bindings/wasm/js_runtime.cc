@@ -144,7 +144,10 @@ uint32_t tandem_js_help_with(tandem_js* js, const tandem_tensor* tensor, double 
   const tandem::AsyncValue& value = *tensor->handle.value().value();
   const std::chrono::duration<double, std::milli> time(milliseconds);
   const Clock::time_point until = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
-  return js->collector.IsShort() ? 0 : js->queue->HelpWith(value, until);
+  if (!js->collector.BeginHelp()) return 0;
+  const bool is_available = js->queue->HelpWith(value, until);
+  js->collector.EndHelp();
+  return is_available;
 }
 
 uint32_t tandem_js_take_events(tandem_js* js, tandem_js_event* events, uint32_t capacity) {
