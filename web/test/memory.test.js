@@ -71,18 +71,6 @@ describe('memory', () => {
     await rt.dispose();
   });
 
-  it('of results that nobody holds makes room within the limit, where each is awaited', async () => {
-    const rt = await createRuntime({ memoryLimit: 64 * MB });
-    const x = rt.fill([COUNT], 1);
-    for (let i = 0; i < 150; ++i) {
-      const y = add(x, i);
-      await y.ready();
-    }
-    expect((await add(x, 1).data())[COUNT - 1]).to.equal(2);
-    expect(rt.memory().peakBytesInUse).to.be.at.most(64 * MB);
-    await rt.dispose();
-  });
-
   it('is not looked for beyond the limit of pending calls', async () => {
     const rt = await createRuntime({ pendingLimit: 10 });
     const x = rt.fill([COUNT], 1);
