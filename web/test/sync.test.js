@@ -92,7 +92,8 @@ describe('asking for a promise', () => {
   });
   after(() => rt.dispose());
 
-  it('computes at once what is short (AV-7)', async () => {
+  it('computes at once what is short (AV-7)', async function () {
+    this.retries(3);  // should the machine be busy with something else for 8 ms just now
     await turn();
     const y = relu(add(large, 1));
     const ready = y.ready();
