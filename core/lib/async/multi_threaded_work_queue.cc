@@ -407,8 +407,8 @@ bool MultiThreadedWorkQueue::SpinForTask() {
   return queued_.load(std::memory_order_seq_cst) > 0;
 }
 
-// Takes part in kernels on a thread that is no worker, and runs short tasks if those are all that `what` has. Returns
-// when `has_ended`, or when there has been nothing for as long as it takes to fall asleep and be woken.
+// On a thread that is no worker: takes part in any kernel, or runs any short task, parts of short kernels among them.
+// Returns when `has_ended`, or when there has been nothing to do for as long as it takes to fall asleep and be woken.
 void MultiThreadedWorkQueue::HelpUntil(FunctionRef<bool()> has_ended, HelpWhat what) {
   last_call_.store(0, std::memory_order_relaxed);
   helpers_.fetch_add(1, std::memory_order_seq_cst);

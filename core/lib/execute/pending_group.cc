@@ -56,8 +56,9 @@ bool PendingGroup::HasCandidates(PendingOp& head) {
 
 bool PendingGroup::TryRun(PendingOp& head) {
   if (!head.may_join_ || !head.exec().host().fuses()) return false;
-  if (NumElements(head) < kWorthLooking) return false;
-  if (const int64_t elements = NumElements(head); kHasThreads && head.is_queued() && elements >= kWorthWaiting) {
+  const int64_t elements = NumElements(head);
+  if (elements < kWorthLooking) return false;
+  if (kHasThreads && head.is_queued() && elements >= kWorthWaiting) {
     const int64_t moment = std::min<int64_t>(elements / kElementsPerNanosecondOfWaiting, kMostWaiting);
     head.exec().host().pending_ops().AwaitLull(head.exec().work_queue(), std::chrono::nanoseconds(moment));
   }
