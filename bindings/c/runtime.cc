@@ -58,9 +58,7 @@ class ReadyWaiter final : public Waiter {
 // `owner` outlives the host.
 HostContext::Options MakeHostOptions(const tandem_runtime_options& from, tandem_runtime& owner) {
   HostContext::Options options;
-#if !defined(__EMSCRIPTEN__) || defined(__EMSCRIPTEN_PTHREADS__)
-  options.work_queue = CreateMultiThreadedWorkQueue(from.num_threads);
-#endif
+  if (kHasThreads) options.work_queue = CreateMultiThreadedWorkQueue(from.num_threads);
   options.allocator.memory_limit = MemoryLimit(from.memory_limit);
   options.exact = from.exact != 0;
   options.fuse = from.no_fusion == 0;

@@ -53,7 +53,7 @@ void Collector::BecomeShort(std::unique_lock<std::mutex>& lock) {
 bool Collector::OnShortage(size_t size) {
   std::unique_lock lock(mutex_);
   const size_t allowed_before = allowed_;
-  if (!HasThreads() || !has_workers_ || is_helping_ || std::this_thread::get_id() == loop_thread_) {
+  if (!kHasThreads || !has_workers_ || is_helping_ || std::this_thread::get_id() == loop_thread_) {
     BecomeShort(lock);
     allowed_ = limit_;
     host_->allocator().set_memory_limit(allowed_);
@@ -80,27 +80,22 @@ bool Collector::OnShortage(size_t size) {
   return allowed_ > allowed_before || left_in_use_ < in_use_before;
 }
 
-bool Collector::BeginHelp() {
-  if (!HasThreads()) return !IsShort();
+bool Collector::SetHelping(bool is_helping) {
+  const bool may = is_helping && !IsShort();
+  if (!kHasThreads) return may;
   const std::lock_guard lock(mutex_);
-  is_helping_ = !IsShort();
-  return is_helping_;
-}
-
-void Collector::EndHelp() {
-  const std::lock_guard lock(mutex_);
-  is_helping_ = false;
+  return is_helping_ = may;
 }
 
 // Where there is one thread, an op that may need more than is left waits in the queue rather than fails; after a
 // collection one begins in any case. With workers the thread of the event loop leaves it to one of these, which can
 // wait.
 bool Collector::MayBegin(int64_t bytes) {
-  if (HasThreads() && has_workers_ && std::this_thread::get_id() != loop_thread_) return true;
+  if (kHasThreads && has_workers_ && std::this_thread::get_id() != loop_thread_) return true;
   if (IsShort()) return false;
   const size_t in_use = BytesInUse();
   std::unique_lock lock(mutex_);
-  if (HasThreads() && has_workers_) return Sum(in_use, static_cast<size_t>(bytes)) <= allowed_;
+  if (kHasThreads && has_workers_) return Sum(in_use, static_cast<size_t>(bytes)) <= allowed_;
   const bool is_first = std::exchange(begins_one_, false);
   if (is_first || Sum(in_use, static_cast<size_t>(bytes)) <= allowed_ || IsFruitlessLocked(in_use)) return true;
   BecomeShort(lock);

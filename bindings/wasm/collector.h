@@ -34,9 +34,20 @@ class Collector {
   void Attach(HostContext& host);
 
   bool IsShort() const { return is_short_.load(std::memory_order_relaxed); }
-  // Before that thread helps with what is queued; false if it must not.
-  bool BeginHelp();
-  void EndHelp();
+  // While there is one that may, that thread helps with what is queued.
+  class HelpScope {
+   public:
+    explicit HelpScope(Collector& collector) : collector_(collector), may_help_(collector.SetHelping(true)) {}
+    ~HelpScope() { collector_.SetHelping(false); }
+    HelpScope(const HelpScope&) = delete;
+    HelpScope& operator=(const HelpScope&) = delete;
+    bool may_help() const { return may_help_; }
+
+   private:
+    Collector& collector_;
+    const bool may_help_;
+  };
+
   // The collection is over; the next one is asked for beyond `threshold` bytes in use.
   void Collected(size_t threshold);
   // Lets allocations fail that wait.
@@ -51,6 +62,8 @@ class Collector {
   using Clock = std::chrono::steady_clock;
   static constexpr size_t kFirstThreshold = size_t{256} << 20;
 
+  // False where it must not help.
+  bool SetHelping(bool is_helping);
   bool OnShortage(size_t size);
   bool MayBegin(int64_t bytes);
   void BecomeShort(std::unique_lock<std::mutex>& lock);

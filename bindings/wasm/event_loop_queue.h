@@ -18,15 +18,6 @@
 
 namespace tandem::js {
 
-// Whether a queue may have workers in this build.
-constexpr bool HasThreads() {
-#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
-  return false;
-#else
-  return true;
-#endif
-}
-
 // Passes on to another queue, but: the thread that made it neither waits in Await nor, to make room, runs tasks in the
 // middle of its own code. If the other queue has no threads, that thread runs tasks by RunFor alone.
 class EventLoopQueue final : public WorkQueue {

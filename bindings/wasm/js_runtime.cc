@@ -113,7 +113,7 @@ uint32_t tandem_js_version(void) { return TANDEM_JS_VERSION; }
 tandem_status* tandem_js_create(int32_t num_threads, double memory_limit, double pending_limit, int32_t diagnostics,
                                 int32_t exact, int32_t fuse, tandem_js** js) {
   *js = nullptr;
-  if (!HasThreads()) num_threads = 0;
+  if (!tandem::kHasThreads) num_threads = 0;
   std::unique_ptr<tandem_js> made(new (std::nothrow) tandem_js(ToLimit(memory_limit), num_threads > 0));
   if (made == nullptr) return tandem::c::ToC(tandem::Status::OutOfMemory());
   made->runtime = tandem::MakeRef<tandem_runtime>();
@@ -139,15 +139,13 @@ uint32_t tandem_js_run_tasks(tandem_js* js, double milliseconds) {
   return RunTasks(*js, milliseconds);
 }
 
-uint32_t tandem_js_help_with(tandem_js* js, const tandem_tensor* tensor, double milliseconds) {
+void tandem_js_help_with(tandem_js* js, const tandem_tensor* tensor, double milliseconds) {
   using Clock = std::chrono::steady_clock;
   const tandem::AsyncValue& value = *tensor->handle.value().value();
   const std::chrono::duration<double, std::milli> time(milliseconds);
   const Clock::time_point until = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
-  if (!js->collector.BeginHelp()) return 0;
-  const bool is_available = js->queue->HelpWith(value, until);
-  js->collector.EndHelp();
-  return is_available;
+  const tandem::js::Collector::HelpScope scope(js->collector);
+  if (scope.may_help()) js->queue->HelpWith(value, until);
 }
 
 uint32_t tandem_js_take_events(tandem_js* js, tandem_js_event* events, uint32_t capacity) {

@@ -64,8 +64,8 @@ TANDEM_C_API tandem_status* tandem_js_cancel(tandem_js* js, const char* reason);
 TANDEM_C_API uint32_t tandem_js_run_tasks(tandem_js* js, double milliseconds);
 
 // Runs what is short of the queued tasks, with and without threads, for about `milliseconds` or until the tensor is
-// available. Not 0 if it is. None while memory is short.
-TANDEM_C_API uint32_t tandem_js_help_with(tandem_js* js, const tandem_tensor* tensor, double milliseconds);
+// available. None while memory is short.
+TANDEM_C_API void tandem_js_help_with(tandem_js* js, const tandem_tensor* tensor, double milliseconds);
 
 // Events, in the order they arose.
 typedef struct tandem_js_event {

@@ -154,7 +154,8 @@ export class Events implements EventSink {
     return true;
   }
 
-  // Until the tensor is there, or workers have nothing to do any more and have told nothing: false then.
+  // Takes part in their work. Until the tensor is there, or workers have nothing to do any more and have told nothing:
+  // false then.
   private waitForWorkers(tensor: Handle): boolean {
     const { engine } = this;
     const askAt = performance.now() + PATIENCE_MS;
@@ -171,6 +172,7 @@ export class Events implements EventSink {
         this.expect((id) => engine.askSettled(id), { resolve: settle, reject: settle });
         asked = this.told;
       }
+      engine.help(tensor, SLICE_MS);
       platform.pause();
     }
     return true;

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <new>
@@ -21,12 +22,23 @@
 
 namespace tandem {
 
+// Whether a program of this build may have threads.
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+inline constexpr bool kHasThreads = false;
+#else
+inline constexpr bool kHasThreads = true;
+#endif
+
+// Up to which cost, about nanoseconds, work counts as short: a thread that must not be kept for long may run it, in a
+// fourth of a frame of 60 a second.
+inline constexpr int64_t kShortCost = 4'000'000;
+
 // A unit of work that is linked into the queue without an allocation. It must stay alive until Run is called, which
 // may free it.
 class TANDEM_EXPORT Task {
  public:
   virtual void Run() = 0;
-  // Whether a thread that must not be kept for long may run it, too: it takes some milliseconds at most.
+  // Whether a thread that must not be kept for long may run it, too (see kShortCost).
   bool is_short() const { return is_short_; }
 
  protected:
@@ -105,7 +117,8 @@ class TANDEM_EXPORT WorkQueue {
   // For a thread that must not be made to wait and holds no locks, before it goes on to something else: runs short
   // tasks, those of kernels among them, until `value` is available, there is none left and comes none within some ten
   // microseconds, or `until` has passed. Whether the value is available.
-  virtual bool HelpWith(const AsyncValue& value, Deadline until) = 0;
+  // By default nobody helps.
+  virtual bool HelpWith(const AsyncValue& value, Deadline until);
 
   // How many tasks can run at the same time; at least 1.
   virtual int ParallelismLevel() const = 0;

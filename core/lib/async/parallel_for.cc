@@ -38,8 +38,8 @@ constexpr int64_t kUnitsPerThread = 64;
 constexpr int64_t kGrainsAPoll = 16;
 // And as long as it has no help, which may be free by now.
 constexpr int64_t kGrainsACall = 4;
-// Some milliseconds.
-constexpr int64_t kGrainsOfShortKernel = 256;
+// Of some ten microseconds each.
+constexpr int64_t kGrainsOfShortKernel = kShortCost / 16'000;
 
 // The whole range on the calling thread.
 bool RunInline(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn, int64_t grains_a_step = kGrainsAPoll) {
@@ -58,7 +58,7 @@ uint32_t NumberOfThread() {
 // caller pays for one only, and none is added when there is nothing left to do.
 class ParallelRange final : public Task, public RefCounted<ParallelRange> {
  public:
-  ParallelRange(WorkQueue& queue, int64_t n, int64_t grain, int64_t unit, int num_units, int num_threads,
+  ParallelRange(WorkQueue& queue, int64_t n, int64_t grain, int64_t unit, int num_units, int num_threads, bool is_short,
                 FunctionRef<void(int64_t, int64_t)> fn)
       : queue_(queue),
         run_(internal::this_thread.run),
@@ -69,14 +69,12 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
         num_parts_(std::min({num_threads, num_units, kMaxParts})),
         helpers_to_add_(std::min(num_threads, num_units) - 1),
         fn_(fn) {
+    set_short(is_short);
     for (int i = 0; i < num_parts_; ++i) {
       const auto first = [&](int part) { return static_cast<uint32_t>(int64_t{num_units} * part / num_parts_); };
       parts_[static_cast<size_t>(i)].store(Pack(first(i), first(i + 1)), std::memory_order_relaxed);
     }
   }
-
-  // Of a kernel that takes no longer than a page may be without its events, it may be any thread's.
-  void SetShort(int64_t num_grains) { set_short(num_grains <= kGrainsOfShortKernel); }
 
   // The caller's part: returns when all chunks are done, or left out. Helpers that come later find nothing to do.
   bool RunAll() {
@@ -217,10 +215,9 @@ bool ParallelFor(WorkQueue& queue, int64_t n, int64_t grain, FunctionRef<void(in
   const int64_t max_units = num_threads * kUnitsPerThread;
   const int64_t grains_per_unit = num_grains / max_units + (num_grains % max_units != 0);
   const int num_units = static_cast<int>(num_grains / grains_per_unit + (num_grains % grains_per_unit != 0));
-  auto range = MakeRef<ParallelRange>(queue, n, grain, grains_per_unit * grain, num_units, num_threads, fn);
-  if (!range) return RunInline(n, grain, fn);
-  range->SetShort(num_grains);
-  return range->RunAll();
+  const bool is_short = num_grains <= kGrainsOfShortKernel;
+  auto range = MakeRef<ParallelRange>(queue, n, grain, grains_per_unit * grain, num_units, num_threads, is_short, fn);
+  return range ? range->RunAll() : RunInline(n, grain, fn);
 }
 
 }  // namespace tandem

@@ -206,6 +206,8 @@ Status AwaitEach(std::span<const AsyncValue* const> values, WorkQueue::Deadline 
 
 namespace tandem {
 
+bool WorkQueue::HelpWith(const AsyncValue& value, Deadline) { return value.IsAvailable(); }
+
 Status CheckAvailable(std::span<const AsyncValue* const> values) {
   for (const AsyncValue* value : values) {
     if (!value->IsAvailable()) {

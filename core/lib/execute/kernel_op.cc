@@ -16,9 +16,6 @@ namespace tandem {
 
 namespace {
 
-// Cost up to which a thread that must not be kept for long may run a call, in a fourth of a frame of 60 a second.
-constexpr double kShortCost = 4e6;
-
 // Of a handle that is an error: its tensor, or metadata that will never be.
 const AsyncValue& ErrorIn(const TensorHandle& handle) {
   return handle.value().IsError() ? *handle.value().value() : *handle.metadata_value();
@@ -263,7 +260,7 @@ Status KernelOp::CompletePlan(const ExecutionContext& exec, std::span<const Tens
   if (kernel != nullptr && (kernel->condition() == nullptr || kernel->condition()(args, attrs, results))) [[likely]] {
     const double cost = use_work_queue_ ? EstimateCost(*kernel, args, results) : 0;
     plan.is_long = cost > static_cast<double>(exec.host().inline_cost_limit());
-    plan.is_short = cost <= kShortCost;
+    plan.is_short = cost <= static_cast<double>(kShortCost);
     return Status();
   }
   plan.kernel = nullptr;

@@ -29,12 +29,6 @@ constexpr int64_t kWorthLooking = int64_t{1} << 12;
 constexpr int64_t kWorthWaiting = int64_t{1} << 18;
 constexpr int64_t kElementsPerNanosecondOfWaiting = 100;
 constexpr int64_t kMostWaiting = 20'000;  // ns
-// A module without threads need not have the code for it.
-#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
-constexpr bool kHasThreads = false;
-#else
-constexpr bool kHasThreads = true;
-#endif
 // No more at a time on a thread that must not be kept for long: some 20 ms.
 constexpr int64_t kMostWhereNobodyMayBlock = int64_t{1} << 25;
 
