@@ -59,14 +59,26 @@ tfjs_specs() {  # NAME [OPTION...]
   web_step "$name" node tests/tfjs/run.mjs "$@" --report "build/web/reports/$name.json" || true
 }
 
-test_web() {
+# Runs functions of steps beside each other: most steps wait for a browser, or use one core of two.
+side_by_side() {  # FUNCTION...
+  local name running=()
+  for name in "$@"; do
+    (
+      summary=()
+      trap 'printf "%s\n" "${summary[@]}" >"build/web/$name.summary"' EXIT
+      "$name"
+    ) &
+    running+=($!)
+  done
+  for name in "$@"; do
+    wait "${running[0]}" || printf '%s FAILED\n' "$name" >>build/web/reports/steps.txt
+    running=("${running[@]:1}")
+    mapfile -t -O "${#summary[@]}" summary <"build/web/$name.summary"
+  done
+}
+
+package_tests() {
   local report=$PWD/build/web/reports
-  rm -rf build/web/reports
-  mkdir -p "$report"
-  web_step build build_for_web || return 0
-  web_step package build_package || return 0
-  web_step types in_folder web npm run check || true
-  web_step size in_folder web node scripts/size.mjs || true
   web_step node in_folder web npm test || true
   TANDEM_TEST_THREADS=2 web_step node_threads in_folder web npm test || true
   web_step fuzz node --expose-gc tests/fuzz/js/fuzz.mjs || true
@@ -80,6 +92,9 @@ test_web() {
   tfjs_specs browser_webgpu --browser --backend tandem-webgpu
   tfjs_specs models --models
   tfjs_specs models_webgpu --models --browser --backend tandem-webgpu
+}
+
+conformance_and_examples() {
   conformance node cpu
   conformance node_threads cpu --threads 2
   conformance browser cpu --browser
@@ -97,4 +112,14 @@ test_web() {
   example web-digits
   example web-playground
   example web-mobilenet
+}
+
+test_web() {
+  rm -rf build/web/reports
+  mkdir -p build/web/reports
+  web_step build build_for_web || return 0
+  web_step package build_package || return 0
+  web_step types in_folder web npm run check || true
+  web_step size in_folder web node scripts/size.mjs || true
+  side_by_side package_tests conformance_and_examples
 }
