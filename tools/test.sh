@@ -11,8 +11,9 @@
 #   part                   demo, a short run of tools/demo.sh; a preset (see CMakePresets.json); web, the npm package and
 #                          its examples; by default: demo release web asan tsan, and with --full m32, aarch64,
 #                          wasm-op-libraries, and wasm and wasm-threads, whose modules web tests in any case. Unless
-#                          --full is given, only tests of a label are built and run for tsan (threads), m32 and aarch64
-#                          (quick), and asan is without AVX-512, Vulkan, tool and examples
+#                          --full is given, only tests of some labels are built and run for tsan (threads), m32 and
+#                          aarch64 (quick), and asan (these and fuzz), which is without AVX-512, Vulkan, tool and
+#                          examples
 #   --full                 also what takes too long for each change: tests see TANDEM_TEST_FULL=1; the benchmarks are built
 #   --within MINUTES       begins neither web, asan nor tsan if it would end later, judged by the time that demo and release
 #                          have taken, and stops what of them has not ended by then; each part or step of web that is left
@@ -179,7 +180,11 @@ test_preset() {  # PRESET
       test_options=(-L quick)
       ;;
     "asan full") configure_options=(-DTANDEM_VULKAN=AUTO -DTANDEM_{CPU_AVX512,BUILD_TOOL,BUILD_EXAMPLES}=ON) ;;
-    asan) configure_options=(-DTANDEM_{VULKAN,CPU_AVX512,BUILD_TOOL,BUILD_EXAMPLES}=OFF) ;;
+    asan)
+      configure_options=(-DTANDEM_{VULKAN,CPU_AVX512,BUILD_TOOL,BUILD_EXAMPLES}=OFF)
+      build_options=(--target quick_tests threads_tests fuzzers)
+      test_options=(-L "quick|threads|fuzz")
+      ;;
   esac
   stage "$preset: configure" "$dir/configure.log" cmake --preset "$preset" "${configure_options[@]}" &&
     stage "$preset: build" "$dir/build.log" cmake --build --preset "$preset" -j "$jobs" "${build_options[@]}" &&
@@ -202,7 +207,7 @@ count_stopped() {  # PRESET
 
 # By what a part takes of the time of demo and release, in percent.
 fits() {  # PART
-  local -A percent=([web]=90 [asan]=110 [tsan]=60)
+  local -A percent=([web]=80 [asan]=65 [tsan]=45)
   [[ -z $seconds_given || -z ${percent[$1]:-} || -z $seconds_of_release ]] ||
     ((SECONDS + seconds_of_release * percent[$1] / 100 <= seconds_given))
 }
