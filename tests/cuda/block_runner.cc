@@ -7,6 +7,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -26,11 +27,15 @@ EmulatedIndex PlaceOf(uint32_t number, const EmulatedIndex& size) {
 
 struct BlockRunner::Fibers {
   enum class State { kRuns, kAtBarrier, kAtExchange, kEnded };
+  // A place to go on at: what __builtin_setjmp writes.
+  using Place = std::array<void*, 5>;
   struct Fiber {
-    ucontext_t context;
+    ucontext_t context;  // in which it begins
     void* stack = nullptr;
     State state = State::kRuns;
-    std::string place;  // of the barrier
+    bool has_begun = false;
+    Place place;  // where it waits
+    std::pair<const char*, int> barrier;  // its file and line
     unsigned exchanges = 0;
   };
 
@@ -38,7 +43,8 @@ struct BlockRunner::Fibers {
   static thread_local Fibers* running;
 
   std::vector<Fiber> fibers;
-  ucontext_t scheduler;
+  ucontext_t begun_from;
+  Place scheduler;
   uint32_t current = 0;
   bool has_fibers = false;
   Kernel kernel = nullptr;
@@ -59,22 +65,31 @@ struct BlockRunner::Fibers {
     all.Leave();
   }
 
+  // To another stack. swapcontext would make a system call for the signal mask, and AddressSanitizer clear what it
+  // knows of the whole stack, with each of the many thousand turns that a kernel with barriers takes.
+  [[noreturn, gnu::noinline]] static void JumpTo(Place& place) { __builtin_longjmp(place.data(), 1); }
+
   // From a fiber to the scheduler.
-  void Leave() { swapcontext(&fibers[current].context, &scheduler); }
+  [[gnu::noinline]] void Leave() {
+    if (__builtin_setjmp(fibers[current].place.data()) == 0) JumpTo(scheduler);
+  }
 
   // From the scheduler to a fiber, until it waits or ends.
-  void Resume(uint32_t number) {
+  [[gnu::noinline]] void Resume(uint32_t number) {
     current = number;
     Fiber& fiber = fibers[number];
     fiber.state = State::kRuns;
     emulation->thread_index = PlaceOf(number, emulation->block_size);
-    swapcontext(&scheduler, &fiber.context);
+    if (__builtin_setjmp(scheduler.data()) != 0) return;
+    if (fiber.has_begun) JumpTo(fiber.place);
+    fiber.has_begun = true;
+    swapcontext(&begun_from, &fiber.context);
   }
 
   static void Barrier(const char* file, int line) {
     Fibers& all = *running;
     Fiber& fiber = all.fibers[all.current];
-    fiber.place = std::string(file) + ":" + std::to_string(line);
+    fiber.barrier = {file, line};
     fiber.state = State::kAtBarrier;
     all.Leave();
   }
@@ -113,6 +128,7 @@ struct BlockRunner::Fibers {
       fiber.context.uc_link = nullptr;
       makecontext(&fiber.context, &Enter, 0);
       fiber.state = State::kRuns;
+      fiber.has_begun = false;
       fiber.exchanges = 0;
     }
   }
@@ -164,7 +180,7 @@ Status BlockRunner::RunBlock(Kernel kernel, void* const* arguments, uint32_t num
     uint32_t ended = 0, elsewhere = 0;
     for (uint32_t i = 0; i < num_threads; ++i) {
       ended += all.fibers[i].state == Fibers::State::kEnded ? 1 : 0;
-      elsewhere += all.fibers[i].place != all.fibers[0].place ? 1 : 0;
+      elsewhere += all.fibers[i].barrier != all.fibers[0].barrier ? 1 : 0;
     }
     if (ended == num_threads || !all.failure.empty()) break;
     if (ended > 0 || elsewhere > 0) {

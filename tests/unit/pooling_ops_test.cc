@@ -37,17 +37,27 @@ Images MakeImages(int64_t rows, int64_t cols, int64_t channels, uint32_t one_in)
   return images;
 }
 
-// Without padding.
-std::vector<float> MaxPoolPlainly(const Images& x, int64_t window, int64_t stride) {
+// TensorFlow's padding "SAME": as many windows as there are strides, what is missing shared out, more of it behind.
+struct Windows {
+  Windows(int64_t size, int64_t window, int64_t stride, bool same)
+      : count(same ? (size + stride - 1) / stride : size < window ? 0 : (size - window) / stride + 1),
+        before(same ? std::max<int64_t>(0, (count - 1) * stride + window - size) / 2 : 0) {}
+  int64_t count;
+  int64_t before;
+};
+
+std::vector<float> MaxPoolPlainly(const Images& x, int64_t window, int64_t stride, bool same) {
   std::vector<float> result;
-  for (int64_t row = 0; row + window <= x.rows; row += stride) {
-    for (int64_t col = 0; col + window <= x.cols; col += stride) {
+  const Windows rows(x.rows, window, stride, same), cols(x.cols, window, stride, same);
+  for (int64_t y = 0; y < rows.count; ++y) {
+    for (int64_t i = 0; i < cols.count; ++i) {
       for (int64_t channel = 0; channel < x.channels; ++channel) {
         float largest = -kInf;
-        for (int64_t i = 0; i < window * window; ++i) {
-          const float value = x.at(row + i / window, col + i % window, channel);
+        for (int64_t j = 0; j < window * window && !std::isnan(largest); ++j) {
+          const int64_t row = y * stride - rows.before + j / window, col = i * stride - cols.before + j % window;
+          if (row < 0 || row >= x.rows || col < 0 || col >= x.cols) continue;
+          const float value = x.at(row, col, channel);
           if (value > largest || std::isnan(value)) largest = value;
-          if (std::isnan(value)) break;
         }
         result.push_back(largest);
       }
@@ -58,12 +68,13 @@ std::vector<float> MaxPoolPlainly(const Images& x, int64_t window, int64_t strid
 
 class MaxPoolTest : public OpTest {
  protected:
-  void ExpectMaxPool(const Images& x, int64_t window, int64_t stride) {
-    const TensorHandle pooled = Run("tf.MaxPool", {Dense<float>({1, x.rows, x.cols, x.channels}, x.values)},
-                                    Attrs("ksize", std::vector<int64_t>{1, window, window, 1}, "strides",
-                                          std::vector<int64_t>{1, stride, stride, 1}, "padding", "VALID"));
+  void ExpectMaxPool(const Images& x, int64_t window, int64_t stride, bool same) {
+    const TensorHandle pooled =
+        Run("tf.MaxPool", {Dense<float>({1, x.rows, x.cols, x.channels}, x.values)},
+            Attrs("ksize", std::vector<int64_t>{1, window, window, 1}, "strides",
+                  std::vector<int64_t>{1, stride, stride, 1}, "padding", same ? "SAME" : "VALID"));
     const std::vector<float> values = Values<float>(pooled);
-    const std::vector<float> expected = MaxPoolPlainly(x, window, stride);
+    const std::vector<float> expected = MaxPoolPlainly(x, window, stride, same);
     ASSERT_EQ(values.size(), expected.size());
     for (size_t i = 0; i < values.size(); ++i) {
       ASSERT_TRUE(values[i] == expected[i] || (std::isnan(values[i]) && std::isnan(expected[i])))
@@ -81,9 +92,13 @@ void ExpectMaxPools(uint32_t one_in) {
     } test;
     for (const int64_t channels : {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 67, 130}) {
       SCOPED_TRACE(channels);
-      const Images images = MakeImages(7, 9, channels, one_in);
-      for (const int64_t window : {1, 2, 3, 5}) {
-        for (const int64_t stride : {1, 2, 3}) test.ExpectMaxPool(images, window, stride);
+      for (const int64_t cols : {9, 70, 71}) {
+        const Images images = MakeImages(7, cols, channels, one_in);
+        for (const int64_t window : {1, 2, 3, 5}) {
+          for (const int64_t stride : {1, 2, 3}) {
+            for (const bool same : {false, true}) test.ExpectMaxPool(images, window, stride, same);
+          }
+        }
       }
     }
   });

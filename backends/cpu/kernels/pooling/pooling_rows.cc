@@ -3,7 +3,8 @@
 
 // The loops of pooling, once per instruction set.
 //
-// Pixels of many channels are pooled one by one, with vectors of channels. Otherwise the rows of a window come first,
+// Pixels of many channels are pooled one by one, with vectors of channels; those of common networks, several at a time,
+// so that what windows share is looked at once. Otherwise the rows of a window come first,
 // with vectors along the row; then its columns, after the columns of the row have been sorted by their places modulo
 // the stride, so that neighbouring windows find theirs next to each other.
 
@@ -186,14 +187,99 @@ struct Pool {
     if (c < n) PoolChannels<1>(window, channel + n - kLanes, out + n - kLanes);  // some of them again
   }
 
+  // The windows that most networks have, square ones of kSize pixels that begin 2 pixels apart.
+  static constexpr bool kHasCommon = std::is_same_v<T, float> && !Fn::kAdds && kLanes > 1;
+  // At a time: their pixels stay in the first-level cache.
+  static constexpr ptrdiff_t kMostCommon = 16;
+
+  // How many windows from the i-th of a row on PoolCommon may take: those of one of its sizes, within the image.
+  static int64_t NumCommon(const PoolPlan& plan, int64_t i) {
+    const WindowAxis& cols = plan.cols;
+    if (plan.rows.window != cols.window || cols.window < 2 || cols.window > 3 || cols.stride != 2) return 0;
+    const int64_t behind = cols.input - (2 * i - cols.pad_before + cols.window);
+    if (2 * i < cols.pad_before || behind < 0) return 0;
+    return std::min({int64_t{kMostCommon}, cols.output - i, behind / 2 + 1});
+  }
+
+  // kCount vectors of channels from `channel` on, of `num` windows; the last column of one of 3 is the first of the next.
+  // The window has all of its columns; where rows of it are not in the image, one that is stands for them.
+  template <int kSize, int kCount>
+  static HWY_INLINE void PoolCommonBy(const Window& window, ptrdiff_t num, ptrdiff_t channel, A* out) {
+    constexpr int kShared = kSize - 2;
+    const ptrdiff_t channels = window.channels;
+    const T* upper = window.first + channel;
+    const T* middle = upper + (window.rows > 1 ? window.stride : 0);
+    const T* lower = upper + (window.rows - 1) * window.stride;
+    V sums[kCount];
+    for (int i = 0; i < kCount; ++i) sums[i] = Ops::Set(0);
+    // The largest of a column.
+    const auto column = [&](ptrdiff_t at, V& sum) HWY_ATTR {
+      const V first = Ops::Load(upper + at), last = Ops::Load(lower + at);
+      V largest = Ops::LargerNumber(first, last);
+      sum = Ops::Add(sum, Ops::Add(first, last));
+      if constexpr (kSize == 3) {
+        const V between = Ops::Load(middle + at);
+        largest = Ops::LargerNumber(largest, between);
+        sum = Ops::Add(sum, between);
+      }
+      return largest;
+    };
+    V shared[kCount];
+    if constexpr (kShared > 0) {
+      for (int i = 0; i < kCount; ++i) shared[i] = column(i * kLanes, sums[i]);
+    }
+    A* to = out + channel;
+    ptrdiff_t at = 0;
+    for (ptrdiff_t pixel = 0; pixel < num; ++pixel, at += 2 * channels, to += channels) {
+      for (int i = 0; i < kCount; ++i) {
+        const ptrdiff_t first = at + kShared * channels + i * kLanes;
+        V largest = column(first, sums[i]);
+        const V last = column(first + channels, sums[i]);
+        if constexpr (kShared > 0) {
+          largest = Ops::LargerNumber(largest, shared[i]);
+          shared[i] = last;
+        }
+        Ops::Store(Ops::LargerNumber(largest, last), to + i * kLanes);
+      }
+    }
+    for (int i = 1; i < kCount; ++i) sums[0] = Ops::Add(sums[0], sums[i]);
+    if (HWY_LIKELY(!Ops::HasNan(sums[0]))) return;
+    // As of Together.
+    Window next = window;
+    for (ptrdiff_t pixel = 0; pixel < num; ++pixel, next.first += 2 * channels, out += channels) {
+      for (int i = 0; i < kCount; ++i) PoolChannelsCarefully(next, channel + i * kLanes, out + channel + i * kLanes);
+    }
+  }
+
+  template <int kSize>
+  static HWY_NOINLINE void PoolCommon(const Window& window, ptrdiff_t num, A* out) {
+    const ptrdiff_t channels = window.channels;
+    ptrdiff_t c = 0;
+    for (; c + 4 * kLanes <= channels; c += 4 * kLanes) PoolCommonBy<kSize, 4>(window, num, c, out);
+    for (; c < channels; c += kLanes) {
+      PoolCommonBy<kSize, 1>(window, num, std::min<ptrdiff_t>(c, channels - kLanes), out);  // some of them again
+    }
+  }
+
   static void PixelRow(const PoolPlan& plan, const T* image, const WindowRange& y, Row narrow, T* out) {
     const int64_t channels = plan.channels;
     const int64_t stride = plan.InputRowSize();
     StopPoll poll(kPollElements);
-    for (int64_t i = 0; i < plan.cols.output; ++i, out += channels) {
+    int64_t done;
+    for (int64_t i = 0; i < plan.cols.output; i += done, out += done * channels) {
+      done = 1;
       const WindowRange x(plan.cols, i);
-      if (poll.Stops(y.size() * x.size() * channels)) return;
       const Window window(image + y.begin * stride + x.begin * channels, y, stride, x, channels);
+      if constexpr (kHasCommon) {
+        if (const int64_t num = y.size() > 0 ? NumCommon(plan, i) : 0; num > 0) {
+          if (poll.Stops(num * y.size() * x.size() * channels)) return;
+          const auto pool = plan.cols.window == 2 ? PoolCommon<2> : PoolCommon<3>;
+          pool(window, static_cast<ptrdiff_t>(num), out);
+          done = num;
+          continue;
+        }
+      }
+      if (poll.Stops(y.size() * x.size() * channels)) return;
       if constexpr (kNarrows) {
         for (int64_t c = 0; c < channels;) {
           // The last part is not shorter than a vector.
