@@ -656,7 +656,9 @@ NvrtcFunctions EmulatedCuda::nvrtc() const {
   using F = Functions;
   return {&F::Version,        &F::NvrtcErrorString,  &F::GetNumSupportedArchs, &F::GetSupportedArchs, &F::CreateProgram,
           &F::DestroyProgram, &F::CompileProgram,    &F::GetCodeSize,          &F::GetCode,           &F::GetCodeSize,
-          &F::GetCode,        &F::GetProgramLogSize, &F::GetProgramLog};
+          &F::GetCode,        &F::GetProgramLogSize, &F::GetProgramLog,
+          // Not NVRTC's 128 MB, which AddressSanitizer would mark one by one for each kernel.
+          size_t{4} << 20};
 }
 
 }  // namespace tandem::cuda

@@ -15,9 +15,6 @@
 namespace tandem::cuda {
 namespace {
 
-// Of the heap, for NVRTC, which takes some 60 MB for the longest texts.
-constexpr size_t kCompileBytes = size_t{128} << 20;
-
 // "tandem_tf_AddV2" of "tf.AddV2": what profilers show.
 std::string FunctionName(std::string_view name) {
   std::string text = "tandem_";
@@ -70,7 +67,7 @@ StatusOr<RcRef<shader::Pipeline>> CudaPipelineMaker::Compile(const shader::Shade
   const auto in_shader = [&](const Status& error) {
     return MakeError(error.code(), "shader ", std::string_view(text.name), ": ", error.message());
   };
-  if (!gpu::HeapHasRoom(kCompileBytes)) return Status::OutOfMemory();
+  if (!gpu::HeapHasRoom(nvrtc_.heap_bytes())) return Status::OutOfMemory();
   const std::string name = FunctionName(text.name);
   const StatusOr<std::string> translated = TranslateToCuda(text.wgsl, name);
   if (!translated.ok()) return in_shader(translated.status());

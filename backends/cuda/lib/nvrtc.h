@@ -36,6 +36,8 @@ struct NvrtcFunctions {
   Result (*GetCUBIN)(Program program, char* binary);
   Result (*GetProgramLogSize)(Program program, size_t* size);
   Result (*GetProgramLog)(Program program, char* log);
+  // Of the heap, for a compilation: NVRTC takes some 60 MB for the longest texts.
+  size_t heap_bytes = size_t{128} << 20;
 };
 
 // Thread-safe.
@@ -66,6 +68,8 @@ class Nvrtc {
   // know it, or if that is asked for. The error has the compiler's own words.
   StatusOr<Code> Compile(const std::string& source, const std::string& name, int architecture,
                          const Wishes& wishes) const;
+  // What the heap should have before that.
+  size_t heap_bytes() const { return functions_.heap_bytes; }
 
  private:
   Nvrtc(SharedLibrary library, const NvrtcFunctions& functions) : library_(std::move(library)), functions_(functions) {}
