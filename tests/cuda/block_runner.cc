@@ -34,7 +34,7 @@ struct BlockRunner::Fibers {
     void* stack = nullptr;
     State state = State::kRuns;
     bool has_begun = false;
-    Place place;  // where it waits
+    Place place;                          // where it waits
     std::pair<const char*, int> barrier;  // its file and line
     unsigned exchanges = 0;
   };

@@ -654,9 +654,9 @@ GraphFunctions EmulatedCuda::graphs() const {
 
 NvrtcFunctions EmulatedCuda::nvrtc() const {
   using F = Functions;
-  return {&F::Version,        &F::NvrtcErrorString,  &F::GetNumSupportedArchs, &F::GetSupportedArchs, &F::CreateProgram,
-          &F::DestroyProgram, &F::CompileProgram,    &F::GetCodeSize,          &F::GetCode,           &F::GetCodeSize,
-          &F::GetCode,        &F::GetProgramLogSize, &F::GetProgramLog,
+  return {&F::Version, &F::NvrtcErrorString, &F::GetNumSupportedArchs, &F::GetSupportedArchs, &F::CreateProgram,
+          &F::DestroyProgram, &F::CompileProgram, &F::GetCodeSize, &F::GetCode, &F::GetCodeSize, &F::GetCode,
+          &F::GetProgramLogSize, &F::GetProgramLog,
           // Not NVRTC's 128 MB, which AddressSanitizer would mark one by one for each kernel.
           size_t{4} << 20};
 }

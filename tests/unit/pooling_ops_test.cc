@@ -40,7 +40,7 @@ Images MakeImages(int64_t rows, int64_t cols, int64_t channels, uint32_t one_in)
 // TensorFlow's padding "SAME": as many windows as there are strides, what is missing shared out, more of it behind.
 struct Windows {
   Windows(int64_t size, int64_t window, int64_t stride, bool same)
-      : count(same ? (size + stride - 1) / stride : size < window ? 0 : (size - window) / stride + 1),
+      : count(same ? (size + stride - 1) / stride : std::max<int64_t>(0, size - window + stride) / stride),
         before(same ? std::max<int64_t>(0, (count - 1) * stride + window - size) / 2 : 0) {}
   int64_t count;
   int64_t before;

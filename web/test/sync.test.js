@@ -92,16 +92,21 @@ describe('asking for a promise', () => {
   });
   after(() => rt.dispose());
 
-  it('computes at once what is short (AV-7)', async function () {
-    this.retries(3);  // should the machine be busy with something else for 8 ms just now
-    await turn();
-    const y = relu(add(large, 1));
-    const ready = y.ready();
-    // With threads a worker may have it.
-    if (rt.capabilities.threads === 1) expect(y.state).to.equal('available');
-    await ready;
-    expect(y.state).to.equal('available');
-    expect((await y.data())[499_999]).to.equal(2);
+  it('computes at once what is short (AV-7)', async () => {
+    let atOnce = false;
+    // A machine that is busy may take longer than the 8 ms that it has, but not always.
+    for (let tries = 0; tries < 50 && !atOnce; ++tries) {
+      await turn();
+      const y = relu(add(large, 1));
+      const ready = y.ready();
+      // With threads a worker may have it.
+      atOnce = rt.capabilities.threads !== 1 || y.state === 'available';
+      await ready;
+      expect(y.state).to.equal('available');
+      expect((await y.data())[499_999]).to.equal(2);
+      y.dispose();
+    }
+    expect(atOnce).to.equal(true);
   });
 
   it('leaves what is long for later (AV-7)', async () => {

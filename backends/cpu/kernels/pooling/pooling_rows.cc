@@ -201,8 +201,8 @@ struct Pool {
     return std::min({int64_t{kMostCommon}, cols.output - i, behind / 2 + 1});
   }
 
-  // kCount vectors of channels from `channel` on, of `num` windows; the last column of one of 3 is the first of the next.
-  // The window has all of its columns; where rows of it are not in the image, one that is stands for them.
+  // kCount vectors of channels from `channel` on, of `num` windows; the last column of one of 3 is the first of the
+  // next. The window has all of its columns; where rows of it are not in the image, one that is stands for them.
   template <int kSize, int kCount>
   static HWY_INLINE void PoolCommonBy(const Window& window, ptrdiff_t num, ptrdiff_t channel, A* out) {
     constexpr int kShared = kSize - 2;
