@@ -128,6 +128,24 @@ describe('programs on webgpu', () => {
     device.destroy();
   });
 
+  it('settled waits for kernels that are compiled late', async () => {
+    const device = await createDevice();
+    const gpuDevice = changedDevice(device, {
+      createComputePipelineAsync: (of) => async (descriptor) => {
+        await new Promise((resolve) => { setTimeout(resolve, 100); });
+        return of.createComputePipelineAsync(descriptor);
+      },
+    });
+    const rt = await createRuntime({ gpuDevice });
+    const y = mul(add(rt.tensor([3, 4]), 1), 2);
+    expect(y.state).to.equal('pending');
+    await rt.settled();
+    expect(y.state).to.equal('available');
+    expect([...await y.data()]).to.deep.equal([8, 10]);
+    await rt.dispose();
+    device.destroy();
+  });
+
   it('OH-4: settled waits for comparisons whose results are read late', async () => {
     const device = await createDevice();
     const gpuDevice = changedDevice(device, {

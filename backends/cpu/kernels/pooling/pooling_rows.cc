@@ -187,77 +187,59 @@ struct Pool {
     if (c < n) PoolChannels<1>(window, channel + n - kLanes, out + n - kLanes);  // some of them again
   }
 
-  // The windows that most networks have, square ones of kSize pixels that begin 2 pixels apart.
+  // The windows that most networks have: square ones of 2 or 3 pixels that begin 2 pixels apart.
   static constexpr bool kHasCommon = std::is_same_v<T, float> && !Fn::kAdds && kLanes > 1;
-  // At a time: their pixels stay in the first-level cache.
-  static constexpr ptrdiff_t kMostCommon = 16;
 
-  // How many windows from the i-th of a row on PoolCommon may take: those of one of its sizes, within the image.
+  // How many windows from the i-th of a row on PoolCommon may take: those of one of its sizes, within the image, as
+  // many as stay in the first-level cache.
   static int64_t NumCommon(const PoolPlan& plan, int64_t i) {
     const WindowAxis& cols = plan.cols;
     if (plan.rows.window != cols.window || cols.window < 2 || cols.window > 3 || cols.stride != 2) return 0;
     const int64_t behind = cols.input - (2 * i - cols.pad_before + cols.window);
     if (2 * i < cols.pad_before || behind < 0) return 0;
-    return std::min({int64_t{kMostCommon}, cols.output - i, behind / 2 + 1});
+    return std::min({2 + 1024 / plan.channels, cols.output - i, behind / 2 + 1});
   }
 
-  // kCount vectors of channels from `channel` on, of `num` windows; the last column of one of 3 is the first of the
-  // next. The window has all of its columns; where rows of it are not in the image, one that is stands for them.
-  template <int kSize, int kCount>
+  // A vector of channels from `channel` on, of `num` windows; the last column of one of 3 is the first of the next. The
+  // window has all of its columns; for rows that it has not, another one of it is taken again.
   static HWY_INLINE void PoolCommonBy(const Window& window, ptrdiff_t num, ptrdiff_t channel, A* out) {
-    constexpr int kShared = kSize - 2;
     const ptrdiff_t channels = window.channels;
     const T* upper = window.first + channel;
     const T* middle = upper + (window.rows > 1 ? window.stride : 0);
     const T* lower = upper + (window.rows - 1) * window.stride;
-    V sums[kCount];
-    for (int i = 0; i < kCount; ++i) sums[i] = Ops::Set(0);
     // The largest of a column.
     const auto column = [&](ptrdiff_t at, V& sum) HWY_ATTR {
-      const V first = Ops::Load(upper + at), last = Ops::Load(lower + at);
-      V largest = Ops::LargerNumber(first, last);
-      sum = Ops::Add(sum, Ops::Add(first, last));
-      if constexpr (kSize == 3) {
-        const V between = Ops::Load(middle + at);
-        largest = Ops::LargerNumber(largest, between);
-        sum = Ops::Add(sum, between);
-      }
-      return largest;
+      const V a = Ops::Load(upper + at), b = Ops::Load(middle + at), c = Ops::Load(lower + at);
+      sum = Ops::Add(sum, Ops::Add(Ops::Add(a, b), c));
+      return Ops::LargerNumber(Ops::LargerNumber(a, b), c);
     };
-    V shared[kCount];
-    if constexpr (kShared > 0) {
-      for (int i = 0; i < kCount; ++i) shared[i] = column(i * kLanes, sums[i]);
+    V sum0 = Ops::Set(0), sum1 = Ops::Set(0);
+    const V none = Ops::Set(Fn::template Identity<A>());
+    const bool shares = window.pixels == 3;
+    V shared = none;
+    ptrdiff_t at = 0;
+    if (shares) {
+      shared = column(0, sum0);
+      at = channels;
     }
     A* to = out + channel;
-    ptrdiff_t at = 0;
     for (ptrdiff_t pixel = 0; pixel < num; ++pixel, at += 2 * channels, to += channels) {
-      for (int i = 0; i < kCount; ++i) {
-        const ptrdiff_t first = at + kShared * channels + i * kLanes;
-        V largest = column(first, sums[i]);
-        const V last = column(first + channels, sums[i]);
-        if constexpr (kShared > 0) {
-          largest = Ops::LargerNumber(largest, shared[i]);
-          shared[i] = last;
-        }
-        Ops::Store(Ops::LargerNumber(largest, last), to + i * kLanes);
-      }
+      const V largest = Ops::LargerNumber(column(at, sum0), shared);
+      const V last = column(at + channels, sum1);
+      Ops::Store(Ops::LargerNumber(largest, last), to);
+      shared = shares ? last : none;
     }
-    for (int i = 1; i < kCount; ++i) sums[0] = Ops::Add(sums[0], sums[i]);
-    if (HWY_LIKELY(!Ops::HasNan(sums[0]))) return;
-    // As of Together.
+    if (HWY_LIKELY(!Ops::HasNan(Ops::Add(sum0, sum1)))) return;
+    // There may be a NaN, which the instruction for the larger number has lost (see Together).
     Window next = window;
     for (ptrdiff_t pixel = 0; pixel < num; ++pixel, next.first += 2 * channels, out += channels) {
-      for (int i = 0; i < kCount; ++i) PoolChannelsCarefully(next, channel + i * kLanes, out + channel + i * kLanes);
+      PoolChannelsCarefully(next, channel, out + channel);
     }
   }
 
-  template <int kSize>
   static HWY_NOINLINE void PoolCommon(const Window& window, ptrdiff_t num, A* out) {
-    const ptrdiff_t channels = window.channels;
-    ptrdiff_t c = 0;
-    for (; c + 4 * kLanes <= channels; c += 4 * kLanes) PoolCommonBy<kSize, 4>(window, num, c, out);
-    for (; c < channels; c += kLanes) {
-      PoolCommonBy<kSize, 1>(window, num, std::min<ptrdiff_t>(c, channels - kLanes), out);  // some of them again
+    for (ptrdiff_t c = 0; c < window.channels; c += kLanes) {
+      PoolCommonBy(window, num, std::min<ptrdiff_t>(c, window.channels - kLanes), out);  // some of them again
     }
   }
 
@@ -273,8 +255,7 @@ struct Pool {
       if constexpr (kHasCommon) {
         if (const int64_t num = y.size() > 0 ? NumCommon(plan, i) : 0; num > 0) {
           if (poll.Stops(num * y.size() * x.size() * channels)) return;
-          const auto pool = plan.cols.window == 2 ? PoolCommon<2> : PoolCommon<3>;
-          pool(window, static_cast<ptrdiff_t>(num), out);
+          PoolCommon(window, static_cast<ptrdiff_t>(num), out);
           done = num;
           continue;
         }

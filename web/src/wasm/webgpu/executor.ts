@@ -77,8 +77,8 @@ export class Executor {
   private bufferScopes: Promise<void>[] = [];
   private reads: (() => Promise<unknown>)[] = [];
 
-  // What is read, until the module is told of it.
-  private readonly reading = new Set<Promise<unknown>>();
+  // What is read or compiled, until the module has been told of it.
+  private readonly underWay = new Set<Promise<unknown>>();
 
   constructor(readonly device: GPUDevice, private readonly memory: Memory, private readonly listener: Listener) {
     this.arena = device.createBuffer({
@@ -104,14 +104,19 @@ export class Executor {
   }
 
   /**
-   * As `finished`, and when the module has been told of all that was to be read; true if there was any, since something
-   * may now be computed from it.
+   * As `finished`, and when the module has been told of all that was to be read or compiled; true if there was any, since
+   * something may now be computed from it.
    */
   async settled(): Promise<boolean> {
-    const reading = [...this.reading];
+    const underWay = [...this.underWay];
     await this.finished();
-    await Promise.all(reading);
-    return reading.length > 0;
+    await Promise.all(underWay);
+    return underWay.length > 0;
+  }
+
+  private begin(telling: Promise<unknown>): void {
+    const told = telling.finally(() => this.underWay.delete(told));
+    this.underWay.add(told);
   }
 
   /**
@@ -166,10 +171,7 @@ export class Executor {
     }
     const scopes = Promise.all([popScope(device), popScope(device), popScope(device)]);
     this.tell(batch, at >>> 2, count, scopes, failure);
-    for (const read of this.reads) {
-      const told = read().finally(() => this.reading.delete(told));
-      this.reading.add(told);
-    }
+    for (const read of this.reads) this.begin(read());
     this.reads = [];
   }
 
@@ -325,7 +327,7 @@ export class Executor {
     const compiling = device.createComputePipelineAsync({
       label, layout: this.layouts.pipeline(layout), compute: { module, entryPoint: 'main' },
     });
-    compiling.then((pipeline) => {
+    this.begin(compiling.then((pipeline) => {
       if (this.closed) return;
       this.pipelines[number] = pipeline;
       listener.onPipelineDone(number, Code.OK, '');
@@ -334,7 +336,7 @@ export class Executor {
       const text = await compilerText(module);
       if (!await this.isFailure()) return;
       listener.onPipelineDone(number, isInvalid ? Code.INVALID_ARGUMENT : Code.INTERNAL, text || textOf(error));
-    }).catch(() => undefined);
+    }).catch(() => undefined));
   }
 
   // Data.
