@@ -4,9 +4,9 @@
 // The loops of pooling, once per instruction set.
 //
 // Pixels of many channels are pooled one by one, with vectors of channels; those of common networks, several at a time,
-// so that what windows share is looked at once. Otherwise the rows of a window come first,
-// with vectors along the row; then its columns, after the columns of the row have been sorted by their places modulo
-// the stride, so that neighbouring windows find theirs next to each other.
+// so that what windows share is looked at once. Otherwise the rows of a window come first, with vectors along the row;
+// then its columns, after the columns of the row have been sorted by their places modulo the stride, so that
+// neighbouring windows find theirs next to each other.
 
 #include "kernels/pooling/pooling_rows.h"
 
