@@ -21,9 +21,10 @@ replace("return{env:wasmImports," "return{placeholder:tandemPlaceholders,env:was
 # The functions themselves, before Emscripten puts wrappers in the place of some.
 replace("applySignatureConversions(wasmExports);" "applySignatureConversions(tandemExports=wasmExports);")
 if(ENVIRONMENT STREQUAL "node")
-  # Workers take over the options of the process, of which Node refuses those that are of a program given as text.
+  # Workers take over the options of the process, of which Node refuses those that are of a program given as text; and of
+  # options that are given, those of V8, which are the process's in any case. So none are, where that must be.
   replace("workerData:\"em-pthread\","
-          "workerData:\"em-pthread\",execArgv:process.execArgv.filter(each=>!each.startsWith(\"--input-type\")),")
+          "workerData:\"em-pthread\",...process.execArgv.some(each=>each.startsWith(\"--input-type\"))&&{execArgv:[]},")
 endif()
 if(ENVIRONMENT STREQUAL "web")
   replace("export default " "export default globalThis[Symbol.for(\"tandem-rt/threads\")]=")

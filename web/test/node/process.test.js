@@ -71,6 +71,16 @@ describe('a process of Node', () => {
     })()`, [])).to.equal('2 0\n');
   });
 
+  it('has threads whatever the options of Node and V8', async () => {
+    for (const flags of [['--max-old-space-size=1000'], ['--input-type=module', '--expose-gc'], ['--stack-trace-limit=5']]) {
+      expect(await output(`import('tandem-rt').then(async ({ createRuntime }) => {
+        const rt = await createRuntime({ threads: 2 });
+        console.log(rt.capabilities.threads, rt.capabilities.reasons.threads);
+        await rt.dispose();
+      })`, flags), flags.join(' ')).to.equal('2 undefined\n');
+    }
+  });
+
   it('may require the package, where Node allows that of modules', async function () {
     const [major, minor] = process.versions.node.split('.').map(Number);
     if (major < 20 || (major === 20 && minor < 19)) this.skip();
