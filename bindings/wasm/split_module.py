@@ -13,11 +13,14 @@ functions into the table. These are
 
 Constants that only a part needs are in it, too; that is known where there are relocations.
 
+The primary has one more module, of relaxed SIMD, in its section "tandem.relaxed", for engines that have it.
+
 Each part ends in a custom section, the primary in "tandem.build", the others in "tandem.programs" and "tandem.kernels",
 which have the same text, by which JavaScript knows that they fit.
 
 usage: split_module.py --bin DIR --linked FILE --map FILE --map-without FILE --exports FILE --primary FILE
-                       --programs FILE [--graph FILE --first FILE --definitions FILE --kernels FILE] [--threads]
+                       --programs FILE [--graph FILE --first FILE --definitions FILE --kernels FILE] [--relaxed FILE]
+                       [--threads]
 
 The linked module has the linker's names for its functions, and is optimised by what changes no function's identity.
 With --threads the primary imports from "placeholder", by the number of its place in the table, what to call in the
@@ -44,6 +47,8 @@ FEATURES = ("simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "muta
 # As Emscripten optimises a whole module with -Os, after which nothing is left to do but this.
 OPTIMISE = ("-Os", "--low-memory-unused", "--zero-filled-memory", "--strip-debug", "--strip-producers")
 BUILD_SECTIONS = {"primary": "tandem.build", "programs": "tandem.programs", "kernels": "tandem.kernels"}
+# What a page's main thread may compile at once, in any browser.
+MAX_RELAXED = 4096
 # Ops whose kernels compute with the rows of another op: as HasUse of elementwise_rows.h and reduction_rows.cc have it.
 USERS_OF_ROWS = {"tf.AddV2": ("tf.AddN", "tf.BiasAdd", "tf.Cumsum"), "tf.Mul": ("tf.Cumprod", "tf.Einsum"),
                  "tf.Sum": ("tf.BiasAddGrad", "tf.Einsum")}
@@ -54,6 +59,23 @@ def run(*command):
     if done.returncode:
         fail(f"{pathlib.Path(command[0]).name} failed: {(done.stderr + done.stdout)[:2000]}")
     return done.stdout
+
+
+def relaxed_section(bin_folder, path, threads):
+    """The section with a module of relaxed SIMD, which must need nothing but the memory of the one that it is in."""
+    features = (*FEATURES, "relaxed-simd", *(("threads",) if threads else ()))
+    with tempfile.TemporaryDirectory() as folder:
+        optimised = pathlib.Path(folder) / "relaxed.wasm"
+        run(bin_folder / "wasm-opt", *(f"--enable-{name}" for name in features), *OPTIMISE,
+            "--strip-target-features", path, "-o", optimised)
+        module = optimised.read_bytes()
+    parts = dict(sections(module))
+    imports = [(place, name) for place, name, _ in read_imports(parts[str(IMPORTS)])]
+    if imports != [("env", "memory")] or str(DATA) in parts:
+        fail(f"expected a module of relaxed SIMD without data that imports memory alone, got {imports}")
+    if len(module) > MAX_RELAXED:
+        fail(f"expected at most {MAX_RELAXED} bytes of relaxed SIMD, got {len(module)}")
+    return ("tandem.relaxed", module)
 
 
 def without_nulls(body):
@@ -256,7 +278,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("bin", "linked", "map", "map-without", "exports", "primary", "programs"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    for name in ("graph", "first", "definitions", "kernels"):
+    for name in ("graph", "first", "definitions", "kernels", "relaxed"):
         parser.add_argument(f"--{name}", type=pathlib.Path)
     parser.add_argument("--threads", action="store_true")
     options = parser.parse_args()
@@ -274,6 +296,9 @@ def main():
             splitter.move_constants(rest, needs.constants())
         public = {name for name, _, _ in read_exports(dict(sections(linked))[str(EXPORTS)])}
         modules = with_short_names(splitter.finish(rest), public)
+    if options.relaxed:
+        relaxed = relaxed_section(options.bin, options.relaxed, options.threads)
+        modules["primary"] = rebuilt([*sections(modules["primary"]), relaxed])
     build = hashlib.sha256(b"".join(modules[part] for part in sorted(modules))).hexdigest()[:16]
     for part, module in modules.items():
         vars(options)[part].write_bytes(rebuilt([*sections(module), (BUILD_SECTIONS[part], build.encode())]))

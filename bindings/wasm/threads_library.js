@@ -32,6 +32,20 @@ addToLibrary({
     return loop ? 1 : 0;
   },
 
+  // Of the module of relaxed SIMD, whose code is where the parts of the module are, each thread has an instance.
+  $tandemRelaxed: undefined,
+  tandem_multiply_relaxed__deps: ['$tandemRelaxed', 'tandem_parts_code'],
+  tandem_multiply_relaxed: (product) => {
+    const [address, size] = new Uint32Array(wasmMemory.buffer, _tandem_parts_code() + 16, 2);
+    if (product && !tandemRelaxed) {
+      const code = new Uint8Array(wasmMemory.buffer, address, size).slice();
+      const instance = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory: wasmMemory } });
+      tandemRelaxed = instance.exports['f'];
+    }
+    if (product) tandemRelaxed(product);
+    return address;
+  },
+
   // Every thread has a table of its own, and a worker that waits for work hears no messages. So in its place each
   // function of another part of the module has a placeholder, which is named by its place in the table: the first that a
   // worker calls fills the worker's table with the functions of the parts that are there by then, whose code the loading

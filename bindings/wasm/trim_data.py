@@ -7,10 +7,10 @@ A module's table has the functions that are not called directly. The data says, 
 which of them are needed: those for every use, those for programs, those for each record of an op (module_graph.py), and
 those that a function in the table leads to. To leave a record out, numbers at some addresses of the module's memory are
 made 0, and nothing refers to its functions any more. It says of the module's constants, too, by ranges of addresses,
-which of these lead to what: those that nothing leads to become 0.
+which of these lead to what: those that nothing leads to become 0. And it says what multiplies by the module of relaxed SIMD in a section.
 
 usage: trim_data.py --bin DIR --linked FILE --graph FILE --definitions FILE --exports FILE --kernels-exports FILE
-                    --module FILE --data FILE
+                    --module FILE --data FILE --relaxed FILE
 """
 
 import argparse
@@ -21,7 +21,7 @@ import re
 from module_constants import Constants
 from module_format import ELEMENTS, element_segments, fail, function_names, rebuilt, sections
 from module_graph import ModuleGraph, places_of
-from split_module import FEATURES, OPTIMISE, USERS_OF_ROWS, run, users_of, without_nulls
+from split_module import FEATURES, OPTIMISE, USERS_OF_ROWS, relaxed_section, run, users_of, without_nulls
 
 from op_codegen import selection
 
@@ -82,6 +82,14 @@ def check_families(records, ops):
              f"{[sorted(set(ops) - all_ops)[:5] for all_ops in families]}")
 
 
+def callers(graph, table, name):
+    """The slots of functions that call one with that in its name, or call what does."""
+    wanted = {index for index, of_function in graph.names.items() if name in of_function}
+    if not wanted:
+        fail(f"expected a function {name} in the module, got none")
+    return [slot for slot, function in table.items() if graph.reached([function], {}, into_table=False)[0] & wanted]
+
+
 def describe(graph, table, ops, programs):
     records = graph.records(ops)
     definitions = graph.definitions(ops)
@@ -115,6 +123,7 @@ def describe(graph, table, ops, programs):
         "records": of_ops,
         "base": sorted(base),
         "programs": sorted(whole - base),
+        "relaxed": sorted(callers(graph, table, "GetRelaxedMultiplier")),
         "programs_exports": sorted(programs),
         "needs": {str(slot): sorted(needed - base) for slot, needed in sorted(needs.items())
                   if slot not in base and needed - base},
@@ -131,7 +140,7 @@ def describe(graph, table, ops, programs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("bin", "linked", "graph", "definitions", "exports", "kernels-exports", "module", "data"):
+    for name in ("bin", "linked", "graph", "definitions", "exports", "kernels-exports", "module", "data", "relaxed"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     options = parser.parse_args()
     module = options.graph.read_bytes()
@@ -152,8 +161,9 @@ def main():
     data["unused_exports"] = sorted(exports[1])
     run(options.bin / "wasm-opt", *(f"--enable-{feature}" for feature in FEATURES), *OPTIMISE, options.linked, "-o",
         options.module)
-    options.module.write_bytes(rebuilt((name, without_nulls(body) if name == str(ELEMENTS) else body)
-                                       for name, body in sections(options.module.read_bytes())))
+    whole = [(name, without_nulls(body) if name == str(ELEMENTS) else body)
+             for name, body in sections(options.module.read_bytes())]
+    options.module.write_bytes(rebuilt([*whole, relaxed_section(options.bin, options.relaxed, threads=False)]))
     options.data.write_text(json.dumps(data, separators=(",", ":")), encoding="utf-8")
 
 

@@ -6,6 +6,7 @@
 
 import { bitsOf } from './op_list.mjs';
 
+const CUSTOM = 0;
 const EXPORTS = 7;
 const ELEMENTS = 9;
 const DATA = 11;
@@ -32,15 +33,20 @@ const leb = (value) => lebBytes(value, 127);
 // Of a number from 0 on, whose last byte must not look like that of a negative one.
 const signedLeb = (value) => lebBytes(value, 63);
 
-/** The module with some sections changed: `change` has functions, by the section's number, from bytes to bytes. */
+/**
+ * The module with some sections changed: `change` has functions, by the section's number, from bytes to bytes. A section
+ * without bytes is left out.
+ */
 function withSections(module, change) {
   const parts = [module.subarray(0, 8)];
   for (let at = 8; at < module.length;) {
     const kind = module[at];
     const [size, body] = readLeb(module, at + 1);
-    const changed = change[kind]?.(module.slice(body, body + size));
-    parts.push(changed ? Uint8Array.from([kind, ...leb(changed.length), ...changed]) : module.subarray(at, body + size));
-    at = body + size;
+    const end = body + size;
+    const changed = change[kind]?.(module.slice(body, end));
+    if (changed === undefined) parts.push(module.subarray(at, end));
+    else if (changed.length > 0) parts.push(Uint8Array.from([kind, ...leb(changed.length), ...changed]));
+    at = end;
   }
   return new Uint8Array(Buffer.concat(parts));
 }
@@ -164,7 +170,10 @@ export function withoutOps(module, data, selected, { programs }) {
     rest.push(...(data.needs[slot] ?? []));
   }
   const unused = new Set([...data.unused_exports, ...(programs ? [] : data.programs_exports)]);
+  const isRelaxed = data.relaxed.some((slot) => slots.has(slot));
   return withSections(module, {
+    // There is no section of another name but that of relaxed SIMD.
+    [CUSTOM]: (body) => (isRelaxed ? body : new Uint8Array()),
     [EXPORTS]: (body) => withoutExports(body, unused),
     [ELEMENTS]: (body) => withSlots(body, slots),
     [DATA]: (body) => withZeros(body, zeros, unusedConstants(data.constants, slots, selected, programs)),

@@ -10,6 +10,7 @@
 #include <complex>
 #include <type_traits>
 
+#include "gemm/relaxed_multiplier.h"
 #include "kernels/compact.h"
 #include "kernels/polls.h"
 #include "simd/simd_targets.h"
@@ -341,8 +342,45 @@ void MultiplyStrided(const GemmBlock<T>& g) {
   MultiplyAllRows<T, kUnitRows>(g);
 }
 
+#if HWY_TARGET == HWY_WASM
+// By relaxed SIMD, if there is any, whatever part of C the block is: its size depends on the number of threads, and the
+// bits must not. Unless A is packed, some rows of it are at a time.
+bool MultiplyRelaxed(const GemmBlock<float>& g) {
+  constexpr int kRows = kTileRows<float>;
+  static_assert(kRows == RelaxedProduct::kPanelRows && kTileCols<float> == RelaxedProduct::kPanelCols);
+  const RelaxedMultiplier multiplier = GetRelaxedMultiplier();
+  if (multiplier == nullptr || !g.b_packed || g.depth > kGemmDepth) return false;
+  RelaxedProduct product = {};
+  product.b = g.b;
+  product.cols = static_cast<uint32_t>(g.cols);
+  product.depth = static_cast<uint32_t>(g.depth);
+  product.b_panel_stride = static_cast<uint32_t>(g.depth * kTileCols<float>);
+  product.ldc = static_cast<uint32_t>(g.ldc);
+  product.accumulate = g.accumulate ? 1 : 0;
+  constexpr int64_t kRowsATime = 4 * kRows;
+  alignas(64) float packed[kRowsATime * kGemmDepth];
+  for (int64_t first = 0, rows; first < g.rows; first += rows) {
+    rows = g.a_packed ? g.rows : std::min(kRowsATime, g.rows - first);
+    product.a = g.a_packed ? g.a : packed;
+    product.c = g.c + first * g.ldc;
+    product.rows = static_cast<uint32_t>(rows);
+    for (int64_t row = 0; !g.a_packed && row < rows; row += kRows) {
+      Pack<float, float, kRows>(g.a + (first + row) * g.a_row_stride, g.a_row_stride, g.a_depth_stride,
+                                std::min<int64_t>(kRows, rows - row), g.depth, packed + row * g.depth);
+    }
+    multiplier(product);
+  }
+  return true;
+}
+#endif
+
 template <typename T>
 void Multiply(const GemmBlock<T>& g) {
+#if HWY_TARGET == HWY_WASM
+  if constexpr (std::is_same_v<T, float>) {
+    if (MultiplyRelaxed(g)) return;
+  }
+#endif
   if constexpr (kHasDirect<T>) {
     if (g.a_row_stride != 1) return MultiplyStrided<T, false>(g);
   }

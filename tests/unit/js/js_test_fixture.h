@@ -31,6 +31,8 @@ extern "C" __attribute__((used)) inline bool tandem_js_run_code(uint32_t, const 
   return false;
 }
 
+__attribute__((used)) inline tandem::RelaxedMultiplier tandem_js_relaxed_multiplier() { return nullptr; }
+
 namespace tandem {
 
 // The error's text, or nothing; releases it.

@@ -97,6 +97,7 @@ function capabilitiesOf(loaded: Loaded, gpu: GpuSource | string, version: string
     ...(onGpu && { gpu: gpu.capabilities }),
     version,
     simd: true,
+    relaxedSimd: loaded.instance.relaxedSimd,
     threads: loaded.threads,
     threadsAvailable: platform.whyNoThreads() === undefined,
     crossOriginIsolated: platform.isIsolated(),

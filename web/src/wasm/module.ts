@@ -28,6 +28,8 @@ export type RunCode = (id: number, code: number, size: number, operands: number,
 export interface WasmInstance {
   readonly exports: WasmExports;
   readonly memory: WebAssembly.Memory;
+  /** Whether products of matrices are computed by relaxed SIMD. */
+  readonly relaxedSimd: boolean;
   /** Of the threaded module: ends its workers at once. */
   terminate(): void;
   /** Of the module without threads, once the script of programs is there. */
@@ -41,7 +43,7 @@ export type PartUrls = Readonly<Partial<Record<ModulePart, URL>>>;
 
 const OPTION_OF = { programs: 'programsUrl', kernels: 'kernelsUrl' } as const;
 // By which the threaded module's glue code knows them.
-const NUMBER_OF = { programs: 0, kernels: 1 } as const;
+const NUMBER_OF = { programs: 0, kernels: 1, relaxed: 2 } as const;
 
 /** Where the module comes from; at most one of them. */
 export interface WasmSource {
@@ -201,9 +203,15 @@ export function checkVersion(exports: Partial<WasmExports>): WasmExports {
 /** Who carries out what a module with WebGPU says. */
 export type Execute = (batch: number, words: number, count: number, arena: number, arenaBytes: number) => void;
 
+// The module of relaxed SIMD within a module: what multiplies matrices, in engines that have it.
+function relaxedCode(module: WebAssembly.Module): ArrayBuffer | undefined {
+  const [code] = WebAssembly.Module.customSections(module, 'tandem.relaxed');
+  return code && WebAssembly.validate(code) ? code : undefined;
+}
+
 // What the module asks of its environment. It has no files and no arguments; a write is of what it prints.
 function importsOf(
-  memory: () => WebAssembly.Memory, wake: () => void, execute: Execute, runCode: RunCode,
+  memory: () => WebAssembly.Memory, wake: () => void, execute: Execute, runCode: RunCode, multiply: Call,
 ): Record<string, Record<string, Call>> {
   const view = (): DataView => new DataView(memory().buffer);
   const zeros = (...addresses: number[]): number => {
@@ -212,7 +220,7 @@ function importsOf(
   };
   const BAD_FILE = 8;
   return {
-    tandem: { wake: () => (wake(), 0), webgpu_execute: execute as Call, run_code: runCode as Call },
+    tandem: { wake: () => (wake(), 0), webgpu_execute: execute as Call, run_code: runCode as Call, multiply_relaxed: multiply },
     env: { emscripten_notify_memory_growth: () => 0 },
     wasi_snapshot_preview1: {
       clock_time_get: ((clock: number, _precision: bigint, result: number): number => {
@@ -270,7 +278,9 @@ export async function instantiate(
   const module = await compile(source, files, kind);
   let memory: WebAssembly.Memory | undefined;
   let made: WasmInstance | undefined;
-  const imports = importsOf(() => memory!, wake, execute, (...args) => made?.runCode?.(...args) ?? 0);
+  let relaxed: Call | undefined;
+  const imports = importsOf(() => memory!, wake, execute, (...args) => made?.runCode?.(...args) ?? 0,
+    (product) => (relaxed ? (product && relaxed(product), 1) : 0));
   const unknown = WebAssembly.Module.imports(module).find(
     (entry) => entry.kind !== 'function' || imports[entry.module]?.[entry.name] === undefined);
   if (unknown !== undefined) throw otherVersion(`one that imports ${unknown.module}.${unknown.name}`);
@@ -283,11 +293,14 @@ export async function instantiate(
   const functions = instance.exports as unknown as Partial<WasmExports> & { _initialize?(): void };
   memory = instance.exports['memory'] as WebAssembly.Memory | undefined;
   if (memory === undefined) throw otherVersion('another module');
+  const code = relaxedCode(module);
+  if (code) relaxed = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } }).exports['f'] as Call;
   functions._initialize?.();
   const { exports } = instance;
   return made = {
     exports: checkVersion(functions),
     memory,
+    relaxedSimd: code !== undefined,
     terminate: () => undefined,
     async load(part) {
       if (!isSplit(module)) {
@@ -335,9 +348,16 @@ export async function instantiateThreads(
       },
     }).then(resolve, reject);
   });
+  const share = (part: keyof typeof NUMBER_OF, code: ArrayBuffer): void => {
+    if (glue.tandemShare(NUMBER_OF[part], new Uint8Array(code))) return;
+    throw new TandemError('ResourceExhausted', `expected memory for ${part}, got none`);
+  };
+  const relaxed = relaxedCode(module);
+  if (relaxed) share('relaxed', relaxed);
   return {
     exports: checkVersion(exports as unknown as Partial<WasmExports>),
     memory: memory!,
+    relaxedSimd: relaxed !== undefined,
     terminate: () => glue.tandemTerminate(),
     async load(part) {
       const file = urls[part] ?? files.part('threads', part) as URL;
@@ -346,9 +366,7 @@ export async function instantiateThreads(
       const bytes = await reading;
       await addPart(module, exports!, await compileBytes(bytes, file.href, OPTION_OF[part]), part, file);
       // Workers compile it when they need it.
-      if (!glue.tandemShare(NUMBER_OF[part], new Uint8Array(bytes))) {
-        throw new TandemError('ResourceExhausted', `expected memory for ${part}, got none`);
-      }
+      share(part, bytes);
     },
   };
 }

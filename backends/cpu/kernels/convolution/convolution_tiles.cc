@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "gemm/gemm_kernels.h"
+#include "gemm/relaxed_multiplier.h"
 #include "simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -375,15 +376,42 @@ HWY_NOINLINE void PackRows(const GatheredProduct<T>& g, int64_t row, T* to) {
   }
 }
 
-// Some rows at a time, which stay in the first-level cache with a panel of B.
+// The products of `rows` packed rows, from row `first` on, as a module of relaxed SIMD takes them.
 template <typename T>
-HWY_NOINLINE void MultiplyPacked(const GatheredProduct<T>& g, int64_t depth) {
+RelaxedProduct ToRelaxed(const GatheredProduct<T>& g, const T* packed, int64_t first, int64_t rows, int64_t depth) {
+  static_assert(kMaxTileRows == RelaxedProduct::kPanelRows && kPanelCols<T> == RelaxedProduct::kPanelCols);
+  const T* const added = g.limits.added == nullptr ? nullptr : g.limits.added + first * g.ldc;
+  return {packed,
+          g.b,
+          g.c + first * g.ldc,
+          static_cast<uint32_t>(rows),
+          static_cast<uint32_t>(g.cols),
+          static_cast<uint32_t>(depth),
+          static_cast<uint32_t>(g.panel_stride),
+          static_cast<uint32_t>(g.ldc),
+          g.accumulate ? 1u : 0u,
+          g.limits.bias,
+          added,
+          g.limits.low,
+          g.limits.high};
+}
+
+// Some rows at a time, which stay in the first-level cache with a panel of B; by relaxed SIMD if there is a multiplier.
+template <typename T>
+HWY_NOINLINE void MultiplyPacked(const GatheredProduct<T>& g, int64_t depth,
+                                 [[maybe_unused]] RelaxedMultiplier multiplier) {
   constexpr int64_t kLanes = HWY_LANES(T);
   constexpr int64_t kRowsATime = 4 * kMaxTileRows;
   alignas(64) T packed[kRowsATime * kGemmDepth];
   for (int64_t first = 0; first < g.num_rows; first += kRowsATime) {
     const int64_t end = std::min(first + kRowsATime, g.num_rows);
     for (int64_t row = first; row < end; row += kMaxTileRows) PackRows(g, row, packed + (row - first) * depth);
+    if constexpr (std::is_same_v<T, float>) {
+      if (multiplier != nullptr) {
+        multiplier(ToRelaxed(g, packed, first, end - first, depth));
+        continue;
+      }
+    }
     const T* b = g.b;
     for (int64_t col = 0; col < g.cols; col += g.panel_cols, b += g.panel_stride) {
       const BiasAndLimits<T> limits = g.limits.From(col);
@@ -476,8 +504,13 @@ void Multiply(const GatheredProduct<T>& g) {
       constexpr int64_t kMinPanels = 3;  // with fewer, packing costs more than it saves
       int64_t depth = 0;
       for (int64_t run = 0; run < g.num_runs; ++run) depth += g.runs[run].length;
-      if (g.step == 1 && g.cols > (kMinPanels - 1) * g.panel_cols && depth <= kGemmDepth)
-        return MultiplyPacked(g, depth);
+      if (g.step == 1 && depth <= kGemmDepth) {
+        // Of relaxed SIMD all, since how many columns are a part depends on the number of threads, and bits must not.
+        const RelaxedMultiplier multiplier = GetRelaxedMultiplier();
+        if (multiplier != nullptr || g.cols > (kMinPanels - 1) * g.panel_cols) {
+          return MultiplyPacked(g, depth, multiplier);
+        }
+      }
     }
     const bool is_even = kHasEvenTiles && g.row_stride != 0;
     if (IsByTurns(g)) {

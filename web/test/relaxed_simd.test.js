@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tandem Authors
+
+// Products of matrices by relaxed SIMD, where the engine has it; everything but the last bits holds without, too. In Node
+// 20, which has it by an option, test/node/relaxed_simd.test.js runs this once more.
+
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+
+import { conv2d, conv2dBackpropFilter, createRuntime, fusedConv2d, matMul } from 'tandem-rt';
+
+// f(): at 48, the multiplication and addition of the vectors at 0, 16 and 32, as relaxed SIMD has it here.
+const FUSED = [
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 9, 2, 1, 109, 2, 0, 1, 102, 0, 0, 10, 31,
+  1, 29, 0, 65, 0, 65, 0, 253, 0, 4, 0, 65, 0, 253, 0, 4, 16, 65, 0, 253, 0, 4, 32, 253, 133, 2, 253, 11, 4, 48, 11,
+];
+const hasRelaxedSimd = WebAssembly.validate(new Uint8Array(FUSED));
+
+// The same numbers each time, in [-1, 1), with 24 bits.
+let state = 1;
+const random = () => {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+  return (state >>> 8) / (1 << 23) - 1;
+};
+const randoms = (count) => Float32Array.from({ length: count }, random);
+const EPSILON = 2 ** -24;
+
+/** Whether each result is a sum, in f64, within what so many roundings may change. */
+function checkSums(results, count, sumOf) {
+  for (let i = 0; i < count; ++i) {
+    const { sum, terms, size } = sumOf(i);
+    const error = Math.abs(results[i] - sum);
+    if (!(error <= (terms + 2) * EPSILON * size)) {
+      expect.fail(`expected ${sum} at ${i}, got ${results[i]}: ${terms} terms, error ${error}`);
+    }
+  }
+}
+
+// What there is to compute, and how it is checked. Filters and matrices are read twice, so that they are constants, too.
+const products = [];
+for (const [m, k, n] of [
+  [1, 1, 1], [2, 3, 5], [3, 70, 9], [4, 8, 7], [5, 1, 17], [7, 257, 13], [16, 256, 24], [17, 255, 31], [33, 600, 66],
+  [129, 40, 90], [400, 300, 130],
+]) {
+  for (const [transposeA, transposeB] of [[false, false], [true, false], [false, true]]) {
+    products.push({
+      name: `${m}x${k} times ${k}x${n}${transposeA ? ', the first transposed' : ''}${transposeB ? ', the second' : ''}`,
+      inputs: [[transposeA ? [k, m] : [m, k], randoms(m * k)], [transposeB ? [n, k] : [k, n], randoms(k * n)]],
+      compute: (a, b) => matMul(a, b, { transposeA, transposeB }),
+      check(results, [[, a], [, b]]) {
+        checkSums(results, m * n, (i) => {
+          const row = Math.floor(i / n);
+          const col = i % n;
+          let sum = 0;
+          let size = 0;
+          for (let p = 0; p < k; ++p) {
+            const product = a[transposeA ? p * m + row : row * k + p] * b[transposeB ? col * k + p : p * n + col];
+            sum += product;
+            size += Math.abs(product);
+          }
+          return { sum, terms: k, size };
+        });
+      },
+    });
+  }
+}
+for (const { size, channels, out, taps, stride, fused } of [
+  { size: 5, channels: 1, out: 1, taps: 1, stride: 1 },
+  { size: 9, channels: 3, out: 11, taps: 3, stride: 2, fused: ['BiasAdd', 'Relu6'] },
+  { size: 12, channels: 5, out: 32, taps: 3, stride: 1, fused: ['BiasAdd'] },
+  { size: 7, channels: 40, out: 13, taps: 3, stride: 1, fused: ['BiasAdd', 'Relu'] },
+  { size: 14, channels: 70, out: 20, taps: 1, stride: 1 },
+]) {
+  const pad = (taps - 1) / 2;
+  const outSize = Math.ceil((size + 2 * pad - taps + 1) / stride);
+  const explicitPaddings = [0, 0, pad, pad, pad, pad, 0, 0];
+  const options = { explicitPaddings };
+  products.push({
+    name: `filter of ${taps}x${taps}x${channels}x${out} over ${size}x${size}${fused ? `, ${fused.join(' and ')}` : ''}`,
+    inputs: [[[2, size, size, channels], randoms(2 * size * size * channels)],
+      [[taps, taps, channels, out], randoms(taps * taps * channels * out)], [[out], randoms(out)]],
+    compute: (x, filter, bias) => (fused
+      ? fusedConv2d(x, filter, [bias], [1, stride, stride, 1], 'EXPLICIT', { ...options, fusedOps: fused })
+      : conv2d(x, filter, [1, stride, stride, 1], 'EXPLICIT', options)),
+    check(results, [[, x], [, filter], [, bias]]) {
+      checkSums(results, 2 * outSize * outSize * out, (i) => {
+        const o = i % out;
+        const col = Math.floor(i / out) % outSize;
+        const row = Math.floor(i / out / outSize) % outSize;
+        const image = Math.floor(i / out / outSize / outSize);
+        let sum = fused ? bias[o] : 0;
+        let scale = Math.abs(sum);
+        for (let r = 0; r < taps; ++r) {
+          const y = row * stride + r - pad;
+          for (let s = 0; s < taps && y >= 0 && y < size; ++s) {
+            const at = col * stride + s - pad;
+            for (let c = 0; c < channels && at >= 0 && at < size; ++c) {
+              const product = x[((image * size + y) * size + at) * channels + c] *
+                filter[((r * taps + s) * channels + c) * out + o];
+              sum += product;
+              scale += Math.abs(product);
+            }
+          }
+        }
+        if (fused?.[1]) sum = Math.max(0, fused[1] === 'Relu6' ? Math.min(6, sum) : sum);
+        return { sum, terms: taps * taps * channels, size: scale };
+      });
+    },
+  });
+}
+{
+  const [size, channels, out] = [10, 1, 9];
+  products.push({
+    name: 'gradient of a filter of one channel',
+    inputs: [[[3, size, size, channels], randoms(3 * size * size)], [[3, size, size, out], randoms(3 * size * size * out)]],
+    compute: (x, gradient) => conv2dBackpropFilter(x, [3, 3, channels, out], gradient, [1, 1, 1, 1], 'SAME'),
+    check(results, [[, x], [, gradient]]) {
+      checkSums(results, 9 * out, (i) => {
+        const [o, s, r] = [i % out, Math.floor(i / out) % 3, Math.floor(i / out / 3)];
+        let sum = 0;
+        let scale = 0;
+        for (let pixel = 0; pixel < 3 * size * size; ++pixel) {
+          const y = Math.floor(pixel / size) % size + r - 1;
+          const at = pixel % size + s - 1;
+          if (y < 0 || y >= size || at < 0 || at >= size) continue;
+          const product = x[(Math.floor(pixel / size / size) * size + y) * size + at] * gradient[pixel * out + o];
+          sum += product;
+          scale += Math.abs(product);
+        }
+        return { sum, terms: 3 * size * size, size: scale };
+      });
+    },
+  });
+}
+
+async function resultsOf(rt, { inputs, compute }) {
+  const tensors = inputs.map(([shape, values]) => rt.tensor(values, shape));
+  const first = await compute(...tensors).data();
+  expect(await compute(...tensors).data()).to.deep.equal(first);
+  return first;
+}
+
+describe('relaxed SIMD', () => {
+  const runtimes = new Map();
+  before(async () => {
+    runtimes.set('one thread', await createRuntime({ device: 'cpu', threads: 1 }));
+    runtimes.set('three threads', await createRuntime({ device: 'cpu', threads: 3 }));
+    runtimes.set('exact', await createRuntime({ device: 'cpu', threads: 1, exact: true }));
+  });
+  after(async () => {
+    for (const rt of runtimes.values()) await rt.dispose();
+  });
+
+  it('is used where the engine has it, and the runtime says so', () => {
+    for (const rt of runtimes.values()) expect(rt.capabilities.relaxedSimd).to.equal(hasRelaxedSimd);
+  });
+
+  it('rounds as the engine does, and in exact mode after each product (NU-3)', async () => {
+    // The sum of -1 * (1 + 2^-11) and (1 + 2^-12)^2: 2^-24 if the second product is not rounded, else 0.
+    const x = 1 + 2 ** -12;
+    let fused = 0;
+    if (hasRelaxedSimd) {
+      const { m, f } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(FUSED))).exports;
+      new Float32Array(m.buffer).set([x, 0, 0, 0, x, 0, 0, 0, -(1 + 2 ** -11)]);
+      f();
+      fused = new Float32Array(m.buffer)[12];
+      expect([0, 2 ** -24]).to.include(fused);
+    }
+    // Enough for several threads.
+    const [rows, cols] = [20_000, 133];
+    const a = Float32Array.from({ length: 2 * rows }, (_, i) => (i % 2 ? x : -1));
+    const b = Float32Array.from({ length: 2 * cols }, (_, i) => (i < cols ? 1 + 2 ** -11 : x));
+    for (const [name, rt] of runtimes) {
+      const wanted = name === 'exact' ? 0 : fused;
+      const product = matMul(rt.tensor(a, [rows, 2]), rt.tensor(b, [2, cols]));
+      const image = conv2d(rt.tensor(a, [1, rows, 1, 2]), rt.tensor(b, [1, 1, 2, cols]), [1, 1, 1, 1], 'VALID');
+      for (const y of [product, image]) {
+        expect(await y.data(), name).to.deep.equal(new Float32Array(rows * cols).fill(wanted));
+      }
+    }
+  });
+
+  for (const product of products) {
+    it(`gives the sums of products, the same with any number of threads: ${product.name} (NU-2)`, async () => {
+      const first = await resultsOf(runtimes.get('one thread'), product);
+      product.check(first, product.inputs);
+      expect(await resultsOf(runtimes.get('three threads'), product)).to.deep.equal(first);
+    });
+  }
+
+  it('lets NaN and infinities through', async () => {
+    const [rows, depth, cols] = [6, 20, 19];
+    const a = new Float32Array(rows * depth).fill(1);
+    a[3] = NaN;
+    a[depth + 1] = Infinity;
+    const b = new Float32Array(depth * cols).fill(1);
+    const args = (rt) => [rt.tensor(a, [1, rows, 1, depth]), rt.tensor(b, [1, 1, depth, cols]), [rt.zeros([cols])]];
+    for (const [name, rt] of runtimes) {
+      const y = fusedConv2d(...args(rt), [1, 1, 1, 1], 'VALID', { fusedOps: ['BiasAdd', 'Relu'] });
+      const wanted = new Float32Array(rows * cols).fill(depth).fill(NaN, 0, cols).fill(Infinity, cols, 2 * cols);
+      expect(await y.data(), name).to.deep.equal(wanted);
+    }
+  });
+});
