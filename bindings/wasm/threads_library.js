@@ -36,14 +36,15 @@ addToLibrary({
   $tandemRelaxed: undefined,
   tandem_multiply_relaxed__deps: ['$tandemRelaxed', 'tandem_parts_code'],
   tandem_multiply_relaxed: (product) => {
-    const [address, size] = new Uint32Array(wasmMemory.buffer, _tandem_parts_code() + 16, 2);
-    if (product && !tandemRelaxed) {
+    if (!tandemRelaxed) {
+      const [address, size] = new Uint32Array(wasmMemory.buffer, _tandem_parts_code() + 16, 2);
+      if (!address || !product) return address;
       const code = new Uint8Array(wasmMemory.buffer, address, size).slice();
       const instance = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory: wasmMemory } });
       tandemRelaxed = instance.exports['f'];
     }
     if (product) tandemRelaxed(product);
-    return address;
+    return 1;
   },
 
   // Every thread has a table of its own, and a worker that waits for work hears no messages. So in its place each

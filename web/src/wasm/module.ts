@@ -220,7 +220,9 @@ function importsOf(
   };
   const BAD_FILE = 8;
   return {
-    tandem: { wake: () => (wake(), 0), webgpu_execute: execute as Call, run_code: runCode as Call, multiply_relaxed: multiply },
+    tandem: {
+      wake: () => (wake(), 0), webgpu_execute: execute as Call, run_code: runCode as Call, multiply_relaxed: multiply,
+    },
     env: { emscripten_notify_memory_growth: () => 0 },
     wasi_snapshot_preview1: {
       clock_time_get: ((clock: number, _precision: bigint, result: number): number => {
