@@ -34,9 +34,9 @@ export async function runAdd({ add, createRuntime }) {
   return sum;
 }
 
-/** An example of the ten ops, values that depend on all. */
+/** An example of the ten ops, values that depend on all: exact ones, which are the same bits in each engine. */
 export async function runTen({ createRuntime, ...ops }) {
-  const rt = await createRuntime({ device: 'cpu' });
+  const rt = await createRuntime({ device: 'cpu', exact: true });
   const x = rt.tensor(Float32Array.from({ length: 64 * 48 }, (_, i) => Math.sin(i)), { shape: [64, 48] });
   const y = ops.softmax(ops.relu(ops.matMul(x, ops.transpose(x, [1, 0]))));
   const z = ops.reshape(ops.sub(ops.mul(y, 3), ops.realDiv(ops.sum(y, [0]), 7)), [32, 128]);
@@ -45,9 +45,9 @@ export async function runTen({ createRuntime, ...ops }) {
   return values;
 }
 
-/** The digits example, `digits` being what bundleDigits gives: reads pictures, learns from them, and reads again. */
+/** The digits example, `digits` being what bundleDigits gives: reads pictures, learns from them, and reads again; exact, too. */
 export async function runDigits({ createRuntime, softmax }, digits, weights) {
-  const rt = await createRuntime({ device: 'cpu' });
+  const rt = await createRuntime({ device: 'cpu', exact: true });
   const network = await digits.Network.load(rt, Uint8Array.from(weights));
   const { rows, cols } = network;
   const pictures = rt.tensor(
