@@ -45,7 +45,7 @@ export async function runTen({ createRuntime, ...ops }) {
   return values;
 }
 
-/** The digits example, `digits` being what bundleDigits gives: reads pictures, learns from them, and reads again; exact, too. */
+/** The digits example, of what bundleDigits gives: reads pictures, learns from them, and reads again; exact, too. */
 export async function runDigits({ createRuntime, softmax }, digits, weights) {
   const rt = await createRuntime({ device: 'cpu', exact: true });
   const network = await digits.Network.load(rt, Uint8Array.from(weights));
