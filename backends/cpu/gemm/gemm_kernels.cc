@@ -357,7 +357,7 @@ bool MultiplyRelaxed(const GemmBlock<float>& g) {
   product.b_panel_stride = static_cast<uint32_t>(g.depth * kTileCols<float>);
   product.ldc = static_cast<uint32_t>(g.ldc);
   product.accumulate = g.accumulate ? 1 : 0;
-  constexpr int64_t kRowsATime = 4 * kRows;
+  constexpr int64_t kRowsATime = RelaxedProduct::kRowsATime;
   alignas(64) float packed[kRowsATime * kGemmDepth];
   for (int64_t first = 0, rows; first < g.rows; first += rows) {
     rows = g.a_packed ? g.rows : std::min(kRowsATime, g.rows - first);

@@ -7,7 +7,7 @@
 
 #include "tandem/kernel_run.h"
 
-namespace tandem {
+namespace tandem::cpu {
 
 namespace {
 std::atomic<RelaxedMultiplier> relaxed_multiplier{nullptr};
@@ -15,8 +15,8 @@ std::atomic<RelaxedMultiplier> relaxed_multiplier{nullptr};
 
 void SetRelaxedMultiplier(RelaxedMultiplier multiplier) { relaxed_multiplier.store(multiplier); }
 
-RelaxedMultiplier cpu::GetRelaxedMultiplier() {
+RelaxedMultiplier GetRelaxedMultiplier() {
   return KernelRun::IsExact() ? nullptr : relaxed_multiplier.load(std::memory_order_relaxed);
 }
 
-}  // namespace tandem
+}  // namespace tandem::cpu

@@ -6,7 +6,7 @@
 #ifndef TANDEM_BACKENDS_CPU_GEMM_RELAXED_MULTIPLIER_H_
 #define TANDEM_BACKENDS_CPU_GEMM_RELAXED_MULTIPLIER_H_
 
-#include "tandem/cpu/relaxed_product.h"
+#include "gemm/relaxed_product.h"
 
 namespace tandem::cpu {
 

@@ -3,7 +3,7 @@
 
 // tandem-rt trim: packages with the ops of a list alone. test/browser/trim.test.mjs runs them on pages.
 
-import { stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { expect } from 'chai';
@@ -15,6 +15,12 @@ import {
 } from './trimmed.js';
 
 const KB = 1000;
+
+/** How many modules of relaxed SIMD a trimmed package has within its own. */
+async function countRelaxed(output) {
+  const module = await WebAssembly.compile(await readFile(join(output, 'dist/tandem.wasm')));
+  return WebAssembly.Module.customSections(module, 'tandem.relaxed').length;
+}
 
 describe('tandem-rt trim', function () {
   this.timeout(300000);
@@ -48,6 +54,8 @@ describe('tandem-rt trim', function () {
     await rt.dispose();
     expect((await stat(join(output, 'dist/types/index.d.ts'))).isFile()).to.equal(true);
     expect(await downloadOf(output, ['add', 'createRuntime'])).to.be.below(145 * KB);
+    // Which is for products alone.
+    expect(await countRelaxed(output)).to.equal(0);
   });
 
   it('gives the same results as the whole package', async () => {
@@ -56,6 +64,7 @@ describe('tandem-rt trim', function () {
     const names = ['add', 'createRuntime', 'matMul', 'mul', 'realDiv', 'relu', 'reshape', 'softmax', 'sub', 'sum',
       'transpose'];
     expect(await downloadOf(output, names)).to.be.below(179 * KB);
+    expect(await countRelaxed(output)).to.equal(1);
   });
 
   it('gives the digits example what it uses, and the same results', async () => {

@@ -6,16 +6,15 @@
 
 #include <wasm_simd128.h>
 
-#include "tandem/cpu/relaxed_product.h"
+#include "gemm/relaxed_product.h"
 
-namespace tandem {
+namespace tandem::cpu {
 namespace {
 
 constexpr uint32_t kRows = RelaxedProduct::kPanelRows;
 constexpr uint32_t kCols = RelaxedProduct::kPanelCols;
+constexpr uint32_t kRowsATime = RelaxedProduct::kRowsATime;
 constexpr uint32_t kLanes = 4;
-// So many rows of A stay in the first-level cache with a panel of B.
-constexpr uint32_t kRowsATime = 4 * kRows;
 
 // The first `count` lanes, at most all; the others zero.
 inline v128_t LoadFirst(const float* from, uint32_t count) {
@@ -114,4 +113,4 @@ extern "C" __attribute__((export_name("f"))) void MultiplyRelaxed(const RelaxedP
   }
 }
 
-}  // namespace tandem
+}  // namespace tandem::cpu

@@ -4,18 +4,20 @@
 // RelaxedProduct: a part of a product of f32 matrices for code outside of this program, which multiplies and adds in
 // one instruction. WebAssembly has that as relaxed SIMD, but a module that contains it is refused by engines without.
 
-#ifndef TANDEM_CPU_RELAXED_PRODUCT_H_
-#define TANDEM_CPU_RELAXED_PRODUCT_H_
+#ifndef TANDEM_BACKENDS_CPU_GEMM_RELAXED_PRODUCT_H_
+#define TANDEM_BACKENDS_CPU_GEMM_RELAXED_PRODUCT_H_
 
 #include <cstdint>
 
-namespace tandem {
+namespace tandem::cpu {
 
 // C[rows, cols] = or += A[rows, depth] * B[depth, cols]. Strides count elements. All memory is the caller's, and is
 // not used after the call; what is only read may overlap, C may not. Its layout is an interface between modules.
 struct RelaxedProduct {
   static constexpr uint32_t kPanelRows = 4;
   static constexpr uint32_t kPanelCols = 8;
+  // So many rows of A stay in the first-level cache with a panel of B.
+  static constexpr uint32_t kRowsATime = 4 * kPanelRows;
 
   const float* a;  // panels of kPanelRows rows, each `depth` times a column of so many; anything behind the last row
   const float* b;  // panels of kPanelCols columns, each `depth` times a row of so many; anything behind the last column
@@ -41,6 +43,6 @@ using RelaxedMultiplier = void (*)(const RelaxedProduct& product);
 // first kernel runs, and always with the same one, since results have other last bits with it.
 void SetRelaxedMultiplier(RelaxedMultiplier multiplier);
 
-}  // namespace tandem
+}  // namespace tandem::cpu
 
-#endif  // TANDEM_CPU_RELAXED_PRODUCT_H_
+#endif  // TANDEM_BACKENDS_CPU_GEMM_RELAXED_PRODUCT_H_
