@@ -44,8 +44,11 @@ import select_ops
 from op_codegen import selection
 
 FEATURES = ("simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals")
-# As Emscripten optimises a whole module with -Os, after which nothing is left to do but this.
-OPTIMISE = ("-Os", "--low-memory-unused", "--zero-filled-memory", "--strip-debug", "--strip-producers")
+# As Emscripten optimises a whole module with -Os, after which nothing is left to do but this. A function with one caller
+# stays one unless it is small: engines compile functions one by one when they are first called, and once more, better,
+# what is called often, so that an inner loop must not become a part of what is called once. It compresses better, too.
+OPTIMISE = ("-Os", "--one-caller-inline-max-function-size=60", "--low-memory-unused", "--zero-filled-memory",
+            "--strip-debug", "--strip-producers")
 BUILD_SECTIONS = {"primary": "tandem.build", "programs": "tandem.programs", "kernels": "tandem.kernels"}
 # What a page's main thread may compile at once, in any browser.
 MAX_RELAXED = 4096

@@ -189,6 +189,8 @@ export function trimModule(binaryen, module, data, selected, options) {
       Features.MutableGlobals);
     binaryen.setOptimizeLevel(2);
     binaryen.setShrinkLevel(1);
+    // As the module that it is of (bindings/wasm/split_module.py).
+    binaryen.setOneCallerInlineMaxSize(60);
     binaryen.setLowMemoryUnused(true);
     binaryen.setZeroFilledMemory?.(true);
     trimmed.runPasses(['remove-unused-module-elements']);

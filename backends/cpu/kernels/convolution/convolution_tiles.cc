@@ -100,24 +100,41 @@ HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVe
     const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
     biases[j] = bias == nullptr ? hn::Zero(d) : finish.Bias(LoadCount(d, count, bias + j * kLanes));
   }
-  const bool accumulate = g.accumulate;
-  HWY_UNROLL(16)
-  for (int i = 0; i < kRows; ++i, c += g.ldc) {
-    if (i == num_rows) break;
-    HWY_UNROLL(2)
-    for (int j = 0; j < kVectors; ++j) {
-      T* to = c + j * kLanes;
-      const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
-      V v = sum[i][j];
-      if (accumulate) v = hn::Add(v, LoadCount(d, count, to));
-      if constexpr (kTilesFinish<T>) {
-        if (added != nullptr) {
-          v = finish(v, biases[j], LoadCount(d, count, added + i * g.ldc + j * kLanes));
-        } else if (bias != nullptr) {
-          v = finish(v, biases[j]);
-        }
+  const auto store = [&](V v, int j, const T* its_added, T* row) HWY_ATTR {
+    T* to = row + j * kLanes;
+    const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+    if (g.accumulate) v = hn::Add(v, LoadCount(d, count, to));
+    if constexpr (kTilesFinish<T>) {
+      if (its_added != nullptr) {
+        v = finish(v, biases[j], LoadCount(d, count, its_added + j * kLanes));
+      } else if (bias != nullptr) {
+        v = finish(v, biases[j]);
       }
-      StoreCount(v, d, count, to);
+    }
+    StoreCount(v, d, count, to);
+  };
+  if constexpr (kFastMasks) {
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i, c += g.ldc) {
+      if (i == num_rows) break;
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) store(sum[i][j], j, added == nullptr ? added : added + i * g.ldc, c);
+    }
+  } else {
+    // Without masks each of them takes so much code that the engine that compiles it, when it is first called, takes
+    // longer than a small network: once, for sums that come from memory.
+    alignas(64) T tile[kRows][kVectors * kLanes];
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i) {
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) hn::Store(sum[i][j], d, &tile[i][j * kLanes]);
+    }
+#pragma clang loop unroll(disable)
+    for (int i = 0; i < num_rows; ++i, c += g.ldc) {
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) {
+        store(hn::Load(d, &tile[i][j * kLanes]), j, added == nullptr ? added : added + i * g.ldc, c);
+      }
     }
   }
 }
@@ -401,7 +418,7 @@ template <typename T>
 HWY_NOINLINE void MultiplyPacked(const GatheredProduct<T>& g, int64_t depth,
                                  [[maybe_unused]] RelaxedMultiplier multiplier) {
   constexpr int64_t kLanes = HWY_LANES(T);
-  constexpr int64_t kRowsATime = 4 * kMaxTileRows;
+  constexpr int64_t kRowsATime = RelaxedProduct::kRowsATime;
   alignas(64) T packed[kRowsATime * kGemmDepth];
   for (int64_t first = 0; first < g.num_rows; first += kRowsATime) {
     const int64_t end = std::min(first + kRowsATime, g.num_rows);
