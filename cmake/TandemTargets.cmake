@@ -53,6 +53,14 @@ function(tandem_library target)
   endif()
 endfunction()
 
+# For a folder of test programs. It is the libraries whose optimised code is tested; more optimisation of the programs,
+# which compute references, takes longer to compile, and none at all longer to run.
+function(tandem_optimise_tests_little)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    add_compile_options(-O1)
+  endif()
+endfunction()
+
 # A program that links the libraries.
 function(tandem_program target)
   tandem_target(${target})

@@ -207,7 +207,7 @@ count_stopped() {  # PRESET
 
 # By what a part takes of the time of demo and release, in percent.
 fits() {  # PART
-  local -A percent=([web]=95 [asan]=75 [tsan]=50)
+  local -A percent=([web]=60 [asan]=85 [tsan]=40)
   [[ -z $seconds_given || -z ${percent[$1]:-} || -z $seconds_of_release ]] ||
     ((SECONDS + seconds_of_release * percent[$1] / 100 <= seconds_given))
 }

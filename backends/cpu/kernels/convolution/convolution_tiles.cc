@@ -85,6 +85,30 @@ class RowWalk {
   int64_t at_ = 0;
 };
 
+// Writes a row of C's tile: kVectors vectors of sums, of which the last one counts `last` columns. `bias` is that of
+// its columns, or null, in which case `biases` does not count; `added` is null or what is added to the row.
+template <int kVectors, typename T, class V, class Finisher>
+HWY_INLINE void StoreRow(const Finisher& finish, bool accumulate, const V (&sum)[kVectors], const T* bias,
+                         const V (&biases)[kVectors], const T* added, T* c, size_t last) {
+  const hn::ScalableTag<T> d;
+  constexpr int kLanes = HWY_LANES(T);
+  HWY_UNROLL(2)
+  for (int j = 0; j < kVectors; ++j) {
+    T* to = c + j * kLanes;
+    const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
+    V v = sum[j];
+    if (accumulate) v = hn::Add(v, LoadCount(d, count, to));
+    if constexpr (kTilesFinish<T>) {
+      if (added != nullptr) {
+        v = finish(v, biases[j], LoadCount(d, count, added + j * kLanes));
+      } else if (bias != nullptr) {
+        v = finish(v, biases[j]);
+      }
+    }
+    StoreCount(v, d, count, to);
+  }
+}
+
 // Writes the sums of C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which
 // the last one counts `last` columns. `bias` is that of its columns, or null; `added` is null or what is added to C,
 // with its row stride.
@@ -100,41 +124,28 @@ HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVe
     const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
     biases[j] = bias == nullptr ? hn::Zero(d) : finish.Bias(LoadCount(d, count, bias + j * kLanes));
   }
-  const auto store = [&](V v, int j, const T* its_added, T* row) HWY_ATTR {
-    T* to = row + j * kLanes;
-    const size_t count = j == kVectors - 1 ? last : size_t{kLanes};
-    if (g.accumulate) v = hn::Add(v, LoadCount(d, count, to));
-    if constexpr (kTilesFinish<T>) {
-      if (its_added != nullptr) {
-        v = finish(v, biases[j], LoadCount(d, count, its_added + j * kLanes));
-      } else if (bias != nullptr) {
-        v = finish(v, biases[j]);
-      }
-    }
-    StoreCount(v, d, count, to);
-  };
+  const bool accumulate = g.accumulate;
+  const auto added_to = [&](int row) { return added == nullptr ? nullptr : added + row * g.ldc; };
   if constexpr (kFastMasks) {
     HWY_UNROLL(16)
     for (int i = 0; i < kRows; ++i, c += g.ldc) {
       if (i == num_rows) break;
-      HWY_UNROLL(2)
-      for (int j = 0; j < kVectors; ++j) store(sum[i][j], j, added == nullptr ? added : added + i * g.ldc, c);
+      StoreRow(finish, accumulate, sum[i], bias, biases, added_to(i), c, last);
     }
   } else {
-    // Without masks each of them takes so much code that the engine that compiles it, when it is first called, takes
-    // longer than a small network: once, for sums that come from memory.
+    // Without masks a row takes much code, which an engine for WebAssembly compiles when it is first called: once, for
+    // sums that come from memory.
     alignas(64) T tile[kRows][kVectors * kLanes];
     HWY_UNROLL(16)
     for (int i = 0; i < kRows; ++i) {
       HWY_UNROLL(2)
       for (int j = 0; j < kVectors; ++j) hn::Store(sum[i][j], d, &tile[i][j * kLanes]);
     }
-#pragma clang loop unroll(disable)
     for (int i = 0; i < num_rows; ++i, c += g.ldc) {
+      V row[kVectors];
       HWY_UNROLL(2)
-      for (int j = 0; j < kVectors; ++j) {
-        store(hn::Load(d, &tile[i][j * kLanes]), j, added == nullptr ? added : added + i * g.ldc, c);
-      }
+      for (int j = 0; j < kVectors; ++j) row[j] = hn::Load(d, &tile[i][j * kLanes]);
+      StoreRow(finish, accumulate, row, bias, biases, added_to(i), c, last);
     }
   }
 }
