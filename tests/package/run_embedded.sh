@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tandem Authors
 
-# Builds and runs a stranger's project that has Tandem's sources as a part of itself, through FetchContent.
+# Builds and runs a stranger's project that has Tandem's sources as a part of itself, through FetchContent; unless
+# TANDEM_TEST_FULL=1, configures and compiles it alone.
 # usage: run_embedded.sh SCRATCH_DIR    CXX, CMAKE and CMAKE_CXX_COMPILER_LAUNCHER come by the environment
 
 set -euo pipefail
