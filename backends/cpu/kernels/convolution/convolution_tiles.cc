@@ -133,8 +133,8 @@ HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVe
       StoreRow(finish, accumulate, sum[i], bias, biases, added_to(i), c, last);
     }
   } else {
-    // Without masks a row takes much code, which an engine for WebAssembly compiles when it is first called: once, for
-    // sums that come from memory.
+    // Without masks the code for a row is long, and engines compile that of WebAssembly when it is first called. So
+    // there is one copy of it, in a loop, for sums that come from memory.
     alignas(64) T tile[kRows][kVectors * kLanes];
     HWY_UNROLL(16)
     for (int i = 0; i < kRows; ++i) {
