@@ -423,36 +423,53 @@ void PlainGemvColumns(const GemvBlock<T>& g) {
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
-// y[0, count) = or += the sum of kRows rows of M times elements of x; `count` at most a vector.
-template <int kRows, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void AddRows(D d, const GemvBlock<T>& g, const hn::Vec<D> (&x)[kRows], int64_t row, int64_t col,
-                        size_t count) {
-  const T* m = g.m + row * g.m_stride + col;
-  const bool whole = count == HWY_LANES(T);
-  auto sum = row == 0 ? hn::Zero(d) : whole ? hn::LoadU(d, g.y + col) : LoadFirst(d, count, g.y + col);
+// y = or += the sum of kRows rows of M, `stride` elements apart, times elements of x. What is given by value need not
+// be read again after each store. Of kVectors vectors at a time, or of `count` elements, fewer than a vector.
+template <int kRows, int kVectors, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void AddRows(D d, const hn::Vec<D> (&x)[kRows], const T* m, ptrdiff_t stride, bool accumulate, T* y) {
+  constexpr int kLanes = HWY_LANES(T);
+  hn::Vec<D> sum[kVectors];
+  HWY_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) sum[v] = accumulate ? hn::LoadU(d, y + v * kLanes) : hn::Zero(d);
   HWY_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
-    const auto values = whole ? hn::LoadU(d, m + r * g.m_stride) : LoadFirst(d, count, m + r * g.m_stride);
-    sum = MultiplyAdd(x[r], values, sum);
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) sum[v] = MultiplyAdd(x[r], hn::LoadU(d, m + r * stride + v * kLanes), sum[v]);
   }
-  if (whole) {
-    hn::StoreU(sum, d, g.y + col);
-  } else {
-    StoreFirst(sum, d, count, g.y + col);
-  }
+  HWY_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, y + v * kLanes);
+}
+template <int kRows, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void AddFirstOfRows(D d, size_t count, const hn::Vec<D> (&x)[kRows], const T* m, ptrdiff_t stride,
+                               bool accumulate, T* y) {
+  auto sum = accumulate ? LoadFirst(d, count, y) : hn::Zero(d);
+  HWY_UNROLL(8)
+  for (int r = 0; r < kRows; ++r) sum = MultiplyAdd(x[r], LoadFirst(d, count, m + r * stride), sum);
+  StoreFirst(sum, d, count, y);
 }
 
 template <int kRows, typename T>
 HWY_INLINE void AddAllRows(const GemvBlock<T>& g, int64_t row, int64_t begin, int64_t end) {
   const hn::ScalableTag<T> d;
-  constexpr int kLanes = HWY_LANES(T);
+  constexpr ptrdiff_t kLanes = HWY_LANES(T);
   // Once for all columns: the compiler cannot know that sums are not stored there.
   hn::Vec<decltype(d)> x[kRows];
   HWY_UNROLL(8)
   for (int r = 0; r < kRows; ++r) x[r] = hn::Set(d, g.x[(row + r) * g.x_stride]);
-  int64_t col = begin;
-  for (; col + kLanes <= end; col += kLanes) AddRows<kRows>(d, g, x, row, col, kLanes);
-  if (col < end) AddRows<kRows>(d, g, x, row, col, static_cast<size_t>(end - col));
+  const T* m = g.m + row * g.m_stride + begin;
+  T* y = g.y + begin;
+  const auto stride = static_cast<ptrdiff_t>(g.m_stride);
+  const auto cols = static_cast<ptrdiff_t>(end - begin);
+  const bool accumulate = row > 0;
+  ptrdiff_t col = 0;
+  for (; col + 2 * kLanes <= cols; col += 2 * kLanes) AddRows<kRows, 2>(d, x, m + col, stride, accumulate, y + col);
+  if (col + kLanes <= cols) {
+    AddRows<kRows, 1>(d, x, m + col, stride, accumulate, y + col);
+    col += kLanes;
+  }
+  if (col < cols) {
+    AddFirstOfRows<kRows>(d, static_cast<size_t>(cols - col), x, m + col, stride, accumulate, y + col);
+  }
 }
 
 // For an M that is narrow or in the cache: y stays in registers, by as many vectors at a time as there are.
