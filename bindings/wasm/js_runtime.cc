@@ -11,6 +11,8 @@
 #include <new>
 #include <utility>
 
+#include "simd/relaxed_kernels.h"
+
 using tandem::js::Event;
 
 namespace tandem::js {
@@ -116,7 +118,7 @@ tandem_status* tandem_js_create(int32_t num_threads, double memory_limit, double
   if (!tandem::kHasThreads) num_threads = 0;
   std::unique_ptr<tandem_js> made(new (std::nothrow) tandem_js(ToLimit(memory_limit), num_threads > 0));
   if (made == nullptr) return tandem::c::ToC(tandem::Status::OutOfMemory());
-  tandem::cpu::SetRelaxedMultiplier(tandem_js_relaxed_multiplier());
+  tandem::cpu::SetRelaxedKernels(tandem_js_relaxed_kernels());
   made->runtime = tandem::MakeRef<tandem_runtime>();
   if (!made->runtime) return tandem::c::ToC(tandem::Status::OutOfMemory());
   tandem::HostContext::Options options = MakeOptions(*made, num_threads, pending_limit, diagnostics != 0);

@@ -13,8 +13,8 @@
 #include "collector.h"
 #include "event_loop_queue.h"
 #include "events.h"
-#include "gemm/relaxed_product.h"
 #include "objects.h"
+#include "relaxed/relaxed_calls.h"
 #include "tandem_js.h"
 
 // What tandem_js.h calls `wake()`.
@@ -23,7 +23,7 @@ extern "C" void tandem_js_wake(void);
 extern "C" bool tandem_js_run_code(uint32_t id, const uint8_t* code, uint32_t size, const void* const* operands,
                                    uint32_t n);
 // Null: the environment has no relaxed SIMD.
-tandem::cpu::RelaxedMultiplier tandem_js_relaxed_multiplier(void);
+tandem::cpu::RelaxedKernels tandem_js_relaxed_kernels(void);
 
 namespace tandem::js {
 

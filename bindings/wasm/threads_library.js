@@ -34,16 +34,16 @@ addToLibrary({
 
   // Of the module of relaxed SIMD, whose code is where the parts of the module are, each thread has an instance.
   $tandemRelaxed: undefined,
-  tandem_multiply_relaxed__deps: ['$tandemRelaxed', 'tandem_parts_code'],
-  tandem_multiply_relaxed: (product) => {
+  tandem_run_relaxed__deps: ['$tandemRelaxed', 'tandem_parts_code'],
+  tandem_run_relaxed: (call) => {
     if (!tandemRelaxed) {
       const [address, size] = new Uint32Array(wasmMemory.buffer, _tandem_parts_code() + 16, 2);
-      if (!address || !product) return address;
+      if (!address || !call) return address;
       const code = new Uint8Array(wasmMemory.buffer, address, size).slice();
       const instance = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory: wasmMemory } });
       tandemRelaxed = instance.exports['f'];
     }
-    if (product) tandemRelaxed(product);
+    if (call) tandemRelaxed(call);
     return 1;
   },
 

@@ -124,7 +124,7 @@ def describe(graph, table, ops, programs):
         "records": of_ops,
         "base": sorted(base),
         "programs": sorted(whole - base),
-        "relaxed": sorted(callers(graph, table, "GetRelaxedMultiplier")),
+        "relaxed": sorted(callers(graph, table, "GetRelaxedKernels")),
         "programs_exports": sorted(programs),
         "needs": {str(slot): sorted(needed - base) for slot, needed in sorted(needs.items())
                   if slot not in base and needed - base},

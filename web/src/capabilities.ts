@@ -25,8 +25,9 @@ export interface Capabilities {
   /** WebAssembly SIMD, without which there is no runtime. */
   readonly simd: true;
   /**
-   * Whether the CPU multiplies matrices, and convolves, by WebAssembly's relaxed SIMD, as in Chromium since 114 and Node
-   * since 21. It is faster, and the last bits of results are others than without; in exact mode it is not used.
+   * Whether the CPU multiplies matrices, convolves, and computes `exp`, `sigmoid` and `softmax` of f32, by WebAssembly's
+   * relaxed SIMD, as in Chromium since 114 and Node since 21. It is faster, and the last bits of results are others than
+   * without; in exact mode it is not used.
    */
   readonly relaxedSimd: boolean;
   /** How many threads compute; 1: the thread that created the runtime. */

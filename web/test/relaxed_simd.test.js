@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Products of matrices by relaxed SIMD, where the engine has it; everything but the last bits holds without, too. In Node
-// 20, which has it by an option, test/node/relaxed_simd.test.js runs this once more.
+// What is computed by relaxed SIMD where the engine has it; everything but the last bits holds without, too. In Node 20,
+// which has it by an option, test/node/relaxed_simd.test.js runs this once more.
 
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
-import { conv2d, conv2dBackpropFilter, createRuntime, fusedConv2d, matMul } from 'tandem-rt';
+import {
+  conv2d, conv2dBackpropFilter, createRuntime, exp, fusedConv2d, matMul, sigmoid, softmax,
+} from 'tandem-rt';
 
 // f(): at 48, the multiplication and addition of the vectors at 0, 16 and 32, as relaxed SIMD has it here.
 const FUSED = [
@@ -133,6 +135,28 @@ for (const { size, channels, out, taps, stride, fused } of [
   });
 }
 
+// Those near a limit between formulas, those whose results are subnormal or infinite, and all that is special.
+const SPECIAL = [
+  0, -0, 1, -1, 86.99, 87, 87.5, 88.7, 88.8, 89.5, 127, 1e30, Infinity, -86.99, -87, -87.5, -90, -103, -103.9, -104.5, -1e30,
+  -Infinity, NaN, 1e-40, 2 ** -24,
+];
+const powers = [];
+for (const count of [1, 3, 4, 7, 127, 128, 130, 1000, 70_001]) {
+  const usual = Float32Array.from(randoms(count), (x) => 40 * x);
+  for (const [name, values] of [
+    ['usual numbers', usual],
+    ['all numbers', usual.map((x, i) => (i % 3 === 1 ? SPECIAL[(i * 7) % SPECIAL.length] : 3 * x))],
+  ]) powers.push({ name: `${count} of ${name}`, values: Float32Array.from(values) });
+}
+
+/** Whether an f32 is what is expected, within so many units in the last place, and of subnormal numbers one. */
+function expectNear(result, expected, ulps, what) {
+  const wanted = Math.fround(expected);
+  if (Object.is(result, wanted) || (Number.isNaN(result) && Number.isNaN(wanted))) return;
+  const unit = 2 ** (Math.max(-126, Math.floor(Math.log2(Math.abs(expected)))) - 23);
+  if (!(Math.abs(result - expected) <= ulps * unit)) expect.fail(`expected ${expected} of ${what}, got ${result}`);
+}
+
 async function resultsOf(rt, { inputs, compute }) {
   const tensors = inputs.map(([shape, values]) => rt.tensor(values, shape));
   const first = await compute(...tensors).data();
@@ -187,6 +211,58 @@ describe('relaxed SIMD', () => {
       expect(await resultsOf(runtimes.get('three threads'), product)).to.deep.equal(first);
     });
   }
+
+  for (const { name, values } of powers) {
+    it(`gives powers of e and sigmoids, each whatever is beside it: ${name} (NU-2)`, async () => {
+      for (const [op, ulps, exact] of [[exp, 1.5, Math.exp], [sigmoid, 3, (x) => 1 / (1 + Math.exp(-x))]]) {
+        const results = await op(runtimes.get('one thread').tensor(values)).data();
+        for (let i = 0; i < values.length; ++i) expectNear(results[i], exact(values[i]), ulps, `${op.name}(${values[i]})`);
+        expect(await op(runtimes.get('three threads').tensor(values)).data()).to.deep.equal(results);
+        for (let i = 0; i < Math.min(values.length, 60); ++i) {
+          const alone = await op(runtimes.get('one thread').tensor(values.slice(i, i + 1))).data();
+          expect(alone, `${op.name}(${values[i]})`).to.deep.equal(results.slice(i, i + 1));
+        }
+      }
+    });
+  }
+
+  for (const [rows, cols, range] of [
+    [1, 1, 5], [3, 15, 5], [5, 16, 5], [4, 17, 30], [7, 130, 200], [2, 1000, 5], [3, 1003, 300], [300, 257, 40],
+    [1, 32_768, 3], [2, 40_001, 3],
+  ]) {
+    it(`gives the softmax of ${rows} rows of ${cols} numbers up to ${range} (NU-2)`, async () => {
+      const values = Float32Array.from(randoms(rows * cols), (x) => range * x);
+      const results = await softmax(runtimes.get('one thread').tensor(values, [rows, cols])).data();
+      for (let row = 0; row < rows; ++row) {
+        const x = values.subarray(row * cols, (row + 1) * cols);
+        const largest = x.reduce((a, b) => Math.max(a, b));
+        const total = x.reduce((sum, each) => sum + Math.exp(each - largest), 0);
+        // A difference, of up to twice the range, is rounded: to a part of 2^-24 of itself.
+        const ulps = 8 + 2 * range;
+        for (let i = 0; i < cols; ++i) {
+          expectNear(results[row * cols + i], Math.exp(x[i] - largest) / total, ulps, `${x[i]} of row ${row}`);
+        }
+      }
+      expect(await softmax(runtimes.get('three threads').tensor(values, [rows, cols])).data()).to.deep.equal(results);
+    });
+  }
+
+  it('gives NaN for a row with NaN or an infinite largest number, and no other', async () => {
+    const cols = 37;
+    const values = randoms(6 * cols);
+    values[cols + 5] = NaN;
+    values[2 * cols + 36] = Infinity;
+    values[3 * cols] = -Infinity;
+    values.fill(-Infinity, 4 * cols, 5 * cols);
+    for (const [name, rt] of runtimes) {
+      const y = await softmax(rt.tensor(values, [6, cols])).data();
+      for (let row = 0; row < 6; ++row) {
+        const ofRow = [...y.subarray(row * cols, (row + 1) * cols)];
+        expect(ofRow.some(Number.isNaN), `${name}, row ${row}`).to.equal([1, 2, 4].includes(row));
+        if (row === 3) expect(ofRow[0], name).to.equal(0);
+      }
+    }
+  });
 
   it('lets NaN and infinities through', async () => {
     const [rows, depth, cols] = [6, 20, 19];

@@ -10,9 +10,9 @@
 #include <complex>
 #include <type_traits>
 
-#include "gemm/relaxed_multiplier.h"
 #include "kernels/compact.h"
 #include "kernels/polls.h"
+#include "simd/relaxed_kernels.h"
 #include "simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -348,9 +348,9 @@ void MultiplyStrided(const GemmBlock<T>& g) {
 bool MultiplyRelaxed(const GemmBlock<float>& g) {
   constexpr int kRows = kTileRows<float>;
   static_assert(kRows == RelaxedProduct::kPanelRows && kTileCols<float> == RelaxedProduct::kPanelCols);
-  const RelaxedMultiplier multiplier = GetRelaxedMultiplier();
-  if (multiplier == nullptr || !g.b_packed || g.depth > kGemmDepth) return false;
-  RelaxedProduct product = {};
+  const RelaxedKernels relaxed = GetRelaxedKernels();
+  if (relaxed == nullptr || !g.b_packed || g.depth > kGemmDepth) return false;
+  RelaxedProduct product;
   product.b = g.b;
   product.cols = static_cast<uint32_t>(g.cols);
   product.depth = static_cast<uint32_t>(g.depth);
@@ -368,7 +368,7 @@ bool MultiplyRelaxed(const GemmBlock<float>& g) {
       Pack<float, float, kRows>(g.a + (first + row) * g.a_row_stride, g.a_row_stride, g.a_depth_stride,
                                 std::min<int64_t>(kRows, rows - row), g.depth, packed + row * g.depth);
     }
-    multiplier(product);
+    relaxed(product);
   }
   return true;
 }
@@ -503,7 +503,7 @@ void GemvRows(const GemvBlock<T>& g) {
   constexpr int64_t kLanes = HWY_LANES(T);
   const bool is_narrow = g.cols <= 8 * kLanes || g.depth <= kCached / g.cols;
   if (is_narrow && (kFastMasks || g.cols % kLanes == 0)) return GemvNarrow(g);
-  constexpr int64_t kRange = kIsWasm ? 4096 : 1024;
+  constexpr int64_t kRange = 4096;
   // With 16 registers, and all that is loaded there at once, as V8 has it, eight are too many.
   constexpr int kRows = kIsWasm ? 4 : 8;
   for (int64_t begin = 0; begin < g.cols; begin += kRange) {

@@ -68,7 +68,7 @@ HWY_INLINE V VectorGelu(D d, V x) {
   const V k = hn::Sub(rounded, rounding);
   const V r =
       hn::Add(NegMultiplyAdd(k, hn::Set(d, C::kLn2Low), NegMultiplyAdd(k, hn::Set(d, C::kLn2High), square)), rest);
-  const V expm1 = MultiplyAdd(hn::Mul(r, r), Polynomial(d, r, C::kExp), r);
+  const V expm1 = MultiplyAdd(hn::Mul(r, r), Polynomial(d, r, C::kExpm1), r);
   const V w = hn::Div(a, hn::Add(a, hn::Set(d, 2.5f)));
   const V h = hn::Mul(w, Polynomial(d, hn::Sub(hn::Add(w, w), one), kTail));
   // Two factors, since k may be as low as -163; the first product is exact.
@@ -128,7 +128,7 @@ HWY_INLINE V VectorGeluTanh(D d, V x) {
   const V a = AtMost(d, hn::Abs(x), 12.0f);  // from where on e^-2u times a rounds to 0
   V k;
   const V r = ReduceGeluExponent(d, a, k);
-  const V e = hn::Add(MultiplyAdd(hn::Mul(r, r), Polynomial(d, r, MathConstants<float>::kExp), r), one);
+  const V e = hn::Add(MultiplyAdd(hn::Mul(r, r), Polynomial(d, r, MathConstants<float>::kExpm1), r), one);
   const auto negative = hn::Lt(x, hn::Zero(d));
   // Powers of 2 that leave no trace in the sum need not be exact.
   const V visible_k = AtLeast(d, k, -100.0f);

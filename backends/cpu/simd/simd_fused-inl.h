@@ -27,6 +27,9 @@ inline constexpr bool kFuses = false;
 inline constexpr bool kFuses = true;
 #endif
 
+// Whether there may be kernels of relaxed SIMD (relaxed_kernels.h), which fuse where this code does not.
+inline constexpr bool kHasRelaxed = HWY_TARGET == HWY_WASM;
+
 // x * y + z; of integers, too
 template <class V>
 HWY_INLINE V MultiplyAdd(V x, V y, V z) {

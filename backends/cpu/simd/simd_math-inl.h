@@ -17,6 +17,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "simd/exp_constants.h"
 #include "simd/scalar_math.h"
 #include "simd/simd_fused-inl.h"
 
@@ -31,21 +32,12 @@ template <typename T>
 struct MathConstants;
 
 template <>
-struct MathConstants<float> {
-  static constexpr int kMantissaBits = 23;
-  static constexpr int kBias = 127;
-  static constexpr float kRounding = 0x1.8p23f;    // adding it leaves the nearest integer in the low bits
-  static constexpr float kExpOverflow = 89.0f;     // e^x overflows from here on, and e^(x - 1) from 1.5 above
-  static constexpr float kExpUnderflow = -104.0f;  // e^x rounds to zero
-  static constexpr float kExpm1Least = -18.0f;     // e^x - 1 rounds to -1
-  static constexpr float kExpNormal = 87.0f;       // e^x and e^-x are normal numbers below it
-  static constexpr float kTanhLimit = 9.1f;        // tanh rounds to 1
-  static constexpr float kTiny = 0x1p-13f;         // sin x and log(1 + x) are x to within half an ULP below its square
-  static constexpr float kLn2High = 0x1.63p-1f;    // few bits, so that multiples are exact
-  static constexpr float kLn2Low = -0x1.bd0106p-13f;
-  // (e^r - 1 - r) / r^2 for |r| <= ln(2)/2; e = 2^-31.
-  static constexpr float kExp[] = {0x1.000000p-1f, 0x1.555556p-3f,  0x1.5554aep-5f,
-                                   0x1.111090p-7f, 0x1.6d74ccp-10f, 0x1.a1a220p-13f};
+struct MathConstants<float> : FloatExpConstants {
+  static constexpr float kExpm1Least = -18.0f;  // e^x - 1 rounds to -1
+  static constexpr float kTanhLimit = 9.1f;     // tanh rounds to 1
+  static constexpr float kTiny = 0x1p-13f;      // sin x and log(1 + x) are x to within half an ULP below its square
+  // As kExpm1, for e^r; e = 2^-28. Chosen such that e^x is off by less than an ULP where products are rounded, too.
+  static constexpr float kExp[] = {0x1.000000p-1f, 0x1.55548ep-3f, 0x1.55563ep-5f, 0x1.123472p-7f, 0x1.6b2c1ap-10f};
   // (2^f - 1) / f for |f| <= 1/2; e = 2^-26.
   static constexpr float kExp2m1[] = {0x1.62e430p-1f, 0x1.ebfbdep-3f,  0x1.c6af6ep-5f,
                                       0x1.3b2ba2p-7f, 0x1.5f07b2p-10f, 0x1.430764p-13f};
@@ -73,10 +65,10 @@ struct MathConstants<double> {
   static constexpr double kLn2High = 0x1.62e42feep-1;
   static constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
   // As above, with e = 2^-61, 2^-59, 2^-58 and 2^-64.
-  static constexpr double kExp[] = {0x1.0000000000000p-1,  0x1.5555555555559p-3,  0x1.555555555555ap-5,
-                                    0x1.111111110f699p-7,  0x1.6c16c16c14440p-10, 0x1.a01a01afeeff0p-13,
-                                    0x1.a01a01b0bbebdp-16, 0x1.71ddf8383da13p-19, 0x1.27e4c596df9b7p-22,
-                                    0x1.af5ef2e26d772p-26, 0x1.1f95724f7a876p-29};
+  static constexpr double kExpm1[] = {0x1.0000000000000p-1,  0x1.5555555555559p-3,  0x1.555555555555ap-5,
+                                      0x1.111111110f699p-7,  0x1.6c16c16c14440p-10, 0x1.a01a01afeeff0p-13,
+                                      0x1.a01a01b0bbebdp-16, 0x1.71ddf8383da13p-19, 0x1.27e4c596df9b7p-22,
+                                      0x1.af5ef2e26d772p-26, 0x1.1f95724f7a876p-29};
   static constexpr double kLog[] = {0x1.5555555555593p-1, 0x1.999999997fb2fp-2, 0x1.2492494217c5fp-2,
                                     0x1.c71c51e7dd727p-3, 0x1.7466463115dfep-3, 0x1.39a0f49f99580p-3,
                                     0x1.2f0d91daaa638p-3};
@@ -118,23 +110,52 @@ HWY_INLINE V PowerOfTwo(D d, V k_plus_rounding) {
   return hn::BitCast(d, hn::ShiftLeft<C::kMantissaBits>(hn::Add(k, hn::Set(di, C::kBias))));
 }
 
-// x = k ln 2 + r with |r| <= ln(2)/2; gives e^r - 1, k as a floating-point number, and k + kRounding.
+// x = k ln 2 + r with |r| <= ln(2)/2; gives r, k as a floating-point number, and k + kRounding.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V ReducedExpm1(D d, V x, V& k, V& k_plus_rounding) {
+HWY_INLINE V ReduceExponent(D d, V x, V& k, V& k_plus_rounding) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
   const V rounding = hn::Set(d, C::kRounding);
   k_plus_rounding = MultiplyAdd(x, hn::Set(d, static_cast<T>(1.4426950408889634)), rounding);
   k = hn::Sub(k_plus_rounding, rounding);
-  V r = NegMultiplyAdd(k, hn::Set(d, C::kLn2High), x);
-  r = NegMultiplyAdd(k, hn::Set(d, C::kLn2Low), r);
-  return MultiplyAdd(hn::Mul(r, r), Polynomial(d, r, C::kExp), r);
+  const V r = NegMultiplyAdd(k, hn::Set(d, C::kLn2High), x);
+  return NegMultiplyAdd(k, hn::Set(d, C::kLn2Low), r);
 }
 
+// The same, but gives e^r - 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ReducedExpm1(D d, V x, V& k) {
   V unused;
-  return ReducedExpm1(d, x, k, unused);
+  const V r = ReduceExponent(d, x, k, unused);
+  return MultiplyAdd(hn::Mul(r, r), Polynomial(d, r, MathConstants<hn::TFromD<D>>::kExpm1), r);
+}
+
+// A polynomial whose last four terms are taken by pairs, so that what waits for x is a shorter chain.
+template <class D, class V = hn::Vec<D>, typename T = hn::TFromD<D>, size_t kCount>
+HWY_INLINE V PairedPolynomial(D d, V x, V square, const T (&coefficients)[kCount]) {
+  const auto c = [&](size_t i) HWY_ATTR { return hn::Set(d, coefficients[i]); };
+  V sum =
+      MultiplyAdd(MultiplyAdd(c(kCount - 1), x, c(kCount - 2)), square, MultiplyAdd(c(kCount - 3), x, c(kCount - 4)));
+  HWY_UNROLL(8)
+  for (size_t i = kCount - 4; i > 0; --i) sum = MultiplyAdd(sum, x, c(i - 1));
+  return sum;
+}
+
+// e^r for |r| <= ln(2)/2.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ExpOfRest(D d, V r) {
+  using T = hn::TFromD<D>;
+  using C = MathConstants<T>;
+  const V square = hn::Mul(r, r);
+  V p;
+  if constexpr (sizeof(T) == 8) {
+    p = Polynomial(d, r, C::kExpm1);
+  } else if constexpr (kFuses && HWY_NATIVE_FMA) {
+    p = PairedPolynomial(d, r, square, C::kExpm1);
+  } else {
+    p = PairedPolynomial(d, r, square, C::kExp);  // a product and a sum less
+  }
+  return hn::Add(MultiplyAdd(square, p, r), hn::Set(d, T{1}));
 }
 
 // y 2^k, rounded once, for a whole k of at most twice the exponent's range and y near 1.
@@ -155,7 +176,7 @@ HWY_INLINE V NormalExp(D d, V x) {
   using C = MathConstants<T>;
   const hn::RebindToSigned<D> di;
   V k, k_plus_rounding;
-  const V y = hn::Add(ReducedExpm1(d, x, k, k_plus_rounding), hn::Set(d, T{1}));
+  const V y = ExpOfRest(d, ReduceExponent(d, x, k, k_plus_rounding));
   const auto whole = hn::ShiftLeft<C::kMantissaBits>(hn::BitCast(di, k_plus_rounding));
   return hn::BitCast(d, hn::Add(hn::BitCast(di, y), whole));
 }
@@ -171,8 +192,8 @@ HWY_INLINE V VectorExp(D d, V x) {
   using C = MathConstants<T>;
   if (HWY_LIKELY(hn::AllTrue(d, ExpIsNormal(d, x)))) return NormalExp(d, x);
   x = AtMost(d, AtLeast(d, x, C::kExpUnderflow), C::kExpOverflow);
-  V k;
-  const V y = hn::Add(ReducedExpm1(d, x, k), hn::Set(d, T{1}));
+  V k, unused;
+  const V y = ExpOfRest(d, ReduceExponent(d, x, k, unused));
   return Scale(d, y, k);
 }
 
@@ -180,9 +201,9 @@ HWY_INLINE V VectorExp(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V HalfExp(D d, V x) {
   using T = hn::TFromD<D>;
-  V k;
-  const V y = ReducedExpm1(d, AtMost(d, x, MathConstants<T>::kExpOverflow + T{1.5}), k);
-  return Scale(d, hn::Add(y, hn::Set(d, T{1})), hn::Sub(k, hn::Set(d, T{1})));
+  V k, unused;
+  const V y = ExpOfRest(d, ReduceExponent(d, AtMost(d, x, MathConstants<T>::kExpOverflow + T{1.5}), k, unused));
+  return Scale(d, y, hn::Sub(k, hn::Set(d, T{1})));
 }
 
 template <class D, class V = hn::Vec<D>>

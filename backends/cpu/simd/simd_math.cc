@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "simd/relaxed_kernels.h"
 #include "simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -70,12 +71,14 @@ HWY_INLINE void MapUsually(const float* x, int64_t size, float* y, F function, S
 }
 
 void ExpF32(const float* x, int64_t count, float* y) {
+  if (kHasRelaxed && ComputeRelaxedExp(x, count, y)) return;
   MapUsually(
       x, count, y, [](auto d, auto v) HWY_ATTR { return VectorExp(d, v); },
       [](auto d, auto v) HWY_ATTR { return NormalExp(d, v); },
       [](auto d, auto v) HWY_ATTR { return ExpIsNormal(d, v); });
 }
 void SigmoidF32(const float* x, int64_t count, float* y) {
+  if (kHasRelaxed && ComputeRelaxedSigmoid(x, count, y)) return;
   MapUsually(
       x, count, y, [](auto d, auto v) HWY_ATTR { return VectorSigmoid(d, v); },
       [](auto d, auto v) HWY_ATTR { return NormalSigmoid(d, v); },

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "kernels/polls.h"
+#include "simd/relaxed_kernels.h"
 #include "simd/simd_math.h"
 #include "simd/simd_targets.h"
 
@@ -338,7 +339,10 @@ void LogSoftmaxRows(const T* x, int64_t rows, int64_t cols, T* y) {
 
 }  // namespace
 
-void SoftmaxF32(const float* x, int64_t rows, int64_t cols, float* y) { SoftmaxRows(x, rows, cols, y); }
+void SoftmaxF32(const float* x, int64_t rows, int64_t cols, float* y) {
+  if (kHasRelaxed && ComputeRelaxedSoftmax(x, rows, cols, y)) return;
+  SoftmaxRows(x, rows, cols, y);
+}
 void LogSoftmaxF32(const float* x, int64_t rows, int64_t cols, float* y) { LogSoftmaxRows(x, rows, cols, y); }
 
 #ifndef TANDEM_SIMD_EXACT

@@ -31,7 +31,7 @@ extern "C" __attribute__((used)) inline bool tandem_js_run_code(uint32_t, const 
   return false;
 }
 
-__attribute__((used)) inline tandem::cpu::RelaxedMultiplier tandem_js_relaxed_multiplier() { return nullptr; }
+__attribute__((used)) inline tandem::cpu::RelaxedKernels tandem_js_relaxed_kernels() { return nullptr; }
 
 namespace tandem {
 

@@ -28,7 +28,7 @@ export type RunCode = (id: number, code: number, size: number, operands: number,
 export interface WasmInstance {
   readonly exports: WasmExports;
   readonly memory: WebAssembly.Memory;
-  /** Whether products of matrices are computed by relaxed SIMD. */
+  /** Whether there are kernels of relaxed SIMD. */
   readonly relaxedSimd: boolean;
   /** Of the threaded module: ends its workers at once. */
   terminate(): void;
@@ -203,7 +203,7 @@ export function checkVersion(exports: Partial<WasmExports>): WasmExports {
 /** Who carries out what a module with WebGPU says. */
 export type Execute = (batch: number, words: number, count: number, arena: number, arenaBytes: number) => void;
 
-// The module of relaxed SIMD within a module: what multiplies matrices, in engines that have it.
+// The module of relaxed SIMD within a module, in engines that have it.
 function relaxedCode(module: WebAssembly.Module): ArrayBuffer | undefined {
   const [code] = WebAssembly.Module.customSections(module, 'tandem.relaxed');
   return code && WebAssembly.validate(code) ? code : undefined;
@@ -211,7 +211,7 @@ function relaxedCode(module: WebAssembly.Module): ArrayBuffer | undefined {
 
 // What the module asks of its environment. It has no files and no arguments; a write is of what it prints.
 function importsOf(
-  memory: () => WebAssembly.Memory, wake: () => void, execute: Execute, runCode: RunCode, multiply: Call,
+  memory: () => WebAssembly.Memory, wake: () => void, execute: Execute, runCode: RunCode, runRelaxed: Call,
 ): Record<string, Record<string, Call>> {
   const view = (): DataView => new DataView(memory().buffer);
   const zeros = (...addresses: number[]): number => {
@@ -221,7 +221,7 @@ function importsOf(
   const BAD_FILE = 8;
   return {
     tandem: {
-      wake: () => (wake(), 0), webgpu_execute: execute as Call, run_code: runCode as Call, multiply_relaxed: multiply,
+      wake: () => (wake(), 0), webgpu_execute: execute as Call, run_code: runCode as Call, run_relaxed: runRelaxed,
     },
     env: { emscripten_notify_memory_growth: () => 0 },
     wasi_snapshot_preview1: {
@@ -282,7 +282,7 @@ export async function instantiate(
   let made: WasmInstance | undefined;
   let relaxed: Call | undefined;
   const imports = importsOf(() => memory!, wake, execute, (...args) => made?.runCode?.(...args) ?? 0,
-    (product) => (relaxed ? (product && relaxed(product), 1) : 0));
+    (call) => (relaxed ? (call && relaxed(call), 1) : 0));
   const unknown = WebAssembly.Module.imports(module).find(
     (entry) => entry.kind !== 'function' || imports[entry.module]?.[entry.name] === undefined);
   if (unknown !== undefined) throw otherVersion(`one that imports ${unknown.module}.${unknown.name}`);

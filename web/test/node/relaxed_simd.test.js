@@ -23,6 +23,6 @@ describe('relaxed SIMD by an option of Node', () => {
     const { stdout } = await run(process.execPath, [OPTION, mocha, '--timeout', '60000', '--reporter', 'json', tests]);
     const { stats } = JSON.parse(stdout);
     expect(stats.failures).to.equal(0);
-    expect(stats.passes).to.be.greaterThan(40);
+    expect(stats.passes).to.be.greaterThan(65);
   });
 });

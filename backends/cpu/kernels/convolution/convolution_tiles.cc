@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "gemm/gemm_kernels.h"
-#include "gemm/relaxed_multiplier.h"
+#include "simd/relaxed_kernels.h"
 #include "simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -408,26 +408,26 @@ HWY_NOINLINE void PackRows(const GatheredProduct<T>& g, int64_t row, T* to) {
 template <typename T>
 RelaxedProduct ToRelaxed(const GatheredProduct<T>& g, const T* packed, int64_t first, int64_t rows, int64_t depth) {
   static_assert(kMaxTileRows == RelaxedProduct::kPanelRows && kPanelCols<T> == RelaxedProduct::kPanelCols);
-  const T* const added = g.limits.added == nullptr ? nullptr : g.limits.added + first * g.ldc;
-  return {packed,
-          g.b,
-          g.c + first * g.ldc,
-          static_cast<uint32_t>(rows),
-          static_cast<uint32_t>(g.cols),
-          static_cast<uint32_t>(depth),
-          static_cast<uint32_t>(g.panel_stride),
-          static_cast<uint32_t>(g.ldc),
-          g.accumulate ? 1u : 0u,
-          g.limits.bias,
-          added,
-          g.limits.low,
-          g.limits.high};
+  RelaxedProduct product;
+  product.a = packed;
+  product.b = g.b;
+  product.c = g.c + first * g.ldc;
+  product.rows = static_cast<uint32_t>(rows);
+  product.cols = static_cast<uint32_t>(g.cols);
+  product.depth = static_cast<uint32_t>(depth);
+  product.b_panel_stride = static_cast<uint32_t>(g.panel_stride);
+  product.ldc = static_cast<uint32_t>(g.ldc);
+  product.accumulate = g.accumulate ? 1 : 0;
+  product.bias = g.limits.bias;
+  if (g.limits.added != nullptr) product.added = g.limits.added + first * g.ldc;
+  product.low = g.limits.low;
+  product.high = g.limits.high;
+  return product;
 }
 
-// Some rows at a time, which stay in the first-level cache with a panel of B; by relaxed SIMD if there is a multiplier.
+// Some rows at a time, which stay in the first-level cache with a panel of B; by relaxed SIMD if there is any.
 template <typename T>
-HWY_NOINLINE void MultiplyPacked(const GatheredProduct<T>& g, int64_t depth,
-                                 [[maybe_unused]] RelaxedMultiplier multiplier) {
+HWY_NOINLINE void MultiplyPacked(const GatheredProduct<T>& g, int64_t depth, [[maybe_unused]] RelaxedKernels relaxed) {
   constexpr int64_t kLanes = HWY_LANES(T);
   constexpr int64_t kRowsATime = RelaxedProduct::kRowsATime;
   alignas(64) T packed[kRowsATime * kGemmDepth];
@@ -435,8 +435,8 @@ HWY_NOINLINE void MultiplyPacked(const GatheredProduct<T>& g, int64_t depth,
     const int64_t end = std::min(first + kRowsATime, g.num_rows);
     for (int64_t row = first; row < end; row += kMaxTileRows) PackRows(g, row, packed + (row - first) * depth);
     if constexpr (std::is_same_v<T, float>) {
-      if (multiplier != nullptr) {
-        multiplier(ToRelaxed(g, packed, first, end - first, depth));
+      if (relaxed != nullptr) {
+        relaxed(ToRelaxed(g, packed, first, end - first, depth));
         continue;
       }
     }
@@ -534,9 +534,9 @@ void Multiply(const GatheredProduct<T>& g) {
       for (int64_t run = 0; run < g.num_runs; ++run) depth += g.runs[run].length;
       if (g.step == 1 && depth <= kGemmDepth) {
         // Of relaxed SIMD all, since how many columns are a part depends on the number of threads, and bits must not.
-        const RelaxedMultiplier multiplier = GetRelaxedMultiplier();
-        if (multiplier != nullptr || g.cols > (kMinPanels - 1) * g.panel_cols) {
-          return MultiplyPacked(g, depth, multiplier);
+        const RelaxedKernels relaxed = GetRelaxedKernels();
+        if (relaxed != nullptr || g.cols > (kMinPanels - 1) * g.panel_cols) {
+          return MultiplyPacked(g, depth, relaxed);
         }
       }
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// A module by itself, of relaxed SIMD: what computes a RelaxedProduct. It has neither data nor a stack, so that it
-// needs nothing of the program in whose memory it computes. Register tiles as those of gemm_kernels.cc.
+// RelaxedProduct: register tiles as those of gemm_kernels.cc. Included by module.cc alone.
 
-#include <wasm_simd128.h>
+#ifndef TANDEM_BACKENDS_CPU_RELAXED_PRODUCT_INL_H_
+#define TANDEM_BACKENDS_CPU_RELAXED_PRODUCT_INL_H_
 
-#include "gemm/relaxed_product.h"
+#include "relaxed/relaxed_calls.h"
+#include "relaxed/vectors-inl.h"
 
 namespace tandem::cpu {
 namespace {
@@ -14,24 +15,6 @@ namespace {
 constexpr uint32_t kRows = RelaxedProduct::kPanelRows;
 constexpr uint32_t kCols = RelaxedProduct::kPanelCols;
 constexpr uint32_t kRowsATime = RelaxedProduct::kRowsATime;
-constexpr uint32_t kLanes = 4;
-
-// The first `count` lanes, at most all; the others zero.
-inline v128_t LoadFirst(const float* from, uint32_t count) {
-  if (count >= kLanes) return wasm_v128_load(from);
-  v128_t v = wasm_f32x4_const_splat(0);
-  if (count > 0) v = wasm_v128_load32_lane(from, v, 0);
-  if (count > 1) v = wasm_v128_load32_lane(from + 1, v, 1);
-  if (count > 2) v = wasm_v128_load32_lane(from + 2, v, 2);
-  return v;
-}
-
-inline void StoreFirst(v128_t v, float* to, uint32_t count) {
-  if (count >= kLanes) return wasm_v128_store(to, v);
-  if (count > 0) wasm_v128_store32_lane(to, v, 0);
-  if (count > 1) wasm_v128_store32_lane(to + 1, v, 1);
-  if (count > 2) wasm_v128_store32_lane(to + 2, v, 2);
-}
 
 // Puts `count` sums of a row of C's at `to`, `col` being the first one's column.
 inline void Finish(const RelaxedProduct& p, v128_t v, float* to, uint32_t col, uint32_t count) {
@@ -96,11 +79,7 @@ inline void MultiplyTile(const RelaxedProduct& p, const float* a, const float* b
   }
 }
 
-inline uint32_t Min(uint32_t x, uint32_t y) { return x < y ? x : y; }
-
-}  // namespace
-
-extern "C" __attribute__((export_name("f"))) void MultiplyRelaxed(const RelaxedProduct& p) {
+inline void Multiply(const RelaxedProduct& p) {
   for (uint32_t first = 0; first < p.rows; first += kRowsATime) {
     const uint32_t end = Min(p.rows, first + kRowsATime);
     const float* b = p.b;
@@ -113,4 +92,7 @@ extern "C" __attribute__((export_name("f"))) void MultiplyRelaxed(const RelaxedP
   }
 }
 
+}  // namespace
 }  // namespace tandem::cpu
+
+#endif  // TANDEM_BACKENDS_CPU_RELAXED_PRODUCT_INL_H_
