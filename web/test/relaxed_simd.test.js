@@ -41,8 +41,8 @@ function checkSums(results, count, sumOf) {
 // What there is to compute, and how it is checked. Filters and matrices are read twice, so that they are constants, too.
 const products = [];
 for (const [m, k, n] of [
-  [1, 1, 1], [2, 3, 5], [3, 70, 9], [4, 8, 7], [5, 1, 17], [7, 257, 13], [16, 256, 24], [17, 255, 31], [33, 600, 66],
-  [129, 40, 90], [400, 300, 130],
+  [1, 1, 1], [1, 605, 700], [1, 1021, 2100], [2, 3, 5], [3, 70, 9], [4, 8, 7], [5, 1, 17], [7, 257, 13],
+  [16, 256, 24], [17, 255, 31], [33, 600, 66], [129, 40, 90], [400, 300, 130],
 ]) {
   for (const [transposeA, transposeB] of [[false, false], [true, false], [false, true]]) {
     products.push({

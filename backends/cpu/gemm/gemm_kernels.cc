@@ -429,14 +429,14 @@ template <int kRows, int kVectors, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void AddRows(D d, const hn::Vec<D> (&x)[kRows], const T* m, ptrdiff_t stride, bool accumulate, T* y) {
   constexpr int kLanes = HWY_LANES(T);
   hn::Vec<D> sum[kVectors];
-  HWY_UNROLL(4)
+  HWY_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) sum[v] = accumulate ? hn::LoadU(d, y + v * kLanes) : hn::Zero(d);
   HWY_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
-    HWY_UNROLL(4)
+    HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) sum[v] = MultiplyAdd(x[r], hn::LoadU(d, m + r * stride + v * kLanes), sum[v]);
   }
-  HWY_UNROLL(4)
+  HWY_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, y + v * kLanes);
 }
 template <int kRows, class D, typename T = hn::TFromD<D>>
@@ -448,7 +448,7 @@ HWY_INLINE void AddFirstOfRows(D d, size_t count, const hn::Vec<D> (&x)[kRows], 
   StoreFirst(sum, d, count, y);
 }
 
-template <int kRows, typename T>
+template <int kRows, int kVectors, typename T>
 HWY_INLINE void AddAllRows(const GemvBlock<T>& g, int64_t row, int64_t begin, int64_t end) {
   const hn::ScalableTag<T> d;
   constexpr ptrdiff_t kLanes = HWY_LANES(T);
@@ -462,11 +462,10 @@ HWY_INLINE void AddAllRows(const GemvBlock<T>& g, int64_t row, int64_t begin, in
   const auto cols = static_cast<ptrdiff_t>(end - begin);
   const bool accumulate = row > 0;
   ptrdiff_t col = 0;
-  for (; col + 2 * kLanes <= cols; col += 2 * kLanes) AddRows<kRows, 2>(d, x, m + col, stride, accumulate, y + col);
-  if (col + kLanes <= cols) {
-    AddRows<kRows, 1>(d, x, m + col, stride, accumulate, y + col);
-    col += kLanes;
+  for (; col + kVectors * kLanes <= cols; col += kVectors * kLanes) {
+    AddRows<kRows, kVectors>(d, x, m + col, stride, accumulate, y + col);
   }
+  for (; col + kLanes <= cols; col += kLanes) AddRows<kRows, 1>(d, x, m + col, stride, accumulate, y + col);
   if (col < cols) {
     AddFirstOfRows<kRows>(d, static_cast<size_t>(cols - col), x, m + col, stride, accumulate, y + col);
   }
@@ -506,15 +505,18 @@ void GemvRows(const GemvBlock<T>& g) {
   constexpr int64_t kRange = 4096;
   // With 16 registers, and all that is loaded there at once, as V8 has it, eight are too many.
   constexpr int kRows = kIsWasm ? 4 : 8;
+  // Code for 128 bits at a time reads an M from beyond the caches faster as one stream than as several.
+  constexpr int64_t kFar = (int64_t{1} << 23) / sizeof(T);
+  const bool is_one_stream = kIsWasm && g.cols == g.m_stride && g.cols <= kRange && g.depth > kFar / g.cols;
   for (int64_t begin = 0; begin < g.cols; begin += kRange) {
     const int64_t end = std::min(g.cols, begin + kRange);
     StopPoll poll(kPollElements);
     int64_t row = 0;
-    for (; row + kRows <= g.depth; row += kRows) {
+    for (; !is_one_stream && row + kRows <= g.depth; row += kRows) {
       if (poll.Stops(kRows * kRange)) return;
-      AddAllRows<kRows>(g, row, begin, end);
+      AddAllRows<kRows, 2>(g, row, begin, end);
     }
-    for (; row < g.depth; ++row) AddAllRows<1>(g, row, begin, end);
+    for (; row < g.depth && !poll.Stops(kRange); ++row) AddAllRows<1, kIsWasm ? 8 : 2>(g, row, begin, end);
   }
 }
 
