@@ -13,26 +13,31 @@
 namespace tandem::cpu {
 namespace {
 
-// A constant in the program's memory: that is less code than one within an instruction, and takes as long.
-#define TANDEM_EXP(member) wasm_v128_load32_splat(&t.member)
+// A constant in the program's memory: less code than one within an instruction, and it needs no register for long. By a
+// pointer: of a reference compilers know that there is more, and load a vector, and take one lane of it.
+#define TANDEM_EXP(member) wasm_v128_load32_splat(&table->member)
 
-// e^r for x = k ln(2) + r.
-inline v128_t ReducedExp(const FloatExpTable& t, v128_t x, v128_t& k, v128_t& k_plus_rounding) {
-  k_plus_rounding = wasm_f32x4_relaxed_madd(x, TANDEM_EXP(per_ln2), TANDEM_EXP(rounding));
-  k = wasm_f32x4_sub(k_plus_rounding, TANDEM_EXP(rounding));
-  v128_t r = wasm_f32x4_relaxed_madd(k, TANDEM_EXP(minus_ln2_high), x);
-  r = wasm_f32x4_relaxed_madd(k, TANDEM_EXP(minus_ln2_low), r);
+// e^r for x = k ln(2) + r. What is added comes from memory, where a register would have to be copied; factors stay in
+// registers: there are 16.
+inline v128_t ReducedExp(const FloatExpTable* table, v128_t x, v128_t& k, v128_t& k_plus_rounding) {
+  using C = FloatExpConstants;
+  const v128_t rounding = wasm_f32x4_splat(C::kRounding);
+  k_plus_rounding = wasm_f32x4_relaxed_madd(x, wasm_f32x4_splat(C::kPerLn2), rounding);
+  k = wasm_f32x4_sub(k_plus_rounding, rounding);
+  v128_t r = wasm_f32x4_relaxed_madd(k, wasm_f32x4_splat(-C::kLn2High), x);
+  r = wasm_f32x4_relaxed_madd(k, wasm_f32x4_splat(-C::kLn2Low), r);
   const v128_t square = wasm_f32x4_mul(r, r);
-  v128_t p = wasm_f32x4_relaxed_madd(TANDEM_EXP(expm1[5]), r, TANDEM_EXP(expm1[4]));
-  p = wasm_f32x4_relaxed_madd(p, square, wasm_f32x4_relaxed_madd(TANDEM_EXP(expm1[3]), r, TANDEM_EXP(expm1[2])));
+  v128_t p = wasm_f32x4_relaxed_madd(wasm_f32x4_splat(C::kExpm1[5]), r, TANDEM_EXP(expm1[4]));
+  const v128_t q = wasm_f32x4_relaxed_madd(wasm_f32x4_splat(C::kExpm1[3]), r, TANDEM_EXP(expm1[2]));
+  p = wasm_f32x4_relaxed_madd(p, square, q);
   p = wasm_f32x4_relaxed_madd(p, r, TANDEM_EXP(expm1[1]));
   p = wasm_f32x4_relaxed_madd(p, r, TANDEM_EXP(expm1[0]));
-  return wasm_f32x4_add(wasm_f32x4_relaxed_madd(square, p, r), TANDEM_EXP(one));
+  return wasm_f32x4_add(wasm_f32x4_relaxed_madd(square, p, r), wasm_f32x4_splat(1));
 }
 
-inline v128_t NormalExp(const FloatExpTable& t, v128_t x) {
+inline v128_t NormalExp(const FloatExpTable* table, v128_t x) {
   v128_t k, k_plus_rounding;
-  const v128_t y = ReducedExp(t, x, k, k_plus_rounding);
+  const v128_t y = ReducedExp(table, x, k, k_plus_rounding);
   return wasm_i32x4_add(y, wasm_i32x4_shl(k_plus_rounding, FloatExpConstants::kMantissaBits));
 }
 
@@ -43,11 +48,11 @@ inline v128_t PowerOfTwo(v128_t sum) {
 }
 
 // Of what is not normal, too; where e^x is, the same.
-inline v128_t AnyExp(const FloatExpTable& t, v128_t x) {
+inline v128_t AnyExp(const FloatExpTable* table, v128_t x) {
   // The first operand comes out if it is NaN.
   x = wasm_f32x4_pmin(wasm_f32x4_pmax(x, TANDEM_EXP(underflow)), TANDEM_EXP(overflow));
   v128_t k, unused;
-  const v128_t y = ReducedExp(t, x, k, unused);
+  const v128_t y = ReducedExp(table, x, k, unused);
   // By two factors, since 2^k may be out of range; the first product is exact.
   const v128_t rounding = TANDEM_EXP(rounding);
   const v128_t half_rounded = wasm_f32x4_relaxed_madd(k, TANDEM_EXP(half), rounding);
@@ -55,33 +60,38 @@ inline v128_t AnyExp(const FloatExpTable& t, v128_t x) {
   return wasm_f32x4_mul(wasm_f32x4_mul(y, PowerOfTwo(half_rounded)), PowerOfTwo(rest_rounded));
 }
 
-// The functions below compute y = e^(x - subtracted), or 1 / (1 + e^-x) if `is_sigmoid`, and give the sum of what they
-// have stored. They are not inline, since the module is to be small.
+// The functions below compute y = e^(x - subtracted), or 1 / (1 + e^-x) for a sigmoid, and give the sum of the powers
+// that they have stored. They are not inline, since the module is to be small.
 
 // `count` elements, whole vectors, where the powers are normal numbers.
-[[gnu::noinline]] v128_t NormalRow(const FloatExpTable& t, const float* x, float* y, uint32_t count, float subtracted,
-                                   bool is_sigmoid) {
-  const v128_t sign = wasm_f32x4_splat(is_sigmoid ? -1.0f : 1.0f);
+template <bool kIsSigmoid>
+[[gnu::noinline]] v128_t NormalRow(const FloatExpTable* table, const float* x, float* y, uint32_t count,
+                                   float subtracted) {
   const v128_t added = wasm_f32x4_splat(-subtracted);
   v128_t sum = wasm_f32x4_splat(0);
   for (const float* const end = x + count; x < end; x += kLanes, y += kLanes) {
-    v128_t e = NormalExp(t, wasm_f32x4_relaxed_madd(wasm_v128_load(x), sign, added));
-    if (is_sigmoid) e = wasm_f32x4_div(TANDEM_EXP(one), wasm_f32x4_add(TANDEM_EXP(one), e));
+    const v128_t v = wasm_v128_load(x);
+    v128_t e = NormalExp(table, kIsSigmoid ? wasm_f32x4_neg(v) : wasm_f32x4_add(v, added));
+    if (kIsSigmoid) {
+      const v128_t one = wasm_f32x4_splat(1);
+      e = wasm_f32x4_div(one, wasm_f32x4_add(one, e));
+    } else {
+      sum = wasm_f32x4_add(sum, e);
+    }
     wasm_v128_store(y, e);
-    sum = wasm_f32x4_add(sum, e);
   }
   return sum;
 }
 
 // Any number of any elements. A result does not depend on its neighbours: it is that of NormalRow if there is one.
-[[gnu::noinline]] v128_t AnyRow(const FloatExpTable& t, const float* x, float* y, uint32_t left, float subtracted,
+[[gnu::noinline]] v128_t AnyRow(const FloatExpTable* table, const float* x, float* y, uint32_t left, float subtracted,
                                 bool is_sigmoid) {
   v128_t sum = wasm_f32x4_splat(0);
   for (; left > 0; x += kLanes, y += kLanes) {
     const v128_t v = wasm_f32x4_sub(LoadFirst(x, left), wasm_f32x4_splat(subtracted));
     // Where e^-x would overflow, the sigmoid is e^x / (1 + e^x).
     const v128_t far = wasm_f32x4_le(v, wasm_f32x4_neg(TANDEM_EXP(normal)));
-    v128_t e = AnyExp(t, is_sigmoid ? wasm_v128_bitselect(v, wasm_f32x4_neg(v), far) : v);
+    v128_t e = AnyExp(table, is_sigmoid ? wasm_v128_bitselect(v, wasm_f32x4_neg(v), far) : v);
     if (is_sigmoid)
       e = wasm_f32x4_div(wasm_v128_bitselect(e, TANDEM_EXP(one), far), wasm_f32x4_add(TANDEM_EXP(one), e));
     StoreFirst(e, y, left);
@@ -97,13 +107,13 @@ constexpr uint32_t kBlock = 32 * kLanes;
 
 inline uint32_t SizeOfBlock(uint32_t left) { return Min(left, kBlock) & ~(kLanes - 1); }
 
-inline bool AreNormal(const FloatExpTable& t, const float* x, uint32_t count) {
+inline bool AreNormal(const float* x, uint32_t count) {
   // Twice the bits of a number are in the order of its magnitude; NaN comes last.
   v128_t most = wasm_i32x4_splat(0);
   for (const float* const end = x + count; x < end; x += kLanes) {
     most = wasm_u32x4_max(most, wasm_i32x4_shl(wasm_v128_load(x), 1));
   }
-  return wasm_i32x4_all_true(wasm_u32x4_lt(most, wasm_i32x4_shl(TANDEM_EXP(normal), 1)));
+  return wasm_i32x4_all_true(wasm_u32x4_lt(most, wasm_i32x4_shl(wasm_f32x4_splat(FloatExpConstants::kExpNormal), 1)));
 }
 
 inline void ComputeExponentials(const RelaxedExponentials& call) {
@@ -113,11 +123,11 @@ inline void ComputeExponentials(const RelaxedExponentials& call) {
   uint32_t left = call.count;
   for (uint32_t size; left > 0; left -= size, x += size, y += size) {
     size = SizeOfBlock(left);
-    if (size > 0 && AreNormal(*call.table, x, size)) {
-      NormalRow(*call.table, x, y, size, 0, is_sigmoid);
+    if (size > 0 && AreNormal(x, size)) {
+      is_sigmoid ? NormalRow<true>(call.table, x, y, size, 0) : NormalRow<false>(call.table, x, y, size, 0);
     } else {
       size = Min(left, kBlock);
-      AnyRow(*call.table, x, y, size, 0, is_sigmoid);
+      AnyRow(call.table, x, y, size, 0, is_sigmoid);
     }
   }
 }
@@ -130,7 +140,7 @@ inline float MaxOfLanes(v128_t v) {
 inline float SumOfLanes(v128_t v) { return (TANDEM_LANE(0) + TANDEM_LANE(1)) + (TANDEM_LANE(2) + TANDEM_LANE(3)); }
 #undef TANDEM_LANE
 
-inline void ComputeSoftmaxRow(const FloatExpTable& t, const float* x, uint32_t cols, float* y) {
+inline void ComputeSoftmaxRow(const FloatExpTable* table, const float* x, uint32_t cols, float* y) {
   // The largest number, and whether all are so near to it that e to the difference is normal. The sum tells of NaN.
   constexpr uint32_t kStep = RelaxedSoftmax::kMinCols;
   static_assert(kStep == 4 * kLanes);
@@ -148,15 +158,16 @@ inline void ComputeSoftmaxRow(const FloatExpTable& t, const float* x, uint32_t c
   }
   const float largest = MaxOfLanes(most);
   const float total = SumOfLanes(sum);
-  const bool is_narrow = total - total == 0 && largest + MaxOfLanes(wasm_f32x4_neg(least)) < t.normal;
+  const bool is_narrow =
+      total - total == 0 && largest + MaxOfLanes(wasm_f32x4_neg(least)) < FloatExpConstants::kExpNormal;
 
   sum = wasm_f32x4_splat(0);
   uint32_t i = 0;
   for (uint32_t size; is_narrow && (size = SizeOfBlock(cols - i)) > 0; i += size) {
-    sum = wasm_f32x4_add(sum, NormalRow(t, x + i, y + i, size, largest, false));
+    sum = wasm_f32x4_add(sum, NormalRow<false>(table, x + i, y + i, size, largest));
   }
   for (; i < cols; i += kBlock) {
-    sum = wasm_f32x4_add(sum, AnyRow(t, x + i, y + i, Min(cols - i, kBlock), largest, false));
+    sum = wasm_f32x4_add(sum, AnyRow(table, x + i, y + i, Min(cols - i, kBlock), largest, false));
   }
 
   const v128_t factor = wasm_f32x4_splat(1 / SumOfLanes(sum));
@@ -166,7 +177,7 @@ inline void ComputeSoftmaxRow(const FloatExpTable& t, const float* x, uint32_t c
 
 inline void ComputeSoftmax(const RelaxedSoftmax& call) {
   for (uint32_t row = 0; row < call.rows; ++row) {
-    ComputeSoftmaxRow(*call.table, call.x + row * call.cols, call.cols, call.y + row * call.cols);
+    ComputeSoftmaxRow(call.table, call.x + row * call.cols, call.cols, call.y + row * call.cols);
   }
 }
 

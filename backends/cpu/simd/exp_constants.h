@@ -23,13 +23,10 @@ struct FloatExpConstants {
                                      0x1.111090p-7f, 0x1.6d74ccp-10f, 0x1.a1a220p-13f};
 };
 
-// Those of them that loops read: from memory, for code that has no data of its own.
+// Those of them, and others, that code without data of its own reads from memory.
 struct FloatExpTable {
   using C = FloatExpConstants;
-  float per_ln2 = C::kPerLn2;
   float rounding = C::kRounding;
-  float minus_ln2_high = -C::kLn2High;
-  float minus_ln2_low = -C::kLn2Low;
   float expm1[6] = {C::kExpm1[0], C::kExpm1[1], C::kExpm1[2], C::kExpm1[3], C::kExpm1[4], C::kExpm1[5]};
   float one = 1.0f;
   float overflow = C::kExpOverflow;
