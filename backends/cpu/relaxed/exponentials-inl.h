@@ -92,8 +92,10 @@ template <bool kIsSigmoid>
     // Where e^-x would overflow, the sigmoid is e^x / (1 + e^x).
     const v128_t far = wasm_f32x4_le(v, wasm_f32x4_neg(TANDEM_EXP(normal)));
     v128_t e = AnyExp(table, is_sigmoid ? wasm_v128_bitselect(v, wasm_f32x4_neg(v), far) : v);
-    if (is_sigmoid)
-      e = wasm_f32x4_div(wasm_v128_bitselect(e, TANDEM_EXP(one), far), wasm_f32x4_add(TANDEM_EXP(one), e));
+    if (is_sigmoid) {
+      const v128_t one = TANDEM_EXP(one);
+      e = wasm_f32x4_div(wasm_v128_bitselect(e, one, far), wasm_f32x4_add(one, e));
+    }
     StoreFirst(e, y, left);
     sum = wasm_f32x4_add(sum, LoadFirst(y, left));
     left -= Min(left, kLanes);

@@ -54,7 +54,7 @@ describe('tandem-rt trim', function () {
     await rt.dispose();
     expect((await stat(join(output, 'dist/types/index.d.ts'))).isFile()).to.equal(true);
     expect(await downloadOf(output, ['add', 'createRuntime'])).to.be.below(145 * KB);
-    // Which is for products alone.
+    // Which is for products and exponentials alone.
     expect(await countRelaxed(output)).to.equal(0);
   });
 
