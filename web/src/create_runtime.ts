@@ -39,8 +39,9 @@ export interface RuntimeOptions {
    */
   exact?: boolean;
   /**
-   * Whether element-wise ops that wait for each other may be computed as one, which takes less time, and less memory if
-   * the tensors between them are disposed of by then. Results are the same. Default: true.
+   * Whether calls of element-wise ops that wait for each other may be computed as one, where the module has what does so.
+   * The modules of this package have it for programs alone, which are prepared with an option of that name of their own,
+   * so that this changes nothing yet. Default: true.
    */
   fuse?: boolean;
   /** Where tandem.wasm is, if not beside this package's code. The module has no threads. */
