@@ -23,6 +23,7 @@ C_HEADERS = ("bindings/c/tandem.h", "bindings/wasm/tandem_js.h", "bindings/wasm/
 COMMANDS = "backends/webgpu/include/tandem/webgpu/commands.h"
 EXPORTS = {"Export": "bindings/wasm/exports.txt", "WebgpuExport": "bindings/wasm/exports_webgpu.txt",
            "KernelsExport": "bindings/wasm/exports_kernels.txt",
+           "FusionExport": "bindings/wasm/exports_fusion.txt",
            "ProgramsExport": "bindings/wasm/exports_programs.txt",
            "WebgpuProgramsExport": "bindings/wasm/exports_programs_webgpu.txt"}
 # Those of tandem.h that JavaScript fills; of the other headers it is all.

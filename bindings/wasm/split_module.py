@@ -9,18 +9,19 @@ functions into the table. These are
 - programs: which functions those are is said by two linker maps, of links that differ in their exports alone: what is in
   the module only because the functions of programs are exported, nothing else can reach;
 - kernels: what only kernels lead to that --first does not name. Relocations, which a third link keeps, tell what leads
-  to what; nobody calls those kernels before their part is there (LaterKernels).
+  to what; nobody calls those kernels before their part is there (LaterKernels);
+- fusion: what only --fusion-exports lead to, or these and programs, which are called when it is there.
 
 Constants that only a part needs are in it, too; that is known where there are relocations.
 
 The primary has one more module, of relaxed SIMD, in its section "tandem.relaxed", for engines that have it.
 
-Each part ends in a custom section, the primary in "tandem.build", the others in "tandem.programs" and "tandem.kernels",
-which have the same text, by which JavaScript knows that they fit.
+Each part ends in a custom section, the primary in "tandem.build", the others in "tandem.programs" and so on, which have
+the same text, by which JavaScript knows that they fit.
 
 usage: split_module.py --bin DIR --linked FILE --map FILE --map-without FILE --exports FILE --primary FILE
-                       --programs FILE [--graph FILE --first FILE --definitions FILE --kernels FILE] [--relaxed FILE]
-                       [--threads]
+                       --programs FILE [--graph FILE --first FILE --definitions FILE --kernels FILE
+                       --fusion FILE --fusion-exports FILE] [--relaxed FILE] [--threads]
 
 The linked module has the linker's names for its functions, and is optimised by what changes no function's identity.
 With --threads the primary imports from "placeholder", by the number of its place in the table, what to call in the
@@ -36,8 +37,9 @@ import subprocess
 import tempfile
 
 from module_constants import Constants, bytes_at, data_section, zeroed
-from module_format import (CODE, DATA, ELEMENTS, END, EXPORTS, I32_CONST, IMPORTS, element_segments, fail,
-                           function_names, leb, name_bytes, read_exports, read_imports, rebuilt, sections, signed_leb)
+from module_format import (CODE, DATA, ELEMENTS, END, EXPORTS, I32_CONST, IMPORTS, TABLE, element_segments, fail,
+                           function_names, leb, name_bytes, read_exports, read_imports, read_leb, rebuilt, sections,
+                           signed_leb)
 from module_graph import ModuleGraph, places_of
 
 import select_ops
@@ -49,7 +51,8 @@ FEATURES = ("simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "muta
 # what is called often, so that an inner loop must not become a part of what is called once. It compresses better, too.
 OPTIMISE = ("-Os", "--one-caller-inline-max-function-size=60", "--low-memory-unused", "--zero-filled-memory",
             "--strip-debug", "--strip-producers")
-BUILD_SECTIONS = {"primary": "tandem.build", "programs": "tandem.programs", "kernels": "tandem.kernels"}
+BUILD_SECTIONS = {"primary": "tandem.build", "programs": "tandem.programs", "kernels": "tandem.kernels",
+                  "fusion": "tandem.fusion"}
 # What a page's main thread may compile at once, in any browser.
 MAX_RELAXED = 4096
 # Ops whose kernels compute with the rows of another op: as HasUse of elementwise_rows.h and reduction_rows.cc have it.
@@ -104,9 +107,17 @@ def without_gaps(body):
             + b"".join(leb(some if function is None else function) for function in functions))
 
 
+def any_larger(rest):
+    """What an import section says of a table, but for how large it is at most: splitting once more makes it larger."""
+    if rest[0] != TABLE or not rest[2] & 1:
+        return rest
+    _, end = read_leb(rest, 3)
+    return rest[:2] + bytes([rest[2] & ~1]) + rest[3:end]
+
+
 def with_imports_named(body, names):
     """An import section with what comes from the primary under other names."""
-    imports = list(read_imports(body))
+    imports = [(module, name, any_larger(rest)) for module, name, rest in read_imports(body)]
     return leb(len(imports)) + b"".join(
         name_bytes(module) + name_bytes(names[name] if module == "primary" else name) + rest
         for module, name, rest in imports)
@@ -138,15 +149,15 @@ def names_of(module):
     return {name for _, name in function_names(dict(sections(module)).get("name", b""))}
 
 
-def exports_of_programs(options):
-    return set(re.findall(r"^[a-z]\w+", options.exports.read_text(encoding="utf-8"), re.M))
+def read_names(path):
+    return set(re.findall(r"^[a-z]\w+", path.read_text(encoding="utf-8"), re.M))
 
 
 def find_programs(options, linked):
     """The functions that go to the part of programs, sorted."""
     added = linked_symbols(options.map) - linked_symbols(options.map_without)
     split = added & names_of(linked)
-    exports = exports_of_programs(options)
+    exports = read_names(options.exports)
     if not exports <= split:
         fail(f"what is exported for programs alone is used by the rest: {', '.join(sorted(exports - split))}")
     return sorted(split)
@@ -177,11 +188,14 @@ class Needs:
         records = graph.records(self.ops)
         if not records:
             fail("expected tables of kernels in the module's data, got none")
-        programs = exports_of_programs(options)
-        without = [index for index in graph.exported if graph.names.get(index) not in programs]
+        programs = read_names(options.exports)
+        fusion = read_names(options.fusion_exports)
+        without = [index for index in graph.exported if graph.names.get(index) not in programs | fusion]
+        with_fusion = [index for index in graph.exported if graph.names.get(index) not in programs]
         later = places_of(records, lambda record: not self.is_first(record))
-        # What the first part needs, that and programs, that and kernels, and all.
+        # What the first part needs, that and fusion, these and programs, that and kernels, and all.
         self.first = graph.reached(without, later)
+        self.fusion = graph.reached(with_fusion, later)
         self.programs = graph.reached(graph.exported, later)
         self.kernels = graph.reached(without, {})
         self.all = graph.reached(graph.exported, {})
@@ -190,18 +204,24 @@ class Needs:
         return record.dtypes is None or not record.is_of_cpu or any(
             name in self.selected and serves(record, self.ops[name], self.selected[name]) for name in users_of(record))
 
-    def functions_of_kernels(self, linked, programs):
-        """The functions that go to the part of kernels, sorted."""
+    def _names(self, indexes):
+        return {self.graph.names.get(index) for index in indexes if index in self.graph.sizes}
+
+    def functions_of_fusion(self, linked, programs):
+        """The functions that go to the part of fusion."""
         # Functions of several files may have the same name, and some of the linker's own none.
-        kept = {self.graph.names.get(index) for index in self.programs[0]}
-        later = {name for index, name in self.graph.names.items() if index in self.graph.sizes} - kept
-        return sorted((later & names_of(linked)) - set(programs))
+        return (self._names(self.fusion[0]) - self._names(self.first[0])) & names_of(linked) - set(programs)
+
+    def functions_of_kernels(self, linked, programs):
+        """The functions that go to the part of kernels."""
+        return (self._names(self.graph.names) - self._names(self.programs[0])) & names_of(linked) - set(programs)
 
     def constants(self):
         """Of each part, the ranges of constants that the first part does without, some of both."""
         constants = Constants(self.graph)
         first = self.first[1]
-        return {"programs": constants.moved(self.programs[1], first),
+        return {"fusion": constants.moved(self.fusion[1], first),
+                "programs": constants.moved(self.programs[1], first | self.fusion[1]),
                 "kernels": constants.moved(self.kernels[1] | (self.all[1] - self.programs[1]), first)}
 
 
@@ -281,7 +301,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("bin", "linked", "map", "map-without", "exports", "primary", "programs"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    for name in ("graph", "first", "definitions", "kernels", "relaxed"):
+    for name in ("graph", "first", "definitions", "kernels", "fusion", "fusion-exports", "relaxed"):
         parser.add_argument(f"--{name}", type=pathlib.Path)
     parser.add_argument("--threads", action="store_true")
     options = parser.parse_args()
@@ -291,9 +311,14 @@ def main():
         splitter = Splitter(options, folder)
         calls = splitter.calls(options.linked)
         check_calls(calls, programs)
-        rest = splitter.split(options.linked, programs, "programs")
+        rest = options.linked
         if options.kernels:
             needs = Needs(options)
+            # First, so that programs call it through the table.
+            fusion = only_called_within(calls, needs.functions_of_fusion(linked, programs) | set(programs))
+            rest = splitter.split(rest, sorted(set(fusion) - set(programs)), "fusion")
+        rest = splitter.split(rest, programs, "programs")
+        if options.kernels:
             kernels = only_called_within(calls, needs.functions_of_kernels(linked, programs))
             rest = splitter.split(rest, kernels, "kernels")
             splitter.move_constants(rest, needs.constants())

@@ -89,7 +89,10 @@ enum {
   TANDEM_JS_CALL = 5,
   // A call waits for the code of its kernel, which is in the module's second part: JavaScript loads it, then calls
   // tandem_js_kernels_came or tandem_js_kernels_failed. Not sent again before that.
-  TANDEM_JS_KERNELS = 6
+  TANDEM_JS_KERNELS = 6,
+  // Calls that wait for each other could have been computed as one: JavaScript loads the code for that, then calls
+  // tandem_js_fuse. Sent once.
+  TANDEM_JS_FUSION = 7
 };
 // Moves at most `capacity` events to `events`; returns how many.
 TANDEM_C_API uint32_t tandem_js_take_events(tandem_js* js, tandem_js_event* events, uint32_t capacity);
@@ -102,14 +105,18 @@ TANDEM_C_API tandem_status* tandem_js_chain_on_ready(tandem_js* js, const tandem
 // The same for when nothing is queued or running.
 TANDEM_C_API tandem_status* tandem_js_on_settled(tandem_js* js, uint32_t id);
 
-// Of modules of two parts alone, those of the npm package; others lack these functions.
+// Of modules of several parts alone, those of the npm package; others lack these functions.
 
-// After tandem_js_create and before anything is called: calls of kernels in the second part wait for it.
-TANDEM_C_API void tandem_js_postpone_kernels(tandem_js* js);
+// After tandem_js_create and before anything is called: calls of kernels in the second part wait for it, and calls that
+// wait for each other are computed one by one until what computes them as one is there.
+TANDEM_C_API void tandem_js_postpone_parts(tandem_js* js);
 // What TANDEM_JS_KERNELS asks for is in the table: calls that wait for it go on.
 TANDEM_C_API void tandem_js_kernels_came(tandem_js* js);
 // It cannot be had: those calls fail with this error. The next one asks anew.
 TANDEM_C_API void tandem_js_kernels_failed(tandem_js* js, tandem_code code, const char* message);
+// What computes element-wise ops as one is in the table: from now on calls that wait for each other are, unless the
+// runtime was made without that. Idempotent.
+TANDEM_C_API void tandem_js_fuse(tandem_js* js);
 
 // Tensors.
 

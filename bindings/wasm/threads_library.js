@@ -12,7 +12,7 @@ addToLibrary({
   // On that thread only.
   tandem_execute_batch: (...args) => Module['onTandemExecute']?.(...args),
 
-  // Loops that programs have made, on the thread that calls it: each thread has instances of its own, by their numbers.
+  // Loops made for ops that are computed as one, on the thread that calls it: each thread has instances of its own, by their numbers.
   $tandemLoops: '=new Map()',
   tandem_run_code__deps: ['$tandemLoops'],
   tandem_run_code: (id, code, size, operands, n) => {
@@ -37,7 +37,7 @@ addToLibrary({
   tandem_run_relaxed__deps: ['$tandemRelaxed', 'tandem_parts_code'],
   tandem_run_relaxed: (call) => {
     if (!tandemRelaxed) {
-      const [address, size] = new Uint32Array(wasmMemory.buffer, _tandem_parts_code() + 16, 2);
+      const [address, size] = new Uint32Array(wasmMemory.buffer, _tandem_parts_code() + 24, 2);
       if (!address || !call) return address;
       const code = new Uint8Array(wasmMemory.buffer, address, size).slice();
       const instance = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory: wasmMemory } });
@@ -55,7 +55,7 @@ addToLibrary({
   $tandemFilled: '=new Set()',
   $tandemFillTable__deps: ['$tandemExports', '$tandemFilled', 'tandem_parts_code'],
   $tandemFillTable: () => {
-    const parts = new Uint32Array(wasmMemory.buffer, _tandem_parts_code(), 4);
+    const parts = new Uint32Array(wasmMemory.buffer, _tandem_parts_code(), 6);
     const before = tandemFilled.size;
     for (let i = 0; i < parts.length; i += 2) {
       const [address, size] = parts.subarray(i, i + 2);

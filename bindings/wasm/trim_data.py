@@ -10,7 +10,7 @@ made 0, and nothing refers to its functions any more. It says of the module's co
 which of these lead to what: those that nothing leads to become 0. And it says which slots multiply by the module of
 relaxed SIMD that is in a section.
 
-usage: trim_data.py --bin DIR --linked FILE --graph FILE --definitions FILE --exports FILE --kernels-exports FILE
+usage: trim_data.py --bin DIR --linked FILE --graph FILE --definitions FILE --exports FILE --unused-exports FILE...
                     --module FILE --data FILE --relaxed FILE
 """
 
@@ -22,7 +22,8 @@ import re
 from module_constants import Constants
 from module_format import ELEMENTS, element_segments, fail, function_names, rebuilt, sections
 from module_graph import ModuleGraph, places_of
-from split_module import FEATURES, OPTIMISE, USERS_OF_ROWS, relaxed_section, run, users_of, without_nulls
+from split_module import (FEATURES, OPTIMISE, USERS_OF_ROWS, read_names, relaxed_section, run, users_of,
+                          without_nulls)
 
 from op_codegen import selection
 
@@ -91,7 +92,7 @@ def callers(graph, table, name):
     return [slot for slot, function in table.items() if graph.reached([function], {}, into_table=False)[0] & wanted]
 
 
-def describe(graph, table, ops, programs):
+def describe(graph, table, ops, programs, unused):
     records = graph.records(ops)
     definitions = graph.definitions(ops)
     if not definitions:
@@ -101,10 +102,10 @@ def describe(graph, table, ops, programs):
     below = {slot: slots.below([function]) for slot, function in table.items()}
     needs = {slot: needed for slot, (needed, _) in below.items()}
     exported = {name: index for index, name in graph.names.items() if index in graph.exported}
-    first, read = slots.below(index for name, index in exported.items() if name not in programs)
+    first, read = slots.below(index for name, index in exported.items() if name not in programs | unused)
     base = closure(first, needs)
     read = read.union(*(below[slot][1] for slot in base))
-    with_programs, read_by_programs = slots.below(exported.values())
+    with_programs, read_by_programs = slots.below(index for name, index in exported.items() if name not in unused)
     whole = closure(with_programs, needs)
     of_definitions = {name: symbols - read
                       for name, symbols in symbols_of_definitions(graph, slots, definitions).items()}
@@ -141,8 +142,9 @@ def describe(graph, table, ops, programs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("bin", "linked", "graph", "definitions", "exports", "kernels-exports", "module", "data", "relaxed"):
+    for name in ("bin", "linked", "graph", "definitions", "exports", "module", "data", "relaxed"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    parser.add_argument("--unused-exports", type=pathlib.Path, action="append", required=True)
     options = parser.parse_args()
     module = options.graph.read_bytes()
     linked = options.linked.read_bytes()
@@ -156,10 +158,9 @@ def main():
     if wrong:
         fail(f"the link with relocations has other functions in the table, at {sorted(wrong)[:5]}")
     ops = {op["name"]: op for op in json.loads(options.definitions.read_text(encoding="utf-8"))["ops"]}
-    exports = [set(re.findall(r"^[a-z]\w+", path.read_text(encoding="utf-8"), re.M))
-               for path in (options.exports, options.kernels_exports)]
-    data = describe(graph, table, ops, exports[0])
-    data["unused_exports"] = sorted(exports[1])
+    unused = set().union(*map(read_names, options.unused_exports))
+    data = describe(graph, table, ops, read_names(options.exports), unused)
+    data["unused_exports"] = sorted(unused)
     run(options.bin / "wasm-opt", *(f"--enable-{feature}" for feature in FEATURES), *OPTIMISE, options.linked, "-o",
         options.module)
     whole = [(name, without_nulls(body) if name == str(ELEMENTS) else body)

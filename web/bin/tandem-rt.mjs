@@ -26,9 +26,10 @@ Needs the npm package binaryen: npm install --save-dev binaryen`;
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const dist = join(root, 'dist');
 const MODULES = ['tandem', 'tandem-webgpu'];
+const PARTS = ['kernels', 'programs', 'fusion'];
 // What the scripts name, and bundlers look for, but a trimmed module never asks for, being of one part.
 const EMPTY_MODULES = [
-  'tandem-threads', ...[...MODULES, 'tandem-threads'].flatMap((name) => [`${name}-kernels`, `${name}-programs`]),
+  'tandem-threads', ...[...MODULES, 'tandem-threads'].flatMap((name) => PARTS.map((part) => `${name}-${part}`)),
 ];
 const EMPTY_MODULE = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
 // Why a runtime of a trimmed package has one thread.
@@ -91,7 +92,7 @@ async function writeModule(output, name, bytes) {
   const packed = gzipSync(bytes, { level: 9 });
   await writeFile(join(output, 'dist', `${name}.wasm`), bytes);
   await writeFile(join(output, 'dist', `embedded-${name}.js`), `export default '${packed.toString('base64')}';\n`);
-  for (const part of ['kernels', 'programs']) {
+  for (const part of PARTS) {
     await writeFile(join(output, 'dist', `embedded-${name}-${part}.js`), 'export default \'\';\n');
   }
   console.log(`${name}.wasm: ${bytes.length} bytes, ${packed.length} by gzip`);

@@ -25,9 +25,11 @@ const FILES = [
   { from: single, name: 'tandem.wasm', required: true },
   { from: single, name: 'tandem-programs.wasm', required: true },
   { from: single, name: 'tandem-kernels.wasm', required: true },
+  { from: single, name: 'tandem-fusion.wasm', required: true },
   { from: single, name: 'tandem-webgpu.wasm', required: true },
   { from: single, name: 'tandem-webgpu-programs.wasm', required: true },
   { from: single, name: 'tandem-webgpu-kernels.wasm', required: true },
+  { from: single, name: 'tandem-webgpu-fusion.wasm', required: true },
   // What `tandem-rt trim` takes ops out of.
   { from: single, name: 'tandem-whole.wasm', required: true },
   { from: single, name: 'tandem-trim.json', required: true },
@@ -38,6 +40,7 @@ const FILES = [
   { from: threads, name: 'tandem-threads.wasm' },
   { from: threads, name: 'tandem-threads-programs.wasm' },
   { from: threads, name: 'tandem-threads-kernels.wasm' },
+  { from: threads, name: 'tandem-threads-fusion.wasm' },
 ];
 
 // The entries of the package, by the names of their sources.
@@ -175,5 +178,6 @@ for (const { from, name, required } of FILES) {
   if (existsSync(file)) copyFileSync(file, join(dist, name));
   else if (required) throw new Error(`expected ${file}; build the preset wasm first, or set TANDEM_WASM_DIR`);
 }
-await Promise.all(['tandem', 'tandem-webgpu'].flatMap((name) => [name, `${name}-kernels`, `${name}-programs`]).map(embed));
+await Promise.all(['tandem', 'tandem-webgpu'].flatMap((name) => (
+  [name, `${name}-kernels`, `${name}-programs`, `${name}-fusion`])).map(embed));
 await bundleCommonJs();

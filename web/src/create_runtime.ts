@@ -39,9 +39,9 @@ export interface RuntimeOptions {
    */
   exact?: boolean;
   /**
-   * Whether calls of element-wise ops that wait for each other may be computed as one, where the module has what does so.
-   * The modules of this package have it for programs alone, which are prepared with an option of that name of their own,
-   * so that this changes nothing yet. Default: true.
+   * Whether calls of element-wise ops on the CPU that wait for each other may be computed as one. Results are the same,
+   * bit for bit; what is in between takes no memory if nobody has it any more, as after `scope`. The code for that is
+   * fetched when calls on 16,384 elements or more first wait for each other. Default: true.
    */
   fuse?: boolean;
   /** Where tandem.wasm is, if not beside this package's code. The module has no threads. */
@@ -62,9 +62,15 @@ export interface RuntimeOptions {
    */
   kernelsUrl?: string | URL;
   /**
+   * Where the module's code that computes several calls as one is, which is fetched when it would first be of use, and
+   * with that of programs: tandem-fusion.wasm and so on, found as that of programs is. Without it calls are computed one
+   * by one, which is no error.
+   */
+  fusionUrl?: string | URL;
+  /**
    * Parts of the module that are fetched beside it, and are there when the runtime is, rather than when a call first
-   * needs one: 'kernels', of ops and dtypes that few programs need, and 'programs'. Default: none; in Node and where the
-   * module is in the script, kernels are there anyway.
+   * needs one: 'kernels', of ops and dtypes that few programs need, 'programs', and 'fusion', which computes several
+   * calls as one. Default: none; in Node and where the module is in the script, kernels are there anyway.
    */
   preload?: readonly ModulePart[];
   /** A GPUDevice to share with the program, which then destroys it. By default the runtime asks for one of its own. */
@@ -91,7 +97,7 @@ function invalid(name: string, expected: string, value: unknown): never {
 
 const NAMES: readonly (keyof RuntimeOptions)[] = [
   'device', 'threads', 'fallback', 'memoryLimit', 'pendingLimit', 'exact', 'fuse', 'wasmUrl', 'wasmModule',
-  'wasmBinary', 'programsUrl', 'kernelsUrl', 'preload', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
+  'wasmBinary', 'programsUrl', 'kernelsUrl', 'fusionUrl', 'preload', 'gpuDevice', 'gpu', 'onDiagnostic', 'onPrint', 'layers', 'trackLocations',
 ];
 
 function checkNumber(name: string, value: unknown): number {
@@ -118,7 +124,7 @@ function checkOptions(given: unknown, options: RuntimeOptions): Omit<EngineOptio
   if (typeof exact !== 'boolean') invalid('exact', 'true or false', exact);
   if (typeof fuse !== 'boolean') invalid('fuse', 'true or false', fuse);
   if (!Array.isArray(preload) || preload.some((part) => !MODULE_PARTS.includes(part))) {
-    invalid('preload', 'a list of \'kernels\' and \'programs\'', preload);
+    invalid('preload', 'a list of \'kernels\', \'programs\' and \'fusion\'', preload);
   }
   checkFunction('onDiagnostic', onDiagnostic);
   checkFunction('onPrint', onPrint);

@@ -193,6 +193,9 @@ export abstract class Engine {
   /** Resolves when no code of kernels is being fetched: whether some was, and calls that waited for it go on. */
   abstract kernelsLoaded(): Promise<boolean>;
 
+  /** Fetches the code that computes calls as one, unless it is here. Rejects if it cannot be had. */
+  abstract loadFusion(): Promise<void>;
+
   // Programs.
 
   /**

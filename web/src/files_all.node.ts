@@ -17,10 +17,14 @@ export const allFiles: Files = {
     : kind === 'webgpu'
       ? part === 'kernels'
         ? besidePackage('tandem-webgpu-kernels.wasm', () => import('./tandem-webgpu-kernels.wasm'))
-        : besidePackage('tandem-webgpu-programs.wasm', () => import('./tandem-webgpu-programs.wasm'))
+        : part === 'fusion'
+          ? besidePackage('tandem-webgpu-fusion.wasm', () => import('./tandem-webgpu-fusion.wasm'))
+          : besidePackage('tandem-webgpu-programs.wasm', () => import('./tandem-webgpu-programs.wasm'))
       : part === 'kernels'
         ? new URL('./tandem-threads-kernels.wasm', import.meta.url)
-        : new URL('./tandem-threads-programs.wasm', import.meta.url)),
+        : part === 'fusion'
+          ? new URL('./tandem-threads-fusion.wasm', import.meta.url)
+          : new URL('./tandem-threads-programs.wasm', import.meta.url)),
   isLocal: cpuFiles.isLocal,
   importPrograms: cpuFiles.importPrograms,
   importWebgpu: () => Promise.resolve(webgpu),

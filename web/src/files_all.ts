@@ -17,10 +17,14 @@ export const allFiles: Files = {
     : kind === 'webgpu'
       ? part === 'kernels'
         ? placeOf('tandem-webgpu-kernels.wasm', () => new URL('./tandem-webgpu-kernels.wasm', import.meta.url))
-        : placeOf('tandem-webgpu-programs.wasm', () => new URL('./tandem-webgpu-programs.wasm', import.meta.url))
+        : part === 'fusion'
+          ? placeOf('tandem-webgpu-fusion.wasm', () => new URL('./tandem-webgpu-fusion.wasm', import.meta.url))
+          : placeOf('tandem-webgpu-programs.wasm', () => new URL('./tandem-webgpu-programs.wasm', import.meta.url))
       : part === 'kernels'
         ? placeOf('tandem-threads-kernels.wasm', () => new URL('./tandem-threads-kernels.wasm', import.meta.url))
-        : placeOf('tandem-threads-programs.wasm', () => new URL('./tandem-threads-programs.wasm', import.meta.url))),
+        : part === 'fusion'
+          ? placeOf('tandem-threads-fusion.wasm', () => new URL('./tandem-threads-fusion.wasm', import.meta.url))
+          : placeOf('tandem-threads-programs.wasm', () => new URL('./tandem-threads-programs.wasm', import.meta.url))),
   isLocal: cpuFiles.isLocal,
   importPrograms: cpuFiles.importPrograms,
   importWebgpu: (): Promise<WebgpuScript> => importScript(

@@ -36,7 +36,9 @@ export const cpuFiles = {
   module: () => besidePackage('tandem.wasm', () => import('./tandem.wasm')),
   part: (part: ModulePart) => (part === 'kernels'
     ? besidePackage('tandem-kernels.wasm', () => import('./tandem-kernels.wasm'))
-    : besidePackage('tandem-programs.wasm', () => import('./tandem-programs.wasm'))),
+    : part === 'fusion'
+      ? besidePackage('tandem-fusion.wasm', () => import('./tandem-fusion.wasm'))
+      : besidePackage('tandem-programs.wasm', () => import('./tandem-programs.wasm'))),
   isLocal: true,
   importPrograms: (): Promise<ProgramsScript> => Promise.resolve(programs),
 };

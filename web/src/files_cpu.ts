@@ -41,7 +41,9 @@ export const cpuFiles = {
   module: () => placeOf('tandem.wasm', () => new URL('./tandem.wasm', import.meta.url)),
   part: (part: ModulePart) => (part === 'kernels'
     ? placeOf('tandem-kernels.wasm', () => new URL('./tandem-kernels.wasm', import.meta.url))
-    : placeOf('tandem-programs.wasm', () => new URL('./tandem-programs.wasm', import.meta.url))),
+    : part === 'fusion'
+      ? placeOf('tandem-fusion.wasm', () => new URL('./tandem-fusion.wasm', import.meta.url))
+      : placeOf('tandem-programs.wasm', () => new URL('./tandem-programs.wasm', import.meta.url))),
   isLocal: false,
   importPrograms: (): Promise<ProgramsScript> => importScript(
     placeOf('tandem-programs.js', () => new URL('./tandem-programs.js', import.meta.url)), 'programs'),

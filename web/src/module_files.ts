@@ -6,10 +6,11 @@
 /** A file, by the option of createRuntime that says where it is. */
 export const MODULE_FILES = {
   wasmUrl: 'tandem.wasm', programsUrl: 'tandem-programs.wasm', kernelsUrl: 'tandem-kernels.wasm',
+  fusionUrl: 'tandem-fusion.wasm',
 } as const;
 
 /** Code of a module that is fetched when it is first needed. */
-export const MODULE_PARTS = ['kernels', 'programs'] as const;
+export const MODULE_PARTS = ['kernels', 'programs', 'fusion'] as const;
 
 /** One of them. */
 export type ModulePart = (typeof MODULE_PARTS)[number];

@@ -78,7 +78,7 @@ describe('kernels of the second part', () => {
     checkError(await rejectionOf(without({ preload: ['kernels'] })), 'NotFound', /tandem-kernels\.wasm at .*none\.wasm/);
     for (const preload of ['kernels', ['kernel'], [1], null]) {
       checkError(await rejectionOf(createRuntime({ preload })), 'InvalidArgument',
-        /expected preload to be a list of 'kernels' and 'programs'/);
+        /expected preload to be a list of 'kernels', 'programs' and 'fusion'/);
     }
   });
 

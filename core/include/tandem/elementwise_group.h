@@ -26,6 +26,8 @@
 namespace tandem {
 
 class ElementwiseGroup;
+class KernelOpHandler;
+class Op;
 
 // One op of a group; it has one result.
 struct ElementwiseStep {
@@ -52,6 +54,9 @@ class TANDEM_EXPORT ElementwiseFuser {
   // Computes the outputs of the group, as results of the kernel, from its inputs. Only called for what Infer says can
   // be computed so.
   virtual StatusOr<Kernel> MakeKernel(std::shared_ptr<const ElementwiseGroup> group) const = 0;
+  // The group as an op of the handler: what KernelOpHandler::MakeGroupOp gives. Virtual, so that a program without a
+  // fuser links nothing of groups.
+  virtual StatusOr<Op> MakeOp(KernelOpHandler& handler, std::shared_ptr<const ElementwiseGroup> group) const;
 };
 
 // Thread-safe. The fuser outlives it.

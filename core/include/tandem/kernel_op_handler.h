@@ -7,6 +7,7 @@
 #define TANDEM_KERNEL_OP_HANDLER_H_
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -81,13 +82,17 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   // FailedPrecondition if the kernel takes what the handler does not provide, Internal if it does not fit `def`.
   StatusOr<Op> MakeOpOf(std::shared_ptr<const OpDef> def, const Kernel& kernel);
 
-  // Before ops are made.
+  // Once, before ops are made, or at any time after PostponeFuser; then calls by name see it at once, and of those by
+  // ops that were made before, all but the ones that wait together with a call that it cannot compute.
   void SetFuser(std::unique_ptr<const ElementwiseFuser> fuser);
   // The same for groups of programs alone, not of calls: where there is none yet, and before programs are prepared.
-  void SetProgramFuser(std::unique_ptr<const ElementwiseFuser> fuser) { fuser_ = std::move(fuser); }
+  void SetProgramFuser(std::unique_ptr<const ElementwiseFuser> fuser);
+  // For a fuser that is fetched when it would first be of use: `want` is told then, once, on the thread of a call that
+  // runs alone for want of it. Before ops are made; takes the place of a fuser that there is.
+  void PostponeFuser(std::function<void()> want);
   KernelOpHandler* kernel_handler() override { return this; }
-  const ElementwiseFuser* fuser() const override { return fuser_.get(); }
-  // The groups of calls that this handler has run as one; null without a fuser of theirs.
+  const ElementwiseFuser* fuser() const override { return fuser_.load(std::memory_order_acquire); }
+  // The groups of calls that this handler has run as one; null without a fuser of theirs, here or to come.
   GroupKernels* group_kernels() { return group_kernels_.get(); }
 
   const Device* device() const override { return &device_; }
@@ -109,7 +114,8 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
   Status CheckContexts(std::string_view op_name, const Kernel& kernel) const;
   // Whether ops of the fallback get their arguments, and give their results, by transfers.
   bool TransfersTo(const OpHandler& fallback) const;
-  // Of these dtypes, those for which the fuser computes what this handler's own kernels of the op do.
+  // Of these dtypes, those for which the fuser computes what this handler's own kernels of the op do; all that it
+  // might, if it is to come.
   DTypeSet FindFusable(const OpDef& def, DTypeSet own) const;
   StatusOr<Op> MakeFallbackOp(const std::shared_ptr<const OpDef>& def);
 
@@ -131,7 +137,8 @@ class TANDEM_EXPORT KernelOpHandler : public OpHandler {
 
   const Device& device_;
   const Policy policy_;
-  std::unique_ptr<const ElementwiseFuser> fuser_;
+  std::unique_ptr<const ElementwiseFuser> owned_fuser_;
+  std::atomic<const ElementwiseFuser*> fuser_{nullptr};
   std::unique_ptr<GroupKernels> group_kernels_;
   std::unique_ptr<LaterKernels> later_;
   std::array<Provided, kMaxContexts> provided_;  // null behind the last one

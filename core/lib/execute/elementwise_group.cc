@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "defs/op_signature.h"
+#include "tandem/kernel_op_handler.h"
 
 namespace tandem {
 
@@ -37,6 +38,12 @@ ElementwiseFuser::~ElementwiseFuser() = default;
 
 bool ElementwiseFuser::CanCompute(std::span<const TensorMetadata>, std::span<const TensorMetadata>) const {
   return true;
+}
+
+StatusOr<Op> ElementwiseFuser::MakeOp(KernelOpHandler& handler, std::shared_ptr<const ElementwiseGroup> group) const {
+  TANDEM_ASSIGN_OR_RETURN(const Kernel kernel, MakeKernel(group));
+  TANDEM_ASSIGN_OR_RETURN(OpDef built, ElementwiseGroup::MakeDefinition(std::move(group)));
+  return handler.MakeOpOf(std::make_shared<const OpDef>(std::move(built)), kernel);
 }
 
 struct ElementwiseGroup::Signatures {

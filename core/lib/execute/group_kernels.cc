@@ -6,6 +6,8 @@
 #include "execute/group_kernels.h"
 
 #include <algorithm>
+#include <array>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -53,7 +55,25 @@ size_t HashOf(const GroupForm& form) {
 
 }  // namespace
 
-bool GroupKernels::TryRun(PendingOp& head) { return PendingGroup::TryRun(head); }
+struct GroupKernels::Places {
+  static constexpr size_t kNum = 64;
+  static constexpr size_t kNumTries = 4;  // where a form may be
+
+  std::mutex mutex;
+  std::array<RcRef<const GroupKernel>, kNum> kernels;
+  size_t next_victim = 0;
+};
+
+void GroupKernels::Begin() {
+  places_ = std::make_shared<Places>();
+  run_.store(&PendingGroup::TryRun, std::memory_order_release);
+}
+
+bool GroupKernels::Want(PendingOp& head) {
+  if (was_wanted_.load(std::memory_order_relaxed) || !PendingGroup::IsLikely(head)) return false;
+  if (!was_wanted_.exchange(true)) want_();
+  return false;
+}
 
 RcRef<const GroupKernel> GroupKernels::Make(const GroupForm& form, size_t hash) const {
   RcRef<GroupKernel> made = MakeRef<GroupKernel>();
@@ -76,21 +96,22 @@ RcRef<const GroupKernel> GroupKernels::Make(const GroupForm& form, size_t hash) 
 }
 
 void GroupKernels::Keep(RcRef<const GroupKernel> made) {
+  Places& places = *places_;
   // What is replaced ends without the lock.
-  const std::lock_guard lock(mutex_);
-  size_t place = made->hash % kNumPlaces;
-  for (size_t i = 0; i < kNumTries && places_[place]; ++i) place = (made->hash + i) % kNumPlaces;
-  if (places_[place]) place = (made->hash + next_victim_++ % kNumTries) % kNumPlaces;
-  std::swap(places_[place], made);
+  const std::lock_guard lock(places.mutex);
+  size_t place = made->hash % Places::kNum;
+  for (size_t i = 0; i < Places::kNumTries && places.kernels[place]; ++i) place = (made->hash + i) % Places::kNum;
+  if (places.kernels[place]) place = (made->hash + places.next_victim++ % Places::kNumTries) % Places::kNum;
+  std::swap(places.kernels[place], made);
 }
 
 RcRef<const GroupKernel> GroupKernels::Find(const GroupForm& form) {
   const size_t hash = HashOf(form);
   RcRef<const GroupKernel> found;
   {
-    const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < kNumTries && !found; ++i) {
-      const RcRef<const GroupKernel>& known = places_[(hash + i) % kNumPlaces];
+    const std::lock_guard lock(places_->mutex);
+    for (size_t i = 0; i < Places::kNumTries && !found; ++i) {
+      const RcRef<const GroupKernel>& known = places_->kernels[(hash + i) % Places::kNum];
       if (known && known->hash == hash && IsOf(*known->group, form)) found = known;
     }
   }

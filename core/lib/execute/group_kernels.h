@@ -7,11 +7,13 @@
 #define TANDEM_CORE_LIB_EXECUTE_GROUP_KERNELS_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
+#include <utility>
 
 #include "execute/kernel_op.h"
 #include "tandem/elementwise_group.h"
@@ -52,28 +54,37 @@ struct GroupKernel : public RefCounted<GroupKernel> {
 // Keeps those that were used last, roughly. Thread-safe.
 class GroupKernels {
  public:
-  // For a handler with a fuser, which makes one: a program without such handlers links nothing of groups.
-  explicit GroupKernels(KernelOpHandler& handler) : handler_(handler) {}
-  virtual ~GroupKernels() = default;
+  // For a handler with a fuser, or with one to come: then `want` is told once, when it would first be of use.
+  explicit GroupKernels(KernelOpHandler& handler, std::function<void()> want = nullptr)
+      : handler_(handler), want_(std::move(want)) {}
 
-  // PendingGroup::TryRun.
-  virtual bool TryRun(PendingOp& head);
+  // The fuser is there. What never calls this links nothing of groups.
+  void Begin();
+  // PendingGroup::TryRun; false before Begin.
+  bool TryRun(PendingOp& head) {
+    const Runner run = run_.load(std::memory_order_acquire);
+    return run != nullptr ? run(head) : Want(head);
+  }
   // Null if the calls cannot be computed as one. For a form that is new, or was forgotten, a kernel is made, which
   // takes as long as some hundred small calls.
   RcRef<const GroupKernel> Find(const GroupForm& form);
 
  private:
-  static constexpr size_t kNumPlaces = 64;
-  static constexpr size_t kNumTries = 4;  // places where a form may be
+  using Runner = bool (*)(PendingOp& head);
+  // False.
+  bool Want(PendingOp& head);
+
+  struct Places;
 
   // Null if memory is exhausted.
   RcRef<const GroupKernel> Make(const GroupForm& form, size_t hash) const;
   void Keep(RcRef<const GroupKernel> made);
 
   KernelOpHandler& handler_;
-  std::mutex mutex_;
-  std::array<RcRef<const GroupKernel>, kNumPlaces> places_;
-  size_t next_victim_ = 0;
+  const std::function<void()> want_;
+  std::atomic<bool> was_wanted_{false};
+  std::atomic<Runner> run_{nullptr};  // set once, by Begin
+  std::shared_ptr<Places> places_;    // shared, so that nothing is linked for destroying them before Begin
 };
 
 }  // namespace tandem

@@ -116,9 +116,28 @@ KernelOpHandler::KernelOpHandler(std::string_view name, CoreRuntime& runtime, Op
 
 KernelOpHandler::~KernelOpHandler() = default;
 
+void KernelOpHandler::SetProgramFuser(std::unique_ptr<const ElementwiseFuser> fuser) {
+  owned_fuser_ = std::move(fuser);
+  fuser_.store(owned_fuser_.get(), std::memory_order_release);
+}
+
 void KernelOpHandler::SetFuser(std::unique_ptr<const ElementwiseFuser> fuser) {
-  fuser_ = std::move(fuser);
-  group_kernels_ = std::make_unique<GroupKernels>(*this);
+  SetProgramFuser(std::move(fuser));
+  const bool is_late = group_kernels_ != nullptr;
+  if (!is_late) group_kernels_ = std::make_unique<GroupKernels>(*this);
+  group_kernels_->Begin();
+  if (!is_late) return;
+  std::vector<std::string_view> names;  // which live as long as the table
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [op_name, table] : kernels_) names.push_back(op_name);
+  }
+  for (const std::string_view op_name : names) runtime().OpChanged(op_name);
+}
+
+void KernelOpHandler::PostponeFuser(std::function<void()> want) {
+  fuser_.store(nullptr, std::memory_order_release);
+  group_kernels_ = std::make_unique<GroupKernels>(*this, std::move(want));
 }
 
 void KernelOpHandler::AddContext(const KernelContext& context, void* object) {
@@ -323,21 +342,22 @@ DTypeSet KernelOpHandler::FindFusable(const OpDef& def, DTypeSet own) const {
   DTypeSet fusable;
   // The results of devices that queue by themselves may come later than their kernels return.
   if (group_kernels_ == nullptr || !policy_.use_work_queue || def.kind != OpKind::kElementwise ||
-      def.outputs.size() != 1 || !fuser_->CanFuse(def, OpAttrsRef())) {
+      def.outputs.size() != 1) {
     return fusable;
   }
+  const ElementwiseFuser* const fuser = this->fuser();
+  if (fuser == nullptr) return own;
+  if (!fuser->CanFuse(def, OpAttrsRef())) return fusable;
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
-    if (own.Contains(dtype) && fuser_->CanFuse(def, dtype)) fusable.Insert(dtype);
+    if (own.Contains(dtype) && fuser->CanFuse(def, dtype)) fusable.Insert(dtype);
   }
   return fusable;
 }
 
 StatusOr<Op> KernelOpHandler::MakeGroupOp(std::shared_ptr<const ElementwiseGroup> group) {
-  if (fuser_ == nullptr) return OpHandler::MakeGroupOp(std::move(group));
-  TANDEM_ASSIGN_OR_RETURN(const Kernel kernel, fuser_->MakeKernel(group));
-  TANDEM_ASSIGN_OR_RETURN(OpDef built, ElementwiseGroup::MakeDefinition(std::move(group)));
-  return MakeOpOf(std::make_shared<const OpDef>(std::move(built)), kernel);
+  const ElementwiseFuser* const fuser = this->fuser();
+  return fuser == nullptr ? OpHandler::MakeGroupOp(std::move(group)) : fuser->MakeOp(*this, std::move(group));
 }
 
 StatusOr<Op> KernelOpHandler::MakeOpOf(std::shared_ptr<const OpDef> def, const Kernel& kernel) {

@@ -48,6 +48,20 @@ bool PendingGroup::HasCandidates(PendingOp& head) {
   return found;
 }
 
+bool PendingGroup::IsLikely(PendingOp& head) {
+  const int64_t elements = NumElements(head);
+  if (!head.may_join_ || !head.exec().host().fuses() || elements < kWorthIt / 2) return false;
+  PendingOp* next = nullptr;
+  head.results_[0]->VisitWaiters([&](Waiter& waiter) {
+    next = waiter.AsPendingOp();
+    return next == nullptr;
+  });
+  if (next == nullptr || !next->TryClaim()) return false;
+  const bool fits = next->planned_ && next->op_->CanFuse(next->plan_) && NumElements(*next) == elements;
+  next->Unclaim();
+  return fits;
+}
+
 bool PendingGroup::TryRun(PendingOp& head) {
   if (!head.may_join_ || !head.exec().host().fuses()) return false;
   const int64_t elements = NumElements(head);

@@ -46,6 +46,8 @@ class PendingGroup {
   // Runs `head`, of an op that can be computed with others, which has begun, with those that there are, and gives up
   // its caller's reference. False, with nothing done: it is to run alone.
   static bool TryRun(PendingOp& head);
+  // Whether TryRun would run it with others, as far as that is seen at little cost and without a fuser.
+  static bool IsLikely(PendingOp& head);
 
  private:
   static constexpr size_t kMaxCalls = GroupForm::kMaxCalls;

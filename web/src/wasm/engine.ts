@@ -62,6 +62,7 @@ export class WasmEngine extends Engine {
   /** Undefined once it is closed. */
   instance: WasmInstance | undefined;
   private programs: Promise<void> | undefined;
+  private fusion: Promise<void> | undefined;
   private kernelsLoading: Promise<void> | undefined;
   private hasAllKernels: boolean;
 
@@ -82,8 +83,8 @@ export class WasmEngine extends Engine {
       options.onDiagnostic ? 1 : 0, options.exact ? 1 : 0, options.fuse ? 1 : 0, this.heap.scratch));
     this.js = this.result();
     // A module of one part has them all.
-    this.hasAllKernels = exports.tandem_js_postpone_kernels === undefined;
-    exports.tandem_js_postpone_kernels?.(this.js);
+    this.hasAllKernels = exports.tandem_js_postpone_parts === undefined;
+    exports.tandem_js_postpone_parts?.(this.js);
     this.runtime = exports.tandem_js_runtime(this.js) >>> 0;
   }
 
@@ -297,10 +298,31 @@ export class WasmEngine extends Engine {
   }
 
   private async addPrograms(): Promise<void> {
+    // Which programs call.
+    const fusion = this.loadFusion();
+    fusion.catch(() => undefined);
     try {
       await this.load('programs');
+      await fusion;
     } catch (error) {
       this.programs = undefined;
+      throw error;
+    }
+  }
+
+  loadFusion(): Promise<void> {
+    // In a module of one part it is with programs.
+    if (!this.exports.tandem_js_fuse) return Promise.resolve();
+    return this.fusion ??= this.addFusion();
+  }
+
+  private async addFusion(): Promise<void> {
+    try {
+      await this.load('fusion');
+      this.guard((exports) => exports.tandem_js_fuse!(this.js));
+      this.renewOps();
+    } catch (error) {
+      this.fusion = undefined;
       throw error;
     }
   }
@@ -589,6 +611,10 @@ export class WasmEngine extends Engine {
         break;
       case EventKind.KERNELS:
         this.loadKernels().catch(() => undefined);
+        break;
+      case EventKind.FUSION:
+        // Without it results are the same.
+        this.loadFusion().catch(() => undefined);
         break;
       case EventKind.CALL:
         this.kernels?.start(event[EventLayout.id >>> 2]!, data);

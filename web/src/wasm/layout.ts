@@ -33,6 +33,7 @@ export const enum EventKind {
   SHORTAGE = 4,
   CALL = 5,
   KERNELS = 6,
+  FUSION = 7,
 }
 
 /** tandem_call_options: offsets in bytes, and how many it has. */
@@ -277,9 +278,13 @@ export type WebgpuExport =
 
 /** The functions of the module: bindings/wasm/exports_kernels.txt. */
 export type KernelsExport =
-  | 'tandem_js_postpone_kernels'
+  | 'tandem_js_postpone_parts'
   | 'tandem_js_kernels_came'
   | 'tandem_js_kernels_failed';
+
+/** The functions of the module: bindings/wasm/exports_fusion.txt. */
+export type FusionExport =
+  | 'tandem_js_fuse';
 
 /** The functions of the module: bindings/wasm/exports_programs.txt. */
 export type ProgramsExport =

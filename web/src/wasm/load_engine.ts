@@ -142,6 +142,7 @@ export async function loadEngine(
       // Their script, too.
       await Promise.all([engine.loadPrograms(), files.importPrograms()]);
     }
+    if (preload.includes('fusion')) await engine.loadFusion();
     if (preload.includes('kernels')) await engine.loadKernels();
     // What nobody asked for is told by the calls that need it.
     else if (files.isLocal) await engine.loadKernels().catch(() => undefined);

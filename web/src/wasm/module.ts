@@ -11,18 +11,19 @@ import type { ModuleOption, ModulePart } from '../module_files.js';
 import { platform } from '../platform.js';
 import type { ThreadsGlue } from '../platform.js';
 import { JS_VERSION } from './layout.js';
-import type { Export, KernelsExport, ProgramsExport } from './layout.js';
+import type { Export, FusionExport, KernelsExport, ProgramsExport } from './layout.js';
+import { codeRunner } from './run_code.js';
+import type { RunCode } from './run_code.js';
 
 type Call = (...args: number[]) => number;
 
 /**
  * The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. Those
- * of programs are called after `WasmInstance.load('programs')` only; a module of one part has none of those for kernels.
+ * of programs and of fusion are called after `WasmInstance.load` of these only; a module of one part has none of those
+ * for kernels and fusion.
  */
-export type WasmExports = Readonly<Record<Export | ProgramsExport, Call> & Partial<Record<KernelsExport, Call>>>;
-
-/** Runs WebAssembly that programs have made, as C++'s `CodeRunner`. */
-export type RunCode = (id: number, code: number, size: number, operands: number, n: number) => number;
+export type WasmExports =
+  Readonly<Record<Export | ProgramsExport, Call> & Partial<Record<FusionExport | KernelsExport, Call>>>;
 
 /** An instance of the module, ready to be used. */
 export interface WasmInstance {
@@ -32,8 +33,6 @@ export interface WasmInstance {
   readonly relaxedSimd: boolean;
   /** Of the threaded module: ends its workers at once. */
   terminate(): void;
-  /** Of the module without threads, once the script of programs is there. */
-  runCode?: RunCode;
   /** Adds a part of the module. Throws as `createRuntime` does for the module. */
   load(part: ModulePart): Promise<void>;
 }
@@ -41,9 +40,9 @@ export interface WasmInstance {
 /** Where parts of the module are, if not beside this package's code. */
 export type PartUrls = Readonly<Partial<Record<ModulePart, URL>>>;
 
-const OPTION_OF = { programs: 'programsUrl', kernels: 'kernelsUrl' } as const;
+const OPTION_OF = { programs: 'programsUrl', kernels: 'kernelsUrl', fusion: 'fusionUrl' } as const;
 // By which the threaded module's glue code knows them.
-const NUMBER_OF = { programs: 0, kernels: 1, relaxed: 2 } as const;
+const NUMBER_OF = { programs: 0, kernels: 1, fusion: 2, relaxed: 3 } as const;
 
 /** Where the module comes from; at most one of them. */
 export interface WasmSource {
@@ -279,9 +278,9 @@ export async function instantiate(
   }
   const module = await compile(source, files, kind);
   let memory: WebAssembly.Memory | undefined;
-  let made: WasmInstance | undefined;
+  let runCode: RunCode | undefined;
   let relaxed: Call | undefined;
-  const imports = importsOf(() => memory!, wake, execute, (...args) => made?.runCode?.(...args) ?? 0,
+  const imports = importsOf(() => memory!, wake, execute, (...args) => (runCode ??= codeRunner(memory!))(...args),
     (call) => (relaxed ? (call && relaxed(call), 1) : 0));
   const unknown = WebAssembly.Module.imports(module).find(
     (entry) => entry.kind !== 'function' || imports[entry.module]?.[entry.name] === undefined);
@@ -299,7 +298,7 @@ export async function instantiate(
   if (code) relaxed = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } }).exports['f'] as Call;
   functions._initialize?.();
   const { exports } = instance;
-  return made = {
+  return {
     exports: checkVersion(functions),
     memory,
     relaxedSimd: code !== undefined,

@@ -169,6 +169,7 @@ describe('tandem-rt in a stranger\'s project', function () {
         'dist/tandem.wasm', 'dist/tandem-threads.wasm', 'dist/tandem-threads-web.js', 'dist/tandem-threads-node.js',
         'dist/tandem-programs.wasm', 'dist/tandem-webgpu-programs.wasm', 'dist/tandem-threads-programs.wasm',
         'dist/tandem-kernels.wasm', 'dist/tandem-webgpu-kernels.wasm', 'dist/tandem-threads-kernels.wasm',
+        'dist/tandem-fusion.wasm', 'dist/tandem-webgpu-fusion.wasm', 'dist/tandem-threads-fusion.wasm',
         'bin/tandem-rt.mjs', 'dist/tandem-whole.wasm', 'dist/tandem-trim.json']);
       const known = /^((bin|cpu|dist|docs|methods|static)(\/|$)|README\.md$|LICENSE$|package\.json$)/;
       expect(files.filter((name) => !known.test(name))).to.deep.equal([]);

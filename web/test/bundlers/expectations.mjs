@@ -14,9 +14,9 @@ import { expect } from 'chai';
  * @param {object} options
  * @param {boolean} [options.threaded] whether there is to be more than one thread
  * @param {[number, number, number]} [options.fetched] how many WebAssembly files were fetched before more kernels were
- *   needed, after that, and after the code of programs was: by default a page's, which fetches one each time
+ *   needed, after that, and after the code of programs was, which comes with that of fusion: by default a page's
  */
-export function expectComputed(computed, { threaded = false, fetched = [1, 2, 3] } = {}) {
+export function expectComputed(computed, { threaded = false, fetched = [1, 2, 4] } = {}) {
   expect(computed).to.be.an('object');
   expect(computed.values).to.deep.equal([0, 0, 0, 14]);
   expect(computed.error).to.deep.equal({

@@ -75,7 +75,7 @@ describe('tandem-rt with other tools', function () {
   }
 
   describe('with tandem-rt/cpu', () => {
-    const onlyCpu = ['tandem', 'tandem-kernels', 'tandem-programs'];
+    const onlyCpu = ['tandem', 'tandem-fusion', 'tandem-kernels', 'tandem-programs'];
     let sources;
     before(async () => {
       sources = await sourcesFor('tandem-rt/cpu');

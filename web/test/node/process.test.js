@@ -144,6 +144,7 @@ describe('a wasm file', () => {
     const wasmUrl = pathToFileURL(join(folder, 'copy.wasm'));
     const file = join(folder, 'copy-programs.wasm');
     await copyFile(join(web, 'dist/tandem.wasm'), fileURLToPath(wasmUrl));
+    await copyFile(join(web, 'dist/tandem-fusion.wasm'), join(folder, 'copy-fusion.wasm'));
     const bytes = await readFile(join(web, 'dist/tandem-programs.wasm'));
     const rt = await createRuntime({ wasmUrl });
     checkError(await rejectionOf(rt.engine.loadPrograms()), 'NotFound',

@@ -341,4 +341,8 @@ void EnableProgramFusion(KernelOpHandler& cpu, CodeRunner runner) {
   if (cpu.fuser() == nullptr) cpu.SetProgramFuser(std::make_unique<cpu::ElementwiseRowFuser>(runner));
 }
 
+void EnableCallFusion(KernelOpHandler& cpu, CodeRunner runner) {
+  if (cpu.fuser() == nullptr) cpu.SetFuser(std::make_unique<cpu::ElementwiseRowFuser>(runner));
+}
+
 }  // namespace tandem

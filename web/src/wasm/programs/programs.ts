@@ -14,13 +14,10 @@ import { ModuleLayers, textOfLayers } from './layers.js';
 import { loadProgram } from './load.js';
 import { record } from './record.js';
 import { registerOp } from './register_op.js';
-import { codeRunner } from './run_code.js';
 import { Task } from './task.js';
 
 /** What has to do with programs, of the runtime of this engine. */
 export function open(engine: WasmEngine, common: ProgramsPackage): Programs {
-  const { instance } = engine;
-  if (instance) instance.runCode ??= codeRunner(instance.memory);
   return new ModulePrograms(engine, common);
 }
 

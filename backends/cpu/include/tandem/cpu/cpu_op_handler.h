@@ -25,6 +25,9 @@ TANDEM_EXPORT StatusOr<KernelOpHandler*> CreateCpuOpHandler(CoreRuntime& runtime
 // the code that does it. `runner`, where there is one, runs WebAssembly that is made for chains of ops. Not while
 // another thread prepares a program.
 TANDEM_EXPORT void EnableProgramFusion(KernelOpHandler& cpu, CodeRunner runner = nullptr);
+// The same for calls that wait for each other, too (PR-6), from now on: what KernelOpHandler::PostponeFuser is followed
+// by. Thread-safe.
+TANDEM_EXPORT void EnableCallFusion(KernelOpHandler& cpu, CodeRunner runner = nullptr);
 
 }  // namespace tandem
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Running WebAssembly that programs have made for chains of ops.
+// Running WebAssembly that C++ has made for chains of ops.
 
-import type { RunCode } from '../module.js';
+/** Runs WebAssembly that has been made, as C++'s `CodeRunner`. */
+export type RunCode = (id: number, code: number, size: number, operands: number, n: number) => number;
 
 type Loop = (operands: number, n: number) => void;
 
