@@ -4,7 +4,7 @@
 // Calls that wait for each other, computed as one by code that is fetched when it would first be of use.
 
 import { expect } from 'chai';
-import { describe, it } from 'mocha';
+import { after, before, describe, it } from 'mocha';
 
 import {
   add, cast, createRuntime, exp, greater, maximum, mul, neg, relu, sigmoid, sub, sum, where,
@@ -59,18 +59,25 @@ async function becomesOne(rt) {
 describe('calls that wait for each other', () => {
   for (const threads of [1, 3]) {
     describe(`with ${threads} threads if there can be`, () => {
+      let fusing;
+      let alone;
+      before(async () => {
+        fusing = await createRuntime({ device: 'cpu', threads, preload: ['fusion'] });
+        alone = await createRuntime({ device: 'cpu', threads, fuse: false });
+      });
+      after(() => Promise.all([fusing, alone].map((rt) => rt.dispose())));
+
       for (const [name, chain] of Object.entries(chains)) {
         it(`give the same bits as one by one: ${name} (PR-6)`, async () => {
           const results = [];
-          for (const options of [{ preload: ['fusion'] }, { fuse: false }]) {
-            const rt = await createRuntime({ device: 'cpu', threads, ...options });
+          for (const rt of [fusing, alone]) {
             const inputs = inputsOf(rt);
             const { result, names } = await traced(rt, () => rt.scope(() => chain(...inputs)).data());
             results.push(new Uint32Array(result.slice().buffer));
             const isFused = names.some((each) => each.startsWith('tandem.Fused('));
             // With threads one may take the first call before the next is there.
-            if (rt.capabilities.threads === 1 || !('preload' in options)) expect(isFused).to.equal('preload' in options);
-            await rt.dispose();
+            if (rt === alone || rt.capabilities.threads === 1) expect(isFused).to.equal(rt === fusing);
+            for (const input of inputs) input.dispose();
           }
           expect(results[0].length).to.equal(SIZE);
           const different = results[0].findIndex((bits, i) => bits !== results[1][i]);
@@ -79,20 +86,18 @@ describe('calls that wait for each other', () => {
       }
 
       it('give what a user may still want of what is in between', async () => {
-        const rt = await createRuntime({ device: 'cpu', threads, preload: ['fusion'] });
-        const [x, y] = inputsOf(rt);
+        const [x, y] = inputsOf(fusing);
         const a = add(x, y);
         const b = mul(a, 2);
         const c = sub(b, x);
-        const [of, of2] = [await x.data(), await y.data()];
+        const [ofX, ofY] = [await x.data(), await y.data()];
         for (const [result, formula] of [
-          [a, (i) => Math.fround(of[i] + of2[i])], [b, (i) => 2 * Math.fround(of[i] + of2[i])],
-          [c, (i) => Math.fround(2 * Math.fround(of[i] + of2[i]) - of[i])],
+          [a, (i) => Math.fround(ofX[i] + ofY[i])], [b, (i) => 2 * Math.fround(ofX[i] + ofY[i])],
+          [c, (i) => Math.fround(2 * Math.fround(ofX[i] + ofY[i]) - ofX[i])],
         ]) {
           const got = await result.data();
           for (let i = 0; i < SIZE; i += 1001) expect(got[i]).to.equal(formula(i));
         }
-        await rt.dispose();
       });
 
       it('are computed as one once the code for that has come, which they ask for', async () => {
@@ -104,7 +109,7 @@ describe('calls that wait for each other', () => {
       it('are computed one by one if that cannot be had, which is no error', async () => {
         const errors = [];
         const rt = await createRuntime({
-          device: 'cpu', threads: threads === 1 ? 1 : 'auto', fusionUrl: dist('none.wasm'), onDiagnostic: (error) => errors.push(error),
+          device: 'cpu', threads, fusionUrl: dist('none.wasm'), onDiagnostic: (error) => errors.push(error),
         });
         const [x, y] = inputsOf(rt);
         for (let i = 0; i < 3; ++i) {
@@ -112,7 +117,8 @@ describe('calls that wait for each other', () => {
           expect(result).to.be.a('number').and.not.NaN;
           expect(names.some((name) => name.startsWith('tandem.Fused('))).to.equal(false);
         }
-        checkError(await rejectionOf(rt.engine.loadFusion()), 'NotFound', /tandem-fusion\.wasm at .*none\.wasm.*fusionUrl/);
+        checkError(await rejectionOf(rt.engine.loadFusion()), 'NotFound',
+          /expected the file tandem-fusion\.wasm at .*none\.wasm.*fusionUrl/);
         expect(errors).to.deep.equal([]);
         await rt.dispose();
       });

@@ -33,7 +33,7 @@ describe('tandem-rt in a stranger\'s project', function () {
         expectComputed(worker, { threaded: isolated });
         const modules = new Set(requests.filter((path) => path.endsWith('.wasm')));
         expect(modules, 'the threaded module or the single-threaded one, never both, and its parts')
-          .to.have.property('size', 3);
+          .to.have.property('size', 4);
       });
     }
   }

@@ -58,6 +58,6 @@ export async function expectNothingTwice(folder) {
 export async function modulesIn(folder) {
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.wasm'));
   const known = ['tandem-threads', 'tandem-webgpu', 'tandem'].flatMap(
-    (name) => [`${name}-kernels`, `${name}-programs`, name]);
+    (name) => [`${name}-fusion`, `${name}-kernels`, `${name}-programs`, name]);
   return names.map((name) => known.find((its) => name.includes(its)) ?? name).sort();
 }
