@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 // Grows with every change of what JavaScript relies on; the package takes a module of its own version only.
-#define TANDEM_JS_VERSION 6
+#define TANDEM_JS_VERSION 7
 TANDEM_C_API uint32_t tandem_js_version(void);
 
 // A runtime with what JavaScript needs around it: work queue, events, garbage collection.

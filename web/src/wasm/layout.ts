@@ -5,7 +5,7 @@
 
 // What the module and JavaScript share: structs in its memory, its functions, the records of WebGPU.
 
-export const JS_VERSION = 6;
+export const JS_VERSION = 7;
 
 /** tandem_code, of which few are used. */
 export const enum Code {

@@ -26,7 +26,7 @@ TANDEM_EXPORT StatusOr<KernelOpHandler*> CreateCpuOpHandler(CoreRuntime& runtime
 // another thread prepares a program.
 TANDEM_EXPORT void EnableProgramFusion(KernelOpHandler& cpu, CodeRunner runner = nullptr);
 // The same for calls that wait for each other, too (PR-6), from now on: what KernelOpHandler::PostponeFuser is followed
-// by. Thread-safe.
+// by. Other threads may be calling.
 TANDEM_EXPORT void EnableCallFusion(KernelOpHandler& cpu, CodeRunner runner = nullptr);
 
 }  // namespace tandem
