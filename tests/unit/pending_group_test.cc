@@ -126,6 +126,26 @@ TEST_F(PendingGroupTest, PR6_WhatIsLargeAwaitsCallsThatAreJustBeingIssued) {
   EXPECT_EQ(DenseData<float>(y.tensor())[7], 2);
 }
 
+// A queue hears nothing of calls that wait for the head, and may take their caller to be gone.
+TEST_F(PendingGroupTest, PR6_WhatIsLargeKnowsItsCallerByCallsThatWaitForIt) {
+  std::function<void()> issue;
+  int num_asked = 0;
+  const auto is_being_called = [&] {
+    if (issue) std::thread(std::exchange(issue, nullptr)).join();
+    return ++num_asked == 1;
+  };
+  GroupWorld world(
+      {.num_workers = 0, .inline_cost_limit = -1, .work_queue = std::make_unique<CalledQueue>(is_being_called)});
+  TensorHandle y = world.Call("tf.AddV2", world.RampHandle(1 << 18), world.Dense({}, {1}));
+  issue = [&] { y = world.Call("tf.Neg", std::move(y)); };
+  world.host().StartTracing();
+  world.host().Quiesce();
+  EXPECT_EQ(num_asked, 1);
+  EXPECT_EQ(world.num_kernels(), 1);
+  ASSERT_TRUE(y.IsConcrete());
+  EXPECT_EQ(DenseData<float>(y.tensor())[7], -2);
+}
+
 TEST_F(PendingGroupTest, PR6_WhatIsLargeAwaitsNobodyForLong) {
   // As if a caller were about to issue a call all the time.
   GroupWorld world(
