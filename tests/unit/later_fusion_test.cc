@@ -62,7 +62,7 @@ TEST_F(LaterFusionTest, PR6_IsWantedOnceByCallsThatWouldBeOne) {
 TEST_F(LaterFusionTest, PR6_IsNotWantedWhereItWouldBeOfNoUse) {
   ExpectThree(CallThree(world_, kGroupSize - 1), world_);  // too small
   ExpectThree(CallThree(alone_), alone_);                  // off
-  // Nobody waits for a result, and who waits is of another kind, shape or dtype.
+  // Nobody waits for a result, and who waits is of another kind or shape.
   auto x = world_.MakePending();
   const TensorHandle y = world_.Call("tf.Neg", x.handle.CopyRef());
   const TensorHandle z = world_.Call("tf.Abs", x.handle.CopyRef());

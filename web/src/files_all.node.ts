@@ -8,23 +8,25 @@ import { besidePackage, cpuFiles } from './files_cpu.node.js';
 import type { ThreadsFactory } from './platform.js';
 import * as webgpu from './wasm/webgpu/webgpu.js';
 
+const parts = {
+  webgpu: {
+    kernels: () => besidePackage('tandem-webgpu-kernels.wasm', () => import('./tandem-webgpu-kernels.wasm')),
+    programs: () => besidePackage('tandem-webgpu-programs.wasm', () => import('./tandem-webgpu-programs.wasm')),
+    fusion: () => besidePackage('tandem-webgpu-fusion.wasm', () => import('./tandem-webgpu-fusion.wasm')),
+  },
+  threads: {
+    kernels: () => new URL('./tandem-threads-kernels.wasm', import.meta.url),
+    programs: () => new URL('./tandem-threads-programs.wasm', import.meta.url),
+    fusion: () => new URL('./tandem-threads-fusion.wasm', import.meta.url),
+  },
+};
+
 /** The files of the package's main entry. */
 export const allFiles: Files = {
   module: (kind) => (kind === 'cpu' ? cpuFiles.module()
     : kind === 'webgpu' ? besidePackage('tandem-webgpu.wasm', () => import('./tandem-webgpu.wasm'))
     : new URL('./tandem-threads.wasm', import.meta.url)),
-  part: (kind, part) => (kind === 'cpu' ? cpuFiles.part(part)
-    : kind === 'webgpu'
-      ? part === 'kernels'
-        ? besidePackage('tandem-webgpu-kernels.wasm', () => import('./tandem-webgpu-kernels.wasm'))
-        : part === 'fusion'
-          ? besidePackage('tandem-webgpu-fusion.wasm', () => import('./tandem-webgpu-fusion.wasm'))
-          : besidePackage('tandem-webgpu-programs.wasm', () => import('./tandem-webgpu-programs.wasm'))
-      : part === 'kernels'
-        ? new URL('./tandem-threads-kernels.wasm', import.meta.url)
-        : part === 'fusion'
-          ? new URL('./tandem-threads-fusion.wasm', import.meta.url)
-          : new URL('./tandem-threads-programs.wasm', import.meta.url)),
+  part: (kind, part) => (kind === 'cpu' ? cpuFiles.part(part) : parts[kind][part]()),
   isLocal: cpuFiles.isLocal,
   importPrograms: cpuFiles.importPrograms,
   importWebgpu: () => Promise.resolve(webgpu),

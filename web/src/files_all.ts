@@ -8,23 +8,31 @@ import type { Files, ThreadsScript, WebgpuScript } from './files.js';
 import { cpuFiles, importScript, placeOf } from './files_cpu.js';
 import type { ThreadsFactory } from './platform.js';
 
+const parts = {
+  webgpu: {
+    kernels: () => placeOf(
+      'tandem-webgpu-kernels.wasm', () => new URL('./tandem-webgpu-kernels.wasm', import.meta.url)),
+    programs: () => placeOf(
+      'tandem-webgpu-programs.wasm', () => new URL('./tandem-webgpu-programs.wasm', import.meta.url)),
+    fusion: () => placeOf(
+      'tandem-webgpu-fusion.wasm', () => new URL('./tandem-webgpu-fusion.wasm', import.meta.url)),
+  },
+  threads: {
+    kernels: () => placeOf(
+      'tandem-threads-kernels.wasm', () => new URL('./tandem-threads-kernels.wasm', import.meta.url)),
+    programs: () => placeOf(
+      'tandem-threads-programs.wasm', () => new URL('./tandem-threads-programs.wasm', import.meta.url)),
+    fusion: () => placeOf(
+      'tandem-threads-fusion.wasm', () => new URL('./tandem-threads-fusion.wasm', import.meta.url)),
+  },
+};
+
 /** The files of the package's main entry. */
 export const allFiles: Files = {
   module: (kind) => (kind === 'cpu' ? cpuFiles.module()
     : kind === 'webgpu' ? placeOf('tandem-webgpu.wasm', () => new URL('./tandem-webgpu.wasm', import.meta.url))
     : placeOf('tandem-threads.wasm', () => new URL('./tandem-threads.wasm', import.meta.url))),
-  part: (kind, part) => (kind === 'cpu' ? cpuFiles.part(part)
-    : kind === 'webgpu'
-      ? part === 'kernels'
-        ? placeOf('tandem-webgpu-kernels.wasm', () => new URL('./tandem-webgpu-kernels.wasm', import.meta.url))
-        : part === 'fusion'
-          ? placeOf('tandem-webgpu-fusion.wasm', () => new URL('./tandem-webgpu-fusion.wasm', import.meta.url))
-          : placeOf('tandem-webgpu-programs.wasm', () => new URL('./tandem-webgpu-programs.wasm', import.meta.url))
-      : part === 'kernels'
-        ? placeOf('tandem-threads-kernels.wasm', () => new URL('./tandem-threads-kernels.wasm', import.meta.url))
-        : part === 'fusion'
-          ? placeOf('tandem-threads-fusion.wasm', () => new URL('./tandem-threads-fusion.wasm', import.meta.url))
-          : placeOf('tandem-threads-programs.wasm', () => new URL('./tandem-threads-programs.wasm', import.meta.url))),
+  part: (kind, part) => (kind === 'cpu' ? cpuFiles.part(part) : parts[kind][part]()),
   isLocal: cpuFiles.isLocal,
   importPrograms: cpuFiles.importPrograms,
   importWebgpu: (): Promise<WebgpuScript> => importScript(

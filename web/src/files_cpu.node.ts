@@ -31,14 +31,16 @@ export function besidePackage(name: string, embedded: () => Promise<{ default: E
   };
 }
 
+const parts = {
+  kernels: () => besidePackage('tandem-kernels.wasm', () => import('./tandem-kernels.wasm')),
+  programs: () => besidePackage('tandem-programs.wasm', () => import('./tandem-programs.wasm')),
+  fusion: () => besidePackage('tandem-fusion.wasm', () => import('./tandem-fusion.wasm')),
+};
+
 /** The files of the CPU. */
 export const cpuFiles = {
   module: () => besidePackage('tandem.wasm', () => import('./tandem.wasm')),
-  part: (part: ModulePart) => (part === 'kernels'
-    ? besidePackage('tandem-kernels.wasm', () => import('./tandem-kernels.wasm'))
-    : part === 'fusion'
-      ? besidePackage('tandem-fusion.wasm', () => import('./tandem-fusion.wasm'))
-      : besidePackage('tandem-programs.wasm', () => import('./tandem-programs.wasm'))),
+  part: (part: ModulePart) => parts[part](),
   isLocal: true,
   importPrograms: (): Promise<ProgramsScript> => Promise.resolve(programs),
 };

@@ -36,14 +36,16 @@ export async function importScript<T>(url: URL, name: string): Promise<T> {
   return script.default ?? (globalThis as unknown as Record<symbol, T>)[Symbol.for(`tandem-rt/${name}`)]!;
 }
 
+const parts = {
+  kernels: () => placeOf('tandem-kernels.wasm', () => new URL('./tandem-kernels.wasm', import.meta.url)),
+  programs: () => placeOf('tandem-programs.wasm', () => new URL('./tandem-programs.wasm', import.meta.url)),
+  fusion: () => placeOf('tandem-fusion.wasm', () => new URL('./tandem-fusion.wasm', import.meta.url)),
+};
+
 /** The files of the CPU. */
 export const cpuFiles = {
   module: () => placeOf('tandem.wasm', () => new URL('./tandem.wasm', import.meta.url)),
-  part: (part: ModulePart) => (part === 'kernels'
-    ? placeOf('tandem-kernels.wasm', () => new URL('./tandem-kernels.wasm', import.meta.url))
-    : part === 'fusion'
-      ? placeOf('tandem-fusion.wasm', () => new URL('./tandem-fusion.wasm', import.meta.url))
-      : placeOf('tandem-programs.wasm', () => new URL('./tandem-programs.wasm', import.meta.url))),
+  part: (part: ModulePart) => parts[part](),
   isLocal: false,
   importPrograms: (): Promise<ProgramsScript> => importScript(
     placeOf('tandem-programs.js', () => new URL('./tandem-programs.js', import.meta.url)), 'programs'),

@@ -61,8 +61,7 @@ export class WasmEngine extends Engine {
   private locations = new Map<string, number>();
   /** Undefined once it is closed. */
   instance: WasmInstance | undefined;
-  private programs: Promise<void> | undefined;
-  private fusion: Promise<void> | undefined;
+  private readonly parts: Partial<Record<ModulePart, Promise<void> | undefined>> = {};
   private kernelsLoading: Promise<void> | undefined;
   private hasAllKernels: boolean;
 
@@ -294,37 +293,36 @@ export class WasmEngine extends Engine {
   // Programs.
 
   loadPrograms(): Promise<void> {
-    return this.closed === undefined ? this.programs ??= this.addPrograms() : Promise.reject(this.whyClosed());
+    return this.closed === undefined ? this.once('programs', () => this.addPrograms())
+      : Promise.reject(this.whyClosed());
   }
 
   private async addPrograms(): Promise<void> {
     // Which programs call.
     const fusion = this.loadFusion();
     fusion.catch(() => undefined);
-    try {
-      await this.load('programs');
-      await fusion;
-    } catch (error) {
-      this.programs = undefined;
-      throw error;
-    }
+    await this.load('programs');
+    await fusion;
   }
 
   loadFusion(): Promise<void> {
     // In a module of one part it is with programs.
     if (!this.exports.tandem_js_fuse) return Promise.resolve();
-    return this.fusion ??= this.addFusion();
+    return this.once('fusion', () => this.addFusion());
   }
 
   private async addFusion(): Promise<void> {
-    try {
-      await this.load('fusion');
-      this.guard((exports) => exports.tandem_js_fuse!(this.js));
-      this.renewOps();
-    } catch (error) {
-      this.fusion = undefined;
+    await this.load('fusion');
+    this.guard((exports) => exports.tandem_js_fuse!(this.js));
+    this.renewOps();
+  }
+
+  /** What adds a part, or has; after a failure the next call tries again. */
+  private once(part: ModulePart, add: () => Promise<void>): Promise<void> {
+    return this.parts[part] ??= add().catch((error: unknown) => {
+      this.parts[part] = undefined;
       throw error;
-    }
+    });
   }
 
   private async load(part: ModulePart): Promise<void> {
