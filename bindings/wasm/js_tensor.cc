@@ -9,7 +9,6 @@
 
 #include "js_runtime.h"
 #include "tandem/checked_cast.h"
-#include "tandem/constant_buffer.h"
 
 namespace tandem::js {
 
@@ -67,16 +66,6 @@ tandem_tensor* tandem_js_cast_like(tandem_js* js, const tandem_tensor* values, c
   return new (std::nothrow) tandem_tensor(
       *js->runtime,
       tandem::CheckedCastLike(exec, values->handle.tensor(), like->handle, *def, def->inputs[input].name));
-}
-
-tandem_tensor* tandem_js_constant(tandem_js* js, const tandem_tensor* tensor) {
-  if (!tensor->handle.IsConcrete()) return nullptr;
-  const tandem::Tensor& own = tensor->handle.tensor();
-  auto constant = tandem::AsConstant(own);
-  if (!constant.ok() || constant->storage() == own.storage()) return nullptr;
-  auto handle = tandem::TensorHandle::MakeAvailable(std::move(*constant));
-  if (handle.IsError()) return nullptr;
-  return new (std::nothrow) tandem_tensor(*js->runtime, std::move(handle));
 }
 
 void tandem_js_describe(const tandem_tensor* tensor, tandem_js_description* description) {

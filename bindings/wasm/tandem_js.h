@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 // Grows with every change of what JavaScript relies on; the package takes a module of its own version only.
-#define TANDEM_JS_VERSION 7
+#define TANDEM_JS_VERSION 8
 TANDEM_C_API uint32_t tandem_js_version(void);
 
 // A runtime with what JavaScript needs around it: work queue, events, garbage collection.
@@ -134,11 +134,6 @@ TANDEM_C_API tandem_tensor* tandem_js_scalar(tandem_js* js, tandem_dtype dtype, 
 TANDEM_C_API tandem_tensor* tandem_js_cast_like(tandem_js* js, const tandem_tensor* values, const tandem_tensor* like,
                                                 const tandem_op* op, uint32_t input, const tandem_request* request,
                                                 const char* location);
-
-// Another reference to the elements of a tensor, as a constant: kernels keep with it what they make of it to read it
-// faster, such as a matrix in another order, until no such reference is left. Null if that is of no use, since the
-// tensor is a constant already, is not available, or is small, and if memory is exhausted.
-TANDEM_C_API tandem_tensor* tandem_js_constant(tandem_js* js, const tandem_tensor* tensor);
 
 // What is known of a tensor, without waiting.
 typedef struct tandem_js_description {

@@ -452,15 +452,14 @@ INSTANTIATE_TEST_SUITE_P(Kernels, KernelCancellationTest,
                                   std::to_string(std::get<1>(info.param)) + "Workers";
                          });
 
-// CA-4
-TEST_P(KernelCancellationTest, CA4_EndsWhereverItAsks) {
-  const KernelCase& the_case = Cases()[std::get<0>(GetParam())];
-  KernelWorld world(std::get<1>(GetParam()));
-  const std::vector<TensorHandle> args = the_case.args(world);
+// Runs a case with `args` or, if these are null, with tensors that no call has read before.
+void TestThatItEndsWhereverItAsks(const KernelCase& the_case, int num_workers, KernelWorld& world,
+                                  const std::vector<TensorHandle>* args) {
   const OpAttrsRef attrs = the_case.attrs();
   const auto run = [&](int64_t stop_at) {
+    const std::vector<TensorHandle> own_args = args == nullptr ? the_case.args(world) : std::vector<TensorHandle>();
     world.StopAt(stop_at);
-    return world.Call(the_case.op, args, the_case.num_results, attrs);
+    return world.Call(the_case.op, args == nullptr ? own_args : *args, the_case.num_results, attrs);
   };
   for (const TensorHandle& result : run(0)) {
     const Status status = world.host().Await(result);
@@ -476,7 +475,7 @@ TEST_P(KernelCancellationTest, CA4_EndsWhereverItAsks) {
       std::vector<TensorHandle> results = run(stop_at);
       bool are_ok = true;
       for (const TensorHandle& result : results) are_ok &= world.host().Await(result).ok();
-      const bool may_be_asked_less = std::get<1>(GetParam()) > 0 && attempt < 1000;
+      const bool may_be_asked_less = num_workers > 0 && attempt < 1000;
       if (!are_ok || world.num_polls() >= stop_at || !may_be_asked_less) return results;
     }
   };
@@ -491,6 +490,30 @@ TEST_P(KernelCancellationTest, CA4_EndsWhereverItAsks) {
     ASSERT_GE(world.num_polls(), stop_at);
   }
   EXPECT_EQ(world.num_told(), num_told) << "who stops a kernel has been told of it";
+}
+
+// CA-4
+TEST_P(KernelCancellationTest, CA4_EndsWhereverItAsks) {
+  const auto& [index, num_workers] = GetParam();
+  KernelWorld world(num_workers);
+  TestThatItEndsWhereverItAsks(Cases()[index], num_workers, world, nullptr);
+}
+
+// CA-4: those that keep a matrix or a filter packed ask less often once they have it (TH-10).
+TEST_P(KernelCancellationTest, CA4_EndsWhereverItAsksWithWhatIsKept) {
+  const auto& [index, num_workers] = GetParam();
+  const KernelCase& the_case = Cases()[index];
+  const std::string_view op = the_case.op;
+  if (op != "tf.MatMul" && op != "tf._FusedMatMul" && op != "tf.Conv2D" && op != "tf._FusedConv2D") return;
+  KernelWorld world(num_workers);
+  const std::vector<TensorHandle> args = the_case.args(world);
+  world.StopAt(0);
+  for (int use = 0; use < 2; ++use) {
+    for (const TensorHandle& result : world.Call(op, args, the_case.num_results, the_case.attrs())) {
+      ASSERT_TRUE(world.host().Await(result).ok());
+    }
+  }
+  TestThatItEndsWhereverItAsks(the_case, num_workers, world, &args);
 }
 
 // CA-4: loops around the one that asked must hear of it, too.

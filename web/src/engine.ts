@@ -230,8 +230,6 @@ export abstract class Engine {
   abstract errorOf(tensor: Handle): TandemError;
   /** Another reference to it. */
   abstract share(tensor: Handle): Handle;
-  /** Another reference to it as a constant, with which kernels keep what they make of it; 0 if that is of no use. */
-  abstract constant(tensor: Handle): Handle;
   /** Where the elements of an available tensor of numbers are, which are made dense for that. */
   abstract placeOf(tensor: Handle): number;
   /** So many strings of an available tensor of strings. */

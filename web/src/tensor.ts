@@ -255,17 +255,6 @@ export class Tensor<D extends DType = DType> {
     return newTensor(this.runtime, this.engine, this.engine.share(pointer), this.context);
   }
 
-  /**
-   * Another reference to the same elements, for weights, which many calls read: products of matrices and convolutions on
-   * the CPU keep them in the order in which they read them, from the first call on, which may take as much memory again.
-   * It goes with the last such reference. Of what is pending, small, or on webgpu, this is `clone`.
-   */
-  asConstant(): Tensor<D> {
-    const pointer = this.pointerFor('asConstant', this.asConstant);
-    const constant = this.engine.constant(pointer) || this.engine.share(pointer);
-    return newTensor(this.runtime, this.engine, constant, this.context);
-  }
-
   /** Frees the tensor's memory, unless ops that are pending need it; they are not disturbed. May be called again. */
   dispose(): void {
     if (!isTensor(this)) throw notDisposable();

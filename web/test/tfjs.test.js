@@ -61,7 +61,7 @@ describe('the backend of TensorFlow.js', () => {
     expect(tf.memory().unreliable).to.not.equal(true);
   });
 
-  it('keeps weights that many calls read in the order in which they are read, until they are gone', () => {
+  it('keeps weights that several calls read in the order in which they are read, until they are gone', () => {
     const integers = (shape, factor) => tf.tensor(
       Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, i) => (i * factor) % 7 - 3), shape);
     const x = integers([64, 300], 5);
@@ -71,7 +71,6 @@ describe('the backend of TensorFlow.js', () => {
     const product = () => tf.tidy(() => tf.matMul(x, w).dataSync());
     const before = inUse();
     const expected = product();
-    expect(product()).to.deep.equal(expected);
     expect(inUse()).to.equal(before);
     for (let call = 0; call < 3; ++call) {
       expect(product()).to.deep.equal(expected);

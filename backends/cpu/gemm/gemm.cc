@@ -73,6 +73,11 @@ class Room {
   alignas(64) std::byte local_[8192];
 };
 
+template <typename T, typename Kernels>
+ConstantForms::Key KeyOf(const Kernels& kernels, PackedOrder order, int64_t n, int64_t k, const MatrixView<T>& b) {
+  return {&kernels, {static_cast<int64_t>(order), AddressOf(b.data), b.row_stride, b.col_stride, n, k}};
+}
+
 // A row vector, row `row` of A, times a matrix that has contiguous rows or columns.
 template <typename T>
 Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
@@ -100,6 +105,48 @@ Status MultiplyVector(WorkQueue* queue, int64_t n, int64_t k, MatrixView<T> a, M
     ApplyEpilogue(epilogue, part.y, n, row, 1, begin, end - begin);
   });
   return {};
+}
+
+// The same with a matrix from beyond the caches, of contiguous rows, whose columns lie in panels that are as wide as
+// kernels take at a time, so that each thread reads memory in order and keeps its sums in registers. False if they do
+// not, since `forms` are not to have it, and nothing was done.
+template <typename T>
+bool MultiplyVectorByPanels(WorkQueue* queue, int64_t n, int64_t k, const MatrixView<T>& a, const MatrixView<T>& b,
+                            T* c, const GemmEpilogue& epilogue, ConstantForms* forms) {
+  const GemmKernels<T>& kernels = GetGemmKernels<T>();
+  const int64_t width = kernels.gemv_cols;
+  if (width == 0 || n <= width || b.col_stride != 1 || k <= kGemvCachedBytes / static_cast<int64_t>(sizeof(T)) / n) {
+    return false;
+  }
+  const ConstantForms::Key key = KeyOf(kernels, PackedOrder::kColumnPanels, n, k, b);
+  const uint64_t bytes = static_cast<uint64_t>(n) * static_cast<uint64_t>(k) * sizeof(T);
+  forms = IfWanted(forms, key, bytes);
+  if (forms == nullptr) return false;
+  PackedMemory memory(forms, key, bytes);
+  T* const panels = reinterpret_cast<T*>(memory.data());
+  if (panels == nullptr) return false;
+  const auto for_panels = [&](int64_t grain, auto fn) {
+    ForRanges(queue, DivideUp(n, width), grain, [&](int64_t begin, int64_t end) {
+      StopPoll poll(kPollElements);
+      for (int64_t col = begin * width; col < std::min(end * width, n) && !poll.Stops(k * width); col += width) {
+        fn(col, std::min(width, n - col), panels + col * k);
+      }
+    });
+  };
+  if (!memory.is_packed()) {
+    for_panels(DivideUp(kMinTaskElements, k * width), [&](int64_t col, int64_t cols, T* to) {
+      StopPoll poll(kPollElements);
+      for (int64_t p = 0; p < k && !poll.Stops(cols); ++p, to += cols) {
+        std::copy_n(b.data + p * b.row_stride + col, cols, to);
+      }
+    });
+    memory.SetPacked();
+  }
+  for_panels(DivideUp(kMinTaskElements, k * width), [&](int64_t col, int64_t cols, const T* panel) {
+    kernels.gemv_rows({cols, k, a.data, a.col_stride, panel, cols, c + col});
+    ApplyEpilogue(epilogue, c + col, n, 0, 1, col, cols);
+  });
+  return true;
 }
 
 // Multiplies without packing: for small matrices, and where packed elements would be used too few times. `packed_b`,
@@ -166,7 +213,7 @@ template <typename T>
 template <typename T>
 inline constexpr bool kHasConstants = std::is_same_v<GemmComputeType<T>, float> || std::is_floating_point_v<T>;
 
-// All panels of a B that is a constant, by slices of kGemmDepth.
+// All panels of a B that is kept packed, by slices of kGemmDepth.
 template <typename S>
 class ConstantB {
  public:
@@ -178,15 +225,16 @@ class ConstantB {
         k_(k),
         b_(b),
         cols_(RoundUp(n, kernels_.panel_cols)),
-        memory_(
-            forms,
-            {&kernels_, {static_cast<int64_t>(reinterpret_cast<uintptr_t>(b.data)), b.row_stride, b.col_stride, n, k}},
-            static_cast<uint64_t>(cols_) * static_cast<uint64_t>(k) * sizeof(T)) {}
+        memory_(forms, KeyOf(kernels_, PackedOrder::kSlicedPanels, n, k, b), Bytes(n, k)) {}
 
-  // Not if most of the panels would be padding, or they do not fit the blocks of C.
-  static bool IsWorthIt(int64_t n) {
-    const int64_t panel_cols = GetGemmKernels<S>().panel_cols;
-    return RoundUp(n, panel_cols) <= 2 * n && kMaxBlockCols % panel_cols == 0;
+  // The same forms if there is to be this one. Not if most of the panels would be padding, or they do not fit the
+  // blocks of C.
+  static ConstantForms* IfWorthIt(ConstantForms* forms, int64_t n, int64_t k, const MatrixView<S>& b) {
+    const GemmKernels<S>& kernels = GetGemmKernels<S>();
+    if (forms == nullptr || RoundUp(n, kernels.panel_cols) > 2 * n || kMaxBlockCols % kernels.panel_cols != 0) {
+      return nullptr;
+    }
+    return IfWanted(forms, KeyOf(kernels, PackedOrder::kSlicedPanels, n, k, b), Bytes(n, k));
   }
 
   // Null if there was no memory.
@@ -212,6 +260,10 @@ class ConstantB {
   }
 
  private:
+  static uint64_t Bytes(int64_t n, int64_t k) {
+    return static_cast<uint64_t>(RoundUp(n, GetGemmKernels<S>().panel_cols)) * static_cast<uint64_t>(k) * sizeof(T);
+  }
+
   const GemmKernels<S>& kernels_;
   const int64_t n_, k_;
   const MatrixView<S>& b_;
@@ -459,6 +511,7 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
   if constexpr (std::is_floating_point_v<T>) {
     const GemmKernels<T>& kernels = GetGemmKernels<T>();
     if (m == 1 && (b.col_stride == 1 || b.row_stride == 1)) {
+      if (MultiplyVectorByPanels(queue, n, k, a, b, c, epilogue, b_forms)) return {};
       return MultiplyVector(queue, n, k, a, b, c, epilogue);
     }
     // A few rows are not worth packing B for, if its columns are vectors of some length. Only vectors times matrices
@@ -473,13 +526,14 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
       MultiplyDirect<T>(kernels, queue, m, n, k, a, b, c, ldc, epilogue, nullptr);
       return {};
     }
-    if (b_forms == nullptr && IsPackingBEnough(kernels, m, n, k)) {
-      return MultiplyWithPackedB(queue, m, n, k, a, b, c, ldc, epilogue);
-    }
   }
   if constexpr (kHasConstants<T>) {
-    if (b_forms != nullptr && ConstantB<T>::IsWorthIt(n)) {
-      return MultiplyWithConstantB(queue, m, n, k, a, b, c, ldc, epilogue, b_forms);
+    b_forms = ConstantB<T>::IfWorthIt(b_forms, n, k, b);
+    if (b_forms != nullptr) return MultiplyWithConstantB(queue, m, n, k, a, b, c, ldc, epilogue, b_forms);
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (IsPackingBEnough(GetGemmKernels<T>(), m, n, k)) {
+      return MultiplyWithPackedB(queue, m, n, k, a, b, c, ldc, epilogue);
     }
   }
   return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();

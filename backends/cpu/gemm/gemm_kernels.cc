@@ -473,6 +473,8 @@ HWY_INLINE void AddAllRows(const GemvBlock<T>& g, int64_t row, int64_t begin, in
 
 // For an M that is narrow or in the cache: y stays in registers, by as many vectors at a time as there are.
 template <typename T>
+inline constexpr int64_t kNarrowCols = 8 * HWY_LANES(T);
+template <typename T>
 void GemvNarrow(const GemvBlock<T>& v) {
   constexpr int64_t kLanes = HWY_LANES(T);
   GemmBlock<T> g = {};
@@ -497,10 +499,9 @@ void GemvNarrow(const GemvBlock<T>& v) {
 template <typename T>
 void GemvRows(const GemvBlock<T>& g) {
   constexpr bool kIsWasm = HWY_TARGET == HWY_WASM;
-  // Of a second-level cache. What comes from further away is better read in order.
-  constexpr int64_t kCached = (int64_t{1} << (kIsWasm ? 19 : 20)) / sizeof(T);
+  constexpr int64_t kCached = kGemvCachedBytes / sizeof(T);
   constexpr int64_t kLanes = HWY_LANES(T);
-  const bool is_narrow = g.cols <= 8 * kLanes || g.depth <= kCached / g.cols;
+  const bool is_narrow = g.cols <= kNarrowCols<T> || g.depth <= kCached / g.cols;
   if (is_narrow && (kFastMasks || g.cols % kLanes == 0)) return GemvNarrow(g);
   constexpr int64_t kRange = 4096;
   // With 16 registers, and all that is loaded there at once, as V8 has it, eight are too many.
@@ -622,6 +623,7 @@ constexpr GemmKernels<S> MakeKernels() {
     kernels.gemv_columns = PlainGemvColumns<T>;
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
     if constexpr (kHasDirect<T>) {
+      kernels.gemv_cols = kNarrowCols<T>;
       kernels.gemv_rows = GemvRows<T>;
       kernels.gemv_columns = GemvColumns<T>;
     }

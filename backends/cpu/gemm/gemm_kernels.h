@@ -67,6 +67,14 @@ struct GemmBlock {
   bool accumulate;
 };
 
+// Of a matrix that vectors are multiplied with: what a second-level cache keeps of it. More than that comes from
+// further away and is better read in order.
+#ifdef __wasm__
+inline constexpr int64_t kGemvCachedBytes = int64_t{1} << 19;
+#else
+inline constexpr int64_t kGemvCachedBytes = int64_t{1} << 20;
+#endif
+
 // A vector (`x`, stride x_stride, `depth` elements) times a matrix M[depth, cols], into y[cols].
 template <typename T>
 struct GemvBlock {
@@ -99,7 +107,8 @@ struct GemmKernels {
   // Rounds (or truncates) `count` results to S.
   void (*round)(const T* from, int64_t count, S* to);
   // M's rows contiguous, or M's columns (and x) contiguous. For floating-point numbers that are not computed in wider
-  // ones; else null.
+  // ones; else null. Of up to `gemv_cols` columns gemv_rows keeps y in registers; 0 if it does so of no number.
+  int64_t gemv_cols;
   void (*gemv_rows)(const GemvBlock<T>& block);
   void (*gemv_columns)(const GemvBlock<T>& block);
 };

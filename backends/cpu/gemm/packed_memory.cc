@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Memory that is kept with a constant, or for one call.
+// Memory that is kept with an argument's content, or for one call.
 
 #include "gemm/packed_memory.h"
 
@@ -10,17 +10,15 @@
 namespace tandem::cpu {
 
 PackedMemory::PackedMemory(ConstantForms* forms, const ConstantForms::Key& key, uint64_t bytes)
-    : forms_(forms), key_(key) {
-  HostAllocator* const allocator = KernelRun::Allocator();
-  if (forms == nullptr || allocator == nullptr || bytes > PTRDIFF_MAX / 2) {
-    forms_ = nullptr;
+    : forms_(IfWanted(forms, key, bytes)), key_(key) {
+  if (forms_ == nullptr) {
     memory_.Allocate(bytes);
     return;
   }
-  form_ = forms->Find(key);
+  form_ = forms_->Find(key);
   is_packed_ = static_cast<bool>(form_);
   if (is_packed_) return;
-  if (StatusOr<RcRef<HostBuffer>> made = allocator->Allocate(static_cast<size_t>(bytes)); made.ok()) {
+  if (StatusOr<RcRef<HostBuffer>> made = KernelRun::Allocator()->Allocate(static_cast<size_t>(bytes)); made.ok()) {
     form_ = *std::move(made);
   }
 }

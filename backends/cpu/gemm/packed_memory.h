@@ -15,11 +15,16 @@
 
 namespace tandem::cpu {
 
-// Of an argument that is a constant it is kept with the constant, so that only the first call packs; else it is for one
-// call, as TaskMemory is.
+// The first number of a key: panels of a matrix by slices of its depth, whole panels of columns, panels by taps of a
+// filter.
+enum class PackedOrder : int64_t { kSlicedPanels, kColumnPanels, kTapPanels };
+// The second one.
+inline int64_t AddressOf(const void* data) { return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data)); }
+
+// It is kept with the argument's content, so that later calls need not pack; or it is for one call, as TaskMemory is.
 class PackedMemory {
  public:
-  // `forms` are those of the constant, null for other arguments. Whatever the content depends on is in `key`.
+  // `forms` are those of the argument; null for one call. Whatever the content depends on is in `key`.
   PackedMemory(ConstantForms* forms, const ConstantForms::Key& key, uint64_t bytes);
 
   // Null if there was no memory.
@@ -37,9 +42,20 @@ class PackedMemory {
   bool is_packed_ = false;
 };
 
-// Null unless the argument is a constant.
-inline ConstantForms* FormsOf(const DenseArg& arg) {
-  return arg.tensor().storage() ? arg.tensor().storage()->constant_forms() : nullptr;
+// Up to so many rows to multiply with it, a packed matrix of a tensor that is no constant is kept: beside the products
+// of more rows packing takes little time.
+inline constexpr int64_t kMaxRowsOfKept = 256;
+
+// Null if nothing is to be kept of the argument, a matrix that `rows` rows are to be multiplied with.
+inline ConstantForms* FormsOf(const DenseArg& arg, int64_t rows) {
+  ConstantForms* const forms = arg.tensor().storage() ? arg.tensor().storage()->constant_forms() : nullptr;
+  return forms != nullptr && (rows <= kMaxRowsOfKept || forms->is_of_constant()) ? forms : nullptr;
+}
+
+// The same forms if the caller is to find, or make and keep, this one; else null.
+inline ConstantForms* IfWanted(ConstantForms* forms, const ConstantForms::Key& key, uint64_t bytes) {
+  const bool is_wanted = forms != nullptr && bytes <= PTRDIFF_MAX / 2 && KernelRun::Allocator() != nullptr;
+  return is_wanted && forms->IsWanted(key, static_cast<size_t>(bytes)) ? forms : nullptr;
 }
 
 }  // namespace tandem::cpu

@@ -63,8 +63,9 @@ class TANDEM_EXPORT HostAllocator : public RefCounted<HostAllocator> {
   static RcRef<HostAllocator> Create(const Options& options);
 
   // A buffer of `size` bytes, uninitialised, with room to read (not write) past its end up to the next multiple of
-  // kTensorDataAlignment. ResourceExhausted, naming size, use and limit, if the limit or the system does not allow it;
-  // kept blocks are given back to the system before that.
+  // kTensorDataAlignment. Kernels keep with it what they make of its content (TH-10). ResourceExhausted, naming size,
+  // use and limit, if the limit or the system does not allow it; kept blocks are given back to the system before that,
+  // and what kernels keep is dropped.
   StatusOr<RcRef<HostBuffer>> Allocate(size_t size);
 
   // A buffer over memory of someone else's; `release` is called once when the last reference is gone, on whatever

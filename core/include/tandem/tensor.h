@@ -43,8 +43,10 @@ class TANDEM_EXPORT TensorStorage : public RefCounted<TensorStorage> {
   // Whether the memory may be taken over for another result when this storage is referenced once (TH-5): not for
   // memory that someone outside the runtime also sees.
   bool is_external() const { return external_; }
-  // What kernels keep of this storage's content, which never changes then; null if it is no constant.
+  // What kernels keep of this storage's content (TH-10); null if they keep nothing.
   virtual ConstantForms* constant_forms() const { return nullptr; }
+  // Before the content changes, which is when the memory is taken over: forgets what is kept of it.
+  virtual void DropForms() {}
 
  protected:
   explicit TensorStorage(bool external = false) : external_(external) {}

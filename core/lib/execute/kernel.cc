@@ -93,6 +93,7 @@ void* KernelFrame::ForwardOrAllocateResult(size_t i, std::initializer_list<size_
     for (size_t candidate : candidates) {
       if (!MayTakeOver(candidate, i)) continue;
       const Tensor& source = args_[candidate].tensor();
+      source.storage()->DropForms();
       result.UseStorage(kDenseHost, const_cast<void*>(source.data()), source.storage());
       return result.mutable_data();
     }
@@ -107,6 +108,7 @@ StatusOr<Tensor> KernelFrame::NewResult(size_t i, std::initializer_list<size_t> 
     // Devices may have bool in another size than its dtype's.
     const bool same_layout = (from.dtype() == DType::kBool) == (result.dtype() == DType::kBool);
     if (!same_layout || !MayTakeOver(candidate, i)) continue;
+    from.storage()->DropForms();
     return Tensor(result.metadata(), from.device(), from.type(), const_cast<void*>(from.data()), from.storage());
   }
   return result.device()->AllocateDense(result.metadata(), exec_, def_.name);

@@ -19,6 +19,7 @@
 #endif
 
 #include "base/this_thread.h"
+#include "tandem/constant_buffer.h"
 #include "tensor/block_regions.h"
 
 namespace tandem {
@@ -34,6 +35,8 @@ constexpr size_t kNumShards = 32;
 constexpr size_t kMaxShardBytes = size_t{32} << 10;
 // Kept blocks of one shard.
 constexpr size_t kMaxShardCache = size_t{256} << 10;
+// Of smaller buffers kernels keep nothing (TH-10): to look for it would take as long as to make it.
+constexpr size_t kMinBytesWithForms = size_t{16} << 10;
 // Under a limit, the bytes a shard may use before it has to ask again.
 constexpr size_t kAllowanceStep = size_t{64} << 10;
 
@@ -173,6 +176,7 @@ class HostAllocator::Impl {
 
  private:
   class Buffer;
+  class BufferForms;
   static size_t BufferHeaderBytes();
 
   // All of a request for `size` bytes but its shard. What was allocated under one is freed under the same.
@@ -199,6 +203,10 @@ class HostAllocator::Impl {
   void KeepLargeLocked(void* block, FreeBlock*& unwanted);
   void MakeRoomLocked(size_t bytes, FreeBlock*& unwanted);
   Status Exhausted(size_t size);
+  void AddForms(BufferForms* forms);
+  void RemoveForms(BufferForms* forms);
+  bool DropForms();
+  bool HasRoomForForm(size_t bytes);
   void DropHold() {
     if (holds_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
@@ -214,6 +222,10 @@ class HostAllocator::Impl {
   Shard* used_[kNumShards];
   size_t num_used_ = 0;
 
+  std::mutex forms_mutex_;  // locked before all others
+  BufferForms* forms_ = nullptr;
+  std::atomic<size_t> forms_limit_{SIZE_MAX};  // of bytes in use, up to which forms are kept
+
   const size_t min_kept_size_;
   const size_t shard_cache_limit_;
   const size_t cache_limit_;  // outside the shards
@@ -223,6 +235,20 @@ class HostAllocator::Impl {
   const std::function<void(size_t)> on_overrun_;
   std::atomic<size_t> holds_{1};  // the allocator's; once it is gone, one for each account with live buffers
   Shard shards_[kNumShards];
+};
+
+// What kernels keep of a buffer's content.
+class HostAllocator::Impl::BufferForms final : public ConstantForms {
+ public:
+  explicit BufferForms(Impl* impl) : ConstantForms(KeptFrom::kSecondUse), impl_(impl) {}
+
+  BufferForms* previous = nullptr;  // this and the next are guarded by forms_mutex_
+  BufferForms* next = nullptr;
+
+ private:
+  bool HasRoomFor(size_t bytes) const override { return impl_->HasRoomForForm(bytes); }
+
+  Impl* const impl_;
 };
 
 class HostAllocator::Impl::Buffer final : public HostBuffer {
@@ -239,6 +265,24 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
     return new (block) Buffer(impl, data, request);
   }
 
+  // Null also if memory is exhausted.
+  ConstantForms* constant_forms() const override {
+    if (size() < kMinBytesWithForms) return nullptr;
+    BufferForms* forms = forms_.load(std::memory_order_acquire);
+    if (forms != nullptr) return forms;
+    auto* const made = new (std::nothrow) BufferForms(impl_);
+    if (made == nullptr) return nullptr;
+    if (!forms_.compare_exchange_strong(forms, made, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      delete made;
+      return forms;
+    }
+    impl_->AddForms(made);
+    return made;
+  }
+  void DropForms() override {
+    if (BufferForms* const forms = forms_.load(std::memory_order_acquire)) forms->Drop();
+  }
+
  private:
   Buffer(Impl* impl, void* data, const Request& request)
       : HostBuffer(data, request.size, /*external=*/false), impl_(impl), shard_(request.shard) {}
@@ -247,6 +291,7 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
     Impl* const impl = impl_;
     Shard* const shard = shard_;
     const size_t bytes = size();
+    if (BufferForms* const forms = forms_.load(std::memory_order_acquire)) impl->RemoveForms(forms);
     if (impl->guard_bytes_ > 0 &&
         !std::ranges::all_of(impl->GuardOf(data(), bytes), [](auto byte) { return byte == kGuard; })) {
       impl->on_overrun_(bytes);
@@ -259,6 +304,7 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
 
   Impl* const impl_;
   Shard* const shard_;
+  mutable std::atomic<BufferForms*> forms_{nullptr};  // own
 };
 
 size_t HostAllocator::Impl::BufferHeaderBytes() { return Buffer::HeaderBytes(); }
@@ -283,7 +329,8 @@ StatusOr<RcRef<HostBuffer>> HostAllocator::Impl::Allocate(size_t size) {
   while (block == nullptr) {
     Trim();
     block = TryAllocate(request);
-    if (block == nullptr && (!on_shortage_ || !on_shortage_(size))) return Exhausted(size);
+    if (block != nullptr || DropForms()) continue;
+    if (!on_shortage_ || !on_shortage_(size)) return Exhausted(size);
   }
   Buffer* const buffer = Buffer::Create(block, this, request);
   if (guard_bytes_ > 0) [[unlikely]]
@@ -515,6 +562,42 @@ void HostAllocator::Impl::MakeRoomLocked(size_t bytes, FreeBlock*& unwanted) {
   }
 }
 
+void HostAllocator::Impl::AddForms(BufferForms* forms) {
+  std::lock_guard lock(forms_mutex_);
+  forms->next = forms_;
+  if (forms_ != nullptr) forms_->previous = forms;
+  forms_ = forms;
+}
+
+// And deletes them.
+void HostAllocator::Impl::RemoveForms(BufferForms* forms) {
+  {
+    std::lock_guard lock(forms_mutex_);
+    (forms->previous == nullptr ? forms_ : forms->previous->next) = forms->next;
+    if (forms->next != nullptr) forms->next->previous = forms->previous;
+  }
+  delete forms;
+}
+
+// All that kernels keep; true if there was something. What comes later must leave as much memory free as is used now,
+// so that near the limit forms are not made to be dropped by the next call.
+bool HostAllocator::Impl::DropForms() {
+  bool had_forms = false;
+  {
+    std::lock_guard lock(forms_mutex_);
+    for (BufferForms* forms = forms_; forms != nullptr; forms = forms->next) had_forms |= forms->Drop();
+  }
+  if (had_forms) forms_limit_.store(GetStats().bytes_in_use / 2, std::memory_order_relaxed);
+  return had_forms;
+}
+
+// A quarter of what is allowed is left to others from the start.
+bool HostAllocator::Impl::HasRoomForForm(size_t bytes) {
+  const size_t limit = limit_.load(std::memory_order_relaxed);
+  const size_t room = std::min(limit - limit / 4, forms_limit_.load(std::memory_order_relaxed));
+  return bytes <= room && GetStats().bytes_in_use <= room - bytes;
+}
+
 HostAllocator::Stats HostAllocator::Impl::GetStats() {
   std::lock_guard lock(mutex_);
   FoldPeakLocked();
@@ -538,6 +621,7 @@ HostAllocator::Stats HostAllocator::Impl::GetStats() {
 void HostAllocator::Impl::SetLimit(size_t bytes) {
   std::lock_guard lock(mutex_);
   limit_.store(bytes, std::memory_order_relaxed);
+  forms_limit_.store(SIZE_MAX, std::memory_order_relaxed);
   WithdrawAllowancesLocked();
 }
 

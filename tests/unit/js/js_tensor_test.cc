@@ -124,27 +124,6 @@ TEST_F(JsTensorTest, ScalarsAreOfTheDTypeIfTheyFit) {
   EXPECT_EQ(tandem_js_scalar(js_.get(), 0, 1), nullptr);
 }
 
-TEST_F(JsTensorTest, AConstantHasTheSameElements) {
-  Create(0);
-  tandem_tensor* x = F32(1 << 20, 3);
-  tandem_tensor* constant = tandem_js_constant(js_.get(), x);
-  ASSERT_NE(constant, nullptr);
-  Keep(constant);
-  tandem_js_description description, own;
-  tandem_js_describe(constant, &description);
-  tandem_js_describe(x, &own);
-  EXPECT_EQ(description.state, TANDEM_AVAILABLE);
-  EXPECT_EQ(description.data, own.data);
-  EXPECT_EQ(tandem_js_constant(js_.get(), constant), nullptr) << "one already";
-  EXPECT_EQ(tandem_js_constant(js_.get(), F32(2, 3)), nullptr) << "small";
-  tandem_tensor* sum = Add(x, constant);
-  EXPECT_EQ(tandem_js_constant(js_.get(), sum), nullptr) << "pending";
-  while (tandem_js_run_tasks(js_.get(), 10) != 0) {
-  }
-  tandem_js_describe(sum, &description);
-  EXPECT_EQ(static_cast<const float*>(description.data)[(1 << 20) - 1], 6);
-}
-
 TEST_F(JsTensorTest, StringsAreReadManyAtATime) {
   Create(0);
   const char* texts[] = {"one", "", "three"};

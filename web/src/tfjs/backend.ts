@@ -24,12 +24,7 @@ interface Entry {
   host: Tensor | undefined;
   /** On a backend for WebGPU, where they are few or not uploaded yet: the elements. */
   values: Values | undefined;
-  /** How many calls have read them as weights. */
-  weightCalls: number;
 }
-
-// Calls that read elements as weights before these are kept as a constant. A step of training has two, and then other weights.
-const CALLS_BEFORE_CONSTANT = 2;
 
 // Of elements that stay known to the host when a GPU has them, for ops that have to know.
 const MOST_KEPT_BYTES = 64 << 10;
@@ -87,7 +82,6 @@ export class TandemBackend extends KernelBackend {
     const tensor = this.isSync ? asked(() => newTensor(this.runtime, values, shape, dtype)) : undefined;
     this.data.set(dataId, {
       dtype, refCount, tensor, shape, host: undefined, values: tensor === undefined ? values : undefined,
-      weightCalls: 0,
     });
   }
 
@@ -105,7 +99,7 @@ export class TandemBackend extends KernelBackend {
     const isHost = !this.isSync && tensor.runtime === this.host;
     this.data.set(dataId, {
       dtype, refCount: 1, tensor: isHost ? undefined : tensor, shape: own, host: isHost ? tensor : undefined,
-      values: undefined, weightCalls: 0,
+      values: undefined,
     });
     return { dataId, shape, dtype };
   }
@@ -141,15 +135,6 @@ export class TandemBackend extends KernelBackend {
     entry.tensor = this.shaped(entry.tensor, entry.shape, shape);
     entry.shape = shape;
     return entry.tensor;
-  }
-
-  /** As `tensorOf`, for an op that can keep weights in the order in which it reads them: those that many calls read. */
-  weightsOf(info: TensorInfo, shape?: readonly number[]): Tensor {
-    const tensor = this.tensorOf(info, shape);
-    const entry = this.data.get(info.dataId);
-    if (entry.weightCalls > CALLS_BEFORE_CONSTANT || entry.weightCalls++ < CALLS_BEFORE_CONSTANT) return tensor;
-    this.replaced.push(tensor);
-    return entry.tensor = tensor.asConstant();
   }
 
   /** The tensor of the runtime for the CPU; the backend's. */

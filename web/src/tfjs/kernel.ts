@@ -43,11 +43,6 @@ export class Call<Inputs = NamedTensorInfoMap, Attrs = NamedAttrMap> {
     return this.onHost ? this.backend.hostTensorOf(info, shape) : this.backend.tensorOf(info, shape);
   }
 
-  /** The same of an input that is weights, which calls may have in common. */
-  weights(info: TensorInfo, shape?: readonly number[]): Tensor {
-    return this.onHost ? this.tensor(info, shape) : this.backend.weightsOf(info, shape);
-  }
-
   /** A result whose shape and dtype are known, so that it is not asked for them. */
   known(tensor: Tensor, shape: readonly number[], dtype: DataType, own = shape): TensorInfo {
     return this.backend.adoptKnown(tensor, [...shape], dtype, own);

@@ -487,10 +487,6 @@ export class WasmEngine extends Engine {
     return this.ask((exports, scratch) => exports.tandem_tensor_copy(tensor, scratch));
   }
 
-  constant(tensor: number): number {
-    return this.guard((exports) => exports.tandem_js_constant(this.js, tensor)) >>> 0;
-  }
-
   placeOf(tensor: number): number {
     return this.ask((exports, scratch) => exports.tandem_tensor_data(tensor, scratch, 0));
   }

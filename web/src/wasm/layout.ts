@@ -5,7 +5,7 @@
 
 // What the module and JavaScript share: structs in its memory, its functions, the records of WebGPU.
 
-export const JS_VERSION = 7;
+export const JS_VERSION = 8;
 
 /** tandem_code, of which few are used. */
 export const enum Code {
@@ -248,7 +248,6 @@ export type Export =
   | 'tandem_js_tensor_new'
   | 'tandem_js_scalar'
   | 'tandem_js_cast_like'
-  | 'tandem_js_constant'
   | 'tandem_js_describe'
   | 'tandem_js_tensor_state'
   | 'tandem_js_tensor_error'

@@ -86,7 +86,7 @@ struct Conv2DKernel {
     const ImageLayout source = plan.Layout(input.shape());
     const ImageLayout result = plan.Layout(frame.result_metadata(0).shape);
     FilterView<T> view = ForwardFilter(filter.shape(), source.channels / filter.shape().dim(2), filter.data<T>());
-    view.forms = FormsOf(filter);
+    view.forms = FormsOf(filter, result.batch * result.rows * result.cols);
     const WindowProduct<T> product = {frame.exec().work_queue(),
                                       conversion,
                                       source,

@@ -106,12 +106,11 @@ class PackedFilter {
     const FilterView<S>& filter = product.filter;
     const TapAxis& rows = product.rows;
     const TapAxis& cols = product.cols;
-    constexpr int64_t kTapsOfFilter = 1;  // Gemm's key has 0 there
-    return {&GetGemmKernels<S>(),
-            {static_cast<int64_t>(reinterpret_cast<uintptr_t>(filter.data)), filter.row_stride, filter.col_stride,
-             filter.depth_stride, filter.width_stride, filter.group_stride, filter.groups, filter.depth, filter.width,
-             rows.count, rows.tap_first, rows.tap_step, cols.count, cols.tap_first, cols.tap_step, is_merged,
-             kTapsOfFilter}};
+    return {
+        &GetGemmKernels<S>(),
+        {static_cast<int64_t>(PackedOrder::kTapPanels), AddressOf(filter.data), filter.row_stride, filter.col_stride,
+         filter.depth_stride, filter.width_stride, filter.group_stride, filter.groups, filter.depth, filter.width,
+         rows.count, rows.tap_first, rows.tap_step, cols.count, cols.tap_first, cols.tap_step, is_merged}};
   }
 
   // The runs of all taps, each in equal pieces, and their division into blocks; one empty block if there are no taps.

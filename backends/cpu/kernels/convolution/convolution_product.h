@@ -30,7 +30,7 @@ struct FilterView {
   int64_t groups;
   int64_t depth;                   // source channels of a group
   int64_t width;                   // result channels of a group
-  ConstantForms* forms = nullptr;  // if it is a constant
+  ConstantForms* forms = nullptr;  // if it is to be kept packed
 };
 
 // result = windows of source times filter. S is an element type of Gemm's with a computed type of float, double or

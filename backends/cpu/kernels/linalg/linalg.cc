@@ -37,7 +37,8 @@ Status MatMulKernel(DenseArg a, DenseArg b, KernelFrame& frame) {
   const bool transpose_b = frame.attrs().GetOr("transpose_b", false);
   const TensorShape& shape = frame.result_metadata(0).shape;
   return Gemm<T>(&frame.exec().work_queue(), shape.dim(0), shape.dim(1), a.shape().dim(transpose_a ? 0 : 1),
-                 MatrixOf<T>(a, transpose_a), MatrixOf<T>(b, transpose_b), product, shape.dim(1), {}, FormsOf(b));
+                 MatrixOf<T>(a, transpose_a), MatrixOf<T>(b, transpose_b), product, shape.dim(1), {},
+                 FormsOf(b, shape.dim(0)));
 }
 
 // f16 and bf16 are summed in f32.
@@ -100,7 +101,7 @@ Status FusedMatMulKernel(DenseArg a, DenseArg b, VariadicArgs args, KernelFrame&
   }
   return Gemm<T>(&frame.exec().work_queue(), shape.dim(0), shape.dim(1), a.shape().dim(transpose_a ? 0 : 1),
                  MatrixOf<T>(a, transpose_a), MatrixOf<T>(b, transpose_b), product, shape.dim(1),
-                 {&MatMulEpilogue<T>::Apply, &finish}, FormsOf(b));
+                 {&MatMulEpilogue<T>::Apply, &finish}, FormsOf(b, shape.dim(0)));
 }
 
 // `to` may be `from`.

@@ -200,8 +200,10 @@ struct Pool {
     return std::min({2 + 1024 / plan.channels, cols.output - i, behind / 2 + 1});
   }
 
-  // A vector of channels from `channel` on, of `num` windows; the last column of one of 3 is the first of the next. The
-  // window has all of its columns; for rows that it has not, another one of it is taken again.
+  // kVectors vectors of channels from `channel` on, of `num` windows of kSize pixels; the last column of one of 3 is
+  // the first of the next. The window has all of its columns; for rows that it has not, another one of it is taken
+  // again.
+  template <int kSize, int kVectors>
   static HWY_INLINE void PoolCommonBy(const Window& window, ptrdiff_t num, ptrdiff_t channel, A* out) {
     const ptrdiff_t channels = window.channels;
     const T* upper = window.first + channel;
@@ -209,37 +211,51 @@ struct Pool {
     const T* lower = upper + (window.rows - 1) * window.stride;
     // The largest of a column.
     const auto column = [&](ptrdiff_t at, V& sum) HWY_ATTR {
-      const V a = Ops::Load(upper + at), b = Ops::Load(middle + at), c = Ops::Load(lower + at);
-      sum = Ops::Add(sum, Ops::Add(Ops::Add(a, b), c));
-      return Ops::LargerNumber(Ops::LargerNumber(a, b), c);
+      const V a = Ops::Load(upper + at), b = Ops::Load(lower + at);
+      V largest = Ops::LargerNumber(a, b), added = Ops::Add(a, b);
+      if constexpr (kSize == 3) {
+        const V c = Ops::Load(middle + at);
+        largest = Ops::LargerNumber(largest, c);
+        added = Ops::Add(added, c);
+      }
+      sum = Ops::Add(sum, added);
+      return largest;
     };
     V sum0 = Ops::Set(0), sum1 = Ops::Set(0);
-    const V none = Ops::Set(Fn::template Identity<A>());
-    const bool shares = window.pixels == 3;
-    V shared = none;
-    ptrdiff_t at = 0;
-    if (shares) {
-      shared = column(0, sum0);
-      at = channels;
-    }
+    V shared[kVectors];
+    HWY_UNROLL(8)
+    for (int v = 0; kSize == 3 && v < kVectors; ++v) shared[v] = column(v * kLanes, sum0);
+    ptrdiff_t at = kSize == 3 ? channels : 0;
     A* to = out + channel;
     for (ptrdiff_t pixel = 0; pixel < num; ++pixel, at += 2 * channels, to += channels) {
-      const V largest = Ops::LargerNumber(column(at, sum0), shared);
-      const V last = column(at + channels, sum1);
-      Ops::Store(Ops::LargerNumber(largest, last), to);
-      shared = shares ? last : none;
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) {
+        V largest = column(at + v * kLanes, sum0);
+        if constexpr (kSize == 3) largest = Ops::LargerNumber(largest, shared[v]);
+        const V last = column(at + channels + v * kLanes, sum1);
+        Ops::Store(Ops::LargerNumber(largest, last), to + v * kLanes);
+        shared[v] = last;
+      }
     }
     if (HWY_LIKELY(!Ops::HasNan(Ops::Add(sum0, sum1)))) return;
     // There may be a NaN, which the instruction for the larger number has lost (see Together).
     Window next = window;
     for (ptrdiff_t pixel = 0; pixel < num; ++pixel, next.first += 2 * channels, out += channels) {
-      PoolChannelsCarefully(next, channel, out + channel);
+      for (int v = 0; v < kVectors; ++v) PoolChannelsCarefully(next, channel + v * kLanes, out + channel + v * kLanes);
     }
   }
 
+  // By whole lines of the cache as far as it goes.
+  template <int kSize>
   static HWY_NOINLINE void PoolCommon(const Window& window, ptrdiff_t num, A* out) {
-    for (ptrdiff_t c = 0; c < window.channels; c += kLanes) {
-      PoolCommonBy(window, num, std::min<ptrdiff_t>(c, window.channels - kLanes), out);  // some of them again
+    constexpr ptrdiff_t kLine = 64 / sizeof(A);
+    constexpr int kVectors = static_cast<int>(std::max<ptrdiff_t>(1, kLine / kLanes));
+    ptrdiff_t c = 0;
+    for (; c + kVectors * kLanes <= window.channels; c += kVectors * kLanes) {
+      PoolCommonBy<kSize, kVectors>(window, num, c, out);
+    }
+    for (; c < window.channels; c += kLanes) {
+      PoolCommonBy<kSize, 1>(window, num, std::min<ptrdiff_t>(c, window.channels - kLanes), out);  // some of them again
     }
   }
 
@@ -255,7 +271,8 @@ struct Pool {
       if constexpr (kHasCommon) {
         if (const int64_t num = y.size() > 0 ? NumCommon(plan, i) : 0; num > 0) {
           if (poll.Stops(num * y.size() * x.size() * channels)) return;
-          PoolCommon(window, static_cast<ptrdiff_t>(num), out);
+          const auto count = static_cast<ptrdiff_t>(num);
+          plan.cols.window == 2 ? PoolCommon<2>(window, count, out) : PoolCommon<3>(window, count, out);
           done = num;
           continue;
         }

@@ -45,7 +45,7 @@ function plan(shape: readonly number[], filter: readonly number[], attrs: Attrs)
 export const Conv2D = /* @__PURE__ */ kernel<Inputs, Attrs>('Conv2D', (call) => {
   const { attrs, inputs: { filter, x } } = call;
   const { options, padding, strides } = plan(x.shape, filter.shape, attrs);
-  return td.conv2d(call.tensor(x), call.weights(filter), strides, padding, options);
+  return td.conv2d(call.tensor(x), call.tensor(filter), strides, padding, options);
 });
 
 export const Conv2DBackpropInput =
@@ -114,7 +114,7 @@ function fused(kernelName: string, channelsOf: (filter: readonly number[]) => nu
     const { attrs, inputs: { bias, filter, preluActivationWeights, x } } = call;
     const { options, padding, strides } = plan(x.shape, filter.shape, attrs);
     const input = call.tensor(x);
-    const weights = call.weights(filter);
+    const weights = call.tensor(filter);
     const slope = preluActivationWeights && ofChannels(call, preluActivationWeights);
     // Ops take a bias for each channel; others are added.
     if (bias !== undefined && bias.shape.length === 1 && bias.shape[0] === channelsOf(filter.shape)) {

@@ -32,7 +32,7 @@ function matrixShape({ shape }: TensorInfo): readonly number[] {
 
 function factors(call: Call<Product, ProductAttrs>): [Tensor, Tensor] {
   const { a, b } = call.inputs;
-  return [call.tensor(a, matrixShape(a)), call.weights(b, matrixShape(b))];
+  return [call.tensor(a, matrixShape(a)), call.tensor(b, matrixShape(b))];
 }
 
 function checkInner({ attrs: { transposeA, transposeB }, inputs: { a, b } }: Call<Product, ProductAttrs>): void {
