@@ -85,12 +85,25 @@ TEST(TensorFormsTest, ER5_FormsAreDroppedBeforeMemoryIsShort) {
   EXPECT_EQ(shortages, 0);
   EXPECT_EQ(allocator->stats().bytes_in_use, 900 * kKiB);
   EXPECT_FALSE(buffer->constant_forms()->Find(key));
-  // Nor are there new ones until as much is free.
+  // Nor are there new ones until half of that is free.
   for (int use = 0; use < 3; ++use) EXPECT_FALSE(Use(buffer, *allocator, key, 20 * kKiB));
   large.reset();
-  EXPECT_FALSE(Use(buffer, *allocator, key, 200 * kKiB)) << "would be in the way again";
+  EXPECT_TRUE(Use(buffer, *allocator, key, 200 * kKiB));
+  // What has been in the way twice is not made a third time.
+  EXPECT_TRUE(Allocate(*allocator, 800 * kKiB));
+  for (int use = 0; use < 3; ++use) EXPECT_FALSE(Use(buffer, *allocator, key, 200 * kKiB));
   allocator->set_memory_limit(2048 * kKiB);
   EXPECT_TRUE(Use(buffer, *allocator, key, 200 * kKiB));
+}
+
+TEST(TensorFormsTest, ER5_WhatIsLargerThanTheLimitDropsNothing) {
+  const auto allocator = HostAllocator::Create({.memory_limit = 1024 * kKiB});
+  const Buffer buffer = Allocate(*allocator, 100 * kKiB);
+  const Key key = {&key, {1}};
+  Use(buffer, *allocator, key, 200 * kKiB);
+  EXPECT_TRUE(Use(buffer, *allocator, key, 200 * kKiB));
+  EXPECT_EQ(allocator->Allocate(1025 * kKiB).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(buffer->constant_forms()->Find(key));
 }
 
 TEST(TensorFormsTest, ER5_FormsLeaveAQuarterOfTheLimit) {

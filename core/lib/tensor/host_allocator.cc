@@ -205,7 +205,7 @@ class HostAllocator::Impl {
   Status Exhausted(size_t size);
   void AddForms(BufferForms* forms);
   void RemoveForms(BufferForms* forms);
-  bool DropForms();
+  bool DropForms(size_t size);
   bool HasRoomForForm(size_t bytes);
   void DropHold() {
     if (holds_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
@@ -329,7 +329,7 @@ StatusOr<RcRef<HostBuffer>> HostAllocator::Impl::Allocate(size_t size) {
   while (block == nullptr) {
     Trim();
     block = TryAllocate(request);
-    if (block != nullptr || DropForms()) continue;
+    if (block != nullptr || DropForms(size)) continue;
     if (!on_shortage_ || !on_shortage_(size)) return Exhausted(size);
   }
   Buffer* const buffer = Buffer::Create(block, this, request);
@@ -579,16 +579,20 @@ void HostAllocator::Impl::RemoveForms(BufferForms* forms) {
   delete forms;
 }
 
-// All that kernels keep; true if there was something. What comes later must leave as much memory free as is used now,
-// so that near the limit forms are not made to be dropped by the next call.
-bool HostAllocator::Impl::DropForms() {
+// All that kernels keep, for `size` bytes that may have room then; true if there was something. Later ones are kept
+// within half of what is to be in use now, and each time within half as much, so that they are not made again and again
+// to be dropped by the next call.
+bool HostAllocator::Impl::DropForms(size_t size) {
+  if (size > limit_.load(std::memory_order_relaxed)) return false;
   bool had_forms = false;
   {
     std::lock_guard lock(forms_mutex_);
     for (BufferForms* forms = forms_; forms != nullptr; forms = forms->next) had_forms |= forms->Drop();
   }
-  if (had_forms) forms_limit_.store(GetStats().bytes_in_use / 2, std::memory_order_relaxed);
-  return had_forms;
+  if (!had_forms) return false;
+  const size_t before = forms_limit_.load(std::memory_order_relaxed);
+  forms_limit_.store(std::min(before / 2, GetStats().bytes_in_use / 2 + size / 2), std::memory_order_relaxed);
+  return true;
 }
 
 // A quarter of what is allowed is left to others from the start.

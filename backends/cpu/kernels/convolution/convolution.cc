@@ -86,7 +86,7 @@ struct Conv2DKernel {
     const ImageLayout source = plan.Layout(input.shape());
     const ImageLayout result = plan.Layout(frame.result_metadata(0).shape);
     FilterView<T> view = ForwardFilter(filter.shape(), source.channels / filter.shape().dim(2), filter.data<T>());
-    view.forms = FormsOf(filter, result.batch * result.rows * result.cols);
+    view.forms = FormsOf(filter, frame.result_metadata(0).num_elements() / std::max<int64_t>(1, result.channels));
     const WindowProduct<T> product = {frame.exec().work_queue(),
                                       conversion,
                                       source,
