@@ -125,7 +125,8 @@ bool MultiplyVectorByPanels(WorkQueue* queue, int64_t n, int64_t k, const Matrix
   PackedMemory memory(forms, key, bytes);
   T* const panels = reinterpret_cast<T*>(memory.data());
   if (panels == nullptr) return false;
-  const auto for_panels = [&](int64_t grain, auto fn) {
+  const auto for_panels = [&](auto fn) {
+    const int64_t grain = DivideUp(kMinTaskElements, k * width);
     ForRanges(queue, DivideUp(n, width), grain, [&](int64_t begin, int64_t end) {
       StopPoll poll(kPollElements);
       for (int64_t col = begin * width; col < std::min(end * width, n) && !poll.Stops(k * width); col += width) {
@@ -134,7 +135,7 @@ bool MultiplyVectorByPanels(WorkQueue* queue, int64_t n, int64_t k, const Matrix
     });
   };
   if (!memory.is_packed()) {
-    for_panels(DivideUp(kMinTaskElements, k * width), [&](int64_t col, int64_t cols, T* to) {
+    for_panels([&](int64_t col, int64_t cols, T* to) {
       StopPoll poll(kPollElements);
       for (int64_t p = 0; p < k && !poll.Stops(cols); ++p, to += cols) {
         std::copy_n(b.data + p * b.row_stride + col, cols, to);
@@ -142,7 +143,7 @@ bool MultiplyVectorByPanels(WorkQueue* queue, int64_t n, int64_t k, const Matrix
     });
     memory.SetPacked();
   }
-  for_panels(DivideUp(kMinTaskElements, k * width), [&](int64_t col, int64_t cols, const T* panel) {
+  for_panels([&](int64_t col, int64_t cols, const T* panel) {
     kernels.gemv_rows({cols, k, a.data, a.col_stride, panel, cols, c + col});
     ApplyEpilogue(epilogue, c + col, n, 0, 1, col, cols);
   });

@@ -19,8 +19,8 @@
 #endif
 
 #include "base/this_thread.h"
-#include "tandem/constant_buffer.h"
 #include "tensor/block_regions.h"
+#include "tensor/forms_list.h"
 
 namespace tandem {
 
@@ -203,8 +203,6 @@ class HostAllocator::Impl {
   void KeepLargeLocked(void* block, FreeBlock*& unwanted);
   void MakeRoomLocked(size_t bytes, FreeBlock*& unwanted);
   Status Exhausted(size_t size);
-  void AddForms(BufferForms* forms);
-  void RemoveForms(BufferForms* forms);
   bool DropForms(size_t size);
   bool HasRoomForForm(size_t bytes);
   void DropHold() {
@@ -222,9 +220,7 @@ class HostAllocator::Impl {
   Shard* used_[kNumShards];
   size_t num_used_ = 0;
 
-  std::mutex forms_mutex_;  // locked before all others
-  BufferForms* forms_ = nullptr;
-  std::atomic<size_t> forms_limit_{SIZE_MAX};  // of bytes in use, up to which forms are kept
+  internal::FormsList forms_;  // of buffers
 
   const size_t min_kept_size_;
   const size_t shard_cache_limit_;
@@ -238,12 +234,9 @@ class HostAllocator::Impl {
 };
 
 // What kernels keep of a buffer's content.
-class HostAllocator::Impl::BufferForms final : public ConstantForms {
+class HostAllocator::Impl::BufferForms final : public internal::ListedForms {
  public:
-  explicit BufferForms(Impl* impl) : ConstantForms(KeptFrom::kSecondUse), impl_(impl) {}
-
-  BufferForms* previous = nullptr;  // this and the next are guarded by forms_mutex_
-  BufferForms* next = nullptr;
+  explicit BufferForms(Impl* impl) : impl_(impl) {}
 
  private:
   bool HasRoomFor(size_t bytes) const override { return impl_->HasRoomForForm(bytes); }
@@ -276,7 +269,7 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
       delete made;
       return forms;
     }
-    impl_->AddForms(made);
+    impl_->forms_.Add(made);
     return made;
   }
   void DropForms() override {
@@ -291,7 +284,10 @@ class HostAllocator::Impl::Buffer final : public HostBuffer {
     Impl* const impl = impl_;
     Shard* const shard = shard_;
     const size_t bytes = size();
-    if (BufferForms* const forms = forms_.load(std::memory_order_acquire)) impl->RemoveForms(forms);
+    if (BufferForms* const forms = forms_.load(std::memory_order_acquire)) {
+      impl->forms_.Remove(forms);
+      delete forms;
+    }
     if (impl->guard_bytes_ > 0 &&
         !std::ranges::all_of(impl->GuardOf(data(), bytes), [](auto byte) { return byte == kGuard; })) {
       impl->on_overrun_(bytes);
@@ -562,43 +558,18 @@ void HostAllocator::Impl::MakeRoomLocked(size_t bytes, FreeBlock*& unwanted) {
   }
 }
 
-void HostAllocator::Impl::AddForms(BufferForms* forms) {
-  std::lock_guard lock(forms_mutex_);
-  forms->next = forms_;
-  if (forms_ != nullptr) forms_->previous = forms;
-  forms_ = forms;
-}
-
-// And deletes them.
-void HostAllocator::Impl::RemoveForms(BufferForms* forms) {
-  {
-    std::lock_guard lock(forms_mutex_);
-    (forms->previous == nullptr ? forms_ : forms->previous->next) = forms->next;
-    if (forms->next != nullptr) forms->next->previous = forms->previous;
-  }
-  delete forms;
-}
-
-// All that kernels keep, for `size` bytes that may have room then; true if there was something. Later ones are kept
-// within half of what is to be in use now, and each time within half as much, so that they are not made again and again
-// to be dropped by the next call.
+// What kernels keep, for `size` bytes that may have room then; true if there was something.
 bool HostAllocator::Impl::DropForms(size_t size) {
-  if (size > limit_.load(std::memory_order_relaxed)) return false;
-  bool had_forms = false;
-  {
-    std::lock_guard lock(forms_mutex_);
-    for (BufferForms* forms = forms_; forms != nullptr; forms = forms->next) had_forms |= forms->Drop();
-  }
-  if (!had_forms) return false;
-  const size_t before = forms_limit_.load(std::memory_order_relaxed);
-  forms_limit_.store(std::min(before / 2, GetStats().bytes_in_use / 2 + size / 2), std::memory_order_relaxed);
+  if (size > limit_.load(std::memory_order_relaxed) || !forms_.DropAll()) return false;
+  const size_t in_use = GetStats().bytes_in_use;
+  forms_.Narrow(in_use + std::min(size, SIZE_MAX - in_use));
   return true;
 }
 
 // A quarter of what is allowed is left to others from the start.
 bool HostAllocator::Impl::HasRoomForForm(size_t bytes) {
   const size_t limit = limit_.load(std::memory_order_relaxed);
-  const size_t room = std::min(limit - limit / 4, forms_limit_.load(std::memory_order_relaxed));
+  const size_t room = std::min(limit - limit / 4, forms_.room());
   return bytes <= room && GetStats().bytes_in_use <= room - bytes;
 }
 
@@ -625,7 +596,7 @@ HostAllocator::Stats HostAllocator::Impl::GetStats() {
 void HostAllocator::Impl::SetLimit(size_t bytes) {
   std::lock_guard lock(mutex_);
   limit_.store(bytes, std::memory_order_relaxed);
-  forms_limit_.store(SIZE_MAX, std::memory_order_relaxed);
+  forms_.Widen();
   WithdrawAllowancesLocked();
 }
 
