@@ -10,4 +10,6 @@ namespace tandem::js {
 
 void EnableProgramFusion(tandem_js& js) { tandem::EnableProgramFusion(*js.running().cpu, &tandem_js_run_code); }
 
+void EnableCallFusion(tandem_js& js) { tandem::EnableCallFusion(*js.running().cpu, &tandem_js_run_code); }
+
 }  // namespace tandem::js

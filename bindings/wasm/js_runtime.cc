@@ -85,6 +85,8 @@ size_t ToLimit(double bytes) { return bytes > 0 ? ToBytes(bytes) : SIZE_MAX; }
 
 }  // namespace
 
+void PostEvent::operator()() const { Post(js->events, kind, nullptr, 0); }
+
 tandem_status* PostWhenReady(tandem_js& js, AsyncValue& value, uint32_t id) {
   // The event's own reference may be the last, and goes while the value calls it.
   const auto alive = RcRef<AsyncValue>::Share(&value);

@@ -44,9 +44,19 @@ class JsPart {
 // Has a TANDEM_JS_READY with this id posted once the value is available or an error.
 tandem_status* PostWhenReady(tandem_js& js, AsyncValue& value, uint32_t id);
 
+// Posts an event of its kind, on any thread. What cannot be kept for lack of memory is lost.
+struct PostEvent {
+  tandem_js* js;
+  uint32_t kind;
+
+  void operator()() const;
+};
+
 // Has programs that are prepared from now on fuse ops, on all devices: a module's own function, of js_cpu.cc or
 // js_webgpu.cc. Called for programs alone, with which the code that it refers to is loaded.
 void EnableProgramFusion(tandem_js& js);
+// The same for calls, once the part of fusion is loaded.
+void EnableCallFusion(tandem_js& js);
 
 }  // namespace tandem::js
 

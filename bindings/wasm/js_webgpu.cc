@@ -34,7 +34,8 @@ class WebGpu final : public JsDevice, public webgpu::Executor {
   void Execute(const webgpu::Batch& batch) override { tandem_js_execute(batch); }
   void RequestFlush() override { js_.events.Wake(); }
   void Flush() override {
-    if (*queue_ != nullptr) (*queue_)->Flush();
+    // Commands that were put off are in front of the queue.
+    if (*queue_ != nullptr) device().queue().Flush();
   }
 
   Status Start(std::string_view adapter, const shader::GpuLimits& limits, bool has_timestamps,
@@ -124,6 +125,11 @@ void EnableProgramFusion(tandem_js& js) {
   if (js.device != nullptr) shader::EnableProgramFusion(DeviceOf(&js).handler());
 }
 
+void EnableCallFusion(tandem_js& js) {
+  tandem::EnableCallFusion(*js.running().cpu, &tandem_js_run_code);
+  if (js.device != nullptr) shader::EnableCallFusion(DeviceOf(&js).handler());
+}
+
 }  // namespace tandem::js
 
 using namespace tandem::js;  // NOLINT(google-build-using-namespace): the functions below are outside of any
@@ -133,9 +139,8 @@ extern "C" {
 tandem_status* tandem_webgpu_create(tandem_js* js, const char* adapter, const tandem_webgpu_options* options) {
   if (js->device != nullptr) return tandem::c::WrongArgument("expected a runtime without a device, got one with one");
   auto device = std::make_unique<WebGpu>(*js);
-  tandem::shader::ShaderOpHandlerOptions handler;
-  handler.name = "webgpu";
-  handler.asks_ahead = true;
+  tandem::shader::ShaderOpHandlerOptions handler = {
+      .name = "webgpu", .memory = {}, .asks_ahead = true, .want_call_fusion = PostEvent{js, TANDEM_JS_FUSION}};
   if (options->memory_limit > 0) handler.memory.memory_limit = static_cast<uint64_t>(options->memory_limit);
   handler.memory.cache_limit = static_cast<uint64_t>(std::max(options->cache_limit, 0.0));
   if (options->has_fallback != 0) handler.fallback = js->running().cpu;

@@ -90,8 +90,8 @@ enum {
   // A call waits for the code of its kernel, which is in the module's second part: JavaScript loads it, then calls
   // tandem_js_kernels_came or tandem_js_kernels_failed. Not sent again before that.
   TANDEM_JS_KERNELS = 6,
-  // Calls that wait for each other could have been computed as one: JavaScript loads the code for that, then calls
-  // tandem_js_fuse. Sent once.
+  // Calls that follow each other could have been computed as one: JavaScript loads the code for that, then calls
+  // tandem_js_fuse. Sent once by each device.
   TANDEM_JS_FUSION = 7
 };
 // Moves at most `capacity` events to `events`; returns how many.

@@ -39,9 +39,9 @@ export interface RuntimeOptions {
    */
   exact?: boolean;
   /**
-   * Whether calls of element-wise ops on the CPU that wait for each other may be computed as one. Results are the same,
-   * bit for bit; what is in between takes no memory if nobody has it any more, as after `scope`. The code for that is
-   * fetched when calls on 16,384 elements or more first wait for each other. Default: true.
+   * Whether calls of element-wise ops that follow each other may be computed as one. Results are the same, bit for bit;
+   * what is in between takes no memory if nobody has it any more, as after `scope`. The code for that is fetched when
+   * calls on 16,384 elements or more, on WebGPU on 4,096, first follow each other. Default: true.
    */
   fuse?: boolean;
   /** Where tandem.wasm is, if not beside this package's code. The module has no threads. */

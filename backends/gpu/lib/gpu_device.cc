@@ -85,19 +85,32 @@ uint64_t GpuByteSize(const TensorMetadata& metadata, BoolLayout layout) {
 }
 
 GpuDevice::GpuDevice(std::string_view name, std::unique_ptr<Stream> stream, RcRef<GpuMemory> memory, BoolLayout bools)
-    : Device(name, kDenseGpu), stream_(std::move(stream)), memory_(std::move(memory)), bools_(bools) {
-  stream_->SetListener(*this);
+    : Device(name, kDenseGpu),
+      own_stream_(std::move(stream)),
+      stream_(own_stream_.get()),
+      memory_(std::move(memory)),
+      bools_(bools) {
+  own_stream_->SetListener(*this);
 }
 
 GpuDevice::~GpuDevice() { Close(); }
 
 void GpuDevice::Close() {
-  if (!stream_) return;
+  if (!own_stream_) return;
   // For what the stream calls now.
   Lose(MakeError(StatusCode::kCancelled, "the device was destroyed"));
   constants_.clear();
   memory_->Close();
-  stream_.reset();
+  stream_.store(own_stream_.get(), std::memory_order_release);
+  front_.reset();
+  own_stream_.reset();
+}
+
+void GpuDevice::PutInFront(std::unique_ptr<Stream> front) {
+  front_ = std::move(front);
+  front_->SetListener(*this);
+  memory_->SetStream(*front_);
+  stream_.store(front_.get(), std::memory_order_release);
 }
 
 Status GpuDevice::CheckLost() const {
@@ -143,7 +156,7 @@ StatusOr<Tensor> GpuDevice::UploadElements(const TensorMetadata& metadata, const
   // The queue may be done with the data, and it be freed, when this returns.
   buffer.set_last_write(0);
   if (metadata.dtype == DType::kI32 || metadata.dtype == DType::kI64) buffer.Keep(data, bytes);
-  TANDEM_ASSIGN_OR_RETURN(const uint64_t batch, stream_->Upload(buffer.id(), data, bytes, std::move(owner), origin));
+  TANDEM_ASSIGN_OR_RETURN(const uint64_t batch, stream().Upload(buffer.id(), data, bytes, std::move(owner), origin));
   buffer.set_last_upload(batch);
   return tensor;
 }
@@ -224,7 +237,7 @@ AsyncValueRef<Tensor> GpuDevice::Download(const ExecutionContext& exec, const Te
   void* const destination = pending->destination();
   // A pointer fits into the function; its reference is given up by the one call.
   const BufferRange& from = BufferOf(tensor).range();
-  stream_->Download(from.buffer, from.offset, destination, bytes, [raw = pending.release()](const Status& status) {
+  stream().Download(from.buffer, from.offset, destination, bytes, [raw = pending.release()](const Status& status) {
     RcRef<PendingDownload>::Take(raw)->End(status);
   });
   return value;
@@ -259,7 +272,7 @@ AsyncValueRef<Chain> GpuDevice::RecordEvent() {
   auto event = MakeUnconstructed<Chain>();
   if (!event) return AsyncValueRef<Chain>::MakeError(Status::OutOfMemory());
   AsyncValueRef<Chain> value{RcRef<AsyncValue>(event)};
-  stream_->WhenDone([raw = event.release()](const Status& status) {
+  stream().WhenDone([raw = event.release()](const Status& status) {
     const auto ended = RcRef<ConcreteAsyncValue<Chain>>::Take(raw);
     status.ok() ? ended->Emplace() : ended->SetError(status);
   });

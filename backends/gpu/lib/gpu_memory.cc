@@ -54,6 +54,11 @@ void GpuBuffer::Free() {
   delete this;
 }
 
+void GpuMemory::SetStream(Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  stream_ = &stream;
+}
+
 bool GpuMemory::IssueLate() const {
   Stream* stream = nullptr;
   {

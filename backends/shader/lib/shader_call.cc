@@ -92,7 +92,9 @@ class ShaderCall::Deferred final {
   GrowingArray<std::pair<RcRef<TensorValue>, RcRef<TensorStorage>>> results_;
 };
 
-ShaderCall::ShaderCall(KernelFrame& frame) : ShaderCall(frame, MayBeLate()) {
+ShaderCall::ShaderCall(KernelFrame& frame) : ShaderCall(frame, MayBeLate()) { IssueLate(); }
+
+void ShaderCall::IssueLate() {
   if (!is_rehearsal_) device_.queue().IssueLate();
 }
 

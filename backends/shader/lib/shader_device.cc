@@ -22,14 +22,11 @@ constinit const KernelContext ShaderDevice::kKernelContext = {"a device that run
 constinit const TensorType kStandInGpu("stand_in_gpu");
 constinit const TensorType kTakenOverStandInGpu("taken_over_stand_in_gpu");
 
-ShaderDevice::ShaderDevice(std::string_view name, std::unique_ptr<ShaderQueue> queue, RcRef<gpu::GpuMemory> memory)
-    : ShaderDevice(name, *queue, std::move(queue), std::move(memory)) {}
-
-ShaderDevice::ShaderDevice(std::string_view name, ShaderQueue& queue, std::unique_ptr<ShaderQueue>&& owned,
-                           RcRef<gpu::GpuMemory> memory)
-    : GpuDevice(name, std::move(owned), std::move(memory), gpu::BoolLayout::kWords),
-      queue_(queue),
-      limits_(queue.limits()) {}
+ShaderDevice::ShaderDevice(std::string_view name, std::unique_ptr<ShaderQueue> queue, RcRef<gpu::GpuMemory> memory,
+                           std::function<void()> want_call_fusion)
+    : GpuDevice(name, std::move(queue), std::move(memory), gpu::BoolLayout::kWords),
+      limits_(ShaderDevice::queue().limits()),
+      want_call_fusion_(std::move(want_call_fusion)) {}
 
 ShaderDevice::~ShaderDevice() {
   // For the calls whose pipelines the queue gives up now.
@@ -60,9 +57,16 @@ ShaderDevice::VariantPipeline ShaderDevice::FindPipeline(const ShaderVariant& va
     }
     ShaderText text = variant.Compose();
     pipeline->num_written = static_cast<size_t>(std::ranges::count(text.buffers, BufferAccess::kReadWrite));
-    pipeline->value = queue_.CreatePipeline(std::move(text));
+    pipeline->value = queue().CreatePipeline(std::move(text));
   }
   return {pipeline->value.CopyRef(), pipeline->num_written};
+}
+
+void ShaderDevice::WantCallFusion(std::span<GpuBuffer* const> arguments, const GpuBuffer* result) {
+  const GpuBuffer* const last = last_result_.exchange(result, std::memory_order_relaxed);
+  for (const GpuBuffer* const argument : arguments) {
+    if (argument == last && !was_wanted_.exchange(true)) want_call_fusion_();
+  }
 }
 
 }  // namespace tandem::shader

@@ -65,6 +65,11 @@ void WebGpuQueue::RequestFlushLocked() {
   executor_.RequestFlush();
 }
 
+void WebGpuQueue::RequestFlush() {
+  const std::lock_guard lock(mutex_);
+  RequestFlushLocked();
+}
+
 template <typename Record>
 StatusOr<uint64_t> WebGpuQueue::Note(Record record) {
   bool is_large;

@@ -3,12 +3,11 @@
 
 // Element-wise calls that are put off, on a device whose failures a test brings about (PR-6).
 
-#include "kernels/elementwise/eager_fuser.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "fake_shader_queue.h"
+#include "kernels/elementwise/call_delayer.h"
 #include "tandem/op_families.h"
 #include "tandem/shader/shader_op_handler.h"
 #include "test_runtime.h"
@@ -23,16 +23,18 @@
 namespace tandem::shader {
 namespace {
 
-constexpr int64_t kMany = EagerFuser::kLeastElements;
+constexpr int64_t kMany = CallDelayer::kLeastElements;
 
 class EagerFuserTest : public testing::Test {
  protected:
-  EagerFuserTest() {
+  explicit EagerFuserTest(std::function<void()> want_call_fusion = nullptr) {
     EXPECT_TRUE(RegisterAllOps(rt_.runtime().registry()).ok());
     AddShader("tf.Neg", [](float x) { return -x; });
     AddShader("tf.Square", [](float x) { return x * x; });
     AddShader("tf.Relu", [](float x) { return std::max(x, 0.0f); });
-    ShaderOpHandlerOptions options = {.name = "fake", .memory = {}, .fallback = nullptr};
+    ShaderOpHandlerOptions options;
+    options.name = "fake";
+    options.want_call_fusion = std::move(want_call_fusion);
     options.memory.cache_limit = 0;  // a buffer that is freed ends
     auto handler = CreateShaderOpHandler(rt_.runtime(), std::make_unique<FakeShaderQueue>(controls_), options);
     EXPECT_TRUE(handler.ok()) << handler.status().ToString();
@@ -163,6 +165,68 @@ TEST_F(EagerFuserTest, PR6_WhatWasPutOffEndsWithTheDevice) {
   ExpectAll(RunChain(), -9);
   const TensorHandle held = RunChain();
   static_cast<void>(RunChain());
+}
+
+TEST_F(EagerFuserTest, PR6_AFlushIsRequestedByTheFirstCallThatIsPutOff) {
+  ExpectAll(RunChain(), -9);  // there are the shaders
+  for (uint64_t i = 0; i < 3; ++i) {
+    const uint64_t before = controls_.flush_requests;
+    const TensorHandle y = RunChain();
+    EXPECT_EQ(controls_.flush_requests, before + 1);
+    handler_->gpu().queue().Flush();
+    ExpectAll(y, -9);
+  }
+}
+
+// With a module whose code for it comes when it is wanted.
+class LaterEagerFuserTest : public EagerFuserTest {
+ protected:
+  LaterEagerFuserTest() : EagerFuserTest([this] { ++num_wanted_; }) {}
+
+  int num_wanted_ = 0;
+};
+
+TEST_F(LaterEagerFuserTest, PR6_IsWantedOnceByCallsThatFollowEachOther) {
+  for (int i = 0; i < 2; ++i) ExpectAll(Call("tf.Neg", {x_}), -3);  // none of the other's result
+  const TensorHandle few = ToGpu(std::vector<float>(kMany - 4, 3));
+  const TensorHandle fewer = Call("tf.Neg", {Call("tf.Square", {few})});
+  EXPECT_EQ(rt_.Values(ToHost(fewer)), std::vector<float>(kMany - 4, -9));
+  EXPECT_EQ(num_wanted_, 0);
+  const uint64_t before = controls_.counters.dispatches;
+  for (uint64_t i = 1; i <= 3; ++i) {
+    ExpectAll(RunChain(), -9);
+    EXPECT_EQ(num_wanted_, 1);
+    EXPECT_EQ(controls_.counters.dispatches, before + 2 * i);
+  }
+  EXPECT_EQ(NumFusedShaders(), 0);
+}
+
+TEST_F(LaterEagerFuserTest, PR6_PutsCallsOffOnceTheCodeIsThere) {
+  controls_.shaders["tandem.Fused"] = [](std::span<Words* const> buffers, std::span<const uint32_t>,
+                                         const std::array<uint32_t, 3>&) {
+    std::ranges::fill(*buffers[1], std::bit_cast<uint32_t>(-9.0f));
+  };
+  const TensorHandle early = Call("tf.Square", {x_});
+  for (int i = 0; i < 2; ++i) EnableCallFusion(*handler_);
+  ExpectAll(Call("tf.Neg", {early}), -9);
+  const uint64_t before = controls_.counters.dispatches;
+  for (uint64_t i = 0; i < 3; ++i) ExpectAll(RunChain(), -9);
+  EXPECT_EQ(controls_.counters.dispatches, before + 4);  // the first one by one
+  EXPECT_EQ(NumFusedShaders(), 1);
+  EXPECT_EQ(num_wanted_, 0);
+}
+
+TEST_F(LaterEagerFuserTest, PR6_UsesTheFuserOfPrograms) {
+  EnableProgramFusion(*handler_);
+  const ElementwiseFuser* const fuser = handler_->fuser();
+  ASSERT_NE(fuser, nullptr);
+  EnableCallFusion(*handler_);
+  EXPECT_EQ(handler_->fuser(), fuser);
+  ExpectAll(RunChain(), -9);
+  const uint64_t before = controls_.counters.dispatches;
+  const TensorHandle y = RunChain();
+  EXPECT_EQ(controls_.counters.dispatches, before);
+  ExpectAll(y, -9);
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ class FakeShaderQueue final : public ShaderQueue {
     std::vector<std::function<void()>> held;
     uint64_t uploads = 0;
     uint64_t downloads = 0;
+    uint64_t flush_requests = 0;
     Counters counters;
     gpu::StreamListener* listener = nullptr;
     uint64_t batch = 1;
@@ -75,6 +76,8 @@ class FakeShaderQueue final : public ShaderQueue {
   std::string_view adapter_name() const override { return "fake"; }
   const GpuLimits& limits() const override { return c_.limits; }
   void SetListener(gpu::StreamListener& listener) override { c_.listener = &listener; }
+
+  void RequestFlush() override { ++c_.flush_requests; }
 
   StatusOr<BufferId> CreateBuffer(uint64_t bytes, const CommandOrigin&) override {
     EXPECT_EQ(bytes % 4, 0u);

@@ -141,6 +141,15 @@ TEST_F(WebGpuQueueTest, AsksOnceForAFlushOfABatch) {
   EXPECT_EQ(executor_.num_requests, before + 2);
 }
 
+TEST_F(WebGpuQueueTest, AsksForAFlushOfWhatIsStillToCome) {
+  for (int i = 0; i < 2; ++i) queue_->RequestFlush();
+  EXPECT_EQ(executor_.num_requests, 1);
+  queue_->Flush();
+  queue_->RequestFlush();
+  EXPECT_EQ(executor_.num_requests, 2);
+  EXPECT_EQ(executor_.batches.size(), 0u);
+}
+
 TEST_F(WebGpuQueueTest, HandsOverNothingTwice) {
   BufferOf({1});
   queue_->Flush();

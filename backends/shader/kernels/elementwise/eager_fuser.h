@@ -9,21 +9,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 
 #include "kernels/elementwise/late_calls.h"
 
 namespace tandem::shader {
-
-// What a page loads has no groups.
-#ifdef TANDEM_SMALL
-inline constexpr bool kFusesEagerCalls = false;
-#else
-inline constexpr bool kFusesEagerCalls = true;
-#endif
 
 // A queue in front of a device's own. Element-wise calls are checked, get memory and end as ever: their results are
 // concrete, and errors are those of the call. Only their commands are put off, up to the next command of another kind,
@@ -35,30 +26,20 @@ inline constexpr bool kFusesEagerCalls = true;
 // before it was written with the next element-wise call. Where memory is wanted (GpuMemory), calls are noted first.
 //
 // Thread-safe. Its lock is taken where that of GpuMemory is held, so no buffer is let go of under it.
-class EagerFuser final : public ShaderQueue {
+class EagerFuser final : public ShaderQueue, private CallDelayer {
  public:
-  // Of fewer elements, a shader that is made takes longer than it saves for long.
-  static constexpr int64_t kLeastElements = int64_t{1} << 12;
-
-  explicit EagerFuser(std::unique_ptr<ShaderQueue> queue) : queue_(std::move(queue)) {}
+  // `queue` is that of `device`, which this is put in front of; `fuser` outlives it.
+  EagerFuser(ShaderQueue& queue, ShaderDevice& device, const ShaderFuser& fuser)
+      : queue_(queue), late_(queue, device, fuser) {}
   ~EagerFuser() override;
 
-  // Begins to put calls off; before the first one. `device` owns this, and `fuser` outlives it. Does nothing if memory
-  // is exhausted.
-  void Connect(ShaderDevice& device, const ShaderFuser& fuser);
-
-  // Lets go of results that nobody else holds. Before a call allocates memory.
-  void DropUnheld();
-  // Puts off a call, which would be issued as `step`. False: it is to be issued now. An error if calls before it cannot
-  // be noted.
-  StatusOr<bool> PutOff(const LateCalls::Call& call, const ShaderCall::Step& step);
-
-  EagerFuser* eager_fuser() override { return this; }
+  CallDelayer* call_delayer() override { return this; }
   bool IssueLate() override;
 
-  std::string_view adapter_name() const override { return queue_->adapter_name(); }
-  const GpuLimits& limits() const override { return queue_->limits(); }
-  void SetListener(gpu::StreamListener& listener) override;
+  std::string_view adapter_name() const override { return queue_.adapter_name(); }
+  const GpuLimits& limits() const override { return queue_.limits(); }
+  // The queue has its own.
+  void SetListener(gpu::StreamListener& listener) override { listener_ = &listener; }
   StatusOr<BufferId> CreateBuffer(uint64_t bytes, const CommandOrigin& origin) override;
   void DestroyBuffer(BufferId buffer) override;
   AsyncValueRef<RcRef<Pipeline>> CreatePipeline(ShaderText text) override;
@@ -72,27 +53,34 @@ class EagerFuser final : public ShaderQueue {
   void Download(BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) override;
   void WhenDone(Done done) override;
   void Flush() override;
-  Counters counters() const override { return queue_->counters(); }
+  void RequestFlush() override { queue_.RequestFlush(); }
+  Counters counters() const override { return queue_.counters(); }
   AsyncValueRef<RcRef<Pipeline>> FindProduct(const LibraryProduct& product) override {
-    return queue_->FindProduct(product);
+    return queue_.FindProduct(product);
   }
   AsyncValueRef<RcRef<Pipeline>> FindConvolution(const LibraryConvolution& op) override {
-    return queue_->FindConvolution(op);
+    return queue_.FindConvolution(op);
   }
 
  private:
+  void DropUnheld() override;
+  void PutOff(ShaderCall& call, const EagerCall& late) override;
+
   // Whoever has issued a call, or got its result, knows that there is one.
   bool IsEmpty() const { return num_late_.load(std::memory_order_acquire) == 0; }
+  // Whether the call, which would be issued as `step`, is among those that are put off. An error if calls before it
+  // cannot be noted.
+  StatusOr<bool> Add(const EagerCall& call, const ShaderCall::Step& step, const CommandOrigin& origin);
   void NoteLocked(LateCalls::Outcome& outcome);
   // Notes all calls.
   Status Note();
   Status Tell(const LateCalls::Outcome& outcome) const;
 
-  std::unique_ptr<ShaderQueue> queue_;
+  ShaderQueue& queue_;
   gpu::StreamListener* listener_ = nullptr;
   std::atomic<size_t> num_late_{0};
   std::mutex mutex_;
-  std::unique_ptr<LateCalls> late_;  // null: calls are not put off
+  LateCalls late_;
 };
 
 }  // namespace tandem::shader

@@ -6,18 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "kernels/creation/fill_words.h"
 #include "kernels/element_types.h"
-#include "kernels/elementwise/eager_fuser.h"
+#include "kernels/elementwise/call_delayer.h"
 #include "kernels/elementwise/elementwise_composer.h"
 #include "kernels/elementwise/elementwise_functions.h"
 #include "kernels/elementwise/elementwise_words.h"
-#include "kernels/elementwise/shader_fuser.h"
+#include "kernels/elementwise/fused_composer.h"
 #include "kernels/kernels.h"
 #include "tandem/host_context.h"
 #include "tandem/shader/shader_call.h"
@@ -43,28 +42,17 @@ int FindForwarded(const ShaderCall& call, const KernelFrame& frame) {
   return -1;
 }
 
-// Who may put the command of a call off; null: nobody.
-[[maybe_unused]] EagerFuser* FindEagerFuser(const KernelFrame& frame) {
-  if (!IsFusedDType(frame.result_metadata(0).dtype) || !IsFusedDType(frame.arg(frame.num_args() - 1).dtype())) {
-    return nullptr;
-  }
-  if (frame.result_metadata(0).num_elements() < EagerFuser::kLeastElements || !frame.host().fuses()) return nullptr;
-  return frame.context<ShaderDevice>().queue().eager_fuser();
+// Whether the command of a call may be put off.
+bool MayBeLate(const KernelFrame& frame) {
+  return IsFusedDType(frame.result_metadata(0).dtype) && IsFusedDType(frame.arg(frame.num_args() - 1).dtype()) &&
+         frame.result_metadata(0).num_elements() >= CallDelayer::kLeastElements && frame.host().fuses();
 }
 
-// Leaves the launch of a call to `fuser`, if it can be done later.
-[[maybe_unused]] void PutOff(ShaderCall& call, EagerFuser& fuser, const LateCalls::Call& late) {
-  if (!call.ok()) return;
-  const ShaderCall::Step* const launch = call.OnlyLaunch();
-  if (launch == nullptr) return;
-  const StatusOr<bool> is_put_off = fuser.PutOff(late, *launch);
-  if (!is_put_off.ok()) return call.Fail(is_put_off.status());
-  if (*is_put_off) call.LeaveLaunch();
-}
-
-// The call that Compute makes; its launch may be left to `fuser`, unless that is null.
-Status ComputeBy(ShaderCall call, KernelFrame& frame, const ShaderSource& source, const OperandMetadata& metadata,
-                 std::optional<float> alpha, EagerFuser* fuser) {
+// The call that Compute makes; its launch may be left to `delayer`, unless that is null.
+Status ComputeBy(CallDelayer* delayer, KernelFrame& frame, const ShaderSource& source, const OperandMetadata& metadata,
+                 std::optional<float> alpha) {
+  ShaderCall call(frame, ShaderCall::MayBeLate());
+  if (delayer == nullptr) call.IssueLate();
   const size_t count = frame.num_args();
   ElementwiseCall elementwise;
   elementwise.operands = {metadata.data(), count};
@@ -82,17 +70,12 @@ Status ComputeBy(ShaderCall call, KernelFrame& frame, const ShaderSource& source
                                ? call.Result(0)
                                : call.ForwardOrAllocate(0, {static_cast<size_t>(elementwise.in_place)});
   call.Run(ElementwiseProgram(source, elementwise, call.limits()), {buffers.data(), num_buffers});
-  if constexpr (kFusesEagerCalls) {
-    if (fuser != nullptr) {
-      PutOff(call, *fuser,
-             {source,
-              alpha,
-              elementwise.operands,
-              {arguments.data(), count},
-              *elementwise.result,
-              buffers[num_buffers - 1],
-              call.origin()});
-    }
+  GpuBuffer* const result = buffers[num_buffers - 1];
+  const std::span<GpuBuffer* const> taken(arguments.data(), count);
+  if (delayer != nullptr) {
+    delayer->PutOff(call, {source, elementwise, taken, result});
+  } else if (call.device().fuses_calls_later() && MayBeLate(frame)) {
+    call.device().WantCallFusion(taken, result);
   }
   return call.Finish();
 }
@@ -100,15 +83,14 @@ Status ComputeBy(ShaderCall call, KernelFrame& frame, const ShaderSource& source
 // Result 0 from all arguments, which are taken to be of the shapes that `metadata` says.
 Status Compute(KernelFrame& frame, const ShaderSource& source, const OperandMetadata& metadata,
                std::optional<float> alpha = {}) {
-  if constexpr (kFusesEagerCalls) {
-    if (EagerFuser* const fuser = FindEagerFuser(frame)) {
-      fuser->DropUnheld();
-      Status status = ComputeBy(ShaderCall(frame, ShaderCall::MayBeLate()), frame, source, metadata, alpha, fuser);
-      // Where there is too little memory nothing is put off, so that the call may take over that of an argument.
-      if (status.code() != StatusCode::kResourceExhausted) return status;
-    }
+  CallDelayer* const delayer = frame.context<ShaderDevice>().queue().call_delayer();
+  if (delayer != nullptr && MayBeLate(frame)) {
+    delayer->DropUnheld();
+    Status status = ComputeBy(delayer, frame, source, metadata, alpha);
+    // Where there is too little memory nothing is put off, so that the call may take over that of an argument.
+    if (status.code() != StatusCode::kResourceExhausted) return status;
   }
-  return ComputeBy(ShaderCall(frame), frame, source, metadata, alpha, nullptr);
+  return ComputeBy(nullptr, frame, source, metadata, alpha);
 }
 
 // Result 0 is argument 0.
@@ -248,13 +230,6 @@ Kernel KernelOf(const ElementwiseFunction& function) {
   return MakeKernel(ElementwiseKernel{function});
 }
 
-// A small module gets it when it needs it: EnableProgramFusion.
-#ifdef TANDEM_SMALL
-constexpr bool kHasFuser = false;
-#else
-constexpr bool kHasFuser = true;
-#endif
-
 }  // namespace
 
 Status RegisterElementwiseKernels(ShaderOpHandler& handler) {
@@ -269,13 +244,6 @@ Status RegisterElementwiseKernels(ShaderOpHandler& handler) {
   const ElementwiseFunction& add = *FindElementwiseFunction("tf.AddV2", DType::kF32);
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.BiasAdd", numeric, MakeKernel(BiasAddKernel{add})));
   TANDEM_RETURN_IF_ERROR(handler.AddKernel("tf.AddN", numeric, MakeKernel<&AddNKernel>()));
-  if constexpr (kHasFuser) {
-    auto fuser = std::make_unique<ShaderFuser>(limits);
-    if constexpr (kFusesEagerCalls) {
-      if (EagerFuser* const eager = handler.gpu().queue().eager_fuser()) eager->Connect(handler.gpu(), *fuser);
-    }
-    handler.SetFuser(std::move(fuser));
-  }
   return AddCastKernel(handler);
 }
 

@@ -44,9 +44,9 @@ LateCalls::LateCalls(ShaderQueue& queue, ShaderDevice& device, const ShaderFuser
   source_.outputs.reserve(kMaxCalls);
 }
 
-bool LateCalls::FindOperand(const Call& call, size_t k, Operands& found) const {
+bool LateCalls::FindOperand(const EagerCall& call, size_t k, Operands& found) const {
   GpuBuffer* const buffer = call.arguments[k];
-  const TensorMetadata& metadata = *call.operands[k];
+  const TensorMetadata& metadata = *call.form.operands[k];
   for (size_t i = num_calls_; i-- > 0;) {
     const GpuBuffer* const result = calls_[i].result.get();
     if (result == nullptr || result != &buffer->whole()) continue;
@@ -62,7 +62,7 @@ bool LateCalls::FindOperand(const Call& call, size_t k, Operands& found) const {
   }
   size_t place = 0;
   const auto is_same = [&](size_t other) {
-    return call.arguments[other] == buffer && *call.operands[other] == metadata;
+    return call.arguments[other] == buffer && *call.form.operands[other] == metadata;
   };
   while (place < found.num_new && !is_same(found.new_inputs[place])) ++place;
   if (num_inputs_ + place == kMaxInputs) return false;
@@ -71,59 +71,59 @@ bool LateCalls::FindOperand(const Call& call, size_t k, Operands& found) const {
   return true;
 }
 
-bool LateCalls::FindOperands(const Call& call, Operands& found) const {
+bool LateCalls::FindOperands(const EagerCall& call, Operands& found) const {
   for (size_t k = 0; k < call.arguments.size(); ++k) {
     if (!FindOperand(call, k, found)) return false;
   }
   return true;
 }
 
-bool LateCalls::FitsShader(const Call& call, const Operands& operands) const {
+bool LateCalls::FitsShader(const EagerCall& call, const Operands& operands) const {
   size_t num_buffers = num_inputs_ + operands.num_new + 1;
-  size_t num_alphas = call.alpha.has_value();
+  size_t num_alphas = call.form.alpha.has_value();
   size_t num_stretched = 0;
-  const int64_t num_elements = call.result_metadata.num_elements();
+  const int64_t num_elements = call.form.result->num_elements();
   const auto count_stretched = [&](const TensorMetadata& metadata) {
     num_stretched += metadata.num_elements() != 1 && metadata.num_elements() != num_elements;
   };
   for (size_t i = 0; i < num_inputs_; ++i) count_stretched(inputs_[i].metadata);
-  for (size_t i = 0; i < operands.num_new; ++i) count_stretched(*call.operands[operands.new_inputs[i]]);
+  for (size_t i = 0; i < operands.num_new; ++i) count_stretched(*call.form.operands[operands.new_inputs[i]]);
   for (size_t i = 0; i < num_calls_; ++i) {
     num_alphas += calls_[i].step.has_alpha;
     num_buffers += calls_[i].result && !calls_[i].result->IsUnique();
   }
   return num_buffers <= std::min<size_t>(limits_.max_storage_buffers, ShaderCall::kMaxBuffers) &&
-         MostFusedParameters(num_alphas, num_stretched, call.result_metadata.rank()) <= kMaxParameters;
+         MostFusedParameters(num_alphas, num_stretched, call.form.result->rank()) <= kMaxParameters;
 }
 
-bool LateCalls::Add(const Call& call, const ShaderCall::Step& step) {
+bool LateCalls::Add(const EagerCall& call, const ShaderCall::Step& step, const CommandOrigin& origin) {
   if (num_calls_ == kMaxCalls || call.arguments.size() > kMaxOperands) return false;
-  if (num_calls_ > 0 && call.result_metadata.shape != shape_) return false;
+  if (num_calls_ > 0 && call.form.result->shape != shape_) return false;
   Operands operands;
   if (!FindOperands(call, operands) || !FitsShader(call, operands)) return false;
-  if (num_calls_ == 0) shape_ = call.result_metadata.shape;
+  if (num_calls_ == 0) shape_ = call.form.result->shape;
   LateCall& added = calls_[num_calls_];
   added.is_in_place = false;
   for (size_t i = 0; i < operands.num_new; ++i) {
     const size_t k = operands.new_inputs[i];
     Input& input = inputs_[num_inputs_++];
     input.buffer = call.arguments[k];
-    input.metadata = *call.operands[k];
+    input.metadata = *call.form.operands[k];
     // Who takes over an argument's memory is the only one who has it.
     const bool is_taken_over = input.buffer == call.result;
     input.taken_over_by = is_taken_over ? num_calls_ : kNoCall;
     if (!is_taken_over) input.kept = RcRef<GpuBuffer>::Share(input.buffer);
     added.is_in_place |= is_taken_over;
   }
-  added.step = {&call.function, call.result_metadata.dtype, call.alpha.has_value(),
+  added.step = {&call.function, call.form.result->dtype, call.form.alpha.has_value(),
                 static_cast<uint8_t>(call.arguments.size()), operands.numbers};
-  added.alpha = call.alpha.value_or(0.0f);
+  added.alpha = call.form.alpha.value_or(0.0f);
   added.result = RcRef<GpuBuffer>::Share(call.result);
   added.launch = step.launch;
   added.pipeline = step.pipeline.CopyRef();
   added.num_buffers = step.num_buffers;
   for (size_t i = 0; i < step.num_buffers; ++i) added.buffers[i] = step.buffers[i]->range();
-  added.origin = call.origin;
+  added.origin = origin;
   ++num_calls_;
   return true;
 }

@@ -8,12 +8,10 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 
+#include "kernels/elementwise/call_delayer.h"
 #include "kernels/elementwise/shader_fuser.h"
-#include "tandem/shader/shader_call.h"
-#include "tandem/shader/shader_device.h"
 
 namespace tandem::shader {
 
@@ -30,16 +28,6 @@ class LateCalls {
  public:
   static constexpr size_t kMaxCalls = ShaderFuser::kMaxSteps;
 
-  // `function` of arguments that are taken to be of the metadata in `operands`.
-  struct Call {
-    const ShaderSource& function;
-    std::optional<float> alpha;
-    std::span<const TensorMetadata* const> operands;
-    std::span<GpuBuffer* const> arguments;
-    const TensorMetadata& result_metadata;
-    GpuBuffer* result;  // one of the arguments, if it takes over its memory
-    CommandOrigin origin;
-  };
   // What is to be done without a lock: buffers, which end with this, and failures of calls, by numbers of batches that
   // no queue has.
   struct Outcome {
@@ -60,7 +48,7 @@ class LateCalls {
 
   size_t size() const { return num_calls_; }
   // Adds a call that would be issued as `step`. False, with nothing done, if it does not go with those that are there.
-  bool Add(const Call& call, const ShaderCall::Step& step);
+  bool Add(const EagerCall& call, const ShaderCall::Step& step, const CommandOrigin& origin);
   // Lets go of results that nobody else holds.
   void DropUnheld(Outcome& outcome);
   // Whether one of the calls uses the buffer.
@@ -107,9 +95,9 @@ class LateCalls {
     bool is_bad = false;  // the shader does not compile
   };
 
-  bool FindOperands(const Call& call, Operands& found) const;
-  bool FindOperand(const Call& call, size_t k, Operands& found) const;
-  bool FitsShader(const Call& call, const Operands& operands) const;
+  bool FindOperands(const EagerCall& call, Operands& found) const;
+  bool FindOperand(const EagerCall& call, size_t k, Operands& found) const;
+  bool FitsShader(const EagerCall& call, const Operands& operands) const;
 
   // The calls, as bits, whose results somebody else holds.
   uint32_t FindOutputs() const;

@@ -46,7 +46,7 @@ class TANDEM_EXPORT GpuDevice : public Device, private StreamListener {
   GpuDevice(std::string_view name, std::unique_ptr<Stream> stream, RcRef<GpuMemory> memory, BoolLayout bools);
   ~GpuDevice() override;
 
-  Stream& stream() const { return *stream_; }
+  Stream& stream() const { return *stream_.load(std::memory_order_acquire); }
   GpuMemory& memory() const { return *memory_; }
   uint64_t ByteSize(const TensorMetadata& metadata) const { return GpuByteSize(metadata, bools_); }
 
@@ -73,6 +73,10 @@ class TANDEM_EXPORT GpuDevice : public Device, private StreamListener {
   virtual AsyncValueRef<Tensor> TakeFrom(const ExecutionContext& exec, const GpuDevice& device, const Tensor& tensor);
   // An event: concrete when all commands issued so far have been executed, or the error of the device that is lost.
   AsyncValueRef<Chain> RecordEvent();
+
+  // Has commands pass through `front`, which passes them on to what stream() was until now, whose buffers and batches
+  // are its own. Once, at any time while other threads issue commands.
+  void PutInFront(std::unique_ptr<Stream> front);
 
   // The buffer of a tensor that is on a GPU.
   static GpuBuffer& BufferOf(const Tensor& tensor) { return static_cast<GpuBuffer&>(*tensor.storage()); }
@@ -108,7 +112,9 @@ class TANDEM_EXPORT GpuDevice : public Device, private StreamListener {
                                   const CommandOrigin& origin);
   StatusOr<Tensor> UploadConstant(const TensorMetadata& metadata, const void* data, const CommandOrigin& origin);
 
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Stream> own_stream_;  // null once closed
+  std::unique_ptr<Stream> front_;
+  std::atomic<Stream*> stream_;
   RcRef<GpuMemory> memory_;
   const BoolLayout bools_;
 

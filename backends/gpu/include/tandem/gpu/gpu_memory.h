@@ -97,8 +97,11 @@ class TANDEM_EXPORT GpuMemory : public RefCounted<GpuMemory> {
     uint64_t num_cache_hits = 0;
   };
 
-  // `stream` is used until Close.
+  // `stream` is used until Close, or until another takes its place.
   GpuMemory(Stream& stream, const Options& options) : stream_(&stream), options_(options) {}
+
+  // From now on `stream` makes and destroys buffers, those of the one before, too.
+  void SetStream(Stream& stream);
 
   // A buffer of at least `bytes`, never empty. ResourceExhausted, naming size, use and limit, if there is no memory,
   // also when commands that were put off hold none, or no buffer may be as large.

@@ -36,9 +36,10 @@ class TANDEM_EXPORT ShaderCall {
  public:
   // Launches that were put off are issued first: then nobody but the caller holds arguments.
   explicit ShaderCall(KernelFrame& frame);
-  // The same without that, for a call that may be put off itself.
+  // The same without that, for a call that may be put off itself; if it is not to be, IssueLate does it.
   struct MayBeLate {};
   ShaderCall(KernelFrame& frame, MayBeLate);
+  void IssueLate();
   ShaderCall(const ShaderCall&) = delete;
   ShaderCall& operator=(const ShaderCall&) = delete;
 

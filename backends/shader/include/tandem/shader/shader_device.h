@@ -7,9 +7,12 @@
 #define TANDEM_SHADER_SHADER_DEVICE_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string_view>
 
 #include "tandem/export.h"
@@ -40,13 +43,14 @@ class TANDEM_EXPORT ShaderDevice final : public gpu::GpuDevice, public KernelReh
   // Kernels of its handler may take it as a ShaderDevice&.
   static const KernelContext kKernelContext;
 
-  // `memory` is of `queue`.
-  ShaderDevice(std::string_view name, std::unique_ptr<ShaderQueue> queue, RcRef<gpu::GpuMemory> memory);
+  // `memory` is of `queue`; for `want_call_fusion` see ShaderOpHandlerOptions.
+  ShaderDevice(std::string_view name, std::unique_ptr<ShaderQueue> queue, RcRef<gpu::GpuMemory> memory,
+               std::function<void()> want_call_fusion = nullptr);
   ~ShaderDevice() override;
 
   Tensor StandIn(const TensorMetadata& metadata, bool is_taken_over) const override;
 
-  ShaderQueue& queue() const { return queue_; }
+  ShaderQueue& queue() const { return static_cast<ShaderQueue&>(stream()); }
   const GpuLimits& limits() const { return limits_; }
 
   // The pipeline of a variant, made the first time it is asked for, and how many buffers, the last ones, it writes. An
@@ -57,6 +61,11 @@ class TANDEM_EXPORT ShaderDevice final : public gpu::GpuDevice, public KernelReh
   };
   VariantPipeline FindPipeline(const ShaderVariant& variant);
 
+  bool fuses_calls_later() const { return want_call_fusion_ != nullptr; }
+  // Told of the buffers of each element-wise call that could have been put off, if calls are fused later, and there is
+  // nobody yet to do it: it is wanted by a call that takes what the one before it gave.
+  void WantCallFusion(std::span<GpuBuffer* const> arguments, const GpuBuffer* result);
+
  private:
   struct KnownVariant {
     ShaderVariant variant;
@@ -65,13 +74,13 @@ class TANDEM_EXPORT ShaderDevice final : public gpu::GpuDevice, public KernelReh
   };
   static constexpr size_t kVariantBuckets = 512;
 
-  ShaderDevice(std::string_view name, ShaderQueue& queue, std::unique_ptr<ShaderQueue>&& owned,
-               RcRef<gpu::GpuMemory> memory);
   // The place of a variant; null if memory is exhausted.
   VariantPipeline* FindVariant(const ShaderVariant& variant);
 
-  ShaderQueue& queue_;
   const GpuLimits limits_;
+  const std::function<void()> want_call_fusion_;
+  std::atomic<const GpuBuffer*> last_result_{nullptr};
+  std::atomic<bool> was_wanted_{false};
 
   std::mutex pipelines_mutex_;
   std::array<std::unique_ptr<KnownVariant>, kVariantBuckets> variants_;  // by hash

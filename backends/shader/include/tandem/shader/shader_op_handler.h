@@ -6,6 +6,7 @@
 #ifndef TANDEM_SHADER_SHADER_OP_HANDLER_H_
 #define TANDEM_SHADER_SHADER_OP_HANDLER_H_
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -48,6 +49,9 @@ struct ShaderOpHandlerOptions {
   // added must then either use ShaderCall for what they do with arguments, or refuse types of tensors that they do not
   // know, as DeviceArg does.
   bool asks_ahead = false;
+  // If given, calls are fused from EnableCallFusion on; told once, on the thread of a call, when that would first be of
+  // use. For a module that has the code for it apart.
+  std::function<void()> want_call_fusion = nullptr;
 };
 
 // Makes the handler with all shader kernels and adds it to `runtime`.
@@ -56,6 +60,9 @@ TANDEM_EXPORT StatusOr<ShaderOpHandler*> CreateShaderOpHandler(CoreRuntime& runt
 
 // As tandem::EnableProgramFusion, for a handler of CreateShaderOpHandler.
 TANDEM_EXPORT void EnableProgramFusion(ShaderOpHandler& handler);
+// The same for calls, whose commands are then put off (PR-6): of such a handler that has options.want_call_fusion, at
+// any time, on one thread. Others do from the start.
+TANDEM_EXPORT void EnableCallFusion(ShaderOpHandler& handler);
 
 }  // namespace tandem::shader
 

@@ -68,7 +68,7 @@ class TANDEM_EXPORT Pipeline : public RefCounted<Pipeline> {
   void Destroy() { delete this; }
 };
 
-class EagerFuser;
+class CallDelayer;
 
 class TANDEM_EXPORT ShaderQueue : public gpu::Stream {
  public:
@@ -91,8 +91,12 @@ class TANDEM_EXPORT ShaderQueue : public gpu::Stream {
   // The same for convolutions, with the buffers that LibraryConvolution tells.
   virtual AsyncValueRef<RcRef<Pipeline>> FindConvolution(const LibraryConvolution&) { return {}; }
 
+  // Has Flush called at the end of the task, by whoever may, where there is an event loop; nothing elsewhere. For
+  // commands that are put off.
+  virtual void RequestFlush() {}
+
   // What element-wise kernels leave their commands to; null if they issue them.
-  virtual EagerFuser* eager_fuser() { return nullptr; }
+  virtual CallDelayer* call_delayer() { return nullptr; }
 };
 
 }  // namespace tandem::shader

@@ -53,6 +53,7 @@ class TANDEM_EXPORT WebGpuQueue final : public shader::ShaderQueue {
   void Download(gpu::BufferId from, uint64_t offset, void* to, uint64_t bytes, Done done) override;
   void WhenDone(Done done) override;
   void Flush() override;
+  void RequestFlush() override;
   Counters counters() const override;
 
   // A number for a buffer that JavaScript has, and puts into its list under this number before it is used here.
