@@ -80,6 +80,12 @@ describe('calls on WebGPU that follow each other', () => {
     });
   }
 
+  it('are one shader for ten calls in a scope, which holds what is in between until its end', async () => {
+    const [x, y] = inputsOf(fusing);
+    const chain = () => relu(add(neg(maximum(sub(mul(mul(add(mul(add(x, y), y), y), x), 0.5), y), x)), y));
+    expect((await whenFused(fusing, () => fusing.scope(chain).data())).dispatches).to.equal(1);
+  });
+
   it('give what a user may still want of what is in between', async () => {
     const [x, y] = inputsOf(fusing);
     const [ofX, ofY] = [await x.data(), await y.data()];

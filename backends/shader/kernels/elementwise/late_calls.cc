@@ -78,29 +78,11 @@ bool LateCalls::FindOperands(const EagerCall& call, Operands& found) const {
   return true;
 }
 
-bool LateCalls::FitsShader(const EagerCall& call, const Operands& operands) const {
-  size_t num_buffers = num_inputs_ + operands.num_new + 1;
-  size_t num_alphas = call.form.alpha.has_value();
-  size_t num_stretched = 0;
-  const int64_t num_elements = call.form.result->num_elements();
-  const auto count_stretched = [&](const TensorMetadata& metadata) {
-    num_stretched += metadata.num_elements() != 1 && metadata.num_elements() != num_elements;
-  };
-  for (size_t i = 0; i < num_inputs_; ++i) count_stretched(inputs_[i].metadata);
-  for (size_t i = 0; i < operands.num_new; ++i) count_stretched(*call.form.operands[operands.new_inputs[i]]);
-  for (size_t i = 0; i < num_calls_; ++i) {
-    num_alphas += calls_[i].step.has_alpha;
-    num_buffers += calls_[i].result && !calls_[i].result->IsUnique();
-  }
-  return num_buffers <= std::min<size_t>(limits_.max_storage_buffers, ShaderCall::kMaxBuffers) &&
-         MostFusedParameters(num_alphas, num_stretched, call.form.result->rank()) <= kMaxParameters;
-}
-
 bool LateCalls::Add(const EagerCall& call, const ShaderCall::Step& step, const CommandOrigin& origin) {
   if (num_calls_ == kMaxCalls || call.arguments.size() > kMaxOperands) return false;
   if (num_calls_ > 0 && call.form.result->shape != shape_) return false;
   Operands operands;
-  if (!FindOperands(call, operands) || !FitsShader(call, operands)) return false;
+  if (!FindOperands(call, operands)) return false;
   if (num_calls_ == 0) shape_ = call.form.result->shape;
   LateCall& added = calls_[num_calls_];
   added.is_in_place = false;
@@ -118,6 +100,7 @@ bool LateCalls::Add(const EagerCall& call, const ShaderCall::Step& step, const C
   added.step = {&call.function, call.form.result->dtype, call.form.alpha.has_value(),
                 static_cast<uint8_t>(call.arguments.size()), operands.numbers};
   added.alpha = call.form.alpha.value_or(0.0f);
+  metadata_[num_calls_] = *call.form.result;
   added.result = RcRef<GpuBuffer>::Share(call.result);
   added.launch = step.launch;
   added.pipeline = step.pipeline.CopyRef();
@@ -146,7 +129,15 @@ bool LateCalls::Uses(BufferId buffer) const {
 
 void LateCalls::Note(Outcome& outcome) {
   const uint32_t outputs = FindOutputs();
-  if (outputs != 0 && !NoteAsOne(outputs)) NoteOneByOne(outputs, outcome);
+  const uint32_t needed = FindNeeded(outputs);
+  failures_ = {};
+  const auto end = static_cast<size_t>(std::bit_width(needed));
+  for (size_t next = 0; next < end;) {
+    const Part part = FindPart(next, needed, outputs);
+    // One by one, what needs a call that has failed fails, too.
+    if (outcome.num_failures > 0 || !NoteAsOne(part)) NoteOneByOne(part, outcome);
+    next = part.end;
+  }
   Clear(outcome);
 }
 
@@ -172,19 +163,103 @@ uint32_t LateCalls::FindOutputs() const {
   return outputs;
 }
 
-void LateCalls::DescribeSource(uint32_t outputs) {
-  source_.num_inputs = num_inputs_;
+uint32_t LateCalls::FindNeeded(uint32_t outputs) const {
+  uint32_t needed = outputs;
+  for (size_t i = num_calls_; i-- > 0;) {
+    const FusedStep& step = calls_[i].step;
+    for (size_t k = 0; k < step.num_operands && (needed >> i & 1) != 0; ++k) {
+      if (step.operands[k] >= kMaxInputs) needed |= uint32_t{1} << (step.operands[k] - kMaxInputs);
+    }
+  }
+  return needed;
+}
+
+const TensorMetadata& LateCalls::MetadataOf(uint8_t operand) const {
+  return operand < kMaxInputs ? inputs_[operand].metadata : metadata_[operand - kMaxInputs];
+}
+
+const BufferRange& LateCalls::RangeOf(uint8_t operand) const {
+  return operand < kMaxInputs ? inputs_[operand].buffer->range() : ResultOf(operand - kMaxInputs);
+}
+
+LateCalls::Part LateCalls::FindPart(size_t first, uint32_t needed, uint32_t outputs) const {
+  Part part;
+  for (size_t end = num_calls_; end > first; --end) {
+    part = {};
+    part.first = first;
+    part.end = end;
+    if (Complete(part, needed, outputs) && FitsShader(part)) break;
+  }
+  return part;
+}
+
+bool LateCalls::Complete(Part& part, uint32_t needed, uint32_t outputs) const {
+  uint32_t read_later = 0;
+  for (size_t i = part.first; i < num_calls_; ++i) {
+    if ((needed >> i & 1) == 0) continue;
+    const bool is_later = i >= part.end;
+    if (!is_later) part.calls |= uint32_t{1} << i;
+    const FusedStep& step = calls_[i].step;
+    for (const uint8_t operand : std::span(step.operands).first(step.num_operands)) {
+      const bool is_result = operand >= kMaxInputs;
+      if (is_later) {
+        if (is_result) read_later |= uint32_t{1} << (operand - kMaxInputs);
+        continue;
+      }
+      if (is_result && operand - kMaxInputs >= part.first) continue;
+      const auto end = part.inputs.begin() + static_cast<ptrdiff_t>(part.num_inputs);
+      if (std::find(part.inputs.begin(), end, operand) != end) continue;
+      if (part.num_inputs == kMaxInputs) return false;
+      part.inputs[part.num_inputs++] = operand;
+    }
+  }
+  part.outputs = part.calls & (outputs | read_later);
+  return true;
+}
+
+size_t LateCalls::FindForwarded(const Part& part, size_t output) const {
+  for (size_t i = 0; i < part.num_inputs; ++i) {
+    if (part.inputs[i] < kMaxInputs && inputs_[part.inputs[i]].taken_over_by == output) return i;
+  }
+  return kNoCall;
+}
+
+bool LateCalls::FitsShader(const Part& part) const {
+  size_t num_alphas = 0;
+  size_t num_stretched = 0;
+  size_t num_forwarded = 0;
+  const int64_t num_elements = shape_.num_elements();
+  for (size_t i = 0; i < part.num_inputs; ++i) {
+    const int64_t count = MetadataOf(part.inputs[i]).num_elements();
+    num_stretched += count != 1 && count != num_elements;
+  }
+  for (size_t i = part.first; i < part.end; ++i) {
+    num_alphas += (part.calls >> i & 1) != 0 && calls_[i].step.has_alpha;
+    if ((part.outputs >> i & 1) == 0) continue;
+    const size_t forwarded = FindForwarded(part, i);
+    num_forwarded += forwarded != kNoCall;
+    for (size_t k = 0; k < part.num_inputs; ++k) {
+      // The memory of a result that was dropped may be a later one's.
+      if (k != forwarded && RangeOf(part.inputs[k]).buffer == ResultOf(i).buffer) return false;
+    }
+  }
+  const size_t num_buffers = part.num_inputs + static_cast<size_t>(std::popcount(part.outputs));
+  return num_forwarded <= 1 && num_buffers <= std::min<size_t>(limits_.max_storage_buffers, ShaderCall::kMaxBuffers) &&
+         MostFusedParameters(num_alphas, num_stretched, shape_.rank()) <= kMaxParameters;
+}
+
+void LateCalls::DescribeSource(const Part& part) {
+  source_.num_inputs = part.num_inputs;
   source_.steps.clear();
   source_.outputs.clear();
-  const auto num_steps = static_cast<size_t>(std::bit_width(outputs));
-  for (size_t i = 0; i < num_steps; ++i) {
+  std::array<uint8_t, kMaxInputs + kMaxCalls> places = {};  // in the source, by operand
+  for (size_t i = 0; i < part.num_inputs; ++i) places[part.inputs[i]] = static_cast<uint8_t>(i);
+  for (size_t i = part.first; i < part.end; ++i) {
+    if ((part.calls >> i & 1) == 0) continue;
+    places[kMaxInputs + i] = static_cast<uint8_t>(part.num_inputs + source_.steps.size());
+    if ((part.outputs >> i & 1) != 0) source_.outputs.push_back(static_cast<uint8_t>(source_.steps.size()));
     FusedStep& step = source_.steps.emplace_back(calls_[i].step);
-    for (size_t k = 0; k < step.num_operands; ++k) {
-      if (step.operands[k] >= kMaxInputs) {
-        step.operands[k] = static_cast<uint8_t>(step.operands[k] - kMaxInputs + num_inputs_);
-      }
-    }
-    if ((outputs >> i & 1) != 0) source_.outputs.push_back(static_cast<uint8_t>(i));
+    for (size_t k = 0; k < step.num_operands; ++k) step.operands[k] = places[step.operands[k]];
   }
 }
 
@@ -202,47 +277,50 @@ const FusedSource* LateCalls::FindSource(bool is_new) const {
   return &fuser_.Remember(source_);
 }
 
-bool LateCalls::NoteAsOne(uint32_t outputs) {
-  if (outputs == 1) return false;
-  DescribeSource(outputs);
+bool LateCalls::NoteAsOne(const Part& part) {
+  if (std::popcount(part.calls) < 2) return false;
+  DescribeSource(part);
   bool is_new = false;
   Seen& seen = FindSeen(is_new);
   const FusedSource* const source = seen.is_bad ? nullptr : FindSource(is_new);
   if (source == nullptr) return false;
 
+  std::array<float, kMaxCalls> alphas;
+  size_t num_alphas = 0;
+  std::array<size_t, kMaxCalls> outputs;
+  size_t num_outputs = 0;
+  size_t forwarded = kNoCall;  // the input whose memory an output has; a shader has one at most
+  size_t taker = 0;
+  for (size_t i = part.first; i < part.end; ++i) {
+    if ((part.calls >> i & 1) != 0 && calls_[i].step.has_alpha) alphas[num_alphas++] = calls_[i].alpha;
+    if ((part.outputs >> i & 1) == 0) continue;
+    if (const size_t input = FindForwarded(part, i); input != kNoCall) {
+      forwarded = input;
+      taker = num_outputs;
+    }
+    outputs[num_outputs++] = i;
+  }
   std::array<const TensorMetadata*, kMaxInputs> metadata;
   std::array<BufferRange, ShaderCall::kMaxBuffers> buffers;
   size_t num_buffers = 0;
-  size_t forwarded = kNoCall;  // the input whose memory an output has
-  for (size_t i = 0; i < num_inputs_; ++i) {
-    metadata[i] = &inputs_[i].metadata;
-    const size_t taker = inputs_[i].taken_over_by;
-    const bool is_output = taker != kNoCall && (outputs >> taker & 1) != 0;
-    if (!is_output) {
-      buffers[num_buffers++] = inputs_[i].buffer->range();
-      continue;
-    }
-    if (forwarded != kNoCall) return false;  // a shader has one at most
-    forwarded = i;
+  for (size_t i = 0; i < part.num_inputs; ++i) {
+    metadata[i] = &MetadataOf(part.inputs[i]);
+    if (i != forwarded) buffers[num_buffers++] = RangeOf(part.inputs[i]);
   }
-  std::array<float, kMaxCalls> alphas;
-  size_t num_alphas = 0;
-  for (size_t i = 0; i < source->steps.size(); ++i) {
-    if (source->steps[i].has_alpha) alphas[num_alphas++] = calls_[i].alpha;
-  }
-  Launch launch = FusedProgram(*source, {metadata.data(), num_inputs_}, shape_, {alphas.data(), num_alphas}, limits_);
-  for (size_t i = 0; i < source->outputs.size(); ++i) {
-    const size_t output = source->outputs[i];
-    if (forwarded != kNoCall && inputs_[forwarded].taken_over_by == output) SetInPlace(launch, forwarded, i);
-    buffers[num_buffers++] = calls_[output].result->range();
-  }
+  for (const size_t output : std::span(outputs).first(num_outputs)) buffers[num_buffers++] = ResultOf(output);
+
+  Launch launch =
+      FusedProgram(*source, {metadata.data(), part.num_inputs}, shape_, {alphas.data(), num_alphas}, limits_);
+  if (forwarded != kNoCall) SetInPlace(launch, forwarded, taker);
   const AsyncValueRef<RcRef<Pipeline>> pipeline = device_.FindPipeline(launch.variant).value;
   if (!pipeline.IsAvailable()) return false;
   if (seen.is_bad = pipeline.IsError(); seen.is_bad) return false;
   const StatusOr<uint64_t> batch = queue_.Dispatch(**pipeline, {buffers.data(), num_buffers}, launch.parameters.words(),
-                                                   launch.workgroups, calls_[source->outputs.back()].origin);
+                                                   launch.workgroups, calls_[outputs[num_outputs - 1]].origin);
   if (!batch.ok()) return false;
-  for (const uint8_t output : source->outputs) calls_[output].result->set_last_write(*batch);
+  for (const size_t output : std::span(outputs).first(num_outputs)) {
+    if (calls_[output].result) calls_[output].result->set_last_write(*batch);
+  }
   return true;
 }
 
@@ -254,30 +332,21 @@ StatusOr<uint64_t> LateCalls::NoteAlone(LateCall& call) {
 }
 
 // What fails takes those with it that need it.
-void LateCalls::NoteOneByOne(uint32_t outputs, Outcome& outcome) {
-  uint32_t needed = outputs;
-  for (size_t i = num_calls_; i-- > 0;) {
-    const FusedStep& step = calls_[i].step;
-    for (size_t k = 0; k < step.num_operands && (needed >> i & 1) != 0; ++k) {
-      if (step.operands[k] >= kMaxInputs) needed |= uint32_t{1} << (step.operands[k] - kMaxInputs);
-    }
-  }
-  std::array<uint64_t, kMaxCalls> failures = {};  // 0: none
-  for (size_t i = 0; i < num_calls_; ++i) {
-    if ((needed >> i & 1) == 0) continue;
+void LateCalls::NoteOneByOne(const Part& part, Outcome& outcome) {
+  for (size_t i = part.first; i < part.end; ++i) {
+    if ((part.calls >> i & 1) == 0) continue;
     LateCall& call = calls_[i];
-    for (size_t k = 0; k < call.step.num_operands; ++k) {
-      const uint8_t operand = call.step.operands[k];
-      if (operand >= kMaxInputs && failures[i] == 0) failures[i] = failures[operand - kMaxInputs];
+    for (const uint8_t operand : std::span(call.step.operands).first(call.step.num_operands)) {
+      if (operand >= kMaxInputs && failures_[i] == 0) failures_[i] = failures_[operand - kMaxInputs];
     }
-    uint64_t written = failures[i];
+    uint64_t written = failures_[i];
     if (written == 0) {
       const StatusOr<uint64_t> batch = NoteAlone(call);
       if (!batch.ok()) {
-        failures[i] = next_failure_--;
-        outcome.failures[outcome.num_failures++] = {failures[i], batch.status()};
+        failures_[i] = next_failure_--;
+        outcome.failures[outcome.num_failures++] = {failures_[i], batch.status()};
       }
-      written = batch.ok() ? *batch : failures[i];
+      written = batch.ok() ? *batch : failures_[i];
     }
     if (call.result) call.result->set_last_write(written);
   }

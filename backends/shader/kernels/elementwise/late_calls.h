@@ -16,12 +16,14 @@
 namespace tandem::shader {
 
 // The calls, in order, that follow each other in a queue, and their buffers. Results that nobody else holds when the
-// calls are noted are out of reach for good, and are not written. The rest is one shader, if there is one of this
-// structure by now: it is made for a structure that is there the second time, while the calls are noted one by one, as
-// they are where there can be none.
+// calls are noted are out of reach for good, and are not written. The rest is one shader, or several, one after the
+// other, if it has more buffers or parameters than a shader may have: how many results are held is only known then. A
+// shader is made for a structure that is there the second time, while the calls are noted one by one, as they are where
+// there can be none.
 //
-// One by one, a call may need the memory of a result that was dropped. Somebody else may have that buffer by then, but
-// uses it later, since commands are executed in order; such a buffer is destroyed only when the calls have been noted.
+// One by one, or for a later shader, a call may need the memory of a result that was dropped. Somebody else may have
+// that buffer by then, but uses it later, since commands are executed in order; such a buffer is destroyed only when
+// the calls have been noted.
 //
 // Not thread-safe. Letting go of buffers and telling errors is left to the caller (Outcome).
 class LateCalls {
@@ -97,15 +99,38 @@ class LateCalls {
 
   bool FindOperands(const EagerCall& call, Operands& found) const;
   bool FindOperand(const EagerCall& call, size_t k, Operands& found) const;
-  bool FitsShader(const EagerCall& call, const Operands& operands) const;
+
+  // Calls that follow each other, which one shader may compute.
+  struct Part {
+    size_t first = 0;
+    size_t end = 0;
+    uint32_t calls = 0;                           // as bits: those that somebody needs
+    uint32_t outputs = 0;                         // whose results are written: held, or read by later parts
+    std::array<uint8_t, kMaxInputs> inputs = {};  // as operands
+    size_t num_inputs = 0;
+  };
 
   // The calls, as bits, whose results somebody else holds.
   uint32_t FindOutputs() const;
-  bool NoteAsOne(uint32_t outputs);
-  void DescribeSource(uint32_t outputs);
+  // These, and those whose results they need.
+  uint32_t FindNeeded(uint32_t outputs) const;
+  // The longest part from a call on that fits into a shader; a call alone if none does.
+  Part FindPart(size_t first, uint32_t needed, uint32_t outputs) const;
+  // Completes a part that has its calls; false if it has too many inputs.
+  bool Complete(Part& part, uint32_t needed, uint32_t outputs) const;
+  bool FitsShader(const Part& part) const;
+  // Where in `part.inputs` what an output takes the memory of is; kNoCall: nowhere.
+  size_t FindForwarded(const Part& part, size_t output) const;
+  const TensorMetadata& MetadataOf(uint8_t operand) const;
+  const BufferRange& RangeOf(uint8_t operand) const;
+  // Of the result of a call, which may be dropped.
+  const BufferRange& ResultOf(size_t call) const { return calls_[call].buffers[calls_[call].num_buffers - 1]; }
+
+  bool NoteAsOne(const Part& part);
+  void DescribeSource(const Part& part);
   Seen& FindSeen(bool& is_new);
   const FusedSource* FindSource(bool is_new) const;
-  void NoteOneByOne(uint32_t outputs, Outcome& outcome);
+  void NoteOneByOne(const Part& part, Outcome& outcome);
   StatusOr<uint64_t> NoteAlone(LateCall& call);
 
   ShaderQueue& queue_;
@@ -113,13 +138,16 @@ class LateCalls {
   const ShaderFuser& fuser_;
   const GpuLimits limits_;
 
-  TensorShape shape_;  // of all results
+  TensorShape shape_;                               // of all results
+  std::array<TensorMetadata, kMaxCalls> metadata_;  // of each
   std::array<LateCall, kMaxCalls> calls_;
   size_t num_calls_ = 0;
   std::array<Input, kMaxInputs> inputs_;
   size_t num_inputs_ = 0;
   std::array<BufferId, kMaxCalls> doomed_;
   size_t num_doomed_ = 0;
+
+  std::array<uint64_t, kMaxCalls> failures_ = {};  // of calls that are being noted; 0: none
 
   FusedSource source_;  // with room for the largest
   std::array<Seen, kNumSeen> seen_;

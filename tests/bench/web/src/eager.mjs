@@ -32,7 +32,20 @@ export function awaited(ready, call, inputs) {
   };
 }
 
-/** Calls in a row of which the last one's result is read: a device computes them in their order. */
+// The next task of an event loop, by when the one before has handed to the device what it called.
+const nextTask = () => new Promise((resolve) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    resolve();
+  };
+  port2.postMessage(0);
+});
+
+/**
+ * Calls of which the last one's result is read: a device computes them in their order. Each is a task by itself, whose
+ * result is held until then, since what nobody has need not be computed.
+ */
 export function readLast(call, inputs) {
   const read = async () => {
     const result = call();
@@ -42,7 +55,11 @@ export function readLast(call, inputs) {
   };
   return {
     async run(count) {
-      for (let i = 1; i < count; ++i) call().dispose();
+      for (let i = 1; i < count; ++i) {
+        const result = call();
+        await nextTask();
+        result.dispose();
+      }
       await read();
     },
     output: read,
