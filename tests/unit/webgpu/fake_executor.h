@@ -59,7 +59,10 @@ class FakeExecutor final : public Executor {
   // Tells the queue that all was well.
   void TellAll(WebGpuQueue& queue) {
     for (uint32_t batch : std::exchange(batches, {})) queue.OnBatchDone(batch);
-    for (uint32_t pipeline : std::exchange(compiling, {})) queue.OnPipelineDone(pipeline, StatusCode::kOk, "");
+    for (uint32_t pipeline : std::exchange(compiling, {})) {
+      const bool is_wrong = pipelines_.count(pipeline) > 0 && wrong_shaders.count(pipelines_.at(pipeline).name) > 0;
+      queue.OnPipelineDone(pipeline, is_wrong ? StatusCode::kInternal : StatusCode::kOk, is_wrong ? "wrong" : "");
+    }
     for (uint32_t end : std::exchange(ends, {})) queue.OnEnd(end, StatusCode::kOk, "");
   }
 
@@ -77,6 +80,7 @@ class FakeExecutor final : public Executor {
   }
 
   std::map<std::string, Shader> shaders;  // by name
+  std::set<std::string> wrong_shaders;    // which do not compile
   std::map<uint32_t, Words> buffers;
   std::set<uint32_t> adopted;
   std::vector<uint32_t> batches;  // not told of

@@ -151,6 +151,22 @@ describe('calls on WebGPU that follow each other', () => {
     device.destroy();
   });
 
+  it('are put off by threads of the CPU, too, whose results they wait for', async () => {
+    const rt = await createRuntime({ threads: 2, preload: ['fusion'] });
+    const [x, y] = inputsOf(rt);
+    const [ofX, ofY] = [await x.data(), await y.data()];
+    for (let round = 0; round < 10; ++round) {
+      // Of f64 there is no shader.
+      const result = rt.scope(() => sub(mul(add(cast(cast(x, 'f64'), 'f32'), y), 2), y));
+      const got = await result.data();
+      for (let i = 0; i < SIZE; i += 101) {
+        expect(got[i]).to.equal(Math.fround(2 * Math.fround(ofX[i] + ofY[i]) - ofY[i]));
+      }
+      result.dispose();
+    }
+    await rt.dispose();
+  });
+
   it('are one shader once the code for that has come, which they ask for', async () => {
     const rt = await createRuntime();
     const [x, y] = inputsOf(rt);
