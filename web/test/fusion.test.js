@@ -6,10 +6,9 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
-import {
-  add, cast, createRuntime, exp, greater, maximum, mul, neg, relu, sigmoid, sub, sum, where,
-} from 'tandem-rt';
+import { add, createRuntime, mul, relu, sub, sum } from 'tandem-rt';
 import { checkError, rejectionOf } from './errors.js';
+import { chains, inputsOf as inputsFor } from './fused_chains.js';
 
 const dist = (name) => new URL(`../dist/${name}`, import.meta.url);
 // In Node there is no list of what was fetched.
@@ -17,21 +16,7 @@ const isBrowser = typeof globalThis.location === 'object';
 // Large enough for calls to wait for their turn.
 const SIZE = 1 << 20;
 
-const ramp = (size, step) => Float32Array.from({ length: size }, (_, i) => ((i * 37) % 1009 - 500) * step);
-
-// Chains of what a user calls, each of inputs that are there: what is in between is gone when they are computed.
-const chains = {
-  'arithmetic': (x, y) => neg(maximum(sub(mul(add(x, y), 0.5), y), x)),
-  'functions': (x, y) => sigmoid(add(exp(mul(x, 0.01)), relu(y))),
-  'rows and columns': (x, y, row, column) => add(mul(add(x, row), column), y),
-  'conditions': (x, y) => where(greater(mul(x, 2), y), add(x, 1), neg(y)),
-  'integers': (x, y) => cast(mul(cast(maximum(x, y), 'i32'), 3), 'f32'),
-};
-
-const inputsOf = (rt) => [
-  rt.tensor(ramp(SIZE, 0.01), { shape: [1024, 1024] }), rt.tensor(ramp(SIZE, -0.003), { shape: [1024, 1024] }),
-  rt.tensor(ramp(1024, 0.5), { shape: [1, 1024] }), rt.tensor(ramp(1024, 0.25), { shape: [1024, 1] }),
-];
+const inputsOf = (rt) => inputsFor(rt, 1024, 1024);
 
 /** What `fn` gives, and the names of the kernels that ran for it. */
 async function traced(rt, fn) {

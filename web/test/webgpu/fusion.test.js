@@ -7,29 +7,15 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
-import {
-  add, cast, exp, greater, matMul, maximum, mul, neg, relu, sigmoid, sub, sum, where,
-} from 'tandem-rt';
+import { add, cast, matMul, maximum, mul, neg, relu, sub, sum } from 'tandem-rt';
 import { checkError, rejectionOf } from '../errors.js';
+import { chains, inputsOf as inputsFor } from '../fused_chains.js';
 import { createDevice, createRuntime, needGpu } from './device.js';
 
 const SIZE = 128 * 64;
-const ramp = (size, step) => Float32Array.from({ length: size }, (_, i) => ((i * 37) % 1009 - 500) * step);
-
-// Chains of what a user calls: what is in between is gone when their commands are recorded.
-const chains = {
-  'arithmetic': (x, y) => neg(maximum(sub(mul(add(x, y), 0.5), y), x)),
-  'functions': (x, y) => sigmoid(add(exp(mul(x, 0.01)), relu(y))),
-  'rows and columns': (x, y, row, column) => add(mul(add(x, row), column), y),
-  'conditions': (x, y) => where(greater(mul(x, 2), y), add(x, 1), neg(y)),
-  'integers': (x, y) => cast(mul(cast(maximum(x, y), 'i32'), 3), 'f32'),
-};
 const NUM_CALLS = { 'arithmetic': 5, 'functions': 5, 'rows and columns': 3, 'conditions': 5, 'integers': 4 };
 
-const inputsOf = (rt) => [
-  rt.tensor(ramp(SIZE, 0.01), { shape: [128, 64] }), rt.tensor(ramp(SIZE, -0.003), { shape: [128, 64] }),
-  rt.tensor(ramp(64, 0.5), { shape: [1, 64] }), rt.tensor(ramp(128, 0.25), { shape: [128, 1] }),
-];
+const inputsOf = (rt) => inputsFor(rt, 128, 64);
 
 /** What `fn` gives, and how many shaders ran for it. */
 async function counted(rt, fn) {
