@@ -111,7 +111,9 @@ function framesBelow(stack: string, entry: Entry): string[] {
 }
 
 /**
- * Makes the caller of `entry` the place that the error's stack and `location` show. Returns the error.
+ * Makes the caller of `entry` the place that the error's stack and `location` show; where the error came with the
+ * result of a call before, whose place is known, that stays its location, and comes first in the stack. Returns the
+ * error.
  * @internal
  */
 export function attribute(error: TandemError, entry: Entry): TandemError {
@@ -124,9 +126,15 @@ export function attribute(error: TandemError, entry: Entry): TandemError {
     frames = framesBelow(error.stack ?? '', entry);
     if (error.stack) Object.defineProperty(error, 'stack', { value: frames.join('\n'), configurable: true });
   }
-  if (error.location === undefined) {
-    const location = frames.map(placeOfFrame).find((place) => place !== undefined);
-    if (location !== undefined) (error as { location?: string }).location = location;
+  const { location, stack = '' } = error;
+  if (location === undefined) {
+    const found = frames.map(placeOfFrame).find((place) => place !== undefined);
+    if (found !== undefined) (error as { location?: string }).location = found;
+  } else if (!stack.includes(location)) {
+    const first = stack.search(/^\s+at /m);
+    const value = first < 0 ? `@${location}\n${stack}`
+      : `${stack.slice(0, first)}    at ${location}\n${stack.slice(first)}`;
+    Object.defineProperty(error, 'stack', { value, configurable: true });
   }
   return error;
 }

@@ -125,6 +125,28 @@ describe('createRuntime', () => {
     await rt.dispose();
   });
 
+  it('shows where an error arose in what is thrown by a call that is given it (ER-3)', async () => {
+    const rt = await createRuntime({ trackLocations: true, device: 'cpu', threads: 1 });
+    const x = rt.fill([600, 600], 1);
+    const values = matMul(x, x);
+    const indices = rt.tensor([-7], { dtype: 'i32' });
+    function gatherHere() {
+      return tandem.gather(values, indices, 0);
+    }
+    function addHere(y) {
+      return add(y, 1);
+    }
+    const failed = gatherHere();
+    const { location } = await rejectionOf(failed.ready());
+    const error = errorOf(() => addHere(failed));
+    expect(error.op).to.equal('tf.GatherV2');
+    expect(error.location).to.equal(location);
+    const frames = error.stack.split('\n').filter((line) => line.includes(':'));
+    const [arose, noticed] = [location, 'addHere'].map((text) => frames.findIndex((line) => line.includes(text)));
+    expect([arose >= 0, noticed > arose]).to.deep.equal([true, true]);
+    await rt.dispose();
+  });
+
   it('makes runtimes that print in order', async () => {
     const printed = [];
     const rt = await createRuntime({ onPrint: (text) => printed.push(text) });
