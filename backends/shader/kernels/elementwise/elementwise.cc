@@ -48,9 +48,10 @@ bool MayBeLate(const KernelFrame& frame) {
          frame.result_metadata(0).num_elements() >= CallDelayer::kLeastElements && frame.host().fuses();
 }
 
-// The call that Compute makes; its launch may be left to `delayer`, unless that is null.
-Status ComputeBy(CallDelayer* delayer, KernelFrame& frame, const ShaderSource& source, const OperandMetadata& metadata,
-                 std::optional<float> alpha) {
+// The call that Compute makes; its launch may be left to `delayer`, unless that is null. If it `is_wanted`, there is
+// none yet.
+Status ComputeBy(CallDelayer* delayer, bool is_wanted, KernelFrame& frame, const ShaderSource& source,
+                 const OperandMetadata& metadata, std::optional<float> alpha) {
   ShaderCall call(frame, ShaderCall::MayBeLate());
   if (delayer == nullptr) call.IssueLate();
   const size_t count = frame.num_args();
@@ -74,7 +75,7 @@ Status ComputeBy(CallDelayer* delayer, KernelFrame& frame, const ShaderSource& s
   const std::span<GpuBuffer* const> taken(arguments.data(), count);
   if (delayer != nullptr) {
     delayer->PutOff(call, {source, elementwise, taken, result});
-  } else if (call.device().fuses_calls_later() && MayBeLate(frame)) {
+  } else if (is_wanted && call.ok()) {
     call.device().WantCallFusion(taken, result);
   }
   return call.Finish();
@@ -83,14 +84,16 @@ Status ComputeBy(CallDelayer* delayer, KernelFrame& frame, const ShaderSource& s
 // Result 0 from all arguments, which are taken to be of the shapes that `metadata` says.
 Status Compute(KernelFrame& frame, const ShaderSource& source, const OperandMetadata& metadata,
                std::optional<float> alpha = {}) {
-  CallDelayer* const delayer = frame.context<ShaderDevice>().queue().call_delayer();
-  if (delayer != nullptr && MayBeLate(frame)) {
+  ShaderDevice& device = frame.context<ShaderDevice>();
+  CallDelayer* const delayer = device.queue().call_delayer();
+  const bool may_be_late = (delayer != nullptr || device.fuses_calls_later()) && MayBeLate(frame);
+  if (delayer != nullptr && may_be_late) {
     delayer->DropUnheld();
-    Status status = ComputeBy(delayer, frame, source, metadata, alpha);
+    Status status = ComputeBy(delayer, /*is_wanted=*/false, frame, source, metadata, alpha);
     // Where there is too little memory nothing is put off, so that the call may take over that of an argument.
     if (status.code() != StatusCode::kResourceExhausted) return status;
   }
-  return ComputeBy(nullptr, frame, source, metadata, alpha);
+  return ComputeBy(nullptr, may_be_late && delayer == nullptr, frame, source, metadata, alpha);
 }
 
 // Result 0 is argument 0.

@@ -100,7 +100,6 @@ bool LateCalls::Add(const EagerCall& call, const ShaderCall::Step& step, const C
   added.step = {&call.function, call.form.result->dtype, call.form.alpha.has_value(),
                 static_cast<uint8_t>(call.arguments.size()), operands.numbers};
   added.alpha = call.form.alpha.value_or(0.0f);
-  metadata_[num_calls_] = *call.form.result;
   added.result = RcRef<GpuBuffer>::Share(call.result);
   added.launch = step.launch;
   added.pipeline = step.pipeline.CopyRef();
@@ -130,12 +129,12 @@ bool LateCalls::Uses(BufferId buffer) const {
 void LateCalls::Note(Outcome& outcome) {
   const uint32_t outputs = FindOutputs();
   const uint32_t needed = FindNeeded(outputs);
-  failures_ = {};
+  Failures failures = {};
   const auto end = static_cast<size_t>(std::bit_width(needed));
   for (size_t next = 0; next < end;) {
     const Part part = FindPart(next, needed, outputs);
     // One by one, what needs a call that has failed fails, too.
-    if (outcome.num_failures > 0 || !NoteAsOne(part)) NoteOneByOne(part, outcome);
+    if (outcome.num_failures > 0 || !NoteAsOne(part)) NoteOneByOne(part, failures, outcome);
     next = part.end;
   }
   Clear(outcome);
@@ -172,10 +171,6 @@ uint32_t LateCalls::FindNeeded(uint32_t outputs) const {
     }
   }
   return needed;
-}
-
-const TensorMetadata& LateCalls::MetadataOf(uint8_t operand) const {
-  return operand < kMaxInputs ? inputs_[operand].metadata : metadata_[operand - kMaxInputs];
 }
 
 const BufferRange& LateCalls::RangeOf(uint8_t operand) const {
@@ -229,8 +224,8 @@ bool LateCalls::FitsShader(const Part& part) const {
   size_t num_stretched = 0;
   size_t num_forwarded = 0;
   const int64_t num_elements = shape_.num_elements();
-  for (size_t i = 0; i < part.num_inputs; ++i) {
-    const int64_t count = MetadataOf(part.inputs[i]).num_elements();
+  for (const uint8_t input : std::span(part.inputs).first(part.num_inputs)) {
+    const int64_t count = input < kMaxInputs ? inputs_[input].metadata.num_elements() : num_elements;
     num_stretched += count != 1 && count != num_elements;
   }
   for (size_t i = part.first; i < part.end; ++i) {
@@ -300,12 +295,15 @@ bool LateCalls::NoteAsOne(const Part& part) {
     }
     outputs[num_outputs++] = i;
   }
+  std::array<TensorMetadata, kMaxInputs> results;  // of the inputs that are results
   std::array<const TensorMetadata*, kMaxInputs> metadata;
   std::array<BufferRange, ShaderCall::kMaxBuffers> buffers;
   size_t num_buffers = 0;
   for (size_t i = 0; i < part.num_inputs; ++i) {
-    metadata[i] = &MetadataOf(part.inputs[i]);
-    if (i != forwarded) buffers[num_buffers++] = RangeOf(part.inputs[i]);
+    const uint8_t input = part.inputs[i];
+    if (input >= kMaxInputs) results[i] = {calls_[input - kMaxInputs].step.result, shape_};
+    metadata[i] = input < kMaxInputs ? &inputs_[input].metadata : &results[i];
+    if (i != forwarded) buffers[num_buffers++] = RangeOf(input);
   }
   for (const size_t output : std::span(outputs).first(num_outputs)) buffers[num_buffers++] = ResultOf(output);
 
@@ -332,21 +330,21 @@ StatusOr<uint64_t> LateCalls::NoteAlone(LateCall& call) {
 }
 
 // What fails takes those with it that need it.
-void LateCalls::NoteOneByOne(const Part& part, Outcome& outcome) {
+void LateCalls::NoteOneByOne(const Part& part, Failures& failures, Outcome& outcome) {
   for (size_t i = part.first; i < part.end; ++i) {
     if ((part.calls >> i & 1) == 0) continue;
     LateCall& call = calls_[i];
     for (const uint8_t operand : std::span(call.step.operands).first(call.step.num_operands)) {
-      if (operand >= kMaxInputs && failures_[i] == 0) failures_[i] = failures_[operand - kMaxInputs];
+      if (operand >= kMaxInputs && failures[i] == 0) failures[i] = failures[operand - kMaxInputs];
     }
-    uint64_t written = failures_[i];
+    uint64_t written = failures[i];
     if (written == 0) {
       const StatusOr<uint64_t> batch = NoteAlone(call);
       if (!batch.ok()) {
-        failures_[i] = next_failure_--;
-        outcome.failures[outcome.num_failures++] = {failures_[i], batch.status()};
+        failures[i] = next_failure_--;
+        outcome.failures[outcome.num_failures++] = {failures[i], batch.status()};
       }
-      written = batch.ok() ? *batch : failures_[i];
+      written = batch.ok() ? *batch : failures[i];
     }
     if (call.result) call.result->set_last_write(written);
   }

@@ -97,9 +97,6 @@ class LateCalls {
     bool is_bad = false;  // the shader does not compile
   };
 
-  bool FindOperands(const EagerCall& call, Operands& found) const;
-  bool FindOperand(const EagerCall& call, size_t k, Operands& found) const;
-
   // Calls that follow each other, which one shader may compute.
   struct Part {
     size_t first = 0;
@@ -109,6 +106,11 @@ class LateCalls {
     std::array<uint8_t, kMaxInputs> inputs = {};  // as operands
     size_t num_inputs = 0;
   };
+  // By call: the batches of those that have failed; 0: it has not.
+  using Failures = std::array<uint64_t, kMaxCalls>;
+
+  bool FindOperands(const EagerCall& call, Operands& found) const;
+  bool FindOperand(const EagerCall& call, size_t k, Operands& found) const;
 
   // The calls, as bits, whose results somebody else holds.
   uint32_t FindOutputs() const;
@@ -121,7 +123,6 @@ class LateCalls {
   bool FitsShader(const Part& part) const;
   // Where in `part.inputs` what an output takes the memory of is; kNoCall: nowhere.
   size_t FindForwarded(const Part& part, size_t output) const;
-  const TensorMetadata& MetadataOf(uint8_t operand) const;
   const BufferRange& RangeOf(uint8_t operand) const;
   // Of the result of a call, which may be dropped.
   const BufferRange& ResultOf(size_t call) const { return calls_[call].buffers[calls_[call].num_buffers - 1]; }
@@ -130,7 +131,7 @@ class LateCalls {
   void DescribeSource(const Part& part);
   Seen& FindSeen(bool& is_new);
   const FusedSource* FindSource(bool is_new) const;
-  void NoteOneByOne(const Part& part, Outcome& outcome);
+  void NoteOneByOne(const Part& part, Failures& failures, Outcome& outcome);
   StatusOr<uint64_t> NoteAlone(LateCall& call);
 
   ShaderQueue& queue_;
@@ -138,16 +139,13 @@ class LateCalls {
   const ShaderFuser& fuser_;
   const GpuLimits limits_;
 
-  TensorShape shape_;                               // of all results
-  std::array<TensorMetadata, kMaxCalls> metadata_;  // of each
+  TensorShape shape_;  // of all results
   std::array<LateCall, kMaxCalls> calls_;
   size_t num_calls_ = 0;
   std::array<Input, kMaxInputs> inputs_;
   size_t num_inputs_ = 0;
   std::array<BufferId, kMaxCalls> doomed_;
   size_t num_doomed_ = 0;
-
-  std::array<uint64_t, kMaxCalls> failures_ = {};  // of calls that are being noted; 0: none
 
   FusedSource source_;  // with room for the largest
   std::array<Seen, kNumSeen> seen_;

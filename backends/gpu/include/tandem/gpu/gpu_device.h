@@ -74,10 +74,6 @@ class TANDEM_EXPORT GpuDevice : public Device, private StreamListener {
   // An event: concrete when all commands issued so far have been executed, or the error of the device that is lost.
   AsyncValueRef<Chain> RecordEvent();
 
-  // Has commands pass through `front`, which passes them on to what stream() was until now, whose buffers and batches
-  // are its own. Once, at any time while other threads issue commands.
-  void PutInFront(std::unique_ptr<Stream> front);
-
   // The buffer of a tensor that is on a GPU.
   static GpuBuffer& BufferOf(const Tensor& tensor) { return static_cast<GpuBuffer&>(*tensor.storage()); }
   // The device that a tensor on a GPU is on.
@@ -87,6 +83,10 @@ class TANDEM_EXPORT GpuDevice : public Device, private StreamListener {
   static Status RegisterConversions(TensorConversions& conversions);
 
  protected:
+  // Has commands pass through `front`, which passes them on to what stream() was until now, whose buffers and batches
+  // are its own. Once, at any time while other threads issue commands.
+  void PutInFront(std::unique_ptr<Stream> front);
+
   // Destroys the stream, after which everything fails; nothing the second time. For destructors of derived classes,
   // since the stream may call what waits for it then, which uses them.
   void Close();

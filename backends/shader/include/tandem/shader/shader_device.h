@@ -14,6 +14,7 @@
 #include <mutex>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "tandem/export.h"
 #include "tandem/gpu/gpu_device.h"
@@ -51,6 +52,8 @@ class TANDEM_EXPORT ShaderDevice final : public gpu::GpuDevice, public KernelReh
   Tensor StandIn(const TensorMetadata& metadata, bool is_taken_over) const override;
 
   ShaderQueue& queue() const { return static_cast<ShaderQueue&>(stream()); }
+  // As GpuDevice::PutInFront.
+  void PutInFront(std::unique_ptr<ShaderQueue> front) { GpuDevice::PutInFront(std::move(front)); }
   const GpuLimits& limits() const { return limits_; }
 
   // The pipeline of a variant, made the first time it is asked for, and how many buffers, the last ones, it writes. An
