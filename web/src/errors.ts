@@ -126,17 +126,23 @@ export function attribute(error: TandemError, entry: Entry): TandemError {
     frames = framesBelow(error.stack ?? '', entry);
     if (error.stack) Object.defineProperty(error, 'stack', { value: frames.join('\n'), configurable: true });
   }
-  const { location, stack = '' } = error;
+  const { location } = error;
   if (location === undefined) {
     const found = frames.map(placeOfFrame).find((place) => place !== undefined);
     if (found !== undefined) (error as { location?: string }).location = found;
-  } else if (!stack.includes(location)) {
-    const first = stack.search(/^\s+at /m);
-    const value = first < 0 ? `@${location}\n${stack}`
-      : `${stack.slice(0, first)}    at ${location}\n${stack.slice(first)}`;
-    Object.defineProperty(error, 'stack', { value, configurable: true });
+  } else if (!frames.some((frame) => frame.includes(location))) {
+    showPlace(error, location, frames);
   }
   return error;
+}
+
+/** Lets the error's stack begin with the place where its op was called, before `frames`. @internal */
+export function showPlace(error: TandemError, place: string, frames: readonly string[] = []): void {
+  Object.defineProperty(error, 'stack', {
+    value: [`${error.name}: ${error.message}`, `    at ${error.op ?? 'call'} (${place})`, ...frames].join('\n'),
+    configurable: true,
+    writable: true,
+  });
 }
 
 /** Where the caller of `entry` is, "file:line:column"; empty if the environment does not tell. @internal */

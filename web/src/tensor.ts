@@ -11,7 +11,7 @@ import type { Context } from './context.js';
 import type { DataTypes, DType, TypedArray } from './dtypes.js';
 import { Engine, Ref } from './engine.js';
 import type { Description, Handle, TensorState } from './engine.js';
-import { attribute, attributed, errorFor, errorIn, Over, TandemError } from './errors.js';
+import { attribute, attributed, errorFor, errorIn, Over, showPlace, TandemError } from './errors.js';
 import type { Entry } from './errors.js';
 import { gpuOf } from './gpu.js';
 import { toNested, toScalar } from './nested.js';
@@ -437,11 +437,6 @@ export function newTensor(
 
 /** An error that was not known when the op was called: its stack shows where that was, not where it was noticed. */
 function late(error: TandemError): TandemError {
-  const place = error.location ?? 'unknown; createRuntime({ trackLocations: true }) records it';
-  Object.defineProperty(error, 'stack', {
-    value: `${error.name}: ${error.message}\n    at ${error.op ?? 'call'} (${place})`,
-    configurable: true,
-    writable: true,
-  });
+  showPlace(error, error.location ?? 'unknown; createRuntime({ trackLocations: true }) records it');
   return error;
 }
