@@ -44,7 +44,7 @@ const nextTask = () => new Promise((resolve) => {
 
 /**
  * Calls of which the last one's result is read: a device computes them in their order. Each is a task by itself, whose
- * result is held until then, since what nobody has need not be computed.
+ * result is held until the next, since what nobody has need not be computed.
  */
 export function readLast(call, inputs) {
   const read = async () => {
