@@ -182,6 +182,26 @@ TEST_P(SimdMath, OfF64IsAccurateForArgumentsOfEveryKind) {
   });
 }
 
+// Where what is left of an argument is small: the numbers around each multiple of pi/2 that is reduced in f32, and
+// beyond.
+TEST_P(SimdMath, OfF32IsAccurateAroundMultiplesOfHalfPi) {
+  const Function& function = GetParam();
+  ForEachInstructionSet([&](const char* target) {
+    Worst<float> worst;
+    std::vector<float> x(32), y(x.size());
+    for (int multiple = 0; multiple < 3000; ++multiple) {
+      const auto middle = static_cast<float>(multiple * 1.5707963267948966);
+      for (size_t i = 0; i < x.size() / 2; ++i) {
+        x[2 * i] = std::bit_cast<float>(std::bit_cast<uint32_t>(middle + 0x1p-100f) + static_cast<uint32_t>(i) - 8);
+        x[2 * i + 1] = -x[2 * i];
+      }
+      function.f32(x.data(), static_cast<int64_t>(x.size()), y.data());
+      for (size_t i = 0; i < x.size(); ++i) worst.Add(x[i], y[i], function.reference(static_cast<double>(x[i])));
+    }
+    EXPECT_LE(worst.error, function.f32_limit) << worst.Describe(function, "f32", target);
+  });
+}
+
 // What is stated counts numbers from the exact result, rounded: half a unit more.
 TEST_P(SimdMath, NU1_LimitsAreThoseOfTheDefinition) {
   OpRegistry registry;
@@ -197,10 +217,10 @@ TEST_P(SimdMath, TreatsSpecialValuesAsCDoes) {
   const Function& function = GetParam();
   using F = std::numeric_limits<float>;
   using L = std::numeric_limits<double>;
-  std::vector<float> floats = {kNaN,       kInfinity, 0.0f,      F::denorm_min(), F::min(),   F::max(),  F::epsilon(),
-                               1.0f,       2.0f,      0.5f,      88.72283f,       88.72284f,  87.33654f, 103.97207f,
-                               103.97208f, 104.0f,    17.32868f, 18.0f,           9.01f,      10.0f,     3.92f,
-                               3.95f,      0x1p-13f,  0x1p20f,   0x1.000002p20f,  1.5707964f, 3.1415927f};
+  std::vector<float> floats = {kNaN,       kInfinity, 0.0f,      F::denorm_min(), F::min(),   F::max(),   F::epsilon(),
+                               1.0f,       2.0f,      0.5f,      88.72283f,       88.72284f,  87.33654f,  103.97207f,
+                               103.97208f, 104.0f,    17.32868f, 18.0f,           9.01f,      10.0f,      3.92f,
+                               3.95f,      0x1p-13f,  0x1p20f,   0x1.000002p20f,  1.5707964f, 3.1415927f, 0x1p12f};
   std::vector<double> doubles = {kNaN,
                                  kInfinity,
                                  0.0,
@@ -272,7 +292,7 @@ void ExpectIndependentOfPlace(void (*function)(const T*, int64_t, T*)) {
 // With neighbours for which the fast way is not good enough.
 template <typename T>
 void ExpectIndependentOfNeighbours(void (*function)(const T*, int64_t, T*)) {
-  for (const T neighbour : {T(-200), T(-2000), T(2000), T(1e30), std::numeric_limits<T>::quiet_NaN()}) {
+  for (const T neighbour : {T(-200), T(-2000), T(2000), T(5000), T(1e30), std::numeric_limits<T>::quiet_NaN()}) {
     for (const T x : {T(-80), T(-5.1), T(-0.3), T(0.7), T(3.3), T(80)}) {
       T alone = 0;
       function(&x, 1, &alone);

@@ -423,6 +423,24 @@ HWY_INLINE V ReduceFloat(D d, V x, V& k) {
 }
 #endif
 
+// f32: where the processor multiplies and adds in one instruction, up to kNearLimit.
+inline constexpr bool kReducesNear = kFuses && HWY_NATIVE_FMA;
+inline constexpr float kNearLimit = 4096.0f;
+
+// The same for |x| <= kNearLimit in f32, with pi/2 in three parts. What is left after the first is exact; what rounding
+// takes from the product with the second, and from the difference, is added to the third's.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ReduceNear(D d, V x, V& k) {
+  const V rounding = hn::Set(d, MathConstants<float>::kRounding);
+  k = hn::Sub(MultiplyAdd(x, hn::Set(d, 0x1.45f306p-1f), rounding), rounding);
+  const V first = NegMultiplyAdd(k, hn::Set(d, 0x1.921fb6p0f), x);
+  const V middle = hn::Set(d, 0x1.777a5cp-25f);
+  const V added = hn::Mul(k, middle);
+  const V second = hn::Add(first, added);
+  const V lost = hn::Add(hn::Sub(added, hn::Sub(second, first)), MultiplySub(k, middle, added));
+  return hn::Add(second, MultiplyAdd(k, hn::Set(d, 0x1.ee59dap-50f), lost));
+}
+
 template <Trigonometric kFunction>
 double Precisely(double x) {
   // Not by MathOfRun, as a module that has this would then have all functions of f64.
@@ -457,18 +475,13 @@ HWY_INLINE V SineAndCosine(D d, V r, V& cosine) {
   return MultiplyAdd(hn::Mul(z, r), Polynomial(d, z, C::kSin), r);
 }
 
+// Of x = k pi/2 + r.
 template <Trigonometric kFunction, class D, class V = hn::Vec<D>>
-HWY_INLINE V VectorTrigonometric(D d, V x) {
+HWY_INLINE V ReducedTrigonometric(D d, V x, V k, V r) {
   using T = hn::TFromD<D>;
   using C = MathConstants<T>;
   constexpr bool kCosine = kFunction == Trigonometric::kCosine;
   const hn::RebindToSigned<D> di;
-  V k, r;
-  if constexpr (sizeof(T) == 4) {
-    r = ReduceFloat(d, x, k);
-  } else {
-    r = ReduceByHalfPi(d, x, k);
-  }
   V cosine;
   const V sine = SineAndCosine(d, r, cosine);
   // The quadrant is in the low bits; the cosine is the sine of the next one.
@@ -482,13 +495,32 @@ HWY_INLINE V VectorTrigonometric(D d, V x) {
     const auto sign = hn::BitCast(d, hn::ShiftLeft<8 * sizeof(T) - 2>(hn::And(quadrant, hn::Set(di, 2))));
     y = hn::Xor(hn::IfThenElse(odd, cosine, sine), sign);
   }
-  if (!kCosine) y = hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, C::kTiny)), x, y);
-  auto unfit = hn::Not(hn::Le(hn::Abs(x), hn::Set(d, static_cast<T>(kTrigonometricLimit))));
+  return kCosine ? y : hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, C::kTiny)), x, y);
+}
+
+template <Trigonometric kFunction, class D, class V = hn::Vec<D>>
+HWY_INLINE V VectorTrigonometric(D d, V x) {
+  using T = hn::TFromD<D>;
+  const auto are_up_to = [&](T limit) HWY_ATTR { return hn::Le(hn::Abs(x), hn::Set(d, limit)); };
+  V k, r;
+  if constexpr (sizeof(T) == 8) {
+    r = ReduceByHalfPi(d, x, k);
+  } else if constexpr (kReducesNear) {
+    r = ReduceNear(d, x, k);
+    const auto near = are_up_to(kNearLimit);
+    if (HWY_LIKELY(hn::AllTrue(d, near))) return ReducedTrigonometric<kFunction>(d, x, k, r);
+    V far_k;
+    r = hn::IfThenElse(near, r, ReduceFloat(d, x, far_k));
+    k = hn::IfThenElse(near, k, far_k);
+  } else {
+    r = ReduceFloat(d, x, k);
+  }
+  const V y = ReducedTrigonometric<kFunction>(d, x, k, r);
+  auto unfit = hn::Not(are_up_to(static_cast<T>(kTrigonometricLimit)));
   if constexpr (sizeof(T) == 8) {  // cancellation leaves too few bits next to multiples of pi/2
     unfit = hn::Or(unfit, hn::And(hn::Lt(hn::Abs(r), hn::Set(d, 0x1p-9)), hn::Ne(k, hn::Zero(d))));
   }
-  if (!hn::AllFalse(d, unfit)) y = ReplaceTrigonometric<kFunction>(d, unfit, x, y);
-  return y;
+  return hn::AllFalse(d, unfit) ? y : ReplaceTrigonometric<kFunction>(d, unfit, x, y);
 }
 
 // ---- Reciprocal of the square root.

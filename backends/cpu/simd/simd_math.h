@@ -25,9 +25,10 @@ namespace tandem::cpu::simd {
 //   Expm1    1.5   2.0   the same, keeping e^r - 1
 //   Log      1.0   1.0   x = 2^k m, m in [sqrt(1/2), sqrt(2)), series in (m - 1) / (m + 1) as in fdlibm's e_log.c
 //   Log1p    1.0   1.0   the same for 1 + x, with a correction for the rounding of that sum as in fdlibm's s_log1p.c
-//   Sin,Cos  1.6   2.5   reduction by pi/2 in parts after Cody and Waite; std::sin, std::cos for |x| > 2^20 and, in
-//                        f64, next to multiples of pi/2
-//   Tanh     2.5   2.5   from Expm1, as in fdlibm's s_tanh.c
+//   Sin,Cos  1.6   2.5   reduction by pi/2 in parts after Cody and Waite, of f32 in f64 but below 2^12 where the
+//                        instruction set fuses; std::sin, std::cos for |x| > 2^20 and, in f64, next to multiples of
+//                        pi/2
+//   Tanh     3.5   2.5   from Expm1, as in fdlibm's s_tanh.c
 //   Sigmoid  2.5   2.5   from Exp(-|x|)
 //   Erf      1.5         x + x P(x^2) below 1, 1 - exp(-Q(|x|)) above; f64: std::erf
 //   Sqrt     0.5   0.5   the processor's instruction
