@@ -75,12 +75,30 @@ KernelBench Binary(std::string kernel, algorithm op, const memory::desc& x, cons
   });
 }
 
+dnnl::eltwise_forward Eltwise(algorithm op, const memory::desc& desc) {
+  return dnnl::eltwise_forward({{prop_kind::forward_inference, op, desc, 0.0f, 0.0f}, Engine()});
+}
+
 KernelBench Unary(std::string kernel, algorithm op) {
   return Make(std::move(kernel), [op]() -> Made {
     const memory::desc desc = Desc({kElements}, Tag::a);
-    const dnnl::eltwise_forward::primitive_desc pd({prop_kind::forward_inference, op, desc, 0.0f, 0.0f}, Engine());
-    return {dnnl::eltwise_forward(pd), {{DNNL_ARG_SRC, Filled(desc)}, {DNNL_ARG_DST, Filled(desc)}}};
+    return {Eltwise(op, desc), {{DNNL_ARG_SRC, Filled(desc)}, {DNNL_ARG_DST, Filled(desc)}}};
   });
+}
+
+// An elementary function.
+KernelBench Function(std::string kernel, algorithm op) {
+  KernelBench bench = Unary(std::move(kernel), op);
+  bench.evaluate = [op](std::span<const float> x) {
+    const memory::desc desc = Desc({static_cast<int64_t>(x.size())}, Tag::a);
+    std::vector<float> results(x.begin(), x.end());
+    const memory in_place(desc, Engine(), results.data());
+    dnnl::stream stream(Engine());
+    Eltwise(op, desc).execute(stream, {{DNNL_ARG_SRC, in_place}, {DNNL_ARG_DST, in_place}});
+    stream.wait();
+    return results;
+  };
+  return bench;
 }
 
 KernelBench Reduce(std::string kernel, algorithm op, const memory::desc& from, const memory::desc& to) {
@@ -215,10 +233,10 @@ void ListDnnlKernels(std::vector<KernelBench>& list) {
   list.push_back(Binary("mul 1024x1024 by row", algorithm::binary_mul, matrix, row));
   list.push_back(Binary("bias add 1024x1024", algorithm::binary_add, matrix, row));
   list.push_back(Unary("relu 1M", algorithm::eltwise_relu));
-  list.push_back(Unary("exp 1M", algorithm::eltwise_exp));
-  list.push_back(Unary("tanh 1M", algorithm::eltwise_tanh));
-  list.push_back(Unary("sigmoid 1M", algorithm::eltwise_logistic));
-  list.push_back(Unary("gelu 1M", algorithm::eltwise_gelu_erf));
+  list.push_back(Function("exp 1M", algorithm::eltwise_exp));
+  list.push_back(Function("tanh 1M", algorithm::eltwise_tanh));
+  list.push_back(Function("sigmoid 1M", algorithm::eltwise_logistic));
+  list.push_back(Function("gelu 1M", algorithm::eltwise_gelu_erf));
   for (const auto& [name, type] : {std::pair("cast to i8 1M", Type::s8), std::pair("cast to bf16 1M", Type::bf16)}) {
     list.push_back(Reorder(name, vector, Desc({kElements}, Tag::a, type)));
   }

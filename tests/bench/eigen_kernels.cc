@@ -61,6 +61,20 @@ KernelBench Unary(std::string kernel, Call call, float lowest = -1) {
       [x = Input<1>(Dims<1>(kElements), lowest), call](auto& out, auto& device) { out.device(device) = call(x); });
 }
 
+// An elementary function.
+template <typename Call>
+KernelBench Function(std::string kernel, Call call, float lowest = -1) {
+  KernelBench bench = Unary(std::move(kernel), call, lowest);
+  bench.evaluate = [call](std::span<const float> x) {
+    const auto count = static_cast<Index>(x.size());
+    const Eigen::TensorMap<const Tensor<1>> from(x.data(), count);
+    std::vector<float> results(x.size());
+    Eigen::TensorMap<Tensor<1>>(results.data(), count) = call(from);
+    return results;
+  };
+  return bench;
+}
+
 // A kernel on a matrix.
 template <int out_rank, typename Call>
 KernelBench OfMatrix(std::string kernel, Dims<out_rank> out_dims, Call call) {
@@ -86,16 +100,18 @@ void ListElementwise(std::vector<KernelBench>& list) {
                     }));
   }
   list.push_back(Unary("relu 1M", [](const auto& x) { return x.cwiseMax(0.0f); }));
-  list.push_back(Unary("exp 1M", [](const auto& x) { return x.exp(); }));
-  list.push_back(Unary("tanh 1M", [](const auto& x) { return x.tanh(); }));
-  list.push_back(Unary("sigmoid 1M", [](const auto& x) { return x.sigmoid(); }));
-  list.push_back(Unary("erf 1M", [](const auto& x) { return x.erf(); }));
-  list.push_back(Unary("gelu 1M", [](const auto& x) { return x * 0.5f * ((x * 0.70710678f).erf() + 1.0f); }));
-  list.push_back(Unary("sin 1M", [](const auto& x) { return x.unaryExpr(Eigen::internal::scalar_sin_op<float>()); }));
-  list.push_back(Unary("cos 1M", [](const auto& x) { return x.unaryExpr(Eigen::internal::scalar_cos_op<float>()); }));
-  list.push_back(Unary(
+  list.push_back(Function("exp 1M", [](const auto& x) { return x.exp(); }));
+  list.push_back(Function("tanh 1M", [](const auto& x) { return x.tanh(); }));
+  list.push_back(Function("sigmoid 1M", [](const auto& x) { return x.sigmoid(); }));
+  list.push_back(Function("erf 1M", [](const auto& x) { return x.erf(); }));
+  list.push_back(Function("gelu 1M", [](const auto& x) { return x * 0.5f * ((x * 0.70710678f).erf() + 1.0f); }));
+  list.push_back(
+      Function("sin 1M", [](const auto& x) { return x.unaryExpr(Eigen::internal::scalar_sin_op<float>()); }));
+  list.push_back(
+      Function("cos 1M", [](const auto& x) { return x.unaryExpr(Eigen::internal::scalar_cos_op<float>()); }));
+  list.push_back(Function(
       "log 1M", [](const auto& x) { return x.log(); }, kPositive));
-  list.push_back(Unary(
+  list.push_back(Function(
       "rsqrt 1M", [](const auto& x) { return x.rsqrt(); }, kPositive));
   const Dims<1> dims(kElements);
   const auto power = [x = Input<1>(dims, kPositive), y = Input<1>(dims, kPositive)](auto& out, auto& device) {

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// Times kernels by Tandem, Eigen, libtorch and oneDNN in one run, and prints them side by side with their ratios.
+// Times kernels by Tandem, Eigen, libtorch and oneDNN in one run, and prints them side by side with their ratios. Finds
+// the errors of elementary functions before: what is less accurate than kMostUlp is not compared with.
 
 #include "kernel_bench.h"
 
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
+#include <numbers>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace tandem::bench {
 
@@ -28,6 +33,55 @@ std::vector<float> Numbers(int64_t count, float lowest) {
 namespace {
 
 constexpr std::string_view kLibraries[] = {"tandem", "Eigen", "libtorch", "oneDNN"};
+
+// An elementary function in more than the precision of f64 where long double has that, and from where to where its
+// errors are looked for.
+struct Reference {
+  std::string_view kernel;
+  long double (*function)(long double);
+  float first = -20, last = 20;
+};
+constexpr Reference kReferences[] = {
+    {"exp 1M", [](long double x) { return std::exp(x); }},
+    {"tanh 1M", [](long double x) { return std::tanh(x); }},
+    {"sigmoid 1M", [](long double x) { return 1 / (1 + std::exp(-x)); }},
+    {"erf 1M", [](long double x) { return std::erf(x); }},
+    {"gelu 1M", [](long double x) { return x / 2 * std::erfc(-x / std::numbers::sqrt2_v<long double>); }, -10, 10},
+    {"sin 1M", [](long double x) { return std::sin(x); }},
+    {"cos 1M", [](long double x) { return std::cos(x); }},
+    {"log 1M", [](long double x) { return std::log(x); }, 0x1p-20f, 40},
+    {"rsqrt 1M", [](long double x) { return 1 / std::sqrt(x); }, 0x1p-20f, 40},
+};
+constexpr int kArguments = 1 << 20;
+// Units in the last place.
+constexpr double kMostUlp = 4;
+
+// Of a result of f32, in units of its last place; those of subnormal numbers are as of the least normal one.
+double ErrorInUlp(float result, long double exact) {
+  const float magnitude = std::max(std::abs(static_cast<float>(exact)), std::numeric_limits<float>::min());
+  const float unit = std::nextafter(magnitude, std::numeric_limits<float>::infinity()) - magnitude;
+  const auto error = static_cast<double>(std::abs(result - exact) / unit);
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
+// The largest error of the function on kArguments numbers at even distances; 0 if its kernel is not an elementary
+// function.
+double LargestError(const KernelBench& bench) {
+  const auto* const reference = std::find_if(std::begin(kReferences), std::end(kReferences),
+                                             [&](const Reference& of) { return of.kernel == bench.kernel; });
+  if (bench.evaluate == nullptr || reference == std::end(kReferences)) return 0;
+  std::vector<float> x(kArguments);
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = reference->first + (reference->last - reference->first) * (static_cast<float>(i) / (kArguments - 1));
+  }
+  const std::vector<float> y = bench.evaluate(x);
+  double largest = 0;
+  for (size_t i = 0; i < x.size(); ++i) largest = std::max(largest, ErrorInUlp(y[i], reference->function(x[i])));
+  return largest;
+}
+
+// By library and kernel.
+using Errors = std::map<std::pair<std::string, std::string>, double>;
 
 void Run(benchmark::State& state, const KernelBench& bench, int threads) {
   const std::function<void()> run = bench.prepare(threads);
@@ -55,6 +109,8 @@ double Median(std::vector<double> values) {
 // Collects times, and shows only how far it is: the table says the rest.
 class TableReporter final : public benchmark::BenchmarkReporter {
  public:
+  explicit TableReporter(Errors errors) : errors_(std::move(errors)) {}
+
   bool ReportContext(const Context&) override { return true; }
 
   void ReportRuns(const std::vector<Run>& runs) override {
@@ -83,6 +139,9 @@ class TableReporter final : public benchmark::BenchmarkReporter {
     }
     std::printf("\nTo the best of the others; %d of %zu slower than it, at most %.2f times.\n", slower, rows_.size(),
                 worst);
+    if (errors_.empty()) return;
+    std::printf("\nLargest errors in units in the last place; nothing is compared with those above %g.\n", kMostUlp);
+    for (const auto& [of, ulp] : errors_) std::printf("%-46s %-10s %12.4g\n", of.second.c_str(), of.first.c_str(), ulp);
   }
 
  private:
@@ -102,13 +161,19 @@ class TableReporter final : public benchmark::BenchmarkReporter {
     return found == row.seconds.end() ? 0 : Median(found->second);
   }
 
+  bool IsAccurate(std::string_view library, const std::string& kernel) const {
+    const auto found = errors_.find({std::string(library), kernel});
+    return found == errors_.end() || found->second <= kMostUlp;
+  }
+
   // The ratio to the best of the others; 0 without these.
-  static double PrintRow(const Row& row) {
+  double PrintRow(const Row& row) const {
     std::printf("%-46s %7s", row.kernel.c_str(), row.threads.c_str());
     double best = 0;
     for (std::string_view library : kLibraries) {
       const double seconds = Seconds(row, library);
-      if (library != kLibraries[0] && seconds > 0) best = best > 0 ? std::min(best, seconds) : seconds;
+      if (library != kLibraries[0] && seconds > 0 && IsAccurate(library, row.kernel))
+        best = best > 0 ? std::min(best, seconds) : seconds;
       seconds > 0 ? std::printf(" %10.1f", seconds * 1e6) : std::printf(" %10s", "-");
     }
     const double ratio = best > 0 ? Seconds(row, kLibraries[0]) / best : 0;
@@ -116,6 +181,7 @@ class TableReporter final : public benchmark::BenchmarkReporter {
     return ratio;
   }
 
+  const Errors errors_;
   std::vector<Row> rows_;
 };
 
@@ -143,13 +209,18 @@ int main(int argc, char** argv) {
 #ifdef TANDEM_BENCH_DNNL
   tandem::bench::ListDnnlKernels(list);
 #endif
+  tandem::bench::Errors errors;
   for (const tandem::bench::KernelBench& bench : list) {
+    if (const double ulp = tandem::bench::LargestError(bench); ulp > 0) {
+      errors[{bench.library, bench.kernel}] = ulp;
+      benchmark::AddCustomContext("ulp/" + bench.library + "/" + bench.kernel, std::to_string(ulp));
+    }
     for (int threads : {1, 2}) {
       const std::string name = bench.library + "/" + std::to_string(threads) + "/" + bench.kernel;
       benchmark::RegisterBenchmark(name.c_str(), tandem::bench::Run, bench, threads)->UseRealTime();
     }
   }
-  tandem::bench::TableReporter reporter;
+  tandem::bench::TableReporter reporter(std::move(errors));
   benchmark::RunSpecifiedBenchmarks(&reporter);
   reporter.Print();
   return 0;

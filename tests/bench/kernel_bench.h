@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct KernelBench {
   std::string kernel;
   std::string library;
   std::function<std::function<void()>(int threads)> prepare;
+  // Of elementary functions: y[i] = f(x[i]), by which errors are found.
+  std::function<std::vector<float>(std::span<const float> x)> evaluate = nullptr;
 };
 
 // A kernel has the same name in each, and the same sizes; all is f32 but what a name says. Those of libraries that are

@@ -44,6 +44,8 @@ CALLS = {
     "slice (libtorch: a view)": ("EagerCall/slice", "TorchCall/slice"),
 }
 PREPARED = "program, prepared"
+# Units in the last place: elementary functions of other libraries with larger errors are not compared with.
+MOST_ULP = 4
 
 
 def output_of(*command):
@@ -94,6 +96,12 @@ def google_times(path):
     return times
 
 
+def largest_errors(path):
+    """Units in the last place, by library and kernel, of a file of the bench of kernels."""
+    context = json.loads(path.read_text())["context"]
+    return {tuple(name.split("/")[1:]): float(ulp) for name, ulp in context.items() if name.startswith("ulp/")}
+
+
 def read_native(args):
     calls = google_times(args.calls)
     rows = {"calls": [], "kernels": [], "networks": []}
@@ -106,8 +114,10 @@ def read_native(args):
         # LIBRARY/THREADS/KERNEL/real_time, where a kernel's name has no slash.
         library, threads, kernel = name.split("/")[:3]
         kernels.setdefault((kernel, int(threads)), {})[library] = spread(times)
+    errors = largest_errors(args.kernels)
     for (kernel, threads), found in sorted(kernels.items()):
-        rows["kernels"].append({"title": kernel, "threads": threads, "ns": found})
+        ulp = {library: errors[library, kernel] for library in found if (library, kernel) in errors}
+        rows["kernels"].append({"title": kernel, "threads": threads, "ns": found, "ulp": ulp})
     networks = {}
     for row in json.loads(args.networks.read_text()):
         times = spread([1e6 * value for value in row["ms"]])
@@ -138,16 +148,19 @@ def time_text(ns):
     return f"{ns:.3g} ns"
 
 
-def cell(times):
-    """Median and what it lies between."""
-    if times is None:
+def cell(row, library):
+    """Median and what it lies between, and the largest error of an elementary function."""
+    if library not in row["ns"]:
         return ""
-    median, least, largest = times
-    return f"{time_text(median)} ({time_text(least)} – {time_text(largest)})"
+    median, least, largest = row["ns"][library]
+    ulp = row.get("ulp", {}).get(library)
+    error = "" if ulp is None else f"; {ulp:.2g} ULP" if ulp < 100 else "; above 100 ULP"
+    return f"{time_text(median)} ({time_text(least)} – {time_text(largest)}){error}"
 
 
 def best_of_others(row, ours):
-    others = [times[0] for library, times in row["ns"].items() if library not in ours]
+    accurate = [library for library in row["ns"] if row.get("ulp", {}).get(library, 0) <= MOST_ULP]
+    others = [row["ns"][library][0] for library in accurate if library not in ours]
     return min(others) if others else None
 
 
@@ -210,7 +223,7 @@ def native_table(rows, libraries, ours):
     for row in sorted(rows, key=lambda row: row["threads"]):
         best, own = best_of_others(row, set(ours)), row["ns"].get(ours[0])
         ratio = own[0] / best if best is not None and own is not None else None
-        body.append([row["title"], str(row["threads"]), *(cell(row["ns"].get(name)) for name in libraries), ratio_text(ratio)])
+        body.append([row["title"], str(row["threads"]), *(cell(row, name) for name in libraries), ratio_text(ratio)])
     return table(["", "threads", *libraries, "to the best"], body, 1)
 
 
@@ -290,10 +303,12 @@ tests/bench/cuda/run.sh      # where there is a CUDA device: cuda/README.md
 ```
 
 Nothing else is to run meanwhile. Repetitions of all libraries are interleaved, so that what disturbs one disturbs all; figures
-are medians, with the least and the largest of the repetitions beside them. A call's result is waited for, but not read. Filters
-and matrices are constants to oneDNN and ONNX Runtime, which pack them before. Eigen is compiled for the machine's processor;
-libtorch computes products by OpenBLAS. oneDNN and Eigen write to memory that is there already; Tandem and libtorch
-allocate. [web/README.md](web/README.md) says what the bench of the npm package compares.
+are medians, with the least and the largest of the repetitions beside them. A call's result is waited for, but not read.
+Filters and matrices are constants to oneDNN and ONNX Runtime, which pack them before. Eigen is compiled for the machine's
+processor; libtorch computes products by OpenBLAS. oneDNN and Eigen write to memory that is there already; Tandem and libtorch
+allocate. Beside times of elementary functions stands the largest error that the library has among 2^20 numbers from -20 to 20
+(gelu: to 10; log and rsqrt: to 40), in units in the last place (ULP); with what errs by more than 4 nothing is compared.
+[web/README.md](web/README.md) says what the bench of the npm package compares.
 """
 
 

@@ -55,19 +55,30 @@ KernelBench Make(std::string kernel, const TensorShape (&shapes)[n], Call call, 
 
 using In = const Tensor&;
 
+// An elementary function.
+template <typename Call>
+KernelBench Function(std::string kernel, Call call, const Filling& filling = {}) {
+  KernelBench bench = Make(std::move(kernel), {{kElements}}, call, filling);
+  bench.evaluate = [call](std::span<const float> x) {
+    const Tensor y = call(RuntimeOf(1).FromValues<float>(x, {static_cast<int64_t>(x.size())}));
+    return y.ToVector<float>().value();
+  };
+  return bench;
+}
+
 void ListElementwise(std::vector<KernelBench>& list) {
   list.push_back(Make("add 1M", {{kElements}, {kElements}}, [](In x, In y) { return add(x, y); }));
   list.push_back(Make("mul 1024x1024 by row", {{kSide, kSide}, {kSide}}, [](In x, In y) { return mul(x, y); }));
   list.push_back(Make("relu 1M", {{kElements}}, [](In x) { return relu(x); }));
-  list.push_back(Make("exp 1M", {{kElements}}, [](In x) { return exp(x); }));
-  list.push_back(Make("tanh 1M", {{kElements}}, [](In x) { return tanh(x); }));
-  list.push_back(Make("sigmoid 1M", {{kElements}}, [](In x) { return sigmoid(x); }));
-  list.push_back(Make("erf 1M", {{kElements}}, [](In x) { return erf(x); }));
-  list.push_back(Make("gelu 1M", {{kElements}}, [](In x) { return gelu(x); }));
-  list.push_back(Make("sin 1M", {{kElements}}, [](In x) { return sin(x); }));
-  list.push_back(Make("cos 1M", {{kElements}}, [](In x) { return cos(x); }));
-  list.push_back(Make("log 1M", {{kElements}}, [](In x) { return log(x); }, {.lowest = kPositive}));
-  list.push_back(Make("rsqrt 1M", {{kElements}}, [](In x) { return rsqrt(x); }, {.lowest = kPositive}));
+  list.push_back(Function("exp 1M", [](In x) { return exp(x); }));
+  list.push_back(Function("tanh 1M", [](In x) { return tanh(x); }));
+  list.push_back(Function("sigmoid 1M", [](In x) { return sigmoid(x); }));
+  list.push_back(Function("erf 1M", [](In x) { return erf(x); }));
+  list.push_back(Function("gelu 1M", [](In x) { return gelu(x); }));
+  list.push_back(Function("sin 1M", [](In x) { return sin(x); }));
+  list.push_back(Function("cos 1M", [](In x) { return cos(x); }));
+  list.push_back(Function("log 1M", [](In x) { return log(x); }, {.lowest = kPositive}));
+  list.push_back(Function("rsqrt 1M", [](In x) { return rsqrt(x); }, {.lowest = kPositive}));
   list.push_back(
       Make("pow 1M", {{kElements}, {kElements}}, [](In x, In y) { return pow(x, y); }, {.lowest = kPositive}));
   list.push_back(Make("cast to i8 1M", {{kElements}}, [](In x) { return cast(x, DType::kI8); }));

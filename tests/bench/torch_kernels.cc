@@ -51,6 +51,18 @@ KernelBench Make(std::string kernel, const std::vector<int64_t> (&shapes)[n], Ca
           }};
 }
 
+// An elementary function.
+template <typename Call>
+KernelBench Function(std::string kernel, Call call, const Filling& filling = {}) {
+  KernelBench bench = Make(std::move(kernel), {{kElements}}, call, filling);
+  bench.evaluate = [call](std::span<const float> x) {
+    const c10::InferenceMode guard;
+    const at::Tensor y = call(at::from_blob(const_cast<float*>(x.data()), static_cast<int64_t>(x.size()), at::kFloat));
+    return std::vector<float>(y.data_ptr<float>(), y.data_ptr<float>() + y.numel());
+  };
+  return bench;
+}
+
 // What SAME means to libtorch: the same zeros on both sides, which computes as much as one more after.
 int64_t Padding(const Conv& c) { return (c.kernel - 1) / 2; }
 
@@ -87,15 +99,15 @@ void ListTorchKernels(std::vector<KernelBench>& list) {
   list.push_back(Make("add 1M", {{kElements}, {kElements}}, [](In x, In y) { return at::add(x, y); }));
   list.push_back(Make("mul 1024x1024 by row", {{kSide, kSide}, {kSide}}, [](In x, In y) { return at::mul(x, y); }));
   list.push_back(Make("relu 1M", {{kElements}}, [](In x) { return at::relu(x); }));
-  list.push_back(Make("exp 1M", {{kElements}}, [](In x) { return at::exp(x); }));
-  list.push_back(Make("tanh 1M", {{kElements}}, [](In x) { return at::tanh(x); }));
-  list.push_back(Make("sigmoid 1M", {{kElements}}, [](In x) { return at::sigmoid(x); }));
-  list.push_back(Make("erf 1M", {{kElements}}, [](In x) { return at::erf(x); }));
-  list.push_back(Make("gelu 1M", {{kElements}}, [](In x) { return at::gelu(x); }));
-  list.push_back(Make("sin 1M", {{kElements}}, [](In x) { return at::sin(x); }));
-  list.push_back(Make("cos 1M", {{kElements}}, [](In x) { return at::cos(x); }));
-  list.push_back(Make("log 1M", {{kElements}}, [](In x) { return at::log(x); }, {kPositive}));
-  list.push_back(Make("rsqrt 1M", {{kElements}}, [](In x) { return at::rsqrt(x); }, {kPositive}));
+  list.push_back(Function("exp 1M", [](In x) { return at::exp(x); }));
+  list.push_back(Function("tanh 1M", [](In x) { return at::tanh(x); }));
+  list.push_back(Function("sigmoid 1M", [](In x) { return at::sigmoid(x); }));
+  list.push_back(Function("erf 1M", [](In x) { return at::erf(x); }));
+  list.push_back(Function("gelu 1M", [](In x) { return at::gelu(x); }));
+  list.push_back(Function("sin 1M", [](In x) { return at::sin(x); }));
+  list.push_back(Function("cos 1M", [](In x) { return at::cos(x); }));
+  list.push_back(Function("log 1M", [](In x) { return at::log(x); }, {kPositive}));
+  list.push_back(Function("rsqrt 1M", [](In x) { return at::rsqrt(x); }, {kPositive}));
   list.push_back(Make("pow 1M", {{kElements}, {kElements}}, [](In x, In y) { return at::pow(x, y); }, {kPositive}));
   list.push_back(Make("cast to i8 1M", {{kElements}}, [](In x) { return x.to(at::kChar); }));
   list.push_back(Make("cast to u8 1M", {{kElements}}, [](In x) { return x.to(at::kByte); }, {kPositive}));
