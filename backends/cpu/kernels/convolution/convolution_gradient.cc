@@ -21,6 +21,8 @@ constexpr int64_t kStripPixels = 256;
 constexpr int64_t kMinChunkStrips = 8;
 constexpr int64_t kMaxChunks = 16;
 constexpr int64_t kMaxChunksBytes = int64_t{4} << 20;
+// Tasks that even out unequal threads.
+constexpr int64_t kTasksAThread = 2;
 
 // The rows of the filter as a matrix [taps * depth, width], of which a task computes some.
 struct FilterRows {
@@ -180,11 +182,12 @@ Status WindowGradient<S>::Run() const {
   T* sums = reinterpret_cast<T*>(memory.data());
   if (sums == nullptr) return Status::OutOfMemory();
 
-  // Ranges of rows, if the chunks are not enough for all threads; where they end does not change the result.
+  // Ranges of rows, if the chunks are not enough for all threads; where they end does not change the result. Each range
+  // packs the strips' gradients and what they see once more.
   const int64_t tile_rows = GetConvolutionTiles<T>().tile_rows;
   const int64_t threads = queue.ParallelismLevel();
-  const int64_t ranges =
-      threads == 1 ? 1 : std::clamp<int64_t>(DivideUp(4 * threads, chunks), 1, DivideUp(num_rows, 4 * tile_rows));
+  const int64_t wanted = threads == 1 ? 1 : DivideUp(kTasksAThread * threads, chunks);
+  const int64_t ranges = std::clamp<int64_t>(wanted, 1, DivideUp(num_rows, 4 * tile_rows));
   const int64_t range = RoundUp(DivideUp(num_rows, ranges), tile_rows);
   const double products = static_cast<double>(strips.max_pixels()) * static_cast<double>(gradient.channels) *
                           static_cast<double>(range) * static_cast<double>(DivideUp(strips.size(), chunks));
