@@ -218,6 +218,9 @@ TEST_F(ConvolutionOpsTest, NU2_OfSinglePixels) {
 
 TEST_F(ConvolutionOpsTest, NU2_OfWindows) {
   Check({1, 14, 15, 33, 3, 70, 1});  // a filter that is larger than the image
+  Check({2, 7, 9, 64, 3, 96, 2});
+  Check({1, 10, 9, 32, 3, 64, 1, false, true, 2});
+  Check({2, 12, 11, 16, 3, 16, 1});  // half of a panel
   Check({2, 23, 19, 3, 3, 32, 2});
   Check({1, 29, 31, 17, 3, 16, 1, false, false});
   Check({1, 17, 16, 12, 3, 40, 1, false, true, 2});

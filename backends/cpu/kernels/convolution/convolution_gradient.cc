@@ -18,7 +18,7 @@ namespace {
 // Outputs of a strip: as many as a panel of the gradient, which is to stay in the first-level cache, has rows.
 constexpr int64_t kStripPixels = 256;
 // Strips that a chunk has at least, so that adding up chunks costs little.
-constexpr int64_t kMinChunkStrips = 8;
+constexpr int64_t kMinChunkStrips = 4;
 constexpr int64_t kMaxChunks = 16;
 constexpr int64_t kMaxChunksBytes = int64_t{4} << 20;
 // Tasks that even out unequal threads.
