@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tandem Authors
 
 // Times kernels by Tandem, Eigen, libtorch and oneDNN in one run, and prints them side by side with their ratios. Finds
-// the errors of elementary functions before: what is less accurate than kMostUlp is not compared with.
+// the errors of elementary functions, too: what is less accurate than kMostUlp is not compared with.
 
 #include "kernel_bench.h"
 
@@ -53,7 +53,7 @@ constexpr Reference kReferences[] = {
     {"rsqrt 1M", [](long double x) { return 1 / std::sqrt(x); }, 0x1p-20f, 40},
 };
 constexpr int kArguments = 1 << 20;
-// Units in the last place.
+// Units in the last place; as in report.py.
 constexpr double kMostUlp = 4;
 
 // Of a result of f32, in units of its last place; those of subnormal numbers are as of the least normal one.
@@ -80,9 +80,6 @@ double LargestError(const KernelBench& bench) {
   return largest;
 }
 
-// By library and kernel.
-using Errors = std::map<std::pair<std::string, std::string>, double>;
-
 void Run(benchmark::State& state, const KernelBench& bench, int threads) {
   const std::function<void()> run = bench.prepare(threads);
   if (run == nullptr) {
@@ -91,13 +88,19 @@ void Run(benchmark::State& state, const KernelBench& bench, int threads) {
   }
   run();
   for (auto _ : state) run();
+  // For the first of the repetitions to find, so that nothing is looked for that does not run.
+  static std::map<std::pair<std::string, std::string>, double> errors;
+  const auto [found, is_new] = errors.try_emplace({bench.library, bench.kernel});
+  if (is_new) found->second = LargestError(bench);
+  if (found->second > 0) state.counters["ulp"] = found->second;
 }
 
-// A kernel with a number of threads, and its times in seconds, by library.
+// A kernel with a number of threads, and its times in seconds and largest errors, by library.
 struct Row {
   std::string kernel;
   std::string threads;
   std::map<std::string, std::vector<double>, std::less<>> seconds;
+  std::map<std::string, double, std::less<>> ulp;
 };
 
 double Median(std::vector<double> values) {
@@ -109,8 +112,6 @@ double Median(std::vector<double> values) {
 // Collects times, and shows only how far it is: the table says the rest.
 class TableReporter final : public benchmark::BenchmarkReporter {
  public:
-  explicit TableReporter(Errors errors) : errors_(std::move(errors)) {}
-
   bool ReportContext(const Context&) override { return true; }
 
   void ReportRuns(const std::vector<Run>& runs) override {
@@ -139,9 +140,7 @@ class TableReporter final : public benchmark::BenchmarkReporter {
     }
     std::printf("\nTo the best of the others; %d of %zu slower than it, at most %.2f times.\n", slower, rows_.size(),
                 worst);
-    if (errors_.empty()) return;
-    std::printf("\nLargest errors in units in the last place; nothing is compared with those above %g.\n", kMostUlp);
-    for (const auto& [of, ulp] : errors_) std::printf("%-46s %-10s %12.4g\n", of.second.c_str(), of.first.c_str(), ulp);
+    PrintErrors();
   }
 
  private:
@@ -151,9 +150,11 @@ class TableReporter final : public benchmark::BenchmarkReporter {
     const std::string kernel = name.substr(second + 1), threads = name.substr(first + 1, second - first - 1);
     const auto found = std::find_if(rows_.begin(), rows_.end(),
                                     [&](const Row& row) { return row.kernel == kernel && row.threads == threads; });
-    Row& row = found != rows_.end() ? *found : rows_.emplace_back(Row{kernel, threads, {}});
+    Row& row = found != rows_.end() ? *found : rows_.emplace_back(Row{kernel, threads, {}, {}});
     const double seconds = run.real_accumulated_time / static_cast<double>(run.iterations);
-    row.seconds[name.substr(0, first)].push_back(seconds);
+    const std::string library = name.substr(0, first);
+    row.seconds[library].push_back(seconds);
+    if (const auto ulp = run.counters.find("ulp"); ulp != run.counters.end()) row.ulp[library] = ulp->second.value;
   }
 
   static double Seconds(const Row& row, std::string_view library) {
@@ -161,18 +162,28 @@ class TableReporter final : public benchmark::BenchmarkReporter {
     return found == row.seconds.end() ? 0 : Median(found->second);
   }
 
-  bool IsAccurate(std::string_view library, const std::string& kernel) const {
-    const auto found = errors_.find({std::string(library), kernel});
-    return found == errors_.end() || found->second <= kMostUlp;
+  static bool IsAccurate(const Row& row, std::string_view library) {
+    const auto found = row.ulp.find(library);
+    return found == row.ulp.end() || found->second <= kMostUlp;
+  }
+
+  void PrintErrors() const {
+    std::printf("\nLargest errors in units in the last place; nothing is compared with those above %g.\n", kMostUlp);
+    for (const Row& row : rows_) {
+      if (row.threads != rows_.front().threads) continue;
+      for (const auto& [library, ulp] : row.ulp) {
+        std::printf("%-46s %-10s %12.4g\n", row.kernel.c_str(), library.c_str(), ulp);
+      }
+    }
   }
 
   // The ratio to the best of the others; 0 without these.
-  double PrintRow(const Row& row) const {
+  static double PrintRow(const Row& row) {
     std::printf("%-46s %7s", row.kernel.c_str(), row.threads.c_str());
     double best = 0;
     for (std::string_view library : kLibraries) {
       const double seconds = Seconds(row, library);
-      if (library != kLibraries[0] && seconds > 0 && IsAccurate(library, row.kernel))
+      if (library != kLibraries[0] && seconds > 0 && IsAccurate(row, library))
         best = best > 0 ? std::min(best, seconds) : seconds;
       seconds > 0 ? std::printf(" %10.1f", seconds * 1e6) : std::printf(" %10s", "-");
     }
@@ -181,7 +192,6 @@ class TableReporter final : public benchmark::BenchmarkReporter {
     return ratio;
   }
 
-  const Errors errors_;
   std::vector<Row> rows_;
 };
 
@@ -209,18 +219,13 @@ int main(int argc, char** argv) {
 #ifdef TANDEM_BENCH_DNNL
   tandem::bench::ListDnnlKernels(list);
 #endif
-  tandem::bench::Errors errors;
   for (const tandem::bench::KernelBench& bench : list) {
-    if (const double ulp = tandem::bench::LargestError(bench); ulp > 0) {
-      errors[{bench.library, bench.kernel}] = ulp;
-      benchmark::AddCustomContext("ulp/" + bench.library + "/" + bench.kernel, std::to_string(ulp));
-    }
     for (int threads : {1, 2}) {
       const std::string name = bench.library + "/" + std::to_string(threads) + "/" + bench.kernel;
       benchmark::RegisterBenchmark(name.c_str(), tandem::bench::Run, bench, threads)->UseRealTime();
     }
   }
-  tandem::bench::TableReporter reporter(std::move(errors));
+  tandem::bench::TableReporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
   reporter.Print();
   return 0;

@@ -44,7 +44,8 @@ CALLS = {
     "slice (libtorch: a view)": ("EagerCall/slice", "TorchCall/slice"),
 }
 PREPARED = "program, prepared"
-# Units in the last place: elementary functions of other libraries with larger errors are not compared with.
+# Units in the last place: elementary functions of other libraries with larger errors are not compared with; as in
+# kernel_bench.cc.
 MOST_ULP = 4
 
 
@@ -85,21 +86,19 @@ def spread(values):
     return [statistics.median(values), min(values), max(values)]
 
 
+def google_runs(path):
+    """All repetitions of a file of Google Benchmark."""
+    runs = json.loads(path.read_text())["benchmarks"]
+    return [run for run in runs if run.get("run_type") == "iteration" and not run.get("error_occurred")]
+
+
 def google_times(path):
     """Nanoseconds per call of each repetition, by the benchmark's name, of a file of Google Benchmark."""
     times = {}
-    for run in json.loads(path.read_text())["benchmarks"]:
-        if run.get("run_type") != "iteration" or run.get("error_occurred"):
-            continue
+    for run in google_runs(path):
         scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[run["time_unit"]]
         times.setdefault(run["run_name"], []).append(run["real_time"] * scale)
     return times
-
-
-def largest_errors(path):
-    """Units in the last place, by library and kernel, of a file of the bench of kernels."""
-    context = json.loads(path.read_text())["context"]
-    return {tuple(name.split("/")[1:]): float(ulp) for name, ulp in context.items() if name.startswith("ulp/")}
 
 
 def read_native(args):
@@ -110,14 +109,18 @@ def read_native(args):
         if OURS in found:
             rows["calls"].append({"title": title, "threads": 1, "ns": found})
     kernels = {}
+    # LIBRARY/THREADS/KERNEL/real_time, where a kernel's name has no slash.
     for name, times in google_times(args.kernels).items():
-        # LIBRARY/THREADS/KERNEL/real_time, where a kernel's name has no slash.
         library, threads, kernel = name.split("/")[:3]
         kernels.setdefault((kernel, int(threads)), {})[library] = spread(times)
-    errors = largest_errors(args.kernels)
+    ulp = {}
+    for run in google_runs(args.kernels):
+        if "ulp" in run:
+            library, threads, kernel = run["run_name"].split("/")[:3]
+            ulp.setdefault((kernel, int(threads)), {})[library] = run["ulp"]
     for (kernel, threads), found in sorted(kernels.items()):
-        ulp = {library: errors[library, kernel] for library in found if (library, kernel) in errors}
-        rows["kernels"].append({"title": kernel, "threads": threads, "ns": found, "ulp": ulp})
+        errors = ulp.get((kernel, threads), {})
+        rows["kernels"].append({"title": kernel, "threads": threads, "ns": found, "ulp": errors})
     networks = {}
     for row in json.loads(args.networks.read_text()):
         times = spread([1e6 * value for value in row["ms"]])
