@@ -21,7 +21,7 @@ constexpr int64_t kStripPixels = 256;
 constexpr int64_t kMinChunkStrips = 4;
 constexpr int64_t kMaxChunks = 16;
 constexpr int64_t kMaxChunksBytes = int64_t{4} << 20;
-// Tasks that even out unequal threads.
+// Not as many as EnoughTasks, since each range of rows packs the strips' gradients, and what they see, once more.
 constexpr int64_t kTasksAThread = 2;
 
 // The rows of the filter as a matrix [taps * depth, width], of which a task computes some.
@@ -182,8 +182,7 @@ Status WindowGradient<S>::Run() const {
   T* sums = reinterpret_cast<T*>(memory.data());
   if (sums == nullptr) return Status::OutOfMemory();
 
-  // Ranges of rows, if the chunks are not enough for all threads; where they end does not change the result. Each range
-  // packs the strips' gradients and what they see once more.
+  // Ranges of rows, if the chunks are not enough for all threads; where they end does not change the result.
   const int64_t tile_rows = GetConvolutionTiles<T>().tile_rows;
   const int64_t threads = queue.ParallelismLevel();
   const int64_t wanted = threads == 1 ? 1 : DivideUp(kTasksAThread * threads, chunks);
