@@ -265,7 +265,8 @@ TEST(Gemm, NaNStaysInItsRow) {
 
 template <typename T>
 void ExpectSameBitsForAnyNumberOfThreads() {
-  constexpr Shape kLarge[] = {{150, 140, 300}, {1, 3000, 100}, {2500, 1, 90}, {20, 1100, 150}, {1100, 20, 150}};
+  constexpr Shape kLarge[] = {{150, 140, 300}, {1, 3000, 100},  {2500, 1, 90},
+                              {20, 1100, 150}, {1100, 20, 150}, {300, 300, 700}};
   std::mt19937 random(3);
   std::uniform_real_distribution<float> uniform(-1, 1);
   for (const Shape& s : kLarge) {
@@ -294,6 +295,9 @@ TEST(Gemm, OfF32HasTheSameBitsForAnyNumberOfThreads) {
 }
 TEST(Gemm, OfF64HasTheSameBitsForAnyNumberOfThreads) { ExpectSameBitsForAnyNumberOfThreads<double>(); }
 TEST(Gemm, OfF16HasTheSameBitsForAnyNumberOfThreads) { ExpectSameBitsForAnyNumberOfThreads<Float16>(); }
+TEST(Gemm, OfBF16HasTheSameBitsForAnyNumberOfThreads) {
+  ForEachInstructionSet([](const char*) { ExpectSameBitsForAnyNumberOfThreads<BFloat16>(); });
+}
 TEST(Gemm, OfC64HasTheSameBitsForAnyNumberOfThreads) { ExpectSameBitsForAnyNumberOfThreads<std::complex<float>>(); }
 
 // ---- Memory.

@@ -24,6 +24,8 @@ namespace {
 // Rows and columns of C for which A and B are packed at a time: large enough that packing is cheap beside multiplying.
 constexpr int64_t kMaxBlockRows = 1536;
 constexpr int64_t kMaxBlockCols = 2048;
+// Rows of A so far apart lie in few sets of the first-level cache, which has at least 32 KB.
+constexpr int64_t kFarApartBytes = 2048;
 // What a block of one packed matrix may take of a second-level cache while panels of the other pass by it.
 constexpr int64_t kCacheBytes = int64_t{256} << 10;
 
@@ -214,14 +216,14 @@ template <typename T>
 template <typename T>
 inline constexpr bool kHasConstants = std::is_same_v<GemmComputeType<T>, float> || std::is_floating_point_v<T>;
 
-// All panels of a B that is kept packed, by slices of kGemmDepth.
+// All panels of a B that is kept packed, by slices of PackedBlocks::max_depth.
 template <typename S>
 class ConstantB {
  public:
   using T = GemmComputeType<S>;
 
   ConstantB(ConstantForms* forms, int64_t n, int64_t k, const MatrixView<S>& b)
-      : kernels_(GetGemmKernels<S>()),
+      : kernels_(GetPackedKernels<S>()),
         n_(n),
         k_(k),
         b_(b),
@@ -231,7 +233,7 @@ class ConstantB {
   // The same forms if there is to be this one. Not if most of the panels would be padding, or they do not fit the
   // blocks of C.
   static ConstantForms* IfWorthIt(ConstantForms* forms, int64_t n, int64_t k, const MatrixView<S>& b) {
-    const GemmKernels<S>& kernels = GetGemmKernels<S>();
+    const GemmKernels<S>& kernels = GetPackedKernels<S>();
     if (forms == nullptr || RoundUp(n, kernels.panel_cols) > 2 * n || kMaxBlockCols % kernels.panel_cols != 0) {
       return nullptr;
     }
@@ -244,16 +246,18 @@ class ConstantB {
     if (packed == nullptr || memory_.is_packed()) return packed;
     const int64_t width = kernels_.panel_cols;
     const int64_t panels = cols_ / width;
-    const int64_t grain = DivideUp(kMinTaskElements, std::min(k_, kGemmDepth) * width);
-    ForRanges(queue, panels * DivideUp(k_, kGemmDepth), grain, [&](int64_t begin, int64_t end) {
+    const int64_t max_depth = std::min(k_, kernels_.blocks().max_depth);
+    const int64_t grain = DivideUp(kMinTaskElements, max_depth * width);
+    ForRanges(queue, panels * DivideUp(k_, max_depth), grain, [&](int64_t begin, int64_t end) {
       StopPoll poll(kPollElements);
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t p = i / panels * kGemmDepth;
+        const int64_t p = i / panels * max_depth;
         const int64_t col = i % panels * width;
-        const int64_t depth = std::min(kGemmDepth, k_ - p);
+        const int64_t depth = std::min(max_depth, k_ - p);
         if (poll.Stops(depth * width)) return;
         kernels_.pack_b(b_.data + p * b_.row_stride + col * b_.col_stride, b_.col_stride, b_.row_stride,
-                        std::min(width, n_ - col), depth, packed + p * cols_ + col * depth);
+                        std::min(width, n_ - col), depth,
+                        packed + kernels_.blocks().PackedDepth(p) * cols_ + col * kernels_.blocks().PackedDepth(depth));
       }
     });
     memory_.SetPacked();
@@ -262,7 +266,9 @@ class ConstantB {
 
  private:
   static uint64_t Bytes(int64_t n, int64_t k) {
-    return static_cast<uint64_t>(RoundUp(n, GetGemmKernels<S>().panel_cols)) * static_cast<uint64_t>(k) * sizeof(T);
+    const GemmKernels<S>& kernels = GetPackedKernels<S>();
+    const int64_t depth = kernels.blocks().PackedDepth(k);
+    return static_cast<uint64_t>(RoundUp(n, kernels.panel_cols)) * static_cast<uint64_t>(depth) * sizeof(T);
   }
 
   const GemmKernels<S>& kernels_;
@@ -272,7 +278,8 @@ class ConstantB {
   PackedMemory memory_;
 };
 
-// One multiplication with packing. `Run` takes C by blocks, and each block by slices of kGemmDepth products.
+// One multiplication with packing. `Run` takes C by blocks, and each block by slices of PackedBlocks::max_depth
+// products.
 template <typename S>
 class PackedProduct {
  public:
@@ -281,7 +288,7 @@ class PackedProduct {
   // `constant_b`, if not null, is B packed as a ConstantB.
   PackedProduct(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<S> a, MatrixView<S> b, S* c, int64_t ldc,
                 const GemmEpilogue& epilogue, const T* constant_b)
-      : kernels_(GetGemmKernels<S>()),
+      : kernels_(GetPackedKernels<S>()),
         m_(m),
         n_(n),
         k_(k),
@@ -291,28 +298,30 @@ class PackedProduct {
         ldc_(ldc),
         epilogue_(epilogue),
         constant_b_(constant_b),
-        task_products_(MinTaskProducts(queue)) {
+        task_products_(MinTaskProducts(queue) * kernels_.blocks().speed) {
     if (queue != nullptr && ProductExceeds(m, n, k, 2 * task_products_)) queue_ = queue;
   }
 
   Status Run() {
-    const int64_t depth = std::min(k_, kGemmDepth);
+    const int64_t depth = kernels_.blocks().PackedDepth(std::min(k_, kernels_.blocks().max_depth));
     const int64_t max_rows = RoundUp(std::min(m_, kMaxBlockRows), kernels_.panel_rows);
     const int64_t max_cols = RoundUp(std::min(n_, kMaxBlockCols), kernels_.panel_cols);
-    const int64_t sums = kInPlace ? 0 : max_rows * max_cols;
+    if (!kInPlace) ld_sums_ = max_cols + kSumsGap;
+    const int64_t sums = max_rows * ld_sums_;
     const int64_t own_cols = constant_b_ == nullptr ? max_cols : 0;
-    Room<T> scratch((max_rows + own_cols) * depth + sums);
+    const int64_t own_rows = packs_a() ? max_rows : 0;
+    Room<T> scratch((own_rows + own_cols) * depth + sums);
     if (scratch.data() == nullptr) return Status::OutOfMemory();
     packed_b_ = scratch.data();
     packed_a_ = packed_b_ + own_cols * depth;
-    sums_ = packed_a_ + max_rows * depth;
+    sums_ = packed_a_ + own_rows * depth;
     StopPoll poll(kPollProducts);
     for (first_col_ = 0; first_col_ < n_; first_col_ += kMaxBlockCols) {
       cols_ = std::min(kMaxBlockCols, n_ - first_col_);
       for (first_row_ = 0; first_row_ < m_; first_row_ += kMaxBlockRows) {
         rows_ = std::min(kMaxBlockRows, m_ - first_row_);
-        for (first_depth_ = 0; first_depth_ < k_; first_depth_ += kGemmDepth) {
-          depth_ = std::min(kGemmDepth, k_ - first_depth_);
+        for (first_depth_ = 0; first_depth_ < k_; first_depth_ += kernels_.blocks().max_depth) {
+          depth_ = std::min(kernels_.blocks().max_depth, k_ - first_depth_);
           if (poll.Stops(rows_ * cols_ * depth_)) return {};
           PackSlice();
           MultiplySlice();
@@ -323,29 +332,39 @@ class PackedProduct {
   }
 
  private:
+  bool packs_a() const {
+    if (!kernels_.blocks().takes_rows_of_a) return true;
+    return a_.col_stride != 1 || a_.row_stride * static_cast<int64_t>(sizeof(S)) % kFarApartBytes == 0;
+  }
+
   // Whether sums can be kept in C itself.
   static constexpr bool kInPlace = std::is_same_v<S, T> || (std::is_integral_v<S> && sizeof(S) == sizeof(T));
+
+  // Behind each row of sums, so that rows of a power of two are not all in the same set of a cache.
+  static constexpr int64_t kSumsGap = 64 / sizeof(T);
 
   void PackSlice() {
     const int64_t a_width = kernels_.panel_rows;
     const int64_t b_width = kernels_.panel_cols;
-    const int64_t a_panels = DivideUp(rows_, a_width);
+    const int64_t packed_depth = kernels_.blocks().PackedDepth(depth_);
+    const int64_t a_panels = packs_a() ? DivideUp(rows_, a_width) : 0;
     const int64_t b_panels = DivideUp(cols_, b_width);
     const S* a = a_.data + first_row_ * a_.row_stride + first_depth_ * a_.col_stride;
     const S* b = b_.data + first_depth_ * b_.row_stride + first_col_ * b_.col_stride;
     // With one slice only, B stays packed for all blocks of rows.
-    const int64_t first = constant_b_ != nullptr || (k_ <= kGemmDepth && first_row_ > 0) ? b_panels : 0;
+    const int64_t first =
+        constant_b_ != nullptr || (k_ <= kernels_.blocks().max_depth && first_row_ > 0) ? b_panels : 0;
     const int64_t grain = DivideUp(kMinTaskElements, depth_ * b_width);
     ForRanges(queue_, b_panels + a_panels - first, grain, [&](int64_t begin, int64_t end) {
       for (int64_t panel = begin + first; panel < end + first; ++panel) {
         if (panel < b_panels) {
           const int64_t col = panel * b_width;
           kernels_.pack_b(b + col * b_.col_stride, b_.col_stride, b_.row_stride, std::min(b_width, cols_ - col), depth_,
-                          packed_b_ + col * depth_);
+                          packed_b_ + col * packed_depth);
         } else {
           const int64_t row = (panel - b_panels) * a_width;
           kernels_.pack_a(a + row * a_.row_stride, a_.row_stride, a_.col_stride, std::min(a_width, rows_ - row), depth_,
-                          packed_a_ + row * depth_);
+                          packed_a_ + row * packed_depth);
         }
       }
     });
@@ -358,7 +377,8 @@ class PackedProduct {
     const int64_t passing = keeps_a ? cols_ : rows_;
     const int64_t kept_unit = keeps_a ? kernels_.panel_rows : kernels_.panel_cols;
     const int64_t passing_unit = keeps_a ? kernels_.panel_cols : kernels_.panel_rows;
-    const int64_t cached = kCacheBytes / static_cast<int64_t>(sizeof(T)) / kGemmDepth;
+    const int64_t cached =
+        kCacheBytes / static_cast<int64_t>(sizeof(T)) / kernels_.blocks().PackedDepth(kernels_.blocks().max_depth);
     const int64_t tile_kept = std::min(kept, std::max(kept_unit, cached / kept_unit * kept_unit));
     // Tiles with the work of one task at least, and of several if there are enough for all threads.
     const int64_t wanted = queue_ == nullptr ? 1 : 4 * queue_->ParallelismLevel();
@@ -382,52 +402,70 @@ class PackedProduct {
   }
 
   void MultiplyTile(int64_t row, int64_t rows, int64_t col, int64_t cols) {
-    S* c = c_ + (first_row_ + row) * ldc_ + first_col_ + col;
+    const int64_t packed_depth = kernels_.blocks().PackedDepth(depth_);
+    const int64_t packed_first = kernels_.blocks().PackedDepth(first_depth_);
     GemmBlock<T> g = {};
     g.rows = rows;
     g.cols = cols;
     g.depth = depth_;
-    g.a = packed_a_ + row * depth_;
-    g.a_row_stride = 1;
-    g.a_depth_stride = kernels_.panel_rows;
-    g.a_packed = true;
+    if (packs_a()) {
+      g.a = packed_a_ + row * packed_depth;
+      g.a_row_stride = 1;
+      g.a_depth_stride = kernels_.panel_rows;
+      g.a_packed = true;
+    } else {
+      g.a = reinterpret_cast<const T*>(a_.data + (first_row_ + row) * a_.row_stride + first_depth_);
+      g.a_row_stride = a_.row_stride;
+      g.a_depth_stride = 1;
+    }
     g.b = constant_b_ == nullptr
-              ? packed_b_ + col * depth_
-              : constant_b_ + first_depth_ * RoundUp(n_, kernels_.panel_cols) + (first_col_ + col) * depth_;
+              ? packed_b_ + col * packed_depth
+              : constant_b_ + packed_first * RoundUp(n_, kernels_.panel_cols) + (first_col_ + col) * packed_depth;
     g.b_depth_stride = kernels_.panel_cols;
     g.b_packed = true;
     g.accumulate = first_depth_ > 0;
-    const bool is_complete = first_depth_ + depth_ == k_;
     if constexpr (kInPlace) {
-      g.c = reinterpret_cast<T*>(c);
+      g.c = reinterpret_cast<T*>(c_ + (first_row_ + row) * ldc_ + first_col_ + col);
       g.ldc = ldc_;
     } else {
-      g.c = sums_ + row * cols_ + col;
-      g.ldc = cols_;
+      g.c = sums_ + row * ld_sums_ + col;
+      g.ldc = ld_sums_;
     }
-    if (!is_complete || epilogue_.apply == nullptr) {
+    const bool is_complete = first_depth_ + depth_ == k_;
+    if (!is_complete || (kInPlace && epilogue_.apply == nullptr)) return kernels_.multiply(g);
+    const Finish finish = {*this, first_row_ + row, first_col_ + col};
+    const GemmEpilogue epilogue = {&Finish::Apply, &finish};
+    if constexpr (kMayHaveAmx<S>) {
+      if (kernels_.multiply_and_finish != nullptr) return kernels_.multiply_and_finish(g, epilogue);
+    }
+    // By so many rows at a time that they are still in the cache.
+    const GemmBlock<T> whole = g;
+    for (int64_t i = 0; i < rows; i += g.rows) {
+      g.rows = std::min(8 * kernels_.panel_rows, rows - i);
+      g.a = whole.a + i * packed_depth;
+      g.c = whole.c + i * g.ldc;
       kernels_.multiply(g);
-    } else {
-      MultiplyAndFinish(g, first_row_ + row, first_col_ + col);
-    }
-    if constexpr (!kInPlace) {
-      if (!is_complete) return;
-      for (int64_t i = 0; i < rows; ++i) kernels_.round(g.c + i * cols_, cols, c + i * ldc_);
+      ApplyEpilogue(epilogue, g.c, g.ldc, i, g.rows, 0, cols);
     }
   }
 
-  // By so many rows at a time that they are still in the cache for the epilogue.
-  void MultiplyAndFinish(const GemmBlock<T>& whole, int64_t first_row, int64_t first_col) {
-    const int64_t step = 8 * kernels_.panel_rows;
-    GemmBlock<T> g = whole;
-    for (int64_t row = 0; row < whole.rows; row += step) {
-      g.rows = std::min(step, whole.rows - row);
-      g.a = whole.a + row * whole.depth;
-      g.c = whole.c + row * whole.ldc;
-      kernels_.multiply(g);
-      ApplyEpilogue(epilogue_, g.c, g.ldc, first_row + row, g.rows, first_col, g.cols);
+  // What happens to complete sums of a tile of C: the epilogue of the product, and rounding.
+  struct Finish {
+    const PackedProduct& product;
+    int64_t row, col;  // the tile's first ones
+
+    static void Apply(const void* context, void* sums, int64_t ldc, int64_t i, int64_t rows, int64_t j, int64_t cols) {
+      const auto& [product, first_row, first_col] = *static_cast<const Finish*>(context);
+      const int64_t row = first_row + i, col = first_col + j;
+      ApplyEpilogue(product.epilogue_, sums, ldc, row, rows, col, cols);
+      if constexpr (!kInPlace) {
+        for (int64_t r = 0; r < rows; ++r) {
+          product.kernels_.round(static_cast<const T*>(sums) + r * ldc, cols,
+                                 product.c_ + (row + r) * product.ldc_ + col);
+        }
+      }
     }
-  }
+  };
 
   const GemmKernels<S>& kernels_;
   WorkQueue* queue_ = nullptr;  // null if the product is too small to share
@@ -440,7 +478,9 @@ class PackedProduct {
   const int64_t task_products_;
   T* packed_a_;
   T* packed_b_;
-  T* sums_;  // of the block of C, where C cannot hold them
+  // Of the block of C, where C cannot hold them, and from row to row of them.
+  T* sums_;
+  int64_t ld_sums_ = 0;
   // The current block of C, and the current slice of A's columns and B's rows.
   int64_t first_row_, rows_;
   int64_t first_col_, cols_;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <complex>
 
+#include "gemm/gemm_kernels.h"
 #include "kernels/task_size.h"
 #include "tandem/float16.h"
 #include "tandem/parallel_for.h"
@@ -95,8 +96,9 @@ Status BatchGemm(WorkQueue* queue, const GemmBatch& given, int64_t m, int64_t n,
   if (batch.rank == 0) return Gemm<T>(queue, m, n, k, a, b, c, ldc);
   const int64_t size = batch.Size();
   const double products = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  const bool is_each_large =
-      queue != nullptr && products > 4 * kMinTaskProducts && size < 4 * int64_t{queue->ParallelismLevel()};
+  const int64_t speed = GetPackedKernels<T>().blocks().speed;
+  const bool is_each_large = queue != nullptr && products > 4 * static_cast<double>(kMinTaskProducts * speed) &&
+                             size < 4 * int64_t{queue->ParallelismLevel()};
   std::atomic<bool> out_of_memory = false;
   const auto multiply = [&](int64_t begin, int64_t end) {
     Position position(batch, begin);
@@ -109,7 +111,7 @@ Status BatchGemm(WorkQueue* queue, const GemmBatch& given, int64_t m, int64_t n,
       if (!status.ok()) out_of_memory.store(true, std::memory_order_relaxed);
     }
   };
-  const auto task_products = static_cast<double>(MinTaskProducts(queue));
+  const auto task_products = static_cast<double>(MinTaskProducts(queue) * speed);
   const double grain = std::max(1.0, task_products / std::max(products, 1.0));
   if (queue == nullptr || is_each_large || static_cast<double>(size) * products <= 4 * task_products) {
     multiply(0, size);

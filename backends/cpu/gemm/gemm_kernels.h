@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "gemm/gemm.h"
 #include "tandem/float16.h"
 
 namespace tandem::cpu {
@@ -87,6 +88,31 @@ struct GemvBlock {
   T* y;
 };
 
+#if defined(__x86_64__) && defined(__linux__) && __has_include(<amxbf16intrin.h>)
+#define TANDEM_CPU_MAY_HAVE_AMX
+#endif
+// Whether products of packed matrices of S may be done by AMX.
+#ifdef TANDEM_CPU_MAY_HAVE_AMX
+template <typename S>
+inline constexpr bool kMayHaveAmx = std::is_same_v<S, BFloat16>;
+#else
+template <typename S>
+inline constexpr bool kMayHaveAmx = false;
+#endif
+
+// What is otherwise with AMX than with all other kernels where both matrices are packed.
+struct PackedBlocks {
+  int64_t max_depth = kGemmDepth;
+  // How many elements, neighbours in depth, make one of a packed panel.
+  int64_t packed_together = 1;
+  // Whether `multiply` also takes an A of elements of S, as they lie, where its rows are contiguous.
+  bool takes_rows_of_a = false;
+  // How many times as many products `multiply` does in a time, roughly: for the sizes of tasks.
+  int64_t speed = 1;
+
+  constexpr int64_t PackedDepth(int64_t depth) const { return (depth + packed_together - 1) / packed_together; }
+};
+
 template <typename S>
 struct GemmKernels {
   using T = GemmComputeType<S>;
@@ -98,8 +124,17 @@ struct GemmKernels {
   // Whether `multiply` takes all rows of A for one panel of B before the next panel, so that a block of A is to stay in
   // the second-level cache; else a block of B is.
   bool by_panels_of_b;
+  PackedBlocks own_blocks;
+  constexpr PackedBlocks blocks() const {
+    if constexpr (kMayHaveAmx<S>) return own_blocks;
+    return {};
+  }
 
   void (*multiply)(const GemmBlock<T>& block);
+  // The same, and calls `epilogue` for each part of C once its sums are complete, which need not get into `c` then;
+  // its rows and columns count from those of the block. Null unless there is a better way than one after the other, as
+  // with AMX.
+  void (*multiply_and_finish)(const GemmBlock<T>& block, const GemmEpilogue& epilogue);
   // Packs one panel of A or B: to[p * panel_width + i] = from[i * width_stride + p * depth_stride] for i < width; the
   // rest of the panel becomes zero unless `multiply` leaves it alone.
   void (*pack_a)(const S* from, int64_t width_stride, int64_t depth_stride, int64_t width, int64_t depth, T* to);
@@ -120,6 +155,23 @@ const GemmKernels<S>& GetGemmKernels();
 namespace exact {
 template <typename S>
 const GemmKernels<S>& GetGemmKernels();
+}
+
+#ifdef TANDEM_CPU_MAY_HAVE_AMX
+// Null if the processor has no AMX for bf16, or the system does not let the process use it; in exact mode; and in
+// builds without AVX-512. Numbers below 2^-126 count as 0.
+const GemmKernels<BFloat16>* GetAmxKernels();
+#endif
+
+// The kernels for products of which both matrices are packed.
+template <typename S>
+const GemmKernels<S>& GetPackedKernels() {
+#ifdef TANDEM_CPU_MAY_HAVE_AMX
+  if constexpr (kMayHaveAmx<S>) {
+    if (const GemmKernels<S>* const amx = GetAmxKernels()) return *amx;
+  }
+#endif
+  return GetGemmKernels<S>();
 }
 
 }  // namespace tandem::cpu

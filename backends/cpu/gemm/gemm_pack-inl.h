@@ -20,6 +20,7 @@
 #include "gemm/gemm_kernels.h"
 #include "hwy/highway.h"
 #include "kernels/compact.h"
+#include "simd/simd_bf16-inl.h"
 #include "simd/simd_partial-inl.h"
 #include "simd/simd_transpose-inl.h"
 
@@ -189,7 +190,15 @@ void PackPlanes(const std::complex<float>* from, int64_t width_stride, int64_t d
 
 template <typename S, typename T>
 void Round(const T* from, int64_t count, S* to) {
-  for (int64_t i = 0; i < count; ++i) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_WASM && !HWY_HAVE_SCALABLE
+  if constexpr (std::is_same_v<S, BFloat16>) {
+    const hn::ScalableTag<float> d;
+    constexpr int kLanes = HWY_LANES(float);
+    for (; i + kLanes <= count; i += kLanes) StoreBF16(hn::LoadU(d, from + i), d, &to[i].bits);
+  }
+#endif
+  for (; i < count; ++i) {
     if constexpr (std::is_same_v<S, std::complex<float>>) {
       to[i] = S(from[i].re, from[i].im);
     } else {

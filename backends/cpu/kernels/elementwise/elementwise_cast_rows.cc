@@ -19,6 +19,7 @@
 #include "hwy/highway.h"
 // After the above.
 #include "kernels/elementwise/elementwise_loops-inl.h"
+#include "simd/simd_bf16-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
@@ -181,22 +182,10 @@ void F32ToNarrowRow(const void* const* operands, void* out, int64_t n) {
   });
 }
 
-// What BFloat16's constructor gives: to the nearest, ties to even; a NaN becomes quiet.
 void F32ToBF16Row(const void* const* operands, void* out, int64_t n) {
   ForEachVector<float, uint16_t>(operands, out, n, [](const float* x, uint16_t* to) HWY_ATTR {
     const hn::ScalableTag<float> d;
-    const hn::RebindToSigned<decltype(d)> di;
-    const hn::Rebind<uint16_t, decltype(d)> narrow;
-    const hn::RebindToUnsigned<decltype(d)> du;
-    const auto v = hn::LoadU(d, x);
-    const auto bits = hn::BitCast(du, v);
-    const auto upper = hn::ShiftRight<16>(bits);
-    const auto to_even = hn::Add(hn::And(upper, hn::Set(du, 1)), hn::Set(du, 0x7FFF));
-    const auto rounded = hn::ShiftRight<16>(hn::Add(bits, to_even));
-    const auto quiet = hn::Or(upper, hn::Set(du, 0x40));
-    const auto is_number = hn::RebindMask(du, hn::Eq(v, v));
-    const auto result = hn::IfThenElse(is_number, rounded, quiet);
-    hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(di, result)), narrow, to);
+    StoreBF16(hn::LoadU(d, x), d, to);
   });
 }
 #else
