@@ -173,6 +173,58 @@ TEST(GemmOfBF16, GivesTheEpilogueEachSumOnceAndBeforeItIsRounded) {
   });
 }
 
+// AMX takes numbers below 2^-126 for 0: where there may be some, it is not to be used. The sums are of few bits, so
+// that f64 has them exactly.
+TEST(GemmOfBF16, HasSubnormalNumbersProductsAndSums) {
+  ForEachInstructionSet([](const char*) {
+    for (const int exponent_of_b : {110, 5, -1, -40, -56, -57, -63, -70, -100, -126}) {
+      for (const int exponent_of_product : {-20, -112, -113, -119, -126, -127, -131}) {
+        const int exponent_of_a = exponent_of_product - exponent_of_b;
+        if (exponent_of_a < -130 || exponent_of_a > 110) continue;
+        SCOPED_TRACE(testing::Message() << "2^" << exponent_of_a << " times 2^" << exponent_of_b);
+        for (const Shape& s : {Shape{3, 5, 2}, {40, 33, 64}, {70, 40, 515}}) {
+          // Two products of opposite signs, and zeros.
+          Matrix a(s.m, s.k, false, 0), b(s.k, s.n, true, 0);
+          for (int64_t p = 0; p < s.k; ++p) {
+            for (int64_t i = 0; i < s.m; ++i) {
+              a.at(i, p) = BFloat16(p < 2 ? std::ldexp(p == 0 ? 1.5f : -1.25f, exponent_of_a) : 0.0f);
+            }
+            for (int64_t j = 0; j < s.n; ++j) {
+              b.at(p, j) = BFloat16(p < 2 ? std::ldexp(j % 3 == 0 ? 1.0f : 1.0625f, exponent_of_b) : 1.0f);
+            }
+          }
+          const Product c(s, a, b);
+          const auto exact = [&](int64_t i, int64_t j, int64_t p) { return double{a.at(i, p)} * double{b.at(p, j)}; };
+          for (int64_t i = 0; i < s.m; ++i) {
+            for (int64_t j = 0; j < s.n; ++j) {
+              const auto sum = static_cast<float>(exact(i, j, 0) + exact(i, j, 1));
+              ASSERT_EQ(c.at(i, j), static_cast<float>(BFloat16(sum))) << "at " << i << ", " << j;
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(GemmOfBF16, HasSubnormalResultsOfAnEpilogue) {
+  const float kTiny = 0x1p-130f;
+  const GemmEpilogue epilogue = {
+      [](const void* tiny, void* sums, int64_t ldc, int64_t, int64_t rows, int64_t, int64_t cols) {
+        for (int64_t i = 0; i < rows; ++i) {
+          std::fill_n(static_cast<float*>(sums) + i * ldc, cols, *static_cast<const float*>(tiny));
+        }
+      },
+      &kTiny};
+  ForEachInstructionSet([&](const char*) {
+    ForEachProduct([&](const Shape& s, Matrix& a, Matrix& b) {
+      const Product c(s, a, b, epilogue);
+      ASSERT_EQ(c.at(0, 0), kTiny);
+      ASSERT_EQ(c.at(s.m - 1, s.n - 1), kTiny);
+    });
+  });
+}
+
 // NU-1: by AMX, the products of 32 steps are added up in two sums, of even and of odd ones, in order; then both are
 // added to each other, and to the sum of what came before.
 TEST(GemmOfBF16, NU1_AddsUpInTheOrderOfAmxWhereThereIsOne) {

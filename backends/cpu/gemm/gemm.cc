@@ -6,6 +6,7 @@
 #include "gemm/gemm.h"
 
 #include <algorithm>
+#include <atomic>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -216,11 +217,54 @@ template <typename T>
 template <typename T>
 inline constexpr bool kHasConstants = std::is_same_v<GemmComputeType<T>, float> || std::is_floating_point_v<T>;
 
+// GemmKernels::least_magnitude of a matrix.
+template <typename S>
+uint16_t LeastMagnitude(const GemmKernels<S>& kernels, WorkQueue* queue, int64_t rows, int64_t cols, MatrixView<S> x) {
+  if (x.row_stride == 1) {
+    std::swap(rows, cols);
+    x = x.Transposed();
+  }
+  // Without gaps it is as one row, of which some elements are looked at at a time rather than rows.
+  const bool has_gaps = x.col_stride != 1 || (x.row_stride != cols && rows > 1);
+  constexpr int64_t kElementsATime = 4 * kMinTaskElements;
+  const int64_t units = has_gaps ? rows : DivideUp(rows * cols, kElementsATime);
+  const int64_t grain = has_gaps ? DivideUp(kElementsATime, cols) : 1;
+  std::atomic<uint16_t> least{UINT16_MAX};
+  ForRanges(queue, units, grain, [&](int64_t begin, int64_t end) {
+    uint16_t of_range = UINT16_MAX;
+    StopPoll poll(kPollElements);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i * (has_gaps ? x.row_stride : kElementsATime);
+      const int64_t count = has_gaps ? cols : std::min(kElementsATime, rows * cols - first);
+      if (poll.Stops(count)) return;
+      of_range = std::min(of_range, kernels.least_magnitude(x.data + first, x.col_stride, count));
+    }
+    uint16_t known = least.load(std::memory_order_relaxed);
+    while (of_range < known && !least.compare_exchange_weak(known, of_range, std::memory_order_relaxed)) {
+    }
+  });
+  return least.load(std::memory_order_relaxed);
+}
+
+// Whether no bf16 number of at least these magnitudes, no product of two and no sum of these is below 2^-126 but 0:
+// products and sums are multiples of the product of last bits, which are 2^-7 of what exponents say.
+bool AreAllNormal(uint16_t least_of_a, uint16_t least_of_b) {
+  constexpr int kBias = 127, kFraction = 7, kMinExponent = 1 - kBias;
+  const auto exponent = [](uint16_t least) { return ((least + 1) >> kFraction) - kBias; };
+  const int a = exponent(least_of_a), b = exponent(least_of_b);
+  return a >= kMinExponent && b >= kMinExponent && a + b - 2 * kFraction >= kMinExponent;
+}
+
 // All panels of a B that is kept packed, by slices of PackedBlocks::max_depth.
 template <typename S>
 class ConstantB {
  public:
   using T = GemmComputeType<S>;
+
+  // Behind the panels.
+  struct Properties {
+    uint16_t least_magnitude;
+  };
 
   ConstantB(ConstantForms* forms, int64_t n, int64_t k, const MatrixView<S>& b)
       : kernels_(GetPackedKernels<S>()),
@@ -260,15 +304,25 @@ class ConstantB {
                         packed + kernels_.blocks().PackedDepth(p) * cols_ + col * kernels_.blocks().PackedDepth(depth));
       }
     });
+    if constexpr (kMayHaveAmx<S>) {
+      if (kernels_.least_magnitude != nullptr) properties() = {LeastMagnitude(kernels_, queue, k_, n_, b_)};
+    }
     memory_.SetPacked();
     return packed;
+  }
+
+  const GemmKernels<S>& kernels() const { return kernels_; }
+  // Once it is packed.
+  Properties& properties() const {
+    return *reinterpret_cast<Properties*>(memory_.data() + Bytes(n_, k_) - sizeof(Properties));
   }
 
  private:
   static uint64_t Bytes(int64_t n, int64_t k) {
     const GemmKernels<S>& kernels = GetPackedKernels<S>();
     const int64_t depth = kernels.blocks().PackedDepth(k);
-    return static_cast<uint64_t>(RoundUp(n, kernels.panel_cols)) * static_cast<uint64_t>(depth) * sizeof(T);
+    const auto cols = static_cast<uint64_t>(RoundUp(n, kernels.panel_cols));
+    return cols * static_cast<uint64_t>(depth) * sizeof(T) + (kMayHaveAmx<S> ? sizeof(Properties) : 0);
   }
 
   const GemmKernels<S>& kernels_;
@@ -285,10 +339,10 @@ class PackedProduct {
  public:
   using T = GemmComputeType<S>;
 
-  // `constant_b`, if not null, is B packed as a ConstantB.
-  PackedProduct(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<S> a, MatrixView<S> b, S* c, int64_t ldc,
-                const GemmEpilogue& epilogue, const T* constant_b)
-      : kernels_(GetPackedKernels<S>()),
+  // `constant_b`, if not null, is B packed as a ConstantB for the same kernels.
+  PackedProduct(const GemmKernels<S>& kernels, WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<S> a,
+                MatrixView<S> b, S* c, int64_t ldc, const GemmEpilogue& epilogue, const T* constant_b)
+      : kernels_(kernels),
         m_(m),
         n_(n),
         k_(k),
@@ -500,7 +554,13 @@ Status MultiplyWithConstantB(WorkQueue* queue, int64_t m, int64_t n, int64_t k, 
       return {};
     }
   }
-  return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue, packed).Run();
+  if constexpr (kMayHaveAmx<T>) {
+    if (constant.kernels().least_magnitude != nullptr &&
+        !AreAllNormal(LeastMagnitude(constant.kernels(), queue, m, k, a), constant.properties().least_magnitude)) {
+      return PackedProduct<T>(GetGemmKernels<T>(), queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();
+    }
+  }
+  return PackedProduct<T>(constant.kernels(), queue, m, n, k, a, b, c, ldc, epilogue, packed).Run();
 }
 
 // Whether packing A and B would cost more than it saves.
@@ -577,7 +637,14 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
       return MultiplyWithPackedB(queue, m, n, k, a, b, c, ldc, epilogue);
     }
   }
-  return PackedProduct<T>(queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();
+  const GemmKernels<T>* kernels = &GetPackedKernels<T>();
+  if constexpr (kMayHaveAmx<T>) {
+    if (kernels->least_magnitude != nullptr &&
+        !AreAllNormal(LeastMagnitude(*kernels, queue, m, k, a), LeastMagnitude(*kernels, queue, k, n, b))) {
+      kernels = &GetGemmKernels<T>();
+    }
+  }
+  return PackedProduct<T>(*kernels, queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();
 }
 
 #define TANDEM_INSTANTIATE_GEMM(T)                                                                          \

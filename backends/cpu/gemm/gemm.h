@@ -40,8 +40,7 @@ struct GemmEpilogue {
 //
 // T is a numeric element type of DType (TANDEM_FOR_EACH_FIXED_DTYPE without bool). f32, f64 and c64 accumulate in
 // their own precision; f16 and bf16 accumulate in f32 and are rounded once; integers wrap around. Infinity and NaN
-// propagate as in the sums of products written out; c64 products follow the textbook formula. On processors with AMX,
-// bf16 numbers below 2^-126 count as 0.
+// propagate as in the sums of products written out; c64 products follow the textbook formula.
 //
 // `b_forms`, unless null, are those of the tensor that B is (part of): where a B of floating-point numbers is to be
 // packed, that is done once, into as much memory again as B has, rounded up to whole panels; twice that for 16 bits.

@@ -274,19 +274,39 @@ TANDEM_AMX void MultiplyAndFinish(const GemmBlock<float>& g, const GemmEpilogue*
 
 #undef TANDEM_AMX
 
-// Processors with AMX have this too; subnormal numbers become 0 as they do in products.
-__attribute__((target("avx512bf16"))) void RoundRow(const float* from, int64_t count, BFloat16* to) {
+// By AVX512_BF16, but for subnormal numbers, which epilogues may give, and which that takes for 0.
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"))) void RoundRow(const float* from, int64_t count, BFloat16* to) {
   constexpr int64_t kLanes = 16;
+  constexpr int kSubnormal = 0x20;  // of VFPCLASSPS
   int64_t i = 0;
   for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
-    const __m512bh rounded = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + i + kLanes), _mm512_loadu_ps(from + i));
+    const __m512 low = _mm512_loadu_ps(from + i);
+    const __m512 high = _mm512_loadu_ps(from + i + kLanes);
+    if ((_mm512_fpclass_ps_mask(low, kSubnormal) | _mm512_fpclass_ps_mask(high, kSubnormal)) != 0) break;
+    const __m512bh rounded = _mm512_cvtne2ps_pbh(high, low);
     std::memcpy(to + i, &rounded, sizeof(rounded));
   }
-  for (; i < count; i += kLanes) {
-    const auto mask = static_cast<__mmask16>((1u << std::min(kLanes, count - i)) - 1);
-    const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(mask, from + i));
-    _mm256_mask_storeu_epi16(to + i, mask, reinterpret_cast<__m256i>(rounded));
+  Round(from + i, count - i, to + i);
+}
+
+uint16_t LeastMagnitude(const BFloat16* numbers, int64_t stride, int64_t count) {
+  const auto* const bits = reinterpret_cast<const uint16_t*>(numbers);
+  constexpr uint16_t kMagnitude = 0x7FFF;
+  const hn::ScalableTag<uint16_t> d;
+  constexpr int64_t kLanes = HWY_LANES(uint16_t);
+  auto least = hn::Set(d, uint16_t{0xFFFF});
+  int64_t i = 0;
+  for (; stride == 1 && i + kLanes <= count; i += kLanes) {
+    const auto magnitude = hn::And(hn::LoadU(d, bits + i), hn::Set(d, kMagnitude));
+    least = hn::Min(least, hn::Sub(magnitude, hn::Set(d, uint16_t{1})));
   }
+  alignas(64) uint16_t lanes[kLanes];
+  hn::Store(least, d, lanes);
+  uint16_t result = *std::min_element(lanes, lanes + kLanes);
+  for (; i < count; ++i) {
+    result = std::min(result, static_cast<uint16_t>((bits[i * stride] & kMagnitude) - 1));
+  }
+  return result;
 }
 
 const GemmKernels<BFloat16>* AmxKernels() {
@@ -298,6 +318,7 @@ const GemmKernels<BFloat16>* AmxKernels() {
     kernels.multiply_and_finish = [](const GemmBlock<float>& g, const GemmEpilogue& epilogue) {
       MultiplyAndFinish(g, &epilogue);
     };
+    kernels.least_magnitude = LeastMagnitude;
     kernels.pack_a = PackPanel<true>;
     kernels.pack_b = PackPanel<false>;
     kernels.round = RoundRow;
@@ -323,14 +344,20 @@ namespace {
 
 HWY_EXPORT(AmxKernels);
 
-// Whether the processor has tiles for bf16 and the operating system keeps them for each thread. Linux has to be asked,
-// once for the process, since they make what it keeps larger by 8 KB.
-bool AskForTiles() {
-  constexpr unsigned kAmxBF16 = 1u << 22, kAmxTile = 1u << 24, kOsXSave = 1u << 27;
+struct Cpuid {
+  Cpuid(unsigned leaf, unsigned part) {
+    if (__get_cpuid_count(leaf, part, &eax, &ebx, &ecx, &edx) == 0) eax = ebx = ecx = edx = 0;
+  }
   unsigned eax, ebx, ecx, edx;
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
-  if ((edx & kAmxBF16) == 0 || (edx & kAmxTile) == 0) return false;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & kOsXSave) == 0) return false;
+};
+
+// Whether the processor has tiles for bf16, and AVX512_BF16, and the operating system keeps tiles for each thread.
+// Linux has to be asked, once for the process, since they make what it keeps larger by 8 KB.
+bool AskForTiles() {
+  constexpr unsigned kAmxBF16 = 1u << 22, kAmxTile = 1u << 24, kAvx512BF16 = 1u << 5, kOsXSave = 1u << 27;
+  const unsigned tiles = Cpuid(7, 0).edx;
+  if ((tiles & kAmxBF16) == 0 || (tiles & kAmxTile) == 0) return false;
+  if ((Cpuid(7, 1).eax & kAvx512BF16) == 0 || (Cpuid(1, 0).ecx & kOsXSave) == 0) return false;
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM of <asm/prctl.h>
   constexpr long kTileData = 18;               // the component of the state: XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

@@ -135,6 +135,9 @@ struct GemmKernels {
   // its rows and columns count from those of the block. Null unless there is a better way than one after the other, as
   // with AMX.
   void (*multiply_and_finish)(const GemmBlock<T>& block, const GemmEpilogue& epilogue);
+  // If not null, the kernels take numbers below 2^-126 for 0, products and sums among them: they are for matrices where
+  // there are none. This is the bits of the least of `count` numbers, without signs and less 1, so that 0 is the most.
+  uint16_t (*least_magnitude)(const S* numbers, int64_t stride, int64_t count);
   // Packs one panel of A or B: to[p * panel_width + i] = from[i * width_stride + p * depth_stride] for i < width; the
   // rest of the panel becomes zero unless `multiply` leaves it alone.
   void (*pack_a)(const S* from, int64_t width_stride, int64_t depth_stride, int64_t width, int64_t depth, T* to);
@@ -159,7 +162,7 @@ const GemmKernels<S>& GetGemmKernels();
 
 #ifdef TANDEM_CPU_MAY_HAVE_AMX
 // Null if the processor has no AMX for bf16, or the system does not let the process use it; in exact mode; and in
-// builds without AVX-512. Numbers below 2^-126 count as 0.
+// builds without AVX-512.
 const GemmKernels<BFloat16>* GetAmxKernels();
 #endif
 
