@@ -275,7 +275,8 @@ TANDEM_AMX void MultiplyAndFinish(const GemmBlock<float>& g, const GemmEpilogue*
 #undef TANDEM_AMX
 
 // By AVX512_BF16, but for subnormal numbers, which epilogues may give, and which that takes for 0.
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"))) void RoundRow(const float* from, int64_t count, BFloat16* to) {
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"))) void RoundRow(const float* from, int64_t count,
+                                                                              BFloat16* to) {
   constexpr int64_t kLanes = 16;
   constexpr int kSubnormal = 0x20;  // of VFPCLASSPS
   int64_t i = 0;

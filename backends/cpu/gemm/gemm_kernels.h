@@ -88,7 +88,8 @@ struct GemvBlock {
   T* y;
 };
 
-#if defined(__x86_64__) && defined(__linux__) && __has_include(<amxbf16intrin.h>)
+// The headers of GCC and of Clang.
+#if defined(__x86_64__) && defined(__linux__) && (__has_include(<amxbf16intrin.h>) || __has_include(<amxintrin.h>))
 #define TANDEM_CPU_MAY_HAVE_AMX
 #endif
 // Whether products of packed matrices of S may be done by AMX.
