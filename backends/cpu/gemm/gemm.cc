@@ -255,16 +255,21 @@ bool AreAllNormal(uint16_t least_of_a, uint16_t least_of_b) {
   return a >= kMinExponent && b >= kMinExponent && a + b - 2 * kFraction >= kMinExponent;
 }
 
+// Whether the kernels would lose numbers of this product, since there may be such small ones. Calls `least_of_b` for
+// GemmKernels::least_magnitude of B if it is wanted.
+template <typename S, typename F>
+bool MayLoseNumbers(const GemmKernels<S>& kernels, WorkQueue* queue, int64_t m, int64_t k, const MatrixView<S>& a,
+                    F&& least_of_b) {
+  if constexpr (!kMayHaveAmx<S>) return false;
+  if (kernels.least_magnitude == nullptr) return false;
+  return !AreAllNormal(LeastMagnitude(kernels, queue, m, k, a), least_of_b());
+}
+
 // All panels of a B that is kept packed, by slices of PackedBlocks::max_depth.
 template <typename S>
 class ConstantB {
  public:
   using T = GemmComputeType<S>;
-
-  // Behind the panels.
-  struct Properties {
-    uint16_t least_magnitude;
-  };
 
   ConstantB(ConstantForms* forms, int64_t n, int64_t k, const MatrixView<S>& b)
       : kernels_(GetPackedKernels<S>()),
@@ -305,16 +310,16 @@ class ConstantB {
       }
     });
     if constexpr (kMayHaveAmx<S>) {
-      if (kernels_.least_magnitude != nullptr) properties() = {LeastMagnitude(kernels_, queue, k_, n_, b_)};
+      if (kernels_.least_magnitude != nullptr) least_magnitude() = LeastMagnitude(kernels_, queue, k_, n_, b_);
     }
     memory_.SetPacked();
     return packed;
   }
 
   const GemmKernels<S>& kernels() const { return kernels_; }
-  // Once it is packed.
-  Properties& properties() const {
-    return *reinterpret_cast<Properties*>(memory_.data() + Bytes(n_, k_) - sizeof(Properties));
+  // Of B, once it is packed, if the kernels want it: behind the panels.
+  uint16_t& least_magnitude() const {
+    return *reinterpret_cast<uint16_t*>(memory_.data() + Bytes(n_, k_) - sizeof(uint16_t));
   }
 
  private:
@@ -322,7 +327,7 @@ class ConstantB {
     const GemmKernels<S>& kernels = GetPackedKernels<S>();
     const int64_t depth = kernels.blocks().PackedDepth(k);
     const auto cols = static_cast<uint64_t>(RoundUp(n, kernels.panel_cols));
-    return cols * static_cast<uint64_t>(depth) * sizeof(T) + (kMayHaveAmx<S> ? sizeof(Properties) : 0);
+    return cols * static_cast<uint64_t>(depth) * sizeof(T) + (kMayHaveAmx<S> ? sizeof(uint16_t) : 0);
   }
 
   const GemmKernels<S>& kernels_;
@@ -554,11 +559,8 @@ Status MultiplyWithConstantB(WorkQueue* queue, int64_t m, int64_t n, int64_t k, 
       return {};
     }
   }
-  if constexpr (kMayHaveAmx<T>) {
-    if (constant.kernels().least_magnitude != nullptr &&
-        !AreAllNormal(LeastMagnitude(constant.kernels(), queue, m, k, a), constant.properties().least_magnitude)) {
-      return PackedProduct<T>(GetGemmKernels<T>(), queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();
-    }
+  if (MayLoseNumbers(constant.kernels(), queue, m, k, a, [&] { return constant.least_magnitude(); })) {
+    return PackedProduct<T>(GetGemmKernels<T>(), queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();
   }
   return PackedProduct<T>(constant.kernels(), queue, m, n, k, a, b, c, ldc, epilogue, packed).Run();
 }
@@ -637,14 +639,9 @@ Status Gemm(WorkQueue* queue, int64_t m, int64_t n, int64_t k, MatrixView<T> a, 
       return MultiplyWithPackedB(queue, m, n, k, a, b, c, ldc, epilogue);
     }
   }
-  const GemmKernels<T>* kernels = &GetPackedKernels<T>();
-  if constexpr (kMayHaveAmx<T>) {
-    if (kernels->least_magnitude != nullptr &&
-        !AreAllNormal(LeastMagnitude(*kernels, queue, m, k, a), LeastMagnitude(*kernels, queue, k, n, b))) {
-      kernels = &GetGemmKernels<T>();
-    }
-  }
-  return PackedProduct<T>(*kernels, queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();
+  const GemmKernels<T>& packed = GetPackedKernels<T>();
+  const bool loses = MayLoseNumbers(packed, queue, m, k, a, [&] { return LeastMagnitude(packed, queue, k, n, b); });
+  return PackedProduct<T>(loses ? GetGemmKernels<T>() : packed, queue, m, n, k, a, b, c, ldc, epilogue, nullptr).Run();
 }
 
 #define TANDEM_INSTANTIATE_GEMM(T)                                                                          \

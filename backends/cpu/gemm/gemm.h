@@ -43,8 +43,8 @@ struct GemmEpilogue {
 // propagate as in the sums of products written out; c64 products follow the textbook formula.
 //
 // `b_forms`, unless null, are those of the tensor that B is (part of): where a B of floating-point numbers is to be
-// packed, that is done once, into as much memory again as B has, rounded up to whole panels; twice that for 16 bits.
-// The bits of C do not depend on whether it is.
+// packed, that is done once, into as much memory again as B has, rounded up to whole panels; up to twice that for 16
+// bits. The bits of C do not depend on whether it is.
 //
 // Splits large products over `queue`, which may be null. The bits of C do not depend on the number of threads, and in
 // exact mode not on the instruction set either. Ends early, and leaves C unspecified, if the kernel that calls it is to
