@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "gemm/gemm.h"
@@ -145,16 +145,17 @@ TEST(GemmOfBF16, GivesTheEpilogueEachSumOnceAndBeforeItIsRounded) {
     ForEachProduct([](const Shape& s, Matrix& a, Matrix& b) {
       struct Context {
         int64_t n;
-        std::vector<float> sums;
+        float* seen;
       };
-      const Context context = {s.n, std::vector<float>(static_cast<size_t>(s.m * s.n), NAN)};
-      GemmEpilogue epilogue = {
+      std::vector<float> sums_seen(static_cast<size_t>(s.m * s.n), NAN);
+      const Context context = {s.n, sums_seen.data()};
+      const GemmEpilogue epilogue = {
           [](const void* context_data, void* sums, int64_t ldc, int64_t row, int64_t rows, int64_t col, int64_t cols) {
             const auto& [n, seen] = *static_cast<const Context*>(context_data);
             for (int64_t i = 0; i < rows; ++i) {
               for (int64_t j = 0; j < cols; ++j) {
                 float& sum = static_cast<float*>(sums)[i * ldc + j];
-                float& place = const_cast<float&>(seen[static_cast<size_t>((row + i) * n + col + j)]);
+                float& place = seen[(row + i) * n + col + j];
                 EXPECT_TRUE(std::isnan(place)) << "again " << row + i << ", " << col + j;
                 place = sum;
                 sum = static_cast<float>((row + i) % 16 * 16 + (col + j) % 16);
@@ -165,7 +166,7 @@ TEST(GemmOfBF16, GivesTheEpilogueEachSumOnceAndBeforeItIsRounded) {
       const Product plain(s, a, b), finished(s, a, b, epilogue);
       for (int64_t i = 0; i < s.m; ++i) {
         for (int64_t j = 0; j < s.n; ++j) {
-          ASSERT_EQ(BFloat16(context.sums[static_cast<size_t>(i * s.n + j)]), plain.at(i, j)) << i << ", " << j;
+          ASSERT_EQ(BFloat16(sums_seen[static_cast<size_t>(i * s.n + j)]), plain.at(i, j)) << i << ", " << j;
           ASSERT_EQ(finished.at(i, j), static_cast<float>(i % 16 * 16 + j % 16)) << i << ", " << j;
         }
       }

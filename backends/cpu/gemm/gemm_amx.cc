@@ -156,6 +156,13 @@ struct Panel {
   int64_t step_stride;
 };
 
+// Of a packed panel, from a step on, `pairs` pairs each; kTileSize words from row to row of B's tiles, `pairs` of A's.
+Panel PackedPanel(const float* panel, int64_t first_step, int pairs, int words_a_row) {
+  const int64_t tile_bytes = pairs * kRowBytes;
+  return {reinterpret_cast<const unsigned char*>(panel) + first_step * 2 * kTileBytes,
+          words_a_row * static_cast<int64_t>(sizeof(uint32_t)), tile_bytes, 2 * tile_bytes};
+}
+
 // Adds the products of `steps` steps to kRows times kCols tiles of sums. Of B, which passes by rows of A that stay in
 // the first-level cache, that keeps nothing.
 template <int kRows, int kCols>
@@ -206,44 +213,36 @@ struct Part {
 
 // Rows [row, row + rows) of C.
 void AddToRows(const GemmBlock<float>& g, const Part& part, const Panel& a, int64_t row, int64_t rows) {
-  const int64_t words = PairsOf(g.depth);
-  const int64_t tile_bytes = part.pairs * kRowBytes;
-  Panel b = {reinterpret_cast<const unsigned char*>(g.b) + part.first_step * 2 * kTileBytes, kRowBytes, tile_bytes,
-             2 * tile_bytes};
-  for (int64_t col = 0; col < g.cols; col += kPanel, b.first += words * kPanel * sizeof(uint32_t)) {
+  Panel b = PackedPanel(g.b, part.first_step, part.pairs, kTileSize);
+  for (int64_t col = 0; col < g.cols; col += kPanel, b.first += PairsOf(g.depth) * kPanel * sizeof(uint32_t)) {
     const int64_t cols = std::min<int64_t>(kPanel, g.cols - col);
     const auto add = rows > kTileSize ? (cols > kTileSize ? AddSteps<2, 2> : AddSteps<2, 1>)
                                       : (cols > kTileSize ? AddSteps<1, 2> : AddSteps<1, 1>);
     float* const c = g.c + row * g.ldc + col;
     // Tiles are read and written whole. And what is complete here need not get into C.
-    alignas(64) float sums[kPanel * kPanel];
+    alignas(64) float own[kPanel * kPanel];
     const bool is_whole = rows % kTileSize == 0 && cols % kTileSize == 0;
-    if (is_whole && (part.accumulate || part.epilogue == nullptr)) {
-      add(a, b, part.steps, part.accumulate, c, g.ldc);
-      if (part.epilogue != nullptr) part.epilogue->apply(part.epilogue->context, c, g.ldc, row, rows, col, cols);
-      continue;
-    }
+    const bool in_place = is_whole && (part.accumulate || part.epilogue == nullptr);
+    float* const sums = in_place ? c : own;
+    const int64_t ld = in_place ? g.ldc : kPanel;
     const auto bytes = static_cast<size_t>(cols) * sizeof(float);
-    for (int64_t i = 0; part.accumulate && i < rows; ++i) std::memcpy(sums + i * kPanel, c + i * g.ldc, bytes);
-    add(a, b, part.steps, part.accumulate, sums, kPanel);
+    for (int64_t i = 0; !in_place && part.accumulate && i < rows; ++i) std::memcpy(own + i * ld, c + i * g.ldc, bytes);
+    add(a, b, part.steps, part.accumulate, sums, ld);
     if (part.epilogue != nullptr) {
-      part.epilogue->apply(part.epilogue->context, sums, kPanel, row, rows, col, cols);
+      part.epilogue->apply(part.epilogue->context, sums, ld, row, rows, col, cols);
     } else {
-      for (int64_t i = 0; i < rows; ++i) std::memcpy(c + i * g.ldc, sums + i * kPanel, bytes);
+      for (int64_t i = 0; !in_place && i < rows; ++i) std::memcpy(c + i * g.ldc, own + i * ld, bytes);
     }
   }
 }
 
 TANDEM_AMX void AddPart(const GemmBlock<float>& g, const Part& part) {
   Configure(part.pairs);
-  const int64_t tile_bytes = part.pairs * kRowBytes;
-  const int64_t packed_row_bytes = part.pairs * static_cast<int64_t>(sizeof(uint32_t));
   for (int64_t row = 0; row < g.rows; row += kPanel) {
     const int64_t rows = std::min<int64_t>(kPanel, g.rows - row);
     if (g.a_packed) {
-      const auto* const panel = reinterpret_cast<const unsigned char*>(g.a + row * PairsOf(g.depth));
-      AddToRows(g, part, {panel + part.first_step * 2 * kTileBytes, packed_row_bytes, tile_bytes, 2 * tile_bytes}, row,
-                rows);
+      const float* const panel = g.a + row * PairsOf(g.depth);
+      AddToRows(g, part, PackedPanel(panel, part.first_step, part.pairs, part.pairs), row, rows);
       continue;
     }
     const auto* const from = reinterpret_cast<const BFloat16*>(g.a) + row * g.a_row_stride + part.first_step * kStep;
@@ -257,8 +256,7 @@ TANDEM_AMX void AddPart(const GemmBlock<float>& g, const Part& part) {
     // What lies behind rows and their ends is not to be read.
     alignas(64) float packed[kPanel * kMaxDepth / 2];
     PackPanel<true>(from, g.a_row_stride, 1, rows, depth, packed);
-    AddToRows(g, part, {reinterpret_cast<unsigned char*>(packed), packed_row_bytes, tile_bytes, 2 * tile_bytes}, row,
-              rows);
+    AddToRows(g, part, PackedPanel(packed, 0, part.pairs, part.pairs), row, rows);
   }
 }
 
