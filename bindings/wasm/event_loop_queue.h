@@ -45,6 +45,7 @@ class EventLoopQueue final : public WorkQueue {
   bool HelpWith(const AsyncValue& value, Deadline until) override { return queue_->HelpWith(value, until); }
   int ParallelismLevel() const override { return queue_->ParallelismLevel(); }
   bool HasReadyHelper() const override { return queue_->HasReadyHelper(); }
+  bool RequestHelper() override { return queue_->RequestHelper(); }
   bool IsBeingCalled() const override { return queue_->IsBeingCalled(); }
   bool IsWorkerThread() const override { return queue_->IsWorkerThread(); }
   bool MayBlock() const override { return std::this_thread::get_id() != loop_thread_; }

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "forwarding_queue.h"
 #include "test_runtime.h"
 
 namespace tandem {
@@ -247,6 +248,26 @@ TEST(ExecuteTest, EX7_CostDecidesWhereWorkRuns) {
   EXPECT_FALSE(runs_here("t.Linear", 51));
   EXPECT_TRUE(runs_here("t.Estimated", 5));
   EXPECT_FALSE(runs_here("t.Estimated", 6));
+}
+
+TEST(ExecuteTest, EX7_WithAThreadToShareItWithTwiceAsMuchRunsHere) {
+  HostContext::Options options = TestRuntime::WithWorkers(1);
+  options.inline_cost_limit = 100;
+  auto queue = std::make_unique<HelpedQueue>();
+  HelpedQueue& helped = *queue;
+  options.work_queue = std::move(queue);
+  TestRuntime rt(std::move(options));
+  rt.Define(OpDefBuilder("t.Linear").Input("x: float").Output("y: float").Metadata<&test_ops::Same>(),
+            MakeKernel([](const Tensor& x) -> StatusOr<Tensor> { return x; }).WithCost(1.0f));
+  const auto runs_here = [&](int64_t size) {
+    return rt.Call("t.Linear", {TensorHandle::MakeAvailable(rt.Filled(size, 1))}).IsAvailable();
+  };
+  EXPECT_TRUE(runs_here(50));  // 50 in, 50 out
+  EXPECT_FALSE(runs_here(51));
+  helped.set_helper_ready(true);
+  EXPECT_TRUE(runs_here(51));
+  EXPECT_TRUE(runs_here(100));
+  EXPECT_FALSE(runs_here(101));
 }
 
 // A shape so large that it is only possible for scalar host tensors must not upset the sum of the elements.

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "failing_heap.h"
+#include "forwarding_queue.h"
 #include "instruction_sets.h"
 #include "tandem/float16.h"
 #include "tandem/work_queue.h"
@@ -288,6 +289,22 @@ void ExpectSameBitsForAnyNumberOfThreads() {
       }
     }
   }
+}
+
+// Work of ten microseconds is shared with a thread that is awake, and wakes none.
+TEST(Gemm, SharesASmallProductWithAReadyHelperOnly) {
+  HelpedQueue queue;
+  const auto num_tasks = [&](int64_t size) {
+    Matrix<float> a(size, size, kPlain, 1.0f);
+    std::vector<float> c(static_cast<size_t>(size * size));
+    EXPECT_TRUE(Gemm<float>(&queue, size, size, size, a.view(), a.view(), c.data()).ok());
+    return queue.TakeNumTasks();
+  };
+  for (const int64_t size : {16, 128}) EXPECT_EQ(num_tasks(size), 0) << size;
+  queue.set_helper_ready(true);
+  EXPECT_EQ(num_tasks(16), 0);
+  EXPECT_GT(num_tasks(128), 0);
+  queue.Quiesce();
 }
 
 TEST(Gemm, OfF32HasTheSameBitsForAnyNumberOfThreads) {

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "forwarding_queue.h"
 #include "pending_group_test_fixture.h"
 
 namespace tandem {
@@ -81,27 +82,14 @@ TEST_F(PendingGroupTest, PR6_WhatIsQueuedTakesWhatWaitsForItAlong) {
   EXPECT_EQ(world.BitsOf(y), alone_.BitsOf(CallThree(alone_, alone_.RampHandle())));
 }
 
-// A single-threaded queue of which it is somebody else who knows whether it is being called.
-class CalledQueue final : public WorkQueue {
+// A queue of which it is somebody else who knows whether it is being called.
+class CalledQueue final : public ForwardingQueue {
  public:
   explicit CalledQueue(std::function<bool()> is_being_called) : is_being_called_(std::move(is_being_called)) {}
-  using WorkQueue::AddTask;
-  void AddTask(Task& task) override { queue_->AddTask(task); }
-  bool AddBlockingTask(std::function<void()> fn) override { return queue_->AddBlockingTask(std::move(fn)); }
-  Status Await(std::span<const AsyncValue* const> values, Deadline deadline) override {
-    return queue_->Await(values, deadline);
-  }
-  void Quiesce() override { queue_->Quiesce(); }
-  bool RunOneTask() override { return queue_->RunOneTask(); }
-  bool HelpWith(const AsyncValue& value, Deadline until) override { return queue_->HelpWith(value, until); }
-  int ParallelismLevel() const override { return queue_->ParallelismLevel(); }
   bool IsBeingCalled() const override { return is_being_called_(); }
-  bool IsWorkerThread() const override { return queue_->IsWorkerThread(); }
-  bool MayBlock() const override { return queue_->MayBlock(); }
 
  private:
   const std::function<bool()> is_being_called_;
-  const std::unique_ptr<WorkQueue> queue_ = CreateSingleThreadedWorkQueue();
 };
 
 // A head that takes 50 us or more, and calls that are issued after a worker has taken it.

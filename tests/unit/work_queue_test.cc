@@ -400,6 +400,16 @@ TEST_P(MultiThreadedQueueTest, AV7_AnOutsideThreadInAwaitTakesPartInKernels) {
   EXPECT_EQ(task.thread, std::this_thread::get_id());
 }
 
+// WQ-1
+TEST_P(MultiThreadedQueueTest, WQ1_AStreamOfRequestsWakesAHelper) {
+  EXPECT_FALSE(queue_->RequestHelper());  // nobody is awake for one alone
+  const bool may_come = GetParam() > 1 && std::thread::hardware_concurrency() > 1;
+  const auto until = steady_clock::now() + (may_come ? milliseconds(20'000) : milliseconds(20));
+  bool is_ready = false;
+  while (!is_ready && steady_clock::now() < until) is_ready = queue_->RequestHelper();
+  EXPECT_EQ(is_ready, may_come);
+}
+
 // AV-7
 TEST_P(MultiThreadedQueueTest, AV7_AnOutsideThreadInAwaitRunsNoTasks) {
   std::atomic<int> runs_here{0};

@@ -41,6 +41,10 @@ constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, mult
 // Whether a * b * c > limit, without overflow; all are positive.
 bool ProductExceeds(int64_t a, int64_t b, int64_t c, int64_t limit) { return a > limit / b || a * b > limit / c; }
 
+double NumProducts(int64_t m, int64_t n, int64_t k) {
+  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
 // Calls fn for ranges of [0, n), on the queue if there is one and more than one grain.
 template <typename F>
 void ForRanges(WorkQueue* queue, int64_t n, int64_t grain, F&& fn) {
@@ -181,7 +185,7 @@ void MultiplyDirect(const GemmKernels<T>& kernels, WorkQueue* queue, int64_t m, 
     }
     ApplyEpilogue(epilogue, g.c, ldc, row, rows, col, cols);
   };
-  const int64_t task_products = MinTaskProducts(queue);
+  const int64_t task_products = MinTaskProducts(queue, NumProducts(m, n, k));
   if (queue == nullptr || !ProductExceeds(m, n, k, 4 * task_products)) return multiply(0, m, 0, n);
   const bool by_rows = DivideUp(m, kernels.panel_rows) >
                        std::min<int64_t>(DivideUp(n, kernels.panel_cols), 4 * queue->ParallelismLevel() - 1);
@@ -357,7 +361,7 @@ class PackedProduct {
         ldc_(ldc),
         epilogue_(epilogue),
         constant_b_(constant_b),
-        task_products_(MinTaskProducts(queue) * kernels_.blocks().speed) {
+        task_products_(MinTaskProducts(queue, NumProducts(m, n, k)) * kernels_.blocks().speed) {
     if (queue != nullptr && ProductExceeds(m, n, k, 2 * task_products_)) queue_ = queue;
   }
 

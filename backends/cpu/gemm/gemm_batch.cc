@@ -111,7 +111,7 @@ Status BatchGemm(WorkQueue* queue, const GemmBatch& given, int64_t m, int64_t n,
       if (!status.ok()) out_of_memory.store(true, std::memory_order_relaxed);
     }
   };
-  const auto task_products = static_cast<double>(MinTaskProducts(queue) * speed);
+  const auto task_products = static_cast<double>(MinTaskProducts(queue, static_cast<double>(size) * products) * speed);
   const double grain = std::max(1.0, task_products / std::max(products, 1.0));
   if (queue == nullptr || is_each_large || static_cast<double>(size) * products <= 4 * task_products) {
     multiply(0, size);

@@ -24,14 +24,16 @@ inline constexpr int64_t kMinAwaitedProducts = kMinTaskProducts / 8;
 // Elements to copy or pack.
 inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
 
-// Of a task that goes to `queue`, which may be null.
-inline int64_t MinTaskProducts(const WorkQueue* queue) {
-  return queue != nullptr && queue->HasReadyHelper() ? kMinAwaitedProducts : kMinTaskProducts;
+// Of a task of a kernel that does so many `products`. `queue` may be null.
+inline int64_t MinTaskProducts(WorkQueue* queue, double products) {
+  const bool is_worth_sharing = queue != nullptr && products >= static_cast<double>(2 * kMinAwaitedProducts);
+  return is_worth_sharing && queue->RequestHelper() ? kMinAwaitedProducts : kMinTaskProducts;
 }
 
-// How many things that take so many products each make such a task.
-inline int64_t TaskGrain(const WorkQueue* queue, double products) {
-  return 1 + static_cast<int64_t>(static_cast<double>(MinTaskProducts(queue)) / products);
+// How many of `n` things that take so many products each make such a task.
+inline int64_t TaskGrain(WorkQueue* queue, int64_t n, double products) {
+  const auto min_products = static_cast<double>(MinTaskProducts(queue, static_cast<double>(n) * products));
+  return 1 + static_cast<int64_t>(min_products / products);
 }
 
 }  // namespace tandem::cpu

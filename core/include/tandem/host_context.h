@@ -51,8 +51,8 @@ class TANDEM_EXPORT HostContext {
     // Whether calls of element-wise ops that wait for each other may be computed as one (PR-6). The results are the
     // same; tracing names what is computed so "tandem.Fused(tf.Mul, tf.AddV2)". Programs have an option of their own.
     bool fuse = true;
-    // Work of a higher estimated cost goes to the queue (EX-7); about nanoseconds on one core. Handing it over, and
-    // waking who waits for it, takes some 20,000.
+    // Work of a higher estimated cost goes to the queue (EX-7), of twice that while a worker is awake to share it;
+    // about nanoseconds on one core. Handing it over, and waking who waits for it, takes some 20,000.
     int64_t inline_cost_limit = 50'000;
     // Asked before a queued op begins, on the thread that would run it; `bytes` is what its results take. False: not
     // now, and it goes to the end of the queue again. Default: whenever its turn comes.

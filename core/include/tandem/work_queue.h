@@ -125,6 +125,9 @@ class TANDEM_EXPORT WorkQueue {
   // Whether a thread is looking for tasks right now, so that to share work with it costs a microsecond rather than a
   // wake-up, which takes some ten: smaller parts of a kernel's work are then worth it.
   virtual bool HasReadyHelper() const { return false; }
+  // The same for a kernel of ten microseconds or more that would share its work with such a thread. Where there is none
+  // and kernels keep asking, one is woken for those that come next.
+  virtual bool RequestHelper() { return HasReadyHelper(); }
   // Whether a thread other than the workers has lately added tasks and not awaited anything since, so that it may be
   // about to add more.
   virtual bool IsBeingCalled() const { return false; }

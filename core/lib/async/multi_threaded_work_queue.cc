@@ -17,6 +17,10 @@
 //
 // A thread that issues calls is busy with that, and likely to await some of them soon: until then it counts as a thread
 // that helps, so that no further worker takes its core for work that it is about to join in.
+//
+// To wake a worker takes ten microseconds and more. The last one that had a task looks for the next one for some time
+// before it sleeps, and work of ten microseconds is shared with one that does, but wakes none by itself: it is a stream
+// of such work that does (RequestHelper).
 
 #if defined(__GNUC__) && !defined(__clang__)
 // The thread sanitizer does not model fences. Eigen's pool has them to lose no wake-up, not to publish data.
@@ -80,6 +84,13 @@ constexpr std::chrono::microseconds kCallWindow{20};
 #else
 constexpr std::chrono::microseconds kCallWindow{200};
 #endif
+// Kernels that ask for a helper at such intervals at most are a stream of them, of which so many have to ask before one
+// is woken: twice as many each time that one was woken in vain.
+constexpr std::chrono::microseconds kRequestInterval{100};
+constexpr int kMinRequests = 2;
+constexpr int kMaxRequests = 256;
+// Within which one that was woken looks for a task, or its call was lost among others.
+constexpr std::chrono::milliseconds kWakeTime{1};
 // Of so many tasks that a worker could run next, one waits for its turn behind those that were added before.
 constexpr uint32_t kMaxNextTasks = 16;
 
@@ -150,8 +161,10 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   bool HelpWith(const AsyncValue& value, Deadline until) override;
   int ParallelismLevel() const override { return num_threads_; }
   bool HasReadyHelper() const override {
-    return ready_helpers_.load(std::memory_order_relaxed) > 0 || spinning_.load(std::memory_order_relaxed);
+    return num_threads_ > 1 &&
+           (ready_helpers_.load(std::memory_order_relaxed) > 0 || spinner_.load(std::memory_order_relaxed) != nullptr);
   }
+  bool RequestHelper() override;
   bool IsBeingCalled() const override {
     const int64_t last_call = last_call_.load(std::memory_order_relaxed);
     return last_call != 0 && Nanoseconds() - last_call < std::chrono::nanoseconds(kCallWindow).count();
@@ -192,10 +205,11 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   void TakeTurn(std::atomic<int>& turns, bool may_spin);
   bool RunTasks(bool may_spin);
   bool SpinForTask();
+  void EndRequest(bool has_found);
   bool IsSurplus() const;
   bool TryLeave();
-  void StartWorkerIfNeeded(int num_reserved = 0);
-  void StartHelperIfNeeded();
+  bool StartWorkerIfNeeded(int num_reserved = 0);
+  bool StartHelperIfNeeded();
   friend void internal::CallForHelp();
   void StartWorker();
   void ReleaseSlot();
@@ -215,7 +229,13 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   std::atomic<int> active_{0};         // slots taken
   std::atomic<int> helpers_{0};        // threads in HelpUntil
   std::atomic<int> ready_helpers_{0};  // those that are looking for a helping task
-  std::atomic<bool> spinning_{false};  // a worker is looking for tasks and needs no call
+  // By what the worker waits that is looking for tasks and needs no call.
+  std::atomic<const SpinWait*> spinner_{nullptr};
+
+  std::atomic<int64_t> last_request_{0};  // for a helper that was not there, in nanoseconds
+  std::atomic<int> requests_{0};          // since a helper was woken, or there was none for a while
+  std::atomic<int> wanted_requests_{kMinRequests};
+  std::atomic<int64_t> woken_at_{0};  // such a one, in nanoseconds; 0 once it has found a task or none
 
   std::atomic<int64_t> last_call_{0};  // by a thread that is no worker, in nanoseconds; 0 if it awaits since
 
@@ -309,19 +329,40 @@ bool MultiThreadedWorkQueue::RunOneTask() {
   return true;
 }
 
-void MultiThreadedWorkQueue::StartHelperIfNeeded() {
-  if (ready_helpers_.load(std::memory_order_seq_cst) > 0) return;
-  StartWorkerIfNeeded(/*num_reserved=*/IsBeingCalled() ? 1 : 0);
+bool MultiThreadedWorkQueue::StartHelperIfNeeded() {
+  if (ready_helpers_.load(std::memory_order_seq_cst) > 0) return false;
+  // One that is neither a worker nor in HelpUntil is in the middle of a kernel that was called.
+  const bool is_counted = IsWorkerThread() || this_thread.helps;
+  return StartWorkerIfNeeded(/*num_reserved=*/!is_counted || IsBeingCalled() ? 1 : 0);
 }
 
-// But for `num_reserved` threads.
-void MultiThreadedWorkQueue::StartWorkerIfNeeded(int num_reserved) {
-  if (spinning_.load(std::memory_order_seq_cst)) return;
+bool MultiThreadedWorkQueue::RequestHelper() {
+  if (HasReadyHelper()) return true;
+  if (!may_spin_ || num_threads_ == 1) return false;
+  const int64_t now = Nanoseconds();
+  const int64_t woken_at = woken_at_.load(std::memory_order_relaxed);
+  if (woken_at != 0 && now - woken_at < std::chrono::nanoseconds(kWakeTime).count()) return false;
+  const int64_t before = last_request_.exchange(now, std::memory_order_relaxed);
+  if (now - before > std::chrono::nanoseconds(kRequestInterval).count()) requests_.store(0, std::memory_order_relaxed);
+  const int requests = requests_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (requests < wanted_requests_.load(std::memory_order_relaxed)) return false;
+  requests_.store(0, std::memory_order_relaxed);
+  woken_at_.store(now, std::memory_order_relaxed);
+  if (!StartHelperIfNeeded()) woken_at_.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+// But for `num_reserved` threads. Whether one was called.
+bool MultiThreadedWorkQueue::StartWorkerIfNeeded(int num_reserved) {
+  if (spinner_.load(std::memory_order_seq_cst) != nullptr) return false;
   int active = active_.load(std::memory_order_seq_cst);
   while (active < num_threads_ &&
          (active == 0 || active + helpers_.load(std::memory_order_seq_cst) + num_reserved < num_threads_)) {
-    if (active_.compare_exchange_weak(active, active + 1, std::memory_order_seq_cst)) return StartWorker();
+    if (!active_.compare_exchange_weak(active, active + 1, std::memory_order_seq_cst)) continue;
+    StartWorker();
+    return true;
   }
+  return false;
 }
 
 // Passes on a slot that the caller has taken.
@@ -397,20 +438,33 @@ bool MultiThreadedWorkQueue::TryLeave() {
   return false;
 }
 
-// One worker at a time; true if there may be a task.
+// The helper that was woken has found a task or is about to sleep again.
+void MultiThreadedWorkQueue::EndRequest(bool has_found) {
+  const int wanted = wanted_requests_.load(std::memory_order_relaxed);
+  wanted_requests_.store(has_found ? kMinRequests : std::min(2 * wanted, kMaxRequests), std::memory_order_relaxed);
+  woken_at_.store(0, std::memory_order_relaxed);
+}
+
+// One worker at a time, which is the last one to have had a task: the others may sleep. True if there may be a task.
 bool MultiThreadedWorkQueue::SpinForTask() {
-  if (!may_spin_ || spinning_.exchange(true, std::memory_order_seq_cst)) return false;
+  if (!may_spin_) return false;
   SpinWait wait;
-  while (queued_.load(std::memory_order_relaxed) == 0 && !IsSurplus() && wait.Pause()) {
+  spinner_.store(&wait, std::memory_order_seq_cst);
+  const auto is_spinner = [&] { return spinner_.load(std::memory_order_relaxed) == &wait; };
+  while (queued_.load(std::memory_order_relaxed) == 0 && !IsSurplus() && is_spinner() && wait.Pause()) {
   }
-  spinning_.store(false, std::memory_order_seq_cst);
-  return queued_.load(std::memory_order_seq_cst) > 0;
+  const SpinWait* own = &wait;
+  spinner_.compare_exchange_strong(own, nullptr, std::memory_order_seq_cst);
+  const bool has_found = queued_.load(std::memory_order_seq_cst) > 0;
+  if (woken_at_.load(std::memory_order_relaxed) != 0) EndRequest(has_found);
+  return has_found;
 }
 
 // On a thread that is no worker: takes part in any kernel, or runs any short task, parts of short kernels among them.
 // Returns when `has_ended`, or when there has been nothing to do for as long as it takes to fall asleep and be woken.
 void MultiThreadedWorkQueue::HelpUntil(FunctionRef<bool()> has_ended, HelpWhat what) {
   last_call_.store(0, std::memory_order_relaxed);
+  const bool helped = std::exchange(this_thread.helps, true);
   helpers_.fetch_add(1, std::memory_order_seq_cst);
   ready_helpers_.fetch_add(1, std::memory_order_seq_cst);
   SpinWait wait;
@@ -438,6 +492,7 @@ void MultiThreadedWorkQueue::HelpUntil(FunctionRef<bool()> has_ended, HelpWhat w
   }
   ready_helpers_.fetch_sub(1, std::memory_order_seq_cst);
   helpers_.fetch_sub(1, std::memory_order_seq_cst);
+  this_thread.helps = helped;
   if (has_ended()) last_call_.store(Nanoseconds(), std::memory_order_relaxed);
   // One that was left to this thread in the meantime.
   if (queued_.load(std::memory_order_seq_cst) > 0) StartWorkerIfNeeded();

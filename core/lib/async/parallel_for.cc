@@ -46,12 +46,11 @@ bool RunInline(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn,
   return InSteps(n, grain > INT64_MAX / grains_a_step ? INT64_MAX : grain * grains_a_step, fn);
 }
 
-// A number that no other thread has.
-uint32_t NumberOfThread() {
+// ThisThread::place before there was a range: those of any two threads that follow each other are far apart.
+uint32_t FirstPlace() {
+  constexpr uint32_t kGoldenRatio = 0x9E37;  // of 2^16
   static constinit std::atomic<uint32_t> num_threads{0};
-  uint32_t& number = internal::this_thread.number;
-  if (number == 0) number = num_threads.fetch_add(1, std::memory_order_relaxed) + 1;
-  return number;
+  return ((num_threads.fetch_add(1, std::memory_order_relaxed) + 1) * kGoldenRatio) & 0xFFFF;
 }
 
 // One call of ParallelFor. It is its own helping task: each helper adds the next one before it starts to work, so the
@@ -143,15 +142,20 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
     return false;
   }
 
-  // The part that this thread has of all ranges, unless another thread has that one of this range.
+  // The part that this thread had of the range before, unless another thread has that one of this range.
   int ChoosePart() {
-    const int usual = static_cast<int>(NumberOfThread() % static_cast<uint32_t>(num_parts_));
-    for (int i = 0; i < num_parts_; ++i) {
-      const int part = (usual + i) % num_parts_;
+    uint32_t& place = internal::this_thread.place;
+    if (place == 0) place = FirstPlace();
+    const auto num_parts = static_cast<uint32_t>(num_parts_);
+    const uint32_t usual = place * num_parts >> 16;
+    for (uint32_t i = 0; i < num_parts; ++i) {
+      const uint32_t part = (usual + i) % num_parts;
       const uint32_t bit = uint32_t{1} << part;
-      if ((taken_parts_.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) return part;
+      if ((taken_parts_.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) continue;
+      place = (2 * part + 1) * (uint32_t{1} << 15) / num_parts;
+      return static_cast<int>(part);
     }
-    return usual;
+    return static_cast<int>(usual);
   }
 
   // Some units of that part, or else the last ones of another.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tandem Authors
 
-// What a thread knows of itself: the tasks on its stack, the queue and the kernel it works for, and a number to spread
-// threads by.
+// What a thread knows of itself: the tasks on its stack, the queue and the kernel it works for, and its place in ranges
+// that threads share.
 
 #ifndef TANDEM_CORE_LIB_BASE_THIS_THREAD_H_
 #define TANDEM_CORE_LIB_BASE_THIS_THREAD_H_
@@ -31,8 +31,9 @@ struct ThisThread {
   WorkQueue* works_for = nullptr;  // the multi-threaded queue whose worker it is
   Task* next_task = nullptr;       // of that queue, which this thread runs next
   uint32_t num_next_tasks = 0;     // so far
+  bool helps = false;              // in a queue that counts it as a thread that does
   KernelRun* run = nullptr;        // of the kernel that it works for
-  uint32_t number = 0;             // of its own, from 1; 0: it has none yet
+  uint32_t place = 0;              // its place in the last shared range, of 2^16; 0: it has none yet
 };
 
 inline constinit thread_local ThisThread this_thread;

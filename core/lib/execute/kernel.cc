@@ -62,6 +62,8 @@ constexpr double kWorthSplitting = 8'000;
 #else
 constexpr double kWorthSplitting = 20'000;
 #endif
+// The same where a thread is looking for work.
+constexpr double kWorthSharing = kWorthSplitting / 4;
 }  // namespace
 
 bool KernelFrame::AllocateDenseResult(size_t i) {
@@ -156,14 +158,17 @@ void KernelFrame::FreeLate() {
 
 bool KernelFrame::ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const {
   if (n <= 0) return true;
-  if (cost_per_item * static_cast<double>(n) <= 2 * kWorthSplitting) {
+  const double cost = cost_per_item * static_cast<double>(n);
+  WorkQueue& queue = exec_.work_queue();
+  const double worth = cost > 2 * kWorthSharing && queue.RequestHelper() ? kWorthSharing : kWorthSplitting;
+  if (cost <= 2 * worth) {
     // What a kernel does after it was stopped may rely on what it would have done before.
     if (run_ != nullptr && run_->was_stopped()) return false;
     fn(0, n);
     return true;
   }
-  const double items = std::ceil(kWorthSplitting / std::max(cost_per_item, 1e-6));
-  return tandem::ParallelFor(exec_.work_queue(), n, static_cast<int64_t>(std::min(items, static_cast<double>(n))), fn);
+  const double items = std::ceil(worth / std::max(cost_per_item, 1e-6));
+  return tandem::ParallelFor(queue, n, static_cast<int64_t>(std::min(items, static_cast<double>(n))), fn);
 }
 
 Status KernelFrame::CheckActive() const {

@@ -259,7 +259,9 @@ Status KernelOp::CompletePlan(const ExecutionContext& exec, std::span<const Tens
   const Kernel* const kernel = plan.kernel;
   if (kernel != nullptr && (kernel->condition() == nullptr || kernel->condition()(args, attrs, results))) [[likely]] {
     const double cost = use_work_queue_ ? EstimateCost(*kernel, args, results) : 0;
-    plan.is_long = cost > static_cast<double>(exec.host().inline_cost_limit());
+    const auto limit = static_cast<double>(exec.host().inline_cost_limit());
+    // Shared with a thread that is looking for work, it takes half of its time.
+    plan.is_long = cost > limit && (cost > 2 * limit || !exec.work_queue().HasReadyHelper());
     plan.is_short = cost <= static_cast<double>(kShortCost);
     return Status();
   }

@@ -353,9 +353,9 @@ double BackpropFilterCost(std::span<const TensorMetadata* const> args, std::span
 
 // The first dimensions of a filter, for which an output of a depthwise convolution has products.
 double DepthwiseCost(const TensorMetadata& output, const TensorMetadata& filter) {
-  constexpr double kNanosecondsAProduct = 0.1;
+  const double nanoseconds_a_product = output.dtype == DType::kF32 ? 0.04 : 0.1;
   return static_cast<double>(output.num_elements()) * static_cast<double>(filter.dim(0) * filter.dim(1)) *
-         kNanosecondsAProduct;
+         nanoseconds_a_product;
 }
 double DepthwiseForwardCost(std::span<const TensorMetadata* const> args, std::span<const TensorMetadata> results) {
   return DepthwiseCost(results[0], *args[1]);

@@ -340,8 +340,8 @@ Status DepthwiseProduct<S>::RunWhole() const {
     limits.bias = biases;
   }
   std::atomic<bool> is_out_of_memory = false;
-  const int64_t grain =
-      strips.GrainFor(queue, (static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels));
+  const double products = (static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels);
+  const int64_t grain = strips.GrainFor(queue, strips.size(), products);
   ParallelFor(queue, strips.size(), grain, [&](int64_t begin, int64_t end) {
     DepthwiseTask<S> task(*this, strips, offsets, weights, limits);
     if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
@@ -372,7 +372,7 @@ Status DepthwiseGradient<S>::Run() const {
   std::atomic<bool> is_out_of_memory = false;
   const double products = (static_cast<double>(taps) + kProductsAnElement) * static_cast<double>(channels) *
                           static_cast<double>(DivideUp(strips.size(), chunks));
-  ParallelFor(queue, chunks, strips.GrainFor(queue, products), [&](int64_t begin, int64_t end) {
+  ParallelFor(queue, chunks, strips.GrainFor(queue, chunks, products), [&](int64_t begin, int64_t end) {
     DepthwiseGradientTask<S> task(*this, strips, offsets);
     if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
     for (int64_t chunk = begin; chunk < end; ++chunk) {

@@ -177,13 +177,13 @@ Status DepthwiseBlocks<T>::Run() const {
   std::atomic<bool> is_out_of_memory = false;
   const double products = (static_cast<double>(num_taps()) + kProductsAnElement) *
                           static_cast<double>(rows_a_strip_ * product_.cols.outputs * kBlockChannels);
-  const int64_t grain = TaskGrain(&product_.queue, products);
-  ParallelFor(product_.queue, product_.result.batch * strips_an_image_ * num_blocks_, grain,
-              [&](int64_t begin, int64_t end) {
-                Task task(*this, weights);
-                if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
-                for (int64_t i = begin; i < end; ++i) task.Compute(i);
-              });
+  const int64_t strips = product_.result.batch * strips_an_image_ * num_blocks_;
+  const int64_t grain = TaskGrain(&product_.queue, strips, products);
+  ParallelFor(product_.queue, strips, grain, [&](int64_t begin, int64_t end) {
+    Task task(*this, weights);
+    if (!task.IsValid()) return is_out_of_memory.store(true, std::memory_order_relaxed);
+    for (int64_t i = begin; i < end; ++i) task.Compute(i);
+  });
   return is_out_of_memory.load(std::memory_order_relaxed) ? Status::OutOfMemory() : Status();
 }
 

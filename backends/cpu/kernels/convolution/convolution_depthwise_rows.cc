@@ -24,6 +24,9 @@ constexpr int64_t kMaxRowElements = kPollProducts / kTaps;
 // What a product costs, and an element that is read and stored.
 constexpr double kProductsAnElement = 8;
 
+// Zeros that nobody writes, so that they are in the caches of all cores. Not const: then files would have them, too.
+alignas(kTensorDataAlignment) std::byte shared_zeros[16384];
+
 bool IsInReach(const TapAxis& axis) { return axis.count == 3 && axis.tap_first == 0 && axis.tap_step == 1; }
 
 }  // namespace
@@ -45,16 +48,21 @@ bool DepthwiseRows<T>::AreFor(const DepthwiseProduct<T>& product) {
 template <typename T>
 Status DepthwiseRows<T>::Run() const {
   const int64_t channels = product_.result.channels;
-  const TaskMemory zeros(RoundUpBytes<T>(channels));
-  if (zeros.data() == nullptr) return Status::OutOfMemory();
-  std::fill_n(reinterpret_cast<T*>(zeros.data()), channels, T{0});
+  TaskMemory own_zeros;
+  const T* zeros = reinterpret_cast<const T*>(shared_zeros);
+  if (const uint64_t bytes = RoundUpBytes<T>(channels); bytes > sizeof(shared_zeros)) {
+    own_zeros.Allocate(bytes);
+    if (own_zeros.data() == nullptr) return Status::OutOfMemory();
+    zeros = std::fill_n(reinterpret_cast<T*>(own_zeros.data()), channels, T{0}) - channels;
+  }
   const double products = (kTaps + kProductsAnElement) * static_cast<double>(product_.cols.outputs * channels);
-  const int64_t grain = TaskGrain(&product_.queue, products);
-  ParallelFor(product_.queue, product_.result.batch * product_.rows.outputs, grain, [&](int64_t begin, int64_t end) {
+  const int64_t rows = product_.result.batch * product_.rows.outputs;
+  const int64_t grain = TaskGrain(&product_.queue, rows, products);
+  ParallelFor(product_.queue, rows, grain, [&](int64_t begin, int64_t end) {
     StopPoll poll(kPollProducts);
     for (int64_t i = begin; i < end; ++i) {
       if (poll.Stops(static_cast<int64_t>(products))) return;
-      Compute(i, reinterpret_cast<const T*>(zeros.data()));
+      Compute(i, zeros);
     }
   });
   return Status();

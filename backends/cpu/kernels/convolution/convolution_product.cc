@@ -376,8 +376,8 @@ Status WindowProduct<S>::RunByStrips() const {
   packed.Pack(queue);
   std::atomic<bool> is_out_of_memory = false;
   const double products = static_cast<double>(rows.count * cols.count * filter.depth * result.channels);
-  const int64_t grain =
-      strips.GrainFor(queue, (products + static_cast<double>(result.channels)) / static_cast<double>(division.parts));
+  const int64_t grain = strips.GrainFor(
+      queue, division.size(), (products + static_cast<double>(result.channels)) / static_cast<double>(division.parts));
   ParallelFor(queue, division.size(), grain, [&](int64_t begin, int64_t end) {
     StripProducts<S> task(*this, division, packed);
     if (!task.IsValid()) {

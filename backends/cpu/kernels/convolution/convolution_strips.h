@@ -80,9 +80,9 @@ class Strips {
   // Source elements from row to row.
   int64_t pitch() const { return pitch_; }
   int64_t pixel_size() const { return source_.channels * repeat_; }
-  // How many strips make a task, if an output takes so many products.
-  int64_t GrainFor(const WorkQueue& queue, double products) const {
-    return TaskGrain(&queue, static_cast<double>(max_pixels()) * products);
+  // How many of `n` strips, or parts of strips, make a task, if an output takes so many products there.
+  int64_t GrainFor(WorkQueue& queue, int64_t n, double products) const {
+    return TaskGrain(&queue, n, static_cast<double>(max_pixels()) * products);
   }
 
   Strip operator[](int64_t i) const {
