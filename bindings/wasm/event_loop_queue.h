@@ -46,6 +46,7 @@ class EventLoopQueue final : public WorkQueue {
   int ParallelismLevel() const override { return queue_->ParallelismLevel(); }
   bool HasReadyHelper() const override { return queue_->HasReadyHelper(); }
   bool RequestHelper() override { return queue_->RequestHelper(); }
+  void ReportLateHelper() override { queue_->ReportLateHelper(); }
   bool IsBeingCalled() const override { return queue_->IsBeingCalled(); }
   bool IsWorkerThread() const override { return queue_->IsWorkerThread(); }
   bool MayBlock() const override { return std::this_thread::get_id() != loop_thread_; }

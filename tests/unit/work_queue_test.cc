@@ -410,6 +410,27 @@ TEST_P(MultiThreadedQueueTest, WQ1_AStreamOfRequestsWakesAHelper) {
   EXPECT_EQ(is_ready, may_come);
 }
 
+// WQ-1
+TEST(WorkQueueTest, WQ1_AfterLateHelpersNobodyCountsOnThemForAWhile) {
+  if (std::thread::hardware_concurrency() == 1) return;  // there are no helpers
+  const std::unique_ptr<WorkQueue> queue = CreateMultiThreadedWorkQueue(2);
+  const auto becomes_ready = [&] {
+    const auto until = steady_clock::now() + milliseconds(20'000);
+    while (!queue->RequestHelper() && steady_clock::now() < until) {
+    }
+    return steady_clock::now() < until;
+  };
+  ASSERT_TRUE(becomes_ready());
+  const auto start = steady_clock::now();
+  for (int i = 0; i < 10; ++i) queue->ReportLateHelper();  // each time for twice as long, up to 50 ms
+  const bool is_ready = queue->HasReadyHelper();
+  if (steady_clock::now() - start < milliseconds(50)) {
+    EXPECT_FALSE(is_ready);
+  }
+  ASSERT_TRUE(becomes_ready());
+  EXPECT_GE(steady_clock::now() - start, milliseconds(50));
+}
+
 // AV-7
 TEST_P(MultiThreadedQueueTest, AV7_AnOutsideThreadInAwaitRunsNoTasks) {
   std::atomic<int> runs_here{0};

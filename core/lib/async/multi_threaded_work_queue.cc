@@ -91,6 +91,11 @@ constexpr int kMinRequests = 2;
 constexpr int kMaxRequests = 256;
 // Within which one that was woken looks for a task, or its call was lost among others.
 constexpr std::chrono::milliseconds kWakeTime{1};
+// For so long nobody counts on a helper after one was late, and for twice as long each time that one is late again
+// soon: where a core is shared with other programs, each has it for some milliseconds.
+constexpr std::chrono::microseconds kMinLateTime{200};
+constexpr std::chrono::microseconds kMaxLateTime{50'000};
+constexpr std::chrono::microseconds kSoon{3000};
 // Of so many tasks that a worker could run next, one waits for its turn behind those that were added before.
 constexpr uint32_t kMaxNextTasks = 16;
 
@@ -161,10 +166,11 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   bool HelpWith(const AsyncValue& value, Deadline until) override;
   int ParallelismLevel() const override { return num_threads_; }
   bool HasReadyHelper() const override {
-    return num_threads_ > 1 &&
+    return num_threads_ > 1 && !AreHelpersLate() &&
            (ready_helpers_.load(std::memory_order_relaxed) > 0 || spinner_.load(std::memory_order_relaxed) != nullptr);
   }
   bool RequestHelper() override;
+  void ReportLateHelper() override;
   bool IsBeingCalled() const override {
     const int64_t last_call = last_call_.load(std::memory_order_relaxed);
     return last_call != 0 && Nanoseconds() - last_call < std::chrono::nanoseconds(kCallWindow).count();
@@ -206,6 +212,10 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   bool RunTasks(bool may_spin);
   bool SpinForTask();
   void EndRequest(bool has_found);
+  bool AreHelpersLate() const {
+    const int64_t until = late_until_.load(std::memory_order_relaxed);
+    return until != 0 && Nanoseconds() < until;
+  }
   bool IsSurplus() const;
   bool TryLeave();
   bool StartWorkerIfNeeded(int num_reserved = 0);
@@ -236,6 +246,9 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   std::atomic<int> requests_{0};          // since a helper was woken, or there was none for a while
   std::atomic<int> wanted_requests_{kMinRequests};
   std::atomic<int64_t> woken_at_{0};  // such a one, in nanoseconds; 0 once it has found a task or none
+
+  std::atomic<int64_t> late_until_{0};  // in nanoseconds; 0 if no helper ever was
+  std::atomic<int64_t> late_time_{0};   // kMinLateTime to kMaxLateTime
 
   std::atomic<int64_t> last_call_{0};  // by a thread that is no worker, in nanoseconds; 0 if it awaits since
 
@@ -338,7 +351,7 @@ bool MultiThreadedWorkQueue::StartHelperIfNeeded() {
 
 bool MultiThreadedWorkQueue::RequestHelper() {
   if (HasReadyHelper()) return true;
-  if (!may_spin_ || num_threads_ == 1) return false;
+  if (!may_spin_ || num_threads_ == 1 || AreHelpersLate()) return false;
   const int64_t now = Nanoseconds();
   const int64_t woken_at = woken_at_.load(std::memory_order_relaxed);
   if (woken_at != 0 && now - woken_at < std::chrono::nanoseconds(kWakeTime).count()) return false;
@@ -350,6 +363,16 @@ bool MultiThreadedWorkQueue::RequestHelper() {
   woken_at_.store(now, std::memory_order_relaxed);
   if (!StartHelperIfNeeded()) woken_at_.store(0, std::memory_order_relaxed);
   return false;
+}
+
+void MultiThreadedWorkQueue::ReportLateHelper() {
+  const auto nanoseconds = [](std::chrono::nanoseconds time) { return int64_t{time.count()}; };
+  const int64_t now = Nanoseconds();
+  const bool is_again = now - late_until_.load(std::memory_order_relaxed) < nanoseconds(kSoon);
+  const int64_t before = is_again ? late_time_.load(std::memory_order_relaxed) : 0;
+  const int64_t time = std::clamp(2 * before, nanoseconds(kMinLateTime), nanoseconds(kMaxLateTime));
+  late_time_.store(time, std::memory_order_relaxed);
+  late_until_.store(now + time, std::memory_order_relaxed);
 }
 
 // But for `num_reserved` threads. Whether one was called.

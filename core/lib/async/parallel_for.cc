@@ -99,6 +99,7 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
     do {
       if (num_done_.load(std::memory_order_acquire) == num_units_) return;
     } while (wait.Pause());
+    queue_.ReportLateHelper();
     std::unique_lock lock(mutex_);
     all_done_.wait(lock, [this] { return num_done_.load(std::memory_order_acquire) == num_units_; });
   }
