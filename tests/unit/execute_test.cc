@@ -268,6 +268,9 @@ TEST(ExecuteTest, EX7_WithAThreadToShareItWithTwiceAsMuchRunsHere) {
   EXPECT_TRUE(runs_here(51));
   EXPECT_TRUE(runs_here(100));
   EXPECT_FALSE(runs_here(101));
+  helped.set_may_block(false);
+  EXPECT_FALSE(runs_here(51));
+  helped.set_may_block(true);
 }
 
 // A shape so large that it is only possible for scalar host tensors must not upset the sum of the elements.

@@ -44,13 +44,16 @@ class HelpedQueue final : public ForwardingQueue {
   }
   int ParallelismLevel() const override { return 2; }
   bool HasReadyHelper() const override { return is_helper_ready_; }
+  bool MayBlock() const override { return may_block_; }
 
   void set_helper_ready(bool is_ready) { is_helper_ready_ = is_ready; }
+  void set_may_block(bool may_block) { may_block_ = may_block; }
   // Since it was asked last.
   int TakeNumTasks() { return std::exchange(num_tasks_, 0); }
 
  private:
   bool is_helper_ready_ = false;
+  bool may_block_ = true;
   int num_tasks_ = 0;
 };
 

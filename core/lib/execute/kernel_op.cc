@@ -260,8 +260,10 @@ Status KernelOp::CompletePlan(const ExecutionContext& exec, std::span<const Tens
   if (kernel != nullptr && (kernel->condition() == nullptr || kernel->condition()(args, attrs, results))) [[likely]] {
     const double cost = use_work_queue_ ? EstimateCost(*kernel, args, results) : 0;
     const auto limit = static_cast<double>(exec.host().inline_cost_limit());
-    // Shared with a thread that is looking for work, it takes half of its time.
-    plan.is_long = cost > limit && (cost > 2 * limit || !exec.work_queue().HasReadyHelper());
+    // Shared with a thread that is looking for work, it takes half of its time. A thread that must not wait leaves it
+    // to the queue, which can wait for memory.
+    const WorkQueue& queue = exec.work_queue();
+    plan.is_long = cost > limit && (cost > 2 * limit || !queue.MayBlock() || !queue.HasReadyHelper());
     plan.is_short = cost <= static_cast<double>(kShortCost);
     return Status();
   }
