@@ -251,7 +251,7 @@ TEST(ExecuteTest, EX7_CostDecidesWhereWorkRuns) {
 }
 
 TEST(ExecuteTest, EX7_WithAThreadToShareItWithTwiceAsMuchRunsHere) {
-  HostContext::Options options = TestRuntime::WithWorkers(1);
+  HostContext::Options options;
   options.inline_cost_limit = 100;
   auto queue = std::make_unique<HelpedQueue>();
   HelpedQueue& helped = *queue;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <latch>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "failing_heap.h"
+#include "forwarding_queue.h"
 #include "tandem/host_context.h"
 #include "tandem/kernel_run.h"
 
@@ -251,6 +253,42 @@ TEST_P(ParallelForTest, WQ1_WorkersTakePartThoughTheCallerDoesNotAwait) {
   if (GetParam() == 0) queue_->Quiesce();
   done.wait();
   EXPECT_EQ(is_shared, GetParam() > 1);
+}
+
+// Two threads, one of which is made for each task.
+class ReportedQueue final : public ForwardingQueue {
+ public:
+  ~ReportedQueue() override { helper_.join(); }
+  using WorkQueue::AddTask;
+  void AddTask(Task& task) override {
+    helper_ = std::thread([&task] { task.Run(); });
+  }
+  int ParallelismLevel() const override { return 2; }
+  void ReportLateHelper() override { ++num_reports_; }
+  int num_reports() const { return num_reports_; }
+
+ private:
+  std::thread helper_;
+  int num_reports_ = 0;
+};
+
+// WQ-1: a helper that is late since its part is large is none that the system keeps waiting.
+TEST(ParallelForReportsTest, WQ1_HelpersThatWereAwaitedForMostOfTheTime) {
+  using std::chrono::milliseconds;
+  for (const bool is_late : {true, false}) {
+    ReportedQueue queue;
+    std::latch helper_has_begun(1);
+    ParallelFor(queue, 2, 1, [&, caller = std::this_thread::get_id()](int64_t, int64_t) {
+      if (std::this_thread::get_id() == caller) {
+        helper_has_begun.wait();
+        if (!is_late) std::this_thread::sleep_for(milliseconds(300));
+      } else {
+        helper_has_begun.count_down();
+        std::this_thread::sleep_for(milliseconds(is_late ? 300 : 400));
+      }
+    });
+    EXPECT_EQ(queue.num_reports(), is_late ? 1 : 0);
+  }
 }
 
 // ER-5

@@ -41,10 +41,6 @@ constexpr int64_t RoundUp(int64_t x, int64_t multiple) { return DivideUp(x, mult
 // Whether a * b * c > limit, without overflow; all are positive.
 bool ProductExceeds(int64_t a, int64_t b, int64_t c, int64_t limit) { return a > limit / b || a * b > limit / c; }
 
-double NumProducts(int64_t m, int64_t n, int64_t k) {
-  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-}
-
 // Calls fn for ranges of [0, n), on the queue if there is one and more than one grain.
 template <typename F>
 void ForRanges(WorkQueue* queue, int64_t n, int64_t grain, F&& fn) {

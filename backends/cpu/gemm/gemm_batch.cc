@@ -95,7 +95,8 @@ Status BatchGemm(WorkQueue* queue, const GemmBatch& given, int64_t m, int64_t n,
   }
   if (batch.rank == 0) return Gemm<T>(queue, m, n, k, a, b, c, ldc);
   const int64_t size = batch.Size();
-  const double products = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const double products = NumProducts(m, n, k);
+  const double all_products = static_cast<double>(size) * products;
   const int64_t speed = GetPackedKernels<T>().blocks().speed;
   const bool is_each_large = queue != nullptr && products > 4 * static_cast<double>(kMinTaskProducts * speed) &&
                              size < 4 * int64_t{queue->ParallelismLevel()};
@@ -111,9 +112,9 @@ Status BatchGemm(WorkQueue* queue, const GemmBatch& given, int64_t m, int64_t n,
       if (!status.ok()) out_of_memory.store(true, std::memory_order_relaxed);
     }
   };
-  const auto task_products = static_cast<double>(MinTaskProducts(queue, static_cast<double>(size) * products) * speed);
+  const auto task_products = static_cast<double>(MinTaskProducts(queue, all_products) * speed);
   const double grain = std::max(1.0, task_products / std::max(products, 1.0));
-  if (queue == nullptr || is_each_large || static_cast<double>(size) * products <= 4 * task_products) {
+  if (queue == nullptr || is_each_large || all_products <= 4 * task_products) {
     multiply(0, size);
   } else {
     ParallelFor(*queue, size, static_cast<int64_t>(grain), multiply);

@@ -24,6 +24,11 @@ inline constexpr int64_t kMinAwaitedProducts = kMinTaskProducts / 8;
 // Elements to copy or pack.
 inline constexpr int64_t kMinTaskElements = int64_t{1} << 15;
 
+// Of matrices of m x k and k x n elements.
+inline double NumProducts(int64_t m, int64_t n, int64_t k) {
+  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
 // Of a task of a kernel that does so many `products`. `queue` may be null.
 inline int64_t MinTaskProducts(WorkQueue* queue, double products) {
   const bool is_worth_sharing = queue != nullptr && products >= static_cast<double>(2 * kMinAwaitedProducts);

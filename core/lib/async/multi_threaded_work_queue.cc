@@ -53,6 +53,7 @@ std::unique_ptr<tandem::WorkQueue> tandem::CreateMultiThreadedWorkQueue(int) {
 
 #include "async/call_for_help.h"
 #include "async/elastic_threads.h"
+#include "async/helper_calls.h"
 #include "async/waiting.h"
 #include "base/this_thread.h"
 #include "tandem/work_queue.h"
@@ -84,18 +85,6 @@ constexpr std::chrono::microseconds kCallWindow{20};
 #else
 constexpr std::chrono::microseconds kCallWindow{200};
 #endif
-// Kernels that ask for a helper at such intervals at most are a stream of them, of which so many have to ask before one
-// is woken: twice as many each time that one was woken in vain.
-constexpr std::chrono::microseconds kRequestInterval{100};
-constexpr int kMinRequests = 2;
-constexpr int kMaxRequests = 256;
-// Within which one that was woken looks for a task, or its call was lost among others.
-constexpr std::chrono::milliseconds kWakeTime{1};
-// For so long nobody counts on a helper after one was late, and for twice as long each time that one is late again
-// soon: where a core is shared with other programs, each has it for some milliseconds.
-constexpr std::chrono::microseconds kMinLateTime{200};
-constexpr std::chrono::microseconds kMaxLateTime{50'000};
-constexpr std::chrono::microseconds kSoon{3000};
 // Of so many tasks that a worker could run next, one waits for its turn behind those that were added before.
 constexpr uint32_t kMaxNextTasks = 16;
 
@@ -165,12 +154,9 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   bool RunOneTask() override;
   bool HelpWith(const AsyncValue& value, Deadline until) override;
   int ParallelismLevel() const override { return num_threads_; }
-  bool HasReadyHelper() const override {
-    return num_threads_ > 1 && !AreHelpersLate() &&
-           (ready_helpers_.load(std::memory_order_relaxed) > 0 || spinner_.load(std::memory_order_relaxed) != nullptr);
-  }
+  bool HasReadyHelper() const override { return CountsOnHelpers() && IsAnyHelperReady(); }
   bool RequestHelper() override;
-  void ReportLateHelper() override;
+  void ReportLateHelper() override { helper_calls_.ReportLate(Nanoseconds()); }
   bool IsBeingCalled() const override {
     const int64_t last_call = last_call_.load(std::memory_order_relaxed);
     return last_call != 0 && Nanoseconds() - last_call < std::chrono::nanoseconds(kCallWindow).count();
@@ -211,10 +197,11 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   void TakeTurn(std::atomic<int>& turns, bool may_spin);
   bool RunTasks(bool may_spin);
   bool SpinForTask();
-  void EndRequest(bool has_found);
-  bool AreHelpersLate() const {
-    const int64_t until = late_until_.load(std::memory_order_relaxed);
-    return until != 0 && Nanoseconds() < until;
+  bool CountsOnHelpers() const {
+    return num_threads_ > 1 && !(helper_calls_.was_ever_late() && helper_calls_.AreLate(Nanoseconds()));
+  }
+  bool IsAnyHelperReady() const {
+    return ready_helpers_.load(std::memory_order_relaxed) > 0 || spinner_.load(std::memory_order_relaxed) != nullptr;
   }
   bool IsSurplus() const;
   bool TryLeave();
@@ -242,13 +229,7 @@ class MultiThreadedWorkQueue final : public WorkQueue {
   // By what the worker waits that is looking for tasks and needs no call.
   std::atomic<const SpinWait*> spinner_{nullptr};
 
-  std::atomic<int64_t> last_request_{0};  // for a helper that was not there, in nanoseconds
-  std::atomic<int> requests_{0};          // since a helper was woken, or there was none for a while
-  std::atomic<int> wanted_requests_{kMinRequests};
-  std::atomic<int64_t> woken_at_{0};  // such a one, in nanoseconds; 0 once it has found a task or none
-
-  std::atomic<int64_t> late_until_{0};  // in nanoseconds; 0 if no helper ever was
-  std::atomic<int64_t> late_time_{0};   // kMinLateTime to kMaxLateTime
+  internal::HelperCalls helper_calls_;
 
   std::atomic<int64_t> last_call_{0};  // by a thread that is no worker, in nanoseconds; 0 if it awaits since
 
@@ -345,34 +326,15 @@ bool MultiThreadedWorkQueue::RunOneTask() {
 bool MultiThreadedWorkQueue::StartHelperIfNeeded() {
   if (ready_helpers_.load(std::memory_order_seq_cst) > 0) return false;
   // One that is neither a worker nor in HelpUntil is in the middle of a kernel that was called.
-  const bool is_counted = IsWorkerThread() || this_thread.helps;
+  const bool is_counted = IsWorkerThread() || this_thread.helps == this;
   return StartWorkerIfNeeded(/*num_reserved=*/!is_counted || IsBeingCalled() ? 1 : 0);
 }
 
 bool MultiThreadedWorkQueue::RequestHelper() {
-  if (HasReadyHelper()) return true;
-  if (!may_spin_ || num_threads_ == 1 || AreHelpersLate()) return false;
-  const int64_t now = Nanoseconds();
-  const int64_t woken_at = woken_at_.load(std::memory_order_relaxed);
-  if (woken_at != 0 && now - woken_at < std::chrono::nanoseconds(kWakeTime).count()) return false;
-  const int64_t before = last_request_.exchange(now, std::memory_order_relaxed);
-  if (now - before > std::chrono::nanoseconds(kRequestInterval).count()) requests_.store(0, std::memory_order_relaxed);
-  const int requests = requests_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (requests < wanted_requests_.load(std::memory_order_relaxed)) return false;
-  requests_.store(0, std::memory_order_relaxed);
-  woken_at_.store(now, std::memory_order_relaxed);
-  if (!StartHelperIfNeeded()) woken_at_.store(0, std::memory_order_relaxed);
+  if (!CountsOnHelpers()) return false;
+  if (IsAnyHelperReady()) return true;
+  if (may_spin_ && helper_calls_.Request(Nanoseconds()) && !StartHelperIfNeeded()) helper_calls_.TakeBack();
   return false;
-}
-
-void MultiThreadedWorkQueue::ReportLateHelper() {
-  const auto nanoseconds = [](std::chrono::nanoseconds time) { return int64_t{time.count()}; };
-  const int64_t now = Nanoseconds();
-  const bool is_again = now - late_until_.load(std::memory_order_relaxed) < nanoseconds(kSoon);
-  const int64_t before = is_again ? late_time_.load(std::memory_order_relaxed) : 0;
-  const int64_t time = std::clamp(2 * before, nanoseconds(kMinLateTime), nanoseconds(kMaxLateTime));
-  late_time_.store(time, std::memory_order_relaxed);
-  late_until_.store(now + time, std::memory_order_relaxed);
 }
 
 // But for `num_reserved` threads. Whether one was called.
@@ -461,13 +423,6 @@ bool MultiThreadedWorkQueue::TryLeave() {
   return false;
 }
 
-// The helper that was woken has found a task or is about to sleep again.
-void MultiThreadedWorkQueue::EndRequest(bool has_found) {
-  const int wanted = wanted_requests_.load(std::memory_order_relaxed);
-  wanted_requests_.store(has_found ? kMinRequests : std::min(2 * wanted, kMaxRequests), std::memory_order_relaxed);
-  woken_at_.store(0, std::memory_order_relaxed);
-}
-
 // One worker at a time, which is the last one to have had a task: the others may sleep. True if there may be a task.
 bool MultiThreadedWorkQueue::SpinForTask() {
   if (!may_spin_) return false;
@@ -479,7 +434,7 @@ bool MultiThreadedWorkQueue::SpinForTask() {
   const SpinWait* own = &wait;
   spinner_.compare_exchange_strong(own, nullptr, std::memory_order_seq_cst);
   const bool has_found = queued_.load(std::memory_order_seq_cst) > 0;
-  if (woken_at_.load(std::memory_order_relaxed) != 0) EndRequest(has_found);
+  helper_calls_.EndCall(has_found);
   return has_found;
 }
 
@@ -487,7 +442,7 @@ bool MultiThreadedWorkQueue::SpinForTask() {
 // Returns when `has_ended`, or when there has been nothing to do for as long as it takes to fall asleep and be woken.
 void MultiThreadedWorkQueue::HelpUntil(FunctionRef<bool()> has_ended, HelpWhat what) {
   last_call_.store(0, std::memory_order_relaxed);
-  const bool helped = std::exchange(this_thread.helps, true);
+  WorkQueue* const helped = std::exchange(this_thread.helps, this);
   helpers_.fetch_add(1, std::memory_order_seq_cst);
   ready_helpers_.fetch_add(1, std::memory_order_seq_cst);
   SpinWait wait;

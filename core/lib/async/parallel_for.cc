@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <new>
@@ -77,8 +78,9 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
 
   // The caller's part: returns when all chunks are done, or left out. Helpers that come later find nothing to do.
   bool RunAll() {
+    const Clock::time_point start = Clock::now();
     AddHelper();
-    if (!Work()) AwaitHelpers();
+    if (!Work()) AwaitHelpers(start);
     return !was_stopped_.load(std::memory_order_relaxed);
   }
 
@@ -93,15 +95,19 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
   }
 
  private:
-  void AwaitHelpers() {
+  using Clock = std::chrono::steady_clock;
+
+  void AwaitHelpers(Clock::time_point start) {
     // What is still running is one chunk per helper: often done before this thread could fall asleep.
     internal::SpinWait wait;
     do {
       if (num_done_.load(std::memory_order_acquire) == num_units_) return;
     } while (wait.Pause());
-    queue_.ReportLateHelper();
+    const Clock::time_point slept_at = Clock::now();
     std::unique_lock lock(mutex_);
     all_done_.wait(lock, [this] { return num_done_.load(std::memory_order_acquire) == num_units_; });
+    // As long again as it took to get here: by then this thread would have done it alone.
+    if (Clock::now() - slept_at > slept_at - start) queue_.ReportLateHelper();
   }
 
   // One thread at a time: the caller, then each helper before the next one exists.

@@ -31,7 +31,7 @@ struct ThisThread {
   WorkQueue* works_for = nullptr;  // the multi-threaded queue whose worker it is
   Task* next_task = nullptr;       // of that queue, which this thread runs next
   uint32_t num_next_tasks = 0;     // so far
-  bool helps = false;              // in a queue that counts it as a thread that does
+  WorkQueue* helps = nullptr;      // the multi-threaded queue that counts it as a thread that helps
   KernelRun* run = nullptr;        // of the kernel that it works for
   uint32_t place = 0;              // its place in the last shared range, of 2^16; 0: it has none yet
 };

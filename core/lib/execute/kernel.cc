@@ -159,8 +159,8 @@ void KernelFrame::FreeLate() {
 bool KernelFrame::ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(int64_t, int64_t)> fn) const {
   if (n <= 0) return true;
   const double cost = cost_per_item * static_cast<double>(n);
-  WorkQueue& queue = exec_.work_queue();
-  const double worth = cost > 2 * kWorthSharing && queue.RequestHelper() ? kWorthSharing : kWorthSplitting;
+  const bool is_shared = cost > 2 * kWorthSharing && exec_.work_queue().RequestHelper();
+  const double worth = is_shared ? kWorthSharing : kWorthSplitting;
   if (cost <= 2 * worth) {
     // What a kernel does after it was stopped may rely on what it would have done before.
     if (run_ != nullptr && run_->was_stopped()) return false;
@@ -168,7 +168,7 @@ bool KernelFrame::ParallelFor(int64_t n, double cost_per_item, FunctionRef<void(
     return true;
   }
   const double items = std::ceil(worth / std::max(cost_per_item, 1e-6));
-  return tandem::ParallelFor(queue, n, static_cast<int64_t>(std::min(items, static_cast<double>(n))), fn);
+  return tandem::ParallelFor(exec_.work_queue(), n, static_cast<int64_t>(std::min(items, static_cast<double>(n))), fn);
 }
 
 Status KernelFrame::CheckActive() const {

@@ -21,6 +21,10 @@ const AsyncValue& ErrorIn(const TensorHandle& handle) {
   return handle.value().IsError() ? *handle.value().value() : *handle.metadata_value();
 }
 
+// Whether work on this thread takes half of its time, since one that is looking for work shares it. A thread that must
+// not wait leaves it to the queue, which can wait for memory.
+bool IsSharedWithCaller(const WorkQueue& queue) { return queue.MayBlock() && queue.HasReadyHelper(); }
+
 }  // namespace
 
 double KernelOp::EstimateCost(const Kernel& kernel, std::span<const TensorMetadata* const> args,
@@ -260,10 +264,7 @@ Status KernelOp::CompletePlan(const ExecutionContext& exec, std::span<const Tens
   if (kernel != nullptr && (kernel->condition() == nullptr || kernel->condition()(args, attrs, results))) [[likely]] {
     const double cost = use_work_queue_ ? EstimateCost(*kernel, args, results) : 0;
     const auto limit = static_cast<double>(exec.host().inline_cost_limit());
-    // Shared with a thread that is looking for work, it takes half of its time. A thread that must not wait leaves it
-    // to the queue, which can wait for memory.
-    const WorkQueue& queue = exec.work_queue();
-    plan.is_long = cost > limit && (cost > 2 * limit || !queue.MayBlock() || !queue.HasReadyHelper());
+    plan.is_long = cost > limit && (cost > 2 * limit || !IsSharedWithCaller(exec.work_queue()));
     plan.is_short = cost <= static_cast<double>(kShortCost);
     return Status();
   }
