@@ -128,8 +128,8 @@ class TANDEM_EXPORT WorkQueue {
   // The same for a kernel of ten microseconds or more that would share its work with such a thread. Where there is none
   // and kernels keep asking, one is woken for those that come next.
   virtual bool RequestHelper() { return HasReadyHelper(); }
-  // A kernel had to wait for its helpers so long that its caller would have done it sooner alone: other programs want
-  // the cores, too.
+  // A short kernel had to wait for its helpers so long that its caller would have done it sooner alone: other programs
+  // want the cores, too.
   virtual void ReportLateHelper() {}
   // Whether a thread other than the workers has lately added tasks and not awaited anything since, so that it may be
   // about to add more.

@@ -39,6 +39,8 @@ constexpr int64_t kUnitsPerThread = 64;
 constexpr int64_t kGrainsAPoll = 16;
 // And as long as it has no help, which may be free by now.
 constexpr int64_t kGrainsACall = 4;
+// Where the caller's part takes less, the last chunk of another is no reason to wait as long as a SpinWait does.
+constexpr std::chrono::microseconds kShortRange{250};
 // Of some ten microseconds each.
 constexpr int64_t kGrainsOfShortKernel = kShortCost / 16'000;
 
@@ -103,11 +105,9 @@ class ParallelRange final : public Task, public RefCounted<ParallelRange> {
     do {
       if (num_done_.load(std::memory_order_acquire) == num_units_) return;
     } while (wait.Pause());
-    const Clock::time_point slept_at = Clock::now();
+    if (Clock::now() - start < kShortRange) queue_.ReportLateHelper();
     std::unique_lock lock(mutex_);
     all_done_.wait(lock, [this] { return num_done_.load(std::memory_order_acquire) == num_units_; });
-    // As long again as it took to get here: by then this thread would have done it alone.
-    if (Clock::now() - slept_at > slept_at - start) queue_.ReportLateHelper();
   }
 
   // One thread at a time: the caller, then each helper before the next one exists.
