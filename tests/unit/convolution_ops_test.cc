@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <span>
@@ -34,6 +35,14 @@ class Machine {
     HostContext& host = runtime_.host();
     StatusOr<Tensor> tensor =
         MakeDense({DType::kF32, shape}, std::as_bytes(std::span(values)), host.device(), host.allocator());
+    EXPECT_TRUE(tensor.ok());
+    return TensorHandle::MakeAvailable(*std::move(tensor));
+  }
+  TensorHandle Sizes(std::initializer_list<int64_t> values) {
+    const std::vector<int32_t> sizes(values.begin(), values.end());
+    HostContext& host = runtime_.host();
+    StatusOr<Tensor> tensor = MakeDense({DType::kI32, {static_cast<int64_t>(sizes.size())}},
+                                        std::as_bytes(std::span(sizes)), host.device(), host.allocator());
     EXPECT_TRUE(tensor.ok());
     return TensorHandle::MakeAvailable(*std::move(tensor));
   }
@@ -131,6 +140,31 @@ Sums Convolve(const Case& c, const std::vector<float>& image, const std::vector<
   return sums;
 }
 
+// The gradient of the filter, if that of the outputs is `gradient`.
+Sums FilterGradient(const Case& c, const std::vector<float>& image, const std::vector<float>& gradient) {
+  const int64_t out_rows = c.Outputs(c.rows), out_cols = c.Outputs(c.cols);
+  Sums sums;
+  sums.values.resize(static_cast<size_t>(c.size * c.size * c.depth * c.width));
+  sums.magnitudes.resize(sums.values.size());
+  for (int64_t out = 0; out < c.batch * out_rows * out_cols; ++out) {
+    const int64_t col = out % out_cols, row = out / out_cols % out_rows, n = out / out_cols / out_rows;
+    for (int64_t tap = 0; tap < c.size * c.size; ++tap) {
+      const int64_t y = row * c.stride + tap / c.size * c.dilation - c.Padding(c.rows);
+      const int64_t x = col * c.stride + tap % c.size * c.dilation - c.Padding(c.cols);
+      if (y < 0 || x < 0 || y >= c.rows || x >= c.cols) continue;
+      for (int64_t k = 0; k < c.depth; ++k) {
+        const double value = image[((n * c.rows + y) * c.cols + x) * c.depth + k];
+        for (int64_t channel = 0; channel < c.width; ++channel) {
+          const double product = value * static_cast<double>(gradient[out * c.width + channel]);
+          sums.values[(tap * c.depth + k) * c.width + channel] += product;
+          sums.magnitudes[(tap * c.depth + k) * c.width + channel] += std::fabs(product);
+        }
+      }
+    }
+  }
+  return sums;
+}
+
 // The bits, with one kind of NaN.
 std::vector<uint32_t> BitsOf(const std::vector<float>& values) {
   std::vector<uint32_t> bits;
@@ -152,26 +186,51 @@ class ConvolutionOpsTest : public testing::Test {
     const std::string_view op = c.is_depthwise ? "tf.DepthwiseConv2dNative" : "tf.Conv2D";
     cpu::ForEachInstructionSet([&](std::string_view name) {
       SCOPED_TRACE(name);
-      std::vector<uint32_t> bits;
-      for (const auto& machine : machines_) {
-        const std::vector<float> result = machine->Run(op, Arguments(*machine, c, image, filter), c.Attributes());
-        ASSERT_EQ(result.size(), sums.values.size());
-        if (!bits.empty()) {
-          EXPECT_EQ(BitsOf(result), bits);
-          continue;
-        }
-        bits = BitsOf(result);
-        size_t wrong = 0;
-        for (size_t i = 0; i < result.size(); ++i) {
-          wrong += !(std::fabs(static_cast<double>(result[i]) - sums.values[i]) <= 1e-5 * sums.magnitudes[i]);
-        }
-        EXPECT_EQ(wrong, 0u);
-      }
+      CheckSums(sums, [&](Machine& machine) {
+        return machine.Run(op, Arguments(machine, c, image, filter), c.Attributes());
+      });
       CheckFused(c, image, filter);
     });
   }
 
+  void CheckFilterGradient(const Case& c) {
+    SCOPED_TRACE(c.Text());
+    const std::vector<float> image = Numbers(c.batch * c.rows * c.cols * c.depth, 1);
+    const TensorShape gradient_shape = {c.batch, c.Outputs(c.rows), c.Outputs(c.cols), c.width};
+    const std::vector<float> gradient = Numbers(gradient_shape.num_elements(), 2);
+    const Sums sums = FilterGradient(c, image, gradient);
+    cpu::ForEachInstructionSet([&](std::string_view name) {
+      SCOPED_TRACE(name);
+      CheckSums(sums, [&](Machine& machine) {
+        return machine.Run("tf.Conv2DBackpropFilter",
+                           {machine.Dense({c.batch, c.rows, c.cols, c.depth}, image),
+                            machine.Sizes({c.size, c.size, c.depth, c.width}), machine.Dense(gradient_shape, gradient)},
+                           c.Attributes());
+      });
+    });
+  }
+
  private:
+  // What `compute` gives on each machine: near the sums, the same bits on all.
+  template <typename Compute>
+  void CheckSums(const Sums& sums, const Compute& compute) {
+    std::vector<uint32_t> bits;
+    for (const auto& machine : machines_) {
+      const std::vector<float> result = compute(*machine);
+      ASSERT_EQ(result.size(), sums.values.size());
+      if (!bits.empty()) {
+        EXPECT_EQ(BitsOf(result), bits);
+        continue;
+      }
+      bits = BitsOf(result);
+      size_t wrong = 0;
+      for (size_t i = 0; i < result.size(); ++i) {
+        wrong += !(std::fabs(static_cast<double>(result[i]) - sums.values[i]) <= 1e-5 * sums.magnitudes[i]);
+      }
+      EXPECT_EQ(wrong, 0u);
+    }
+  }
+
   static OpArgs Arguments(Machine& machine, const Case& c, const std::vector<float>& image,
                           const std::vector<float>& filter) {
     return {machine.Dense({c.batch, c.rows, c.cols, c.depth}, image),
@@ -224,6 +283,33 @@ TEST_F(ConvolutionOpsTest, NU2_OfWindows) {
   Check({2, 23, 19, 3, 3, 32, 2});
   Check({1, 29, 31, 17, 3, 16, 1, false, false});
   Check({1, 17, 16, 12, 3, 40, 1, false, true, 2});
+}
+
+// Tiles depend on how far from each other the pixels lie that outputs see.
+TEST_F(ConvolutionOpsTest, NU2_OfRowsOfPixels) {
+  for (const int64_t cols : {7, 10, 13, 14, 21, 28}) {
+    for (const int64_t width : {9, 20, 24, 47}) {
+      Check({1, 9, cols, 8, 3, width, 1});
+      Check({2, 8, cols, 3, 3, width, 1, false, false});  // runs that no loop's turns fit in
+      Check({1, 11, 2 * cols, 4, 3, width, 2});
+    }
+    Check({2, 9, cols, 1, 5, 16, 1});
+    Check({1, 9, cols, 5, 1, 40, 1});
+    Check({1, 6, cols, 20, 3, 16, 1, false, true, 2});
+  }
+}
+
+TEST_F(ConvolutionOpsTest, NU2_GradientsOfFilters) {
+  for (const int64_t depth : {1, 3, 8, 11, 16}) {
+    for (const int64_t width : {5, 16, 33}) {
+      CheckFilterGradient({3, 9, 10, depth, 3, width, 1});
+      CheckFilterGradient({2, 12, 7, depth, 3, width, 2});
+      CheckFilterGradient({2, 11, 13, depth, 3, width, 1, false, false, 2});
+    }
+  }
+  CheckFilterGradient({1, 3, 300, 6, 3, 20, 1});  // more outputs in a row than have a run each
+  CheckFilterGradient({60, 14, 14, 16, 3, 32, 1});
+  CheckFilterGradient({1, 9, 9, 40, 1, 24, 1});
 }
 
 TEST_F(ConvolutionOpsTest, NU2_Depthwise) {

@@ -44,13 +44,13 @@ HWY_INLINE V MultiplyAdd(V x, V y, V z) {
 // their factors instead of the sums, which takes copies and the stack.
 template <class V>
 HWY_INLINE void Accumulate(V x, V y, V& sum) {
-#if HWY_TARGET == HWY_AVX2 && defined(__GNUC__) && !defined(__clang__)
-  if constexpr (kFuses && sizeof(V) == 32 && std::is_same_v<hn::TFromV<V>, float>) {
-    asm("vfmadd231ps %2, %1, %0" : "+x"(sum.raw) : "x"(x.raw), "x"(y.raw));
+#if (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3) && defined(__GNUC__) && !defined(__clang__)
+  if constexpr (kFuses && std::is_same_v<hn::TFromV<V>, float>) {
+    asm("vfmadd231ps %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(y.raw));
     return;
   }
-  if constexpr (kFuses && sizeof(V) == 32 && std::is_same_v<hn::TFromV<V>, double>) {
-    asm("vfmadd231pd %2, %1, %0" : "+x"(sum.raw) : "x"(x.raw), "x"(y.raw));
+  if constexpr (kFuses && std::is_same_v<hn::TFromV<V>, double>) {
+    asm("vfmadd231pd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(y.raw));
     return;
   }
 #endif

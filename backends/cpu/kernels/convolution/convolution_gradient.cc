@@ -101,11 +101,12 @@ class GradientTask {
 
   // For each row of the filter, what the first output of the strip sees through it.
   void ListAddresses(const T* base) {
-    for (int64_t row = rows_.begin; row < rows_.end; ++row) {
-      const int64_t tap = row / depth_;
-      addresses_[row - rows_.begin] = base + tap / gradient_.cols.count * gradient_.rows.step * strips_.pitch() +
-                                      tap % gradient_.cols.count * gradient_.cols.step * strips_.pixel_size() +
-                                      row % depth_;
+    int64_t tap = rows_.begin / depth_;
+    int64_t channel = rows_.begin % depth_;
+    for (int64_t row = rows_.begin; row < rows_.end; ++tap, channel = 0) {
+      const T* const seen = base + tap / gradient_.cols.count * gradient_.rows.step * strips_.pitch() +
+                            tap % gradient_.cols.count * gradient_.cols.step * strips_.pixel_size();
+      for (; channel < depth_ && row < rows_.end; ++channel, ++row) addresses_[row - rows_.begin] = seen + channel;
     }
   }
 

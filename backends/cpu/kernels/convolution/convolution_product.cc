@@ -80,7 +80,6 @@ class PackedFilter {
     GatheredProduct<T> product = {};
     product.rows = rows;
     product.num_rows = num_rows;
-    product.row_stride = product_.pixel_step;
     product.step = 1;
     product.panel_cols = panel_cols_;
     product.c = c + first_col;
@@ -348,7 +347,6 @@ bool FlattenPixels(WindowProduct<S>& product) {
   flatten(product.result);
   product.rows.source = product.rows.outputs = product.source.rows;
   product.cols.source = product.cols.outputs = 1;
-  product.pixel_step = product.source.col_stride;
   return true;
 }
 

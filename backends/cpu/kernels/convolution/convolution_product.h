@@ -49,7 +49,6 @@ struct WindowProduct {
   TapAxis cols;
   FilterView<S> filter;
   const PixelFinish<T>* finish = nullptr;
-  int64_t pixel_step = 0;  // of outputs that see one element row each, all so many elements apart; 0: others
 
   Status Run() const;
   // The same for any number of outputs, at least one.

@@ -35,12 +35,17 @@ inline constexpr int kMaxTileRows = 6;
 inline constexpr int kMaxTileRows = 4;
 #endif
 
-// Whether there are tiles of their own for rows that are evenly spaced; smaller tiles have registers enough.
-#ifdef TANDEM_SMALL
-[[maybe_unused]] inline constexpr bool kHasEvenTiles = false;
-#else
-[[maybe_unused]] inline constexpr bool kHasEvenTiles = kMaxTileRows > 6;
-#endif
+// Whether there are tiles that need registers for almost nothing but sums: not of products that take one before they
+// are added.
+template <typename T>
+inline constexpr bool kHasFullTiles = kFastMasks&& kFuses&& std::is_floating_point_v<T>;
+
+// Whether tiles of AVX-512 have to look for how rows lie, since they have more than there are registers for addresses.
+template <typename T>
+inline constexpr bool kHasSpacedTiles = HWY_TARGET == HWY_AVX3&& kHasFullTiles<T>;
+// Of the largest tile of two vectors.
+template <typename T>
+inline constexpr int kTileRows = kHasSpacedTiles<T> ? 14 : kMaxTileRows;
 
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
 template <typename T>
@@ -49,40 +54,89 @@ inline constexpr bool kHasTiles = false;
 template <typename T>
 inline constexpr bool kHasTiles = HWY_HAVE_FLOAT64 || !std::is_same_v<T, double>;
 
-// Goes along kRows rows. With an address for each there are not enough registers, so that where the rows are evenly
-// spaced there is one for every third.
-template <typename T, int kRows, bool kEven>
+// How the rows of a tile lie to each other: of smaller tiles, for each of whose rows there is a register, any way.
+enum class Spacing {
+  kAny,
+  kPairs,     // as far from the first to the second of each two, from the first row on
+  kSevens,    // as far from row to row in each seven
+  kAdjacent,  // the next row begins an element later
+};
+
+template <Spacing kSpacing>
+inline constexpr int kRowsAnAddress = 1;
+template <>
+inline constexpr int kRowsAnAddress<Spacing::kPairs> = 2;
+template <>
+inline constexpr int kRowsAnAddress<Spacing::kSevens> = 7;
+template <>
+inline constexpr int kRowsAnAddress<Spacing::kAdjacent> = 8;
+
+// Whether kRows rows, several of an address, lie so.
+template <Spacing kSpacing, int kRows, typename T>
+HWY_INLINE bool LieSo(const T* const* rows) {
+  const int64_t stride = kSpacing == Spacing::kAdjacent ? 1 : rows[1] - rows[0];
+  bool is_so = true;
+  HWY_UNROLL(32)
+  for (int i = 1; i < kRows; ++i) {
+    if (i % kRowsAnAddress<kSpacing> != 0) is_so = is_so && rows[i] - rows[i - 1] == stride;
+  }
+  return is_so;
+}
+
+// Goes along kRows rows.
+template <typename T, int kRows, Spacing kSpacing>
 class RowWalk {
  public:
-  HWY_INLINE RowWalk(const T* const* rows, int64_t row_stride) : row_stride_(row_stride) {
-    HWY_UNROLL(16)
-    for (int i = 0; i < kAddresses; ++i) first_[i] = kEven ? rows[0] + kRowsAnAddress * i * row_stride : rows[i];
+  HWY_INLINE explicit RowWalk(const T* const* rows) {
+    HWY_UNROLL(32)
+    for (int i = 0; i < kAddresses; ++i) first_[i] = rows[kRowsAnAddress<kSpacing> * i];
+    if constexpr (kHasStride) {
+      stride_ = (rows[1] - rows[0]) * static_cast<int64_t>(sizeof(T));
+      stride3_ = 3 * stride_;
+      stride5_ = 5 * stride_;
+    }
   }
   HWY_INLINE void Begin(int64_t offset) {
     at_ = offset;
-    HWY_UNROLL(16)
-    for (int i = 0; i < kAddresses; ++i) current_[i] = first_[i] + (kEven ? offset : 0);
+    HWY_UNROLL(32)
+    for (int i = 0; i < kAddresses; ++i) current_[i] = first_[i] + (kSpacing == Spacing::kAny ? 0 : offset);
   }
   HWY_INLINE void Advance(int64_t step) {
     at_ += step;
-    if (!kEven) return;
-    HWY_UNROLL(16)
+    if (kSpacing == Spacing::kAny) return;
+    HWY_UNROLL(32)
     for (int i = 0; i < kAddresses; ++i) current_[i] += step;
+  }
+  // To be called before Element is: strides whose multiples the compiler cannot find before the loop, to take registers
+  // for them, since instructions compute them as a part of an address.
+  HWY_INLINE void HideStrides() {
+#if defined(__GNUC__)
+    if constexpr (kSpacing == Spacing::kPairs) asm("" : "+r"(stride_));
+    if constexpr (kSpacing == Spacing::kSevens) asm("" : "+r"(stride_), "+r"(stride3_), "+r"(stride5_));
+#endif
   }
   // Of a row, `ahead` elements from here.
   HWY_INLINE T Element(int row, int ahead = 0) const {
-    return kEven ? current_[row / kRowsAnAddress][row % kRowsAnAddress * row_stride_ + ahead]
-                 : current_[row][at_ + ahead];
+    if constexpr (kSpacing == Spacing::kAny) return current_[row][at_ + ahead];
+    const T* const address = current_[row / kRowsAnAddress<kSpacing>];
+    const int nth = row % kRowsAnAddress<kSpacing>;
+    if constexpr (kSpacing == Spacing::kAdjacent) return address[nth + ahead];
+    // The nth multiple of the stride as 1, 2 or 4 times a register.
+    const int64_t distance = nth == 5 ? stride5_ : nth % 3 == 0 ? nth / 3 * stride3_ : nth * stride_;
+    return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(address) + distance)[ahead];
   }
 
  private:
-  static constexpr int kRowsAnAddress = kEven ? 3 : 1;
-  static constexpr int kAddresses = (kRows + kRowsAnAddress - 1) / kRowsAnAddress;
+  static constexpr bool kHasStride = kSpacing == Spacing::kPairs || kSpacing == Spacing::kSevens;
+  static constexpr int kAddresses = (kRows + kRowsAnAddress<kSpacing> - 1) / kRowsAnAddress<kSpacing>;
 
-  const int64_t row_stride_;
   const T* first_[kAddresses];
   const T* current_[kAddresses];
   int64_t at_ = 0;
+  // In bytes; 3 and 5 times as much.
+  int64_t stride_ = 0;
+  int64_t stride3_ = 0;
+  int64_t stride5_ = 0;
 };
 
 // Writes a row of C's tile: kVectors vectors of sums, of which the last one counts `last` columns. `bias` is that of
@@ -127,7 +181,7 @@ HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVe
   const bool accumulate = g.accumulate;
   const auto added_to = [&](int row) { return added == nullptr ? nullptr : added + row * g.ldc; };
   if constexpr (kFastMasks) {
-    HWY_UNROLL(16)
+    HWY_UNROLL(32)
     for (int i = 0; i < kRows; ++i, c += g.ldc) {
       if (i == num_rows) break;
       StoreRow(finish, accumulate, sum[i], bias, biases, added_to(i), c, last);
@@ -136,7 +190,7 @@ HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVe
     // Without masks the code for a row is long, and engines compile that of WebAssembly when it is first called. So
     // there is one copy of it, in a loop, for sums that come from memory.
     alignas(64) T tile[kRows][kVectors * kLanes];
-    HWY_UNROLL(16)
+    HWY_UNROLL(32)
     for (int i = 0; i < kRows; ++i) {
       HWY_UNROLL(2)
       for (int j = 0; j < kVectors; ++j) hn::Store(sum[i][j], d, &tile[i][j * kLanes]);
@@ -153,10 +207,12 @@ HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVe
 template <typename T>
 inline constexpr int kPanelCols = 2 * HWY_LANES(T);
 
-// How many elements of a row a loop's turn takes: its own instructions are too many beside those of so few products.
-// Not of products that take a register before they are added.
+// Of tiles that need registers for almost nothing but sums, how many elements of a row a loop's turn takes: its own
+// instructions are too many beside those of so few products. If each run is an element, none: there is no loop along
+// them.
 template <typename T>
-inline constexpr int kMaxTurns = kFastMasks&& kFuses&& std::is_floating_point_v<T> ? 4 : 1;
+inline constexpr int kMaxTurns = kHasFullTiles<T> ? 4 : 1;
+inline constexpr int kNoTurns = 0;
 
 // Whether tiles can take so many.
 template <typename T>
@@ -168,7 +224,7 @@ bool IsByTurns(const GatheredProduct<T>& g) {
 // Adds the products of one element of each row, `ahead` of where `a` is, and a row of B's panel: kVectors vectors and,
 // if kHalf, half a one.
 template <bool kHalf, class D, class Walk, typename T = hn::TFromD<D>, int kRows, int kVectors, int kHalves>
-HWY_INLINE void AddProducts(D d, const Walk& a, int ahead, const T* HWY_RESTRICT b, int64_t panel_stride,
+HWY_INLINE void AddProducts(D d, const Walk& a, int ahead, const T* HWY_RESTRICT b, int64_t next_panel,
                             hn::Vec<D> (&sum)[kRows][kVectors], hn::Vec<hn::Half<D>> (&half_sum)[kHalves]) {
   constexpr int kLanes = HWY_LANES(T);
   const hn::Half<D> half;
@@ -177,40 +233,39 @@ HWY_INLINE void AddProducts(D d, const Walk& a, int ahead, const T* HWY_RESTRICT
   HWY_UNROLL(2)
   for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
   if constexpr (kHalf) half_row = hn::LoadU(half, b + kVectors * kLanes);
-  HWY_UNROLL(16)
+  HWY_UNROLL(32)
   for (int i = 0; i < kRows; ++i) {
     const hn::Vec<D> x = hn::Set(d, a.Element(i, ahead));
     HWY_UNROLL(2)
     for (int j = 0; j < kVectors; ++j) Accumulate(x, row[j], sum[i][j]);
-    if constexpr (kHalf) half_sum[i] = MultiplyAdd(hn::LowerHalf(half, x), half_row, half_sum[i]);
+    if constexpr (kHalf) Accumulate(hn::LowerHalf(half, x), half_row, half_sum[i]);
   }
-  // Of the next panel, which other rows want next: not into the first-level cache, which this one fills.
+  // Of the next panel, which is wanted after this one: not into the first-level cache, which this one fills.
   constexpr int kVectorsALine = std::max(1, 64 / static_cast<int>(sizeof(hn::Vec<D>)));
   HWY_UNROLL(2)
-  for (int j = 0; j < kVectors + kHalf; j += kVectorsALine) __builtin_prefetch(b + panel_stride + j * kLanes, 0, 2);
+  for (int j = 0; j < kVectors + kHalf; j += kVectorsALine) __builtin_prefetch(b + next_panel + j * kLanes, 0, 2);
 }
 
 // C's tile of kRows rows, of which the first `num_rows` are stored, and kVectors vectors, of which the last one counts
 // `last` columns. `bias` is that of its columns, or null; `added` is null or what is added to C, with its row stride.
-// kEven: as GatheredProduct::row_stride says. kHalf: the last vector is half as wide as others. kTurns: so many
-// elements of a row are taken at a time, of which IsByTurns must hold if they are more than one.
-template <typename T, int kRows, int kVectors, bool kEven, bool kHalf, int kTurns = 1>
+// The rows must lie as kSpacing says. kHalf: the last vector is half as wide as others. kTurns: so many elements of a
+// row are taken at a time, of which IsByTurns must hold if they are more than one, or kNoTurns.
+template <typename T, int kRows, int kVectors, Spacing kSpacing, bool kHalf, int kTurns>
 HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* HWY_RESTRICT b,
-                       const T* bias, const T* added, T* c, size_t last) {
+                       int64_t next_panel, const T* bias, const T* added, T* c, size_t last) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int kLanes = HWY_LANES(T);
   const int64_t step = kTurns > 1 ? 1 : g.step;
   const int64_t panel_cols = kTurns > 1 ? kPanelCols<T> : g.panel_cols;
-  const int64_t panel_stride = g.panel_stride;
   constexpr int kWhole = kHalf ? kVectors - 1 : kVectors;
   // Not used unless there is half a vector.
   const hn::Half<decltype(d)> half;
   using H = hn::Vec<decltype(half)>;
-  RowWalk<T, kRows, kEven> a(rows, g.row_stride);
+  RowWalk<T, kRows, kSpacing> a(rows);
   V sum[kRows][kWhole];
   H half_sum[kHalf ? kRows : 1];
-  HWY_UNROLL(16)
+  HWY_UNROLL(32)
   for (int i = 0; i < kRows; ++i) {
     HWY_UNROLL(2)
     for (int j = 0; j < kWhole; ++j) sum[i][j] = hn::Zero(d);
@@ -218,13 +273,20 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
   }
   for (const GatherRun *run = g.runs, *end = run + g.num_runs; run != end; ++run) {
     a.Begin(run->offset);
-    for (int64_t p = run->length; p > 0; p -= kTurns) {
-      HWY_UNROLL(4)
-      for (int turn = 0; turn < kTurns; ++turn) {
-        AddProducts<kHalf>(d, a, turn, b + turn * panel_cols, panel_stride, sum, half_sum);
+    if constexpr (kTurns == kNoTurns) {
+      a.HideStrides();
+      AddProducts<kHalf>(d, a, 0, b, next_panel, sum, half_sum);
+      b += panel_cols;
+    } else {
+      for (int64_t p = run->length; p > 0; p -= kTurns) {
+        HWY_UNROLL(4)
+        for (int turn = 0; turn < kTurns; ++turn) {
+          a.HideStrides();
+          AddProducts<kHalf>(d, a, turn, b + turn * panel_cols, next_panel, sum, half_sum);
+        }
+        a.Advance(kTurns * step);
+        b += kTurns * panel_cols;
       }
-      a.Advance(kTurns * step);
-      b += kTurns * panel_cols;
     }
   }
   StoreSums<kRows, kWhole>(g, sum, num_rows, bias, added, c, kHalf ? size_t{kLanes} : last);
@@ -232,7 +294,7 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
     const Finish finish(half, g.limits);
     T* to = c + kWhole * kLanes;
     const H biases = bias == nullptr ? hn::Zero(half) : finish.Bias(LoadFirst(half, last, bias + kWhole * kLanes));
-    HWY_UNROLL(16)
+    HWY_UNROLL(32)
     for (int i = 0; i < kRows; ++i, to += g.ldc) {
       if (i == num_rows) break;
       H v = half_sum[i];
@@ -250,26 +312,31 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
 }
 
 // Of the columns from `col` on.
-template <typename T, int kRows, bool kEven, int kTurns = 1>
-HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* b, T* c,
+template <typename T, int kRows, Spacing kSpacing, int kTurns>
+HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, int64_t row, int num_rows, const T* const* rows, const T* b,
                            int64_t col) {
   constexpr int64_t kLanes = HWY_LANES(T);
   const int64_t cols = std::min(g.panel_cols, g.cols - col);
   const BiasAndLimits<T> limits = g.limits.From(col);
   const T* const bias = limits.bias;
-  const T* const added = limits.added == nullptr ? nullptr : limits.added + (c - g.c);
-  if constexpr (kEven && kFastMasks) {
+  const T* const added = limits.added == nullptr ? nullptr : limits.added + row * g.ldc;
+  T* const c = g.c + row * g.ldc + col;
+  // Once for all rows.
+  const int64_t next_panel = row == 0 && col + g.panel_cols < g.cols ? g.panel_stride : 0;
+  if constexpr (kSpacing == Spacing::kSevens && kRows == kTileRows<T>) {
     // Processors that compute half a vector in half the time save a quarter.
     if (cols > kLanes && cols <= kLanes + kLanes / 2) {
       const auto last = static_cast<size_t>(cols - kLanes);
-      return Tile<T, kRows, 2, kEven, true>(g, rows, num_rows, b, bias, added, c + col, last);
+      return Tile<T, kRows, 2, kSpacing, true, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c, last);
     }
   }
-  if (cols > kLanes) {
+  if (kRows <= kTileRows<T> && cols > kLanes) {
     const auto last = static_cast<size_t>(cols - kLanes);
-    Tile<T, kRows, 2, kEven, false, kTurns>(g, rows, num_rows, b, bias, added, c + col, last);
+    Tile<T, std::min(kRows, kTileRows<T>), 2, kSpacing, false, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c,
+                                                                       last);
   } else {
-    Tile<T, kRows, 1, kEven, false>(g, rows, num_rows, b, bias, added, c + col, static_cast<size_t>(cols));
+    Tile<T, kRows, 1, kSpacing, false, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c,
+                                               static_cast<size_t>(cols));
   }
 }
 
@@ -287,7 +354,7 @@ HWY_NOINLINE void PackedTile(const GatheredProduct<T>& g, const T* a, int depth,
   using V = hn::Vec<decltype(d)>;
   constexpr int kLanes = HWY_LANES(T);
   V sum[kRows][kVectors];
-  HWY_UNROLL(16)
+  HWY_UNROLL(32)
   for (int i = 0; i < kRows; ++i) {
     HWY_UNROLL(2)
     for (int j = 0; j < kVectors; ++j) sum[i][j] = hn::Zero(d);
@@ -296,7 +363,7 @@ HWY_NOINLINE void PackedTile(const GatheredProduct<T>& g, const T* a, int depth,
     V row[kVectors];
     HWY_UNROLL(2)
     for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
-    HWY_UNROLL(16)
+    HWY_UNROLL(32)
     for (int i = 0; i < kRows; ++i) {
       const V x = hn::Set(d, a[i]);
       HWY_UNROLL(2)
@@ -308,34 +375,81 @@ HWY_NOINLINE void PackedTile(const GatheredProduct<T>& g, const T* a, int depth,
   StoreSums<kRows, kVectors>(g, sum, num_rows, bias, added, c, last);
 }
 
-template <typename T>
-void LastTile(const GatheredProduct<T>& g, int64_t row, const T* b, T* c, int64_t col) {
+// Those that are not enough for a whole tile, the last one standing in for those that lack.
+template <typename T, int kTurns>
+void LastTile(const GatheredProduct<T>& g, int64_t row, const T* b, int64_t col) {
   const T* rows[kMaxTileRows];
   const int num_rows = static_cast<int>(g.num_rows - row);
   for (int i = 0; i < kMaxTileRows; ++i) rows[i] = g.rows[std::min(row + i, g.num_rows - 1)];
   if (kMaxTileRows > 8 && num_rows > 8) {
-    TileOfCols<T, kMaxTileRows, false>(g, rows, num_rows, b, c, col);
+    TileOfCols<T, kMaxTileRows, Spacing::kAny, kTurns>(g, row, num_rows, rows, b, col);
   } else if (kMaxTileRows > 4 && num_rows > 4) {
-    TileOfCols<T, std::min(kMaxTileRows, 8), false>(g, rows, num_rows, b, c, col);
+    TileOfCols<T, std::min(kMaxTileRows, 8), Spacing::kAny, kTurns>(g, row, num_rows, rows, b, col);
   } else if (num_rows > 2) {
-    TileOfCols<T, 4, false>(g, rows, num_rows, b, c, col);
+    TileOfCols<T, 4, Spacing::kAny, kTurns>(g, row, num_rows, rows, b, col);
   } else if (num_rows == 2) {
-    TileOfCols<T, 2, false>(g, rows, num_rows, b, c, col);
+    TileOfCols<T, 2, Spacing::kAny, kTurns>(g, row, num_rows, rows, b, col);
   } else {
-    TileOfCols<T, 1, false>(g, rows, num_rows, b, c, col);
+    TileOfCols<T, 1, Spacing::kAny, kTurns>(g, row, num_rows, rows, b, col);
   }
 }
 
-template <typename T, bool kEven, int kTurns>
+// As many rows from `row` on as a tile can take at once. Returns their number; 0 if they do not lie so.
+template <typename T, int kRows, Spacing kSpacing, int kTurns>
+HWY_INLINE int64_t SpacedTile(const GatheredProduct<T>& g, int64_t row, const T* b, int64_t col) {
+  const T* const* const rows = g.rows + row;
+  if (g.num_rows - row < kRows || !LieSo<kSpacing, kRows>(rows)) return 0;
+  TileOfCols<T, kRows, kSpacing, kTurns>(g, row, kRows, rows, b, col);
+  return kRows;
+}
+
+// The tile that begins at `row`. Returns how many rows it has.
+template <typename T, int kTurns>
+HWY_INLINE int64_t NextTile(const GatheredProduct<T>& g, int64_t row, const T* b, int64_t col) {
+  if constexpr (kHasSpacedTiles<T> && kTurns != 1) {
+    if constexpr (kTurns == kNoTurns) {
+      constexpr int kRows = kRowsAnAddress<Spacing::kAdjacent>;
+      if (const int64_t taken = SpacedTile<T, kRows, Spacing::kAdjacent, kTurns>(g, row, b, col)) return taken;
+    }
+    constexpr int kRows = kTileRows<T>;
+    if (g.cols - col <= int64_t{HWY_LANES(T)}) {
+      // Of one vector, for which each element is loaded.
+      if (const int64_t taken = SpacedTile<T, 2 * kRows, Spacing::kSevens, kTurns>(g, row, b, col)) return taken;
+    }
+    if (const int64_t taken = SpacedTile<T, kRows, Spacing::kSevens, kTurns>(g, row, b, col)) return taken;
+    if (const int64_t taken = SpacedTile<T, kRows, Spacing::kPairs, kTurns>(g, row, b, col)) return taken;
+  }
+  if (g.num_rows - row < kMaxTileRows) {
+    LastTile<T, kTurns>(g, row, b, col);
+    return g.num_rows - row;
+  }
+  TileOfCols<T, kMaxTileRows, Spacing::kAny, kTurns>(g, row, kMaxTileRows, g.rows + row, b, col);
+  return kMaxTileRows;
+}
+
+template <typename T, int kTurns>
 void MultiplyRows(const GatheredProduct<T>& g) {
   const T* b = g.b;
   for (int64_t col = 0; col < g.cols; col += g.panel_cols, b += g.panel_stride) {
-    int64_t row = 0;
-    for (; row + kMaxTileRows <= g.num_rows; row += kMaxTileRows) {
-      TileOfCols<T, kMaxTileRows, kEven, kTurns>(g, g.rows + row, kMaxTileRows, b, g.c + row * g.ldc, col);
-    }
-    if (row < g.num_rows) LastTile(g, row, b, g.c + row * g.ldc, col);
+    for (int64_t row = 0; row < g.num_rows;) row += NextTile<T, kTurns>(g, row, b, col);
   }
+}
+
+// The same with a run for each element, if these are not too many: short runs end before processors expect it.
+template <typename T>
+bool MultiplyElements(const GatheredProduct<T>& g) {
+  constexpr int64_t kMaxElements = kGemmDepth;
+  GatherRun elements[kMaxElements];
+  int64_t num_elements = 0;
+  for (const GatherRun *run = g.runs, *end = run + g.num_runs; run != end; ++run) {
+    if (run->length > kMaxElements - num_elements) return false;
+    for (int64_t i = 0; i < run->length; ++i) elements[num_elements++] = {run->offset + i * g.step, 1};
+  }
+  GatheredProduct<T> product = g;
+  product.runs = elements;
+  product.num_runs = num_elements;
+  MultiplyRows<T, kNoTurns>(product);
+  return true;
 }
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -540,12 +654,11 @@ void Multiply(const GatheredProduct<T>& g) {
         }
       }
     }
-    const bool is_even = kHasEvenTiles && g.row_stride != 0;
-    if (IsByTurns(g)) {
-      constexpr int kTurns = kMaxTurns<T>;
-      return is_even ? MultiplyRows<T, kHasEvenTiles, kTurns>(g) : MultiplyRows<T, false, kTurns>(g);
+    if (IsByTurns(g)) return MultiplyRows<T, kMaxTurns<T>>(g);
+    if constexpr (kHasFullTiles<T>) {
+      if (MultiplyElements(g)) return;
     }
-    return is_even ? MultiplyRows<T, kHasEvenTiles, 1>(g) : MultiplyRows<T, false, 1>(g);
+    return MultiplyRows<T, 1>(g);
   }
 #endif
   PlainProduct(g);
@@ -567,11 +680,11 @@ inline constexpr int64_t kPartPanels = 1;
   X(F64, double)                     \
   X(U32, uint32_t)
 
-#define TANDEM_DEFINE_TABLE(name, type)                                                                      \
-  const ConvolutionTiles<type>& ConvolutionTiles##name() {                                                   \
-    static constexpr ConvolutionTiles<type> kTiles = {kMaxTileRows, kHasTiles<type> && kTilesFinish<type>,   \
-                                                      kPartPanels<type>, &Multiply<type>, &Transpose<type>}; \
-    return kTiles;                                                                                           \
+#define TANDEM_DEFINE_TABLE(name, type)                                                                       \
+  const ConvolutionTiles<type>& ConvolutionTiles##name() {                                                    \
+    static constexpr ConvolutionTiles<type> kTiles = {kTileRows<type>, kHasTiles<type> && kTilesFinish<type>, \
+                                                      kPartPanels<type>, &Multiply<type>, &Transpose<type>};  \
+    return kTiles;                                                                                            \
   }
 TANDEM_FOR_EACH_TILE_TYPE(TANDEM_DEFINE_TABLE)
 #undef TANDEM_DEFINE_TABLE

@@ -26,7 +26,6 @@ template <typename T>
 struct GatheredProduct {
   const T* const* rows;
   int64_t num_rows;
-  int64_t row_stride;  // of rows that all lie so many elements apart; 0: they need not
   const GatherRun* runs;
   int64_t num_runs;
   int64_t step;
