@@ -27,6 +27,7 @@ HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
 namespace {
 
+// Rows of the largest tile of two vectors whose rows may lie anywhere.
 #if HWY_TARGET == HWY_AVX3
 inline constexpr int kMaxTileRows = 12;
 #elif HWY_TARGET == HWY_AVX2
@@ -35,15 +36,14 @@ inline constexpr int kMaxTileRows = 6;
 inline constexpr int kMaxTileRows = 4;
 #endif
 
-// Whether there are tiles that need registers for almost nothing but sums: not of products that take one before they
-// are added.
+// Whether tiles can take almost all registers for sums: not of products that take one before they are added.
 template <typename T>
 inline constexpr bool kHasFullTiles = kFastMasks&& kFuses&& std::is_floating_point_v<T>;
 
-// Whether tiles of AVX-512 have to look for how rows lie, since they have more than there are registers for addresses.
+// Whether there are larger tiles for rows that are evenly spaced; tiles of fewer registers have one for each address.
 template <typename T>
 inline constexpr bool kHasSpacedTiles = HWY_TARGET == HWY_AVX3&& kHasFullTiles<T>;
-// Of the largest tile of two vectors.
+// Rows of the largest tile of two vectors; a tile of one vector may have twice as many.
 template <typename T>
 inline constexpr int kTileRows = kHasSpacedTiles<T> ? 14 : kMaxTileRows;
 
@@ -54,31 +54,29 @@ inline constexpr bool kHasTiles = false;
 template <typename T>
 inline constexpr bool kHasTiles = HWY_HAVE_FLOAT64 || !std::is_same_v<T, double>;
 
-// How the rows of a tile lie to each other: of smaller tiles, for each of whose rows there is a register, any way.
+// How the rows of a tile lie. The registers are too few for an address of each of 14 rows, so that such a tile wants
+// rows that are evenly spaced, some at a time.
 enum class Spacing {
   kAny,
-  kPairs,     // as far from the first to the second of each two, from the first row on
-  kSevens,    // as far from row to row in each seven
-  kAdjacent,  // the next row begins an element later
+  kPairs,     // the same distance from the first to the second row, from the third to the fourth, and so on
+  kSevens,    // the same distance from row to row among the first seven, among the next seven, and so on
+  kAdjacent,  // each row begins an element after the one before
 };
 
-template <Spacing kSpacing>
-inline constexpr int kRowsAnAddress = 1;
-template <>
-inline constexpr int kRowsAnAddress<Spacing::kPairs> = 2;
-template <>
-inline constexpr int kRowsAnAddress<Spacing::kSevens> = 7;
-template <>
-inline constexpr int kRowsAnAddress<Spacing::kAdjacent> = 8;
+// How many rows an address is enough for.
+constexpr int RowsAnAddress(Spacing spacing) {
+  constexpr int kRows[] = {1, 2, 7, 8};
+  return kRows[static_cast<int>(spacing)];
+}
 
-// Whether kRows rows, several of an address, lie so.
+// Whether the first kRows rows lie so.
 template <Spacing kSpacing, int kRows, typename T>
 HWY_INLINE bool LieSo(const T* const* rows) {
   const int64_t stride = kSpacing == Spacing::kAdjacent ? 1 : rows[1] - rows[0];
   bool is_so = true;
   HWY_UNROLL(32)
   for (int i = 1; i < kRows; ++i) {
-    if (i % kRowsAnAddress<kSpacing> != 0) is_so = is_so && rows[i] - rows[i - 1] == stride;
+    if (i % RowsAnAddress(kSpacing) != 0) is_so = is_so && rows[i] - rows[i - 1] == stride;
   }
   return is_so;
 }
@@ -89,7 +87,7 @@ class RowWalk {
  public:
   HWY_INLINE explicit RowWalk(const T* const* rows) {
     HWY_UNROLL(32)
-    for (int i = 0; i < kAddresses; ++i) first_[i] = rows[kRowsAnAddress<kSpacing> * i];
+    for (int i = 0; i < kAddresses; ++i) first_[i] = rows[kRowsAnAddress * i];
     if constexpr (kHasStride) {
       stride_ = (rows[1] - rows[0]) * static_cast<int64_t>(sizeof(T));
       stride3_ = 3 * stride_;
@@ -107,8 +105,8 @@ class RowWalk {
     HWY_UNROLL(32)
     for (int i = 0; i < kAddresses; ++i) current_[i] += step;
   }
-  // To be called before Element is: strides whose multiples the compiler cannot find before the loop, to take registers
-  // for them, since instructions compute them as a part of an address.
+  // To be called before each use of Element: the compiler would otherwise compute multiples of the strides before the
+  // loop, and keep them in registers, where an instruction's address has a multiple at no cost.
   HWY_INLINE void HideStrides() {
 #if defined(__GNUC__)
     if constexpr (kSpacing == Spacing::kPairs) asm("" : "+r"(stride_));
@@ -118,8 +116,8 @@ class RowWalk {
   // Of a row, `ahead` elements from here.
   HWY_INLINE T Element(int row, int ahead = 0) const {
     if constexpr (kSpacing == Spacing::kAny) return current_[row][at_ + ahead];
-    const T* const address = current_[row / kRowsAnAddress<kSpacing>];
-    const int nth = row % kRowsAnAddress<kSpacing>;
+    const T* const address = current_[row / kRowsAnAddress];
+    const int nth = row % kRowsAnAddress;
     if constexpr (kSpacing == Spacing::kAdjacent) return address[nth + ahead];
     // The nth multiple of the stride as 1, 2 or 4 times a register.
     const int64_t distance = nth == 5 ? stride5_ : nth % 3 == 0 ? nth / 3 * stride3_ : nth * stride_;
@@ -128,7 +126,8 @@ class RowWalk {
 
  private:
   static constexpr bool kHasStride = kSpacing == Spacing::kPairs || kSpacing == Spacing::kSevens;
-  static constexpr int kAddresses = (kRows + kRowsAnAddress<kSpacing> - 1) / kRowsAnAddress<kSpacing>;
+  static constexpr int kRowsAnAddress = RowsAnAddress(kSpacing);
+  static constexpr int kAddresses = (kRows + kRowsAnAddress - 1) / kRowsAnAddress;
 
   const T* first_[kAddresses];
   const T* current_[kAddresses];
@@ -207,9 +206,8 @@ HWY_INLINE void StoreSums(const GatheredProduct<T>& g, const V (&sum)[kRows][kVe
 template <typename T>
 inline constexpr int kPanelCols = 2 * HWY_LANES(T);
 
-// Of tiles that need registers for almost nothing but sums, how many elements of a row a loop's turn takes: its own
-// instructions are too many beside those of so few products. If each run is an element, none: there is no loop along
-// them.
+// How many elements of a row a turn of the loop along a run takes, in full tiles: the loop's own instructions are too
+// many beside the products of one. With kNoTurns, each run has one element, and there is no such loop.
 template <typename T>
 inline constexpr int kMaxTurns = kHasFullTiles<T> ? 4 : 1;
 inline constexpr int kNoTurns = 0;
@@ -313,29 +311,28 @@ HWY_NOINLINE void Tile(const GatheredProduct<T>& g, const T* const* rows, int nu
 
 // Of the columns from `col` on.
 template <typename T, int kRows, Spacing kSpacing, int kTurns>
-HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, int64_t row, int num_rows, const T* const* rows, const T* b,
+HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, int num_rows, const T* b, T* c,
                            int64_t col) {
   constexpr int64_t kLanes = HWY_LANES(T);
   const int64_t cols = std::min(g.panel_cols, g.cols - col);
   const BiasAndLimits<T> limits = g.limits.From(col);
   const T* const bias = limits.bias;
-  const T* const added = limits.added == nullptr ? nullptr : limits.added + row * g.ldc;
-  T* const c = g.c + row * g.ldc + col;
+  const T* const added = limits.added == nullptr ? nullptr : limits.added + (c - g.c);
   // Once for all rows.
-  const int64_t next_panel = row == 0 && col + g.panel_cols < g.cols ? g.panel_stride : 0;
+  const int64_t next_panel = c == g.c && col + g.panel_cols < g.cols ? g.panel_stride : 0;
   if constexpr (kSpacing == Spacing::kSevens && kRows == kTileRows<T>) {
     // Processors that compute half a vector in half the time save a quarter.
     if (cols > kLanes && cols <= kLanes + kLanes / 2) {
       const auto last = static_cast<size_t>(cols - kLanes);
-      return Tile<T, kRows, 2, kSpacing, true, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c, last);
+      return Tile<T, kRows, 2, kSpacing, true, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c + col, last);
     }
   }
   if (kRows <= kTileRows<T> && cols > kLanes) {
     const auto last = static_cast<size_t>(cols - kLanes);
-    Tile<T, std::min(kRows, kTileRows<T>), 2, kSpacing, false, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c,
-                                                                       last);
+    Tile<T, std::min(kRows, kTileRows<T>), 2, kSpacing, false, kTurns>(g, rows, num_rows, b, next_panel, bias, added,
+                                                                       c + col, last);
   } else {
-    Tile<T, kRows, 1, kSpacing, false, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c,
+    Tile<T, kRows, 1, kSpacing, false, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c + col,
                                                static_cast<size_t>(cols));
   }
 }
@@ -377,29 +374,29 @@ HWY_NOINLINE void PackedTile(const GatheredProduct<T>& g, const T* a, int depth,
 
 // Those that are not enough for a whole tile, the last one standing in for those that lack.
 template <typename T, int kTurns>
-void LastTile(const GatheredProduct<T>& g, int64_t row, const T* b, int64_t col) {
+void LastTile(const GatheredProduct<T>& g, int64_t row, const T* b, T* c, int64_t col) {
   const T* rows[kMaxTileRows];
   const int num_rows = static_cast<int>(g.num_rows - row);
   for (int i = 0; i < kMaxTileRows; ++i) rows[i] = g.rows[std::min(row + i, g.num_rows - 1)];
   if (kMaxTileRows > 8 && num_rows > 8) {
-    TileOfCols<T, kMaxTileRows, Spacing::kAny, kTurns>(g, row, num_rows, rows, b, col);
+    TileOfCols<T, kMaxTileRows, Spacing::kAny, kTurns>(g, rows, num_rows, b, c, col);
   } else if (kMaxTileRows > 4 && num_rows > 4) {
-    TileOfCols<T, std::min(kMaxTileRows, 8), Spacing::kAny, kTurns>(g, row, num_rows, rows, b, col);
+    TileOfCols<T, std::min(kMaxTileRows, 8), Spacing::kAny, kTurns>(g, rows, num_rows, b, c, col);
   } else if (num_rows > 2) {
-    TileOfCols<T, 4, Spacing::kAny, kTurns>(g, row, num_rows, rows, b, col);
+    TileOfCols<T, 4, Spacing::kAny, kTurns>(g, rows, num_rows, b, c, col);
   } else if (num_rows == 2) {
-    TileOfCols<T, 2, Spacing::kAny, kTurns>(g, row, num_rows, rows, b, col);
+    TileOfCols<T, 2, Spacing::kAny, kTurns>(g, rows, num_rows, b, c, col);
   } else {
-    TileOfCols<T, 1, Spacing::kAny, kTurns>(g, row, num_rows, rows, b, col);
+    TileOfCols<T, 1, Spacing::kAny, kTurns>(g, rows, num_rows, b, c, col);
   }
 }
 
-// As many rows from `row` on as a tile can take at once. Returns their number; 0 if they do not lie so.
+// A tile of kRows rows from `row` on, if there are so many and they lie so. Returns how many rows it has computed.
 template <typename T, int kRows, Spacing kSpacing, int kTurns>
 HWY_INLINE int64_t SpacedTile(const GatheredProduct<T>& g, int64_t row, const T* b, int64_t col) {
   const T* const* const rows = g.rows + row;
   if (g.num_rows - row < kRows || !LieSo<kSpacing, kRows>(rows)) return 0;
-  TileOfCols<T, kRows, kSpacing, kTurns>(g, row, kRows, rows, b, col);
+  TileOfCols<T, kRows, kSpacing, kTurns>(g, rows, kRows, b, g.c + row * g.ldc, col);
   return kRows;
 }
 
@@ -408,7 +405,7 @@ template <typename T, int kTurns>
 HWY_INLINE int64_t NextTile(const GatheredProduct<T>& g, int64_t row, const T* b, int64_t col) {
   if constexpr (kHasSpacedTiles<T> && kTurns != 1) {
     if constexpr (kTurns == kNoTurns) {
-      constexpr int kRows = kRowsAnAddress<Spacing::kAdjacent>;
+      constexpr int kRows = RowsAnAddress(Spacing::kAdjacent);
       if (const int64_t taken = SpacedTile<T, kRows, Spacing::kAdjacent, kTurns>(g, row, b, col)) return taken;
     }
     constexpr int kRows = kTileRows<T>;
@@ -419,11 +416,12 @@ HWY_INLINE int64_t NextTile(const GatheredProduct<T>& g, int64_t row, const T* b
     if (const int64_t taken = SpacedTile<T, kRows, Spacing::kSevens, kTurns>(g, row, b, col)) return taken;
     if (const int64_t taken = SpacedTile<T, kRows, Spacing::kPairs, kTurns>(g, row, b, col)) return taken;
   }
+  T* const c = g.c + row * g.ldc;
   if (g.num_rows - row < kMaxTileRows) {
-    LastTile<T, kTurns>(g, row, b, col);
+    LastTile<T, kTurns>(g, row, b, c, col);
     return g.num_rows - row;
   }
-  TileOfCols<T, kMaxTileRows, Spacing::kAny, kTurns>(g, row, kMaxTileRows, g.rows + row, b, col);
+  TileOfCols<T, kMaxTileRows, Spacing::kAny, kTurns>(g, g.rows + row, kMaxTileRows, b, c, col);
   return kMaxTileRows;
 }
 
@@ -435,7 +433,8 @@ void MultiplyRows(const GatheredProduct<T>& g) {
   }
 }
 
-// The same with a run for each element, if these are not too many: short runs end before processors expect it.
+// The same, with a run for each element if these are not too many: the processor does not foresee the end of loops
+// along short runs. Returns false if it has not done it.
 template <typename T>
 bool MultiplyElements(const GatheredProduct<T>& g) {
   constexpr int64_t kMaxElements = kGemmDepth;
