@@ -89,7 +89,7 @@ class RowWalk {
     HWY_UNROLL(32)
     for (int i = 0; i < kAddresses; ++i) first_[i] = rows[kRowsAnAddress * i];
     if constexpr (kHasStride) {
-      stride_ = (rows[1] - rows[0]) * static_cast<int64_t>(sizeof(T));
+      stride_ = (rows[1] - rows[0]) * static_cast<ptrdiff_t>(sizeof(T));
       stride3_ = 3 * stride_;
       stride5_ = 5 * stride_;
     }
@@ -108,7 +108,7 @@ class RowWalk {
   // To be called before each use of Element: the compiler would otherwise compute multiples of the strides before the
   // loop, and keep them in registers, where an instruction's address has a multiple at no cost.
   HWY_INLINE void HideStrides() {
-#if defined(__GNUC__)
+#if defined(__GNUC__) && defined(__x86_64__)
     if constexpr (kSpacing == Spacing::kPairs) asm("" : "+r"(stride_));
     if constexpr (kSpacing == Spacing::kSevens) asm("" : "+r"(stride_), "+r"(stride3_), "+r"(stride5_));
 #endif
@@ -120,7 +120,7 @@ class RowWalk {
     const int nth = row % kRowsAnAddress;
     if constexpr (kSpacing == Spacing::kAdjacent) return address[nth + ahead];
     // The nth multiple of the stride as 1, 2 or 4 times a register.
-    const int64_t distance = nth == 5 ? stride5_ : nth % 3 == 0 ? nth / 3 * stride3_ : nth * stride_;
+    const ptrdiff_t distance = nth == 5 ? stride5_ : nth % 3 == 0 ? nth / 3 * stride3_ : nth * stride_;
     return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(address) + distance)[ahead];
   }
 
@@ -133,9 +133,9 @@ class RowWalk {
   const T* current_[kAddresses];
   int64_t at_ = 0;
   // In bytes; 3 and 5 times as much.
-  int64_t stride_ = 0;
-  int64_t stride3_ = 0;
-  int64_t stride5_ = 0;
+  ptrdiff_t stride_ = 0;
+  ptrdiff_t stride3_ = 0;
+  ptrdiff_t stride5_ = 0;
 };
 
 // Writes a row of C's tile: kVectors vectors of sums, of which the last one counts `last` columns. `bias` is that of
