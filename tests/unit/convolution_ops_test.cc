@@ -8,7 +8,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <span>
@@ -31,18 +30,11 @@ class Machine {
     cpu_ = *CreateCpuOpHandler(runtime_);
   }
 
-  TensorHandle Dense(const TensorShape& shape, const std::vector<float>& values) {
+  template <typename T>
+  TensorHandle Dense(const TensorShape& shape, const std::vector<T>& values) {
     HostContext& host = runtime_.host();
     StatusOr<Tensor> tensor =
-        MakeDense({DType::kF32, shape}, std::as_bytes(std::span(values)), host.device(), host.allocator());
-    EXPECT_TRUE(tensor.ok());
-    return TensorHandle::MakeAvailable(*std::move(tensor));
-  }
-  TensorHandle Sizes(std::initializer_list<int64_t> values) {
-    const std::vector<int32_t> sizes(values.begin(), values.end());
-    HostContext& host = runtime_.host();
-    StatusOr<Tensor> tensor = MakeDense({DType::kI32, {static_cast<int64_t>(sizes.size())}},
-                                        std::as_bytes(std::span(sizes)), host.device(), host.allocator());
+        MakeDense({kDTypeOf<T>, shape}, std::as_bytes(std::span(values)), host.device(), host.allocator());
     EXPECT_TRUE(tensor.ok());
     return TensorHandle::MakeAvailable(*std::move(tensor));
   }
@@ -95,6 +87,16 @@ struct Case {
       attrs.SetArray<std::string_view>("fused_ops", std::vector<std::string_view>{"BiasAdd", activation});
     return attrs.Freeze();
   }
+  // Where in the image what an output sees through a tap of the filter lies: elements from there on; -1: beside it.
+  int64_t Seen(int64_t out, int64_t tap) const {
+    const int64_t col = out % Outputs(cols), row = out / Outputs(cols) % Outputs(rows);
+    const int64_t y = row * stride + tap / size * dilation - Padding(rows);
+    const int64_t x = col * stride + tap % size * dilation - Padding(cols);
+    if (y < 0 || x < 0 || y >= rows || x >= cols) return -1;
+    return ((out / Outputs(cols) / Outputs(rows) * rows + y) * cols + x) * depth;
+  }
+  TensorShape ImageShape() const { return {batch, rows, cols, depth}; }
+  TensorShape OutputShape() const { return {batch, Outputs(rows), Outputs(cols), channels()}; }
   std::string Text() const {
     return TextOf(batch, "x", rows, "x", cols, "x", depth, " ", size, "x", size, " to ", width, " stride ", stride,
                   " dilation ", dilation, is_depthwise ? " depthwise" : "", is_same ? "" : " valid");
@@ -117,19 +119,16 @@ struct Sums {
 };
 Sums Convolve(const Case& c, const std::vector<float>& image, const std::vector<float>& filter) {
   Sums sums;
-  const int64_t out_rows = c.Outputs(c.rows), out_cols = c.Outputs(c.cols), channels = c.channels();
-  for (int64_t i = 0; i < c.batch * out_rows * out_cols * channels; ++i) {
-    const int64_t channel = i % channels, col = i / channels % out_cols, row = i / channels / out_cols % out_rows;
-    const int64_t n = i / channels / out_cols / out_rows;
+  const int64_t channels = c.channels();
+  for (int64_t i = 0; i < c.OutputShape().num_elements(); ++i) {
+    const int64_t channel = i % channels;
     double sum = 0, magnitude = 0;
     for (int64_t tap = 0; tap < c.size * c.size; ++tap) {
-      const int64_t y = row * c.stride + tap / c.size * c.dilation - c.Padding(c.rows);
-      const int64_t x = col * c.stride + tap % c.size * c.dilation - c.Padding(c.cols);
-      if (y < 0 || x < 0 || y >= c.rows || x >= c.cols) continue;
-      const float* pixel = image.data() + ((n * c.rows + y) * c.cols + x) * c.depth;
+      const int64_t seen = c.Seen(i / channels, tap);
+      if (seen < 0) continue;
       for (int64_t k = c.is_depthwise ? channel : 0; k < (c.is_depthwise ? channel + 1 : c.depth); ++k) {
         const float weight = filter[c.is_depthwise ? tap * c.depth + k : (tap * c.depth + k) * c.width + channel];
-        const double product = static_cast<double>(pixel[k]) * static_cast<double>(weight);
+        const double product = static_cast<double>(image[seen + k]) * static_cast<double>(weight);
         sum += product;
         magnitude += std::fabs(product);
       }
@@ -142,23 +141,18 @@ Sums Convolve(const Case& c, const std::vector<float>& image, const std::vector<
 
 // The gradient of the filter, if that of the outputs is `gradient`.
 Sums FilterGradient(const Case& c, const std::vector<float>& image, const std::vector<float>& gradient) {
-  const int64_t out_rows = c.Outputs(c.rows), out_cols = c.Outputs(c.cols);
   Sums sums;
   sums.values.resize(static_cast<size_t>(c.size * c.size * c.depth * c.width));
   sums.magnitudes.resize(sums.values.size());
-  for (int64_t out = 0; out < c.batch * out_rows * out_cols; ++out) {
-    const int64_t col = out % out_cols, row = out / out_cols % out_rows, n = out / out_cols / out_rows;
+  for (int64_t i = 0; i < c.OutputShape().num_elements(); ++i) {
     for (int64_t tap = 0; tap < c.size * c.size; ++tap) {
-      const int64_t y = row * c.stride + tap / c.size * c.dilation - c.Padding(c.rows);
-      const int64_t x = col * c.stride + tap % c.size * c.dilation - c.Padding(c.cols);
-      if (y < 0 || x < 0 || y >= c.rows || x >= c.cols) continue;
+      const int64_t seen = c.Seen(i / c.width, tap);
+      if (seen < 0) continue;
       for (int64_t k = 0; k < c.depth; ++k) {
-        const double value = image[((n * c.rows + y) * c.cols + x) * c.depth + k];
-        for (int64_t channel = 0; channel < c.width; ++channel) {
-          const double product = value * static_cast<double>(gradient[out * c.width + channel]);
-          sums.values[(tap * c.depth + k) * c.width + channel] += product;
-          sums.magnitudes[(tap * c.depth + k) * c.width + channel] += std::fabs(product);
-        }
+        const double product = static_cast<double>(image[seen + k]) * static_cast<double>(gradient[i]);
+        const int64_t weight = (tap * c.depth + k) * c.width + i % c.width;
+        sums.values[weight] += product;
+        sums.magnitudes[weight] += std::fabs(product);
       }
     }
   }
@@ -180,7 +174,7 @@ class ConvolutionOpsTest : public testing::Test {
 
   void Check(const Case& c) {
     SCOPED_TRACE(c.Text());
-    const std::vector<float> image = Numbers(c.batch * c.rows * c.cols * c.depth, 1);
+    const std::vector<float> image = Numbers(c.ImageShape().num_elements(), 1);
     const std::vector<float> filter = Numbers(c.size * c.size * c.depth * (c.is_depthwise ? 1 : c.width), 2);
     const Sums sums = Convolve(c, image, filter);
     const std::string_view op = c.is_depthwise ? "tf.DepthwiseConv2dNative" : "tf.Conv2D";
@@ -195,17 +189,17 @@ class ConvolutionOpsTest : public testing::Test {
 
   void CheckFilterGradient(const Case& c) {
     SCOPED_TRACE(c.Text());
-    const std::vector<float> image = Numbers(c.batch * c.rows * c.cols * c.depth, 1);
-    const TensorShape gradient_shape = {c.batch, c.Outputs(c.rows), c.Outputs(c.cols), c.width};
-    const std::vector<float> gradient = Numbers(gradient_shape.num_elements(), 2);
+    const std::vector<float> image = Numbers(c.ImageShape().num_elements(), 1);
+    const std::vector<float> gradient = Numbers(c.OutputShape().num_elements(), 2);
+    const std::vector<int32_t> filter_sizes({static_cast<int32_t>(c.size), static_cast<int32_t>(c.size),
+                                             static_cast<int32_t>(c.depth), static_cast<int32_t>(c.width)});
     const Sums sums = FilterGradient(c, image, gradient);
     cpu::ForEachInstructionSet([&](std::string_view name) {
       SCOPED_TRACE(name);
       CheckSums(sums, [&](Machine& machine) {
-        return machine.Run("tf.Conv2DBackpropFilter",
-                           {machine.Dense({c.batch, c.rows, c.cols, c.depth}, image),
-                            machine.Sizes({c.size, c.size, c.depth, c.width}), machine.Dense(gradient_shape, gradient)},
-                           c.Attributes());
+        OpArgs args = {machine.Dense(c.ImageShape(), image), machine.Dense({4}, filter_sizes),
+                       machine.Dense(c.OutputShape(), gradient)};
+        return machine.Run("tf.Conv2DBackpropFilter", std::move(args), c.Attributes());
       });
     });
   }
@@ -233,7 +227,7 @@ class ConvolutionOpsTest : public testing::Test {
 
   static OpArgs Arguments(Machine& machine, const Case& c, const std::vector<float>& image,
                           const std::vector<float>& filter) {
-    return {machine.Dense({c.batch, c.rows, c.cols, c.depth}, image),
+    return {machine.Dense(c.ImageShape(), image),
             machine.Dense({c.size, c.size, c.depth, c.is_depthwise ? 1 : c.width}, filter)};
   }
 
@@ -245,7 +239,7 @@ class ConvolutionOpsTest : public testing::Test {
     for (size_t i = 0; i < bias.size(); i += 3) bias[i] = -0.0f;
     const std::string_view op = c.is_depthwise ? "tf.DepthwiseConv2dNative" : "tf.Conv2D";
     const std::string fused_op = c.is_depthwise ? "tf._FusedDepthwiseConv2dNative" : "tf._FusedConv2D";
-    const TensorShape shape = {c.batch, c.Outputs(c.rows), c.Outputs(c.cols), c.channels()};
+    const TensorShape shape = c.OutputShape();
     Machine& machine = *machines_[0];
     const std::vector<float> sums = machine.Run(op, Arguments(machine, c, image, filter), c.Attributes());
     const std::vector<float> biased =

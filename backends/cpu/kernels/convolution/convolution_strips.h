@@ -124,7 +124,8 @@ class Strips {
   void SetRows(int64_t rows) {
     images_a_strip_ = std::clamp<int64_t>(rows / rows_.outputs, 1, source_.batch);
     strips_an_image_ = rows < rows_.outputs ? DivideUp(rows_.outputs, rows) : 1;
-    // Tiles that are not whole cost almost as much as those that are: rather larger strips than one of little.
+    // Tiles that are not whole cost almost as much as those that are, so that strips are rather larger than one of them
+    // small.
     if (unit_rows_ > 1) {
       const int64_t whole = RoundUp(rows, unit_rows_);
       strips_an_image_ = std::max<int64_t>(1, (rows_.outputs + whole / 2) / whole);

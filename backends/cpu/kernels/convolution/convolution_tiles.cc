@@ -19,9 +19,10 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/convolution/convolution_finish-inl.h"
+#include "kernels/convolution/convolution_rows-inl.h"
+#include "kernels/convolution/convolution_transpose-inl.h"
 #include "simd/simd_fused-inl.h"
 #include "simd/simd_partial-inl.h"
-#include "simd/simd_transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace TANDEM_CPU_NAMESPACE::HWY_NAMESPACE {
@@ -53,90 +54,6 @@ inline constexpr bool kHasTiles = false;
 #else
 template <typename T>
 inline constexpr bool kHasTiles = HWY_HAVE_FLOAT64 || !std::is_same_v<T, double>;
-
-// How the rows of a tile lie. The registers are too few for an address of each of 14 rows, so that such a tile wants
-// rows that are evenly spaced, some at a time.
-enum class Spacing {
-  kAny,
-  kPairs,     // the same distance from the first to the second row, from the third to the fourth, and so on
-  kSevens,    // the same distance from row to row among the first seven, among the next seven, and so on
-  kAdjacent,  // each row begins an element after the one before
-};
-
-// How many rows an address is enough for.
-constexpr int RowsAnAddress(Spacing spacing) {
-  constexpr int kRows[] = {1, 2, 7, 8};
-  return kRows[static_cast<int>(spacing)];
-}
-
-// Whether the first kRows rows lie so.
-template <Spacing kSpacing, int kRows, typename T>
-HWY_INLINE bool LieSo(const T* const* rows) {
-  const int64_t stride = kSpacing == Spacing::kAdjacent ? 1 : rows[1] - rows[0];
-  bool is_so = true;
-  HWY_UNROLL(32)
-  for (int i = 1; i < kRows; ++i) {
-    if (i % RowsAnAddress(kSpacing) != 0) is_so = is_so && rows[i] - rows[i - 1] == stride;
-  }
-  return is_so;
-}
-
-// Goes along kRows rows.
-template <typename T, int kRows, Spacing kSpacing>
-class RowWalk {
- public:
-  HWY_INLINE explicit RowWalk(const T* const* rows) {
-    HWY_UNROLL(32)
-    for (int i = 0; i < kAddresses; ++i) first_[i] = rows[kRowsAnAddress * i];
-    if constexpr (kHasStride) {
-      stride_ = (rows[1] - rows[0]) * static_cast<ptrdiff_t>(sizeof(T));
-      stride3_ = 3 * stride_;
-      stride5_ = 5 * stride_;
-    }
-  }
-  HWY_INLINE void Begin(int64_t offset) {
-    at_ = offset;
-    HWY_UNROLL(32)
-    for (int i = 0; i < kAddresses; ++i) current_[i] = first_[i] + (kSpacing == Spacing::kAny ? 0 : offset);
-  }
-  HWY_INLINE void Advance(int64_t step) {
-    at_ += step;
-    if (kSpacing == Spacing::kAny) return;
-    HWY_UNROLL(32)
-    for (int i = 0; i < kAddresses; ++i) current_[i] += step;
-  }
-  // To be called before each use of Element: the compiler would otherwise compute multiples of the strides before the
-  // loop, and keep them in registers, where an instruction's address has a multiple at no cost.
-  HWY_INLINE void HideStrides() {
-#if defined(__GNUC__) && defined(__x86_64__)
-    if constexpr (kSpacing == Spacing::kPairs) asm("" : "+r"(stride_));
-    if constexpr (kSpacing == Spacing::kSevens) asm("" : "+r"(stride_), "+r"(stride3_), "+r"(stride5_));
-#endif
-  }
-  // Of a row, `ahead` elements from here.
-  HWY_INLINE T Element(int row, int ahead = 0) const {
-    if constexpr (kSpacing == Spacing::kAny) return current_[row][at_ + ahead];
-    const T* const address = current_[row / kRowsAnAddress];
-    const int nth = row % kRowsAnAddress;
-    if constexpr (kSpacing == Spacing::kAdjacent) return address[nth + ahead];
-    // The nth multiple of the stride as 1, 2 or 4 times a register.
-    const ptrdiff_t distance = nth == 5 ? stride5_ : nth % 3 == 0 ? nth / 3 * stride3_ : nth * stride_;
-    return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(address) + distance)[ahead];
-  }
-
- private:
-  static constexpr bool kHasStride = kSpacing == Spacing::kPairs || kSpacing == Spacing::kSevens;
-  static constexpr int kRowsAnAddress = RowsAnAddress(kSpacing);
-  static constexpr int kAddresses = (kRows + kRowsAnAddress - 1) / kRowsAnAddress;
-
-  const T* first_[kAddresses];
-  const T* current_[kAddresses];
-  int64_t at_ = 0;
-  // In bytes; 3 and 5 times as much.
-  ptrdiff_t stride_ = 0;
-  ptrdiff_t stride3_ = 0;
-  ptrdiff_t stride5_ = 0;
-};
 
 // Writes a row of C's tile: kVectors vectors of sums, of which the last one counts `last` columns. `bias` is that of
 // its columns, or null, in which case `biases` does not count; `added` is null or what is added to the row.
@@ -327,14 +244,14 @@ HWY_INLINE void TileOfCols(const GatheredProduct<T>& g, const T* const* rows, in
       return Tile<T, kRows, 2, kSpacing, true, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c + col, last);
     }
   }
-  if (kRows <= kTileRows<T> && cols > kLanes) {
-    const auto last = static_cast<size_t>(cols - kLanes);
-    Tile<T, std::min(kRows, kTileRows<T>), 2, kSpacing, false, kTurns>(g, rows, num_rows, b, next_panel, bias, added,
-                                                                       c + col, last);
-  } else {
-    Tile<T, kRows, 1, kSpacing, false, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c + col,
-                                               static_cast<size_t>(cols));
+  if constexpr (kRows <= kTileRows<T>) {
+    if (cols > kLanes) {
+      const auto last = static_cast<size_t>(cols - kLanes);
+      return Tile<T, kRows, 2, kSpacing, false, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c + col, last);
+    }
   }
+  const auto last = static_cast<size_t>(cols);
+  Tile<T, kRows, 1, kSpacing, false, kTurns>(g, rows, num_rows, b, next_panel, bias, added, c + col, last);
 }
 
 // Whether rows are gathered into packed ones first. WebAssembly takes an instruction for each address, of which the
@@ -451,56 +368,7 @@ bool MultiplyElements(const GatheredProduct<T>& g) {
   return true;
 }
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-inline constexpr int kSquare = 8;
-
-// An 8 x 8 square of f32 or u32: pairs, quadruples and halves of columns change places.
-template <typename T>
-HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
-  const hn::FixedTag<T, 8> d;
-  const hn::Repartition<uint64_t, decltype(d)> d64;
-  using V = hn::Vec<decltype(d)>;
-  V row[8], pair[8];
-  HWY_UNROLL(8)
-  for (int i = 0; i < 8; ++i) row[i] = hn::LoadU(d, from + i * from_stride);
-  HWY_UNROLL(4)
-  for (int i = 0; i < 8; i += 2) {
-    pair[i] = hn::InterleaveLower(d, row[i], row[i + 1]);
-    pair[i + 1] = hn::InterleaveUpper(d, row[i], row[i + 1]);
-  }
-  HWY_UNROLL(2)
-  for (int i = 0; i < 8; i += 4) {
-    HWY_UNROLL(2)
-    for (int j = 0; j < 2; ++j) {
-      const auto low = hn::BitCast(d64, pair[i + j]);
-      const auto high = hn::BitCast(d64, pair[i + 2 + j]);
-      row[i + 2 * j] = hn::BitCast(d, hn::InterleaveLower(d64, low, high));
-      row[i + 2 * j + 1] = hn::BitCast(d, hn::InterleaveUpper(d64, low, high));
-    }
-  }
-  HWY_UNROLL(4)
-  for (int j = 0; j < 4; ++j) {
-    hn::StoreU(hn::ConcatLowerLower(d, row[4 + j], row[j]), d, to + j * to_stride);
-    hn::StoreU(hn::ConcatUpperUpper(d, row[4 + j], row[j]), d, to + (4 + j) * to_stride);
-  }
-}
-#else
-inline constexpr int kSquare = 4;
-
-// A 4 x 4 square of the four rows from `at` on.
-template <typename T>
-HWY_INLINE void TransposeRows(const T* const* rows, int64_t at, T* to, int64_t to_stride) {
-  const hn::FixedTag<T, 4> d;
-  StoreTransposed(d, hn::LoadU(d, rows[0] + at), hn::LoadU(d, rows[1] + at), hn::LoadU(d, rows[2] + at),
-                  hn::LoadU(d, rows[3] + at), to, to_stride);
-}
-
-template <typename T>
-HWY_INLINE void TransposeSquare(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
-  const T* const rows[] = {from, from + from_stride, from + 2 * from_stride, from + 3 * from_stride};
-  TransposeRows(rows, 0, to, to_stride);
-}
-
+#if HWY_TARGET != HWY_AVX3 && HWY_TARGET != HWY_AVX2
 // Packs what a block's runs see of the rows from `row` on, those behind the last as that one.
 template <typename T>
 HWY_NOINLINE void PackRows(const GatheredProduct<T>& g, int64_t row, T* to) {
@@ -576,47 +444,6 @@ HWY_NOINLINE void MultiplyPacked(const GatheredProduct<T>& g, int64_t depth, [[m
 #endif
 
 #endif  // vectors
-
-template <typename T>
-HWY_INLINE void TransposePlainly(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to,
-                                 int64_t to_stride) {
-  for (int64_t j = 0; j < cols; ++j) {
-    for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] = from[i * from_stride + j];
-  }
-}
-
-template <typename T>
-void Transpose(const T* from, int64_t from_stride, int64_t rows, int64_t cols, T* to, int64_t to_stride) {
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-  if constexpr (sizeof(T) == 4) {
-    if (rows >= kSquare && cols >= kSquare) {
-      // By cache lines of the result, each of which is written at once. The last squares overlap the ones before.
-      constexpr int64_t kLine = 16;
-      for (int64_t line = 0; line < rows; line += kLine) {
-        for (int64_t left = 0; left < cols; left += kSquare) {
-          const int64_t j = std::min(left, cols - kSquare);
-          for (int64_t top = line; top < std::min(line + kLine, rows); top += kSquare) {
-            const int64_t i = std::min(top, rows - kSquare);
-            TransposeSquare(from + i * from_stride + j, from_stride, to + j * to_stride + i, to_stride);
-          }
-        }
-      }
-      return;
-    }
-    if (rows == 3 && to_stride == 3) {
-      const hn::ScalableTag<T> d;
-      constexpr int64_t kLanes = HWY_LANES(T);
-      int64_t j = 0;
-      for (; j + kLanes <= cols; j += kLanes) {
-        hn::StoreInterleaved3(hn::LoadU(d, from + j), hn::LoadU(d, from + from_stride + j),
-                              hn::LoadU(d, from + 2 * from_stride + j), d, to + 3 * j);
-      }
-      return TransposePlainly(from + j, from_stride, 3, cols - j, to + 3 * j, 3);
-    }
-  }
-#endif
-  TransposePlainly(from, from_stride, rows, cols, to, to_stride);
-}
 
 // Without Highway: for targets and types that it has no vectors for.
 template <typename T>
