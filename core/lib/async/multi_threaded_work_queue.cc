@@ -78,13 +78,8 @@ constexpr int kMaxThreads = 512;
 constexpr int kMaxStandIns = sizeof(void*) == 8 ? 256 : 64;
 // A power of two.
 constexpr size_t kNumShards = 16;
-// A thread that has called so long ago may be about to call again, or to await: a network is issued in that time. That
-// of JavaScript never awaits, and what it has issued is waited for by nothing on its core.
-#ifdef __EMSCRIPTEN__
-constexpr std::chrono::microseconds kCallWindow{20};
-#else
+// A thread that has called so long ago may be about to call again, or to await: a network is issued in that time.
 constexpr std::chrono::microseconds kCallWindow{200};
-#endif
 // Of so many tasks that a worker could run next, one waits for its turn behind those that were added before.
 constexpr uint32_t kMaxNextTasks = 16;
 

@@ -24,11 +24,12 @@ namespace {
 constexpr int64_t kWorthIt = int64_t{1} << 15;
 // Where one has fewer, who else could be in the group is not looked for, which would take a part of the time.
 constexpr int64_t kWorthLooking = int64_t{1} << 12;
-// From here on the head takes some 50 us, and a twentieth of its time is enough for a caller to issue further calls:
-// that of a million elements waits 10 us for the next one, as long as it takes to wake a thread.
+// From here on the head takes some 50 us, and less than a tenth of its time is enough for a caller to issue the next
+// call: one in JavaScript needs some 10 us where the caches are full of tensors. That of a million elements waits 15
+// us, as long as it takes to wake a thread.
 constexpr int64_t kWorthWaiting = int64_t{1} << 18;
-constexpr int64_t kElementsPerNanosecondOfWaiting = 100;
-constexpr int64_t kMostWaiting = 20'000;  // ns
+constexpr int64_t kElementsPerNanosecondOfWaiting = 66;
+constexpr int64_t kMostWaiting = 30'000;  // ns
 // No more at a time on a thread that must not be kept for long: some 20 ms.
 constexpr int64_t kMostWhereNobodyMayBlock = int64_t{1} << 25;
 

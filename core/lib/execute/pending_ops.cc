@@ -146,22 +146,17 @@ void PendingOps::WakeAll() {
 
 void PendingOps::AwaitLull(const WorkQueue& queue, std::chrono::nanoseconds moment) const {
   using Clock = std::chrono::steady_clock;
-  constexpr int kMostMoments = 4;
-  const Clock::time_point begin = Clock::now();
-  Clock::time_point latest = begin;
-  // The queue knows the calls that it was given alone, and in WebAssembly forgets them soon; those that wait for them
-  // are calls, too.
-  bool was_called = false;
+  constexpr int kMostMoments = 8;
+  const Clock::time_point now = Clock::now();
+  const Clock::time_point last = now + kMostMoments * moment;
+  Clock::time_point until = now + moment;
   uint32_t seen = next_number_.load(std::memory_order_relaxed);
-  for (Clock::time_point now = begin; now - latest < moment && now - begin < kMostMoments * moment;
-       now = Clock::now()) {
-    if (!was_called && !queue.IsBeingCalled()) return;
+  while (queue.IsBeingCalled() && Clock::now() < until) {
     internal::Pause();
     const uint32_t number = next_number_.load(std::memory_order_relaxed);
     if (number == seen) continue;
     seen = number;
-    latest = now;
-    was_called = true;
+    until = std::min(last, Clock::now() + 2 * moment);
   }
 }
 

@@ -119,8 +119,9 @@ class PendingOps {
   uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   void BeginEpoch() { epoch_.fetch_add(1, std::memory_order_acq_rel); }
 
-  // Returns when no call has been started for `moment`, or when whoever may start some does not: for a worker with an
-  // op to run that takes far longer than that, and less together with calls that are being issued right now.
+  // Returns when no call has been started for `moment`, or for twice as long once there has been one, or when whoever
+  // may start some awaits what he has: for a worker with an op to run that takes far longer than that, and less
+  // together with calls that are being issued right now.
   void AwaitLull(const WorkQueue& queue, std::chrono::nanoseconds moment) const;
 
   // Waits until no op is left. All must have been cancelled; what is left are those that another thread is just ending.
