@@ -234,7 +234,8 @@ class ModuleGraph:
 
     def records(self, ops):
         """Of each data symbol, by number, its records: KernelEntry, RowEntry, OpRecord and OpDefinition of the sources,
-        which begin with the address of an op's name, one of `ops`, or of several with spaces between."""
+        which begin with the address of an op's name, one of `ops`, or of several with spaces between. A ShaderSource, which
+        begins with a std::string_view, is none: it goes with those that refer to it."""
         found = {}
         for number, symbol in enumerate(self.data):
             record = None
@@ -246,6 +247,8 @@ class ModuleGraph:
                 elif record and kind == "function":
                     record.functions.append((symbol.address + offset, target))
             kept = [record for record in found.pop(number, []) if record.functions]
+            if all(self.number_at(record.address + 4) == len(record.ops[0]) for record in kept):
+                kept = []
             for record in kept:
                 place = DTYPES_AT.get(record.functions[0][0] - record.address)
                 record.dtypes = self.number_at(record.address + place, 2) if place else None

@@ -4,13 +4,13 @@
 """Makes what `tandem-rt trim` takes ops out of: a module with everything in one part, and what it must know of it.
 
 A module's table has the functions that are not called directly. The data says, by their places in the table (slots),
-which of them are needed: those for every use, those for programs, those for each record of an op (module_graph.py), and
-those that a function in the table leads to. To leave a record out, numbers at some addresses of the module's memory are
+which of them are needed: those for every use, those for programs and what computes calls as one, those for each record
+of an op (module_graph.py), and those that a function in the table leads to. To leave a record out, numbers at some addresses of the module's memory are
 made 0, and nothing refers to its functions any more. It says of the module's constants, too, by ranges of addresses,
 which of these lead to what: those that nothing leads to become 0. And it says which slots multiply by the module of
 relaxed SIMD that is in a section.
 
-usage: trim_data.py --bin DIR --linked FILE --graph FILE --definitions FILE --exports FILE --unused-exports FILE...
+usage: trim_data.py --bin DIR --linked FILE --graph FILE --definitions FILE --exports FILE... --unused-exports FILE
                     --module FILE --data FILE --relaxed FILE
 """
 
@@ -142,9 +142,9 @@ def describe(graph, table, ops, programs, unused):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("bin", "linked", "graph", "definitions", "exports", "module", "data", "relaxed"):
+    for name in ("bin", "linked", "graph", "definitions", "unused-exports", "module", "data", "relaxed"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    parser.add_argument("--unused-exports", type=pathlib.Path, action="append", required=True)
+    parser.add_argument("--exports", type=pathlib.Path, action="append", required=True)
     options = parser.parse_args()
     module = options.graph.read_bytes()
     linked = options.linked.read_bytes()
@@ -158,8 +158,9 @@ def main():
     if wrong:
         fail(f"the link with relocations has other functions in the table, at {sorted(wrong)[:5]}")
     ops = {op["name"]: op for op in json.loads(options.definitions.read_text(encoding="utf-8"))["ops"]}
-    unused = set().union(*map(read_names, options.unused_exports))
-    data = describe(graph, table, ops, read_names(options.exports), unused)
+    unused = read_names(options.unused_exports)
+    programs = set().union(*map(read_names, options.exports))
+    data = describe(graph, table, ops, programs, unused)
     data["unused_exports"] = sorted(unused)
     run(options.bin / "wasm-opt", *(f"--enable-{feature}" for feature in FEATURES), *OPTIMISE, options.linked, "-o",
         options.module)

@@ -19,7 +19,8 @@ Makes DIR the package with the ops of a list alone, for pages that are to load l
 dtypes behind it if not all are wanted, or the JSON of rt.usedOps(). What was left out is an error that says so.
 
   -o, --output DIR   where to, a new folder or one that this command has made
-      --programs     with the code of programs, recording, layers and ops of one's own
+      --programs     with the code of programs, recording, layers and ops of one's own, and that which computes
+                     element-wise calls as one
 
 Needs the npm package binaryen: npm install --save-dev binaryen`;
 

@@ -81,9 +81,9 @@ export class WasmEngine extends Engine {
     this.check(exports.tandem_js_create(options.workers, options.memoryLimit, options.pendingLimit,
       options.onDiagnostic ? 1 : 0, options.exact ? 1 : 0, options.fuse ? 1 : 0, this.heap.scratch));
     this.js = this.result();
-    // A module of one part has them all.
+    // A module of one part has them all, and what computes calls as one from the start.
     this.hasAllKernels = exports.tandem_js_postpone_parts === undefined;
-    exports.tandem_js_postpone_parts?.(this.js);
+    (exports.tandem_js_postpone_parts ?? exports.tandem_js_fuse)?.(this.js);
     this.runtime = exports.tandem_js_runtime(this.js) >>> 0;
   }
 
@@ -306,7 +306,7 @@ export class WasmEngine extends Engine {
   }
 
   loadFusion(): Promise<void> {
-    // In a module of one part it is with programs.
+    // A module of one part has it with programs, or lacks it.
     if (!this.exports.tandem_js_fuse) return Promise.resolve();
     return this.once('fusion', () => this.addFusion());
   }

@@ -20,7 +20,7 @@ type Call = (...args: number[]) => number;
 /**
  * The functions of the module. Addresses and sizes are numbers; results may have to be made unsigned by `>>> 0`. Those
  * of programs and of fusion are called after `WasmInstance.load` of these only; a module of one part has none of those
- * for kernels and fusion.
+ * for kernels, and those for fusion from the start or not at all.
  */
 export type WasmExports =
   Readonly<Record<Export | ProgramsExport, Call> & Partial<Record<FusionExport | KernelsExport, Call>>>;

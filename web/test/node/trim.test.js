@@ -84,6 +84,13 @@ describe('tandem-rt trim', function () {
     const rt = await tandem.createRuntime();
     const program = await rt.record((x) => tandem.relu(tandem.add(x, 1)), { inputs: [rt.tensor([-3, 1])] });
     expect(await program.result.array()).to.deep.equal([0, 2]);
+    // Calls that wait for each other are one kernel from the start.
+    const x = rt.tensor(Float32Array.from({ length: 1 << 20 }, (_, i) => i - 3));
+    rt.trace.start();
+    const sums = await rt.scope(() => tandem.relu(tandem.add(tandem.add(x, 1), x))).data();
+    rt.trace.stop();
+    expect(sums.subarray(0, 4)).to.deep.equal(Float32Array.of(0, 0, 0, 1));
+    expect(rt.trace.json()).to.contain('"tandem.Fused(tf.AddV2, tf.AddV2, tf.Relu)"');
     await rt.dispose();
   });
 

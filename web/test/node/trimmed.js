@@ -26,17 +26,17 @@ const TEN = ['AddV2', 'MatMul', 'Mul', 'RealDiv', 'Relu', 'Reshape', 'Softmax', 
 export const LIST_OF_TEN = `dtypes f32\n${TEN.map((op) => `tf.${op}\n`).join('')}`;
 
 /** An example of `add` alone: its sum. */
-export async function runAdd({ add, createRuntime }) {
-  const rt = await createRuntime({ device: 'cpu' });
+export async function runAdd({ add, createRuntime }, device) {
+  const rt = await createRuntime({ device: device ?? 'cpu' });
   const x = rt.tensor([1, 2]);
   const sum = await add(x, x).array();
   await rt.dispose();
   return sum;
 }
 
-/** An example of the ten ops, values that depend on all: exact ones, which are the same bits in each engine. */
-export async function runTen({ createRuntime, ...ops }) {
-  const rt = await createRuntime({ device: 'cpu', exact: true });
+/** An example of the ten ops, values that depend on all: on the CPU exact ones, which are the same bits in each engine. */
+export async function runTen({ createRuntime, ...ops }, device) {
+  const rt = await createRuntime({ device: device ?? 'cpu', exact: !device });
   const x = rt.tensor(Float32Array.from({ length: 64 * 48 }, (_, i) => Math.sin(i)), { shape: [64, 48] });
   const y = ops.softmax(ops.relu(ops.matMul(x, ops.transpose(x, [1, 0]))));
   const z = ops.reshape(ops.sub(ops.mul(y, 3), ops.realDiv(ops.sum(y, [0]), 7)), [32, 128]);
