@@ -234,8 +234,8 @@ class ModuleGraph:
 
     def records(self, ops):
         """Of each data symbol, by number, its records: KernelEntry, RowEntry, OpRecord and OpDefinition of the sources,
-        which begin with the address of an op's name, one of `ops`, or of several with spaces between. A ShaderSource, which
-        begins with a std::string_view, is none: it goes with those that refer to it."""
+        which begin with the address of an op's name, one of `ops`, or of several with spaces between. A ShaderSource,
+        which begins with a std::string_view, is none: it goes with those that refer to it."""
         found = {}
         for number, symbol in enumerate(self.data):
             record = None

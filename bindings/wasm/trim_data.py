@@ -5,10 +5,10 @@
 
 A module's table has the functions that are not called directly. The data says, by their places in the table (slots),
 which of them are needed: those for every use, those for programs and what computes calls as one, those for each record
-of an op (module_graph.py), and those that a function in the table leads to. To leave a record out, numbers at some addresses of the module's memory are
-made 0, and nothing refers to its functions any more. It says of the module's constants, too, by ranges of addresses,
-which of these lead to what: those that nothing leads to become 0. And it says which slots multiply by the module of
-relaxed SIMD that is in a section.
+of an op (module_graph.py), and those that a function in the table leads to. To leave a record out, numbers at some
+addresses of the module's memory are made 0, and nothing refers to its functions any more. It says of the module's
+constants, too, by ranges of addresses, which of these lead to what: those that nothing leads to become 0. And it says
+which slots multiply by the module of relaxed SIMD that is in a section.
 
 usage: trim_data.py --bin DIR --linked FILE --graph FILE --definitions FILE --exports FILE... --unused-exports FILE
                     --module FILE --data FILE --relaxed FILE

@@ -34,7 +34,9 @@ export async function runAdd({ add, createRuntime }, device) {
   return sum;
 }
 
-/** An example of the ten ops, values that depend on all: on the CPU exact ones, which are the same bits in each engine. */
+/**
+ * An example of the ten ops, values that depend on all: on the CPU exact ones, which are the same bits in each engine.
+ */
 export async function runTen({ createRuntime, ...ops }, device) {
   const rt = await createRuntime({ device: device ?? 'cpu', exact: !device });
   const x = rt.tensor(Float32Array.from({ length: 64 * 48 }, (_, i) => Math.sin(i)), { shape: [64, 48] });
