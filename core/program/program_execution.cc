@@ -88,6 +88,10 @@ class Frame {
     AsyncValueRef<Chain>& chain = slots_[operand.slot].chain;
     return operand.is_last_use ? std::move(chain) : chain.CopyRef();
   }
+  // What is not needed, since the step has it.
+  void Drop(const PlanOperand& operand) {
+    if (operand.is_last_use) slots_[operand.slot] = ProgramValue();
+  }
   // Of the operand at `i`, which may be left out: null then.
   AsyncValueRef<Chain> TakeOptionalChain(const PlanStep& step, size_t i) {
     return i < step.operands.size() ? TakeChain(step.operands[i]) : AsyncValueRef<Chain>();
@@ -97,6 +101,8 @@ class Frame {
   bool ExecuteFusion(const PlanFusion& fusion);
   void ExecuteStep(const PlanStep& step);
   void ExecuteOp(const PlanStep& step);
+  template <typename Invoke>
+  void InvokeOp(const PlanStep& step, Invoke invoke);
   void Call(const PlanStep& step);
   void GetHandler(const PlanStep& step);
   void RegisterHandler(const PlanStep& step);
@@ -173,10 +179,27 @@ bool Frame::ExecuteFusion(const PlanFusion& fusion) {
 }
 
 void Frame::ExecuteOp(const PlanStep& step) {
+  if (step.op.IsValid()) {
+    Drop(step.operands[0]);
+    return InvokeOp(step, [&step](const OpInvocation& invocation) { step.op(invocation); });
+  }
+  const ProgramValue target = Take(step.operands[0]);
+  InvokeOp(step, [&](const OpInvocation& invocation) {
+    if (target.op) {
+      target.op->Invoke(invocation);
+    } else if (target.handler != nullptr) {
+      target.handler->Execute(step.name, invocation);
+    } else {
+      FailInvocation(invocation, step.name, target.chain.IsValid() ? target.chain.GetError() : Status::OutOfMemory());
+    }
+  });
+}
+
+// `invoke` invokes what the first operand stands for.
+template <typename Invoke>
+void Frame::InvokeOp(const PlanStep& step, Invoke invoke) {
   const bool is_seq = step.kernel == ProgramKernel::kExecuteOpSeq;
   const ExecutionContext exec = exec_.WithLocation(step.location);
-  // What the op runs on, and its chain, come before its arguments and results.
-  ProgramValue target = Take(step.operands[0]);
   AsyncValueRef<Chain> chain = is_seq ? TakeChain(step.operands[1]) : AsyncValueRef<Chain>();
   const auto operands = std::span(step.operands).subspan(is_seq ? 2 : 1);
   const auto slots = std::span(step.results).subspan(is_seq ? 1 : 0);
@@ -193,16 +216,7 @@ void Frame::ExecuteOp(const PlanStep& step) {
     if (is_seq) StoreChain(step.results[0], ChainOf(error));
     return;
   }
-  const OpInvocation invocation = {exec, arguments.span(), step.attrs, results.span(), is_seq ? &chain : nullptr};
-  if (step.op.IsValid()) {
-    step.op(invocation);
-  } else if (target.op) {
-    target.op->Invoke(invocation);
-  } else if (target.handler != nullptr) {
-    target.handler->Execute(step.name, invocation);
-  } else {
-    FailInvocation(invocation, step.name, target.chain.IsValid() ? target.chain.GetError() : Status::OutOfMemory());
-  }
+  invoke({exec, arguments.span(), step.attrs, results.span(), is_seq ? &chain : nullptr});
   for (size_t i = 0; i < slots.size(); ++i) StoreTensor(slots[i], std::move(results[i]));
   if (is_seq) StoreChain(step.results[0], std::move(chain));
 }
