@@ -263,16 +263,19 @@ uint64_t VulkanQueue::EndCommand(std::string_view op, std::unique_lock<std::mute
   if (times_) times_->End(*open_, op);
   const uint64_t number = open_->number;
   ++open_->num_commands;
-  if (open_->num_commands < (in_flight_.empty() ? kCommandsWhenIdle : kMostCommands)) return number;
+  if (open_->num_commands >= (in_flight_.empty() ? kCommandsWhenIdle : kMostCommands)) SubmitAndWaitForRoom(lock);
+  return number;
+}
+
+void VulkanQueue::SubmitAndWaitForRoom(std::unique_lock<std::mutex>& lock) {
+  const uint64_t number = open_->number;
   Submit();
   // Their numbers follow each other.
-  if (number - in_flight_.first()->number >= kMostInFlight) {
-    const uint64_t oldest = std::min(submitted_number_, number - kMostInFlight + 1);
-    lock.unlock();
-    // If it fails the thread sees it, too.
-    static_cast<void>(WaitFor(oldest));
-  }
-  return number;
+  if (number - in_flight_.first()->number < kMostInFlight) return;
+  const uint64_t oldest = std::min(submitted_number_, number - kMostInFlight + 1);
+  lock.unlock();
+  // If it fails the thread sees it, too.
+  static_cast<void>(WaitFor(oldest));
 }
 
 void VulkanQueue::Submit() {
@@ -451,8 +454,8 @@ Status VulkanQueue::RecordDownload(VulkanBuffer& buffer, uint64_t offset, void* 
 }
 
 void VulkanQueue::Flush() {
-  const std::lock_guard lock(mutex_);
-  if (open_ != nullptr && lost_.ok()) Submit();
+  std::unique_lock lock(mutex_);
+  if (open_ != nullptr && lost_.ok()) SubmitAndWaitForRoom(lock);
 }
 
 gpu::Stream::Counters VulkanQueue::counters() const {

@@ -77,6 +77,8 @@ class VulkanQueue final : public shader::ShaderQueue {
   void RecordUpload(const VulkanBuffer& buffer, const BufferSlice& from, uint64_t bytes);
   uint64_t EndCommand(std::string_view op, std::unique_lock<std::mutex>& lock);
   void Submit();
+  // Hands over what is recorded. If the device is far behind, waits for it, without the lock, which is not taken again.
+  void SubmitAndWaitForRoom(std::unique_lock<std::mutex>& lock);
   void MarkLost(const Status& error);
   void Free(VulkanBuffer* buffer);
   // Hands over what is recorded, and waits until the device has done all; then memory that waited for that is free.

@@ -83,6 +83,35 @@ TEST_F(VulkanQueueTest, OnlyDependentCommandsHaveABarrierBetweenThem) {
   Destroy({x});
 }
 
+std::thread::id issuing_thread;
+std::atomic<int> num_waits;
+PFN_vkWaitSemaphores driver_wait;
+VkResult CountingWait(VkDevice device, const VkSemaphoreWaitInfo* info, uint64_t timeout) {
+  if (std::this_thread::get_id() == issuing_thread) ++num_waits;
+  return driver_wait(device, info, timeout);
+}
+
+TEST_F(VulkanQueueTest, WhoIssuesMoreThanTheDeviceCanDoWaitsForItInFlushToo) {
+  issuing_thread = std::this_thread::get_id();
+  driver_wait = functions_->WaitSemaphores;
+  functions_->WaitSemaphores = &CountingWait;
+  // Batches of one command each, which takes the device far longer than to record it.
+  constexpr size_t kCount = size_t{1} << 21;
+  const auto add = MakePipeline(AddShader());
+  const BufferId x = MakeBuffer(std::vector<float>(kCount, 1.0f));
+  const BufferId y = MakeBuffer(uint64_t{kCount} * 4);
+  num_waits = 0;
+  const uint64_t before = queue_->counters().submits;
+  for (int i = 0; i < 200; ++i) {
+    Add(*add, x, y, kCount, 1.0f);
+    queue_->Flush();
+  }
+  EXPECT_EQ(queue_->counters().submits - before, 200u);
+  EXPECT_GT(num_waits, 0);
+  EXPECT_EQ(Read<float>(y, 1)[0], 2.0f);
+  Destroy({x, y});
+}
+
 TEST_F(VulkanQueueTest, BytesOfAnySizeGoToTheDeviceAndBack) {
   for (const size_t size : {1u, 3u, 4u, 5u, 255u, 65533u, 65536u, 65537u, 300001u, 5000003u}) {
     std::vector<uint8_t> bytes(size);

@@ -258,14 +258,6 @@ void LateCalls::DescribeSource(const Part& part) {
   }
 }
 
-LateCalls::Seen& LateCalls::FindSeen(bool& is_new) {
-  const uint64_t hash = HashOf(source_);
-  Seen& seen = seen_[(hash ^ hash >> 32) % kNumSeen];
-  is_new = seen.hash != hash;
-  if (is_new) seen = {hash, false};
-  return seen;
-}
-
 const FusedSource* LateCalls::FindSource(bool is_new) const {
   if (const FusedSource* const known = fuser_.Find(source_)) return known;
   if (is_new || fuser_.num_sources() >= kMostSources || !gpu::HeapHasRoom(kSourceBytes)) return nullptr;
@@ -276,7 +268,7 @@ bool LateCalls::NoteAsOne(const Part& part) {
   if (std::popcount(part.calls) < 2) return false;
   DescribeSource(part);
   bool is_new = false;
-  Seen& seen = FindSeen(is_new);
+  SeenSources::Entry& seen = seen_.Find(HashOf(source_), is_new);
   const FusedSource* const source = seen.is_bad ? nullptr : FindSource(is_new);
   if (source == nullptr) return false;
 

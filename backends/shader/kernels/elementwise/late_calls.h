@@ -11,6 +11,7 @@
 #include <span>
 
 #include "kernels/elementwise/call_delayer.h"
+#include "kernels/elementwise/seen_sources.h"
 #include "kernels/elementwise/shader_fuser.h"
 
 namespace tandem::shader {
@@ -66,7 +67,6 @@ class LateCalls {
   static constexpr size_t kMaxInputs = kMaxElementwiseOperands;
   static constexpr size_t kMaxOperands = FusedStep::kMaxOperands;
   static constexpr size_t kNoCall = SIZE_MAX;
-  static constexpr size_t kNumSeen = 256;
 
   struct Input {
     GpuBuffer* buffer = nullptr;
@@ -92,11 +92,6 @@ class LateCalls {
     std::array<size_t, kMaxOperands> new_inputs = {};  // which are its arguments
     size_t num_new = 0;
   };
-  struct Seen {
-    uint64_t hash = 0;
-    bool is_bad = false;  // the shader does not compile
-  };
-
   // Calls that follow each other, which one shader may compute.
   struct Part {
     size_t first = 0;
@@ -129,7 +124,6 @@ class LateCalls {
 
   bool NoteAsOne(const Part& part);
   void DescribeSource(const Part& part);
-  Seen& FindSeen(bool& is_new);
   const FusedSource* FindSource(bool is_new) const;
   void NoteOneByOne(const Part& part, Failures& failures, Outcome& outcome);
   StatusOr<uint64_t> NoteAlone(LateCall& call);
@@ -148,7 +142,7 @@ class LateCalls {
   size_t num_doomed_ = 0;
 
   FusedSource source_;  // with room for the largest
-  std::array<Seen, kNumSeen> seen_;
+  SeenSources seen_;
   uint64_t next_failure_ = UINT64_MAX;
 };
 
