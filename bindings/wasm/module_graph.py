@@ -247,7 +247,7 @@ class ModuleGraph:
                 elif record and kind == "function":
                     record.functions.append((symbol.address + offset, target))
             kept = [record for record in found.pop(number, []) if record.functions]
-            if all(self.number_at(record.address + 4) == len(record.ops[0]) for record in kept):
+            if all(self._begins_with_view(record) for record in kept):
                 kept = []
             for record in kept:
                 place = DTYPES_AT.get(record.functions[0][0] - record.address)
@@ -262,6 +262,11 @@ class ModuleGraph:
             for record in same:
                 record.ops = tuple(sorted(names))
         return found
+
+    def _begins_with_view(self, record):
+        """Whether a record begins with a std::string_view: the length of the text is behind its address, where others have
+        dtypes, which may be that number, too, in one record but hardly in all of a table."""
+        return self.number_at(record.address + 4) == len(" ".join(record.ops))
 
     def _families(self, table, ops):
         """A record of each function in a table of families: of the ops that are named by what it alone leads to."""

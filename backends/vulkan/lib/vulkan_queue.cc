@@ -419,11 +419,11 @@ Status VulkanQueue::CheckBeforeEnd(Done& done) {
 }
 
 Status VulkanQueue::RecordEnd(Done& done) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   TANDEM_RETURN_IF_ERROR(CheckBeforeEnd(done));
   TANDEM_RETURN_IF_ERROR(BeginCommand());
   open_->download = {{}, nullptr, 0, std::move(done)};
-  Submit();
+  SubmitAndWaitForRoom(lock);
   return Status();
 }
 
@@ -449,7 +449,7 @@ Status VulkanQueue::RecordDownload(VulkanBuffer& buffer, uint64_t offset, void* 
   vk.CmdPipelineBarrier(open_->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 0, nullptr, 1,
                         &barrier, 0, nullptr);
   open_->download = {slice, to, bytes, std::move(done)};
-  Submit();
+  SubmitAndWaitForRoom(lock);
   return Status();
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -91,7 +92,7 @@ VkResult CountingWait(VkDevice device, const VkSemaphoreWaitInfo* info, uint64_t
   return driver_wait(device, info, timeout);
 }
 
-TEST_F(VulkanQueueTest, WhoIssuesMoreThanTheDeviceCanDoWaitsForItInFlushToo) {
+TEST_F(VulkanQueueTest, WhoIssuesMoreThanTheDeviceCanDoWaitsForItHoweverBatchesEnd) {
   issuing_thread = std::this_thread::get_id();
   driver_wait = functions_->WaitSemaphores;
   functions_->WaitSemaphores = &CountingWait;
@@ -100,15 +101,24 @@ TEST_F(VulkanQueueTest, WhoIssuesMoreThanTheDeviceCanDoWaitsForItInFlushToo) {
   const auto add = MakePipeline(AddShader());
   const BufferId x = MakeBuffer(std::vector<float>(kCount, 1.0f));
   const BufferId y = MakeBuffer(uint64_t{kCount} * 4);
-  num_waits = 0;
-  const uint64_t before = queue_->counters().submits;
-  for (int i = 0; i < 200; ++i) {
-    Add(*add, x, y, kCount, 1.0f);
-    queue_->Flush();
+  float read = 0;
+  const std::function<void()> ways[] = {
+      [&] { queue_->Flush(); },
+      [&] { queue_->WhenDone([](const Status& status) { EXPECT_TRUE(status.ok()); }); },
+      [&] { queue_->Download(y, 0, &read, sizeof(read), [](const Status& status) { EXPECT_TRUE(status.ok()); }); },
+  };
+  for (const auto& end_batch : ways) {
+    num_waits = 0;
+    const uint64_t before = queue_->counters().submits;
+    for (int i = 0; i < 100; ++i) {
+      Add(*add, x, y, kCount, 1.0f);
+      end_batch();
+    }
+    EXPECT_EQ(queue_->counters().submits - before, 100u);
+    EXPECT_GT(num_waits, 0);
+    EXPECT_EQ(Read<float>(y, 1)[0], 2.0f);
   }
-  EXPECT_EQ(queue_->counters().submits - before, 200u);
-  EXPECT_GT(num_waits, 0);
-  EXPECT_EQ(Read<float>(y, 1)[0], 2.0f);
+  EXPECT_EQ(read, 2.0f);
   Destroy({x, y});
 }
 

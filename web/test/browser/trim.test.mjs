@@ -72,7 +72,7 @@ describe('trimmed packages on a page', function () {
       const { values, isFused } = await onPageOf(output, async ({ add, createRuntime, relu }, wanted) => {
         const rt = await createRuntime({ device: wanted });
         const x = rt.tensor(Float32Array.from({ length: 1 << 20 }, (_, i) => i - 3));
-        const isFusedNow = async () => {
+        const run = async () => {
           const before = rt.memory().gpu?.dispatches;
           rt.trace.clear();
           rt.trace.start();
@@ -82,8 +82,8 @@ describe('trimmed packages on a page', function () {
             : rt.memory().gpu.dispatches - before === 1;
           return { values: Array.from(y.subarray(0, 4)), isFused };
         };
-        let result = await isFusedNow();
-        for (let i = 0; i < 100 && !result.isFused; ++i) result = await isFusedNow();
+        let result = await run();
+        for (let i = 0; i < 100 && !result.isFused; ++i) result = await run();
         await rt.dispose();
         return result;
       }, {}, device);

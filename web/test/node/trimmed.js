@@ -87,11 +87,17 @@ export class TrimmedPackages {
   static async create() {
     const packages = new TrimmedPackages();
     packages.folder = await mkdtemp(join(tmpdir(), 'tandem-trim-'));
+    packages.made = new Map();
     return packages;
   }
 
-  /** The folder of the package with the ops of a list. */
-  async trim(name, list, ...options) {
+  /** The folder of the package with the ops of a list, which is made once for each name. */
+  trim(name, list, ...options) {
+    if (!this.made.has(name)) this.made.set(name, this.#make(name, list, options));
+    return this.made.get(name);
+  }
+
+  async #make(name, list, options) {
     const file = join(this.folder, `${name}.txt`);
     await writeFile(file, list);
     const output = join(this.folder, name);

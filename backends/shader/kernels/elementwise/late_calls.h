@@ -92,6 +92,7 @@ class LateCalls {
     std::array<size_t, kMaxOperands> new_inputs = {};  // which are its arguments
     size_t num_new = 0;
   };
+
   // Calls that follow each other, which one shader may compute.
   struct Part {
     size_t first = 0;
